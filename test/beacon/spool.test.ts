@@ -138,12 +138,6 @@ describe('ages', () => {
 })
 
 describe('the directory', () => {
-  test('is made for the owner alone', () => {
-    const { directory } = setUp(join(temporaryDirectory(), 'deep', 'state'))
-    openSpool({ directory, clock: createFakeClock(), log: createTestLog() }).close()
-    expect(statSync(directory).mode & 0o777).toBe(0o700)
-  })
-
   test('serves one beacon at a time', () => {
     const { directory, open } = setUp()
     const first = open()

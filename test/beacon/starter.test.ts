@@ -136,15 +136,6 @@ describe('nothing is approved', () => {
     }
     expect(approvals).toEqual([])
   })
-
-  test('by the directive for another event', async () => {
-    const { clock, approvals } = startBeacon({
-      events: [anEvent({ eventId: 'e10' }), anEvent({ eventId: 'e1' })],
-      reply: directingOnce('e1'),
-    })
-    await clock.advance(10_500)
-    expect(approvals.map(({ eventId }) => eventId)).toEqual(['e1'])
-  })
 })
 
 test('the document of now counts, not the one that was reported', async () => {
@@ -235,24 +226,6 @@ describe('several events', () => {
     const { clock, posts } = startBeacon({ events, reply: directingOnce(...ids) })
     await clock.advance(10_000)
     expect(posts).toEqual([ids.slice(0, 50), ids.slice(50)])
-  })
-
-  test('are approved one by one after a 400', async () => {
-    const { clock, posts, reports } = startBeacon({
-      events,
-      approval: (asked) =>
-        asked.includes('e1')
-          ? { outcome: 'rejected', status: 400, reason: 'unknown' }
-          : { outcome: 'accepted', status: 200 },
-      reply: directingOnce('e0', 'e1', 'e2'),
-    })
-    await clock.advance(10_000)
-    expect(posts).toEqual([['e0', 'e1', 'e2'], ['e0'], ['e1'], ['e2']])
-    expect(outcomesOf(reports)).toEqual([
-      ['e0', 'accepted'],
-      ['e1', 'rejected'],
-      ['e2', 'accepted'],
-    ])
   })
 
   test('that one answer refused otherwise are not tried one by one', async () => {

@@ -3,14 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Case, dryRun } from '../../functions/check/dry-run.ts'
 import { readConfig } from '../../functions/config/config.ts'
 import { notifiers } from '../../functions/notify/registry.ts'
-import {
-  adminKey,
-  baseConfig,
-  createWorld,
-  event,
-  FakeBeacon,
-  type World,
-} from '../support/world.ts'
+import { baseConfig, createWorld, event, FakeBeacon } from '../support/world.ts'
 
 const approve = { name: 'mine', match: { tag: 'role=web' }, decide: 'approve' }
 const routes = [
@@ -235,65 +228,3 @@ test('a relay that meets the event tells the same', async () => {
     expect(told(body.deliveries, moment)).toEqual(row?.channels)
   }
 })
-
-test('a relay tells what people decide of an event that a rule only tells', async () => {
-  const inSlack = { match: {}, channels: ['chat', 'pager'], approveIn: 'slack' }
-  const config = {
-    slackApp: { signingSecret: '0'.repeat(32), team: 'T0TEAM' },
-    policy: [{ match: {}, decide: 'notify' }],
-    routes: [inSlack, { match: {}, channels: ['hook'], moments: ['stuck', 'approved'] }],
-  }
-  const world = await createWorld({ config })
-  await new FakeBeacon(world, 'web_0').sees([event()])
-  await world.drain()
-  const [first] = world.sent.filter(({ url }) => url.includes('slack'))
-  await new FakeBeacon(world, 'db_0').sees([event()])
-  for (const decision of ['not_now', 'approve']) {
-    expect(await decideAsAdmin(world, decision)).toBe(200)
-    await world.drain()
-  }
-  await world.pass(120_000)
-  const { body } = await world.getEvent(event().eventId)
-  world.store.close()
-  const outcome = run(config)
-  expect([outcome.deciders, outcome.buttons]).toEqual(['anybody', []])
-  expect(first?.body).not.toContain('not_now')
-  for (const moment of ['scheduled', 'declined', 'approved', 'stuck']) {
-    const row = outcome.notified.find((one) => one.moment === moment)
-    const told = body.deliveries.filter((one: { moment: string }) => one.moment === moment)
-    const channels = told.map((one: { channel: string }) => one.channel)
-    expect(channels.sort()).toEqual(row?.channels.toSorted())
-    expect(channels).not.toEqual([])
-  }
-})
-
-test('ops is asked before the VM is known, its owners when it is, and both hear the end', async () => {
-  const world = await createWorld({ config: { routes } })
-  const other = new FakeBeacon(world, 'db_0')
-  const own = new FakeBeacon(world, 'web_0', { vm: { tags: { role: 'web' } } })
-  await other.sees([event()])
-  const { body: before } = await world.getEvent(event().eventId)
-  expect(before.deliveries.map((row: { channel: string }) => row.channel)).toEqual(
-    run({ routes }, { vms: [web] }).before?.notified?.channels,
-  )
-  await own.sees([event()])
-  await other.sees([])
-  await own.sees([])
-  await world.pass(10_001)
-  const { body } = await world.getEvent(event().eventId)
-  world.store.close()
-  const rows = body.deliveries.map(
-    (row: { moment: string; channel: string }) => `${row.moment} ${row.channel}`,
-  )
-  expect(rows.sort()).toEqual([
-    ...['cancelled chat', 'cancelled pager', 'cancelled team'],
-    ...['scheduled chat', 'scheduled pager', 'scheduled team'],
-  ])
-})
-
-async function decideAsAdmin({ app }: World, decision: string): Promise<number> {
-  const headers = { authorization: `Bearer ${adminKey}` }
-  const address = `/v1/events/prod/${event().eventId}/decision`
-  const request = { method: 'POST', headers, body: JSON.stringify({ decision }) }
-  return (await app.request(address, request)).status
-}

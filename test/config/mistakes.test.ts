@@ -22,6 +22,33 @@ function entra(changes: object = {}): object {
   return { tenantId: guid, audience: 'api://foghorn', subscriptions: guid, ...changes }
 }
 
+/** Mistakes in `entra` of a fleet: what differs from a good one, and what is said. */
+const entraMistakes: [changes: object, ...said: string[]][] = [
+  [{ tenantId: 'contoso' }, 'entra.tenantId: write the GUID of the tenant'],
+  [{ tenantId: badSecret }, 'entra.tenantId: write the GUID'],
+  [{ audience: undefined }, 'entra.audience: ', 'FOGHORN_AUDIENCE'],
+  [{ audience: [] }, 'entra.audience: ', 'a list of 1 to 100'],
+  [{ audience: [''] }, 'entra.audience[0]: ', 'FOGHORN_AUDIENCE'],
+  [
+    { subscriptions: undefined },
+    ': add "subscriptions", "resourceGroups" or both',
+    'every VM of the tenant',
+  ],
+  [{ subscriptions: [] }, 'entra.subscriptions: write the GUID'],
+  [{ subscriptions: 'prod' }, 'entra.subscriptions: write the GUID'],
+  [{ subscriptions: ['prod'] }, 'entra.subscriptions[0]: write the GUID'],
+  [{ resourceGroups: [] }, 'entra.resourceGroups: write the name'],
+  [
+    { resourceGroups: [`/subscriptions/${guid}/resourceGroups/rg`] },
+    'entra.resourceGroups[0]: write the name of a resource group, without its path',
+  ],
+  [{ authority: 'login' }, 'entra.authority: write an https:// address'],
+  [{ authority: 'http://login.example' }, 'entra.authority: ', 'loopback'],
+  [{ authority: 'https://login.example/x' }, 'entra.authority: ', 'path'],
+  [{ authority: 'https://u:hunter2@a.example' }, 'entra.authority: '],
+  [{ tenant: guid }, 'unknown key "tenant"', '"tenantId"'],
+]
+
 /** Path of the value, the value, and what the message must name; `: …` follows the path. */
 const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ['publicUrl', undefined, ': '],
@@ -143,53 +170,11 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ['fleets.prod', {}, 'fleets.prod.key: ', write, '"entra"', 'or both'],
   ['fleets.prod.entra', badSecret, ': '],
   ['fleets.prod.entra', {}, 'fleets.prod.entra.tenantId: ', 'entra.audience: '],
-  [
+  ...entraMistakes.map(([changes, ...said]): (typeof mistakes)[number] => [
     'fleets.prod.entra',
-    entra({ tenantId: 'contoso' }),
-    'entra.tenantId: write the GUID of the tenant',
-  ],
-  ['fleets.prod.entra', entra({ tenantId: badSecret }), 'entra.tenantId: write the GUID'],
-  ['fleets.prod.entra', entra({ audience: undefined }), 'entra.audience: ', 'FOGHORN_AUDIENCE'],
-  ['fleets.prod.entra', entra({ audience: [] }), 'entra.audience: ', 'a list of 1 to 100'],
-  ['fleets.prod.entra', entra({ audience: [''] }), 'entra.audience[0]: ', 'FOGHORN_AUDIENCE'],
-  [
-    'fleets.prod.entra',
-    entra({ subscriptions: undefined }),
-    ': add "subscriptions", "resourceGroups" or both',
-    'every VM of the tenant',
-  ],
-  ['fleets.prod.entra', entra({ subscriptions: [] }), 'entra.subscriptions: write the GUID'],
-  ['fleets.prod.entra', entra({ subscriptions: 'prod' }), 'entra.subscriptions: write the GUID'],
-  [
-    'fleets.prod.entra',
-    entra({ subscriptions: ['prod'] }),
-    'entra.subscriptions[0]: write the GUID',
-  ],
-  ['fleets.prod.entra', entra({ resourceGroups: [] }), 'entra.resourceGroups: write the name'],
-  [
-    'fleets.prod.entra',
-    entra({ resourceGroups: [`/subscriptions/${guid}/resourceGroups/rg`] }),
-    'entra.resourceGroups[0]: write the name of a resource group, without its path',
-  ],
-  [
-    'fleets.prod.entra',
-    entra({ authority: 'login' }),
-    'entra.authority: write an https:// address',
-  ],
-  [
-    'fleets.prod.entra',
-    entra({ authority: 'http://login.example' }),
-    'entra.authority: ',
-    'loopback',
-  ],
-  [
-    'fleets.prod.entra',
-    entra({ authority: 'https://login.example/x' }),
-    'entra.authority: ',
-    'path',
-  ],
-  ['fleets.prod.entra', entra({ authority: 'https://u:hunter2@a.example' }), 'entra.authority: '],
-  ['fleets.prod.entra', entra({ tenant: guid }), 'unknown key "tenant"', '"tenantId"'],
+    entra(changes),
+    ...said,
+  ]),
   ['fleets.my fleet', { key: prodKey }, ': ', 'letters, digits, "_" or "-"'],
   ['channels', undefined, ': '],
   ['channels', {}, ': add at least one channel'],

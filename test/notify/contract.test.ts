@@ -1,12 +1,11 @@
 // The promises of every notifier, for all kinds: which answers are a success, a retry or a refusal,
 // and that no outcome contains a part of the channel's secret. kinds.ts has the table.
 import { describe, expect, test } from 'vitest'
-import { afterAttempt } from '../../functions/core/delivery/attempt.ts'
 import { createToken } from '../../functions/links/link.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
 import { channelSecrets, notifiers } from '../../functions/notify/registry.ts'
 import { FoghornError } from '../../shared/errors.ts'
-import { at, claimed } from '../support/records.ts'
+import { at } from '../support/records.ts'
 import { createWorld, event, FakeBeacon, startAt } from '../support/world.ts'
 import {
   channels,
@@ -104,23 +103,6 @@ describe('the answer decides', () => {
     expect(result.outcome).toBe('retry')
     expect('retryAfterMs' in result ? result.retryAfterMs : undefined).toBe(row.ms)
   })
-
-  test.each(kinds)(
-    '%s: Retry-After is kept, but not beyond half of the time left',
-    async (kind) => {
-      const waitsFor = async (header: string) => {
-        const result = await notify(kind, answering(429, 'x', { 'retry-after': header }).send)
-        const owed = claimed('id', { urgentUntil: at + 900_000 })
-        return afterAttempt(owed, result, at, 0.5, notifiers[kind].rate).nextAt - at
-      }
-      const own = await waitsFor('')
-      expect(await waitsFor('0')).toBe(own)
-      expect(own).toBeGreaterThan(0)
-      expect(await waitsFor('120')).toBe(120_000)
-      expect(await waitsFor('86400')).toBe(450_000)
-      expect(await waitsFor(new Date(at + 86_400_000).toUTCString())).toBe(450_000)
-    },
-  )
 })
 
 describe.each(kinds)('%s', (kind) => {

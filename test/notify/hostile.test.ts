@@ -7,7 +7,6 @@ import type { Outgoing } from '../../functions/notify/notifier.ts'
 import { notifiers } from '../../functions/notify/registry.ts'
 import { limits } from '../../shared/document.ts'
 import { type Sinks, startSinks } from '../simulator/sinks.ts'
-import { at } from '../support/records.ts'
 import { type Json, type Kind, kinds, kindTable } from './kinds.ts'
 import { about, capture, notify } from './outgoing.ts'
 import { scenes } from './scenes.ts'
@@ -127,10 +126,6 @@ describe.each(kinds)('%s', (kind) => {
     await deliver(kind, about(facts))
   })
 
-  test.each(moments)('takes "%s"', async (moment) => {
-    await deliver(kind, { ...about({}, { moment, at }) })
-  })
-
   // while a beacon is silent, its incident stays as it is
   const sendsNothing = (name: string) => kind === 'pagerduty' && name === 'some beacons are back'
   test.each(Object.keys(scenes).filter((name) => !sendsNothing(name)))(
@@ -187,14 +182,6 @@ describe('text that looks like markup stays text', () => {
   test('Teams: a cut is visible', async () => {
     const body = await deliver('teams', about({ description: '☃'.repeat(4_000) }))
     expect(body).toContain('…')
-  })
-
-  test('Teams: values are cut harder if many are long', async () => {
-    const what = about({})
-    const value = '☃'.repeat(4_000)
-    const facts = what.message.facts.map(({ name }) => ({ name, value }))
-    const body = await deliver('teams', { ...what, message: { ...what.message, facts } })
-    expect(Buffer.byteLength(body)).toBeLessThanOrEqual(20 * 1024)
   })
 
   test.each(kinds)('%s: half a character does not go out', async (kind) => {

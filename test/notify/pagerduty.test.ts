@@ -257,24 +257,6 @@ describe('the payload', () => {
     expect([json.event_action, json.payload.severity]).toEqual(['trigger', 'info'])
   })
 
-  test('contains what a responder needs, and the link to decide', async () => {
-    const { json } = await capture(step('scheduled'))
-    expect(json.payload).toMatchObject({
-      source: 'web_0',
-      group: 'prod',
-      class: 'Reboot',
-      timestamp: '2026-11-21T12:00:00.000Z',
-    })
-    expect(json.payload.summary).toBe('Reboot of web_0 at 12:15 UTC')
-    const page = 'https://foghorn.example/approve/token'
-    expect([json.client, json.client_url]).toEqual(['Foghorn', page])
-    expect(json.links).toEqual([
-      { href: page, text: 'Open to decide' },
-      { href: `${page}#timeline`, text: 'Timeline' },
-    ])
-    expect(Object.values(json.payload.custom_details)).toContain('web_0')
-  })
-
   test('says the outcome when it is resolved', async () => {
     const ended = { at, outcome: 'cancelled', inferred: 'gone_before_its_time' } as const
     const what = step('cancelled', { phase: 'cancelled', ended })

@@ -276,25 +276,7 @@ const settings: Record<string, Setting> = {
     course: { facts: { ...usual, resources: ['web_3', 'web_7'], durationSeconds: 30 } },
     spared: 10,
   },
-  'a set: most of its VMs': {
-    moment: 'reminder',
-    afterMs: 10 * minute,
-    course: { facts: { ...usual, resources: [...Array(40).keys()].map((i) => `web_${i}`) } },
-    spared: 2,
-  },
   'in place of a channel that refuses': { moment: 'scheduled', insteadOf: 'ops-teams' },
-  'started, after it was stuck': {
-    moment: 'started',
-    afterMs: 4 * minute,
-    course: {
-      verdict: approved,
-      stuckAt: at + 3 * minute,
-      phase: 'started',
-      startedAt: at + 4 * minute,
-    },
-    heard: ['scheduled', 'approved', 'stuck'],
-    spared: 11,
-  },
   'started without notice': {
     moment: 'started',
     heard: [],
@@ -348,7 +330,6 @@ const settings: Record<string, Setting> = {
     },
   },
   late: { moment: 'scheduled', lateMs: 12 * minute },
-  'late, NotBefore has passed': { moment: 'scheduled', lateMs: 20 * minute },
   'skipped stages': {
     moment: 'started',
     afterMs: 15 * minute,

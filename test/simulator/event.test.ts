@@ -112,19 +112,6 @@ describe('approving', () => {
     expect(steps.map((step) => step.step)).toEqual(['scheduled', 'approved', 'started'])
   })
 
-  test('again is harmless, and logged', () => {
-    const { fleet, create, seen } = newFleet()
-    create()
-    fleet.startEvents('web_0', [ID], T0 + SECOND)
-    const before = seen()
-    expect(fleet.startEvents('web_1', [ID], T0 + 2 * SECOND)).toBe(200)
-    expect(seen()).toEqual(before)
-    expect(fleet.startRequests).toEqual([
-      { vm: 'web_0', eventId: ID, status: 200, at: T0 + SECOND },
-      { vm: 'web_1', eventId: ID, status: 200, at: T0 + 2 * SECOND },
-    ])
-  })
-
   test.each([
     ['startDelayMs', 30_000, T0 + SECOND + 30_000],
     ['NotBefore where that is sooner', 300_000, T0 + 2 * MINUTE],

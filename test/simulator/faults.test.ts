@@ -27,15 +27,6 @@ describe('faults', () => {
     expect(faults.take('a')).toBeNull()
   })
 
-  test('fail each VM so many times', async () => {
-    const { simulator, events } = await start()
-    simulator.fault({ status: 429, retryAfterSeconds: 3, times: 1 })
-    const limited = await events('web_0')
-    expect([limited.status, limited.headers.get('retry-after')]).toEqual([429, '3'])
-    expect((await events('web_0')).status).toBe(200)
-    expect((await events('web_1')).status).toBe(429)
-  })
-
   test('spare the other VMs where one is named, until cleared', async () => {
     const { simulator, events, approve, instance } = await start()
     const id = simulator.createEvent()
@@ -77,6 +68,8 @@ describe('faults', () => {
     const { simulator, events } = await start()
     simulator.fault({ delayMs: 3_600_000, times: 1 })
     await expect(events('web_0', { signal: AbortSignal.timeout(50) })).rejects.toThrow(/timeout/)
+    // a slow machine may not have sent that request, and the fault would wait for the next one
+    simulator.fault({})
     simulator.fault({ delayMs: 60, times: 1 })
     const since = performance.now()
     expect((await events('web_0')).status).toBe(200)

@@ -32,21 +32,6 @@ describe('tenants', () => {
     expect(create({ EventId: ID.toUpperCase() })).toEqual({ EventId: ID.toUpperCase() })
   })
 
-  test('the incarnation starts over on reset', () => {
-    const { fleet, create, seen } = newFleet()
-    create()
-    fleet.resetIncarnation()
-    expect(seen()).toMatchObject({ DocumentIncarnation: 1, Events: [{ EventId: ID }] })
-  })
-
-  test('the first GET of each waits until its service is on', () => {
-    const { fleet } = newFleet()
-    expect(fleet.switchOn('web_0', T0)).toBe(50)
-    expect(fleet.switchOn('web_1', T0 + 20)).toBe(30)
-    expect(fleet.switchOn('web_0', T0 + 60)).toBe(0)
-    expect(fleet.switchOn('db_0', T0 + 60)).toBe(50)
-  })
-
   test('the incarnation grows exactly when the document changes', () => {
     const request = fc.record(
       {
@@ -116,28 +101,10 @@ describe('VMs that go', () => {
     const { create } = newFleet()
     expect(create({ EventType: 'Freeze', takesVmDown: true })).toMatchObject({ refused: 400 })
   })
-
-  test('can be sent away and brought back', () => {
-    const { fleet } = newFleet()
-    fleet.setAway('db_0', true)
-    expect(fleet.answers('db_0')).toBe(false)
-    fleet.setAway('db_0', false)
-    expect(fleet.answers('db_0')).toBe(true)
-  })
 })
 
 describe('recorded documents', () => {
   const recorded = { DocumentIncarnation: 77, Events: [{ EventId: 'ABC', Extra: true }] }
-
-  test('are served as they are, to those VMs only, until taken back', () => {
-    const { fleet, create, seen, status } = newFleet()
-    create()
-    fleet.serveRecorded(['web_0'], recorded)
-    expect(fleet.document('web_0', '2017-03-01')).toBe(recorded)
-    expect(status('web_1')).toBe('Scheduled')
-    fleet.serveRecorded(['web_0'], null)
-    expect(seen('web_0')).toEqual(seen('web_1'))
-  })
 
   test('their events can be approved, and only theirs', () => {
     const { fleet, create, status } = newFleet()

@@ -103,14 +103,6 @@ describe('prepare', () => {
     expect(runner.orders).toHaveLength(1)
   })
 
-  test('waits for NotBefore less the lead', async () => {
-    const { clock, runner } = startHooked({ events: [anEvent()] })
-    await clock.advance(50 * minute - 1_000)
-    expect(runner.orders).toEqual([])
-    await clock.advance(1_500)
-    expect(runner.orders).toHaveLength(1)
-  })
-
   test('runs early if the relay says so, and not while it holds it', async () => {
     let when: 'now' | 'hold' = 'hold'
     const preparations = () => [{ eventId: 'E1', when }]
@@ -132,20 +124,6 @@ describe('prepare', () => {
     await clock.advance(5 * minute)
     expect(runner.orders).toEqual([])
     expect(run('prepare')).toMatchObject({ state: 'failed', note: expect.stringMatching(/Before/) })
-  })
-
-  test('runs without an answer of the relay after 10 s, or a quarter of a short notice', async () => {
-    const { clock, runner } = startHooked({ reply: () => ({ kind: 'failed', reason: 'down' }) })
-    await clock.advance(9_900)
-    expect(runner.orders).toEqual([])
-    await clock.advance(200)
-    expect(runner.orders).toHaveLength(1)
-    const preempt = anEvent({ eventType: 'Preempt', notBeforeAt: startedAt + 30_000 })
-    const other = startHooked({ events: [preempt], reply: () => 'hang' })
-    await other.clock.advance(7_400)
-    expect(other.runner.orders).toEqual([])
-    await other.clock.advance(200)
-    expect(other.runner.orders).toMatchObject([{ limitMs: 16_875 }])
   })
 
   test.each([
@@ -253,16 +231,6 @@ describe('restore', () => {
     runner.end()
     const restored = runner.orders.slice(2).map(({ event }) => event.eventId)
     expect(restored.sort()).toEqual(['e1', 'e2'])
-  })
-
-  test('is not needed where prepare never ran', async () => {
-    const preparations = () => [{ eventId: 'e1', when: 'hold' as const }]
-    const { clock, world, runner, lastReport } = startHooked({}, { preparations })
-    await clock.advance(10_000)
-    world.events = []
-    await clock.advance(20_000)
-    expect(runner.orders).toEqual([])
-    expect(lastReport()?.hooks?.runs).toEqual([])
   })
 
   test('an event that comes back after it is prepared for again', async () => {

@@ -128,15 +128,6 @@ test('no setting of the beacon reaches a hook, even if both are one process', as
   expect(await beacon.end('SIGTERM')).toBe(0)
 })
 
-test('a second runner does not start', async () => {
-  const vm = await aVm({})
-  const beacon = await vm.startBeacon('--with-hooks')
-  await beacon.logged('relay_reached')
-  const runner = await vm.startRunner()
-  expect(await runner.exited).toBe(1)
-  expect(runner.named('hook_runner_failed')).toMatchObject([{ code: 'hook_runner_in_use' }])
-})
-
 test('a runner with a wrong setting names it, and exits with 2', async () => {
   const vm = await aVm({})
   const runner = await vm.startRunner({

@@ -1,7 +1,5 @@
 // The message *changed*: from what to what, and whether an approval still applies.
 import { describe, expect, test } from 'vitest'
-import { conclude } from '../../../functions/core/event/conclude.ts'
-import { beginDrill, drillMoveMs } from '../../../functions/core/event/drill.ts'
 import type { EventRecord, Facts } from '../../../functions/core/event/event.ts'
 import { advance } from '../../../functions/core/event/life.ts'
 import { type EventView, viewOf } from '../../../functions/core/event/view.ts'
@@ -85,23 +83,6 @@ describe('from what to what', () => {
     expect(changeIn(say(set))).toEqual(['Azure set its time to 13:00 UTC.'])
     const old = record({ changedAt: { resources: at } })
     expect(changeIn(say(old))).toEqual(['Azure changed the affected VMs.'])
-  })
-
-  test('a drill moves its own time', () => {
-    const wish = {
-      fleet: 'prod',
-      facts: facts(),
-      impactSeconds: 10,
-      changeAfterSeconds: 60,
-      vms: [],
-    }
-    const { record: drill } = beginDrill({ ...wish, noticeSeconds: 900 }, 'one', at)
-    const { record: moved, moments } = conclude(drill, [], later)
-    expect([moments, drillMoveMs]).toEqual([['changed'], minute])
-    expect(say(moved).slice(0, 2)).toEqual([
-      'This is a drill: no VM is touched.',
-      'The drill moved from 12:15 to 12:16 UTC.',
-    ])
   })
 })
 

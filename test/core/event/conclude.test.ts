@@ -38,231 +38,184 @@ const missedBefore = (beacon: object) =>
     { gone: { firstAt: at - minute, lastSeenAt: at - minute - second } },
   )
 
-interface Row {
-  name: string
-  record: Fields
-  observers: Observer[]
-  ended?: [outcome: string, inferred?: string]
-}
+type Ending = [outcome: string, inferred?: string]
+const completed: Ending = ['completed']
+const cancelled: Ending = ['cancelled', 'gone_before_its_time']
+const rebooted: Ending = ['completed', 'start_not_seen_vm_rebooted']
+const overdue: Ending = ['completed', 'start_not_seen_not_before_passed']
+const wasApproved: Ending = ['completed', 'start_not_seen_approved']
 
-const settled: Row[] = [
-  {
-    name: 'before its time',
-    record: noted,
-    observers: [gone()],
-    ended: ['cancelled', 'gone_before_its_time'],
-  },
-  {
-    name: 'seen Started before',
-    record: { ...noted, phase: 'started', startedAt: at },
-    observers: [gone()],
-    ended: ['completed'],
-  },
-  { name: 'somebody still sees it', record: noted, observers: [gone(), seeing('web_1')] },
-  {
-    name: 'who still saw it has been silent for three paces',
-    record: noted,
-    observers: [gone(), seeing('web_1', { heardAt: now - 6_001 })],
-    ended: ['cancelled', 'gone_before_its_time'],
-  },
-  {
-    name: 'who still saw it is in its third pace',
-    record: noted,
-    observers: [gone(), seeing('web_1', { heardAt: now - 6_000 })],
-  },
-  {
-    name: 'who still saw it is heard, but has not polled for three paces',
-    record: noted,
-    observers: [gone(), seeing('web_1', { polledAt: now - 6_001 })],
-    ended: ['cancelled', 'gone_before_its_time'],
-  },
-  {
-    name: 'a second absence has not settled, whatever the first one did',
-    record: noted,
-    observers: [
+const running: Fields = { ...noted, phase: 'started', startedAt: at }
+const runningLate: Fields = { ...running, startedAt: at + 25 * second }
+const preempt: Fields = { ...running, facts: facts({ eventType: 'Preempt' }) }
+const freeze: Fields = { ...noted, facts: facts({ eventType: 'Freeze' }) }
+const dueAfter = (seconds: number): Fields => ({
+  ...noted,
+  facts: facts({ notBeforeAt: at + seconds * second }),
+})
+/** It missed the event for a moment before the others did, and shows it no more. */
+const hiccup = (heardAt: number, firstAt: number) =>
+  observer('web_1', { heardAt }, { gone: { firstAt, lastSeenAt: firstAt } })
+const askedOf = { beacon: 'a', vm: 'a', until: at, failed: false }
+const restarted = { bootHeardAt: at + 20 * second }
+const silentSince = (ms: number) => observer('web_0', { heardAt: ms, paceMs: 60_000 })
+
+/** Without an ending, the event stays open. */
+const settled: [name: string, course: Fields, observers: Observer[], ending?: Ending][] = [
+  ['before its time', noted, [gone()], cancelled],
+  ['missed by a sighting alone', {}, [gone()], cancelled],
+  ['seen Started before', running, [gone()], completed],
+  ['nobody misses it', noted, [seeing('web_0')]],
+  ['before the settle time', { gone: { ...noted.gone, confirmAt: now + 1 } }, [gone()]],
+
+  // Others still see it.
+  ['somebody still sees it', noted, [gone(), seeing('web_1')]],
+  [
+    'who still saw it has been silent for three paces',
+    noted,
+    [gone(), seeing('web_1', { heardAt: now - 6_001 })],
+    cancelled,
+  ],
+  [
+    'who still saw it is in its third pace',
+    noted,
+    [gone(), seeing('web_1', { heardAt: now - 6_000 })],
+  ],
+  [
+    'who still saw it is heard, but has not polled for three paces',
+    noted,
+    [gone(), seeing('web_1', { polledAt: now - 6_001 })],
+    cancelled,
+  ],
+  ['one of two that see it started lags', running, [gone(), seeing('web_1')], completed],
+  [
+    'the VM that is hit lags, and most observers miss it for less than 30 s',
+    running,
+    [seeing('web_0'), gone('web_1'), gone('web_2')],
+  ],
+  [
+    'the VM that is hit misses it, and most observers see it Scheduled',
+    noted,
+    [gone(), seeing('web_1'), seeing('web_2')],
+  ],
+
+  // It was missed before.
+  [
+    'a second absence has not settled, whatever the first one did',
+    noted,
+    [
       observer('web_0', heard, {
         gone: { firstAt: at + 25 * second, lastSeenAt: at + 24 * second },
       }),
     ],
-  },
-  {
-    name: 'an earlier hiccup of another VM is not when it went',
-    record: { ...noted, facts: facts({ notBeforeAt: at + 17 * second }) },
-    observers: [
-      gone(),
-      observer(
-        'web_1',
-        { heardAt: at },
-        { gone: { firstAt: at - minute, lastSeenAt: at - minute } },
-      ),
-    ],
-    ended: ['completed', 'start_not_seen_not_before_passed'],
-  },
-  {
-    name: 'the hit VM made no poll between its last sight and its first miss',
-    record: noted,
-    observers: [paused()],
-    ended: ['cancelled', 'gone_before_its_time'],
-  },
-  {
-    name: 'the same of a Freeze, which pauses',
-    record: { ...noted, facts: facts({ eventType: 'Freeze' }) },
-    observers: [paused()],
-    ended: ['completed', 'start_not_seen_vm_rebooted'],
-  },
-  {
-    name: 'the same of a Freeze, while the beacon itself was restarted',
-    record: { ...noted, facts: facts({ eventType: 'Freeze' }) },
-    observers: [paused({ bootHeardAt: at + 20 * second })],
-    ended: ['cancelled', 'gone_before_its_time'],
-  },
-  {
-    name: 'one of two that see it started lags',
-    record: { ...noted, phase: 'started', startedAt: at },
-    observers: [gone('web_0'), seeing('web_1')],
-    ended: ['completed'],
-  },
-  {
-    name: 'the VM that is hit lags, and most observers miss it for less than 30 s',
-    record: { ...noted, phase: 'started', startedAt: at },
-    observers: [seeing('web_0'), gone('web_1'), gone('web_2')],
-  },
-  {
-    name: 'the VM that is hit misses it, and most observers see it Scheduled',
-    record: noted,
-    observers: [gone('web_0'), seeing('web_1'), seeing('web_2')],
-  },
-  {
-    name: 'it was missed before it started, and most observers still miss it',
-    record: { ...noted, phase: 'started', startedAt: at + 25 * second },
-    observers: [seeing('web_0'), gone('web_1'), gone('web_2')],
-  },
-  {
-    name: 'it was missed by all before it started, a few seconds ago',
-    record: { ...noted, phase: 'started', startedAt: at + 25 * second },
-    observers: [gone('web_0')],
-  },
-  {
-    name: 'it was missed before this epoch began',
-    record: { ...noted, reopenedAt: at + 20 * second },
-    observers: [gone('web_0')],
-  },
-  {
-    name: 'the hit VM missed it before this epoch began, restarted, and still misses it',
-    record: openAgain,
-    observers: [missedBefore({ bootHeardAt: at + 20 * second }), seeing('web_1')],
-    ended: ['completed'],
-  },
-  {
-    name: 'the same of a VM that has not restarted',
-    record: openAgain,
-    observers: [missedBefore({ bootHeardAt: at - minute }), seeing('web_1')],
-  },
-  {
-    name: 'the same of a VM that restarted a few seconds ago',
-    record: openAgain,
-    observers: [missedBefore({ bootHeardAt: at + 21 * second }), seeing('web_1')],
-  },
-  {
-    name: 'the same of a restarted VM whose polls fail',
-    record: openAgain,
-    observers: [
-      missedBefore({ bootHeardAt: at + 20 * second, polledAt: at - minute }),
-      seeing('web_1'),
-    ],
-  },
-  { name: 'nobody misses it', record: noted, observers: [seeing('web_0')] },
-  {
-    name: 'before the settle time',
-    record: { gone: { ...noted.gone, confirmAt: now + 1 } },
-    observers: [gone()],
-  },
-  {
-    name: 'NotBefore in the span',
-    record: { ...noted, facts: facts({ notBeforeAt: at + 17 * second }) },
-    observers: [gone()],
-    ended: ['completed', 'start_not_seen_not_before_passed'],
-  },
-  {
-    name: 'NotBefore at the first gone',
-    record: { ...noted, facts: facts({ notBeforeAt: at + 20 * second }) },
-    observers: [gone()],
-    ended: ['completed', 'start_not_seen_not_before_passed'],
-  },
-  {
-    name: 'NotBefore after it, though before we concluded',
-    record: { ...noted, facts: facts({ notBeforeAt: at + 21 * second }) },
-    observers: [gone()],
-    ended: ['cancelled', 'gone_before_its_time'],
-  },
-  {
-    name: 'the hit VM rebooted in the span',
-    record: noted,
-    observers: [gone('web_0', { bootedAt: at + 17 * second })],
-    ended: ['completed', 'start_not_seen_vm_rebooted'],
-  },
-  {
-    name: 'the hit VM rebooted before it',
-    record: noted,
-    observers: [gone('web_0', { bootedAt: at + 15 * second })],
-    ended: ['cancelled', 'gone_before_its_time'],
-  },
-  {
-    name: 'the hit VM rebooted after it',
-    record: noted,
-    observers: [gone('web_0', { bootedAt: at + 21 * second })],
-    ended: ['cancelled', 'gone_before_its_time'],
-  },
-  {
-    name: 'another VM rebooted in the span',
-    record: noted,
-    observers: [gone('web_1', { bootedAt: at + 17 * second })],
-    ended: ['cancelled', 'gone_before_its_time'],
-  },
-  {
-    name: 'the hit VM fell silent in the span, and may come back',
-    record: noted,
-    observers: [gone('web_1'), observer('web_0', { heardAt: at })],
-  },
-  {
-    name: 'approved, and passed on',
-    record: { ...noted, verdict: approved, passedOn: { vm: 'a', at } },
-    observers: [gone()],
-    ended: ['completed', 'start_not_seen_approved'],
-  },
-  {
-    name: 'approved, and a VM was asked',
-    record: {
-      ...noted,
-      verdict: approved,
-      directive: { beacon: 'a', vm: 'a', until: at, failed: false },
-    },
-    observers: [gone()],
-    ended: ['completed', 'start_not_seen_approved'],
-  },
-  {
-    name: 'approved, and nobody was asked',
-    record: { ...noted, verdict: approved },
-    observers: [gone()],
-    ended: ['cancelled', 'gone_before_its_time'],
-  },
-  {
-    name: 'only the VM that Preempt took still saw it, silent since others miss it',
-    record: { ...noted, phase: 'started', startedAt: at, facts: facts({ eventType: 'Preempt' }) },
-    observers: [gone('web_1'), observer('web_0', { heardAt: at + 19 * second, paceMs: 60_000 })],
-    ended: ['completed'],
-  },
-  {
-    name: 'the VM that a Reboot hits may come back',
-    record: { ...noted, phase: 'started', startedAt: at },
-    observers: [gone('web_1'), observer('web_0', { heardAt: at + 19 * second, paceMs: 60_000 })],
-  },
-  {
-    name: 'missed by a sighting alone',
-    record: {},
-    observers: [gone()],
-    ended: ['cancelled', 'gone_before_its_time'],
-  },
+  ],
+  [
+    'an earlier hiccup of another VM is not when it went',
+    dueAfter(17),
+    [gone(), hiccup(at, at - minute)],
+    overdue,
+  ],
+  [
+    'it was missed before it started, and most observers still miss it',
+    runningLate,
+    [seeing('web_0'), gone('web_1'), gone('web_2')],
+  ],
+  ['it was missed by all before it started, a few seconds ago', runningLate, [gone()]],
+  ['it was missed before this epoch began', { ...noted, reopenedAt: at + 20 * second }, [gone()]],
+  [
+    'the hit VM missed it before this epoch began, restarted, and still misses it',
+    openAgain,
+    [missedBefore(restarted), seeing('web_1')],
+    completed,
+  ],
+  [
+    'the same of a VM that has not restarted',
+    openAgain,
+    [missedBefore({ bootHeardAt: at - minute }), seeing('web_1')],
+  ],
+  [
+    'the same of a VM that restarted a few seconds ago',
+    openAgain,
+    [missedBefore({ bootHeardAt: at + 21 * second }), seeing('web_1')],
+  ],
+  [
+    'the same of a restarted VM whose polls fail',
+    openAgain,
+    [missedBefore({ ...restarted, polledAt: at - minute }), seeing('web_1')],
+  ],
+
+  // NotBefore passed, or the VM was away.
+  ['NotBefore in the span', dueAfter(17), [gone()], overdue],
+  ['NotBefore at the first gone', dueAfter(20), [gone()], overdue],
+  ['NotBefore after it, though before we concluded', dueAfter(21), [gone()], cancelled],
+  [
+    'the hit VM made no poll between its last sight and its first miss',
+    noted,
+    [paused()],
+    cancelled,
+  ],
+  ['the same of a Freeze, which pauses', freeze, [paused()], rebooted],
+  [
+    'the same of a Freeze, while the beacon itself was restarted',
+    freeze,
+    [paused(restarted)],
+    cancelled,
+  ],
+  [
+    'the hit VM rebooted in the span',
+    noted,
+    [gone('web_0', { bootedAt: at + 17 * second })],
+    rebooted,
+  ],
+  [
+    'the hit VM rebooted before it',
+    noted,
+    [gone('web_0', { bootedAt: at + 15 * second })],
+    cancelled,
+  ],
+  [
+    'the hit VM rebooted after it',
+    noted,
+    [gone('web_0', { bootedAt: at + 21 * second })],
+    cancelled,
+  ],
+  [
+    'another VM rebooted in the span',
+    noted,
+    [gone('web_1', { bootedAt: at + 17 * second })],
+    cancelled,
+  ],
+  [
+    'the hit VM fell silent in the span, and may come back',
+    noted,
+    [gone('web_1'), observer('web_0', { heardAt: at })],
+  ],
+  [
+    'only the VM that Preempt took still saw it, silent since others miss it',
+    preempt,
+    [gone('web_1'), silentSince(at + 19 * second)],
+    completed,
+  ],
+  [
+    'the VM that a Reboot hits may come back',
+    running,
+    [gone('web_1'), silentSince(at + 19 * second)],
+  ],
+
+  // It was approved.
+  [
+    'approved, and passed on',
+    { ...noted, verdict: approved, passedOn: { vm: 'a', at } },
+    [gone()],
+    wasApproved,
+  ],
+  [
+    'approved, and a VM was asked',
+    { ...noted, verdict: approved, directive: askedOf },
+    [gone()],
+    wasApproved,
+  ],
+  ['approved, and nobody was asked', { ...noted, verdict: approved }, [gone()], cancelled],
 ]
 
 describe('settling', () => {
@@ -275,15 +228,15 @@ describe('settling', () => {
     expect(after.ended).toMatchObject({ inferred: 'start_not_seen_vm_rebooted', at: firstAt })
   })
 
-  test.each(settled)('$name', ({ record: changes, observers, ended }) => {
-    const { record: after, moments } = conclude(record({ dueAt: now, ...changes }), observers, now)
-    if (ended === undefined) {
+  test.each(settled)('%s', (_, course, observers, ending) => {
+    const { record: after, moments } = conclude(record({ dueAt: now, ...course }), observers, now)
+    if (ending === undefined) {
       expect(after.ended).toBeUndefined()
       expect(moments).toEqual([])
       expect(after.dueAt).toBeGreaterThan(now)
       return
     }
-    const [outcome, inferred] = ended
+    const [outcome, inferred] = ending
     expect(moments).toEqual([outcome])
     expect(after.ended).toEqual({ at: at + 20 * second, outcome, ...(inferred && { inferred }) })
     expect(after.phase).toBe(outcome)
@@ -395,10 +348,10 @@ describe('stuck', () => {
 
 describe('the next look', () => {
   test('is in the future, and there is one for every open event', () => {
-    for (const { record: changes } of settled) {
+    for (const [, course] of settled) {
       for (const observers of [[], [gone()], [seeing('web_0'), gone('web_1')]]) {
         for (const when of [at, now, at + 60 * minute]) {
-          const due = nextLook(record(changes), observers, when)
+          const due = nextLook(record(course), observers, when)
           expect(due).toBeGreaterThan(when)
           expect(Number.isFinite(due)).toBe(true)
         }
@@ -407,8 +360,8 @@ describe('the next look', () => {
   })
 
   test('is never later than when something could be concluded', () => {
-    for (const { record: changes, observers } of settled) {
-      const open = record(changes)
+    for (const [, course, observers] of settled) {
+      const open = record(course)
       for (let when = now; when < at + 20 * minute; ) {
         const result = conclude(open, observers, when)
         if (result.record.ended !== undefined) break

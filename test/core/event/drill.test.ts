@@ -111,10 +111,6 @@ describe('its course', () => {
     const { record, moments } = conclude(begin(), [], at + drillLifeMs)
     expect(moments).toEqual(['cancelled'])
     expect(record.ended).toMatchObject({ outcome: 'cancelled', inferred: 'drill_overdue' })
-    const title = compose({ moment: 'cancelled', at, event: viewOf(record) }, at)
-    expect(title.title).toMatch(/^DRILL: Not run: Reboot of /)
-    expect(title.lines.join(' ')).toContain('The relay was not running when the drill was due')
-    expect(title.facts.map(({ name }) => name)).toContain('Closed')
   })
 
   test('it is never stuck and never lost, though no beacon is there', () => {
@@ -198,18 +194,6 @@ describe('every message about a drill says so', () => {
     expect(lines.join(' ')).not.toMatch(/(?<!In a real event, )the VM restarts/i)
     const real = compose({ moment, at, event: viewOf(record({ verdict })) }, at)
     expect([real.title, ...real.lines].join(' ')).not.toMatch(/drill/i)
-  })
-
-  test('it starts at its own time, and an owner requested it', () => {
-    const say = (now: number) => compose({ moment: 'scheduled', at, event: viewOf(begin()) }, now)
-    expect(say(at).lines.at(-1)).toMatch(/^The drill starts at 12:\d\d UTC\. Open the page/)
-    expect(say(at + 3_600_000).lines).toContain(
-      'The drill may start at any moment, or already has.',
-    )
-    expect(say(at).facts).toContainEqual({
-      name: 'Requested by',
-      value: 'the owner who started the drill',
-    })
   })
 
   test('an alert about a channel says that the problem is real', () => {

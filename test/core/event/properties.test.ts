@@ -1,5 +1,5 @@
 // In whatever order and however often beacons report, one event comes to one end, and no step is
-// sent twice. Through the pure functions, and through the whole relay.
+// sent twice. The simulation (test/sim) says the same of the whole relay.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { plan } from '../../../functions/core/delivery/delivery.ts'
@@ -7,7 +7,7 @@ import type { EventRecord, Moment } from '../../../functions/core/event/event.ts
 import { advance, type Observation } from '../../../functions/core/event/life.ts'
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import { at, key } from '../../support/records.ts'
-import { createWorld, event, eventId, FakeBeacon, started } from '../../support/world.ts'
+import { event, started } from '../../support/world.ts'
 
 const second = 1_000
 /** The same cases at every run; another one explores others. */
@@ -127,78 +127,6 @@ describe('any order and any number of the same observations', () => {
         }
       }),
       { seed, numRuns: 200 },
-    )
-  })
-})
-
-describe('the whole relay', () => {
-  /** Each beacon reports in its own order, with repetitions. The order of beacons is random. */
-  const runs = fc.record({
-    course: courses,
-    polls,
-    turns: fc.array(fc.record({ beacon: fc.integer({ min: 0, max: 2 }), twice: fc.boolean() }), {
-      minLength: 24,
-      maxLength: 48,
-    }),
-  })
-
-  async function play({
-    course,
-    polls,
-    turns,
-  }: {
-    course: Course
-    polls: Poll[]
-    turns: { beacon: number; twice: boolean }[]
-  }) {
-    const world = await createWorld()
-    world.clock.now = at + 61 * second
-    const beacons = [0, 1, 2].map((i) => new FakeBeacon(world, `web_${i}`))
-    // the last poll of all is late enough for everybody to agree on the end
-    const queues = beacons.map((_, i) => {
-      const own = polls.filter(({ beacon }) => beacon === i).map(({ after }) => after)
-      return [...own.sort((a, b) => a - b), 61]
-    })
-    const rest = queues.flatMap((queue, beacon) => queue.map(() => ({ beacon, twice: false })))
-    for (const { beacon, twice } of [...turns, ...rest]) {
-      const after = queues[beacon]!.shift()
-      if (after === undefined) continue
-      const seen = truthAt(course, after)
-      const one = beacons[beacon]!
-      const report = one.body(seen === undefined ? [] : [seen], { ageMs: (61 - after) * second })
-      for (const _ of twice ? [1, 2] : [1]) expect((await one.post(report)).status).toBe(200)
-    }
-    await world.pass(10_001)
-    const { status, body } = await world.getEvent(eventId)
-    world.store.close()
-    const told: string[] = world.told().map((type) => type.replace('foghorn.event.', ''))
-    return { known: status === 200, phase: body.phase, outcome: body.outcome, told, body }
-  }
-
-  test('comes to one end, and sends no step twice', async () => {
-    await fc.assert(
-      fc.asyncProperty(runs, async (run) => {
-        const mixed = await play(run)
-        const inOrder = [...run.polls].sort((a, b) => a.after - b.after)
-        const ordered = await play({
-          ...run,
-          turns: inOrder.map(({ beacon }) => ({ beacon, twice: false })),
-        })
-        expect([mixed.known, mixed.phase, mixed.outcome]).toEqual([
-          ordered.known,
-          ordered.phase,
-          ordered.outcome,
-        ])
-        for (const { told } of [mixed, ordered]) {
-          const steps = told.filter((moment) => moment !== 'changed')
-          expect(new Set(steps).size).toBe(steps.length)
-          expect(told.filter((moment) => moment === 'changed').length).toBeLessThanOrEqual(1)
-          expect(
-            told.filter((moment) => ['completed', 'cancelled', 'lost'].includes(moment)).length,
-          ).toBeLessThanOrEqual(1)
-        }
-      }),
-      { seed, numRuns: 40 },
     )
   })
 })

@@ -1,6 +1,5 @@
 // Every moment of every type is a whole message, also if values are unknown.
 import { describe, expect, test } from 'vitest'
-import type { AlertTelling } from '../../../functions/core/delivery/delivery.ts'
 import {
   type Decide,
   decisions,
@@ -86,20 +85,6 @@ describe('every message is whole', () => {
     expect(title).toBe('Completed, it seems, at 12:00 UTC: Reboot of web_0')
     expect(describeInference(inferred)).toMatch(/^[a-z].*[a-z]$/)
   })
-
-  test('an end that was seen: how long it took', () => {
-    const course = { startedAt: at - 50_000, ended: { at, outcome: 'completed' as const } }
-    const event = view({ ...course, phase: 'completed' })
-    const message = compose({ moment: 'completed', at, event }, at)
-    expect(message.title).toBe('Completed at 12:00 UTC: Reboot of web_0')
-    expect(message.lines).toEqual(['It took about 50 s.'])
-  })
-
-  test('an end that looks like a cancellation: what else it may have been', () => {
-    expect(describeInference('gone_before_its_time')).toBe(
-      'it disappeared before it was due: cancelled, or approved elsewhere',
-    )
-  })
 })
 
 describe('what it says', () => {
@@ -129,26 +114,6 @@ describe('what it says', () => {
     })
     expect(message.lines.join(' ')).toContain(line)
     expect(message.asks).toBe(asks)
-  })
-
-  test.each([
-    ['approved', approved, 'Approved through the link sent to "ops". Foghorn tells Azure'],
-    ['approved', byPolicy, 'Approved by policy rule "short freeze".'],
-    [
-      'declined',
-      declined,
-      'Not now, chosen through the link sent to "ops". "Not now" does not stop Azure',
-    ],
-  ] as const)('who decided: %s', (moment, verdict, line) => {
-    expect(say(moment, { verdict }).lines.join(' ')).toContain(line)
-  })
-
-  test.each([
-    ['none', 'Azure gave no notice'],
-    ['already_running', 'already running when Foghorn first saw it'],
-    ['reported_late', 'had been scheduled before'],
-  ] as const)('first seen as Started: %s', (startKind, line) => {
-    expect(say('started', { startKind, startedAt: at }).lines.join(' ')).toContain(line)
   })
 
   test('failing hardware: days of notice, so redeploy it yourself', () => {
@@ -191,25 +156,6 @@ describe('what it says', () => {
     }
   })
 
-  test('the facts repeat neither the decision nor a time that no longer counts', () => {
-    const names = (moment: 'approved' | 'declined' | 'reminder', verdict: Verdict) =>
-      say(moment, { verdict }).facts.map(({ name }) => name)
-    expect(names('approved', approved)).toEqual([
-      'Expected duration',
-      'Affected VMs',
-      'Requested by',
-      'Why',
-    ])
-    expect(names('declined', declined)).toEqual([
-      'When',
-      'Expected duration',
-      'Affected VMs',
-      'Requested by',
-      'Why',
-    ])
-    expect(names('reminder', declined)).toContain('Decision')
-  })
-
   test('names some of many VMs, and omits an empty reason', () => {
     const resources = [...Array(100).keys()].map((i) => `web_${i}`)
     const message = say('scheduled', { facts: facts({ resources, description: ' ' }) })
@@ -229,33 +175,6 @@ describe('what it says', () => {
     expect(textOf(say('scheduled', {}, at + minute + 1))).toContain('This message is 60 s late')
     expect(textOf(say('scheduled', {}, at + 20 * minute))).toContain('(5 min ago)')
     expect(say('scheduled', {}, at + 20 * minute).title).toContain('was due 5 min ago')
-  })
-
-  test('an alert about a channel says what is wrong with it, and where its messages go', () => {
-    const what = { channel: 'ops', moment: 'scheduled' as const, state: 'pending' }
-    const say = (health: 'refusing' | 'unreachable', reason: string) =>
-      compose({ moment: 'alert', at, event: view(), about: { ...what, health, reason } }, at)
-    const { title, lines } = say('unreachable', 'no answer in time')
-    expect(title).toBe('Channel "ops" can\'t be reached')
-    expect(lines.join(' ')).toBe(
-      'The last attempt: no answer in time. Foghorn keeps trying. Until the channel answers, its messages also come here.',
-    )
-    expect(say('refusing', 'HTTP 410').title).toBe('Channel "ops" refuses all messages')
-    expect(say('refusing', 'HTTP 410').lines.join(' ')).toContain('An owner has to fix this')
-  })
-
-  test('an alert names the channel, what it missed and why, and asks for nothing', () => {
-    const about = {
-      channel: 'ops',
-      moment: 'scheduled' as const,
-      state: 'refused',
-      reason: 'HTTP 404',
-    }
-    const alert: AlertTelling = { moment: 'alert', at, event: view(), about }
-    const message = compose(alert, at)
-    expect(textOf(message)).toContain('Channel "ops" refused "scheduled" for Reboot of web_0')
-    expect(textOf(message)).toContain('It answered: HTTP 404.')
-    expect(message.asks).toBe(false)
   })
 
   test.each([
@@ -291,16 +210,6 @@ describe('what it says', () => {
     const message = say('reminder', verdict && { verdict })
     expect(buttonOf(message)).toBe(label)
     expect(wantsDecision(message)).toBe(wants)
-  })
-
-  test('only the title and one fact say how far off it is', () => {
-    for (const moment of moments) {
-      const message = say(moment, { verdict: declined })
-      expect(message.lines.join(' ')).not.toMatch(/in \d+ min/)
-    }
-    const { title, facts } = say('scheduled')
-    expect(title).toBe('Reboot of web_0 in 15 min, at 12:15 UTC')
-    expect(facts[0]).toEqual({ name: 'When', value: '2026-11-21 12:15:00 UTC (in 15 min)' })
   })
 
   test('the lasting title has no relative time, and marks a drill', () => {

@@ -54,17 +54,6 @@ test('a press that comes too late changes nothing', async () => {
   expect(await textOf(await press(world, linkOf(world), 'prepare'))).toContain('already approved')
 })
 
-test('a second tap right after the page has answered changes nothing', async () => {
-  const { app } = world
-  const fresh = await (await press(world, linkOf(world), 'not_now')).text()
-  const form = /name="form" value="([^"]+)"/.exec(fresh)![1]!
-  const body = new URLSearchParams({ form, decision: 'prepare' }).toString()
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-  const response = await app.request(linkOf(world), { method: 'POST', headers, body })
-  expect(response.status).toBe(409)
-  expect((await eventNow()).prepareNow).toBeUndefined()
-})
-
 test('only people who may approve have it', async () => {
   const approvers = [
     'entra:1e6d2f1c-0a4b-4c57-9b1e-5c2f0d9a7e11/7c9d2f1c-0a4b-4c57-9b1e-5c2f0d9a7e11',

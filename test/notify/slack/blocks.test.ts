@@ -108,31 +108,11 @@ describe.each(all)('%s', (_name, what) => {
   })
 })
 
-test('the question and its button come before the details', async () => {
-  const { blocks } = await send(scenes.scheduled!)
-  expect(blocks.map(({ type }) => type)).toEqual([
-    ...['header', 'section', 'actions', 'section', 'context'],
-  ])
-  expect(blocks[2].elements).toMatchObject([
-    { style: 'primary', text: { text: 'Open to decide' }, url: scenes.scheduled!.pageUrl },
-  ])
-})
-
 describe('if the message decides', () => {
   const labels = (blocks: Json[]) =>
     blocks
       .filter(({ type }) => type === 'actions')
       .map(({ elements }) => elements.map(({ text }: Json) => text.text))
-
-  test('Approve asks once more, and says what starts; the button to the page is beside it', async () => {
-    const { blocks } = await send(scenes['decided in Slack']!)
-    expect(labels(blocks)).toEqual([['Approve', 'Not now', 'Show event']])
-    const [approve, decline, look] = blocks[2].elements
-    expect(approve.confirm.title.text).toBe('Approve Reboot of web_3?')
-    expect(approve.confirm.text.text).toContain('starts it now: Reboot of web_3. ')
-    expect([decline.confirm, look.style]).toEqual([undefined, undefined])
-    expect(approve.style).toBe('primary')
-  })
 
   test('after "not now", only Approve is left, and is not green', async () => {
     const { blocks } = await send(scenes['decided in Slack, after not now']!)
@@ -152,12 +132,6 @@ describe('if the message decides', () => {
     expect(JSON.stringify(blocks)).not.toContain('"value"')
     expect(labels(blocks)).toEqual([])
   })
-})
-
-test('a list has the button of each event beside it', async () => {
-  const { blocks } = await send(scenes['a list']!)
-  const labels = blocks.map(({ accessory }) => accessory?.text.text)
-  expect(labels.slice(3)).toEqual(['Open to decide', 'Show event', 'Show event', 'Show event'])
 })
 
 test('above a list one button opens all events, and says whether there is something to decide', async () => {

@@ -14,20 +14,12 @@ beforeEach(() => {
 describe('an answer decides', () => {
   const html = () => new Response('<html>Sign in</html>')
   const status = (code: number) => () => new Response('no', { status: code })
-  const passing = ['ratelimited', 'internal_error', 'team_added_to_org', 'update_failed']
-  const final = ['channel_not_found', 'not_in_channel', 'is_archived', 'invalid_auth', 'no_text']
-  const codes = ['token_revoked', 'account_inactive', 'msg_too_long', 'msg_blocks_too_long']
+  // One code of each class. The contract has all of them, for the first message.
   const table: [string, () => Response | Promise<Response>, string][] = [
-    ...passing.map((code): [string, () => Response, string] => [code, refusing(code), 'retry']),
-    ...[...final, ...codes].map((code): [string, () => Response, string] => {
-      return [code, refusing(code), 'refused']
-    }),
-    ...[408, 425, 429, 500, 502, 503].map((code): [string, () => Response, string] => {
-      return [`HTTP ${code}`, status(code), 'retry']
-    }),
-    ...[301, 302, 400, 401, 403, 404, 410].map((code): [string, () => Response, string] => {
-      return [`HTTP ${code}`, status(code), 'refused']
-    }),
+    ['a code that passes', refusing('ratelimited'), 'retry'],
+    ['a code that stays', refusing('not_in_channel'), 'refused'],
+    ['HTTP 503', status(503), 'retry'],
+    ['HTTP 404', status(404), 'refused'],
     ['a page of something in between', html, 'refused'],
     ['a success without a place', () => Response.json({ ok: true }), 'refused'],
     ['no answer', () => Promise.reject(new TypeError('fetch failed')), 'retry'],

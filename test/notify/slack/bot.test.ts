@@ -44,17 +44,6 @@ describe('one message for an event', () => {
     expect(buttonsOf(message!)).toEqual([])
   })
 
-  test('after "not now" a person can still approve: its button says so, and is no longer green', async () => {
-    await bot.notify(bot.step('scheduled', 64))
-    const asked = buttonsOf(bot.slack.messages()[0]!)
-    expect(asked).toMatchObject([{ text: { text: 'Open to decide' }, style: 'primary' }])
-    await bot.notify(bot.step('declined', 128, { verdict: { ...approved, decision: 'declined' } }))
-    const [button, ...others] = buttonsOf(bot.slack.messages()[0]!)
-    expect(others).toEqual([])
-    expect(button).toMatchObject({ text: { text: 'Open to reconsider' }, url: outgoing().pageUrl })
-    expect(button).not.toHaveProperty('style')
-  })
-
   test('after the end, decided or not, a link in the small print replaces the button', async () => {
     await bot.notify(bot.step('scheduled', 64))
     const smallPrint = () => JSON.stringify(bot.slack.messages()[0]!.blocks.at(-1))

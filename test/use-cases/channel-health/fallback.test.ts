@@ -34,22 +34,6 @@ const actions = () => sentTo(world, 'pager').map(({ json }) => json.event_action
 const later = (i: number) =>
   event({ eventId: idOf(i), notBeforeAt: world.clock.now + 60 * minute, resources: [`vm${i}`] })
 
-test('a channel that refused and is then unreachable delays no message', async () => {
-  await startRelay({ channels: { chat, team }, routes: to('chat') })
-  answer(world, 'slack', gone)
-  await report(later(1))
-  answer(world, 'slack', down)
-  for (const i of [2, 3, 4]) {
-    await world.pass(61 * second)
-    const from = world.sent.length
-    await report(later(i))
-    expect(texts('teams', from)).toEqual([expect.stringContaining(`Reboot of vm${i}`)])
-  }
-  world.channels.answer = usualAnswer
-  await passInSteps(world, 2 * minute, second)
-  expect(texts('slack').filter((text) => text.includes('vm4'))).not.toEqual([])
-})
-
 test('without a fallback no message is lost', async () => {
   await startRelay({ channels: { pager }, routes: to('pager') })
   answer(world, 'pager', gone)

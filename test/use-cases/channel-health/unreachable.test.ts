@@ -1,32 +1,14 @@
 // A channel that can't be reached or was removed: other channels get its messages, with their link,
 // while they still matter. Once the channel is back, it gets them, too.
 import { beforeEach, describe, expect, test } from 'vitest'
-import {
-  answer,
-  down,
-  passInSteps,
-  sentTo,
-  statesOf,
-  textsTo,
-  words,
-} from '../../support/deliveries.ts'
+import { answer, down, passInSteps, statesOf, textsTo, words } from '../../support/deliveries.ts'
 import { healthOf } from '../../support/health.ts'
-import { forge, press } from '../../support/people.ts'
 import { beacon, minute, report, second, startRelay, world } from '../../support/relay.ts'
-import {
-  adminKey,
-  event,
-  eventId,
-  routingKey,
-  startAt,
-  started,
-  usualAnswer,
-} from '../../support/world.ts'
+import { event, startAt, started, usualAnswer } from '../../support/world.ts'
 
 const otherId = 'c7061bac-afdc-4513-b24b-000000000001'
 const chat = { kind: 'slack', url: 'https://slack.example/services/T0/B0/secret-of-chat' }
 const team = { kind: 'teams', url: 'https://teams.example/flow?sig=secret-of-team' }
-const pager = { kind: 'pagerduty', routingKey, endpoint: 'https://pager.example/v2/enqueue' }
 const channels = { chat: { ...chat, fallback: 'team' }, team: { ...team, fallback: 'chat' } }
 const toChat = [{ match: {}, channels: ['chat'] }]
 
@@ -70,34 +52,6 @@ describe('a channel that is down', () => {
     expect(await statesOf(world, 'chat')).toEqual([['scheduled', 'pending']])
   })
 
-  test('the health of the relay, the log and the API show it without any secret', async () => {
-    await passInSteps(world, 150 * second, second)
-    const { status, troubles = [] } = await health()
-    expect(status).toBe('troubled')
-    const says = /^channel "chat" can't be reached since \S+Z; the log says what it answers$/
-    expect(troubles).toEqual([expect.stringMatching(says)])
-    const headers = { authorization: `Bearer ${adminKey}` }
-    const response = await world.app.request('/v1/channels', { headers })
-    const { channels: listed } = (await response.json()) as { channels: object[] }
-    expect(listed).toMatchObject([
-      { state: 'unreachable', note: 'HTTP 503: down' },
-      { state: 'ok' },
-    ])
-    expect(listed[0]).not.toHaveProperty('nextTryAt')
-    expect(world.lines.filter((line) => line.includes('channel_unreachable'))).toHaveLength(1)
-    expect(JSON.stringify([listed, world.lines])).not.toContain('secret-of')
-  })
-
-  test('the next message goes to the fallback after its first attempt', async () => {
-    await passInSteps(world, 150 * second, second)
-    const from = world.sent.length
-    const other = event({ eventId: otherId, notBeforeAt: startAt + 30 * minute })
-    await report(event(), other)
-    expect(texts('slack', from)).not.toEqual([])
-    expect(copies(from)).toHaveLength(1)
-    expect(notices(from)).toEqual([])
-  })
-
   test('gets its pending messages once it is back, and is then the only one to be notified', async () => {
     await passInSteps(world, 150 * second, second)
     world.channels.answer = usualAnswer
@@ -111,71 +65,6 @@ describe('a channel that is down', () => {
     expect(texts('slack', from)).toHaveLength(1)
     expect(texts('teams', from)).toEqual([])
   })
-
-  test('a decision by the link of the fallback is notified there, and so is the end', async () => {
-    await passInSteps(world, 150 * second, second)
-    await press(world, await forge(world, { channel: 'team' }), 'approve')
-    await world.drain()
-    await beacon.sees([started()])
-    await beacon.sees([])
-    await world.pass(10_001)
-    const told = await statesOf(world, 'team')
-    expect(told.filter(([, state]) => state === 'delivered').map(([moment]) => moment)).toEqual(
-      expect.arrayContaining(['scheduled', 'approved', 'completed', 'alert']),
-    )
-  })
-
-  test('and then refuses: the fallback is notified of that, too', async () => {
-    await passInSteps(world, 150 * second, second)
-    answer(world, 'slack', () => new Response('no_service', { status: 404 }))
-    await passInSteps(world, minute, second)
-    expect(texts('teams').filter((b) => b.includes(words.refuses))).toHaveLength(1)
-    expect(copies()).toHaveLength(1)
-    expect(await statesOf(world, 'chat')).toEqual([['scheduled', 'refused']])
-  })
-})
-
-test('the fallback waits only half of the time to NotBefore if that is less', async () => {
-  answer(world, 'slack', down)
-  await report(event({ notBeforeAt: startAt + 100 * second }))
-  await passInSteps(world, 49 * second, second)
-  expect(texts('teams')).toEqual([])
-  await passInSteps(world, 20 * second, second)
-  expect(copies()).toHaveLength(1)
-})
-
-test('a fallback that gets every event anyway is notified of the trouble, and gets no step twice', async () => {
-  await begin({ routes: [{ match: {}, channels: ['chat', 'team'] }] })
-  answer(world, 'slack', down)
-  await report(event())
-  await passInSteps(world, 150 * second, second)
-  expect(copies()).toEqual([])
-  expect(notices()).toHaveLength(1)
-  expect(texts('teams')).toHaveLength(2)
-})
-
-test('a channel that is back by then causes no alert', async () => {
-  answer(world, 'slack', down)
-  await report(event())
-  await passInSteps(world, 100 * second, second)
-  world.channels.answer = ({ url }) =>
-    new Response('', { status: url.includes('slack') ? 503 : 410 })
-  await passInSteps(world, 40 * second, second)
-  world.channels.answer = usualAnswer
-  await passInSteps(world, 5 * minute, 5 * second)
-  expect(await statesOf(world, 'team')).toEqual([
-    ['scheduled', 'refused'],
-    ['alert', 'superseded'],
-  ])
-})
-
-test('two channels that refuse for seconds lose nothing', async () => {
-  world.channels.answer = () => new Response('', { status: 403 })
-  await report(event())
-  world.channels.answer = usualAnswer
-  await passInSteps(world, 2 * minute, 5 * second)
-  expect(await statesOf(world, 'chat')).toContainEqual(['scheduled', 'refused'])
-  expect(await statesOf(world, 'team')).toContainEqual(['scheduled', 'delivered'])
 })
 
 describe('a channel that is renamed', () => {
@@ -208,19 +97,5 @@ describe('a channel that is renamed', () => {
     expect(
       texts('slack').filter((body) => body.includes('Open the page and approve')),
     ).toHaveLength(1)
-  })
-
-  test('the incident that was opened under the old name is resolved', async () => {
-    await begin({ channels: { pager }, routes: [{ match: {}, channels: ['pager'] }] })
-    await report(event())
-    await rename('pager', 'on-call')
-    await beacon.sees([])
-    await world.pass(10_001)
-    const actions = sentTo(world, 'pager').map(({ json }) => [json.event_action, json.dedup_key])
-    const key = `foghorn/prod/${eventId}/1`
-    expect(actions).toEqual([
-      ['trigger', key],
-      ['resolve', key],
-    ])
   })
 })

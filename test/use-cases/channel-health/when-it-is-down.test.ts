@@ -52,19 +52,6 @@ test('a channel that accepts no step is unreachable, even if each step is overta
   expect(texts('teams').filter((text) => text.includes('Changed: Reboot'))).not.toEqual([])
 })
 
-test('one attempt without an answer, long after a refusal, is no trouble', async () => {
-  await startRelay({ channels: { chat, team }, routes: to('chat') })
-  const due = startAt + 300 * minute
-  answer(world, 'slack', () => new Response('invalid_payload', { status: 400 }))
-  await report(event({ notBeforeAt: due }))
-  await world.pass(120 * minute)
-  answer(world, 'slack', down)
-  await report(event({ notBeforeAt: due + minute }))
-  world.channels.answer = usualAnswer
-  await passInSteps(world, minute, second)
-  expect(logged('channel_unreachable')).toEqual([])
-})
-
 test('other trouble with the same channel is notified, however soon it comes', async () => {
   await startRelay({ channels: { chat, team }, routes: to('chat') })
   answer(world, 'slack', down)
@@ -84,16 +71,4 @@ test('many messages under way cause one line in the log', async () => {
   await beacon.sees(Array.from({ length: 20 }, (_, i) => later(i + 1)))
   await world.drain()
   expect(logged('channel_refuses')).toHaveLength(1)
-})
-
-test('a clock that was set back delays no message', async () => {
-  await startRelay({ channels: { chat, team }, routes: to('chat') })
-  world.clock.now = startAt + 180 * minute
-  answer(world, 'slack', gone)
-  await report(later(1))
-  world.clock.now = startAt
-  world.channels.answer = usualAnswer
-  const from = world.sent.length
-  await report(later(2))
-  expect(texts('slack', from)).toHaveLength(1)
 })

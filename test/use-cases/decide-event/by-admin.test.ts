@@ -155,23 +155,4 @@ describe('the record', () => {
     expect(waiting).toMatchObject({ moment: 'approved', state: 'pending' })
     expect(waiting.settledAt).toBeUndefined()
   })
-
-  test('keeps the decision and the notified channels through hundreds of failed attempts to pass it on', async () => {
-    await press(world, linkOf(world), 'approve')
-    await world.drain()
-    for (let i = 0; i < 150; i++) {
-      await beacon.sees([event()])
-      const starts = [{ eventId, ageMs: 0, outcome: 'rejected' as const, status: 400 }]
-      await beacon.sees([event()], { starts })
-      world.clock.now += 5_001
-    }
-    const { body } = await world.getEvent(eventId)
-    expect(body.history).toHaveLength(200)
-    expect(body.history.slice(0, 2)).toMatchObject([
-      { what: 'seen', note: 'web_0' },
-      { what: 'approved', note: 'link: chat' },
-    ])
-    const told = body.deliveries.filter(({ state }: { state: string }) => state === 'delivered')
-    expect(told).toHaveLength(8)
-  })
 })

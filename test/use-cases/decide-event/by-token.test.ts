@@ -2,11 +2,10 @@
 // token.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { linkOf } from '../../support/people.ts'
-import { ann, tenant } from '../../support/principals.ts'
 import { signIn, withCookies } from '../../support/record-form.ts'
-import { beacon, eventNow, startRelay, startWithEvent, world } from '../../support/relay.ts'
+import { beacon, eventNow, startWithEvent, world } from '../../support/relay.ts'
 import { askApi, makeToken } from '../../support/tokens.ts'
-import { event, eventId, FakeBeacon } from '../../support/world.ts'
+import { event, eventId } from '../../support/world.ts'
 
 let token: string
 let id: string
@@ -66,23 +65,6 @@ test('messages, the page, the history and the log name the token, and never its 
   const line = world.lines.find((one) => one.includes('event_decided'))!
   expect(JSON.parse(line)).toMatchObject({ how: 'token', who: `${id}/drain robot` })
   expect(world.lines.join() + JSON.stringify(messages) + html + shown).not.toContain(token)
-})
-
-test('"not now", and then still approve', async () => {
-  expect((await decide('not_now')).status).toBe(200)
-  const { approvals } = (await (await decide('approve')).json()) as { approvals: object[] }
-  expect(approvals).toMatchObject([
-    { decision: 'declined', how: 'token' },
-    { decision: 'approved', how: 'token' },
-  ])
-})
-
-test('even if approvers are listed: an owner made the token', async () => {
-  const routes = [{ match: {}, channels: ['chat', 'team', 'pager', 'hook'], approvers: [ann] }]
-  await startRelay({ signIn: { tenantId: tenant }, routes })
-  await new FakeBeacon(world, 'web_0').sees([event()])
-  await makeRobot({ fleets: ['prod'] })
-  expect((await decide('approve')).status).toBe(200)
 })
 
 describe('nothing starts', () => {

@@ -283,17 +283,6 @@ describe('an event that a rule approved', () => {
     expect(policy.decide).toBe('ask')
   })
 
-  test('because it is short, and that then lasts longer, waits for people', async () => {
-    const short = { eventType: 'Freeze', maxDurationSeconds: 8 }
-    const freeze = (durationSeconds: number) => event({ eventType: 'Freeze', durationSeconds })
-    await startRelay({ policy: [{ match: short, decide: 'approve' }] })
-    first = new FakeBeacon(world, 'web_0')
-    await first.sees([freeze(5)])
-    world.clock.now += 6_000
-    expect((await first.sees([freeze(300)])).directives).toEqual([])
-    expect((await eventNow()).policy.decide).toBe('ask')
-  })
-
   test('and still approves as it is now is started once all VMs show it so', async () => {
     await begin({ policy: [{ name: 'all', match: {}, decide: 'approve' }] })
     world.clock.now += 6_000
@@ -333,17 +322,4 @@ describe('an approved event that Azure does not start', () => {
     const stuck = world.sent.find(({ body }) => body.includes('Approval stuck'))!
     expect(stuck.body).toMatch(/web_[01] told Azure/)
   })
-})
-
-test('an approval that no beacon passed on does not outlive its event', async () => {
-  await approve()
-  for (let passed = 0; passed < 12; passed++) await world.pass(minute)
-  expect((await eventNow()).outcome).toBe('lost')
-  await first.sees([])
-  expect((await second.sees([event()])).directives).toEqual([])
-  const { epoch, approvals, phase } = await eventNow()
-  expect([epoch, approvals, phase]).toEqual([2, [], 'scheduled'])
-  expect(await steps()).toContain('reopened')
-  await world.drain()
-  expect(moments().filter((moment) => moment === 'scheduled')).toHaveLength(2)
 })

@@ -153,17 +153,6 @@ describe('which VMs are affected', () => {
     { match, channels: ['chat'], approvers: [ann] },
   ]
 
-  test.each([
-    ['a VM of another kind: the link decides', ['web_0'], 1],
-    ['one of two that may be affected', ['web_0', 'db_0'], 0],
-    ['an unknown VM', ['db_0'], 0],
-    ['no VM is named', [], 0],
-  ])('%s', async (_, resources, decided) => {
-    await begin({ signIn, routes }, resources)
-    await press(world, linkOf(world), 'approve')
-    expect(await approvals()).toHaveLength(decided)
-  })
-
   test('VMs that become known between the look and the press', async () => {
     await begin({ signIn, routes })
     expect((await show()).buttons).toHaveLength(2)

@@ -17,7 +17,6 @@ import {
   toldInPrivate,
 } from '../../support/slack-press.ts'
 import {
-  baseConfig,
   createWorld,
   event,
   eventId,
@@ -61,24 +60,6 @@ describe('a webhook of Slack', () => {
     expect(idsOf(elementsIn(world))).toEqual(ids)
     // Teams cannot send a press back
     expect(world.sent.find(({ url }) => url.includes('teams'))!.body).not.toContain('not_now')
-  })
-
-  test('another channel of Slack has none if its route sets nothing', async () => {
-    const other = { kind: 'slack', url: 'https://slack.example/services/T0/B0/other' }
-    const channels = { ...(baseConfig.channels as object), other }
-    const routes = [
-      { match: {}, channels: ['chat'], ...inSlack },
-      { match: {}, channels: ['other'] },
-    ]
-    const world = await tell({ slackApp, channels, routes }, event())
-    const said = world.sent.map(({ url, body }) => [
-      url.split('/').at(-1),
-      body.includes('not_now'),
-    ])
-    expect(said).toEqual([
-      ['slack-secret', true],
-      ['other', false],
-    ])
   })
 
   test('an event that a rule only notifies of has none', async () => {

@@ -62,19 +62,6 @@ describe('the end overtakes', () => {
     await world.pass(10_001)
     expect(actions()).toEqual(['trigger'])
   })
-
-  test('people get the end, not the question', async () => {
-    answer(world, 'slack', down)
-    await report(event())
-    await beacon.sees([])
-    world.clock.now += 10_001
-    world.channels.answer = usualAnswer
-    const from = world.sent.length
-    await passInSteps(world, minute, 1_000)
-    const texts = sentTo(world, 'slack', from).map(({ json }) => json.text as string)
-    expect(texts).toHaveLength(1)
-    expect(texts[0]).toContain('Cancelled')
-  })
 })
 
 describe('a crash', () => {
@@ -118,17 +105,5 @@ describe('a crash', () => {
     expect(await rowsOf(world, slow![0]!.channel)).toEqual(before)
     expect(world.sent).toHaveLength(4)
     expect(world.lines.join()).toContain('delivery_lease_lost')
-  })
-
-  test('a hook gets the same bytes at every attempt', async () => {
-    let calls = 0
-    answer(world, 'hook', () => (calls++ < 3 ? down() : new Response(null, { status: 204 })))
-    await report(event())
-    await passInSteps(world, 2 * minute, 1_000)
-    const sent = sentTo(world, 'hook')
-    expect(sent).toHaveLength(4)
-    expect(new Set(sent.map(({ body }) => body)).size).toBe(1)
-    expect(new Set(sent.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
-    expect(new Set(sent.map(({ headers }) => headers['webhook-timestamp'])).size).toBe(4)
   })
 })

@@ -95,15 +95,6 @@ describe('a lie that comes later', () => {
     expect(moments()).toEqual(['scheduled', 'changed'])
   })
 
-  test('ends the approval of a rule', async () => {
-    const user = event({ source: 'User' })
-    await honest.sees([user])
-    await world.drain()
-    await liar.sees([event()])
-    await world.drain()
-    expect((await eventNow()).approvals[0].lapsedAt).toBeDefined()
-  })
-
   test("does not end a person's approval of the same VMs and type", async () => {
     await honest.sees([event({ durationSeconds: 5 })])
     await press(world, await forge(world), 'approve')

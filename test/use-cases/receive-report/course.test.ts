@@ -79,25 +79,6 @@ describe('first seen as Started', () => {
     expect(world.sent[0]?.json.text).toContain(title)
   })
 
-  test('a spooled change that shows it Scheduled makes it "reported late"', async () => {
-    const changes = [{ kind: 'appeared' as const, ageMs: 0, firstPoll: false, event: started() }]
-    await beacon.sees([started()], { changes })
-    const before = { kind: 'appeared' as const, ageMs: 60_000, firstPoll: false, event: event() }
-    await new FakeBeacon(world, 'web_1').sees([started()], { changes: [before] })
-    expect((await eventNow()).startKind).toBe('reported_late')
-  })
-
-  test('Scheduled and Started in one report of a new event is "reported late"', async () => {
-    const changes = [
-      { kind: 'appeared' as const, ageMs: 120_000, firstPoll: false, event: event() },
-      { kind: 'changed' as const, ageMs: 5_000, firstPoll: false, event: started() },
-    ]
-    await beacon.sees([started()], { changes })
-    await world.drain()
-    expect((await eventNow()).startKind).toBe('reported_late')
-    expect(world.told()).toEqual(['foghorn.event.started'])
-  })
-
   test('a start and end while the network was away is recorded', async () => {
     await report(event())
     await world.pass(60_000)
@@ -134,15 +115,5 @@ describe('changed', () => {
     await world.drain()
     expect(world.told()).toEqual(['foghorn.event.scheduled', 'foghorn.event.changed'])
     expect((await eventNow()).notBefore).toBe('2026-11-21T12:30:00.000Z')
-  })
-
-  test('a beacon on an older api-version knows less, which is no change', async () => {
-    const { description: _d, source: _s, durationSeconds: _u, ...less } = event()
-    await new FakeBeacon(world, 'web_1').sees([less])
-    await beacon.sees([event()])
-    await new FakeBeacon(world, 'web_2').sees([less])
-    await world.drain()
-    expect(world.told()).toEqual(['foghorn.event.scheduled'])
-    expect((await eventNow()).description).toBe(event().description)
   })
 })

@@ -2,9 +2,9 @@
 // what a report must not cause. Approvals by a rule: `policy.test.ts`.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Start } from '../../../shared/report.ts'
-import { forge, linkOf, press, textOf } from '../../support/people.ts'
+import { forge, linkOf, press } from '../../support/people.ts'
 import { eventNow, startRelay, world } from '../../support/relay.ts'
-import { event, eventId, FakeBeacon, started, testKey } from '../../support/world.ts'
+import { event, eventId, FakeBeacon, testKey } from '../../support/world.ts'
 
 const directed = [{ eventId, eventType: 'Reboot', resources: ['web_0'], source: 'Platform' }]
 
@@ -35,10 +35,6 @@ describe('an approval by a person', () => {
     await begin()
     await first.sees([event()])
     await second.sees([event()])
-  })
-
-  test('before it no beacon gets a directive', async () => {
-    expect((await first.sees([event()])).directives).toEqual([])
   })
 
   test('goes to the first beacon that reports, and to no other meanwhile', async () => {
@@ -95,15 +91,6 @@ describe('an approval by a person', () => {
     })
   })
 
-  test('goes to another beacon when the lease of 5 s is over', async () => {
-    await approve()
-    await first.sees([event()])
-    world.clock.now += 4_999
-    expect((await second.sees([event()])).directives).toEqual([])
-    world.clock.now += 1
-    expect((await second.sees([event()])).directives).toEqual(directed)
-  })
-
   test.each(['rejected', 'unreachable', 'not_scheduled'] as const)(
     '%s: another beacon gets it at once, the same one only after its lease',
     async (outcome) => {
@@ -127,14 +114,6 @@ describe('an approval by a person', () => {
     expect(await failure()).toBeUndefined()
   })
 
-  test('a single beacon that failed tries again after its lease', async () => {
-    await approve()
-    await first.sees([event()])
-    await first.sees([event()], start('unreachable'))
-    world.clock.now += 5_000
-    expect((await first.sees([event()])).directives).toEqual(directed)
-  })
-
   test('confirmed: no beacon gets it again, and the record names the VM', async () => {
     await approve()
     await first.sees([event()])
@@ -142,40 +121,6 @@ describe('an approval by a person', () => {
     world.clock.now += 59_999
     for (const one of [first, second]) expect((await one.sees([event()])).directives).toEqual([])
     expect((await eventNow()).passedOn).toMatchObject({ vm: 'web_0' })
-  })
-
-  test('confirmed after the lease ended, while no other beacon had it: accepted', async () => {
-    await approve()
-    await first.sees([event()])
-    world.clock.now += 30_000
-    await first.sees([event()], start('accepted', 200))
-    expect((await second.sees([event()])).directives).toEqual([])
-  })
-
-  test('a claim of a beacon that never had the lease is ignored', async () => {
-    await approve()
-    await first.sees([event()])
-    await second.sees([event()], start('accepted', 200))
-    await second.sees([event()], start('rejected', 500))
-    expect((await eventNow()).passedOn).toBeUndefined()
-    expect(await history()).not.toContain('start_failed')
-    world.clock.now += 5_000
-    expect((await second.sees([event()])).directives).toEqual(directed)
-  })
-
-  test('a claim without an approval is ignored', async () => {
-    await first.sees([event()], start('accepted', 200))
-    const { body } = await world.getEvent(eventId)
-    expect(body.approvals).toEqual([])
-    expect(body.passedOn).toBeUndefined()
-  })
-
-  test('after the start: the answer says so, and no beacon gets a directive', async () => {
-    await first.sees([started()])
-    const text = await textOf(await press(world, await forge(world), 'approve'))
-    expect(text).toContain('Too late to decide: the event has started.')
-    expect((await second.sees([event()])).directives).toEqual([])
-    expect((await eventNow()).approvals).toEqual([])
   })
 
   test('that no beacon passes on for 30 s is notified once as stuck', async () => {
@@ -187,31 +132,5 @@ describe('an approval by a person', () => {
     await world.pass(60_000)
     expect(world.told().filter((type) => type.endsWith('stuck'))).toHaveLength(1)
     expect((await first.sees([event()])).directives).toEqual(directed)
-  })
-
-  test('that Azure confirmed in time is never stuck', async () => {
-    await approve()
-    await first.sees([event()])
-    await first.sees([event()], start('accepted', 200))
-    await world.pass(60_000)
-    expect(world.told()).not.toContain('foghorn.event.stuck')
-  })
-
-  test('carries over into a reopened event only if Azure confirmed it', async () => {
-    for (const confirmed of [true, false]) {
-      await begin()
-      await first.sees([event()])
-      await approve()
-      if (confirmed) {
-        await first.sees([event()])
-        await first.sees([event()], start('accepted', 200))
-      }
-      await first.sees([])
-      await world.pass(10_001)
-      expect((await first.sees([event()])).directives).toEqual([])
-      const { body } = await world.getEvent(eventId)
-      expect([body.epoch, body.outcome]).toEqual([2, undefined])
-      expect(body.approvals).toHaveLength(confirmed ? 1 : 0)
-    }
   })
 })

@@ -1,49 +1,12 @@
 // How the relay sees the end of an event, with a moved clock: the event is gone, or no beacon sees
 // it. Every incident that was opened for it is closed.
 import { beforeEach, describe, expect, test } from 'vitest'
-import {
-  beacon,
-  eventNow,
-  outcome,
-  report,
-  startRelay,
-  startWithEvent,
-  world,
-} from '../../support/relay.ts'
+import { beacon, outcome, report, startRelay, startWithEvent, world } from '../../support/relay.ts'
 import { event, eventId, FakeBeacon, startAt, started } from '../../support/world.ts'
 
 beforeEach(() => startRelay())
 
 describe('gone', () => {
-  test('before its time: cancelled, inferred', async () => {
-    await beacon.sees([event()])
-    await world.pass(60_000)
-    await beacon.sees([])
-    await world.pass(9_000)
-    expect((await outcome()).phase).toBe('scheduled')
-    await world.pass(1_001)
-    expect(await outcome()).toEqual({
-      phase: 'cancelled',
-      outcome: 'cancelled',
-      inferred: 'gone_before_its_time',
-    })
-  })
-
-  test('on one VM for a moment while others see it: nothing happens', async () => {
-    const other = new FakeBeacon(world, 'web_1')
-    await beacon.sees([event()])
-    await other.sees([event()])
-    await beacon.sees([])
-    await world.pass(2_000)
-    await beacon.sees([event()])
-    await world.pass(10_000)
-    await other.sees([event()])
-    await beacon.sees([event()])
-    await world.pass(30_000)
-    expect((await outcome()).phase).toBe('scheduled')
-    expect(world.told()).toEqual(['foghorn.event.scheduled'])
-  })
-
   test('a poll later than the first gone reopens it under a new epoch, and people are notified again', async () => {
     await beacon.sees([event()])
     await beacon.sees([])
@@ -87,15 +50,6 @@ describe('gone', () => {
     expect(await outcome()).toEqual({ phase: 'completed', outcome: 'completed' })
     const told = ['scheduled', 'cancelled', 'completed'].map((moment) => `foghorn.event.${moment}`)
     expect(world.told()).toEqual(told)
-  })
-
-  test('a late report of an earlier poll does not reopen it', async () => {
-    const late = new FakeBeacon(world, 'web_1')
-    await beacon.sees([event()])
-    await beacon.sees([])
-    await world.pass(10_001)
-    await late.sees([event()], { ageMs: 11_000 })
-    expect((await eventNow()).epoch).toBe(1)
   })
 })
 

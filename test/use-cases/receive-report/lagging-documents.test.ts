@@ -95,15 +95,6 @@ describe('an end that people were notified of', () => {
       expect(moments()).toEqual(['scheduled', 'started', 'completed'])
     })
 
-    test("is not revoked, as the VM's document only lags", async () => {
-      for (const shown of [[event()], [started()], []]) {
-        await beacons[3]!.sees(shown)
-        await world.pass(8_000)
-      }
-      await world.pass(60_000)
-      expect(moments()).toEqual(['scheduled', 'started', 'completed'])
-    })
-
     test('is revoked once the VM has seen the event for 60 s on end', async () => {
       for (let seconds = 0; seconds <= 60; seconds += 20) {
         await beacons[3]!.sees([started()])
@@ -111,13 +102,6 @@ describe('an end that people were notified of', () => {
       }
       expect(moments()).toEqual(['scheduled', 'started', 'completed', 'started'])
     })
-  })
-
-  test('is revoked at once by a VM that had missed the event', async () => {
-    await watchFor(120, (vm) => until(vm === 3 ? 24 : 10))
-    await beacons[0]!.sees(running)
-    await world.drain()
-    expect(moments()).toEqual(['started', 'completed', 'started'])
   })
 })
 
@@ -135,19 +119,6 @@ describe('an event never ends before it started', () => {
     await other.sees([])
     await world.pass(60_000)
     expect(moments()).toEqual(['scheduled', 'started', 'completed'])
-    const { startedAt, endedAt } = await eventNow()
-    expect(Date.parse(endedAt)).toBeGreaterThanOrEqual(Date.parse(startedAt))
-  })
-
-  test('if a lagging document shows that a cancelled event had started', async () => {
-    const [hit, other] = beacons as [FakeBeacon, FakeBeacon]
-    for (const one of [hit, other]) await one.sees([event()])
-    await world.pass(1_000)
-    for (const one of [hit, other]) await one.sees([])
-    await world.pass(11_000)
-    await beacons[2]!.sees([running])
-    await world.drain()
-    expect(moments()).toEqual(['scheduled', 'cancelled', 'completed'])
     const { startedAt, endedAt } = await eventNow()
     expect(Date.parse(endedAt)).toBeGreaterThanOrEqual(Date.parse(startedAt))
   })
@@ -190,40 +161,6 @@ describe('an event that Azure cancels early', () => {
     await hit.sees([])
     await world.pass(10_001)
     expect(moments()).toEqual(['scheduled', 'cancelled'])
-  })
-
-  test('even if no other VM sees it', async () => {
-    const [hit] = beacons as [FakeBeacon]
-    await hit.sees([event()])
-    await world.pass(60_000)
-    hit.bootId = 'after-the-update'
-    await hit.sees([])
-    await world.pass(10_001)
-    expect(moments()).toEqual(['scheduled', 'cancelled'])
-  })
-
-  test('is completed if the VM restarted meanwhile', async () => {
-    const [hit, other] = beacons as [FakeBeacon, FakeBeacon]
-    for (const one of [hit, other]) await one.sees([event()])
-    await world.pass(20_000)
-    await other.sees([])
-    await world.pass(40_000)
-    hit.bootId = 'after-the-reboot'
-    hit.uptimeMs = 30_000
-    await hit.sees([])
-    await world.pass(10_001)
-    expect(moments()).toEqual(['scheduled', 'completed'])
-  })
-
-  test('counts as completed if the VM stays silent for three minutes', async () => {
-    const [hit, other] = beacons as [FakeBeacon, FakeBeacon]
-    for (const one of [hit, other]) await one.sees([event()])
-    await world.pass(2_000)
-    await other.sees([])
-    await world.pass(170_000)
-    expect(moments()).toEqual(['scheduled'])
-    await world.pass(20_000)
-    expect(moments()).toEqual(['scheduled', 'completed'])
   })
 })
 

@@ -1,7 +1,15 @@
 // A route by tag needs the hit VM's own beacon. A VM can be added to an event while its beacon's
 // first report is handled. Then the channels of that route must still be notified.
-import { expect, test } from 'vitest'
-import { createWorld, event, FakeBeacon, startAt, started } from '../../support/world.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { ScheduledEvent } from '../../../shared/document.ts'
+import {
+  createWorld,
+  event,
+  FakeBeacon,
+  startAt,
+  started,
+  type World,
+} from '../../support/world.ts'
 
 const byTag = {
   routes: [
@@ -13,14 +21,34 @@ const grown = { resources: ['web_0', 'db_0'] }
 /** So far away that no beacon must report soon, which would be another write. */
 const far = { notBeforeAt: startAt + 3 * 3_600_000 }
 
+let world: World
+let web: FakeBeacon
+let data: FakeBeacon
+
+beforeEach(async () => {
+  world = await createWorld({ config: byTag })
+  web = new FakeBeacon(world, 'web_0')
+  data = new FakeBeacon(world, 'db_0', { vm: { tags: { tier: 'data' } } })
+})
+
+const messagesToTeam = () => world.sent.filter(({ url }) => url.startsWith('https://teams.'))
+
+/** Another beacon shows the event right before the next beacon is stored. */
+function showBeforeNextBeacon(shown: ScheduledEvent): void {
+  const { store } = world.relay
+  const writeBeacon = store.writeBeacon.bind(store)
+  store.writeBeacon = async (...args) => {
+    store.writeBeacon = writeBeacon
+    await web.sees([shown])
+    return writeBeacon(...args)
+  }
+}
+
 test.each([
   ['scheduled', event(far), event({ ...far, ...grown })],
   ['started', started(), started(grown)],
 ])('a VM that joins a %s event with its first report brings its channels', async (...of) => {
   const [, shown, later] = of
-  const world = await createWorld({ config: byTag })
-  const web = new FakeBeacon(world, 'web_0')
-  const data = new FakeBeacon(world, 'db_0', { vm: { tags: { tier: 'data' } } })
   await web.sees([shown])
   await world.drain()
 
@@ -36,53 +64,33 @@ test.each([
   await web.sees([later])
   await data.sees([later])
   await world.drain()
-  expect(world.sent.filter(({ url }) => url.startsWith('https://teams.'))).toHaveLength(1)
+  expect(messagesToTeam()).toHaveLength(1)
 })
 
-test('if a VM first reports an event while it is over, its channels are notified once it is back', async () => {
-  const world = await createWorld({ config: byTag })
-  const web = new FakeBeacon(world, 'web_0')
-  const data = new FakeBeacon(world, 'db_0', { vm: { tags: { tier: 'data' } } })
+describe('channels are notified once an event is back', () => {
   const shown = event({ ...far, ...grown })
-  await web.sees([shown])
-  await web.sees([])
-  await world.pass(10_001)
 
-  // the event is open again after it was read for the new beacon, and before that beacon is stored
-  const { store } = world.relay
-  const writeBeacon = store.writeBeacon.bind(store)
-  store.writeBeacon = async (...args) => {
-    store.writeBeacon = writeBeacon
+  test('if a VM first reports it while it is over', async () => {
     await web.sees([shown])
-    return writeBeacon(...args)
-  }
-  await data.sees([shown])
-  await data.sees([shown])
-  await world.drain()
-  expect((await world.getEvent(shown.eventId)).body.epoch).toBe(2)
-  expect(world.sent.filter(({ url }) => url.startsWith('https://teams.'))).toHaveLength(1)
-})
+    await web.sees([])
+    await world.pass(10_001)
+    showBeforeNextBeacon(shown)
+    await data.sees([shown])
+    await data.sees([shown])
+    await world.drain()
+    expect((await world.getEvent(shown.eventId)).body.epoch).toBe(2)
+    expect(messagesToTeam()).toHaveLength(1)
+  })
 
-test('if a VM first reports an event that its document lacks again, its channels are notified once it is back', async () => {
-  const world = await createWorld({ config: byTag })
-  const web = new FakeBeacon(world, 'web_0')
-  const data = new FakeBeacon(world, 'db_0', { vm: { tags: { tier: 'data' } } })
-  const shown = event({ ...far, ...grown })
-  await web.sees([shown])
-
-  // another beacon shows the event before the new beacon is stored
-  const { store } = world.relay
-  const writeBeacon = store.writeBeacon.bind(store)
-  store.writeBeacon = async (...args) => {
-    store.writeBeacon = writeBeacon
+  test('if the document of a VM lacks it again at its first report', async () => {
     await web.sees([shown])
-    return writeBeacon(...args)
-  }
-  const common = { event: shown, firstPoll: false }
-  const appeared = { ...common, kind: 'appeared' as const, ageMs: 2_000 }
-  const gone = { ...common, kind: 'gone' as const, ageMs: 1_000, lastSeenAgeMs: 2_000 }
-  await data.sees([], { changes: [appeared, gone] })
-  await data.sees([shown])
-  await world.drain()
-  expect(world.sent.filter(({ url }) => url.startsWith('https://teams.'))).toHaveLength(1)
+    showBeforeNextBeacon(shown)
+    const common = { event: shown, firstPoll: false }
+    const appeared = { ...common, kind: 'appeared' as const, ageMs: 2_000 }
+    const gone = { ...common, kind: 'gone' as const, ageMs: 1_000, lastSeenAgeMs: 2_000 }
+    await data.sees([], { changes: [appeared, gone] })
+    await data.sees([shown])
+    await world.drain()
+    expect(messagesToTeam()).toHaveLength(1)
+  })
 })

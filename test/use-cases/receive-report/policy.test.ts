@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { sentTo } from '../../support/deliveries.ts'
 import { forge, linkOf, press } from '../../support/people.ts'
 import { eventNow, startRelay, world } from '../../support/relay.ts'
-import { event, eventId, FakeBeacon, started, testKey } from '../../support/world.ts'
+import { event, eventId, FakeBeacon, started } from '../../support/world.ts'
 
 const approved = { eventId, eventType: 'Reboot', resources: ['web_0'], source: 'Platform' }
 /** A rule's approval covers only this duration. */
@@ -76,28 +76,6 @@ describe('policy', () => {
     const { body } = await world.getEvent(eventId)
     expect(body.approvals).toMatchObject([{ decision: 'declined' }])
     expect(body.policy.decide).toBe('ask')
-  })
-
-  test('never for an unknown type, whatever the rule says', async () => {
-    await begin(rule('approve', { eventType: ['Reboot', 'Teleport'] }))
-    expect((await first.sees([event({ eventType: 'Teleport' })])).directives).toEqual([])
-    expect((await eventNow()).policy.decide).toBe('ask')
-  })
-
-  test('waits until every VM is known to match', async () => {
-    await begin({ policy: [{ match: { tag: 'auto=yes' }, decide: 'approve' }] })
-    const both = event({ resources: ['web_0', 'web_1'] })
-    const tagged = (name: string) => new FakeBeacon(world, name, { vm: { tags: { auto: 'yes' } } })
-    expect((await tagged('web_0').sees([both])).directives).toEqual([])
-    expect((await tagged('web_2').sees([both])).directives).toEqual([])
-    expect((await tagged('web_1').sees([both])).directives).toMatchObject([{ eventId }])
-  })
-
-  test('a rule for one fleet does not apply to another', async () => {
-    await begin(rule('approve', { fleet: 'test' }))
-    expect((await first.sees([event()])).directives).toEqual([])
-    const other = new FakeBeacon(world, 'web_0', { fleet: 'test', key: testKey })
-    expect((await other.sees([event()])).directives).toEqual(directed)
   })
 
   test('a channel whose route asks for a tag is notified once the affected VM is known', async () => {

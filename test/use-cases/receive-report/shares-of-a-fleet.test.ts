@@ -262,21 +262,6 @@ describe('the alert', () => {
     ])
   })
 
-  test('is retried like any message if the channel does not answer', async () => {
-    const usual = world.channels.answer
-    world.channels.answer = () => new Response('down', { status: 503 })
-    await liar.sees(many.slice(0, maxOpenOfBeacon))
-    await liar.sees(many)
-    await world.pass(60_000)
-    world.channels.answer = usual
-    const before = alerts().length
-    for (let seconds = 0; seconds < 60; seconds++) await world.pass(1_000)
-    expect(before).toBeGreaterThan(0)
-    const [first, second] = alerts().slice(before - 1)
-    expect(second?.body).toBe(first?.body)
-    expect(alerts()).toHaveLength(before + 1)
-  })
-
   test.each([
     ['refuses everything', 404, 0],
     ['refuses this message', 400, 0],

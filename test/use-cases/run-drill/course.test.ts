@@ -4,9 +4,9 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { nextDueAt } from '../../../functions/use-cases/deliver.ts'
 import { receive } from '../../../functions/use-cases/receive-report.ts'
 import { postDrill, problemOf } from '../../support/drills.ts'
-import { forge, linkOf, press, textOf } from '../../support/people.ts'
+import { linkOf, press, textOf } from '../../support/people.ts'
 import { beacon, startRelay, world } from '../../support/relay.ts'
-import { event, eventId, FakeBeacon, hookSecret, usualAnswer } from '../../support/world.ts'
+import { event, eventId } from '../../support/world.ts'
 
 const hosts = ['slack', 'teams', 'pager', 'hook']
 const notice = 120_000
@@ -68,47 +68,6 @@ describe('a drill goes the whole way', () => {
       expect(gotBy(host), host).toHaveLength(4)
     }
     expect(pagerActions()).toEqual(['trigger', 'acknowledge', 'acknowledge', 'resolve'])
-  })
-
-  test('"not now": notified, and it starts at NotBefore all the same', async () => {
-    const id = await startDrill()
-    await press(world, await forge(world, { eventId: id }), 'not_now')
-    await world.pass(0)
-    await world.pass(notice)
-    await world.pass(10_000)
-    expect(world.told().map((type) => type.split('.')[2])).toEqual([
-      ...['scheduled', 'declined', 'started', 'completed'],
-    ])
-  })
-
-  test('every message says DRILL, to people and to systems', async () => {
-    await startRelay({
-      routes: [{ match: {}, channels: ['chat', 'team', 'pager', 'hook'], remindBeforeSeconds: 60 }],
-    })
-    await startDrill({ changeAfterSeconds: 30 })
-    for (let seconds = 0; seconds < 200; seconds += 10) await world.pass(10_000)
-    expect(world.told().map((type) => type.split('.')[2])).toEqual([
-      ...['scheduled', 'changed', 'reminder', 'started', 'completed'],
-    ])
-    for (const { url, body, json } of world.sent) {
-      if (url.includes('//hook.')) expect(json.data.drill).toBe(true)
-      else if (json.event_action !== 'acknowledge' && json.event_action !== 'resolve') {
-        expect(body).toContain('DRILL: ')
-        expect(body).toContain('This is a drill: no VM is touched.')
-      }
-    }
-    const triggers = gotBy('pager').filter(({ json }) => json.event_action === 'trigger')
-    // on-call engineers are paged as for the real event
-    expect(triggers.map(({ json }) => json.payload.severity)).toContain('error')
-    expect(triggers.every(({ json }) => json.payload.summary.startsWith('DRILL: '))).toBe(true)
-  })
-
-  test('a real event beside it is not marked', async () => {
-    await startDrill()
-    world.sent.length = 0
-    await new FakeBeacon(world, 'web_0').sees([event()])
-    await world.drain()
-    for (const { body } of world.sent) expect(body).not.toMatch(/drill/i)
   })
 })
 
@@ -213,45 +172,5 @@ describe('beacons have no part in it', () => {
     await world.pass(10_000)
     expect((await world.getEvent(id)).body).toMatchObject({ phase: 'completed' })
     expect((await world.getEvent(id)).body).not.toHaveProperty('passedOn')
-  })
-})
-
-test('a route for the VM of drills alone wakes nobody else', async () => {
-  const routes = [
-    { match: { resource: 'drill-vm' }, channels: ['hook'], continue: false },
-    { match: {}, channels: ['pager'] },
-  ]
-  await startRelay({ routes })
-  await startDrill()
-  await world.pass(notice)
-  await world.pass(10_000)
-  expect([gotBy('hook').length, gotBy('pager').length]).toEqual([3, 0])
-})
-
-describe('failures on the way', () => {
-  test('if a channel refuses, its fallback gets the message, marked as a drill', async () => {
-    const channels = {
-      chat: { kind: 'slack', url: 'https://slack.example/services/T0/B0/x', fallback: 'hook' },
-      hook: { kind: 'webhook', url: 'https://hook.example/in', secret: hookSecret },
-    }
-    await startRelay({ channels, routes: [{ match: {}, channels: ['chat'] }] })
-    world.channels.answer = (request) =>
-      request.url.includes('slack')
-        ? new Response('no_service', { status: 404 })
-        : usualAnswer(request)
-    await startDrill()
-    const told = gotBy('hook').map(({ json }) => [json.type, json.data.drill])
-    expect(told).toEqual([
-      ['foghorn.event.scheduled', true],
-      ['foghorn.event.alert', true],
-    ])
-  })
-
-  test('a drill that ended is forgotten like any event', async () => {
-    const id = await startDrill()
-    await world.pass(notice)
-    await world.pass(10_000)
-    await world.store.forget(world.clock.now + 1, 10)
-    expect((await world.getEvent(id)).status).toBe(404)
   })
 })

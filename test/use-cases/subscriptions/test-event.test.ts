@@ -13,7 +13,6 @@ import {
   stateOf,
   subscribe,
 } from '../../support/subscriptions.ts'
-import { makeToken } from '../../support/tokens.ts'
 import { event, eventId } from '../../support/world.ts'
 
 const schemaFile = join(import.meta.dirname, '../../../infra/event.schema.json')
@@ -96,25 +95,6 @@ test('an endpoint that accepts it consents', async () => {
   await sendTest(id)
   expect(sentToEndpoint(world).at(-1)?.json.data.test).toBe(true)
   expect(await stateOf(world, id)).toBe('active')
-})
-
-test('an endpoint that must consent by OPTIONS gets only that first', async () => {
-  const { id } = await subscribe(world, { consent: 'options' })
-  await sendTest(id, { moment: 'started' })
-  expect(sentToEndpoint(world).map(({ method }) => method)).toEqual(['OPTIONS', 'OPTIONS'])
-  const headers = { 'webhook-allowed-origin': '*' }
-  endpointAnswers(world, () => new Response(null, { headers }))
-  await sendTest(id)
-  await sendTest(id, { moment: 'started' })
-  expect(sentToEndpoint(world).at(-1)?.json.type).toBe('foghorn.event.started')
-})
-
-test('made by a token that is bound to a fleet, it tests with that fleet', async () => {
-  const { token } = await makeToken(world, { scopes: ['manage'], fleets: ['test'] })
-  const { id } = await subscribe(world, {}, token)
-  expect((await ask(world, `/${id}/test`, 'POST', {}, token)).status).toBe(202)
-  await world.drain()
-  expect(sentToEndpoint(world).at(-1)?.json.data.fleet).toBe('test')
 })
 
 test.each([{ moment: 'ping' }, { moment: 7 }, { moments: ['started'] }, 'started', []])(

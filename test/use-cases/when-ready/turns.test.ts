@@ -13,7 +13,6 @@ const inSet = (scaleSet: string): Partial<Report['vm']> => ({ scaleSet })
 let world: World
 let web0: FakeBeacon
 let web1: FakeBeacon
-let db0: FakeBeacon
 
 beforeEach(() => begin())
 
@@ -23,12 +22,11 @@ async function begin(changes: object = {}) {
   world = await createWorld({ config: { policy } })
   web0 = new FakeBeacon(world, 'web_0', { vm: inSet('web') })
   web1 = new FakeBeacon(world, 'web_1', { vm: inSet('web') })
-  db0 = new FakeBeacon(world, 'db_0', { vm: inSet('db') })
 }
 
 const eventOf = (vm: string, changes: Partial<ScheduledEvent> = {}) =>
   event({ eventId: `event-of-${vm}`, resources: [vm], notBeforeAt: due - 6 * minute, ...changes })
-const [one, two, other] = [eventOf('web_0'), eventOf('web_1'), eventOf('db_0')]
+const [one, two] = [eventOf('web_0'), eventOf('web_1')]
 
 const recordOf = async ({ eventId }: ScheduledEvent) =>
   (await world.store.readEvent({ fleet: 'prod', eventId }))!
@@ -68,43 +66,6 @@ test('of two events of one scale set, the second waits until the first is over',
   expect((await recordOf(two)).verdict).toMatchObject({ how: 'policy' })
 })
 
-test('events of other scale sets do not wait', async () => {
-  await whenOf(web0, one)
-  await whenOf(db0, other)
-  expect([await turnOf(one), await turnOf(other)]).toEqual(['held', 'held'])
-})
-
-test('a scale set of the same name in another resource group is another one', async () => {
-  const far = new FakeBeacon(world, 'far_0', { vm: { ...inSet('web'), resourceGroup: 'far' } })
-  await whenOf(web0, one)
-  await whenOf(far, eventOf('far_0'))
-  expect(await turnOf(eventOf('far_0'))).toBe('held')
-})
-
-test('as many as the rule allows go together', async () => {
-  await begin({ maxConcurrent: 2 })
-  const web2 = new FakeBeacon(world, 'web_2', { vm: inSet('WEB') })
-  await whenOf(web0, one)
-  await whenOf(web1, two)
-  await whenOf(web2, eventOf('web_2'))
-  expect([await turnOf(one), await turnOf(two), await turnOf(eventOf('web_2'))]).toEqual([
-    ...['held', 'held', 'waits'],
-  ])
-})
-
-test('with a tag in its match, VMs count by the value of the tag', async () => {
-  await begin({ match: { tag: 'shard' } })
-  const beaconOf = (name: string, shard: string) =>
-    new FakeBeacon(world, name, { vm: { scaleSet: name, tags: { Shard: shard } } })
-  const [a0, a1, b0] = [beaconOf('a_0', 'a'), beaconOf('a_1', 'a'), beaconOf('b_0', 'b')]
-  await whenOf(a0, eventOf('a_0'))
-  await whenOf(a1, eventOf('a_1'))
-  await whenOf(b0, eventOf('b_0'))
-  expect(await Promise.all(['a_0', 'a_1', 'b_0'].map((vm) => turnOf(eventOf(vm))))).toEqual([
-    ...['held', 'waits', 'held'],
-  ])
-})
-
 test('if its turn does not come in time, people are asked and told who came first', async () => {
   await whenOf(web0, one)
   await whenOf(web1, two)
@@ -138,17 +99,6 @@ test('days ahead nobody has the turn, and the beacon must wait for it', async ()
   expect([await turnOf(far), await holders()]).toEqual(['waits', []])
   await whenOf(web1, two)
   expect(await turnOf(two)).toBe('held')
-})
-
-test('it gets its turn ten minutes before NotBefore', async () => {
-  const far = eventOf('web_0', { notBeforeAt: startAt + 30 * minute })
-  await whenOf(web0, far)
-  for (let at = 0; at < 20; at++) {
-    await web0.runs([far], 'planned')
-    await world.pass(minute)
-  }
-  expect(await turnOf(far)).toBe('held')
-  expect(await whenOf(web0, far)).toEqual(['now'])
 })
 
 test('an event that people decide still gets its turn to prepare', async () => {
@@ -205,13 +155,6 @@ test('while it is unknown whether such a rule applies, beacons wait', async () =
 describe('the row of holders', () => {
   const wish = { max: 1, groups: { g: 1 } }
   const own = { fleet: 'prod', eventId: one.eventId, epoch: 1 }
-
-  test('asking again changes nothing', async () => {
-    await whenOf(web0, one)
-    const before = await readTurns(world.store, 'prod')
-    await takeTurn(world.store, own, { max: 1, groups: before.holders[0]!.groups })
-    expect(await readTurns(world.store, 'prod')).toEqual(before)
-  })
 
   test('of many who ask at once, one gets the turn', async () => {
     const events = [...Array(8).keys()].map((i) => eventOf(`web_${i}`))
