@@ -107,6 +107,14 @@ describe('a new subscription', () => {
     await report(event())
     expect(sentToEndpoint(world).at(-1)?.json.type).toBe('foghorn.event.scheduled')
   })
+
+  test('alerts nobody if its endpoint is gone before it ever consented', async () => {
+    endpointAnswers(world, () => new Response('gone', { status: 410 }))
+    const { id } = await subscribe(world)
+    await passInSteps(world, 3 * minute, 15_000)
+    expect(await stateOf(world, id)).toBe('disabled')
+    expect(sentTo(world, 'teams')).toEqual([])
+  })
 })
 
 /** Throws if the signature is wrong. The library compares with the clock of this machine. */
