@@ -193,13 +193,13 @@ function endedState(record: EventRecord, now: number): State {
   const doubt = outcome !== 'lost' && isGuess(record.ended) ? ', it seems,' : ''
   const headline = `${what}${doubt} ${relative(at, now)}.`
   const tone = outcome === 'lost' ? 'bad' : 'over'
-  const decision = [...whyEnded(record, now), ...verdictLines(record, now)]
+  const decision = [...whyEnded(record), ...verdictLines(record, now)]
   return { tone, headline, lines: [...decision, ...restoreLines(record)] }
 }
 
-function whyEnded(record: EventRecord, now: number): string[] {
+function whyEnded(record: EventRecord): string[] {
   const { outcome, inferred } = record.ended!
-  if (outcome === 'lost') return lostLines(record, now)
+  if (outcome === 'lost') return lostLines(record)
   if (inferred === undefined) return []
   const after = inferred === 'gone_before_its_time' ? [aftermathOf(record)] : []
   return [`${capital(describeInference(inferred))}.`, ...after]

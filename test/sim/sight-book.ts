@@ -306,12 +306,14 @@ export class SightBook {
   }
 
   /** A cancelled event must not be completed if its hit VMs came back without a restart. */
-  checkCancelled(key: string, { ended, verdict, passedOn, facts, fleet }: EventRecord): void {
+  checkCancelled(key: string, record: EventRecord): void {
+    const { ended, verdict, passedOn, facts, fleet } = record
     const { parts } = this.#docket
     const overAt = endOf(parts.platform().truths.get(key))
     if (ended?.outcome !== 'completed' || ended.inferred === undefined) return
     if (!this.#backAt.has(key) || overAt === undefined) return
-    if (verdict !== undefined || passedOn !== undefined || this.#docket.mistaken.has(fleet)) return
+    if (passedOn !== undefined || this.#docket.mistaken.has(fleet)) return
+    if (verdict !== undefined && mayHaveArrived(record)) return
     const hit = parts.beacons().filter((beacon) => this.#isHit(key, beacon))
     const times = hit.map(
       (beacon) => this.#backAt.get(key)!.get(beacon) ?? Number.POSITIVE_INFINITY,
@@ -337,6 +339,14 @@ export class SightBook {
   #has(...kinds: FaultKind[]): boolean {
     return kinds.some((kind) => this.#docket.parts.faults[kind] > 0)
   }
+}
+
+/** Whether a beacon may have told Azure, by how its directives were answered. */
+function mayHaveArrived({ history }: EventRecord): boolean {
+  const isRefused = (note = '') => !/unreachable|HTTP 5/.test(note)
+  const directed = history.filter(({ what }) => what === 'directed')
+  const refused = history.filter(({ what, note }) => what === 'start_failed' && isRefused(note))
+  return directed.length !== refused.length
 }
 
 /** When it was over in Azure. */

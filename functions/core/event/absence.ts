@@ -1,5 +1,6 @@
 // Decides when the absence of an event counts as its end, and what kind of end it was. One late
 // document or one IMDS hiccup must not decide that.
+import { mayBeTold } from './approval.ts'
 import { type Ended, type EventRecord, type Inference, isHit } from './event.ts'
 import { confirmMs } from './life.ts'
 import type { Witness } from './observer.ts'
@@ -147,11 +148,11 @@ function knownReason(record: EventRecord, firstAt: number): Inference | undefine
 
 /**
  * Azure confirmed a start, even if the approval lapsed while the request was under way. Or a beacon
- * had the directive and may have died before it could confirm.
+ * had the directive and may have died before it could confirm. If Azure refused, nothing started.
  */
-function wasPassedOn({ passedOn, directive, verdict }: EventRecord): boolean {
-  if (passedOn !== undefined) return true
-  return directive !== undefined && verdict?.decision === 'approved'
+function wasPassedOn(record: EventRecord): boolean {
+  const { passedOn, verdict } = record
+  return passedOn !== undefined || (verdict?.decision === 'approved' && mayBeTold(record))
 }
 
 /**

@@ -92,11 +92,22 @@ export function withLease(record: OpenRecord, beacon: string, vm: string, now: n
   const directive = {
     ...{ beacon, vm, until: now + directiveLeaseMs, failed: false },
     ...(again && { again: true as const }),
+    ...(mayBeTold(record) && { mayBeTold: true as const }),
   }
   const first = record.directive?.again === undefined
   const noted =
     again && first ? addHistory(record, { at: now, what: 'not_started' as const }) : record
   return addHistory({ ...noted, directive }, { at: now, what: 'directed', note: vm })
+}
+
+/** Whether a beacon that had a directive may have told Azure, though none confirmed that. */
+export function mayBeTold({ directive }: EventRecord): boolean {
+  return directive !== undefined && (!directive.failed || directive.mayBeTold === true)
+}
+
+/** Without an answer of IMDS, or with a fault of its own, the request may have been carried out. */
+function isUncertain({ outcome, status = 0 }: Start): boolean {
+  return outcome === 'unreachable' || status >= 500
 }
 
 /**
@@ -123,8 +134,12 @@ export function withStart(
   const { outcome, status } = start
   const note = `${directive.vm}: ${outcome}${status === undefined ? '' : ` (HTTP ${status})`}`
   const startFailure = { vm: directive.vm, outcome, at, ...(status !== undefined && { status }) }
+  const failed = {
+    ...{ ...directive, failed: true },
+    ...(isUncertain(start) && { mayBeTold: true as const }),
+  }
   return addHistory(
-    { ...record, directive: { ...directive, failed: true }, startFailure },
+    { ...record, directive: failed, startFailure },
     { at, what: 'start_failed', note },
   )
 }

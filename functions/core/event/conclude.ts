@@ -120,20 +120,23 @@ function clearHiccup(record: OpenRecord, witnesses: Witness[], now: number): Ope
  * not.
  */
 function vmGoneAt(record: EventRecord, witnesses: Witness[], now: number): number {
-  const from = takenFrom(record)
+  const isSeen = seeingIn(record, witnesses, now).length > 0
+  const from = takenFrom(record, isSeen)
   const hit = witnesses.filter(({ beacon }) => isHit(record.facts, beacon.vm))
   // a VM without a beacon is always silent, so the documents of others decide
-  if (hit.length === 0 && seeingIn(record, witnesses, now).length > 0) {
-    return Number.POSITIVE_INFINITY
-  }
+  if (hit.length === 0 && isSeen) return Number.POSITIVE_INFINITY
   // its beacon may be about to report for the first time
   const heard = hit.length === 0 ? witnesses : hit
   return Math.max(from, ...heard.map(({ beacon }) => beacon.heardAt)) + vmGoneMs
 }
 
-/** When a Preempt or Terminate begins to remove its VM. Infinity for other events. */
-function takenFrom(record: EventRecord): number {
-  const beganAt = record.startedAt ?? record.facts.notBeforeAt
+/**
+ * When a Preempt or Terminate begins to remove its VM. Infinity for other events. Once Azure was
+ * told, it may begin at any time, unless a VM still sees it Scheduled.
+ */
+function takenFrom(record: EventRecord, isSeen = false): number {
+  const toldAt = isSeen ? undefined : record.passedOn?.at
+  const beganAt = record.startedAt ?? toldAt ?? record.facts.notBeforeAt
   return takesVm(record) && beganAt !== undefined ? beganAt : Number.POSITIVE_INFINITY
 }
 
@@ -150,9 +153,11 @@ function stuckAt(record: EventRecord): number {
     record.stuckAt === undefined
   if (!waits) return Number.POSITIVE_INFINITY
   const { at } = record.verdict!
-  if (record.passedOn !== undefined) return at + notStartedMs
   // far from NotBefore, beacons report at the slow pace
-  return at + (isNear(record, at) ? 0 : openPaceMs) + stuckMs
+  const toldMs = (isNear(record, at) ? 0 : openPaceMs) + stuckMs
+  const waitMs = record.passedOn === undefined ? toldMs : notStartedMs
+  // an event that is gone may be over
+  return Math.max(at + waitMs, record.gone?.confirmAt ?? 0)
 }
 
 function isStuck(record: EventRecord, now: number): boolean {

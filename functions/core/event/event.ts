@@ -110,6 +110,8 @@ interface Directive {
   failed: boolean
   /** Azure had been told before, but did not start the event. */
   again?: true
+  /** A request of this beacon or of an earlier one may have reached Azure, but nobody knows. */
+  mayBeTold?: true
 }
 
 /** The last attempt to tell Azure, if it failed. */

@@ -1,16 +1,14 @@
 // Texts of the end of an event: how it ended, and why Foghorn believes that.
 import { lostMs } from '../event/conclude.ts'
-import { lastingClock, span } from '../event/time.ts'
+import { span } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { affectedVms, aftermathOf, capital, describeInference } from './phrases.ts'
 
-export function lostLines(event: EventView, now: number): string[] {
-  const { ended, facts } = event
-  const since = ended === undefined ? '' : ` since ${lastingClock(ended.at - lostMs, now)}`
+export function lostLines(event: EventView): string[] {
   const what =
-    facts.source === 'User' ? 'Ask the user who requested it' : `Check ${affectedVms(event)}`
+    event.facts.source === 'User' ? 'Ask the user who requested it' : `Check ${affectedVms(event)}`
   return [
-    `No VM that saw this event has reported on it${since}, so its outcome is unknown.`,
+    `For ${span(lostMs)}, no VM that saw this event has reported, so its outcome is unknown.`,
     `${what}, and check that the beacons run.`,
   ]
 }

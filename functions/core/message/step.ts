@@ -91,7 +91,7 @@ export function linesOf({ moment, event, at }: Telling, now: number, askers: Ask
     case 'cancelled':
       return cancelledLines(event)
     case 'lost':
-      return lostLines(event, now)
+      return lostLines(event)
   }
 }
 
