@@ -8,41 +8,50 @@ import { createTotals } from './totals.ts'
 import { type Options, runWorld } from './world.ts'
 
 /** Those of Azure Tables take longer: a call of the store is many of the table. */
-const runs = { sqlite: 100, azure: 10 }
-const spoiltSeeds = 500
+const runs = { sqlite: 50, azure: 10 }
+/** Where the rarest encounters showed last: tried next, which saves a search while it is still true. */
+const metLately = [97]
+const mostSeeds = 500
+const seedsUpTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1)
 /** By the worlds of both storages, one after the other: what is rare need not show in the few of Azure alone. */
 const met = new Map<string, number>()
-const all = createTotals()
+const ofBoth = createTotals()
 const rare = ['reopened', 'failovers'] as const
 
 const storages = Object.entries(runs) as [keyof typeof runs, number][]
-test.each(storages)('on %s, %i worlds keep every promise', { timeout: 120_000 }, async (...run) => {
-  const [storage, seeds] = run
-  const totals = createTotals()
-  let drills = 0
-  for (let seed = 1; seed <= seeds; seed++) {
-    const outcome = await runWorld(seed, { storage })
-    totals.add(outcome)
-    all.add(outcome)
-    for (const what of outcome.met) met.set(what, (met.get(what) ?? 0) + 1)
-    if (outcome.trace.some((line) => /commits \S+\/drill-\S+ completed/.test(line))) drills += 1
-    if (outcome.broken.length === 0) continue
-    const smallest = await shrink(outcome, { storage })
-    expect.fail(
-      tell(smallest, {
-        without: outcome.faults.filter((kind) => !smallest.faults.includes(kind)),
-      }),
-    )
-  }
-  // a world in which nothing happens proves nothing
-  expect(drills).toBeGreaterThan(seeds / 4)
-  for (const what of encounters) expect(met.get(what) ?? 0, what).toBeGreaterThan(0)
-  for (const [name, value] of Object.entries(totals.sums)) {
-    if (name === 'broken') expect(value).toBe(0)
-    else if (!rare.some((one) => one === name)) expect(value, name).toBeGreaterThan(seeds / 40)
-  }
-  for (const name of rare) expect(all.sums[name], name).toBeGreaterThan(all.sums.seeds / 40)
-})
+test.each(storages)(
+  'on %s, %i worlds or more keep every promise',
+  { timeout: 120_000 },
+  async (...run) => {
+    const [storage, seeds] = run
+    const totals = createTotals()
+    let drills = 0
+    const all = new Set([...seedsUpTo(seeds), ...metLately, ...seedsUpTo(mostSeeds)])
+    for (const seed of all) {
+      if (totals.sums.seeds >= seeds && encounters.every((what) => met.has(what))) break
+      const outcome = await runWorld(seed, { storage })
+      totals.add(outcome)
+      ofBoth.add(outcome)
+      for (const what of outcome.met) met.set(what, (met.get(what) ?? 0) + 1)
+      if (outcome.trace.some((line) => /commits \S+\/drill-\S+ completed/.test(line))) drills += 1
+      if (outcome.broken.length === 0) continue
+      const smallest = await shrink(outcome, { storage })
+      expect.fail(
+        tell(smallest, {
+          without: outcome.faults.filter((kind) => !smallest.faults.includes(kind)),
+        }),
+      )
+    }
+    // a world in which nothing happens proves nothing
+    expect(drills).toBeGreaterThan(seeds / 4)
+    for (const what of encounters) expect(met.get(what) ?? 0, what).toBeGreaterThan(0)
+    for (const [name, value] of Object.entries(totals.sums)) {
+      if (name === 'broken') expect(value).toBe(0)
+      else if (!rare.some((one) => one === name)) expect(value, name).toBeGreaterThan(seeds / 40)
+    }
+    for (const name of rare) expect(ofBoth.sums[name], name).toBeGreaterThan(ofBoth.sums.seeds / 40)
+  },
+)
 
 test.each(storages)(
   'on %s, the same seed makes the same world, another one makes another',
@@ -58,18 +67,25 @@ test.each(storages)(
 /** Where the rare ones showed last: tried first, which saves a search while it is still true. */
 const shownLately: Record<string, number> = {
   'no dedup id': 3,
-  'sighting written before the event': 7,
-  'a moment read twice': 2,
   'settle without lease check': 9,
   'no settle time': 11,
+  'sighting written before the event': 3,
   'overtaking off': 16,
   'posts forgotten': 5,
   'marks forgotten': 22,
+  'turns forgotten': 101,
   'silence not noticed': 9,
-  'the position moved before the deliveries': 310,
-  'on azure, index entries written after the row': 2,
+  'a moment read twice': 2,
+  'compare-and-set off': 4,
+  '"not now" kept as an approval': 3,
+  'the position moved before the deliveries': 181,
+  'what a subscription misses not kept': 6,
+  'pauses ignored': 7,
+  'whenReady ignored': 2,
+  'approvers ignored': 3,
+  'on azure, index entries written after the row': 36,
   'on azure, index entries without names of their own': 7,
-  'on azure, a lost answer taken for a lost race': 19,
+  'on azure, a lost answer taken for a lost race': 42,
 }
 
 describe('a relay that is broken on purpose is found', () => {
@@ -83,21 +99,21 @@ describe('a relay that is broken on purpose is found', () => {
     }),
   ]
   test.each(relays)('%s', { timeout: 120_000 }, async (name, options) => {
-    const all = Array.from({ length: spoiltSeeds }, (_, i) => i + 1)
-    for (const seed of [shownLately[name] ?? 1, ...all]) {
+    for (const seed of [shownLately[name] ?? 1, ...seedsUpTo(mostSeeds)]) {
       const { broken } = await runWorld(seed, options)
       // a world that never ends shows no cause, but with a spoilt table there may be no other sign: a
       // pending message that no worker finds
       const isShown = 'spoilRows' in options || broken.some(({ promise }) => promise !== 'ending')
       if (broken.length > 0 && isShown) return
     }
-    expect.fail(`no world of ${spoiltSeeds} shows it`)
+    expect.fail(`no world of ${mostSeeds} shows it`)
   })
 })
 
 test('a story says how to replay it, and names the faults that it takes', async () => {
-  const options = { spoil: spoilt['no settle time']! }
-  for (let seed = 1; seed <= spoiltSeeds; seed++) {
+  const name = 'no settle time'
+  const options = { spoil: spoilt[name]! }
+  for (let seed = shownLately[name]!; seed <= mostSeeds; seed++) {
     const outcome = await runWorld(seed, options)
     if (outcome.broken.length === 0) continue
     const story = tell(await shrink(outcome, options), {})

@@ -10,6 +10,7 @@ import type { AzureStore } from '../../functions/store/azure/store.ts'
 import { noteListening } from '../../functions/store/memos.ts'
 import type { Commit, Pacing } from '../../functions/store/store.ts'
 import { receive } from '../../functions/use-cases/receive-report.ts'
+import { Table } from '../sim/table.ts'
 import { around, entriesIn, newRows, rowsOf, storeOn, unfound } from '../support/azure-store.ts'
 import { type Azurite, startAzurite } from '../support/azurite.ts'
 import { claim, free, freeBut } from '../support/claims.ts'
@@ -25,17 +26,12 @@ import {
 } from '../support/records.ts'
 import { createWorld, event, FakeBeacon } from '../support/world.ts'
 
-let azurite: Azurite
 let rows: Rows
 let store: AzureStore
-beforeAll(async () => {
-  azurite = await startAzurite()
-})
 beforeEach(() => {
-  rows = newRows(azurite)
+  rows = new Table().plain()
   store = storeOn(rows)
 })
-afterAll(() => azurite.stop())
 
 async function commit(changes: Partial<Commit>): Promise<void> {
   expect(await store.commit(commitOf(changes))).toBe('committed')
@@ -53,7 +49,16 @@ async function owe(count: number, each: number, make: (i: number) => ReturnType<
 }
 
 describe('40 members that report one event at once', () => {
+  let azurite: Azurite
+  beforeAll(async () => {
+    azurite = await startAzurite()
+  })
+  afterAll(() => azurite.stop())
+
   test('make one event with one set of deliveries, and each is one of its observers', async () => {
+    // in memory, they would conflict in an order that no storage has
+    const rows = newRows(azurite)
+    const store = storeOn(rows)
     const world = await createWorld()
     let conflicts = 0
     let commits = 0
@@ -190,7 +195,7 @@ describe('lists that need more than one page', () => {
     expect((await store.readEvent(key))?.sequence).toBe(20)
   })
 
-  test('1 100 observers of one event are complete', { timeout: 60_000 }, async () => {
+  test('1 100 observers of one event are complete', async () => {
     const members = upTo(1_100).map((i) => `m${i}`)
     for (let from = 0; from < members.length; from += 50) {
       const some = members.slice(from, from + 50)

@@ -1,23 +1,19 @@
 // An event that ended long ago is removed completely, and an event that is reopened meanwhile loses
 // nothing.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { around, entriesIn, newRows, rowsOf, storeOn, unfound } from '../support/azure-store.ts'
-import { type Azurite, startAzurite } from '../support/azurite.ts'
+import { describe, expect, test } from 'vitest'
+import { Table } from '../sim/table.ts'
+import { around, entriesIn, rowsOf, storeOn, unfound } from '../support/azure-store.ts'
 import { claim } from '../support/claims.ts'
 import { at, beaconOf, commitOf, delivery, key, record, sighting } from '../support/records.ts'
 
-let azurite: Azurite
-beforeAll(async () => {
-  azurite = await startAzurite()
-})
-afterAll(() => azurite.stop())
+const newRows = () => new Table().plain()
 
 const day = 24 * 3_600_000
 const isEvent = (partition: string) => partition.startsWith('event|')
 
 describe('forgetting', () => {
   test('an event that is reopened meanwhile loses none of its new deliveries', async () => {
-    const own = newRows(azurite)
+    const own = newRows()
     const healthy = storeOn(own)
     const over = record({ ended: { at: at - 1, outcome: 'completed' } })
     const old = delivery('old', { state: 'delivered' })
@@ -42,7 +38,7 @@ describe('forgetting', () => {
   })
 
   test('an event that is reopened between two steps keeps its new deliveries and its record', async () => {
-    const own = newRows(azurite)
+    const own = newRows()
     const healthy = storeOn(own)
     const over = record({ ended: { at: at - 1, outcome: 'completed' } })
     for (const [i, part] of ['x', 'y', 'z'].entries()) {
@@ -68,7 +64,7 @@ describe('forgetting', () => {
   })
 
   test('an event with more deliveries than a transaction takes is removed completely', async () => {
-    const own = newRows(azurite)
+    const own = newRows()
     const store = storeOn(own)
     for (const [i, part] of ['x', 'y', 'z', 'end'].entries()) {
       const deliveries = Array.from({ length: 60 }, (_, n) => delivery(`${part}${n}`))
@@ -83,7 +79,7 @@ describe('forgetting', () => {
   })
 
   test('a beacon that was heard again can be found, and is removed after a long silence', async () => {
-    const own = newRows(azurite)
+    const own = newRows()
     const store = storeOn(own)
     const beacon = beaconOf('web_0')
     await store.writeBeacon(beacon, [])

@@ -132,21 +132,6 @@ describe('a table', () => {
     expect(outcomes.filter((outcome) => outcome === 'conflict')).toHaveLength(3)
     expect(await rows[0]!.list('here', everything)).toHaveLength(3)
   })
-
-  test('of more than 1 000 rows is listed completely, or up to a limit', async () => {
-    const rows = newRows(azurite)
-    const names = Array.from({ length: 1_050 }, (_, i) => `r${String(i).padStart(5, '0')}`)
-    for (let from = 0; from < names.length; from += 100) {
-      await rows.change(
-        'here',
-        names.slice(from, from + 100).map((name) => put(name, name)),
-      )
-    }
-    expect((await rows.list('here', everything)).map(({ row }) => row)).toEqual(names)
-    expect(await rows.list('here', { ...everything, limit: 1_020 })).toHaveLength(1_020)
-    const some = await rows.list('here', { from: 'r00010', to: 'r00013', limit: 9 })
-    expect(some.map(({ row }) => row)).toEqual(['r00010', 'r00011', 'r00012'])
-  })
 })
 
 describe('an answer of Azure', () => {

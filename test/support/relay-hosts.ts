@@ -42,7 +42,7 @@ export async function prepareHost(
     const environment = { HOME: process.env.HOME ?? tmpdir() }
     return { file, environment, started: 'worker_started', hasChildren: true, async stop() {} }
   }
-  const azurite = await startAzurite(azuriteDirectory)
+  const azurite = await startAzurite(azuriteDirectory, 'relays')
   return {
     // a small Functions host around the app
     file: 'test/support/functions-main.ts',

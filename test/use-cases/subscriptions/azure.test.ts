@@ -1,7 +1,7 @@
 // A subscription on Azure Tables: the same life as on SQLite.
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newRows, storeOn } from '../../support/azure-store.ts'
-import { type Azurite, startAzurite } from '../../support/azurite.ts'
+import { expect, test } from 'vitest'
+import { Table } from '../../sim/table.ts'
+import { storeOn } from '../../support/azure-store.ts'
 import { minute, report, startRelay, world } from '../../support/relay.ts'
 import {
   ask,
@@ -13,16 +13,10 @@ import {
 } from '../../support/subscriptions.ts'
 import { event, started } from '../../support/world.ts'
 
-let azurite: Azurite
-beforeAll(async () => {
-  azurite = await startAzurite()
-})
-afterAll(() => azurite.stop())
-
 test('consents, hears, misses while it is paused, and gets that by a replay', async () => {
   await startRelay()
   world.store.close()
-  world.relay.store = storeOn(newRows(azurite))
+  world.relay.store = storeOn(new Table().plain())
   const { id } = await subscribe(world)
   expect(await stateOf(world, id)).toBe('active')
   await report(event())
