@@ -36,7 +36,7 @@ export const relaySettings: Record<string, Setting> = {
   },
   FOGHORN_ADMIN_KEY: {
     usual: '',
-    about: 'At least 32 characters. Without it the events API and the console are off.',
+    about: 'At least 32 characters. Without it the API and the console are off.',
   },
   FOGHORN_LOG_LEVEL: { usual: 'info', about: '`debug`, `info`, `warn` or `error`.' },
   AzureWebJobsStorage: {
@@ -63,7 +63,7 @@ export const momentTexts: Record<Moment, string> = {
   not_ready:
     'A rule with `whenReady` or `maxConcurrent` waited in vain: people are asked. The message names the VMs and says why.',
   reminder: 'Nobody has decided, and NotBefore is as near as the route sets.',
-  approved: 'A person or a rule approved: start it now.',
+  approved: 'A person or a rule approved the event: it starts now.',
   declined: 'A person chose *not now*.',
   stuck:
     'An approved event has not started: no beacon could tell Azure for 30 s (90 s if NotBefore is far), or Azure was told 10 min ago.',
@@ -117,7 +117,7 @@ export const relayEvents: Record<string, string> = {
   expansion_failed:
     'Messages for subscriptions could not be planned from the log of moments. The relay tries again.',
   fleet_size_unread:
-    'Azure Functions only. The number of beacons could not be read. Heartbeats follow the last one.',
+    'Azure Functions only. The number of beacons could not be read. The relay uses the last one.',
   fleet_alert: 'The text of an alert. If there are `owners`, their channels receive it too.',
   fleet_alert_over: 'The cause of an alert has not occurred for 15 min (`kind`).',
   forgotten: 'Old events and beacons were removed.',
@@ -132,11 +132,12 @@ export const relayEvents: Record<string, string> = {
   press_failed: 'A press of a Slack button could not be handled.',
   press_refused: 'A press of a Slack button had no effect. `reason` says why.',
   own_check_failed: 'The relay could not check itself (`kind`). It tries again.',
-  principal_ignored: 'A request came with a sign-in that does not count.',
+  principal_ignored:
+    'The relay ignored a sign-in: it is malformed, or of another tenant (`reason`).',
   pump_failed: 'Plain Node and Cloudflare only. One round of sending failed. The next one follows.',
   queue_failed: 'Azure Functions only. The queue of wake-ups does not answer.',
   relay_halted:
-    'Plain Node and Cloudflare only. The process did nothing for so long, or its clock was set. Silence of beacons counts anew from here.',
+    'Plain Node and Cloudflare only. The process was suspended, or its clock was set. The silence of beacons counts from here.',
   relay_misconfigured:
     'Azure Functions and Cloudflare only. The settings are wrong, and the line says how.',
   relay_recovered: 'A trouble of the relay itself is over (`kind`).',
@@ -144,7 +145,7 @@ export const relayEvents: Record<string, string> = {
   relay_stopped: 'Plain Node only. The relay has stopped.',
   relay_troubled:
     'The relay is in trouble: its disk, its clock, a backlog, or channels (`kind`). If there are `owners`, their channels receive this too.',
-  replayed: 'Failed messages were sent again. `by` says by whom.',
+  replayed: 'An owner or a token sent failed messages again. `by` says who.',
   report_refused:
     'Reports were refused. `code`, `detail` and `fleet` say why. `vm` is present if the sender was authenticated.',
   request_answered: 'Azure Functions only. A request and its status.',
@@ -158,19 +159,19 @@ export const relayEvents: Record<string, string> = {
   slack_refused: 'Requests to `/slack/interactions` with a wrong signature, time or form.',
   slack_reply_failed: 'The answer to a press did not reach Slack. The decision is stored.',
   subscription_changed:
-    'A subscription was `changed`, `paused`, `resumed`, or its `secret_rotated` (`what`). `by` says by whom.',
+    'A subscription was `changed`, `paused`, `resumed`, or its `secret_rotated` (`what`). `by` says who did it.',
   subscription_consented: 'The endpoint of a subscription has consented to get messages.',
   subscription_created: 'An owner, or a token with `manage`, made a subscription. `by` says who.',
-  subscription_deleted: 'A subscription was deleted. `by` says by whom.',
+  subscription_deleted: 'A subscription was deleted. `by` says who did it.',
   subscription_disabled:
     'The relay disabled a subscription, because its endpoint failed. `reason` says how.',
   subscription_failed:
-    'What an attempt means for its subscription could not be stored. The relay tries again with the next one.',
+    'The state of a subscription could not be stored after an attempt. The relay tries again after the next one.',
   token_created:
     'An owner, or a token with `manage`, made a token. `by` says who. `id` and `name` are those of the new token.',
   token_refused:
-    'A request came with a token that is `unknown` or `expired` (`reason`). `token` names an expired one.',
-  token_revoked: 'A token was revoked. `by` says by whom.',
+    'A request had a token that is `unknown` or `expired` (`reason`). `token` names an expired one.',
+  token_revoked: 'A token was revoked. `by` says who did it.',
   token_signed_in: 'Somebody opened the console with a token. `token` names it.',
   token_use_failed: 'The last use of a token could not be noted. The request was answered.',
   wake_message_unknown:
@@ -202,10 +203,11 @@ export const beaconEvents: Record<string, string> = {
   hook_left_over: 'An earlier runner was killed and left a hook running. It was ended.',
   hook_output: 'A line of the output of a hook.',
   hook_output_cut: 'A hook wrote more than the log takes. Later lines are dropped.',
-  hook_question_refused: 'A program on this VM sent the runner something that is no question.',
+  hook_question_refused:
+    'A program on this VM sent the runner a request that the runner does not understand.',
   hook_record_failed: 'The runner cannot write or remove its note of the hook that runs.',
   hook_refused: 'The runner does not run this file. `reason` says why, and what to do.',
-  hook_runner_absent: 'No runner of hooks answers. Without hooks on this VM, that is in order.',
+  hook_runner_absent: 'No runner of hooks answers. Ignore this if the VM has no hooks.',
   hook_runner_failed: 'The runner of hooks failed, and exits with code 1.',
   hook_runner_lost: 'The connection to the runner of hooks ended. The beacon connects again.',
   hook_runner_reached: 'The beacon is connected to the runner of hooks.',
@@ -265,7 +267,7 @@ export const problemCodes: Record<string, Code> = {
   beacon_unknown: { status: '404', about: 'The fleet has no such beacon.' },
   beyond_own_rights: {
     status: '403',
-    about: 'A token cannot make one with a scope that it lacks, or with a later end.',
+    about: 'A token cannot make a token with a scope that it lacks, or with a later end.',
   },
   body_broken_off: { status: '400', about: 'The body is incomplete. Send the request again.' },
   body_too_large: { status: '413', about: 'The detail gives the limit.' },

@@ -1,5 +1,5 @@
-// An example: make it yours. Secrets stand in the environment, never here. One that is not set there
-// stays as the vault has it; its name must stay in the list, or the app loses the setting.
+// An example: change it. Secrets are in the environment, never here. If one is not set there, the vault
+// keeps its value. Its name must stay in the list, or the app loses the setting.
 using './main.bicep'
 
 param name = 'foghorn'
@@ -17,5 +17,5 @@ param secrets = {
   INVENTORY_WEBHOOK_SECRET: readEnvironmentVariable('INVENTORY_WEBHOOK_SECRET', '')
 }
 
-// mailed when the relay logs an error, such as a message that could not be delivered
+// gets a mail if the relay logs an error, such as a message that could not be delivered
 param alertEmail = readEnvironmentVariable('FOGHORN_ALERT_EMAIL', '')

@@ -8,8 +8,8 @@ administrators and the service can read the settings. An upgrade keeps them.
 
 .PARAMETER RelayUrl
 The address of the relay. With -Fleet and -Audience it replaces beacon.env, so that the service can
-start at once. To use the key of the fleet, leave all three out and write beacon.env yourself: the
-words of a command are visible to others.
+start at once. To use the key of the fleet, leave all three out and write beacon.env yourself: other
+users can see the parameters of a command.
 
 .PARAMETER Settings
 The content of beacon.env in base64, in place of the other three.
