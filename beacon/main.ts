@@ -41,7 +41,7 @@ const commands: Command[] = [
   },
   {
     words: 'check',
-    about: 'says what works and what to fix; disturbs no running beacon',
+    about: 'prints what works and what to fix; does not disturb a running beacon',
     run: () => withSettings(runCheck),
   },
 ]

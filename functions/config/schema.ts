@@ -177,7 +177,7 @@ const routeSchema = object({
     .array(oneOf(moments))
     .min(1)
     .optional()
-    .describe('Moments to notify of. If left out: all; reminders only with remindBeforeSeconds.'),
+    .describe('Moments to notify of. If left out: all. Reminders need remindBeforeSeconds.'),
   channels: z.array(text).min(1).describe('Names under `channels`.'),
   remindBeforeSeconds: list(
     z.int().min(30).max(maxRemindSeconds),

@@ -39,7 +39,7 @@ const schema = entry('teams', {
   url: webUrl
     .refine((url) => !isPage(url), { error: pageRule })
     .refine((url) => !/[?&]\S*&amp;/i.test(url), { error: entityRule })
-    .describe('Of a workflow webhook. It is the secret.'),
+    .describe('The address of a workflow webhook. It is the secret.'),
 })
 
 /** Sites for people. Workflows are not checked by host, because Microsoft moves them. */

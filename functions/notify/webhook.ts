@@ -34,7 +34,9 @@ import {
 
 const schema = entry('webhook', {
   url: webUrl.describe('The address for CloudEvents with Standard Webhooks headers.'),
-  secret: secrets.describe('Signs them. "whsec_" and base64, or a list while one is replaced.'),
+  secret: secrets.describe(
+    'Signs the bodies. "whsec_" and base64, or a list while you replace it.',
+  ),
   links: oneOf(['read', 'decide'])
     .optional()
     .describe('With "decide", bodies contain the link that approves: their receiver can decide.'),

@@ -17,8 +17,8 @@ export const alertDataSchema = z.object({
   kind: z.enum(alertKinds).describe('Also in `type`, and the `subject`.'),
   episode: z.int().min(1).describe('How often this alert has begun.'),
   since: time.exactOptional().describe('When the trouble began.'),
-  title: z.string().exactOptional().describe('For people.'),
-  lines: z.array(z.string()).exactOptional().describe('For people.'),
+  title: z.string().exactOptional().describe('The title of the message.'),
+  lines: z.array(z.string()).exactOptional().describe('Its sentences.'),
   vms: z
     .array(z.string())
     .exactOptional()
@@ -28,7 +28,7 @@ export const alertDataSchema = z.object({
     .enum(['absent', 'over'])
     .exactOptional()
     .describe(
-      'Of alerts that last. `over`: the beacons are back or have left, or the trouble is over.',
+      'Only of alerts that last. `over`: the beacons are back or have left, or the trouble is over.',
     ),
   count: count.exactOptional().describe('How many beacons, or other things, the alert is about.'),
   remaining: count.exactOptional().describe('How many are still absent or in trouble.'),

@@ -64,7 +64,11 @@ const readiness = z
 
 const decider = {
   how: z.enum(proofs).describe('How the relay knows who it was.'),
-  who: z.string().describe('A channel, `team/user`, `tenant/object id`, `admin` or a rule.'),
+  who: z
+    .string()
+    .describe(
+      'A channel, `team/user`, `tenant/object id`, `admin`, `id/name` of a token, or a rule.',
+    ),
 }
 
 const policy = z.object({
@@ -88,12 +92,14 @@ export const publicEventSchema = z
       .string()
       .describe("Azure's id in lower case. `drill-…` for a drill, `test-…` for a test event."),
     epoch: z.int().min(1).describe('Grows if an event that seemed over is alive.'),
-    sequence: count.describe('Grows with every change. Drop a body with a lower one.'),
+    sequence: count.describe(
+      'Grows with every change. Ignore a body with a lower value than you know.',
+    ),
     phase: z.enum(phases).describe('How far the event is. A lost event keeps its last phase.'),
     drill: z.literal(true).exactOptional().describe('Only for a drill.'),
     eventType: z
       .string()
-      .describe('Freeze, Reboot, Redeploy, Preempt, Terminate, or what Azure invents next.'),
+      .describe('Freeze, Reboot, Redeploy, Preempt, Terminate, or a type that Azure adds later.'),
     source: z.string().exactOptional().describe('`Platform` or `User`.'),
     resources: z.array(z.string()).describe('The affected VMs.'),
     vms: z.array(hitVm).exactOptional().describe('What is known of the affected VMs.'),
@@ -104,7 +110,7 @@ export const publicEventSchema = z
       ),
     notBefore: time
       .exactOptional()
-      .describe('Azure starts it then or later. Stays after the start.'),
+      .describe('Azure starts it then or later. Remains after the start.'),
     durationSeconds: z.number().exactOptional().describe('-1: Azure does not know.'),
     description: z.string().exactOptional().describe('As Azure says.'),
     policy: policy.describe('The decision of the policy.'),
@@ -123,7 +129,7 @@ export const publicEventSchema = z
       .describe('A person asked the VMs to prepare at once.'),
     firstSeenAt: time.describe("By the relay's clock, as all times but `notBefore`."),
     startedAt: time.exactOptional().describe('When Azure started it.'),
-    startKind: z.enum(startKinds).exactOptional().describe('If it was first seen as Started: why.'),
+    startKind: z.enum(startKinds).exactOptional().describe('Why, if it was first seen as Started.'),
     endedAt: time.exactOptional().describe('When it ended.'),
     outcome: z
       .enum(['completed', 'cancelled', 'lost'])
@@ -172,11 +178,11 @@ export const eventDataSchema = z.object({
       'Only for a test event: the relay made it up for `POST /v1/subscriptions/{id}/test`.',
     ),
   ...publicEventSchema.shape,
-  vms: z
-    .array(hitVm)
-    .describe('The affected VMs. Those of which more than the name is known come first.'),
+  vms: z.array(hitVm).describe('The affected VMs. Those with more facts than the name come first.'),
   resourcesTotal: count.exactOptional().describe('How many there are, if `resources` was cut.'),
   vmsTotal: count.exactOptional().describe('How many there are, if `vms` was cut.'),
   about: about.exactOptional().describe('Only if `moment` is `alert`: the message that failed.'),
-  links: links.describe('They decide nothing, unless the channel asks for that.'),
+  links: links.describe(
+    'Addresses of the event. They decide nothing, unless the channel has "links": "decide".',
+  ),
 }) satisfies z.ZodType<EventData, EventData>

@@ -32,7 +32,7 @@ describe('the API', () => {
     await world.pass(minute)
     expect(world.sent).toHaveLength(1)
     expect(world.sent[0]!.body).toContain(`Test of channel`)
-    expect(world.sent[0]!.body).toContain('There is no maintenance')
+    expect(world.sent[0]!.body).toContain('Nobody has to act')
   })
 
   test('opens an incident in PagerDuty and resolves it', async () => {

@@ -63,7 +63,7 @@ export interface NotReady {
 }
 
 /**
- * Where the event stands under a rule with `maxConcurrent`. `waits`: other VMs come first.
+ * The turn of the event under a rule with `maxConcurrent`. `waits`: other VMs come first.
  * `unknown`: such a rule may apply once the beacons of all affected VMs have reported.
  */
 export type Turn =

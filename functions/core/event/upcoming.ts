@@ -1,6 +1,6 @@
 // Open events by fleet and scale set, and which of one set come close together. Pure. A VM's scale set
 // is known if a message about it named it. VMs with such names belong to the same set; otherwise the
-// name without its number stands for the set.
+// name without its number is the name of the set.
 import type { Delivery } from '../delivery/delivery.ts'
 import type { EventRecord } from './event.ts'
 
@@ -73,7 +73,7 @@ function setsOf(deliveries: Delivery[]): (fleet: string, vm: string) => string {
   return (fleet, vm) => find(fleet, vm.toLowerCase()) ?? find(fleet, familyOf(vm)) ?? familyOf(vm)
 }
 
-/** `web_12` and `web-3` are `web`. A name without a number stands for itself. */
+/** `web_12` and `web-3` are `web`. A name without a number stays as it is. */
 function familyOf(vm: string): string {
   return vm.toLowerCase().replace(/[_-]?\d+$/, '') || vm.toLowerCase()
 }

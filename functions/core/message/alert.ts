@@ -83,7 +83,7 @@ function channelTest([channel = '']: string[], [by = '']: string[]): AlertText {
   return {
     title: `Test of channel "${channel}"`,
     lines: [
-      'Messages of Foghorn reach this channel. There is no maintenance, and nobody has to act.',
+      'This is a test: messages of Foghorn reach this channel. Nobody has to act.',
       `Requested by ${by}.`,
     ],
   }
@@ -110,7 +110,7 @@ const troubles: Record<TroubleKind, Record<AbsenceNews['form'], TroubleText>> = 
       }
       return {
         title: `In order again: channel${back === 1 ? '' : 's'} ${listed(vms, back, fewNames)}`,
-        lines: ['Messages that failed can be sent again, in the console under Channels.'],
+        lines: ['You can send messages that failed again, in the console under Channels.'],
       }
     },
   },

@@ -126,10 +126,7 @@ describe('the policy', () => {
   })
 
   describe.each(['ask', 'notify', 'ignore'] as const)('after a rule that says %s', (decide) => {
-    const hiding = (...names: (keyof Facts)[]) => {
-      const { facts } = both
-      return Object.fromEntries(names.map((name) => [name, undefined])) as Partial<typeof facts>
-    }
+    const hiding = (name: keyof Facts) => ({ [name]: undefined }) as Partial<Facts>
     const one = (changes: Partial<Facts> = {}) =>
       record({ facts: { ...facts({ resources: ['vm1'], durationSeconds: 60 }), ...changes } })
     const decided = (match: Match, event = one(), observers = known) =>
