@@ -9,7 +9,7 @@ import type { Relay } from './relay.ts'
 const recentMs = 9 * 86_400_000
 const pageSize = 200
 /** The newest events of a fleet that the calendar is made from. */
-const maxEvents = 2_000
+const maxEvents = 500
 /** How long one read of the store is used. */
 const sharedMs = 60_000
 

@@ -164,6 +164,7 @@ async function joinAll(relay: Relay, reading: Reading, now: number): Promise<Res
   const results: Results = { seen: [], directives: [], refused: [], failures: [] }
   for (const news of reading.news) {
     const { eventId } = news
+    await relay.giveWay()
     const outcome = await joinOrFail(relay, reading, news, now, share)
     if ('failure' in outcome) {
       results.failures.push(outcome.failure)

@@ -53,6 +53,8 @@ export interface Relay {
   bell: Bell
   /** Answers that wait for a decision. Without places where a waiting request costs money. */
   holds: Holds
+  /** Lets others work, if this process has worked for long. Called between events of a report. */
+  giveWay(): Promise<void> | undefined
   /** Whether the host can keep an answer open for minutes. */
   holdsConnections: boolean
   /** Copies all that is stored, while the relay works. Throws FoghornError `disk_full`. */

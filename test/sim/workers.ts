@@ -117,6 +117,7 @@ export class Worker {
       wake: (_messages, about) => this.#hint(about),
       bell: createBell(),
       holds: this.#newHolds(),
+      giveWay: () => undefined,
       holdsConnections: true,
       backup: async () => ({ outcome: 'unsupported', instead: '' }),
       troubles: async () => [],

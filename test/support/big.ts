@@ -5,8 +5,13 @@ import { addHistory } from '../../functions/core/event/history.ts'
 import { at, type Fields, facts, record } from './records.ts'
 
 /** 1 000 names of 256 characters each, all different. `from` makes other names. */
-export function bigNames(from = 0, count = 1_000): string[] {
-  return Array.from({ length: count }, (_, i) => `vm-${from + i}-`.padEnd(256, 'x'))
+export function bigNames(from = 0, count = 1_000, length = 256): string[] {
+  return Array.from({ length: count }, (_, i) => `vm-${from + i}-`.padEnd(length, 'x'))
+}
+
+/** As many and as long as Azure's may be. */
+export function azureNames(from = 0, count = 1_000): string[] {
+  return bigNames(from, count, 64)
 }
 
 export function bigFacts(from = 0): Facts {

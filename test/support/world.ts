@@ -98,6 +98,7 @@ export async function createWorld(
     wake: () => {},
     bell: createBell(),
     holds: createHolds(),
+    giveWay: () => undefined,
     holdsConnections: true,
     backup: async () => ({ outcome: 'unsupported', instead: 'a test has no file' }),
     troubles: async () => [],

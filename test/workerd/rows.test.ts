@@ -21,7 +21,7 @@ async function counter(relay: ReturnType<typeof env.RELAY.get>): Promise<{ writt
       const cursor = exec(...query)
       const rows = cursor.toArray()
       count.written += (cursor as unknown as { rowsWritten: number }).rowsWritten
-      return { toArray: () => rows }
+      return Object.assign(rows.values(), { toArray: () => rows }) as never
     }
   })
   return count

@@ -2,7 +2,7 @@
 import { limits, type ScheduledEvent } from '../../../shared/document.ts'
 import { disputable, type EventRecord, type Facts, type Values } from './event.ts'
 import type { SightedEvent } from './observer.ts'
-import { namesKey } from './vm-names.ts'
+import { namesKey, namesThatFit } from './vm-names.ts'
 
 /** One document of a beacon that shows the event. */
 interface Seen {
@@ -54,9 +54,6 @@ function isUnknown(value: unknown): boolean {
   return value === undefined || value === 'Unknown' || (Array.isArray(value) && value.length === 0)
 }
 
-/** Names of VMs as JSON, in characters: with all else, an event of `maxEventLength` has room for them. */
-const maxNamesLength = 300_000
-
 /**
  * A beacon's first document of an event shows no change. But people who decide must know every VM
  * that it names, so VMs are added, but not removed.
@@ -70,13 +67,8 @@ export function addedByNewcomer(
   const more = seen.event.resources.filter((name) => !known.includes(name.toLowerCase()))
   // if no VM was known, `merge` adds them
   if (!isNews || known.length === 0 || more.length === 0) return {}
-  const resources = [...facts.resources]
-  let left = maxNamesLength - JSON.stringify(resources).length
-  for (const name of more) {
-    left -= JSON.stringify(name).length + 1
-    if (left < 0 || resources.length === limits.resources) break
-    resources.push(name)
-  }
+  const fitting = namesThatFit(more, facts.resources)
+  const resources = [...facts.resources, ...fitting].slice(0, limits.resources)
   return resources.length === known.length ? {} : { resources }
 }
 

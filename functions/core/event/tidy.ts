@@ -1,6 +1,8 @@
-// Repairs values of a report that the schema accepts, but a store's key or a `Date` cannot hold.
+// Repairs values of a report that the schema accepts, but a store's key, a `Date` or an event's row
+// cannot hold.
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import type { Report } from '../../../shared/report.ts'
+import { namesThatFit } from './vm-names.ts'
 
 /** Beyond this time, `Date` throws. */
 const latestTime = 8.64e15
@@ -53,7 +55,7 @@ function tidyEvent({ notBeforeAt, ...event }: ScheduledEvent): ScheduledEvent {
     ...event,
     eventId: event.eventId.toWellFormed(),
     eventType: event.eventType.toWellFormed(),
-    resources: event.resources.map((name) => name.toWellFormed()),
+    resources: namesThatFit(event.resources.map((name) => name.toWellFormed())),
     ...(description === undefined ? {} : { description: description.toWellFormed() }),
     ...(source === undefined ? {} : { source: source.toWellFormed() }),
     ...(known ? { notBeforeAt } : {}),

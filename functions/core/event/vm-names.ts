@@ -9,6 +9,22 @@ type Names = Pick<SightedEvent, 'resources' | 'namesHash'>
 /** Names as JSON, in characters. About 100 names of 18 characters. */
 const maxStoredLength = 2_000
 
+/**
+ * Of an event, as JSON. Room for 1,000 names of 75 characters: Azure's have at most 64, and a number
+ * in a scale set.
+ */
+const maxNamesLength = 80_000
+
+/** The first names that fit, beside names that the event has. */
+export function namesThatFit(names: string[], beside: string[] = []): string[] {
+  let left = Math.min(maxNamesLength, maxNamesLength - JSON.stringify(beside).length)
+  const end = names.findIndex((name) => {
+    left -= JSON.stringify(name).length + 1
+    return left < 0
+  })
+  return end === -1 ? names : names.slice(0, end)
+}
+
 /** Lists are shared by many reads of an event, and never changed. */
 const keys = new WeakMap<string[], string>()
 

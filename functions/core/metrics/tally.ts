@@ -113,14 +113,18 @@ export function beaconsIn({ counts }: Pick<Tally, 'counts'>): number {
   return present.reduce((sum, { n }) => sum + n, 0)
 }
 
-/** For each fleet that has undecided events. */
-export function undecidedIn(open: EventRecord[]): Undecided[] {
-  const byFleet = Map.groupBy(open.filter(isUndecided), ({ fleet }) => fleet)
-  return [...byFleet].map(([fleet, events]) => {
-    const times = events.flatMap(({ facts }) => facts.notBeforeAt ?? [])
+/** For each fleet that has undecided events. Keeps no event: they may be long. */
+export function undecidedIn(open: Iterable<EventRecord>): Undecided[] {
+  const byFleet = new Map<string, Undecided>()
+  for (const record of open) {
+    if (!isUndecided(record)) continue
+    const { fleet, facts } = record
+    const { count, deadlineAt } = byFleet.get(fleet) ?? { count: 0 }
+    const times = [deadlineAt, facts.notBeforeAt].filter((time) => time !== undefined)
     const deadline = times.length === 0 ? {} : { deadlineAt: Math.min(...times) }
-    return { fleet, count: events.length, ...deadline }
-  })
+    byFleet.set(fleet, { fleet, count: count + 1, ...deadline })
+  }
+  return [...byFleet.values()]
 }
 
 /** Adds up counts of the same names. */

@@ -157,6 +157,8 @@ function compose(environment: Environment, write: (line: string) => void, folder
     bell: createBell(),
     // Azure bills a request that waits
     holds: createHolds({ places: { all: 0, ofFleet: 0 } }),
+    // each read and write of the storage gives way
+    giveWay: () => undefined,
     holdsConnections: false,
     backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),
     troubles: () => troublesOf(logs.log, queue),

@@ -137,6 +137,7 @@ async function compose(
     },
     bell: createBell(),
     holds: createHolds(),
+    giveWay: () => undefined,
     holdsConnections: true,
     troubles: async () => [],
     backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),

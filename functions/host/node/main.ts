@@ -25,6 +25,7 @@ import { allSecrets } from '../settings.ts'
 import { createBackup } from './backup.ts'
 import { finishing, watchBody } from './body.ts'
 import { reportsFirst } from './direct.ts'
+import { createGiveWay } from './give-way.ts'
 import { machineOf, troublesOf } from './machine.ts'
 import { readSettings, type Settings } from './settings.ts'
 
@@ -68,6 +69,7 @@ async function start(settings: Settings, write: (line: string) => void) {
     wake: () => pump.wake(),
     bell: createBell(),
     holds: createHolds(),
+    giveWay: createGiveWay(),
     holdsConnections: true,
     backup: createBackup(file, dataDirectory),
     troubles: () => troublesOf(machine),

@@ -38,17 +38,16 @@ export function reportRoutes(take: TakeReport): Hono {
 
 type NoteVersion = (fleet: string, report: Report) => void
 
-/** Versions whose warning is remembered. Beyond this, a warning may be repeated. */
-const maxVersions = 1_000
+/** Beacons choose their version. Beyond this, a fleet has no more warnings. */
+const maxVersionsOfFleet = 50
 
 /** Warns once about each version that the relay does not support, in each fleet. */
 function createVersionNotes({ log }: Relay): NoteVersion {
-  const noted = new Set<string>()
+  const noted = new Map<string, Set<string>>()
   return (fleet, { vm, beacon }) => {
-    const name = JSON.stringify([fleet, beacon.version])
-    if (noted.has(name)) return
-    if (noted.size >= maxVersions) noted.clear()
-    noted.add(name)
+    const known = noted.get(fleet) ?? new Set()
+    if (known.has(beacon.version) || known.size >= maxVersionsOfFleet) return
+    noted.set(fleet, known.add(beacon.version))
     const reason = unsupported(beacon.version)
     if (reason === undefined) return
     const version = cut(beacon.version, 64)

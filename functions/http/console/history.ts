@@ -1,6 +1,7 @@
 // `/console/events`: the search, its downloads, and one event with its whole course.
 import type { Context } from 'hono'
 import * as z from 'zod'
+import { visible } from '../../../shared/presentable.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { publicDelivery } from '../../core/event/public-view.ts'
 import { type EventSummary, steps } from '../../core/event/summary.ts'
@@ -133,10 +134,10 @@ function csvOf(rows: Row[]): string {
   return `${[columns.join(','), ...lines].join('\r\n')}\r\n`
 }
 
-/** A spreadsheet would run a text that begins like a formula. */
+/** A spreadsheet would run a text that begins like a formula, also after its own separator. */
 function cell(value: string | number | string[]): string {
-  const whole = Array.isArray(value) ? value.join(' ') : String(value)
-  const safe = /^[=+\-@\t\r]/.test(whole) ? `'${whole}` : whole
+  const whole = visible(Array.isArray(value) ? value.join(' ') : String(value))
+  const safe = whole.replace(/(^|[;,|\t\r\n])(?=[=+\-@\t\r])/g, "$1'")
   return `"${safe.replaceAll('"', '""')}"`
 }
 

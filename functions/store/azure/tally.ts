@@ -23,7 +23,6 @@ import { insertOrReplace } from './rows.ts'
 import {
   eventPartition,
   type Held,
-  type HeldEvent,
   held,
   isPending,
   ranges,
@@ -111,18 +110,20 @@ export class Tallies {
   async #readAll(entries: Found[], after: string): Promise<Map<string, Event>> {
     const { rows, together } = this.#parts
     const names = [...new Set(entries.map(({ target }) => eventPartition(target)))]
-    const works = names.map((name) => () => rows.list(name, ranges.withoutViews))
-    const found = (await together(works)).map(toHeldEvent)
-    return new Map(
-      names.flatMap((name, i): [string, Event][] => {
-        const { event, deliveries } = found[i] as HeldEvent
-        if (event === undefined || event.stored.record.alert !== undefined) return []
-        const { record, ended } = event.stored
-        const wasOver = ended !== undefined && ended.row <= after
-        return wasOver ? [] : [[name, { record, deliveries }]]
-      }),
-    )
+    const works = names.map((name) => async (): Promise<[string, Event][]> => {
+      const { event, deliveries } = toHeldEvent(await rows.list(name, ranges.withoutViews))
+      if (event === undefined || event.stored.record.alert !== undefined) return []
+      const { record, ended } = event.stored
+      const wasOver = ended !== undefined && ended.row <= after
+      return wasOver ? [] : [[name, { record: withoutLists(record), deliveries }]]
+    })
+    return new Map((await together(works)).flat())
   }
+}
+
+/** What is not counted, and may be long. */
+function withoutLists(record: EventRecord): EventRecord {
+  return { ...record, facts: { ...record.facts, resources: [] }, history: [] }
 }
 
 function isFresh({ at, countedAt }: Stored, now: number, maxAgeMs: number): boolean {

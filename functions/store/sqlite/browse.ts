@@ -44,17 +44,17 @@ export class Browse {
     if (values === undefined) return { events: [] }
     if (prefix === '') {
       const [text, ...first] = statementFor(search)
-      return pageOf(this.#statements.all(text, ...first, ...values, limit + 1), limit)
+      return pageOf(this.#statements.each(text, ...first, ...values, limit + 1), limit)
     }
     const name = prefix.toLowerCase()
     const range = [name, name + last]
     const named = this.#statements.get(browseSql.countNames, ...range, maxNames + 1)
     if (Number(named?.count) <= maxNames) {
-      const rows = this.#statements.all(browseSql.findNamed, ...values, ...range, limit + 1)
+      const rows = this.#statements.each(browseSql.findNamed, ...values, ...range, limit + 1)
       return pageOf(rows, limit)
     }
     const bounds = [maxWalked, ...range, ...range, limit + 1]
-    const found = pageOf(this.#statements.all(browseSql.findAmong, ...values, ...bounds), limit)
+    const found = pageOf(this.#statements.each(browseSql.findAmong, ...values, ...bounds), limit)
     if (found.next !== undefined) return found
     const end = this.#statements.get(browseSql.lastAmong, ...values, maxWalked - 1)
     return end === undefined ? found : { ...found, next: cursorOf(end) }
@@ -117,10 +117,16 @@ function conditionsOf({ fleets, eventType, step, since, until, after }: EventSea
   return [JSON.stringify(fleets), type, type, at, at, since ?? 0, ...from]
 }
 
-function pageOf(rows: Row[], limit: number): EventsFound {
-  const shown = rows.slice(0, limit)
-  const events = shown.map(({ body }) => summaryOf(toEvent<EventRecord>(body)))
-  return rows.length > limit ? { events, next: cursorOf(shown.at(-1)!) } : { events }
+/** Keeps the summaries only: an event may be long. */
+function pageOf(rows: Iterable<Row>, limit: number): EventsFound {
+  const events: EventsFound['events'] = []
+  let next = ''
+  for (const row of rows) {
+    if (events.length === limit) return { events, next }
+    events.push(summaryOf(toEvent<EventRecord>(row.body)))
+    next = cursorOf(row)
+  }
+  return { events }
 }
 
 function cursorOf({ first_seen_at, fleet, event_id }: Row): string {

@@ -9,6 +9,8 @@ export interface Statement {
   run(...values: Value[]): number
   get(...values: Value[]): Row | undefined
   all(...values: Value[]): Row[]
+  /** One row after the other, so that not all are in memory. Read them at once. */
+  each(...values: Value[]): Iterable<Row>
 }
 
 export interface Database {

@@ -8,7 +8,7 @@ import { schema, schemaVersion, upgrades } from './sql.ts'
 
 /** The part of `DurableObjectStorage` that it uses. */
 export interface ObjectStorage {
-  sql: { exec(text: string, ...values: Value[]): { toArray(): Row[] } }
+  sql: { exec(text: string, ...values: Value[]): Iterable<Row> & { toArray(): Row[] } }
   transactionSync<Result>(work: () => Result): Result
 }
 
@@ -42,6 +42,7 @@ export function openStorage(storage: ObjectStorage): Database {
       },
       get: (...values) => all(text, values)[0],
       all: (...values) => all(text, values),
+      each: (...values) => sql.exec(text, ...values),
     }),
     transaction: (work) => storage.transactionSync(work),
     explain: (error) => error,

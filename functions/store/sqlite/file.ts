@@ -73,6 +73,7 @@ class DatabaseFile implements Database {
       run: (...values: Value[]) => Number(statement.run(...values).changes),
       get: (...values: Value[]) => statement.get(...values),
       all: (...values: Value[]) => statement.all(...values),
+      each: (...values: Value[]) => statement.iterate(...values),
     }
   }
 

@@ -22,6 +22,10 @@ export class Statements {
     return this.#statement(text).all(...values)
   }
 
+  each(text: string, ...values: Value[]): Iterable<Row> {
+    return this.#statement(text).each(...values)
+  }
+
   #statement(text: string): Statement {
     const known = this.#prepared.get(text)
     if (known !== undefined) return known

@@ -159,11 +159,14 @@ export function readTally(statements: Statements, now: number): Tally {
       n: Number(n),
     }),
   )
-  const open = statements.all(readOpen).map(({ body }) => toEvent<EventRecord>(body))
   const oldest = statements.all(readOldest).map(({ fleet, channel, owed_at }) => ({
     fleet: String(fleet),
     channel: String(channel),
     plannedAt: Number(owed_at),
   }))
-  return { at: now, counts, undecided: undecidedIn(open), oldest }
+  return { at: now, counts, undecided: undecidedIn(openIn(statements)), oldest }
+}
+
+function* openIn(statements: Statements): Generator<EventRecord> {
+  for (const { body } of statements.each(readOpen)) yield toEvent<EventRecord>(body)
 }

@@ -12,7 +12,7 @@ import {
 import { addHistory } from '../../../functions/core/event/history.ts'
 import { advance } from '../../../functions/core/event/life.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
-import { bigFacts, bigNames, bigRecord } from '../../support/big.ts'
+import { azureNames, bigFacts, bigNames, bigRecord } from '../../support/big.ts'
 import { at, facts, key, record } from '../../support/records.ts'
 import { event } from '../../support/world.ts'
 
@@ -118,12 +118,12 @@ test('a note has at most 300 characters, and the number of VMs if there are many
 })
 
 test('other documents add VMs up to 1 000', () => {
-  const known = record({ facts: facts({ resources: bigNames(0, 900) }) })
+  const known = record({ facts: facts({ resources: azureNames(0, 900) }) })
   const seen = (from: number) =>
     ({
       ...{ kind: 'seen' as const, at: at + from, vm: 'web_0', live: true, firstPoll: false },
       ...{ missedBefore: true, since: at },
-      event: event({ resources: bigNames(from) }),
+      event: event({ resources: azureNames(from) }),
     }) as const
   const grown = advance(known, seen(5_000), at, key).record!
   expect(grown.facts.resources).toHaveLength(1_000)

@@ -5,12 +5,12 @@ import { contradictions } from '../../../functions/core/event/dispute.ts'
 import { isHit } from '../../../functions/core/event/event.ts'
 import { transition } from '../../../functions/core/event/new-values.ts'
 import { namesKey, withStoredNames } from '../../../functions/core/event/vm-names.ts'
-import { bigNames } from '../../support/big.ts'
+import { azureNames, bigNames } from '../../support/big.ts'
 import { facts, record } from '../../support/records.ts'
 import { createWorld, event, eventId, FakeBeacon } from '../../support/world.ts'
 
 const few = ['web_0', 'web_1']
-const many = bigNames(0, 900)
+const many = azureNames(0, 900)
 const own = many[800]!
 const shown = (resources: string[]) => event({ resources })
 const lengthOf = (value: object) => JSON.stringify(value).length
@@ -51,6 +51,18 @@ test('a report stores the part, and the next one of the same list stores nothing
   await beacon.sees([shown(many)])
   expect(await rows()).toEqual(first)
   expect((await world.getEvent(eventId)).body.resources).toEqual(many)
+  world.store.close()
+})
+
+test('names that Azure would not give fill no row: the first ones stay', async () => {
+  const world = await createWorld()
+  const names = ['web_0', ...bigNames(0, 980)]
+  await new FakeBeacon(world, 'web_0').sees([shown(names)])
+  const { resources } = (await world.getEvent(eventId)).body
+  expect(lengthOf(resources)).toBeLessThanOrEqual(80_000)
+  expect(resources).toEqual(names.slice(0, resources.length))
+  await new FakeBeacon(world, 'web_1').sees([shown(bigNames(5_000, 980))])
+  expect(lengthOf((await world.getEvent(eventId)).body.resources)).toBeLessThanOrEqual(80_000)
   world.store.close()
 })
 

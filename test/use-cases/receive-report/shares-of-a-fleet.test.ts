@@ -2,7 +2,7 @@
 // alerted.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { maxOpenOfBeacon, maxOpenOfFleet } from '../../../functions/core/event/share.ts'
-import { bigNames } from '../../support/big.ts'
+import { azureNames } from '../../support/big.ts'
 import { answer, idOf, passInSteps, sentTo } from '../../support/deliveries.ts'
 import { startRelay, world } from '../../support/relay.ts'
 import {
@@ -301,9 +301,9 @@ describe('the alert', () => {
 })
 
 test('the largest valid event is reported, approved and started', async () => {
-  const names = bigNames()
+  const names = azureNames()
   const small = { description: 'short' }
-  const beacon = new FakeBeacon(world, names[0]!.slice(0, 60))
+  const beacon = new FakeBeacon(world, names[0]!)
   const seen = event({ resources: names, notBeforeAt: startAt + 600_000, ...small })
   expect((await beacon.sees([seen])).refused).toEqual([])
   await world.drain()
