@@ -15,7 +15,6 @@ import { isBack, withReport } from '../core/event/silence.ts'
 import { tidyReport } from '../core/event/tidy.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent, readObservers } from './commit-event.ts'
-import { inLine } from './large-reports.ts'
 import { raiseAlert } from './raise-alert.ts'
 import { contextOf, type Relay } from './relay.ts'
 import { Share } from './share.ts'
@@ -38,10 +37,8 @@ export async function receive(
   key: string,
   received: Report,
 ): Promise<Received> {
-  const events = Math.max(received.document?.events.length ?? 0, received.changes.length)
   try {
-    const joined = await inLine(relay, fleet, events, () => join(relay, fleet, key, received))
-    return joined === 'busy' ? { outcome: 'busy' } : joined
+    return await join(relay, fleet, key, received)
   } catch (error) {
     // no beacon is silent because its report could not be stored
     if (isOutage(error)) relay.listeningSince = relay.now()

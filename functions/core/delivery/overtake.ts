@@ -54,8 +54,10 @@ export function overtaken(
 ): string | undefined {
   const { telling } = delivery
   if (record !== undefined) {
-    const decided = telling.moment === 'reminder' && record.verdict !== undefined
-    if (decided && skipsPast(telling, overtakes)) return 'decided meanwhile'
+    if (telling.moment === 'reminder' && skipsPast(telling, overtakes)) {
+      const why = whyPointless(telling, record)
+      if (why !== undefined) return why
+    }
     const isOver = record.ended !== undefined || record.epoch > telling.event.epoch
     const late = isOver ? afterItsEnd(delivery, overtakes) : undefined
     if (late !== undefined) return late
@@ -74,6 +76,13 @@ export function overtaken(
   }
   const alive = siblings.filter(({ state }) => state === 'pending' || state === 'delivered')
   return overtakenBy(delivery, alive, overtakes)
+}
+
+/** A reminder asks for a decision before the NotBefore that it names. */
+function whyPointless({ event }: Pick<Telling, 'event'>, record: EventRecord): string | undefined {
+  if (record.verdict !== undefined) return 'decided meanwhile'
+  if (record.phase !== 'scheduled') return 'started meanwhile'
+  return record.facts.notBeforeAt === event.facts.notBeforeAt ? undefined : 'moved meanwhile'
 }
 
 function overtakenBy(

@@ -23,6 +23,8 @@ export const moments = [
   'lost',
 ] as const
 export type Moment = (typeof moments)[number]
+/** Moments that ask people for the first time, or again. */
+export type Asking = 'scheduled' | 'changed' | 'not_ready'
 
 /** What the policy does with an event: approve at once, ask people, only notify, or ignore. */
 export const decisions = ['approve', 'ask', 'notify', 'ignore'] as const
@@ -207,10 +209,10 @@ interface Kept {
   /** Distances from NotBefore that need no reminder any more. */
   remindedBeforeSeconds?: number[]
   /**
-   * The last reminder, for all distances that were due. `late`: the event was first seen or moved
-   * after their time.
+   * The last reminder, for all distances that were due. `late`: people were asked after their time,
+   * by `askedBy`. Absent: by *scheduled*.
    */
-  reminder?: { beforeSeconds: number; due: number[]; late: boolean }
+  reminder?: { beforeSeconds: number; due: number[]; late: boolean; askedBy?: Asking }
   /** Observers that report often, and until when. */
   watchers: { beacon: string; until: number }[]
   /** How many changes people were notified of in this epoch. Their number is limited. */

@@ -1,6 +1,6 @@
 // Reminders of undecided events, at the distances from NotBefore that routes set.
 
-import type { EventRecord, OpenRecord } from './event.ts'
+import type { Asking, EventRecord, OpenRecord } from './event.ts'
 import { addHistory } from './history.ts'
 import { isUndecided } from './undecided.ts'
 
@@ -31,15 +31,26 @@ export function remind(
   const isDue = (seconds: number) => notBeforeAt - seconds * 1_000 <= now && !done.includes(seconds)
   const due = beforeSeconds.filter(isDue)
   const nearest = due.at(-1)!
-  const knownAt = Math.max(
-    record.changedAt?.notBeforeAt ?? record.firstSeenAt,
-    record.notReady?.at ?? 0,
-  )
-  const late = notBeforeAt - nearest * 1_000 <= knownAt
-  const reminder = { beforeSeconds: nearest, due, late }
+  const asked = lastAsked(record)
+  const late = notBeforeAt - nearest * 1_000 <= asked.at
+  const reminder = { beforeSeconds: nearest, due, late, ...(late && { askedBy: asked.by }) }
   const reminded = { ...record, remindedBeforeSeconds: [...done, ...due], reminder }
   // a late reminder mostly reaches no channel, as those that were just asked do not get it
   if (late) return reminded
   const note = `${nearest} s before NotBefore`
   return addHistory(reminded, { at: now, what: 'reminder', note })
+}
+
+/** When people were last asked, and by which moment. */
+function lastAsked(record: EventRecord): { at: number; by: Asking } {
+  const { changedAt, firstSeenAt, reopenedAt, notReady, lapsedAt } = record
+  const times: [Asking, number | undefined][] = [
+    ['scheduled', Math.max(firstSeenAt, reopenedAt ?? 0)],
+    ['changed', changedAt?.notBeforeAt],
+    ['changed', lapsedAt],
+    ['not_ready', notReady?.at],
+  ]
+  return times
+    .map(([by, at = Number.NEGATIVE_INFINITY]) => ({ by, at }))
+    .reduce((last, one) => (one.at > last.at ? one : last))
 }

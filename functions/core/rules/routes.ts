@@ -38,7 +38,8 @@ export function channelsFor(
   const channels = new Set([...reached, ...further])
   if (moment === 'reminder' && record.reminder?.late) {
     // channels that were just asked need no reminder, but an escalation does
-    const asked = channelsFor(routes, record, observers, 'scheduled', existing)
+    const { askedBy = 'scheduled' } = record.reminder
+    const asked = channelsFor(routes, record, observers, askedBy, existing)
     for (const name of asked) channels.delete(name)
   }
   return [...channels]
@@ -78,10 +79,10 @@ function reachedBy(
 }
 
 /**
- * A message of these was brought by a route. Others may come without one, as an open incident gets
- * them, or depend on more than the route.
+ * A route brings these, but for *changed* after an approval lapsed, which an open incident also gets.
+ * Others come without a route more often, or depend on more than the route.
  */
-const broughtByRoute: Moment[] = ['scheduled', 'not_ready', 'stuck', 'started']
+const broughtByRoute: Moment[] = ['scheduled', 'changed', 'not_ready', 'stuck', 'started']
 
 /**
  * Channels that were notified by a route that does not match any more, or that another
