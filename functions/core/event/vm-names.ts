@@ -25,26 +25,33 @@ export function namesThatFit(names: string[], beside: string[] = []): string[] {
   return end === -1 ? names : names.slice(0, end)
 }
 
-/** Lists are shared by many reads of an event, and never changed. */
+/** Of long lists. They are shared by many reads of an event, and never changed. */
 const keys = new WeakMap<string[], string>()
+/** Shorter lists are compared faster than remembered. */
+const longList = 16
 
 /** Equal for equal lists: case, order and repetition do not matter. Undefined if no VM is named. */
 export function namesKey({ resources, namesHash }: Names): string | undefined {
   if (namesHash !== undefined) return namesHash
   if (resources.length === 0) return undefined
-  const known = keys.get(resources)
-  if (known !== undefined) return known
-  const names = [...new Set(resources.map((name) => name.toLowerCase()))].sort()
-  const text = JSON.stringify(names)
-  const key = text.length > maxStoredLength ? hash(text) : text
+  if (resources.length < longList) return keyOf(resources)
+  const key = keys.get(resources) ?? keyOf(resources)
   keys.set(resources, key)
   return key
 }
 
+function keyOf(resources: string[]): string {
+  const names = [...new Set(resources.map((name) => name.toLowerCase()))].sort()
+  const text = JSON.stringify(names)
+  return text.length > maxStoredLength ? hash(text) : text
+}
+
 /** For a sighting. Of a long list, only names that fit stay, among them that of the beacon's VM. */
 export function withStoredNames(event: SightedEvent, vm: string): SightedEvent {
+  // one name is never long
+  if (event.namesHash !== undefined || event.resources.length === 1) return event
   const key = namesKey(event)
-  if (event.namesHash !== undefined || key === undefined || key.startsWith('[')) return event
+  if (key === undefined || key.startsWith('[')) return event
   const resources = isHit(event, vm) ? [vm] : []
   let left = maxStoredLength - JSON.stringify(resources).length
   for (const name of event.resources) {

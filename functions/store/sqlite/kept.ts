@@ -33,15 +33,22 @@ export class Kept<Value> {
 
   set(name: string, value: Value, length: number): void {
     const { rows, characters } = this.#half
-    this.delete(name)
-    if (rows === 0 || length > characters) return
-    if (this.#young.size >= rows || this.#length + length > characters) {
-      this.#old = this.#young
-      this.#young = new Map()
-      this.#length = 0
+    if (rows === 0 || length > characters) {
+      this.delete(name)
+      return
     }
-    this.#young.set(name, { value, length })
-    this.#length += length
+    const known = this.#young.get(name)
+    this.#length += length - (known?.length ?? 0)
+    const isFull = known === undefined && this.#young.size >= rows
+    if (isFull || this.#length > characters) {
+      this.#old = this.#young
+      this.#young = new Map([[name, { value, length }]])
+      this.#length = length
+    } else if (known === undefined) this.#young.set(name, { value, length })
+    else {
+      known.value = value
+      known.length = length
+    }
   }
 
   delete(name: string): void {
