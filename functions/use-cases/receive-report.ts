@@ -40,7 +40,7 @@ export async function receive(
   try {
     return await join(relay, fleet, key, received)
   } catch (error) {
-    // no beacon is silent because its report could not be stored
+    // a report that cannot be stored must not make its beacon silent
     if (isOutage(error)) relay.listeningSince = relay.now()
     throw error
   }

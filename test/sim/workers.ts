@@ -101,6 +101,7 @@ export class Worker {
     this.#random = parts.random.fork(name)
     const { kernel, plan, log } = parts
     const replies = new Replies(() => this.step())
+    const gaps = parts.random.fork(`${name} gives way`)
     this.#relay = {
       ...{ config: plan.config, store: parts.store(this), notifiers, adminKey, log },
       // an attempt has its own
@@ -117,7 +118,7 @@ export class Worker {
       wake: (_messages, about) => this.#hint(about),
       bell: createBell(),
       holds: this.#newHolds(),
-      giveWay: () => undefined,
+      giveWay: () => (gaps.chance(0.2) ? this.step() : undefined),
       holdsConnections: true,
       backup: async () => ({ outcome: 'unsupported', instead: '' }),
       troubles: async () => [],

@@ -137,6 +137,7 @@ async function compose(
     },
     bell: createBell(),
     holds: createHolds(),
+    // its clock stands still while it works, so nobody knows for how long it has worked
     giveWay: () => undefined,
     holdsConnections: true,
     troubles: async () => [],

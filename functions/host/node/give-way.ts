@@ -1,16 +1,17 @@
 // Lets the process do other work between two events of a report. SQLite answers at once, so without
 // this a report of hundreds of events would keep all other requests and timers waiting.
 
-/** Long enough that giving way costs nothing. */
+/** So long that giving way costs little beside it. */
 const workMs = 10
 
-export function createGiveWay(): () => Promise<void> | undefined {
-  let since = performance.now()
+/** `now`: ms of a clock that never jumps. */
+export function createGiveWay(now: () => number): () => Promise<void> | undefined {
+  let since = now()
   return () => {
-    if (performance.now() - since < workMs) return undefined
+    if (now() - since < workMs) return undefined
     return new Promise((resolve) => {
       setImmediate(() => {
-        since = performance.now()
+        since = now()
         resolve()
       })
     })

@@ -69,7 +69,7 @@ async function start(settings: Settings, write: (line: string) => void) {
     wake: () => pump.wake(),
     bell: createBell(),
     holds: createHolds(),
-    giveWay: createGiveWay(),
+    giveWay: createGiveWay(() => performance.now()),
     holdsConnections: true,
     backup: createBackup(file, dataDirectory),
     troubles: () => troublesOf(machine),
