@@ -1,6 +1,6 @@
 // Decides when the absence of an event counts as its end, and what kind of end it was. One late
 // document or one IMDS hiccup must not decide that.
-import { mayBeTold } from './approval.ts'
+import { mayBePassedOn } from './approval.ts'
 import { type Ended, type EventRecord, type Inference, isHit } from './event.ts'
 import { confirmMs } from './life.ts'
 import type { Witness } from './observer.ts'
@@ -152,7 +152,7 @@ function knownReason(record: EventRecord, firstAt: number): Inference | undefine
  */
 function wasPassedOn(record: EventRecord): boolean {
   const { passedOn, verdict } = record
-  return passedOn !== undefined || (verdict?.decision === 'approved' && mayBeTold(record))
+  return passedOn !== undefined || (verdict?.decision === 'approved' && mayBePassedOn(record))
 }
 
 /**

@@ -92,7 +92,7 @@ export function withLease(record: OpenRecord, beacon: string, vm: string, now: n
   const directive = {
     ...{ beacon, vm, until: now + directiveLeaseMs, failed: false },
     ...(again && { again: true as const }),
-    ...(mayBeTold(record) && { mayBeTold: true as const }),
+    ...(mayBePassedOn(record) && { mayBePassedOn: true as const }),
   }
   const first = record.directive?.again === undefined
   const noted =
@@ -101,8 +101,8 @@ export function withLease(record: OpenRecord, beacon: string, vm: string, now: n
 }
 
 /** Whether a beacon that had a directive may have told Azure, though none confirmed that. */
-export function mayBeTold({ directive }: EventRecord): boolean {
-  return directive !== undefined && (!directive.failed || directive.mayBeTold === true)
+export function mayBePassedOn({ directive }: EventRecord): boolean {
+  return directive !== undefined && (!directive.failed || directive.mayBePassedOn === true)
 }
 
 /** Without an answer of IMDS, or with a fault of its own, the request may have been carried out. */
@@ -136,7 +136,7 @@ export function withStart(
   const startFailure = { vm: directive.vm, outcome, at, ...(status !== undefined && { status }) }
   const failed = {
     ...{ ...directive, failed: true },
-    ...(isUncertain(start) && { mayBeTold: true as const }),
+    ...(isUncertain(start) && { mayBePassedOn: true as const }),
   }
   return addHistory(
     { ...record, directive: failed, startFailure },

@@ -135,8 +135,8 @@ function vmGoneAt(record: EventRecord, witnesses: Witness[], now: number): numbe
  * told, it may begin at any time, unless a VM still sees it Scheduled.
  */
 function takenFrom(record: EventRecord, isSeen = false): number {
-  const toldAt = isSeen ? undefined : record.passedOn?.at
-  const beganAt = record.startedAt ?? toldAt ?? record.facts.notBeforeAt
+  const passedOnAt = isSeen ? undefined : record.passedOn?.at
+  const beganAt = record.startedAt ?? passedOnAt ?? record.facts.notBeforeAt
   return takesVm(record) && beganAt !== undefined ? beganAt : Number.POSITIVE_INFINITY
 }
 
@@ -154,8 +154,8 @@ function stuckAt(record: EventRecord): number {
   if (!waits) return Number.POSITIVE_INFINITY
   const { at } = record.verdict!
   // far from NotBefore, beacons report at the slow pace
-  const toldMs = (isNear(record, at) ? 0 : openPaceMs) + stuckMs
-  const waitMs = record.passedOn === undefined ? toldMs : notStartedMs
+  const passOnMs = (isNear(record, at) ? 0 : openPaceMs) + stuckMs
+  const waitMs = record.passedOn === undefined ? passOnMs : notStartedMs
   // an event that is gone may be over
   return Math.max(at + waitMs, record.gone?.confirmAt ?? 0)
 }

@@ -113,7 +113,7 @@ interface Directive {
   /** Azure had been told before, but did not start the event. */
   again?: true
   /** A request of this beacon or of an earlier one may have reached Azure, but nobody knows. */
-  mayBeTold?: true
+  mayBePassedOn?: true
 }
 
 /** The last attempt to tell Azure, if it failed. */

@@ -41,8 +41,12 @@ export function matchEvent(
 /** Whether a rule matches one VM. `unknown`: the VM's beacon has not reported yet. */
 export type Grip = 'holds' | 'unknown' | 'fails'
 
-/** An event that names no VM hits one about which nothing is known. */
-export const unnamedVm = ''
+const unnamedVm = ''
+
+/** For `matchVm`. An event that names no VM hits one about which nothing is known. */
+export function hitNames({ resources }: Pick<Facts, 'resources'>): string[] {
+  return resources.length === 0 ? [unnamedVm] : resources
+}
 
 /** Judges one VM of the event. */
 export function matchVm(

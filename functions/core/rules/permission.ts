@@ -3,7 +3,7 @@
 // not, and the approver must be allowed in both cases.
 import type { Decider, EventRecord, Proof } from '../event/event.ts'
 import type { Observer } from '../event/observer.ts'
-import { type Grip, matchEvent, matchVm, unnamedVm } from './match.ts'
+import { type Grip, hitNames, matchEvent, matchVm } from './match.ts'
 import type { Route } from './routes.ts'
 
 /** `identity_needed`: a link proves no identity. `not_listed`: no route lists the person. */
@@ -64,9 +64,7 @@ interface Turn {
 
 /** For each hit VM, the routes that match or may match it, in their order. */
 function walksOf(routes: Route[], record: Subject, observers: Observer[]): Turn[][] {
-  const { resources } = record.facts
-  const vms = resources.length === 0 ? [unnamedVm] : resources
-  return vms.map((vm) =>
+  return hitNames(record.facts).map((vm) =>
     routes.flatMap((route) => {
       const grip = matchVm(route.match, record, vm, observers)
       const { approvers } = route

@@ -2,7 +2,7 @@
 import { eventTypes } from '../../../shared/document.ts'
 import type { Decide, EventRecord } from '../event/event.ts'
 import type { Observer } from '../event/observer.ts'
-import { type Match, matchEvent, matchVm, unnamedVm } from './match.ts'
+import { hitNames, type Match, matchEvent, matchVm } from './match.ts'
 
 export interface PolicyRule {
   /** `policy[0]`, or the owner's own name. */
@@ -74,9 +74,7 @@ function firstMatch(rules: PolicyRule[], record: EventRecord, observers: Observe
 
 /** Whether a rule that needs one VM may match one. */
 function mayMatch(match: Match, record: EventRecord, observers: Observer[]): boolean {
-  const { resources } = record.facts
-  const names = resources.length === 0 ? [unnamedVm] : resources
-  return names.some((name) => matchVm(match, record, name, observers) !== 'fails')
+  return hitNames(record.facts).some((name) => matchVm(match, record, name, observers) !== 'fails')
 }
 
 /**

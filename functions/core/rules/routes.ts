@@ -79,15 +79,16 @@ function reachedBy(
 }
 
 /**
- * A route brings these, but for *changed* after an approval lapsed, which an open incident also gets.
- * Others come without a route more often, or depend on more than the route.
+ * If a channel got one of these, a route brought it. PagerDuty gets decisions and ends without a
+ * route, and reminders depend on their distance. PagerDuty also gets *changed* if an approval lapses:
+ * then it merely gets more messages of its own routes.
  */
 const broughtByRoute: Moment[] = ['scheduled', 'changed', 'not_ready', 'stuck', 'started']
 
 /**
- * Channels that were notified by a route that does not match any more, or that another
- * route stops now: the event changed, or something else is known of its VMs. They receive all
- * further messages of their routes, so that nobody who was asked misses the end.
+ * Channels that a route has notified, and would not notify now: it does not match any more, or another
+ * route stops it. The event changed, or something else is known of its VMs. These channels get all
+ * further messages of their routes. Otherwise people would be asked, and not get the end.
  */
 function keptBy(
   routes: Route[],

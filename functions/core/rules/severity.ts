@@ -17,7 +17,7 @@ export const opensNothing: readonly Moment[] = [
 /** Microsoft's own sample approves a shorter pause without asking. */
 const shortFreezeSeconds = 9
 
-/** `asked`: the policy asks people. `otherwise`: it approves by itself or only notifies. */
+/** `asked`: people are asked. `otherwise`: somebody has decided, or the policy does not ask. */
 interface Row {
   asked: Severity
   otherwise: Severity

@@ -137,7 +137,7 @@ function csvOf(rows: Row[]): string {
 /** A spreadsheet would run a text that begins like a formula, also after its own separator. */
 function cell(value: string | number | string[]): string {
   const whole = visible(Array.isArray(value) ? value.join(' ') : String(value))
-  const safe = whole.replace(/(^|[;,|\t\r\n])(?=[=+\-@\t\r])/g, "$1'")
+  const safe = whole.replace(/(^|[;,|])(?=[=+\-@])/g, "$1'")
   return `"${safe.replaceAll('"', '""')}"`
 }
 

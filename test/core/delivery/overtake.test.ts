@@ -10,7 +10,7 @@ import {
 } from '../../../functions/core/delivery/overtake.ts'
 import { type Moment, moments } from '../../../functions/core/event/event.ts'
 import { notifiers } from '../../../functions/notify/registry.ts'
-import { at, delivery, record, telling } from '../../support/records.ts'
+import { at, delivery, facts, record, telling } from '../../support/records.ts'
 
 const always: Overtakes = () => true
 const never: Overtakes = () => false
@@ -91,6 +91,21 @@ describe('overtaken, when it is to be sent', () => {
       'decided meanwhile',
     ],
     ['a decision, for a question', own, record({ verdict }), []],
+    [
+      'a start, for a reminder',
+      row('reminder', 64),
+      record({ phase: 'started', startedAt: at }),
+      [],
+      'started meanwhile',
+    ],
+    [
+      'another NotBefore, for a reminder',
+      row('reminder', 64),
+      record({ facts: facts({ notBeforeAt: at + 1 }) }),
+      [],
+      'moved meanwhile',
+    ],
+    ['the same event, for a reminder', row('reminder', 64), record(), []],
   ] as const)('%s', (_, one, of, siblings, why = undefined) => {
     expect(overtaken(one, of, [...siblings], always)).toBe(why)
   })

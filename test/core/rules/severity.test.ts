@@ -34,6 +34,13 @@ describe('by type and policy', () => {
     expect(of(typed(type, seconds))).toBe(severity)
   })
 
+  test('what somebody has decided is never urgent', () => {
+    const verdict = { decision: 'declined', how: 'link', who: 'chat', at: 0 } as const
+    for (const type of [...Object.keys(severities), 'Teleport']) {
+      expect(loud).not.toContain(of({ ...typed(type), verdict }))
+    }
+  })
+
   test.each(['approve', 'notify', 'ignore'] as const)('%s is never urgent', (decide) => {
     for (const type of [...Object.keys(severities), 'Teleport']) {
       expect(loud).not.toContain(of({ ...typed(type), policy: { decide, rule: 'r' } }))

@@ -59,6 +59,16 @@ test('nothing without the admin key', async () => {
   expect((await remove('id-prod-web_0', '')).status).toBe(401)
 })
 
+test('a beacon that invents versions does not fill the log', async () => {
+  const liar = new FakeBeacon(world, 'web_0')
+  for (let i = 0; i < 80; i++) {
+    const body = liar.body([])
+    await liar.post({ ...body, beacon: { ...body.beacon, version: `invented-${i}` } })
+  }
+  const logged = world.lines.filter((line) => line.includes('beacon_unsupported'))
+  expect(logged).toHaveLength(50)
+})
+
 test('what each beacon says of itself: version, hooks; and a version that is not supported', async () => {
   const [web, db] = [new FakeBeacon(world, 'web_0'), new FakeBeacon(world, 'db_0')]
   const body = web.body([])

@@ -8,7 +8,10 @@ import { event, eventId, FakeBeacon, testKey, usualAnswer } from '../../support/
 
 beforeEach(async () => {
   await startRelay()
-  await report(event(), event({ eventId: 'frozen', eventType: 'Freeze', resources: ['=web_1'] }))
+  await report(
+    event(),
+    event({ eventId: 'frozen', eventType: 'Freeze', resources: ['=web_1', 'x;=2'] }),
+  )
   const other = new FakeBeacon(world, 'db_0', { fleet: 'test', key: testKey })
   await other.sees([event({ eventId: 'other', resources: ['db_0'] })])
   await world.drain()
@@ -67,7 +70,7 @@ describe('downloads', () => {
     const [head, row, ...rest] = (await response.text()).split('\r\n')
     expect(head).toMatch(/^fleet,eventId,eventType,/)
     expect(row).toContain('"prod","frozen","Freeze"')
-    expect(row).toContain(`"'=web_1"`)
+    expect(row).toContain(`"'=web_1 x;'=2"`)
     expect(rest).toEqual([''])
   })
 
