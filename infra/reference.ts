@@ -227,7 +227,12 @@ function severitiesTable(): string {
     type,
     ...[asked, otherwise, unannounced].map(code),
   ])
-  const head = ['event', 'people are asked', 'decided, or a rule approves or only notifies', 'no notice']
+  const head = [
+    'event',
+    'people are asked',
+    'decided, or a rule approves or only notifies',
+    'no notice',
+  ]
   return table(head, rows)
 }
 
