@@ -388,6 +388,9 @@ export class Worker {
     if (this.process.alive || kernel.now < this.#downUntil) return
     this.process.revive(kernel.now)
     this.#relay.listeningSince = kernel.now
+    // what a store keeps in memory ends with its process
+    this.#relay.store = this.#parts.store(this)
+    this.#relay.attention = createAttention()
     this.#parts.judge.silences.restarted()
     this.#sleep(0)
   }
