@@ -15,6 +15,7 @@ import { isBack, withReport } from '../core/event/silence.ts'
 import { tidyReport } from '../core/event/tidy.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent, readObservers } from './commit-event.ts'
+import { inLine } from './large-reports.ts'
 import { raiseAlert } from './raise-alert.ts'
 import { contextOf, type Relay } from './relay.ts'
 import { Share } from './share.ts'
@@ -37,8 +38,10 @@ export async function receive(
   key: string,
   received: Report,
 ): Promise<Received> {
+  const events = Math.max(received.document?.events.length ?? 0, received.changes.length)
   try {
-    return await join(relay, fleet, key, received)
+    const joined = await inLine(relay, { fleet, events }, () => join(relay, fleet, key, received))
+    return joined === 'busy' ? { outcome: 'busy' } : joined
   } catch (error) {
     // a report that cannot be stored must not make its beacon silent
     if (isOutage(error)) relay.listeningSince = relay.now()

@@ -14,6 +14,7 @@ import type { Desk } from '../notify/desk.ts'
 import type { Notifier, Send } from '../notify/notifier.ts'
 import type { Attention } from '../store/attention.ts'
 import type { EventKey, Store } from '../store/store.ts'
+import type { Lines } from './large-reports.ts'
 
 export interface Relay {
   config: Config
@@ -53,6 +54,8 @@ export interface Relay {
   bell: Bell
   /** Answers that wait for a decision. Without places where a waiting request costs money. */
   holds: Holds
+  /** The large reports of each fleet that are joined now, or wait for that. */
+  lines: Lines
   /** Lets others work, if this process has worked for long. Called between events of a report. */
   giveWay(): Promise<void> | undefined
   /** Whether the host can keep an answer open for minutes. */

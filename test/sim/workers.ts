@@ -17,6 +17,7 @@ import { tryAgain } from '../../functions/use-cases/channel-health.ts'
 import { claimDue, claimPlanned, nextDueAt } from '../../functions/use-cases/deliver.ts'
 import { createExpander } from '../../functions/use-cases/expand-moments.ts'
 import { receiveAndHold } from '../../functions/use-cases/hold-answer.ts'
+import { createLines, type Lines } from '../../functions/use-cases/large-reports.ts'
 import type { Holds, Planned, Relay } from '../../functions/use-cases/relay.ts'
 import { drillSchema, startDrill } from '../../functions/use-cases/run-drill.ts'
 import { sweep } from '../../functions/use-cases/sweep.ts'
@@ -118,6 +119,7 @@ export class Worker {
       wake: (_messages, about) => this.#hint(about),
       bell: createBell(),
       holds: this.#newHolds(),
+      lines: this.#newLines(),
       giveWay: () => (gaps.chance(0.2) ? this.step() : undefined),
       holdsConnections: true,
       backup: async () => ({ outcome: 'unsupported', instead: '' }),
@@ -304,6 +306,14 @@ export class Worker {
     return createHolds({ wait })
   }
 
+  #newLines(): Lines {
+    const { kernel, judge } = this.#parts
+    return createLines((register) => {
+      judge.met.add('a large report waits for others of its fleet')
+      return kernel.park<void>(this.process, (resume) => register(() => resume()))
+    })
+  }
+
   #newExpander(): ReturnType<typeof createExpander> | undefined {
     return this.#parts.plan.subscriptions.length > 0 ? createExpander(this.#relay) : undefined
   }
@@ -391,6 +401,7 @@ export class Worker {
     // what a store keeps in memory ends with its process
     this.#relay.store = this.#parts.store(this)
     this.#relay.attention = createAttention()
+    this.#relay.lines = this.#newLines()
     this.#parts.judge.silences.restarted()
     this.#sleep(0)
   }

@@ -14,6 +14,7 @@ import { openFile } from '../../functions/store/sqlite/file.ts'
 import { SqliteStore } from '../../functions/store/sqlite/store.ts'
 import { claimDue, deliverTogether } from '../../functions/use-cases/deliver.ts'
 import { expandMoments } from '../../functions/use-cases/expand-moments.ts'
+import { createLines } from '../../functions/use-cases/large-reports.ts'
 import type { Relay } from '../../functions/use-cases/relay.ts'
 import { sweep } from '../../functions/use-cases/sweep.ts'
 import { createLog } from '../../shared/log.ts'
@@ -98,6 +99,7 @@ export async function createWorld(
     wake: () => {},
     bell: createBell(),
     holds: createHolds(),
+    lines: createLines(),
     giveWay: () => undefined,
     holdsConnections: true,
     backup: async () => ({ outcome: 'unsupported', instead: 'a test has no file' }),

@@ -17,6 +17,7 @@ import { AzureStore } from '../../store/azure/store.ts'
 import { noteListening } from '../../store/memos.ts'
 import { checkAbsences } from '../../use-cases/check-absences.ts'
 import { forgetOld } from '../../use-cases/forget.ts'
+import { createLines } from '../../use-cases/large-reports.ts'
 import { createOwnWatch } from '../../use-cases/own-troubles.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createBell } from '../bell.ts'
@@ -157,6 +158,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     bell: createBell(),
     // Azure bills a request that waits
     holds: createHolds({ places: { all: 0, ofFleet: 0 } }),
+    lines: createLines(),
     // each read and write of the storage gives way
     giveWay: () => undefined,
     holdsConnections: false,

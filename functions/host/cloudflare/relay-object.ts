@@ -13,6 +13,7 @@ import { createAttention } from '../../store/attention.ts'
 import { noteListening } from '../../store/memos.ts'
 import { openStorage } from '../../store/sqlite/durable-object.ts'
 import { SqliteStore } from '../../store/sqlite/store.ts'
+import { createLines } from '../../use-cases/large-reports.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createBell } from '../bell.ts'
 import { nodeHmac } from '../hmac.ts'
@@ -137,6 +138,7 @@ async function compose(
     },
     bell: createBell(),
     holds: createHolds(),
+    lines: createLines(),
     // its clock stands still while it works, so nobody knows for how long it has worked
     giveWay: () => undefined,
     holdsConnections: true,

@@ -16,6 +16,7 @@ import { createOutbound } from '../../notify/undici.ts'
 import { createAttention } from '../../store/attention.ts'
 import { openFile } from '../../store/sqlite/file.ts'
 import { SqliteStore } from '../../store/sqlite/store.ts'
+import { createLines } from '../../use-cases/large-reports.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createBell } from '../bell.ts'
 import { nodeHmac } from '../hmac.ts'
@@ -69,6 +70,7 @@ async function start(settings: Settings, write: (line: string) => void) {
     wake: () => pump.wake(),
     bell: createBell(),
     holds: createHolds(),
+    lines: createLines(),
     giveWay: createGiveWay(() => performance.now()),
     holdsConnections: true,
     backup: createBackup(file, dataDirectory),

@@ -1,0 +1,80 @@
+// Reports of many events wait for each other, within one fleet.
+import { expect, test } from 'vitest'
+import { createLines, inLine } from '../../../functions/use-cases/large-reports.ts'
+import { createWorld, event, FakeBeacon } from '../../support/world.ts'
+
+/** Work that ends when the test ends it. */
+function startWork() {
+  const clock = { now: 0 }
+  const lines = createLines()
+  const begun: string[] = []
+  const ends = new Map<string, () => void>()
+  const add = (name: string, fleet = 'prod', events = 21) =>
+    inLine({ lines, now: () => clock.now }, { fleet, events }, () => {
+      begun.push(name)
+      return new Promise<string>((resolve) => ends.set(name, () => resolve(name)))
+    })
+  return { clock, lines, begun, ends, add }
+}
+
+test('two of a fleet at a time, in their order; small ones and other fleets do not wait', async () => {
+  const { lines, begun, ends, add } = startWork()
+  const results = ['a', 'b', 'c', 'd'].map((name) => add(name))
+  void add('small', 'prod', 20)
+  const other = add('other', 'test')
+  expect(begun).toEqual(['a', 'b', 'small', 'other'])
+  ends.get('b')!()
+  expect(await results[1]).toBe('b')
+  expect(begun.at(-1)).toBe('c')
+  for (const name of ['a', 'c', 'other']) ends.get(name)!()
+  await results[2]
+  ends.get('d')!()
+  expect(await Promise.all([...results, other])).toEqual(['a', 'b', 'c', 'd', 'other'])
+  expect(lines.ofFleet.size).toBe(0)
+})
+
+test('a report that fails gives its place to the next one', async () => {
+  const relay = { lines: createLines(), now: () => 0 }
+  const large = { fleet: 'prod', events: 21 }
+  const fail = () => inLine(relay, large, () => Promise.reject(new Error('no')))
+  const failed = await Promise.allSettled([fail(), fail(), fail(), fail()])
+  expect(failed.map(({ status }) => status)).toEqual(Array(4).fill('rejected'))
+  expect(relay.lines.ofFleet.size).toBe(0)
+})
+
+test('a report that does not end keeps others waiting for 30 s', async () => {
+  const { clock, begun, add } = startWork()
+  for (const name of ['a', 'b', 'c']) void add(name)
+  clock.now = 29_999
+  void add('d')
+  expect(begun).toEqual(['a', 'b'])
+  clock.now = 30_000
+  void add('e')
+  await Promise.resolve()
+  expect(begun).toEqual(['a', 'b', 'c', 'd'])
+})
+
+test('if too many wait, the next one is busy', async () => {
+  const { add } = startWork()
+  for (let i = 0; i < 52; i++) void add(`${i}`)
+  expect(await add('late')).toBe('busy')
+})
+
+test('the relay joins two large reports of a fleet at a time', async () => {
+  const world = await createWorld()
+  const held: (() => void)[] = []
+  const { readBeacon } = world.store
+  world.store.readBeacon = async (...key) => {
+    await new Promise<void>((resolve) => held.push(resolve))
+    return readBeacon.apply(world.store, key)
+  }
+  const events = Array.from({ length: 21 }, (_, i) => event({ eventId: `e${i}` }))
+  const sent = ['vm1', 'vm2', 'vm3'].map((vm) => new FakeBeacon(world, vm).sees(events))
+  await expect.poll(() => held.length).toBe(2)
+  held[0]!()
+  await sent[0]
+  await expect.poll(() => held.length).toBe(3)
+  for (const one of held) one()
+  await Promise.all(sent)
+  world.store.close()
+})
