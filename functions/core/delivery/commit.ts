@@ -94,6 +94,7 @@ export function commitPlan(
   const isLapse = record.lapsedAt !== before?.lapsedAt
 
   const hearers = (moment: Moment): string[] => {
+    if (moment === 'scheduled' && logged.includes('changed')) return newlyRouted()
     const { fallbacks, incidents } = isLapse && moment === 'changed' ? lapse : audiences[moment]
     const named = routed(moment)
     // if a rule ignores the event, only channels that already know of it are notified of its end
@@ -103,11 +104,18 @@ export function commitPlan(
       : []
     return [...new Set([...due, ...open, ...fallbacksOf(record, existing, fallbacks)])]
   }
+  // a changed event may match other routes, and these need not name *changed*
+  const newlyRouted = () => {
+    const known = [...heard, ...hearers('changed')]
+    return routed('scheduled').filter((name) => !known.includes(name))
+  }
   const moments = isIgnored ? logged.filter((moment) => ends.includes(moment)) : logged
   const listening = { now, listeningSince }
   const extent = logged.length > 0 ? extentOf(record, seen, listening, maxMessageVmBytes) : {}
   const event = { ...viewOf(record), ...extent }
-  const deliveries = plan(record, moments, hearers, now, event)
+  const mayBeNew = moments.includes('changed') && record.phase === 'scheduled'
+  const sent: Moment[] = mayBeNew ? [...moments, 'scheduled'] : moments
+  const deliveries = plan(record, sent, hearers, now, event)
   const supersede = supersededBy(deliveries, moments, existing, (name) => channels.overtakes(name))
   const entries = entriesFor(record, logged, event, now)
   return { record, basedOn, deliveries, supersede, moments: entries, now }

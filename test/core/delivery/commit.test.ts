@@ -68,6 +68,28 @@ test('the lapse of an approval also goes to open incidents', () => {
   expect(hearers('changed', [heard('pager')], lapse)).toEqual(['pager', 'routed'])
 })
 
+test('a change brings "scheduled" to a channel of a route that matches only now', () => {
+  const moments: Moment[] = ['scheduled', 'completed']
+  const reboots: Route[] = [
+    ...routes,
+    { match: { eventType: ['Reboot'] }, moments, channels: ['reboots'] },
+  ]
+  const changed = (deliveries: Delivery[]) => {
+    const decided = { record: record(), moments: ['changed' as const] }
+    const context = { observers: [observer('web_0')], deliveries, now: at, listeningSince: 0 }
+    const { deliveries: sent, moments } = commitPlan(reboots, channels, record(), decided, context)
+    expect(moments.map(({ telling }) => telling.moment)).toEqual(['changed'])
+    return sent.map(({ channel, telling }) => [channel, telling.moment])
+  }
+  const both = [
+    ['routed', 'changed'],
+    ['reboots', 'scheduled'],
+  ]
+  expect(changed([heard('routed')])).toEqual(both)
+  expect(changed([])).toEqual(both)
+  expect(changed([heard('reboots')])).toEqual(both.slice(0, 1))
+})
+
 test('if a notified channel is gone, all incident channels of the routes count', () => {
   const renamed: Route[] = [{ match: {}, moments: ['started'], channels: ['new-pager'] }]
   expect(hearers('completed', [heard('removed')], {}, renamed)).toEqual(['new-pager'])
