@@ -80,11 +80,13 @@ export function escapeUnseen(json: string): string {
 
 /** Schemes without `//` that clients turn into links. */
 const schemes = 'mailto|tel|sms|sip|sips|im|skype|callto|facetime|xmpp|msteams'
-/** Endings that make clients read a bare name as a host. Any two letters may be a country's. */
-const endings =
-  'com|net|org|edu|gov|mil|int|info|biz|name|pro|io|ai|app|dev|cloud|page|site|website|online|store|shop|' +
-  'tech|blog|link|click|live|life|world|email|top|xyz|club|icu|vip|win|zip|mov|news|support|services|' +
-  'download|example|xn--[a-z0-9-]+|[a-z]{2}'
+/** Ends of names in private networks, and of files. People do not publish names that end so. */
+const privateEndings = 'prod|stage|staging|test|internal|local|localdomain|lan|corp|home|json|log'
+/** There are 1,400 public endings, and new ones every year, so all others count as public. */
+const endings = `(?!(?:${privateEndings})(?![\\p{L}\\p{N}_-]))(?:xn--[a-z0-9-]+|\\p{L}{2,63})`
+/** Browsers also read the full stops of East Asian scripts as dots. */
+const dot = '[.\u3002\uff0e\uff61]'
+const dots = new RegExp(dot, 'g')
 
 /** The colon of an address, or of a scheme for mail or telephone. */
 const colon = new RegExp(`:(?=//)|(?<=(?<![\\p{L}\\p{N}])(?:${schemes})):(?=\\S)`, 'giu')
@@ -97,9 +99,9 @@ const maxAuthority = 255
 /** The host of an address, or of text that looks like one. */
 const host = new RegExp(
   [
-    `(?<=://[^\\s/?#]{0,${maxAuthority}})\\.`,
-    '(?<![\\p{L}\\p{N}])www\\d?\\.(?=\\S)',
-    `(?<![\\p{L}\\p{N}])(?:${label}\\.){1,${maxLabels}}(?:${endings})(?![\\p{L}\\p{N}_-])`,
+    `(?<=://[^\\s/?#]{0,${maxAuthority}})${dot}`,
+    `(?<![\\p{L}\\p{N}])www\\d?${dot}(?=\\S)`,
+    `(?<![\\p{L}\\p{N}])(?:${label}${dot}){1,${maxLabels}}(?:${endings})(?![\\p{L}\\p{N}_-])`,
   ].join('|'),
   'giu',
 )
@@ -109,5 +111,5 @@ const host = new RegExp(
  * do. Names such as `web-1.prod` stay as they are.
  */
 export function linkless(text: string): string {
-  return text.replace(host, (found) => found.replaceAll('.', '[.]')).replace(colon, '[:]')
+  return text.replace(host, (found) => found.replace(dots, '[.]')).replace(colon, '[:]')
 }

@@ -67,6 +67,11 @@ describe('a link is text', () => {
     ['[x](https://evil.example)', '[x](https[:]//evil[.]example)'],
     ['<http://evil.example|x>', '<http[:]//evil[.]example|x>'],
     ['web1.contoso.com', 'web1[.]contoso[.]com'],
+    ['evil.bank', 'evil[.]bank'],
+    ['evil.中国', 'evil[.]中国'],
+    ['evil\u3002com', 'evil[.]com'],
+    ['https://evil\uff0eexample', 'https[:]//evil[.]example'],
+    ['evil.prod.evil', 'evil[.]prod[.]evil'],
   ])('%s', (text, shown) => {
     expect(linkless(text)).toBe(shown)
   })
@@ -75,6 +80,7 @@ describe('a link is text', () => {
     'web_3',
     'web-1.prod',
     'db-0.a.b',
+    'db_0.internal',
     'aks_pool_1_vmss_000001',
     '2026-11-21 12:15:00 UTC (in 15 min)',
     'HTTP 404: no_service',
