@@ -274,7 +274,8 @@ export const problemCodes: Record<string, Code> = {
   boot_retired: { status: '409', about: 'A newer boot id of this VM has reported.' },
   busy: {
     status: '503',
-    about: 'Too many requests changed the event at once. Send the request again.',
+    about:
+      'Too many requests changed the event at once, or too many large reports of the fleet wait. Send the request again.',
   },
   calendar_only: {
     status: '403',
