@@ -71,6 +71,18 @@ export class ApprovalBook {
     return reasons.includes(undefined) ? undefined : reasons.join('; ')
   }
 
+  /**
+   * Whether a VM sees each value that a rule's approval covers. If not, its beacon must not start
+   * the event. An old api-version shows no duration.
+   */
+  canCheck(key: string, own: ScheduledEvent | undefined): boolean {
+    const cover = this.#approved.get(key)?.at(-1)
+    return (
+      (cover?.source === undefined || own?.source !== undefined) &&
+      (cover?.durationSeconds === undefined || own?.durationSeconds !== undefined)
+    )
+  }
+
   committed(key: string, before: EventRecord | undefined, record: EventRecord): void {
     const { verdict, epoch } = record
     const earlier = before?.verdict

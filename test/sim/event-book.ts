@@ -303,7 +303,9 @@ export class EventBook {
         .beacons()
         .filter(
           (beacon) =>
-            beacon.vm.fleet === record.fleet && beacon.showsSince(record.eventId) < now - waitMs,
+            beacon.vm.fleet === record.fleet &&
+            beacon.showsSince(record.eventId) < now - waitMs &&
+            this.#approvals.canCheck(key, beacon.asItKnows(record.eventId)),
         )
       if (now - since < waitMs || able.length === 0 || this.#posts.has(key)) continue
       this.#overdue.add(key)
