@@ -87,7 +87,8 @@ export interface Observer {
 export interface Witness {
   beacon: Pick<
     Beacon,
-    'beacon' | 'vm' | 'heardAt' | 'polledAt' | 'paceMs' | 'bootedAt' | 'bootHeardAt'
+    | ('beacon' | 'vm' | 'bootId' | 'counter')
+    | ('heardAt' | 'polledAt' | 'paceMs' | 'bootedAt' | 'bootHeardAt')
   >
   sighting: Pick<Sighting, 'gone' | 'hooks'>
 }

@@ -12,8 +12,18 @@ export type Missing = Witness & { sighting: { gone: { firstAt: number; lastSeenA
 export function withHeard({ heard }: EventRecord, witnesses: Witness[]): Witness[] {
   if (heard === undefined) return witnesses
   const own = witnesses.find(({ beacon }) => beacon.beacon === heard.beacon.beacon)
-  if (own !== undefined && own.beacon.heardAt >= heard.beacon.heardAt) return witnesses
+  if (own !== undefined && isAsNew(own, heard)) return witnesses
   return [...witnesses.filter((one) => one !== own), heard]
+}
+
+/**
+ * Whether the row is from this report or a later one. Times do not show it: the clocks of relays
+ * differ, and two relays may have got copies of one report.
+ */
+function isAsNew({ beacon }: Witness, heard: Witness): boolean {
+  return beacon.bootId === heard.beacon.bootId
+    ? beacon.counter >= heard.beacon.counter
+    : beacon.heardAt >= heard.beacon.heardAt
 }
 
 /** The same for hooks of a beacon whose own row is older than its report. */
@@ -21,7 +31,7 @@ export function withHeardHooks({ heard }: EventRecord, observers: Observer[]): O
   if (heard === undefined) return observers
   const { beacon, heardAt } = heard.beacon
   return observers.map((one) => {
-    if (one.beacon.beacon !== beacon || one.beacon.heardAt >= heardAt) return one
+    if (one.beacon.beacon !== beacon || isAsNew(one, heard)) return one
     const { hooks: _, ...sighting } = one.sighting
     return { beacon: { ...one.beacon, heardAt }, sighting: { ...sighting, ...hooksOf(heard) } }
   })
@@ -34,11 +44,11 @@ function hooksOf({ sighting: { hooks } }: Witness): Pick<Witness['sighting'], 'h
 /** What a report proves about its beacon, before the relay has given it a pace for this event. */
 export function asHeard(witness: Witness): Witness {
   const { beacon, sighting } = witness
-  const { vm, heardAt, polledAt, bootedAt, bootHeardAt } = beacon
+  const { vm, bootId, counter, heardAt, polledAt, bootedAt, bootHeardAt } = beacon
   const paceMs = Math.min(beacon.paceMs || openPaceMs, openPaceMs)
   return {
     beacon: {
-      ...{ beacon: beacon.beacon, vm, heardAt, bootedAt, paceMs },
+      ...{ beacon: beacon.beacon, vm, bootId, counter, heardAt, bootedAt, paceMs },
       ...(polledAt === undefined ? {} : { polledAt }),
       ...(bootHeardAt === undefined ? {} : { bootHeardAt }),
     },

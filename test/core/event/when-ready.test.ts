@@ -62,7 +62,7 @@ describe('the step', () => {
       {
         course: {
           heard: {
-            beacon: beaconOf('web_0', { heardAt: at + second }),
+            beacon: beaconOf('web_0', { heardAt: at + second, counter: 2 }),
             sighting: { hooks: { prepare: { state: 'failed', since: at } } },
           },
         },
