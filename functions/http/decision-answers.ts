@@ -1,6 +1,10 @@
-// What a page says after a person pressed one of its buttons.
+// A person pressed a button of a page: what that does, and what the page says then.
 import type { Wish } from '../core/event/decide-by-person.ts'
-import type { Decided } from '../use-cases/decide-event.ts'
+import type { Decider, EventRecord } from '../core/event/event.ts'
+import type { FormToken } from '../links/link.ts'
+import type { Seen } from '../pages/event.ts'
+import { type Decided, decideEvent } from '../use-cases/decide-event.ts'
+import type { Relay } from '../use-cases/relay.ts'
 
 /** By the value of the form field `decision`. */
 export const decisions = new Map<string, Wish['decision']>([
@@ -9,7 +13,32 @@ export const decisions = new Map<string, Wish['decision']>([
   ['prepare', 'prepare'],
 ])
 
-export const stored: Record<Wish['decision'], string> = {
+export interface Pressed {
+  record: EventRecord
+  status: number
+  /** For the page of the event. */
+  answer: Pick<Seen, 'said' | 'mine'>
+}
+
+/** `seen`: what the form was made for. */
+export async function decideByPress(
+  relay: Relay,
+  before: EventRecord,
+  { decision, by, seen }: { decision: Wish['decision']; by: Decider; seen: FormToken },
+): Promise<Pressed> {
+  const { outcome, record } =
+    relay.now() < seen.countsAt
+      ? { outcome: 'too_quick' as const, record: before }
+      : await decideEvent(relay, before, { decision, by, seen: seen.stamp })
+  if (outcome !== 'decided') {
+    const { said, status = 200 } = answers[outcome]
+    return { record, status, answer: { said } }
+  }
+  const mine = decision === 'prepare' ? {} : { mine: decision }
+  return { record, status: 200, answer: { said: stored[decision], ...mine } }
+}
+
+const stored: Record<Wish['decision'], string> = {
   approved: 'Your approval was stored.',
   declined: 'Your "not now" was stored.',
   prepare: 'Your request to prepare was stored. The event is not decided.',
@@ -17,7 +46,7 @@ export const stored: Record<Wish['decision'], string> = {
 
 type Undecided = Exclude<Decided['outcome'], 'decided'> | 'too_quick'
 
-export const answers: Record<Undecided, { said: string; status?: number }> = {
+const answers: Record<Undecided, { said: string; status?: number }> = {
   too_quick: {
     said: 'Nothing was decided: that looked like a double tap. Press again.',
     status: 409,

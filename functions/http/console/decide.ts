@@ -2,18 +2,16 @@
 // the page behind a link, too. A token that only reads decides nothing.
 import type { Context } from 'hono'
 import { stampOf } from '../../core/event/approval.ts'
-import { knownOf } from '../../core/event/drill.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { deciderOf, may, seesFleet } from '../../core/rules/access.ts'
-import { decidersOf, permissionOf } from '../../core/rules/permission.ts'
 import type { Seen, Viewer } from '../../pages/event.ts'
 import { isDecidable } from '../../pages/state.ts'
-import { decideEvent } from '../../use-cases/decide-event.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { decisionTokenFor, nameOf, readDecision } from '../admin/console-form.ts'
-import { answers, decisions, stored } from '../decision-answers.ts'
+import { decideByPress, decisions, type Pressed } from '../decision-answers.ts'
 import { isSurelyOwn } from '../form.ts'
 import { pressGuardMs } from '../people/seen.ts'
+import { hasApprovers, personOf } from '../people/viewer.ts'
 import type { Visitor } from './visitor.ts'
 
 /** Whether this visitor ever decides. A person may for some events. */
@@ -38,19 +36,10 @@ export async function seenIn(
   return { record, viewer, form, name: nameOf(record), listed: false }
 }
 
-/** Reads observers only for a person, and only if a route lists approvers. */
 async function viewerIn(relay: Relay, { access }: Visitor, record: EventRecord): Promise<Viewer> {
-  const { routes } = relay.config
-  const by = deciderOf(access)
-  if (access.by !== 'entra') return { permission: 'allowed', ways: [], places: [] }
-  const needsFacts = routes.some(({ approvers }) => approvers !== undefined)
-  const observers = needsFacts ? await relay.store.readObservers(record) : []
-  const known = knownOf(record, observers)
-  const permission = permissionOf(routes, record, known, by)
-  const deciders = decidersOf(routes, record, known)
-  const bySlack = deciders !== 'anybody' && deciders.some((one) => one.startsWith('slack:'))
-  const name = access.name === undefined ? {} : { name: access.name }
-  return { permission, ways: bySlack ? ['slack'] : [], places: [], ...name }
+  return access.by === 'entra'
+    ? personOf(relay, record, deciderOf(access), access.name)
+    : { permission: 'allowed', ways: [], places: [] }
 }
 
 /**
@@ -59,12 +48,11 @@ async function viewerIn(relay: Relay, { access }: Visitor, record: EventRecord):
  */
 export function choicesOf({ config }: Relay, visitor: Visitor, record: EventRecord) {
   if (!isDecidable(record) || !mayDecide(visitor)) return 'none'
-  const hasLists = config.routes.some(({ approvers }) => approvers !== undefined)
-  return visitor.access.by === 'entra' && hasLists ? 'elsewhere' : 'here'
+  return visitor.access.by === 'entra' && hasApprovers(config) ? 'elsewhere' : 'here'
 }
 
 type Outcome =
-  | { outcome: 'answered'; status: number; said: string; record: EventRecord; mine: Seen['mine'] }
+  | ({ outcome: 'answered' } & Pressed)
   | { outcome: 'not_ours' | 'unknown' | 'not_allowed' }
 
 /** What the form in the request did. */
@@ -81,16 +69,7 @@ export async function decideByForm(relay: Relay, c: Context, visitor: Visitor): 
     ? await relay.store.readEvent(form.key)
     : undefined
   if (before === undefined || before.alert !== undefined) return { outcome: 'unknown' }
-  const { outcome, record } =
-    relay.now() < form.seen.countsAt
-      ? { outcome: 'too_quick' as const, record: before }
-      : await decideEvent(relay, before, {
-          decision,
-          by: deciderOf(access),
-          seen: form.seen.stamp,
-        })
-  const { said, status = 200 } =
-    outcome === 'decided' ? { said: stored[decision] } : answers[outcome]
-  const mine = outcome === 'decided' && decision !== 'prepare' ? decision : undefined
-  return { outcome: 'answered', status, said, record, mine }
+  const by = deciderOf(access)
+  const pressed = await decideByPress(relay, before, { decision, by, seen: form.seen })
+  return { outcome: 'answered', ...pressed }
 }

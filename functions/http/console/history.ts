@@ -9,12 +9,12 @@ import { drillMark, subjectOf } from '../../core/message/message.ts'
 import { may, seesFleet } from '../../core/rules/access.ts'
 import { eventBody } from '../../pages/console/event.ts'
 import { type HistoryFilter, historyBody } from '../../pages/console/history.ts'
-import type { Seen } from '../../pages/event.ts'
 import { oneOf } from '../../schema/checks.ts'
 import type { EventSearch } from '../../store/store.ts'
 import { readRecord } from '../../use-cases/read-events.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { tokenFor } from '../admin/console-form.ts'
+import type { Pressed } from '../decision-answers.ts'
 import { readQuery } from '../query.ts'
 import { answerMessage, answerPage, baseOf } from './answer.ts'
 import { decideByForm, mayDecide, seenIn } from './decide.ts'
@@ -163,18 +163,12 @@ export async function decideEventPage(
   return show(relay, c, visitor, done.record, done)
 }
 
-interface Said {
-  said: string
-  mine: Seen['mine']
-  status: number
-}
-
 async function show(
   relay: Relay,
   c: Context,
   visitor: Visitor,
   key: Pick<EventRecord, 'fleet' | 'eventId'>,
-  said?: Said,
+  pressed?: Pressed,
 ): Promise<Response> {
   // an event of a fleet that left the configuration can still be read
   const isOwn = seesFleet(visitor.access, key.fleet)
@@ -184,14 +178,13 @@ async function show(
     return answerMessage(relay, c, visitor, { status: 404, title: 'Unknown event', text })
   }
   const { record, seenBy } = whole
-  const seen = await seenIn(relay, c, visitor, record, said !== undefined)
-  const mine = said?.mine === undefined ? {} : { mine: said.mine }
+  const seen = await seenIn(relay, c, visitor, record, pressed !== undefined)
   const replays = may(visitor.access, 'manage')
   const notice = c.req.query('said')
   const body = eventBody(
     {
       base: baseOf(relay),
-      seen: said === undefined ? seen : { ...seen, said: said.said, ...mine },
+      seen: { ...seen, ...pressed?.answer },
       deliveries: whole.deliveries.map(publicDelivery),
       seenBy,
       decides: mayDecide(visitor),
@@ -202,5 +195,5 @@ async function show(
   )
   const title = drillMark(record) + subjectOf(record)
   const live = record.ended === undefined ? { refreshSeconds } : {}
-  return answerPage(relay, c, visitor, { title, body, status: said?.status ?? 200, ...live })
+  return answerPage(relay, c, visitor, { title, body, status: pressed?.status ?? 200, ...live })
 }

@@ -1,12 +1,11 @@
 // `/console`: the open events, and the answer to a decision there.
 import type { Context } from 'hono'
-import type { EventRecord } from '../../core/event/event.ts'
 import { isBound, may } from '../../core/rules/access.ts'
 import { channelsRouted } from '../../core/rules/routes.ts'
 import { type Card, groupOf, nowBody } from '../../pages/console/now.ts'
-import type { Seen } from '../../pages/event.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { nameOf } from '../admin/console-form.ts'
+import type { Pressed } from '../decision-answers.ts'
 import { answerMessage, answerPage, baseOf, notModified } from './answer.ts'
 import { choicesOf, decideByForm, mayDecide, seenIn } from './decide.ts'
 import type { Snapshot, Snapshots } from './snapshot.ts'
@@ -38,28 +37,25 @@ export async function decideNow(
   const done = await decideByForm(relay, c, visitor)
   if (done.outcome !== 'answered') return refuse(relay, c, visitor, done.outcome)
   snapshots.drop()
-  const { said, mine, record, status } = done
   const snapshot = await snapshots.read(visitor.fleets)
-  return show(relay, c, visitor, { snapshot, status, said: { record, said, mine } })
+  return show(relay, c, visitor, { snapshot, status: done.status, pressed: done })
 }
 
 interface View {
   snapshot: Snapshot
   etag?: string
   status?: number
-  said?: { record: EventRecord; said: string; mine: Seen['mine'] }
+  pressed?: Pressed
 }
 
 async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Promise<Response> {
-  const { snapshot, said, ...rest } = view
+  const { snapshot, pressed, ...rest } = view
   const now = relay.now()
   const cards = await Promise.all(
     snapshot.records.map(async (record, i): Promise<Card> => {
-      const isSaid = said !== undefined && nameOf(said.record) === nameOf(record)
-      const seen = await seenIn(relay, c, visitor, record, said !== undefined)
-      const own = isSaid
-        ? { ...seen, said: said.said, ...(said.mine === undefined ? {} : { mine: said.mine }) }
-        : seen
+      const isPressed = pressed !== undefined && nameOf(pressed.record) === nameOf(record)
+      const seen = await seenIn(relay, c, visitor, record, pressed !== undefined)
+      const own = isPressed ? { ...seen, ...pressed.answer } : seen
       const path = `${baseOf(relay)}/events/${nameOf(record)}`
       const deliveries = snapshot.deliveries[i]
       const choices = choicesOf(relay, visitor, record)

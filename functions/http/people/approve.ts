@@ -8,9 +8,8 @@ import { eventPage, messagePage } from '../../pages/approve.ts'
 import type { Seen } from '../../pages/event.ts'
 import { listPage } from '../../pages/list.ts'
 import { type LiveAnswer, liveOf } from '../../pages/state.ts'
-import { decideEvent } from '../../use-cases/decide-event.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { answers, decisions, stored } from '../decision-answers.ts'
+import { decideByPress, decisions } from '../decision-answers.ts'
 import { isOwnForm, isPrefetch, isSurelyOwn } from '../form.ts'
 import { limitForm, type Page, page } from '../page.ts'
 import type { Refusals } from '../refusals.ts'
@@ -144,15 +143,10 @@ async function decide(
   }
   const visitor = visitorIn(relay, c)
   const { by } = await viewerOf(relay, opened.record, { ...visitor, ...opened.token })
-  const { outcome, record } =
-    relay.now() < seen.countsAt
-      ? { outcome: 'too_quick' as const, record: opened.record }
-      : await decideEvent(relay, opened.record, { decision, by, seen: seen.stamp })
-  const { said, status = 200 } =
-    outcome === 'decided' ? { said: stored[decision] } : answers[outcome]
+  const pressed = await decideByPress(relay, opened.record, { decision, by, seen })
+  const { record, status, answer } = pressed
   const shown = await seenBy(relay, record, shownBy, opened.token, visitor)
-  const mine = outcome === 'decided' && decision !== 'prepare' ? { mine: decision } : {}
-  return page(c, status, await show({ ...shown, said, ...mine }))
+  return page(c, status, await show({ ...shown, ...answer }))
 }
 
 const notFromHere = messagePage(

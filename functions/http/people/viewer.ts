@@ -22,40 +22,49 @@ export interface Visit {
   path: string
 }
 
-/** Reads observers only if a route lists approvers. */
-export async function viewerOf(relay: Relay, record: EventRecord, visit: Visit): Promise<Known> {
-  const { routes } = relay.config
-  const hasLists = routes.some(({ approvers }) => approvers !== undefined)
-  return judgeViewer(relay, record, hasLists ? await relay.store.readObservers(record) : [], visit)
-}
-
-function judgeViewer(
+export async function viewerOf(
   relay: Relay,
   record: EventRecord,
-  observers: Observer[],
   { header, channel, path }: Visit,
-): Known {
+): Promise<Known> {
   const { config } = relay
+  const read = readPrincipal(config.signIn, header)
+  if (read.outcome === 'signed_in') {
+    const { tenant, user, name } = read.principal
+    const by: Decider = { how: 'entra', who: `${tenant}/${user}` }
+    return { by, ...(await personOf(relay, record, by, name)) }
+  }
+  const observers = await observersOf(relay, record)
   const known = knownOf(record, observers)
+  const by: Decider = { how: 'link', who: channel }
+  const permission = permissionOf(config.routes, record, known, by)
   const ways = waysOf(decidersOf(config.routes, record, known))
   const places = ways.includes('slack')
     ? Object.keys(config.channels).filter((name) => decidesHere(relay, record, observers, name))
     : []
-  const judge = (by: Decider) => ({
-    by,
-    permission: permissionOf(config.routes, record, known, by),
-    ways,
-    places,
-  })
-  const read = readPrincipal(config.signIn, header)
-  if (read.outcome === 'signed_in') {
-    const { tenant, user, name } = read.principal
-    const viewer = judge({ how: 'entra', who: `${tenant}/${user}` })
-    return { ...viewer, ...(name === undefined ? {} : { name }) }
-  }
-  const viewer = judge({ how: 'link', who: channel })
   const helps = config.signIn !== undefined && ways.includes('sign_in')
-  return helps ? { ...viewer, signInUrl: signInUrl(path) } : viewer
+  return { by, permission, ways, places, ...(helps ? { signInUrl: signInUrl(path) } : {}) }
+}
+
+/** A person who signed in. Other ways would not help them. */
+export async function personOf(
+  relay: Relay,
+  record: EventRecord,
+  by: Decider,
+  name: string | undefined,
+): Promise<Viewer> {
+  const known = knownOf(record, await observersOf(relay, record))
+  const permission = permissionOf(relay.config.routes, record, known, by)
+  return { permission, ways: [], places: [], ...(name === undefined ? {} : { name }) }
+}
+
+/** Needed only if a route lists approvers. */
+async function observersOf({ config, store }: Relay, record: EventRecord): Promise<Observer[]> {
+  return hasApprovers(config) ? store.readObservers(record) : []
+}
+
+export function hasApprovers({ routes }: Relay['config']): boolean {
+  return routes.some(({ approvers }) => approvers !== undefined)
 }
 
 function waysOf(deciders: ReturnType<typeof decidersOf>): Way[] {
