@@ -5,10 +5,9 @@ import type { EventRecord } from '../../core/event/event.ts'
 import { channelsInTrouble } from '../../use-cases/channel-health.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { etagOf } from './answer.ts'
+import { createKept, type Kept } from './kept.ts'
 
 const keptMs = 2_000
-/** Sets of fleets whose last read is kept. */
-const maxKept = 100
 /** More open events than this are found by a search. */
 const maxShown = 60
 /** Reading the deliveries of an event costs a call of the storage. */
@@ -26,30 +25,11 @@ export interface Snapshot {
   version: string
 }
 
-export interface Snapshots {
-  read(fleets: string[]): Promise<Snapshot>
-  /** The next read shows what has just been decided. */
-  drop(): void
-}
+/** A decision drops them, so that the next read shows it. */
+export type Snapshots = Kept<Snapshot>
 
 export function createSnapshots(relay: Relay): Snapshots {
-  const kept = new Map<string, { at: number; snapshot: Promise<Snapshot> }>()
-  return {
-    read(fleets) {
-      const name = JSON.stringify(fleets)
-      const known = kept.get(name)
-      const now = relay.now()
-      if (known !== undefined && now - known.at < keptMs && now >= known.at) return known.snapshot
-      const snapshot = readOpen(relay, fleets)
-      kept.delete(name)
-      kept.set(name, { at: now, snapshot })
-      const oldest = kept.keys().next().value
-      if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest)
-      snapshot.catch(() => kept.delete(name))
-      return snapshot
-    },
-    drop: () => kept.clear(),
-  }
+  return createKept(relay, keptMs, (fleets) => readOpen(relay, fleets))
 }
 
 async function readOpen(relay: Relay, fleets: string[]): Promise<Snapshot> {

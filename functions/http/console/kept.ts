@@ -1,0 +1,36 @@
+// Keeps what was last read for some fleets, so that all who look at the same time share one read.
+import type { Relay } from '../../use-cases/relay.ts'
+
+/** Sets of fleets whose last read is kept. */
+const maxKept = 100
+
+export interface Kept<Value> {
+  read(fleets: string[]): Promise<Value>
+  /** The next read is a new one. */
+  drop(): void
+}
+
+/** `read` is called again once its value is as old as `keptMs`, or if it failed. */
+export function createKept<Value>(
+  { now }: Pick<Relay, 'now'>,
+  keptMs: number,
+  read: (fleets: string[]) => Promise<Value>,
+): Kept<Value> {
+  const kept = new Map<string, { at: number; value: Promise<Value> }>()
+  return {
+    read(fleets) {
+      const name = JSON.stringify(fleets)
+      const known = kept.get(name)
+      const at = now()
+      if (known !== undefined && at >= known.at && at - known.at < keptMs) return known.value
+      const value = read(fleets)
+      kept.delete(name)
+      kept.set(name, { at, value })
+      const oldest = kept.keys().next().value
+      if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest)
+      value.catch(() => kept.delete(name))
+      return value
+    },
+    drop: () => kept.clear(),
+  }
+}
