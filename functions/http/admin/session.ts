@@ -1,6 +1,6 @@
 // The session of an owner in the console: a cookie with its end time, signed with an HMAC. It contains
 // no key. Replacing the link key, the admin key or the token that opened it ends it early.
-import { fromBase64, toBase64 } from '../../../shared/signature.ts'
+import { isSame, toBase64 } from '../../../shared/signature.ts'
 import { type Access, may } from '../../core/rules/access.ts'
 import { accessBy, isExpired, type Token } from '../../core/rules/token.ts'
 import type { Relay } from '../../use-cases/relay.ts'
@@ -20,10 +20,9 @@ export function cookieNamed(what: 'admin' | 'form', publicUrl: string) {
 export async function createSession(relay: Relay, access: Access): Promise<string> {
   const token = access.by === 'token' ? await storedToken(relay, access.id) : undefined
   const endsAt = Math.min(relay.now() + sessionMs, token?.expiresAt ?? Number.POSITIVE_INFINITY)
-  const key = await importKey(relay.linkKeys[0]!)
-  const mac = await crypto.subtle.sign('HMAC', key, await contentOf(relay, String(endsAt), token))
+  const mac = await relay.hmac(relay.linkKeys[0]!, await contentOf(relay, String(endsAt), token))
   const whose = token === undefined ? '' : `${token.id}.`
-  return `${endsAt}.${whose}${toBase64(new Uint8Array(mac))}`
+  return `${endsAt}.${whose}${toBase64(mac)}`
 }
 
 const form = /^(\d{1,16})\.(?:([\da-f]{16})\.)?([^.]{1,64})$/
@@ -34,8 +33,7 @@ export async function readSession(
   text: string | undefined,
 ): Promise<Access | undefined> {
   const [, endsAt, id, mac = ''] = form.exec(text ?? '') ?? []
-  const bytes = fromBase64(mac)
-  if (relay.adminKey === undefined || endsAt === undefined || bytes === undefined) return undefined
+  if (relay.adminKey === undefined || endsAt === undefined) return undefined
   if (Number(endsAt) <= relay.now()) return undefined
   const token = id === undefined ? undefined : await storedToken(relay, id)
   // a token that was revoked
@@ -44,7 +42,7 @@ export async function readSession(
   if (!may(access, 'read')) return undefined
   const content = await contentOf(relay, endsAt, token)
   for (const key of relay.linkKeys) {
-    if (await crypto.subtle.verify('HMAC', await importKey(key), bytes, content)) return access
+    if (isSame(mac, toBase64(await relay.hmac(key, content)))) return access
   }
   return undefined
 }
@@ -58,18 +56,5 @@ async function storedToken(relay: Relay, id: string): Promise<Token | undefined>
 async function contentOf({ adminKey = '' }: Relay, endsAt: string, token: Token | undefined) {
   const key = token === undefined ? toBase64(await digestOf(adminKey)) : token.hash
   const kind = token === undefined ? 'admin' : 'token'
-  return new TextEncoder().encode(`foghorn-${kind}.${endsAt}.${key}`)
-}
-
-type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
-
-/** Open pages ask every few seconds, so each key is imported once. */
-const imported = new WeakMap<Uint8Array<ArrayBuffer>, Promise<HmacKey>>()
-
-function importKey(key: Uint8Array<ArrayBuffer>): Promise<HmacKey> {
-  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
-  const known =
-    imported.get(key) ?? crypto.subtle.importKey('raw', key, algorithm, false, ['sign', 'verify'])
-  imported.set(key, known)
-  return known
+  return `foghorn-${kind}.${endsAt}.${key}`
 }
