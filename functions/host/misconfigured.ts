@@ -1,14 +1,11 @@
 // The answer of a host that keeps running although its settings are wrong.
-import { type Problem, problemContentType } from '../../shared/errors.ts'
+import { problemContentType } from '../../shared/errors.ts'
+import { problemText } from '../http/problem.ts'
 import { privateHeaders } from '../pages/layout.ts'
 
 export function misconfigured(): Response {
-  const problem: Problem = {
-    code: 'misconfigured',
-    title: 'misconfigured',
-    status: 503,
-    detail: 'the relay cannot start with its settings; see its log for the mistakes',
-  }
+  const detail = 'the relay cannot start with its settings; see its log for the mistakes'
+  const body = problemText({ status: 503, code: 'misconfigured', detail })
   const headers = { ...privateHeaders, 'content-type': problemContentType }
-  return new Response(JSON.stringify(problem), { status: 503, headers })
+  return new Response(body, { status: 503, headers })
 }

@@ -4,7 +4,7 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { messagePage } from '../pages/approve.ts'
 import { isSecure, pagePolicy, privateHeaders, secureHeaders } from '../pages/layout.ts'
 import type { Relay } from '../use-cases/relay.ts'
-import { limit, named, problem } from './problem.ts'
+import { limit, named, problem, refuse, relayFailed } from './problem.ts'
 
 export type Page = ReturnType<typeof messagePage>
 
@@ -47,7 +47,7 @@ export function notFound(c: Context): Response | Promise<Response> {
 }
 
 export function failed(c: Context): Response | Promise<Response> {
-  if (!isForPeople(c)) return problem(c, 500, 'internal', 'the relay failed; its log says why')
+  if (!isForPeople(c)) return refuse(c, relayFailed)
   // The relay may have failed after it stored a decision.
   const text = 'The log says why. Open the page again to see whether your decision was stored.'
   return page(c, 500, messagePage('The relay failed', text))

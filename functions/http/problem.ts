@@ -10,9 +10,13 @@ import { didYouMean } from '../schema/suggest.ts'
 /** A problem before it is answered. */
 export type Refusal = Omit<Problem, 'title'>
 
-export function problem(c: Context, status: number, code: string, detail: string, time?: number) {
-  const refusal = { status, code, detail, ...(time === undefined ? {} : { time }) }
-  return c.body(problemText(refusal), status as 400, { 'content-type': problemContentType })
+export function problem(c: Context, status: number, code: string, detail: string): Response {
+  return refuse(c, { status, code, detail })
+}
+
+export function refuse(c: Context, refusal: Refusal): Response {
+  const headers = { 'content-type': problemContentType }
+  return c.body(problemText(refusal), refusal.status as 400, headers)
 }
 
 export function problemText({ code, status, detail, time }: Refusal): string {
@@ -21,8 +25,11 @@ export function problemText({ code, status, detail, time }: Refusal): string {
   return JSON.stringify(body)
 }
 
-export function refuse(c: Context, { status, code, detail, time }: Refusal): Response {
-  return problem(c, status, code, detail, time)
+/** The answer to a request that met an unexpected error. */
+export const relayFailed: Refusal = {
+  status: 500,
+  code: 'internal',
+  detail: 'the relay failed; its log says why',
 }
 
 /** A request whose body `limit` has read. */

@@ -2,8 +2,9 @@
 // enableHttpStream: true })`. The surprise: with it, an invocation that throws is never answered
 // (azure-functions-nodejs-library issue 324), so no error may leave this file.
 import { type HttpHandler, type HttpRequest, HttpResponse } from '@azure/functions'
-import { messageOf, type Problem, problemContentType } from '../../../shared/errors.ts'
+import { messageOf, problemContentType } from '../../../shared/errors.ts'
 import type { Log } from '../../../shared/log.ts'
+import { problemText, relayFailed } from '../../http/problem.ts'
 import { isSecure, privateHeaders, secureHeaders } from '../../pages/layout.ts'
 import { finishing, type WatchedBody, watchBody } from '../node/body.ts'
 
@@ -22,17 +23,10 @@ export function httpHandler(
       void sent?.finish()
       log.error('request_failed', { method: request.method, error: messageOf(error) })
       const headers = { ...privateHeaders, ...secure, 'content-type': problemContentType }
-      return { status: 500, headers, body: internal }
+      return { status: 500, headers, body: problemText(relayFailed) }
     }
   }
 }
-
-const internal = JSON.stringify({
-  code: 'internal',
-  title: 'internal',
-  status: 500,
-  detail: 'the relay failed; its log says why',
-} satisfies Problem)
 
 /** The URL is the one that the client used: the host takes it from x-forwarded-host and -proto. */
 function requestOf({ url, method, headers }: HttpRequest, sent?: WatchedBody): Request {

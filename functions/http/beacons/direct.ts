@@ -4,7 +4,7 @@ import { messageOf, problemContentType } from '../../../shared/errors.ts'
 import { fleetHeader } from '../../../shared/report.ts'
 import { isSecure, privateHeaders, secureHeaders } from '../../pages/layout.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { problemText, type Refusal } from '../problem.ts'
+import { problemText, relayFailed } from '../problem.ts'
 import type { ReportCounts } from '../report-counts.ts'
 import type { TakeReport } from './reports.ts'
 import type { Incoming } from './request.ts'
@@ -18,12 +18,6 @@ interface Answered {
 /** Never rejects. */
 export type AnswerReport = (incoming: Incoming) => Promise<Answered>
 
-const failed: Refusal = {
-  status: 500,
-  code: 'internal',
-  detail: 'the relay failed; its log says why',
-}
-
 export function createAnswerReport(
   { config, log }: Pick<Relay, 'config' | 'log'>,
   take: TakeReport,
@@ -35,7 +29,7 @@ export function createAnswerReport(
   return async (incoming) => {
     const taken = await take(incoming).catch((error: unknown) => {
       log.error('request_failed', { method: 'POST', error: messageOf(error) })
-      return { refusal: failed }
+      return { refusal: relayFailed }
     })
     const isRefused = 'refusal' in taken
     const status = isRefused ? taken.refusal.status : 200
