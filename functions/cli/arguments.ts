@@ -1,7 +1,8 @@
 // The arguments of `npm run check-config --`, and what other commands share.
 import { type ParseArgsConfig, parseArgs } from 'node:util'
+import { eventTypes, knownType } from '../../shared/document.ts'
 import { FoghornError } from '../../shared/errors.ts'
-import { nearest } from '../schema/suggest.ts'
+import { didYouMean, nearest } from '../schema/suggest.ts'
 
 export const help = `npm run check-config -- FILE [--without-env] [--event FILE | --type TYPE ...]
 
@@ -89,6 +90,14 @@ export function parseWords<const Known extends NonNullable<ParseArgsConfig['opti
     if (message.includes('does not take an argument')) throw wrong(`${flag} takes no value`)
     throw wrong(`${flag} needs a value; write ${flag}=VALUE`)
   }
+}
+
+/** Azure's spelling of an event's type. Throws FoghornError `arguments_wrong`. */
+export function typeOf(wanted: string): string {
+  const known = knownType(wanted)
+  if (known !== undefined) return known
+  const types = eventTypes.join(', ')
+  throw wrong(`--type: there is no "${wanted}"; write ${types}${didYouMean(wanted, eventTypes)}`)
 }
 
 /** Tags from `NAME=VALUE` texts. */

@@ -1,7 +1,6 @@
 // The arguments of `npm run drill --`, and the address of the relay.
-import { eventTypes, knownType } from '../../shared/document.ts'
-import { didYouMean } from '../schema/suggest.ts'
-import { parseWords, tagsIn, text, texts, wrong } from './arguments.ts'
+import { eventTypes } from '../../shared/document.ts'
+import { parseWords, tagsIn, text, texts, typeOf, wrong } from './arguments.ts'
 
 export const drillHelp = `npm run drill -- --fleet NAME --type TYPE [options]
 
@@ -65,6 +64,8 @@ export function readDrillArguments(words: string[]): DrillArguments | 'help' {
   const { fleet, resource, source, description } = values
   if (!fleet)
     throw wrong('--fleet is missing; write --fleet and the name of a fleet in the configuration')
+  if (!values.type)
+    throw wrong(`--type is missing; write --type and one of ${eventTypes.join(', ')}`)
   const resources = resource?.flatMap((one) => one.split(',').map((part) => part.trim()))
   const all = {
     fleet,
@@ -81,14 +82,6 @@ export function readDrillArguments(words: string[]): DrillArguments | 'help' {
     resourceGroup: values['resource-group'],
   }
   return { request: all, config: values.config }
-}
-
-function typeOf(wanted: string | undefined): string {
-  const types = eventTypes.join(', ')
-  if (!wanted) throw wrong(`--type is missing; write --type and one of ${types}`)
-  const known = knownType(wanted)
-  if (known !== undefined) return known
-  throw wrong(`--type: there is no "${wanted}"; write ${types}${didYouMean(wanted, eventTypes)}`)
 }
 
 /** The relay checks the limits. */

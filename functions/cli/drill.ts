@@ -6,6 +6,7 @@ import type { PublicEvent } from '../core/event/public-view.ts'
 import { exitCodes, wrong } from './arguments.ts'
 import { type DrillArguments, drillHelp, inOptions, readDrillArguments } from './drill-arguments.ts'
 import { beginning, isOver, newsOf, resultOf, type Shown } from './drill-course.ts'
+import { reportFailure } from './failure.ts'
 import { listed, wrap } from './layout.ts'
 import { adminKeyOf, relayUrl } from './relay-address.ts'
 
@@ -24,11 +25,7 @@ try {
   if (given === 'help') print(drillHelp.trimEnd())
   else process.exitCode = await drill(given)
 } catch (error) {
-  const known = error instanceof FoghornError
-  const lines = (known ? error.message : messageOf(error)).split('\n')
-  process.stderr.write(`${lines.flatMap((line) => wrap(line)).join('\n')}\n`)
-  const isMistake = known && error.code !== 'drill_failed'
-  process.exitCode = isMistake ? exitCodes.wrong : exitCodes.broken
+  reportFailure(error)
 }
 
 async function drill({ request, config }: DrillArguments): Promise<number> {

@@ -1,9 +1,9 @@
 // The arguments of `npm run listen --`.
-import { eventTypes, knownType } from '../../shared/document.ts'
+import { eventTypes } from '../../shared/document.ts'
 import { moments } from '../core/event/event.ts'
 import { isLoopback, isWebUrl } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
-import { parseWords, text, texts, wrong } from './arguments.ts'
+import { parseWords, text, texts, typeOf, wrong } from './arguments.ts'
 
 export const listenHelp = `npm run listen -- [options]
 
@@ -72,13 +72,6 @@ export function readListenArguments(words: string[]): ListenArguments | 'help' {
   for (const name of moment) query.append('moment', momentOf(name))
   if (resource !== undefined) query.set('resource', resource)
   return { query, all, forward: forwardOf(forward), json, config: values.config }
-}
-
-function typeOf(wanted: string): string {
-  const known = knownType(wanted)
-  if (known !== undefined) return known
-  const types = eventTypes.join(', ')
-  throw wrong(`--type: there is no "${wanted}"; write ${types}${didYouMean(wanted, eventTypes)}`)
 }
 
 function momentOf(wanted: string): string {

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { secretBytes, sign } from '../../shared/signature.ts'
-import { exitCodes, wrong } from './arguments.ts'
-import { wrap } from './layout.ts'
+import { wrong } from './arguments.ts'
+import { reportFailure } from './failure.ts'
 import { type ListenArguments, listenHelp, readListenArguments } from './listen-arguments.ts'
 import { credentialIn, relayUrl } from './relay-address.ts'
 import { serverSent } from './server-sent.ts'
@@ -47,10 +47,7 @@ try {
   if (given === 'help') print(listenHelp.trimEnd())
   else await listen(given)
 } catch (error) {
-  const known = error instanceof FoghornError
-  const lines = (known ? error.message : messageOf(error)).split('\n')
-  process.stderr.write(`${lines.flatMap((line) => wrap(line)).join('\n')}\n`)
-  process.exitCode = known ? exitCodes.wrong : exitCodes.broken
+  reportFailure(error)
 }
 
 /** Until the process is ended, or the relay rejects the request. */

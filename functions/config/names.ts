@@ -44,30 +44,25 @@ interface Parts {
 }
 
 export function partsOf(value: unknown): Parts {
-  const { channels, fleets, owners, policy, routes, ...rest } = entriesOf(value)
-  const { allowNetworks, slackApp, signIn, viewers } = rest
+  const top = entriesOf(value)
+  const { channels, fleets, policy, routes, allowNetworks, slackApp, signIn } = top
   const { shape } = configSchema
+  const listsOf = (key: 'owners' | 'viewers') => [
+    { at: key, names: parsed(shape[key], top[key]) ?? [] },
+    ...Object.entries(entriesOf(fleets)).map(([name, fleet]) => ({
+      at: pathOf(['fleets', name, key], value),
+      names: parsed(shape[key], entriesOf(fleet)[key]) ?? [],
+    })),
+  ]
   return {
     channels: Object.fromEntries(
       Object.entries(entriesOf(channels)).map(([name, one]) => [name, entriesOf(one)]),
     ),
     fleets: Object.keys(entriesOf(fleets)),
-    owners: [
-      { at: 'owners', names: parsed(shape.owners, owners) ?? [] },
-      ...Object.entries(entriesOf(fleets)).map(([name, fleet]) => ({
-        at: pathOf(['fleets', name, 'owners'], value),
-        names: parsed(shape.owners, entriesOf(fleet).owners) ?? [],
-      })),
-    ],
+    owners: listsOf('owners'),
     policy: listOf(policy).map((rule) => ({ fleets: fleetsIn(entriesOf(rule).match) })),
     routes: listOf(routes).map(routeOf),
-    viewers: [
-      { at: 'viewers', names: parsed(shape.viewers, viewers) ?? [] },
-      ...Object.entries(entriesOf(fleets)).map(([name, fleet]) => ({
-        at: pathOf(['fleets', name, 'viewers'], value),
-        names: parsed(shape.viewers, entriesOf(fleet).viewers) ?? [],
-      })),
-    ],
+    viewers: listsOf('viewers'),
     allowNetworks: parsed(shape.allowNetworks, allowNetworks),
     hasSlackApp: slackApp !== undefined,
     hasSignIn: signIn !== undefined,
