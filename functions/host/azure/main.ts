@@ -8,9 +8,7 @@ import type { Log } from '../../../shared/log.ts'
 import { createApp } from '../../app.ts'
 import { alignedHeartbeats } from '../../core/event/heartbeat.ts'
 import { interactionsPath } from '../../http/people/slack.ts'
-import { createEntra } from '../../identity/entra.ts'
 import { notifiers } from '../../notify/registry.ts'
-import { createSlackDesk } from '../../notify/slack/desk.ts'
 import type { Outbound } from '../../notify/undici.ts'
 import { JoinedRows } from '../../store/azure/joined.ts'
 import { AzureStore } from '../../store/azure/store.ts'
@@ -22,9 +20,9 @@ import { createOwnWatch } from '../../use-cases/own-troubles.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createBell } from '../bell.ts'
 import { readConfigFile } from '../config-file.ts'
-import { nodeHmac } from '../hmac.ts'
 import { createHolds } from '../holds.ts'
 import { misconfigured } from '../misconfigured.ts'
+import { commonParts } from '../parts.ts'
 import { type Attempt, allSecrets, type Environment, readEnvironment } from '../settings.ts'
 import { FleetSize } from './fleet-size.ts'
 import { httpHandler } from './http.ts'
@@ -130,7 +128,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     resolved: tryTo(() => checkReferences(environment)),
   })
   const settings = readEnvironment(environment, own, () => readConfigFile(environment, folder))
-  const { config, linkKeys, adminKey, level, storage } = settings
+  const { config, level, storage } = settings
   const logs = createAzureLog({ write, now: Date.now, level, secrets: allSecrets(settings) })
   const { queue } = storage
   const wait = (ms: number) => sleep(ms, undefined, { ref: false })
@@ -138,19 +136,11 @@ function compose(environment: Environment, write: (line: string) => void, folder
   const store = new AzureStore({ rows, newId: randomUUID, random: Math.random, wait: sleep })
   const outbound = createLater(config.allowNetworks)
   const relay: Relay = {
-    config,
+    ...commonParts(settings, logs.log),
     store,
     notifiers,
     send: outbound.send,
-    slackDesk: createSlackDesk(nodeHmac),
-    hmac: nodeHmac,
-    identity: createEntra({ fetch, now: Date.now, log: logs.log }),
-    linkKeys,
-    adminKey,
     attention: store.attention,
-    now: Date.now,
-    random: Math.random,
-    log: logs.log,
     listeningSince: Date.now(),
     // until the first count
     heartbeats: alignedHeartbeats(config.publicUrl, 0),

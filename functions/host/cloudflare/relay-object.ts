@@ -5,10 +5,8 @@ import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import { createLog } from '../../../shared/log.ts'
 import { createApp } from '../../app.ts'
 import { attemptMs } from '../../core/delivery/attempt.ts'
-import { createEntra } from '../../identity/entra.ts'
 import { createGuardedFetch } from '../../notify/fetch.ts'
 import { notifiers } from '../../notify/registry.ts'
-import { createSlackDesk } from '../../notify/slack/desk.ts'
 import { createAttention } from '../../store/attention.ts'
 import { noteListening } from '../../store/memos.ts'
 import { openStorage } from '../../store/sqlite/durable-object.ts'
@@ -16,9 +14,9 @@ import { SqliteStore } from '../../store/sqlite/store.ts'
 import { createLines } from '../../use-cases/large-reports.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createBell } from '../bell.ts'
-import { nodeHmac } from '../hmac.ts'
 import { createHolds } from '../holds.ts'
 import { misconfigured } from '../misconfigured.ts'
+import { commonParts } from '../parts.ts'
 import { Pump } from '../pump.ts'
 import { allSecrets } from '../settings.ts'
 import { createAlarm, cronMs } from './alarm.ts'
@@ -108,7 +106,7 @@ async function compose(
   write: Write,
 ) {
   const settings = readSettings(bindings, configText)
-  const { config, linkKeys, adminKey, level } = settings
+  const { config, level } = settings
   const log = createLog({ write, now: Date.now, level, secrets: allSecrets(settings) })
   const random = () => crypto.randomUUID()
   const store = new SqliteStore(openStorage(storage), { random, keptRows })
@@ -116,20 +114,11 @@ async function compose(
   const setAlarm = (at: number) => storage.setAlarm(at)
   const timer = createAlarm({ setAlarm, now: Date.now, log })
   const relay: Relay = {
-    config,
+    ...commonParts(settings, log),
     store,
     notifiers,
     send: createGuardedFetch(config.allowNetworks),
-    slackDesk: createSlackDesk(nodeHmac),
-    hmac: nodeHmac,
-    // `fetch` must be called as a function of its own here
-    identity: createEntra({ fetch: (url, init) => fetch(url, init), now: Date.now, log }),
-    linkKeys,
-    adminKey,
     attention: createAttention(),
-    now: Date.now,
-    random: Math.random,
-    log,
     listeningSince: await noteListening(store, Date.now(), gapMs),
     heartbeats: { paceMs: idlePaceMs },
     wake() {

@@ -3,10 +3,8 @@
 import { messageOf } from '../../../shared/errors.ts'
 import { createLog, type Log } from '../../../shared/log.ts'
 import { createFront } from '../../http/front.ts'
-import { createEntra } from '../../identity/entra.ts'
-import { createSlackDesk } from '../../notify/slack/desk.ts'
-import { nodeHmac } from '../hmac.ts'
 import { misconfigured } from '../misconfigured.ts'
+import { commonParts } from '../parts.ts'
 import { allSecrets } from '../settings.ts'
 import { relayObject, type Write } from './relay-object.ts'
 import { readSettings } from './settings.ts'
@@ -47,19 +45,9 @@ export function createWorker(configText: string, write: Write) {
 
 function openFront(bindings: Bindings, configText: string, write: Write): Front {
   const settings = readSettings(bindings, configText)
-  const { config, linkKeys, adminKey, level } = settings
+  const { level } = settings
   const log = createLog({ write, now: Date.now, level, secrets: allSecrets(settings) })
-  const parts = {
-    config,
-    linkKeys,
-    adminKey,
-    hmac: nodeHmac,
-    slackDesk: createSlackDesk(nodeHmac),
-    identity: createEntra({ fetch: (url, init) => fetch(url, init), now: Date.now, log }),
-    now: Date.now,
-    log,
-  }
-  return createFront(parts, (request) => stubOf(bindings).fetch(request))
+  return createFront(commonParts(settings, log), (request) => stubOf(bindings).fetch(request))
 }
 
 function stubOf({ RELAY }: Bindings): Stub {

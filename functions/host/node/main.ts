@@ -9,9 +9,7 @@ import type { Hono } from 'hono'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import { createLog } from '../../../shared/log.ts'
 import { createParts } from '../../app.ts'
-import { createEntra } from '../../identity/entra.ts'
 import { notifiers } from '../../notify/registry.ts'
-import { createSlackDesk } from '../../notify/slack/desk.ts'
 import { createOutbound } from '../../notify/undici.ts'
 import { createAttention } from '../../store/attention.ts'
 import { openFile } from '../../store/sqlite/file.ts'
@@ -19,8 +17,8 @@ import { SqliteStore } from '../../store/sqlite/store.ts'
 import { createLines } from '../../use-cases/large-reports.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createBell } from '../bell.ts'
-import { nodeHmac } from '../hmac.ts'
 import { createHolds } from '../holds.ts'
+import { commonParts } from '../parts.ts'
 import { Pump } from '../pump.ts'
 import { allSecrets } from '../settings.ts'
 import { createBackup } from './backup.ts'
@@ -37,7 +35,7 @@ const idleSocketMs = 60_000
 const idlePaceMs = 5 * 60_000
 
 async function start(settings: Settings, write: (line: string) => void) {
-  const { config, linkKeys, adminKey, port, address, dataDirectory } = settings
+  const { config, port, address, dataDirectory } = settings
   const secrets = allSecrets(settings)
   const log = createLog({ write, now: Date.now, level: settings.level, secrets })
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
@@ -48,23 +46,14 @@ async function start(settings: Settings, write: (line: string) => void) {
   const durable = () => file.durable()
   const outbound = createOutbound(config.allowNetworks)
   const relay: Relay = {
-    config,
+    ...commonParts(settings, log),
     store,
     notifiers,
     async send(url, request) {
       await durable()
       return outbound.send(url, request)
     },
-    slackDesk: createSlackDesk(nodeHmac),
-    hmac: nodeHmac,
-    // without the guard of channels: only the owner chooses the address of the keys
-    identity: createEntra({ fetch, now: Date.now, log }),
-    linkKeys,
-    adminKey,
     attention: createAttention(),
-    now: Date.now,
-    random: Math.random,
-    log,
     listeningSince: Date.now(),
     heartbeats: { paceMs: idlePaceMs },
     wake: () => pump.wake(),
