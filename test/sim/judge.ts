@@ -124,6 +124,7 @@ export class Judge extends Docket {
   }
 
   planned(deliveries: Delivery[]): void {
+    if (deliveries.length > 0) this.#written()
     this.messages.planned(deliveries)
     this.marks.planned(deliveries)
     this.subscriptions.planned(deliveries)

@@ -17,7 +17,7 @@ import {
 import { type EventRecord, isHit, isOpen } from './event.ts'
 import { confirmMs } from './life.ts'
 import { agree, type Observed, observe } from './observe.ts'
-import type { Observer } from './observer.ts'
+import type { Beacon, Observer } from './observer.ts'
 import { isDecisionNear, watch } from './pace.ts'
 import { openedBy, opens } from './share.ts'
 import { weigh, withRule } from './when-ready.ts'
@@ -89,7 +89,7 @@ function refused(before: EventRecord | undefined, refusal: string): ReportDecisi
 function judge(
   before: EventRecord | undefined,
   agreed: Observed,
-  { reading: { beacon }, news }: EventReport,
+  { reading: { beacon, known: lastRow }, news }: EventReport,
   known: Known,
   { rules, reminders, listeningSince }: Context,
   now: number,
@@ -97,7 +97,7 @@ function judge(
   const { record, isNews } = agreed
   const isConfirming = record.gone !== undefined && record.gone.confirmAt <= now && !news.inDocument
   // in a later epoch, a beacon may have reported the event before it was open again
-  const isFirst = news.firstSighting || record.reopenedAt !== undefined
+  const isFirst = news.firstSighting || record.reopenedAt !== undefined || isLateRow(record, lastRow)
   const isNewcomer = isOpen(record) && isFirst && isHit(record.facts, beacon.vm)
   const isLately = isNews || isNewcomer || (news.inDocument && isHit(record.facts, beacon.vm))
   const isUndecided = isOpen(record) && record.verdict === undefined
@@ -131,6 +131,14 @@ function judge(
   const witnesses = heardSince(withHeard(step.record, observers), listeningSince)
   const concluded = conclude(step.record, witnesses, now, reminders)
   return follow(step, concluded.record, concluded.reason, concluded.moments)
+}
+
+/** A beacon's row is written after the events of its report, at most this much later. */
+const rowLagMs = 10_000
+
+/** The event changed when this beacon's row may not have been written yet, so its tags were unknown. */
+function isLateRow({ changedAt = {} }: EventRecord, row: Beacon | undefined): boolean {
+  return row !== undefined && Object.values(changedAt).some((at) => at > row.heardAt - rowLagMs)
 }
 
 type Directed = Step & { isDirected: boolean; isWatched: boolean }

@@ -94,3 +94,22 @@ describe('channels are notified once an event is back', () => {
     expect(messagesToTeam()).toHaveLength(1)
   })
 })
+
+test('a change right before the VM is stored brings its channels if a rule has ignored the event', async () => {
+  world.store.close()
+  const policy = [{ match: { maxDurationSeconds: 9 }, decide: 'ignore' }]
+  world = await createWorld({ config: { ...byTag, policy } })
+  web = new FakeBeacon(world, 'web_0')
+  data = new FakeBeacon(world, 'db_0', { vm: { tags: { tier: 'data' } } })
+  const short = event({ ...grown, durationSeconds: 5 })
+  const long = event({ ...grown, durationSeconds: 40 })
+  await web.sees([short])
+  showBeforeNextBeacon(long)
+  await data.sees([short])
+  await world.drain()
+  expect(messagesToTeam()).toEqual([])
+  world.clock.now += 2_000
+  await data.sees([long])
+  await world.drain()
+  expect(messagesToTeam()).toHaveLength(1)
+})
