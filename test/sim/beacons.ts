@@ -31,6 +31,8 @@ interface Acked {
   ackedAt: number
   /** By which silence is judged. One wait for a heartbeat may be shorter. */
   paceMs: number
+  /** The wait for a held answer counts only if the relay offered it. It answers a directive at once. */
+  surePaceMs: number
   sees: string[]
   values: Map<string, ScheduledEvent>
   /** Of each event that it has not seen any more: the last poll that showed it. */
@@ -171,7 +173,7 @@ export class Beacon {
     return this.#unanswered.some((sees) => !sees.includes(eventId))
   }
 
-  acknowledged(report: Report, { time, paceMs: wait }: Answer): void {
+  acknowledged(report: Report, { time, paceMs: wait, waitMs: offeredMs }: Answer): void {
     const paceMs = [nearPaceMs, openPaceMs].includes(wait) ? wait : this.#idlePaceMs
     const at = time - (report.document?.ageMs ?? 0)
     this.#unanswered = []
@@ -189,6 +191,7 @@ export class Beacon {
       takenAt: time,
       ackedAt: waitMs === undefined ? this.#kernel.now : time,
       paceMs: paceMs + (waitMs ?? 0),
+      surePaceMs: paceMs + (offeredMs === undefined ? 0 : (waitMs ?? 0)),
       sees: [...shown.map(([id]) => id), ...hidden],
       values,
       missing,

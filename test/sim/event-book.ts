@@ -156,7 +156,7 @@ export class EventBook {
     // the last document of a VM that is down still counts against the others
     if (!process.alive) return isMissing ? { view: 'misses' } : undefined
     if (beacon.shows(record.eventId)) {
-      const heard = now - acked.at < silentPaces * acked.paceMs
+      const heard = now - acked.at < silentPaces * acked.surePaceMs
       const told =
         heard && acked.sees.includes(record.eventId) && !beacon.missesSince(record.eventId)
       const taken = takesVm(record) && isHit(record.facts, vm.name)
