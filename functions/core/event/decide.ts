@@ -97,7 +97,8 @@ function judge(
   const { record, isNews } = agreed
   const isConfirming = record.gone !== undefined && record.gone.confirmAt <= now && !news.inDocument
   // in a later epoch, a beacon may have reported the event before it was open again
-  const isFirst = news.firstSighting || record.reopenedAt !== undefined || isLateRow(record, lastRow)
+  const isFirst =
+    news.firstSighting || record.reopenedAt !== undefined || isLateRow(record, lastRow)
   const isNewcomer = isOpen(record) && isFirst && isHit(record.facts, beacon.vm)
   const isLately = isNews || isNewcomer || (news.inDocument && isHit(record.facts, beacon.vm))
   const isUndecided = isOpen(record) && record.verdict === undefined

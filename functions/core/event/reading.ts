@@ -167,6 +167,10 @@ function withHooks(news: SeenNews, report: Report, sightings: Sighting[], now: n
   return { ...news, ran: runs.length > 0, sighting }
 }
 
+function isSameText(one: ScheduledEvent | undefined, other: ScheduledEvent): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
 /** Empty if the report has a start of the event, but this beacon never saw the event. */
 function newsOf(
   eventId: string,
@@ -224,7 +228,9 @@ function newsOf(
   }
   if (shown !== undefined) {
     const firstPoll = report.changes.length === 0 && known?.polledAt === undefined
-    const previous = last === undefined ? {} : { previous: last }
+    // a beacon's first document of an event is in its changes, too, but there was none before it
+    const isFirstDocument = firstSighting && isSameText(last, shown)
+    const previous = last === undefined || isFirstDocument ? {} : { previous: last }
     observations.push({
       ...{ kind: 'seen', at, vm, live: true, event, firstPoll },
       ...{ missedBefore, since: firstSeenAt ?? at, ...previous },

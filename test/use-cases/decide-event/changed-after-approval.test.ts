@@ -81,7 +81,9 @@ describe('an event that grows after it was approved', () => {
     await approve()
     world.clock.now += 1_000
     const newcomer = new FakeBeacon(world, 'db_0', { vm: { tags: { role: 'db' } } })
-    expect((await newcomer.sees([grown])).directives).toEqual([])
+    // a beacon reports what its first document shows as a change, too
+    const appeared = { kind: 'appeared' as const, ageMs: 0, firstPoll: true, event: grown }
+    expect((await newcomer.sees([grown], { changes: [appeared] })).directives).toEqual([])
     expect((await eventNow()).resources).toEqual(['web_0', 'db_0'])
     expect((await first.sees([event()])).directives).toEqual([])
   })
