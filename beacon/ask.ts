@@ -1,4 +1,4 @@
-// One request to IMDS. It waits for its turn, and all requests wait while IMDS asks for it.
+// One request to IMDS. It waits for its turn, and all requests wait while IMDS throttles.
 import { parseRetryAfter } from '../shared/retry.ts'
 import type { Clock } from './clock.ts'
 import type { Exchange, Exchanged, Transport } from './exchange.ts'

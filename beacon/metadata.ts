@@ -51,8 +51,8 @@ export type Started =
   | { outcome: 'unreachable'; reason: string }
 
 /**
- * IMDS as the beacon uses it. No method rejects. Requests wait for their turn, and while IMDS asks
- * for it.
+ * IMDS as the beacon uses it. No method rejects. Requests wait for their turn, and while IMDS
+ * throttles.
  */
 export interface Imds {
   /** Asks for the events of the tenant. */

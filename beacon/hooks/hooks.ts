@@ -1,6 +1,6 @@
-// The loop of hooks: looks at what the beacon knows, plans with plan.ts, and asks the runner. Its
-// surprise: it works from levels. Each look starts from the document, the relay's last answer, and
-// what the runner says, so that a missed step heals with the next.
+// The loop of hooks: looks at what the beacon knows, plans with plan.ts, and asks the runner. It
+// remembers no steps: each look starts from the document, the relay's last answer and the runner's
+// status. So the next look repairs a missed step.
 import { isSameName, type ScheduledEvent } from '../../shared/document.ts'
 import type { Answer, Report } from '../../shared/report.ts'
 import { createDue, type Due } from '../due.ts'
@@ -32,16 +32,16 @@ const busyLookMs = 1_000
 /** Courses that are over are dropped by then. */
 const idleLookMs = 3_600_000
 
-/** What hooks need of the beacon. */
-type Own = Pick<Parts, 'clock' | 'log' | 'newId'>
+/** What hooks need of their beacon. */
+type BeaconParts = Pick<Parts, 'clock' | 'log' | 'newId'>
 
-export function createHooks(parts: Own, hookParts: HookParts, state: State): Hooks {
-  return new CourseHooks(parts, hookParts, state)
+export function createHooks(beacon: BeaconParts, hooks: HookParts, state: State): Hooks {
+  return new CourseHooks(beacon, hooks, state)
 }
 
 class CourseHooks implements Hooks {
-  readonly #parts: Own
-  readonly #own: HookParts
+  readonly #beacon: BeaconParts
+  readonly #hooks: HookParts
   readonly #state: State
   readonly #due: Due
   readonly #courses: Map<string, Course>
@@ -53,12 +53,12 @@ class CourseHooks implements Hooks {
   /** What reports are to show, without ages. */
   #facts: string | undefined
 
-  constructor(parts: Own, own: HookParts, state: State) {
-    this.#parts = parts
-    this.#own = own
+  constructor(beacon: BeaconParts, hooks: HookParts, state: State) {
+    this.#beacon = beacon
+    this.#hooks = hooks
     this.#state = state
-    this.#due = createDue(parts.clock)
-    this.#courses = new Map(own.store.load().map((course) => [course.event.eventId, course]))
+    this.#due = createDue(beacon.clock)
+    this.#courses = new Map(hooks.store.load().map((course) => [course.event.eventId, course]))
   }
 
   documentSeen(): void {
@@ -72,7 +72,7 @@ class CourseHooks implements Hooks {
     // The VM may be identified only now: the first report is to show a plan.
     this.#work()
     this.#facts = this.#factsNow()
-    const report = this.#reportOf(this.#own.link.status())
+    const report = this.#reportOf(this.#hooks.link.status())
     this.#shown = (report?.runs ?? [])
       .filter(({ hook }) => hook === 'prepare')
       .map(({ eventId }) => eventId)
@@ -85,12 +85,12 @@ class CourseHooks implements Hooks {
       const course = this.#courses.get(eventId)
       if (course !== undefined) this.#set(withAnswer(course, wishes.get(eventId)))
     }
-    if (!this.#isSaved) this.#due.bring(this.#parts.clock.monotonic())
+    if (!this.#isSaved) this.#due.bring(this.#beacon.clock.monotonic())
   }
 
   async loop(stop: AbortSignal): Promise<void> {
-    const look = () => this.#due.bring(this.#parts.clock.monotonic())
-    const talk = this.#own.link.loop(look, stop)
+    const look = () => this.#due.bring(this.#beacon.clock.monotonic())
+    const talk = this.#hooks.link.loop(look, stop)
     while (!stop.aborted) {
       await this.#due.wait(stop)
       if (!stop.aborted) this.#look()
@@ -103,13 +103,13 @@ class CourseHooks implements Hooks {
     const facts = this.#factsNow()
     if (facts === this.#facts || this.#state.vm === undefined) return
     this.#facts = facts
-    this.#state.reportDue.bring(this.#parts.clock.monotonic())
+    this.#state.reportDue.bring(this.#beacon.clock.monotonic())
   }
 
   #work(): void {
     const { document, vm } = this.#state
     if (vm === undefined || document === undefined) return
-    const status = this.#own.link.status()
+    const status = this.#hooks.link.status()
     this.#observe(document, vm.name)
     if (status !== undefined) this.#follow(status)
     this.#plan(vm.name, status)
@@ -117,7 +117,7 @@ class CourseHooks implements Hooks {
   }
 
   #factsNow(): string | undefined {
-    const report = this.#reportOf(this.#own.link.status())
+    const report = this.#reportOf(this.#hooks.link.status())
     return JSON.stringify(report, (key, value) => (key === 'ageMs' ? 0 : value))
   }
 
@@ -127,7 +127,7 @@ class CourseHooks implements Hooks {
     for (const event of events.values()) {
       this.#missingSince.delete(event.eventId)
       const course = this.#courses.get(event.eventId)
-      if (course !== undefined) this.#set(seenAgain(course, event, instantOf(this.#parts.clock)))
+      if (course !== undefined) this.#set(seenAgain(course, event, instantOf(this.#beacon.clock)))
       else if (this.#isOurs(event)) this.#begin(event)
     }
     for (const course of [...this.#courses.values()]) {
@@ -136,7 +136,7 @@ class CourseHooks implements Hooks {
   }
 
   #isOurs({ eventType }: ScheduledEvent): boolean {
-    const { eventTypes } = this.#own.settings
+    const { eventTypes } = this.#hooks.settings
     return eventTypes === undefined || eventTypes.some((type) => isSameName(type, eventType))
   }
 
@@ -147,11 +147,11 @@ class CourseHooks implements Hooks {
       if (oldest === undefined) return
       this.#drop(oldest)
     }
-    this.#set({ event, firstSeen: instantOf(this.#parts.clock), isAnswered: false })
+    this.#set({ event, firstSeen: instantOf(this.#beacon.clock), isAnswered: false })
   }
 
   #miss(course: Course, seenAt: number): void {
-    const { clock } = this.#parts
+    const { clock } = this.#beacon
     const { eventId } = course.event
     const since = this.#missingSince.get(eventId) ?? seenAt
     this.#missingSince.set(eventId, since)
@@ -163,14 +163,14 @@ class CourseHooks implements Hooks {
 
   /** Takes over what the runner says of its runs. */
   #follow(status: Status): void {
-    const { clock } = this.#parts
-    if (!this.#own.link.isCurrent()) return
+    const { clock } = this.#beacon
+    if (!this.#hooks.link.isCurrent()) return
     const at = (ageMs: number) => instantOf(clock, clock.monotonic() - ageMs)
     for (const course of this.#courses.values()) this.#set(followed(course, status, at))
   }
 
   #plan(vmName: string, status: Status | undefined): void {
-    const { clock } = this.#parts
+    const { clock } = this.#beacon
     let lookInMs = this.#courses.size > 0 ? idleLookMs : Number.POSITIVE_INFINITY
     const ready: Ready[] = []
     for (const course of this.#courses.values()) {
@@ -180,7 +180,7 @@ class CourseHooks implements Hooks {
       if (plan.kind === 'run') ready.push({ eventId: course.event.eventId, plan })
     }
     const [next, ...others] = ready.sort((a, b) => this.#rank(a) - this.#rank(b))
-    const isFree = this.#own.link.isCurrent() && status?.running === undefined
+    const isFree = this.#hooks.link.isCurrent() && status?.running === undefined
     if (next !== undefined && isFree) this.#run(next, vmName)
     if (next !== undefined && (others.length > 0 || !isFree)) {
       lookInMs = Math.min(lookInMs, busyLookMs)
@@ -192,8 +192,8 @@ class CourseHooks implements Hooks {
     const { event, firstSeen, ended, isAnswered, wish, prepare, restore } = course
     const others = [...this.#courses.values()].filter((other) => other !== course)
     return {
-      ...{ event, isAnswered, wish, prepare, restore, leadMs: this.#own.settings.leadMs },
-      ...{ now: this.#parts.clock.now(), firstSeenAt: firstSeen.wall, endedAt: ended?.wall },
+      ...{ event, isAnswered, wish, prepare, restore, leadMs: this.#hooks.settings.leadMs },
+      ...{ now: this.#beacon.clock.now(), firstSeenAt: firstSeen.wall, endedAt: ended?.wall },
       presences,
       isMissing: this.#missingSince.has(event.eventId),
       isPreparedForAnother: others.some((other) => {
@@ -211,7 +211,7 @@ class CourseHooks implements Hooks {
   #run({ eventId, plan }: Ready, vm: string): void {
     const course = this.#courses.get(eventId)
     if (course === undefined) return
-    const { clock, log, newId } = this.#parts
+    const { clock, log, newId } = this.#beacon
     const { hook, limitMs, reason } = plan
     const { event, firstSeen, ended } = course
     const run = newId()
@@ -221,7 +221,7 @@ class CourseHooks implements Hooks {
     // Before it runs: after a crash we still have to restore.
     this.#save()
     const order = { run, hook, limitMs, vm, event, firstSeenAt: firstSeen.wall }
-    this.#own.link.ask({
+    this.#hooks.link.ask({
       ask: 'run',
       order: ended === undefined ? order : { ...order, endedAt: ended.wall },
     })
@@ -229,7 +229,7 @@ class CourseHooks implements Hooks {
 
   #reportOf(status: Status | undefined): Report['hooks'] {
     if (status === undefined) return undefined
-    const ageMs = (since: Instant) => ageMsOf(this.#parts.clock, since)
+    const ageMs = (since: Instant) => ageMsOf(this.#beacon.clock, since)
     const courses = [...this.#courses.values()]
     return {
       available: hooks.filter((hook) => status[hook].state === 'ready'),
@@ -246,7 +246,7 @@ class CourseHooks implements Hooks {
     for (const hook of hooks) {
       const { state, note, exitCode } = course[hook] ?? {}
       if (state === undefined || state === before?.[hook]?.state) continue
-      this.#parts.log.info('hook_state', { eventId, hook, state, note, exitCode })
+      this.#beacon.log.info('hook_state', { eventId, hook, state, note, exitCode })
     }
   }
 
@@ -257,7 +257,7 @@ class CourseHooks implements Hooks {
   }
 
   #save(): void {
-    this.#own.store.save([...this.#courses.values()].filter(isWorthKeeping))
+    this.#hooks.store.save([...this.#courses.values()].filter(isWorthKeeping))
     this.#isSaved = true
   }
 }

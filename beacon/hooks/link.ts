@@ -12,8 +12,10 @@ import type { Runner } from './runner.ts'
 const reconnect = { baseMs: 1_000, capMs: 30_000 }
 /** How long the last status counts after the connection was lost. */
 const graceMs = 30_000
-/** The owner may add or correct a hook at any time. Without an answer until the next question the
- * connection is given up. */
+/**
+ * The owner can add or correct a hook at any time, so the beacon asks again. If no answer has arrived
+ * by then, it closes the connection.
+ */
 const refreshMs = 60_000
 
 export interface RunnerLink {

@@ -124,19 +124,19 @@ function unreadyPart(record: EventRecord, place: number): Html {
 function prepare(place: number): Html {
   return html`<button name="decision" value="prepare" data-prepare
  aria-describedby="h${place} p${place}">Prepare now</button>
-<p class="hint" id="p${place}" data-prepare>The affected VMs run their hooks at their next report,
-within a minute. This approves nothing.</p>`
+<p class="hint" id="p${place}" data-prepare>Within a minute, the affected VMs run their hook "prepare".
+Azure does not start the event.</p>`
 }
 
 function hintOf(record: EventRecord, inList: boolean): string {
   if (record.drill) return 'This starts the drill. Azure is not involved.'
-  if (inList) return `Starts it for ${countOf(record)}. You cannot undo this.`
+  if (inList) return `Azure starts it for ${countOf(record)}. You cannot undo this.`
   return `Azure starts it for ${countOf(record)}, usually within seconds. You cannot undo this.`
 }
 
 function notNow(record: EventRecord, now: number, place: number): Html {
   const starts = `This does not stop it: ${azureStarts(record, now, '')}.`
-  const hint = `${starts} You get no more reminders, and can still approve until it starts.`
+  const hint = `${starts} Foghorn sends no more reminders. You can still approve until it starts.`
   return html`<button name="decision" value="not_now" data-not-now
  aria-describedby="h${place} n${place}">Not now</button>
 <p class="hint" id="n${place}" data-not-now>${whole(hint)}</p>`

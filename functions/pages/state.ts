@@ -71,20 +71,20 @@ export interface LiveAnswer {
 type Step = EventStep
 
 const since: Record<Step, string> = {
-  open: 'It can be decided again.',
-  declined: 'Since then, "not now" was chosen.',
+  open: 'You can decide again.',
+  declined: 'Since then, a person chose "not now".',
   approved: 'Since then, it was approved.',
   started: 'Since then, it has started.',
   completed: 'It is over now.',
   cancelled: 'Since then, it was cancelled.',
-  lost: 'Since then, Foghorn has lost sight of it.',
+  lost: 'Foghorn gets no more reports about it.',
 }
 
 function sinceOf(record: EventRecord): string {
   const { inferred } = record.ended ?? {}
   if (inferred === 'drill_overdue') return 'Since then, the drill was closed.'
   const text = since[stepOf(record)]
-  return inferred === 'gone_before_its_time' ? text.replace(/\.$/, ', it seems.') : text
+  return inferred === 'gone_before_its_time' ? text.replace('it was', 'it was probably') : text
 }
 
 export function isDecidable(record: EventRecord): boolean {
@@ -183,15 +183,16 @@ function approvedState(record: EventRecord, now: number): State {
   if (startFailure !== undefined) {
     return good(`${capital(describeFailure(startFailure))}.`, 'Foghorn keeps trying.')
   }
-  return good('A beacon is about to tell Azure.')
+  return good('Foghorn is sending the approval to Azure.')
 }
 
 function endedState(record: EventRecord, now: number): State {
   const { outcome, at, inferred } = record.ended!
   const isNotRun = inferred === 'drill_overdue'
   const what = isNotRun ? 'The drill did not run and was closed' : endings[outcome]
-  const doubt = outcome !== 'lost' && isGuess(record.ended) ? ', it seems,' : ''
-  const headline = `${what}${doubt} ${relative(at, now)}.`
+  const isDoubtful = outcome !== 'lost' && isGuess(record.ended)
+  const said = isDoubtful ? what.replace('It was', 'It was probably') : what
+  const headline = `${said} ${relative(at, now)}.`
   const tone = outcome === 'lost' ? 'bad' : 'over'
   const decision = [...whyEnded(record), ...verdictLines(record, now)]
   return { tone, headline, lines: [...decision, ...restoreLines(record)] }

@@ -64,7 +64,7 @@ const withNote: { [What in HistoryEntry['what']]?: (note: string) => string } = 
   changed: (values) => `Changed: ${values.replace(isoTime, (iso) => utc(Date.parse(iso)))}`,
   prepare_now: (by) => {
     const [how = '', ...who] = by.split(': ')
-    return `Prepare now, asked ${describeDecider({ how: how as Proof, who: who.join(': ') })}`
+    return `Asked to prepare now, ${describeDecider({ how: how as Proof, who: who.join(': ') })}`
   },
   not_ready: (why) => `People are asked: ${describeInVain(why as NotReady['why'])}`,
   reminder: (distance) => `People were reminded, ${distance}`,
@@ -76,7 +76,7 @@ const withNote: { [What in HistoryEntry['what']]?: (note: string) => string } = 
     const answer = status === undefined ? {} : { status: Number(status) }
     return capital(describeFailure({ vm, outcome, ...answer }))
   },
-  gone: (vm) => `Gone from ${vm}'s document`,
+  gone: (vm) => `${vm} no longer sees the event`,
   seen_again: (vm) => `Seen again by ${vm}`,
   completed: (why) => concluded('Completed', why as Inference),
   cancelled: (why) =>
@@ -86,7 +86,8 @@ const withNote: { [What in HistoryEntry['what']]?: (note: string) => string } = 
 }
 
 function concluded(what: string, inferred: Inference): string {
-  return `${what}${isGuess({ inferred }) ? ', it seems' : ''}: ${describeInference(inferred)}`
+  const shown = isGuess({ inferred }) ? `Probably ${what.toLowerCase()}` : what
+  return `${shown}: ${describeInference(inferred)}`
 }
 
 /** The note that `withStart` writes. */
@@ -106,10 +107,10 @@ const bare: Record<HistoryEntry['what'], string> = {
   start_failed: 'Azure could not be told',
   not_started: 'Azure was told, but has not started it',
   prepare_now: 'A person asked the VMs to prepare now',
-  not_ready: 'People are asked, as the rule waited in vain',
+  not_ready: 'The rule could not approve in time, so people were asked',
   lapsed: 'The approval lapsed because the event changed',
   stuck: 'Approved, but not started: people are notified',
-  gone: 'Gone from the document',
+  gone: 'A VM no longer sees the event',
   seen_again: 'Seen again',
   completed: 'Completed',
   cancelled: 'Cancelled',

@@ -6,8 +6,8 @@ import { channelNamed, type Relay } from './relay.ts'
 import { subscriptionFor } from './subscriptions.ts'
 
 /**
- * Of a fleet that this user sees. `unchanged`: there is no such message, or it did not fail.
- * Messages to subscriptions belong to their own page.
+ * Sends one message again, if this user sees the fleet of its event. `unchanged`: there is no such
+ * message, or it did not fail. Messages to subscriptions are sent again from their own page.
  */
 export async function replayOne(
   relay: Relay,

@@ -238,7 +238,7 @@ export async function healthOf(
   return (await readHealth(store, subscriptionChannel(id)))?.health
 }
 
-/** Of a subscription that this user sees. */
+/** Lists the deliveries to a subscription that this user sees. */
 export function deliveriesTo({ store }: Relay, { id }: Subscription, page: DeliveryPage) {
   return store.listDeliveries(subscriptionChannel(id), page)
 }

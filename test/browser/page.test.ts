@@ -160,7 +160,7 @@ describe('an open page', () => {
     await beacon.sees([])
     await world.pass(10_001)
     await pass(page, 60_000)
-    await page.getByText('It was cancelled').waitFor()
+    await page.getByText('It was probably cancelled').waitFor()
     expect(await page.getByText('The relay does not answer').isVisible()).toBe(false)
     const before = asked
     await pass(page, 300_000)
@@ -200,7 +200,7 @@ test('a list: a decision returns to its place, and the others are still open', a
   expect(new URL(page.url()).hash).toBe('#e1')
   await press(world, await forge(world), 'approve')
   await pass(page, 5_000)
-  await page.getByText('A beacon is about to tell Azure.').waitFor()
+  await page.getByText('Foghorn is sending the approval to Azure.').waitFor()
   expect(await page.locator('button').count()).toBe(1)
   expect(pages.complaints).toEqual([])
 })

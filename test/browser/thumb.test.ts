@@ -169,7 +169,9 @@ describe('the relay is away', () => {
     await page.route('**/approve/*', (route) => route.abort())
     await button(page, 'Approve').click()
     const alert = page.getByRole('alert')
-    expect(await alert.innerText()).toBe('Not sent: the relay does not answer. Try again.')
+    expect(await alert.innerText()).toBe(
+      'The relay did not answer. It may have stored your decision: reload the page to see.',
+    )
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Reboot of web_0')
     await page.unroute('**/approve/*')
     await pages.pass(page, 1_000)
@@ -180,7 +182,7 @@ describe('the relay is away', () => {
 
   test.each([
     [429, 'Nothing was decided: too many requests. Try again in a few seconds.'],
-    [502, 'Not sent: the relay does not answer. Try again.'],
+    [502, 'The relay did not answer. It may have stored your decision: reload the page to see.'],
   ])('an answer %s of a proxy does not replace the page', async (status, words) => {
     const page = await pages.open(await forge(pages.world))
     await page.route('**/approve/*', (route) => route.fulfill({ status, body: '<main>Oh</main>' }))

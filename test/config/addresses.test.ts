@@ -12,7 +12,7 @@ const guarded = 'the address is private or reserved; to allow it, add its networ
 const plain =
   'plain http is allowed only in allowNetworks; use https://, or add its network to allowNetworks'
 const page = 'a page for people, which takes no messages; write the address that the workflow'
-const port = 'this port belongs to another protocol, so fetch refuses it'
+const port = 'HTTP clients refuse this port, because it belongs to another protocol'
 const discord = 'Foghorn has no kind of channel for Discord; use'
 const routing = 'a routing key has 32 characters, letters and digits'
 

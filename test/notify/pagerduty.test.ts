@@ -155,7 +155,7 @@ describe('a stuck approval', () => {
     expect(said).toEqual(['trigger …/stuck'])
     expect(requests[0]?.json.payload).toMatchObject({
       severity: 'error',
-      summary: 'Approval stuck: Reboot of web_0 at 12:15 UTC',
+      summary: 'Approved, but not started: Reboot of web_0 at 12:15 UTC',
     })
     expect(requests[0]?.json.links).toHaveLength(2)
   })
@@ -262,8 +262,10 @@ describe('the payload', () => {
     const what = step('cancelled', { phase: 'cancelled', ended })
     const { json } = await capture({ ...what, message: compose(what.delivery.telling, at) })
     expect(json.event_action).toBe('resolve')
-    expect(json.payload.summary).toBe('Cancelled, it seems, at 12:00 UTC: Reboot of web_0')
-    expect(json.payload.custom_details['In short']).toContain('cancelled, or approved elsewhere')
+    expect(json.payload.summary).toBe('Probably cancelled at 12:00 UTC: Reboot of web_0')
+    expect(json.payload.custom_details['In short']).toContain(
+      'cancelled, or approved outside Foghorn',
+    )
   })
 
   test('has a summary of 1 024 characters at most', async () => {

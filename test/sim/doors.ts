@@ -173,7 +173,7 @@ const inSlack: [string, Said][] = [
   ['too late, it', 'ended'],
   ['you are not a listed approver', 'not_listed'],
   ['you are not from this workspace', 'outsider'],
-  ['no longer decided in this channel', 'not_here'],
+  ['this channel may no longer decide it', 'not_here'],
   ['changed after this message', 'moved_on'],
   ['too many decisions at once', 'busy'],
   ['this button has expired', 'expired'],

@@ -108,7 +108,7 @@ test('a channel in trouble without a fallback, until it takes messages again', a
   await pass(30 * minute)
   expect(said('channels_in_trouble')).toEqual([
     'absent: Channel in trouble: chat',
-    'over: In order again: channel chat',
+    'over: Channel chat works again',
   ])
   expect(world.lines.filter((line) => line.includes('"relay_troubled"'))).toHaveLength(1)
   expect(world.lines.filter((line) => line.includes('"relay_recovered"'))).toHaveLength(1)

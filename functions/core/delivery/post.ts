@@ -18,7 +18,7 @@ export type PostState =
 
 export interface Posted {
   is: 'posted'
-  /** The place in the configuration. */
+  /** The id of the Slack channel that the configuration had then. */
   to: string
   /** The channel's ids of the place and the message. */
   place: string

@@ -28,10 +28,7 @@ export interface Alert {
   since: number
   /** When it last occurred, to the minute. */
   lastAt: number
-  /**
-   * The first VMs with the problem, or of the news; the files of alerts limit how many. Of other
-   * kinds, the names of the subscriptions or channels.
-   */
+  /** Names of VMs, subscriptions or channels, by kind. The files of alerts limit how many. */
   vms: string[]
   /** One sentence each. */
   reasons: string[]

@@ -53,7 +53,7 @@ export function approveByPolicy<State extends EventRecord>(
 }
 
 export function mayApprove(record: EventRecord, observers: Observer[], now: number): boolean {
-  // after a lapse, wait for the row of the beacon whose report caused it
+  // the row of the beacon whose report caused the lapse is written later, so no rule approves for a while
   const { lapsedAt = Number.NEGATIVE_INFINITY } = record
   return now - lapsedAt >= changeLagMs && isUndisputed(record, observers, now)
 }

@@ -24,7 +24,10 @@ export function stampOf({ epoch, facts }: Pick<EventRecord, 'epoch' | 'facts'>):
   return `${epoch}-${hash(JSON.stringify([facts.eventType, names, facts.source]))}`
 }
 
-/** An approval is final. After *not now*, a person may still approve. */
+/**
+ * Nobody can take an approval back, but it lapses if the event outgrows it (agreed.ts). After *not
+ * now*, a person may still approve.
+ */
 export function decide(record: EventRecord, verdict: Verdict): DecideOutcome {
   if (!isOpen(record)) return { outcome: 'ended' }
   if (record.verdict?.decision === 'approved') return { outcome: 'already_approved' }

@@ -88,7 +88,7 @@ function learnedAt({ changedAt, reopenedAt, firstSeenAt }: EventRecord, name: Di
   return changedAt?.[name] ?? reopenedAt ?? firstSeenAt
 }
 
-/** The observers that count, also those that are silent for a moment. */
+/** The observers whose last document is recent enough to count, even if they are silent now. */
 function seenNow(observers: Observer[], now: number): Observer[] {
   return observers.filter(
     ({ beacon, sighting }) => sighting.gone === undefined && polledAt(beacon) + rememberedMs >= now,

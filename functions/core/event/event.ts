@@ -195,7 +195,7 @@ interface Kept {
   notReady?: NotReady
   /** A person asked the VMs to prepare at once. */
   prepareNow?: Decider & { at: number }
-  /** The last decision. An approval is final. */
+  /** The last decision. Nobody can take an approval back, but it may lapse (agreed.ts). */
   verdict?: Verdict
   /** A *not now* that a later approval replaced, or an approval that lapsed. */
   overruled?: Verdict

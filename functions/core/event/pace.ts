@@ -4,7 +4,7 @@ import { isOpen } from './event.ts'
 
 export const openPaceMs = 60_000
 export const nearPaceMs = 2_000
-/** Before NotBefore, people decide within this time. */
+/** If NotBefore is nearer than this, people may be deciding. */
 export const nearMs = 30 * 60_000
 /** The answer to a watcher is held this long. Azure's Application Gateway gives up after 20 s. */
 export const holdMs = 15_000

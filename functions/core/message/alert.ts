@@ -67,13 +67,12 @@ function overLimits(fleet: string, reasons: string[], news: AbsenceNews | undefi
 }
 
 function subscriptionDisabled(reasons: string[]): AlertText {
-  const [title] =
-    reasons.length === 1 ? ['A subscription was disabled'] : ['Subscriptions were disabled']
+  const what = reasons.length === 1 ? 'a subscription' : `${reasons.length} subscriptions`
   return {
-    title: `${title}: ${reasons[0]}`,
+    title: `The relay disabled ${what}: ${reasons[0]}`,
     lines: [
       ...reasons.slice(1).map((reason) => `Also: ${reason}.`),
-      'The relay keeps its messages, and does not send them.',
+      'The relay keeps the messages, but does not send them.',
       'Repair the endpoint, resume the subscription, then replay what it missed.',
     ],
   }
@@ -109,8 +108,8 @@ const troubles: Record<TroubleKind, Record<AbsenceNews['form'], TroubleText>> = 
         return { title, lines: ['The configuration no longer has this channel.'] }
       }
       return {
-        title: `In order again: channel${back === 1 ? '' : 's'} ${listed(vms, back, fewNames)}`,
-        lines: ['You can send messages that failed again, in the console under Channels.'],
+        title: `Channel${back === 1 ? '' : 's'} ${listed(vms, back, fewNames)} work${back === 1 ? 's' : ''} again`,
+        lines: ['To send the failed messages again, open Channels in the console.'],
       }
     },
   },
@@ -118,7 +117,7 @@ const troubles: Record<TroubleKind, Record<AbsenceNews['form'], TroubleText>> = 
     absent: (_, [reason = '']) => ({
       title: `Messages pile up: ${reason}`,
       lines: [
-        'Their channels answer, but the relay sends less than it has to send.',
+        'Their channels answer, but new messages arrive faster than the relay sends them.',
         "Look at the load of the relay's machine, and at its log for delivery_retried.",
       ],
     }),
@@ -141,8 +140,8 @@ const troubles: Record<TroubleKind, Record<AbsenceNews['form'], TroubleText>> = 
     absent: (_, [reason = 'an unknown time']) => ({
       title: `The relay's clock jumped: ${reason}`,
       lines: [
-        'Times in messages and reminders may be wrong by as much.',
-        'Check the time synchronization of its machine. A machine that was suspended looks the same.',
+        'Times in messages and reminders may be wrong by the same time.',
+        'Check the time synchronization of its machine. A machine that was suspended causes this alert, too.',
       ],
     }),
     over: () => ({
@@ -167,8 +166,8 @@ const absences: Record<AbsenceKind, Record<AbsenceNews['form'], (news: News) => 
             ? ['No beacon of the fleet reports. Check first that VMs reach the relay.']
             : []),
           `Foghorn does not see events that only ${these}, and cannot start them.`,
-          `Check that ${each} runs, then its beacon. See "A VM is silent" in docs/when-things-fail.md.`,
-          ...(remaining > count ? [`${remaining} beacons of the fleet are silent in all.`] : []),
+          `Check that ${each} runs. Then check its beacon. See "A VM is silent" in docs/when-things-fail.md.`,
+          ...(remaining > count ? [`In total, ${remaining} beacons of the fleet are silent.`] : []),
         ],
       }
     },
@@ -184,9 +183,9 @@ const absences: Record<AbsenceKind, Record<AbsenceNews['form'], (news: News) => 
       return {
         title: `${count} of ${of} expected beacons of fleet "${fleet}" never reported${found}`,
         lines: [
-          'Nobody is notified of events that only their VMs show.',
+          'If only these VMs show an event, Foghorn notifies nobody.',
           'Install the beacon there, or correct "expectedBeacons" in the configuration.',
-          ...(remaining > count ? [`${remaining} beacons are missing in all.`] : []),
+          ...(remaining > count ? [`In total, ${remaining} beacons are missing.`] : []),
         ],
       }
     },
@@ -202,7 +201,7 @@ const absences: Record<AbsenceKind, Record<AbsenceNews['form'], (news: News) => 
 
 function overTitle({ fleet, count, left, vms }: News, back: string, when: string): string {
   const returned = count - left.length
-  if (returned === 0) return `${beacons(count)} of fleet "${fleet}" no longer expected to report`
+  if (returned === 0) return `Fleet "${fleet}" no longer expects ${beacons(count)} to report`
   const found = vms.length > 0 ? `: ${listed(vms, returned, fewNames)}` : ''
   const reports = `report${returned === 1 ? 's' : ''}`
   return `${back}${beacons(returned)} of fleet "${fleet}" ${reports} ${when}${found}`

@@ -21,19 +21,19 @@ export function stuckLines(event: EventView, at: number, now: number): string[] 
       ...byItself('If nothing helps', event, now),
     ]
   }
-  const otherwise = startFailure === undefined ? 'If none can' : 'If nothing helps'
+  const otherwise = startFailure === undefined ? 'If no beacon can' : 'If nothing helps'
   return [...whyNotTold(event, at), ...byItself(otherwise, event, now)]
 }
 
 function whyNotTold({ startFailure, verdict, facts }: EventView, at: number): string[] {
   if (startFailure === undefined) {
-    const since = verdict === undefined ? '' : ` for ${span(at - verdict.at)}`
+    const ago = verdict === undefined ? '' : ` ${span(at - verdict.at)} ago`
     const { resources } = facts
-    const beacons = resources.length === 1 ? 'beacon' : 'beacons'
     const on = resources.length === 0 ? '' : ` on ${inSentence(resources)}`
+    const run = resources.length === 1 ? 'the beacon%s runs' : 'the beacons%s run'
     return [
-      `Approved, but Azure has not been told: no beacon has answered${since}. Foghorn keeps trying.`,
-      `Check the ${beacons}${on}; any beacon that sees the event can pass it on.`,
+      `Approved${ago}, but no beacon has sent the approval to Azure yet. Foghorn keeps trying.`,
+      `Check that ${run.replace('%s', on)}. Any beacon that sees the event can send the approval.`,
     ]
   }
   const { outcome, vm } = startFailure
@@ -60,7 +60,7 @@ export function isFailure(outcome: string): outcome is StartFailure['outcome'] {
 const failures: Record<StartFailure['outcome'], string> = {
   rejected: 'asked Azure, and Azure refused',
   unreachable: 'asked Azure, but got no answer',
-  not_scheduled: 'does not see it as scheduled',
+  not_scheduled: 'does not see the event as Scheduled',
   not_as_approved: 'sees an event that differs from the approved one',
 }
 

@@ -78,7 +78,9 @@ const disputes: Record<Disputable, string> = {
 export function describeDispute({ disputed = [] }: EventView): string[] {
   if (disputed.length === 0) return []
   const what = disputed.map((name) => disputes[name]).join(' and ')
-  return [`The VMs report different values for ${what}. Check the event before you approve it.`]
+  return [
+    `The VMs report different values for ${what}. Before you approve it, compare it with the Azure portal.`,
+  ]
 }
 
 function requester(source = ''): string {

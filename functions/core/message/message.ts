@@ -199,7 +199,7 @@ function channelAlertOf(event: EventView, { channel, reason, health }: ChannelTr
     ? [
         `It answered: ${sentence(reason)}`,
         fixIt,
-        'Until then, its messages come here. Every few minutes, Foghorn tries one of them there.',
+        'Until then, its messages come here. Every few minutes, Foghorn tries the channel again.',
       ]
     : [
         `The last attempt: ${sentence(reason)}`,
@@ -211,7 +211,7 @@ function channelAlertOf(event: EventView, { channel, reason, health }: ChannelTr
     lastingTitle: title,
     lines,
     facts: [],
-    reference: `First noticed with ${subjectOf(event)}. ${referenceOf(event)}`,
+    reference: `Noticed with a message about ${subjectOf(event)}. ${referenceOf(event)}`,
   }
 }
 

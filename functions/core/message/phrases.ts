@@ -85,7 +85,7 @@ export function aftermathOf(event: EventView): string {
   const may = Object.hasOwn(effects, eventType)
     ? `${affectedVms(event)} may still ${effects[eventType]}`
     : 'it may still happen'
-  return `If it was approved elsewhere, ${may}.`
+  return `If somebody approved it outside Foghorn, ${may}.`
 }
 
 /** Whether Foghorn had closed the event before. */
@@ -124,11 +124,11 @@ export function describeInference(inference: Inference): string {
     case 'start_not_seen_not_before_passed':
       return 'no beacon saw it start, but it was due'
     case 'gone_before_its_time':
-      return 'it disappeared before it was due: cancelled, or approved elsewhere'
+      return 'it disappeared before it was due: cancelled, or approved outside Foghorn'
     case 'vm_gone':
       return 'it was due, and no affected VM has reported for 2 min'
     case 'nobody_left_to_see':
-      return 'no beacon that saw it has reported on it since'
+      return 'the beacons that saw it no longer report'
     case 'drill_overdue':
       return 'the relay was not running when the drill was due'
   }
@@ -197,7 +197,7 @@ export function whoDecides({ services, signedIn }: Listed): string {
   ]
   return ways.length > 0
     ? `${only}: ${ways.join(', or ')}.`
-    : 'No approver may decide for all of its VMs. Only the admin key or a token can.'
+    : 'No listed approver may decide for all of its VMs, so an owner must: with the admin key or a token.'
 }
 
 const maxInSentence = 5
@@ -255,7 +255,7 @@ export function azureStarts(
 /** The same as an answer to *not now*. */
 export function startsAnyway(event: Pick<EventView, 'facts' | 'drill'>, now: number): string {
   const starts = startsBy(event, now, ', or already has')
-  return `"Not now" does not stop ${starterOf(event)}: it ${starts}`
+  return `"Not now" does not stop it: ${starterOf(event)} ${starts}`
 }
 
 function starterOf({ drill }: Pick<EventView, 'drill'>): string {

@@ -43,7 +43,7 @@ type Other = Exclude<VmState, 'failed' | 'refused' | 'ready'>
 
 /** Of one VM, and of several. */
 const others: Record<Other, [one: string, several: string]> = {
-  silent: ['has no beacon that reports', 'have no beacons that report'],
+  silent: ['does not report', 'do not report'],
   no_hook: ['has no hook', 'have no hooks'],
   awaited: ['has not reported the event yet', 'have not reported the event yet'],
   preparing: ['is preparing', 'are preparing'],
@@ -66,7 +66,9 @@ function failureLines({ readiness }: EventView): string[] {
   const failures = unready.filter(({ state }) => state === 'failed' || state === 'refused')
   const shown = failures.slice(0, maxFailures).map((one) => `${failureOf('prepare', one)}.`)
   const more = (counts.failed ?? 0) + (counts.refused ?? 0) - shown.length
-  return more > 0 ? [...shown, `It also failed on ${more} more.`] : shown
+  return more > 0
+    ? [...shown, `The hook also failed on ${more === 1 ? '1 more VM' : `${more} more VMs`}.`]
+    : shown
 }
 
 /** `The hook "prepare" on web_1 failed with exit code 3: "disk busy"` */
@@ -76,8 +78,8 @@ function failureOf(
 ): string {
   const what = `The hook "${hook}" on ${vm}`
   const output = note.trim() === '' ? '' : `: "${cut(plain(note).trim(), maxOutput)}"`
-  if (state === 'refused') return `${what} was refused${output}`
-  if (exitCode === undefined) return `${what} was stopped before it had ended${output}`
+  if (state === 'refused') return `${vm} refused to run the hook "${hook}"${output}`
+  if (exitCode === undefined) return `${what} was stopped before it finished${output}`
   return `${what} failed with exit code ${exitCode}${output}`
 }
 
@@ -95,11 +97,11 @@ export function restoreLines({ readiness }: EventView): string[] {
 }
 
 const inVain: Record<NotReady['why'], string> = {
-  cannot_be_ready: 'not every VM can be ready',
+  cannot_be_ready: 'at least one VM cannot become ready',
   not_ready_in_time: 'not every VM was ready in time',
   no_turn_in_time: 'its turn did not come in time',
-  too_many_vms: 'it affects more VMs of one group than the rule allows at a time',
-  group_unknown: 'not all beacons of its VMs report, so their groups are unknown',
+  too_many_vms: 'it affects more VMs of one group than "maxConcurrent" allows',
+  group_unknown: 'not all of its VMs report, so the relay does not know their groups',
 }
 
 export function describeInVain(why: NotReady['why']): string {

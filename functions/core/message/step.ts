@@ -115,7 +115,7 @@ function stillApprovable({ facts }: EventView, now: number, askers: Askers): str
   const isListed = !areReaders(askers)
   return [
     isListed
-      ? `Until then, approval is possible. ${whoDecides(askers)}`
+      ? `Approvers can still approve until then. ${whoDecides(askers)}`
       : 'You can approve until then.',
   ]
 }
@@ -134,7 +134,7 @@ function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Ask
     // after the advice to redeploy the VM yourself, approval is the alternative
     if (isAdvised) return `Or ${how}. Otherwise, ${starts}.`
     return event.verdict?.decision === 'declined'
-      ? `${capital(starts)}. "Not now" was chosen, but you can still ${how}.`
+      ? `${capital(starts)}. A person chose "not now", but you can still ${how}.`
       : `${capital(starts)}. ${capital(how)}, or do nothing.`
   }
   if (event.verdict?.decision === 'approved') {
@@ -178,11 +178,14 @@ function startLines(event: EventView): string[] {
   const { notBeforeAt } = event.facts
   if (startKind !== undefined || verdict?.decision === 'approved') return []
   if (notBeforeAt !== undefined && startedAt < notBeforeAt - earlyMs) {
-    return ['It started early, and Foghorn did not start it. It may have been approved elsewhere.']
+    return [
+      'It started before NotBefore, and Foghorn did not start it. ' +
+        'Somebody may have approved it outside Foghorn.',
+    ]
   }
   const when = notBeforeAt === undefined ? '' : ' when it was due'
   const started = `${drill ? 'the drill started' : 'Azure started it'}${when}`
-  if (verdict !== undefined) return [`"Not now" was chosen. ${capital(started)}.`]
+  if (verdict !== undefined) return [`A person chose "not now". ${capital(started)}.`]
   if (overruled?.lapsedAt !== undefined) return [`The approval no longer applied, so ${started}.`]
   return [policy.decide === 'ask' ? `Nobody decided, so ${started}.` : `${capital(started)}.`]
 }
@@ -218,7 +221,7 @@ function noNoticeLine(event: EventView): string {
     return `Azure gave no notice, so hardware may have failed. Check ${vms} once ${areBack}.`
   }
   const isLast = eventType === 'Preempt' || eventType === 'Terminate'
-  return `Azure gave no notice. ${isLast ? `It will not bring back ${vms}` : `Check ${vms}`}.`
+  return `Azure gave no notice. ${isLast ? `It will not bring ${vms} back` : `Check ${vms}`}.`
 }
 
 const endings = { completed: 'Ended', cancelled: 'Gone since', lost: 'Closed' }

@@ -25,7 +25,6 @@ function titleWith(
   const { startKind, startedAt, ended, verdict } = event
   const subject = subjectOf(event)
   const ahead = (event.facts.notBeforeAt ?? now) > now
-  const doubt = isGuess(ended) ? ', it seems,' : ''
   const on = (at: number | undefined) => (at === undefined ? '' : ` at ${timeOf(at, now)}`)
   switch (moment) {
     case 'scheduled':
@@ -33,7 +32,7 @@ function titleWith(
     case 'changed':
       return `Changed: ${subject}${due}`
     case 'not_ready':
-      return `${isUnprepared(event) ? 'Not ready' : 'No turn'}: ${subject}${due}`
+      return `${isUnprepared(event) ? 'Not ready' : 'Waits for other VMs'}: ${subject}${due}`
     case 'reminder':
       return `Still undecided: ${subject}${due}`
     case 'approved':
@@ -41,18 +40,18 @@ function titleWith(
     case 'declined':
       return `Not now: ${subject}${ahead ? ' still happens' : ''}${due}`
     case 'stuck':
-      return `Approval stuck: ${subject}${due}`
+      return `Approved, but not started: ${subject}${due}`
     case 'started':
       if (isBack(event)) return `Back, started${on(startedAt)}: ${subject}`
       if (startKind === 'already_running') return `Already running: ${subject}`
       return `Started${startKind === 'none' ? ' without notice' : ''}${on(startedAt)}: ${subject}`
     case 'completed':
-      return `Completed${doubt}${on(ended?.at)}: ${subject}`
+      return `${isGuess(ended) ? 'Probably completed' : 'Completed'}${on(ended?.at)}: ${subject}`
     case 'cancelled':
       if (ended?.inferred === 'drill_overdue') return `Not run: ${subject}`
-      return `Cancelled${doubt}${on(ended?.at)}: ${subject}`
+      return `${isGuess(ended) ? 'Probably cancelled' : 'Cancelled'}${on(ended?.at)}: ${subject}`
     case 'lost':
-      return `Lost sight of: ${subject}`
+      return `Outcome unknown: ${subject}`
   }
 }
 

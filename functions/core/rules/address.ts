@@ -50,7 +50,7 @@ const blockedPorts = new Set(
 )
 
 export const portRefusal =
-  'this port belongs to another protocol, so fetch refuses it; use another port'
+  'HTTP clients refuse this port, because it belongs to another protocol; use another port'
 
 export function hasBlockedPort(url: string): boolean {
   return blockedPorts.has(new URL(url).port)

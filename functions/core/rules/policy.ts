@@ -39,8 +39,8 @@ export function judgePolicy(
 }
 
 /**
- * Undefined: people are asked. An *approve* rule decides only if no earlier rule, which decides
- * otherwise, may match once more is known of the event or its VMs.
+ * Undefined: people are asked. An *approve* rule decides only if no earlier rule that decides
+ * otherwise may still match: more may become known of the event or its VMs.
  */
 export function ruleFor(
   rules: PolicyRule[],

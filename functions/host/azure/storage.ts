@@ -36,7 +36,7 @@ export function openStorage(environment: Environment): { rows: AzureTable; queue
         ? `${connectionName} is not a connection string for tables and queues; copy it from ` +
           'the storage account ("Access keys"), or write "UseDevelopmentStorage=true" for Azurite'
         : `${connectionName}__accountName, __tableServiceUri or __queueServiceUri is not valid; ` +
-          'set the first to the name of the storage account, or the others to whole addresses'
+          'accountName is the name of the storage account, the others are whole addresses'
     throw new FoghornError('storage_invalid', remedy)
   }
 }
@@ -53,8 +53,9 @@ function readStorage(environment: Environment): StorageSettings {
   if (tables && queues) return { kind: 'identity', tables, queues, clientId: setting('clientId') }
   throw new FoghornError(
     'storage_unset',
-    `neither ${connectionName}__accountName nor ${connectionName} is set; set the first to the ` +
-      'name of the storage account, or, for local use, the second to a connection string',
+    `neither ${connectionName}__accountName nor ${connectionName} is set; on Azure, set ` +
+      `${connectionName}__accountName to the name of the storage account; locally, set ` +
+      `${connectionName} to a connection string`,
   )
 }
 

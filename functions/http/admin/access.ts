@@ -71,13 +71,13 @@ export async function accessBy(
   if (checked.outcome === 'right') return checked.access
   if (checked.outcome === 'busy') {
     c.header('retry-after', String(checked.waitSeconds))
-    const detail = 'too many wrong keys in a minute; a right key still works'
+    const detail = 'the relay got too many wrong keys in the last minute; a right one still works'
     return problem(c, 429, 'too_many_wrong_keys', detail)
   }
   const { expiredAt } = checked
   const detail =
     expiredAt === undefined
-      ? 'this is neither a valid token nor the admin key that the relay was started with'
+      ? 'this is neither a valid token nor the value of FOGHORN_ADMIN_KEY'
       : `this token expired at ${new Date(expiredAt).toISOString()}; use a new one`
   return problem(c, 401, 'unauthorized', detail)
 }

@@ -204,7 +204,7 @@ async function postDrill(relay: Relay, c: Context): Promise<Response> {
   if (begun.outcome === 'too_many') {
     const ids = begun.open.map(({ eventId }) => eventId).join(', ')
     const detail =
-      `fleet "${fleet}" has ${begun.open.length} open drills, the most at a time; ` +
+      `fleet "${fleet}" has ${begun.open.length} open drills, which is the limit; ` +
       `wait until one of them ends: ${ids}`
     const ends = begun.open.map((drill) => drillEndsBy(drill, drill.drillPlan!))
     const waitMs = Math.min(...ends) - relay.now()

@@ -67,7 +67,12 @@ export async function deleteBeacon(relay: Relay, c: Context): Promise<Response> 
     return problem(c, 404, 'beacon_unknown', detail)
   }
   if (left === 'busy') {
-    return problem(c, 503, 'busy', 'the beacon reports all the time; send the request again')
+    return problem(
+      c,
+      503,
+      'busy',
+      'the beacon reported while the relay changed its row; send the request again',
+    )
   }
   return c.json({ fleet, ...publicBeacon({ ...left, seesEvents: left.sees.length }, relay.now()) })
 }

@@ -44,7 +44,7 @@ async function enter(relay: Relay, guard: KeyGuard, c: Context): Promise<Access 
   const access = await accessBy(relay, guard, c, c.req.query('token') ?? '', remedy)
   if (access instanceof Response || isForCalendar(access)) return access
   const detail =
-    'this address takes only a token whose only scope is "calendar", as others may see the address; ' +
+    'others may see this address, so it takes only a token with the one scope "calendar"; ' +
     'make one with POST /v1/tokens, and revoke the one that you sent'
   return problem(c, 403, 'calendar_only', detail)
 }

@@ -121,7 +121,7 @@ async function poll(relay: Relay, c: Context, wish: Wish, waitMs: number): Promi
 function hold(relay: Relay, c: Context, wish: Wish, streams: Streams): Response {
   if (streams.open >= maxStreams) {
     c.header('retry-after', '15')
-    const detail = `${maxStreams} streams are open, the most at a time; close one, or poll with wait=`
+    const detail = `${maxStreams} streams are open, which is the limit; close one, or poll with wait=`
     return problem(c, 429, 'too_many_streams', detail)
   }
   streams.open += 1

@@ -117,7 +117,7 @@ async function postSubscription(relay: Relay, c: Context): Promise<Response> {
       return problem(c, 422, 'idempotency_key_reused', detail)
     }
     case 'no_room': {
-      const detail = `there are ${created.most} subscriptions, the most; delete those that no system uses`
+      const detail = `there are ${created.most} subscriptions, which is the limit; delete those that no system uses`
       return problem(c, 409, 'too_many_subscriptions', detail)
     }
   }

@@ -100,7 +100,7 @@ function beyondOwn(c: Context, missing: Scope[]): Response {
 }
 
 function noRoom(c: Context, most: number): Response {
-  const detail = `there are ${most} tokens, the most; revoke those that no system uses`
+  const detail = `there are ${most} tokens, which is the limit; revoke those that no system uses`
   return problem(c, 409, 'too_many_tokens', detail)
 }
 

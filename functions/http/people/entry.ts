@@ -99,8 +99,8 @@ export const deadLinks: Record<DeadLink, { status: number; title: string; messag
     status: 403,
     title: 'This link is not valid',
     message:
-      'This relay did not make it, or it was cut off on its way. Use the button in the message. ' +
-      'If that leads here, too, ask an owner: with the admin key they find every event at /console.',
+      'Another relay made it, or a part of it is missing. Use the button in the message. If you see ' +
+      'this page again, ask an owner: with the admin key, owners find every event at /console.',
   },
   expired: {
     status: 410,

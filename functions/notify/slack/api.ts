@@ -78,7 +78,7 @@ function judge(answer: Said, now: number): Answer {
   if (answer.status !== 200) return coded(fromStatus(answer, now))
   const parsed = said.safeParse(parseJson(answer.text))
   if (!parsed.success) {
-    const note = `HTTP 200, but no answer of Slack's${wordsOf(answer)}`
+    const note = `HTTP 200, but the answer is not from Slack${wordsOf(answer)}`
     return coded({ ...fromStatus(answer, now), note })
   }
   if (parsed.data.ok) return { outcome: 'done', channel: parsed.data.channel, ts: parsed.data.ts }

@@ -90,30 +90,35 @@ function reasonOf(
       const how =
         ended === undefined
           ? 'is over'
-          : `${endings[ended.outcome]}${isGuess(ended) ? ', it seems,' : ''} at ${clock(ended.at, now)}`
+          : `${isGuess(ended) ? guesses[ended.outcome] : endings[ended.outcome]} at ${clock(ended.at, now)}`
       return `too late, it ${how}.${decided}`
     }
     case 'identity_needed':
     case 'not_listed':
-      return `nothing was decided, as you are not a listed approver. ${you}`
+      return `nothing was decided, because you are not a listed approver. ${you}`
     case 'outsider':
-      return `nothing was decided, as you are not from this workspace. ${you}`
+      return `nothing was decided, because you are not from this workspace. ${you}`
     case 'not_here':
       return (
-        'nothing was decided, as it is no longer decided in this channel. ' +
+        'nothing was decided, because this channel may no longer decide it. ' +
         'Open its page by the link in the message.'
       )
     case 'moved_on':
       return (
-        'nothing was decided, as the event changed after this message. ' +
+        'nothing was decided, because the event changed after this message. ' +
         'Use the buttons of its newest message, or open its page.'
       )
     case 'busy':
-      return 'nothing was decided, as there were too many decisions at once. Press again.'
+      return 'nothing was decided, because there were too many decisions at once. Press again.'
   }
 }
 
 const endings = { completed: 'was completed', cancelled: 'was cancelled', lost: 'was closed' }
+const guesses = {
+  completed: 'was probably completed',
+  cancelled: 'was probably cancelled',
+  lost: 'was closed',
+}
 
 /** Replies without an event. */
 export const deadPresses: Record<DeadPress, string> = {
@@ -123,5 +128,6 @@ export const deadPresses: Record<DeadPress, string> = {
   channel_gone:
     'Nothing was decided: the channel of this button is no longer in the configuration.',
   unknown: 'Nothing was decided: the relay has removed this event.',
-  failed: 'The relay failed, so your press may or may not count. Press again, or open the page.',
+  failed:
+    'The relay failed. It may have stored your decision: open the page to see, then press again.',
 }

@@ -8,7 +8,7 @@ export const answerLimitMs = 10_000
 
 const reasons = {
   busy: 'Nothing was decided: too many requests. Try again in a few seconds.',
-  not_sent: 'Not sent: the relay does not answer. Try again.',
+  not_sent: 'The relay did not answer. It may have stored your decision: reload the page to see.',
 }
 
 /** `onPage` gets the page that answers the form, and the address it would have. */

@@ -47,11 +47,11 @@ ${chart(
   months.map((one) => timeBar(one, one.noticeMs)),
 )}
 ${chart(
-  'Median time from notice to decision of a person',
+  'Median time until a person decided',
   months.map((one) => timeBar(one, one.decidedMs)),
 )}
 ${chart(
-  'VMs hit most',
+  'VMs affected most often',
   vms.map(({ fleet, vm, count }): Bar => {
     const path = `${base}/events?${new URLSearchParams({ fleet, q: vm })}`
     const label = html`<a href="${path}">${plain(vm)}</a> <span class="note">${plain(fleet)}</span>`

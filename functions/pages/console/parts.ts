@@ -77,8 +77,9 @@ const stepTones: Record<EventStep, Tone> = {
 
 /** `inferred`: no beacon saw it end like this. */
 export function badge(step: EventStep, inferred?: boolean): Html {
-  const doubt = inferred && step !== 'lost' ? ', it seems' : ''
-  return html`<span class="badge ${stepTones[step]}">${stepWords[step]}${doubt}</span>`
+  const word = stepWords[step]
+  const shown = inferred && step !== 'lost' ? `Probably ${word.toLowerCase()}` : word
+  return html`<span class="badge ${stepTones[step]}">${shown}</span>`
 }
 
 /** What the form of a page has just done. */

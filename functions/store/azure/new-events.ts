@@ -15,7 +15,7 @@ export class NewEvents {
   readonly #names = new Set<string>()
   readonly #held = new Map<string, { at: number; event: HeldEvent }>()
 
-  /** Whether this worker has begun to store it before. Remembers that it does so now. */
+  /** Whether this worker stores the event for the first time. It remembers that, so a second call returns false. */
   begins(partition: string): boolean {
     const isKnown = this.#names.has(partition)
     this.#names.add(partition)

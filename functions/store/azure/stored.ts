@@ -56,6 +56,10 @@ const deliveryRows = 'say'
 const momentRows = 'unlogged'
 const viewRows = 'view'
 
+/**
+ * Rows sort by their names. Names of all rows of an event must be from `event` to `view`, or they are
+ * neither read nor forgotten.
+ */
 export const ranges = {
   withoutViews: { from: eventRow, to: endOf(deliveryRows) },
   whole: { from: eventRow, to: endOf(viewRows) },

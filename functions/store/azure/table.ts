@@ -135,7 +135,7 @@ function codeOf(error: unknown): string | undefined {
 }
 
 const waitAndSee =
-  'the relay retries, and nothing that was accepted is lost; if this goes on, check the ' +
+  'the relay retries, and loses no report that it accepted; if this goes on, check the ' +
   'availability and throttling of the storage account'
 
 /** Names the remedy, and leaves out the request and its headers. */

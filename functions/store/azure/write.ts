@@ -75,8 +75,8 @@ export async function changeRows(
     const unnamed = own.filter((entry) => !named.some((one) => isSameEntry(one, entry)))
     const unwritten = await entriesWithoutMoment(parts, partition, ofMoments)
     await dropEntries({ index }, [...unnamed, ...unwritten])
-    // if the answer to a write is lost, the client writes again and conflicts with its own rows
-    // another worker may have dropped the entries since
+    // The client writes again if an answer is lost, so the conflict may be with our own rows. Then a
+    // row names an entry of ours or, if another worker has dropped those, is as we wrote it.
     const isWritten = unnamed.length < own.length || isThere(found, changes[0]!)
     if (!isWritten) return false
   }

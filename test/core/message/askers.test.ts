@@ -31,7 +31,10 @@ describe('who is asked', () => {
       ['slack:T0HOME/U0ADA', 'entra:t/o'],
       'use the buttons in Slack, or open the page and sign in.',
     ],
-    [[], 'No approver may decide for all of its VMs. Only the admin key or a token can.'],
+    [
+      [],
+      'No listed approver may decide for all of its VMs, so an owner must: with the admin key or a token.',
+    ],
   ])('%j: the text names them, and the button shows the event', (names, words) => {
     const askers = askersOf(names, services)
     const message = say(askers)

@@ -82,7 +82,7 @@ describe('every message is whole', () => {
     expect(lines.join(' ')).toContain(
       `Foghorn concludes that it completed: ${describeInference(inferred)}.`,
     )
-    expect(title).toBe('Completed, it seems, at 12:00 UTC: Reboot of web_0')
+    expect(title).toBe('Probably completed at 12:00 UTC: Reboot of web_0')
     expect(describeInference(inferred)).toMatch(/^[a-z].*[a-z]$/)
   })
 })

@@ -24,7 +24,7 @@ const textOf = (...told: Parameters<typeof say>) => say(...told).lines.join(' ')
 
 test('once NotBefore has passed, a decision is followed by what Azure may do', () => {
   expect(textOf('declined', { verdict: declined }, past)).toMatch(
-    /"Not now" does not stop Azure: it may restart web_0 at any moment, or already has\.$/,
+    /"Not now" does not stop it: Azure may restart web_0 at any moment, or already has\.$/,
   )
   expect(textOf('approved', { verdict: approved }, past)).not.toContain('If that fails')
 })
@@ -36,7 +36,7 @@ describe('stuck', () => {
       'no VM could tell Azure in time',
       {},
       past,
-      /^Approved, but Azure has not been told: no beacon has answered for \d.* Check the beacon on web_0; any beacon that sees the event can pass it on\.$/,
+      /^Approved \d.* ago, but no beacon has sent the approval to Azure yet\..* Check that the beacon on web_0 runs\. Any beacon that sees the event can send the approval\.$/,
     ],
     [
       'Azure did not answer',
@@ -66,9 +66,15 @@ describe('stuck', () => {
       verdict: approved,
       facts: facts({ resources: [...Array(count).keys()].map((i) => `web_${i}`) }),
     })
-    expect(textOf('stuck', many(3))).toContain('Check the beacons on web_0, web_1 and web_2; any')
-    expect(textOf('stuck', many(60))).toContain('on web_0, web_1, web_2, web_3, web_4 and 55 more;')
-    expect(textOf('stuck', many(6))).toContain('on web_0, web_1, web_2, web_3, web_4 and web_5;')
+    expect(textOf('stuck', many(3))).toContain(
+      'Check that the beacons on web_0, web_1 and web_2 run. Any',
+    )
+    expect(textOf('stuck', many(60))).toContain(
+      'on web_0, web_1, web_2, web_3, web_4 and 55 more run.',
+    )
+    expect(textOf('stuck', many(6))).toContain(
+      'on web_0, web_1, web_2, web_3, web_4 and web_5 run.',
+    )
   })
 
   test('beacons are blamed only if none answered', () => {
@@ -87,7 +93,7 @@ describe('stuck', () => {
 test('after "not now", the text names no rule that approves', () => {
   const policy = { decide: 'approve', rule: 'own' } as const
   expect(textOf('scheduled', { policy, verdict: declined })).toContain(
-    '"Not now" does not stop Azure: it will restart web_0 at 12:15 UTC or soon after.',
+    '"Not now" does not stop it: Azure will restart web_0 at 12:15 UTC or soon after.',
   )
 })
 
@@ -102,15 +108,15 @@ describe('started without notice', () => {
   test.each([
     ['Reboot', 'Azure gave no notice, so hardware may have failed. Check web_0 once it is back.'],
     ['Redeploy', 'Azure gave no notice, so hardware may have failed. Check web_0 once it is back.'],
-    ['Terminate', 'Azure gave no notice. It will not bring back web_0.'],
-    ['Preempt', 'Azure gave no notice. It will not bring back web_0.'],
+    ['Terminate', 'Azure gave no notice. It will not bring web_0 back.'],
+    ['Preempt', 'Azure gave no notice. It will not bring web_0 back.'],
     ['Freeze', 'Azure gave no notice. Check web_0.'],
   ])('%s', (eventType, line) => {
     const begun = { phase: 'started', startedAt: at, startKind: 'none' } as const
     expect(say('started', { ...begun, facts: facts({ eventType }) }).lines).toContain(line)
     const pair = facts({ eventType, resources: ['a', 'b'] })
     expect(textOf('started', { ...begun, facts: pair })).toMatch(
-      /Check a and b once they|bring back a and b\.|Check a and b\./,
+      /Check a and b once they|bring a and b back\.|Check a and b\./,
     )
   })
 
@@ -171,7 +177,11 @@ test('an event that started after its approval lapsed', () => {
 describe('started: by whom', () => {
   const rows: [string, Fields, string | undefined][] = [
     ['nobody', {}, 'Nobody decided, so Azure started it when it was due.'],
-    ['not now', { verdict: declined }, '"Not now" was chosen. Azure started it when it was due.'],
+    [
+      'not now',
+      { verdict: declined },
+      'A person chose "not now". Azure started it when it was due.',
+    ],
     [
       'nobody was asked',
       { policy: { decide: 'notify', rule: 'own' } },
@@ -180,7 +190,7 @@ describe('started: by whom', () => {
     [
       'before its time',
       { startedAt: at + minute },
-      'It started early, and Foghorn did not start it. It may have been approved elsewhere.',
+      'It started before NotBefore, and Foghorn did not start it. Somebody may have approved it outside Foghorn.',
     ],
     ['approved', { verdict: approved }, undefined],
     ['without notice', { startKind: 'none' }, undefined],
@@ -196,7 +206,7 @@ describe('started: by whom', () => {
   test.each(rows)('%s', (_, course, line) => {
     const begun = { phase: 'started', startedAt: dueAt, ...course } as const
     const { lines } = say('started', begun, dueAt)
-    const found = lines.filter((one) => /started (it|when|early)/.test(one))
+    const found = lines.filter((one) => /started (it|when|before)/.test(one))
     expect(found).toEqual(line === undefined ? [] : [line])
   })
 
@@ -214,10 +224,10 @@ describe('the end', () => {
     const lastLine = (changes: Partial<Facts>) =>
       say('cancelled', { ended, facts: facts(changes) }).lines.at(-1)
     expect(lastLine({ eventType: 'Redeploy', resources: ['a', 'b'] })).toBe(
-      'If it was approved elsewhere, a and b may still move to other hardware.',
+      'If somebody approved it outside Foghorn, a and b may still move to other hardware.',
     )
     expect(lastLine({ eventType: 'Teleport' })).toBe(
-      'If it was approved elsewhere, it may still happen.',
+      'If somebody approved it outside Foghorn, it may still happen.',
     )
   })
 

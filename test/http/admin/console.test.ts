@@ -288,7 +288,7 @@ describe('what it shows', () => {
     await world.pass(10_001)
     const text = await textOf(await get('/console/events', await cookie()))
     expect(text).toMatch(
-      /Reboot of web_1 Cancelled, it seems .* Reboot of web_0 Not decided prod 2026-11-21 12:00 UTC/,
+      /Reboot of web_1 Probably cancelled .* Reboot of web_0 Not decided prod 2026-11-21 12:00 UTC/,
     )
   })
 
@@ -343,7 +343,7 @@ describe('what it shows', () => {
     const record = await textOf(await get(`/console/events/prod/${eventId}`, mine))
     const page = await textOf(await world.app.request(linkOf(world)))
     for (const text of [record, page]) {
-      const order = [/Started \(seen by/, /Gone from web_0/, /: ?Completed|UTC Completed/].map(
+      const order = [/Started \(seen by/, /web_0 no longer sees/, /: ?Completed|UTC Completed/].map(
         (one) => text.slice(text.indexOf('First seen')).search(one),
       )
       expect(order.every((at) => at >= 0)).toBe(true)

@@ -44,7 +44,7 @@ describe('an answer in time', () => {
     const form = body()
     world.relay.store = around(world.store, () => Promise.reject(new Error('no storage')))
     expect((await postSigned(world, form)).response.status).toBe(200)
-    expect(toldInPrivate(world)).toContain('your press may or may not count')
+    expect(toldInPrivate(world)).toContain('It may have stored your decision')
     expect(world.lines.join()).toContain('press_failed')
   })
 

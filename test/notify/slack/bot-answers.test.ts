@@ -89,7 +89,7 @@ describe('an answer decides', () => {
   test('if an answer breaks off, the message may have been posted: refused, and not posted again', async () => {
     const pull = (controller: ReadableStreamDefaultController) => controller.error(new Error('x'))
     bot.slack.failNext(() => new Response(new ReadableStream({ pull })))
-    const note = "HTTP 200, but no answer of Slack's: (the text broke off)"
+    const note = 'HTTP 200, but the answer is not from Slack: (the text broke off)'
     expect(await bot.notify(bot.step('scheduled', 64))).toEqual({ outcome: 'refused', note })
     expect(bot.methods()).toEqual(['chat.postMessage'])
     // The next step finds no message to edit, and posts its own.

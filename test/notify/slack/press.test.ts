@@ -70,20 +70,20 @@ describe('the reply to a press that decides nothing', () => {
     ['started', begun, `too late, it started at 11:59 UTC. Approved ${ada}`],
     ['started', record({ phase: 'started' }), 'too late, it started.'],
     ['ended', over, 'too late, it was cancelled at 11:59 UTC.'],
-    ['ended', guessed, 'too late, it was cancelled, it seems, at 11:59 UTC.'],
+    ['ended', guessed, 'too late, it was probably cancelled at 11:59 UTC.'],
     [
       'not_listed',
       record(),
-      'nothing was decided, as you are not a listed approver. Your id, for "approvers": "slack:T0HOME/U0BOB".',
+      'nothing was decided, because you are not a listed approver. Your id, for "approvers": "slack:T0HOME/U0BOB".',
     ],
     [
       'outsider',
       record(),
-      'nothing was decided, as you are not from this workspace. Your id, for "approvers": "slack:T0HOME/U0BOB".',
+      'nothing was decided, because you are not from this workspace. Your id, for "approvers": "slack:T0HOME/U0BOB".',
     ],
-    ['not_here', record(), 'nothing was decided, as it is no longer decided in this channel. '],
-    ['moved_on', record(), 'nothing was decided, as the event changed after this message. '],
-    ['busy', record(), 'nothing was decided, as there were too many decisions at once. '],
+    ['not_here', record(), 'nothing was decided, because this channel may no longer decide it. '],
+    ['moved_on', record(), 'nothing was decided, because the event changed after this message. '],
+    ['busy', record(), 'nothing was decided, because there were too many decisions at once. '],
   ]
 
   test.each(rows)('%s', (outcome, about, said) => {

@@ -65,7 +65,7 @@ describe('a channel that gets every step and is down', () => {
     expect(texts('teams').at(-1)).toContain('Changed: Reboot of web_0, web_1')
     await beacon.sees([])
     await passInSteps(world, 30 * second, second)
-    expect(texts('teams').at(-1)).toContain('Cancelled')
+    expect(texts('teams').at(-1)).toContain('Probably cancelled')
     expect(texts('teams').filter((text) => text.includes(words.unreachable))).toHaveLength(1)
   })
 

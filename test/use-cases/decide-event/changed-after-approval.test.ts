@@ -321,7 +321,7 @@ describe('an approved event that Azure does not start', () => {
     }
     await world.drain()
     expect(moments().filter((moment) => moment === 'stuck')).toHaveLength(1)
-    const stuck = world.sent.find(({ body }) => body.includes('Approval stuck'))!
+    const stuck = world.sent.find(({ body }) => body.includes('Approved, but not started'))!
     expect(stuck.body).toMatch(/web_[01] told Azure/)
   })
 })

@@ -266,7 +266,8 @@ test('its deliveries show the answers', async () => {
 })
 
 describe('the relay disables it', () => {
-  const alerts = () => sentTo(world, 'teams').filter(({ body }) => body.includes('was disabled'))
+  const alerts = () =>
+    sentTo(world, 'teams').filter(({ body }) => body.includes('The relay disabled'))
 
   test('after 410, at once, and alerts the owners once', async () => {
     const { id } = await subscribe(world)
