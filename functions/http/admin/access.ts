@@ -77,7 +77,7 @@ export async function accessBy(
   const { expiredAt } = checked
   const detail =
     expiredAt === undefined
-      ? 'this is neither a valid token nor the value of FOGHORN_ADMIN_KEY'
+      ? 'this is neither a valid token nor the admin key of the relay'
       : `this token expired at ${new Date(expiredAt).toISOString()}; use a new one`
   return problem(c, 401, 'unauthorized', detail)
 }

@@ -23,7 +23,7 @@ describe('who can read', () => {
 
   test.each([
     ['', 'the key is missing; send "Authorization: Bearer …" with a token or FOGHORN_ADMIN_KEY'],
-    ['Bearer wrong', 'this is neither a valid token nor the value of FOGHORN_ADMIN_KEY'],
+    ['Bearer wrong', 'this is neither a valid token nor the admin key of the relay'],
   ])('with "%s" it says what is wrong', async (authorization, detail) => {
     expect(await (await get('/v1/events', authorization)).json()).toMatchObject({ detail })
   })
