@@ -1,6 +1,6 @@
 // Descriptions for the reference tables: variables, moments, log events, error codes. If the code
 // has a name without a description here, `npm run generate` fails.
-import type { Moment } from '../functions/core/event/event.ts'
+import type { Moment } from '../functions/core/event/moment.ts'
 
 interface Setting {
   /** Shown as code, unless empty. */

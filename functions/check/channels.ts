@@ -1,9 +1,8 @@
 // Warns about channels: unused or doubled ones, missing fallbacks, and links that people cannot
 // open.
 import type { Channel, Config } from '../config/config.ts'
-import { moments } from '../core/event/event.ts'
+import { moments, opensIncident } from '../core/event/moment.ts'
 import { addressOf } from '../core/rules/address.ts'
-import { opensNothing } from '../core/rules/severity.ts'
 import { isLoopback } from '../schema/checks.ts'
 import { onAddress } from './addresses.ts'
 import { list } from './policy.ts'
@@ -59,7 +58,7 @@ function onIncidents(at: string, name: string, config: Config): string[] {
   const sent = moments.filter((moment) =>
     naming.some((route) => route.moments?.includes(moment) ?? true),
   )
-  if (sent.length === 0 || !sent.every((moment) => opensNothing.includes(moment))) return []
+  if (sent.length === 0 || sent.some(opensIncident)) return []
   const what = `its routes send only ${list(sent)}, which open no incident, so it shows nothing`
   return [`${at}: ${what}; add "scheduled" to their "moments"`]
 }

@@ -1,7 +1,7 @@
 // Whether one rule matches every event that another rule matches. If it is uncertain, the answer is
 // no: a wrong warning is worse than none.
 import { isSameName, knownType } from '../../shared/document.ts'
-import { type Moment, moments } from '../core/event/event.ts'
+import { type Moment, moments } from '../core/event/moment.ts'
 import { type Match, matchesGlob } from '../core/rules/match.ts'
 import type { PolicyRule } from '../core/rules/policy.ts'
 import type { Route } from '../core/rules/routes.ts'

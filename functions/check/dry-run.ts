@@ -8,12 +8,12 @@ import { assumedObserver } from '../core/event/drill.ts'
 import {
   type Decide,
   type EventRecord,
-  type Moment,
   type OpenRecord,
   type Verdict,
   withEnd,
   withStarted,
 } from '../core/event/event.ts'
+import type { Moment } from '../core/event/moment.ts'
 import type { KnownVm, Observer } from '../core/event/observer.ts'
 import { nextReminder, remind } from '../core/event/reminder.ts'
 import { asksFor } from '../core/message/message.ts'

@@ -1,6 +1,6 @@
 // The arguments of `npm run listen --`.
 import { eventTypes } from '../../shared/document.ts'
-import { moments } from '../core/event/event.ts'
+import { moments } from '../core/event/moment.ts'
 import { isLoopback, isWebUrl } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
 import { parseWords, text, texts, typeOf, wrong } from './arguments.ts'

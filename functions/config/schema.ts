@@ -2,7 +2,8 @@
 // description that editors show (infra/config.schema.json, written by `npm run generate`).
 import * as z from 'zod'
 import { isSecretAddress, looksSecret } from '../../shared/presentable.ts'
-import { decisions, moments } from '../core/event/event.ts'
+import { decisions } from '../core/event/event.ts'
+import { moments } from '../core/event/moment.ts'
 import { hasBlockedPort, portRefusal } from '../core/rules/address.ts'
 import { type Channel, channelSchema, channelSecrets } from '../notify/registry.ts'
 import {

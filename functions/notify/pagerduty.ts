@@ -14,7 +14,7 @@ import {
   noFleet,
   type Telling,
 } from '../core/delivery/delivery.ts'
-import { ends } from '../core/delivery/overtake.ts'
+import { isEnd, traits } from '../core/event/moment.ts'
 import { hash } from '../core/hash.ts'
 import { buttonOf, plain } from '../core/message/message.ts'
 import { severityOf } from '../core/rules/severity.ts'
@@ -174,25 +174,17 @@ function openedBy(tellings: Telling[]): string[] {
 }
 
 function unsticks({ moment }: Delivery['telling']): boolean {
-  return moment === 'started' || ends.some((end) => end === moment)
+  return moment === 'started' || (moment !== 'alert' && isEnd(moment))
 }
 
 /** After a decision, further steps only acknowledge: a second trigger would page again. */
-function actionOf(telling: Delivery['telling']): Action {
-  switch (telling.moment) {
-    case 'completed':
-    case 'cancelled':
-    case 'lost':
-      return 'resolve'
-    case 'approved':
-    case 'declined':
-      return 'acknowledge'
-    case 'started':
-      return telling.event.verdict === undefined ? 'trigger' : 'acknowledge'
-    default:
-      return 'trigger'
-  }
+function actionOf({ moment, event }: Delivery['telling']): Action {
+  if (moment === 'alert') return 'trigger'
+  const isDecided = moment === 'started' && event.verdict !== undefined
+  return isDecided ? 'acknowledge' : actions[traits[moment].incident]
 }
+
+const actions = { opens: 'trigger', acknowledges: 'acknowledge', resolves: 'resolve' } as const
 
 /**
  * The same for every action on one incident. A channel in trouble has one incident. If a rule

@@ -1,8 +1,9 @@
 // What other systems read about an event: the schema of webhooks' `data`, and of the API's answers.
 // The compiler checks that it agrees with `PublicEvent`, which the core makes.
 import * as z from 'zod'
-import { decisions, inferences, moments, phases, proofs, startKinds } from '../core/event/event.ts'
+import { decisions, inferences, phases, proofs, startKinds } from '../core/event/event.ts'
 import { vmStates, waitFailures } from '../core/event/hook-state.ts'
+import { moments } from '../core/event/moment.ts'
 import type { PublicEvent } from '../core/event/public-view.ts'
 import { type EventData, eventSchemaVersion } from '../core/message/cloud-event.ts'
 

@@ -1,7 +1,7 @@
 // What a host gives to the use cases: everything that differs between hosts or does I/O.
 import type { Log } from '../../shared/log.ts'
 import type { Hmac } from '../../shared/signature.ts'
-import type { ChannelFacts } from '../core/delivery/commit.ts'
+import type { ChannelFacts } from '../core/delivery/audience.ts'
 import { subscriptionOf } from '../core/delivery/delivery.ts'
 import { type Rate, unlimited } from '../core/delivery/rate.ts'
 import { subscriptionRate } from '../core/delivery/subscription.ts'

@@ -20,7 +20,7 @@ import {
   seesSubscription,
   subscriptionIdBytes,
 } from '../core/delivery/subscription.ts'
-import type { Moment } from '../core/event/event.ts'
+import type { Moment } from '../core/event/moment.ts'
 import { hash } from '../core/hash.ts'
 import { type Access, isBound, nameOf } from '../core/rules/access.ts'
 import { whyRefused } from '../core/rules/address.ts'

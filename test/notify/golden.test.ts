@@ -4,7 +4,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { moments } from '../../functions/core/event/event.ts'
+import { moments } from '../../functions/core/event/moment.ts'
 import { composeList, type Message } from '../../functions/core/message/message.ts'
 import type { Outgoing } from '../../functions/notify/notifier.ts'
 import { goldenTexts, writesGolden } from '../support/golden.ts'

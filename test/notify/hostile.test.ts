@@ -2,7 +2,7 @@
 // They are shown as text, on one line, and never make a message too long.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Channel } from '../../functions/config/config.ts'
-import { moments } from '../../functions/core/event/event.ts'
+import { moments } from '../../functions/core/event/moment.ts'
 import type { Outgoing } from '../../functions/notify/notifier.ts'
 import { notifiers } from '../../functions/notify/registry.ts'
 import { limits } from '../../shared/document.ts'

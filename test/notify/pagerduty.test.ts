@@ -1,10 +1,10 @@
 // PagerDuty's incidents: one for each epoch of an event, opened once, closed only if opened.
 import { describe, expect, test } from 'vitest'
 import type { AlertTelling, Delivery } from '../../functions/core/delivery/delivery.ts'
-import { type Moment, moments, type Verdict } from '../../functions/core/event/event.ts'
+import type { Verdict } from '../../functions/core/event/event.ts'
+import { type Moment, moments, opensIncident } from '../../functions/core/event/moment.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
 import { compose } from '../../functions/core/message/message.ts'
-import { opensNothing } from '../../functions/core/rules/severity.ts'
 import type { Outgoing, Send } from '../../functions/notify/notifier.ts'
 import { notifiers } from '../../functions/notify/registry.ts'
 import { at, claimed, type Fields, facts, record, telling } from '../support/records.ts'
@@ -52,7 +52,7 @@ describe('the action', () => {
 
   test.each(moments)('"%s" of what was never opened is sent where it opens', async (moment) => {
     const { result, json } = await capture(step(moment, {}, { mayHaveHeard: [] }))
-    const opens = !opensNothing.includes(moment)
+    const opens = opensIncident(moment)
     expect(json?.event_action).toBe(opens ? 'trigger' : undefined)
     expect(result.outcome).toBe(opens ? 'delivered' : 'superseded')
   })

@@ -3,7 +3,7 @@
 import { Webhook as Standard } from 'standardwebhooks'
 import { Webhook as Svix } from 'svix'
 import { describe, expect, test } from 'vitest'
-import { moments } from '../../functions/core/event/event.ts'
+import { moments } from '../../functions/core/event/moment.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
 import { at, claimed, facts, record, telling } from '../support/records.ts'

@@ -2,7 +2,7 @@
 // without a complaint, in both themes, with nothing from elsewhere.
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { moments } from '../../functions/core/event/event.ts'
+import { moments } from '../../functions/core/event/moment.ts'
 import { notifiers } from '../../functions/notify/registry.ts'
 import { kinds } from '../notify/kinds.ts'
 import { scenes } from '../notify/scenes.ts'

@@ -1,7 +1,7 @@
 // The subscriptions of a world, as its seed plans them: what each wants to hear, what its endpoint
 // does wrong, and what its owner does with it.
 import type { MomentFilter } from '../../functions/core/delivery/moment-log.ts'
-import { type Moment, moments } from '../../functions/core/event/event.ts'
+import { type Moment, moments } from '../../functions/core/event/moment.ts'
 import { endpointKinds, type Faults } from './faults.ts'
 import type { FleetName } from './planned.ts'
 import type { Random } from './random.ts'

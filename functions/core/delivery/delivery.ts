@@ -2,7 +2,8 @@
 // event, moment and channel, so planning a message twice changes nothing.
 
 import type { Alert } from '../event/alert-row.ts'
-import type { EventRecord, Moment } from '../event/event.ts'
+import type { EventRecord } from '../event/event.ts'
+import { type Moment, traits } from '../event/moment.ts'
 import { type EventView, viewOf } from '../event/view.ts'
 import { hash } from '../hash.ts'
 
@@ -275,7 +276,8 @@ function encode(part: string): string {
 }
 
 export function urgentUntil({ facts }: EventView, moment: Moment, now: number): number {
-  const asks = ['scheduled', 'changed', 'not_ready', 'reminder', 'stuck'].includes(moment)
   const { notBeforeAt } = facts
-  return asks && notBeforeAt !== undefined ? Math.max(notBeforeAt, now + 60_000) : now + urgentMs
+  return traits[moment].asks && notBeforeAt !== undefined
+    ? Math.max(notBeforeAt, now + 60_000)
+    : now + urgentMs
 }

@@ -1,7 +1,8 @@
 // The log of moments: every step of every event, in order, for other systems that follow it. Who is
 // notified of a moment is another question, see commit.ts.
 
-import type { EventRecord, Moment } from '../event/event.ts'
+import type { EventRecord } from '../event/event.ts'
+import type { Moment } from '../event/moment.ts'
 import type { EventView } from '../event/view.ts'
 import { matchEvent } from '../rules/match.ts'
 import { momentId, type Telling } from './delivery.ts'

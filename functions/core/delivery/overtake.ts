@@ -1,23 +1,11 @@
 // Which messages are too late to send: a later step of the same event and channel overtakes a
 // pending one, so that nobody is asked to approve an event that is over.
-import type { EventRecord, Moment } from '../event/event.ts'
+import type { EventRecord } from '../event/event.ts'
+import { isEnd, type Moment, traits } from '../event/moment.ts'
 import { type Delivery, deliveryId, isSameStep, isSameStory, type Telling } from './delivery.ts'
 
 /** Whether a kind of channel can skip the earlier message if the later one is planned. */
 export type Overtakes = (later: Telling, earlier: Telling) => boolean
-
-export const ends: Moment[] = ['completed', 'cancelled', 'lost']
-
-/** Useless once the event is over. On PagerDuty, they would open an incident. */
-const pointlessAfterEnd: Moment[] = [
-  'scheduled',
-  'changed',
-  'not_ready',
-  'reminder',
-  'declined',
-  'stuck',
-  'started',
-]
 
 export interface Superseded {
   id: string
@@ -32,7 +20,7 @@ export function supersededBy(
   overtakes: (channel: string) => Overtakes,
 ): Superseded[] {
   const fresh = planned.filter((one) => !existing.some(({ id }) => id === one.id))
-  const ended = moments.some((moment) => ends.includes(moment))
+  const ended = moments.some(isEnd)
   return existing
     .filter(({ state }) => state === 'pending')
     .flatMap((one) => {
@@ -71,8 +59,7 @@ export function overtaken(
     )
     if (has && !knows) return `"${telling.insteadOf}" has it by now`
     // a fallback may have sent the end by its own route, also where it wants every step
-    if (pointlessAfterEnd.includes(telling.moment) && hasSentEnd(delivery, siblings))
-      return endedFirst
+    if (traits[telling.moment].expires && hasSentEnd(delivery, siblings)) return endedFirst
   }
   const alive = siblings.filter(({ state }) => state === 'pending' || state === 'delivered')
   return overtakenBy(delivery, alive, overtakes)
@@ -107,7 +94,7 @@ function overtakenBy(
 
 /** After the end, only a channel that wants every step receives this one. */
 function afterItsEnd({ telling }: Delivery, overtakes: Overtakes): string | undefined {
-  if (telling.moment === 'alert' || !pointlessAfterEnd.includes(telling.moment)) return undefined
+  if (telling.moment === 'alert' || !traits[telling.moment].expires) return undefined
   return skipsPast(telling, overtakes) ? endedFirst : undefined
 }
 
@@ -117,7 +104,7 @@ function hasSentEnd(delivery: Delivery, siblings: Delivery[]): boolean {
   return siblings.some(
     (one) =>
       one.telling.moment !== 'alert' &&
-      ends.includes(one.telling.moment) &&
+      isEnd(one.telling.moment) &&
       isSameStory(one, delivery) &&
       mayHaveArrived(one),
   )

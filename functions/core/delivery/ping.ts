@@ -1,6 +1,6 @@
 // What the relay sends to the endpoint of a subscription on its own: a ping, which asks for consent,
 // or a made-up event, which tests the endpoint. Each has an id that no event of a fleet has.
-import type { Moment } from '../event/event.ts'
+import type { Moment } from '../event/moment.ts'
 import { testEvent } from '../event/test-event.ts'
 import {
   type AlertTelling,

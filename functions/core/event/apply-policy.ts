@@ -1,11 +1,12 @@
 // Applies the configuration to an event after a step: the policy, and which moments are sent.
-import { heardOf } from '../delivery/commit.ts'
+import { heardOf } from '../delivery/audience.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import { judgePolicy, type PolicyRule } from '../rules/policy.ts'
 import { channelsFor, type Route } from '../rules/routes.ts'
 import { decideByPolicy } from './approval.ts'
 import { changeLagMs, isUndisputed } from './dispute.ts'
-import type { EventRecord, Moment, OpenRecord } from './event.ts'
+import type { EventRecord, OpenRecord } from './event.ts'
+import type { Moment } from './moment.ts'
 import type { Observer } from './observer.ts'
 
 export interface Rules {

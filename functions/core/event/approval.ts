@@ -4,8 +4,9 @@ import type { ScheduledEvent } from '../../../shared/document.ts'
 import { freshDocumentMs, type Start } from '../../../shared/report.ts'
 import { hash } from '../hash.ts'
 import { agreedOf, isWithin } from './agreed.ts'
-import { type EventRecord, isOpen, type Moment, type OpenRecord, type Verdict } from './event.ts'
+import { type EventRecord, isOpen, type OpenRecord, type Verdict } from './event.ts'
 import { addHistory } from './history.ts'
+import type { Moment } from './moment.ts'
 import type { Beacon } from './observer.ts'
 
 /** A beacon with a directive must confirm within this time, or the next one gets it. */

@@ -8,11 +8,11 @@ import {
   type EventRecord,
   isHit,
   isOpen,
-  type Moment,
   type OpenRecord,
   withEnd,
 } from './event.ts'
 import { addHistory } from './history.ts'
+import type { Moment } from './moment.ts'
 import type { Witness } from './observer.ts'
 import { isNear, openPaceMs } from './pace.ts'
 import { nextReminder, remind } from './reminder.ts'

@@ -1,8 +1,9 @@
 // The inputs and results of decisions. Each step of a decision has the same shape.
 import type { Delivery } from '../delivery/delivery.ts'
 import type { ConcludeReason } from './conclude.ts'
-import type { EventRecord, Moment } from './event.ts'
+import type { EventRecord } from './event.ts'
 import type { StepReason } from './life.ts'
+import type { Moment } from './moment.ts'
 import type { Observer } from './observer.ts'
 import type { EventNews, Reading } from './reading.ts'
 import type { TurnTaken, TurnWish } from './turn.ts'

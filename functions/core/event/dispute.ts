@@ -1,15 +1,9 @@
 // Beacons that contradict each other about one event. An attacker with a fleet's key can report
 // false values, and rules read them. So if beacons disagree, people decide.
 import { isWithin } from './agreed.ts'
-import {
-  type Disputable,
-  disputable,
-  type EventRecord,
-  type Facts,
-  isHit,
-  type Moment,
-} from './event.ts'
+import { type Disputable, disputable, type EventRecord, type Facts, isHit } from './event.ts'
 import { addHistory } from './history.ts'
+import type { Moment } from './moment.ts'
 import type { Observer, SightedEvent } from './observer.ts'
 import { namesKey } from './vm-names.ts'
 import { polledAt } from './witness.ts'

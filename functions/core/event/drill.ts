@@ -7,11 +7,11 @@ import {
   type Ended,
   type EventRecord,
   type Facts,
-  type Moment,
   type OpenRecord,
   withStarted,
 } from './event.ts'
 import { addHistory } from './history.ts'
+import type { Moment } from './moment.ts'
 import type { Beacon, KnownVm, Observer } from './observer.ts'
 
 /** An approved drill starts after this time, as Azure takes some seconds, too. */

@@ -8,21 +8,6 @@ import type { KnownVm, Witness } from './observer.ts'
 export const phases = ['scheduled', 'cancelled', 'started', 'completed'] as const
 export type Phase = (typeof phases)[number]
 
-/** Steps that lead to messages, in the order of an event's life. */
-export const moments = [
-  'scheduled',
-  'changed',
-  'not_ready',
-  'reminder',
-  'approved',
-  'declined',
-  'stuck',
-  'started',
-  'completed',
-  'cancelled',
-  'lost',
-] as const
-export type Moment = (typeof moments)[number]
 /** Moments that ask people for the first time, or again. */
 export type Asking = 'scheduled' | 'changed' | 'not_ready'
 

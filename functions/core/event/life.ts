@@ -6,7 +6,6 @@ import {
   type EventRecord,
   isHit,
   isOpen,
-  type Moment,
   type OpenRecord,
   type StartedRecord,
   type StartKind,
@@ -14,6 +13,7 @@ import {
   withStarted,
 } from './event.ts'
 import { addHistory } from './history.ts'
+import type { Moment } from './moment.ts'
 import { addedByNewcomer, merge, noteOf, replaced, transition } from './new-values.ts'
 import type { SightedEvent } from './observer.ts'
 

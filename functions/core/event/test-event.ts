@@ -1,7 +1,8 @@
 // A made-up event, so that the owner of a subscription sees what its endpoint will get. It exists
 // only in its message: no store, page or stream has it.
 import { testPrefix } from '../../../shared/document.ts'
-import { type EventRecord, type Moment, moments, type Verdict, withEnd } from './event.ts'
+import { type EventRecord, type Verdict, withEnd } from './event.ts'
+import { type Moment, moments } from './moment.ts'
 import { type EventView, viewOf } from './view.ts'
 
 const second = 1_000

@@ -6,7 +6,7 @@ import {
   noFleet,
   type Telling,
 } from '../delivery/delivery.ts'
-import type { Moment } from '../event/event.ts'
+import type { Moment } from '../event/moment.ts'
 import { lastingClock, span } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { alertFacts, alertText, isGoodNews } from './alert.ts'

@@ -1,6 +1,7 @@
 // Who is notified: each route that matches adds its channels, until one stops.
 import type { Delivery } from '../delivery/delivery.ts'
-import type { EventRecord, Moment, Proof } from '../event/event.ts'
+import type { EventRecord, Proof } from '../event/event.ts'
+import { type Moment, opensIncident } from '../event/moment.ts'
 import type { Observer } from '../event/observer.ts'
 import { type Match, matchEvent } from './match.ts'
 
@@ -83,7 +84,9 @@ function reachedBy(
  * route, and reminders depend on their distance. PagerDuty also gets *changed* if an approval lapses:
  * then it merely gets more messages of its own routes.
  */
-const broughtByRoute: Moment[] = ['scheduled', 'changed', 'not_ready', 'stuck', 'started']
+function comesByRoute(moment: Moment): boolean {
+  return opensIncident(moment) && moment !== 'reminder'
+}
 
 /**
  * Channels that a route has notified, and would not notify now: it does not match any more, or another
@@ -107,7 +110,7 @@ function keptBy(
       telling.event.epoch === record.epoch &&
       telling.moment !== 'alert' &&
       telling.insteadOf === undefined &&
-      broughtByRoute.includes(telling.moment) &&
+      comesByRoute(telling.moment) &&
       !isReached(channel, telling.moment),
   )
   return new Set(kept.map(({ channel }) => channel))

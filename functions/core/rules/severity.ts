@@ -1,18 +1,8 @@
 // The severity of incidents. PagerDuty treats `critical` and `error` as urgent, and may wake
 // people. The documentation shows this table.
 import type { Telling } from '../delivery/delivery.ts'
-import type { Moment } from '../event/event.ts'
 
 export type Severity = 'critical' | 'error' | 'warning' | 'info'
-
-/** Moments that only acknowledge or resolve an incident. */
-export const opensNothing: readonly Moment[] = [
-  'approved',
-  'declined',
-  'completed',
-  'cancelled',
-  'lost',
-]
 
 /** Microsoft's own sample approves a shorter pause without asking. */
 const shortFreezeSeconds = 9

@@ -1,6 +1,6 @@
 // What the API answers to admins, for `GET /openapi.json`. Tests check real answers against it.
 import * as z from 'zod'
-import { moments } from '../../core/event/event.ts'
+import { moments } from '../../core/event/moment.ts'
 import type { PublicSighting } from '../../core/event/public-view.ts'
 import { scopes } from '../../core/rules/access.ts'
 import { count, eventDataSchema, hookRun, publicEventSchema, time } from '../../schema/event.ts'

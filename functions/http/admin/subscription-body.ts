@@ -15,7 +15,7 @@ import {
   oldSecretsUntil,
   type Subscription,
 } from '../../core/delivery/subscription.ts'
-import { type Moment, moments } from '../../core/event/event.ts'
+import { type Moment, moments } from '../../core/event/moment.ts'
 import { maxListed, object, oneOf, remedyOf, textBy, webUrl } from '../../schema/checks.ts'
 import type { SubscriptionWish } from '../../use-cases/subscriptions.ts'
 import { problem } from '../problem.ts'

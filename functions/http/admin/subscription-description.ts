@@ -1,7 +1,7 @@
 // The routes for subscriptions, described.
 import * as z from 'zod'
 import { consents } from '../../core/delivery/subscription.ts'
-import { moments } from '../../core/event/event.ts'
+import { moments } from '../../core/event/moment.ts'
 import { wholeNumber } from '../../schema/checks.ts'
 import { count, time } from '../../schema/event.ts'
 import type { RouteDescription } from '../description.ts'

@@ -1,9 +1,10 @@
 // Who is notified of each moment: the channels of the routes, fallbacks, and channels with an open
 // incident.
 import { describe, expect, test } from 'vitest'
-import { type ChannelFacts, commitPlan } from '../../../functions/core/delivery/commit.ts'
+import type { ChannelFacts } from '../../../functions/core/delivery/audience.ts'
+import { commitPlan } from '../../../functions/core/delivery/commit.ts'
 import type { Delivery } from '../../../functions/core/delivery/delivery.ts'
-import { type Moment, moments } from '../../../functions/core/event/event.ts'
+import { type Moment, moments } from '../../../functions/core/event/moment.ts'
 import type { Route } from '../../../functions/core/rules/routes.ts'
 import { at, delivery, type Fields, observer, record, telling } from '../../support/records.ts'
 

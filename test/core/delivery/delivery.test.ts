@@ -7,7 +7,7 @@ import {
   subscriptionChannel,
   subscriptionOf,
 } from '../../../functions/core/delivery/delivery.ts'
-import { type Moment, moments } from '../../../functions/core/event/event.ts'
+import { type Moment, moments } from '../../../functions/core/event/moment.ts'
 import { at, delivery, type Fields, facts, record } from '../../support/records.ts'
 
 const minute = 60_000

@@ -8,7 +8,7 @@ import {
   skippedBefore,
   supersededBy,
 } from '../../../functions/core/delivery/overtake.ts'
-import { type Moment, moments } from '../../../functions/core/event/event.ts'
+import { type Moment, moments } from '../../../functions/core/event/moment.ts'
 import { notifiers } from '../../../functions/notify/registry.ts'
 import { at, delivery, facts, record, telling } from '../../support/records.ts'
 

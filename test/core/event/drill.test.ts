@@ -11,7 +11,8 @@ import {
   drillMoveMs,
   drillStartMs,
 } from '../../../functions/core/event/drill.ts'
-import { type EventRecord, moments, type Verdict } from '../../../functions/core/event/event.ts'
+import type { EventRecord, Verdict } from '../../../functions/core/event/event.ts'
+import { moments } from '../../../functions/core/event/moment.ts'
 import { publicView } from '../../../functions/core/event/public-view.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
 import { compose, composeList } from '../../../functions/core/message/message.ts'

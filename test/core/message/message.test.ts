@@ -4,9 +4,9 @@ import {
   type Decide,
   decisions,
   type Inference,
-  moments,
   type Verdict,
 } from '../../../functions/core/event/event.ts'
+import { moments } from '../../../functions/core/event/moment.ts'
 import type { EventView } from '../../../functions/core/event/view.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
 import {

@@ -1,7 +1,8 @@
 // The messages after the first: who decided, what happens next, and when. The usual ones are in
 // test/notify/golden/messages.txt; here are the variants.
 import { describe, expect, test } from 'vitest'
-import type { Facts, Moment, Verdict } from '../../../functions/core/event/event.ts'
+import type { Facts, Verdict } from '../../../functions/core/event/event.ts'
+import type { Moment } from '../../../functions/core/event/moment.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
 import {
   compose,

@@ -2,7 +2,8 @@
 // `continue: false`.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type EventRecord, type Moment, moments } from '../../../functions/core/event/event.ts'
+import type { EventRecord } from '../../../functions/core/event/event.ts'
+import { type Moment, moments } from '../../../functions/core/event/moment.ts'
 import { type Match, matchEvent } from '../../../functions/core/rules/match.ts'
 import { channelsFor, channelsRouted, type Route } from '../../../functions/core/rules/routes.ts'
 import { delivery, facts, observer, record, telling } from '../../support/records.ts'

@@ -1,6 +1,6 @@
 // The table of severities, and the severity of each step.
 import { describe, expect, test } from 'vitest'
-import { type Moment, moments } from '../../../functions/core/event/event.ts'
+import { type Moment, moments } from '../../../functions/core/event/moment.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
 import { type Severity, severities, severityOf } from '../../../functions/core/rules/severity.ts'
 import { type Fields, facts, record } from '../../support/records.ts'

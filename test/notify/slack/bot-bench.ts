@@ -1,6 +1,6 @@
 // A bot of Slack, the channel that it posts to, and the steps of one event.
 import type { Telling } from '../../../functions/core/delivery/delivery.ts'
-import type { Moment } from '../../../functions/core/event/event.ts'
+import type { Moment } from '../../../functions/core/event/moment.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
 import { compose } from '../../../functions/core/message/message.ts'
 import type { Outgoing, Send } from '../../../functions/notify/notifier.ts'

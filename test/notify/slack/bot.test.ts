@@ -1,7 +1,7 @@
 // The notifier of Slack's bots against the simulator's Web API: the message in the channel and its
 // thread.
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Moment } from '../../../functions/core/event/event.ts'
+import type { Moment } from '../../../functions/core/event/moment.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
 import { compose } from '../../../functions/core/message/message.ts'
 import type { Send } from '../../../functions/notify/notifier.ts'

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { moments } from '../../../functions/core/event/event.ts'
+import { moments } from '../../../functions/core/event/moment.ts'
 import { checkOf } from '../../support/json-schema.ts'
 import { minute, report, startRelay, world } from '../../support/relay.ts'
 import {

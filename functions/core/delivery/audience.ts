@@ -1,0 +1,101 @@
+// Who is notified of a step: the channels of the routes, and those that got earlier messages.
+import type { EventRecord } from '../event/event.ts'
+import {
+  type FurtherChannels,
+  type Moment,
+  moments,
+  opensIncident,
+  traits,
+} from '../event/moment.ts'
+import type { Observer } from '../event/observer.ts'
+import { channelsFor, type Route } from '../rules/routes.ts'
+import type { Delivery } from './delivery.ts'
+import { mayHaveArrived, type Overtakes } from './overtake.ts'
+
+/** What planning needs to know about channels. */
+export interface ChannelFacts {
+  /** Whether the configuration still has the channel. */
+  exists(channel: string): boolean
+  opensIncidents(channel: string): boolean
+  overtakes(channel: string): Overtakes
+}
+
+interface Step {
+  record: EventRecord
+  moments: Moment[]
+  /** Whether an approval lapses with this step. */
+  isLapse: boolean
+  observers: Observer[]
+  /** All deliveries of the event so far. */
+  existing: Delivery[]
+}
+
+/** A lapsed approval concerns everyone who may think that the event is decided. */
+const afterLapse: FurtherChannels = { fallbacks: 'reached', incidents: true }
+
+/** A function that names the channels of a moment of this step. */
+export function audienceOf(
+  routes: Route[],
+  channels: ChannelFacts,
+  { record, moments: logged, isLapse, observers, existing }: Step,
+): (moment: Moment) => string[] {
+  const heard = heardOf(record, existing)
+  const routed = (moment: Moment) => channelsFor(routes, record, observers, moment, existing)
+
+  const audience = (moment: Moment): string[] => {
+    if (moment === 'scheduled' && logged.includes('changed')) return newlyRouted()
+    const isAfterLapse = isLapse && moment === 'changed'
+    const { fallbacks, incidents } = isAfterLapse ? afterLapse : traits[moment].further
+    const named = routed(moment)
+    // if a rule ignores the event, only channels that already know of it are notified of its end
+    const due = isIgnored(record) ? named.filter((name) => heard.includes(name)) : named
+    const open = incidents
+      ? withIncident(channels, heard, () => moments.filter(opensIncident).flatMap(routed))
+      : []
+    return [...new Set([...due, ...open, ...fallbacksOf(record, existing, fallbacks)])]
+  }
+  // a changed event may match other routes, and these need not name *changed*
+  const newlyRouted = () => {
+    const known = [...heard, ...audience('changed')]
+    return routed('scheduled').filter((name) => !known.includes(name))
+  }
+  return audience
+}
+
+export function isIgnored({ policy }: EventRecord): boolean {
+  return policy.decide === 'ignore'
+}
+
+/** Channels that a message of this epoch was planned for. */
+export function heardOf({ epoch }: EventRecord, existing: Delivery[]): string[] {
+  return existing
+    .filter(({ telling }) => telling.event.epoch === epoch && telling.moment !== 'alert')
+    .map(({ channel }) => channel)
+}
+
+/**
+ * Channels that may have an open incident. If one is gone, it may have got one of the current
+ * names.
+ */
+function withIncident(channels: ChannelFacts, heard: string[], routed: () => string[]): string[] {
+  const isGone = heard.some((name) => !channels.exists(name))
+  const names = isGone ? [...heard, ...routed()] : heard
+  return names.filter((name) => channels.opensIncidents(name))
+}
+
+function fallbacksOf(
+  { epoch }: EventRecord,
+  existing: Delivery[],
+  which: FurtherChannels['fallbacks'],
+): string[] {
+  if (which === 'none') return []
+  return existing
+    .filter(({ telling }) => telling.moment !== 'alert' && telling.insteadOf !== undefined)
+    .filter(({ telling }) => telling.event.epoch === epoch)
+    .filter(
+      (one) =>
+        ['pending', 'delivered'].includes(one.state) ||
+        (which === 'possibly_reached' && mayHaveArrived(one)),
+    )
+    .map(({ channel }) => channel)
+}
