@@ -1,7 +1,7 @@
 // How long to wait after IMDS failed: depends on the failure and on how often it was repeated.
 import { type Backoff, backoffMs } from '../shared/retry.ts'
 import type { Clock } from './clock.ts'
-import type { Failed, FailureClass } from './metadata.ts'
+import type { Failed, FailureClass } from './imds.ts'
 
 /** How long 410 ("being updated") is expected to last at most. */
 const updatingMs = 70_000

@@ -8,7 +8,7 @@ import {
 } from '../shared/document.ts'
 import type { Fields, Log } from '../shared/log.ts'
 import { createEpisode } from './episode.ts'
-import type { Poll } from './metadata.ts'
+import type { Poll } from './imds.ts'
 import { createPatience } from './patience.ts'
 import type { Parts, State } from './state.ts'
 import { type Step, watch } from './watch.ts'

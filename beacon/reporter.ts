@@ -5,7 +5,7 @@ import type { Directive, Goodbye, Refused } from '../shared/report.ts'
 import { type Backoff, backoffMs } from '../shared/retry.ts'
 import { createEpisode, type Episode } from './episode.ts'
 import { type BuiltReport, buildReport, type Facts } from './report.ts'
-import type { Sent } from './send.ts'
+import type { Sent } from './send-report.ts'
 import type { Parts, State } from './state.ts'
 
 /** Between two reports, whatever the relay answers. */

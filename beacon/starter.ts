@@ -1,9 +1,9 @@
 // The loop that carries out directives. Only this code asks Azure to start an event, and only if
 // the relay directed it and this VM's own document shows it as Scheduled.
 import { isSameName } from '../shared/document.ts'
-import { type Directive, freshDocumentMs, type Start } from '../shared/report.ts'
+import { type Directive, directiveLeaseMs, freshDocumentMs, type Start } from '../shared/report.ts'
 import { createDue } from './due.ts'
-import type { Started } from './metadata.ts'
+import type { Started } from './imds.ts'
 import type { StartResult } from './spool.ts'
 import type { Parts, State } from './state.ts'
 
@@ -11,8 +11,6 @@ import type { Parts, State } from './state.ts'
 const quietMs = 2_000
 /** Events in one request. */
 const maxPerPost = 50
-/** The relay's lease. After it the relay directs another VM, with its own request limit. */
-const leaseMs = 5_000
 /** A directive waits here at most this long, for its turn and while IMDS throttles. */
 const workForMs = 15_000
 
@@ -105,7 +103,7 @@ class Queue {
     const { status, reason, retryAfterMs } = started
     const again = this.#parts.clock.monotonic() + retryAfterMs
     const isLate = ({ receivedAt }: Waiting) =>
-      retryAfterMs > leaseMs || again - receivedAt >= workForMs
+      retryAfterMs > directiveLeaseMs || again - receivedAt >= workForMs
     this.#end(asked.filter(isLate), { outcome: 'rejected', status, reason })
     return retryAfterMs
   }

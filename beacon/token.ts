@@ -5,7 +5,7 @@ import type { Log } from '../shared/log.ts'
 import type { Clock } from './clock.ts'
 import type { Authenticate, Credential, Unready } from './credential.ts'
 import { createEpisode, type Episode } from './episode.ts'
-import type { Failed, TokenSource } from './metadata.ts'
+import type { Failed, TokenSource } from './imds.ts'
 import { createPatience, type Patience } from './patience.ts'
 
 /** The shortest time between two tokens. */

@@ -208,6 +208,9 @@ export const reportSchema = z
   )
 export type Report = z.infer<typeof reportSchema>
 
+/** A beacon confirms a directive within this time. Else the relay gives it to the next beacon. */
+export const directiveLeaseMs = 5_000
+
 /** An event to start, and what was approved. The beacon compares this with its own document. */
 const directiveSchema = z.object({
   eventId: z.string().check(z.minLength(1)),

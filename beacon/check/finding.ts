@@ -1,6 +1,6 @@
 // What the parts of the check share: what they look at, and what they find.
 import type { Clock } from '../clock.ts'
-import type { Imds } from '../metadata.ts'
+import type { Imds } from '../imds.ts'
 import type { RelayClient } from '../relay-client.ts'
 import type { Settings } from '../settings.ts'
 

@@ -1,6 +1,6 @@
 // What the check finds about IMDS, and about the VM that IMDS describes.
 import type { Vm } from '../../shared/report.ts'
-import type { Failed, FailureClass } from '../metadata.ts'
+import type { Failed, FailureClass } from '../imds.ts'
 import { type CheckParts, type Finding, fix, ok, skip } from './finding.ts'
 
 /** As often as a beacon polls. */

@@ -5,7 +5,7 @@ import { cut } from '../../shared/document.ts'
 import { parseJson } from '../../shared/json.ts'
 import type { Vm } from '../../shared/report.ts'
 import { signatureToleranceMs } from '../../shared/signature.ts'
-import type { Failed } from '../metadata.ts'
+import type { Failed } from '../imds.ts'
 import { type Posted, problemIn, reasonIn } from '../relay-client.ts'
 import { type CheckParts, type Finding, fix, ok, skip } from './finding.ts'
 

@@ -1,8 +1,10 @@
 // Limits how often each relay process answers links. All invalid tokens share one budget, and each
 // valid link has its own, so guesses never keep a person from deciding. The surprise: each use of a
 // link also has its own budget, because all people in a channel have the same link.
+
 import type { Fields } from '../../shared/log.ts'
 import { afterTurns, freeAt, type Rate, turnsAt, unlimited } from '../core/delivery/rate.ts'
+import { setNewest } from '../core/newest.ts'
 
 /** For all requests with an invalid token together. Beyond it they get 429. */
 export const wrongRate: Rate = { ...unlimited, everyMs: 50, burst: 20 }
@@ -46,10 +48,7 @@ export function createLinkGuard(parts: { now(): number; refusals: Refusals }): L
       if (use === 'junk') refusals.note('forms_refused')
       const name = `${use} ${who}`
       const turn = take(rightRate, spentUntil.get(name) ?? 0, now())
-      spentUntil.delete(name)
-      spentUntil.set(name, turn.spentUntil)
-      const oldest = spentUntil.keys().next().value
-      if (spentUntil.size > maxKnown && oldest !== undefined) spentUntil.delete(oldest)
+      setNewest(spentUntil, name, turn.spentUntil, maxKnown)
       return turn.answer
     },
     unproven(reason) {

@@ -1,6 +1,7 @@
 // Which event pages were opened lately: beacons of these events report often, as a decision is
 // near. A lost entry costs time, never an approval. Hosts with many workers keep it in the store
 // instead.
+import { setNewest } from '../core/newest.ts'
 import type { EventKey } from './store.ts'
 
 /** A person who opened the page decides within this time, or opens it again. */
@@ -19,10 +20,7 @@ export function createAttention(): Attention {
   const nameOf = ({ fleet, eventId }: EventKey) => JSON.stringify([fleet, eventId])
   return {
     async note(key, now) {
-      openedAt.delete(nameOf(key))
-      openedAt.set(nameOf(key), now)
-      const oldest = openedAt.keys().next().value
-      if (openedAt.size > maxEvents && oldest !== undefined) openedAt.delete(oldest)
+      setNewest(openedAt, nameOf(key), now, maxEvents)
     },
     async isOn(key, now) {
       return now - (openedAt.get(nameOf(key)) ?? Number.NEGATIVE_INFINITY) < attentionMs

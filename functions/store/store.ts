@@ -9,7 +9,7 @@ import type { LoggedMoment } from '../core/delivery/moment-log.ts'
 import type { Rate } from '../core/delivery/rate.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { Beacon, Observer, Sighting } from '../core/event/observer.ts'
-import type { OpenCounts } from '../core/event/share.ts'
+import type { OpenCounts } from '../core/event/open-limits.ts'
 import type { Tally } from '../core/metrics/tally.ts'
 import type { BrowseStore } from './browse.ts'
 import type { ListedBeacon } from './listed-beacon.ts'
@@ -62,7 +62,7 @@ export interface EventStore {
 
   /**
    * Counts the open events of a fleet, and those that this beacon alone reports. Counting stops at
-   * the limits in core/event/share.ts. The count may be some seconds old.
+   * the limits in core/event/open-limits.ts. The count may be some seconds old.
    */
   countOpen(fleet: string, beacon: string, now: number): Promise<OpenCounts>
 }

@@ -60,7 +60,7 @@ export async function passGate(relay: Relay, channel: Channel, first: Claimed): 
     const { passage, read } = await change(relay, first.channel, decide)
     return { passage, of, first, read }
   } catch (error) {
-    relay.log.error('mark_failed', { channel: first.channel, error: messageOf(error) })
+    relay.log.error('channel_health_failed', { channel: first.channel, error: messageOf(error) })
     const note = 'the health of the channel could not be read; see the log'
     return { passage: { go: 'wait', note }, of, first, read: { version: 0 } }
   }
@@ -86,7 +86,7 @@ export async function noteAnswer(
     else if (log !== undefined) relay.log.error(log, { channel, note: sent?.note })
     return health
   } catch (error) {
-    relay.log.error('mark_failed', { channel, error: messageOf(error) })
+    relay.log.error('channel_health_failed', { channel, error: messageOf(error) })
     return read.health?.of === of ? read.health : undefined
   }
 }

@@ -18,7 +18,7 @@ import { commitEvent, readObservers } from './commit-event.ts'
 import { inLine } from './large-reports.ts'
 import { raiseAlert } from './raise-alert.ts'
 import { contextOf, type Relay } from './relay.ts'
-import { Share } from './share.ts'
+import { Room } from './room.ts'
 
 /** If this many events of one report fail, the others wait for the next report. */
 const maxFailures = 50
@@ -163,12 +163,12 @@ interface Results {
 
 async function joinAll(relay: Relay, reading: Reading, now: number): Promise<Results> {
   const { fleet, beacon } = reading.beacon
-  const share = new Share(relay, fleet, beacon)
+  const room = new Room(relay, fleet, beacon)
   const results: Results = { seen: [], directives: [], refused: [], failures: [] }
   for (const news of reading.news) {
     const { eventId } = news
     await relay.giveWay()
-    const outcome = await joinOrFail(relay, reading, news, now, share)
+    const outcome = await joinOrFail(relay, reading, news, now, room)
     if ('failure' in outcome) {
       results.failures.push(outcome.failure)
       if (results.failures.length >= maxFailures || isOutage(outcome.failure)) break
@@ -204,10 +204,10 @@ async function joinOrFail(
   reading: Reading,
   news: EventNews,
   now: number,
-  share: Share,
+  room: Room,
 ): Promise<Outcome> {
   try {
-    return await joinEvent(relay, reading, news, now, share)
+    return await joinEvent(relay, reading, news, now, room)
   } catch (failure) {
     const { eventId } = news
     const { fleet, vm } = reading.beacon
@@ -236,7 +236,7 @@ async function joinEvent(
   reading: Reading,
   news: EventNews,
   now: number,
-  share: Share,
+  room: Room,
 ): Promise<Outcome> {
   const { beacon } = reading
   const key = { fleet: beacon.fleet, eventId: news.eventId }
@@ -246,14 +246,14 @@ async function joinEvent(
     now: () => now,
     load: {
       observers: (_asked, before) => observersWith(relay, key, before, reading.asObserver(news)),
-      room: async () => ({ refusal: await share.refusal() }),
+      room: async () => ({ refusal: await room.refusal() }),
     },
     log: { event: 'event_stepped', fields: () => ({ vm: beacon.vm }) },
   })
   if (committed.outcome === 'busy') return { failure: 'busy' }
   const { decision, record } = committed
   if (decision.refusal !== undefined) return { refusal: decision.refusal }
-  if (committed.outcome === 'committed' && decision.isOpening) share.use()
+  if (committed.outcome === 'committed' && decision.isOpening) room.use()
   const { isDirected: directed, isWatched: watched } = decision
   return { record, directed, watched }
 }

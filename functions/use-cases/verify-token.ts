@@ -1,6 +1,8 @@
 // Finds the token of a request by its id, and notes its use. The surprise: while many wrong tokens
 // arrive, it looks up only ids that exist, so that strangers cannot load the store.
+
 import { messageOf } from '../../shared/errors.ts'
+import { setNewest } from '../core/newest.ts'
 import type { Access } from '../core/rules/access.ts'
 import {
   accessBy,
@@ -47,10 +49,7 @@ export function createTokenVerifier(relay: Relay): TokenVerifier {
     const { id, lastUsedAt = Number.NEGATIVE_INFINITY } = token
     const at = relay.now()
     if (at - Math.max(lastUsedAt, noted.get(id) ?? lastUsedAt) < useNotedMs) return
-    noted.delete(id)
-    noted.set(id, at)
-    const oldest = noted.keys().next().value
-    if (noted.size > maxTokens && oldest !== undefined) noted.delete(oldest)
+    setNewest(noted, id, at, maxTokens)
     // a conflict means that another worker noted it, or that the token was revoked
     writeToken(relay.store, { ...token, lastUsedAt: at }, token.version).catch((error) => {
       relay.log.warn('token_use_failed', { id, error: messageOf(error) })

@@ -1,8 +1,8 @@
 // A running beacon with a clock, an IMDS and a relay that the test controls. The spool is real.
 import { onTestFinished } from 'vitest'
 import { runAgent } from '../../beacon/agent.ts'
-import type { Failed, FailureClass, Imds, Started } from '../../beacon/metadata.ts'
-import type { Sent } from '../../beacon/send.ts'
+import type { Failed, FailureClass, Imds, Started } from '../../beacon/imds.ts'
+import type { Sent } from '../../beacon/send-report.ts'
 import { openSpool } from '../../beacon/spool.ts'
 import type { Parts } from '../../beacon/state.ts'
 import type { ApiVersion, ScheduledEvent, Unreadable } from '../../shared/document.ts'

@@ -1,5 +1,5 @@
 // An IMDS whose answers a test chooses, and a client of it.
-import { createImds, type Imds } from '../../beacon/metadata.ts'
+import { createImds, type Imds } from '../../beacon/imds.ts'
 import type { Log } from '../../shared/log.ts'
 import { createFakeClock, type FakeClock } from './fake-clock.ts'
 import { type Asked, createTestLog, serve } from './world.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Failed, FailureClass } from '../../beacon/metadata.ts'
+import type { Failed, FailureClass } from '../../beacon/imds.ts'
 import { createPatience } from '../../beacon/patience.ts'
 import { createFakeClock } from './fake-clock.ts'
 

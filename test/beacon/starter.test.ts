@@ -1,7 +1,7 @@
 // Nothing starts unasked: an approval needs the relay's directive and a document that shows
 // Scheduled.
 import { describe, expect, test } from 'vitest'
-import type { Started } from '../../beacon/metadata.ts'
+import type { Started } from '../../beacon/imds.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import type { Directive, Report } from '../../shared/report.ts'
 import { accepted, aDirective, directing, failing, startBeacon } from './agent-world.ts'

@@ -1,8 +1,8 @@
 // The log of moments on Azure Tables. A commit that conflicts or dies leaves an entry without a row,
 // which must hide no later moment.
 import { describe, expect, test } from 'vitest'
-import { partitions } from '../../functions/store/azure/index.ts'
 import type { Rows } from '../../functions/store/azure/rows.ts'
+import { partitions } from '../../functions/store/azure/time-index.ts'
 import { Table } from '../sim/table.ts'
 import { around, losingAnswers, storeOn } from '../support/azure-store.ts'
 import { at, commitOf, record, telling } from '../support/records.ts'

@@ -3,9 +3,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
 import { type Delivery, subscriptionChannel } from '../../functions/core/delivery/delivery.ts'
-import { graceMs, partitions } from '../../functions/store/azure/index.ts'
 import type { Rows } from '../../functions/store/azure/rows.ts'
 import type { AzureStore } from '../../functions/store/azure/store.ts'
+import { graceMs, partitions } from '../../functions/store/azure/time-index.ts'
 import type { Together } from '../../functions/store/azure/together.ts'
 import { Table } from '../sim/table.ts'
 import {

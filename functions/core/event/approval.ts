@@ -1,16 +1,13 @@
 // Decides an event, and passes an approval on: which beacon gets the directive, and with what
 // result.
 import type { ScheduledEvent } from '../../../shared/document.ts'
-import { freshDocumentMs, type Start } from '../../../shared/report.ts'
+import { directiveLeaseMs, freshDocumentMs, type Start } from '../../../shared/report.ts'
 import { hash } from '../hash.ts'
 import { agreedOf, isWithin } from './agreed.ts'
 import { type EventRecord, isOpen, type OpenRecord, type Verdict } from './event.ts'
 import { addHistory } from './history.ts'
 import type { Moment } from './moment.ts'
 import type { Beacon } from './observer.ts'
-
-/** A beacon with a directive must confirm within this time, or the next one gets it. */
-export const directiveLeaseMs = 5_000
 
 export type DecideOutcome =
   | { outcome: 'decided'; record: OpenRecord; moments: Moment[] }

@@ -7,8 +7,8 @@ import { contradictions, reconcile, withoutOutdated } from './dispute.ts'
 import { type EventRecord, isOpen } from './event.ts'
 import { advance, type StepReason } from './life.ts'
 import type { Moment } from './moment.ts'
+import { confirmedBy } from './open-limits.ts'
 import type { EventNews } from './reading.ts'
-import { confirmedBy } from './share.ts'
 
 /** `isNews`: the report changed the record. */
 export type Observed = Step & { isNews: boolean }

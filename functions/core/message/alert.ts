@@ -3,7 +3,7 @@
 import { quietMs } from '../delivery/alert.ts'
 import { steadyMs } from '../delivery/own-trouble.ts'
 import type { AbsenceKind, AbsenceNews, Alert, TroubleKind } from '../event/alert-row.ts'
-import { maxOpenOfBeacon, maxOpenOfFleet } from '../event/share.ts'
+import { maxOpenOfBeacon, maxOpenOfFleet } from '../event/open-limits.ts'
 import { lastingClock, span } from '../event/time.ts'
 
 interface AlertText {

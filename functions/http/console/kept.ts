@@ -1,4 +1,5 @@
 // Keeps what was last read for some fleets, so that all who look at the same time share one read.
+import { setNewest } from '../../core/newest.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 
 /** Sets of fleets whose last read is kept. */
@@ -24,10 +25,7 @@ export function createKept<Value>(
       const at = now()
       if (known !== undefined && at >= known.at && at - known.at < keptMs) return known.value
       const value = read(fleets)
-      kept.delete(name)
-      kept.set(name, { at, value })
-      const oldest = kept.keys().next().value
-      if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest)
+      setNewest(kept, name, { at, value }, maxKept)
       value.catch(() => kept.delete(name))
       return value
     },

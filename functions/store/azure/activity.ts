@@ -1,6 +1,8 @@
 // What happened in each channel, from entries of the index, and when it last accepted a message. That
 // time is written at most once a minute, so that a delivery costs no second write.
+
 import { type Delivery, subscriptionOf } from '../../core/delivery/delivery.ts'
+import { setNewest } from '../../core/newest.ts'
 import {
   type ActivityQuestion,
   type ChannelActivity,
@@ -8,7 +10,6 @@ import {
   type FailedPage,
   maxCounted,
 } from '../browse.ts'
-import { type Found, partitions } from './index.ts'
 import { keyOf, newestFirst } from './keys.ts'
 import type { Parts } from './parts.ts'
 import {
@@ -19,6 +20,7 @@ import {
   toDelivery,
   toHeldEvent,
 } from './stored.ts'
+import { type Found, partitions } from './time-index.ts'
 
 const notedMs = 60_000
 /** Channels whose last note is kept. */
@@ -40,10 +42,7 @@ export class Activity {
   async note(channel: string, at: number): Promise<void> {
     const last = this.#noted.get(channel)
     if (last !== undefined && Math.abs(at - last) < notedMs) return
-    this.#noted.delete(channel)
-    this.#noted.set(channel, at)
-    const oldest = this.#noted.keys().next().value
-    if (this.#noted.size > maxKept && oldest !== undefined) this.#noted.delete(oldest)
+    setNewest(this.#noted, channel, at, maxKept)
     const body = JSON.stringify({ at })
     await this.#parts.rows.change(deliveredPartition, [{ kind: 'put', row: keyOf(channel), body }])
   }

@@ -3,10 +3,10 @@
 // are exact, and a heartbeat, which changes none of them, costs nothing.
 import type { Beacon } from '../../core/event/observer.ts'
 import { beaconCount, type Count, other } from '../../core/metrics/tally.ts'
-import { shards } from './index.ts'
 import { endOf, keyOf, shardOf, startOf } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { type Change, insertOrReplace } from './rows.ts'
+import { shards } from './time-index.ts'
 
 const countRows = 'count'
 /** Rows of counts in each partition: new beacons of a large fleet often come at once. */

@@ -8,10 +8,10 @@ import {
   replaceRow,
   type StoredBeacon,
 } from './beacon-row.ts'
-import { type Found, partitions, timeOf } from './index.ts'
 import { keyOf, timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { type Held, isSameEntry } from './stored.ts'
+import { type Found, partitions, timeOf } from './time-index.ts'
 
 export class BeaconForgetting {
   readonly #parts: Parts

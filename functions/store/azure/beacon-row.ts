@@ -2,11 +2,11 @@
 // what a write changes, and reads, replaces and removes rows.
 import type { Beacon, Observer, Sighting } from '../../core/event/observer.ts'
 import { type CountedAs, recount } from './beacon-counts.ts'
-import { type Entry, shards } from './index.ts'
 import { keyOf, shardOf } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { type Change, insertOrReplace, maxChanges } from './rows.ts'
 import { type Held, held } from './stored.ts'
+import { type Entry, shards } from './time-index.ts'
 
 /** Characters of one transaction: stays below 4 MiB even if each character takes three bytes. */
 const maxStepLength = 1_000_000

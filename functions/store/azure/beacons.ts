@@ -19,12 +19,12 @@ import {
   type StoredBeacon,
   stepsOf,
 } from './beacon-row.ts'
-import type { Entry } from './index.ts'
 import { endOf, startOf } from './keys.ts'
 import type { Parts } from './parts.ts'
 import type { Range } from './rows.ts'
 import { Silences } from './silences.ts'
 import { type Held, isSameEntry } from './stored.ts'
+import type { Entry } from './time-index.ts'
 
 const maxWriteAttempts = 20
 

@@ -4,7 +4,6 @@ import type { Claimed } from '../../core/delivery/delivery.ts'
 import { freeAt, turnsAt } from '../../core/delivery/rate.ts'
 import { inTurn, type Queue } from '../../core/delivery/turns.ts'
 import type { ClaimRequest, Pacing } from '../store.ts'
-import { type Found, timeOf } from './index.ts'
 import { keyOf } from './keys.ts'
 import type { Parts } from './parts.ts'
 import {
@@ -17,6 +16,7 @@ import {
 } from './pending.ts'
 import type { HeldEvent } from './stored.ts'
 import type { Ready, Taker } from './take.ts'
+import { type Found, timeOf } from './time-index.ts'
 
 /** Another pass follows if other workers were faster. */
 const maxPasses = 12

@@ -3,7 +3,6 @@
 import type { Settlement } from '../../core/delivery/attempt.ts'
 import { type Delivery, subscriptionOf } from '../../core/delivery/delivery.ts'
 import type { Commit } from '../store.ts'
-import type { Entry, Index, Target } from './index.ts'
 import { type Change, insertOrReplace, maxChanges } from './rows.ts'
 import {
   deliveryRow,
@@ -20,6 +19,7 @@ import {
   toStored,
   viewOf,
 } from './stored.ts'
+import type { Entry, Index, Target } from './time-index.ts'
 
 /** Entries are added before the rows are changed, and dropped after. */
 export interface Writes {

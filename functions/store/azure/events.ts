@@ -12,7 +12,6 @@ import type { EventRecord } from '../../core/event/event.ts'
 import type { Commit, EventKey, EventPage, Replay } from '../store.ts'
 import type { Browse } from './browse.ts'
 import { commitWrites, replayWrites, settleWrites } from './commit.ts'
-import { type Found, partitions, timeOf } from './index.ts'
 import { newestFirst, timeKey } from './keys.ts'
 import type { NewEvents } from './new-events.ts'
 import type { Parts } from './parts.ts'
@@ -28,6 +27,7 @@ import {
   toDelivery,
   toHeldEvent,
 } from './stored.ts'
+import { type Found, partitions, timeOf } from './time-index.ts'
 import { write } from './write.ts'
 
 const maxWriteAttempts = 20

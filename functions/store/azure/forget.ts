@@ -3,9 +3,8 @@
 import { subscriptionOf } from '../../core/delivery/delivery.ts'
 import type { EventKey } from '../store.ts'
 import type { Browse } from './browse.ts'
-import { type Found, partitions } from './index.ts'
 import { newestFirst, timeKey } from './keys.ts'
-import { tidyOpen } from './open.ts'
+import { tidyOpen } from './open-counts.ts'
 import type { Parts } from './parts.ts'
 import { maxChanges, type Range } from './rows.ts'
 import {
@@ -19,6 +18,7 @@ import {
   readHeldEvent,
   toHeldEvent,
 } from './stored.ts'
+import { type Found, partitions } from './time-index.ts'
 
 /** Transactions to remove one event. The next call removes the rest. */
 const maxForgetSteps = 100

@@ -3,11 +3,11 @@
 // waits to the log first: a head row counts positions, and one transaction changes it with the rows.
 import { FoghornError } from '../../../shared/errors.ts'
 import type { LoggedMoment } from '../../core/delivery/moment-log.ts'
-import { type Found, partitions } from './index.ts'
 import { digestOf, endOf, keyOf, timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { type Change, insertOrReplace, maxChanges, type Row } from './rows.ts'
 import { eventPartition, momentRow, toEntry } from './stored.ts'
+import { type Found, partitions } from './time-index.ts'
 
 const log = keyOf('log')
 const headRow = 'head'

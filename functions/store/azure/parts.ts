@@ -1,6 +1,7 @@
 // What each part of the Azure store works with.
-import type { Index } from './index.ts'
+
 import type { Rows } from './rows.ts'
+import type { Index } from './time-index.ts'
 import type { Together } from './together.ts'
 
 export interface Parts {

@@ -1,7 +1,6 @@
 // Finds pending deliveries by the index, and which of them can be sent because no earlier one of
 // their event waits. A long queue does not hide the others.
 import type { Pacing } from '../store.ts'
-import { type Found, partitions, timeOf } from './index.ts'
 import { endOf, keyOf, startOf } from './keys.ts'
 import type { Parts } from './parts.ts'
 import type { Row } from './rows.ts'
@@ -17,6 +16,7 @@ import {
   type StoredDelivery,
   toHeldEvent,
 } from './stored.ts'
+import { type Found, partitions, timeOf } from './time-index.ts'
 
 /** Entries of one page. */
 const pageSize = 200

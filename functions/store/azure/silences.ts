@@ -3,10 +3,10 @@
 // `silentAt`, never later. Entries that come too early are moved when they are due, many at once.
 import type { Beacon } from '../../core/event/observer.ts'
 import type { BeaconKey } from '../store.ts'
-import { type Found, partitions } from './index.ts'
 import { timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { type Change, maxChanges } from './rows.ts'
+import { type Found, partitions } from './time-index.ts'
 
 /** Entries of one page, and pages of one search: enough for 100,000 idle VMs and a search a minute. */
 const pageSize = 100

@@ -7,9 +7,9 @@ import type { EventRecord } from '../../core/event/event.ts'
 import { packEvent, unpackEvent } from '../../core/event/event-size.ts'
 import type { EventView } from '../../core/event/view.ts'
 import type { EventKey } from '../store.ts'
-import type { Entry } from './index.ts'
 import { digestOf, endOf, keyOf, startOf } from './keys.ts'
 import type { Row, Rows } from './rows.ts'
+import type { Entry } from './time-index.ts'
 
 export interface StoredEvent {
   record: EventRecord

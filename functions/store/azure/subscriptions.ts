@@ -4,7 +4,6 @@
 import { type Delivery, subscriptionOf } from '../../core/delivery/delivery.ts'
 import type { DeliveryList, DeliveryPage } from '../store.ts'
 import { additionWrites } from './commit.ts'
-import { type Entry, type Found, graceMs, partitions, withTwin } from './index.ts'
 import { timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'
 import {
@@ -20,6 +19,7 @@ import {
   toDelivery,
   toHeldEvent,
 } from './stored.ts'
+import { type Entry, type Found, graceMs, partitions, withTwin } from './time-index.ts'
 import { addEntries, changeRows, dropEntries } from './write.ts'
 
 /** Entries that one call to forget looks at, at once. */

@@ -3,7 +3,7 @@
 // own, see beacon-counts.ts.
 import { giveUpMs } from '../../core/delivery/attempt.ts'
 import type { EventRecord } from '../../core/event/event.ts'
-import { maxOpenOfFleet } from '../../core/event/share.ts'
+import { maxOpenOfFleet } from '../../core/event/open-limits.ts'
 import {
   type Count,
   deliveryCounts,
@@ -16,7 +16,6 @@ import {
 } from '../../core/metrics/tally.ts'
 import { type TallyRequest, tallyMs } from '../store.ts'
 import { readBeaconCounts } from './beacon-counts.ts'
-import { type Found, graceMs, partitions, timeOf } from './index.ts'
 import { keyOf, timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { insertOrReplace } from './rows.ts'
@@ -29,6 +28,7 @@ import {
   type StoredDelivery,
   toHeldEvent,
 } from './stored.ts'
+import { type Found, graceMs, partitions, timeOf } from './time-index.ts'
 
 const partition = keyOf('tally')
 const row = 'tally'

@@ -2,7 +2,6 @@
 // writer was faster, and then drops entries. An entry that leads to others is added first and
 // dropped last.
 import type { Writes } from './commit.ts'
-import { type Entry, partitions } from './index.ts'
 import type { Parts } from './parts.ts'
 import type { Change, Row } from './rows.ts'
 import {
@@ -13,6 +12,7 @@ import {
   ranges,
   toHeldEvent,
 } from './stored.ts'
+import { type Entry, partitions } from './time-index.ts'
 
 /** The new etags of the changed rows, empty if they are not known. False: another writer was faster. */
 type Written = string[] | false

@@ -4,7 +4,7 @@ import type { Claimed, Delivery } from '../../core/delivery/delivery.ts'
 import type { LoggedMoment } from '../../core/delivery/moment-log.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import type { Beacon, Observer, Sighting } from '../../core/event/observer.ts'
-import { maxOpenOfBeacon, maxOpenOfFleet } from '../../core/event/share.ts'
+import { maxOpenOfBeacon, maxOpenOfFleet } from '../../core/event/open-limits.ts'
 import type {
   ActivityQuestion,
   BeaconKey,

@@ -1,7 +1,7 @@
 // What the check finds about IMDS: the api-version that works, and what to do without one.
 import { expect, test } from 'vitest'
 import { checkImds, describeVm } from '../../../beacon/check/imds.ts'
-import type { Failed, FailureClass, Poll } from '../../../beacon/metadata.ts'
+import type { Failed, FailureClass, Poll } from '../../../beacon/imds.ts'
 import type { ApiVersion } from '../../../shared/document.ts'
 import type { Vm } from '../../../shared/report.ts'
 import { createFakeClock } from '../fake-clock.ts'

@@ -3,13 +3,12 @@ import { describe, expect, test } from 'vitest'
 import {
   decide,
   decideByPolicy,
-  directiveLeaseMs,
   leaseOf,
   withLease,
   withStart,
 } from '../../../functions/core/event/approval.ts'
 import type { EventRecord, Phase, Verdict } from '../../../functions/core/event/event.ts'
-import type { Start } from '../../../shared/report.ts'
+import { directiveLeaseMs, type Start } from '../../../shared/report.ts'
 import { at, openRecord, record } from '../../support/records.ts'
 import { event } from '../../support/world.ts'
 

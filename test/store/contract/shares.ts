@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { withOccurrence } from '../../../functions/core/delivery/alert.ts'
-import { maxOpenOfBeacon } from '../../../functions/core/event/share.ts'
+import { maxOpenOfBeacon } from '../../../functions/core/event/open-limits.ts'
 import { at, type Fields, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 

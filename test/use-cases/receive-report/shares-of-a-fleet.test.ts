@@ -1,7 +1,7 @@
 // How many open events one beacon and one fleet may have, what happens beyond that, and who is
 // alerted.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { maxOpenOfBeacon, maxOpenOfFleet } from '../../../functions/core/event/share.ts'
+import { maxOpenOfBeacon, maxOpenOfFleet } from '../../../functions/core/event/open-limits.ts'
 import { azureNames } from '../../support/big.ts'
 import { answer, idOf, passInSteps, sentTo } from '../../support/deliveries.ts'
 import { startRelay, world } from '../../support/relay.ts'

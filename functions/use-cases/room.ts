@@ -1,9 +1,9 @@
 // The room that one report has for new events. The store counts once per report that brings a new
 // event. The limits are soft: relays that count at the same moment may exceed them by a few events.
-import { type OpenCounts, refusalOf } from '../core/event/share.ts'
+import { type OpenCounts, refusalOf } from '../core/event/open-limits.ts'
 import type { Relay } from './relay.ts'
 
-export class Share {
+export class Room {
   readonly #count: () => Promise<OpenCounts>
   #counts: OpenCounts | undefined
 

@@ -2,10 +2,10 @@
 // writer can be about to write their row.
 import { describe, expect, test } from 'vitest'
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
-import { maxOpenOfBeacon } from '../../functions/core/event/share.ts'
-import { graceMs, partitions } from '../../functions/store/azure/index.ts'
+import { maxOpenOfBeacon } from '../../functions/core/event/open-limits.ts'
 import type { Rows } from '../../functions/store/azure/rows.ts'
 import type { AzureStore } from '../../functions/store/azure/store.ts'
+import { graceMs, partitions } from '../../functions/store/azure/time-index.ts'
 import { Table } from '../sim/table.ts'
 import {
   around,

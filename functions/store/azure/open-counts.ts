@@ -1,12 +1,14 @@
 // Counts the open events of a fleet by entries of the index. Each event has one entry, under the
 // beacon that alone reports it. A crash may leave a stale entry, so a full share is checked again.
+
 import type { EventRecord } from '../../core/event/event.ts'
-import { maxOpenOfBeacon, maxOpenOfFleet, type OpenCounts } from '../../core/event/share.ts'
-import { type Found, partitions } from './index.ts'
+import { maxOpenOfBeacon, maxOpenOfFleet, type OpenCounts } from '../../core/event/open-limits.ts'
+import { setNewest } from '../../core/newest.ts'
 import { endOf, startOf } from './keys.ts'
 import type { Parts } from './parts.ts'
 import type { Range } from './rows.ts'
 import { isSameEntry, readHeldEvent } from './stored.ts'
+import { type Found, partitions } from './time-index.ts'
 
 /** A fleet's count is used this long, because many reports may bring new events at once. */
 const countMs = 5_000
@@ -57,7 +59,7 @@ export class OpenEvents {
     const counted: Counted = { at: now, all: found.length, byBeacon: new Map() }
     for (const { row } of found) addOne(counted.byBeacon, row.slice(0, row.lastIndexOf('|') + 1))
     counted.all -= await this.#staleIn(fleet, found, range, now)
-    keep(this.#fleets, fleet, counted)
+    setNewest(this.#fleets, fleet, counted, maxKept)
     return counted
   }
 
@@ -71,7 +73,7 @@ export class OpenEvents {
     const name = JSON.stringify([fleet, from])
     const looked = this.#looks.get(name) ?? Number.NEGATIVE_INFINITY
     if (found.length < limit || Math.abs(now - looked) < lookMs) return 0
-    keep(this.#looks, name, now)
+    setNewest(this.#looks, name, now, maxKept)
     return tidyOpen(this.#parts, found, now)
   }
 }
@@ -87,11 +89,4 @@ export function tidyOpen({ rows, index }: Parts, found: Found[], now: number): P
   const isNamed = async (entry: Found) =>
     isSameEntry((await readHeldEvent(rows, entry.target))?.stored.open, entry)
   return index.tidyUnnamed(found, isNamed, now)
-}
-
-function keep<T>(map: Map<string, T>, name: string, value: T): void {
-  map.delete(name)
-  map.set(name, value)
-  const oldest = map.keys().next().value
-  if (map.size > maxKept && oldest !== undefined) map.delete(oldest)
 }

@@ -2,7 +2,7 @@
 // and failures.
 import http from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { createImds, type Poll } from '../../beacon/metadata.ts'
+import { createImds, type Poll } from '../../beacon/imds.ts'
 import { hits, limits } from '../../shared/document.ts'
 import { createFakeClock } from './fake-clock.ts'
 import { document, forever, pollTimes, type Reply, setUp, versionOf } from './fake-imds.ts'
