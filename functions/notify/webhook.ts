@@ -11,7 +11,7 @@ import {
 } from '../core/delivery/delivery.ts'
 import { unlimited } from '../core/delivery/rate.ts'
 import { messageIdOf } from '../core/delivery/subscription.ts'
-import type { AbsenceNews } from '../core/event/alert-row.ts'
+import type { LastingNews } from '../core/event/alert-row.ts'
 import type { EventView } from '../core/event/view.ts'
 import { alertText } from '../core/message/alert.ts'
 import { cloudEventBody, type EventLinks, wholeCharacters } from '../core/message/cloud-event.ts'
@@ -177,6 +177,6 @@ function alertBody(
 }
 
 /** Of an alert that lasts. `vms` has the first of `count`. */
-function newsOf({ form, count, remaining, left }: AbsenceNews) {
+function newsOf({ form, count, remaining, left }: LastingNews) {
   return { form, count, remaining, left }
 }

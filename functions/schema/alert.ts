@@ -25,13 +25,13 @@ export const alertDataSchema = z.object({
     .describe('The first 50 names: of VMs, subscriptions or channels.'),
   reasons: z.array(z.string()).exactOptional().describe('One sentence each.'),
   form: z
-    .enum(['absent', 'over'])
+    .enum(['begun', 'over'])
     .exactOptional()
     .describe(
       'Only of alerts that last. `over`: the beacons are back or have left, or the trouble is over.',
     ),
   count: count.exactOptional().describe('How many beacons, or other things, the alert is about.'),
-  remaining: count.exactOptional().describe('How many are still absent or in trouble.'),
+  remaining: count.exactOptional().describe('How many are still missing or in trouble.'),
   left: z.array(z.string()).exactOptional().describe('Of `over`: VMs that have left.'),
 })
 

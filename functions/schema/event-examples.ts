@@ -146,7 +146,7 @@ export const alertExamples: AlertData[] = [
     lines: ['It was last heard at 12:00 UTC.'],
     vms: ['web_3'],
     reasons: [],
-    form: 'absent',
+    form: 'begun',
     count: 1,
     remaining: 1,
     left: [],

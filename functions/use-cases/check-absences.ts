@@ -1,12 +1,12 @@
 // Which beacons the configuration expects, and which of them never reported. A host checks this now
 // and then, and whether the alert about silent beacons still holds.
 import { messageOf } from '../../shared/errors.ts'
-import { isAbsence, maxAbsent } from '../core/delivery/absence-alert.ts'
 import { alertId } from '../core/delivery/alert.ts'
+import { isLasting, maxItems } from '../core/delivery/lasting-alert.ts'
 import { silentPaces } from '../core/event/witness.ts'
 import type { Fleet } from '../core/rules/config.ts'
 import type { ListedBeacon } from '../store/store.ts'
-import { checkSilent, noteAbsence } from './absence-alerts.ts'
+import { checkSilent, noteLasting } from './lasting-alerts.ts'
 import { listFleet } from './list-beacons.ts'
 import type { Relay } from './relay.ts'
 
@@ -49,16 +49,16 @@ export async function checkAbsences(relay: Relay): Promise<void> {
 async function checkMissing(relay: Relay, name: string, fleet: Fleet): Promise<void> {
   const key = { fleet: name, eventId: alertId('beacons_missing') }
   const row = await relay.store.readEvent(key)
-  const known = row !== undefined && isAbsence(row) ? row.alert.absence.absent : []
+  const known = row !== undefined && isLasting(row) ? row.alert.lasting.items : []
   if (fleet.expectedBeacons === undefined && known.length === 0) return
   const listed = fleet.expectedBeacons === undefined ? [] : await listFleet(relay, name)
   const missing = missingIn(fleet, listed) ?? { expected: 0, missing: 0, names: [] }
   const now = relay.now()
   const ids = idsOf(missing)
-  const gone = known.map(({ beacon }) => beacon).filter((id) => !ids.has(id))
+  const gone = known.map(({ id }) => id).filter((id) => !ids.has(id))
   const isExpected = isExpectedBy(fleet)
-  await noteAbsence(relay, name, 'beacons_missing', {
-    add: [...ids].map(([beacon, vm]) => ({ beacon, vm, since: now, from: now })),
+  await noteLasting(relay, name, 'beacons_missing', {
+    add: [...ids].map(([id, name]) => ({ id, name, since: now, from: now })),
     back: gone.filter(isExpected),
     left: gone.filter((id) => !isExpected(id)),
     of: missing.expected,
@@ -71,8 +71,8 @@ async function checkMissing(relay: Relay, name: string, fleet: Fleet): Promise<v
  */
 function idsOf({ expected, missing, names }: Missing): Map<string, string> {
   if (names.length > 0)
-    return new Map(names.slice(0, maxAbsent).map((name) => [name.toLowerCase(), name]))
-  const places = Array.from({ length: Math.min(missing, maxAbsent) }, (_, i) => `#${expected - i}`)
+    return new Map(names.slice(0, maxItems).map((name) => [name.toLowerCase(), name]))
+  const places = Array.from({ length: Math.min(missing, maxItems) }, (_, i) => `#${expected - i}`)
   return new Map(places.map((place) => [place, '']))
 }
 

@@ -1,12 +1,12 @@
 // Notices beacons that fall silent, come back or have left, without any request. Each step can be
 // repeated: a beacon stays due until the alert has taken it, so after a crash the next sweep goes on.
 import { messageOf } from '../../shared/errors.ts'
-import { isAbsence } from '../core/delivery/absence-alert.ts'
+import { isLasting } from '../core/delivery/lasting-alert.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { Beacon, Departure } from '../core/event/observer.ts'
 import { isBack, nextLookAt, silenceLeadMs, stateOf } from '../core/event/silence.ts'
 import type { BeaconKey } from '../store/store.ts'
-import { noteAbsence } from './absence-alerts.ts'
+import { noteLasting } from './lasting-alerts.ts'
 import { listFleet } from './list-beacons.ts'
 import type { Relay } from './relay.ts'
 
@@ -136,14 +136,14 @@ async function note(
   const isGone = (beacon: Beacon) =>
     byVm.get(vmOf(beacon))?.some((other) => other.heardAt > beacon.heardAt) ?? false
   const absent = silent.filter((beacon) => !isGone(beacon))
-  const row = await noteAbsence(relay, fleet, 'beacons_silent', {
-    add: absent.map(({ beacon, vm, silence }) => ({ beacon, vm, ...silence! })),
+  const row = await noteLasting(relay, fleet, 'beacons_silent', {
+    add: absent.map(({ beacon, vm, silence }) => ({ id: beacon, name: vm, ...silence! })),
     back: over.filter(({ left }) => left === undefined).map(({ beacon }) => beacon),
     left: over.filter(({ left }) => left !== undefined).map(({ beacon }) => beacon),
     ...(listed && { of: listed.filter(({ left }) => left === undefined).length }),
   })
-  const known = row !== undefined && isAbsence(row) ? row.alert.absence.absent : []
-  const ids = new Set(known.map(({ beacon }) => beacon))
+  const known = row !== undefined && isLasting(row) ? row.alert.lasting.items : []
+  const ids = new Set(known.map(({ id }) => id))
   for (const beacon of silent) {
     const { silentAt: _, ...rest } = beacon
     const next = ids.has(beacon.beacon) ? {} : { silentAt: now + fullMs }

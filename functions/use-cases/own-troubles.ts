@@ -1,9 +1,9 @@
 // Checks the relay itself now and then, and keeps the alerts about it right. A trouble is noted in
 // the row of its alert, and the sweep sends what is due.
 import { messageOf } from '../../shared/errors.ts'
-import { isAbsence } from '../core/delivery/absence-alert.ts'
 import { alertId } from '../core/delivery/alert.ts'
 import { noFleet } from '../core/delivery/delivery.ts'
+import { isLasting } from '../core/delivery/lasting-alert.ts'
 import {
   afterLook,
   type Backlog,
@@ -19,8 +19,8 @@ import {
   watchedSince,
 } from '../core/delivery/own-trouble.ts'
 import type { TroubleKind } from '../core/event/alert-row.ts'
-import { noteAbsence } from './absence-alerts.ts'
 import { channelsInTrouble } from './channel-health.ts'
+import { noteLasting } from './lasting-alerts.ts'
 import { ownersOf } from './raise-alert.ts'
 import { countAll } from './read-metrics.ts'
 import { channelNamed, type Relay } from './relay.ts'
@@ -72,11 +72,11 @@ async function note(
   find: (wasOn: boolean) => Promise<Trouble>,
 ): Promise<void> {
   const row = await relay.store.readEvent({ fleet: noFleet, eventId: alertId(kind) })
-  const isOpen = row !== undefined && row.ended === undefined && isAbsence(row)
-  const known = isOpen ? row.alert.absence.absent.map(({ beacon }) => beacon) : []
+  const isOpen = row !== undefined && row.ended === undefined && isLasting(row)
+  const known = isOpen ? row.alert.lasting.items.map(({ id }) => id) : []
   const trouble = await find(known.length > 0)
   if (known.length + trouble.items.length === 0) return
   const exists = (id: string) =>
     kind !== 'channels_in_trouble' || channelNamed(relay, id) !== undefined
-  await noteAbsence(relay, noFleet, kind, changeFor(trouble, known, exists, relay.now()))
+  await noteLasting(relay, noFleet, kind, changeFor(trouble, known, exists, relay.now()))
 }

@@ -1,10 +1,10 @@
 // Does what time brings, such as stuck, lost or a rule's turn, without any request.
 import { messageOf } from '../../shared/errors.ts'
-import { isAbsence } from '../core/delivery/absence-alert.ts'
+import { isLasting } from '../core/delivery/lasting-alert.ts'
 import { decideLook } from '../core/event/look.ts'
 import type { EventKey } from '../store/store.ts'
-import { concludeAbsence } from './absence-alerts.ts'
 import { commitEvent } from './commit-event.ts'
+import { concludeLasting } from './lasting-alerts.ts'
 import { sweepBeacons } from './notice-silence.ts'
 import { concludeAlert, isAlert } from './raise-alert.ts'
 import { contextOf, type Relay } from './relay.ts'
@@ -37,7 +37,7 @@ export async function sweep(relay: Relay): Promise<number> {
 async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
   const first = await relay.store.readEvent(key)
   if (first === undefined) return
-  if (isAbsence(first)) return concludeAbsence(relay, first)
+  if (isLasting(first)) return concludeLasting(relay, first)
   if (isAlert(first)) return concludeAlert(relay, first)
   await commitEvent(relay, key, {
     first,

@@ -2,11 +2,6 @@
 // in trouble, late and skipped messages, scale sets, hostile names.
 
 import {
-  type AbsenceChange,
-  sendAbsence,
-  withAbsence,
-} from '../../functions/core/delivery/absence-alert.ts'
-import {
   type Occurrence,
   planChannelTest,
   sendAlert,
@@ -20,6 +15,11 @@ import {
   noFleet,
   type Telling,
 } from '../../functions/core/delivery/delivery.ts'
+import {
+  type LastingChange,
+  sendLasting,
+  withLasting,
+} from '../../functions/core/delivery/lasting-alert.ts'
 import type { Posted } from '../../functions/core/delivery/post.ts'
 import type { LastingKind } from '../../functions/core/event/alert-row.ts'
 import { stampOf } from '../../functions/core/event/approval.ts'
@@ -470,25 +470,25 @@ function alert(met: Occurrence): Outgoing {
 }
 
 /** The last message of an alert about these VMs, of which some are back or have left. */
-function absence(
+function lasting(
   kind: LastingKind,
   vms: string[],
-  { back = [], left = [], ...rest }: Partial<Omit<AbsenceChange, 'add'>>,
+  { back = [], left = [], ...rest }: Partial<Omit<LastingChange, 'add'>>,
 ): Outgoing {
   const fleet = kind.startsWith('beacons') ? 'prod' : noFleet
-  const add = vms.map((vm, i) => ({ beacon: `${vm}${i}`, vm, since: at, from: at + 15 * minute }))
+  const add = vms.map((vm, i) => ({ id: `${vm}${i}`, name: vm, since: at, from: at + 15 * minute }))
   const idsOf = (some: string[]) =>
-    add.filter(({ vm }) => some.includes(vm)).map(({ beacon }) => beacon)
-  const first = withAbsence(undefined, fleet, kind, { add, back: [], left: [], ...rest }, at)!
+    add.filter(({ name }) => some.includes(name)).map(({ id }) => id)
+  const first = withLasting(undefined, fleet, kind, { add, back: [], left: [], ...rest }, at)!
   const nobody = { back: [], left: [] }
-  const told = sendAbsence(first as never, nobody, ['ops'], at + 15 * minute)
+  const told = sendLasting(first as never, nobody, ['ops'], at + 15 * minute)
   const isOver = back.length + left.length > 0
   const change = { add: [], back: idsOf(back), left: idsOf(left), ...rest }
   const later = isOver
-    ? withAbsence(told.record, fleet, kind, change, at + 20 * minute)!
+    ? withLasting(told.record, fleet, kind, change, at + 20 * minute)!
     : undefined
   const { deliveries } = later
-    ? sendAbsence(later as never, nobody, ['ops'], at + 31 * minute)
+    ? sendLasting(later as never, nobody, ['ops'], at + 31 * minute)
     : told
   const { id, telling } = deliveries[0]!
   return sent(id, telling)
@@ -527,31 +527,31 @@ export const scenes: Record<string, Outgoing> = {
   'a fleet is over its limits': overLimits(),
   'a fleet is within its limits again': withinLimits(),
   'a subscription is disabled': disabledSubscription(),
-  'a beacon is silent': absence('beacons_silent', ['web_3'], { of: 40 }),
-  'many beacons are silent': absence('beacons_silent', webs(12), { of: 40 }),
-  'all beacons are silent': absence('beacons_silent', webs(3), { of: 3 }),
-  'some beacons are back': absence('beacons_silent', webs(12), { back: webs(11) }),
-  'the last beacon is back, and one has left': absence('beacons_silent', webs(2), {
+  'a beacon is silent': lasting('beacons_silent', ['web_3'], { of: 40 }),
+  'many beacons are silent': lasting('beacons_silent', webs(12), { of: 40 }),
+  'all beacons are silent': lasting('beacons_silent', webs(3), { of: 3 }),
+  'some beacons are back': lasting('beacons_silent', webs(12), { back: webs(11) }),
+  'the last beacon is back, and one has left': lasting('beacons_silent', webs(2), {
     ...{ back: ['web_0'], left: ['web_1'] },
   }),
-  'expected beacons are missing': absence('beacons_missing', ['db_0', 'db_1'], { of: 40 }),
-  'a number of beacons is missing': absence('beacons_missing', [''], { of: 40 }),
-  'a missing beacon reports': absence('beacons_missing', ['db_0'], { of: 40, back: ['db_0'] }),
-  'channels are in trouble': absence('channels_in_trouble', ['ops-teams', 'pager'], {
+  'expected beacons are missing': lasting('beacons_missing', ['db_0', 'db_1'], { of: 40 }),
+  'a number of beacons is missing': lasting('beacons_missing', [''], { of: 40 }),
+  'a missing beacon reports': lasting('beacons_missing', ['db_0'], { of: 40, back: ['db_0'] }),
+  'channels are in trouble': lasting('channels_in_trouble', ['ops-teams', 'pager'], {
     reasons: ['ops-teams is refusing: HTTP 404', 'pager is unreachable: no answer in time'],
   }),
-  'a channel is in order again': absence('channels_in_trouble', ['pager'], { back: ['pager'] }),
-  'messages pile up': absence('backlog_grows', [''], {
+  'a channel is in order again': lasting('channels_in_trouble', ['pager'], { back: ['pager'] }),
+  'messages pile up': lasting('backlog_grows', [''], {
     reasons: ['340 messages wait, the oldest for 6 min'],
   }),
-  'messages no longer pile up': absence('backlog_grows', [''], { back: [''] }),
-  'the disk is nearly full': absence('disk_nearly_full', [''], {
+  'messages no longer pile up': lasting('backlog_grows', [''], { back: [''] }),
+  'the disk is nearly full': lasting('disk_nearly_full', [''], {
     reasons: ['612 MB of 20.0 GB are free'],
   }),
-  'the disk has space again': absence('disk_nearly_full', [''], {
+  'the disk has space again': lasting('disk_nearly_full', [''], {
     ...{ back: [''], reasons: ['4.2 GB of 20.0 GB are free'] },
   }),
-  'the clock jumped': absence('clock_jumped', [''], { reasons: ['2 h back'] }),
-  'the clock is steady': absence('clock_jumped', [''], { back: [''] }),
+  'the clock jumped': lasting('clock_jumped', [''], { reasons: ['2 h back'] }),
+  'the clock is steady': lasting('clock_jumped', [''], { back: [''] }),
   'a test of a channel': channelTest(),
 }

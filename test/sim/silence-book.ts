@@ -1,14 +1,14 @@
 // The book of silence: a beacon that died for good is told, in time and once, and none is told that was
 // heard. Only what no event can explain counts.
 
-import { isAbsence } from '../../functions/core/delivery/absence-alert.ts'
-import type { AbsenceKind } from '../../functions/core/event/alert-row.ts'
+import { isLasting } from '../../functions/core/delivery/lasting-alert.ts'
+import type { BeaconAlertKind } from '../../functions/core/event/alert-row.ts'
 import { type EventRecord, isHit } from '../../functions/core/event/event.ts'
 import type { Beacon } from './beacons.ts'
 import type { Docket } from './docket.ts'
 import { minute } from './plan.ts'
 
-const kind: AbsenceKind = 'beacons_silent'
+const kind: BeaconAlertKind = 'beacons_silent'
 const leastMs = 2 * minute
 /** An alert names those that will be silent within this time, too. */
 const leadMs = minute
@@ -40,12 +40,12 @@ export class SilenceBook {
   }
 
   committed(before: EventRecord | undefined, record: EventRecord): void {
-    if (record.alert?.kind !== kind || !isAbsence(record)) return
-    const known = before !== undefined && isAbsence(before) ? before.alert.absence.absent : []
-    for (const one of record.alert.absence.absent) {
-      const was = known.find(({ beacon }) => beacon === one.beacon)
+    if (record.alert?.kind !== kind || !isLasting(record)) return
+    const known = before !== undefined && isLasting(before) ? before.alert.lasting.items : []
+    for (const one of record.alert.lasting.items) {
+      const was = known.find(({ id }) => id === one.id)
       if (!one.notified || was?.notified) continue
-      this.#check(record.fleet, one.beacon, one.since)
+      this.#check(record.fleet, one.id, one.since)
     }
   }
 

@@ -44,7 +44,7 @@ describe('names', () => {
     await pass(idleMs, web)
     await world.pass(1)
     expect(alerts()).toMatchObject([
-      { type: 'foghorn.alert.beacons_missing', data: { form: 'absent', vms: ['db_0', 'web_0'] } },
+      { type: 'foghorn.alert.beacons_missing', data: { form: 'begun', vms: ['db_0', 'web_0'] } },
     ])
     expect(alerts()[0].data.title).toContain('2 of 3 expected')
     await pass(300 * minute, web)
@@ -58,7 +58,7 @@ describe('names', () => {
     expect(await list()).toMatchObject({ expected: 3, missing: ['web_1', 'web_2'] })
     await pass(10 * minute, ...all.slice(0, 2))
     await pass(40 * minute, ...all)
-    expect(said()).toEqual(['absent 2 web_1,web_2', 'over 1 web_1', 'over 1 web_2'])
+    expect(said()).toEqual(['begun 2 web_1,web_2', 'over 1 web_1', 'over 1 web_2'])
     expect(alerts().at(-1).data.remaining).toBe(0)
     expect(await list()).toMatchObject({ expected: 3, missing: [] })
   })
@@ -90,7 +90,7 @@ describe('a number', () => {
     await start(3)
     const web = new FakeBeacon(world, 'web_0')
     await pass(20 * minute, web)
-    expect(said()).toEqual(['absent 2'])
+    expect(said()).toEqual(['begun 2'])
     expect(alerts()[0].data.title).toContain('2 of 3 expected beacons')
     expect(await list()).toMatchObject({ expected: 3, missing: 2 })
     const all = [web, new FakeBeacon(world, 'web_1'), new FakeBeacon(world, 'web_2')]

@@ -54,14 +54,14 @@ test('a disk that fills up, and has space again after a restart', async () => {
   freeBytes = 1 * gb
   start()
   await pass(60 * minute)
-  const absent = "absent: The relay's disk is nearly full: 1.9 GB of 20.0 GB are free"
-  expect(said('disk_nearly_full')).toEqual([absent])
+  const begun = "begun: The relay's disk is nearly full: 1.9 GB of 20.0 GB are free"
+  expect(said('disk_nearly_full')).toEqual([begun])
   expect(sentTo(world, 'hook')[0]!.json.data).not.toHaveProperty('fleet')
   start()
   freeBytes = 5 * gb
   await pass(60 * minute)
   expect(said('disk_nearly_full')).toEqual([
-    absent,
+    begun,
     "over: The relay's disk has space again: 5.0 GB of 20.0 GB are free",
   ])
   expect(incidents('disk_nearly_full')).toEqual(['trigger', 'resolve'])
@@ -75,9 +75,9 @@ test('a clock that is set back, though an earlier alert is then in the future', 
   await jump(3 * 60 * minute)
   await jump(-24 * 60 * minute)
   expect(said('clock_jumped')).toEqual([
-    "absent: The relay's clock jumped: 3 h forward",
+    "begun: The relay's clock jumped: 3 h forward",
     "over: The relay's clock has been steady for 15 min",
-    "absent: The relay's clock jumped: 24 h back",
+    "begun: The relay's clock jumped: 24 h back",
     "over: The relay's clock has been steady for 15 min",
   ])
 })
@@ -90,24 +90,24 @@ test('a backlog, until it is sent', async () => {
     await check()
   }
   await world.pass(minute)
-  const absent = 'absent: Messages pile up: 50 messages wait, the oldest for 10 min'
-  expect(said('backlog_grows')).toEqual([absent])
+  const begun = 'begun: Messages pile up: 50 messages wait, the oldest for 10 min'
+  expect(said('backlog_grows')).toEqual([begun])
   await pass(60 * minute)
-  expect(said('backlog_grows')).toEqual([absent, 'over: Messages no longer pile up'])
+  expect(said('backlog_grows')).toEqual([begun, 'over: Messages no longer pile up'])
 })
 
 test('a channel in trouble without a fallback, until it takes messages again', async () => {
   answer(world, 'slack', gone)
   await report(event())
   await pass(30 * minute)
-  expect(said('channels_in_trouble')).toEqual(['absent: Channel in trouble: chat'])
+  expect(said('channels_in_trouble')).toEqual(['begun: Channel in trouble: chat'])
   const alert = sentTo(world, 'hook').find(({ json }) => json.type.startsWith('foghorn.alert'))!
   expect(alert.json.data.lines[0]).toBe('chat is refusing: HTTP 404: no_service.')
   world.channels.answer = usualAnswer
   await report(event({ resources: ['web_0', 'web_1'] }))
   await pass(30 * minute)
   expect(said('channels_in_trouble')).toEqual([
-    'absent: Channel in trouble: chat',
+    'begun: Channel in trouble: chat',
     'over: Channel chat works again',
   ])
   expect(world.lines.filter((line) => line.includes('"relay_troubled"'))).toHaveLength(1)

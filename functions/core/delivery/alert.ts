@@ -11,7 +11,7 @@ import { alertDeliveryId, type Delivery, type FleetAlert, noFleet, urgentMs } fr
 export const collectMs = 60_000
 /**
  * An episode ends when its cause did not occur for this long. Each sends at most one message. Alerts
- * that last end otherwise (absence-alert.ts), and send no more than one in this time.
+ * that last end otherwise (lasting-alert.ts), and send no more than one in this time.
  */
 export const quietMs = 15 * 60_000
 /** How often the row is written while the cause lasts. */

@@ -6,8 +6,8 @@ import { span } from '../event/time.ts'
 import type { Tally } from '../metrics/tally.ts'
 import { total } from '../metrics/tally.ts'
 import type { Channel } from '../rules/config.ts'
-import type { AbsenceChange } from './absence-alert.ts'
 import type { Refusing, Unreachable } from './channel-health.ts'
+import type { LastingChange } from './lasting-alert.ts'
 
 /** A disk is nearly full below the smaller of the two. */
 const nearlyFull = { share: 0.1, bytes: 2_000_000_000 }
@@ -157,11 +157,11 @@ export function changeFor(
   known: string[],
   exists: (id: string) => boolean,
   now: number,
-): AbsenceChange {
+): LastingChange {
   const ids = new Set(items.map(({ id }) => id))
   const gone = known.filter((id) => !ids.has(id))
   return {
-    add: items.map(({ id, name, since }) => ({ beacon: id, vm: name, since, from: now })),
+    add: items.map(({ id, name, since }) => ({ id, name, since, from: now })),
     back: gone.filter(exists),
     left: gone.filter((id) => !exists(id)),
     reasons,

@@ -12,7 +12,7 @@ export const alertKinds = [
   'channel_test',
 ] as const
 /** Kinds about beacons that are not heard. They last until the beacons are back. */
-export type AbsenceKind = 'beacons_silent' | 'beacons_missing'
+export type BeaconAlertKind = 'beacons_silent' | 'beacons_missing'
 /** Kinds about the relay itself, see core/delivery/own-trouble.ts. They last until it is over. */
 export type TroubleKind =
   | 'channels_in_trouble'
@@ -20,7 +20,7 @@ export type TroubleKind =
   | 'disk_nearly_full'
   | 'clock_jumped'
 /** Owners are notified of these once, and once when they are over. */
-export type LastingKind = AbsenceKind | TroubleKind
+export type LastingKind = BeaconAlertKind | TroubleKind
 
 /** A problem of Foghorn itself while it lasts. There is one for each fleet and kind. */
 export interface Alert {
@@ -35,17 +35,17 @@ export interface Alert {
   /** When owners were notified, while they wait for the end. Only of kinds that say it once. */
   sentAt?: number
   /** Only in the row of an alert of a lasting kind. */
-  absence?: Absence
+  lasting?: Lasting
   /** Only in a message of such an alert. */
-  news?: AbsenceNews
+  news?: LastingNews
 }
 
-/** A beacon that is not heard, or another thing in trouble. */
-export interface Absent {
-  /** Its id. Of a beacon that was never heard, the name of its VM. */
-  beacon: string
-  /** Its name. Empty if it needs none. */
-  vm: string
+/** A beacon that is not heard, or something of the relay that is in trouble. */
+export interface LastingItem {
+  /** Of a beacon that was never heard, the name of its VM. */
+  id: string
+  /** The name of its VM or channel. Empty if it needs none. */
+  name: string
   /** When it was last heard, or when the trouble began. */
   since: number
   /** Owners are notified from this time on. */
@@ -54,33 +54,33 @@ export interface Absent {
   notified?: true
 }
 
-/** Who is absent, and which of it owners were notified of. */
-export interface Absence {
-  absent: Absent[]
-  /** Back since owners were notified of their absence. The next message names them. */
+/** What the alert is about now, and which of it owners were notified of. */
+export interface Lasting {
+  items: LastingItem[]
+  /** Names of items that are over since owners were notified of them. The next message has them. */
   back: string[]
   /** The same, of VMs that left. */
   left: string[]
   /** Since when one of the two is not empty. */
   overSince?: number
-  /** Sent since the first absence of this episode. */
+  /** Sent since the first item of this episode. */
   messages: number
-  /** The last message about absences, and about their end, also of an earlier episode. */
+  /** The last message about new items, and about their end, also of an earlier episode. */
   notifiedAt?: number
   overNotifiedAt?: number
   /** Beacons in the fleet, as counted last. */
   of?: number
 }
 
-/** What one message says about absent beacons. */
-export interface AbsenceNews {
-  /** `absent`: these are not heard. `over`: these are back, or have left. */
-  form: 'absent' | 'over'
-  /** How many beacons the message is about. */
+/** What one message of a lasting alert says. */
+export interface LastingNews {
+  /** `begun`: these are not heard or in trouble. `over`: these are back, have left or are well. */
+  form: 'begun' | 'over'
+  /** How many the message is about. */
   count: number
   /** Since when none of them was heard. */
   since: number
-  /** How many are absent now, also those of earlier messages. */
+  /** How many there are now, also those of earlier messages. */
   remaining: number
   /** VMs of `over` that left. */
   left: string[]

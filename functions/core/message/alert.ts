@@ -2,7 +2,7 @@
 
 import { quietMs } from '../delivery/alert.ts'
 import { steadyMs } from '../delivery/own-trouble.ts'
-import type { AbsenceKind, AbsenceNews, Alert, TroubleKind } from '../event/alert-row.ts'
+import type { Alert, BeaconAlertKind, LastingNews, TroubleKind } from '../event/alert-row.ts'
 import { maxOpenOfBeacon, maxOpenOfFleet } from '../event/open-limits.ts'
 import { lastingClock, span } from '../event/time.ts'
 
@@ -11,7 +11,7 @@ interface AlertText {
   lines: string[]
 }
 
-type News = AbsenceNews & { vms: string[]; fleet: string; at: number }
+type News = LastingNews & { vms: string[]; fleet: string; at: number }
 
 /** Names in a title, and in a fact. */
 const [fewNames, manyNames] = [3, 10]
@@ -25,7 +25,7 @@ export function alertText(fleet: string, alert: Alert, at: number): AlertText {
   if (news === undefined) throw new Error(`an alert of kind ${kind} has no news`)
   const named = { ...news, vms: vms.filter(Boolean) }
   return kind === 'beacons_silent' || kind === 'beacons_missing'
-    ? absences[kind][news.form]({ ...named, fleet, at })
+    ? beaconAlerts[kind][news.form]({ ...named, fleet, at })
     : troubles[kind][news.form](named, reasons)
 }
 
@@ -49,7 +49,7 @@ export function isGoodNews({ news }: Alert): boolean {
   return news?.form === 'over'
 }
 
-function overLimits(fleet: string, reasons: string[], news: AbsenceNews | undefined): AlertText {
+function overLimits(fleet: string, reasons: string[], news: LastingNews | undefined): AlertText {
   if (news !== undefined) {
     return {
       title: `Fleet "${fleet}" is within its limits again`,
@@ -91,9 +91,9 @@ function channelTest([channel = '']: string[], [by = '']: string[]): AlertText {
 type Named = Pick<News, 'count' | 'left' | 'vms'>
 type TroubleText = (news: Named, reasons: string[]) => AlertText
 
-const troubles: Record<TroubleKind, Record<AbsenceNews['form'], TroubleText>> = {
+const troubles: Record<TroubleKind, Record<LastingNews['form'], TroubleText>> = {
   channels_in_trouble: {
-    absent: (news, reasons) => ({
+    begun: (news, reasons) => ({
       title: `Channel${news.count === 1 ? '' : 's'} in trouble: ${names(news)}`,
       lines: [
         ...reasons.map((reason) => `${reason.replace(/[\s.]+$/, '')}.`),
@@ -114,7 +114,7 @@ const troubles: Record<TroubleKind, Record<AbsenceNews['form'], TroubleText>> = 
     },
   },
   backlog_grows: {
-    absent: (_, [reason = '']) => ({
+    begun: (_, [reason = '']) => ({
       title: `Messages pile up: ${reason}`,
       lines: [
         'Their channels answer, but new messages arrive faster than the relay sends them.',
@@ -124,7 +124,7 @@ const troubles: Record<TroubleKind, Record<AbsenceNews['form'], TroubleText>> = 
     over: () => ({ title: 'Messages no longer pile up', lines: ['The relay keeps up again.'] }),
   },
   disk_nearly_full: {
-    absent: (_, [reason = '']) => ({
+    begun: (_, [reason = '']) => ({
       title: `The relay's disk is nearly full: ${reason}`,
       lines: [
         'When it is full, the relay stores nothing and notifies nobody.',
@@ -137,7 +137,7 @@ const troubles: Record<TroubleKind, Record<AbsenceNews['form'], TroubleText>> = 
     }),
   },
   clock_jumped: {
-    absent: (_, [reason = 'an unknown time']) => ({
+    begun: (_, [reason = 'an unknown time']) => ({
       title: `The relay's clock jumped: ${reason}`,
       lines: [
         'Times in messages and reminders may be wrong by the same time.',
@@ -151,9 +151,12 @@ const troubles: Record<TroubleKind, Record<AbsenceNews['form'], TroubleText>> = 
   },
 }
 
-const absences: Record<AbsenceKind, Record<AbsenceNews['form'], (news: News) => AlertText>> = {
+const beaconAlerts: Record<
+  BeaconAlertKind,
+  Record<LastingNews['form'], (news: News) => AlertText>
+> = {
   beacons_silent: {
-    absent: (news) => {
+    begun: (news) => {
       const { fleet, count, since, at, of, remaining } = news
       const time = lastingClock(since, at)
       const isAll = of !== undefined && of > 1 && remaining >= of
@@ -177,7 +180,7 @@ const absences: Record<AbsenceKind, Record<AbsenceNews['form'], (news: News) => 
     }),
   },
   beacons_missing: {
-    absent: (news) => {
+    begun: (news) => {
       const { fleet, count, remaining, of = count } = news
       const found = news.vms.length > 0 ? `: ${names(news)}` : ''
       return {

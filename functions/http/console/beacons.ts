@@ -2,8 +2,8 @@
 // missing. Those come from the row that the relay's own check keeps, so that nothing is counted here.
 import type { Context } from 'hono'
 import * as z from 'zod'
-import { isAbsence } from '../../core/delivery/absence-alert.ts'
 import { alertId } from '../../core/delivery/alert.ts'
+import { isLasting } from '../../core/delivery/lasting-alert.ts'
 import { shownState } from '../../core/event/silence.ts'
 import { utc } from '../../core/event/time.ts'
 import { unsupported } from '../../core/rules/beacon-version.ts'
@@ -64,11 +64,11 @@ export async function showBeacons(relay: Relay, c: Context, visitor: Visitor): P
 async function missingOf({ store, config }: Relay, fleet: string) {
   if (config.fleets[fleet]?.expectedBeacons === undefined) return undefined
   const row = await store.readEvent({ fleet, eventId: alertId('beacons_missing') })
-  if (row === undefined || row.ended !== undefined || !isAbsence(row)) return undefined
-  const { absent, of } = row.alert.absence
-  if (absent.length === 0) return undefined
-  const names = absent.map(({ vm }) => vm)
-  return { count: absent.length, names, ...(of === undefined ? {} : { of }) }
+  if (row === undefined || row.ended !== undefined || !isLasting(row)) return undefined
+  const { items, of } = row.alert.lasting
+  if (items.length === 0) return undefined
+  const names = items.map(({ name }) => name)
+  return { count: items.length, names, ...(of === undefined ? {} : { of }) }
 }
 
 function shown(one: ListedBeacon, now: number): ShownBeacon {

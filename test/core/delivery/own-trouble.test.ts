@@ -152,7 +152,7 @@ test('what is no longer in trouble is back, and what no longer exists has left',
   const trouble = { kind: 'channels_in_trouble' as const, items, reasons: ['so'] }
   const change = changeFor(trouble, ['pager', 'chat', 'gone'], (id) => id !== 'gone', at)
   expect(change).toEqual({
-    add: [{ beacon: 'chat', vm: 'chat', since: at - 9, from: at }],
+    add: [{ id: 'chat', name: 'chat', since: at - 9, from: at }],
     ...{ back: ['pager'], left: ['gone'], reasons: ['so'] },
   })
 })

@@ -137,7 +137,7 @@ describe("an owner's word that a beacon has left", () => {
     for (let i = 0; i < 4; i++) await world.pass(30_000)
     const forms = world.sent.map(({ json }) => [json.data.form, json.data.vms, json.data.left])
     expect(forms).toEqual([
-      ['absent', ['web_0'], []],
+      ['begun', ['web_0'], []],
       ['over', [], ['web_0']],
     ])
   })

@@ -59,7 +59,7 @@ describe('a beacon that dies', () => {
     expect(await stateOf('web_0')).toBe('silent')
     const [{ json }] = alerts() as [ReturnType<typeof alerts>[number]]
     expect(json).toMatchObject({ type: 'foghorn.alert.beacons_silent', source: '/fleets/prod' })
-    expect(json.data).toMatchObject({ form: 'absent', vms: ['web_0'], count: 1, remaining: 1 })
+    expect(json.data).toMatchObject({ form: 'begun', vms: ['web_0'], count: 1, remaining: 1 })
     expect(json.data.title).toContain('12:00 UTC: web_0')
     await pass(24 * 60 * minute)
     expect(alerts()).toHaveLength(1)
@@ -72,7 +72,7 @@ describe('a beacon that dies', () => {
     await web.sees([])
     await db.sees([])
     await pass(45 * minute)
-    expect(said()).toEqual(['absent db_0,web_0'])
+    expect(said()).toEqual(['begun db_0,web_0'])
     await web.sees([])
     expect(await stateOf('web_0')).toBe('heard')
     await pass(2 * minute, [web])
@@ -93,7 +93,7 @@ describe('a beacon that dies', () => {
     await pass(2 * idleMs)
     expect(alerts()).toEqual([])
     await pass(idleMs)
-    expect(said()).toEqual(['absent web_0'])
+    expect(said()).toEqual(['begun web_0'])
   })
 
   test('is not told again after a restart of the relay', async () => {
@@ -114,7 +114,7 @@ describe('a beacon that dies', () => {
     await new FakeBeacon(world, 'lab_0', { fleet: 'test', key: testKey }).sees([])
     await new FakeBeacon(world, 'web_0').sees([])
     await pass(46 * minute)
-    expect(said()).toEqual(['absent lab_0'])
+    expect(said()).toEqual(['begun lab_0'])
     expect(sentTo(world, 'teams')).toHaveLength(1)
   })
 })
@@ -132,7 +132,7 @@ describe('the alert', () => {
     expect(alerts()).toEqual([])
     await web.sees([])
     await pass(minute)
-    expect(said()).toEqual(['absent web_1'])
+    expect(said()).toEqual(['begun web_1'])
   })
 
   test('is only in the log if there are no owners', async () => {
@@ -165,7 +165,7 @@ describe('the alert', () => {
         Object.assign(world.store, { [step]: real })
         await pass(20 * minute)
         expect(
-          said().filter((one) => one === `absent ${name}`),
+          said().filter((one) => one === `begun ${name}`),
           `${step} ${call}`,
         ).toHaveLength(1)
         await web.sees([])
@@ -193,7 +193,7 @@ test('a report that is stored while its silence is noted prevents the message', 
   await pass(2 * minute)
   expect(alerts()).toEqual([])
   await pass(3 * idleMs)
-  expect(said()).toEqual(['absent web_0'])
+  expect(said()).toEqual(['begun web_0'])
 })
 
 test('many silent beacons of one fleet do not keep another waiting', async () => {
@@ -219,7 +219,7 @@ describe('a goodbye', () => {
     expect(shown).toMatchObject({ state: 'heard', goodbye: { reason, at } })
     expect(alerts()).toEqual([])
     await pass(second)
-    expect([await stateOf('web_0'), said()]).toEqual(['silent', ['absent web_0']])
+    expect([await stateOf('web_0'), said()]).toEqual(['silent', ['begun web_0']])
   })
 
   test('of a removed package: it has left, and nobody is told', async () => {
@@ -240,7 +240,7 @@ describe('a goodbye', () => {
     expect(shown).toMatchObject({ state: 'heard' })
     expect(shown).not.toHaveProperty('goodbye')
     await pass(3 * idleMs)
-    expect(said()).toEqual(['absent web_0'])
+    expect(said()).toEqual(['begun web_0'])
   })
 
   test('gets no directive: another VM starts the event', async () => {
@@ -275,7 +275,7 @@ describe('an event', () => {
     await pass(endedAt + 10 * minute - second - world.clock.now, [witness])
     expect(alerts()).toEqual([])
     await pass(minute, [witness])
-    expect(said()).toEqual(['absent web_0'])
+    expect(said()).toEqual(['begun web_0'])
   })
 
   test('that began after its last report explains it as well', async () => {

@@ -1,15 +1,16 @@
 // Alerts that last, as rows of the store. The code that finds an absence, a trouble or its end notes
 // it, and the sweep sends what is due.
-import {
-  type AbsenceChange,
-  type AbsenceRow,
-  isAbsence,
-  type SentNews,
-  sendAbsence,
-  withAbsence,
-} from '../core/delivery/absence-alert.ts'
+
 import { alertId } from '../core/delivery/alert.ts'
 import { type Delivery, noFleet } from '../core/delivery/delivery.ts'
+import {
+  isLasting,
+  type LastingChange,
+  type LastingRow,
+  type SentNews,
+  sendLasting,
+  withLasting,
+} from '../core/delivery/lasting-alert.ts'
 import type { LastingKind } from '../core/event/alert-row.ts'
 import type { Decision } from '../core/event/decision.ts'
 import type { EventRecord } from '../core/event/event.ts'
@@ -18,17 +19,17 @@ import { commitEvent } from './commit-event.ts'
 import { ownersOf } from './raise-alert.ts'
 import { channelNamed, type Relay } from './relay.ts'
 
-/** Notes who is absent, and who is no longer. Returns the row. Throws if that is not stored. */
-export async function noteAbsence(
+/** Notes what begins and what is over. Returns the row. Throws if that is not stored. */
+export async function noteLasting(
   relay: Relay,
   fleet: string,
   kind: LastingKind,
-  change: AbsenceChange,
+  change: LastingChange,
 ): Promise<EventRecord | undefined> {
   const key = { fleet, eventId: alertId(kind) }
   const { outcome, record } = await commitEvent(relay, key, {
     decide: (before, _, now) => {
-      const record = withAbsence(before, fleet, kind, change, now)
+      const record = withLasting(before, fleet, kind, change, now)
       return { record, moments: [], reason: 'noted', deliveries: [] }
     },
   })
@@ -39,16 +40,16 @@ export async function noteAbsence(
 type Sending = Decision & { deliveries: Delivery[]; news?: SentNews }
 
 /** Sends what is due of an alert. */
-export async function concludeAbsence(relay: Relay, first: AbsenceRow): Promise<void> {
+export async function concludeLasting(relay: Relay, first: LastingRow): Promise<void> {
   const { fleet } = first
   const owners = ownersOf(relay.config, fleet).filter((name) => channelNamed(relay, name))
   const over = await noLongerSilent(relay, first)
   const committed = await commitEvent(relay, first, {
     first,
     decide: (before, _, now): Sending => {
-      const isDue = before !== undefined && isAbsence(before) && (before.dueAt ?? now + 1) <= now
+      const isDue = before !== undefined && isLasting(before) && (before.dueAt ?? now + 1) <= now
       if (!isDue) return { record: before, moments: [], reason: 'not_due', deliveries: [] }
-      return { ...sendAbsence(before, over, owners, now), moments: [], reason: 'due' }
+      return { ...sendLasting(before, over, owners, now), moments: [], reason: 'due' }
     },
   })
   const { news } = committed.outcome === 'committed' ? committed.decision : {}
@@ -58,8 +59,8 @@ export async function concludeAbsence(relay: Relay, first: AbsenceRow): Promise<
 /** Corrects the alert about silent beacons of a fleet, if it names one that is not silent. */
 export async function checkSilent(relay: Relay, fleet: string): Promise<void> {
   const row = await relay.store.readEvent({ fleet, eventId: alertId('beacons_silent') })
-  if (row === undefined || row.ended !== undefined || !isAbsence(row)) return
-  await noteAbsence(relay, fleet, 'beacons_silent', {
+  if (row === undefined || row.ended !== undefined || !isLasting(row)) return
+  await noteLasting(relay, fleet, 'beacons_silent', {
     add: [],
     ...(await noLongerSilent(relay, row)),
   })
@@ -71,11 +72,11 @@ export async function checkSilent(relay: Relay, fleet: string): Promise<void> {
  */
 async function noLongerSilent(
   { store }: Relay,
-  { fleet, alert: { kind, absence } }: AbsenceRow,
-): Promise<Pick<AbsenceChange, 'back' | 'left'>> {
+  { fleet, alert: { kind, lasting } }: LastingRow,
+): Promise<Pick<LastingChange, 'back' | 'left'>> {
   const [back, left]: [string[], string[]] = [[], []]
   if (kind !== 'beacons_silent') return { back, left }
-  for (const { beacon: id } of absence.absent) {
+  for (const { id } of lasting.items) {
     const beacon = await store.readBeacon(fleet, id)
     if (beacon === undefined || beacon.left !== undefined) left.push(id)
     else if (beacon.silence === undefined || isBack(beacon)) back.push(id)
@@ -85,18 +86,18 @@ async function noLongerSilent(
 
 function logNews(
   { log }: Relay,
-  { fleet, alert: { kind, reasons } }: AbsenceRow,
+  { fleet, alert: { kind, reasons } }: LastingRow,
   { form, vms, count, remaining, left }: SentNews,
   owners: string[],
 ): void {
   if (fleet === noFleet) {
     const channels = [...vms, ...left].filter(Boolean)
     const what = { kind, ...(channels.length > 0 && { channels }) }
-    if (form === 'absent') log.warn('relay_troubled', { ...what, reasons, owners })
+    if (form === 'begun') log.warn('relay_troubled', { ...what, reasons, owners })
     else log.info('relay_recovered', { ...what, owners })
     return
   }
   const fields = { fleet, kind, form, count, remaining, vms, left, owners }
-  if (form === 'absent') log.warn('beacons_absent', fields)
+  if (form === 'begun') log.warn('beacons_absent', fields)
   else log.info('beacons_back', fields)
 }
