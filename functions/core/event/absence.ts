@@ -12,7 +12,6 @@ import {
   missingIn,
   polledAt,
   seeingIn,
-  silentPaces,
 } from './witness.ts'
 
 /** If a hit VM still shows a started event, most observers end it after this time. */
@@ -157,8 +156,8 @@ function wasPassedOn(record: EventRecord): boolean {
 
 /**
  * The VM restarted between its last sight of the event and its first miss, or is still silent. A
- * gap between those polls shows a pause, unless the beacon itself restarted in the gap. If the VM
- * is heard while its polls fail, only its uptime counts.
+ * silence between those polls shows a pause, unless the beacon itself restarted in it. If the VM is
+ * heard while its polls fail, only its uptime counts.
  */
 function wasInterrupted(record: EventRecord, one: Witness, now: number): boolean {
   const {
@@ -168,9 +167,9 @@ function wasInterrupted(record: EventRecord, one: Witness, now: number): boolean
   if (gone === undefined) {
     return !isHeardWithoutPolls(one, now) || beacon.bootedAt > polledAt(beacon)
   }
-  const { bootedAt, bootHeardAt, paceMs } = beacon
+  const { bootedAt, bootHeardAt } = beacon
   if (bootedAt > gone.lastSeenAt && bootedAt <= gone.firstAt) return true
   if (restarting.includes(record.facts.eventType)) return false
   const beaconRestarted = bootHeardAt !== undefined && bootHeardAt > gone.lastSeenAt
-  return !beaconRestarted && gone.firstAt - gone.lastSeenAt > silentPaces * paceMs
+  return !beaconRestarted && gone.paused === true
 }

@@ -33,8 +33,8 @@ export interface Seen extends Observed {
   event: ScheduledEvent
   /** What this beacon saw before. Only its own documents show a change. */
   previous?: SightedEvent
-  /** No earlier poll of this beacon could have shown it. */
-  firstPoll: boolean
+  /** This beacon polled before, without it. A document alone does not show that. */
+  appeared: boolean
   /** This beacon had seen the event, and then a document of this beacon lacked it. */
   missedBefore: boolean
   /** The first poll of this beacon that showed the event. */
@@ -104,7 +104,7 @@ function begin(
 }
 
 function startKindOf(seen: Seen): StartKind {
-  return seen.firstPoll ? 'already_running' : 'none'
+  return seen.appeared ? 'none' : 'already_running'
 }
 
 /** A late document shows an event that is over for at most this long. */

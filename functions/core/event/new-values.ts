@@ -1,5 +1,5 @@
 // What a document adds to the known facts of an event, and what it changes.
-import { limits, type ScheduledEvent } from '../../../shared/document.ts'
+import { isSameName, limits, type ScheduledEvent } from '../../../shared/document.ts'
 import { disputable, type EventRecord, type Facts, type Values } from './event.ts'
 import type { SightedEvent } from './observer.ts'
 import { namesKey, namesThatFit } from './vm-names.ts'
@@ -73,7 +73,12 @@ export function addedByNewcomer(
 }
 
 function isSame(name: keyof Values, one: Facts | SightedEvent, other: ScheduledEvent): boolean {
-  return name === 'resources' ? namesKey(one) === namesKey(other) : one[name] === other[name]
+  if (name === 'resources') return namesKey(one) === namesKey(other)
+  const [text, otherText] = [one[name], other[name]]
+  if (name === 'description' || typeof text !== 'string' || typeof otherText !== 'string') {
+    return text === otherText
+  }
+  return isSameName(text, otherText)
 }
 
 export function replaced(known: Facts, differing: Partial<Values>): Partial<Values> {

@@ -63,6 +63,14 @@ export type SightedEvent = ScheduledEvent & {
   namesHash?: string
 }
 
+export interface Gone {
+  /** The first poll without the event, and the last one with it. */
+  firstAt: number
+  lastSeenAt: number
+  /** Between the two, the beacon was not heard for some paces: its VM may have paused. */
+  paused?: true
+}
+
 /** What one beacon last saw of one event. */
 export interface Sighting {
   eventId: string
@@ -72,7 +80,7 @@ export interface Sighting {
   /** As in the last document that contained it. */
   event: SightedEvent
   /** Set while the beacon's document lacks the event. */
-  gone?: { firstAt: number; lastSeenAt: number }
+  gone?: Gone
   /** Runs of its VM's hooks for the event. Absent if there are none. */
   hooks?: HookStates
 }

@@ -5,8 +5,9 @@ import type { Report, Start } from '../../../shared/report.ts'
 import { isHit } from './event.ts'
 import { runsOf, withRuns } from './hooks.ts'
 import type { Observation } from './life.ts'
-import type { Beacon, Observer, Sighting } from './observer.ts'
+import type { Beacon, Gone, Observer, Sighting } from './observer.ts'
 import { withStoredNames } from './vm-names.ts'
+import { silentPaces } from './witness.ts'
 
 export interface EventNews {
   eventId: string
@@ -191,9 +192,10 @@ function newsOf(
     const at = now - change.ageMs
     const seenAt = change.kind === 'gone' ? now - (change.lastSeenAgeMs ?? change.ageMs) : at
     const previous = last === undefined ? {} : { previous: last }
-    const { event, firstPoll } = change
+    const { event } = change
+    const appeared = change.kind === 'appeared' && !change.firstPoll
     observations.push({
-      ...{ kind: 'seen', at: seenAt, vm, live: false, event, firstPoll },
+      ...{ kind: 'seen', at: seenAt, vm, live: false, event, appeared },
       ...{ missedBefore, since: before?.firstSeenAt ?? seenAt, ...previous },
     })
     if (change.kind === 'gone') {
@@ -227,17 +229,16 @@ function newsOf(
     return [{ ...common, inDocument: false, status: undefined, sighting: before ?? sighting }]
   }
   if (shown !== undefined) {
-    const firstPoll = report.changes.length === 0 && known?.polledAt === undefined
     // a beacon's first document of an event is in its changes, too, but there was none before it
     const isFirstDocument = firstSighting && isSameText(last, shown)
     const previous = last === undefined || isFirstDocument ? {} : { previous: last }
     observations.push({
-      ...{ kind: 'seen', at, vm, live: true, event, firstPoll },
+      ...{ kind: 'seen', at, vm, live: true, event, appeared: false },
       ...{ missedBefore, since: firstSeenAt ?? at, ...previous },
     })
     return [{ ...common, inDocument: true, status: shown.status, sighting }]
   }
-  const noted = goneOf(observations, before, at, lastSeenAt)
+  const noted = goneOf(observations, before, { firstAt: at, lastSeenAt }, known)
   observations.push({
     kind: 'gone',
     at: noted.firstAt,
@@ -275,10 +276,22 @@ function missesBefore(
 function goneOf(
   observations: Observation[],
   before: Sighting | undefined,
-  at: number,
-  lastSeenAt: number,
-): NonNullable<Sighting['gone']> {
+  { firstAt, lastSeenAt }: Gone,
+  known: Beacon | undefined,
+): Gone {
   const last = observations.at(-1)
-  if (last?.kind === 'gone') return { firstAt: last.at, lastSeenAt: last.lastSeenAt }
-  return before?.gone ?? { firstAt: at, lastSeenAt: Math.min(lastSeenAt, at) }
+  if (last?.kind !== 'gone' && before?.gone !== undefined) return before.gone
+  const gone =
+    last?.kind === 'gone'
+      ? { firstAt: last.at, lastSeenAt: last.lastSeenAt }
+      : { firstAt, lastSeenAt: Math.min(lastSeenAt, firstAt) }
+  return {
+    ...gone,
+    ...(known !== undefined && hasPaused(gone, known) && { paused: true as const }),
+  }
+}
+
+/** A beacon whose polls fail still reports, so a gap between its polls alone shows no pause. */
+function hasPaused({ firstAt, lastSeenAt }: Gone, { heardAt, paceMs }: Beacon): boolean {
+  return firstAt - Math.max(lastSeenAt, heardAt) > silentPaces * paceMs
 }

@@ -1,12 +1,12 @@
 // Which beacons show now whether an event still exists: those that are heard, and what each sees.
 import { type EventRecord, isHit } from './event.ts'
-import type { Observer, Witness } from './observer.ts'
+import type { Gone, Observer, Witness } from './observer.ts'
 import { openPaceMs } from './pace.ts'
 
 /** After this many of its own paces without a report, a beacon's document is stale. */
 export const silentPaces = 3
 
-export type Missing = Witness & { sighting: { gone: { firstAt: number; lastSeenAt: number } } }
+export type Missing = Witness & { sighting: { gone: Gone } }
 
 /** Adds the beacon of the last report, if its own row is older or not written yet. */
 export function withHeard({ heard }: EventRecord, witnesses: Witness[]): Witness[] {

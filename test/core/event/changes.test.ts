@@ -14,7 +14,7 @@ const later = at + minute
 function changed(known: EventRecord, changes: Partial<Facts>, seenAt = later): EventRecord {
   const before = event({ ...known.facts })
   const news = { ...before, ...changes }
-  const seen = { kind: 'seen', at: seenAt, vm: 'web_0', live: true, firstPoll: false } as const
+  const seen = { kind: 'seen', at: seenAt, vm: 'web_0', live: true, appeared: true } as const
   const reopening = { missedBefore: false, since: at }
   const step = advance(known, { ...seen, ...reopening, event: news, previous: before }, seenAt, key)
   expect(step.moments).toEqual(['changed'])

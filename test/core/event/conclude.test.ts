@@ -26,7 +26,7 @@ const paused = (beacon = {}) =>
   observer(
     'web_0',
     { ...heard, ...beacon },
-    { gone: { firstAt: at + 20 * second, lastSeenAt: at } },
+    { gone: { firstAt: at + 20 * second, lastSeenAt: at, paused: true } },
   )
 const seeing = (vm: string, beacon = {}) => observer(vm, { ...heard, ...beacon })
 const openAgain: Fields = { phase: 'started', startedAt: at + second, reopenedAt: at }

@@ -104,7 +104,7 @@ test('a note has at most 300 characters, and the number of VMs if there are many
       at: at + 1,
       vm: 'web_0',
       live: true,
-      firstPoll: false,
+      appeared: true,
       missedBefore: true,
       since: at,
       previous: before,
@@ -121,7 +121,7 @@ test('other documents add VMs up to 1 000', () => {
   const known = record({ facts: facts({ resources: azureNames(0, 900) }) })
   const seen = (from: number) =>
     ({
-      ...{ kind: 'seen' as const, at: at + from, vm: 'web_0', live: true, firstPoll: false },
+      ...{ kind: 'seen' as const, at: at + from, vm: 'web_0', live: true, appeared: true },
       ...{ missedBefore: true, since: at },
       event: event({ resources: azureNames(from) }),
     }) as const

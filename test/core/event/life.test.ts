@@ -18,7 +18,7 @@ function seen(changes: Partial<ScheduledEvent> = {}, more: Partial<Seen> = {}): 
     vm: 'web_0',
     live: true,
     event: event(changes),
-    firstPoll: false,
+    appeared: true,
     missedBefore: true,
     since: at,
     ...more,
@@ -55,10 +55,10 @@ describe('first sight', () => {
   })
 
   test.each([
-    [false, 'none'],
-    [true, 'already_running'],
-  ])('as Started, first poll %s: %s', (firstPoll, startKind) => {
-    const { record, moments } = step(undefined, begun({ firstPoll }))
+    [true, 'none'],
+    [false, 'already_running'],
+  ])('as Started, appeared %s: %s', (appeared, startKind) => {
+    const { record, moments } = step(undefined, begun({ appeared }))
     expect(moments).toEqual(['started'])
     expect(record).toMatchObject({ phase: 'started', startedAt: at, startKind })
   })

@@ -59,7 +59,9 @@ function observe(course: Course, all: Poll[]): Observation[] {
       const firstPoll = earlier.length === 0
       const reopening = { missedBefore: previous === undefined && !firstPoll, since: at }
       const before = previous && { previous }
-      return [{ ...common, ...reopening, kind: 'seen', event: seen, firstPoll, ...before }]
+      return [
+        { ...common, ...reopening, kind: 'seen', event: seen, appeared: !firstPoll, ...before },
+      ]
     }
     const lastSeenAt = at + Math.max(0, ...earlier.map((poll) => poll.after)) * second
     return previous === undefined ? [] : [{ ...common, kind: 'gone', lastSeenAt }]

@@ -66,6 +66,16 @@ describe('one event from first sight to its end', () => {
   })
 })
 
+test.each([{ source: 'PLATFORM' }, { eventType: 'livemigrate' }])(
+  '%o is no change',
+  async (other) => {
+    const shown = event({ source: 'Platform', eventType: 'LiveMigrate' })
+    await report(shown)
+    await report({ ...shown, ...other })
+    expect(world.told()).toEqual(['foghorn.event.scheduled'])
+  },
+)
+
 describe('first seen as Started', () => {
   test.each([
     [{ firstPoll: false }, 'none', 'Started without notice at 12:00 UTC:'],
@@ -77,6 +87,19 @@ describe('first seen as Started', () => {
     expect((await eventNow()).startKind).toBe(notice)
     expect(world.told()).toEqual(['foghorn.event.started'])
     expect(world.sent[0]?.json.text).toContain(title)
+  })
+
+  // a backup from before its announcement was restored, or the relay refused it before
+  test.each([
+    ['without a change of it', []],
+    [
+      'with a later change of it',
+      [{ kind: 'changed' as const, ageMs: 500, firstPoll: false, event: started() }],
+    ],
+  ])('%s: the beacon saw it before, so Azure may have announced it', async (_, changes) => {
+    await beacon.sees([])
+    await beacon.sees([started()], { changes })
+    expect((await eventNow()).startKind).toBe('already_running')
   })
 
   test('a start and end while the network was away is recorded', async () => {

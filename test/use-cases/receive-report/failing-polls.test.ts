@@ -51,3 +51,27 @@ test('a VM that is also silent counts as restarted', async () => {
   await world.pass(4 * minute)
   expect(await eventNow()).toMatchObject({ outcome: 'completed' })
 })
+
+test('a Freeze that Azure cancels while polls fail is cancelled: its VM did not pause', async () => {
+  await startRelay()
+  const freeze = event({ eventType: 'Freeze' })
+  // with this event, the pace stays at 2 s
+  const open = event({ eventId: 'open', resources: ['web_7'] })
+  const vm = new FakeBeacon(world, 'web_0')
+  await vm.sees([freeze, open])
+  const lastPollAt = world.clock.now
+  for (let seconds = 0; seconds < 10; seconds += 2) {
+    world.clock.now += 2_000
+    await vm.sees([freeze, open], { ageMs: world.clock.now - lastPollAt })
+  }
+  world.clock.now += 1_000
+  const lastSeenAgeMs = world.clock.now - lastPollAt
+  const gone = { kind: 'gone' as const, ageMs: 0, lastSeenAgeMs, firstPoll: false, event: freeze }
+  await vm.sees([open], { changes: [gone] })
+  for (let seconds = 0; seconds < 40; seconds += 2) {
+    world.clock.now += 2_000
+    await vm.sees([open])
+    await world.drain()
+  }
+  expect(await eventNow()).toMatchObject({ outcome: 'cancelled' })
+})
