@@ -177,11 +177,14 @@ function unsticks({ moment }: Delivery['telling']): boolean {
   return moment === 'started' || (moment !== 'alert' && isEnd(moment))
 }
 
-/** After a decision, further steps only acknowledge: a second trigger would page again. */
-function actionOf({ moment, event }: Delivery['telling']): Action {
+/**
+ * After a decision, a start only acknowledges: a second trigger would page again. If the event is
+ * back after a *not now*, nobody expects it to start.
+ */
+function actionOf({ moment, event: { verdict, epoch } }: Delivery['telling']): Action {
   if (moment === 'alert') return 'trigger'
-  const isDecided = moment === 'started' && event.verdict !== undefined
-  return isDecided ? 'acknowledge' : actions[traits[moment].incident]
+  const isExpected = verdict?.decision === 'approved' || (verdict !== undefined && epoch === 1)
+  return moment === 'started' && isExpected ? 'acknowledge' : actions[traits[moment].incident]
 }
 
 const actions = { opens: 'trigger', acknowledges: 'acknowledge', resolves: 'resolve' } as const

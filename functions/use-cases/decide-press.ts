@@ -10,6 +10,7 @@ import { pageLink } from '../links/link.ts'
 import type { DeadPress, Press, PressOutcome, Reply } from '../notify/desk.ts'
 import { decideEvent, open } from './decide-event.ts'
 import { buttonSupportOf, decidesHere, readValue, waysToDecide } from './decision-buttons.ts'
+import { readObservers } from './read-observers.ts'
 import type { Relay } from './relay.ts'
 
 interface Pressed extends Pick<Press, 'by' | 'decision' | 'value'> {
@@ -35,7 +36,7 @@ export async function decidePress(relay: Relay, pressed: Pressed): Promise<Answe
   const refused = (why: PressOutcome, about: EventRecord): Answer => {
     return { reply: { refused: why, record: about, by }, channel }
   }
-  const observers = await relay.store.readObservers(record)
+  const observers = await readObservers(relay.store, record, record)
   const barred = barredFrom(relay, pressed, record, observers, channel)
   if (barred !== undefined) {
     const { fleet, eventId } = record

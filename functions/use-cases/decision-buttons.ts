@@ -1,5 +1,6 @@
 // Buttons in a message that decide: whether an event has them in a channel, and what they carry.
 // The surprise: a button's value proves no more than a link. Only the signed press proves a person.
+
 import type { Telling } from '../core/delivery/delivery.ts'
 import { stampOf } from '../core/event/approval.ts'
 import { knownOf } from '../core/event/drill.ts'
@@ -9,6 +10,7 @@ import { type Askers, askersOf } from '../core/message/message.ts'
 import { decidersOf, decidesInMessage } from '../core/rules/permission.ts'
 import { createToken } from '../links/link.ts'
 import type { ButtonSupport, Buttons, Part } from '../notify/notifier.ts'
+import { readObservers } from './read-observers.ts'
 import { channelNamed, notifierOf, type Relay } from './relay.ts'
 
 /** Tokens (base64url and dots) and stamps do not contain it. */
@@ -63,7 +65,7 @@ export async function waysToDecide(
   const { routes } = relay.config
   const isListed = routes.some(({ approvers }) => approvers !== undefined)
   if (!isListed && !mayDecideIn(relay, channel)) return { askers: 'readers' }
-  const observers = await relay.store.readObservers(record)
+  const observers = await readObservers(relay.store, record, record)
   const buttons = decidesHere(relay, record, observers, channel)
     ? await buttonsFor(relay, record, shown, channel)
     : undefined

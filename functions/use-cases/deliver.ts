@@ -1,5 +1,6 @@
 // Sends what is due: claims deliveries, judges each, makes one request, and finishes each. Several
 // workers may run at once: the store gives each delivery one lease and keeps each channel's rate.
+
 import { messageOf } from '../../shared/errors.ts'
 import {
   attemptMs,
@@ -31,6 +32,7 @@ import type { EventKey, Pacing, PlannedClaims, PlannedStore } from '../store/sto
 import { channelsInTrouble, noteAnswer, passGate } from './channel-health.ts'
 import { partsForOne, waysToDecide } from './decision-buttons.ts'
 import { type Finish, setApart, settle } from './finish-attempt.ts'
+import { readObservers } from './read-observers.ts'
 import { channelNamed, notifierOf, type Relay, rateOf } from './relay.ts'
 import { findChannel, noteAttempt, type Target } from './subscription-channel.ts'
 
@@ -189,7 +191,7 @@ async function channelsInstead(
   if (record === undefined || telling.moment === 'alert') return []
   const { moment, insteadOf } = telling
   const fallback = fallbackOf(insteadOf === undefined ? undefined : channelNamed(relay, insteadOf))
-  const observers = await relay.store.readObservers(record)
+  const observers = await readObservers(relay.store, record, record)
   const routed = channelsFor(relay.config.routes, record, observers, moment, siblings)
   return (fallback.length > 0 ? fallback : routed).filter(
     (name) => copyFor(claimed, name, siblings) === undefined,

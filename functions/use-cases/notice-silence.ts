@@ -4,7 +4,7 @@ import { messageOf } from '../../shared/errors.ts'
 import { isLasting } from '../core/delivery/lasting-alert.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { Beacon, Departure } from '../core/event/observer.ts'
-import { isBack, nextLookAt, silenceLeadMs, stateOf } from '../core/event/silence.ts'
+import { isBack, nextLookAt, silenceLeadMs, stateOf, vmOf } from '../core/event/silence.ts'
 import type { BeaconKey } from '../store/store.ts'
 import { noteLasting } from './lasting-alerts.ts'
 import { listFleet } from './list-beacons.ts'
@@ -155,11 +155,6 @@ async function note(
     const next = beacon.left === undefined ? { silentAt: nextLookAt(beacon) } : {}
     await relay.store.replaceBeacon(beacon, { ...rest, ...next })
   }
-}
-
-/** A VM reports under another id if it was made anew, or if its fleet went over to tokens. */
-function vmOf({ vm, resourceGroup }: Pick<Beacon, 'vm' | 'resourceGroup'>): string {
-  return JSON.stringify([resourceGroup.toLowerCase(), vm.toLowerCase()])
 }
 
 /** Events that may explain a silence. Each is read once for all beacons of a fleet. */

@@ -130,6 +130,7 @@ export function channelFacts(relay: RelayParts): ChannelFacts {
   return {
     exists: (name) => channelNamed(relay, name) !== undefined,
     opensIncidents: (name) => notifierNamed(relay, name)?.opensIncidents ?? false,
+    fallbackOf: (name) => channelNamed(relay, name)?.fallback,
     overtakes: (name) => notifierNamed(relay, name)?.overtakes ?? (() => true),
   }
 }

@@ -17,6 +17,7 @@ export interface ChannelFacts {
   /** Whether the configuration still has the channel. */
   exists(channel: string): boolean
   opensIncidents(channel: string): boolean
+  fallbackOf(channel: string): string | undefined
   overtakes(channel: string): Overtakes
 }
 
@@ -74,13 +75,18 @@ export function heardOf({ epoch }: EventRecord, existing: Delivery[]): string[] 
 }
 
 /**
- * Channels that may have an open incident. If one is gone, it may have got one of the current
- * names.
+ * Channels that may have an open incident. If one is gone, it may have got the name of a channel
+ * that is notified now, or of a fallback.
  */
 function withIncident(channels: ChannelFacts, heard: string[], routed: () => string[]): string[] {
   const isGone = heard.some((name) => !channels.exists(name))
-  const names = isGone ? [...heard, ...routed()] : heard
-  return names.filter((name) => channels.opensIncidents(name))
+  const names = new Set(isGone ? [...heard, ...routed()] : heard)
+  // a set also yields what is added while it is read, so this follows fallbacks of fallbacks
+  for (const name of isGone ? names : []) {
+    const fallback = channels.fallbackOf(name)
+    if (fallback !== undefined) names.add(fallback)
+  }
+  return [...names].filter((name) => channels.opensIncidents(name))
 }
 
 function fallbacksOf(

@@ -257,7 +257,8 @@ function whichOf(record: EventView, moment: Moment): string[] {
     ...[notBeforeAt, names, durationSeconds, description],
     ...[eventType, source, record.disputed],
   ]
-  return [shortHash(values), ...again]
+  // Azure may take a change back, and make it again
+  return [shortHash([...values, record.changes?.count]), ...again]
 }
 
 /** Older rows have no `lapsedAt` of their own, only the one in `overruled`. */

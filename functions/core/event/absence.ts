@@ -92,9 +92,16 @@ function uptimeAwaitedUntil(
   { firstAt }: Omit<Span, 'confirmAt'>,
 ): number {
   if (record.phase !== 'scheduled' || knownReason(record, firstAt) !== undefined) return 0
-  const silent = witnesses.filter((one) => isHit(record.facts, one.beacon.vm) && !misses(one))
+  const silent = witnesses.filter(
+    (one) => isHit(record.facts, one.beacon.vm) && !misses(one) && !hasLeft(one),
+  )
   if (silent.length === 0) return 0
   return Math.max(firstAt, ...silent.map(({ beacon }) => polledAt(beacon))) + uptimeWaitMs
+}
+
+/** Its last report said so. After *shutdown* or *stopped*, the VM may restart. */
+function hasLeft({ beacon: { goodbye } }: Witness): boolean {
+  return goodbye?.reason === 'removed' || goodbye?.reason === 'upgrade'
 }
 
 function misses({ sighting }: Witness): boolean {
@@ -165,7 +172,8 @@ function wasInterrupted(record: EventRecord, one: Witness, now: number): boolean
     sighting: { gone },
   } = one
   if (gone === undefined) {
-    return !isHeardWithoutPolls(one, now) || beacon.bootedAt > polledAt(beacon)
+    const isSilent = !isHeardWithoutPolls(one, now) && !hasLeft(one)
+    return isSilent || beacon.bootedAt > polledAt(beacon)
   }
   const { bootedAt, bootHeardAt } = beacon
   if (bootedAt > gone.lastSeenAt && bootedAt <= gone.firstAt) return true

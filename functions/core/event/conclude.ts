@@ -22,6 +22,8 @@ import { missingIn, polledAt, seeingIn, takesVm } from './witness.ts'
 export const vmGoneMs = 2 * 60_000
 /** An event is lost if no observer was heard for this long. */
 export const lostMs = 10 * 60_000
+/** Or if all observers that are heard could not poll for this long. */
+export const blindMs = 60 * 60_000
 /** If Azure was told and has not started the event for this long, people must check. */
 const notStartedMs = 10 * 60_000
 /** An approval is stuck if no beacon could pass it on for this long. */
@@ -143,7 +145,12 @@ function takenFrom(record: EventRecord, isSeen = false): number {
 function lostAt(record: EventRecord, witnesses: Witness[]): number {
   const decided = record.verdict?.decision === 'approved' ? record.verdict.at : undefined
   const expectedAt = record.startedAt ?? decided ?? record.facts.notBeforeAt ?? record.firstSeenAt
-  return Math.max(expectedAt, ...witnesses.map(({ beacon }) => polledAt(beacon))) + lostMs
+  return Math.max(expectedAt, ...witnesses.map(({ beacon }) => watchedAt(beacon))) + lostMs
+}
+
+/** A beacon that reports may be able to poll again soon. */
+function watchedAt(beacon: Witness['beacon']): number {
+  return Math.min(beacon.heardAt, polledAt(beacon) + blindMs)
 }
 
 function stuckAt(record: EventRecord): number {

@@ -96,7 +96,7 @@ export interface Witness {
   beacon: Pick<
     Beacon,
     | ('beacon' | 'vm' | 'bootId' | 'counter')
-    | ('heardAt' | 'polledAt' | 'paceMs' | 'bootedAt' | 'bootHeardAt')
+    | ('heardAt' | 'polledAt' | 'paceMs' | 'bootedAt' | 'bootHeardAt' | 'goodbye')
   >
   sighting: Pick<Sighting, 'gone' | 'hooks'>
 }

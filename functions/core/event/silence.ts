@@ -2,7 +2,7 @@
 // that hit its VM. A report sets `silentAt`, and the sweep looks at the beacon then. It looks a
 // minute before the beacon counts as silent: an alert is collected for that long.
 import { type EventRecord, isHit, isOpen } from './event.ts'
-import type { Beacon, Departure } from './observer.ts'
+import type { Beacon, Departure, Observer } from './observer.ts'
 import { silentPaces, takesVm } from './witness.ts'
 
 /** A beacon with a short pace is not silent before. */
@@ -110,4 +110,21 @@ export function shownState(
   // rows of older relays have no time for a look
   const isLookedAt = silentAt !== undefined
   return isLookedAt || now < silentFrom(beacon) ? 'heard' : 'silent'
+}
+
+/** A VM reports under another id if it was made anew, or if its fleet went over to tokens. */
+export function vmOf({ vm, resourceGroup }: Pick<Beacon, 'vm' | 'resourceGroup'>): string {
+  return JSON.stringify([resourceGroup.toLowerCase(), vm.toLowerCase()])
+}
+
+/** Without silent beacons whose VM reports under another id now: their silence says nothing. */
+export function withoutReplaced(observers: Observer[]): Observer[] {
+  const heardAt = new Map<string, number>()
+  for (const { beacon } of observers) {
+    const vm = vmOf(beacon)
+    heardAt.set(vm, Math.max(beacon.heardAt, heardAt.get(vm) ?? 0))
+  }
+  const isReplaced = ({ heardAt: at, paceMs, ...beacon }: Beacon) =>
+    heardAt.get(vmOf(beacon))! - at >= Math.max(silentPaces * paceMs, leastSilenceMs)
+  return observers.filter(({ beacon }) => !isReplaced(beacon))
 }

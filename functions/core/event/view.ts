@@ -5,8 +5,7 @@ import type { HitVm } from './hit-vms.ts'
 /** The part of a record that a message may need. */
 export type EventView = Omit<
   EventRecord,
-  | ('watchers' | 'history' | 'lookAt' | 'dueAt' | 'directive' | 'drillPlan' | 'heard')
-  | ('onlyBeacon' | 'changes')
+  ('watchers' | 'history' | 'lookAt' | 'dueAt' | 'directive' | 'drillPlan' | 'heard') | 'onlyBeacon'
 > & {
   /** How many VMs see the event without being hit. Absent while they are still reporting. */
   spared?: number
@@ -18,6 +17,6 @@ export type EventView = Omit<
 
 export function viewOf(record: EventRecord): EventView {
   const { watchers: _w, history: _h, dueAt: _d, directive: _l, drillPlan: _p, ...rest } = record
-  const { heard: _h2, onlyBeacon: _o, lookAt: _a, changes: _c, ...view } = rest
+  const { heard: _h2, onlyBeacon: _o, lookAt: _a, ...view } = rest
   return view
 }

@@ -44,13 +44,14 @@ function hooksOf({ sighting: { hooks } }: Witness): Pick<Witness['sighting'], 'h
 /** What a report proves about its beacon, before the relay has given it a pace for this event. */
 export function asHeard(witness: Witness): Witness {
   const { beacon, sighting } = witness
-  const { vm, bootId, counter, heardAt, polledAt, bootedAt, bootHeardAt } = beacon
+  const { vm, bootId, counter, heardAt, polledAt, bootedAt, bootHeardAt, goodbye } = beacon
   const paceMs = Math.min(beacon.paceMs || openPaceMs, openPaceMs)
   return {
     beacon: {
       ...{ beacon: beacon.beacon, vm, bootId, counter, heardAt, bootedAt, paceMs },
       ...(polledAt === undefined ? {} : { polledAt }),
       ...(bootHeardAt === undefined ? {} : { bootHeardAt }),
+      ...(goodbye === undefined ? {} : { goodbye }),
     },
     sighting: {
       ...(sighting.gone === undefined ? {} : { gone: sighting.gone }),

@@ -128,7 +128,7 @@ export function describeInference(inference: Inference): string {
     case 'vm_gone':
       return 'it was due, and no affected VM has reported for 2 min'
     case 'nobody_left_to_see':
-      return 'the beacons that saw it no longer report'
+      return 'no VM that saw it reports, or can poll, any more'
     case 'drill_overdue':
       return 'the relay was not running when the drill was due'
   }

@@ -1,5 +1,6 @@
 // Identifies the viewer of an event's page and judges whether they may decide. A signed-in person
 // decides as themselves, anybody else as a holder of the link.
+
 import { knownOf } from '../../core/event/drill.ts'
 import type { Decider, EventRecord } from '../../core/event/event.ts'
 import type { Observer } from '../../core/event/observer.ts'
@@ -7,6 +8,7 @@ import { decidersOf, permissionOf } from '../../core/rules/permission.ts'
 import { readPrincipal } from '../../identity/principal.ts'
 import type { Viewer, Way } from '../../pages/event.ts'
 import { decidesHere } from '../../use-cases/decision-buttons.ts'
+import { readObservers } from '../../use-cases/read-observers.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 
 /** The viewer of the page, with the name that a decision would be recorded under. */
@@ -60,7 +62,7 @@ export async function personOf(
 
 /** Needed only if a route lists approvers. */
 async function observersOf({ config, store }: Relay, record: EventRecord): Promise<Observer[]> {
-  return hasApprovers(config) ? store.readObservers(record) : []
+  return hasApprovers(config) ? readObservers(store, record, record) : []
 }
 
 export function hasApprovers({ routes }: Relay['config']): boolean {

@@ -15,6 +15,7 @@ const reminder = { beforeSeconds: 300, due: [300], late: false }
 const channels: ChannelFacts = {
   exists: (name) => name !== 'removed',
   opensIncidents: (name) => name.includes('pager'),
+  fallbackOf: (name) => ({ chat: 'mail', mail: 'pager' })[name],
   overtakes: () => () => true,
 }
 
@@ -95,6 +96,10 @@ test('if a notified channel is gone, all incident channels of the routes count',
   const renamed: Route[] = [{ match: {}, moments: ['started'], channels: ['new-pager'] }]
   expect(hearers('completed', [heard('removed')], {}, renamed)).toEqual(['new-pager'])
   expect(hearers('completed', [heard('routed')], {}, renamed)).toEqual([])
+})
+
+test('and so do the fallbacks of notified channels, and their fallbacks', () => {
+  expect(hearers('completed', [heard('chat'), heard('removed')])).toEqual(['pager', 'routed'])
 })
 
 test('a fallback message of an earlier epoch does not count', () => {

@@ -244,7 +244,7 @@ describe('the end', () => {
   test('lost: who to ask if a user requested it', () => {
     const ended = { at, outcome: 'lost', inferred: 'nobody_left_to_see' } as const
     expect(textOf('lost', { ended, facts: facts({ source: 'User' }) })).toContain(
-      'Ask the user who requested it, and check that the beacons run.',
+      'Ask the user who requested it, and run "foghorn-beacon check" on the VMs.',
     )
   })
 })

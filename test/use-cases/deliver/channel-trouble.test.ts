@@ -39,6 +39,15 @@ describe('PagerDuty', () => {
     expect(actions()).toEqual(['trigger', 'acknowledge'])
   })
 
+  test('an event that is back and has started is an incident, also after *not now*', async () => {
+    await report(event())
+    await press(world, await forge(world), 'not_now')
+    await report()
+    await world.pass(11_000)
+    await report(started())
+    expect(actions()).toEqual(['trigger', 'acknowledge', 'resolve', 'trigger'])
+  })
+
   test('a stuck approval is an incident of its own, which ends when the event starts', async () => {
     const said = () =>
       sentTo(world, 'pager').map(({ json }) => [

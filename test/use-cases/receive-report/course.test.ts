@@ -66,6 +66,16 @@ describe('one event from first sight to its end', () => {
   })
 })
 
+test('a change that Azure takes back, and makes again, is notified each time', async () => {
+  for (const minutes of [60, 30, 60, 30]) {
+    world.clock.now += 10_000
+    await report(event({ notBeforeAt: startAt + minutes * 60_000 }))
+  }
+  const told = world.sent.map(({ json }) => json.text).filter((text) => text !== undefined)
+  expect(told).toHaveLength(4)
+  expect(told.at(-1)).toContain('at 12:30 UTC')
+})
+
 test.each([{ source: 'PLATFORM' }, { eventType: 'livemigrate' }])(
   '%o is no change',
   async (other) => {

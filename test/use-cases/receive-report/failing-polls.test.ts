@@ -35,6 +35,23 @@ test('an event that was cancelled ends within minutes', async () => {
   expect(await eventNow()).toMatchObject({ outcome: 'cancelled', inferred: 'gone_before_its_time' })
 })
 
+test('an event is lost after an hour without a poll, not while its beacon may poll again', async () => {
+  await startRelay()
+  const alone = new FakeBeacon(world, 'web_0')
+  const passMinutesBlind = async (count: number) => {
+    for (let i = 0; i < count; i++) {
+      await world.pass(minute)
+      await alone.sees([event()], { ageMs: world.clock.now - startAt })
+    }
+    await world.drain()
+  }
+  await alone.sees([event()])
+  await passMinutesBlind(69)
+  expect(await eventNow()).not.toHaveProperty('outcome')
+  await passMinutesBlind(2)
+  expect(await eventNow()).toMatchObject({ outcome: 'lost' })
+})
+
 test('its uptime still says whether it restarted', async () => {
   await passMinutes(1)
   hit.bootId = 'after-the-restart'
