@@ -13,8 +13,8 @@ import { type Places, UnderWay, within } from './under-way.ts'
 const usualSleepMs = 30_000
 const forgetEveryMs = 3_600_000
 const checkEveryMs = 5 * 60_000
-/** After a longer gap the process was halted and may have missed reports, so silence means nothing. */
-const maxSleepsMissed = 4
+/** If the timer fires later, the process was halted and may have missed reports. */
+const maxLateMs = 20_000
 const afterFailureMs = 1_000
 /** Requests that end within this time share one look at what is due: it costs more than a request. */
 const refillMs = { few: 2, many: 20 }
@@ -55,6 +55,8 @@ export class Pump {
   #forgetAt = 0
   #checkAt = 0
   #workedAt: number | undefined
+  /** When the timer fires. Absent before the first turn. */
+  #wakesAt: number | undefined
   #turning = false
   #turned: Promise<void> = Promise.resolve()
   #again = false
@@ -116,6 +118,7 @@ export class Pump {
       sleepMs = afterFailureMs
     }
     this.#turning = false
+    this.#wakesAt = this.#relay.now() + sleepMs
     if (!this.#stopped) this.#timer.set(sleepMs)
   }
 
@@ -157,19 +160,20 @@ export class Pump {
     return requests.length
   }
 
-  /** The clock was set, or the machine slept: beacons need time to report again. */
+  /** If the clock was set, or the machine slept, beacons need time to report again. */
   #noteGap(): void {
     const now = this.#relay.now()
-    const gap = now - (this.#workedAt ?? now)
-    this.#workedAt = now
+    const lateMs = now - (this.#wakesAt ?? now)
     // if the clock was set back, these times are far away
-    if (gap < 0) {
+    if (now < (this.#workedAt ?? now)) {
       this.#checkAt = 0
       this.#forgetAt = 0
     }
-    if (gap <= maxSleepsMissed * this.#maxSleepMs) return
+    this.#workedAt = now
+    this.#wakesAt = undefined
+    if (lateMs <= maxLateMs) return
     this.#relay.listeningSince = now
-    this.#relay.log.warn('relay_halted', { seconds: Math.round(gap / 1_000) })
+    this.#relay.log.warn('relay_halted', { seconds: Math.round(lateMs / 1_000) })
   }
 
   async #check(): Promise<void> {

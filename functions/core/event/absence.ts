@@ -2,7 +2,7 @@
 // document or one IMDS hiccup must not decide that.
 import { mayBePassedOn } from './approval.ts'
 import { type Ended, type EventRecord, type Inference, isHit } from './event.ts'
-import { confirmMs } from './life.ts'
+import { confirmMsOf } from './life.ts'
 import type { Witness } from './observer.ts'
 import {
   freshUntil,
@@ -51,7 +51,7 @@ function confirmsAt(record: EventRecord, witnesses: Witness[], now: number): num
 }
 
 /**
- * Scheduled: all hit VMs and most observers must miss it for `confirmMs`. Started: all hit VMs, or
+ * Scheduled: all hit VMs and most observers must miss it for `confirmMsOf`. Started: all hit VMs, or
  * most observers.
  */
 function agreesAt(record: EventRecord, missing: Missing[], seeing: Witness[]): number {
@@ -67,8 +67,10 @@ function agreesAt(record: EventRecord, missing: Missing[], seeing: Witness[]): n
     hitSees || hitMissing.length === 0
       ? Number.POSITIVE_INFINITY
       : Math.max(...hitMissing.map(since))
+  const confirmMs = confirmMsOf(record)
   if (record.phase === 'started') {
-    return Math.min(hitSince + confirmMs, mostSince + (hitSees ? majorityMs : confirmMs))
+    const mostMs = hitSees ? Math.max(majorityMs, confirmMs) : confirmMs
+    return Math.min(hitSince + confirmMs, mostSince + mostMs)
   }
   if (hitSees) return Number.POSITIVE_INFINITY
   return Math.max(hitMissing.length === 0 ? 0 : hitSince, mostSince) + confirmMs

@@ -15,7 +15,7 @@ import {
   type Step,
 } from './decision.ts'
 import { type EventRecord, isHit, isOpen } from './event.ts'
-import { confirmMs } from './life.ts'
+import { confirmMsOf } from './life.ts'
 import { agree, type Observed, observe } from './observe.ts'
 import type { Beacon, Observer } from './observer.ts'
 import { openedBy, opens } from './open-limits.ts'
@@ -204,6 +204,6 @@ function isAboutToClose(
 /** One more beacon misses the event, so its end may be confirmed earlier than planned. */
 function withAbsence(record: EventRecord, { sighting: { gone } }: Observer): EventRecord {
   if (gone === undefined || !isOpen(record) || record.gone === undefined) return record
-  const dueAt = Math.max(record.gone.confirmAt, gone.firstAt + confirmMs)
+  const dueAt = Math.max(record.gone.confirmAt, gone.firstAt + confirmMsOf(record))
   return record.dueAt !== undefined && record.dueAt > dueAt ? { ...record, dueAt } : record
 }

@@ -19,6 +19,15 @@ import type { SightedEvent } from './observer.ts'
 
 /** How long *gone* must last before it counts. An IMDS hiccup must not cancel an event. */
 export const confirmMs = 10_000
+/** So often an event may be back before *gone* must last longer. */
+const usualReturns = 3
+const longestConfirmMs = 10 * 60_000
+
+/** Each further return doubles the time. So an event that flickers does not flood people. */
+export function confirmMsOf({ epoch }: Pick<EventRecord, 'epoch'>): number {
+  const returns = Math.max(0, epoch - 1 - usualReturns)
+  return Math.min(confirmMs * 2 ** returns, longestConfirmMs)
+}
 
 interface Observed {
   /** Poll time by the relay's clock: receipt minus reported age. */
@@ -233,7 +242,7 @@ function missedAfterLost(known: EndedRecord, gone: Gone, now: number): Step {
 function withGone(known: OpenRecord, gone: Gone, now: number): OpenRecord {
   const noted = addHistory(known, { at: gone.at, what: 'gone', note: gone.vm })
   const { at: firstAt, lastSeenAt } = gone
-  return { ...noted, gone: { firstAt, lastSeenAt, confirmAt: now + confirmMs } }
+  return { ...noted, gone: { firstAt, lastSeenAt, confirmAt: now + confirmMsOf(known) } }
 }
 
 function nothing(record: EventRecord, reason: Step['reason']): Step {

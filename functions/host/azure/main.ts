@@ -44,7 +44,7 @@ const brokenOffMs = 1_000
 /** Once a minute, as `timerMs` says. */
 const schedule = '0 * * * * *'
 /** After a longer gap, the relay may have missed reports, so silent beacons mean nothing. */
-const gapMs = 4 * timerMs
+const gapMs = 2 * timerMs
 /** Runs of the timer between two checks of the relay itself. */
 const checkEvery = 5
 /** Per run of the timer. */

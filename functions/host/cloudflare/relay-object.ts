@@ -32,7 +32,7 @@ const keptRows = 4_096
 /** A heartbeat costs little here, and silence is noticed after three. */
 const idlePaceMs = 5 * 60_000
 /** After a longer gap, the relay may have missed reports, so silent beacons mean nothing. */
-const gapMs = 4 * cronMs
+const gapMs = 2 * cronMs
 /** After a commit the alarm comes at the latest then, should this process end before its turn. */
 const backstopMs = 5_000
 /** How long an alarm waits for its messages. */

@@ -56,3 +56,16 @@ test('it is not over while the restarted VM cannot poll, even if the relay resta
   await passWhileShown(60)
   expect(moments()).toEqual(['scheduled', 'completed', 'started'])
 })
+
+test('an event that flickers is back a few times, and then simply open', async () => {
+  await startRelay()
+  const flickering = new FakeBeacon(world, 'web_0')
+  for (let i = 0; i < 60; i++) {
+    await flickering.sees([event({ notBeforeAt: startAt + 3_600_000 })])
+    await world.pass(1_000)
+    await flickering.sees([])
+    await world.pass(11_000)
+  }
+  const scheduled = moments().filter((moment) => moment === 'scheduled')
+  expect(scheduled).toHaveLength(5)
+})
