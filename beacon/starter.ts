@@ -115,7 +115,8 @@ class Queue {
     if (this.#isQuiet(eventId)) this.#waiting.delete(eventId)
     else if (obstacle !== undefined) this.#end([one], { outcome: obstacle })
     else if (now - one.receivedAt >= workForMs) {
-      this.#end([one], { outcome: 'unreachable', reason: 'IMDS did not accept it in time' })
+      // a request without an answer ends its directives, so no request has named this one
+      this.#end([one], { outcome: 'rejected', status: 429, reason: 'IMDS was throttling requests' })
     }
   }
 

@@ -24,6 +24,8 @@ const typeSince: Record<string, ApiVersion> = { Preempt: '2017-11-01', Terminate
 
 export const eventTypes = ['Freeze', 'Reboot', 'Redeploy', 'Preempt', 'Terminate'] as const
 
+const sources = ['Platform', 'User']
+
 /** The documented type that the text names, in either case. */
 export function knownType(text: string): (typeof eventTypes)[number] | undefined {
   return eventTypes.find((type) => isSameName(type, text))
@@ -83,7 +85,7 @@ export const scheduledEventSchema = z.object({
   /** Epoch ms. An impossible date is dropped: older beacons send .NET's placeholders. */
   notBeforeAt: z.optional(z.pipe(z.number(), z.transform(plausible))),
   description: z.optional(z.string().check(z.maxLength(limits.text))),
-  /** `Platform` or `User`. */
+  /** One of `sources`, or whatever Azure invents next. */
   source: z.optional(name),
   /** Expected interruption; 0 none, -1 "Azure does not know". */
   durationSeconds: z.optional(z.number()),
@@ -253,7 +255,7 @@ function parseEvent(
     resources: resourcesOf(data.Resources, apiVersion),
     ...(notBeforeAt === undefined ? {} : { notBeforeAt }),
     ...(data.Description === '' ? {} : { description: cut(data.Description, limits.text) }),
-    ...(data.EventSource === '' ? {} : { source: cut(data.EventSource, limits.name) }),
+    ...(data.EventSource === '' ? {} : { source: sourceOf(data.EventSource) }),
     ...(data.DurationInSeconds === undefined ? {} : { durationSeconds: data.DurationInSeconds }),
   }
 }
@@ -265,6 +267,10 @@ function statusOf(text: string): EventStatus {
 
 function typeOf(text: string): string {
   return knownType(text) ?? (cut(text, limits.name) || unknownType)
+}
+
+function sourceOf(text: string): string {
+  return sources.find((source) => isSameName(source, text)) ?? cut(text, limits.name)
 }
 
 function resourcesOf(value: unknown, apiVersion: ApiVersion): string[] {

@@ -181,3 +181,14 @@ test('tokens count as well', async () => {
 })
 
 const forever = new AbortController().signal
+
+test('a directive that IMDS throttles before any request names it counts as rejected', async () => {
+  const asksToWait: Answer = (request) =>
+    request.endpoint !== 'instance' && request.method === 'GET' && request.at >= 5 * second
+      ? { status: 429, headers: { 'retry-after': '30' } }
+      : shown(request)
+  const { clock, posts, outcomes } = await starting(asksToWait)
+  await clock.advance(60 * second)
+  expect(posts()).toEqual([])
+  expect(new Set(outcomes().values())).toEqual(new Set(['rejected']))
+})

@@ -1,12 +1,20 @@
 // Beacons that contradict each other about one event. An attacker with a fleet's key can report
 // false values, and rules read them. So if beacons disagree, people decide.
 import { isWithin } from './agreed.ts'
-import { type Disputable, disputable, type EventRecord, type Facts, isHit } from './event.ts'
+import {
+  type Disputable,
+  disputable,
+  type EventRecord,
+  type Facts,
+  isHit,
+  type Values,
+} from './event.ts'
 import { addHistory } from './history.ts'
 import type { Moment } from './moment.ts'
+import { noteOf, replaced } from './new-values.ts'
 import type { Observer, SightedEvent } from './observer.ts'
 import { namesKey } from './vm-names.ts'
-import { polledAt } from './witness.ts'
+import { freshUntil, polledAt } from './witness.ts'
 
 /** After a change, the documents of beacons may differ for this long. */
 export const changeLagMs = 60_000
@@ -26,6 +34,12 @@ export function contradictions(facts: Facts, event: SightedEvent): Disputable[] 
   })
 }
 
+/** Whether the event may need the values of this document, see `reconcile`. */
+export function differs(facts: Facts, event: SightedEvent): boolean {
+  const { notBeforeAt = facts.notBeforeAt } = event
+  return contradictions(facts, event).length > 0 || notBeforeAt !== facts.notBeforeAt
+}
+
 /** Whether the documents of all beacons that see the event agree with what is known. */
 export function isUndisputed(record: EventRecord, observers: Observer[], now: number): boolean {
   const seen = seenNow(observers, now)
@@ -38,7 +52,8 @@ export function isUndisputed(record: EventRecord, observers: Observer[], now: nu
  */
 export function reconcile(record: EventRecord, observers: Observer[], now: number): Reconciled {
   const seen = seenNow(observers, now)
-  const agreed = withMajority(record, seen, lastingIn(record, seen, now), now)
+  const timed = withNotBefore(record, observers, now)
+  const agreed = withMajority(timed, seen, lastingIn(record, seen, now), now)
   const disputed = lastingIn(agreed, seen, now)
   const { disputed: before = [], ...rest } = agreed
   const news = agreed !== record || disputed.some((name) => !before.includes(name))
@@ -78,7 +93,10 @@ export function withoutOutdated(record: EventRecord, { beacon, sighting }: Obser
 }
 
 /** When the record learned the value that it holds. */
-function learnedAt({ changedAt, reopenedAt, firstSeenAt }: EventRecord, name: Disputable): number {
+function learnedAt(
+  { changedAt, reopenedAt, firstSeenAt }: EventRecord,
+  name: keyof Values,
+): number {
   return changedAt?.[name] ?? reopenedAt ?? firstSeenAt
 }
 
@@ -110,18 +128,34 @@ function withMajority(
     return differs ? [[name, chosen[name]] as const] : []
   })
   if (outvoted.length === 0) return record
-  const { facts } = record
-  const from = outvoted.filter(([name]) => facts[name] !== undefined)
-  const note = outvoted.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(', ')
-  const changed = addHistory(record, { at: now, what: 'changed', note })
+  return withValues(record, Object.fromEntries(outvoted), now)
+}
+
+/**
+ * Takes the NotBefore that all fresh documents show, if that lasts. No rule reads it, so it is
+ * never disputed.
+ */
+function withNotBefore(record: EventRecord, observers: Observer[], now: number): EventRecord {
+  const fresh = observers.filter((one) => one.sighting.gone === undefined && freshUntil(one) >= now)
+  const notBeforeAt = fresh[0]?.sighting.event.notBeforeAt
+  if (notBeforeAt === undefined || notBeforeAt === record.facts.notBeforeAt) return record
+  const since = learnedAt(record, 'notBeforeAt')
+  const isLasting = fresh.every(
+    ({ sighting: { event, firstSeenAt = 0 } }) =>
+      event.notBeforeAt === notBeforeAt && Math.max(firstSeenAt, since) + changeLagMs <= now,
+  )
+  if (!isLasting) return record
+  return { ...withValues(record, { notBeforeAt }, now), remindedBeforeSeconds: [] }
+}
+
+function withValues(record: EventRecord, values: Partial<Values>, now: number): EventRecord {
+  const changed = addHistory(record, { at: now, what: 'changed', note: noteOf(values) })
+  const times = Object.keys(values).map((name) => [name, now])
   return {
     ...changed,
-    facts: { ...facts, ...Object.fromEntries(outvoted) },
-    changedAt: {
-      ...record.changedAt,
-      ...Object.fromEntries(outvoted.map(([name]) => [name, now])),
-    },
-    changedFrom: Object.fromEntries(from.map(([name]) => [name, facts[name]])),
+    facts: { ...record.facts, ...values },
+    changedAt: { ...record.changedAt, ...Object.fromEntries(times) },
+    changedFrom: replaced(record.facts, values),
   }
 }
 

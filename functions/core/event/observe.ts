@@ -3,7 +3,7 @@ import { withoutOutgrown } from './agreed.ts'
 import { heldBackNews } from './apply-policy.ts'
 import { withStart } from './approval.ts'
 import { type EventReport, follow, type Known, type Needs, type Step } from './decision.ts'
-import { contradictions, reconcile, withoutOutdated } from './dispute.ts'
+import { differs, reconcile, withoutOutdated } from './dispute.ts'
 import { type EventRecord, isOpen } from './event.ts'
 import { advance, type StepReason } from './life.ts'
 import type { Moment } from './moment.ts'
@@ -82,6 +82,5 @@ function isDisputable(record: EventRecord, { inDocument, sighting }: EventNews):
   if (!matters || record.passedOn !== undefined) return false
   // a rule that has not approved yet may wait for a silent beacon that saw other values
   const waits = record.policy.decide === 'approve' && record.verdict === undefined
-  const contradicts = contradictions(record.facts, sighting.event).length > 0
-  return waits || contradicts || record.disputed !== undefined
+  return waits || differs(record.facts, sighting.event) || record.disputed !== undefined
 }

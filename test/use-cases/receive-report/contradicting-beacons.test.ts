@@ -3,8 +3,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import { forge, press } from '../../support/people.ts'
-import { eventNow, minute, moments, startRelay, world } from '../../support/relay.ts'
-import { event, eventId, FakeBeacon } from '../../support/world.ts'
+import { beacon, eventNow, minute, moments, startRelay, world } from '../../support/relay.ts'
+import { event, eventId, FakeBeacon, startAt } from '../../support/world.ts'
 
 const policy = [
   { name: 'users', match: { source: 'User' }, decide: 'approve' },
@@ -184,5 +184,21 @@ describe('no disagreement', () => {
     await honest.sees([event()])
     expect((await eventNow()).source).toBe('Platform')
     expect((await eventNow()).approvals[0].lapsedAt).toBeDefined()
+  })
+})
+
+test('a NotBefore that every live document shows is notified, even if no beacon saw it move', async () => {
+  await startRelay()
+  await beacon.sees([event({ notBeforeAt: startAt + 60 * minute })])
+  // its beacon falls silent, Azure moves the event, and another VM boots
+  await world.pass(2 * minute)
+  const other = new FakeBeacon(world, 'web_1')
+  for (let i = 0; i < 3; i++) {
+    await other.sees([event({ notBeforeAt: startAt + 20 * minute })])
+    await world.pass(minute)
+  }
+  expect(moments()).toEqual(['scheduled', 'changed'])
+  expect(await eventNow()).toMatchObject({
+    notBefore: new Date(startAt + 20 * minute).toISOString(),
   })
 })
