@@ -108,12 +108,14 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
 
   const together = sent ? inRequest : prepared.filter(isWaiting)
   const list = together.length > 1 ? { retryAt: retryAtOf(relay, together, sent) } : undefined
+  const opensIncidents = channel !== undefined && notifierOf(relay, channel).opensIncidents
   const finishes: Finish[] = []
   for (const one of prepared) {
     const { siblings, instead } = one
     const own = together.includes(one) ? list : undefined
     const answer = inRequest.includes(one) ? sent : undefined
-    finishes.push(await finish(relay, one, answer, { health, siblings, instead, list: own }))
+    const context = { health, siblings, instead, opensIncidents, list: own }
+    finishes.push(await finish(relay, one, answer, context))
   }
   return finishes.includes('open') ? 'open' : 'ended'
 }

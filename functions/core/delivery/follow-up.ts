@@ -1,6 +1,8 @@
 // What follows one attempt at one delivery: its new state, and what other channels get instead. If
 // a channel refuses a message, the fallback gets it at once. If the channel does not answer for too
 // long, the fallback gets the message and the steps that wait behind it.
+
+import { isEnd } from '../event/moment.ts'
 import { afterAttempt, giveUpMs, type SendOutcome, type Settlement } from './attempt.ts'
 import { type ChannelHealth, firstWaitMs, isOverdue } from './channel-health.ts'
 import {
@@ -23,6 +25,7 @@ export interface Context {
   siblings: Delivery[]
   /** The channels that get what this one does not accept. */
   instead: string[]
+  opensIncidents: boolean
   /** Present if it was sent in a list. `retryAt`: when the whole list is retried. */
   list?: { retryAt: number | undefined } | undefined
 }
@@ -69,12 +72,19 @@ function afterRefusal(
 ): Settlement {
   // another message of the list may be to blame
   if (!broken) return { state: 'pending', nextAt: now, note, alone: true }
-  const waits = isRefusedEverywhere(claimed, context) && now < claimed.plannedAt + giveUpMs
-  if (!waits) return { state: 'refused', nextAt: now, note }
+  // an incident that stays open looks like trouble for ever, whoever else was notified
+  const resolves = context.opensIncidents && isClosing(claimed.telling)
+  const waits = resolves || isRefusedEverywhere(claimed, context)
+  if (!waits || now >= claimed.plannedAt + giveUpMs) return { state: 'refused', nextAt: now, note }
   const { health } = context
   const nextAt = health?.state === 'refusing' ? health.nextTryAt : now + firstWaitMs
   // refused, so nothing arrived
   return { state: 'pending', nextAt, note, unsent: true }
+}
+
+/** Whether the event or the alert is over with this message. */
+function isClosing({ moment, event }: Claimed['telling']): boolean {
+  return moment === 'alert' ? event.alert?.news?.form === 'over' : isEnd(moment)
 }
 
 /** Whether every other channel that was to get the message also refused it. */
@@ -131,7 +141,8 @@ function followUps(
   const isSilent = result.outcome === 'retry' && !result.unsent
   // no message waits for a channel that is in trouble already
   const late = isSilent && (inTrouble || isOverdue(claimed, siblings, now))
-  const failed = late || state === 'refused' || state === 'given_up'
+  const isRefused = result.outcome === 'refused' && result.broken
+  const failed = late || isRefused || state === 'refused' || state === 'given_up'
   const behind = late ? siblings.filter(isBehind(claimed)) : []
   const copies = instead.flatMap((name) =>
     [...(failed ? [claimed] : []), ...behind]

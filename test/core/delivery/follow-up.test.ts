@@ -21,7 +21,10 @@ const recovered: ChannelHealth = { ...base, state: 'ok', was: 'refusing' }
 const byOwn = { alerting: { id: 'own', until: at } }
 
 function finish(result: SendOutcome, changes: Partial<Context> = {}, now = at, one = own) {
-  const context = { health: undefined, siblings: [one], instead: ['team'], ...changes }
+  const context = {
+    ...{ health: undefined, siblings: [one], instead: ['team'], opensIncidents: false },
+    ...changes,
+  }
   return afterResult(one, result, context, { now, random: 0.5, rate: unlimited })
 }
 
@@ -93,6 +96,7 @@ describe('what other channels get', () => {
 })
 
 describe('the new state', () => {
+  const end = { ...own, telling: telling({ moment: 'cancelled' }) }
   const insteadOf = { ...own, telling: telling({ insteadOf: 'hook' }) }
   const notice = { ...own, ...planChannelAlert(own, 'team', own, at) }
 
@@ -106,8 +110,16 @@ describe('the new state', () => {
     ['without a fallback', broken, { instead: [] }, { state: 'refused' }],
     ['a copy, without a fallback', broken, { instead: [] }, { state: 'pending' }, insteadOf],
     ['about trouble', broken, { instead: [] }, { state: 'pending' }, notice],
+    ['an end without incidents', broken, {}, { state: 'refused' }, end],
+    ['an end that resolves', broken, { opensIncidents: true }, { state: 'pending' }, end],
+    ['a step before', broken, { opensIncidents: true }, { state: 'refused' }],
   ])('%s', (_, result, context, expected, one = own) => {
     expect(finish(result, context, at, one).settlement).toMatchObject(expected)
+  })
+
+  test('an end that resolves goes to the fallback all the same', () => {
+    const { followUps } = finish(broken, { opensIncidents: true }, at, end)
+    expect(followUps.map(what)).toEqual(['cancelled to team'])
   })
 
   test('waits for the next try of a channel that refuses', () => {
