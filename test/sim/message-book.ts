@@ -82,6 +82,8 @@ export class MessageBook {
   readonly #latest = new Map<string, Attempt>()
   readonly #accepted = new Map<string, Attempt[]>()
   readonly #told = new Map<string, string>()
+  /** What each change said, by event, epoch and number. */
+  readonly #changes = new Map<string, string>()
   readonly #posted = new Map<string, Attempt[]>()
   /** Somebody may read what a channel took. */
   onAccepted: (part: Part, request: Sent) => void = () => {}
@@ -111,7 +113,18 @@ export class MessageBook {
       if (this.rows.has(one.id)) continue
       this.rows.set(one.id, one)
       this.#plannedAt.set(one.id, this.#docket.now)
+      if (one.telling.moment === 'changed') this.#checkChange(one)
     }
+  }
+
+  /** The same values are news only if others were told in between. */
+  #checkChange(one: Delivery): void {
+    const { epoch, changes } = one.telling.event
+    const count = changes?.count ?? 0
+    const place = (number: number) => `${one.fleet}/${one.eventId}/${epoch} ${number}`
+    this.#changes.set(place(count), valuesOf(one))
+    const isRepeated = this.#changes.get(place(count - 1)) === valuesOf(one)
+    if (isRepeated) this.#docket.broke('told once', `${one.id} says what the last change said`)
   }
 
   /** All workers together keep to what a channel takes, and what it did not ask for is one message. */
@@ -354,16 +367,21 @@ function nameOf({ telling, channel, eventId }: Delivery): string {
 
 /** The message by its meaning, whatever its id says. */
 function whatIsTold({ id, fleet, eventId, channel, telling }: Delivery): string {
-  const { epoch, facts, lapsedAt = '' } = telling.event
+  const { epoch, lapsedAt = '' } = telling.event
   const step = `${fleet}/${eventId}/${epoch}/${telling.moment}/${channel}`
   if (telling.moment === 'alert') return `${step} ${id}`
-  const { eventType, source, notBeforeAt, resources, durationSeconds, description } = facts
   if (telling.moment === 'reminder')
-    return `${step} ${notBeforeAt} ${telling.event.reminder?.beforeSeconds}`
+    return `${step} ${telling.event.facts.notBeforeAt} ${telling.event.reminder?.beforeSeconds}`
   if (['approved', 'declined', 'stuck'].includes(telling.moment)) return `${step} ${lapsedAt}`
   if (telling.moment !== 'changed') return step
-  // a disagreement of VMs is news of its own
-  const { disputed } = telling.event
+  // Azure may take a change back, and make it again
+  return `${step} ${lapsedAt} ${telling.event.changes?.count}`
+}
+
+/** What a change says. A disagreement of VMs is news of its own. */
+function valuesOf({ telling }: Delivery): string {
+  const { facts, disputed, lapsedAt } = telling.event
+  const { eventType, source, notBeforeAt, resources, durationSeconds, description } = facts
   const values = [notBeforeAt, resources, durationSeconds, description, eventType, source]
-  return `${step} ${lapsedAt} ${JSON.stringify([...values, disputed])}`
+  return JSON.stringify([...values, disputed, lapsedAt])
 }

@@ -10,7 +10,7 @@ import { extentOf } from '../event/reach.ts'
 import { viewOf } from '../event/view.ts'
 import type { Route } from '../rules/routes.ts'
 import { audienceOf, type ChannelFacts, isIgnored } from './audience.ts'
-import { type Delivery, plan } from './delivery.ts'
+import { changeOf, type Delivery, plan } from './delivery.ts'
 import { entriesFor, type MomentEntry } from './moment-log.ts'
 import { type Superseded, supersededBy } from './overtake.ts'
 
@@ -71,8 +71,10 @@ const maxChangesSent = 50
 /** Every further step reads all changes that were sent. */
 const maxSentLength = 5_000_000
 
+/** A late report may change values and change them back, so nothing is new. */
 function withinChanges(moments: Moment[], record: EventRecord): Moment[] {
-  return moments.filter((moment) => moment !== 'changed' || hasChangesLeft(record))
+  const isNew = changesOf(record).last !== changeOf(record) && hasChangesLeft(record)
+  return moments.filter((moment) => moment !== 'changed' || isNew)
 }
 
 function hasChangesLeft(record: EventRecord): boolean {
@@ -80,12 +82,12 @@ function hasChangesLeft(record: EventRecord): boolean {
   return count < maxChangesSent && (count < 2 || count * eventLength(record) < maxSentLength)
 }
 
-function changesOf({ epoch, changes }: EventRecord) {
+function changesOf({ epoch, changes }: EventRecord): NonNullable<EventRecord['changes']> {
   return changes?.epoch === epoch ? changes : { epoch, count: 0 }
 }
 
 function withChanges(record: EventRecord, moments: Moment[]): EventRecord {
   if (!moments.includes('changed')) return record
   const { epoch, count } = changesOf(record)
-  return { ...record, changes: { epoch, count: count + 1 } }
+  return { ...record, changes: { epoch, count: count + 1, last: changeOf(record) } }
 }

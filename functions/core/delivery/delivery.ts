@@ -242,23 +242,30 @@ function idOf(record: EventView, moment: Moment, channel: string[]): string {
 
 /** Tells apart several messages about one kind of moment. */
 function whichOf(record: EventView, moment: Moment): string[] {
-  const { notBeforeAt, resources, ...rest } = record.facts
-  const { eventType, source, durationSeconds, description } = rest
   if (moment === 'reminder') {
+    const { notBeforeAt } = record.facts
     return [`${record.reminder?.beforeSeconds}s`, shortHash(notBeforeAt ?? null)]
   }
+  if (['approved', 'declined', 'stuck'].includes(moment)) return againOf(record)
+  // Azure may take a change back, and make it again
+  return moment === 'changed' ? [changeOf(record), String(record.changes?.count ?? 0)] : []
+}
+
+/** After an approval lapsed, messages may be sent again. */
+function againOf(record: EventView): string[] {
   const lapsedAt = lapsedAtOf(record)
-  // after an approval lapsed, these may be sent again
-  const again = lapsedAt === undefined ? [] : [shortHash(lapsedAt)]
-  if (['approved', 'declined', 'stuck'].includes(moment)) return again
-  if (moment !== 'changed') return []
+  return lapsedAt === undefined ? [] : [shortHash(lapsedAt)]
+}
+
+/** The same for the same values. */
+export function changeOf(record: EventView): string {
+  const { notBeforeAt, resources, eventType, source, durationSeconds, description } = record.facts
   const names = resources.map((name) => name.toLowerCase()).sort()
   const values = [
     ...[notBeforeAt, names, durationSeconds, description],
-    ...[eventType, source, record.disputed],
+    ...[eventType, source, record.disputed, ...againOf(record)],
   ]
-  // Azure may take a change back, and make it again
-  return [shortHash([...values, record.changes?.count]), ...again]
+  return shortHash(values)
 }
 
 /** Older rows have no `lapsedAt` of their own, only the one in `overruled`. */

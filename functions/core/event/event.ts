@@ -200,8 +200,8 @@ interface Kept {
   reminder?: { beforeSeconds: number; due: number[]; late: boolean; askedBy?: Asking }
   /** Observers that report often, and until when. */
   watchers: { beacon: string; until: number }[]
-  /** How many changes people were notified of in this epoch. Their number is limited. */
-  changes?: { epoch: number; count: number }
+  /** Changes that people were notified of in this epoch: how many, and `changeOf` the last one. */
+  changes?: { epoch: number; count: number; last?: string }
   history: HistoryEntry[]
   /** Grows with every commit. Receivers may drop older values. */
   sequence: number

@@ -6,7 +6,15 @@ import { commitPlan } from '../../../functions/core/delivery/commit.ts'
 import type { Delivery } from '../../../functions/core/delivery/delivery.ts'
 import { type Moment, moments } from '../../../functions/core/event/moment.ts'
 import type { Route } from '../../../functions/core/rules/routes.ts'
-import { at, delivery, type Fields, observer, record, telling } from '../../support/records.ts'
+import {
+  at,
+  delivery,
+  type Fields,
+  facts,
+  observer,
+  record,
+  telling,
+} from '../../support/records.ts'
 
 const routes: Route[] = [{ match: {}, channels: ['routed'], remindBeforeSeconds: [300] }]
 const reminder = { beforeSeconds: 300, due: [300], late: false }
@@ -148,6 +156,13 @@ describe('the log of moments', () => {
     expect(logged('changed', { changes: { epoch: 1, count: 49 } }).moments).toHaveLength(1)
     expect(logged('changed', { changes: { epoch: 1, count: 50 } }).moments).toEqual([])
     const { record: counted } = logged('changed', { changes: { epoch: 1, count: 4 } })
-    expect(counted.changes).toEqual({ epoch: 1, count: 5 })
+    expect(counted.changes).toMatchObject({ epoch: 1, count: 5 })
+  })
+
+  test('does not get a change that says what the last one said', () => {
+    const { changes } = logged('changed').record
+    expect(logged('changed', { changes: changes! }).moments).toEqual([])
+    const other = logged('changed', { changes: changes!, facts: facts({ notBeforeAt: at }) })
+    expect(other.moments).toHaveLength(1)
   })
 })
