@@ -140,8 +140,9 @@ const documentSchema = z.object({
   /** Entries of `Events` that could not be read. */
   unreadable: z._default(z.int().check(z.minimum(0)), 0),
   /**
-   * Events of earlier documents that this one may hide, in an unreadable entry or because its
-   * api-version does not show their type. They are neither seen nor gone.
+   * Events that did not fit into the report, and events of earlier documents that this one may hide,
+   * in an unreadable entry or because its api-version does not show their type. They are neither
+   * seen nor gone.
    */
   hidden: z._default(listOf(eventIdSchema, limits.events), []),
 })
