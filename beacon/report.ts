@@ -1,7 +1,7 @@
 // Builds the body of a report from what the beacon knows now: no body is sent twice. Its surprise:
-// an item that does not fit waits for the next report, and a document that does not fit is sent
-// without descriptions, or not.
-import { limits, type ScheduledEvent } from '../shared/document.ts'
+// an item that does not fit waits for the next report. If the document does not fit, it is sent
+// without descriptions, and then without the events that do not fit.
+import { hitsFirst, limits, type ScheduledEvent } from '../shared/document.ts'
 import {
   type Change,
   type Goodbye,
@@ -37,8 +37,15 @@ export interface BuiltReport {
   included: number[]
   /** Whether items wait for the next report. */
   more: boolean
-  /** How much of the document fits: all, all but descriptions, or nothing (then it is null). */
-  document: 'whole' | 'bare' | 'left_out'
+  /** How many events of the document did not fit. */
+  leftOut: number
+}
+
+/** With the document, but without changes and starts. */
+type Head = Omit<Report, 'changes' | 'starts'>
+
+interface Item extends Pending {
+  text: string
 }
 
 /**
@@ -48,41 +55,71 @@ export interface BuiltReport {
  */
 export function buildReport(facts: Facts, maxBytes = maxReportBytes): BuiltReport | number {
   const items = facts.pending.map((pending) => ({ ...pending, text: textOf(pending) }))
-  for (const form of ['whole', 'bare', 'left_out'] as const) {
-    const report = headOf(facts, form)
-    const budget = maxBytes - Buffer.byteLength(JSON.stringify(report))
-    const count = fitting(items, budget)
-    const tooLarge = items.length > 0 ? count === 0 : budget < 0 && form !== 'left_out'
-    if (tooLarge) continue
-    const taken = items.slice(0, count)
-    const starts = taken.filter(({ item }) => item.kind === 'start').map(({ text }) => text)
-    const changes = taken.filter(({ item }) => item.kind !== 'start').map(({ text }) => text)
+  const whole = headOf(facts)
+  const total = whole.document?.events.length ?? 0
+  const heads = [
+    () => whole,
+    () => reduced(whole, maxBytes - halfOf(items, maxBytes)),
+    () => ({ ...whole, document: null }),
+  ]
+  for (const head of heads) {
+    const report = head()
+    const room = maxBytes - bytesOf(report) - frameBytes
+    const count = fitting(items, room)
+    const isTooLarge = items.length > 0 ? count === 0 : room < 0 && report.document !== null
+    if (isTooLarge) continue
+    const included = items.slice(0, count).map(({ sequence }) => sequence)
+    const leftOut = total - (report.document?.events.length ?? 0)
     return {
-      body: joined(report, changes, starts),
-      included: taken.map(({ sequence }) => sequence),
+      body: joined(report, items.slice(0, count)),
+      included,
       more: count < items.length,
-      document: form,
+      leftOut,
     }
   }
   return facts.pending[0]?.sequence ?? 0
 }
 
-function headOf(facts: Facts, form: BuiltReport['document']): Omit<Report, 'changes' | 'starts'> {
-  const { vm, beacon, document, hooks, goodbye, waitMs, now } = facts
-  const uptimeMs = clampAge(beacon.uptimeMs)
-  const own = { ...beacon, uptimeMs }
+function headOf({ vm, beacon, document, hooks, goodbye, waitMs, now }: Facts): Head {
+  const own = { ...beacon, uptimeMs: clampAge(beacon.uptimeMs) }
   const head = { version: 1 as const, vm, beacon: own, hooks, goodbye, waitMs }
-  if (document === undefined || form === 'left_out') return { ...head, document: null }
+  if (document === undefined) return { ...head, document: null }
   const { seenAt, apiVersion, incarnation, events, kept, unreadable } = document
   return {
     ...head,
     document: {
       ...{ ageMs: clampAge(now - seenAt), incarnation, apiVersion },
-      events: form === 'whole' ? [...events] : events.map(withoutDescription),
+      events: [...events],
       unreadable: unreadable.count,
       hidden: kept.map(({ event }) => event.eventId),
     },
   }
+}
+
+/** Has no descriptions, and as many events as fit. Those that hit this VM come first. */
+function reduced(whole: Head, maxBytes: number): Head {
+  const { document, vm } = whole
+  if (document === null) return whole
+  const ids = document.events.map(({ eventId }) => eventId)
+  const without = { ...document, events: [], hidden: [...document.hidden, ...ids] }
+  let left = maxBytes - bytesOf({ ...whole, document: without }) - frameBytes
+  const events = hitsFirst(document.events, vm.name)
+    .map(withoutDescription)
+    .filter((event) => {
+      const bytes = bytesOf(event) - bytesOf(event.eventId)
+      if (bytes > left) return false
+      left -= bytes
+      return true
+    })
+  const shown = new Set(events.map(({ eventId }) => eventId))
+  const hidden = without.hidden.filter((eventId) => !shown.has(eventId))
+  return { ...whole, document: { ...document, events, hidden } }
+}
+
+/** The bytes of the oldest items, up to half of a report, but at least of one. */
+function halfOf(items: readonly Item[], maxBytes: number): number {
+  const count = Math.max(1, fitting(items, maxBytes / 2))
+  return items.slice(0, count).reduce((sum, { text }) => sum + itemBytes(text), 0)
 }
 
 function withoutDescription({ description: _, ...event }: ScheduledEvent): ScheduledEvent {
@@ -90,18 +127,30 @@ function withoutDescription({ description: _, ...event }: ScheduledEvent): Sched
 }
 
 /** The JSON of the whole report, without serialising each item again. */
-function joined(head: object, changes: string[], starts: string[]): string {
+function joined(head: Head, items: readonly Item[]): string {
   const text = JSON.stringify(head).slice(0, -1)
+  const starts = items.filter(({ item }) => item.kind === 'start').map((one) => one.text)
+  const changes = items.filter(({ item }) => item.kind !== 'start').map((one) => one.text)
   return `${text},"changes":[${changes.join(',')}],"starts":[${starts.join(',')}]}`
 }
 
 const frameBytes = ',"changes":[],"starts":[]'.length
 
-function fitting(items: readonly { item: Pending['item']; text: string }[], bytes: number): number {
-  let left = bytes - frameBytes
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value))
+}
+
+/** With its comma. */
+function itemBytes(text: string): number {
+  return Buffer.byteLength(text) + 1
+}
+
+/** How many of the oldest items. */
+function fitting(items: readonly Item[], bytes: number): number {
+  let left = bytes
   let starts = 0
   const end = items.findIndex(({ item, text }) => {
-    left -= Buffer.byteLength(text) + 1
+    left -= itemBytes(text)
     if (item.kind === 'start') starts += 1
     return left < 0 || starts > limits.events
   })

@@ -104,6 +104,7 @@ class Reporter {
   #offeredMs: number | undefined
   /** Events that the relay refused in its last answer. */
   #refusedEvents: ReadonlySet<string> = new Set()
+  #hasLeftOut = false
 
   constructor(parts: Parts, state: State, direct: Direct) {
     this.#parts = parts
@@ -126,7 +127,15 @@ class Reporter {
   build(special: Special): string {
     this.#boot.counter += 1
     this.#built = buildFitting(this.#parts, this.#state, this.#boot, special)
+    this.#noteLeftOut(this.#built)
     return this.#built.body
+  }
+
+  /** Logged once: whether the document fits can alternate with the items beside it. */
+  #noteLeftOut({ leftOut }: BuiltReport): void {
+    if (leftOut === 0 || this.#hasLeftOut) return
+    this.#hasLeftOut = true
+    this.#parts.log.warn('document_too_large', { leftOut })
   }
 
   /** Returns the ms until the next report, if nothing happens before. */

@@ -189,6 +189,8 @@ export const beaconEvents: Record<string, string> = {
     'Another beacon reports for this VM, or the VM was restored from a copy. The beacon takes a new boot id.',
   directive_received: 'The relay asks this beacon to start an event.',
   document_odd: 'The document of IMDS has something unexpected. The beacon reads the rest.',
+  document_too_large:
+    'Not all events of the document fit into a report, so the relay does not see `leftOut` of them. It still receives their changes. Logged once.',
   entries_readable: 'All entries of `Events` can be read again.',
   entries_unreadable: 'Entries of `Events` could not be read.',
   event_changed: 'An event changed a value or its status.',

@@ -183,6 +183,12 @@ export function hits(event: ScheduledEvent, vmName: string): boolean {
   return event.resources.some((resource) => resource.toLowerCase() === wanted)
 }
 
+/** Those that hit the VM, then the others. */
+export function hitsFirst(events: readonly ScheduledEvent[], vmName: string): ScheduledEvent[] {
+  const isHit = (event: ScheduledEvent) => hits(event, vmName)
+  return [...events.filter(isHit), ...events.filter((event) => !isHit(event))]
+}
+
 /** Whether documents of this version can show events of this type. */
 export function shows(apiVersion: ApiVersion, eventType: string): boolean {
   return apiVersion >= (typeSince[eventType] ?? apiVersion)
@@ -224,8 +230,7 @@ function first(
   unreadable: Unreadable,
 ): ScheduledEvent[] {
   if (events.length <= limits.events) return events
-  const isHit = (event: ScheduledEvent) => vmName !== undefined && hits(event, vmName)
-  const sorted = [...events.filter(isHit), ...events.filter((event) => !isHit(event))]
+  const sorted = vmName === undefined ? events : hitsFirst(events, vmName)
   for (const { eventId } of sorted.slice(limits.events)) {
     count(unreadable, () => `event ${eventId}, beyond the first ${limits.events}`)
   }

@@ -124,6 +124,8 @@ export const hookRunSchema = z.object({
   /** Only of `failed`, and absent if the hook was killed. */
   exitCode: z.optional(z.int()),
   note: z.optional(z.string().check(z.maxLength(maxHookNote))),
+  /** Of the event, when the hook last began. Older beacons do not send it. */
+  eventType: z.optional(name),
 })
 export type HookRun = z.infer<typeof hookRunSchema>
 
@@ -140,8 +142,9 @@ const documentSchema = z.object({
   /** Entries of `Events` that could not be read. */
   unreadable: z._default(z.int().check(z.minimum(0)), 0),
   /**
-   * Events of earlier documents that this one may hide, in an unreadable entry or because its
-   * api-version does not show their type. They are neither seen nor gone.
+   * Events that did not fit into the report, and events of earlier documents that this one may hide,
+   * in an unreadable entry or because its api-version does not show their type. They are neither
+   * seen nor gone.
    */
   hidden: z._default(listOf(eventIdSchema, limits.events), []),
 })

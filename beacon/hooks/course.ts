@@ -14,8 +14,9 @@ const shownAfterEndMs = restoreWithinMs + 3_600_000
 
 export interface Phase extends PlannedPhase {
   since: Instant
-  /** The newest run. */
+  /** The newest run, and the type that the event had then. */
   run?: string
+  eventType?: string
   exitCode?: number
   note?: string
 }
@@ -74,11 +75,13 @@ export function inState(
 ): Course {
   const before = course[hook]
   const { state, note, exitCode, run = before?.run, starts = before?.starts ?? 0 } = change
+  const { eventType = before?.eventType } = change
   if (before?.state === state && before.note === note && before.starts === starts) return course
   const since = before?.state === state && before.starts === starts ? before.since : at
   const phase: Phase = {
     ...{ state, starts, since },
     ...(run === undefined ? {} : { run }),
+    ...(eventType === undefined ? {} : { eventType }),
     ...(exitCode === undefined ? {} : { exitCode }),
     ...(note === undefined ? {} : { note }),
   }
@@ -134,12 +137,13 @@ export function runsOf(course: Course, ageMs: (since: Instant) => number): HookR
   return hooks.flatMap((hook) => {
     const phase = course[hook]
     if (phase === undefined) return []
-    const { state, since, exitCode, note } = phase
+    const { state, since, exitCode, note, eventType } = phase
     return [
       {
         ...{ eventId: course.event.eventId, hook, state, ageMs: Math.round(ageMs(since)) },
         ...(exitCode === undefined ? {} : { exitCode }),
         ...(note === undefined ? {} : { note }),
+        ...(eventType === undefined ? {} : { eventType }),
       },
     ]
   })

@@ -191,10 +191,12 @@ class CourseHooks implements Hooks {
   #situationOf(course: Course, presences: Status | undefined): Situation {
     const { event, firstSeen, ended, isAnswered, wish, prepare, restore } = course
     const others = [...this.#courses.values()].filter((other) => other !== course)
+    const { eventType = event.eventType } = prepare ?? {}
     return {
       ...{ event, isAnswered, wish, prepare, restore, leadMs: this.#hooks.settings.leadMs },
       ...{ now: this.#beacon.clock.now(), firstSeenAt: firstSeen.wall, endedAt: ended?.wall },
       presences,
+      isOutdated: !isSameName(eventType, event.eventType) && this.#isOurs(event),
       isMissing: this.#missingSince.has(event.eventId),
       isPreparedForAnother: others.some((other) => {
         return other.ended === undefined && (other.prepare?.starts ?? 0) > 0
@@ -217,7 +219,8 @@ class CourseHooks implements Hooks {
     const run = newId()
     const starts = (course[hook]?.starts ?? 0) + 1
     log.info('hook_due', { eventId, hook, reason, limitSeconds: Math.round(limitMs / 1000) })
-    this.#set(inState(course, hook, { state: 'running', run, starts }, instantOf(clock)))
+    const running = { state: 'running' as const, run, starts, eventType: event.eventType }
+    this.#set(inState(course, hook, running, instantOf(clock)))
     // Before it runs: after a crash we still have to restore.
     this.#save()
     const order = { run, hook, limitMs, vm, event, firstSeenAt: firstSeen.wall }

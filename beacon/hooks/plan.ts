@@ -43,6 +43,8 @@ export interface Situation {
   /** Undefined while no runner answers. */
   presences: { prepare: Presence; restore: Presence } | undefined
   prepare: Phase | undefined
+  /** The event had another type when `prepare` last began. */
+  isOutdated: boolean
   restore: Phase | undefined
   /** Another event that this VM is prepared for is not over. */
   isPreparedForAnother: boolean
@@ -74,7 +76,7 @@ function isFinal({ state, starts }: Phase): boolean {
 }
 
 function planPrepare(situation: Situation): Plan {
-  const { prepare, presences, event, now, firstSeenAt, leadMs, wish } = situation
+  const { prepare, isOutdated, presences, event, now, firstSeenAt, leadMs, wish } = situation
   const because = (kind: 'nothing' | 'missed' | 'refused', reason: string): Plan => {
     return { hook: 'prepare', kind, reason }
   }
@@ -82,7 +84,9 @@ function planPrepare(situation: Situation): Plan {
     return { hook: 'prepare', kind: 'wait', forMs, reason }
   }
   if (prepare?.state === 'running') return because('nothing', 'it runs')
-  if (prepare !== undefined && isFinal(prepare)) return because('nothing', 'it is done')
+  const starts = isOutdated ? 0 : (prepare?.starts ?? 0)
+  if (prepare !== undefined && !isOutdated && isFinal(prepare))
+    return because('nothing', 'it is done')
   const isHopeless = presences === undefined && prepare === undefined
   if (isHopeless) return because('nothing', 'no runner answers')
   if (presences?.prepare.state === 'absent') return because('nothing', 'there is no such hook')
@@ -92,7 +96,7 @@ function planPrepare(situation: Situation): Plan {
   const leftMs = notBeforeAt - now
   if (leftMs <= leastNoticeMs) return because('missed', 'NotBefore came before the hook was done')
   if (presences?.prepare.state === 'refused') return because('refused', presences.prepare.note)
-  if ((prepare?.starts ?? 0) >= maxStarts) return because('missed', 'it was interrupted each time')
+  if (starts >= maxStarts) return because('missed', 'it was interrupted each time')
   const untilLate = leftMs - leastNoticeMs
   if (presences === undefined) return wait(untilLate, 'no runner answers')
   if (situation.isMissing) return wait(untilLate, 'the event may be over')

@@ -23,7 +23,8 @@ const instantSchema = z.pipe(
   z.number(),
   z.transform((wall): Instant => ({ wall })),
 )
-const phaseSchema = z.extend(z.pick(hookRunSchema, { state: true, exitCode: true, note: true }), {
+const shown = { state: true, exitCode: true, note: true, eventType: true } as const
+const phaseSchema = z.extend(z.pick(hookRunSchema, shown), {
   starts: z.int().check(z.minimum(0)),
   since: instantSchema,
   run: z.optional(z.string()),

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { type BuiltReport, buildReport, type Facts } from '../../beacon/report.ts'
 import type { Pending } from '../../beacon/spool.ts'
+import type { ScheduledEvent } from '../../shared/document.ts'
 import { maxReportBytes, reportSchema, vmSchema } from '../../shared/report.ts'
 import { anEvent } from './events.ts'
 
@@ -59,7 +60,7 @@ test('all that is known, in the form of the contract, with ages', () => {
     item: { kind: 'gone', firstPoll: false, event: anEvent() },
     lastSeenAgeMs: () => 1_010.4,
   }
-  const { report, included, more, document } = build({ pending: [gone, start(2)] })
+  const { report, included, more, leftOut } = build({ pending: [gone, start(2)] })
   expect(report).toEqual({
     version: 1,
     vm: vmSchema.parse({ name: 'vm1' }),
@@ -73,7 +74,7 @@ test('all that is known, in the form of the contract, with ages', () => {
     ],
     starts: [{ eventId: 'e2', outcome: 'accepted', status: 200, ageMs: 20 }],
   })
-  expect({ included, more, document }).toEqual({ included: [1, 2], more: false, document: 'whole' })
+  expect({ included, more, leftOut }).toEqual({ included: [1, 2], more: false, leftOut: 0 })
 })
 
 test('no document where none was seen yet', () => {
@@ -96,7 +97,7 @@ describe('what does not fit', () => {
     const built = build({ pending: many })
     expect(bytesOf(built)).toBeLessThanOrEqual(maxReportBytes)
     expect(bytesOf(built)).toBeGreaterThan(maxReportBytes - 4_500)
-    expect(built).toMatchObject({ more: true, document: 'whole' })
+    expect(built).toMatchObject({ more: true, leftOut: 0 })
     expect(built.included).toEqual(many.slice(0, built.included.length).map((one) => one.sequence))
     expect(built.report.changes).toHaveLength(built.included.length)
   })
@@ -114,24 +115,58 @@ describe('what does not fit', () => {
     expect(built.more).toBe(true)
   })
 
-  test('of the document: its descriptions go first, then all of it, but never one event', () => {
+  const names = Array.from({ length: 300 }, (_, i) => `production-web_${i}`)
+  const documentOf = (events: ScheduledEvent[]) => ({ document: { ...facts().document!, events } })
+  const idsIn = ({ report }: ReturnType<typeof build>) =>
+    report.document?.events.map(({ eventId }) => eventId)
+
+  test('of the document: its descriptions go first', () => {
     const events = Array.from({ length: 100 }, (_, i) =>
       anEvent({ eventId: `d${i}`, description: long }),
     )
-    const document = { ...facts().document!, events }
-    const bare = build({ document })
-    expect(bare.document).toBe('bare')
+    const bare = build(documentOf(events))
+    expect(bare.leftOut).toBe(0)
     expect(bare.report.document?.events).toHaveLength(100)
     expect(bare.report.document?.events[0]).not.toHaveProperty('description')
-    const leftOut = build({ document }, 2_000)
-    expect(leftOut).toMatchObject({ document: 'left_out', report: { document: null } })
   })
 
-  test('of a document and an item together: the item goes, so that none waits for ever', () => {
-    const events = Array.from({ length: 20 }, (_, i) => anEvent({ eventId: `d${i}` }))
-    const document = { ...facts().document!, events }
-    const built = build({ document, pending: [change(1, long)] }, 5_000)
-    expect(built).toMatchObject({ document: 'left_out', included: [1], more: false })
+  test('of the document: then events that hit other VMs, whose ids are named', () => {
+    const events = Array.from({ length: 60 }, (_, i) =>
+      anEvent({ eventId: `d${i}`, resources: i === 59 ? ['vm1', ...names] : names }),
+    )
+    const built = build(documentOf(events))
+    const shown = idsIn(built)!
+    expect(shown.slice(0, 3)).toEqual(['d59', 'd0', 'd1'])
+    expect(built.leftOut).toBe(60 - shown.length)
+    expect(built.report.document?.hidden).toEqual([
+      'e9',
+      ...events.map(({ eventId }) => eventId).filter((eventId) => !shown.includes(eventId)),
+    ])
+    expect(bytesOf(built)).toBeLessThanOrEqual(maxReportBytes)
+    expect(bytesOf(built)).toBeGreaterThan(maxReportBytes - 7_000)
+  })
+
+  test('of the document: one large event leaves the others their room', () => {
+    const large = anEvent({ eventId: 'large', resources: ['vm1', ...names] })
+    const built = build(documentOf([large, anEvent({ eventId: 'small' })]), 2_000)
+    expect(idsIn(built)).toEqual(['small'])
+    expect(built.report.document?.hidden).toEqual(['e9', 'large'])
+  })
+
+  test('of the document: all of it, if there is no room even for the ids', () => {
+    const events = Array.from({ length: 100 }, (_, i) => anEvent({ eventId: `d${i}` }))
+    expect(build(documentOf(events), 600)).toMatchObject({
+      ...{ leftOut: 100, report: { document: null } },
+    })
+  })
+
+  test('of a document and items: the items have half of the report, so that none waits for ever', () => {
+    const events = Array.from({ length: 200 }, (_, i) => anEvent({ eventId: `d${i}` }))
+    const built = build({ ...documentOf(events), pending: many.slice(0, 4) }, 16_000)
+    expect(built).toMatchObject({ included: [1, 2], more: true })
+    expect(built.report.document?.events.length).toBeGreaterThan(0)
+    const alone = build({ ...documentOf(events), pending: [change(1, long)] }, 6_000)
+    expect(alone).toMatchObject({ included: [1], more: false })
   })
 
   test('of one item alone: it is named', () => {

@@ -40,6 +40,19 @@ test('an event that the relay refuses is logged once, until the relay takes it',
   expect(logged().map(([id]) => id)).toEqual(['e1', 'e2', 'e1'])
 })
 
+test('a document that does not fit into a report is logged once', async () => {
+  const resources = Array.from({ length: 1_000 }, (_, i) => `production-web_${i}`)
+  const events = Array.from({ length: 15 }, (_, i) => anEvent({ eventId: `e${i}`, resources }))
+  const { clock, log, reports } = startBeacon({
+    ...{ events, reply: () => accepted({ paceMs: 60_000 }) },
+  })
+  await clock.advance(300_000)
+  expect(log.named('document_too_large')).toEqual([
+    expect.objectContaining({ leftOut: expect.any(Number) }),
+  ])
+  expect(reports.at(-1)?.report.document).toMatchObject({ hidden: ['e12', 'e13', 'e14'] })
+})
+
 describe('while the relay is away', () => {
   test('the waits grow to 60 s where nothing is scheduled', async () => {
     const { clock, reportedAt } = startBeacon({ reply: () => failed })

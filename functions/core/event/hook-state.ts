@@ -8,6 +8,8 @@ export interface HookState {
   since: number
   exitCode?: number
   note?: string
+  /** Of the event, when the hook last began. Older beacons do not report it. */
+  eventType?: string
 }
 
 /** The hooks of one VM for one event. A hook without a run is absent. */

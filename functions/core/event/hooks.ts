@@ -30,7 +30,7 @@ export function withRuns(
 function stateIn(runs: HookRun[], hook: Hook, known: HookStates, now: number): HookStates {
   const run = runs.findLast((one) => one.hook === hook)
   if (run === undefined) return {}
-  const { state, ageMs, exitCode, note } = run
+  const { state, ageMs, exitCode, note, eventType } = run
   const { [hook]: last } = known
   const at = now - ageMs
   const isKnown = last?.state === state && Math.abs(last.since - at) <= travelMs
@@ -39,6 +39,7 @@ function stateIn(runs: HookRun[], hook: Hook, known: HookStates, now: number): H
     since: isKnown ? last.since : at,
     ...(exitCode === undefined ? {} : { exitCode }),
     ...(note === undefined || note === '' ? {} : { note }),
+    ...(eventType === undefined ? {} : { eventType }),
   }
   return { [hook]: what }
 }

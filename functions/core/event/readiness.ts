@@ -65,10 +65,19 @@ function stateOf(
   const matters = isOpen(record) && record.phase === 'scheduled'
   if (matters && now - lastAt > limitMs) return { state: 'silent', since: heardAt }
   const run = sighting.hooks?.prepare
-  if (run !== undefined) return { ...shownOf(run), state: states[run.state] }
+  if (run !== undefined) {
+    const isOutdated = run.state === 'succeeded' && !isForType(record, run)
+    return { ...shownOf(run), state: isOutdated ? 'planned' : states[run.state] }
+  }
   // Azure added the VM, and its own document does not show that yet
   const isUnaware = !isHit(sighting.event, vm)
   return { state: isUnaware && isEarly ? 'awaited' : 'no_hook' }
+}
+
+/** Whether the hook ran for the type that the event has now. */
+function isForType({ facts, changedAt }: EventRecord, { eventType, since }: HookState): boolean {
+  if (eventType !== undefined) return isSameName(eventType, facts.eventType)
+  return since >= (changedAt?.eventType ?? 0)
 }
 
 const states: Record<HookState['state'], VmState> = {

@@ -57,6 +57,7 @@ export function readReport(
     ...(report.document === null ? [] : (known?.sees ?? [])),
   ])
   const hidden = hiddenIn(report, beacon, known, now)
+  const changedHidden = (report.document?.hidden ?? []).filter((eventId) => ids.has(eventId))
   for (const eventId of hidden) ids.delete(eventId)
   const ofRuns = sightings.filter((one) => !ids.has(one.eventId) && runsOf(report, one.eventId)[0])
   const news = [
@@ -73,7 +74,8 @@ export function readReport(
       return JSON.stringify(before) !== JSON.stringify(sighting)
     })
   return {
-    beacon: hidden.length === 0 ? beacon : { ...beacon, sees: [...beacon.sees, ...hidden] },
+    // a later document may lack an event of which this one shows only a change
+    beacon: { ...beacon, sees: [...new Set([...beacon.sees, ...hidden, ...changedHidden])] },
     news,
     changedSightings,
     hidden,
@@ -225,8 +227,12 @@ function newsOf(
   const isBack = shown !== undefined && before?.gone !== undefined
   const isFirst = firstSighting || hitsNow || isBack
   const common = { eventId, observations, starts, firstSighting: isFirst }
-  if (report.document === null || report.document.hidden.includes(eventId)) {
-    return [{ ...common, inDocument: false, status: undefined, sighting: before ?? sighting }]
+  const unseen = { ...common, inDocument: false, status: undefined }
+  if (report.document === null) return [{ ...unseen, sighting: before ?? sighting }]
+  if (report.document.hidden.includes(eventId)) {
+    // only its changes show what became of it
+    const isChanged = observations.at(-1)?.kind === 'seen'
+    return [{ ...unseen, sighting: isChanged ? sighting : (before ?? sighting) }]
   }
   if (shown !== undefined) {
     // a beacon's first document of an event is in its changes, too, but there was none before it
@@ -246,9 +252,7 @@ function newsOf(
     live: true,
     lastSeenAt: noted.lastSeenAt,
   })
-  return [
-    { ...common, inDocument: false, status: undefined, sighting: { ...sighting, gone: noted } },
-  ]
+  return [{ ...unseen, sighting: { ...sighting, gone: noted } }]
 }
 
 /** The ages of one poll in two reports differ by the time that the reports were under way. */

@@ -38,11 +38,12 @@ export function tidyReport(report: Report): Report {
 }
 
 function tidyHooks({ runs, ...hooks }: NonNullable<Report['hooks']>): Report['hooks'] {
-  const tidy = runs.map(({ note, ...run }) => ({
+  const tidy = runs.map(({ note, eventType, ...run }) => ({
     ...run,
     ageMs: Math.round(run.ageMs),
     eventId: run.eventId.toWellFormed(),
     ...(note === undefined ? {} : { note: note.toWellFormed() }),
+    ...(eventType === undefined ? {} : { eventType: eventType.toWellFormed() }),
   }))
   return { ...hooks, runs: tidy }
 }

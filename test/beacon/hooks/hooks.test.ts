@@ -97,6 +97,7 @@ describe('prepare', () => {
     expect(reports).toHaveLength(before + 1)
     expect(run('prepare')).toEqual({
       ...{ eventId: 'e1', hook: 'prepare', state: 'failed', exitCode: 3, note: 'no', ageMs: 100 },
+      eventType: 'Reboot',
     })
     await clock.advance(minute)
     expect(run('prepare')?.ageMs).toBe(minute + 100)
@@ -158,6 +159,36 @@ describe('prepare', () => {
     runner.end()
     await clock.advance(500)
     expect(runner.orders.map(({ event }) => event.eventId)).toEqual(['e1', 'e2'])
+  })
+
+  test.each([
+    ['after it ended', ['end', 'change']],
+    ['while it runs', ['change', 'end']],
+  ])('runs again if the type of the event changes %s, and is restored once', async (_, steps) => {
+    const { clock, world, runner, run } = startHooked()
+    await clock.advance(1_500)
+    for (const step of steps) {
+      if (step === 'end') runner.end()
+      else world.events = [{ ...inFive, eventType: 'Redeploy' }]
+      await clock.advance(1_500)
+    }
+    expect(runner.orders.map(({ event }) => event.eventType)).toEqual(['Reboot', 'Redeploy'])
+    expect(run('prepare')).toMatchObject({ state: 'running', eventType: 'Redeploy' })
+    runner.end()
+    await clock.advance(1_500)
+    expect(run('prepare')).toMatchObject({ state: 'succeeded', eventType: 'Redeploy' })
+    world.events = []
+    await clock.advance(20_000)
+    expect(runner.orders.map(({ hook }) => hook)).toEqual(['prepare', 'prepare', 'restore'])
+  })
+
+  test('does not run again for a type that has no hooks', async () => {
+    const { clock, world, runner } = startHooked({}, { eventTypes: ['Reboot'] })
+    await clock.advance(1_500)
+    runner.end()
+    world.events = [{ ...inFive, eventType: 'Freeze' }]
+    await clock.advance(minute)
+    expect(runner.orders).toHaveLength(1)
   })
 
   test('runs again if the runner was restarted meanwhile, at most three times', async () => {
@@ -273,6 +304,12 @@ describe('a restart of the beacon', () => {
     const { runner, run } = await restarted([{ run: '', state: 'succeeded', ageMs: 0 }])
     expect(runner.orders).toEqual([])
     expect(run('prepare')).toMatchObject({ state: 'succeeded' })
+  })
+
+  test('knows the type for which prepare ran', async () => {
+    const redeploy = { ...inFive, eventType: 'Redeploy' }
+    const { runner } = await restarted([{ run: '', state: 'succeeded', ageMs: 0 }], [redeploy])
+    expect(runner.orders).toMatchObject([{ hook: 'prepare', event: redeploy }])
   })
 
   test('and of the runner runs it again', async () => {

@@ -23,6 +23,7 @@ function situation(changes: Partial<Situation> = {}): Situation {
     leadMs: 10 * minute,
     presences: { prepare: ready, restore: ready },
     prepare: undefined,
+    isOutdated: false,
     restore: undefined,
     isPreparedForAnother: false,
     ...changes,
@@ -109,6 +110,21 @@ const cases: [string, Partial<Situation>, Partial<Plan>][] = [
   [
     'gives up if it is always interrupted',
     { ...short, prepare: phase('planned', 3) },
+    { kind: 'missed' },
+  ],
+  [
+    'runs again if the event has another type',
+    { ...short, prepare: phase('succeeded', 3), isOutdated: true },
+    { kind: 'run' },
+  ],
+  [
+    'is left alone while it runs for an earlier type',
+    { ...short, prepare: phase('running'), isOutdated: true },
+    { kind: 'nothing' },
+  ],
+  [
+    'is missed if the event has another type, and has started',
+    { event: started, prepare: phase('succeeded'), isOutdated: true },
     { kind: 'missed' },
   ],
   ['runs for a second event', { ...short, isPreparedForAnother: true }, { kind: 'run' }],

@@ -220,6 +220,29 @@ describe('an event that a document may hide', () => {
     expect(moments()).toEqual(['scheduled'])
   })
 
+  const redeploy = event({ eventType: 'Redeploy' })
+  const changes: Change[] = [{ kind: 'changed', ageMs: 9, firstPoll: false, event: redeploy }]
+
+  test('has the values of its last change, so that a rule need not wait for it', async () => {
+    await startRelay({ policy: [{ match: { eventType: 'Redeploy' }, decide: 'approve' }] })
+    const [hit, other] = [new FakeBeacon(world, 'web_0'), new FakeBeacon(world, 'web_1')]
+    for (const one of [hit, other]) await one.sees([event()])
+    await hiding(hit, { changes })
+    await other.sees([redeploy], { changes })
+    await world.drain()
+    expect(moments()).toEqual(['scheduled', 'changed', 'approved'])
+  })
+
+  test('is gone once a document lacks it, even if it was hidden as it changed', async () => {
+    const [hit] = beacons as [FakeBeacon]
+    await hit.sees([event()])
+    await hiding(hit, { changes })
+    hit.bootId = 'after-a-restart'
+    await hit.sees([])
+    await world.pass(10_001)
+    expect(moments()).toEqual(['scheduled', 'changed', 'cancelled'])
+  })
+
   test('reopens nothing', async () => {
     const [hit] = beacons as [FakeBeacon]
     await hit.sees([event()])

@@ -57,6 +57,23 @@ test('approves once the last VM is ready, and not before', async () => {
   expect(moments()).toEqual(['scheduled', 'approved'])
 })
 
+test.each<[string, { eventType?: string }]>([
+  ['a beacon', { eventType: 'Freeze' }],
+  ['an older beacon', {}],
+])('VMs of %s that prepared for another type are not ready', async (_, own) => {
+  const freeze = { ...both, eventType: 'Freeze' }
+  for (const one of [web0, web1]) await one.runs([freeze], 'planned')
+  await web0.runs([freeze], 'succeeded', own)
+  await world.pass(20_000)
+  await web0.runs([both], 'succeeded', { ageMs: 20_000, ...own })
+  await web1.runs([both], 'succeeded', { eventType: 'Reboot' })
+  await world.pass(70_000)
+  expect((await recordNow()).verdict).toBeUndefined()
+  expect((await recordNow()).readiness?.counts).toEqual({ planned: 1, ready: 1 })
+  await web0.runs([both], 'succeeded', { eventType: 'Reboot' })
+  expect((await recordNow()).verdict).toMatchObject({ who: 'drained' })
+})
+
 test('no message follows from a change of readiness alone', async () => {
   await web0.runs([both], 'planned')
   await web1.runs([both], 'planned')
