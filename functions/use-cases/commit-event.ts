@@ -5,9 +5,9 @@ import { type Commit, commitPlan } from '../core/delivery/commit.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
 import type { Decision, Known, Needs } from '../core/event/decision.ts'
 import type { EventRecord } from '../core/event/event.ts'
+import type { Observer } from '../core/event/observer.ts'
 import { concernsBeacons } from '../core/event/pace.ts'
-import type { EventKey } from '../store/store.ts'
-import { readObservers } from './read-observers.ts'
+import type { EventKey, Store } from '../store/store.ts'
 import { channelFacts, type Relay } from './relay.ts'
 import { takeTurn } from './take-turn.ts'
 
@@ -102,6 +102,15 @@ async function decideWith<D>(
     ) => Promise<unknown>
     known = { ...known, [decision.needs]: await load(decision, before) }
   }
+}
+
+/** Nobody has seen an event that is not stored. */
+export async function readObservers(
+  store: Pick<Store, 'readObservers'>,
+  key: EventKey,
+  before: EventRecord | undefined,
+): Promise<Observer[]> {
+  return before === undefined ? [] : store.readObservers(key)
 }
 
 function isNeed<D>(decision: D | Needs): decision is Needs {

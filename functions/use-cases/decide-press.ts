@@ -10,7 +10,6 @@ import { pageLink } from '../links/link.ts'
 import type { DeadPress, Press, PressOutcome, Reply } from '../notify/desk.ts'
 import { decideEvent, open } from './decide-event.ts'
 import { buttonSupportOf, decidesHere, readValue, waysToDecide } from './decision-buttons.ts'
-import { readObservers } from './read-observers.ts'
 import type { Relay } from './relay.ts'
 
 interface Pressed extends Pick<Press, 'by' | 'decision' | 'value'> {
@@ -36,7 +35,7 @@ export async function decidePress(relay: Relay, pressed: Pressed): Promise<Answe
   const refused = (why: PressOutcome, about: EventRecord): Answer => {
     return { reply: { refused: why, record: about, by }, channel }
   }
-  const observers = await readObservers(relay.store, record, record)
+  const observers = await relay.store.readObservers(record)
   const barred = barredFrom(relay, pressed, record, observers, channel)
   if (barred !== undefined) {
     const { fleet, eventId } = record

@@ -10,7 +10,6 @@ import { type Askers, askersOf } from '../core/message/message.ts'
 import { decidersOf, decidesInMessage } from '../core/rules/permission.ts'
 import { createToken } from '../links/link.ts'
 import type { ButtonSupport, Buttons, Part } from '../notify/notifier.ts'
-import { readObservers } from './read-observers.ts'
 import { channelNamed, notifierOf, type Relay } from './relay.ts'
 
 /** Tokens (base64url and dots) and stamps do not contain it. */
@@ -65,7 +64,7 @@ export async function waysToDecide(
   const { routes } = relay.config
   const isListed = routes.some(({ approvers }) => approvers !== undefined)
   if (!isListed && !mayDecideIn(relay, channel)) return { askers: 'readers' }
-  const observers = await readObservers(relay.store, record, record)
+  const observers = await relay.store.readObservers(record)
   const buttons = decidesHere(relay, record, observers, channel)
     ? await buttonsFor(relay, record, shown, channel)
     : undefined

@@ -32,7 +32,6 @@ import type { EventKey, Pacing, PlannedClaims, PlannedStore } from '../store/sto
 import { channelsInTrouble, noteAnswer, passGate } from './channel-health.ts'
 import { partsForOne, waysToDecide } from './decision-buttons.ts'
 import { type Finish, setApart, settle } from './finish-attempt.ts'
-import { readObservers } from './read-observers.ts'
 import { channelNamed, notifierOf, type Relay, rateOf } from './relay.ts'
 import { findChannel, noteAttempt, type Target } from './subscription-channel.ts'
 
@@ -193,7 +192,7 @@ async function channelsInstead(
   if (record === undefined || telling.moment === 'alert') return []
   const { moment, insteadOf } = telling
   const fallback = fallbackOf(insteadOf === undefined ? undefined : channelNamed(relay, insteadOf))
-  const observers = await readObservers(relay.store, record, record)
+  const observers = await relay.store.readObservers(record)
   const routed = channelsFor(relay.config.routes, record, observers, moment, siblings)
   return (fallback.length > 0 ? fallback : routed).filter(
     (name) => copyFor(claimed, name, siblings) === undefined,

@@ -4,7 +4,14 @@ import { messageOf } from '../../shared/errors.ts'
 import { isLasting } from '../core/delivery/lasting-alert.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { Beacon, Departure } from '../core/event/observer.ts'
-import { isBack, nextLookAt, silenceLeadMs, stateOf, vmOf } from '../core/event/silence.ts'
+import {
+  isBack,
+  nextLookAt,
+  replaces,
+  silenceLeadMs,
+  stateOf,
+  vmOf,
+} from '../core/event/silence.ts'
 import type { BeaconKey } from '../store/store.ts'
 import { noteLasting } from './lasting-alerts.ts'
 import { listFleet } from './list-beacons.ts'
@@ -122,6 +129,9 @@ export async function depart(
   return written
 }
 
+/** Beacons of one VM name that are read, to see whether they replaced a silent one. */
+const maxNamesakes = 5
+
 /** Changes the alert once for all, then ends the look at each beacon. */
 async function note(
   relay: Relay,
@@ -133,9 +143,16 @@ async function note(
   if (silent.length + over.length === 0) return
   const listed = silent.length === 0 ? undefined : await listFleet(relay, fleet)
   const byVm = Map.groupBy(listed ?? [], vmOf)
-  const isGone = (beacon: Beacon) =>
-    byVm.get(vmOf(beacon))?.some((other) => other.heardAt > beacon.heardAt) ?? false
-  const absent = silent.filter((beacon) => !isGone(beacon))
+  const gone = new Set<Beacon>()
+  for (const beacon of silent) {
+    const namesakes = byVm.get(vmOf(beacon)) ?? []
+    const later = namesakes.filter(({ heardAt }) => heardAt > beacon.heardAt)
+    for (const { beacon: id } of later.slice(0, maxNamesakes)) {
+      const other = await relay.store.readBeacon(fleet, id)
+      if (other !== undefined && replaces(other, beacon)) gone.add(beacon)
+    }
+  }
+  const absent = silent.filter((beacon) => !gone.has(beacon))
   const row = await noteLasting(relay, fleet, 'beacons_silent', {
     add: absent.map(({ beacon, vm, silence }) => ({ id: beacon, name: vm, ...silence! })),
     back: over.filter(({ left }) => left === undefined).map(({ beacon }) => beacon),
@@ -147,7 +164,7 @@ async function note(
   for (const beacon of silent) {
     const { silentAt: _, ...rest } = beacon
     const next = ids.has(beacon.beacon) ? {} : { silentAt: now + fullMs }
-    if (isGone(beacon)) await depart(relay, beacon, 'replaced', now)
+    if (gone.has(beacon)) await depart(relay, beacon, 'replaced', now)
     else await relay.store.replaceBeacon(beacon, { ...rest, ...next })
   }
   for (const beacon of over) {

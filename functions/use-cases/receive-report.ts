@@ -11,13 +11,12 @@ import type { Beacon, Observer, Sighting } from '../core/event/observer.ts'
 import { holdFor, openPaceMs, paceFor, type Seen } from '../core/event/pace.ts'
 import { preparationFor } from '../core/event/preparation.ts'
 import { type EventNews, type Reading, readReport } from '../core/event/reading.ts'
-import { isBack, withoutReplaced, withReport } from '../core/event/silence.ts'
+import { isBack, withReport } from '../core/event/silence.ts'
 import { tidyReport } from '../core/event/tidy.ts'
 import type { EventKey } from '../store/store.ts'
-import { commitEvent } from './commit-event.ts'
+import { commitEvent, readObservers } from './commit-event.ts'
 import { inLine } from './large-reports.ts'
 import { raiseAlert } from './raise-alert.ts'
-import { readObservers } from './read-observers.ts'
 import { contextOf, type Relay } from './relay.ts'
 import { Room } from './room.ts'
 
@@ -267,6 +266,5 @@ async function observersWith(
   self: Observer,
 ): Promise<Observer[]> {
   const committed = await readObservers(store, key, before)
-  const others = committed.filter((one) => one.beacon.beacon !== self.beacon.beacon)
-  return withoutReplaced([...others, self])
+  return [...committed.filter((one) => one.beacon.beacon !== self.beacon.beacon), self]
 }

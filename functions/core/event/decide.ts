@@ -20,6 +20,7 @@ import { agree, type Observed, observe } from './observe.ts'
 import type { Beacon, Observer } from './observer.ts'
 import { openedBy, opens } from './open-limits.ts'
 import { isDecisionNear, watch } from './pace.ts'
+import { withoutReplaced } from './silence.ts'
 import { weigh, withRule } from './when-ready.ts'
 import { asHeard, heardSince, silentPaces, withHeard } from './witness.ts'
 
@@ -129,7 +130,8 @@ function judge(
     step = follow(step, step.record, 'newly_routed', moments)
   }
   if (!isConfirming) return step
-  const witnesses = heardSince(withHeard(step.record, observers), listeningSince)
+  const current = withoutReplaced(observers, now)
+  const witnesses = heardSince(withHeard(step.record, current), listeningSince)
   const concluded = conclude(step.record, witnesses, now, reminders)
   return follow(step, concluded.record, concluded.reason, concluded.moments)
 }

@@ -132,17 +132,26 @@ function withMajority(
 }
 
 /**
- * Takes the NotBefore that all fresh documents show, if that lasts. No rule reads it, so it is
- * never disputed.
+ * If a difference lasts, takes the NotBefore that most affected VMs show, or most VMs if no affected
+ * one reports; of several, the earliest. No rule reads it, so it is never disputed.
  */
 function withNotBefore(record: EventRecord, observers: Observer[], now: number): EventRecord {
-  const fresh = observers.filter((one) => one.sighting.gone === undefined && freshUntil(one) >= now)
-  const notBeforeAt = fresh[0]?.sighting.event.notBeforeAt
-  if (notBeforeAt === undefined || notBeforeAt === record.facts.notBeforeAt) return record
   const since = learnedAt(record, 'notBeforeAt')
-  const isLasting = fresh.every(
-    ({ sighting: { event, firstSeenAt = 0 } }) =>
-      event.notBeforeAt === notBeforeAt && Math.max(firstSeenAt, since) + changeLagMs <= now,
+  const fresh = observers.filter(
+    (one) =>
+      one.sighting.gone === undefined &&
+      one.sighting.event.notBeforeAt !== undefined &&
+      freshUntil(one) >= now &&
+      polledAt(one.beacon) > since,
+  )
+  const hit = fresh.filter(({ beacon }) => isHit(record.facts, beacon.vm))
+  const voters = hit.length > 0 ? hit : fresh
+  const votes = Map.groupBy(voters, ({ sighting }) => sighting.event.notBeforeAt!)
+  const [first] = [...votes].sort(([a, one], [b, other]) => other.length - one.length || a - b)
+  if (first === undefined || first[0] === record.facts.notBeforeAt) return record
+  const [notBeforeAt, those] = first
+  const isLasting = those.every(
+    ({ sighting: { firstSeenAt = 0 } }) => Math.max(firstSeenAt, since) + changeLagMs <= now,
   )
   if (!isLasting) return record
   return { ...withValues(record, { notBeforeAt }, now), remindedBeforeSeconds: [] }

@@ -1,8 +1,10 @@
 // What passing time means for one event: its conclusions, and what a rule that waits does next.
+
 import { conclude, nextLook } from './conclude.ts'
 import type { Context } from './decide.ts'
 import { type Decision, follow, type Known, type Needs, type ReportReason } from './decision.ts'
 import { type EventRecord, isOpen } from './event.ts'
+import { withoutReplaced } from './silence.ts'
 import { weigh } from './when-ready.ts'
 import { heardSince, withHeard } from './witness.ts'
 
@@ -17,7 +19,8 @@ export function decideLook(
   if (before === undefined) return { record: before, moments: [], reason: 'forgotten' }
   const { observers } = known
   if (observers === undefined) return { needs: 'observers' }
-  const witnesses = heardSince(withHeard(before, observers), listeningSince)
+  const current = withoutReplaced(observers, now)
+  const witnesses = heardSince(withHeard(before, current), listeningSince)
   const concluded = conclude(before, witnesses, now, reminders)
   const { record } = concluded
   if (!isOpen(record) || record.lookAt === undefined || record.lookAt > now) return concluded

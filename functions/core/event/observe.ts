@@ -1,14 +1,16 @@
 // Takes what a report shows of one event into the record, and checks whether beacons agree on it.
-import { withoutOutgrown } from './agreed.ts'
+import { isWithin, withoutOutgrown } from './agreed.ts'
 import { heldBackNews } from './apply-policy.ts'
 import { withStart } from './approval.ts'
 import { type EventReport, follow, type Known, type Needs, type Step } from './decision.ts'
-import { differs, reconcile, withoutOutdated } from './dispute.ts'
+import { changeLagMs, contradictions, differs, reconcile, withoutOutdated } from './dispute.ts'
 import { type EventRecord, isOpen } from './event.ts'
 import { advance, type StepReason } from './life.ts'
 import type { Moment } from './moment.ts'
+import type { Observer } from './observer.ts'
 import { confirmedBy } from './open-limits.ts'
 import type { EventNews } from './reading.ts'
+import { polledAt } from './witness.ts'
 
 /** `isNews`: the report changed the record. */
 export type Observed = Step & { isNews: boolean }
@@ -62,7 +64,8 @@ export function agree(
   { observers }: Known,
   now: number,
 ): Observed | Needs {
-  let step: Step = observed
+  const told = withoutFalseStart(observed.record, reading.asObserver(news), news)
+  let step: Step = follow(observed, told, 'disputed')
   if (isDisputable(step.record, news)) {
     if (observers === undefined) return { needs: 'observers' }
     const reconciled = reconcile(step.record, observers, now)
@@ -74,6 +77,25 @@ export function agree(
   // people must decide again, even if only this beacon's document exceeds the approval
   const outgrown = covered === record ? step : follow(step, covered, 'lapsed', ['changed'])
   return { ...outgrown, isNews }
+}
+
+/**
+ * Azure starts an event within seconds of being told. If a document still shows another event as
+ * Scheduled after a minute, the beacon that reported the start has lied, so the approval may lapse.
+ */
+function withoutFalseStart(
+  record: EventRecord,
+  { beacon, sighting: { event } }: Observer,
+  { inDocument, status }: EventNews,
+): EventRecord {
+  const { passedOn, verdict, ...rest } = record
+  if (passedOn === undefined || verdict?.how !== 'policy') return record
+  const isLater = polledAt(beacon) >= passedOn.at + changeLagMs
+  if (!inDocument || status !== 'Scheduled' || !isLater) return record
+  // Azure may add VMs to an event that it was told to start
+  const differing = contradictions(record.facts, event).filter((name) => name !== 'resources')
+  const isAnother = differing.length > 0 && !isWithin(verdict.agreed, event)
+  return isAnother ? ({ ...rest, verdict } as EventRecord) : record
 }
 
 /** Whether a contradiction between beacons still matters, and this report can change it. */

@@ -1,6 +1,7 @@
 // Whether a beacon is heard, silent, or has left: by its last report, its goodbye, and the events
 // that hit its VM. A report sets `silentAt`, and the sweep looks at the beacon then. It looks a
 // minute before the beacon counts as silent: an alert is collected for that long.
+import { isSameName } from '../../../shared/document.ts'
 import { type EventRecord, isHit, isOpen } from './event.ts'
 import type { Beacon, Departure, Observer } from './observer.ts'
 import { silentPaces, takesVm } from './witness.ts'
@@ -112,19 +113,26 @@ export function shownState(
   return isLookedAt || now < silentFrom(beacon) ? 'heard' : 'silent'
 }
 
-/** A VM reports under another id if it was made anew, or if its fleet went over to tokens. */
+/** VMs with the same key may be one VM. Without a subscription, its names are not unique. */
 export function vmOf({ vm, resourceGroup }: Pick<Beacon, 'vm' | 'resourceGroup'>): string {
   return JSON.stringify([resourceGroup.toLowerCase(), vm.toLowerCase()])
 }
 
-/** Without silent beacons whose VM reports under another id now: their silence says nothing. */
-export function withoutReplaced(observers: Observer[]): Observer[] {
-  const heardAt = new Map<string, number>()
-  for (const { beacon } of observers) {
-    const vm = vmOf(beacon)
-    heardAt.set(vm, Math.max(beacon.heardAt, heardAt.get(vm) ?? 0))
-  }
-  const isReplaced = ({ heardAt: at, paceMs, ...beacon }: Beacon) =>
-    heardAt.get(vmOf(beacon))! - at >= Math.max(silentPaces * paceMs, leastSilenceMs)
-  return observers.filter(({ beacon }) => !isReplaced(beacon))
+/**
+ * Whether the VM of a silent beacon reports under another id now: it was made anew, or its fleet
+ * went over to tokens. A beacon that was heard before is that of another VM.
+ */
+export function replaces(other: Beacon, silent: Beacon): boolean {
+  const [one, two] = [other.subscriptionId, silent.subscriptionId]
+  const mayBeSame = one === undefined || two === undefined || isSameName(one, two)
+  const isNewer = (other.bootHeardAt ?? 0) > silent.heardAt
+  return isNewer && mayBeSame && vmOf(other) === vmOf(silent)
+}
+
+/** For conclusions: the silence of a beacon that was replaced says nothing about its VM. */
+export function withoutReplaced(observers: Observer[], now: number): Observer[] {
+  const isReplaced = ({ beacon }: Observer) =>
+    now - beacon.heardAt >= Math.max(silentPaces * beacon.paceMs, leastSilenceMs) &&
+    observers.some((other) => replaces(other.beacon, beacon))
+  return observers.filter((one) => !isReplaced(one))
 }

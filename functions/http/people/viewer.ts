@@ -8,7 +8,6 @@ import { decidersOf, permissionOf } from '../../core/rules/permission.ts'
 import { readPrincipal } from '../../identity/principal.ts'
 import type { Viewer, Way } from '../../pages/event.ts'
 import { decidesHere } from '../../use-cases/decision-buttons.ts'
-import { readObservers } from '../../use-cases/read-observers.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 
 /** The viewer of the page, with the name that a decision would be recorded under. */
@@ -62,7 +61,7 @@ export async function personOf(
 
 /** Needed only if a route lists approvers. */
 async function observersOf({ config, store }: Relay, record: EventRecord): Promise<Observer[]> {
-  return hasApprovers(config) ? readObservers(store, record, record) : []
+  return hasApprovers(config) ? store.readObservers(record) : []
 }
 
 export function hasApprovers({ routes }: Relay['config']): boolean {

@@ -315,6 +315,18 @@ test('a beacon whose VM reports under another id was replaced, and nobody is tol
   expect(alerts()).toEqual([])
 })
 
+test.each([
+  ['was heard before', {}, {}, true],
+  ['is in another subscription', { subscriptionId: 'a' }, { subscriptionId: 'b' }, false],
+])('a VM of the same name that %s did not replace it', async (_, own, others, isOld) => {
+  const namesake = new FakeBeacon(world, 'web_0', { vm: { vmId: 'another', ...others } })
+  if (isOld) await namesake.sees([])
+  await new FakeBeacon(world, 'web_0', { vm: own }).sees([])
+  world.clock.now += minute
+  await pass(20 * minute, [namesake])
+  expect(said()).toEqual(['begun web_0'])
+})
+
 test('after a week a silent beacon is forgotten, and its alert is over', async () => {
   await new FakeBeacon(world, 'web_0').sees([])
   await pass(20 * minute)

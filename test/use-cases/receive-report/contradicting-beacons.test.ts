@@ -202,3 +202,44 @@ test('a NotBefore that every live document shows is notified, even if no beacon 
     notBefore: new Date(startAt + 20 * minute).toISOString(),
   })
 })
+
+test('a NotBefore that one liar moved is back once the affected VM contradicts it for a minute', async () => {
+  const truth = event({ notBeforeAt: startAt + 60 * minute })
+  for (const one of [honest, other, liar]) await one.sees([truth])
+  for (let i = 0; i < 6; i++) {
+    await world.pass(minute / 2)
+    await liar.sees([{ ...truth, notBeforeAt: startAt + 360 * minute }])
+    for (const one of [honest, other]) await one.sees([truth])
+  }
+  expect(moments()).toEqual(['scheduled', 'changed', 'changed'])
+  expect(await eventNow()).toMatchObject({ notBefore: new Date(truth.notBeforeAt!).toISOString() })
+})
+
+test('a liar cannot keep an approval by also saying that Azure was told', async () => {
+  const lie = event({ source: 'User' })
+  await liar.sees([lie])
+  const start = { eventId, ageMs: 0, outcome: 'accepted' as const, status: 200 }
+  await liar.sees([lie], { starts: [start] })
+  for (let i = 0; i < 10; i++) {
+    await world.pass(minute / 4)
+    for (const one of [honest, other]) await one.sees([event()])
+  }
+  await world.drain()
+  expect(moments()).toContain('changed')
+  expect((await eventNow()).approvals.at(-1)).toHaveProperty('lapsedAt')
+})
+
+test('a tag that a namesake reports says nothing of a VM that is silent', async () => {
+  const byTag = { name: 'rule', match: { tag: 'cluster=a' }, decide: 'approve' }
+  await startRelay({ policy: [byTag] })
+  other = new FakeBeacon(world, 'web_1')
+  const own = new FakeBeacon(world, 'web_0', { vm: { tags: { cluster: 'b' } } })
+  const namesake = new FakeBeacon(world, 'web_0', { vm: { vmId: 'x', tags: { cluster: 'a' } } })
+  for (const one of [own, other]) await one.sees([event()])
+  for (let i = 0; i < 6; i++) {
+    await world.pass(minute / 2)
+    await namesake.sees([event()])
+    await world.pass(6_000)
+    expect((await other.sees([event()])).directives).toEqual([])
+  }
+})
