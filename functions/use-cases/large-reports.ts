@@ -1,9 +1,13 @@
-// Reports of many events take long, and those of one fleet change the same events. If all of them were
+// Large reports take long, and those of one fleet change the same events. If all of them were
 // joined at once, each would decide again and again what another one has just changed, and other fleets
 // would wait. So a few are joined at a time, and the others of their fleet wait in line.
 
-/** Events in a report. A VM rarely sees more. */
-const usualEvents = 20
+import type { Report } from '../../shared/report.ts'
+
+/** A VM rarely sees more events. */
+const usualSize = 20
+/** So many names of VMs take as long as one event. */
+const namesPerEvent = 200
 /** Of one fleet. */
 const maxTogether = 2
 const maxWaiting = 50
@@ -34,13 +38,23 @@ export function createLines(wait: Wait = (register) => new Promise(register)): L
   return { ofFleet: new Map(), wait }
 }
 
+type Sized = Pick<Report, 'document' | 'changes'>
+
+/** In events. */
+function sizeOf({ document, changes }: Sized): number {
+  const shown = document?.events ?? []
+  const all = [...shown, ...changes.map(({ event }) => event)]
+  const names = all.reduce((sum, { resources }) => sum + resources.length, 0)
+  return Math.max(shown.length, changes.length) + names / namesPerEvent
+}
+
 /** `busy`: too many wait already. */
 export async function inLine<Result>(
   { lines: { ofFleet, wait }, now }: { lines: Lines; now(): number },
-  { fleet, events }: { fleet: string; events: number },
+  { fleet, report }: { fleet: string; report: Sized },
   work: () => Promise<Result>,
 ): Promise<Result | 'busy'> {
-  if (events <= usualEvents) return work()
+  if (sizeOf(report) <= usualSize) return work()
   const line = ofFleet.get(fleet) ?? { places: new Set(), waiting: [] }
   ofFleet.set(fleet, line)
   for (const place of line.places) if (place.until <= now()) leave(line, place)

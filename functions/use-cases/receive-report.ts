@@ -38,9 +38,10 @@ export async function receive(
   key: string,
   received: Report,
 ): Promise<Received> {
-  const events = Math.max(received.document?.events.length ?? 0, received.changes.length)
   try {
-    const joined = await inLine(relay, { fleet, events }, () => join(relay, fleet, key, received))
+    const joined = await inLine(relay, { fleet, report: received }, () =>
+      join(relay, fleet, key, received),
+    )
     return joined === 'busy' ? { outcome: 'busy' } : joined
   } catch (error) {
     // a report that cannot be stored must not make its beacon silent

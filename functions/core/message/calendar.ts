@@ -1,7 +1,7 @@
 // Maintenance as a calendar that programs subscribe to: RFC 5545 and, for the hints how often to
 // read it, RFC 7986. An entry keeps its UID for the life of the event, and its SEQUENCE grows with
 // each change.
-import { visible } from '../../../shared/presentable.ts'
+import { linkless, visible } from '../../../shared/presentable.ts'
 import { type EventRecord, isOpen } from '../event/event.ts'
 import { viewOf } from '../event/view.ts'
 import { drillMark } from './message.ts'
@@ -107,9 +107,9 @@ function utc(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19).replace(/[-:]/g, '')}Z`
 }
 
-/** Escapes a text. Names from outside may contain line breaks and invisible characters. */
+/** Escapes a text. Names from outside may contain line breaks, invisible characters and links. */
 function text(value: string): string {
-  const lines = value.split('\n').map((line) => visible(line))
+  const lines = value.split('\n').map((line) => linkless(visible(line)))
   return lines
     .join('\n')
     .replace(/[\\;,]/g, '\\$&')

@@ -217,3 +217,9 @@ describe('its token', () => {
     expect(world.lines.join('\n')).not.toContain(secret)
   })
 })
+
+test('a name that looks like a link is none', async () => {
+  await report(event({ resources: ['https://evil.example/x'], description: 'see evil.example' }))
+  const [entry] = entriesIn(await feed())
+  expect(`${entry!.summary} ${entry!.description}`).not.toContain('evil.example')
+})

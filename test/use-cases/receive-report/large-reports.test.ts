@@ -1,7 +1,13 @@
-// Reports of many events wait for each other, within one fleet.
+// Reports of many events or many VMs wait for each other, within one fleet.
 import { expect, test } from 'vitest'
 import { createLines, inLine } from '../../../functions/use-cases/large-reports.ts'
 import { createWorld, event, FakeBeacon } from '../../support/world.ts'
+
+const reportOf = (events: number, names = 0) => {
+  const shown = event({ resources: Array.from({ length: names }, (_, i) => `web_${i}`) })
+  const document = { ageMs: 0, apiVersion: '2020-07-01', unreadable: 0, hidden: [] }
+  return { document: { ...document, events: Array(events).fill(shown) }, changes: [] }
+}
 
 /** Work that ends when the test ends it. */
 function startWork() {
@@ -9,8 +15,8 @@ function startWork() {
   const lines = createLines()
   const begun: string[] = []
   const ends = new Map<string, () => void>()
-  const add = (name: string, fleet = 'prod', events = 21) =>
-    inLine({ lines, now: () => clock.now }, { fleet, events }, () => {
+  const add = (name: string, fleet = 'prod', report = reportOf(21)) =>
+    inLine({ lines, now: () => clock.now }, { fleet, report }, () => {
       begun.push(name)
       return new Promise<string>((resolve) => ends.set(name, () => resolve(name)))
     })
@@ -20,7 +26,7 @@ function startWork() {
 test('two of a fleet at a time, in their order; small ones and other fleets do not wait', async () => {
   const { lines, begun, ends, add } = startWork()
   const results = ['a', 'b', 'c', 'd'].map((name) => add(name))
-  void add('small', 'prod', 20)
+  void add('small', 'prod', reportOf(19, 10))
   const other = add('other', 'test')
   expect(begun).toEqual(['a', 'b', 'small', 'other'])
   ends.get('b')!()
@@ -35,7 +41,7 @@ test('two of a fleet at a time, in their order; small ones and other fleets do n
 
 test('a report that fails gives its place to the next one', async () => {
   const relay = { lines: createLines(), now: () => 0 }
-  const large = { fleet: 'prod', events: 21 }
+  const large = { fleet: 'prod', report: reportOf(19, 800) }
   const fail = () => inLine(relay, large, () => Promise.reject(new Error('no')))
   const failed = await Promise.allSettled([fail(), fail(), fail(), fail()])
   expect(failed.map(({ status }) => status)).toEqual(Array(4).fill('rejected'))
