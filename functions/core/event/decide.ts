@@ -60,7 +60,7 @@ export function decideReport(
 
   const observed = observe(before, report, now)
   if (observed === undefined) return unchanged(undefined, 'unknown_event')
-  const agreed = agree(observed, report, known, now)
+  const agreed = agree(before, observed, report, known, now)
   if ('needs' in agreed) return agreed
   const judged = judge(before, agreed, report, known, context, now)
   if ('needs' in judged) return judged

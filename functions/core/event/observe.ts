@@ -4,13 +4,13 @@ import { heldBackNews } from './apply-policy.ts'
 import { withStart } from './approval.ts'
 import { type EventReport, follow, type Known, type Needs, type Step } from './decision.ts'
 import { changeLagMs, contradictions, differs, reconcile, withoutOutdated } from './dispute.ts'
-import { type EventRecord, isOpen } from './event.ts'
+import { type EventRecord, isHit, isOpen } from './event.ts'
 import { advance, type StepReason } from './life.ts'
 import type { Moment } from './moment.ts'
 import type { Observer } from './observer.ts'
 import { confirmedBy } from './open-limits.ts'
 import type { EventNews } from './reading.ts'
-import { polledAt } from './witness.ts'
+import { freshUntil, polledAt } from './witness.ts'
 
 /** `isNews`: the report changed the record. */
 export type Observed = Step & { isNews: boolean }
@@ -59,11 +59,15 @@ function withStartKind(record: EventRecord, moments: Moment[]): EventRecord {
 
 /** Compares the beacons' documents, and ends an approval that no longer covers the event. */
 export function agree(
-  observed: Observed,
-  { reading, news }: EventReport,
+  before: EventRecord | undefined,
+  seen: Observed,
+  report: EventReport,
   { observers }: Known,
   now: number,
 ): Observed | Needs {
+  const { reading, news } = report
+  const observed = withoutFlips(before, seen, report, observers, now)
+  if ('needs' in observed) return observed
   const told = withoutFalseStart(observed.record, reading.asObserver(news), news)
   let step: Step = follow(observed, told, 'disputed')
   if (isDisputable(step.record, news)) {
@@ -77,6 +81,28 @@ export function agree(
   // people must decide again, even if only this beacon's document exceeds the approval
   const outgrown = covered === record ? step : follow(step, covered, 'lapsed', ['changed'])
   return { ...outgrown, isNews }
+}
+
+/** Azure makes fewer changes, and affected VMs see all of them. A liar could make any number. */
+const maxChangesByOthers = 3
+
+/** After these changes, only affected VMs change values, as long as one of them reports. */
+function withoutFlips(
+  before: EventRecord | undefined,
+  seen: Observed,
+  { reading: { beacon } }: EventReport,
+  observers: Observer[] | undefined,
+  now: number,
+): Observed | Needs {
+  const { record } = seen
+  const isChange = seen.moments.length === 1 && seen.moments[0] === 'changed'
+  if (before === undefined || !isChange || isHit(before.facts, beacon.vm)) return seen
+  if (before.epoch !== record.epoch || (before.changes?.count ?? 0) < maxChangesByOthers)
+    return seen
+  if (observers === undefined) return { needs: 'observers' }
+  const isFresh = (one: Observer) => one.sighting.gone === undefined && freshUntil(one) >= now
+  if (!observers.some((one) => isHit(before.facts, one.beacon.vm) && isFresh(one))) return seen
+  return { record: before, moments: [], reason: 'nothing_new', isNews: false }
 }
 
 /**

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import { forge, press } from '../../support/people.ts'
 import { beacon, eventNow, minute, moments, startRelay, world } from '../../support/relay.ts'
-import { event, eventId, FakeBeacon, startAt } from '../../support/world.ts'
+import { adminKey, event, eventId, FakeBeacon, startAt } from '../../support/world.ts'
 
 const policy = [
   { name: 'users', match: { source: 'User' }, decide: 'approve' },
@@ -242,4 +242,23 @@ test('a tag that a namesake reports says nothing of a VM that is silent', async 
     await world.pass(6_000)
     expect((await other.sees([event()])).directives).toEqual([])
   }
+})
+
+test('a VM that is not affected cannot flip a value for ever', async () => {
+  const approve = () =>
+    world.app.request(`/v1/events/prod/${eventId}/decision`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${adminKey}` },
+      body: '{"decision":"approve"}',
+    })
+  const directed: unknown[] = []
+  for (const one of [honest, other]) await one.sees([event()])
+  for (let i = 0; i < 80; i++) {
+    await liar.sees([event({ eventType: i % 2 ? 'Redeploy' : 'Freeze' })])
+    for (const one of [honest, other]) directed.push(...(await one.sees([event()])).directives)
+    await world.pass(2_000)
+    if (i === 70) expect((await approve()).status).toBe(200)
+  }
+  expect(directed).not.toEqual([])
+  expect((await eventNow()).eventType).toBe('Reboot')
 })
