@@ -20,8 +20,8 @@ import type { Relay } from './relay.ts'
 /** Beacons of one look at the index, and looks of one sweep. */
 const maxPerLook = 200
 const maxLooks = 10
-/** Sending waits for the sweep. */
-const maxSweepMs = 10_000
+/** Sending waits for the sweep. Beacons that are left stay due. */
+const maxSweepMs = 2_000
 /** The newest events of a fleet. Older ones are known by the beacon's last document. */
 const maxEvents = 100
 /** Events of a beacon's last document. */
@@ -71,6 +71,7 @@ async function sweepFleet(
   const events = new FleetEvents(relay, fleet)
   const [silent, over]: [Beacon[], Beacon[]] = [[], []]
   for (const key of keys) {
+    if (relay.now() - now >= maxSweepMs) break
     const beacon = await store.readBeacon(fleet, key.beacon)
     if (beacon?.silentAt === undefined || beacon.silentAt > now) continue
     if (beacon.silence !== undefined) {
