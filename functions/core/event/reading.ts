@@ -227,12 +227,11 @@ function newsOf(
   const isBack = shown !== undefined && before?.gone !== undefined
   const isFirst = firstSighting || hitsNow || isBack
   const common = { eventId, observations, starts, firstSighting: isFirst }
-  const unseen = { ...common, inDocument: false, status: undefined }
-  if (report.document === null) return [{ ...unseen, sighting: before ?? sighting }]
-  if (report.document.hidden.includes(eventId)) {
+  if (report.document === null || report.document.hidden.includes(eventId)) {
     // only its changes show what became of it
     const isChanged = observations.at(-1)?.kind === 'seen'
-    return [{ ...unseen, sighting: isChanged ? sighting : (before ?? sighting) }]
+    const known = isChanged ? sighting : (before ?? sighting)
+    return [{ ...common, inDocument: false, status: undefined, sighting: known }]
   }
   if (shown !== undefined) {
     // a beacon's first document of an event is in its changes, too, but there was none before it
@@ -252,7 +251,9 @@ function newsOf(
     live: true,
     lastSeenAt: noted.lastSeenAt,
   })
-  return [{ ...unseen, sighting: { ...sighting, gone: noted } }]
+  return [
+    { ...common, inDocument: false, status: undefined, sighting: { ...sighting, gone: noted } },
+  ]
 }
 
 /** The ages of one poll in two reports differ by the time that the reports were under way. */

@@ -129,9 +129,23 @@ export function tagIn(
 
 /** The whole name, ignoring case: `vm1` never matches `vm10`. */
 export function matchesGlob(glob: string, name: string): boolean {
-  const pattern = glob
-    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replaceAll('*', '.*')
-    .replaceAll('?', '.')
-  return new RegExp(`^${pattern}$`, 'is').test(name)
+  const [wanted, given] = [glob.toLowerCase(), name.toLowerCase()]
+  let [at, read] = [0, 0]
+  // a RegExp would try every split among all stars; only the last star needs to take more
+  let [star, taken] = [-1, 0]
+  while (read < given.length) {
+    if (wanted[at] === '*') {
+      star = at++
+      taken = read
+    } else if (at < wanted.length && (wanted[at] === '?' || wanted[at] === given[read])) {
+      at++
+      read++
+    } else if (star === -1) return false
+    else {
+      at = star + 1
+      read = ++taken
+    }
+  }
+  while (wanted[at] === '*') at++
+  return at === wanted.length
 }

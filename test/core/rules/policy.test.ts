@@ -30,6 +30,11 @@ describe('a glob', () => {
     ['a\\b$^{}', 'a\\b$^{}', true],
     ['a*b', 'a\nb', true],
     ['', 'a', false],
+    ['a**?b*', 'aabab', true],
+    ['*ab*ab', 'abaab', true],
+    // a matcher that tries every split never ends here
+    ['*a'.repeat(20).concat('*b'), 'a'.repeat(256), false],
+    ['*?'.repeat(20).concat('*!'), 'prod-weu-frontend-web-0000012', false],
   ])('%j and %j: %s', (glob, name, matches) => {
     expect(matchesGlob(glob, name)).toBe(matches)
   })
