@@ -48,13 +48,23 @@ function areWithin(event: Covered, resources: string[]): boolean {
  * must also cover a beacon's own document, `own`.
  */
 export function withoutOutgrown(record: EventRecord, own: Covered, at: number): EventRecord {
+  if (!mayLapse(record)) return record
+  const { agreed, how } = record.verdict
+  const isCovered = isWithin(agreed, record.facts) && (how !== 'policy' || isWithin(agreed, own))
+  return isCovered ? record : lapse(record, at)
+}
+
+type Approved = EventRecord & { verdict: NonNullable<EventRecord['verdict']> }
+
+/** Azure was not told yet. */
+export function mayLapse(record: EventRecord): record is Approved {
+  const isWaiting = record.phase === 'scheduled' && isOpen(record) && record.passedOn === undefined
+  return isWaiting && record.verdict?.decision === 'approved'
+}
+
+export function lapse(record: Approved, at: number): EventRecord {
   // without `stuckAt`, a later approval can be reported as stuck again
   const { verdict, stuckAt: _s, startFailure: _f, ...undecided } = record
-  if (verdict?.decision !== 'approved' || record.passedOn !== undefined) return record
-  if (record.phase !== 'scheduled' || !isOpen(record)) return record
-  const { agreed, how } = verdict
-  const isCovered = isWithin(agreed, record.facts) && (how !== 'policy' || isWithin(agreed, own))
-  if (isCovered) return record
   const overruled = { ...verdict, lapsedAt: at }
   return addHistory({ ...undecided, overruled, lapsedAt: at }, { at, what: 'lapsed' })
 }

@@ -1,5 +1,5 @@
 // Takes what a report shows of one event into the record, and checks whether beacons agree on it.
-import { isWithin, withoutOutgrown } from './agreed.ts'
+import { isWithin, lapse, mayLapse, withoutOutgrown } from './agreed.ts'
 import { heldBackNews } from './apply-policy.ts'
 import { withStart } from './approval.ts'
 import { type EventReport, follow, type Known, type Needs, type Step } from './decision.ts'
@@ -77,10 +77,24 @@ export function agree(
   }
   const { record } = step
   const isNews = observed.isNews || record !== observed.record
-  const covered = withoutOutgrown(record, withoutOutdated(record, reading.asObserver(news)), now)
+  const self = reading.asObserver(news)
+  const covered =
+    mayLapse(record) && isUnready(record, self)
+      ? lapse(record, now)
+      : withoutOutgrown(record, withoutOutdated(record, self), now)
   // people must decide again, even if only this beacon's document exceeds the approval
   const outgrown = covered === record ? step : follow(step, covered, 'lapsed', ['changed'])
   return { ...outgrown, isNews }
+}
+
+/** A rule waited for this VM's hook and approved, but its own beacon says that the hook is not done. */
+function isUnready(
+  { verdict, policy, facts }: EventRecord,
+  { beacon, sighting }: Observer,
+): boolean {
+  const state = sighting.hooks?.prepare?.state
+  const isWaitedFor = verdict?.how === 'policy' && policy.whenReady === true
+  return isWaitedFor && isHit(facts, beacon.vm) && state !== undefined && state !== 'succeeded'
 }
 
 /** Azure makes fewer changes, and affected VMs see all of them. A liar could make any number. */

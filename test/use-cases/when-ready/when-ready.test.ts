@@ -264,3 +264,25 @@ test('hooks without such a rule are shown, and change no decision', async () => 
   expect(body.readiness).toMatchObject({ counts: { preparing: 1, no_hook: 1 } })
   expect(body.seenBy[0]).toMatchObject({ vm: 'web_0', hooks: { prepare: { state: 'running' } } })
 })
+
+describe('a beacon that says falsely that a VM is ready', () => {
+  const one = event({ resources: ['web_0'] })
+
+  test.each([
+    ['under its id', {}],
+    ['under its name', { vm: { vmId: 'another' } }],
+  ])('%s: the VM whose hook runs is not started, and people are asked', async (_, as) => {
+    await web0.sees([])
+    await world.pass(minute)
+    await new FakeBeacon(world, 'web_0', as).runs([one], 'succeeded')
+    await world.pass(6_000)
+    expect((await recordNow()).verdict).toMatchObject({ how: 'policy' })
+    web0.bootId = crypto.randomUUID()
+    for (let i = 0; i < 3; i++) {
+      expect((await web0.runs([one], 'running')).directives).toEqual([])
+      await world.pass(6_000)
+    }
+    expect((await recordNow()).verdict).toBeUndefined()
+    expect(moments()).toContain('changed')
+  })
+})
