@@ -78,11 +78,11 @@ test('killed: the owners are told once, and once when it is back', async () => {
   await pass(1)
   expect(await shown()).toMatchObject({ state: 'silent' })
   await pass(60 * minute)
-  expect(told()).toEqual(['absent web_0'])
+  expect(told()).toEqual(['begun web_0'])
   beacon = startBeacon()
   await beacon.waitFor('relay_reached')
   await pass(2 * minute)
-  expect(told()).toEqual(['absent web_0', 'over web_0'])
+  expect(told()).toEqual(['begun web_0', 'over web_0'])
   expect(await shown()).toMatchObject({ state: 'heard' })
 })
 
