@@ -15,9 +15,9 @@ export function readQuery<Schema extends z.ZodObject>(c: Context, schema: Schema
   const unknown = refuseNames(searchParams, schema.shape)
   if (unknown !== undefined) return { refusal: unknown }
   const values = Object.fromEntries(
-    [...searchParams].map(([name, value]) => [
+    [...new Set(searchParams.keys())].map((name) => [
       name,
-      isList(schema.shape[name]) ? searchParams.getAll(name) : value,
+      isList(schema.shape[name]) ? searchParams.getAll(name) : searchParams.get(name)!,
     ]),
   )
   const read = schema.safeParse(values)
@@ -45,14 +45,14 @@ function isList(schema: Shape[string] | undefined): boolean {
 
 function refuseNames(given: URLSearchParams, shape: Shape): string | undefined {
   const allowed = Object.keys(shape)
-  const names = [...given.keys()]
+  const names = [...new Set(given.keys())]
   const unknown = names.find((name) => !allowed.includes(name))
   if (unknown !== undefined) {
     const rest =
       allowed.length === 0 ? 'this address takes none' : `write one of ${quoted(allowed)}`
     return `there is no parameter ${named(unknown)}; ${rest}${didYouMean(unknown, allowed)}`
   }
-  const twice = names.find((name, i) => names.indexOf(name) !== i && !isList(shape[name]))
+  const twice = names.find((name) => !isList(shape[name]) && given.getAll(name).length > 1)
   return twice && `the parameter "${twice}" is there more than once; write it once`
 }
 

@@ -9,8 +9,8 @@ import { FoghornError } from '../../shared/errors.ts'
 import { hasBlockedPort, portRefusal, whyForbidden } from '../core/rules/address.ts'
 import type { Send } from './notifier.ts'
 
-/** As many requests as a channel without a rate gets at once. */
-const connectionsPerOrigin = 32
+/** As many as a relay sends at once. With fewer, a channel would wait for others of its origin. */
+const connectionsPerOrigin = 2_048
 
 export interface Outbound {
   send: Send

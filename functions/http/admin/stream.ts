@@ -23,6 +23,8 @@ const heartbeatMs = 15_000
 const maxStreamMs = 15 * 60_000
 /** In one process. */
 const maxStreams = 100
+/** Of tokens that see the same fleets, and no others. */
+const maxStreamsOfFleets = 20
 /** Moments in one chunk of a stream. */
 const maxChunk = 20
 const maxPolled = 100
@@ -56,13 +58,11 @@ interface Wish {
   after: number
 }
 
-/** How many streams are open. */
-interface Streams {
-  open: number
-}
+/** The fleets of the token of each open stream. Empty if it sees all fleets. */
+type Streams = string[]
 
 export function streamRoute(relay: Relay): (c: Context) => Promise<Response> {
-  const streams: Streams = { open: 0 }
+  const streams: Streams = []
   return async (c) => {
     const read = readQuery(c, streamQuery)
     if ('refusal' in read) return problem(c, 400, 'query_invalid', read.refusal)
@@ -81,7 +81,7 @@ export function streamRoute(relay: Relay): (c: Context) => Promise<Response> {
     const wish = { filter, after: from }
     if (wait !== undefined) return poll(relay, c, wish, wait * 1_000)
     if (!relay.holdsConnections) return unsupported(c)
-    return hold(relay, c, wish, streams)
+    return hold(relay, c, wish, streams, isBound(access) ? access.fleets.join(' ') : '')
   }
 }
 
@@ -118,15 +118,18 @@ async function poll(relay: Relay, c: Context, wish: Wish, waitMs: number): Promi
   }
 }
 
-function hold(relay: Relay, c: Context, wish: Wish, streams: Streams): Response {
-  if (streams.open >= maxStreams) {
+function hold(relay: Relay, c: Context, wish: Wish, streams: Streams, fleets: string): Response {
+  const open = fleets === '' ? streams.length : streams.filter((one) => one === fleets).length
+  const limit = fleets === '' ? maxStreams : maxStreamsOfFleets
+  if (open >= limit || streams.length >= maxStreams) {
     c.header('retry-after', '15')
-    const detail = `${maxStreams} streams are open, which is the limit; close one, or poll with wait=`
+    const most = open >= limit ? limit : maxStreams
+    const detail = `${most} streams are open, which is the limit; close one, or poll with wait=`
     return problem(c, 429, 'too_many_streams', detail)
   }
-  streams.open += 1
+  streams.push(fleets)
   const body = streamOf(relay, wish, () => {
-    streams.open -= 1
+    streams.splice(streams.indexOf(fleets), 1)
   })
   const headers = { 'content-type': contentType, 'x-accel-buffering': 'no' }
   return c.body(body, 200, headers)

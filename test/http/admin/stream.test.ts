@@ -255,6 +255,16 @@ describe('a stream', () => {
     for (const stream of streams) await stream.cancel()
   })
 
+  test('is refused if tokens of one fleet have 20, and others still get one', async () => {
+    const { token } = await makeToken(world, { name: 'a', scopes: ['read'], fleets: ['prod'] })
+    const authorization = { authorization: `Bearer ${token}` }
+    const streams = []
+    for (let i = 0; i < 20; i++) streams.push(await open('', authorization))
+    expect((await get('', authorization)).status).toBe(429)
+    streams.push(await open())
+    for (const stream of streams) await stream.cancel()
+  })
+
   test('is refused by a host that cannot hold it, and polls still work', async () => {
     world.relay.holdsConnections = false
     const response = await get('')
