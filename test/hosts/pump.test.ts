@@ -94,6 +94,7 @@ test('after a long halt, silence counts anew', async () => {
     world.clock.now += ms
     pump!.wake()
     await vi.waitFor(() => expect(turns()).toBeGreaterThan(0))
+    await pump!.settled(5_000)
   }
   let looks = 0
   const { dueEvents } = world.store
