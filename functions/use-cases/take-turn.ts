@@ -2,6 +2,7 @@
 // whose event is over no longer counts, so a crash leaves nothing behind.
 import type { EventRecord } from '../core/event/event.ts'
 import {
+  asGrown,
   type Holder,
   isOver,
   maxBehind,
@@ -25,17 +26,23 @@ export async function takeTurn(
 ): Promise<TurnTaken> {
   const { fleet } = own
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const { version, holders } = await readTurns(store, fleet)
+    const { version, holders: stored } = await readTurns(store, fleet)
+    let holders = stored
     const over: Holder[] = []
     const behind: string[] = []
-    for (const holder of rivalsOf(holders, own, wish)) {
+    for (const holder of rivalsOf(stored, own, wish)) {
       const record = await store.readEvent({ fleet, eventId: holder.eventId })
-      if (isOver(holder, record)) over.push(holder)
-      else behind.push(...(record?.facts.resources ?? []))
+      if (record === undefined || isOver(holder, record)) {
+        over.push(holder)
+        continue
+      }
+      const grown = asGrown(holder, record)
+      if (grown !== holder) holders = holders.map((one) => (one === holder ? grown : one))
+      behind.push(...record.facts.resources)
     }
     const taken = takeIn(holders, own, wish, over)
     const isWritten =
-      taken.holders === holders ||
+      taken.holders === stored ||
       (await writeTurns(store, fleet, taken.holders, version)) === 'written'
     if (!isWritten) continue
     if (taken.isHeld) return { outcome: 'held' }

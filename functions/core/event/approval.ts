@@ -53,6 +53,9 @@ export function decideByPolicy(record: EventRecord, now: number): DecideOutcome 
 /** If Azure was told and still shows the event as Scheduled, it is told again after this time. */
 const retellMs = 60_000
 
+/** Whoever had the last lease leaves the event to others for this long. They report every 2 s. */
+const leaveToOthersMs = 3_000
+
 type Lease = 'granted' | 'held_already' | 'not_due'
 
 /**
@@ -74,12 +77,22 @@ export function leaseOf(
     now - polledAt <= freshDocumentMs &&
     verdict?.decision === 'approved' &&
     isWithin(verdict.agreed, record.facts) &&
-    isWithin(verdict.agreed, own)
+    isWithin(verdict.agreed, own) &&
+    !isUnprepared(record)
   if (!due) return 'not_due'
   if (passedOn !== undefined && !isToldInVain(record, beacon, now)) return 'not_due'
-  if (directive === undefined || directive.until <= now) return 'granted'
-  if (directive.beacon === beacon) return directive.failed ? 'not_due' : 'held_already'
-  return directive.failed ? 'granted' : 'not_due'
+  if (directive === undefined) return 'granted'
+  const { beacon: holder, until, failed } = directive
+  if (holder !== beacon) return failed || until <= now ? 'granted' : 'not_due'
+  if (until + leaveToOthersMs <= now) return 'granted'
+  return failed || until <= now ? 'not_due' : 'held_already'
+}
+
+/** A rule approved as all VMs were ready, and now the beacon of one of them says otherwise. */
+function isUnprepared({ verdict, policy, readiness }: EventRecord): boolean {
+  if (verdict?.how !== 'policy' || policy.whenReady !== true) return false
+  const { planned, preparing, failed, refused } = readiness?.counts ?? {}
+  return [planned, preparing, failed, refused].some((count) => count !== undefined)
 }
 
 /** Whether Azure must be told again. Another beacon is asked before the one that told Azure. */

@@ -120,22 +120,26 @@ function withoutFlips(
 }
 
 /**
- * Azure starts an event within seconds of being told. If a document still shows another event as
- * Scheduled after a minute, the beacon that reported the start has lied, so the approval may lapse.
+ * Azure starts an event within seconds of being told. After a minute, a document may still show the
+ * event as Scheduled, with other values, or of a VM whose hook is not done. Then the beacon that
+ * reported the start has lied, so a rule's approval may lapse.
  */
 function withoutFalseStart(
   record: EventRecord,
-  { beacon, sighting: { event } }: Observer,
+  self: Observer,
   { inDocument, status }: EventNews,
 ): EventRecord {
+  const { beacon, sighting } = self
   const { passedOn, verdict, ...rest } = record
   if (passedOn === undefined || verdict?.how !== 'policy') return record
   const isLater = polledAt(beacon) >= passedOn.at + changeLagMs
   if (!inDocument || status !== 'Scheduled' || !isLater) return record
   // Azure may add VMs to an event that it was told to start
-  const differing = contradictions(record.facts, event).filter((name) => name !== 'resources')
-  const isAnother = differing.length > 0 && !isWithin(verdict.agreed, event)
-  return isAnother ? ({ ...rest, verdict } as EventRecord) : record
+  const differing = contradictions(record.facts, sighting.event).filter(
+    (name) => name !== 'resources',
+  )
+  const isAnother = differing.length > 0 && !isWithin(verdict.agreed, sighting.event)
+  return isAnother || isUnready(record, self) ? ({ ...rest, verdict } as EventRecord) : record
 }
 
 /** Whether a contradiction between beacons still matters, and this report can change it. */

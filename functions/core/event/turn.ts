@@ -16,7 +16,7 @@ export interface TurnWish {
   groups: Groups
 }
 
-/** An event that has its turn. A new epoch takes a new one. */
+/** An event that has its turn. A new epoch takes a new one, unless Azure was told before. */
 export interface Holder {
   eventId: string
   epoch: number
@@ -33,7 +33,7 @@ const idLength = 32
 
 /**
  * What the event takes. `unknown`: the beacon of an affected VM has not reported, so its group is
- * not known.
+ * not known, or Azure names no VM.
  */
 export function wishOf(
   { match, maxConcurrent: max }: PolicyRule,
@@ -41,6 +41,7 @@ export function wishOf(
   observers: Observer[],
 ): TurnWish | 'unknown' | undefined {
   if (max === undefined) return undefined
+  if (record.facts.resources.length === 0) return 'unknown'
   const groups: Groups = {}
   for (const name of record.facts.resources) {
     const vm = knownVm(name, observers)
@@ -106,7 +107,20 @@ function kept(others: Holder[], before: Holder | undefined): Holder[] {
 
 /** Whether the event of a holder is over, by its stored record. */
 export function isOver({ epoch }: Holder, stored: EventRecord | undefined): boolean {
-  return stored === undefined || stored.ended !== undefined || stored.epoch !== epoch
+  if (stored === undefined || stored.ended !== undefined) return true
+  return stored.epoch !== epoch && stored.verdict?.decision !== 'approved'
+}
+
+/**
+ * The holder with the VMs that Azure added after it was told, when no new turn can stop the event.
+ * Their groups are not looked up, so they count in each of the holder's groups.
+ */
+export function asGrown(holder: Holder, { facts, passedOn }: EventRecord): Holder {
+  const taken = Object.values(holder.groups).reduce((sum, count) => sum + count, 0)
+  const added = facts.resources.length - taken
+  if (passedOn === undefined || added <= 0) return holder
+  const groups = Object.entries(holder.groups).map(([id, count]) => [id, count + added])
+  return { ...holder, groups: Object.fromEntries(groups) }
 }
 
 function isSame(one: Own, other: Own): boolean {

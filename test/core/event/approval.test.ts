@@ -93,10 +93,12 @@ describe('leaseOf', () => {
     ['another has it', held(), 'b', 'not_due'],
     ['its last ms', held({ until: at + 1 }), 'b', 'not_due'],
     ['it is over', held({ until: at }), 'b', 'granted'],
-    ['mine is over', held({ until: at }), 'a', 'granted'],
+    ['mine is over, so others come first', held({ until: at }), 'a', 'not_due'],
+    ['mine was over 3 s ago, and no other came', held({ until: at - 3_000 }), 'a', 'granted'],
     ['another failed', held({ failed: true }), 'b', 'granted'],
     ['I failed', held({ failed: true }), 'a', 'not_due'],
-    ['I failed, and it is over', held({ failed: true, until: at }), 'a', 'granted'],
+    ['I failed, and it is over', held({ failed: true, until: at }), 'a', 'not_due'],
+    ['I failed, and no other came', held({ failed: true, until: at - 3_000 }), 'a', 'granted'],
   ] as const)('%s', (_, directive, beacon, lease) => {
     const open = record({ verdict: approved, ...(directive && { directive }) })
     expect(leaseOf(open, fresh(beacon), event(), at)).toBe(lease)

@@ -44,6 +44,17 @@ describe('an approval by a person', () => {
     expect((await second.sees([event()])).directives).toEqual(directed)
   })
 
+  test('reaches Azure even if another beacon asks all the time and never tells Azure', async () => {
+    await approve()
+    let own = 0
+    for (let i = 0; i < 100; i++) {
+      await second.sees([event()])
+      if (i % 20 === 0) own += (await first.sees([event()])).directives.length
+      world.clock.now += 100
+    }
+    expect(own).toBeGreaterThan(0)
+  })
+
   test('names type and VMs even if an older relay did not store what was approved', async () => {
     await approve()
     const read = world.store.readEvent.bind(world.store)

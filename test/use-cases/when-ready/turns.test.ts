@@ -191,6 +191,55 @@ describe('the row of holders', () => {
     expect(await holders()).toEqual([one.eventId])
   })
 
+  describe('after Azure was told', () => {
+    const starts = [{ eventId: one.eventId, ageMs: 0, outcome: 'accepted' as const, status: 200 }]
+    const grown = eventOf('web_0', { resources: ['web_0', 'web_2'] })
+
+    async function tell() {
+      for (let i = 0; i < 3; i++) {
+        await web0.sees([one], i === 2 ? { starts } : {})
+        await world.pass(2_000)
+      }
+      expect((await recordOf(one)).passedOn).toBeDefined()
+    }
+
+    test('an event that was gone and is back still has its turn', async () => {
+      await begin({ whenReady: false })
+      await tell()
+      await web0.sees([])
+      await world.pass(11_000)
+      await web0.sees([one])
+      expect(await recordOf(one)).toMatchObject({ epoch: 2, verdict: { how: 'policy' } })
+      for (let i = 0; i < 3; i++) {
+        await web1.sees([two])
+        await world.pass(6_000)
+      }
+      expect(await turnOf(two)).toBe('waits')
+    })
+
+    test('VMs that Azure adds to it count', async () => {
+      await begin({ whenReady: false, maxConcurrent: 2 })
+      await tell()
+      await web0.sees([grown])
+      expect((await recordOf(one)).facts.resources).toHaveLength(2)
+      for (let i = 0; i < 3; i++) {
+        await web1.sees([two])
+        await world.pass(6_000)
+      }
+      expect(await turnOf(two)).toBe('waits')
+    })
+  })
+
+  test('events that name no VM have no turn, and people are asked', async () => {
+    await begin({ whenReady: false })
+    for (let i = 0; i < 30; i++) {
+      await web0.sees([eventOf('web_0', { resources: [] })])
+      await world.pass(5_000)
+    }
+    expect(await recordOf(one)).toMatchObject({ notReady: { why: 'group_unknown' } })
+    expect((await recordOf(one)).verdict).toBeUndefined()
+  })
+
   test('fleets do not wait for each other', async () => {
     await whenOf(web0, one)
     const { groups } = (await readTurns(world.store, 'prod')).holders[0]!

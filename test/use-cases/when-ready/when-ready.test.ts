@@ -285,4 +285,24 @@ describe('a beacon that says falsely that a VM is ready', () => {
     expect((await recordNow()).verdict).toBeUndefined()
     expect(moments()).toContain('changed')
   })
+
+  test('and that it told Azure: after a minute, people are asked, and no beacon starts it', async () => {
+    const one = event({ resources: ['web_0'], notBeforeAt: startAt + 8 * minute })
+    const run = { hook: 'prepare' as const, ageMs: 0, eventId, state: 'succeeded' as const }
+    const hooks = { available: ['prepare' as const], runs: [run] }
+    const liar = new FakeBeacon(world, 'web_0', { vm: { vmId: 'another' } })
+    await liar.sees([one], { hooks })
+    await liar.sees([one], {
+      hooks,
+      starts: [{ eventId, ageMs: 0, outcome: 'accepted', status: 200 }],
+    })
+    expect((await recordNow()).passedOn).toBeDefined()
+    for (let i = 0; i < 20; i++) {
+      expect((await web0.runs([one], 'running')).directives).toEqual([])
+      expect((await web1.sees([one])).directives).toEqual([])
+      await world.pass(5_000)
+    }
+    expect((await recordNow()).verdict).toBeUndefined()
+    expect(moments()).toContain('changed')
+  })
 })
