@@ -3,7 +3,7 @@
 // link also has its own budget, because all people in a channel have the same link.
 
 import type { Fields } from '../../shared/log.ts'
-import { afterTurns, freeAt, type Rate, turnsAt, unlimited } from '../core/delivery/rate.ts'
+import { afterSlots, freeAt, type Rate, slotsAt, unlimited } from '../core/delivery/rate.ts'
 import { setNewest } from '../core/newest.ts'
 
 /** For all requests with an invalid token together. Beyond it they get 429. */
@@ -17,13 +17,13 @@ const maxKnown = 2_000
 export type Use = 'look' | 'watch' | 'decide' | 'junk'
 
 /** `waitSeconds`: for Retry-After. */
-export type Turn = { outcome: 'granted' } | { outcome: 'busy'; waitSeconds: number }
+export type Admission = { outcome: 'granted' } | { outcome: 'busy'; waitSeconds: number }
 
 export interface LinkGuard {
   /** A request has an invalid token. */
-  wrong(): Turn
+  wrong(): Admission
   /** A request has a valid token. `who` names the link, or the person if signed in. */
-  right(who: string, use: Use): Turn
+  right(who: string, use: Use): Admission
   /** A valid link was opened with a sign-in that does not count. Open pages repeat this. */
   unproven(reason: 'malformed' | 'other_tenant'): void
 }
@@ -40,16 +40,16 @@ export function createLinkGuard(parts: { now(): number; refusals: Refusals }): L
   return {
     wrong() {
       refusals.note('links_refused')
-      const turn = take(wrongRate, wrongSpentUntil, now())
-      wrongSpentUntil = turn.spentUntil
-      return turn.answer
+      const admission = take(wrongRate, wrongSpentUntil, now())
+      wrongSpentUntil = admission.spentUntil
+      return admission.answer
     },
     right(who, use) {
       if (use === 'junk') refusals.note('forms_refused')
       const name = `${use} ${who}`
-      const turn = take(rightRate, spentUntil.get(name) ?? 0, now())
-      setNewest(spentUntil, name, turn.spentUntil, maxKnown)
-      return turn.answer
+      const admission = take(rightRate, spentUntil.get(name) ?? 0, now())
+      setNewest(spentUntil, name, admission.spentUntil, maxKnown)
+      return admission.answer
     },
     unproven(reason) {
       refusals.note('principal_ignored', { reason }, reason)
@@ -57,9 +57,13 @@ export function createLinkGuard(parts: { now(): number; refusals: Refusals }): L
   }
 }
 
-function take(rate: Rate, spentUntil: number, at: number): { answer: Turn; spentUntil: number } {
-  if (turnsAt(rate, spentUntil, at) > 0) {
-    return { answer: { outcome: 'granted' }, spentUntil: afterTurns(rate, spentUntil, at, 1) }
+function take(
+  rate: Rate,
+  spentUntil: number,
+  at: number,
+): { answer: Admission; spentUntil: number } {
+  if (slotsAt(rate, spentUntil, at) > 0) {
+    return { answer: { outcome: 'granted' }, spentUntil: afterSlots(rate, spentUntil, at, 1) }
   }
   const waitSeconds = Math.max(1, Math.ceil((freeAt(rate, spentUntil, at) - at) / 1_000))
   return { answer: { outcome: 'busy', waitSeconds }, spentUntil }

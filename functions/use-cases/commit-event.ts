@@ -3,7 +3,7 @@
 import type { Fields } from '../../shared/log.ts'
 import { type Commit, commitPlan } from '../core/delivery/commit.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
-import type { Decision, Known, Needs } from '../core/event/decision.ts'
+import type { Decision, Loaded, Needs } from '../core/event/decision.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { Observer } from '../core/event/observer.ts'
 import { concernsBeacons } from '../core/event/pace.ts'
@@ -21,17 +21,17 @@ type Parts = Pick<
 
 /** A decision asks for a fact by its name. `before`: the event, if it is known. */
 type Loaders = {
-  [Need in keyof Known]-?: (
+  [Need in keyof Loaded]-?: (
     asked: Needs & { needs: Need },
     before?: EventRecord,
-  ) => Promise<NonNullable<Known[Need]>>
+  ) => Promise<NonNullable<Loaded[Need]>>
 }
 
 /** If `deliveries` is set, they replace those of the routes: alerts have no routes. */
 type Decided = Decision & { deliveries?: Delivery[] }
 
 interface Change<D extends Decided> {
-  decide(before: EventRecord | undefined, known: Known, now: number): D | Needs
+  decide(before: EventRecord | undefined, loaded: Loaded, now: number): D | Needs
   /** Called again after a conflict. Default: the relay's clock. */
   now?: () => number
   /** The event, if the caller has read it. */
@@ -63,13 +63,13 @@ export async function commitEvent<D extends Decided>(
       turn: ({ wish, epoch }) => takeTurn(store, { ...key, epoch }, wish),
       ...load,
     }
-    const { decision, known } = await decideWith(loaders, before, (facts) =>
-      decide(before, facts, now),
+    const { decision, loaded } = await decideWith(loaders, before, (loaded) =>
+      decide(before, loaded, now),
     )
     const { record, moments } = decision
     const isIdle = record === before && moments.length === 0
     if (record === undefined || isIdle) return { outcome: 'unchanged', decision, record }
-    const commit = await plan(relay, before, { ...decision, record }, known, loaders, now)
+    const commit = await plan(relay, before, { ...decision, record }, loaded, loaders, now)
     if ((await store.commit(commit, before)) === 'committed') {
       // a moment may also cause messages to subscriptions
       const { deliveries, moments: logged } = commit
@@ -89,18 +89,18 @@ export async function commitEvent<D extends Decided>(
 async function decideWith<D>(
   loaders: Loaders,
   before: EventRecord | undefined,
-  decide: (known: Known) => D | Needs,
-): Promise<{ decision: D; known: Known }> {
-  let known: Known = {}
+  decide: (loaded: Loaded) => D | Needs,
+): Promise<{ decision: D; loaded: Loaded }> {
+  let loaded: Loaded = {}
   for (;;) {
-    const decision = decide(known)
-    if (!isNeed(decision)) return { decision, known }
-    if (decision.needs in known) throw new Error(`the decision asks for ${decision.needs} twice`)
+    const decision = decide(loaded)
+    if (!isNeed(decision)) return { decision, loaded }
+    if (decision.needs in loaded) throw new Error(`the decision asks for ${decision.needs} twice`)
     const load = loaders[decision.needs] as (
       asked: Needs,
       before: EventRecord | undefined,
     ) => Promise<unknown>
-    known = { ...known, [decision.needs]: await load(decision, before) }
+    loaded = { ...loaded, [decision.needs]: await load(decision, before) }
   }
 }
 
@@ -121,7 +121,7 @@ async function plan(
   relay: Parts,
   before: EventRecord | undefined,
   decision: Decided & { record: EventRecord },
-  known: Known,
+  loaded: Loaded,
   loaders: Loaders,
   now: number,
 ): Promise<Commit> {
@@ -135,10 +135,10 @@ async function plan(
   const isNews = moments.length > 0
   const context = {
     observers:
-      known.observers ?? (isNews ? await loaders.observers({ needs: 'observers' }, before) : []),
+      loaded.observers ?? (isNews ? await loaders.observers({ needs: 'observers' }, before) : []),
     deliveries:
       isNews && before !== undefined
-        ? (known.deliveries ?? (await loaders.deliveries({ needs: 'deliveries' })))
+        ? (loaded.deliveries ?? (await loaders.deliveries({ needs: 'deliveries' })))
         : [],
     now,
     listeningSince: relay.listeningSince,

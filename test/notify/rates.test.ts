@@ -1,7 +1,7 @@
 // The rate of each kind against the limit of its service in kinds.ts. Requests go out as early as
 // the kind's rate allows, as in a worker.
 import { describe, expect, test } from 'vitest'
-import { afterTurns, freeAt, type Rate, turnsAt } from '../../functions/core/delivery/rate.ts'
+import { afterSlots, freeAt, type Rate, slotsAt } from '../../functions/core/delivery/rate.ts'
 import { notifiers } from '../../functions/notify/registry.ts'
 import { at } from '../support/records.ts'
 import { kinds, kindTable } from './kinds.ts'
@@ -13,9 +13,9 @@ function sentIn(rate: Rate, totalMs: number): number[] {
   const times: number[] = []
   let [now, spentUntil] = [at, 0]
   while (now < at + totalMs) {
-    const turns = turnsAt(rate, spentUntil, now)
+    const turns = slotsAt(rate, spentUntil, now)
     times.push(...Array(turns).fill(now - at))
-    spentUntil = afterTurns(rate, spentUntil, now, turns)
+    spentUntil = afterSlots(rate, spentUntil, now, turns)
     now = freeAt(rate, spentUntil, now)
   }
   return times
@@ -59,12 +59,12 @@ describe.each(limited)('$kind', ({ kind, takes }) => {
 })
 
 test.each(kinds)('%s: from rest there are two at once: a decision comes with its event', (kind) => {
-  expect(turnsAt(notifiers[kind].rate, 0, at)).toBeGreaterThanOrEqual(2)
+  expect(slotsAt(notifiers[kind].rate, 0, at)).toBeGreaterThanOrEqual(2)
 })
 
 test('a channel without a limit takes 32 places: half of those of the smallest worker', () => {
   for (const kind of kinds.filter((one) => kindTable[one].takes === 'whatever comes')) {
     const { rate } = notifiers[kind]
-    expect([turnsAt(rate, at, at), rate.atOnce]).toEqual([Number.POSITIVE_INFINITY, 32])
+    expect([slotsAt(rate, at, at), rate.atOnce]).toEqual([Number.POSITIVE_INFINITY, 32])
   }
 })

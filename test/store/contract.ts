@@ -12,12 +12,12 @@ import { listPromises } from './contract/lists.ts'
 import { memoPromises } from './contract/memos.ts'
 import { momentPromises } from './contract/moments.ts'
 import { ratePromises } from './contract/rates.ts'
+import { turnPromises } from './contract/round-robin.ts'
 import { settlePromises } from './contract/settling.ts'
 import { sharePromises } from './contract/shares.ts'
 import { sizePromises } from './contract/sizes.ts'
 import { subscriptionPromises } from './contract/subscriptions.ts'
 import { tallyPromises } from './contract/tally.ts'
-import { turnPromises } from './contract/turns.ts'
 
 interface Opened {
   store: Store

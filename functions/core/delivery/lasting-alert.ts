@@ -49,7 +49,7 @@ export function withLasting(
   const of = change.of ?? known.of
   const { reasons = row.alert.reasons } = change
   const noted = { ...row, alert: { ...row.alert, reasons } }
-  return settled(noted, { ...added, ...(of === undefined ? {} : { of }) }, now)
+  return withNextMessage(noted, { ...added, ...(of === undefined ? {} : { of }) }, now)
 }
 
 function begun(
@@ -113,7 +113,7 @@ function withOver({ overSince, ...rest }: Lasting): Lasting {
 }
 
 /** With the time of its next message. Ended if no item is left and nothing is pending. */
-function settled(row: LastingRow, lasting: Lasting, now: number): EventRecord {
+function withNextMessage(row: LastingRow, lasting: Lasting, now: number): EventRecord {
   const record = { ...row, alert: { ...row.alert, lastAt: now, lasting } }
   const { items, back, left } = lasting
   if (items.length + back.length + left.length === 0) {
@@ -154,12 +154,12 @@ export function sendLasting(
 ): Sent {
   const current = removeFrom(before.alert.lasting, over, now)
   const due = begunAt(current) <= now ? ofBegun(current, now) : ofOver(current, now)
-  if (due === undefined) return { record: settled(before, current, now), deliveries: [] }
+  if (due === undefined) return { record: withNextMessage(before, current, now), deliveries: [] }
   const { news } = due
   const vms = due.vms.sort(byName)
   const sequence = before.sequence + 1
   const messages = current.messages + 1
-  const record = settled(before, { ...due.lasting, messages }, now)
+  const record = withNextMessage(before, { ...due.lasting, messages }, now)
   const { kind, since, lastAt, reasons } = record.alert!
   const alert = { kind, since, lastAt, reasons, vms: vms.slice(0, maxVms), news }
   const about = { alert: kind, episode: before.epoch, message: messages }

@@ -33,7 +33,7 @@ function plausible({ everyMs, burst }: Rate, spentUntil: number, now: number): n
 }
 
 /** How many requests may be sent now. */
-export function turnsAt(rate: Rate, spentUntil: number, now: number): number {
+export function slotsAt(rate: Rate, spentUntil: number, now: number): number {
   const restedMs = now - freeAt(rate, spentUntil, now)
   if (restedMs < 0) return 0
   if (rate.everyMs === 0) return Number.POSITIVE_INFINITY
@@ -41,8 +41,8 @@ export function turnsAt(rate: Rate, spentUntil: number, now: number): number {
 }
 
 /** `spentUntil` after this many requests. */
-export function afterTurns(rate: Rate, spentUntil: number, now: number, turns: number): number {
-  return Math.max(plausible(rate, spentUntil, now), now) + turns * rate.everyMs
+export function afterSlots(rate: Rate, spentUntil: number, now: number, slots: number): number {
+  return Math.max(plausible(rate, spentUntil, now), now) + slots * rate.everyMs
 }
 
 /** `spentUntil` of a channel that gets one request at `until`, and none before. */

@@ -130,7 +130,12 @@ export function nextRestartLook({ phase, reopenedAt }: EventRecord, now: number)
 }
 
 /** What the absence means. Its span counts, not the time of this conclusion. */
-export function judge(record: EventRecord, witnesses: Witness[], span: Span, now: number): Ended {
+export function endingOf(
+  record: EventRecord,
+  witnesses: Witness[],
+  span: Span,
+  now: number,
+): Ended {
   const { firstAt } = span
   // a late document may show the start after another one showed the end
   const { startedAt = firstAt } = record

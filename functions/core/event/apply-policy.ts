@@ -63,7 +63,7 @@ export function mayApprove(record: EventRecord, observers: Observer[], now: numb
  * Tags and groups of a hit VM are known only after its own beacon reported. Channels that its
  * routes add then are notified of the current state.
  */
-export function missed(
+export function newlyRouted(
   rules: Rules,
   record: EventRecord,
   observers: Observer[],

@@ -1,6 +1,6 @@
 // Conclusions from passing time: an event is over, lost or stuck, or a reminder is due. The sweep
 // calls this at an event's due time, and a report that may confirm its end.
-import { confirmedSpan, judge, nextAbsenceLook, nextRestartLook } from './absence.ts'
+import { confirmedSpan, endingOf, nextAbsenceLook, nextRestartLook } from './absence.ts'
 import { drillDueAt, moveDrill } from './drill.ts'
 import {
   type DrillPlan,
@@ -50,7 +50,7 @@ export function conclude(
   if (drillPlan !== undefined) return concludeDrill(record, drillPlan, now, reminders)
   const confirmed = confirmedSpan(record, witnesses, now)
   if (confirmed !== undefined) {
-    return end({ ...record, gone: confirmed }, judge(record, witnesses, confirmed, now))
+    return end({ ...record, gone: confirmed }, endingOf(record, witnesses, confirmed, now))
   }
   const ended = endedBySilence(record, witnesses, now)
   if (ended !== undefined) return end(record, ended)

@@ -3,7 +3,7 @@ import { type Permission, permissionOf } from '../rules/permission.ts'
 import type { Route } from '../rules/routes.ts'
 import { type DecideOutcome, decide, stampOf } from './approval.ts'
 import { nextLook } from './conclude.ts'
-import type { Decision, Known, Needs } from './decision.ts'
+import type { Decision, Loaded, Needs } from './decision.ts'
 import { knownOf } from './drill.ts'
 import type { Decider, EventRecord, Verdict } from './event.ts'
 import { prepareNow } from './preparation.ts'
@@ -29,7 +29,7 @@ export interface PersonDecision extends Decision {
 export function decideByPerson(
   before: EventRecord,
   { decision, by, seen }: Wish,
-  { observers }: Known,
+  { observers }: Loaded,
   routes: Route[],
   now: number,
 ): PersonDecision | Needs {

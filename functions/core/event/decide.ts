@@ -2,14 +2,14 @@
 // notified of. The surprise: if the decision needs a fact, it returns its name and is called again.
 // So the relay reads only the facts that matter.
 
-import { holdBack, missed, type Rules, worthSending } from './apply-policy.ts'
+import { holdBack, newlyRouted, type Rules, worthSending } from './apply-policy.ts'
 import { leaseOf, withLease } from './approval.ts'
 import { conclude, nextLookOf } from './conclude.ts'
 import {
   type Decision,
   type EventReport,
   follow,
-  type Known,
+  type Loaded,
   type Needs,
   type ReportReason,
   type Step,
@@ -19,7 +19,7 @@ import { confirmMsOf } from './life.ts'
 import { agree, type Observed, observe } from './observe.ts'
 import type { Beacon, Observer } from './observer.ts'
 import { openedBy, opens } from './open-limits.ts'
-import { isDecisionNear, watch } from './pace.ts'
+import { isDecisionNear, withWatcher } from './pace.ts'
 import { withoutReplaced } from './silence.ts'
 import { weigh, withRule } from './when-ready.ts'
 import { asHeard, heardSince, silentPaces, withHeard } from './witness.ts'
@@ -45,7 +45,7 @@ interface ReportDecision extends Decision<ReportReason> {
 export function decideReport(
   before: EventRecord | undefined,
   report: EventReport,
-  known: Known,
+  loaded: Loaded,
   context: Context,
   now: number,
 ): ReportDecision | Needs {
@@ -55,23 +55,23 @@ export function decideReport(
   if (before?.drill || before?.alert) return unchanged(undefined, 'relays_own')
   const isNew = before === undefined && news.observations.some(({ kind }) => kind === 'seen')
   // check this first, as the beacon repeats a refused event in every report
-  if (isNew && known.room === undefined) return { needs: 'room' }
-  if (isNew && known.room?.refusal !== undefined) return refused(before, known.room.refusal)
+  if (isNew && loaded.room === undefined) return { needs: 'room' }
+  if (isNew && loaded.room?.refusal !== undefined) return refused(before, loaded.room.refusal)
 
   const observed = observe(before, report, now)
   if (observed === undefined) return unchanged(undefined, 'unknown_event')
-  const agreed = agree(before, observed, report, known, now)
+  const agreed = agree(before, observed, report, loaded, now)
   if ('needs' in agreed) return agreed
-  const judged = judge(before, agreed, report, known, context, now)
+  const judged = applyRules(before, agreed, report, loaded, context, now)
   if ('needs' in judged) return judged
-  const directed = direct(judged, report, known, now)
+  const directed = direct(judged, report, loaded, now)
   if ('needs' in directed) return directed
 
   const record = withNextLook(before, directed.record, report, context, now)
   const moments = worthSending(directed.moments, record, news.inDocument)
   const isOpening = opens(before, record)
-  if (isOpening && known.room === undefined) return { needs: 'room' }
-  if (isOpening && known.room?.refusal !== undefined) return refused(before, known.room.refusal)
+  if (isOpening && loaded.room === undefined) return { needs: 'room' }
+  if (isOpening && loaded.room?.refusal !== undefined) return refused(before, loaded.room.refusal)
   const held = holdBack(record, directed.moments, moments)
   const { reason, isDirected, isWatched } = directed
   const own = isOpening && isOpen(held) ? openedBy(held, beacon.beacon) : held
@@ -87,11 +87,11 @@ function refused(before: EventRecord | undefined, refusal: string): ReportDecisi
 }
 
 /** Applies the rules of the configuration, and confirms an end that is due. */
-function judge(
+function applyRules(
   before: EventRecord | undefined,
   agreed: Observed,
   { reading: { beacon, known: lastRow }, news }: EventReport,
-  known: Known,
+  loaded: Loaded,
   { rules, reminders, listeningSince }: Context,
   now: number,
 ): Step | Needs {
@@ -111,7 +111,7 @@ function judge(
   const hasGrown = isNews && before?.facts.resources !== record.facts.resources
   const isDue = isConfirming || isJudged || isMeasured
   if (!(isDue || isNewcomer || hasGrown || agreed.moments.length > 0)) return agreed
-  const { observers, deliveries } = known
+  const { observers, deliveries } = loaded
   if (observers === undefined) return { needs: 'observers' }
   const mayMiss = (isNewcomer || hasGrown) && before !== undefined && agreed.moments.length === 0
   if (mayMiss && deliveries === undefined) return { needs: 'deliveries' }
@@ -119,14 +119,14 @@ function judge(
   let step: Step = agreed
   const weighing = { rules, listeningSince, now, stored: before }
   if (isJudged && news.inDocument) {
-    const weighed = weigh(record, observers, known, weighing)
+    const weighed = weigh(record, observers, loaded, weighing)
     if ('needs' in weighed) return weighed
     step = follow(step, weighed.record, weighed.reason, weighed.moments)
   } else if (isJudged || isMeasured) {
     step = { ...step, record: withRule(record, observers, weighing).record }
   }
   if (mayMiss) {
-    const moments = missed(rules, step.record, observers, deliveries!)
+    const moments = newlyRouted(rules, step.record, observers, deliveries!)
     step = follow(step, step.record, 'newly_routed', moments)
   }
   if (!isConfirming) return step
@@ -150,7 +150,7 @@ type Directed = Step & { isDirected: boolean; isWatched: boolean }
 function direct(
   step: Step,
   { reading: { beacon }, news }: EventReport,
-  known: Known,
+  loaded: Loaded,
   now: number,
 ): Directed | Needs {
   const { record } = step
@@ -161,9 +161,9 @@ function direct(
   }
   // read it only if it makes a difference
   const asks = !isDecisionNear(record, now, false) && isDecisionNear(record, now, true)
-  if (asks && known.isWatched === undefined) return { needs: 'isWatched' }
-  const isWatched = asks && known.isWatched === true
-  const watched = follow(step, watch(record, beacon.beacon, now, isWatched), 'watched')
+  if (asks && loaded.isWatched === undefined) return { needs: 'isWatched' }
+  const isWatched = asks && loaded.isWatched === true
+  const watched = follow(step, withWatcher(record, beacon.beacon, now, isWatched), 'watched')
   const lease = leaseOf(watched.record, beacon, news.sighting.event, now)
   const { record: open } = watched
   const leased =

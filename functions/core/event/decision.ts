@@ -16,7 +16,7 @@ export interface Decision<Reason = string> {
 }
 
 /** Facts that only some decisions need. */
-export interface Known {
+export interface Loaded {
   /** All beacons that saw the event. The reporting one is as in its report. */
   observers?: Observer[]
   /** All deliveries of the event so far. */

@@ -2,7 +2,7 @@
 
 import { conclude, nextLook } from './conclude.ts'
 import type { Context } from './decide.ts'
-import { type Decision, follow, type Known, type Needs, type ReportReason } from './decision.ts'
+import { type Decision, follow, type Loaded, type Needs, type ReportReason } from './decision.ts'
 import { type EventRecord, isOpen } from './event.ts'
 import { withoutReplaced } from './silence.ts'
 import { weigh } from './when-ready.ts'
@@ -12,19 +12,19 @@ type LookReason = ReportReason | 'forgotten'
 
 export function decideLook(
   before: EventRecord | undefined,
-  known: Known,
+  loaded: Loaded,
   { rules, reminders, listeningSince }: Context,
   now: number,
 ): Decision<LookReason> | Needs {
   if (before === undefined) return { record: before, moments: [], reason: 'forgotten' }
-  const { observers } = known
+  const { observers } = loaded
   if (observers === undefined) return { needs: 'observers' }
   const current = withoutReplaced(observers, now)
   const witnesses = heardSince(withHeard(before, current), listeningSince)
   const concluded = conclude(before, witnesses, now, reminders)
   const { record } = concluded
   if (!isOpen(record) || record.lookAt === undefined || record.lookAt > now) return concluded
-  const weighed = weigh(record, observers, known, { rules, listeningSince, now, stored: before })
+  const weighed = weigh(record, observers, loaded, { rules, listeningSince, now, stored: before })
   if ('needs' in weighed) return weighed
   const step = follow(concluded, weighed.record, weighed.reason, weighed.moments)
   if (!isOpen(step.record)) return step

@@ -2,7 +2,7 @@
 import { isWithin, lapse, mayLapse, withoutOutgrown } from './agreed.ts'
 import { heldBackNews } from './apply-policy.ts'
 import { withStart } from './approval.ts'
-import { type EventReport, follow, type Known, type Needs, type Step } from './decision.ts'
+import { type EventReport, follow, type Loaded, type Needs, type Step } from './decision.ts'
 import { changeLagMs, contradictions, differs, reconcile, withoutOutdated } from './dispute.ts'
 import { type EventRecord, isHit, isOpen } from './event.ts'
 import { advance, type StepReason } from './life.ts'
@@ -62,7 +62,7 @@ export function agree(
   before: EventRecord | undefined,
   seen: Observed,
   report: EventReport,
-  { observers }: Known,
+  { observers }: Loaded,
   now: number,
 ): Observed | Needs {
   const { reading, news } = report

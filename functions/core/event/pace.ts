@@ -32,7 +32,7 @@ export function isNear({ facts: { notBeforeAt } }: EventRecord, now: number): bo
  * Adds the beacon to the watchers. Returns the same record if it is one already, if there are
  * enough, or if no decision is near.
  */
-export function watch(
+export function withWatcher(
   record: EventRecord,
   beacon: string,
   now: number,

@@ -2,7 +2,7 @@
 // it is the event's turn. If the rule waits in vain, people are asked, in time to decide.
 import { mayTakeTurns, ruleFor } from '../rules/policy.ts'
 import { approveByPolicy, mayApprove, type Rules, withPolicy } from './apply-policy.ts'
-import { follow, type Known, type Needs, type Step } from './decision.ts'
+import { follow, type Loaded, type Needs, type Step } from './decision.ts'
 import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
 import { addHistory } from './history.ts'
 import type { NotReady, Turn, VmReadiness } from './hook-state.ts'
@@ -40,7 +40,7 @@ interface Weighing extends Listening {
 export function weigh(
   record: EventRecord,
   observers: Observer[],
-  known: Known,
+  loaded: Loaded,
   weighing: Weighing,
 ): Step | Needs {
   const { rules, now } = weighing
@@ -52,10 +52,10 @@ export function weigh(
   }
   const rule = ruleFor(rules.policy, judged.record, observers)
   const wish = rule && wishOf(rule, judged.record, observers)
-  const turned = withTurn(judged.record, wish, observers, known.turn, weighing)
+  const turned = withTurn(judged.record, wish, observers, loaded.turn, weighing)
   if ('needs' in turned) return turned
   const step = follow(unchanged, turned, 'weighed')
-  const settled = settle(step, vms, wish, observers, now)
+  const settled = approveOrAsk(step, vms, wish, observers, now)
   const next = nextLookAt(settled.record, wish, record, weighing)
   return follow(settled, withLook(settled.record, next, now), 'weighed')
 }
@@ -97,7 +97,7 @@ function asksAt({ facts, changedAt, firstSeenAt, reopenedAt = 0 }: EventRecord):
 }
 
 /** Approves, asks people or waits. */
-function settle(
+function approveOrAsk(
   step: Step,
   vms: VmReadiness[],
   wish: TurnWish | 'unknown' | undefined,
@@ -147,7 +147,7 @@ function withTurn(
   record: OpenRecord,
   wish: TurnWish | 'unknown' | undefined,
   observers: Observer[],
-  taken: Known['turn'],
+  taken: Loaded['turn'],
   { rules, stored, now }: Weighing,
 ): OpenRecord | Needs {
   const { turn } = record

@@ -2,7 +2,7 @@
 // nowhere. A signed-in person has a separate budget, which other holders of the link cannot use up.
 import type { Context } from 'hono'
 import { principalHeader, readPrincipal } from '../../identity/principal.ts'
-import type { LinkGuard, Turn, Use } from '../../links/guard.ts'
+import type { Admission, LinkGuard, Use } from '../../links/guard.ts'
 import { type LinkToken, type ListToken, oneOf, readToken } from '../../links/link.ts'
 import { messagePage } from '../../pages/approve.ts'
 import { type Opened, openToken } from '../../use-cases/decide-event.ts'
@@ -31,8 +31,8 @@ export async function readLink(
   const text = c.req.param('token') ?? ''
   const token = await readToken(relay.linkKeys, text)
   if (token === undefined) {
-    const turn = guard.wrong()
-    return turn.outcome === 'busy' ? tooMany(c, turn) : deadEnd(c, 'forged')
+    const admission = guard.wrong()
+    return admission.outcome === 'busy' ? tooMany(c, admission) : deadEnd(c, 'forged')
   }
   const name = text.slice(0, text.lastIndexOf('.'))
   const place = c.req.query('event')
@@ -51,11 +51,11 @@ export function charge(
 ): Promise<Response> | undefined {
   const { outcome } = readPrincipal(relay.config.signIn, c.req.header(principalHeader))
   if (outcome === 'malformed' || outcome === 'other_tenant') guard.unproven(outcome)
-  const turn = guard.right(signedInAs(relay, c) ?? name, use)
-  if (turn.outcome !== 'busy') return undefined
+  const admission = guard.right(signedInAs(relay, c) ?? name, use)
+  if (admission.outcome !== 'busy') return undefined
   // Signing in helps, as it gives the person a separate budget.
   const helps = relay.config.signIn !== undefined && outcome !== 'signed_in'
-  return tooMany(c, turn, helps ? signInUrl(pathIn(relay, c)) : undefined)
+  return tooMany(c, admission, helps ? signInUrl(pathIn(relay, c)) : undefined)
 }
 
 /** Undefined if the person is not signed in. Only a host that signs people in says so. */
@@ -71,8 +71,12 @@ export function pathIn({ config }: Relay, c: Context): string {
   return pathname + new URL(c.req.url).search
 }
 
-function tooMany(c: Context, turn: Extract<Turn, { outcome: 'busy' }>, signInUrl?: string) {
-  c.header('retry-after', String(turn.waitSeconds))
+function tooMany(
+  c: Context,
+  admission: Extract<Admission, { outcome: 'busy' }>,
+  signInUrl?: string,
+) {
+  c.header('retry-after', String(admission.waitSeconds))
   const text = 'Nothing was decided. Try again in a few seconds.'
   return page(c, 429, messagePage('Too many requests', text, signInUrl))
 }

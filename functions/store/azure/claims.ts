@@ -1,8 +1,8 @@
 // Finds and claims due deliveries, channel by channel. The index says where to look.
 import { FoghornError } from '../../../shared/errors.ts'
 import type { Claimed } from '../../core/delivery/delivery.ts'
-import { freeAt, turnsAt } from '../../core/delivery/rate.ts'
-import { inTurn, type Queue } from '../../core/delivery/turns.ts'
+import { freeAt, slotsAt } from '../../core/delivery/rate.ts'
+import { type Queue, roundRobin } from '../../core/delivery/round-robin.ts'
 import type { ClaimRequest, Pacing } from '../store.ts'
 import { keyOf } from './keys.ts'
 import type { Parts } from './parts.ts'
@@ -52,8 +52,8 @@ export class Claims {
         const limit = Math.min(room(one.waiting.channel), free)
         if (limit <= 0) return []
         const choice = this.#taker.choose(one, { ...request, limit })
-        free -= choice.turns
-        return choice.turns === 0 ? [] : [() => this.#taker.take(choice, request, lease)]
+        free -= choice.slots
+        return choice.slots === 0 ? [] : [() => this.#taker.take(choice, request, lease)]
       })
       const outcomes = await this.#parts.together(works)
       for (const { requests } of outcomes) {
@@ -102,8 +102,8 @@ export class Claims {
   async #readyChannels(request: ClaimRequest, limit: number): Promise<Ready[]> {
     const { waiting, events } = await this.#pending.look(request)
     const due = waiting.filter((one) => {
-      const turns = turnsAt(request.rateOf(one.channel), one.spentUntil, request.now)
-      return turns > 0 && firstEntry(one) <= request.now
+      const slots = slotsAt(request.rateOf(one.channel), one.spentUntil, request.now)
+      return slots > 0 && firstEntry(one) <= request.now
     })
     due.sort(byEntry)
     const ready: (Ready & { first: Pending })[] = []
@@ -137,7 +137,7 @@ export class Claims {
     queues.sort((a, b) => byDue(a.waiting[0]!, b.waiting[0]!))
     const last = spent?.stored.fleet ?? this.#taker.served.get(channel)
     const first = queues[0]?.waiting[0]
-    return first === undefined ? [] : [{ waiting, pending: inTurn(queues, last, most), first }]
+    return first === undefined ? [] : [{ waiting, pending: roundRobin(queues, last, most), first }]
   }
 
   async #dueIn(queue: FleetQueue, events: Map<string, HeldEvent>, now: number, most: number) {
@@ -166,8 +166,8 @@ function requestsUntil(at: number, ready: Ready[], request: ClaimRequest): numbe
   const counts = ready.map(({ waiting, pending }) => {
     const rate = request.rateOf(waiting.channel)
     const due = pending.filter(({ nextAt }) => nextAt <= at).length
-    const turns = turnsAt(rate, waiting.spentUntil, request.now)
-    return Math.min(due, rate.together > 1 ? 1 : turns)
+    const slots = slotsAt(rate, waiting.spentUntil, request.now)
+    return Math.min(due, rate.together > 1 ? 1 : slots)
   })
   return counts.reduce((sum, count) => sum + count, 0)
 }

@@ -49,8 +49,8 @@ export async function claimPlanned(
     if (limit <= 0 || spentUntil > request.now) return []
     const waiting = { channel, spentUntil, spent, fleets: [] }
     const choice = taker.choose({ waiting, pending: own }, { ...request, limit })
-    free -= choice.turns
-    return choice.turns === 0 ? [] : [() => taker.take(choice, request, parts.newId())]
+    free -= choice.slots
+    return choice.slots === 0 ? [] : [() => taker.take(choice, request, parts.newId())]
   })
   const taken = (await together(works)).flatMap(({ requests }) => requests)
   const requests = taken.map((group) => group.map((one) => withKnown(one, taker)))

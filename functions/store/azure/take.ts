@@ -1,8 +1,8 @@
-// Takes due deliveries that were found: chooses which go into which request, books turns of their
+// Takes due deliveries that were found: chooses which go into which request, books slots of their
 // channel, and leases them. A lease is a change of the delivery's own row: the first worker that
 // changes it gets the delivery.
 import type { Claimed } from '../../core/delivery/delivery.ts'
-import { afterTurns, turnsAt } from '../../core/delivery/rate.ts'
+import { afterSlots, slotsAt } from '../../core/delivery/rate.ts'
 import type { EventView } from '../../core/event/view.ts'
 import type { ClaimRequest } from '../store.ts'
 import { keyOf } from './keys.ts'
@@ -11,11 +11,11 @@ import { channelsPartition, type Pending, type Spent, type Waiting } from './pen
 import { changeOwn, insertOrReplace } from './rows.ts'
 import { type Held, type HeldEvent, type StoredDelivery, toDelivery, toView } from './stored.ts'
 
-/** The deliveries of one channel to claim: one group for each request, and one turn of its rate. */
+/** The deliveries of one channel to claim: one group for each request, and one slot of its rate. */
 interface Choice {
   waiting: Waiting
   groups: Pending[][]
-  turns: number
+  slots: number
 }
 
 /** A channel, and its deliveries that can be sent now, with the fleets in turn. */
@@ -43,24 +43,24 @@ export class Taker {
   /** Chooses which deliveries of a channel go into which request. */
   choose({ waiting, pending }: Ready, request: ClaimRequest): Choice {
     const rate = request.rateOf(waiting.channel)
-    const turns = Math.min(request.limit, turnsAt(rate, waiting.spentUntil, request.now))
+    const slots = Math.min(request.limit, slotsAt(rate, waiting.spentUntil, request.now))
     if (rate.together === 1) {
-      const groups = pending.slice(0, turns).map((one) => [one])
-      return { waiting, groups, turns: groups.length }
+      const groups = pending.slice(0, slots).map((one) => [one])
+      return { waiting, groups, slots: groups.length }
     }
     const first = pending.slice(0, 1)
     const others = pending.filter(({ held }) => !held.stored.alone)
     const group = first.some(({ held }) => held.stored.alone) ? first : others
     return {
       waiting,
-      groups: turns > 0 ? [group.slice(0, rate.together)] : [],
-      turns: turns > 0 ? 1 : 0,
+      groups: slots > 0 ? [group.slice(0, rate.together)] : [],
+      slots: slots > 0 ? 1 : 0,
     }
   }
 
-  /** Books the turns before the leases. `contested`: another worker was faster, so look again. */
+  /** Books the slots before the leases. `contested`: another worker was faster, so look again. */
   async take(
-    { waiting, groups, turns }: Choice,
+    { waiting, groups, slots }: Choice,
     request: ClaimRequest,
     lease: string,
   ): Promise<{ requests: Claimed[][]; contested: boolean }> {
@@ -68,7 +68,7 @@ export class Taker {
     const rate = request.rateOf(channel)
     const fleet = groups.flat().at(-1)?.held.stored.delivery.fleet
     if (rate.everyMs > 0) {
-      const after = afterTurns(rate, spentUntil, request.now, turns)
+      const after = afterSlots(rate, spentUntil, request.now, slots)
       const isOurs = await this.spend(channel, spent, after, fleet)
       if (!isOurs) return { requests: [], contested: true }
     } else if (fleet !== undefined) {

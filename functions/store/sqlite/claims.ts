@@ -1,7 +1,7 @@
 // Finds and leases due deliveries, channel by channel. Fleets take turns on each channel.
 import type { Claimed } from '../../core/delivery/delivery.ts'
-import { afterTurns, freeAt, turnsAt } from '../../core/delivery/rate.ts'
-import { inTurn } from '../../core/delivery/turns.ts'
+import { afterSlots, freeAt, slotsAt } from '../../core/delivery/rate.ts'
+import { roundRobin } from '../../core/delivery/round-robin.ts'
 import type { ClaimRequest, Pacing } from '../store.ts'
 import type { Deliveries } from './deliveries.ts'
 import { sql } from './sql.ts'
@@ -74,14 +74,14 @@ export class Claims {
   #claimOf({ channel, spentUntil, fleets }: Waiting, request: ClaimRequest, lease: string) {
     const { now, limit } = request
     const rate = request.rateOf(channel)
-    const turns = Math.min(limit, turnsAt(rate, spentUntil, now))
-    const most = rate.together > 1 ? Math.min(turns, 1) * rate.together : turns
+    const slots = Math.min(limit, slotsAt(rate, spentUntil, now))
+    const most = rate.together > 1 ? Math.min(slots, 1) * rate.together : slots
     const leaseUntil = now + request.leaseMs
     const due = (fleet: string) => this.#statements.all(sql.due, channel, fleet, now, most)
     const queues = fleets
       .filter(({ nextAt }) => nextAt <= now)
       .map(({ fleet }) => ({ fleet, waiting: due(fleet) }))
-    const rows = inTurn(queues, this.#served.get(channel), most)
+    const rows = roundRobin(queues, this.#served.get(channel), most)
     const first = rows.slice(0, 1)
     const together = first.some(({ alone }) => alone) ? first : rows.filter(({ alone }) => !alone)
     const claimed = (rate.together > 1 ? together : rows).map((row) => {
@@ -93,7 +93,7 @@ export class Claims {
     this.noteChange()
     const requests = rate.together > 1 ? [claimed] : claimed.map((one) => [one])
     this.#served.set(channel, claimed.at(-1)!.fleet)
-    const spent = afterTurns(rate, spentUntil, now, requests.length)
+    const spent = afterSlots(rate, spentUntil, now, requests.length)
     if (rate.everyMs > 0) this.#statements.run(sql.spend, channel, spent)
     return requests
   }

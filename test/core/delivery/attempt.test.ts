@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { afterAttempt, giveUpMs, maxAttempts } from '../../../functions/core/delivery/attempt.ts'
 import type { Delivery } from '../../../functions/core/delivery/delivery.ts'
-import { freeAt, turnsAt } from '../../../functions/core/delivery/rate.ts'
+import { freeAt, slotsAt } from '../../../functions/core/delivery/rate.ts'
 import { at, delivery } from '../../support/records.ts'
 
 const minute = 60_000
@@ -131,7 +131,7 @@ describe('afterAttempt', () => {
   ])('the channel rests %s, then takes one request', (_, retryAfterMs, rest) => {
     const { spentUntil } = settle({ attempts: 1 }, at, retryAfterMs)
     expect(freeAt(slow, spentUntil!, at)).toBe(at + rest)
-    expect(turnsAt(slow, spentUntil!, at + rest)).toBe(1)
+    expect(slotsAt(slow, spentUntil!, at + rest)).toBe(1)
   })
 
   test('a channel that is only down gets no pause', () => {

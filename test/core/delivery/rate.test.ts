@@ -2,12 +2,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  afterTurns,
+  afterSlots,
   freeAt,
   maxPauseMs,
   pausedUntil,
   type Rate,
-  turnsAt,
+  slotsAt,
   unlimited,
 } from '../../../functions/core/delivery/rate.ts'
 import { at } from '../../support/records.ts'
@@ -16,34 +16,34 @@ const seed = 20_261_121
 const slack: Rate = { everyMs: 1_000, burst: 1, together: 20, atOnce: 4 }
 const pager: Rate = { everyMs: 667, burst: 30, together: 1, atOnce: 4 }
 
-describe('turnsAt', () => {
+describe('slotsAt', () => {
   test('a rested channel takes its burst, then one in each interval', () => {
-    expect(turnsAt(slack, 0, at)).toBe(1)
-    const spent = afterTurns(slack, 0, at, 1)
-    expect([999, 1_000, 9_000].map((ms) => turnsAt(slack, spent, at + ms))).toEqual([0, 1, 1])
+    expect(slotsAt(slack, 0, at)).toBe(1)
+    const spent = afterSlots(slack, 0, at, 1)
+    expect([999, 1_000, 9_000].map((ms) => slotsAt(slack, spent, at + ms))).toEqual([0, 1, 1])
     expect(freeAt(slack, spent, at)).toBe(at + 1_000)
-    expect(turnsAt(pager, 0, at)).toBe(30)
-    const all = afterTurns(pager, 0, at, 30)
-    expect([0, 666, 667, 1_334].map((ms) => turnsAt(pager, all, at + ms))).toEqual([0, 0, 1, 2])
+    expect(slotsAt(pager, 0, at)).toBe(30)
+    const all = afterSlots(pager, 0, at, 30)
+    expect([0, 666, 667, 1_334].map((ms) => slotsAt(pager, all, at + ms))).toEqual([0, 0, 1, 2])
   })
 
   test('without a rate there is always a turn, but in a pause', () => {
-    expect(turnsAt(unlimited, 0, at)).toBe(Number.POSITIVE_INFINITY)
-    expect(afterTurns(unlimited, 0, at, 9)).toBe(at)
-    expect(turnsAt(unlimited, pausedUntil(unlimited, at + 5), at + 4)).toBe(0)
-    expect(turnsAt(unlimited, pausedUntil(unlimited, at + 5), at + 5)).toBeGreaterThan(1)
+    expect(slotsAt(unlimited, 0, at)).toBe(Number.POSITIVE_INFINITY)
+    expect(afterSlots(unlimited, 0, at, 9)).toBe(at)
+    expect(slotsAt(unlimited, pausedUntil(unlimited, at + 5), at + 4)).toBe(0)
+    expect(slotsAt(unlimited, pausedUntil(unlimited, at + 5), at + 5)).toBeGreaterThan(1)
   })
 
   test.each([slack, pager])('after a pause there is one request, not a burst', (rate) => {
     const spent = pausedUntil(rate, at + 5_000)
-    expect(turnsAt(rate, spent, at + 4_999)).toBe(0)
-    expect(turnsAt(rate, spent, at + 5_000)).toBe(1)
+    expect(slotsAt(rate, spent, at + 4_999)).toBe(0)
+    expect(slotsAt(rate, spent, at + 5_000)).toBe(1)
   })
 
   test('a pause holds for a worker whose clock is behind, but a pause by a wrong clock does not', () => {
     const spent = pausedUntil(unlimited, at + maxPauseMs)
-    expect(turnsAt(unlimited, spent, at - 1_000)).toBe(0)
-    expect(turnsAt(slack, at + 3_600_000, at)).toBe(1)
+    expect(slotsAt(unlimited, spent, at - 1_000)).toBe(0)
+    expect(slotsAt(slack, at + 3_600_000, at)).toBe(1)
     expect(freeAt(slack, at + 3_600_000, at)).toBe(at)
   })
 
@@ -62,9 +62,9 @@ describe('turnsAt', () => {
         const times: number[] = []
         for (const { ms, wanted } of all) {
           now += ms
-          const turns = Math.min(wanted, turnsAt(one, spent, now))
+          const turns = Math.min(wanted, slotsAt(one, spent, now))
           if (turns === 0) continue
-          spent = afterTurns(one, spent, now, turns)
+          spent = afterSlots(one, spent, now, turns)
           times.push(...Array(turns).fill(now))
         }
         for (const [i, from] of times.entries()) {

@@ -2,7 +2,7 @@
 // decision asks for facts one at a time, and only for those that it needs.
 import { describe, expect, test } from 'vitest'
 import { decideReport } from '../../../functions/core/event/decide.ts'
-import type { Known } from '../../../functions/core/event/decision.ts'
+import type { Loaded } from '../../../functions/core/event/decision.ts'
 import type { Verdict } from '../../../functions/core/event/event.ts'
 import { readReport } from '../../../functions/core/event/reading.ts'
 import type { ScheduledEvent } from '../../../shared/document.ts'
@@ -35,7 +35,7 @@ interface Row {
   /** The beacon has reported the event before. */
   isKnown?: boolean
   starts?: Report['starts']
-  known?: Partial<Known>
+  known?: Partial<Loaded>
 }
 
 /** Answers each need, and notes it. */
@@ -49,7 +49,7 @@ function decided({ before, shows, vm = 'web_0', isKnown = true, starts = [], kno
   const sightings = isKnown ? [sighting(vm)] : []
   const reading = readReport('prod', `id-${vm}`, report, beacon, sightings, now)
   const news = reading.news.find((one) => one.eventId === eventId)!
-  const answers: Known = {
+  const answers: Loaded = {
     observers: [reading.asObserver(news)],
     deliveries: [delivery('a')],
     isWatched: false,
@@ -58,7 +58,7 @@ function decided({ before, shows, vm = 'web_0', isKnown = true, starts = [], kno
   }
   const rules = { policy: [], routes: [{ match: {}, channels: ['chat'] }] }
   const context = { rules, reminders: [], listeningSince: 0 }
-  const asked: (keyof Known)[] = []
+  const asked: (keyof Loaded)[] = []
   const open = before === undefined ? undefined : record(before)
   const frozen = JSON.stringify(open)
   for (;;) {

@@ -9,8 +9,8 @@ import {
   nearPaceMs,
   openPaceMs,
   paceFor,
-  watch,
   watcherLeaseMs,
+  withWatcher,
 } from '../../../functions/core/event/pace.ts'
 import { at, type Fields, facts, record } from '../../support/records.ts'
 
@@ -38,7 +38,7 @@ describe('a decision is near', () => {
 
 describe('watchers', () => {
   const watched = (...beacons: string[]) =>
-    beacons.reduce((one, beacon) => watch(one, beacon, at, false), record())
+    beacons.reduce((one, beacon) => withWatcher(one, beacon, at, false), record())
 
   test('are the first four, and each once', () => {
     const five = watched('a', 'b', 'a', 'c', 'd', 'e')
@@ -48,26 +48,26 @@ describe('watchers', () => {
 
   test('returns the same record if nothing changes', () => {
     const four = watched('a', 'b', 'c', 'd')
-    expect(watch(four, 'e', at, false)).toBe(four)
-    expect(watch(four, 'a', at + watcherLeaseMs / 2 - 1, false)).toBe(four)
+    expect(withWatcher(four, 'e', at, false)).toBe(four)
+    expect(withWatcher(four, 'a', at + watcherLeaseMs / 2 - 1, false)).toBe(four)
     const far = record(due(nearMs * 2))
-    expect(watch(far, 'a', at, false)).toBe(far)
-    expect(watch(far, 'a', at, true).watchers).toHaveLength(1)
+    expect(withWatcher(far, 'a', at, false)).toBe(far)
+    expect(withWatcher(far, 'a', at, true).watchers).toHaveLength(1)
   })
 
   test('stay while they report, and make room when they fall silent', () => {
-    const renewed = watch(watched('a', 'b', 'c', 'd'), 'a', at + watcherLeaseMs / 2, false)
+    const renewed = withWatcher(watched('a', 'b', 'c', 'd'), 'a', at + watcherLeaseMs / 2, false)
     expect(renewed.watchers.find(({ beacon }) => beacon === 'a')?.until).toBe(
       at + watcherLeaseMs * 1.5,
     )
-    const later = watch(renewed, 'e', at + watcherLeaseMs, false)
+    const later = withWatcher(renewed, 'e', at + watcherLeaseMs, false)
     expect(later.watchers.map(({ beacon }) => beacon)).toEqual(['a', 'e'])
   })
 })
 
 describe('the pace', () => {
   const idlePaceMs = 300_000
-  const near = watch(record(), 'a', at, false)
+  const near = withWatcher(record(), 'a', at, false)
   const started = record({ phase: 'started', startedAt: at, watchers: near.watchers })
   const ended = withEnd(near, { at, outcome: 'completed' })
   test.each<[string, EventRecord[], string, number]>([

@@ -1,6 +1,6 @@
 // What a rule that waits does: each row is an event, its VMs and the time, and what follows.
 import { describe, expect, test } from 'vitest'
-import type { Known } from '../../../functions/core/event/decision.ts'
+import type { Loaded } from '../../../functions/core/event/decision.ts'
 import type { HookState } from '../../../functions/core/event/hook-state.ts'
 import type { Observer } from '../../../functions/core/event/observer.ts'
 import type { TurnTaken } from '../../../functions/core/event/turn.ts'
@@ -32,9 +32,9 @@ function weighed({ course = {}, prepare = 'running', afterMs = 0, rule, turn, is
   ]
   const rules = { policy, routes: [] }
   const stored = isNew ? undefined : before
-  const known: Known = turn === undefined ? {} : { turn }
+  const loaded: Loaded = turn === undefined ? {} : { turn }
   const frozen = JSON.stringify(before)
-  const step = weigh(before, observers, known, { rules, listeningSince: 0, now, stored })
+  const step = weigh(before, observers, loaded, { rules, listeningSince: 0, now, stored })
   expect(JSON.stringify(before)).toBe(frozen)
   return step
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { inTurn } from '../../../functions/core/delivery/turns.ts'
+import { roundRobin } from '../../../functions/core/delivery/round-robin.ts'
 
 const queues = [
   { fleet: 'b', waiting: ['b1', 'b2', 'b3'] },
@@ -19,10 +19,10 @@ test.each<[last: string | undefined, most: number, taken: string[]]>([
   ['b', 4, ['c1', 'a1', 'b1', 'c2']],
   ['b', 0, []],
 ])('after %s, %i messages: %j', (last, most, taken) => {
-  expect(inTurn(queues, last, most)).toEqual(taken)
+  expect(roundRobin(queues, last, most)).toEqual(taken)
 })
 
 test('one fleet alone keeps its order, and nothing waiting is nothing', () => {
-  expect(inTurn([queues[0]!], 'b', 2)).toEqual(['b1', 'b2'])
-  expect(inTurn([], 'b', 2)).toEqual([])
+  expect(roundRobin([queues[0]!], 'b', 2)).toEqual(['b1', 'b2'])
+  expect(roundRobin([], 'b', 2)).toEqual([])
 })

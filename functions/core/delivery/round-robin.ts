@@ -11,7 +11,7 @@ export interface Queue<Message> {
  * At most `most` messages, one of each fleet in turn. Begins with the fleet after `last`, or in the
  * order of the queues if there is no `last`.
  */
-export function inTurn<Message>(
+export function roundRobin<Message>(
   queues: Queue<Message>[],
   last: string | undefined,
   most: number,
