@@ -1,7 +1,11 @@
 // How many open events one beacon and one fleet may have, what happens beyond that, and who is
 // alerted.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { maxOpenOfBeacon, maxOpenOfFleet } from '../../../functions/core/event/open-limits.ts'
+import {
+  maxBeaconsOfFleet,
+  maxOpenOfBeacon,
+  maxOpenOfFleet,
+} from '../../../functions/core/event/open-limits.ts'
 import { azureNames } from '../../support/big.ts'
 import { answer, idOf, passInSteps, sentTo } from '../../support/deliveries.ts'
 import { startRelay, world } from '../../support/relay.ts'
@@ -151,6 +155,72 @@ describe('open events of a fleet', () => {
     const elsewhere = new FakeBeacon(world, 'web_0', { fleet: 'test', key: testKey })
     expect((await elsewhere.sees(invented(9_000, 2))).refused).toEqual([])
     expect(await isStored(9_000, 'test')).toBe(true)
+  })
+})
+
+describe('the beacons of a fleet', () => {
+  /** As if the fleet had so many beacons more than those of the test. Returns how often it was counted. */
+  function countMore(invented: number, fleet = 'prod'): () => number {
+    const { store } = world
+    const count = store.countBeacons.bind(store)
+    let calls = 0
+    store.countBeacons = async (asked) => {
+      calls += 1
+      return (await count(asked)) + (asked === fleet ? invented : 0)
+    }
+    return () => calls
+  }
+  const beacon = (vm: string, options = {}) => new FakeBeacon(world, vm, options)
+  const statusOf = async (one: FakeBeacon) => (await one.post(one.body([event()]))).status
+
+  test('end at the limit: a new one is refused with a reason, and nothing of it is stored', async () => {
+    countMore(maxBeaconsOfFleet - 1)
+    const known = beacon('web_0')
+    expect(await statusOf(known)).toBe(200)
+    const late = beacon('web_1')
+    const response = await late.post(late.body(invented(7, 1)))
+    expect(response.status).toBe(409)
+    const { code, detail } = (await response.json()) as { code: string; detail: string }
+    expect(code).toBe('too_many_beacons')
+    expect(detail).toContain('50000 beacons')
+    expect(await isStored(7)).toBe(false)
+    expect(await world.store.listBeacons('prod', { limit: 9 })).toHaveLength(1)
+    // known ones go on, and so do other fleets
+    expect(await statusOf(known)).toBe(200)
+    expect(await statusOf(beacon('web_1', { fleet: 'test', key: testKey }))).toBe(200)
+  })
+
+  test('are accepted again once there is room, and the owners get one alert', async () => {
+    countMore(maxBeaconsOfFleet)
+    for (let i = 0; i < 5; i++) expect(await statusOf(beacon(`web_${i}`))).toBe(409)
+    countMore(-1)
+    await world.pass(60_000)
+    expect(alerts()).toHaveLength(1)
+    expect(alerts()[0]?.json.data).toMatchObject({ kind: 'over_limits', fleet: 'prod' })
+    expect(await statusOf(beacon('web_0'))).toBe(200)
+  })
+
+  test('are not counted for each report of a new one', async () => {
+    const counts = countMore(maxBeaconsOfFleet - 20)
+    const answers = []
+    for (let i = 0; i < 40; i++) answers.push(await statusOf(beacon(`web_${i}`)))
+    expect(answers.filter((status) => status === 200)).toHaveLength(20)
+    expect(counts()).toBe(1)
+  })
+
+  test('take their places also if they report at once', async () => {
+    countMore(maxBeaconsOfFleet - 1)
+    expect(await statusOf(beacon('web_0'))).toBe(200)
+    const others = await Promise.all([1, 2, 3].map((i) => statusOf(beacon(`web_${i}`))))
+    expect(others).toEqual([409, 409, 409])
+  })
+
+  test('do not make room by a goodbye', async () => {
+    countMore(maxBeaconsOfFleet - 1)
+    const gone = beacon('web_0')
+    await gone.post({ ...gone.body([]), goodbye: 'removed' })
+    await world.pass(60_000)
+    expect(await statusOf(beacon('web_1'))).toBe(409)
   })
 })
 
