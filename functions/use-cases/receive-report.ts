@@ -264,14 +264,17 @@ async function joinEvent(
     now: () => now,
     load: {
       observers: (_asked, before) => observersWith(relay, key, before, reading.asObserver(news)),
-      room: async () => ({ refusal: await room.refusal() }),
+      room: async (_asked, before) => ({ refusal: await room.refusal(before === undefined) }),
     },
     log: { event: 'event_stepped', fields: () => ({ vm: beacon.vm }) },
   })
   if (committed.outcome === 'busy') return { failure: 'busy' }
   const { decision, record } = committed
   if (decision.refusal !== undefined) return { refusal: decision.refusal }
-  if (committed.outcome === 'committed' && decision.isOpening) room.use()
+  if (committed.outcome === 'committed') {
+    if (record?.sequence === 1) room.noteNew()
+    if (decision.isOpening) room.noteOpened()
+  }
   const { isDirected: directed, isWatched: watched } = decision
   return { record, directed, watched }
 }
