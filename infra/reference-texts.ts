@@ -352,6 +352,10 @@ export const problemCodes: Record<string, Code> = {
   token_invalid: { status: '401', about: 'The detail names the claim that was refused.' },
   token_malformed: { status: '400', about: 'The detail lists what is wrong with the token.' },
   token_unknown: { status: '404', about: 'There is no such token.' },
+  too_many_beacons: {
+    status: '409',
+    about: 'The fleet has 50,000 beacons, and this one is new. Known ones are accepted.',
+  },
   too_many_drills: { status: '429', about: 'The fleet has three open drills.' },
   too_many_streams: { status: '429', about: '100 streams are open.' },
   too_many_subscriptions: {

@@ -111,6 +111,9 @@ interface BeaconStore {
    */
   replaceBeacon(before: Beacon, after: Beacon): Promise<'written' | 'stale'>
 
+  /** How many beacons of a fleet are stored, also those that left. */
+  countBeacons(fleet: string): Promise<number>
+
   /** Beacons whose `silentAt` has come, the longest due first, at most `limit`. */
   dueBeacons(now: number, limit: number): Promise<BeaconKey[]>
 }

@@ -30,6 +30,8 @@ export type Received =
   | { outcome: 'answered'; answer: Answer }
   /** `retired`: a newer boot of this VM has reported. `busy`: other writers were always faster. */
   | { outcome: 'retired' | 'busy' }
+  /** The fleet has too many beacons, and this one is new. */
+  | { outcome: 'full'; reason: string }
 
 /** The report's sender and shape were checked. `key` identifies its beacon. */
 export async function receive(
@@ -58,6 +60,14 @@ async function join(relay: Relay, fleet: string, key: string, received: Report):
   if (freshness === 'retired') return { outcome: 'retired' }
   if (freshness === 'repeated') return { outcome: 'answered', answer: repeat(relay, known!) }
 
+  if (known === undefined) {
+    const reason = await relay.shares.takeBeacon(relay, fleet)
+    if (reason !== undefined) {
+      await raiseOverLimits(relay, fleet, report.vm.name, reason)
+      return { outcome: 'full', reason }
+    }
+  }
+
   const ids = [...new Set([...(known?.sees ?? []), ...idsIn(report)])]
   // a beacon without a row has no sightings
   const sightings = known ? await relay.store.readSightings(fleet, key, ids, known) : []
@@ -66,7 +76,16 @@ async function join(relay: Relay, fleet: string, key: string, received: Report):
   // the other events are stored; without a 2xx the beacon sends this event again
   if (failures.includes('busy')) return { outcome: 'busy' }
   if (failures.length > 0) throw failures[0]
-  if (refused.length > 0) await raiseOverLimits(relay, fleet, reading.beacon.vm, refused)
+  if (refused.length > 0) {
+    const { vm } = reading.beacon
+    relay.log.debug('events_refused', {
+      fleet,
+      vm,
+      count: refused.length,
+      reason: refused[0]!.reason,
+    })
+    await raiseOverLimits(relay, fleet, vm, refused[0]!.reason)
+  }
   // a host may replace them while the row is written, and row and answer must agree
   const { heartbeats } = relay
   const usualPaceMs = paceFor(seen, key, now, heartbeats.paceMs)
@@ -225,11 +244,9 @@ async function raiseOverLimits(
   relay: Relay,
   fleet: string,
   vm: string,
-  refused: Refused[],
+  reason: string,
 ): Promise<void> {
-  const [first] = refused
-  relay.log.debug('events_refused', { fleet, vm, count: refused.length, reason: first!.reason })
-  await raiseAlert(relay, fleet, { kind: 'over_limits', vm, reason: first!.reason })
+  await raiseAlert(relay, fleet, { kind: 'over_limits', vm, reason })
 }
 
 async function joinEvent(
@@ -247,14 +264,17 @@ async function joinEvent(
     now: () => now,
     load: {
       observers: (_asked, before) => observersWith(relay, key, before, reading.asObserver(news)),
-      room: async () => ({ refusal: await room.refusal() }),
+      room: async (_asked, before) => ({ refusal: await room.refusal(before === undefined) }),
     },
     log: { event: 'event_stepped', fields: () => ({ vm: beacon.vm }) },
   })
   if (committed.outcome === 'busy') return { failure: 'busy' }
   const { decision, record } = committed
   if (decision.refusal !== undefined) return { refusal: decision.refusal }
-  if (committed.outcome === 'committed' && decision.isOpening) room.use()
+  if (committed.outcome === 'committed') {
+    if (record?.sequence === 1) room.noteNew()
+    if (decision.isOpening) room.noteOpened()
+  }
   const { isDirected: directed, isWatched: watched } = decision
   return { record, directed, watched }
 }

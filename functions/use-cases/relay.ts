@@ -15,6 +15,7 @@ import type { Notifier, Send } from '../notify/notifier.ts'
 import type { Attention } from '../store/attention.ts'
 import type { EventKey, Store } from '../store/store.ts'
 import type { Lines } from './large-reports.ts'
+import type { Shares } from './shares.ts'
 
 export interface Relay {
   config: Config
@@ -56,6 +57,8 @@ export interface Relay {
   holds: Holds
   /** The large reports of each fleet that are joined now, or wait for that. */
   lines: Lines
+  /** What this process has counted of the shares of fleets and beacons. */
+  shares: Shares
   /** Lets others work, if this process has worked for long. Called between events of a report. */
   giveWay(): Promise<void> | undefined
   /** Whether the host can keep an answer open for minutes. */

@@ -18,6 +18,7 @@ const storeMethods = [
     'writeMemo',
     'removeMemo',
     'countOpen',
+    'countBeacons',
     'readMoments',
     'lastPosition',
     'addDeliveries',

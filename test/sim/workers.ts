@@ -20,6 +20,7 @@ import { receiveAndHold } from '../../functions/use-cases/hold-answer.ts'
 import { createLines, type Lines } from '../../functions/use-cases/large-reports.ts'
 import type { Holds, Planned, Relay } from '../../functions/use-cases/relay.ts'
 import { drillSchema, startDrill } from '../../functions/use-cases/run-drill.ts'
+import { Shares } from '../../functions/use-cases/shares.ts'
 import { sweep } from '../../functions/use-cases/sweep.ts'
 import type { Log } from '../../shared/log.ts'
 import { reportSchema } from '../../shared/report.ts'
@@ -120,6 +121,7 @@ export class Worker {
       bell: createBell(),
       holds: this.#newHolds(),
       lines: this.#newLines(),
+      shares: new Shares(),
       giveWay: () => (gaps.chance(0.2) ? this.step() : undefined),
       holdsConnections: true,
       backup: async () => ({ outcome: 'unsupported', instead: '' }),
@@ -402,6 +404,7 @@ export class Worker {
     this.#relay.store = this.#parts.store(this)
     this.#relay.attention = createAttention()
     this.#relay.lines = this.#newLines()
+    this.#relay.shares = new Shares()
     this.#parts.judge.silences.restarted()
     this.#sleep(0)
   }

@@ -16,6 +16,7 @@ import { claimDue, deliverTogether } from '../../functions/use-cases/deliver.ts'
 import { expandMoments } from '../../functions/use-cases/expand-moments.ts'
 import { createLines } from '../../functions/use-cases/large-reports.ts'
 import type { Relay } from '../../functions/use-cases/relay.ts'
+import { Shares } from '../../functions/use-cases/shares.ts'
 import { sweep } from '../../functions/use-cases/sweep.ts'
 import { createLog } from '../../shared/log.ts'
 import { webHmac } from '../../shared/signature.ts'
@@ -100,6 +101,7 @@ export async function createWorld(
     bell: createBell(),
     holds: createHolds(),
     lines: createLines(),
+    shares: new Shares(),
     giveWay: () => undefined,
     holdsConnections: true,
     backup: async () => ({ outcome: 'unsupported', instead: 'a test has no file' }),

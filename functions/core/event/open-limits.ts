@@ -1,10 +1,26 @@
-// How many open events one beacon and one fleet may have. The relay refuses further events in its
-// answer, with the reason, and stores the rest of the report.
+// How many events one beacon and one fleet may open, and how many beacons a fleet may have. The relay
+// refuses further events in its answer, with the reason, and stores the rest of the report. It refuses
+// the whole report of a further beacon.
 import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
 
 /** Open events that no other beacon has reported. */
 export const maxOpenOfBeacon = 100
 export const maxOpenOfFleet = 2_000
+/**
+ * New events of which one beacon is the first reporter. A VM has a few in an hour at most. The limit
+ * loses no event that others see: each of them may report it first.
+ */
+export const maxNewInHour = 200
+/**
+ * Beacons that are stored. A VM of a scale set that is replaced counts until it is forgotten, 7 days
+ * later: a fleet of 5,000 VMs that replaces all of them each day has 40,000. A beacon that left counts,
+ * too: a goodbye must not make room for the next invented beacon.
+ */
+export const maxBeaconsOfFleet = 50_000
+
+export function beaconRefusal(): string {
+  return `the fleet has ${maxBeaconsOfFleet} beacons, which is the limit, so the relay accepts no new one`
+}
 
 export interface OpenCounts {
   /** Open events of the fleet. */
@@ -13,7 +29,13 @@ export interface OpenCounts {
   ofBeacon: number
 }
 
-/** Why one more event is refused, or undefined if there is room. */
+/** Why a new event is refused. `inHour`: new events of this beacon within an hour. */
+export function newRefusal(inHour: number): string | undefined {
+  if (inHour < maxNewInHour) return undefined
+  return `one beacon was the first to report ${maxNewInHour} new events within an hour, which is the limit`
+}
+
+/** Why one more open event is refused, or undefined if there is room. */
 export function refusalOf({ ofBeacon, ofFleet }: OpenCounts): string | undefined {
   if (ofBeacon >= maxOpenOfBeacon) {
     return `one beacon reports ${maxOpenOfBeacon} open events that no other beacon sees, which is the limit`

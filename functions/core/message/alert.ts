@@ -3,7 +3,12 @@
 import { quietMs } from '../delivery/alert.ts'
 import { steadyMs } from '../delivery/own-trouble.ts'
 import type { Alert, BeaconAlertKind, LastingNews, TroubleKind } from '../event/alert-row.ts'
-import { maxOpenOfBeacon, maxOpenOfFleet } from '../event/open-limits.ts'
+import {
+  maxBeaconsOfFleet,
+  maxNewInHour,
+  maxOpenOfBeacon,
+  maxOpenOfFleet,
+} from '../event/open-limits.ts'
 import { lastingClock, span } from '../event/time.ts'
 
 interface AlertText {
@@ -30,7 +35,7 @@ export function alertText(fleet: string, alert: Alert, at: number): AlertText {
 }
 
 export function alertFacts({ kind, vms, news }: Alert): { name: string; value: string }[] {
-  const limits = `${maxOpenOfBeacon} open events that one beacon alone reports, ${maxOpenOfFleet} in a fleet`
+  const limits = `${maxOpenOfBeacon} open events that one beacon alone reports, ${maxNewInHour} new events of one beacon in an hour, ${maxOpenOfFleet} open events and ${maxBeaconsOfFleet} beacons in a fleet`
   if (kind === 'over_limits') {
     return [
       { name: 'Reported by', value: vms.join(', ') },

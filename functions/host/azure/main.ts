@@ -18,6 +18,7 @@ import { forgetOld } from '../../use-cases/forget.ts'
 import { createLines } from '../../use-cases/large-reports.ts'
 import { createOwnWatch } from '../../use-cases/own-troubles.ts'
 import type { Relay } from '../../use-cases/relay.ts'
+import { Shares } from '../../use-cases/shares.ts'
 import { createBell } from '../bell.ts'
 import { readConfigFile } from '../config-file.ts'
 import { createHolds } from '../holds.ts'
@@ -149,6 +150,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     // Azure bills a request that waits
     holds: createHolds({ places: { all: 0, ofFleet: 0 } }),
     lines: createLines(),
+    shares: new Shares(),
     // each read and write of the storage gives way
     giveWay: () => undefined,
     holdsConnections: false,

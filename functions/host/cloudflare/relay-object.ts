@@ -13,6 +13,7 @@ import { openStorage } from '../../store/sqlite/durable-object.ts'
 import { SqliteStore } from '../../store/sqlite/store.ts'
 import { createLines } from '../../use-cases/large-reports.ts'
 import type { Relay } from '../../use-cases/relay.ts'
+import { Shares } from '../../use-cases/shares.ts'
 import { createBell } from '../bell.ts'
 import { createHolds } from '../holds.ts'
 import { misconfigured } from '../misconfigured.ts'
@@ -128,6 +129,7 @@ async function compose(
     bell: createBell(),
     holds: createHolds(),
     lines: createLines(),
+    shares: new Shares(),
     // its clock stands still while it works, so nobody knows for how long it has worked
     giveWay: () => undefined,
     holdsConnections: true,

@@ -16,6 +16,7 @@ import { openFile } from '../../store/sqlite/file.ts'
 import { SqliteStore } from '../../store/sqlite/store.ts'
 import { createLines } from '../../use-cases/large-reports.ts'
 import type { Relay } from '../../use-cases/relay.ts'
+import { Shares } from '../../use-cases/shares.ts'
 import { createBell } from '../bell.ts'
 import { createHolds } from '../holds.ts'
 import { commonParts } from '../parts.ts'
@@ -60,6 +61,7 @@ async function start(settings: Settings, write: (line: string) => void) {
     bell: createBell(),
     holds: createHolds(),
     lines: createLines(),
+    shares: new Shares(),
     giveWay: createGiveWay(() => performance.now()),
     holdsConnections: true,
     backup: createBackup(file, dataDirectory),

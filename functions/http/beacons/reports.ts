@@ -68,9 +68,11 @@ async function takeReport(
   if ('refusal' in named) return refuse(named.refusal)
   noteVersion(fleet, body)
   const received = await receiveAndHold(relay, fleet, named.beacon, body)
-  return received.outcome === 'answered'
-    ? { answer: received.answer }
-    : refuse(outcomes[received.outcome])
+  if (received.outcome === 'answered') return { answer: received.answer }
+  if (received.outcome === 'full') {
+    return refuse({ status: 409, code: 'too_many_beacons', detail: received.reason })
+  }
+  return refuse(outcomes[received.outcome])
 }
 
 const outcomes: Record<'retired' | 'busy', Refusal> = {

@@ -4,7 +4,7 @@
 import { FoghornError } from '../../../shared/errors.ts'
 import type { Beacon, Observer, Sighting } from '../../core/event/observer.ts'
 import type { BeaconKey, EventKey } from '../store.ts'
-import { beaconPartitions, recount } from './beacon-counts.ts'
+import { beaconPartitions, readBeaconCounts, recount } from './beacon-counts.ts'
 import { BeaconForgetting } from './beacon-forget.ts'
 import { BeaconLists } from './beacon-lists.ts'
 import { BeaconNames } from './beacon-names.ts'
@@ -62,6 +62,11 @@ export class Beacons {
     if (eventIds.length === 0) return []
     const row = this.#knownRow(known) ?? (await readHeldBeacon(this.#parts, fleet, beacon))
     return (row?.stored.sightings ?? []).filter(({ eventId }) => eventIds.includes(eventId))
+  }
+
+  async count(fleet: string): Promise<number> {
+    const counts = await readBeaconCounts(this.#parts, [fleet])
+    return counts.reduce((sum, { n }) => sum + n, 0)
   }
 
   due(now: number, limit: number): Promise<BeaconKey[]> {

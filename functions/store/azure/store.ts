@@ -64,6 +64,7 @@ export class AzureStore implements Store, PlannedStore {
   readonly readEvent: Store['readEvent'] = (key) => this.#events.read(key)
   readonly countOpen: Store['countOpen'] = (fleet, beacon, now) =>
     this.#open.count(fleet, beacon, now)
+  readonly countBeacons: Store['countBeacons'] = (fleet) => this.#beacons.count(fleet)
   readonly readObservers: Store['readObservers'] = (key) => this.#beacons.observers(key)
   readonly listBeacons: Store['listBeacons'] = (fleet, page) =>
     this.#beacons.lists.list(fleet, page)

@@ -43,7 +43,7 @@ import { toEvent } from './rows.ts'
 import { SharedWrites } from './shared-writes.ts'
 import { sql } from './sql.ts'
 import { Statements } from './statements.ts'
-import { readTally } from './tally.ts'
+import { countBeacons, readTally } from './tally.ts'
 
 interface SqliteOptions {
   /** Returns a new name for a lease at each call. */
@@ -291,6 +291,10 @@ export class SqliteStore implements Store {
     const values = [fleet, maxOpenOfFleet, fleet, beacon, maxOpenOfBeacon]
     const row = this.#statements.get(sql.countOpen, ...values)
     return { ofFleet: Number(row?.of_fleet), ofBeacon: Number(row?.of_beacon) }
+  }
+
+  async countBeacons(fleet: string) {
+    return countBeacons(this.#statements, fleet)
   }
 
   async tally({ now }: TallyRequest) {

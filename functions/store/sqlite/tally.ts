@@ -132,6 +132,8 @@ const readOldest = `WITH RECURSIVE queue (channel, fleet, owed_at) AS (
         ${next('channel = q.channel AND fleet > q.fleet')}, ${next('channel > q.channel')}))
   SELECT channel, fleet, owed_at FROM queue`
 
+const beaconsOf = `SELECT coalesce(sum(n), 0) AS n FROM tallies WHERE what = 'beacon' AND fleet = ?`
+
 const raise = `INSERT INTO tallies (what, fleet, one, two, n) VALUES (?, ?, ?, ?, 1)
   ON CONFLICT DO UPDATE SET n = n + 1`
 const lower = `UPDATE tallies SET n = n - 1 WHERE what = ? AND fleet = ? AND one = ? AND two = ?`
@@ -147,6 +149,10 @@ export function changeCount(
   statements.run(by === 1 ? raise : lower, ...names)
   // beacons choose their versions, so there may be many
   if (by === -1 && what === 'beacon') statements.run(tidy, ...names)
+}
+
+export function countBeacons(statements: Statements, fleet: string): number {
+  return Number(statements.get(beaconsOf, fleet)?.n)
 }
 
 export function readTally(statements: Statements, now: number): Tally {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { withOccurrence } from '../../../functions/core/delivery/alert.ts'
 import { maxOpenOfBeacon } from '../../../functions/core/event/open-limits.ts'
-import { at, type Fields, record } from '../../support/records.ts'
+import { at, beaconOf, type Fields, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
 /** The number of open events of a fleet, and of those that one beacon alone reports. */
@@ -58,6 +58,19 @@ export function sharePromises(bench: Bench): void {
       const { ofBeacon } = await other.countOpen('prod', 'a', at)
       expect(ofBeacon).toBe(maxOpenOfBeacon)
     })
+  })
+
+  test('all stored beacons of a fleet are counted, also those that left, until they are forgotten', async () => {
+    const { store } = bench
+    expect(await store.countBeacons('prod')).toBe(0)
+    await store.writeBeacon(beaconOf('web_0'), [])
+    await store.writeBeacon(beaconOf('web_0', { counter: 2, version: '9.9.9' }), [])
+    await store.writeBeacon(beaconOf('web_1', { left: { why: 'removed', at } }), [])
+    await store.writeBeacon(beaconOf('web_2', { fleet: 'test' }), [])
+    expect(await store.countBeacons('prod')).toBe(2)
+    expect(await store.countBeacons('test')).toBe(1)
+    await store.forget(at + 1, 10)
+    expect(await store.countBeacons('prod')).toBe(0)
   })
 
   test('an alert does not count as an open event, and no list shows it', async () => {

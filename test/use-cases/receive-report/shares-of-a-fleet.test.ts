@@ -1,7 +1,12 @@
 // How many open events one beacon and one fleet may have, what happens beyond that, and who is
 // alerted.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { maxOpenOfBeacon, maxOpenOfFleet } from '../../../functions/core/event/open-limits.ts'
+import {
+  maxBeaconsOfFleet,
+  maxNewInHour,
+  maxOpenOfBeacon,
+  maxOpenOfFleet,
+} from '../../../functions/core/event/open-limits.ts'
 import { azureNames } from '../../support/big.ts'
 import { answer, idOf, passInSteps, sentTo } from '../../support/deliveries.ts'
 import { startRelay, world } from '../../support/relay.ts'
@@ -138,6 +143,84 @@ describe('open events that one beacon alone reports', () => {
   })
 })
 
+describe('new events of which one beacon is the first reporter', () => {
+  /** Reports so many new events, and lets them end. Returns how many were refused, and why. */
+  async function inventAndEnd(from: number, count: number) {
+    const { refused } = await liar.sees(invented(from, count))
+    await liar.sees([])
+    await world.pass(11_000)
+    await liar.sees([])
+    return refused
+  }
+
+  test('end at a limit an hour, also if each is over before the next, and the owners get one alert', async () => {
+    const each = maxOpenOfBeacon
+    for (let from = 0; from < maxNewInHour; from += each) {
+      expect(await inventAndEnd(from, each)).toEqual([])
+    }
+    for (let from = maxNewInHour; from < 5 * maxNewInHour; from += each) {
+      const refused = await inventAndEnd(from, each)
+      expect(refused).toHaveLength(each)
+      expect(refused[0]?.reason).toContain('200 new events within an hour')
+    }
+    expect(await isStored(maxNewInHour)).toBe(false)
+    await world.pass(60_000)
+    expect(alerts()).toHaveLength(1)
+    // what another beacon sees is not lost, and an hour later there is room again
+    const witness = new FakeBeacon(world, 'witness')
+    expect((await witness.sees(invented(maxNewInHour, 1))).refused).toEqual([])
+    expect((await liar.sees(invented(maxNewInHour, 1))).refused).toEqual([])
+    await passInSteps(world, 3_600_000, 600_000)
+    expect((await liar.sees(invented(maxNewInHour + 1, 1))).refused).toEqual([])
+  })
+
+  test('count even if a report shows only that they are over', async () => {
+    const refused = []
+    for (let from = 0; from < maxNewInHour + 10; from += 30) {
+      const changes = invented(from, 30).flatMap((one) => [
+        { kind: 'appeared' as const, ageMs: 100_000, firstPoll: false, event: one },
+        {
+          kind: 'gone' as const,
+          ageMs: 90_000,
+          lastSeenAgeMs: 91_000,
+          firstPoll: false,
+          event: one,
+        },
+      ])
+      refused.push(...(await liar.sees([], { changes })).refused)
+      await world.pass(11_000)
+    }
+    expect(refused).toHaveLength(10)
+  })
+
+  test('do not count each time that one of them is back', async () => {
+    let reopened = 0
+    for (let i = 0; i < maxNewInHour + 5; i++) {
+      const { refused } = await liar.sees(invented(0, 1))
+      expect(refused).toEqual([])
+      const { body } = await world.getEvent(idOf(0))
+      if (body.phase === 'scheduled') reopened += 1
+      world.clock.now += 1_000
+      await liar.sees([])
+      await world.pass(11_000)
+    }
+    expect(reopened).toBe(maxNewInHour + 5)
+  })
+
+  test('count also if reports that are sent at once bring them', async () => {
+    const together = 10
+    for (let round = 0; round < 6; round++) {
+      const parts = Array.from({ length: together }, (_, i) => invented(round * 100 + i * 10, 10))
+      await Promise.all(parts.map((part) => liar.sees(part)))
+      await liar.sees([])
+      await world.pass(11_000)
+    }
+    const stored = await world.store.listEvents({ fleet: 'prod', limit: 1_000 })
+    // each report may have looked before the others had stored an event
+    expect(stored.length).toBeLessThan(maxNewInHour + together)
+  })
+})
+
 describe('open events of a fleet', () => {
   test('end at the limit, and another fleet has its own', async () => {
     for (let i = 0; i < maxOpenOfFleet / maxOpenOfBeacon; i++) {
@@ -151,6 +234,72 @@ describe('open events of a fleet', () => {
     const elsewhere = new FakeBeacon(world, 'web_0', { fleet: 'test', key: testKey })
     expect((await elsewhere.sees(invented(9_000, 2))).refused).toEqual([])
     expect(await isStored(9_000, 'test')).toBe(true)
+  })
+})
+
+describe('the beacons of a fleet', () => {
+  /** As if the fleet had so many beacons more than those of the test. Returns how often it was counted. */
+  function countMore(invented: number, fleet = 'prod'): () => number {
+    const { store } = world
+    const count = store.countBeacons.bind(store)
+    let calls = 0
+    store.countBeacons = async (asked) => {
+      calls += 1
+      return (await count(asked)) + (asked === fleet ? invented : 0)
+    }
+    return () => calls
+  }
+  const beacon = (vm: string, options = {}) => new FakeBeacon(world, vm, options)
+  const statusOf = async (one: FakeBeacon) => (await one.post(one.body([event()]))).status
+
+  test('end at the limit: a new one is refused with a reason, and nothing of it is stored', async () => {
+    countMore(maxBeaconsOfFleet - 1)
+    const known = beacon('web_0')
+    expect(await statusOf(known)).toBe(200)
+    const late = beacon('web_1')
+    const response = await late.post(late.body(invented(7, 1)))
+    expect(response.status).toBe(409)
+    const { code, detail } = (await response.json()) as { code: string; detail: string }
+    expect(code).toBe('too_many_beacons')
+    expect(detail).toContain('50000 beacons')
+    expect(await isStored(7)).toBe(false)
+    expect(await world.store.listBeacons('prod', { limit: 9 })).toHaveLength(1)
+    // known ones go on, and so do other fleets
+    expect(await statusOf(known)).toBe(200)
+    expect(await statusOf(beacon('web_1', { fleet: 'test', key: testKey }))).toBe(200)
+  })
+
+  test('are accepted again once there is room, and the owners get one alert', async () => {
+    countMore(maxBeaconsOfFleet)
+    for (let i = 0; i < 5; i++) expect(await statusOf(beacon(`web_${i}`))).toBe(409)
+    countMore(-1)
+    await world.pass(60_000)
+    expect(alerts()).toHaveLength(1)
+    expect(alerts()[0]?.json.data).toMatchObject({ kind: 'over_limits', fleet: 'prod' })
+    expect(await statusOf(beacon('web_0'))).toBe(200)
+  })
+
+  test('are not counted for each report of a new one', async () => {
+    const counts = countMore(maxBeaconsOfFleet - 20)
+    const answers = []
+    for (let i = 0; i < 40; i++) answers.push(await statusOf(beacon(`web_${i}`)))
+    expect(answers.filter((status) => status === 200)).toHaveLength(20)
+    expect(counts()).toBe(1)
+  })
+
+  test('take their places also if they report at once', async () => {
+    countMore(maxBeaconsOfFleet - 1)
+    expect(await statusOf(beacon('web_0'))).toBe(200)
+    const others = await Promise.all([1, 2, 3].map((i) => statusOf(beacon(`web_${i}`))))
+    expect(others).toEqual([409, 409, 409])
+  })
+
+  test('do not make room by a goodbye', async () => {
+    countMore(maxBeaconsOfFleet - 1)
+    const gone = beacon('web_0')
+    await gone.post({ ...gone.body([]), goodbye: 'removed' })
+    await world.pass(60_000)
+    expect(await statusOf(beacon('web_1'))).toBe(409)
   })
 })
 
