@@ -8,7 +8,7 @@ import { calendarRoutes } from './http/admin/calendar.ts'
 import { consolePages } from './http/admin/console.ts'
 import { metricsRoutes } from './http/admin/metrics.ts'
 import { checkRoutes } from './http/beacons/check.ts'
-import { type AnswerReport, createAnswerReport } from './http/beacons/direct.ts'
+import { createDirectReports, type DirectReports } from './http/beacons/direct.ts'
 import { createTakeReport, reportRoutes } from './http/beacons/reports.ts'
 import { descriptions } from './http/descriptions.ts'
 import { healthRoute } from './http/health.ts'
@@ -26,9 +26,8 @@ export function createApp(relay: Relay): Hono {
   return createParts(relay).app
 }
 
-interface Parts {
+interface Parts extends DirectReports {
   app: Hono
-  answerReport: AnswerReport
   noteBrokenOff(method: string, cause: unknown): void
 }
 
@@ -66,5 +65,5 @@ export function createParts(relay: Relay): Parts {
     relay.log.error('request_failed', { method: c.req.method, error: messageOf(error) })
     return failed(c)
   })
-  return { app, answerReport: createAnswerReport(relay, take, reports), noteBrokenOff }
+  return { app, ...createDirectReports(relay, take, reports), noteBrokenOff }
 }

@@ -2,9 +2,9 @@
 // and send its address to no other site. A page's policy allows its own script only.
 import type { Context, MiddlewareHandler } from 'hono'
 import { messagePage } from '../pages/approve.ts'
-import { isSecure, pagePolicy, privateHeaders, secureHeaders } from '../pages/layout.ts'
+import { isSecure, pagePolicy } from '../pages/layout.ts'
 import type { Relay } from '../use-cases/relay.ts'
-import { limit, named, problem, refuse, relayFailed } from './problem.ts'
+import { limit, named, problem, refuse, relayFailed, usualHeaders } from './problem.ts'
 
 export type Page = ReturnType<typeof messagePage>
 
@@ -21,10 +21,7 @@ export function keepPrivate({ config }: Pick<Relay, 'config'>): MiddlewareHandle
   const isPublicSecure = isSecure(config.publicUrl)
   return async (c, next) => {
     await next()
-    const headers =
-      isPublicSecure || isSecure(c.req.url)
-        ? { ...privateHeaders, ...secureHeaders }
-        : privateHeaders
+    const headers = usualHeaders(c.res.status, isPublicSecure || isSecure(c.req.url))
     for (const [name, value] of Object.entries(headers)) {
       if (!c.res.headers.has(name)) c.res.headers.set(name, value)
     }

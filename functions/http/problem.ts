@@ -4,6 +4,7 @@ import { bodyLimit } from 'hono/body-limit'
 import { cut } from '../../shared/document.ts'
 import { type Problem, problemContentType } from '../../shared/errors.ts'
 import { maskTokens } from '../../shared/log.ts'
+import { privateHeaders, secureHeaders } from '../pages/layout.ts'
 import { quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
 
@@ -23,6 +24,23 @@ export function problemText({ code, status, detail, time }: Refusal): string {
   const title = code.replaceAll('_', ' ')
   const body: Problem = { code, title, status, detail, ...(time === undefined ? {} : { time }) }
   return JSON.stringify(body)
+}
+
+/** For a 503: what fails then is mostly over by then, and a beacon may have seconds only. */
+const retryAfterSeconds = 2
+
+/** The headers of every answer, wherever it is made. */
+export function usualHeaders(status: number, isSecure: boolean): Record<string, string> {
+  return {
+    ...privateHeaders,
+    ...(isSecure ? secureHeaders : {}),
+    ...(status === 503 ? { 'retry-after': String(retryAfterSeconds) } : {}),
+  }
+}
+
+/** The headers of a problem that no route answers. */
+export function problemHeaders(status: number, isSecure: boolean): Record<string, string> {
+  return { ...usualHeaders(status, isSecure), 'content-type': problemContentType }
 }
 
 /** The answer to a request that met an unexpected error. */

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { reportsFirst } from '../../functions/host/node/direct.ts'
+import type { Refusal } from '../../functions/http/problem.ts'
 import { reportPath } from '../../shared/report.ts'
 
 /** A server whose disk waits until the test ends the wait. */
@@ -13,6 +14,9 @@ async function startOnSlowDisk() {
   const note = (event: string) => void lines.push(event)
   const direct = {
     answerReport: async () => ({ status: 200, headers: {}, body: '{"outcome":"accepted"}' }),
+    refused: ({ status, code }: Refusal) => {
+      return { status, headers: { 'x-robots-tag': 'noindex' }, body: JSON.stringify({ code }) }
+    },
     noteBrokenOff: () => {},
     durable: () => {
       asked.resolve()
@@ -46,11 +50,14 @@ test('a report is answered once the disk has it', async () => {
   expect(order).toEqual(['durable', 'answered'])
 })
 
-test('if the disk fails, the answer is an error', async () => {
+test('if the disk fails, the answer is the error of the app, with its headers', async () => {
   const { disk, asked, lines, post } = await startOnSlowDisk()
   const answered = post()
   await asked.promise
   disk.reject(new Error('the disk is gone'))
-  expect((await answered).status).toBe(500)
+  const answer = await answered
+  expect(answer.status).toBe(500)
+  expect(answer.headers.get('x-robots-tag')).toBe('noindex')
+  expect(await answer.json()).toEqual({ code: 'internal' })
   expect(lines).toEqual(['request_failed'])
 })

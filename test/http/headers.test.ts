@@ -1,7 +1,12 @@
 // The headers of every answer, errors included: no caching, no indexing, no foreign script. People
 // get a page, programs get problem+json.
 import { beforeEach, describe, expect, test } from 'vitest'
+import { createParts } from '../../functions/app.ts'
 import { httpHandler } from '../../functions/host/azure/http.ts'
+import { misconfigured } from '../../functions/host/misconfigured.ts'
+import { createDirectReports } from '../../functions/http/beacons/direct.ts'
+import { relayFailed } from '../../functions/http/problem.ts'
+import { createReportCounts } from '../../functions/http/report-counts.ts'
 import { postDrill } from '../support/drills.ts'
 import { formType, linkOf, press } from '../support/people.ts'
 import { signIn } from '../support/record-form.ts'
@@ -167,6 +172,45 @@ describe('Strict-Transport-Security', () => {
     const answer = (await handle(request as never, {} as never)) as { headers: Headers }
     expect(new Headers(answer.headers).has('strict-transport-security')).toBe(has)
   })
+})
+
+describe('every 503 says when to come back:', () => {
+  const fails = () => {
+    world.store.nextDueAt = () => Promise.reject(new Error('disk on fire'))
+    return ask('/healthz')
+  }
+  const backsUp = () => {
+    world.relay.backup = async () => ({ outcome: 'busy' })
+    return ask('/v1/backup', { method: 'POST', headers: { authorization: `Bearer ${adminKey}` } })
+  }
+  const cases: [string, string, () => Answered][] = [
+    ['a store that does not answer', '2', fails],
+    ['a host with wrong settings', '2', () => misconfigured({ url: 'https://foghorn.example/' })],
+    ['a backup, which takes longer', '10', backsUp],
+  ]
+
+  test.each(cases)('%s, after %s s', async (_, seconds, send) => {
+    const response = await send()
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, seconds])
+    expectPrivate(response)
+  })
+
+  test('a report, where the host takes it from its own server', async () => {
+    const { relay } = world
+    const refusal = { status: 503, code: 'busy', detail: 'report again' }
+    const take = async () => ({ refusal })
+    const { answerReport } = createDirectReports(relay, take, createReportCounts(relay))
+    const { status, headers } = await answerReport({ header: () => undefined, text: '{}' })
+    expect([status, headers['retry-after']]).toEqual([503, '2'])
+  })
+})
+
+test('the answer of a failed disk is the one of the app', async () => {
+  const { refused } = createParts(world.relay)
+  const { status, headers, body } = refused(relayFailed)
+  expect([status, headers['content-type']]).toEqual([500, 'application/problem+json'])
+  expect(JSON.parse(body)).toMatchObject({ code: 'internal', status })
+  expectPrivate(new Response(body, { headers }))
 })
 
 describe('every 429 says when to come back', () => {

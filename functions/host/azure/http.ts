@@ -2,11 +2,11 @@
 // enableHttpStream: true })`. The surprise: with it, an invocation that throws is never answered
 // (azure-functions-nodejs-library issue 324), so no error may leave this file.
 import { type HttpHandler, type HttpRequest, HttpResponse } from '@azure/functions'
-import { messageOf, problemContentType } from '../../../shared/errors.ts'
+import { messageOf } from '../../../shared/errors.ts'
 import type { Log } from '../../../shared/log.ts'
-import { problemText, relayFailed } from '../../http/problem.ts'
-import { isSecure, privateHeaders, secureHeaders } from '../../pages/layout.ts'
-import { finishing, type WatchedBody, watchBody } from '../node/body.ts'
+import { problemHeaders, problemText, relayFailed } from '../../http/problem.ts'
+import { isSecure, secureHeaders } from '../../pages/layout.ts'
+import { finishing, type WatchedBody, watchBody } from './body.ts'
 
 /** The request's signal never fires: the library does not notice that a client went away. */
 export function httpHandler(
@@ -22,7 +22,7 @@ export function httpHandler(
     } catch (error) {
       void sent?.finish()
       log.error('request_failed', { method: request.method, error: messageOf(error) })
-      const headers = { ...privateHeaders, ...secure, 'content-type': problemContentType }
+      const headers = problemHeaders(500, isSecure(request.url))
       return { status: 500, headers, body: problemText(relayFailed) }
     }
   }

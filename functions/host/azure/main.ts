@@ -92,7 +92,14 @@ export function register(
     authLevel: 'anonymous',
     methods: [...methods],
     handler: logs.during(
-      httpHandler((request) => withRelay((own) => answer(own, request), misconfigured), logs.log),
+      httpHandler(
+        (request) =>
+          withRelay(
+            (own) => answer(own, request),
+            () => misconfigured(request),
+          ),
+        logs.log,
+      ),
     ),
   })
   app.storageQueue('wake', {

@@ -66,7 +66,7 @@ export function relayObject(configText: string, write: Write) {
 
     async fetch(request: Request): Promise<Response> {
       const parts = this.#parts!
-      return 'error' in parts ? misconfigured() : parts.app.fetch(request)
+      return 'error' in parts ? misconfigured(request) : parts.app.fetch(request)
     }
 
     /** Never throws: see alarm.ts. */

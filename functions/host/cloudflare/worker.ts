@@ -32,7 +32,7 @@ export function createWorker(configText: string, write: Write) {
           front ??= openFront(bindings, configText, write)
         } catch (error) {
           logTo(write).error('relay_misconfigured', { error: messageOf(error) })
-          return misconfigured()
+          return misconfigured(request)
         }
         return front.fetch(request)
       },

@@ -5,10 +5,10 @@ import { mkdirSync } from 'node:fs'
 import { createServer, type RequestListener, type ServerOptions } from 'node:http'
 import { join } from 'node:path'
 import { serve } from '@hono/node-server'
-import type { Hono } from 'hono'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import { createLog } from '../../../shared/log.ts'
 import { createParts } from '../../app.ts'
+import { relayFailed } from '../../http/problem.ts'
 import { notifiers } from '../../notify/registry.ts'
 import { createOutbound } from '../../notify/undici.ts'
 import { createAttention } from '../../store/attention.ts'
@@ -23,7 +23,6 @@ import { commonParts } from '../parts.ts'
 import { Pump } from '../pump.ts'
 import { allSecrets } from '../settings.ts'
 import { createBackup } from './backup.ts'
-import { finishing, watchBody } from './body.ts'
 import { reportsFirst } from './direct.ts'
 import { createGiveWay } from './give-way.ts'
 import { machineOf, troublesOf } from './machine.ts'
@@ -32,6 +31,12 @@ import { readSettings, type Settings } from './settings.ts'
 const drainMs = 5_000
 /** A stream sends something every 15 s, so its reader has stopped reading by then. */
 const idleSocketMs = 60_000
+/** A whole request arrives in this time, also over a slow connection, and its headers sooner. */
+const arrival = {
+  requestTimeout: 30_000,
+  headersTimeout: 15_000,
+  connectionsCheckingInterval: 5_000,
+}
 /** A heartbeat costs nothing here, and silence is noticed after three. */
 const idlePaceMs = 5 * 60_000
 
@@ -70,13 +75,14 @@ async function start(settings: Settings, write: (line: string) => void) {
   const pump = new Pump(relay, { machine })
   const { app, ...parts } = createParts(relay)
   const gated = async (request: Request) => {
-    const response = await answer(app, request)
+    const response = await app.fetch(request)
     try {
       await durable()
       return response
     } catch (error) {
       log.error('request_failed', { method: request.method, error: messageOf(error) })
-      return new Response(null, { status: 500 })
+      const { status, headers, body } = parts.refused(relayFailed)
+      return new Response(body, { status, headers })
     }
   }
   const server = await listen(gated, port, address, (others) =>
@@ -109,8 +115,10 @@ type Wrap = (listener: RequestListener) => RequestListener
 function listen(fetch: Fetch, port: number, hostname: string, wrap: Wrap) {
   return new Promise<{ port: number; close(): Promise<void> }>((resolve, reject) => {
     const create = (options: ServerOptions, listener: RequestListener) =>
-      createServer(options, wrap(listener))
-    const server = serve({ fetch, port, hostname, createServer: create as never }, (info) =>
+      createServer({ ...options, ...arrival }, wrap(listener))
+    // `bodiesFirst` and Node itself read the rest of a body
+    const options = { fetch, port, hostname, autoCleanupIncoming: false }
+    const server = serve({ ...options, createServer: create as never }, (info) =>
       resolve({
         port: info.port,
         close: () =>
@@ -126,19 +134,6 @@ function listen(fetch: Fetch, port: number, hostname: string, wrap: Wrap) {
     if ('timeout' in server) server.timeout = idleSocketMs
     server.on('error', (error) => reject(whyNotListening(error, port, hostname)))
   })
-}
-
-/**
- * Watches chunked bodies only: Node drains a body that was not read at all, but not a chunked body
- * that was read in part. On a proxy's shared connection, its rest would break the next request.
- */
-async function answer(app: Hono, request: Request): Promise<Response> {
-  if (!request.headers.has('transfer-encoding') || request.body === null) return app.fetch(request)
-  const sent = watchBody(request.body)
-  const { status, headers, body } = await app.fetch(
-    new Request(request, { body: sent.body, duplex: 'half' } as RequestInit),
-  )
-  return new Response(finishing(body, sent), { status, headers })
 }
 
 /** Explains the errors that a variable can fix. */

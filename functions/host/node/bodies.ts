@@ -1,0 +1,123 @@
+// Reads the body of each request whole before anything else happens, by the events of Node's server:
+// through web streams, a stranger's body in pieces of one byte would take seconds of the process.
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { maxReportBytes } from '../../../shared/report.ts'
+import type { Refusal } from '../../http/problem.ts'
+
+const mebibyte = 1024 * 1024
+
+const usualLimits = {
+  /** Of one body. No route takes a longer one. */
+  bytes: maxReportBytes,
+  /** Parts in which one body arrives. Clients send some KB at a time. */
+  pieces: 8_192,
+  /** Of a longer body, which is read and dropped: on a proxy's shared connection, it would break the
+   * next request. Beyond this, the connection is closed. */
+  rest: { bytes: 8 * mebibyte, ms: 5_000 },
+  /** Of all bodies that have not ended. Beyond it, the one that began first is given up. */
+  unfinishedBytes: 64 * mebibyte,
+}
+
+interface Bodies {
+  /** `body`: undefined if there is none. A longer one than allowed is cut, and still too long. */
+  take(request: IncomingMessage, response: ServerResponse, body: Buffer | undefined): void
+  /** Sends this answer, after which the connection is closed. */
+  refuse(response: ServerResponse, refusal: Refusal): void
+  noteBrokenOff(method: string, cause: unknown): void
+}
+
+const tooManyPieces: Refusal = {
+  status: 413,
+  code: 'body_too_large',
+  detail: `the body arrives in more than ${usualLimits.pieces} pieces; send larger ones`,
+}
+const tooSlow: Refusal = {
+  status: 503,
+  code: 'busy',
+  detail: 'too many bodies have not ended, and this one took longest; send it again',
+}
+
+export function bodiesFirst(
+  { take, refuse, noteBrokenOff }: Bodies,
+  limits = usualLimits,
+): RequestListener {
+  /** In the order of their begin. */
+  const unfinished = new Set<UnfinishedBody>()
+  let unfinishedBytes = 0
+  const forget = (body: UnfinishedBody) => {
+    if (unfinished.delete(body)) unfinishedBytes -= body.bytes
+  }
+  const add = (body: UnfinishedBody, part: Buffer) => {
+    body.parts.push(part)
+    body.bytes += part.length
+    unfinishedBytes += part.length
+    for (const first of unfinished) {
+      if (unfinishedBytes <= limits.unfinishedBytes) break
+      first.giveUp(tooSlow)
+    }
+  }
+
+  return (request, response) => {
+    const { method = '', headers } = request
+    const length = Number(headers['content-length'] ?? 0)
+    const isChunked = headers['transfer-encoding'] !== undefined
+    // a route refuses a longer body by its length, and reads nothing of it
+    if (!isChunked && !(length > 0 && length <= limits.bytes)) {
+      return take(request, response, undefined)
+    }
+    let isTaken = false
+    let pieces = 0
+    let restBytes = 0
+    let timer: NodeJS.Timeout | undefined
+    const hand = () => {
+      isTaken = true
+      forget(body)
+      take(request, response, Buffer.concat(body.parts))
+    }
+    const body: UnfinishedBody = {
+      parts: [],
+      bytes: 0,
+      giveUp(refusal) {
+        isTaken = true
+        forget(body)
+        response.once('finish', () => request.destroy())
+        refuse(response, refusal)
+      },
+    }
+    const onPart = (part: Buffer) => {
+      add(body, part)
+      if (isTaken || body.bytes <= limits.bytes) return
+      timer = setTimeout(() => request.destroy(), limits.rest.ms).unref()
+      hand()
+    }
+    const onRest = (part: Buffer) => {
+      restBytes += part.length
+      if (restBytes > limits.rest.bytes) request.destroy()
+    }
+    unfinished.add(body)
+    request.on('data', (part: Buffer) => {
+      pieces += 1
+      if (pieces > limits.pieces && isTaken) request.destroy()
+      else if (pieces > limits.pieces) body.giveUp(tooManyPieces)
+      else if (isTaken) onRest(part)
+      else onPart(part)
+    })
+    request.on('end', () => {
+      if (!isTaken) hand()
+    })
+    request.on('error', (cause) => {
+      if (!isTaken) noteBrokenOff(method, cause)
+      isTaken = true
+    })
+    request.on('close', () => {
+      forget(body)
+      clearTimeout(timer)
+    })
+  }
+}
+
+interface UnfinishedBody {
+  parts: Buffer[]
+  bytes: number
+  giveUp(refusal: Refusal): void
+}
