@@ -353,7 +353,10 @@ export const problemCodes: Record<string, Code> = {
   token_malformed: { status: '400', about: 'The detail lists what is wrong with the token.' },
   token_unknown: { status: '404', about: 'There is no such token.' },
   too_many_drills: { status: '429', about: 'The fleet has three open drills.' },
-  too_many_streams: { status: '429', about: '100 streams are open.' },
+  too_many_streams: {
+    status: '429',
+    about: '100 streams are open, or 80 of tokens, or 20 of tokens for one fleet.',
+  },
   too_many_subscriptions: {
     status: '409',
     about: 'There are 1,000 subscriptions, or 200 for the fleets of their maker.',
