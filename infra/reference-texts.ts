@@ -357,7 +357,10 @@ export const problemCodes: Record<string, Code> = {
     about: 'The fleet has 50,000 beacons, and this one is new. Known ones are accepted.',
   },
   too_many_drills: { status: '429', about: 'The fleet has three open drills.' },
-  too_many_streams: { status: '429', about: '100 streams are open.' },
+  too_many_streams: {
+    status: '429',
+    about: '100 streams are open, or 80 of tokens, or 20 of tokens for one fleet.',
+  },
   too_many_subscriptions: {
     status: '409',
     about: 'There are 1,000 subscriptions, or 200 for the fleets of their maker.',

@@ -31,7 +31,6 @@ const requestMs = 30_000
 interface Listed {
   fleet: string
   eventId: string
-  firstSeenAt: string
 }
 
 type Ask = (path: string) => Promise<Response>
@@ -72,17 +71,16 @@ async function exportAll(file: string, fleet: string | undefined): Promise<void>
   print(`${file}: ${count} events`)
 }
 
-/** The last event of a page leads to the next page. */
 async function* pagesOf(ask: Ask, fleet: string | undefined): AsyncGenerator<Listed[]> {
   const fixed = { limit: String(pageSize), ...(fleet === undefined ? {} : { fleet }) }
-  for (let before: string | undefined; ; ) {
-    const query = new URLSearchParams({ ...fixed, ...(before === undefined ? {} : { before }) })
+  for (let cursor: string | undefined; ; ) {
+    const query = new URLSearchParams({ ...fixed, ...(cursor === undefined ? {} : { cursor }) })
     const answer = await ask(`/v1/events?${query}`)
     if (answer.status === 404) throw wrong(`the relay has no fleet "${fleet}"`)
-    const { events } = (await answer.json()) as { events: Listed[] }
-    yield events
-    before = events.at(-1)?.firstSeenAt
-    if (events.length < pageSize || before === undefined) return
+    const page = (await answer.json()) as { events: Listed[]; cursor?: string }
+    yield page.events
+    cursor = page.cursor
+    if (cursor === undefined) return
   }
 }
 

@@ -68,3 +68,13 @@ export function createTokenVerifier(relay: Relay): TokenVerifier {
     },
   }
 }
+
+/** Whether a request that goes on may still do so: its token was not revoked and has not expired. */
+export async function stillHolds(
+  { store, now }: Pick<Relay, 'store' | 'now'>,
+  access: Access,
+): Promise<boolean> {
+  if (access.by !== 'token') return true
+  const token = await readToken(store, access.id)
+  return token !== undefined && !isExpired(token, now())
+}

@@ -75,7 +75,11 @@ export const streamAnswer = z.object({
   more: z.boolean().describe('There may be more to read at once.'),
 })
 
-export const eventsAnswer = z.object({ events: z.array(publicEventSchema) })
+export const eventsAnswer = z.object({
+  events: z.array(publicEventSchema).describe('A page may be shorter than `limit`.'),
+  more: z.boolean(),
+  cursor: z.string().exactOptional().describe('For the next page, if there is one.'),
+})
 
 export const drillAnswer = z.object({
   ...publicEventSchema.shape,

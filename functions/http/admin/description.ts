@@ -1,7 +1,7 @@
 // The routes for admins, described.
 
 import { publicEventSchema } from '../../schema/event.ts'
-import { pageQuery } from '../../use-cases/read-events.ts'
+import { pageQuery } from '../../use-cases/list-events.ts'
 import { drillSchema } from '../../use-cases/run-drill.ts'
 import type { RouteDescription } from '../description.ts'
 import {

@@ -6,25 +6,23 @@ import { eventTypes } from '../../../shared/document.ts'
 import type { LoggedMoment, MomentFilter } from '../../core/delivery/moment-log.ts'
 import { moments as momentNames } from '../../core/event/moment.ts'
 import { cloudEventBody } from '../../core/message/cloud-event.ts'
-import { isBound } from '../../core/rules/access.ts'
+import { type Access, isBound } from '../../core/rules/access.ts'
 import { openCursor, sealCursor } from '../../links/cursor.ts'
 import { eventLinks } from '../../links/link.ts'
 import { oneOf, wholeNumber } from '../../schema/checks.ts'
 import { lastPosition, readMoments } from '../../use-cases/read-moments.ts'
 import type { Relay } from '../../use-cases/relay.ts'
+import { stillHolds } from '../../use-cases/verify-token.ts'
 import { fleetUnknown, named, problem } from '../problem.ts'
 import { readQuery } from '../query.ts'
 import { accessOf, fleetsFor } from './access.ts'
+import { createStreamShares } from './stream-shares.ts'
 
 /** Another process may commit, which rings no bell here. */
 const lookEveryMs = 2_000
 const heartbeatMs = 15_000
 /** Then the reader connects again, with its credential. */
 const maxStreamMs = 15 * 60_000
-/** In one process. */
-const maxStreams = 100
-/** Of tokens that see the same fleets, and no others. */
-const maxStreamsOfFleets = 20
 /** Moments in one chunk of a stream. */
 const maxChunk = 20
 const maxPolled = 100
@@ -52,17 +50,15 @@ export const streamQuery = z.strictObject({
     .describe('Seconds. The answer is JSON, once there is a step or the time is over.'),
 })
 
-/** Where to read, and what. */
+/** Who reads, what, and where from. */
 interface Wish {
+  access: Access
   filter: MomentFilter
   after: number
 }
 
-/** The fleets of the token of each open stream. Empty if it sees all fleets. */
-type Streams = string[]
-
 export function streamRoute(relay: Relay): (c: Context) => Promise<Response> {
-  const streams: Streams = []
+  const shares = createStreamShares()
   return async (c) => {
     const read = readQuery(c, streamQuery)
     if ('refusal' in read) return problem(c, 400, 'query_invalid', read.refusal)
@@ -78,10 +74,10 @@ export function streamRoute(relay: Relay): (c: Context) => Promise<Response> {
     const given = c.req.header('last-event-id') || after
     const from = given === undefined ? last : await openCursor(relay.linkKeys, given)
     if (from === undefined || from > last) return cursorUnknown(c, given)
-    const wish = { filter, after: from }
+    const wish = { access, filter, after: from }
     if (wait !== undefined) return poll(relay, c, wish, wait * 1_000)
     if (!relay.holdsConnections) return unsupported(c)
-    return hold(relay, c, wish, streams, isBound(access) ? access.fleets.join(' ') : '')
+    return hold(relay, c, wish, shares)
   }
 }
 
@@ -102,13 +98,14 @@ function unsupported(c: Context): Response {
 
 /** Answers once there is a moment, or after `waitMs`. */
 async function poll(relay: Relay, c: Context, wish: Wish, waitMs: number): Promise<Response> {
-  const until = relay.now() + waitMs
+  const until = Math.min(relay.now() + waitMs, expiryOf(wish.access))
   for (;;) {
     const { rung } = relay.bell
     const read = await readMoments(relay, wish.filter, wish.after, maxPolled)
     wish.after = read.next
     const leftMs = until - relay.now()
     if (read.moments.length > 0 || leftMs <= 0 || relay.bell.isClosed) {
+      if (!(await stillHolds(relay, wish.access))) return noLongerValid(c)
       const next = await sealCursor(relay.linkKeys, read.next)
       const bodies = read.moments.map((one) => bodyOf(relay, one)).join(',')
       const text = `{"events":[${bodies}],"next":"${next}","more":${read.more}}`
@@ -118,27 +115,36 @@ async function poll(relay: Relay, c: Context, wish: Wish, waitMs: number): Promi
   }
 }
 
-function hold(relay: Relay, c: Context, wish: Wish, streams: Streams, fleets: string): Response {
-  const open = fleets === '' ? streams.length : streams.filter((one) => one === fleets).length
-  const limit = fleets === '' ? maxStreams : maxStreamsOfFleets
-  if (open >= limit || streams.length >= maxStreams) {
+function noLongerValid(c: Context): Response {
+  const detail = 'the token was revoked or expired while the request waited; use a new one'
+  return problem(c, 401, 'unauthorized', detail)
+}
+
+/** Epoch ms. Infinity without an end. */
+function expiryOf(access: Access): number {
+  return (access.by === 'token' ? access.expiresAt : undefined) ?? Number.POSITIVE_INFINITY
+}
+
+function hold(
+  relay: Relay,
+  c: Context,
+  wish: Wish,
+  shares: ReturnType<typeof createStreamShares>,
+): Response {
+  const opened = shares.open(wish.access)
+  if ('refusal' in opened) {
     c.header('retry-after', '15')
-    const most = open >= limit ? limit : maxStreams
-    const detail = `${most} streams are open, which is the limit; close one, or poll with wait=`
+    const detail = `${opened.refusal}, which is the limit; close one, or poll with wait=`
     return problem(c, 429, 'too_many_streams', detail)
   }
-  streams.push(fleets)
-  const body = streamOf(relay, wish, () => {
-    streams.splice(streams.indexOf(fleets), 1)
-  })
   const headers = { 'content-type': contentType, 'x-accel-buffering': 'no' }
-  return c.body(body, 200, headers)
+  return c.body(streamOf(relay, wish, opened.close), 200, headers)
 }
 
 /** The reader asks for each chunk, so a slow one fills no memory. */
 function streamOf(relay: Relay, wish: Wish, onEnd: () => void): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  const endsAt = relay.now() + maxStreamMs
+  const endsAt = Math.min(relay.now() + maxStreamMs, expiryOf(wish.access))
   let isFirst = true
   let isOver = false
   const end = () => {
@@ -177,8 +183,10 @@ async function nextChunk(
     const { rung } = relay.bell
     const { moments, next, more } = await readMoments(relay, wish.filter, wish.after, maxChunk)
     wish.after = next
-    if (moments.length > 0) return chunkOf(relay, moments)
     const leftMs = beatAt - relay.now()
+    const isDue = moments.length > 0 || leftMs <= 0
+    if (isDue && !(await stillHolds(relay, wish.access))) return undefined
+    if (moments.length > 0) return chunkOf(relay, moments)
     if (leftMs <= 0) return `: heartbeat\n${await idLine(relay, next)}\n`
     if (!more) await relay.bell.next(rung, Math.min(lookEveryMs, leftMs))
   }

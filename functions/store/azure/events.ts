@@ -129,8 +129,10 @@ export class Events {
     const before = page.before ?? Number.MAX_SAFE_INTEGER
     const records: EventRecord[] = []
     let from = newestFirst(before - 1)
+    // the one after the page may share its last millisecond
+    const size = Math.min(pageSize, page.limit + 1)
     for (;;) {
-      const entries = await index.list(partition, { from, to: end, limit: pageSize })
+      const entries = await index.list(partition, { from, to: end, limit: size })
       const works = entries.map((entry) => () => this.#event(entry.target))
       const events = await together(works)
       for (const [i, event] of events.entries()) {
@@ -141,7 +143,7 @@ export class Events {
         if (records.length >= page.limit && last?.firstSeenAt !== next.firstSeenAt) return records
         records.push(next)
       }
-      if (entries.length < pageSize) return records
+      if (entries.length < size) return records
       from = `${entries.at(-1)!.row}${end}`
     }
   }

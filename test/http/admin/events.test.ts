@@ -1,7 +1,9 @@
 // The events API, by the admin key. Tokens have tests of their own.
 import { beforeEach, describe, expect, test } from 'vitest'
+import { azureNames } from '../../support/big.ts'
+import { commitOf, facts, record } from '../../support/records.ts'
 import { startRelay, world } from '../../support/relay.ts'
-import { adminKey, event, eventId, FakeBeacon, usualAnswer } from '../../support/world.ts'
+import { adminKey, event, eventId, FakeBeacon, startAt, usualAnswer } from '../../support/world.ts'
 
 beforeEach(() => startRelay())
 
@@ -68,6 +70,11 @@ describe('one event', () => {
   })
 })
 
+interface ListPage {
+  events: { eventId: string }[]
+  cursor?: string
+}
+
 describe('the list', () => {
   const ids = async (query: string) => {
     const { events } = (await (await get(`/v1/events${query}`)).json()) as {
@@ -101,14 +108,65 @@ describe('the list', () => {
     expect([code, detail]).toEqual(['fleet_unknown', expect.stringContaining('"prod", "test"')])
   })
 
-  test.each(['?limit=0', '?limit=201', '?limit=x', '?before=yesterday'])(
-    'refuses %s with what to write',
-    async (query) => {
-      const response = await get(`/v1/events${query}`)
-      expect(response.status).toBe(400)
-      expect(await response.json()).toMatchObject({ code: 'query_invalid' })
-    },
-  )
+  test('goes on at the cursor, also within a millisecond', async () => {
+    const many = ['d', 'e', 'f', 'g'].map((id) => event({ eventId: id }))
+    await world.pass(1_000)
+    await new FakeBeacon(world, 'web_1').sees(many)
+    const found: string[][] = []
+    for (let query = '?limit=2'; ; ) {
+      const page = (await (await get(`/v1/events${query}`)).json()) as ListPage
+      found.push(page.events.map((one) => one.eventId))
+      if (page.cursor === undefined) break
+      query = `?limit=2&cursor=${page.cursor}`
+    }
+    expect(found).toEqual([['d', 'e'], ['f', 'g'], ['c', 'b'], ['a']])
+  })
+
+  test('ends a page after 2 MB, and misses no event at its cursor', async () => {
+    for (let i = 0; i < 60; i++) {
+      const whole = record({ eventId: `big-${i}`, facts: facts({ resources: azureNames() }) })
+      await world.store.commit(commitOf({ record: { ...whole, firstSeenAt: startAt + 9_000 } }))
+    }
+    const sizes: number[] = []
+    const found: string[] = []
+    for (let query = '?limit=200'; ; ) {
+      const text = await (await get(`/v1/events${query}`)).text()
+      expect(Buffer.byteLength(text)).toBeLessThan(2_001_000)
+      const page = JSON.parse(text) as ListPage
+      sizes.push(page.events.length)
+      found.push(...page.events.map((one) => one.eventId))
+      if (page.cursor === undefined) break
+      query = `?limit=200&cursor=${page.cursor}`
+    }
+    expect(sizes.length).toBeGreaterThan(1)
+    expect(Math.min(...sizes)).toBeGreaterThan(0)
+    expect(new Set(found).size).toBe(63)
+    expect(found).toHaveLength(63)
+  })
+
+  test('reads few records at once', async () => {
+    const asked: number[] = []
+    const { listEvents } = world.store
+    world.store.listEvents = (page) => {
+      asked.push(page.limit)
+      return listEvents.call(world.store, page)
+    }
+    await get('/v1/events?limit=200')
+    expect(Math.max(...asked)).toBeLessThanOrEqual(25)
+  })
+
+  test.each([
+    '?limit=0',
+    '?limit=201',
+    '?limit=x',
+    '?before=yesterday',
+    '?cursor=x',
+    '?cursor=W10',
+  ])('refuses %s with what to write', async (query) => {
+    const response = await get(`/v1/events${query}`)
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ code: 'query_invalid' })
+  })
 })
 
 describe('replay', () => {

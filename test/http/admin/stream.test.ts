@@ -1,7 +1,7 @@
 // The stream of moments: what a reader gets, from where, and what happens when it comes back.
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { startRelay, world } from '../../support/relay.ts'
-import { makeToken } from '../../support/tokens.ts'
+import { askApi, makeToken } from '../../support/tokens.ts'
 import { adminKey, event, eventId, FakeBeacon, testKey } from '../../support/world.ts'
 
 const otherId = '11111111-2222-4333-8444-555555555555'
@@ -25,6 +25,25 @@ async function poll(query: string) {
     more: boolean
   }
   return { moments: events.map(({ type }) => type.replace('foghorn.event.', '')), events, ...rest }
+}
+
+/** The header with a new token. */
+async function bearer(wish: object) {
+  const { token } = await makeToken(world, wish)
+  return { authorization: `Bearer ${token}` }
+}
+
+/** A poll that found nothing yet. */
+async function waitingPoll(headers: Record<string, string>) {
+  const waits = vi.spyOn(world.relay.bell, 'next')
+  const answer = get('?wait=25', headers)
+  await vi.waitFor(() => expect(waits).toHaveBeenCalled())
+  return { answer }
+}
+
+async function revoke(id: string): Promise<void> {
+  const { status } = await askApi(world, adminKey, `/v1/tokens/${id}`, { method: 'DELETE' })
+  expect(status).toBe(204)
 }
 
 interface Sent {
@@ -103,6 +122,25 @@ describe('a poll', () => {
       world.relay.bell.ring()
     }
     expect(await (await waiting).json()).toMatchObject({ events: [], more: false })
+  })
+
+  test('is refused if its token was revoked while it waited', async () => {
+    const { id, token } = await makeToken(world, {})
+    const waiting = await waitingPoll({ authorization: `Bearer ${token}` })
+    await revoke(id)
+    await beacon.sees([event()])
+    const response = await waiting.answer
+    expect(response.status).toBe(401)
+    expect(await response.json()).toMatchObject({ code: 'unauthorized' })
+  })
+
+  test('ends when its token expires', async () => {
+    const key = await bearer({ expiresInDays: 1 })
+    world.clock.now += 86_400_000 - 5_000
+    const waiting = await waitingPoll(key)
+    world.clock.now += 5_000
+    world.relay.bell.ring()
+    expect((await waiting.answer).status).toBe(401)
   })
 
   test('ends when the relay stops', async () => {
@@ -263,6 +301,70 @@ describe('a stream', () => {
     expect((await get('', authorization)).status).toBe(429)
     streams.push(await open())
     for (const stream of streams) await stream.cancel()
+  })
+
+  test('counts for each fleet of its token, whatever other fleets the token has', async () => {
+    const lists = [['prod'], ['prod', 'test']]
+    const keys = await Promise.all(lists.map((fleets) => bearer({ fleets })))
+    const streams = []
+    for (let i = 0; i < 20; i++) streams.push(await open('', keys[i % 2]))
+    for (const key of keys) {
+      const refused = await get('', key)
+      expect(refused.status).toBe(429)
+      expect(await refused.json()).toMatchObject({ detail: expect.stringContaining('"prod"') })
+    }
+    streams.push(await open('', await bearer({ fleets: ['test'] })))
+    for (const stream of streams) await stream.cancel()
+  })
+
+  test('of the admin key has room when tokens have all that they may', async () => {
+    const streams = []
+    for (let i = 0; i < 20; i++) streams.push(await open('', await bearer({ fleets: ['prod'] })))
+    const all = await bearer({})
+    for (let i = 0; i < 60; i++) streams.push(await open('', all))
+    for (const key of [all, await bearer({ fleets: ['test'] })]) {
+      expect((await get('', key)).status).toBe(429)
+    }
+    for (let i = 0; i < 20; i++) streams.push(await open())
+    expect((await get('')).status).toBe(429)
+    for (const stream of streams) await stream.cancel()
+  })
+
+  test('sends nothing more once its token is revoked', async () => {
+    const { id, token } = await makeToken(world, {})
+    const stream = await open('', { authorization: `Bearer ${token}` })
+    await stream.next()
+    const waiting = stream.next()
+    await revoke(id)
+    await beacon.sees([event()])
+    expect(await waiting).toBeUndefined()
+  })
+
+  test('of a revoked token ends at the next heartbeat, and frees its place', async () => {
+    const { id, token } = await makeToken(world, { fleets: ['prod'] })
+    const streams = []
+    for (let i = 0; i < 20; i++) {
+      const stream = await open('', { authorization: `Bearer ${token}` })
+      await stream.next()
+      streams.push(stream)
+    }
+    const waiting = streams.map((stream) => stream.next())
+    await revoke(id)
+    world.clock.now += 15_000
+    world.relay.bell.ring()
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set([undefined]))
+    await (await open('', await bearer({ fleets: ['prod'] }))).cancel()
+  })
+
+  test('ends when its token expires', async () => {
+    const key = await bearer({ expiresInDays: 1 })
+    world.clock.now += 86_400_000 - 5_000
+    const stream = await open('', key)
+    await stream.next()
+    const waiting = stream.next()
+    world.clock.now += 5_000
+    world.relay.bell.ring()
+    expect(await waiting).toBeUndefined()
   })
 
   test('is refused by a host that cannot hold it, and polls still work', async () => {

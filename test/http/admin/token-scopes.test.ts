@@ -271,7 +271,7 @@ describe('lists of a token that is bound to a fleet', () => {
   test('its own fleet is complete', async () => {
     const { events } = await read('/v1/events')
     expect(events.map(({ fleet }: { fleet: string }) => fleet)).toEqual(['prod'])
-    expect(await read('/v1/events?fleet=prod')).toEqual({ events })
+    expect(await read('/v1/events?fleet=prod')).toEqual({ events, more: false })
     expect((await read(`/v1/events/prod/${eventId}`)).deliveries).toHaveLength(2)
     expect((await read('/v1/beacons')).beacons).toHaveLength(1)
     const { channels } = await read('/v1/channels')

@@ -1,0 +1,141 @@
+// Reads one page of the events for the API, newest first. A page ends after a number of events or of
+// bytes. The cursor is exact: events that were first seen in one millisecond may be on two pages.
+import * as z from 'zod'
+import { parseJson } from '../../shared/json.ts'
+import type { EventRecord } from '../core/event/event.ts'
+import { publicView } from '../core/event/public-view.ts'
+import { viewOf } from '../core/event/view.ts'
+import { fromBase64Url, toBase64Url } from '../links/link.ts'
+import { wholeNumber } from '../schema/checks.ts'
+import type { Relay } from './relay.ts'
+
+const maxPage = 200
+const usualPage = 50
+/** Of the events of one page, as JSON. One event of 1,000 VMs may have 80 kB. */
+const maxPageBytes = 2_000_000
+/** Records that are read at once: a record may have 400 kB. The store adds those of the same time. */
+const maxRead = 25
+
+const timeRule = 'write a time such as the firstSeenAt of an event, 2026-11-21T12:00:00Z'
+export const pageQuery = z.strictObject({
+  fleet: z.string().optional().describe('Only events of this fleet.'),
+  before: z
+    .union([z.iso.datetime({ offset: true }), z.iso.date()], timeRule)
+    .optional()
+    .describe('Only events that were first seen before this time.'),
+  limit: wholeNumber(1, maxPage)
+    .optional()
+    .describe(
+      `At most so many events, ${usualPage} if absent. ` +
+        `A page with more than ${maxPageBytes / 1_000_000} MB ends earlier.`,
+    ),
+  cursor: z.string().optional().describe('The `cursor` of the page before.'),
+})
+
+/** The place of an event in the list. */
+type Place = Pick<EventRecord, 'firstSeenAt' | 'fleet' | 'eventId'>
+
+type PageRead =
+  /** `events`: each as JSON. `cursor`: for the next page, if there is one. */
+  { outcome: 'read'; events: string[]; cursor?: string } | { outcome: 'refused'; reason: string }
+
+/** Without a fleet in the query, the page has the events of `fleets`, or of all fleets. */
+export async function readPage(
+  relay: Relay,
+  query: (name: string) => string | undefined,
+  fleets?: string[],
+): Promise<PageRead> {
+  const given = Object.keys(pageQuery.shape).map((name) => [name, query(name)] as const)
+  const read = pageQuery.safeParse(
+    Object.fromEntries(given.filter(([, value]) => value !== undefined)),
+  )
+  if (!read.success) {
+    const [{ path, message }] = read.error.issues as [z.core.$ZodIssue]
+    return { outcome: 'refused', reason: `${String(path[0])}: ${message}` }
+  }
+  const { fleet, limit = usualPage, cursor } = read.data
+  const after = cursor === undefined ? undefined : placeIn(cursor)
+  if (cursor !== undefined && after === undefined) {
+    return { outcome: 'refused', reason: 'cursor: write the cursor of the page before' }
+  }
+  const before = read.data.before === undefined ? undefined : Date.parse(read.data.before)
+  const wanted = fleet === undefined ? fleets : [fleet]
+  return cut(recordsOf(relay, wanted, before, after, limit + 1), limit)
+}
+
+/** The first event is on the page whatever its size. */
+async function cut(records: AsyncIterable<EventRecord>, limit: number): Promise<PageRead> {
+  const events: string[] = []
+  let last: EventRecord | undefined
+  let bytes = 0
+  for await (const record of records) {
+    const event = JSON.stringify(publicView(viewOf(record)))
+    bytes += new TextEncoder().encode(event).length
+    if (last !== undefined && (events.length >= limit || bytes > maxPageBytes)) {
+      return { outcome: 'read', events, cursor: cursorOf(last) }
+    }
+    events.push(event)
+    last = record
+  }
+  return { outcome: 'read', events }
+}
+
+/** In the order of the list, at least `count` if there are so many. */
+async function* recordsOf(
+  relay: Relay,
+  fleets: string[] | undefined,
+  before = Number.MAX_SAFE_INTEGER,
+  after: Place | undefined,
+  count: number,
+): AsyncGenerator<EventRecord> {
+  // others of that millisecond may follow
+  let to = after === undefined ? before : Math.min(before, after.firstSeenAt + 1)
+  for (let left = count; left > 0; ) {
+    const page = { before: to, limit: Math.min(maxRead, left) }
+    const records =
+      fleets === undefined ? await relay.store.listEvents(page) : await listOf(relay, fleets, page)
+    for (const record of records.sort(inOrder)) {
+      if (after !== undefined && inOrder(after, record) >= 0) continue
+      yield record
+      left--
+    }
+    if (records.length < page.limit) return
+    to = records.at(-1)!.firstSeenAt
+  }
+}
+
+/** As `listEvents`, of several fleets. Keeps one page at a time. */
+async function listOf(
+  { store }: Relay,
+  fleets: string[],
+  page: { before: number; limit: number },
+): Promise<EventRecord[]> {
+  let records: EventRecord[] = []
+  for (const fleet of fleets) {
+    const found = [...records, ...(await store.listEvents({ ...page, fleet }))]
+    found.sort(inOrder)
+    const last = found[page.limit - 1]?.firstSeenAt ?? Number.NEGATIVE_INFINITY
+    records = found.filter(({ firstSeenAt }) => firstSeenAt >= last)
+  }
+  return records
+}
+
+function inOrder(a: Place, b: Place): number {
+  if (a.firstSeenAt !== b.firstSeenAt) return b.firstSeenAt - a.firstSeenAt
+  if (a.fleet !== b.fleet) return a.fleet < b.fleet ? -1 : 1
+  return a.eventId === b.eventId ? 0 : a.eventId < b.eventId ? -1 : 1
+}
+
+const placeSchema = z.tuple([z.int(), z.string(), z.string()])
+
+function cursorOf({ firstSeenAt, fleet, eventId }: Place): string {
+  return toBase64Url(new TextEncoder().encode(JSON.stringify([firstSeenAt, fleet, eventId])))
+}
+
+function placeIn(cursor: string): Place | undefined {
+  const bytes = fromBase64Url(cursor)
+  const read = placeSchema.safeParse(bytes && parseJson(new TextDecoder().decode(bytes)))
+  if (!read.success) return undefined
+  const [firstSeenAt, fleet, eventId] = read.data
+  return { firstSeenAt, fleet, eventId }
+}

@@ -1,0 +1,37 @@
+// `npm run export` as a process, beside a relay that answers in pages.
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { newFolder } from '../support/folder.ts'
+import { Program } from '../support/process.ts'
+import { adminKey } from '../support/world.ts'
+
+test('an export follows the cursor, however short a page is', async () => {
+  const pages: Record<string, object> = {
+    '': { events: [{ fleet: 'prod', eventId: 'a' }], more: true, cursor: 'one' },
+    one: { events: [{ fleet: 'prod', eventId: 'b' }], more: true, cursor: 'two' },
+    two: { events: [{ fleet: 'prod', eventId: 'c' }], more: false },
+  }
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url!, 'http://relay')
+    const isList = pathname === '/v1/events'
+    const body = isList ? pages[searchParams.get('cursor') ?? ''] : { pathname }
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const environment = { FOGHORN_URL: `http://127.0.0.1:${port}`, FOGHORN_ADMIN_KEY: adminKey }
+  const file = join(newFolder('export'), 'events.jsonl')
+  const words = [file]
+  const program = new Program('export', 'functions/cli/export.ts', environment, () => {}, words)
+  const { code } = await program.exited
+  await program.ended
+  server.close()
+  expect([code, program.output]).toEqual([0, `${file}: 3 events\n`])
+  const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
+  expect(lines.map((line) => JSON.parse(line).pathname)).toEqual([
+    ...['/v1/events/prod/a', '/v1/events/prod/b', '/v1/events/prod/c'],
+  ])
+})
