@@ -1,12 +1,14 @@
 // Reads one page of the events for the API, newest first. A page ends after a number of events or of
 // bytes. The cursor is exact: events that were first seen in one millisecond may be on two pages.
 import * as z from 'zod'
+import { eventTypes } from '../../shared/document.ts'
 import { parseJson } from '../../shared/json.ts'
-import type { EventRecord } from '../core/event/event.ts'
+import { type EventRecord, phases } from '../core/event/event.ts'
 import { publicView } from '../core/event/public-view.ts'
 import { viewOf } from '../core/event/view.ts'
+import { matchEvent } from '../core/rules/match.ts'
 import { fromBase64Url, toBase64Url } from '../links/link.ts'
-import { wholeNumber } from '../schema/checks.ts'
+import { oneOf, wholeNumber } from '../schema/checks.ts'
 import type { Relay } from './relay.ts'
 
 const maxPage = 200
@@ -16,13 +18,27 @@ const maxPageBytes = 2_000_000
 /** Records that are read at once: a record may have 400 kB. The store adds those of the same time. */
 const maxRead = 25
 
+/** Records that one request looks through for those that match. Then the page ends, perhaps empty. */
+const maxSearched = 2_000
+
+const time = (about: string) =>
+  z
+    .union([z.iso.datetime({ offset: true }), z.iso.date()], timeRule)
+    .optional()
+    .describe(about)
 const timeRule = 'write a time such as the firstSeenAt of an event, 2026-11-21T12:00:00Z'
 export const pageQuery = z.strictObject({
   fleet: z.string().optional().describe('Only events of this fleet.'),
-  before: z
-    .union([z.iso.datetime({ offset: true }), z.iso.date()], timeRule)
+  vm: z
+    .string()
+    .min(1)
+    .max(300)
     .optional()
-    .describe('Only events that were first seen before this time.'),
+    .describe('Only events that affect a VM with such a name: `web_*`.'),
+  phase: oneOf(phases).optional().describe('Only events in this phase.'),
+  type: oneOf(eventTypes).optional().describe('Only events of this type.'),
+  since: time('Only events that were first seen at this time or later.'),
+  until: time('Only events that were first seen before this time.'),
   limit: wholeNumber(1, maxPage)
     .optional()
     .describe(
@@ -53,48 +69,79 @@ export async function readPage(
     const [{ path, message }] = read.error.issues as [z.core.$ZodIssue]
     return { outcome: 'refused', reason: `${String(path[0])}: ${message}` }
   }
-  const { fleet, limit = usualPage, cursor } = read.data
+  const { fleet, since, until, limit = usualPage, cursor, ...filter } = read.data
   const after = cursor === undefined ? undefined : placeIn(cursor)
   if (cursor !== undefined && after === undefined) {
     return { outcome: 'refused', reason: 'cursor: write the cursor of the page before' }
   }
-  const before = read.data.before === undefined ? undefined : Date.parse(read.data.before)
   const wanted = fleet === undefined ? fleets : [fleet]
-  return cut(recordsOf(relay, wanted, before, after, limit + 1), limit)
+  const isFiltered = Object.keys(filter).length > 0
+  const count = isFiltered ? maxSearched + 1 : limit + 1
+  const range = { since: msOf(since), until: msOf(until), after, count }
+  return cut(recordsOf(relay, wanted, range), filter, limit)
+}
+
+function msOf(time: string | undefined): number | undefined {
+  return time === undefined ? undefined : Date.parse(time)
+}
+
+type Filter = Pick<z.output<typeof pageQuery>, 'vm' | 'phase' | 'type'>
+
+function passes({ fleet, phase, facts }: EventRecord, filter: Filter): boolean {
+  const { vm, type } = filter
+  const match = {
+    ...(type !== undefined && { eventType: [type] }),
+    ...(vm !== undefined && { resource: [vm] }),
+  }
+  const isInPhase = filter.phase === undefined || filter.phase === phase
+  return isInPhase && matchEvent(match, fleet, facts, []) !== 'none'
 }
 
 /** The first event is on the page whatever its size. */
-async function cut(records: AsyncIterable<EventRecord>, limit: number): Promise<PageRead> {
+async function cut(
+  records: AsyncIterable<EventRecord>,
+  filter: Filter,
+  limit: number,
+): Promise<PageRead> {
   const events: string[] = []
   let last: EventRecord | undefined
   let bytes = 0
+  let searched = 0
   for await (const record of records) {
-    const event = JSON.stringify(publicView(viewOf(record)))
-    bytes += new TextEncoder().encode(event).length
-    if (last !== undefined && (events.length >= limit || bytes > maxPageBytes)) {
+    const found = passes(record, filter) ? [JSON.stringify(publicView(viewOf(record)))] : []
+    bytes += found.reduce((sum, event) => sum + new TextEncoder().encode(event).length, 0)
+    const isFull = events.length >= limit || (events.length > 0 && bytes > maxPageBytes)
+    searched += 1
+    if (last !== undefined && ((found.length > 0 && isFull) || searched > maxSearched)) {
       return { outcome: 'read', events, cursor: cursorOf(last) }
     }
-    events.push(event)
+    events.push(...found)
     last = record
   }
   return { outcome: 'read', events }
+}
+
+interface Range {
+  since: number | undefined
+  until: number | undefined
+  after: Place | undefined
+  count: number
 }
 
 /** In the order of the list, at least `count` if there are so many. */
 async function* recordsOf(
   relay: Relay,
   fleets: string[] | undefined,
-  before = Number.MAX_SAFE_INTEGER,
-  after: Place | undefined,
-  count: number,
+  { since = 0, until = Number.MAX_SAFE_INTEGER, after, count }: Range,
 ): AsyncGenerator<EventRecord> {
   // others of that millisecond may follow
-  let to = after === undefined ? before : Math.min(before, after.firstSeenAt + 1)
+  let to = after === undefined ? until : Math.min(until, after.firstSeenAt + 1)
   for (let left = count; left > 0; ) {
     const page = { before: to, limit: Math.min(maxRead, left) }
     const records =
       fleets === undefined ? await relay.store.listEvents(page) : await listOf(relay, fleets, page)
     for (const record of records.sort(inOrder)) {
+      if (record.firstSeenAt < since) return
       if (after !== undefined && inOrder(after, record) >= 0) continue
       yield record
       left--

@@ -97,7 +97,8 @@ describe('the list', () => {
   test('is newest first, in pages, of one fleet or all', async () => {
     expect(await ids('')).toEqual(['c', 'b', 'a'])
     expect(await ids('?limit=2')).toEqual(['c', 'b'])
-    expect(await ids('?before=2026-11-21T12:00:01.000Z')).toEqual(['a'])
+    expect(await ids('?until=2026-11-21T12:00:01.000Z')).toEqual(['a'])
+    expect(await ids('?since=2026-11-21T12:00:01.000Z')).toEqual(['c', 'b'])
     expect(await ids('?fleet=test')).toEqual([])
   })
 
@@ -106,6 +107,36 @@ describe('the list', () => {
     expect(response.status).toBe(404)
     const { code, detail } = (await response.json()) as { code: string; detail: string }
     expect([code, detail]).toEqual(['fleet_unknown', expect.stringContaining('"prod", "test"')])
+  })
+
+  test('is of a VM, a phase or a type, if asked', async () => {
+    const others = ['a', 'b', 'c'].map((id) => event({ eventId: id }))
+    const freeze = event({
+      eventId: 'd',
+      eventType: 'Freeze',
+      resources: ['db_0'],
+      status: 'Started',
+    })
+    await world.pass(1_000)
+    await new FakeBeacon(world, 'web_0').sees([...others, freeze])
+    expect(await ids('?vm=DB_*')).toEqual(['d'])
+    expect(await ids('?type=Freeze')).toEqual(['d'])
+    expect(await ids('?phase=started')).toEqual(['d'])
+    expect(await ids('?phase=scheduled&vm=web_0&limit=1')).toEqual(['c'])
+    expect(await ids('?phase=scheduled&type=Freeze')).toEqual([])
+  })
+
+  test('looks through a bounded number of events for those that match, and goes on at the cursor', async () => {
+    for (let i = 0; i < 2_010; i++) {
+      const one = { ...record({ eventId: `other-${i}` }), firstSeenAt: startAt + 10_000 + i }
+      await world.store.commit(commitOf({ record: one }))
+    }
+    const query = '/v1/events?until=2026-11-22&vm=db_0'
+    const first = (await (await get(query)).json()) as ListPage
+    expect(first.events).toEqual([])
+    expect(first).toMatchObject({ more: true })
+    const next = (await (await get(`${query}&cursor=${first.cursor}`)).json()) as ListPage
+    expect(next).toEqual({ events: [], more: false })
   })
 
   test('goes on at the cursor, also within a millisecond', async () => {
@@ -159,7 +190,11 @@ describe('the list', () => {
     '?limit=0',
     '?limit=201',
     '?limit=x',
-    '?before=yesterday',
+    '?until=yesterday',
+    '?since=x',
+    '?phase=over',
+    '?type=Nap',
+    '?vm=',
     '?cursor=x',
     '?cursor=W10',
   ])('refuses %s with what to write', async (query) => {

@@ -73,7 +73,7 @@ const addresses: Record<string, Address> = {
     scope: 'read',
     about: (fleet) => [
       { path: `/v1/events?fleet=${fleet}` },
-      { path: `/v1/events?fleet=${fleet}&limit=1&before=2030-01-01T00:00:00Z` },
+      { path: `/v1/events?fleet=${fleet}&limit=1&until=2030-01-01T00:00:00Z` },
     ],
   },
   'GET /v1/events/stream': {
