@@ -125,8 +125,8 @@ const lies: Lie[] = [
 ]
 
 /**
- * One VM of the other fleet invents more events than channels accept in a minute. Later they are
- * gone.
+ * One VM of the other fleet invents more events than channels accept in a minute, and reports them
+ * more often than the relay joins them at a time. Later they are gone.
  */
 export function flood(parts: Parts): void {
   const { kernel, judge, random } = parts
@@ -150,7 +150,7 @@ export function flood(parts: Parts): void {
   judge.flooded = { fleet, by: mask.vmId, events: count }
   const self: Mask = { ...mask }
   const at = random.int(10, 60) * second
-  kernel.after(at, () => void sendAs(parts, self, events))
+  for (let i = 0; i < 6; i++) kernel.after(at, () => void sendAs(parts, self, events))
   for (const ms of [40, 60]) kernel.after(at + ms * second, () => void sendAs(parts, self, []))
 }
 
