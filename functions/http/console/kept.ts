@@ -24,6 +24,8 @@ export function createKept<Value>(
       const known = kept.get(name)
       const at = now()
       if (known !== undefined && at >= known.at && at - known.at < keptMs) return known.value
+      // a value may have megabytes
+      for (const [other, one] of kept) if (at - one.at >= keptMs) kept.delete(other)
       const value = read(fleets)
       setNewest(kept, name, { at, value }, maxKept)
       value.catch(() => kept.delete(name))
