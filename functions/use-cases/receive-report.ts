@@ -271,10 +271,7 @@ async function joinEvent(
   if (committed.outcome === 'busy') return { failure: 'busy' }
   const { decision, record } = committed
   if (decision.refusal !== undefined) return { refusal: decision.refusal }
-  if (committed.outcome === 'committed') {
-    if (record?.sequence === 1) room.noteNew()
-    if (decision.isOpening) room.noteOpened()
-  }
+  if (committed.outcome === 'committed' && record?.sequence === 1) room.noteNew()
   const { isDirected: directed, isWatched: watched } = decision
   return { record, directed, watched }
 }

@@ -1,6 +1,7 @@
-// The room that one report has for new events. The store counts open events once per report that brings
-// a new event. The limits are soft: relays that count at the same moment may exceed them by a few events.
-import { newRefusal, type OpenCounts, refusalOf } from '../core/event/open-limits.ts'
+// The room that one report has for new events. The store counts open events before each of them, because
+// the beacon may send many reports at once. Reports that are counted at the same moment may exceed the
+// limits by one event each.
+import { newRefusal, refusalOf } from '../core/event/open-limits.ts'
 import type { Relay } from './relay.ts'
 
 type Parts = Pick<Relay, 'store' | 'now' | 'shares'>
@@ -9,7 +10,8 @@ export class Room {
   readonly #relay: Parts
   readonly #fleet: string
   readonly #beacon: string
-  #counts: OpenCounts | undefined
+  /** Once the limit is reached, it is not counted again in this report. */
+  #full: string | undefined
 
   constructor(relay: Parts, fleet: string, beacon: string) {
     this.#relay = relay
@@ -23,18 +25,13 @@ export class Room {
     const [fleet, beacon] = [this.#fleet, this.#beacon]
     const refusal = isNew ? newRefusal(shares.newEventsOf(fleet, beacon, now())) : undefined
     if (refusal !== undefined) return refusal
-    this.#counts ??= await store.countOpen(fleet, beacon, now())
-    return refusalOf(this.#counts)
+    this.#full ??= refusalOf(await store.countOpen(fleet, beacon, now()))
+    return this.#full
   }
 
   /** A new event was stored. It may be over already. */
   noteNew(): void {
     const { shares, now } = this.#relay
     shares.noteNewEvent(this.#fleet, this.#beacon, now())
-  }
-
-  noteOpened(): void {
-    if (this.#counts === undefined) return
-    this.#counts = { ofBeacon: this.#counts.ofBeacon + 1, ofFleet: this.#counts.ofFleet + 1 }
   }
 }

@@ -37,8 +37,6 @@ interface ReportDecision extends Decision<ReportReason> {
   isDirected: boolean
   /** Its page was opened lately, which makes this beacon report often. */
   isWatched: boolean
-  /** The event is new, or open again. */
-  isOpening: boolean
   refusal?: string
 }
 
@@ -75,11 +73,11 @@ export function decideReport(
   const held = holdBack(record, directed.moments, moments)
   const { reason, isDirected, isWatched } = directed
   const own = isOpening && isOpen(held) ? openedBy(held, beacon.beacon) : held
-  return { record: own, moments, reason, isDirected, isWatched, isOpening }
+  return { record: own, moments, reason, isDirected, isWatched }
 }
 
 function unchanged(record: EventRecord | undefined, reason: ReportReason): ReportDecision {
-  return { record, moments: [], reason, isDirected: false, isWatched: false, isOpening: false }
+  return { record, moments: [], reason, isDirected: false, isWatched: false }
 }
 
 function refused(before: EventRecord | undefined, refusal: string): ReportDecision {

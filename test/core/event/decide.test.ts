@@ -76,7 +76,7 @@ describe('a report', () => {
     [
       'of a new event',
       { shows: [event()], isKnown: false },
-      { moments: ['scheduled'], reason: 'new', isOpening: true, asked: ['room', 'observers'] },
+      { moments: ['scheduled'], reason: 'new', asked: ['room', 'observers'] },
     ],
     [
       'of a new event beyond the share',

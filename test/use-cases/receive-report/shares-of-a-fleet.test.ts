@@ -7,6 +7,7 @@ import {
   maxOpenOfBeacon,
   maxOpenOfFleet,
 } from '../../../functions/core/event/open-limits.ts'
+import { Room } from '../../../functions/use-cases/room.ts'
 import { azureNames } from '../../support/big.ts'
 import { answer, idOf, passInSteps, sentTo } from '../../support/deliveries.ts'
 import { startRelay, world } from '../../support/relay.ts'
@@ -103,6 +104,15 @@ describe('open events that one beacon alone reports', () => {
     const refusing = await liar.sees([...fewer, ...invented(500, 1)])
     expect(refusing.refused).toHaveLength(1)
     expect(refusing.paceMs).toBeLessThanOrEqual(60_000)
+  })
+
+  test('are counted again before each new one, because reports may arrive at once', async () => {
+    await liar.sees(invented(0, 1))
+    const { onlyBeacon } = (await world.store.readEvent({ fleet: 'prod', eventId: idOf(0) }))!
+    const room = new Room(world.relay, 'prod', onlyBeacon!)
+    expect(await room.refusal(true)).toBeUndefined()
+    await liar.sees(invented(0, maxOpenOfBeacon))
+    expect(await room.refusal(true)).toContain(`${maxOpenOfBeacon} open events`)
   })
 
   test('do not count once another beacon sees them', async () => {
