@@ -29,6 +29,7 @@ export const encounters = [
   'a beacon is updated while Azure cancels',
   'a VM lies about an event',
   'somebody speaks as other VMs',
+  'somebody says that another VM is ready',
   'a fleet floods the relay',
   'a rule waits, and then approves',
   'a rule waits in vain',

@@ -10,6 +10,8 @@ import type { FleetName } from './plan.ts'
 const lagMs = 20_000
 /** In time to decide: NotBefore less this, or less a third of the notice. */
 const askBeforeMs = 60_000
+/** A directive that was given before a report arrives within this time after it. */
+const directiveMs = 20_000
 
 interface Held {
   fleet: FleetName
@@ -22,6 +24,8 @@ export class HookBook {
   readonly #docket: Docket
   /** VMs that told a relay that they are ready, by event. */
   readonly #ready = new Set<string>()
+  /** Since when a VM has said that it is not ready, by event. Only its own beacon counts. */
+  readonly #unreadySince = new Map<string, number>()
   /** Events that have their turn, by epoch, and which VMs they had when they got it. */
   readonly #held = new Map<string, Held>()
   /** Events whose turn came, in any epoch. */
@@ -35,11 +39,34 @@ export class HookBook {
     this.#docket = docket
   }
 
-  /** A relay took in a report. */
-  arrived(fleet: string, vm: string, { hooks }: Report): void {
+  /** A relay took in a report, which may be a liar's. */
+  arrived(fleet: string, vm: string, { hooks }: Pick<Report, 'hooks'>): void {
     for (const { eventId, hook, state } of hooks?.runs ?? []) {
       if (hook === 'prepare' && state === 'succeeded') this.#ready.add(`${fleet}/${eventId} ${vm}`)
     }
+  }
+
+  /** The beacon of the VM knows that a relay took its report in. */
+  acknowledged(fleet: string, vm: string, { hooks }: Pick<Report, 'hooks'>): void {
+    for (const { eventId, hook, state } of hooks?.runs ?? []) {
+      if (hook !== 'prepare') continue
+      const name = `${fleet}/${eventId} ${vm}`
+      if (state === 'succeeded') this.#unreadySince.delete(name)
+      else if (!this.#unreadySince.has(name)) this.#unreadySince.set(name, this.#docket.now)
+    }
+  }
+
+  /** A beacon is about to start an event that a rule approved: no VM may have said that it is not ready. */
+  asked(key: string, own: string, { verdict, policy, facts }: EventRecord): void {
+    if (verdict?.how !== 'policy' || policy.whenReady !== true) return
+    const { now } = this.#docket
+    const unready = facts.resources.filter((vm) => {
+      const since = this.#unreadySince.get(`${key} ${vm}`) ?? Number.POSITIVE_INFINITY
+      // the beacon of the VM itself got the directive after what it reported
+      return since <= (vm === own ? now : now - directiveMs)
+    })
+    if (unready.length > 0)
+      this.#docket.broke('unasked', `${key} starts before ${unready} is ready`)
   }
 
   /** A VM begins to prepare. It was last answered at this time. */

@@ -161,6 +161,8 @@ export class Judge extends Docket {
   acknowledged(beacon: Beacon, report: Report, answer: Answer): void {
     this.events.acknowledged(beacon, report, answer)
     this.sights.acknowledged(beacon, report, answer)
+    const { fleet, name } = beacon.vm
+    if (answer.outcome === 'accepted') this.hooks.acknowledged(fleet, name, report)
   }
 
   /** A VM begins to prepare for an event. */
@@ -174,6 +176,9 @@ export class Judge extends Docket {
 
   asked(beacon: Beacon, eventId: string): void {
     this.events.asked(beacon, eventId)
+    const key = `${beacon.vm.fleet}/${eventId}`
+    const record = this.events.records.get(key)
+    if (record !== undefined) this.hooks.asked(key, beacon.vm.name, record)
   }
 
   started(fleet: FleetName, vm: string, eventId: string): void {

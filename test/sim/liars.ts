@@ -1,8 +1,8 @@
-// A liar with a fleet's key. It lies about another VM's event, in the name of other VMs, or by
-// inventing events. The relay cannot know. But no lie may start an event that honest VMs see
-// otherwise, or delay another fleet.
+// A liar with a fleet's key. It lies about another VM's event or its readiness, speaks in the name of
+// other VMs, or invents events. The relay cannot know. But no lie may start an event that honest VMs
+// see otherwise or are not ready for, or delay another fleet.
 import { parseDocument, type ScheduledEvent } from '../../shared/document.ts'
-import { reportPath } from '../../shared/report.ts'
+import { type Report, reportPath } from '../../shared/report.ts'
 import type { Cluster } from './cluster.ts'
 import type { Faults } from './faults.ts'
 import type { Judge } from './judge.ts'
@@ -47,6 +47,10 @@ export class Liar {
   readonly #lie: Lie
   readonly #own: Mask
   readonly #impersonates: boolean
+  /** Whether it says that the affected VM is ready. */
+  readonly #pretends: boolean
+  /** Whether it then says that Azure was told. */
+  readonly #claims: boolean
   /** Whether it fills up the next event's row. Each report then says more. */
   #fills: boolean
   #masks = 0
@@ -56,10 +60,13 @@ export class Liar {
     const { random, judge } = parts
     const kind = random.next()
     this.#impersonates = kind < 0.25
+    this.#pretends = parts.plan.hooks !== undefined && kind >= 0.25 && kind < 0.7
+    this.#claims = kind < 0.4
     this.#fills = kind > 0.9
     const lie = random.pick(lies)
     this.#lie = random.fork('omits').chance(0.3) ? omits : lie
     this.#own = this.#maskOf('liar', 'id-of-a-liar')
+    if (this.#pretends) judge.mistaken.add(this.#fleet)
     if (!this.#impersonates) return
     judge.mistaken.add(this.#fleet)
     judge.met.add('somebody speaks as other VMs')
@@ -69,9 +76,14 @@ export class Liar {
   begun({ fleet, eventId, planned }: Truth): void {
     if (fleet !== this.#fleet) return
     const { kernel, judge, platform, random, plan, calmAt } = this.#parts
+    const [hit] = planned.request.Resources!
     judge.lies.add(`${fleet}/${eventId}`)
     judge.met.add('a VM lies about an event')
-    const vms = plan.tenants[fleet].find((all) => all.includes(planned.request.Resources![0]!))!
+    const vms = plan.tenants[fleet].find((all) => all.includes(hit!))!
+    if (this.#pretends) {
+      this.#pretend(this.#maskOf(hit!, 'id-of-a-liar'), `${fleet}/${eventId}`)
+      return
+    }
     const tell = () => this.#send(this.#own, this.#events(vms[0]!))
     const goOn = () => {
       tell()
@@ -86,17 +98,37 @@ export class Liar {
     this.#fills = false
   }
 
+  /** Under the name of a VM that the event affects. */
+  #pretend(mask: Mask, key: string): void {
+    const { kernel, judge, platform, calmAt } = this.#parts
+    judge.met.add('somebody says that another VM is ready')
+    const eventId = key.slice(key.indexOf('/') + 1)
+    const run = { hook: 'prepare' as const, ageMs: 0, eventId, state: 'succeeded' as const }
+    const start = { eventId, ageMs: 0, outcome: 'accepted' as const, status: 200 }
+    const hooks = { available: ['prepare' as const], runs: [run] }
+    judge.hooks.arrived(mask.fleet, mask.name, { hooks })
+    const starts = this.#claims ? [start] : []
+    void sendAs(this.#parts, mask, this.#shown(mask.name), { hooks, starts })
+    const isThere = platform.find(mask.fleet, eventId) !== undefined
+    // its second report is earlier than the first one of the VM itself
+    const afterMs = mask.counter < 3 ? 200 : everyMs
+    if (isThere && kernel.now < calmAt) kernel.after(afterMs, () => this.#pretend(mask, key))
+  }
+
   /** In the name of all VMs that see the event: nothing is there any more. */
   #hide(vms: string[]): void {
     for (const name of vms) this.#send(this.#maskOf(name, `id-${this.#fleet}-${name}`), [])
   }
 
-  #events(vm: string): ScheduledEvent[] {
-    const { platform, random } = this.#parts
-    const document = platform.shown({ name: vm, fleet: this.#fleet }, '2020-07-01')
+  #shown(vm: string): ScheduledEvent[] {
+    const document = this.#parts.platform.shown({ name: vm, fleet: this.#fleet }, '2020-07-01')
     const parsed = parseDocument(JSON.stringify(document), '2020-07-01')
-    const events = typeof parsed === 'string' ? [] : parsed.events
-    return events.map((event) => {
+    return typeof parsed === 'string' ? [] : parsed.events
+  }
+
+  #events(vm: string): ScheduledEvent[] {
+    const { random } = this.#parts
+    return this.#shown(vm).map((event) => {
       const told = this.#lie(event)
       if (!this.#fills) return told
       const description = `${random.int(1e6, 9e6)} `.repeat(fullText / 8)
@@ -155,20 +187,23 @@ export function flood(parts: Parts): void {
 }
 
 async function sendAs(
-  { kernel, cluster, http }: Parts,
+  { kernel, cluster, plan, http }: Parts,
   mask: Mask,
   events: ScheduledEvent[],
+  more: Pick<Partial<Report>, 'hooks' | 'starts'> = {},
 ): Promise<void> {
   const { name, vmId, fleet, bootId } = mask
   mask.counter += 1
+  const { tags = {} } = plan.vms.find((vm) => vm.fleet === fleet && vm.name === name) ?? {}
   const none = { subscriptionId: '', scaleSet: '', placementGroup: '', location: '', zone: '' }
   const report = {
     version: 1,
-    vm: { ...none, name, vmId, resourceGroup: 'rg', tags: {} },
+    vm: { ...none, name, vmId, resourceGroup: 'rg', tags },
     beacon: { version: 'sim', bootId, counter: mask.counter, uptimeMs: 3_600_000 },
     document: { ageMs: 0, incarnation: 1, apiVersion: '2020-07-01', events },
     changes: [],
     starts: [],
+    ...more,
   }
   const body = JSON.stringify(report)
   const id = `${bootId}-${mask.counter}`
