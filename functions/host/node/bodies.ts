@@ -11,17 +11,19 @@ const usualLimits = {
   bytes: maxReportBytes,
   /** Parts in which one body arrives. Clients send some KB at a time. */
   pieces: 8_192,
-  /** Of a longer body, which is read and dropped: on a proxy's shared connection, it would break the
-   * next request. Beyond this, the connection is closed. */
+  /**
+   * What follows in a longer body. The relay reads and drops it, because on a proxy's shared connection
+   * it would break the next request. Beyond this, the relay closes the connection.
+   */
   rest: { bytes: 8 * mebibyte, ms: 5_000 },
-  /** Of all bodies that have not ended. Beyond it, the one that began first is given up. */
+  /** Of all bodies that have not ended. Beyond it, the relay gives up the one that began first. */
   unfinishedBytes: 64 * mebibyte,
 }
 
 interface Bodies {
-  /** `body`: undefined if there is none. A longer one than allowed is cut, and still too long. */
+  /** `body`: undefined if there is none. One that is too long is cut, but to more than is allowed. */
   take(request: IncomingMessage, response: ServerResponse, body: Buffer | undefined): void
-  /** Sends this answer, after which the connection is closed. */
+  /** Sends this answer. After it, the connection is closed. */
   refuse(response: ServerResponse, refusal: Refusal): void
   noteBrokenOff(method: string, cause: unknown): void
 }
@@ -46,6 +48,7 @@ export function bodiesFirst(
   let unfinishedBytes = 0
   const forget = (body: UnfinishedBody) => {
     if (unfinished.delete(body)) unfinishedBytes -= body.bytes
+    body.parts = []
   }
   const add = (body: UnfinishedBody, part: Buffer) => {
     body.parts.push(part)
@@ -65,28 +68,31 @@ export function bodiesFirst(
     if (!isChunked && !(length > 0 && length <= limits.bytes)) {
       return take(request, response, undefined)
     }
-    let isTaken = false
+    /** Handed over, given up or broken off. */
+    let isOver = false
     let pieces = 0
     let restBytes = 0
     let timer: NodeJS.Timeout | undefined
     const hand = () => {
-      isTaken = true
+      const whole = body.parts.length === 1 ? body.parts[0]! : Buffer.concat(body.parts)
+      isOver = true
       forget(body)
-      take(request, response, Buffer.concat(body.parts))
+      take(request, response, whole)
     }
     const body: UnfinishedBody = {
       parts: [],
       bytes: 0,
       giveUp(refusal) {
-        isTaken = true
+        isOver = true
         forget(body)
+        noteBrokenOff(method, new Error(refusal.detail))
         response.once('finish', () => request.destroy())
         refuse(response, refusal)
       },
     }
     const onPart = (part: Buffer) => {
       add(body, part)
-      if (isTaken || body.bytes <= limits.bytes) return
+      if (isOver || body.bytes <= limits.bytes) return
       timer = setTimeout(() => request.destroy(), limits.rest.ms).unref()
       hand()
     }
@@ -97,17 +103,17 @@ export function bodiesFirst(
     unfinished.add(body)
     request.on('data', (part: Buffer) => {
       pieces += 1
-      if (pieces > limits.pieces && isTaken) request.destroy()
+      if (pieces > limits.pieces && isOver) request.destroy()
       else if (pieces > limits.pieces) body.giveUp(tooManyPieces)
-      else if (isTaken) onRest(part)
+      else if (isOver) onRest(part)
       else onPart(part)
     })
     request.on('end', () => {
-      if (!isTaken) hand()
+      if (!isOver) hand()
     })
     request.on('error', (cause) => {
-      if (!isTaken) noteBrokenOff(method, cause)
-      isTaken = true
+      if (!isOver) noteBrokenOff(method, cause)
+      isOver = true
     })
     request.on('close', () => {
       forget(body)
