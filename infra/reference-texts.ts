@@ -354,7 +354,7 @@ export const problemCodes: Record<string, Code> = {
   token_unknown: { status: '404', about: 'There is no such token.' },
   too_many_beacons: {
     status: '409',
-    about: 'The fleet has 50,000 beacons, and this one is new. Known ones are accepted.',
+    about: 'The fleet has 50,000 beacons, and this one is new.',
   },
   too_many_drills: { status: '429', about: 'The fleet has three open drills.' },
   too_many_streams: {

@@ -26,7 +26,7 @@ export function problemText({ code, status, detail, time }: Refusal): string {
   return JSON.stringify(body)
 }
 
-/** For a 503: what fails then is mostly over by then, and a beacon may have seconds only. */
+/** After a 503. Most such faults last a moment, and an approval may have only seconds left. */
 const retryAfterSeconds = 2
 
 /** The headers of every answer, wherever it is made. */
@@ -38,7 +38,7 @@ export function usualHeaders(status: number, isSecure: boolean): Record<string, 
   }
 }
 
-/** The headers of a problem that no route answers. */
+/** The same for a problem that a host answers itself. */
 export function problemHeaders(status: number, isSecure: boolean): Record<string, string> {
   return { ...usualHeaders(status, isSecure), 'content-type': problemContentType }
 }

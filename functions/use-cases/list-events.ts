@@ -17,16 +17,16 @@ const usualPage = 50
 const maxPageBytes = 2_000_000
 /** Records that are read at once: a record may have 400 kB. The store adds those of the same time. */
 const maxRead = 25
-
-/** Records that one request looks through for those that match. Then the page ends, perhaps empty. */
+/** Records that one request searches for those that match. Then its page ends, even if it is empty. */
 const maxSearched = 2_000
 
+const timeRule = 'write a time such as the firstSeenAt of an event, 2026-11-21T12:00:00Z'
 const time = (about: string) =>
   z
     .union([z.iso.datetime({ offset: true }), z.iso.date()], timeRule)
     .optional()
     .describe(about)
-const timeRule = 'write a time such as the firstSeenAt of an event, 2026-11-21T12:00:00Z'
+
 export const pageQuery = z.strictObject({
   fleet: z.string().optional().describe('Only events of this fleet.'),
   vm: z

@@ -1,6 +1,6 @@
-// What a process has counted of the shares of fleets and beacons. The limits are soft: each process
-// counts by itself. A row would not do for new events: reports that a beacon sends at once all read the
-// same row.
+// Counts what fleets and beacons use of their shares. Each process counts for itself, so the limits are
+// soft. New events are not counted in the beacon's row: if a beacon sends many reports at once, all of
+// them read the same count.
 import { beaconRefusal, maxBeaconsOfFleet } from '../core/event/open-limits.ts'
 import { setNewest } from '../core/newest.ts'
 import type { Store } from '../store/store.ts'

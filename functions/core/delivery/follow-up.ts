@@ -72,7 +72,7 @@ function afterRefusal(
 ): Settlement {
   // another message of the list may be to blame
   if (!broken) return { state: 'pending', nextAt: now, note, alone: true }
-  // an incident that stays open looks like trouble for ever, whoever else was notified
+  // nobody else can resolve the incident, so a copy to the fallback is not enough
   const resolves = context.opensIncidents && isClosing(claimed.telling)
   const waits = resolves || isRefusedEverywhere(claimed, context)
   if (!waits || now >= claimed.plannedAt + giveUpMs) return { state: 'refused', nextAt: now, note }

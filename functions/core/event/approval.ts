@@ -53,7 +53,10 @@ export function decideByPolicy(record: EventRecord, now: number): DecideOutcome 
 /** If Azure was told and still shows the event as Scheduled, it is told again after this time. */
 const retellMs = 60_000
 
-/** Whoever had the last lease leaves the event to others for this long. They report every 2 s. */
+/**
+ * A beacon gets a second lease in a row only this long after its first one ended. By then, another
+ * beacon has reported, if one watches the event: watchers report every 2 s.
+ */
 const leaveToOthersMs = 3_000
 
 type Lease = 'granted' | 'held_already' | 'not_due'
@@ -88,7 +91,7 @@ export function leaseOf(
   return failed || until <= now ? 'not_due' : 'held_already'
 }
 
-/** A rule approved as all VMs were ready, and now the beacon of one of them says otherwise. */
+/** The rule approved because all VMs were ready, but the beacon of one of them now says otherwise. */
 function isUnprepared({ verdict, policy, readiness }: EventRecord): boolean {
   if (verdict?.how !== 'policy' || policy.whenReady !== true) return false
   const { planned, preparing, failed, refused } = readiness?.counts ?? {}

@@ -7,14 +7,14 @@ import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
 export const maxOpenOfBeacon = 100
 export const maxOpenOfFleet = 2_000
 /**
- * New events of which one beacon is the first reporter. A VM has a few in an hour at most. The limit
- * loses no event that others see: each of them may report it first.
+ * Events that one beacon is the first to report. An honest VM has a few in an hour. Beyond the limit,
+ * no event is lost that another beacon sees, because that one may report it first.
  */
 export const maxNewInHour = 200
 /**
- * Beacons that are stored. A VM of a scale set that is replaced counts until it is forgotten, 7 days
- * later: a fleet of 5,000 VMs that replaces all of them each day has 40,000. A beacon that left counts,
- * too: a goodbye must not make room for the next invented beacon.
+ * Stored beacons. The relay forgets a VM that was deleted after 7 days, so a fleet of 5,000 VMs that
+ * replaces all of them each day has 40,000. A beacon that left counts, too. Otherwise an invented beacon
+ * could say goodbye, and make room for the next one.
  */
 export const maxBeaconsOfFleet = 50_000
 

@@ -35,7 +35,10 @@ export function alertText(fleet: string, alert: Alert, at: number): AlertText {
 }
 
 export function alertFacts({ kind, vms, news }: Alert): { name: string; value: string }[] {
-  const limits = `${maxOpenOfBeacon} open events that one beacon alone reports, ${maxNewInHour} new events of one beacon in an hour, ${maxOpenOfFleet} open events and ${maxBeaconsOfFleet} beacons in a fleet`
+  const limits =
+    `${maxOpenOfBeacon} open events that one beacon alone reports, ` +
+    `${maxNewInHour} new events of one beacon in an hour, ` +
+    `${maxOpenOfFleet} open events and ${maxBeaconsOfFleet} beacons in a fleet`
   if (kind === 'over_limits') {
     return [
       { name: 'Reported by', value: vms.join(', ') },

@@ -1,5 +1,5 @@
 // The whole answer to a report, for a host that takes reports past the routes: with the same checks,
-// counts and headers. The host reads the body, and takes only requests whose length is known.
+// counts and headers. The host reads the body, and gives longer ones to the routes.
 import { messageOf } from '../../../shared/errors.ts'
 import { fleetHeader } from '../../../shared/report.ts'
 import { isSecure } from '../../pages/layout.ts'
