@@ -25,6 +25,8 @@ const handlingMs = 10_000
  */
 const passOnMs = 4 * 60_000
 const slowPassOnMs = 8 * 60_000
+/** Later changes are taken from affected VMs only. */
+const maxChangesByOthers = 3
 
 interface View {
   /** `unsure`: it misses the event, and the relay may have heard that too late. */
@@ -218,7 +220,11 @@ export class EventBook {
     const real = current === undefined ? undefined : Math.floor(current.notBeforeAt / 1_000) * 1_000
     const moved = before?.notBeforeAt !== undefined && before.notBeforeAt !== event.notBeforeAt
     if (this.#docket.lies.has(key) || this.#docket.mistaken.has(record.fleet)) return
-    if (live && moved && real === event.notBeforeAt && record.facts.notBeforeAt !== real) {
+    // after these changes, the relay waits for an affected VM, and that VM's document may be late
+    const isOutsider = !isHit(record.facts, beacon.vm.name)
+    const waits = isOutsider && (record.changes?.count ?? 0) >= maxChangesByOthers
+    const isMoved = live && moved && real === event.notBeforeAt && !waits
+    if (isMoved && record.facts.notBeforeAt !== real) {
       this.#docket.broke('acknowledged', `${key} was moved, and the new NotBefore is not kept`)
     }
     const was = before?.eventType
@@ -227,7 +233,7 @@ export class EventBook {
     if (retyped) this.#docket.met.add('an event is of another type')
     if (current && isHit(current, beacon.vm.name) && !isHit(event, beacon.vm.name))
       this.#docket.met.add('a VM is added while its beacon reports')
-    if (live && retyped && record.facts.eventType !== event.eventType) {
+    if (live && retyped && !waits && record.facts.eventType !== event.eventType) {
       this.#docket.broke('acknowledged', `${key} became a ${event.eventType}, which is not kept`)
     }
     if (record.policy.decide === 'ignore') return

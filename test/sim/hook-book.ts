@@ -39,11 +39,18 @@ export class HookBook {
     this.#docket = docket
   }
 
-  /** A relay took in a report, which may be a liar's. */
+  /** A relay takes in a report of the VM's own beacon. Its answer may be lost. */
   arrived(fleet: string, vm: string, { hooks }: Pick<Report, 'hooks'>): void {
     for (const { eventId, hook, state } of hooks?.runs ?? []) {
-      if (hook === 'prepare' && state === 'succeeded') this.#ready.add(`${fleet}/${eventId} ${vm}`)
+      if (hook !== 'prepare' || state !== 'succeeded') continue
+      this.#ready.add(`${fleet}/${eventId} ${vm}`)
+      this.#unreadySince.delete(`${fleet}/${eventId} ${vm}`)
     }
+  }
+
+  /** A liar says that a VM is ready, and the relay may believe it. */
+  pretended(fleet: string, vm: string, eventId: string): void {
+    this.#ready.add(`${fleet}/${eventId} ${vm}`)
   }
 
   /** The beacon of the VM knows that a relay took its report in. */

@@ -106,7 +106,7 @@ export class Liar {
     const run = { hook: 'prepare' as const, ageMs: 0, eventId, state: 'succeeded' as const }
     const start = { eventId, ageMs: 0, outcome: 'accepted' as const, status: 200 }
     const hooks = { available: ['prepare' as const], runs: [run] }
-    judge.hooks.arrived(mask.fleet, mask.name, { hooks })
+    judge.hooks.pretended(mask.fleet, mask.name, eventId)
     const starts = this.#claims ? [start] : []
     void sendAs(this.#parts, mask, this.#shown(mask.name), { hooks, starts })
     const isThere = platform.find(mask.fleet, eventId) !== undefined
