@@ -19,6 +19,8 @@ if (choice === 'help') {
 const { folder: dist, config, isLocal } = choice
 const azure = join(dist, 'azure')
 rmSync(azure, { recursive: true, force: true })
+// made of the folder by the commands of the guide
+rmSync(join(dist, 'azure.zip'), { force: true })
 const verdict =
   config === undefined
     ? 'No configuration was packed. Put foghorn.config.json beside main.mjs, or the relay does not start.'

@@ -1,5 +1,5 @@
 // Installs the beacon on VMs and scale sets of one resource group, by the Custom Script extension.
-// docs/install-beacon.md says how to use it. The extension downloads the package with the managed
+// docs/install-fleet.md says how to use it. The extension downloads the package with the managed
 // identity of each VM, and the beacon authenticates with it: no secret is on the VM or in this
 // deployment. Azure allows one Custom Script extension on a VM.
 targetScope = 'resourceGroup'
@@ -38,10 +38,17 @@ param audience string
 @description('Client id of a user-assigned identity. Empty: the system-assigned one.')
 param identityClientId string = ''
 
+@description('More settings of the beacon, such as { HTTPS_PROXY: \'http://proxy.internal:3128\' }. beacon.env is written anew by each deployment.')
+param moreSettings object = {}
+
+@description('A new value makes the extension run again where nothing else has changed, for example after it failed.')
+param runTag string = utcNow()
+
 var isWindows = endsWith(package, '.zip')
 
 // what a shell cannot misread
-var settings = base64('FOGHORN_RELAY_URL=${relayUrl}\nFOGHORN_FLEET=${fleet}\nFOGHORN_AUDIENCE=${audience}\nFOGHORN_IDENTITY_CLIENT_ID=${identityClientId}\n')
+var moreLines = join(map(items(moreSettings), one => '${one.key}=${one.value}\n'), '')
+var settings = base64('FOGHORN_RELAY_URL=${relayUrl}\nFOGHORN_FLEET=${fleet}\nFOGHORN_AUDIENCE=${audience}\nFOGHORN_IDENTITY_CLIENT_ID=${identityClientId}\n${moreLines}')
 
 // the same version again restarts the beacon with the settings
 var installDeb = 'apt-get install -y --reinstall -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold ./${package}'
@@ -72,6 +79,7 @@ var extension = {
   type: isWindows ? 'CustomScriptExtension' : 'CustomScript'
   typeHandlerVersion: isWindows ? '1.10' : '2.1'
   autoUpgradeMinorVersion: true
+  forceUpdateTag: runTag
   protectedSettings: {
     fileUris: ['${container}/${package}']
     commandToExecute: isWindows ? windowsCommand : linuxCommand

@@ -25,6 +25,10 @@ const handlingMs = 10_000
  */
 const passOnMs = 4 * 60_000
 const slowPassOnMs = 8 * 60_000
+/** Events that only one beacon reports take up at most this. */
+const maxOfOneBeacon = 100
+/** Reports that two relays join at the same moment may exceed it by one event each. */
+const atOnce = 4
 /** Later changes are taken from affected VMs only. */
 const maxChangesByOthers = 3
 
@@ -44,6 +48,8 @@ export class EventBook {
   readonly #overdue = new Set<string>()
   /** When a commit last changed which VMs an event hits. */
   readonly #grownAt = new Map<string, number>()
+  /** Those that a flood invented. */
+  readonly #openInvented = new Set<string>()
   /** When a VM last sent a start of an event. */
   readonly #askedAt = new Map<string, number>()
 
@@ -66,6 +72,7 @@ export class EventBook {
     this.#docket.note(`${process} commits ${key} ${state}${end}${why} [${told.join(' ')}]`)
     this.#count(before, record)
     this.#checkLife(key, before, record)
+    if (this.#docket.invented.has(key)) this.#checkShare(key, record)
     this.#approvals.committed(key, before, record)
     if (record.ended !== undefined && before?.ended === undefined) this.#checkEnd(key, record)
   }
@@ -103,6 +110,14 @@ export class EventBook {
     const notes = record.alert !== undefined
     const isFinal = before.ended !== undefined && before.ended.outcome !== 'lost'
     if (isFinal && !corrected && !restores && !notes) broke('changes after its end')
+  }
+
+  #checkShare(key: string, { ended }: EventRecord): void {
+    if (ended !== undefined) this.#openInvented.delete(key)
+    else this.#openInvented.add(key)
+    const { size } = this.#openInvented
+    if (size > maxOfOneBeacon + atOnce)
+      this.#docket.broke('shares', `one VM has ${size} events open at a time`)
   }
 
   /**

@@ -9,17 +9,7 @@ const ends = ['completed', 'cancelled', 'lost']
 const finished = ['delivered', 'refused', 'superseded', 'given_up']
 const maxEvents = 1_000
 
-/** Events that only one beacon reports take up at most this. */
-const maxOfOneBeacon = 100
-/** Reports that two relays join at the same moment may exceed it by one event each. */
-const atOnce = 4
-
 export async function checkEnd(judge: Judge, store: Store): Promise<void> {
-  const invented = mostOpen(
-    [...judge.invented].flatMap((key) => judge.events.records.get(key) ?? []),
-  )
-  if (invented > maxOfOneBeacon + atOnce)
-    judge.broke('shares', `one VM has ${invented} events open at a time`)
   for (const record of await store.listEvents({ limit: maxEvents })) {
     checkRecord(judge, record)
     const rows = await store.readDeliveries(record)
@@ -182,15 +172,4 @@ async function checkIncidents(judge: Judge, store: Store, record: EventRecord): 
     )
     if (!given) judge.broke('incidents', `${key} stays open`)
   }
-}
-
-/** How many of the events were open at a time. Late reports may open some after others have ended. */
-function mostOpen(records: EventRecord[]): number {
-  return Math.max(
-    0,
-    ...records.map(
-      ({ firstSeenAt: at }) =>
-        records.filter((one) => one.firstSeenAt <= at && at < (one.ended?.at ?? Infinity)).length,
-    ),
-  )
 }
