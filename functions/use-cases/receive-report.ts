@@ -124,7 +124,7 @@ async function join(relay: Relay, fleet: string, key: string, received: Report):
   const listed = refused.slice(0, limits.events)
   const answer: Answer = {
     ...{ outcome: 'accepted', time: now, directives, refused: listed, preparations },
-    // the beacon's row keeps the usual pace: silence is judged by it, not by this one wait
+    // silence is judged by the pace in the beacon's row, not by this one wait
     paceMs: isIdle ? untilHeartbeat(heartbeats, fleet, key, now) : paceMs,
     ...(waitMs !== undefined && { waitMs }),
   }

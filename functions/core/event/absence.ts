@@ -1,5 +1,5 @@
-// Decides when the absence of an event counts as its end, and what kind of end it was. One late
-// document or one IMDS hiccup must not decide that.
+// Decides when an event that documents lack is over, and what kind of end it was. One late document or
+// one IMDS hiccup must not decide that. `conclude.ts` ends events whose VMs are silent.
 import { mayBePassedOn } from './approval.ts'
 import { type Ended, type EventRecord, type Inference, isHit } from './event.ts'
 import { confirmMsOf } from './life.ts'

@@ -1,4 +1,5 @@
-// Who is notified: each route that matches adds its channels, until one stops.
+// The channels that the routes name: each route that matches adds its channels, until one stops.
+// `audience.ts` adds further ones.
 import type { Delivery } from '../delivery/delivery.ts'
 import type { EventRecord, Proof } from '../event/event.ts'
 import { type Moment, opensIncident } from '../event/moment.ts'

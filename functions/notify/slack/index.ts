@@ -1,4 +1,5 @@
-// Slack, through an incoming webhook or with the token of a bot.
+// Slack, through an incoming webhook or with the token of a bot. `blocks.ts` lays messages out; their
+// texts are in `core/message/`.
 import type { Kind } from '../kind.ts'
 import { slackBot } from './bot.ts'
 import { slackSchema } from './schema.ts'
