@@ -62,7 +62,8 @@ export interface EventStore {
 
   /**
    * Counts the open events of a fleet, and those that this beacon alone reports. Counting stops at
-   * the limits in core/event/open-limits.ts. The count may be some seconds old.
+   * the limits in core/event/open-limits.ts. The count of a fleet may be some seconds old, and that of
+   * a beacon with few events, too.
    */
   countOpen(fleet: string, beacon: string, now: number): Promise<OpenCounts>
 }

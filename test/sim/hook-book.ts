@@ -26,6 +26,8 @@ export class HookBook {
   readonly #ready = new Set<string>()
   /** Since when a VM has said that it is not ready, by event. Only its own beacon counts. */
   readonly #unreadySince = new Map<string, number>()
+  /** The newest report of each VM that a relay has taken in. */
+  readonly #lastArrived = new Map<string, Report['beacon']>()
   /** Events that have their turn, by epoch, and which VMs they had when they got it. */
   readonly #held = new Map<string, Held>()
   /** Events whose turn came, in any epoch. */
@@ -40,7 +42,10 @@ export class HookBook {
   }
 
   /** A relay takes in a report of the VM's own beacon. Its answer may be lost. */
-  arrived(fleet: string, vm: string, { hooks }: Pick<Report, 'hooks'>): void {
+  arrived(fleet: string, vm: string, { hooks, beacon }: Pick<Report, 'hooks' | 'beacon'>): void {
+    const last = this.#lastArrived.get(`${fleet} ${vm}`)
+    const isNewer = last?.bootId !== beacon.bootId || last.counter < beacon.counter
+    if (isNewer) this.#lastArrived.set(`${fleet} ${vm}`, beacon)
     for (const { eventId, hook, state } of hooks?.runs ?? []) {
       if (hook !== 'prepare' || state !== 'succeeded') continue
       this.#ready.add(`${fleet}/${eventId} ${vm}`)
@@ -54,12 +59,19 @@ export class HookBook {
   }
 
   /** The beacon of the VM knows that a relay took its report in. */
-  acknowledged(fleet: string, vm: string, { hooks }: Pick<Report, 'hooks'>): void {
+  acknowledged(
+    fleet: string,
+    vm: string,
+    { hooks, beacon }: Pick<Report, 'hooks' | 'beacon'>,
+  ): void {
+    // the answer was held, and the beacon has reported again meanwhile
+    const isOutdated = this.#lastArrived.get(`${fleet} ${vm}`)!.counter > beacon.counter
     for (const { eventId, hook, state } of hooks?.runs ?? []) {
       if (hook !== 'prepare') continue
       const name = `${fleet}/${eventId} ${vm}`
       if (state === 'succeeded') this.#unreadySince.delete(name)
-      else if (!this.#unreadySince.has(name)) this.#unreadySince.set(name, this.#docket.now)
+      else if (!isOutdated && !this.#unreadySince.has(name))
+        this.#unreadySince.set(name, this.#docket.now)
     }
   }
 

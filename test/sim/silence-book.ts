@@ -58,8 +58,10 @@ export class SilenceBook {
     const beacon = this.#beacons().find((one) => one.vm.fleet === fleet && one.key === id)
     const acked = beacon?.acked
     if (beacon === undefined || acked === undefined || this.#docket.mistaken.has(fleet)) return
-    // a relay stored a later report, and its answer with the pace was lost
-    if (since > acked.ackedAt) return
+    // a relay stored a later report, and its answer with the pace was lost; or a report that was
+    // delayed was answered after a later one
+    const { report_delayed } = this.#docket.parts.faults
+    if (since > acked.ackedAt || (since < acked.takenAt && report_delayed > 0)) return
     const ageMs = now - acked.ackedAt
     const silentMs = Math.max(3 * acked.paceMs, leastMs) - leadMs - unnoted * acked.paceMs
     if (ageMs >= graceMs && ageMs < silentMs) {

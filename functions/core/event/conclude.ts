@@ -16,7 +16,7 @@ import type { Moment } from './moment.ts'
 import type { Witness } from './observer.ts'
 import { isNear, openPaceMs } from './pace.ts'
 import { nextReminder, remind } from './reminder.ts'
-import { missingIn, polledAt, seeingIn, takesVm } from './witness.ts'
+import { missingIn, polledAt, rowLagMs, seeingIn, takesVm } from './witness.ts'
 
 /** A Preempt or Terminate is completed if its VMs were silent for this long after its start. */
 export const vmGoneMs = 2 * 60_000
@@ -184,11 +184,18 @@ export function nextLook(
       ? [
           lostAt(record, witnesses),
           nextAbsenceLook(record, witnesses, now),
+          rowsWrittenAt(record, now),
           // silence may begin after this look, so look again after the full time of silence
           Math.min(vmGoneAt(record, witnesses, now), Math.max(takenFrom(record), now) + vmGoneMs),
         ]
       : [drillDueAt(record, drillPlan)]
   return earliest(record, times, now, reminders)
+}
+
+/** Beacons that reported with the last one may miss the event, too, and their rows may not be written. */
+function rowsWrittenAt({ gone, heard }: EventRecord, now: number): number {
+  const at = gone === undefined || heard === undefined ? 0 : heard.beacon.heardAt + rowLagMs
+  return at > now ? at : Number.POSITIVE_INFINITY
 }
 
 /**

@@ -22,7 +22,7 @@ import { openedBy, opens } from './open-limits.ts'
 import { isDecisionNear, withWatcher } from './pace.ts'
 import { withoutReplaced } from './silence.ts'
 import { weigh, withRule } from './when-ready.ts'
-import { asHeard, heardSince, silentPaces, withHeard } from './witness.ts'
+import { asHeard, heardSince, rowLagMs, silentPaces, withHeard } from './witness.ts'
 
 export interface Context {
   rules: Rules
@@ -134,9 +134,6 @@ function applyRules(
   return follow(step, concluded.record, concluded.reason, concluded.moments)
 }
 
-/** A beacon's row is written after the events of its report, at most this much later. */
-const rowLagMs = 10_000
-
 /** The event changed when this beacon's row may not have been written yet, so its tags were unknown. */
 function isLateRow({ changedAt = {} }: EventRecord, row: Beacon | undefined): boolean {
   return row !== undefined && Object.values(changedAt).some((at) => at > row.heardAt - rowLagMs)
@@ -180,8 +177,10 @@ function withNextLook(
   now: number,
 ): EventRecord {
   const self = report.reading.asObserver(report.news)
-  const contradicts = report.news.inDocument && isAboutToClose(record, report, now)
-  if (record === before && !contradicts) return withAbsence(record, self)
+  const isNews = report.news.inDocument
+    ? isAboutToClose(record, report, now)
+    : isMissedBeforeLook(record, report, now)
+  if (record === before && !isNews) return withAbsence(record, self)
   if (!isOpen(record)) return record
   const heard = { ...record, heard: asHeard(self) }
   return { ...heard, dueAt: nextLookOf(heard, now, reminders) }
@@ -189,6 +188,12 @@ function withNextLook(
 
 /** A conclusion that is this near must take the report into account. */
 const aboutToCloseMs = 5_000
+
+/** Whether the next look may read the row of this beacon before it is written. */
+function isMissedBeforeLook(record: EventRecord, { news }: EventReport, now: number): boolean {
+  const isMissed = news.observations.some(({ kind }) => kind === 'gone')
+  return isMissed && isOpen(record) && (record.dueAt ?? 0) <= now + aboutToCloseMs
+}
 
 /** Whether a conclusion is near that does not know of this beacon. */
 function isAboutToClose(

@@ -6,6 +6,9 @@ import { openPaceMs } from './pace.ts'
 /** After this many of its own paces without a report, a beacon's document is stale. */
 export const silentPaces = 3
 
+/** A beacon's row is written after the events of its report, at most this much later. */
+export const rowLagMs = 10_000
+
 export type Missing = Witness & { sighting: { gone: Gone } }
 
 /** Adds the beacon of the last report, if its own row is older or not written yet. */

@@ -12,6 +12,11 @@ import { type Found, partitions } from './time-index.ts'
 
 /** A fleet's count is used this long, because many reports may bring new events at once. */
 const countMs = 5_000
+/**
+ * Of a beacon that has more, the exact number is read each time: it may send its reports to many
+ * processes, and each counts only its own. An honest VM has fewer that no other beacon sees.
+ */
+const fewOfBeacon = 10
 /** A full share is checked for stale entries at most this often. */
 const lookMs = 60_000
 /** Fleets and beacons whose last count or check is kept. */
@@ -37,8 +42,7 @@ export class OpenEvents {
     const { all, byBeacon } = await this.#ofFleet(fleet, now)
     const from = startOf(beacon)
     const ofBeacon = byBeacon.get(from) ?? 0
-    if (ofBeacon < maxOpenOfBeacon) return { ofBeacon, ofFleet: all }
-    // its share is full: this must be exact
+    if (ofBeacon < fewOfBeacon) return { ofBeacon, ofFleet: all }
     const own = { from, to: endOf(beacon), limit: maxOpenOfBeacon }
     return { ofBeacon: await this.#countIn(fleet, own, now), ofFleet: all }
   }

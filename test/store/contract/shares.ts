@@ -51,6 +51,16 @@ export function sharePromises(bench: Bench): void {
       expect(await count('a|b')).toEqual([1, 5])
     })
 
+    test('that another handle wrote a moment ago count, if the beacon has several', async () => {
+      const other = await bench.reopen()
+      await other.countOpen('prod', 'a', at)
+      for (let i = 0; i < 60; i++) {
+        const event = record({ eventId: `${i}`, onlyBeacon: 'a', sequence: 1 })
+        await expectCommitted(i < 10 ? other : bench.store, { record: event })
+      }
+      expect((await other.countOpen('prod', 'a', at)).ofBeacon).toBe(60)
+    })
+
     test('of a full share are as many as its limit, for any handle', async () => {
       for (let i = 0; i < maxOpenOfBeacon + 3; i++)
         await write({ eventId: `${i}`, onlyBeacon: 'a' })

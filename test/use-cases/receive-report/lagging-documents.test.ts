@@ -1,5 +1,6 @@
 // VMs whose documents are late neither delay an end nor reopen an event.
 import { beforeEach, describe, expect, test } from 'vitest'
+import { sweep } from '../../../functions/use-cases/sweep.ts'
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import type { Answer, Change } from '../../../shared/report.ts'
 import { forge, press } from '../../support/people.ts'
@@ -66,6 +67,55 @@ describe('the end of a started event is notified within 30 s of the time when th
     expect(await watchFor(120, shows)).toBeLessThanOrEqual(21)
   })
 })
+
+describe('the sweep runs before the rows of beacons that report at once are written', () => {
+  const all = { resources: beaconNames() }
+  /** They report at once, and the relay sweeps before any of their rows is written. */
+  async function reportAtOnce(those: FakeBeacon[], events: ScheduledEvent[]): Promise<void> {
+    const { relay, store } = world
+    const write = store.writeBeacon.bind(store)
+    let waiting = 0
+    const swept = new Promise<void>((resolve) => {
+      store.writeBeacon = async (...args) => {
+        waiting += 1
+        if (waiting === those.length) {
+          for (let times = 0; times < 3; times++) {
+            world.clock.now += 5
+            await sweep(relay)
+          }
+          resolve()
+        }
+        await swept
+        return write(...args)
+      }
+    })
+    await Promise.all(those.map((one) => one.sees(events)))
+    store.writeBeacon = write
+  }
+
+  test('after a document without the event, the end is notified in time', async () => {
+    for (const one of beacons) await one.sees([event(all)])
+    await beacons[1]!.sees([])
+    await world.pass(15_000)
+    for (const one of beacons) await one.sees([started(all)])
+    await reportAtOnce(beacons, [])
+    await world.pass(40_000)
+    expect(moments()).toEqual(['scheduled', 'started', 'completed'])
+  })
+
+  test('if one VM missed the event 10 s earlier, the end is notified in time', async () => {
+    for (const one of beacons) await one.sees([started(all)])
+    await beacons[0]!.sees([])
+    world.clock.now += 9_990
+    await reportAtOnce(beacons.slice(1), [])
+    await world.pass(40_000)
+    expect(moments()).toEqual(['started', 'completed'])
+  })
+})
+
+function beaconNames(): string[] {
+  return [0, 1, 2, 3].map((i) => `web_${i}`)
+}
 
 describe('an end that people were notified of', () => {
   const shows = (vm: number) => until(vm === 1 ? 1_000 : 10)
