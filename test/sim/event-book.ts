@@ -27,8 +27,11 @@ const passOnMs = 4 * 60_000
 const slowPassOnMs = 8 * 60_000
 /** Events that only one beacon reports take up at most this. */
 const maxOfOneBeacon = 100
-/** Reports that two relays join at the same moment may exceed it by one event each. */
-const atOnce = 4
+/**
+ * Two relays join two reports each at the same moment, so each report may exceed it by one event. On
+ * Azure's tables, it may do so again while a relay looks for stale entries of the index.
+ */
+const atOnce = 8
 /** Later changes are taken from affected VMs only. */
 const maxChangesByOthers = 3
 
