@@ -29,9 +29,9 @@ const slowPassOnMs = 8 * 60_000
 const maxOfOneBeacon = 100
 /**
  * Two relays join two reports each at the same moment, so each report may exceed it by one event. On
- * Azure's tables, it may do so again while a relay looks for stale entries of the index.
+ * Azure's tables, a relay that knows of fewer than ten does not read the exact number.
  */
-const atOnce = 8
+const atOnce = 20
 /** Later changes are taken from affected VMs only. */
 const maxChangesByOthers = 3
 
