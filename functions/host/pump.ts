@@ -55,10 +55,10 @@ export class Pump {
   #forgetAt = 0
   #checkAt = 0
   #workedAt: number | undefined
-  /** When the timer fires. Absent before the first turn. */
+  /** When the timer fires. Absent before the first round. */
   #wakesAt: number | undefined
-  #turning = false
-  #turned: Promise<void> = Promise.resolve()
+  #isRunning = false
+  #lastRound: Promise<void> = Promise.resolve()
   #again = false
   #stopped = false
 
@@ -76,11 +76,11 @@ export class Pump {
   /** Looks at what is due now. The first call starts the pump. */
   wake(): void {
     if (this.#stopped) return
-    if (this.#turning) this.#again = true
-    else this.#turned = this.#turn()
+    if (this.#isRunning) this.#again = true
+    else this.#lastRound = this.#runRound()
   }
 
-  /** Begins no new attempts; waits for the turn and the attempts under way, at most `limitMs`. */
+  /** Begins no new attempts; waits for the round and the attempts under way, at most `limitMs`. */
   async stop(limitMs: number): Promise<void> {
     this.#stopped = true
     this.#timer.clear()
@@ -88,9 +88,9 @@ export class Pump {
     await this.settled(limitMs)
   }
 
-  /** Waits for the turn and the attempts under way, at most `limitMs`. */
+  /** Waits for the round and the attempts under way, at most `limitMs`. */
   async settled(limitMs: number): Promise<void> {
-    const ended = this.#turned.then(() => Promise.all(this.#underWay.sends))
+    const ended = this.#lastRound.then(() => Promise.all(this.#underWay.sends))
     await within(limitMs, ended)
   }
 
@@ -104,8 +104,8 @@ export class Pump {
     )
   }
 
-  async #turn(): Promise<void> {
-    this.#turning = true
+  async #runRound(): Promise<void> {
+    this.#isRunning = true
     this.#timer.clear()
     let sleepMs = 0
     try {
@@ -117,7 +117,7 @@ export class Pump {
       this.#relay.log.error('pump_failed', { error: messageOf(error) })
       sleepMs = afterFailureMs
     }
-    this.#turning = false
+    this.#isRunning = false
     this.#wakesAt = this.#relay.now() + sleepMs
     if (!this.#stopped) this.#timer.set(sleepMs)
   }
@@ -184,7 +184,7 @@ export class Pump {
     this.#checkAt = now + checkEveryMs
   }
 
-  /** Once an hour, and at every turn while there is more to remove. */
+  /** Once an hour, and at every round while there is more to remove. */
   async #forget(): Promise<void> {
     const now = this.#relay.now()
     if (now < this.#forgetAt) return

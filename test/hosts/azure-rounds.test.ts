@@ -38,7 +38,7 @@ afterEach(() => rounds.stop(0))
 
 test('nothing is due: no wake-up', async () => {
   await start()
-  await rounds.turn()
+  await rounds.run()
   expect(set).toEqual([])
 })
 
@@ -50,10 +50,10 @@ test('a retry queues one wake-up, however many requests come before it', async (
   await rounds.during(() => beacon.sees([event()]))
   expect(set).toHaveLength(1)
   expect(set[0]).toBeGreaterThan(500)
-  await rounds.turn()
+  await rounds.run()
   expect(set).toHaveLength(1)
   world.clock.now += set[0]!
-  await rounds.turn()
+  await rounds.run()
   expect(set).toHaveLength(2)
 })
 
@@ -145,7 +145,7 @@ test('a slow storage does not delay sending until the function is aborted', asyn
     throw new Error('the storage did not answer')
   }
   const known = world.sent.length
-  await rounds.turn()
+  await rounds.run()
   expect(tried).toBe(2)
   expect(world.sent.length).toBeGreaterThan(known)
 })
@@ -160,11 +160,11 @@ test('an event that always fails does not cause one wake-up after another', asyn
     throw new Error('this event cannot be written')
   }
   set = []
-  await rounds.turn()
+  await rounds.run()
   expect(world.lines.join('\n')).toContain('"conclusion_failed"')
   expect(set).toEqual([10_000])
   // and others are not affected
-  await rounds.turn()
+  await rounds.run()
   expect(set).toEqual([10_000])
 })
 

@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { turnWaitMs } from '../../functions/host/azure/rounds.ts'
+import { roundWaitMs } from '../../functions/host/azure/rounds.ts'
 import { connectionName } from '../../functions/host/azure/storage.ts'
 import { checkPacked, readBundleWords } from '../../infra/bundle-config.ts'
 import { startAzurite } from '../support/azurite.ts'
@@ -70,8 +70,8 @@ describe('host.json', () => {
     expect(queues.maxDequeueCount).toBe(5)
   })
 
-  test('gives a turn time for the slowest attempt, and for the work before and after it', () => {
-    expect(secondsOf(host.functionTimeout) * 1_000).toBeGreaterThan(2 * turnWaitMs)
+  test('gives a round time for the slowest attempt, and for the work before and after it', () => {
+    expect(secondsOf(host.functionTimeout) * 1_000).toBeGreaterThan(2 * roundWaitMs)
   })
 })
 

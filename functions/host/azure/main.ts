@@ -226,7 +226,7 @@ async function wake({ relay, rounds, listen }: Parts, message: unknown): Promise
   if (!isWakeMessage(message)) relay.log.warn('wake_message_unknown', { queue: queueName })
   relay.log.debug('woken')
   await listen()
-  await rounds.turn()
+  await rounds.run()
 }
 
 /** Runs all parts even if one fails, and then fails. */
@@ -234,7 +234,7 @@ async function onTimer(all: Parts): Promise<void> {
   const { relay, rounds, listen, queue, size, checkItself } = all
   await listen()
   const parts = [
-    ...[() => rounds.turn(), () => logTroubles(relay, queue)],
+    ...[() => rounds.run(), () => logTroubles(relay, queue)],
     // metrics find counts that are at most a minute old
     () => size.follow(timerMs / 2),
     ...[() => checkSometimes(relay, checkItself), () => hourly(relay)],

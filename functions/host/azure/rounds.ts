@@ -20,7 +20,7 @@ export const requestWaitMs = 3_000
  */
 export const pressWaitMs = 500
 /** How long a wake-up or the timer waits: long enough for one attempt. */
-export const turnWaitMs = attemptMs + 1_000
+export const roundWaitMs = attemptMs + 1_000
 /** The timer runs this often, so a later due time needs no wake-up. */
 export const timerMs = 60_000
 /** An event that fails stays due, so wait at least this long before the next wake-up. */
@@ -113,19 +113,19 @@ export class Rounds {
    * Concludes and sends all that is due. Throws if the store fails: then the queue sends the
    * wake-up again.
    */
-  async turn(): Promise<void> {
+  async run(): Promise<void> {
     const failed = await sweep(this.#relay)
     this.#lookAtAll()
     this.#look()
-    await this.#waitFor(this.#send(), turnWaitMs)
+    await this.#waitFor(this.#send(), roundWaitMs)
     this.#isUnsure = false
     await this.#wakeForNext(failed > 0 ? afterFailureMs : 0)
   }
 
-  /** A first turn, for work that an earlier instance left. Logs errors. */
+  /** A first round, for work that an earlier instance left. Logs errors. */
   async begin(): Promise<void> {
     try {
-      await this.turn()
+      await this.run()
     } catch (error) {
       this.#relay.log.error('round_failed', { error: messageOf(error) })
     }

@@ -34,10 +34,10 @@ const keptRows = 4_096
 const idlePaceMs = 5 * 60_000
 /** After a longer gap, the relay may have missed reports, so silent beacons mean nothing. */
 const gapMs = 2 * cronMs
-/** After a commit the alarm comes at the latest then, should this process end before its turn. */
+/** After a commit the alarm comes at the latest then, should this process end before it sends. */
 const backstopMs = 5_000
 /** How long an alarm waits for its messages. */
-const turnWaitMs = attemptMs + 1_000
+const roundWaitMs = attemptMs + 1_000
 
 /** To the request for a backup. */
 const backupInstead =
@@ -71,7 +71,7 @@ export function relayObject(configText: string, write: Write) {
 
     /** Never throws: see alarm.ts. */
     async alarm(): Promise<void> {
-      if ('pump' in this.#parts!) await turn(this.#parts)
+      if ('pump' in this.#parts!) await runRound(this.#parts)
     }
 
     /** The cron trigger. */
@@ -80,14 +80,14 @@ export function relayObject(configText: string, write: Write) {
       if ('error' in parts) return
       const { relay } = parts
       relay.listeningSince = await noteListening(relay.store, relay.now(), gapMs)
-      await turn(parts)
+      await runRound(parts)
     }
   }
 }
 
-async function turn({ pump }: Parts): Promise<void> {
+async function runRound({ pump }: Parts): Promise<void> {
   pump.wake()
-  await pump.settled(turnWaitMs)
+  await pump.settled(roundWaitMs)
 }
 
 /** Any other error ends the object, and the next request starts it again. */
