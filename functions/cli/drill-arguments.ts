@@ -1,4 +1,4 @@
-// The arguments of `npm run drill --`, and the address of the relay.
+// The arguments of `npm run drill --`.
 import { eventTypes } from '../../shared/document.ts'
 import { parseWords, tagsIn, text, texts, typeOf, wrong } from './arguments.ts'
 

@@ -1,4 +1,4 @@
-// The relay's only hash. Attackers may try to forge some of the values: approvals, ids, keys.
+// The hash of the core. Attackers may try to forge some of the values: approvals, ids, keys.
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 

@@ -63,7 +63,7 @@ export function statePart({ record, said, mine }: Seen, now: number, place: numb
 </div>`
 }
 
-/** The program in the browser appends what has happened since. */
+/** The program in the browser appends to it what has happened since. */
 const chosen = { approved: 'You approved it.', declined: 'You chose "not now".' }
 
 function startsOf({ drill }: EventRecord): string {

@@ -52,8 +52,6 @@ button:hover, .button:hover { filter: brightness(1.08) }
 .refusal, .moved { background: var(--card); border: 1px solid var(--edge); border-radius: .5rem;
   padding: .875rem 1rem; margin: 1rem 0 }
 .refusal h2 { margin: 0 }
-.refusal ul { list-style: none; padding: 0; margin-bottom: 0 }
-.refusal li { margin: .5rem 0 }
 .moved { border: 2px solid var(--ask); font-weight: 600 }
 a { color: var(--link) }
 p > a { display: inline-block; padding: .625rem 0 }
@@ -93,8 +91,6 @@ label { display: block; margin: .5rem 0 }
 input[type=password] { display: block; width: 100%; font: inherit; padding: .75rem 1rem;
   margin-bottom: .75rem; border-radius: .5rem; border: 1px solid var(--edge);
   background: var(--card); color: var(--ink) }
-form.aside { float: right; margin: 0 }
-form.aside button { min-height: 2.75rem; padding: .25rem .75rem }
 .record { list-style: none; padding: 0; margin: .5rem 0 }
 .record li { margin: .5rem 0; padding: .5rem 0; border-top: 1px solid var(--line) }
 .record a { display: inline-block; padding: .625rem 0; font-weight: 600 }

@@ -141,7 +141,7 @@ export type SentNews = LastingNews & { vms: string[] }
 interface Sent {
   record: EventRecord
   deliveries: Delivery[]
-  /** LastingItem if no message was due. */
+  /** Absent if no message was due. */
   news?: SentNews
 }
 

@@ -47,7 +47,7 @@ interface Found {
   partial?: true
 }
 
-/** Undefined, and the answer is a page: the address is wrong. */
+/** `refusal`: the address is wrong, and this is the answer. */
 async function find(
   relay: Relay,
   c: Context,

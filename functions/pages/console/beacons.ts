@@ -1,4 +1,4 @@
-// The page "Beacons": which are heard, silent or gone, with their versions and hooks, and which of the
+// The page "Beacons": which are heard, silent or have left, with their versions and hooks, and which of the
 // expected ones never reported.
 import { html } from 'hono/html'
 import type { BeaconState } from '../../core/event/silence.ts'

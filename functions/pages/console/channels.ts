@@ -121,8 +121,6 @@ interface OneChannel {
   send?: string
   /** Whether a test message can be sent. */
   tests: boolean
-  /** Of a subscription, in the last 24 hours. */
-  recent?: { planned: number; failed: number }
   /** The last test of a channel, if it was today. */
   tested?: ReturnType<typeof publicDelivery>
   notice?: string

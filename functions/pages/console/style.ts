@@ -112,8 +112,6 @@ tbody th { min-width: 7rem }
 .narrow { max-width: 26rem; margin: 2rem auto }
 .note { color: var(--soft); font-size: .9375rem }
 .console form.inline { display: inline-block; margin: 0 }
-svg text { fill: var(--ink); font: .75rem system-ui, sans-serif }
-svg .soft { fill: var(--soft) }
 svg .grid { stroke: var(--line) }
 svg .now { stroke: var(--ink); stroke-width: 2 }
 @media (max-width: 60rem) { .columns { grid-template-columns: minmax(0, 1fr) } }

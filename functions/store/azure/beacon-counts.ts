@@ -19,14 +19,16 @@ export type CountedAs = [version: string, state: string]
 
 type Counts = Record<string, number>
 
-/** Undefined: the count stays as it is. */
 interface Recount {
   /** Undefined: no longer counted. */
   as: CountedAs | undefined
   change: Change
 }
 
-/** The change of the counts. `after` is undefined if the beacon is removed. */
+/**
+ * The change of the counts. Undefined if they stay as they are. `after` is undefined if the beacon is
+ * removed.
+ */
 export async function recount(
   { rows }: Pick<Parts, 'rows'>,
   partition: string,

@@ -1,5 +1,5 @@
 // The store on Azure Tables, for any number of workers. An event and its deliveries share a
-// partition, so a commit is one transaction. index.ts says how rows are found by time.
+// partition, so a commit is one transaction. time-index.ts says how rows are found by time.
 import { FoghornError } from '../../../shared/errors.ts'
 import type { Settlement } from '../../core/delivery/attempt.ts'
 import type { Claimed, Delivery } from '../../core/delivery/delivery.ts'

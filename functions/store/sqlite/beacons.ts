@@ -109,7 +109,7 @@ export class Beacons {
     return 'written'
   }
 
-  /** Undefined: call `findDue` within a transaction. */
+  /** False: call `findDue` within a transaction. */
   noneDue(now: number): boolean {
     return this.#isAlone && now < this.#noneDueBefore
   }
