@@ -2,8 +2,8 @@
 // it. Only the relay can open its file: a copy by other programs would lack the latest writes.
 import { DatabaseSync } from 'node:sqlite'
 import { parseWords, wrong } from './arguments.ts'
+import { askRelay, refusalOf } from './ask-relay.ts'
 import { reportFailure } from './failure.ts'
-import { refusalOf } from './refusal.ts'
 import { adminKeyOf, localRelayUrl } from './relay-address.ts'
 import { writeWhole } from './whole-file.ts'
 
@@ -19,6 +19,9 @@ Exit codes: 0 if the copy is stored, 2 if an option or a setting is wrong, other
 
 Example:
   npm run backup -- /var/backups/foghorn.sqlite`
+
+/** For the copy, and to receive all of it. */
+const backupMs = 60 * 60_000
 
 try {
   const file = fileIn(process.argv.slice(2))
@@ -41,8 +44,9 @@ function fileIn(words: string[]): string | undefined {
 
 async function backUp(file: string): Promise<void> {
   const url = localRelayUrl()
-  const authorization = `Bearer ${adminKeyOf(process.env.FOGHORN_ADMIN_KEY)}`
-  const answer = await fetch(`${url}/v1/backup`, { method: 'POST', headers: { authorization } })
+  const credential = adminKeyOf(process.env.FOGHORN_ADMIN_KEY)
+  const signal = AbortSignal.timeout(backupMs)
+  const answer = await askRelay(url, '/v1/backup', { credential, body: {}, signal })
   if (answer.status !== 200 || answer.body === null) throw await refusalOf(url, answer)
   const expected = Number(answer.headers.get('content-length'))
   const bytes = await writeWhole(file, answer.body, (part, length) => {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import type { PublicEvent } from '../core/event/public-view.ts'
 import { exitCodes, wrong } from './arguments.ts'
+import { askRelay } from './ask-relay.ts'
 import { type DrillArguments, drillHelp, inOptions, readDrillArguments } from './drill-arguments.ts'
 import { beginning, isOver, newsOf, resultOf, type Shown } from './drill-course.ts'
 import { reportFailure } from './failure.ts'
@@ -88,14 +89,8 @@ async function look(relay: RelayAddress, path: string): Promise<Shown | string> 
 
 async function ask({ url, adminKey }: RelayAddress, path: string, body?: object) {
   try {
-    return await fetch(`${url}${path}`, {
-      method: body === undefined ? 'GET' : 'POST',
-      headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      // only the relay may get the key
-      redirect: 'manual',
-      signal: AbortSignal.timeout(requestMs),
-    })
+    const signal = AbortSignal.timeout(requestMs)
+    return await askRelay(url, path, { credential: adminKey, ...(body && { body }), signal })
   } catch (error) {
     throw failed(
       `cannot reach the relay at ${url} (${messageOf(error)}); check that it runs there, or set ` +

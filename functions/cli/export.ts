@@ -1,8 +1,8 @@
 // `npm run export -- FILE`: all events of a relay as JSON lines, each with its history and its
 // messages, as the API shows them. It works with every host.
 import { parseWords, text, wrong } from './arguments.ts'
+import { askRelay, refusalOf } from './ask-relay.ts'
 import { reportFailure } from './failure.ts'
-import { refusalOf } from './refusal.ts'
 import { credentialIn, localRelayUrl } from './relay-address.ts'
 import { writeWhole } from './whole-file.ts'
 
@@ -48,10 +48,10 @@ try {
 
 async function exportAll(file: string, fleet: string | undefined): Promise<void> {
   const url = localRelayUrl()
-  const headers = { authorization: `Bearer ${credentialIn(process.env)}` }
+  const credential = credentialIn(process.env)
   const ask: Ask = async (path) => {
     const signal = AbortSignal.timeout(requestMs)
-    const answer = await fetch(`${url}${path}`, { headers, signal })
+    const answer = await askRelay(url, path, { credential, signal })
     // the relay may have removed the event since it was listed
     if (answer.status !== 200 && answer.status !== 404) throw await refusalOf(url, answer)
     return answer

@@ -6,6 +6,7 @@ import * as z from 'zod'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { secretBytes, sign } from '../../shared/signature.ts'
 import { wrong } from './arguments.ts'
+import { askRelay } from './ask-relay.ts'
 import { reportFailure } from './failure.ts'
 import { type ListenArguments, listenHelp, readListenArguments } from './listen-arguments.ts'
 import { credentialIn, relayUrl } from './relay-address.ts'
@@ -102,15 +103,8 @@ async function poll(listening: Listening): Promise<'ended'> {
 function ask({ url, credential, given, cursor }: Listening, more: object, signal: AbortSignal) {
   const query = new URLSearchParams([...given.query, ...Object.entries(more)])
   if (cursor !== undefined) query.set('after', cursor)
-  return fetch(`${url}/v1/events/stream?${query}`, {
-    headers: {
-      authorization: `Bearer ${credential}`,
-      accept: 'text/event-stream, application/json',
-    },
-    // only the relay may get the key
-    redirect: 'manual',
-    signal,
-  })
+  const accept = 'text/event-stream, application/json'
+  return askRelay(url, `/v1/events/stream?${query}`, { credential, accept, signal })
 }
 
 /** 5xx and 429 are worth another attempt. For any other status, the user has to act. */
