@@ -78,7 +78,7 @@ async function readText(
   return new TextDecoder().decode(Buffer.concat(chunks))
 }
 
-/** Such an answer needs no stream, which takes time and memory. A packed one may have any length. */
+/** Such an answer needs no stream, which costs time and memory. A compressed one may be longer. */
 function isWithin(maxBytes: number, { headers }: Response): boolean {
   const length = headers.get('content-length')
   return length !== null && Number(length) <= maxBytes && !headers.has('content-encoding')

@@ -46,7 +46,7 @@ export async function reportLoop(
   if (reporter.isKnown) await sayGoodbye(parts, reporter, whyStopping)
 }
 
-/** Breaks the report off once there is news. Then undefined. */
+/** Ends the request once there is news, and then returns undefined. */
 async function sendUntilNews(
   state: State,
   stop: AbortSignal,
@@ -119,7 +119,7 @@ class Reporter {
     return this.#reached
   }
 
-  /** How long the relay may hold the next answer. News are answered at once. */
+  /** How long the relay may hold the next answer. Undefined if there is news, or no offer. */
   get waitMs(): number | undefined {
     return this.#parts.spool.read().length === 0 ? this.#offeredMs : undefined
   }
@@ -131,7 +131,7 @@ class Reporter {
     return this.#built.body
   }
 
-  /** Logged once: whether the document fits can alternate with the items beside it. */
+  /** Logged once: with other items beside it, the same document may fit into the next report. */
   #noteLeftOut({ leftOut }: BuiltReport): void {
     if (leftOut === 0 || this.#hasLeftOut) return
     this.#hasLeftOut = true
@@ -168,7 +168,7 @@ class Reporter {
     return this.#built?.more || this.#offeredMs !== undefined ? 0 : paceMs
   }
 
-  /** Nobody is left to carry out a directive. */
+  /** Ignores directives, because the beacon stops. */
   handleLast(sent: Sent): void {
     if (sent.kind === 'accepted' && sent.answer.outcome === 'accepted') this.#dropIncluded()
   }

@@ -1,5 +1,5 @@
-// `foghorn-beacon check`: looks at everything a beacon needs, and says what to do about the rest. It
-// disturbs nothing: it never opens the state folder's files, and the relay stores nothing.
+// `foghorn-beacon check`: looks at everything that a beacon needs, and says how to fix problems. It
+// disturbs nothing: it opens no file of the state folder, and the relay stores nothing.
 import type { Log } from '../../shared/log.ts'
 import { checkHooks } from '../hooks/check.ts'
 import { type CheckParts, type Finding, fix, ok } from './finding.ts'

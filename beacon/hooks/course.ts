@@ -7,7 +7,7 @@ import type { Snapshot } from '../watch.ts'
 import { type Plan, type Phase as PlannedPhase, restoreWithinMs } from './plan.ts'
 import type { Status } from './protocol.ts'
 
-/** IMDS may miss an event in one document. `restore` waits until it is missing for so long. */
+/** One document may lack an event by mistake. `restore` waits until it is missing for this long. */
 export const confirmGoneMs = 5_000
 /** How long reports show the runs of an event that is over. */
 const shownAfterEndMs = restoreWithinMs + 3_600_000
@@ -127,7 +127,7 @@ export function isOver(course: Course, endedMs: number): boolean {
   return endedMs >= shownAfterEndMs && restore?.state !== 'running'
 }
 
-/** A restart would make the others anew. */
+/** After a restart, a course without `prepare` is created again, so it need not be stored. */
 export function isWorthKeeping({ prepare }: Course): boolean {
   return prepare !== undefined
 }

@@ -5,7 +5,7 @@ import { win32 } from 'node:path'
 import { messageOf } from '../../shared/errors.ts'
 import type { Output } from './output.ts'
 
-/** Between SIGTERM and SIGKILL at the limit, both within it: at most this, or a tenth of it. */
+/** From SIGTERM to SIGKILL, which comes at the limit: at most this, or a tenth of the limit. */
 const longestTermMs = 5_000
 /** The same when the runner itself is stopped. */
 const stopTermMs = 500
@@ -30,7 +30,7 @@ export type End =
   | { kind: 'timed_out' }
   /** The runner was stopped. */
   | { kind: 'stopped' }
-  /** A signal of somebody else ended it. */
+  /** A signal from another process ended it. */
   | { kind: 'killed'; signal: string }
   | { kind: 'not_started'; reason: string }
 

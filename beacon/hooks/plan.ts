@@ -5,18 +5,18 @@ import { longestRunMs, type Presence } from './protocol.ts'
 
 /** `prepare` waits this long for the relay, because a rule may let VMs go one after another. */
 const answerWithinMs = 10_000
-/** The end of `prepare` before NotBefore. */
+/** `prepare` must end this long before NotBefore. */
 const marginMs = 30_000
-/** Short notice is divided: so much of it is the margin, or is spent waiting for the relay. */
+/** With short notice, the margin and the wait for the relay each take at most this share of it. */
 const shareOfNotice = 1 / 4
 /** With no more notice than this, `prepare` does not begin. */
 const leastNoticeMs = 2_000
-/** Of `prepare` if Azure names no NotBefore. */
+/** The limit of `prepare` if Azure names no NotBefore. */
 const unknownNoticeLimitMs = 10 * 60_000
 const restoreLimitMs = 10 * 60_000
-/** `restore` is given up if no runner takes it for so long. */
+/** If no runner takes `restore` within this time, it has failed. */
 export const restoreWithinMs = 86_400_000
-/** A hook that is interrupted each time is not begun for ever. */
+/** A hook that is interrupted this often is not started again. */
 const maxStarts = 3
 
 /** The state of one hook for one event. */
@@ -111,7 +111,7 @@ function planPrepare(situation: Situation): Plan {
   return { hook: 'prepare', kind: 'run', limitMs, reason }
 }
 
-/** Of `prepare`, with so much notice left. */
+/** The limit of `prepare` if this much notice is left. */
 function limitOf(leftMs: number): number {
   if (leftMs === forever) return unknownNoticeLimitMs
   return Math.min(longestRunMs, leftMs - Math.min(marginMs, leftMs * shareOfNotice))

@@ -1,5 +1,5 @@
-// Runs the owner's programs, one at a time, as the beacon asks. Its state is in memory only: what a
-// restart loses, the beacon asks for again.
+// Runs the owner's programs, one at a time, as the beacon asks. Its state is in memory only. After
+// a restart, the beacon asks again for the runs that were lost.
 import { cut } from '../../shared/document.ts'
 import type { Fields, Log } from '../../shared/log.ts'
 import { type Hook, maxHookNote } from '../../shared/report.ts'

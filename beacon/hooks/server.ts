@@ -1,5 +1,5 @@
-// The socket of the runner. Who may connect is a matter of its mode: root, the user of the runner
-// and its group. On Windows only administrators and the same user may.
+// The socket of the runner. Its mode lets root, the user of the runner and its group connect. On
+// Windows, only administrators and the same user can connect.
 import { chmodSync, lstatSync, mkdirSync, rmSync } from 'node:fs'
 import type { Server, Socket } from 'node:net'
 import { dirname } from 'node:path'
@@ -17,7 +17,7 @@ const socketMode = 0o660
 /** Of answers that a client does not read. */
 const maxUnreadBytes = 1024 * 1024
 
-/** The path must be free. Throws FoghornError `hook_socket_unusable`. Resolves to its end. */
+/** `path` must be free. Throws FoghornError `hook_socket_unusable`. Resolves to its `close`. */
 export async function serveRunner(
   path: string,
   runner: Runner,

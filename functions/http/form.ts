@@ -1,5 +1,5 @@
-// Judges by headers whether a form comes from our page. They prove nothing: our referrer policy
-// makes the Origin of our own forms `null`, which others can send, too. Its token does.
+// Judges by headers whether a form comes from our page. Headers prove nothing: our referrer policy
+// makes the Origin of our own forms `null`, which others can send, too. The token of the form does.
 import type { Context } from 'hono'
 import type { Relay } from '../use-cases/relay.ts'
 

@@ -1,5 +1,5 @@
-// Stands before a relay that is one object elsewhere: refuses requests whose credential or address
-// is wrong, as the relay itself would, so that junk does not use up the object. It knows no store.
+// Checks requests in front of a relay that is one object elsewhere. Refuses a wrong credential or
+// address as the relay would, so that junk does not reach the object. It has no store.
 // The relay checks each request again. The surprise: it counts no wrong keys and links, as each
 // request may come to another process; the relay counts those that reach it.
 import { type Context, Hono, type MiddlewareHandler } from 'hono'

@@ -16,7 +16,7 @@ export interface ReportCounts {
 export function createReportCounts({ config }: Pick<Relay, 'config'>): ReportCounts {
   const fleets = [...Object.keys(config.fleets), other]
   const outcomes: ReportOutcome[] = ['accepted', 'refused']
-  // a counter that is there from the start has a rate from its first report on
+  // counters exist from the start, with 0: otherwise their rate would miss the first report
   const counts = new Map(
     fleets.flatMap((fleet) =>
       outcomes.map((outcome) => [`${outcome} ${fleet}`, { fleet, outcome, count: 0 }]),

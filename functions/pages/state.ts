@@ -227,7 +227,7 @@ function dueOf(record: EventRecord, now: number): string {
   return `${capital(startsOf(record, now))}.`
 }
 
-/** The countdown shows the time left. If the time has come, only this says since when. */
+/** The countdown shows the time left. After NotBefore, only this text says when that was. */
 function startsOf(record: EventRecord, now: number): string {
   return azureStarts(record, now, `, since ${lastingClock(record.facts.notBeforeAt ?? now, now)}`)
 }

@@ -62,8 +62,8 @@ export interface EventStore {
 
   /**
    * Counts the open events of a fleet, and those that this beacon alone reports. Counting stops at
-   * the limits in core/event/open-limits.ts. The count of a fleet may be some seconds old, and that of
-   * a beacon with few events, too.
+   * the limits in core/event/open-limits.ts. The count of a fleet may be some seconds old, as may
+   * the count of a beacon with few events.
    */
   countOpen(fleet: string, beacon: string, now: number): Promise<OpenCounts>
 }
@@ -180,8 +180,9 @@ export interface DeliveryStore {
 
   /**
    * Ends an attempt and adds the deliveries that follow from it, all or nothing. If the channel
-   * asked for a pause, it begins. No delivery follows from one to a subscription. `lost`, and nothing written, if the lease ended or another claim
-   * has the delivery, even after a success.
+   * asked for a pause, the pause begins. For a delivery to a subscription, `follow` is empty.
+   * `lost`, and nothing written, if the lease ended or another claim has the delivery, even after a
+   * success.
    */
   settle(
     claimed: Claimed,

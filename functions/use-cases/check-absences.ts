@@ -33,7 +33,7 @@ export function missingIn(
   return { expected: all.size, missing: names.length, names }
 }
 
-/** Keeps the alerts about absent beacons right. What fails is logged, and tried again. */
+/** Keeps the alerts about absent beacons up to date. Logs failures, and tries again. */
 export async function checkAbsences(relay: Relay): Promise<void> {
   const listensLong = relay.now() - relay.listeningSince >= silentPaces * relay.heartbeats.paceMs
   for (const [name, fleet] of Object.entries(relay.config.fleets)) {

@@ -35,7 +35,7 @@ import { type Finish, setApart, settle } from './finish-attempt.ts'
 import { channelNamed, notifierOf, type Relay, rateOf } from './relay.ts'
 import { findChannel, noteAttempt, type Target } from './subscription-channel.ts'
 
-/** How long the state of an event may be known before a message about it is sent. */
+/** If the claim read the event longer ago than this, the event is read again before sending. */
 const knownMs = 2_000
 
 /** How many requests to a channel this worker has under way. `Infinity`: it gets no more now. */

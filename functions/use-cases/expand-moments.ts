@@ -12,7 +12,7 @@ import type { Relay } from './relay.ts'
 const pageSize = 20
 /** Deliveries in one write. Each write touches a page on disk for every subscription. */
 const maxAdded = 1_000
-/** Another process may commit, which rings no bell here. */
+/** How often to look for commits of other processes: they do not ring the bell of this one. */
 const lookEveryMs = 2_000
 
 type Parts = Pick<Relay, 'store' | 'now'>

@@ -6,7 +6,7 @@ import type { Report } from '../../shared/report.ts'
 
 /** A VM rarely sees more events. */
 const usualSize = 20
-/** So many names of VMs take as long as one event. */
+/** This many names of VMs take as long as one event. */
 const namesPerEvent = 200
 /** Of one fleet. */
 const maxTogether = 2

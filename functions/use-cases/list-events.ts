@@ -128,7 +128,7 @@ interface Range {
   count: number
 }
 
-/** In the order of the list, at least `count` if there are so many. */
+/** In the order of the list, at least `count` if there are that many. */
 async function* recordsOf(
   relay: Relay,
   fleets: string[] | undefined,

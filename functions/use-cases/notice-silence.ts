@@ -17,7 +17,7 @@ import { noteLasting } from './lasting-alerts.ts'
 import { listFleet } from './list-beacons.ts'
 import type { Relay } from './relay.ts'
 
-/** Beacons of one look at the index, and looks of one sweep. */
+/** How many beacons one look at the index finds, and how many looks one sweep makes. */
 const maxPerLook = 200
 const maxLooks = 10
 /** Sending waits for the sweep. Beacons that are left stay due. */
@@ -35,7 +35,7 @@ const fullMs = 15 * 60_000
  */
 export async function sweepBeacons(relay: Relay): Promise<number> {
   const now = relay.now()
-  // beacons could not report before, and most do within this time
+  // after a start, most beacons report within this time, so wait before calling any of them silent
   if (now - relay.listeningSince < silenceLeadMs) return 0
   const attempt = async (work: () => Promise<void>, fleet?: string): Promise<number> => {
     try {

@@ -31,7 +31,7 @@ export interface Machine {
   clocks(): Clocks
 }
 
-/** Remembers what it saw last. What fails is logged, and tried again with the next check. */
+/** Remembers the last values. Logs failures, and tries again with the next check. */
 export function createOwnWatch(relay: Relay, machine?: Machine): () => Promise<void> {
   let clock = machine && watchedSince(machine.clocks())
   let backlog: Backlog | undefined

@@ -1,6 +1,6 @@
-// Counts what fleets and beacons use of their shares. Each process counts for itself, so the limits are
-// soft. New events are not counted in the beacon's row: if a beacon sends many reports at once, all of
-// them read the same count.
+// Counts the beacons of a fleet and the new events of a beacon, for the limits in open-limits.ts.
+// Each process counts for itself, so the limits are soft. The beacon's row has no such count: if a
+// beacon sent many reports at once, all of them would read the same one.
 import { beaconRefusal, maxBeaconsOfFleet } from '../core/event/open-limits.ts'
 import { setNewest } from '../core/newest.ts'
 import type { Store } from '../store/store.ts'

@@ -44,7 +44,7 @@ export async function findChannel(relay: Relay, claimed: Claimed): Promise<Targe
   return { channel, subscription, kept: whyKept(subscription, claimed.telling) }
 }
 
-/** What others derive from a channel they keep with the object, so it is made once. */
+/** Notifiers keep what they derive from a channel with its object, so make the object once. */
 const channels = new WeakMap<Subscription, WebhookChannel>()
 
 function channelOf(subscription: Subscription, now: number): WebhookChannel {

@@ -15,7 +15,7 @@ const maxSweepMs = 30_000
 
 /**
  * Looks at beacons that may be silent, then concludes the events that are due, as many as time
- * allows. What fails is logged and stays due, and the others go on. Returns how many failed.
+ * allows. Logs failures: these stay due, and the others go on. Returns how many failed.
  */
 export async function sweep(relay: Relay): Promise<number> {
   const from = relay.now()

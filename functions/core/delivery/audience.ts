@@ -75,8 +75,8 @@ export function heardOf({ epoch }: EventRecord, existing: Delivery[]): string[] 
 }
 
 /**
- * Channels that may have an open incident. If one is gone, it may have got the name of a channel
- * that is notified now, or of a fallback.
+ * Channels that may have an open incident. If one is no longer configured, it may have a new name.
+ * Then the channels that routes name now, and the fallbacks, count as well.
  */
 function withIncident(channels: ChannelFacts, heard: string[], routed: () => string[]): string[] {
   const isGone = heard.some((name) => !channels.exists(name))

@@ -7,10 +7,10 @@ import { type Moment, traits } from '../event/moment.ts'
 import { type EventView, viewOf } from '../event/view.ts'
 import { hash } from '../hash.ts'
 
-/** Of what belongs to no fleet: pings, and alerts about the relay. A configured name has another form. */
+/** The fleet of pings, and of alerts about the relay. No configured fleet can have this name. */
 export const noFleet = '-'
 
-/** How long retries are dense if NotBefore sets no deadline. */
+/** How long retries are frequent if NotBefore sets no deadline. */
 export const urgentMs = 15 * 60_000
 
 export type DeliveryState = 'pending' | 'delivered' | 'refused' | 'superseded' | 'given_up'

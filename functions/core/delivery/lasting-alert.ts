@@ -13,7 +13,7 @@ import type { Delivery } from './delivery.ts'
 export const maxItems = 500
 /** Names in one message. Channels show fewer. */
 const maxVms = 50
-/** Azure's names are no longer. A liar's must not exceed the row. */
+/** Azure's names are at most this long. A longer, invented name must not overflow the row. */
 const maxName = 64
 export interface LastingChange {
   add: Omit<LastingItem, 'notified'>[]

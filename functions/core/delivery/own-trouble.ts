@@ -1,6 +1,6 @@
 // Troubles of the relay itself: a nearly full disk, a clock that jumps, a backlog that grows, and
-// channels whose owners would not hear of it. Each check says what is in trouble now, and `wasOn`
-// keeps a value near its limit from going on and off. The row of the alert does the rest.
+// channels whose owners would not hear of it. Each check says what is in trouble now. `wasOn` keeps
+// an alert from starting and ending again and again. The row of the alert does the rest.
 import type { TroubleKind } from '../event/alert-row.ts'
 import { span } from '../event/time.ts'
 import type { Tally } from '../metrics/tally.ts'
@@ -9,9 +9,9 @@ import type { Channel } from '../rules/config.ts'
 import type { Refusing, Unreachable } from './channel-health.ts'
 import type { LastingChange } from './lasting-alert.ts'
 
-/** A disk is nearly full below the smaller of the two. */
+/** A disk is nearly full if less than the smaller of these two is free. */
 const nearlyFull = { share: 0.1, bytes: 2_000_000_000 }
-/** It has space again with this much more. */
+/** The trouble is over once this many times that limit is free. */
 const spaceAgain = 1.2
 /** A clock that is corrected gradually moves less between two checks. */
 export const clockJumpMs = 60_000
@@ -131,7 +131,7 @@ export function backlogTrouble(
   return { kind, items: [only(since)], reasons }
 }
 
-/** Leaves out channels whose fallback is one of the owners: that one is alerted by itself. */
+/** Leaves out channels whose fallback is one of the owners: it gets an alert of its own. */
 export function channelTrouble(
   inTrouble: (Refusing | Unreachable)[],
   channels: Record<string, Channel>,

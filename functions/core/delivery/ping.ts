@@ -40,7 +40,7 @@ function countedId({ id, createdAt, pings }: Subscription): string {
   return `${id}-${createdAt}-${pings}`
 }
 
-/** What belongs to no event of a fleet. */
+/** A delivery to the endpoint that belongs to no event of a fleet. */
 function planToEndpoint(
   { id, pings }: Subscription,
   event: AlertTelling['event'],

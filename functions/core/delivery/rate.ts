@@ -1,6 +1,6 @@
 // The rate limit of a channel: the generic cell rate algorithm. The store keeps one number for each
-// channel, which all workers share: `spentUntil`, when the channel has rested from its requests. A
-// burst may run ahead of it by a few requests.
+// channel, which all workers share: `spentUntil`, the time when all requests so far are paid off. A
+// burst may be sent a few requests before that time.
 
 export interface Rate {
   /** One request in this time, on average. 0: no limit. */

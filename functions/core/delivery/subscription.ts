@@ -1,6 +1,6 @@
 // Subscriptions: webhook channels that other systems make for themselves through the API. A new
-// endpoint must answer a ping before it gets messages. What a subscription misses is kept for a
-// replay.
+// endpoint must consent before it gets messages. The relay keeps the messages that a subscription
+// misses for a replay.
 
 import { hash } from '../hash.ts'
 import { type Access, isBound, seesToken } from '../rules/access.ts'
@@ -20,8 +20,8 @@ import { type LoggedMoment, type MomentFilter, passes } from './moment-log.ts'
 import { type Rate, unlimited } from './rate.ts'
 
 /**
- * `pending`: the endpoint has not answered the ping. `paused`: by its owner. `disabled`: by the relay,
- * as the endpoint failed.
+ * `pending`: the endpoint has not consented. `paused`: by its owner. `disabled`: by the relay,
+ * because the endpoint failed.
  */
 type SubscriptionState = 'pending' | 'active' | 'paused' | 'disabled'
 
@@ -45,10 +45,10 @@ export interface Subscription {
   bound?: string[] | undefined
   consent: Consent
   state: SubscriptionState
-  /** Of the state. */
+  /** When the state began. */
   since: number
   reason: string
-  /** Whether the endpoint at this address has answered a ping. */
+  /** Whether the endpoint at this address has consented. */
   consented: boolean
   /** The current one first. */
   secrets: Secret[]
@@ -65,7 +65,7 @@ export interface Subscription {
 
 export const subscriptionIdBytes = 8
 export const maxSubscriptions = 1_000
-/** If its maker is bound to fleets, it sees at most so many. So other fleets have room, too. */
+/** A maker that is bound to fleets sees at most this many, so that other fleets have room. */
 export const maxSubscriptionsOfBound = 200
 /** After a rotation, the old secret also signs for this long. */
 const oldSecretMs = 24 * 3_600_000

@@ -1,5 +1,5 @@
-// Decides when an event that documents lack is over, and what kind of end it was. One late document or
-// one IMDS hiccup must not decide that. `conclude.ts` ends events whose VMs are silent.
+// Decides whether an event that is missing from documents is over, and how it ended. One late
+// document or one IMDS hiccup must not decide that. `conclude.ts` ends events whose VMs are silent.
 import { mayBePassedOn } from './approval.ts'
 import { type Ended, type EventRecord, type Inference, isHit } from './event.ts'
 import { confirmMsOf } from './life.ts'
@@ -14,9 +14,9 @@ import {
   seeingIn,
 } from './witness.ts'
 
-/** If a hit VM still shows a started event, most observers end it after this time. */
+/** How long most observers must miss a started event that an affected VM still shows. */
 const majorityMs = 30_000
-/** How long to wait for a silent hit VM. Its uptime says whether it restarted. */
+/** How long to wait for a silent affected VM. Its uptime shows whether it restarted. */
 const uptimeWaitMs = 3 * 60_000
 
 /** How often to look whether an affected VM has restarted since the event is open again. */
@@ -51,8 +51,8 @@ function confirmsAt(record: EventRecord, witnesses: Witness[], now: number): num
 }
 
 /**
- * Scheduled: all hit VMs and most observers must miss it for `confirmMsOf`. Started: all hit VMs, or
- * most observers.
+ * Scheduled: all affected VMs and most observers must miss it for `confirmMsOf`. Started: all
+ * affected VMs or most observers must.
  */
 function agreesAt(record: EventRecord, missing: Missing[], seeing: Witness[]): number {
   const isHitVm = ({ beacon }: Witness) => isHit(record.facts, beacon.vm)
@@ -85,8 +85,8 @@ function spanOf(record: EventRecord, missing: Missing[]): Omit<Span, 'confirmAt'
 }
 
 /**
- * How long to wait for silent hit VMs, if the event disappeared early and we did not start it. The
- * wait begins at their last poll: a beacon whose polls fail is still heard.
+ * Until when to wait for silent affected VMs, if the event disappeared early and Foghorn did not
+ * start it. The wait begins at their last poll: a beacon whose polls fail is still heard.
  */
 function uptimeAwaitedUntil(
   record: EventRecord,
@@ -101,7 +101,7 @@ function uptimeAwaitedUntil(
   return Math.max(firstAt, ...silent.map(({ beacon }) => polledAt(beacon))) + uptimeWaitMs
 }
 
-/** Its last report said so. After *shutdown* or *stopped*, the VM may restart. */
+/** Its package was removed or upgraded. After *shutdown* or *stopped*, the VM may restart. */
 function hasLeft({ beacon: { goodbye } }: Witness): boolean {
   return goodbye?.reason === 'removed' || goodbye?.reason === 'upgrade'
 }
@@ -123,13 +123,13 @@ export function nextAbsenceLook(record: EventRecord, witnesses: Witness[], now: 
   return Math.min(confirmsAt(record, witnesses, now), restartAt, ...staleAt)
 }
 
-/** An affected VM that was down when the event opened again reports no more about it. */
+/** If an affected VM was down when the event reopened, only its restart shows that it is over. */
 export function nextRestartLook({ phase, reopenedAt }: EventRecord, now: number): number {
   const isAwaited = phase === 'started' && reopenedAt !== undefined
   return isAwaited ? now + restartLookMs : Number.POSITIVE_INFINITY
 }
 
-/** What the absence means. Its span counts, not the time of this conclusion. */
+/** How the event ended, judged by the span of the absence and not by the time of this call. */
 export function endingOf(
   record: EventRecord,
   witnesses: Witness[],

@@ -37,7 +37,7 @@ export function isWithin(agreed: Agreed | undefined, event: Covered): boolean {
   )
 }
 
-/** Of a list that is stored in part, only the hash of the whole can be compared. */
+/** If only a part of the event's list is stored, compares the hash of the whole list. */
 function areWithin(event: Covered, resources: string[]): boolean {
   if (event.namesHash !== undefined) return event.namesHash === namesKey({ resources })
   return namesIn(event).every((name) => resources.includes(name))
@@ -56,7 +56,7 @@ export function withoutOutgrown(record: EventRecord, own: Covered, at: number): 
 
 type Approved = EventRecord & { verdict: NonNullable<EventRecord['verdict']> }
 
-/** Azure was not told yet. */
+/** Whether the event is approved and Azure was not told yet. */
 export function mayLapse(record: EventRecord): record is Approved {
   const isWaiting = record.phase === 'scheduled' && isOpen(record) && record.passedOn === undefined
   return isWaiting && record.verdict?.decision === 'approved'

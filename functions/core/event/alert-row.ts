@@ -13,7 +13,7 @@ export const alertKinds = [
 ] as const
 /** Kinds about beacons that are not heard. They last until the beacons are back. */
 export type BeaconAlertKind = 'beacons_silent' | 'beacons_missing'
-/** Kinds about the relay itself, see core/delivery/own-trouble.ts. They last until it is over. */
+/** Kinds about the relay itself, see core/delivery/own-trouble.ts. They last as long as it does. */
 export type TroubleKind =
   | 'channels_in_trouble'
   | 'backlog_grows'
@@ -28,11 +28,11 @@ export interface Alert {
   since: number
   /** When it last occurred, to the minute. */
   lastAt: number
-  /** Names of VMs, subscriptions or channels, by kind. The files of alerts limit how many. */
+  /** Names of VMs, subscriptions or channels, by kind. The code that adds them limits how many. */
   vms: string[]
   /** One sentence each. */
   reasons: string[]
-  /** When owners were notified, while they wait for the end. Only of kinds that say it once. */
+  /** When owners were notified. Only of `over_limits`, until the trouble is over. */
   sentAt?: number
   /** Only in the row of an alert of a lasting kind. */
   lasting?: Lasting
@@ -61,7 +61,7 @@ export interface Lasting {
   back: string[]
   /** The same, of VMs that left. */
   left: string[]
-  /** Since when one of the two is not empty. */
+  /** When `back` or `left` got its first name. */
   overSince?: number
   /** Sent since the first item of this episode. */
   messages: number

@@ -60,8 +60,8 @@ export function mayApprove(record: EventRecord, observers: Observer[], now: numb
 }
 
 /**
- * Tags and groups of a hit VM are known only after its own beacon reported. Channels that its
- * routes add then are notified of the current state.
+ * The tags and groups of an affected VM are known only after its own beacon has reported. If more
+ * routes match then, their channels are notified of the current state.
  */
 export function newlyRouted(
   rules: Rules,
@@ -77,8 +77,8 @@ export function newlyRouted(
 }
 
 /**
- * If several steps came together, only the last is sent. An event that was already gone when it was
- * first reported is sent when its end is confirmed.
+ * If several steps came together, only the last is sent. If the event was already gone at its first
+ * report, nothing is sent until its end is confirmed.
  */
 export function worthSending(
   moments: Moment[],
@@ -95,7 +95,7 @@ export function worthSending(
   })
 }
 
-/** Records a moment that is not sent, as the event seems over. */
+/** Records a moment that is not sent because the event seems over. */
 export function holdBack(record: EventRecord, moments: Moment[], worth: Moment[]): EventRecord {
   if (worth.length > 0) return record
   const held = (['scheduled', 'changed'] as const).find((moment) => moments.includes(moment))

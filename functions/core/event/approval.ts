@@ -122,7 +122,7 @@ export function mayBePassedOn({ directive }: EventRecord): boolean {
   return directive !== undefined && (!directive.failed || directive.mayBePassedOn === true)
 }
 
-/** Without an answer of IMDS, or with a fault of its own, the request may have been carried out. */
+/** If IMDS did not answer or answered 5xx, it may still have carried out the request. */
 function isUncertain({ outcome, status = 0 }: Start): boolean {
   return outcome === 'unreachable' || status >= 500
 }

@@ -1,5 +1,5 @@
-// Conclusions from passing time: an event is over, lost or stuck, or a reminder is due. The sweep
-// calls this at an event's due time, and a report that may confirm its end.
+// Conclusions from passing time: an event is over, lost or stuck, or a reminder is due. Runs in the
+// sweep when the event is due, and for a report that may confirm the event's end.
 import { confirmedSpan, endingOf, nextAbsenceLook, nextRestartLook } from './absence.ts'
 import { drillDueAt, moveDrill } from './drill.ts'
 import {
@@ -192,7 +192,7 @@ export function nextLook(
   return earliest(record, times, now, reminders)
 }
 
-/** Beacons that reported with the last one may miss the event, too, and their rows may not be written. */
+/** When the rows of beacons that reported last are written: they may miss the event, too. */
 function rowsWrittenAt({ gone, heard }: EventRecord, now: number): number {
   const at = gone === undefined || heard === undefined ? 0 : heard.beacon.heardAt + rowLagMs
   return at > now ? at : Number.POSITIVE_INFINITY

@@ -141,7 +141,7 @@ function isLateRow({ changedAt = {} }: EventRecord, row: Beacon | undefined): bo
 
 type Directed = Step & { isDirected: boolean; isWatched: boolean }
 
-/** Whether this beacon shall report often, and whether it shall start the event. */
+/** Whether this beacon must report often, and whether it must start the event. */
 function direct(
   step: Step,
   { reading: { beacon }, news }: EventReport,
@@ -189,13 +189,13 @@ function withNextLook(
 /** A conclusion that is this near must take the report into account. */
 const aboutToCloseMs = 5_000
 
-/** Whether the next look may read the row of this beacon before it is written. */
+/** Whether the next look may come before the row of this beacon is written. */
 function isMissedBeforeLook(record: EventRecord, { news }: EventReport, now: number): boolean {
   const isMissed = news.observations.some(({ kind }) => kind === 'gone')
   return isMissed && isOpen(record) && (record.dueAt ?? 0) <= now + aboutToCloseMs
 }
 
-/** Whether a conclusion is near that does not know of this beacon. */
+/** Whether a conclusion is due soon that would ignore this beacon. */
 function isAboutToClose(
   record: EventRecord,
   { reading: { known }, news: { firstSighting } }: EventReport,

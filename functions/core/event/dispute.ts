@@ -47,8 +47,8 @@ export function isUndisputed(record: EventRecord, observers: Observer[], now: nu
 }
 
 /**
- * If a contradiction lasts, takes the value that most hit VMs see, or most observers if no hit VM
- * reports. Does not change the list of VMs. Values that are still contradicted are disputed.
+ * If a contradiction lasts, takes the value that most affected VMs see, or most observers if no
+ * affected VM reports. Keeps the list of VMs. Values that are still contradicted are disputed.
  */
 export function reconcile(record: EventRecord, observers: Observer[], now: number): Reconciled {
   const seen = seenNow(observers, now)

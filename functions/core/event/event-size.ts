@@ -74,7 +74,7 @@ function cutHistory(record: EventRecord, length: number): EventRecord {
   return { ...record, history }
 }
 
-/** The counts stay. */
+/** Drops the list of VMs that are not ready, and keeps the counts. */
 function withoutUnready(record: EventRecord): EventRecord {
   const { readiness } = record
   return readiness === undefined ? record : { ...record, readiness: { ...readiness, unready: [] } }
@@ -92,7 +92,7 @@ function withoutFormerApproval(record: EventRecord): EventRecord {
   return { ...record, overruled }
 }
 
-/** An approval that covers no VM starts nothing. It had lapsed, or its list is in the facts. */
+/** Drops the list of approved VMs. Then the approval covers no VM, so it starts nothing. */
 function withoutCoverage(record: EventRecord): EventRecord {
   const { verdict } = record
   if (verdict?.agreed === undefined) return record

@@ -18,13 +18,13 @@ interface Window {
 }
 
 /**
- * In the window, after its ramp. The smallest instance of Azure Functions does twice as many: slots are
- * random, and a second in which more beacons than usual report must cause no queue.
+ * Reports in the window, after its ramp. The smallest instance of Azure Functions answers twice as
+ * many. Slots are random: even a second with more reports than usual must cause no queue.
  */
 const arrivalsPerSecond = 40
 /**
- * At the begin of the window, ever more beacons report. The first ones may have to wait until an
- * instance has started, and the host would start others for those that join them.
+ * At the beginning of the window, the number of reports grows slowly. The first ones may wait until
+ * an instance has started. If many others joined them, the host would start more instances.
  */
 const rampMs = 6_000
 /** While a relay does not know yet how many beacons there are, they must not all come at once. */
@@ -33,7 +33,10 @@ const leastWindowMs = 10_000
 /** Up to this many, a heartbeat every five minutes is cheap: docs/heartbeat.md. */
 const fewBeacons = 500
 const shortPaceMs = 5 * 60_000
-/** The first one in which all beacons have room. Each window is also one of the short pace. */
+/**
+ * The relay takes the first pace that has room for all beacons. Each window of a long pace is also
+ * a window of the short pace.
+ */
 const longPacesMs = [15, 30, 45, 60].map((minutes) => minutes * 60_000)
 const longestPaceMs = 60 * 60_000
 
@@ -66,7 +69,7 @@ export function untilHeartbeat(
   return waitMs <= paceMs * earlyShare ? waitMs + paceMs : waitMs
 }
 
-/** When this share of all beacons has reported, in ms from the begin of the window. */
+/** When this share of all beacons has reported, in ms from the beginning of the window. */
 function placeIn({ lengthMs }: Window, share: number): number {
   const evenMs = share * (lengthMs - rampMs / 2)
   return evenMs < rampMs / 2 ? Math.sqrt(2 * rampMs * evenMs) : rampMs / 2 + evenMs

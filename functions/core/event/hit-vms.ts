@@ -32,8 +32,8 @@ interface Tagged {
 }
 
 /**
- * Of the affected VMs, in the order of the event, those of which more than the name is known: as
- * many as fit, then the tags of the first ones.
+ * The affected VMs of which more than the name is known, in the order of the event, as many as fit.
+ * If there is room left, adds tags from the first VM on.
  */
 export function hitVms(
   record: EventRecord,
@@ -60,7 +60,7 @@ export function hitVms(
   return withTags(found, left)
 }
 
-/** Nothing is left if there was no room for all VMs. */
+/** Adds tags while there is room. If not all VMs fit, no VM gets tags. */
 function withTags(found: Tagged[], bytes: number): HitVm[] {
   let left = bytes
   return found.map(({ vm, tags }) => {

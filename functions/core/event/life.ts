@@ -19,7 +19,7 @@ import type { SightedEvent } from './observer.ts'
 
 /** How long *gone* must last before it counts. An IMDS hiccup must not cancel an event. */
 export const confirmMs = 10_000
-/** So often an event may be back before *gone* must last longer. */
+/** After more returns than these, *gone* must last longer before it counts. */
 const usualReturns = 3
 const longestConfirmMs = 10 * 60_000
 
@@ -116,13 +116,13 @@ function startKindOf(seen: Seen): StartKind {
   return seen.appeared ? 'none' : 'already_running'
 }
 
-/** A late document shows an event that is over for at most this long. */
+/** A late document may show an event for at most this long after the event is over. */
 const lagMs = 60_000
 
 /**
  * A poll after the first *gone* proves that the event is back, unless the document is late. So the
- * beacon must have missed the event before. If it did not, and it is on a hit VM or saw the event
- * only after its end, it must see it for `lagMs`.
+ * beacon must have missed the event before. Otherwise it must be on an affected VM, or have first
+ * seen the event after its end, and it must see the event for `lagMs`.
  */
 function reopens(known: EndedRecord, seen: Seen): boolean {
   const { at, outcome, inferred } = known.ended

@@ -120,9 +120,9 @@ function withoutFlips(
 }
 
 /**
- * Azure starts an event within seconds of being told. After a minute, a document may still show the
- * event as Scheduled, with other values, or of a VM whose hook is not done. Then the beacon that
- * reported the start has lied, so a rule's approval may lapse.
+ * Azure starts an event within seconds of being told. After a minute, a document may still show it
+ * as Scheduled, with other values or from a VM whose hook is not done. Then the beacon that claimed
+ * to have told Azure has lied, so a rule's approval may lapse.
  */
 function withoutFalseStart(
   record: EventRecord,

@@ -1,14 +1,14 @@
 // How many events one beacon and one fleet may open, and how many beacons a fleet may have. The relay
-// refuses further events in its answer, with the reason, and stores the rest of the report. It refuses
-// the whole report of a further beacon.
+// refuses further events in its answer, with the reason, and stores the rest of the report. If the
+// fleet has no room for a new beacon, it refuses the whole report.
 import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
 
 /** Open events that no other beacon has reported. */
 export const maxOpenOfBeacon = 100
 export const maxOpenOfFleet = 2_000
 /**
- * Events that one beacon is the first to report. An honest VM has a few in an hour. Beyond the limit,
- * no event is lost that another beacon sees, because that one may report it first.
+ * Events that one beacon is the first to report. An honest VM has a few in an hour. Beyond the
+ * limit, another beacon that sees the event can still report it.
  */
 export const maxNewInHour = 200
 /**

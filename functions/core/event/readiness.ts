@@ -13,7 +13,7 @@ import {
 import type { Observer } from './observer.ts'
 import { silentPaces } from './witness.ts'
 
-/** A beacon that did not report for this long is silent, if three of its paces are shorter. */
+/** With a short pace, a beacon counts as silent only after this time. */
 export const silentMs = 2 * 60_000
 /** The first report of a VM's beacon arrives within this time. */
 const firstReportMs = 2 * 60_000

@@ -214,7 +214,7 @@ function newsOf(
   if (event === undefined) return []
   const at = now - (report.document?.ageMs ?? 0)
   const firstSighting = before === undefined
-  // the first change begins with the first poll that showed the event
+  // the first observation is from the first poll that showed the event
   const firstSeenAt = firstSighting ? (observations[0]?.at ?? at) : before.firstSeenAt
   const sighting: Sighting = {
     eventId,
@@ -256,7 +256,7 @@ function newsOf(
   ]
 }
 
-/** The ages of one poll in two reports differ by the time that the reports were under way. */
+/** Two reports may give slightly different times for one poll, because each took time to arrive. */
 const underWayMs = 10_000
 
 /**

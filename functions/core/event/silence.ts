@@ -6,7 +6,7 @@ import { type EventRecord, isHit, isOpen } from './event.ts'
 import type { Beacon, Departure, Observer } from './observer.ts'
 import { silentPaces, takesVm } from './witness.ts'
 
-/** A beacon with a short pace is not silent before. */
+/** With a short pace, a beacon counts as silent only after this time. */
 const leastSilenceMs = 2 * 60_000
 /** A VM restarts, and an upgrade ends, within this time. */
 const goodbyeMs = 15 * 60_000
@@ -21,7 +21,7 @@ const explainedLookMs = 2 * 60_000
 export const silenceLeadMs = 60_000
 
 export type BeaconState =
-  /** `until` when, if it is not heard before. */
+  /** `until`: it counts as heard until then, even if it does not report. */
   | { state: 'heard'; until: number; explainedBy?: string }
   | { state: 'silent' }
   | { state: 'left'; why: Departure }
@@ -119,8 +119,8 @@ export function vmOf({ vm, resourceGroup }: Pick<Beacon, 'vm' | 'resourceGroup'>
 }
 
 /**
- * Whether the VM of a silent beacon reports under another id now: it was made anew, or its fleet
- * went over to tokens. A beacon that was heard before is that of another VM.
+ * Whether the VM of a silent beacon now reports under another id: it was recreated, or its fleet
+ * switched to tokens. A beacon that booted while the silent one was still heard is on another VM.
  */
 export function replaces(other: Beacon, silent: Beacon): boolean {
   const [one, two] = [other.subscriptionId, silent.subscriptionId]

@@ -1,12 +1,12 @@
-// Open events by fleet and scale set, and which of one set come close together. Pure. A VM's scale set
-// is known if a message about it named it. VMs with such names belong to the same set; otherwise the
-// name without its number is the name of the set.
+// Open events by fleet and scale set, and which events of one set are close together. Pure. If a
+// message named the scale set of a VM, VMs whose names differ only in the number are of that set,
+// too. Otherwise the name without its number is the name of the set.
 import type { Delivery } from '../delivery/delivery.ts'
 import type { EventRecord } from './event.ts'
 
-/** Events of one set that begin within this time count as simultaneous: Azure often gives no duration. */
+/** Two events of one set clash if less than this time lies between them. */
 const closeMs = 30 * 60_000
-/** An event without a known duration is drawn this long. */
+/** The assumed duration of an event whose duration is unknown. */
 const usualMs = 10 * 60_000
 
 export interface Slot {

@@ -15,7 +15,7 @@ const maxStoredLength = 2_000
  */
 const maxNamesLength = 80_000
 
-/** The first names that fit, beside names that the event has. */
+/** The first names that fit into one event, together with the names that it already has. */
 export function namesThatFit(names: string[], beside: string[] = []): string[] {
   let left = Math.min(maxNamesLength, maxNamesLength - JSON.stringify(beside).length)
   const end = names.findIndex((name) => {
@@ -25,9 +25,9 @@ export function namesThatFit(names: string[], beside: string[] = []): string[] {
   return end === -1 ? names : names.slice(0, end)
 }
 
-/** Of long lists. They are shared by many reads of an event, and never changed. */
+/** The keys of long lists. Many reads of an event share one list, and nothing changes it. */
 const keys = new WeakMap<string[], string>()
-/** Shorter lists are compared faster than remembered. */
+/** For shorter lists, computing the key again is faster than looking it up. */
 const longList = 16
 
 /** Equal for equal lists: case, order and repetition do not matter. Undefined if no VM is named. */

@@ -161,7 +161,7 @@ function withTurn(
   if (wish === 'unknown' || isTooMuch(wish)) return waiting()
   const id = wishId(wish)
   if (turn?.state === 'held' && turn.wish === id) return record
-  // the row of holders only names stored events, or a crash would leave a holder without one
+  // only a stored event may take a turn: after a crash, every holder must have its event
   const isStored = stored !== undefined && isOpen(stored) && stored.epoch === record.epoch
   if (!isStored || !wantsTurn(record, observers, now)) return waiting()
   const isDue = turn?.state !== 'waits' || (record.lookAt ?? now) <= now
@@ -175,7 +175,10 @@ function withTurn(
   )
 }
 
-/** With `whenReady` the turn is for preparing, also if people decide. Otherwise for approving. */
+/**
+ * With `whenReady`, VMs need the turn to prepare, even if people decide. Without it, the rule needs
+ * the turn to approve.
+ */
 function wantsTurn(record: EventRecord, observers: Observer[], now: number): boolean {
   const { policy, verdict, facts, gone } = record
   if (gone !== undefined || (facts.notBeforeAt ?? Number.POSITIVE_INFINITY) <= now) return false
@@ -203,7 +206,7 @@ function nextLookAt(
     const hasChanged = readiness !== before.readiness
     times.push(asksAt(record), awaitedUntil(record), preparesFrom(record))
     if (hasChanged) times.push(now + rowsWrittenMs)
-    // from then on, a beacon may not fall silent
+    // from then on, a silent beacon makes the rule ask people
     if (preparesFrom(record) <= now) times.push(now + silentMs)
     if (record.gone !== undefined) times.push(now + turnEveryMs)
   }

@@ -79,8 +79,8 @@ export function heardSince(witnesses: Witness[], listeningSince: number): Witnes
 }
 
 /**
- * Observers whose last document lacks the event. After it is open again, they must have seen it
- * again, or restarted: the first report after a restart shows what there is.
+ * Observers whose last document lacks the event. After a reopening, an observer counts only if it
+ * saw the event again, or restarted: the first report after a restart shows the current events.
  */
 export function missingIn({ reopenedAt = 0 }: EventRecord, witnesses: Witness[]): Missing[] {
   return witnesses.flatMap(({ beacon, sighting }) => {
@@ -110,7 +110,7 @@ export function seeingIn(record: EventRecord, witnesses: Witness[], now: number)
   )
 }
 
-/** Preempt or Terminate removed this VM, and it was silent since before others missed the event. */
+/** Preempt or Terminate removed this VM: it was last heard before others missed the event. */
 function isTakenAway(record: EventRecord, witnesses: Witness[], { beacon }: Witness): boolean {
   const firstGoneAt = Math.min(...missingIn(record, witnesses).map((one) => goneOf(one).firstAt))
   return takesVm(record) && isHit(record.facts, beacon.vm) && beacon.heardAt < firstGoneAt

@@ -108,7 +108,7 @@ export function unapprovedOf({ facts, verdict }: EventView): string[] {
   return namesBeyond(facts.resources, verdict.agreed?.resources)
 }
 
-/** An approval that named no VM covers every VM. */
+/** None if the approval lists no VM: then nobody knows which VMs were added. */
 function namesBeyond(names: string[], agreed: string[] = []): string[] {
   return agreed.length === 0 ? [] : names.filter((name) => !agreed.includes(name.toLowerCase()))
 }

@@ -10,7 +10,7 @@ import { describeNames, describeVerdict, impactOf, subjectOf } from './phrases.t
 const minute = 60_000
 /** Shown for an event whose duration is unknown or short: calendars hide shorter entries. */
 const leastMs = 15 * minute
-/** A running event lasts at least this much longer, until the calendar is read again. */
+/** The entry of a running event ends at least this long after now: the next read extends it. */
 const stillMs = 15 * minute
 /** How long a cancelled event stays in the calendar, so that programs read that it was cancelled. */
 const cancelledMs = 7 * 86_400_000
@@ -61,7 +61,7 @@ function entryOf(record: EventRecord, publicUrl: string, now: number): string[] 
     `DESCRIPTION:${text(describe(record).join('\n'))}`,
     `CATEGORIES:${text(facts.eventType)}`,
     `STATUS:${statusOf(record)}`,
-    // people stay free at that time
+    // do not mark people as busy
     'TRANSP:TRANSPARENT',
     `URL:${publicUrl}/console`,
     'END:VEVENT',

@@ -36,7 +36,7 @@ export function subjectOf({ facts: { eventType, resources } }: EventView): strin
   return `${what} of ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-/** At most as many names as people read, with the number of the others. The page lists all. */
+/** The first names, and the number of the others. The page lists all names. */
 export function describeNames(resources: string[]): string {
   const names = resources.slice(0, limit.listed)
   while (names.length > 1 && names.join(', ').length > limit.allListed) names.pop()
@@ -252,7 +252,7 @@ export function azureStarts(
   return `${starterOf(event)} ${startsBy(event, now, meanwhile)}`
 }
 
-/** The same as an answer to *not now*. */
+/** What Azure still does after *not now*. */
 export function startsAnyway(event: Pick<EventView, 'facts' | 'drill'>, now: number): string {
   const starts = startsBy(event, now, ', or already has')
   return `"Not now" does not stop it: ${starterOf(event)} ${starts}`

@@ -21,7 +21,7 @@ export const tokenIdBytes = 8
 export const tokenSecretBytes = 32
 /** Tokens of a relay. */
 export const maxTokens = 1_000
-/** If its maker is bound to fleets, it sees at most so many. So other fleets have room, too. */
+/** A maker that is bound to fleets sees at most this many, so that other fleets have room. */
 export const maxTokensOfBound = 200
 export const maxTokenDays = 3_650
 /** An expired token is listed this long, so that its owner sees why it is refused. */

@@ -1,10 +1,10 @@
 // How many streams one process holds, and for whom. A stream of a token that is bound to fleets
-// counts for each of them, so no list of fleets opens a share of its own.
+// counts for each of them, so a token with several fleets gets no additional share.
 import { type Access, isBound } from '../../core/rules/access.ts'
 
 /** In one process. */
 const maxStreams = 100
-/** Not of the admin key. The others stay free for it. */
+/** Streams of tokens. The rest is reserved for the admin key. */
 const maxTokenStreams = 80
 /** Of tokens that are bound to this fleet, alone or with others. */
 const maxStreamsOfFleet = 20

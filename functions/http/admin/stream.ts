@@ -18,10 +18,10 @@ import { readQuery } from '../query.ts'
 import { accessOf, fleetsFor } from './access.ts'
 import { createStreamShares } from './stream-shares.ts'
 
-/** Another process may commit, which rings no bell here. */
+/** How often to look for commits of other processes: they do not ring the bell of this one. */
 const lookEveryMs = 2_000
 const heartbeatMs = 15_000
-/** Then the reader connects again, with its credential. */
+/** After this time the relay ends a stream, and the reader must authenticate again. */
 const maxStreamMs = 15 * 60_000
 /** Moments in one chunk of a stream. */
 const maxChunk = 20
@@ -81,7 +81,7 @@ export function streamRoute(relay: Relay): (c: Context) => Promise<Response> {
   }
 }
 
-/** Otherwise the reader would wait for moments that get lower positions. */
+/** Refuses a cursor of another store: new moments here might have lower positions than it has. */
 function cursorUnknown(c: Context, given = ''): Response {
   const detail =
     `the cursor ${named(given)} is not from this relay; ` +

@@ -74,7 +74,7 @@ export async function etagOf(text: string): Promise<string> {
 }
 
 async function frameOf(relay: Relay, c: Context, visitor: Visitor): Promise<Frame> {
-  // the host signs out whom it signed in
+  // people who signed in at the host must sign out there
   const isPerson = visitor.access.by === 'entra'
   return {
     base: baseOf(relay),

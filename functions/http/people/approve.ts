@@ -55,7 +55,7 @@ async function getPage(relay: Relay, guard: LinkGuard, c: Context): Promise<Resp
   const { opened } = entered
   const { shownBy } = entered.link
   const now = relay.now()
-  // HEAD requests and prefetches come here, too, but only from machines.
+  // HEAD requests and prefetches come from machines, so they do not count as attention.
   const person = c.req.method === 'GET' && !isPrefetch(c)
   if (opened.outcome === 'list') {
     const listed = await listOf(relay, shownBy, opened.token, visitorIn(relay, c))

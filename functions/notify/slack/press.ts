@@ -38,7 +38,7 @@ export function questionOf(event: EventView): Question {
   }
 }
 
-/** As the message shows it. The page knows more. */
+/** From the event as the message shows it. The page has newer facts. */
 function unreadyIn({ readiness, facts: { resources } }: EventView): string[] {
   const count = resources.length - (readiness?.counts.ready ?? 0)
   if (readiness === undefined || count <= 0) return []

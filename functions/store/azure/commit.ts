@@ -23,7 +23,7 @@ import type { Entry, Index, Target } from './time-index.ts'
 
 /** Entries are added before the rows are changed, and dropped after. */
 export interface Writes {
-  /** The first one changes the row of which it was decided: no other writer makes it the same. */
+  /** The first one changes the row that was decided on. No other writer writes the same content. */
   changes: Change[]
   add: { entry: Entry; target: Target }[]
   drop: Entry[]

@@ -23,7 +23,7 @@ export class NewEvents {
     return !isKnown
   }
 
-  /** Keeps what was written. Without etags, it is not known. */
+  /** Keeps the rows as they were written, unless their etags are unknown. */
   keep(partition: string, changes: Change[], etags: string[], at: number): void {
     const rows = changes.flatMap((change, i): Row[] => {
       const { row } = change
@@ -35,7 +35,7 @@ export class NewEvents {
     drop(this.#held, maxKept)
   }
 
-  /** Once. */
+  /** Returns the rows of an event once, and forgets them. */
   take(partition: string, now: number): HeldEvent | undefined {
     const held = this.#held.get(partition)
     this.#held.delete(partition)

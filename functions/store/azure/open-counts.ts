@@ -13,8 +13,8 @@ import { type Found, partitions } from './time-index.ts'
 /** A fleet's count is used this long, because many reports may bring new events at once. */
 const countMs = 5_000
 /**
- * Of a beacon that has more, the exact number is read each time: it may send its reports to many
- * processes, and each counts only its own. An honest VM has fewer that no other beacon sees.
+ * If a beacon has this many or more, its exact number is read each time: it may send its reports to
+ * many processes, and each counts only its own. An honest VM has fewer that no other beacon sees.
  */
 const fewOfBeacon = 10
 /** A full share is checked for stale entries at most this often. */

@@ -30,7 +30,7 @@ const maxForgetPages = 50
 const maxBrief = 3
 /** Pages of one list, because it skips stale entries. */
 const maxListPages = 5
-/** As names of entries are, so nothing else reaches a query. */
+/** The form of an entry's name. No other text reaches a query. */
 const placePattern = /^[\w|.=!-]{1,300}$/
 const end = '~'
 

@@ -34,9 +34,9 @@ const partition = keyOf('tally')
 const row = 'tally'
 /** Ended events that one call reads. After an upgrade, several calls catch up. */
 const maxEnded = 2_000
-/** Until then, an event without pending messages may still be seen again. */
+/** For this long after its end, an event without pending messages may be seen again. */
 const settledMs = 3_600_000
-/** Until then, its messages are sent. */
+/** For this long after its end, an event may have pending messages. */
 const overMs = giveUpMs + settledMs
 /** While calls catch up, count again only after this time. */
 const leastMs = 10_000

@@ -13,7 +13,7 @@ import type { Statements } from './statements.ts'
 import { changeCount } from './tally.ts'
 
 const dayMs = 86_400_000
-/** Rows of one look at those that are due, and looks of one call. */
+/** How many due rows one look reads, and how many looks one call makes. */
 const maxMoved = 500
 const maxLooks = 20
 /** Events whose observers are known. */
@@ -32,7 +32,7 @@ export class Beacons {
   /** The ids of all beacons that saw an event, sorted. */
   readonly #crowds: Kept<string[]>
   readonly #isAlone: boolean
-  /** No beacon is due before. Only if alone. */
+  /** No beacon is due before this time. Known only if this process is alone on the file. */
   #noneDueBefore = Number.NEGATIVE_INFINITY
 
   constructor(statements: Statements, limits: KeptLimits) {
@@ -44,7 +44,7 @@ export class Beacons {
     this.#crowds = new Kept({ rows: Math.min(rows, maxCrowds), characters })
   }
 
-  /** After a transaction was undone: what it changed is wrong. */
+  /** Call this after a transaction was undone: the kept rows may contain its changes. */
   forgetKept(): void {
     this.#rows.clear()
     this.#sightings.clear()

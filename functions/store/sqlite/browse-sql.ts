@@ -76,7 +76,7 @@ function found(index: string, column: string): string {
 }
 
 export const browseSql = {
-  // undecided events first: the others need nobody
+  // undecided events first: the others need no decision
   listOpen: `SELECT e.body FROM open_events o
     CROSS JOIN events e ON e.fleet = o.fleet AND e.event_id = o.event_id
     WHERE o.fleet IN (SELECT value FROM json_each(?))

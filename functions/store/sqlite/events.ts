@@ -15,7 +15,7 @@ export class Events {
   readonly #statements: Statements
   readonly #kept: Kept<EventRecord>
   readonly #isAlone: boolean
-  /** No event is due before. Only if alone. */
+  /** No event is due before this time. Known only if this process is alone on the file. */
   #noneDueBefore = Number.NEGATIVE_INFINITY
 
   constructor(statements: Statements, limits: KeptLimits) {
@@ -24,7 +24,7 @@ export class Events {
     this.#kept = new Kept(limits)
   }
 
-  /** After a transaction was undone: what it changed is wrong. */
+  /** Call this after a transaction was undone: the kept rows may contain its changes. */
   forgetKept(): void {
     this.#kept.clear()
     this.#noneDueBefore = Number.NEGATIVE_INFINITY

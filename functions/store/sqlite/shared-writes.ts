@@ -14,8 +14,8 @@ export class SharedWrites {
   readonly #waiting: Waiting[] = []
 
   /**
-   * `soon` chooses when the waiting writes are committed. Calls `undone` if a transaction was undone:
-   * then nothing is true that `work` noted elsewhere.
+   * `soon` chooses when the waiting writes are committed. Calls `undone` if a transaction was
+   * undone: then the notes that `work` made elsewhere are wrong.
    */
   constructor(db: Database, soon: (flush: () => void) => void, undone: () => void = () => {}) {
     this.#db = db
@@ -24,8 +24,8 @@ export class SharedWrites {
   }
 
   /**
-   * Runs `work` in the next transaction. If it throws, only its own part is undone. It may run twice,
-   * as a failure undoes all of them.
+   * Runs `work` in the next transaction, together with other writes. If one of them throws, all are
+   * undone, and each runs again in a transaction of its own. So `work` may run twice.
    */
   write<T>(work: () => T): Promise<T> {
     const written = this.#add(work)
@@ -33,7 +33,7 @@ export class SharedWrites {
     return written
   }
 
-  /** The same in a transaction of this moment, together with all that wait. */
+  /** Runs `work` at once, in one transaction with all waiting writes. */
   writeNow<T>(work: () => T): Promise<T> {
     const written = this.#add(work)
     this.#flush()
@@ -63,7 +63,7 @@ export class SharedWrites {
     } catch (error) {
       this.#undone()
       if (batch.length === 1) batch[0]!.reject(this.#db.explain(error))
-      // so that a write fails only by its own fault
+      // repeat each write alone, so that only the faulty one fails
       else for (const one of batch) this.#commit([one])
       return
     }

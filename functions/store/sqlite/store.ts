@@ -164,7 +164,7 @@ export class SqliteStore implements Store {
   async claim(request: ClaimRequest): Promise<Claimed[][]> {
     if (!this.#claims.mayClaim(request)) return []
     const lease = this.#random()
-    // a message waits for it
+    // commit at once: a message waits to be sent
     return this.#writes.writeNow(() => this.#claims.claim(request, lease))
   }
 
@@ -187,7 +187,7 @@ export class SqliteStore implements Store {
 
   async readMoments(after: number, limit: number): Promise<LoggedMoment[]> {
     const read = this.#moments.after(after, limit)
-    // a stream sends them at once, so no position may be lost
+    // a stream sends these moments at once, so they must be durable first
     await this.#db.durable()
     return read
   }

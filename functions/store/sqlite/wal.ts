@@ -1,6 +1,6 @@
-// Waits for the disk beside SQLite, so that the thread can go on meanwhile. SQLite appends each
-// commit to the file `-wal`. Without its own wait (`synchronous=NORMAL`), it still waits before it
-// moves pages from there into the database.
+// Flushes SQLite's log to disk in the background, so that the thread can go on. SQLite appends each
+// commit to the file `-wal`. With `synchronous=NORMAL`, a commit does not wait for the disk. SQLite
+// still waits before it moves pages from the log into the database.
 import { closeSync, fdatasync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
 
