@@ -1,6 +1,6 @@
 // The room that one report has for new events. The store counts open events before each of them, because
 // the beacon may send many reports at once. Reports that are counted at the same moment may exceed the
-// limits by one event each.
+// limits by one event each. On Azure's tables, the store counts a few events of a beacon by itself.
 import { newRefusal, refusalOf } from '../core/event/open-limits.ts'
 import type { Relay } from './relay.ts'
 
