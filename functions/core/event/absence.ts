@@ -1,12 +1,13 @@
 // Decides whether an event that is missing from documents is over, and how it ended. One late
 // document or one IMDS hiccup must not decide that. `conclude.ts` ends events whose VMs are silent.
 import { mayBePassedOn } from './approval.ts'
-import { type Ended, type EventRecord, type Inference, isHit } from './event.ts'
+import { type Absence, type Ended, type EventRecord, type Inference, isHit } from './event.ts'
 import { confirmMsOf } from './life.ts'
 import type { Witness } from './observer.ts'
 import {
   freshUntil,
   goneOf,
+  hasLeft,
   isHeardWithoutPolls,
   type Missing,
   missingIn,
@@ -22,7 +23,7 @@ const uptimeWaitMs = 3 * 60_000
 /** How often to look whether an affected VM has restarted since the event is open again. */
 const restartLookMs = 30_000
 
-type Span = NonNullable<EventRecord['gone']>
+type Span = Omit<Absence, 'denied'>
 
 /** These types restart or remove the VM, which its uptime shows. */
 const restarting = ['Reboot', 'Redeploy', 'Preempt', 'Terminate']
@@ -39,6 +40,16 @@ export function confirmedSpan(
   const confirmAt = confirmsAt(record, witnesses, now)
   if (confirmAt > now) return undefined
   return { ...spanOf(record, missingIn(record, witnesses)), confirmAt }
+}
+
+/** A beacon that was heard until now may be back after this time. */
+const absentMs = 60_000
+
+/** Whether an affected VM, or as many others as miss the event, showed it until now. */
+export function isDenied(record: EventRecord, witnesses: Witness[], now: number): boolean {
+  const missing = missingIn(record, witnesses)
+  const seeing = seeingIn(record, witnesses, now - absentMs)
+  return agreesAt(record, missing, seeing) === Number.POSITIVE_INFINITY
 }
 
 /** When the absence is confirmed if no report arrives. Infinity if too few VMs miss the event. */
@@ -95,19 +106,11 @@ function uptimeAwaitedUntil(
 ): number {
   if (record.phase !== 'scheduled' || knownReason(record, firstAt) !== undefined) return 0
   const silent = witnesses.filter(
-    (one) => isHit(record.facts, one.beacon.vm) && !misses(one) && !hasLeft(one),
+    ({ beacon, sighting: { gone } }) =>
+      isHit(record.facts, beacon.vm) && gone === undefined && beacon.goodbye?.reason !== 'removed',
   )
   if (silent.length === 0) return 0
   return Math.max(firstAt, ...silent.map(({ beacon }) => polledAt(beacon))) + uptimeWaitMs
-}
-
-/** Its package was removed or upgraded. After *shutdown* or *stopped*, the VM may restart. */
-function hasLeft({ beacon: { goodbye } }: Witness): boolean {
-  return goodbye?.reason === 'removed' || goodbye?.reason === 'upgrade'
-}
-
-function misses({ sighting }: Witness): boolean {
-  return sighting.gone !== undefined
 }
 
 /**
@@ -115,7 +118,9 @@ function misses({ sighting }: Witness): boolean {
  */
 export function nextAbsenceLook(record: EventRecord, witnesses: Witness[], now: number): number {
   const missing = missingIn(record, witnesses)
-  const hitMissed = witnesses.some((one) => isHit(record.facts, one.beacon.vm) && misses(one))
+  const hitMissed = witnesses.some(
+    ({ beacon, sighting: { gone } }) => isHit(record.facts, beacon.vm) && gone !== undefined,
+  )
   const restartAt = hitMissed ? nextRestartLook(record, now) : Number.POSITIVE_INFINITY
   const hiccupEndsAt = record.gone?.confirmAt ?? Number.POSITIVE_INFINITY
   if (missing.length === 0) return Math.min(hiccupEndsAt, restartAt)

@@ -1,6 +1,6 @@
 // Conclusions from passing time: an event is over, lost or stuck, or a reminder is due. Runs in the
 // sweep when the event is due, and for a report that may confirm the event's end.
-import { confirmedSpan, endingOf, nextAbsenceLook, nextRestartLook } from './absence.ts'
+import { confirmedSpan, endingOf, isDenied, nextAbsenceLook, nextRestartLook } from './absence.ts'
 import { drillDueAt, moveDrill } from './drill.ts'
 import {
   type DrillPlan,
@@ -16,7 +16,7 @@ import type { Moment } from './moment.ts'
 import type { Witness } from './observer.ts'
 import { isNear, openPaceMs } from './pace.ts'
 import { nextReminder, remind } from './reminder.ts'
-import { missingIn, polledAt, rowLagMs, seeingIn, takesVm } from './witness.ts'
+import { hasLeft, missingIn, polledAt, rowLagMs, seeingIn, takesVm } from './witness.ts'
 
 /** A Preempt or Terminate is completed if its VMs were silent for this long after its start. */
 export const vmGoneMs = 2 * 60_000
@@ -54,7 +54,7 @@ export function conclude(
   }
   const ended = endedBySilence(record, witnesses, now)
   if (ended !== undefined) return end(record, ended)
-  const unstuck = clearHiccup(record, witnesses, now)
+  const unstuck = withoutHiccup(record, witnesses, now)
   const stuck = isStuck(unstuck, now)
   const checked = stuck
     ? addHistory({ ...unstuck, stuckAt: now }, { at: now, what: 'stuck' })
@@ -109,12 +109,17 @@ function endedBySilence(record: EventRecord, witnesses: Witness[], now: number):
   return undefined
 }
 
-/** If no beacon misses the event any more, a document was wrong for a moment. */
-function clearHiccup(record: OpenRecord, witnesses: Witness[], now: number): OpenRecord {
+/**
+ * If no beacon misses the event any more, a document was wrong for a moment. If some do, but the
+ * affected VMs go on showing it, people and rules go on as well.
+ */
+function withoutHiccup(record: OpenRecord, witnesses: Witness[], now: number): OpenRecord {
   const { gone, ...rest } = record
-  const over =
-    gone !== undefined && gone.confirmAt <= now && missingIn(record, witnesses).length === 0
-  return over ? addHistory(rest, { at: now, what: 'seen_again' }) : record
+  if (gone === undefined || gone.confirmAt > now) return record
+  const isOver = missingIn(record, witnesses).length === 0
+  if (isOver) return addHistory(rest, { at: now, what: 'seen_again' })
+  const isNews = gone.denied === undefined && isDenied(record, witnesses, now)
+  return isNews ? { ...record, gone: { ...gone, denied: true } } : record
 }
 
 /**
@@ -124,7 +129,7 @@ function clearHiccup(record: OpenRecord, witnesses: Witness[], now: number): Ope
 function vmGoneAt(record: EventRecord, witnesses: Witness[], now: number): number {
   const isSeen = seeingIn(record, witnesses, now).length > 0
   const from = takenFrom(record, isSeen)
-  const hit = witnesses.filter(({ beacon }) => isHit(record.facts, beacon.vm))
+  const hit = witnesses.filter((one) => isHit(record.facts, one.beacon.vm) && !hasLeft(one))
   // a VM without a beacon is always silent, so the documents of others decide
   if (hit.length === 0 && isSeen) return Number.POSITIVE_INFINITY
   // its beacon may be about to report for the first time

@@ -20,9 +20,9 @@ import { agree, type Observed, observe } from './observe.ts'
 import type { Beacon, Observer } from './observer.ts'
 import { openedBy, opens } from './open-limits.ts'
 import { isDecisionNear, withWatcher } from './pace.ts'
-import { withoutReplaced } from './silence.ts'
+import { witnessesOf } from './silence.ts'
 import { weigh, withRule } from './when-ready.ts'
-import { asHeard, heardSince, rowLagMs, silentPaces, withHeard } from './witness.ts'
+import { asHeard, rowLagMs, silentPaces } from './witness.ts'
 
 export interface Context {
   rules: Rules
@@ -128,8 +128,7 @@ function applyRules(
     step = follow(step, step.record, 'newly_routed', moments)
   }
   if (!isConfirming) return step
-  const current = withoutReplaced(observers, now)
-  const witnesses = heardSince(withHeard(step.record, current), listeningSince)
+  const witnesses = witnessesOf(step.record, observers, listeningSince, now)
   const concluded = conclude(step.record, witnesses, now, reminders)
   return follow(step, concluded.record, concluded.reason, concluded.moments)
 }

@@ -147,6 +147,16 @@ export interface DrillPlan {
   vms: KnownVm[]
 }
 
+export interface Absence {
+  /** The first poll without it, and the last poll with it. */
+  firstAt: number
+  lastSeenAt: number
+  /** From then on, the absence may be confirmed. */
+  confirmAt: number
+  /** At `confirmAt`, the affected VMs or most others showed the event, so it goes on. */
+  denied?: true
+}
+
 /** Fields of an event in every state. */
 interface Kept {
   fleet: string
@@ -165,8 +175,8 @@ interface Kept {
   changedFrom?: Partial<Values>
   /** Values on which the beacons disagree. Then no rule approves, and people are asked. */
   disputed?: Disputable[]
-  /** The first poll without it, the last poll with it, and when its absence may be confirmed. */
-  gone?: { firstAt: number; lastSeenAt: number; confirmAt: number }
+  /** Set while the documents of some VMs lack the event. */
+  gone?: Absence
   /** The poll that began this epoch, if an event that had ended was seen again. */
   reopenedAt?: number
   /** A moment that was not sent, as the event already seemed over. */
@@ -266,6 +276,11 @@ export function withEnd(record: EventRecord, ended: Ended): EndedRecord {
 
 export function withStarted(record: OpenRecord, startedAt: number): StartedRecord {
   return { ...record, phase: 'started', startedAt }
+}
+
+/** Whether the event may be over. It may not be if the affected VMs go on showing it. */
+export function seemsOver({ gone }: Pick<EventRecord, 'gone'>): boolean {
+  return gone !== undefined && gone.denied === undefined
 }
 
 export function isHit(facts: Pick<Facts, 'resources'>, vm: string): boolean {

@@ -9,6 +9,7 @@ import {
   type OpenRecord,
   type StartedRecord,
   type StartKind,
+  seemsOver,
   withEnd,
   withStarted,
 } from './event.ts'
@@ -220,7 +221,7 @@ function lateStartKind(known: EventRecord, seen: Seen): StartKind | undefined {
 function vanish(known: EventRecord | undefined, gone: Gone, now: number): Step {
   if (known === undefined) return { record: undefined, moments: [], reason: 'unknown_event' }
   if (!isOpen(known)) return missedAfterLost(known, gone, now)
-  if (known.gone !== undefined) return nothing(known, 'nothing_new')
+  if (seemsOver(known)) return nothing(known, 'nothing_new')
   return { record: withGone(known, gone, now), moments: [], reason: 'gone' }
 }
 

@@ -4,9 +4,8 @@ import { conclude, nextLook } from './conclude.ts'
 import type { Context } from './decide.ts'
 import { type Decision, follow, type Loaded, type Needs, type ReportReason } from './decision.ts'
 import { type EventRecord, isOpen } from './event.ts'
-import { withoutReplaced } from './silence.ts'
+import { witnessesOf } from './silence.ts'
 import { weigh } from './when-ready.ts'
-import { heardSince, withHeard } from './witness.ts'
 
 type LookReason = ReportReason | 'forgotten'
 
@@ -19,8 +18,7 @@ export function decideLook(
   if (before === undefined) return { record: before, moments: [], reason: 'forgotten' }
   const { observers } = loaded
   if (observers === undefined) return { needs: 'observers' }
-  const current = withoutReplaced(observers, now)
-  const witnesses = heardSince(withHeard(before, current), listeningSince)
+  const witnesses = witnessesOf(before, observers, listeningSince, now)
   const concluded = conclude(before, witnesses, now, reminders)
   const { record } = concluded
   if (!isOpen(record) || record.lookAt === undefined || record.lookAt > now) return concluded

@@ -3,8 +3,8 @@
 // minute before the beacon counts as silent: an alert is collected for that long.
 import { isSameName } from '../../../shared/document.ts'
 import { type EventRecord, isHit, isOpen } from './event.ts'
-import type { Beacon, Departure, Observer } from './observer.ts'
-import { silentPaces, takesVm } from './witness.ts'
+import type { Beacon, Departure, Observer, Witness } from './observer.ts'
+import { heardSince, silentPaces, takesVm, withHeard, withoutOutdatedMisses } from './witness.ts'
 
 /** With a short pace, a beacon counts as silent only after this time. */
 const leastSilenceMs = 2 * 60_000
@@ -129,8 +129,19 @@ export function replaces(other: Beacon, silent: Beacon): boolean {
   return isNewer && mayBeSame && vmOf(other) === vmOf(silent)
 }
 
-/** For conclusions: the silence of a beacon that was replaced says nothing about its VM. */
-export function withoutReplaced(observers: Observer[], now: number): Observer[] {
+/** The beacons that conclusions about an event ask. */
+export function witnessesOf(
+  record: EventRecord,
+  observers: Observer[],
+  listeningSince: number,
+  now: number,
+): Witness[] {
+  const heard = withHeard(record, withoutReplaced(observers, now))
+  return heardSince(withoutOutdatedMisses(record, heard), listeningSince)
+}
+
+/** The silence of a beacon that was replaced says nothing about its VM. */
+function withoutReplaced(observers: Observer[], now: number): Observer[] {
   const isReplaced = ({ beacon }: Observer) =>
     now - beacon.heardAt >= Math.max(silentPaces * beacon.paceMs, leastSilenceMs) &&
     observers.some((other) => replaces(other.beacon, beacon))

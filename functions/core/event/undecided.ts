@@ -1,7 +1,8 @@
-import type { EventRecord } from './event.ts'
+import { type EventRecord, seemsOver } from './event.ts'
 
 /** Whether people are asked about the event, and nobody has decided. */
-export function isUndecided({ ended, phase, policy, verdict, gone }: EventRecord): boolean {
-  const isScheduled = ended === undefined && phase === 'scheduled' && gone === undefined
+export function isUndecided(record: EventRecord): boolean {
+  const { ended, phase, policy, verdict } = record
+  const isScheduled = ended === undefined && phase === 'scheduled' && !seemsOver(record)
   return isScheduled && policy.decide === 'ask' && verdict === undefined
 }

@@ -3,7 +3,7 @@
 import { mayTakeTurns, ruleFor } from '../rules/policy.ts'
 import { approveByPolicy, mayApprove, type Rules, withPolicy } from './apply-policy.ts'
 import { follow, type Loaded, type Needs, type Step } from './decision.ts'
-import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
+import { type EventRecord, isOpen, type OpenRecord, seemsOver } from './event.ts'
 import { addHistory } from './history.ts'
 import type { NotReady, Turn, VmReadiness } from './hook-state.ts'
 import type { Observer } from './observer.ts'
@@ -106,7 +106,7 @@ function approveOrAsk(
 ): Step {
   const { record } = step
   const { decide, whenReady, maxConcurrent } = record.policy
-  const awaits = decide === 'approve' && record.verdict === undefined && record.gone === undefined
+  const awaits = decide === 'approve' && record.verdict === undefined && !seemsOver(record)
   if (!awaits) return step
   const hasTurn = maxConcurrent === undefined || record.turn?.state === 'held'
   if (hasTurn && (!whenReady || isReady(vms))) {
@@ -180,8 +180,8 @@ function withTurn(
  * the turn to approve.
  */
 function wantsTurn(record: EventRecord, observers: Observer[], now: number): boolean {
-  const { policy, verdict, facts, gone } = record
-  if (gone !== undefined || (facts.notBeforeAt ?? Number.POSITIVE_INFINITY) <= now) return false
+  const { policy, verdict, facts } = record
+  if (seemsOver(record) || (facts.notBeforeAt ?? Number.POSITIVE_INFINITY) <= now) return false
   if (policy.whenReady) return now >= preparesFrom(record)
   return policy.decide === 'approve' && verdict === undefined && mayApprove(record, observers, now)
 }
@@ -208,7 +208,7 @@ function nextLookAt(
     if (hasChanged) times.push(now + rowsWrittenMs)
     // from then on, a silent beacon makes the rule ask people
     if (preparesFrom(record) <= now) times.push(now + silentMs)
-    if (record.gone !== undefined) times.push(now + turnEveryMs)
+    if (seemsOver(record)) times.push(now + turnEveryMs)
   }
   const isPossible = wish !== undefined && wish !== 'unknown' && !isTooMuch(wish)
   if (turn?.state === 'waits' && isPossible) {

@@ -66,6 +66,28 @@ export function asHeard(witness: Witness): Witness {
 /** After the relay was down, a beacon tries again within this time. */
 const returnMs = 10_000
 
+/** Documents of two beacons may differ for this long. */
+const lagMs = 60_000
+
+/**
+ * If an unaffected VM missed a scheduled event, and another one showed it a minute after that poll,
+ * the miss does not count: the VM counts as silent until its next poll.
+ */
+export function withoutOutdatedMisses(record: EventRecord, witnesses: Witness[]): Witness[] {
+  if (record.phase !== 'scheduled') return witnesses
+  const shownAt = Math.max(...witnesses.map(lastShownAt))
+  return witnesses.map((one) => {
+    const { beacon, sighting } = one
+    const isOutdated = polledAt(beacon) + lagMs < shownAt && !isHit(record.facts, beacon.vm)
+    if (sighting.gone === undefined || !isOutdated) return one
+    return { beacon, sighting: hooksOf(one) }
+  })
+}
+
+function lastShownAt({ beacon, sighting: { gone } }: Witness): number {
+  return gone === undefined ? polledAt(beacon) : gone.lastSeenAt
+}
+
 /** Silence counts only from the time when the relay began to listen. */
 export function heardSince(witnesses: Witness[], listeningSince: number): Witness[] {
   return witnesses.map(({ beacon, sighting }) => {
@@ -114,6 +136,11 @@ export function seeingIn(record: EventRecord, witnesses: Witness[], now: number)
 function isTakenAway(record: EventRecord, witnesses: Witness[], { beacon }: Witness): boolean {
   const firstGoneAt = Math.min(...missingIn(record, witnesses).map((one) => goneOf(one).firstAt))
   return takesVm(record) && isHit(record.facts, beacon.vm) && beacon.heardAt < firstGoneAt
+}
+
+/** Its package was removed or upgraded. After *shutdown* or *stopped*, the VM may restart. */
+export function hasLeft({ beacon: { goodbye } }: Witness): boolean {
+  return goodbye?.reason === 'removed' || goodbye?.reason === 'upgrade'
 }
 
 export function goneOf({ sighting }: Missing) {
