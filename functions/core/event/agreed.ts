@@ -1,5 +1,5 @@
 // What an approval covers. An approval to restart one VM does not cover two. So if an event grows
-// before Azure is told, people decide again.
+// before Azure is told, or Azure was told and has not started it, people decide again.
 import { type Agreed, type EventRecord, isOpen } from './event.ts'
 import { addHistory } from './history.ts'
 import type { SightedEvent } from './observer.ts'
@@ -43,18 +43,18 @@ function areWithin(event: Covered, resources: string[]): boolean {
   return namesIn(event).every((name) => resources.includes(name))
 }
 
-/**
- * An approval lapses if it does not cover the event and Azure was not told yet. A rule's approval
- * must also cover a beacon's own document, `own`.
- */
+/** An approval lapses if it does not cover the event and Azure was not told yet. */
 export function withoutOutgrown(record: EventRecord, own: Covered, at: number): EventRecord {
-  if (!mayLapse(record)) return record
-  const { agreed, how } = record.verdict
-  const isCovered = isWithin(agreed, record.facts) && (how !== 'policy' || isWithin(agreed, own))
-  return isCovered ? record : lapse(record, at)
+  return mayLapse(record) && !isCovered(record, own) ? lapse(record, at) : record
 }
 
-type Approved = EventRecord & { verdict: NonNullable<EventRecord['verdict']> }
+/** Whether the approval covers the event. If a rule made it, it must cover this document, too. */
+export function isCovered({ facts, verdict }: EventRecord, own: Covered): boolean {
+  const byRule = verdict?.how === 'policy'
+  return isWithin(verdict?.agreed, facts) && (!byRule || isWithin(verdict.agreed, own))
+}
+
+export type Approved = EventRecord & { verdict: NonNullable<EventRecord['verdict']> }
 
 /** Whether the event is approved and Azure was not told yet. */
 export function mayLapse(record: EventRecord): record is Approved {
@@ -64,8 +64,8 @@ export function mayLapse(record: EventRecord): record is Approved {
 
 export function lapse(record: Approved, at: number): EventRecord {
   // without `stuckAt`, a later approval can be reported as stuck again
-  const { verdict, stuckAt: _s, startFailure: _f, ...undecided } = record
-  const overruled = { ...verdict, lapsedAt: at }
+  const { verdict, passedOn, stuckAt: _s, startFailure: _f, ...undecided } = record
+  const overruled = { ...verdict, lapsedAt: at, ...(passedOn && { passedOn }) }
   return addHistory({ ...undecided, overruled, lapsedAt: at }, { at, what: 'lapsed' })
 }
 

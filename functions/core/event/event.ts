@@ -84,8 +84,16 @@ export interface Verdict extends Decider {
   at: number
   /** What was approved. */
   agreed?: Agreed
-  /** When the event exceeded that, before Azure was told. */
+  /** When the event exceeded that. */
   lapsedAt?: number
+  /** Of an approval that lapsed: Azure had accepted it, but not started the event. */
+  passedOn?: PassedOn
+}
+
+/** Azure's 200 to a StartRequests of ours. */
+interface PassedOn {
+  vm: string
+  at: number
 }
 
 /** The lease to tell Azure. One beacon at a time holds it. */
@@ -198,8 +206,7 @@ interface Kept {
   lapsedAt?: number
   /** Removed when Azure accepts. */
   startFailure?: StartFailure
-  /** Azure's 200 to a StartRequests of ours. */
-  passedOn?: { vm: string; at: number }
+  passedOn?: PassedOn
   stuckAt?: number
   /** Distances from NotBefore that need no reminder any more. */
   remindedBeforeSeconds?: number[]

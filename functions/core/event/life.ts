@@ -1,9 +1,11 @@
 // Adds one observation of a beacon to the record of an event. Within an epoch the phase only rises.
 // Duplicates change nothing. After the end, an observation reopens or corrects the event.
 import type { ScheduledEvent } from '../../../shared/document.ts'
+import { isWithin } from './agreed.ts'
 import {
   type EndedRecord,
   type EventRecord,
+  type Facts,
   isHit,
   isOpen,
   type OpenRecord,
@@ -161,7 +163,7 @@ function reopen(known: EndedRecord, seen: Seen): { record: OpenRecord; moments: 
   const facts = merge(begun.facts, { ...seen.event, ...known.facts })
   const { firstSeenAt, sequence } = known
   const { history } = addHistory(known, { at: seen.at, what: 'reopened', note: seen.vm })
-  const kept = { ...stillValid(known), firstSeenAt, history, sequence }
+  const kept = { ...stillValid(known, facts), firstSeenAt, history, sequence }
   const record = { ...begun, facts, reopenedAt: seen.at, ...kept }
   return { record: record.phase === 'started' ? asAnnounced(record, known) : record, moments }
 }
@@ -171,11 +173,15 @@ function asAnnounced({ startKind: _, ...begun }: StartedRecord, known: EndedReco
   return known.startKind === undefined ? begun : { ...begun, startKind: known.startKind }
 }
 
-/** A new epoch keeps an approval that Azure accepted, and a *not now*. */
-function stillValid({ passedOn, verdict }: EventRecord): Pick<EndedRecord, 'passedOn' | 'verdict'> {
+/** A new epoch keeps a *not now*, and an approval that Azure accepted and that covers the event. */
+function stillValid(
+  { passedOn, verdict }: EventRecord,
+  facts: Facts,
+): Pick<EndedRecord, 'passedOn' | 'verdict'> {
   if (verdict === undefined) return {}
   if (verdict.decision === 'declined') return { verdict }
-  return passedOn === undefined ? {} : { passedOn, verdict }
+  const isValid = passedOn !== undefined && isWithin(verdict.agreed, facts)
+  return isValid ? { passedOn, verdict } : {}
 }
 
 function join(known: OpenRecord, seen: Seen): Step {
@@ -232,7 +238,7 @@ function missedAfterLost(known: EndedRecord, gone: Gone, now: number): Step {
   const { phase: _phase, startedAt, startKind, ...undecided } = kept
   // a new epoch sends its messages again; "scheduled" only if a beacon sees the event again
   const entry = { at: gone.at, what: 'reopened' as const, note: gone.vm }
-  const rest = { ...undecided, ...stillValid(known), epoch: known.epoch + 1 }
+  const rest = { ...undecided, ...stillValid(known, known.facts), epoch: known.epoch + 1 }
   const open: OpenRecord =
     startedAt === undefined
       ? { ...rest, phase: 'scheduled', heldBack: 'scheduled' }

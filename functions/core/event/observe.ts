@@ -1,9 +1,9 @@
 // Takes what a report shows of one event into the record, and checks whether beacons agree on it.
-import { isWithin, lapse, mayLapse, withoutOutgrown } from './agreed.ts'
+import { type Approved, isCovered, lapse, mayLapse, withoutOutgrown } from './agreed.ts'
 import { heldBackNews } from './apply-policy.ts'
 import { withStart } from './approval.ts'
 import { type EventReport, follow, type Loaded, type Needs, type Step } from './decision.ts'
-import { changeLagMs, contradictions, differs, reconcile, withoutOutdated } from './dispute.ts'
+import { changeLagMs, differs, reconcile, withoutOutdated } from './dispute.ts'
 import { type EventRecord, isHit, isOpen } from './event.ts'
 import { advance, type StepReason } from './life.ts'
 import type { Moment } from './moment.ts'
@@ -68,8 +68,7 @@ export function agree(
   const { reading, news } = report
   const observed = withoutFlips(before, seen, report, observers, now)
   if ('needs' in observed) return observed
-  const told = withoutFalseStart(observed.record, reading.asObserver(news), news)
-  let step: Step = follow(observed, told, 'disputed')
+  let step: Step = observed
   if (isDisputable(step.record, news)) {
     if (observers === undefined) return { needs: 'observers' }
     const reconciled = reconcile(step.record, observers, now)
@@ -78,10 +77,10 @@ export function agree(
   const { record } = step
   const isNews = observed.isNews || record !== observed.record
   const self = reading.asObserver(news)
-  const covered =
-    mayLapse(record) && isUnready(record, self)
-      ? lapse(record, now)
-      : withoutOutgrown(record, withoutOutdated(record, self), now)
+  const lapses = (mayLapse(record) && isUnready(record, self)) || isToldInVain(record, self, news)
+  const covered = lapses
+    ? lapse(record, now)
+    : withoutOutgrown(record, withoutOutdated(record, self), now)
   // people must decide again, even if only this beacon's document exceeds the approval
   const outgrown = covered === record ? step : follow(step, covered, 'lapsed', ['changed'])
   return { ...outgrown, isNews }
@@ -121,25 +120,20 @@ function withoutFlips(
 
 /**
  * Azure starts an event within seconds of being told. After a minute, a document may still show it
- * as Scheduled, with other values or from a VM whose hook is not done. Then the beacon that claimed
- * to have told Azure has lied, so a rule's approval may lapse.
+ * as Scheduled, and the approval may not cover it any more, or a VM whose hook is not done may
+ * report. Then the approval lapses: beacons would not tell Azure again. A rule's approval must also
+ * cover this document, as the beacon that claims to have told Azure may have lied.
  */
-function withoutFalseStart(
+function isToldInVain(
   record: EventRecord,
   self: Observer,
   { inDocument, status }: EventNews,
-): EventRecord {
-  const { beacon, sighting } = self
-  const { passedOn, verdict, ...rest } = record
-  if (passedOn === undefined || verdict?.how !== 'policy') return record
-  const isLater = polledAt(beacon) >= passedOn.at + changeLagMs
-  if (!inDocument || status !== 'Scheduled' || !isLater) return record
-  // Azure may add VMs to an event that it was told to start
-  const differing = contradictions(record.facts, sighting.event).filter(
-    (name) => name !== 'resources',
-  )
-  const isAnother = differing.length > 0 && !isWithin(verdict.agreed, sighting.event)
-  return isAnother || isUnready(record, self) ? ({ ...rest, verdict } as EventRecord) : record
+): record is Approved {
+  const { passedOn, verdict, phase } = record
+  const isWaiting = phase === 'scheduled' && isOpen(record) && verdict?.decision === 'approved'
+  if (!isWaiting || passedOn === undefined || !inDocument || status !== 'Scheduled') return false
+  if (polledAt(self.beacon) < passedOn.at + changeLagMs) return false
+  return !isCovered(record, withoutOutdated(record, self)) || isUnready(record, self)
 }
 
 /** Whether a contradiction between beacons still matters, and this report can change it. */

@@ -74,7 +74,11 @@ export function lapseLines(event: EventView, asks: boolean): string[] {
       ? `Azure added ${inSentence(added)} after the approval`
       : 'The event has changed since the approval'
   const again = asks ? ` Please decide again for ${inSentence(facts.resources)}.` : ''
-  return [`${why}, so the approval no longer applies.${again}`]
+  const { passedOn } = overruled
+  const told = passedOn
+    ? [`${passedOn.vm} had told Azure before, so Azure may still start the event.`]
+    : []
+  return [`${why}, so the approval no longer applies.${again}`, ...told]
 }
 
 /** Azure added VMs after the approval, which cannot be taken back. */
@@ -88,7 +92,9 @@ export function growthLines(event: EventView, now: number): string[] {
   const approved = facts.resources.filter((name) => !added.includes(name))
   const before = inSentence(approved.length > 0 ? approved : (verdict?.agreed?.resources ?? []))
   const told = `${passedOn.vm} told Azure ${relative(passedOn.at, now)}`
-  return [`${told} to ${actionOf(event, before)}.`, nobody]
+  const eventType = verdict?.agreed?.eventType ?? facts.eventType
+  const action = actionOf({ ...event, facts: { ...facts, eventType } }, before)
+  return [`${told} to ${action}.`, nobody]
 }
 
 /** As `describeVerdict`, with the VMs if the decision is not for all of them. */

@@ -118,14 +118,50 @@ describe('an event that grows after it was approved', () => {
     expect((await first.sees([less])).directives).toMatchObject([{ eventId }])
   })
 
-  test('an approval that Azure accepted stays', async () => {
-    await approve()
-    await first.sees([event()])
-    await first.sees([event()], starts('accepted'))
-    world.clock.now += 1_000
-    await first.sees([grown])
-    expect((await eventNow()).approvals).toMatchObject([{ decision: 'approved' }])
-    expect(await steps()).not.toContain('lapsed')
+  describe('once Azure accepted the approval', () => {
+    beforeEach(async () => {
+      await approve()
+      await first.sees([event()])
+      await first.sees([event()], starts('accepted'))
+      await world.drain()
+    })
+
+    test('the approval stays while Azure may be starting it', async () => {
+      world.clock.now += 1_000
+      await first.sees([grown])
+      await world.pass(58_000)
+      await first.sees([grown])
+      expect((await eventNow()).approvals).toMatchObject([{ decision: 'approved' }])
+      expect(await steps()).not.toContain('lapsed')
+    })
+
+    test.each([
+      ['has more VMs', grown],
+      ['has another type', event({ eventType: 'Redeploy' })],
+    ])('and it %s and is still scheduled a minute later, people decide again', async (_, shown) => {
+      world.clock.now += 1_000
+      await first.sees([shown])
+      await world.pass(minute)
+      for (const one of [first, second]) await one.sees([shown])
+      await world.drain()
+      expect(moments()).toEqual(['scheduled', 'approved', 'changed', 'changed'])
+      const message = world.sent.findLast(({ url }) => url.includes('slack'))!
+      expect(message.body).toContain('web_0 had told Azure before')
+      await approve()
+      const told = await second.sees([shown])
+      expect(told.directives).toMatchObject([{ eventId, eventType: shown.eventType }])
+    })
+
+    test('and it is back with more VMs after it was gone, people decide again', async () => {
+      const back = event({ eventType: 'Redeploy', resources: ['web_0', 'web_1'] })
+      for (const one of [first, second]) await one.sees([])
+      await world.pass(15_000)
+      for (const one of [first, second]) await one.sees([back])
+      await world.drain()
+      expect(moments()).toEqual(['scheduled', 'approved', 'completed', 'scheduled'])
+      expect((await eventNow()).approvals).toEqual([])
+      expect((await eventNow()).passedOn).toBeUndefined()
+    })
   })
 })
 
