@@ -2,10 +2,11 @@
 // repeated: a beacon stays due until the alert has taken it, so after a crash the next sweep goes on.
 import { messageOf } from '../../shared/errors.ts'
 import { isLasting } from '../core/delivery/lasting-alert.ts'
-import type { EventRecord } from '../core/event/event.ts'
-import type { Beacon, Departure } from '../core/event/observer.ts'
+import { type EventRecord, isHit } from '../core/event/event.ts'
+import type { Beacon, Departure, Observer } from '../core/event/observer.ts'
 import {
   isBack,
+  isNear,
   nextLookAt,
   replaces,
   silenceLeadMs,
@@ -180,6 +181,7 @@ class FleetEvents {
   readonly #relay: Relay
   readonly #fleet: string
   readonly #known = new Map<string, EventRecord | undefined>()
+  readonly #observers = new Map<string, Observer[]>()
   #recent: EventRecord[] | undefined
 
   constructor(relay: Relay, fleet: string) {
@@ -187,7 +189,26 @@ class FleetEvents {
     this.#fleet = fleet
   }
 
-  async of({ sees }: Beacon): Promise<EventRecord[]> {
+  /** Those of the beacon's VM. */
+  async of(beacon: Beacon): Promise<EventRecord[]> {
+    const own: EventRecord[] = []
+    for (const event of await this.#candidates(beacon)) {
+      if (isHit(event.facts, beacon.vm) && (await this.#isSeenNear(event, beacon))) own.push(event)
+    }
+    return own
+  }
+
+  async #isSeenNear({ eventId }: EventRecord, beacon: Beacon): Promise<boolean> {
+    if (beacon.sees.includes(eventId)) return true
+    const { store } = this.#relay
+    const observers =
+      this.#observers.get(eventId) ?? (await store.readObservers({ fleet: this.#fleet, eventId }))
+    this.#observers.set(eventId, observers)
+    return observers.some((one) => isNear(one.beacon, beacon))
+  }
+
+  /** The newest events of the fleet, and those that the beacon saw last. */
+  async #candidates({ sees }: Beacon): Promise<EventRecord[]> {
     const { store } = this.#relay
     const fleet = this.#fleet
     this.#recent ??= await store.listEvents({ fleet, limit: maxEvents })

@@ -2,7 +2,7 @@
 // that hit its VM. A report sets `silentAt`, and the sweep looks at the beacon then. It looks a
 // minute before the beacon counts as silent: an alert is collected for that long.
 import { isSameName } from '../../../shared/document.ts'
-import { type EventRecord, isHit, isOpen } from './event.ts'
+import { type EventRecord, isOpen } from './event.ts'
 import type { Beacon, Departure, Observer, Witness } from './observer.ts'
 import { heardSince, silentPaces, takesVm, withHeard, withoutOutdatedMisses } from './witness.ts'
 
@@ -28,16 +28,15 @@ export type BeaconState =
 
 type Watched = Pick<Beacon, 'vm' | 'heardAt' | 'paceMs' | 'goodbye' | 'left'>
 
-/** `events` may be all of the fleet. Silence counts only while the relay listens. */
+/** `own`: the events of the beacon's VM, see `isNear`. Silence counts only while the relay listens. */
 export function stateOf(
   beacon: Watched,
-  events: EventRecord[],
+  own: EventRecord[],
   now: number,
   listeningSince = 0,
 ): BeaconState {
-  const { left, heardAt, vm } = beacon
+  const { left, heardAt } = beacon
   if (left !== undefined) return { state: 'left', why: left.why }
-  const own = events.filter(({ facts }) => isHit(facts, vm))
   if (own.some((event) => tookVm(event, heardAt))) return { state: 'left', why: 'terminated' }
   const until = silentFrom(beacon, listeningSince)
   if (now < until) return { state: 'heard', until }
@@ -123,11 +122,21 @@ export function vmOf({ vm, resourceGroup }: Pick<Beacon, 'vm' | 'resourceGroup'>
  * switched to tokens. A beacon that booted while the silent one was still heard is on another VM.
  */
 export function replaces(other: Beacon, silent: Beacon): boolean {
-  const [one, two] = [other.subscriptionId, silent.subscriptionId]
-  const mayBeSame = one === undefined || two === undefined || isSameName(one, two)
   const isNewer = (other.bootHeardAt ?? 0) > silent.heardAt
-  return isNewer && mayBeSame && vmOf(other) === vmOf(silent)
+  return isNewer && isNear(other, silent) && isSameName(other.vm, silent.vm)
 }
+
+/**
+ * Whether both VMs may be in one resource group. VMs that see the same event are. In another group,
+ * a VM may have the same name.
+ */
+export function isNear(one: Place, other: Place): boolean {
+  const [a, b] = [one.subscriptionId, other.subscriptionId]
+  const mayBeSame = a === undefined || b === undefined || isSameName(a, b)
+  return mayBeSame && isSameName(one.resourceGroup, other.resourceGroup)
+}
+
+type Place = Pick<Beacon, 'resourceGroup' | 'subscriptionId'>
 
 /** The beacons that conclusions about an event ask. */
 export function witnessesOf(

@@ -95,12 +95,6 @@ describe('an event of the VM', () => {
       later,
       heard(21 * minute, id),
     ],
-    [
-      'of another VM',
-      { ...ended(11 * minute), facts: facts({ resources: ['web_10'] }) },
-      later,
-      silent,
-    ],
     ['that is a drill', { ...ended(11 * minute), drill: true }, later, silent],
     ['that took the VM', { ...taking, ...ended(minute) }, 2 * minute, gone],
     ['that took the VM, days ago', { ...taking, ...ended(minute) }, 5_000 * minute, gone],

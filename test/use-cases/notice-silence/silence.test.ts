@@ -288,6 +288,36 @@ describe('an event', () => {
     expect(alerts()).toEqual([])
   })
 
+  test('of another VM explains nothing', async () => {
+    const [web, witness] = [new FakeBeacon(world, 'web_0'), other()]
+    const shown = started({ resources: ['web_10'] })
+    for (const one of [web, witness]) await one.sees([shown])
+    for (let i = 0; i < 20; i++) {
+      await witness.sees([shown])
+      await world.pass(minute)
+    }
+    expect(said()).toEqual(['begun web_0'])
+  })
+
+  test.each([
+    ['is over', 7],
+    ['goes on', 60],
+  ])('that %s explains nothing for a VM of that name in another group', async (_, minutes) => {
+    const ours = new FakeBeacon(world, 'web_0', { vm: { resourceGroup: 'us', vmId: 'us-0' } })
+    const theirs = new FakeBeacon(world, 'web_0', { vm: { resourceGroup: 'eu', vmId: 'eu-0' } })
+    const witness = new FakeBeacon(world, 'web_1', { vm: { resourceGroup: 'eu' } })
+    await ours.sees([])
+    for (let i = 0; i < 20; i++) {
+      const shown = i < minutes ? [started({ eventType: 'Terminate' })] : []
+      if (i < 2) await theirs.sees(shown)
+      await witness.sees(shown)
+      await world.pass(minute)
+    }
+    expect(said()).toEqual(['begun web_0'])
+    const states = (await list()).beacons.map(({ beacon, state }: never) => [beacon, state])
+    expect(Object.fromEntries(states)).toMatchObject({ 'us-0': 'silent', 'eu-0': 'left' })
+  })
+
   test.each(['Preempt', 'Terminate'])('%s of the VM: it has left, for good', async (eventType) => {
     const [web, witness] = [new FakeBeacon(world, 'web_0'), other()]
     await web.sees([started({ eventType })])
