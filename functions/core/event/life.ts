@@ -124,8 +124,9 @@ const lagMs = 60_000
 
 /**
  * A poll after the first *gone* proves that the event is back, unless the document is late. So the
- * beacon must have missed the event before. Otherwise it must be on an affected VM, or have first
- * seen the event after its end, and it must see the event for `lagMs`.
+ * beacon must have missed the event before, or its document must have changed `lagMs` after a
+ * cancellation. Otherwise it must be on an affected VM, or have first seen the event after its end,
+ * and it must see the event for `lagMs`.
  */
 function reopens(known: EndedRecord, seen: Seen): boolean {
   const { at, outcome, inferred } = known.ended
@@ -134,8 +135,16 @@ function reopens(known: EndedRecord, seen: Seen): boolean {
   const isOfHit = isHit(known.facts, seen.vm)
   if (inferred === 'vm_gone') return isOfHit
   if (outcome === 'lost' || seen.missedBefore) return true
+  const isLate = seen.at - overFrom < lagMs
+  if (outcome === 'cancelled' && !isLate && hasChanged(known, seen)) return true
   const isNewcomer = seen.since > overFrom
   return (isOfHit || isNewcomer) && seen.at - Math.max(seen.since, overFrom) >= lagMs
+}
+
+function hasChanged(known: EventRecord, seen: Seen): boolean {
+  const { previous, event } = seen
+  if (previous === undefined) return false
+  return previous.status !== event.status || Object.keys(transition(known, seen)).length > 0
 }
 
 /**

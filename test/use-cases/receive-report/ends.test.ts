@@ -1,7 +1,16 @@
 // How the relay sees the end of an event, with a moved clock: the event is gone, or no beacon sees
 // it. Every incident that was opened for it is closed.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { beacon, outcome, report, startRelay, startWithEvent, world } from '../../support/relay.ts'
+import {
+  beacon,
+  minute,
+  moments,
+  outcome,
+  report,
+  startRelay,
+  startWithEvent,
+  world,
+} from '../../support/relay.ts'
 import { event, eventId, FakeBeacon, startAt, started } from '../../support/world.ts'
 
 beforeEach(() => startRelay())
@@ -69,6 +78,22 @@ describe('an end that no beacon sees', () => {
       })
       const pages = world.sent.filter(({ url }) => url.includes('pager'))
       expect(pages.at(-1)?.json.event_action).toBe('resolve')
+    },
+  )
+
+  test.each(['removed', 'upgrade'])(
+    'Terminate: after a goodbye (%s) of its beacon, only the documents of others decide',
+    async (goodbye) => {
+      const terminate = event({ eventType: 'Terminate', notBeforeAt: startAt + 5 * minute })
+      const other = new FakeBeacon(world, 'web_1')
+      for (const one of [beacon, other]) await one.sees([terminate])
+      await world.pass(4 * minute)
+      await beacon.post({ ...beacon.body([terminate]), goodbye })
+      for (let i = 0; i < 16; i++) {
+        await other.sees([terminate])
+        await world.pass(minute / 2)
+      }
+      expect(moments()).toEqual(['scheduled'])
     },
   )
 

@@ -1,6 +1,6 @@
 // An event that seemed over is open again. The affected VM was down then, so it never shows the
 // event again. Its restart proves that its documents lack the event now.
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { moments, startRelay, world } from '../../support/relay.ts'
 import { event, FakeBeacon, startAt, started } from '../../support/world.ts'
 
@@ -68,4 +68,39 @@ test('an event that flickers is back a few times, and then simply open', async (
   }
   const scheduled = moments().filter((moment) => moment === 'scheduled')
   expect(scheduled).toHaveLength(5)
+})
+
+describe('most VMs lack an event for ever, and no beacon runs on the affected VM', () => {
+  const shown = event({ notBeforeAt: startAt + 30 * 60_000 })
+
+  beforeEach(async () => {
+    await startRelay()
+    late = new FakeBeacon(world, 'web_1')
+    const lacking = ['web_2', 'web_3'].map((name) => new FakeBeacon(world, name))
+    for (const one of [late, ...lacking]) await one.sees([shown])
+    await world.pass(60_000)
+    for (const one of lacking) await one.sees([])
+    for (let i = 0; i < 40; i++) {
+      await late.sees([shown])
+      await world.pass(2_000)
+    }
+    expect(moments()).toEqual(['scheduled', 'cancelled'])
+  })
+
+  test('a document that stays as it is may be old, so it opens nothing', async () => {
+    for (let i = 0; i < 40; i++) {
+      await late.sees([shown])
+      await world.pass(10_000)
+    }
+    expect(moments()).toEqual(['scheduled', 'cancelled'])
+  })
+
+  test.each([
+    ['the start', started(), 'started'],
+    ['a new time', { ...shown, notBeforeAt: startAt + 60 * 60_000 }, 'scheduled'],
+  ])('a document that then shows %s opens it again', async (_, changed, moment) => {
+    await late.sees([changed])
+    await world.drain()
+    expect(moments()).toEqual(['scheduled', 'cancelled', moment])
+  })
 })
