@@ -40,6 +40,9 @@ interface Cover {
   until: number
 }
 
+/** Azure starts an event that it accepted within this time, and a report takes its own. */
+const acceptedMs = 61_000
+
 /** A directive arrives within 10 s of its report, after those that were given before it. */
 const directiveMs = 20_000
 
@@ -95,6 +98,8 @@ export class ApprovalBook {
       (!isWithin(earlier?.agreed, record.facts) || this.#isDoubted(key, record, earlier))
     if (sameEpoch && revoked && !grown && verdict === undefined) broke('is unapproved')
     if (sameEpoch && revoked && verdict !== undefined) broke('is declined after it was approved')
+    if (revoked && record.overruled?.passedOn !== undefined)
+      this.#docket.met.add('an approval that Azure accepted lapses')
     if (revoked) for (const cover of this.#approved.get(key) ?? []) this.#end(cover)
     if (verdict === undefined || isSame(verdict, earlier)) return
     this.#decided.add(`${key} ${wayOf(verdict.decision, verdict)}`)
@@ -110,6 +115,7 @@ export class ApprovalBook {
    * approval.
    */
   heard(record: EventRecord, vm: string, own: ScheduledEvent, polledAt: number): void {
+    this.#checkAccepted(record, vm, own, polledAt)
     const { fleet, eventId, verdict, passedOn, phase, ended } = record
     if (verdict?.how !== 'policy' || verdict.decision !== 'approved' || polledAt < verdict.at)
       return
@@ -125,6 +131,16 @@ export class ApprovalBook {
     const why = cover && whyBeyond(cover, { source, durationSeconds, ...own } as ScheduledEvent)
     if (why !== undefined)
       this.#docket.broke('unasked', `${key} stays approved by a rule, and for ${vm} ${why}`)
+  }
+
+  /** Azure has had its minute to start the event. Nobody tells it again, so people decide. */
+  #checkAccepted(record: EventRecord, vm: string, own: ScheduledEvent, polledAt: number): void {
+    const { fleet, eventId, verdict, passedOn, phase, ended, facts, changedAt = {} } = record
+    const knownAt = Math.max(verdict?.at ?? 0, record.reopenedAt ?? 0, ...Object.values(changedAt))
+    if (phase !== 'scheduled' || ended || own.status !== 'Scheduled') return
+    if (verdict?.decision !== 'approved' || passedOn === undefined || polledAt < knownAt) return
+    if (polledAt < passedOn.at + acceptedMs || isWithin(verdict.agreed, facts)) return
+    this.#docket.broke('unasked', `${fleet}/${eventId} stays approved, and ${vm} shows it grown`)
   }
 
   /** Whether a VM sees something else than a rule approved. */

@@ -26,6 +26,8 @@ export const encounters = [
   'an event changes while its start is under way',
   'an event is of another type',
   'a VM is added while its beacon reports',
+  'a VM no longer shows an event that goes on',
+  'an approval that Azure accepted lapses',
   'a beacon is updated while Azure cancels',
   'a VM lies about an event',
   'somebody speaks as other VMs',

@@ -49,6 +49,11 @@ const storyKinds = [
   'event_overdue',
   // Azure changes an event while beacons report it or are about to start it
   'event_revised',
+  // a VM that an event does not hit moves to another place of Azure, and shows it no more; in some
+  // worlds, no report arrives for minutes
+  'vm_moves',
+  // Azure accepts a start, and changes the event instead
+  'start_ignored',
   // the beacons of hit VMs stop for a minute, and Azure cancels the event meanwhile
   'beacon_updates',
   // a liar has the fleet's key

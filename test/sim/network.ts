@@ -44,9 +44,15 @@ export async function signedHeaders(
 export class Network {
   readonly #parts: Parts
   #ids = 0
+  #cutUntil = 0
 
   constructor(parts: Parts) {
     this.#parts = parts
+  }
+
+  /** No report arrives for so long. */
+  cut(ms: number): void {
+    this.#cutUntil = this.#parts.kernel.now + ms
   }
 
   /** What one beacon has for a relay. */
@@ -82,7 +88,7 @@ export class Network {
     const { kernel, faults, cluster, judge, calmAt } = this.#parts
     const strikes = (rate: number) => kernel.now < calmAt && random.chance(rate)
     const doubled = strikes(faults.report_doubled * 2)
-    const lost = strikes(faults.report_lost * 2)
+    const lost = strikes(faults.report_lost * 2) || kernel.now < this.#cutUntil
     const answerLost = strikes(faults.answer_lost * 2)
     const delayMs = () => {
       if (!strikes(faults.report_delayed * 2)) return random.int(5, 80)

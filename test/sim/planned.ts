@@ -19,6 +19,8 @@ export interface PlannedEvent {
   overdueMs?: number
   /** What changes under the same EventId. */
   alterations?: { afterMs: number; values: Alteration }[]
+  /** From this time on, its documents show no event: it is in another place of Azure. */
+  moves?: { vm: string; afterMs: number }
   /** The beacons of hit VMs stop for a minute before it is cancelled. */
   updatesBeacon?: boolean
 }

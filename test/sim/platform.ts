@@ -34,6 +34,8 @@ export class Platform {
   readonly #plan: Plan
   readonly #hooks: PlatformHooks
   readonly #disguises: boolean
+  /** When VMs move to another place of Azure, by fleet and name. */
+  readonly #movesAt = new Map<string, number>()
   #toCome: number
 
   constructor(kernel: Kernel, plan: Plan, hooks: PlatformHooks) {
@@ -46,6 +48,11 @@ export class Platform {
     this.#toCome = plan.events.length
     this.#disguises = plan.events.some(({ hiddenMs, overdueMs }) => hiddenMs ?? overdueMs)
     for (const event of plan.events) kernel.after(event.afterMs, () => this.#begin(event))
+    for (const { fleet, moves } of plan.events) {
+      if (moves === undefined) continue
+      this.#movesAt.set(`${fleet}/${moves.vm}`, kernel.now + moves.afterMs)
+      kernel.after(moves.afterMs, () => this.changed())
+    }
   }
 
   /** Whether every event has come and gone. */
@@ -139,6 +146,7 @@ export class Platform {
   /** What this VM's IMDS shows now. */
   shown({ fleet, name }: Pick<PlannedVm, 'fleet' | 'name'>, version: ApiVersion): EventsDocument {
     const document = this.#fleets[fleet].document(name, version) as EventsDocument
+    if (this.hasMoved({ fleet, name })) return { ...document, Events: [] }
     if (!this.#disguises) return document
     const Events = document.Events.flatMap((event) => {
       const { begunAt, planned } = this.truths.get(`${fleet}/${event.EventId.toLowerCase()}`)!
@@ -150,6 +158,10 @@ export class Platform {
       return [{ ...event, NotBefore: new Date(at).toUTCString() }]
     })
     return { ...document, Events }
+  }
+
+  hasMoved({ fleet, name }: Pick<PlannedVm, 'fleet' | 'name'>): boolean {
+    return (this.#movesAt.get(`${fleet}/${name}`) ?? Number.POSITIVE_INFINITY) <= this.#kernel.now
   }
 
   /** Lets all observers look again. */

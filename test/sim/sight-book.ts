@@ -276,6 +276,7 @@ export class SightBook {
         ({ vm, process }) =>
           vm.fleet === truth.fleet &&
           vms.includes(vm.name) &&
+          !platform().hasMoved(vm) &&
           process.alive &&
           process.bornAt <= now,
       )

@@ -8,10 +8,12 @@ import type { Random } from './random.ts'
 const second = 1_000
 const minute = 60 * second
 
-/** When all relays are down: ms after the world began. */
+/** When no relay answers: ms after the world began. */
 export interface Away {
   fromMs: number
   untilMs: number
+  /** The relays run, but no report arrives. */
+  isCut?: true
 }
 
 interface Troubles {
@@ -50,6 +52,13 @@ export function troublesOf(random: Random, tenants: Tenants, faults: Faults): Tr
     overdueMs: luck.int(11, 20) * minute,
   }))
   add('event_revised', revised)
+  add('vm_moves', moves)
+  if (faults.vm_moves > 0 && away === undefined && luckOf('vm_moves').fork('cut').chance(0.5)) {
+    const luck = luckOf('vm_moves').fork('cut')
+    const fromMs = luck.int(100, 250) * second
+    away = { fromMs, untilMs: fromMs + luck.int(100, 280) * second, isCut: true }
+  }
+  add('start_ignored', ignored)
   add('beacon_updates', (luck) => ({
     request: { noticeSeconds: luck.int(240, 600) },
     cancelAfterMs: luck.int(40, 100) * second,
@@ -139,6 +148,29 @@ function revised(luck: Random, vms: string[]): Partial<Story> {
       afterMs: luck.int(200, 20 * second),
       values: luck.pick(alterations),
     })),
+  }
+}
+
+/** A VM that it does not hit no longer shows it. It goes on for minutes. */
+function moves(luck: Random, vms: string[]): Partial<Story> {
+  const hit = vms.slice(0, luck.int(1, Math.max(1, vms.length - 1)))
+  const vm = vms.at(-1)!
+  const afterMs = luck.int(20, 60) * second
+  return {
+    ...{ afterMs, request: { Resources: hit, noticeSeconds: luck.int(200, 420) } },
+    ...(hit.includes(vm) ? {} : { moves: { vm, afterMs: afterMs + luck.int(5, 60) * second } }),
+  }
+}
+
+/** Azure answers 200, and the event then has another type or more VMs. */
+function ignored(luck: Random, vms: string[]): Partial<Story> {
+  const values = luck.pick([{ EventType: 'Redeploy' as const }, { Resources: vms }])
+  return {
+    request: {
+      ...{ EventType: luck.pick(['Freeze', 'Reboot']), Resources: vms.slice(0, 1) },
+      ...{ noticeSeconds: luck.int(240, 420), startDelayMs: 400 * second },
+    },
+    alterations: [{ afterMs: luck.int(20, 150) * second, values }],
   }
 }
 

@@ -131,7 +131,14 @@ function checkDrill(judge: Judge, record: EventRecord): void {
 function kindlyAsked(judge: Judge): boolean {
   const { faults } = judge.parts
   const blinding = [
-    ...(['beacon_dies', 'vm_reboots', 'beacon_updates', 'event_blinks', 'vm_lies'] as const),
+    ...([
+      'beacon_dies',
+      'vm_reboots',
+      'beacon_updates',
+      'event_blinks',
+      'vm_lies',
+      'vm_moves',
+    ] as const),
     ...(['imds_empty', 'imds_glitch', 'imds_fails', 'imds_lags', 'imds_refuses'] as const),
   ]
   const late = [

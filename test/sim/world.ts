@@ -172,14 +172,15 @@ function build(ground: Ground) {
   const bad = { kernel, cluster, judge, platform, plan, faults, calmAt, http }
   const liar = faults.vm_lies > 0 ? new Liar({ ...bad, random: random.fork('liar') }) : undefined
   if (faults.fleet_floods > 0) flood({ ...bad, random: random.fork('flood') })
-  const { fromMs, untilMs } = plan.away ?? {}
-  if (fromMs !== undefined) {
+  const network = new Network({ kernel, faults, cluster, judge, calmAt, http })
+  if (plan.away !== undefined) {
+    const { fromMs, untilMs, isCut } = plan.away
     kernel.after(fromMs, () => {
-      cluster.stop(untilMs! - fromMs)
+      if (isCut) return network.cut(untilMs - fromMs)
+      cluster.stop(untilMs - fromMs)
       ground.storage.restart()
     })
   }
-  const network = new Network({ kernel, faults, cluster, judge, calmAt, http })
   beacons.push(...raise(ground, platform, network, judge, calmAt))
   return { judge, platform }
 }

@@ -4,7 +4,7 @@
 import { isSameName } from '../../../shared/document.ts'
 import { type EventRecord, isOpen } from './event.ts'
 import type { Beacon, Departure, Observer, Witness } from './observer.ts'
-import { heardSince, silentPaces, takesVm, withHeard, withoutOutdatedMisses } from './witness.ts'
+import { heardSince, silentPaces, takesVm, withHeard, withoutOutliers } from './witness.ts'
 
 /** With a short pace, a beacon counts as silent only after this time. */
 const leastSilenceMs = 2 * 60_000
@@ -146,7 +146,7 @@ export function witnessesOf(
   now: number,
 ): Witness[] {
   const heard = withHeard(record, withoutReplaced(observers, now))
-  return heardSince(withoutOutdatedMisses(record, heard), listeningSince)
+  return heardSince(withoutOutliers(record, heard), listeningSince)
 }
 
 /** The silence of a beacon that was replaced says nothing about its VM. */

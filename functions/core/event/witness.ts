@@ -70,22 +70,26 @@ const returnMs = 10_000
 const lagMs = 60_000
 
 /**
- * If an unaffected VM missed a scheduled event, and another one showed it a minute after that poll,
- * the miss does not count: the VM counts as silent until its next poll.
+ * If an affected VM showed a scheduled event long after another VM missed it, the other VM may see
+ * another place of Azure. So it counts as silent, unless it is heard when the affected VM no longer
+ * is. If no affected VM has a beacon, the other VMs count as affected ones.
  */
-export function withoutOutdatedMisses(record: EventRecord, witnesses: Witness[]): Witness[] {
+export function withoutOutliers(record: EventRecord, witnesses: Witness[]): Witness[] {
   if (record.phase !== 'scheduled') return witnesses
-  const shownAt = Math.max(...witnesses.map(lastShownAt))
+  const isOfHit = ({ beacon }: Witness) => isHit(record.facts, beacon.vm)
+  const hit = witnesses.filter(isOfHit)
+  const showing = (hit.length > 0 ? hit : witnesses).filter(
+    ({ sighting }) => sighting.gone === undefined,
+  )
   return witnesses.map((one) => {
-    const { beacon, sighting } = one
-    const isOutdated = polledAt(beacon) + lagMs < shownAt && !isHit(record.facts, beacon.vm)
-    if (sighting.gone === undefined || !isOutdated) return one
-    return { beacon, sighting: hooksOf(one) }
+    const { gone } = one.sighting
+    if (gone === undefined || isOfHit(one)) return one
+    const isOutlier = showing.some(
+      (other) =>
+        polledAt(other.beacon) > gone.firstAt + lagMs && freshUntil(other) >= polledAt(one.beacon),
+    )
+    return isOutlier ? { beacon: one.beacon, sighting: hooksOf(one) } : one
   })
-}
-
-function lastShownAt({ beacon, sighting: { gone } }: Witness): number {
-  return gone === undefined ? polledAt(beacon) : gone.lastSeenAt
 }
 
 /** Silence counts only from the time when the relay began to listen. */
