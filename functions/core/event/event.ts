@@ -290,6 +290,11 @@ export function seemsOver({ gone }: Pick<EventRecord, 'gone'>): boolean {
   return gone !== undefined && gone.denied === undefined
 }
 
+/** Whether it started as a surprise. A user's own event may start at once, as somebody expects it. */
+export function isUnannounced({ startKind, facts }: Pick<EventRecord, 'startKind' | 'facts'>) {
+  return startKind === 'none' && facts.source !== 'User'
+}
+
 export function isHit(facts: Pick<Facts, 'resources'>, vm: string): boolean {
   const lower = vm.toLowerCase()
   return facts.resources.some((resource) => resource.toLowerCase() === lower)

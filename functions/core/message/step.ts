@@ -1,5 +1,6 @@
 // The message of each moment: sentences, facts, tone.
 import type { Telling } from '../delivery/delivery.ts'
+import { isUnannounced } from '../event/event.ts'
 import { lastingClock, when } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { byItself, describeDecision, growthLines, lapseLines, stuckLines } from './approval.ts'
@@ -207,7 +208,7 @@ function noticeLines(event: EventView, now: number): string[] {
   }
 }
 
-/** Without notice, a Reboot or a Redeploy usually means failed hardware. */
+/** If Azure itself gave no notice, a Reboot or a Redeploy usually means failed hardware. */
 function noNoticeLine(event: EventView): string {
   const { eventType, resources } = event.facts
   const isHardware = eventType === 'Reboot' || eventType === 'Redeploy'
@@ -216,6 +217,8 @@ function noNoticeLine(event: EventView): string {
     return `It started without notice${as}.`
   }
   const vms = affectedVms(event)
+  if (!isUnannounced(event))
+    return 'A user of your subscription asked for it, and it started at once.'
   if (isHardware) {
     const areBack = resources.length > 1 ? 'they are back' : 'it is back'
     return `Azure gave no notice, so hardware may have failed. Check ${vms} once ${areBack}.`
@@ -265,7 +268,7 @@ export function toneOf({ moment, event }: Telling): Tone {
     case 'lost':
       return 'danger'
     case 'started':
-      if (event.startKind === 'none') return 'danger'
+      if (isUnannounced(event)) return 'danger'
       return event.facts.eventType === 'Freeze' ? 'info' : 'warning'
     case 'scheduled':
     case 'changed':

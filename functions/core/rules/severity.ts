@@ -1,6 +1,7 @@
 // The severity of incidents. PagerDuty treats `critical` and `error` as urgent, and may wake
 // people. The documentation shows this table.
 import type { Telling } from '../delivery/delivery.ts'
+import { isUnannounced } from '../event/event.ts'
 
 export type Severity = 'critical' | 'error' | 'warning' | 'info'
 
@@ -49,7 +50,7 @@ function forType({ facts, policy, startKind, verdict }: Telling['event']): Sever
   const short = eventType === 'Freeze' && seconds >= 0 && seconds < shortFreezeSeconds
   const name = short ? 'short Freeze' : eventType
   const row = (Object.hasOwn(severities, name) && severities[name]) || unknownType
-  if (startKind === 'none') return row.unannounced
+  if (isUnannounced({ startKind, facts })) return row.unannounced
   const asks = policy.decide === 'ask' && verdict === undefined
   return asks ? row.asked : row.otherwise
 }

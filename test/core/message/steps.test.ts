@@ -121,6 +121,13 @@ describe('started without notice', () => {
     )
   })
 
+  test("a user's own event needs none", () => {
+    const begun = { phase: 'started', startedAt: at, startKind: 'none' } as const
+    expect(say('started', { ...begun, facts: facts({ source: 'User' }) }).lines).toContain(
+      'A user of your subscription asked for it, and it started at once.',
+    )
+  })
+
   test('a late report blames neither the VM nor the relay', () => {
     const begun = { phase: 'started', startedAt: at, startKind: 'reported_late' } as const
     expect(say('started', begun).lines).toContain(

@@ -52,6 +52,12 @@ describe('by type and policy', () => {
     expect(of({ ...typed('Reboot'), ...unannounced }, 'started')).toBe('critical')
     expect(of({ ...typed('Freeze', 5), ...unannounced }, 'started')).toBe('info')
   })
+
+  test("a user's own restart that starts at once is not urgent", () => {
+    const started = { startKind: 'none', policy: { decide: 'approve', rule: 'r' } } as const
+    const { facts } = typed('Reboot')
+    expect(of({ ...started, facts: { ...facts, source: 'User' } }, 'started')).toBe('warning')
+  })
 })
 
 test.each(moments)(
