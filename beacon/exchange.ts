@@ -37,5 +37,5 @@ export interface ProxyEnvironment {
 
 export const stopping = 'the beacon is stopping'
 export const noAnswer = (timeoutMs: number) => `no answer within ${timeoutMs / 1000} s`
-export const noConnection = (timeoutMs: number) => `no connection in ${timeoutMs / 1000} s`
+export const noConnection = (timeoutMs: number) => `no connection within ${timeoutMs / 1000} s`
 export const tooLarge = (maxBytes: number) => `the answer is larger than ${maxBytes} bytes`

@@ -155,7 +155,8 @@ function readCredential(read: Read): CredentialSettings | undefined {
     if (audience === '') return parseFleetKey(text)
     if (text === undefined) return ''
     return new Wrong(
-      'is set together with FOGHORN_AUDIENCE: remove one of them, the key if this VM has an identity',
+      'is set together with FOGHORN_AUDIENCE: remove the key if this VM has an identity, ' +
+        'otherwise FOGHORN_AUDIENCE',
     )
   })
   if (audience === undefined || clientId === undefined || fleetKey === undefined) return undefined

@@ -44,7 +44,7 @@ const remedies: Record<FailureClass, string> = {
 
 function remedyFor(failed: Failed): string {
   if (failed.status !== undefined) return remedies[failed.class]
-  return `${elsewhere}; on one, let this program reach IMDS past all firewalls`
+  return `${elsewhere}; on an Azure VM, allow this program to reach IMDS through firewalls`
 }
 
 export function describeVm(identity: { kind: 'vm'; vm: Vm } | Failed): Finding[] {

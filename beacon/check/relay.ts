@@ -23,9 +23,12 @@ export async function checkRelay(
 /** `now` is when the answer arrived, by this VM's clock. */
 export function relayFindings(posted: Posted, url: string, now: number): Finding[] {
   if (posted.kind === 'unready') {
-    return [skip('relay', 'not asked without a token'), fix('credential', posted.reason)]
+    return [
+      skip('relay', 'not checked: there is no token to send'),
+      fix('credential', posted.reason),
+    ]
   }
-  const unknown = skip('credential', 'the relay did not get it')
+  const unknown = skip('credential', 'not checked: the relay did not receive it')
   if (posted.kind === 'unanswered') {
     const remedy = certificateRemedy(posted.reason)
     if (remedy === undefined) return [fix('relay', unreachable(url, posted.reason)), unknown]
@@ -49,7 +52,11 @@ export function relayFindings(posted: Posted, url: string, now: number): Finding
   }
   if (status === 404 && problem?.code === 'not_found') {
     const remedy = 'update the relay, which is older than this beacon'
-    return [...reached.slice(1), fix('relay', `${url} knows no checks; ${remedy}`), unknown]
+    return [
+      ...reached.slice(1),
+      fix('relay', `${url} does not support this check; ${remedy}`),
+      unknown,
+    ]
   }
   const said =
     status === 200 ? `the answer does not come from a relay: ${cut(text, 60)}` : reasonIn(posted)
@@ -70,9 +77,9 @@ function certificateRemedy(reason: string): string | undefined {
     return "renew the relay's certificate, or correct this VM's clock"
   }
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    return 'set FOGHORN_RELAY_URL to a name that the certificate has'
+    return 'set FOGHORN_RELAY_URL to a host name that the certificate contains'
   }
-  return 'if an authority of your own signed it, set NODE_EXTRA_CA_CERTS to the file with its certificate'
+  return 'if your own CA signed it, set NODE_EXTRA_CA_CERTS to the file with its certificate'
 }
 
 /** `offsetMs` is the relay's clock minus this VM's. */

@@ -105,7 +105,8 @@ function planPrepare(situation: Situation): Plan {
   if (startsInMs > 0 && wish !== 'now') return wait(startsInMs, 'it is too early')
   const graceMs = Math.min(answerWithinMs, (notBeforeAt - firstSeenAt) * shareOfNotice)
   const graceLeftMs = firstSeenAt + graceMs - now
-  if (!situation.isAnswered && graceLeftMs > 0) return wait(graceLeftMs, 'the relay may object')
+  if (!situation.isAnswered && graceLeftMs > 0)
+    return wait(graceLeftMs, 'the relay has not replied')
   const limitMs = limitOf(leftMs)
   const reason = wish === 'now' ? 'the relay asked for it' : 'it is time'
   return { hook: 'prepare', kind: 'run', limitMs, reason }

@@ -87,7 +87,7 @@ function readText(path: string, where = ''): string {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const what = code === 'ENOENT' ? 'there is no file' : `${code}: cannot read`
-    throw wrong(`${where}${what} "${path}"; write a path from the folder of package.json`)
+    throw wrong(`${where}${what} "${path}"; write a path relative to the folder of package.json`)
   }
 }
 

@@ -84,7 +84,7 @@ export function resultOf(event: Shown): { summary: string; wrong: string[] } {
   const channels = [...new Set(deliveries.map(({ channel }) => channel))]
   const wrong: string[] = []
   if (outcome === undefined) {
-    wrong.push('it did not end in time; check that the relay runs, its log and /healthz')
+    wrong.push('it did not end in time; check that the relay runs, then read its log and /healthz')
   } else if (outcome !== 'completed')
     wrong.push(`it ended as ${outcome} (${inferred ?? 'no reason given'})`)
   if (deliveries.length === 0) wrong.push(silence(event))
@@ -166,6 +166,6 @@ function silence({ policy }: Shown): string {
 
 const remedies = {
   refused: 'check the address and the key of the channel',
-  given_up: 'the channel could not be reached',
+  given_up: 'check that the relay can reach the channel',
   pending: 'the relay keeps trying; the events API shows the result',
 }

@@ -31,7 +31,7 @@ export function readEvent(text: string): FromFile {
     throw wrong(`--event: the file is not JSON; ${forms}`)
   }
   if (typeof json !== 'object' || json === null)
-    throw wrong(`--event: the file has no object; ${forms}`)
+    throw wrong(`--event: the file contains no JSON object; ${forms}`)
   if ('Events' in json) return { event: asImdsShows(theOnly(json.Events)) }
   if ('document' in json) return ofReport(json)
   if ('EventType' in json) return { event: asImdsShows(json) }

@@ -152,7 +152,7 @@ function secretOf(given: string | undefined, { forward }: ListenArguments): stri
       secretBytes(given)
     } catch {
       throw wrong(
-        'FOGHORN_WEBHOOK_SECRET is no secret; write "whsec_" and base64 of 24 to 64 bytes',
+        'FOGHORN_WEBHOOK_SECRET is not valid; write "whsec_" and the base64 of 24 to 64 bytes',
       )
     }
     return given

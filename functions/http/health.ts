@@ -70,7 +70,7 @@ async function readHealth(relay: Relay): Promise<Health> {
 async function channelTroubles(relay: Relay): Promise<string[]> {
   return (await channelsInTrouble(relay)).map(({ state, channel, since }) => {
     const from = new Date(since).toISOString()
-    const what = state === 'refusing' ? 'has refused messages' : 'could not be reached'
-    return `channel "${channel}" ${what} since ${from}; the log says what it answers`
+    const what = state === 'refusing' ? 'has been refusing messages' : 'has been unreachable'
+    return `channel "${channel}" ${what} since ${from}; the log shows the answers of the channel`
   })
 }

@@ -73,18 +73,18 @@ type Step = EventStep
 const since: Record<Step, string> = {
   open: 'You can decide again.',
   declined: 'Since then, a person chose "not now".',
-  approved: 'Since then, it was approved.',
+  approved: 'Since then, it has been approved.',
   started: 'Since then, it has started.',
   completed: 'It is over now.',
-  cancelled: 'Since then, it was cancelled.',
+  cancelled: 'Since then, it has been cancelled.',
   lost: 'Foghorn gets no more reports about it.',
 }
 
 function sinceOf(record: EventRecord): string {
   const { inferred } = record.ended ?? {}
-  if (inferred === 'drill_overdue') return 'Since then, the drill was closed.'
+  if (inferred === 'drill_overdue') return 'Since then, the drill has been closed.'
   const text = since[stepOf(record)]
-  return inferred === 'gone_before_its_time' ? text.replace('it was', 'it was probably') : text
+  return inferred === 'gone_before_its_time' ? text.replace('it has', 'it has probably') : text
 }
 
 export function isDecidable(record: EventRecord): boolean {
@@ -209,7 +209,7 @@ function whyEnded(record: EventRecord): string[] {
 const endings = {
   completed: 'It was completed',
   cancelled: 'It was cancelled',
-  lost: 'Foghorn lost sight of it',
+  lost: 'The outcome became unknown',
 }
 
 function verdictLines(record: EventRecord, now: number): string[] {

@@ -81,7 +81,7 @@ const withNote: { [What in HistoryEntry['what']]?: (note: string) => string } = 
   completed: (why) => concluded('Completed', why as Inference),
   cancelled: (why) =>
     concluded(why === 'drill_overdue' ? 'Not run' : 'Cancelled', why as Inference),
-  lost: (why) => `Lost sight of it: ${describeInference(why as Inference)}`,
+  lost: (why) => `Outcome unknown: ${describeInference(why as Inference)}`,
   reopened: (vm) => `Reopened by a report from ${vm}`,
 }
 
@@ -114,6 +114,6 @@ const bare: Record<HistoryEntry['what'], string> = {
   seen_again: 'Seen again',
   completed: 'Completed',
   cancelled: 'Cancelled',
-  lost: 'Lost sight of it',
+  lost: 'Outcome unknown',
   reopened: 'Reopened',
 }

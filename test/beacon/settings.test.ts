@@ -86,7 +86,7 @@ describe('a wrong value is named, shown and corrected', () => {
     [{ FOGHORN_FLEET_KEY: undefined }, /or set FOGHORN_AUDIENCE instead/],
     [
       { FOGHORN_AUDIENCE: 'api://foghorn' },
-      /^FOGHORN_FLEET_KEY is set together with FOGHORN_AUDIENCE: remove one of them/,
+      /^FOGHORN_FLEET_KEY is set together with FOGHORN_AUDIENCE: remove the key if this VM has an identity/,
     ],
     [
       { FOGHORN_FLEET_KEY: undefined, FOGHORN_AUDIENCE: 'api foghorn' },

@@ -113,7 +113,7 @@ describe('after "Not now"', () => {
     expect(await said(page).innerText()).toBe('Your "not now" was stored.')
     await press(pages.world, await forge(pages.world, { channel: 'team' }), 'approve')
     await pages.pass(page, 5_000)
-    await page.getByText('You chose "not now". Since then, it was approved.').waitFor()
+    await page.getByText('You chose "not now". Since then, it has been approved.').waitFor()
     expect(await page.locator('[data-facts]').innerText()).toMatch(
       /Earlier decision\s+Not now, chosen through the link/,
     )

@@ -146,7 +146,7 @@ describe('wrong words', () => {
       'there is no fleet "prdo"; write one of prod; did you mean "prod"?',
     ],
     [[], '--event: the file is not JSON; write one entry of Events', 'Reboot'],
-    [[], '--event: the file has no object; write one entry', 'null'],
+    [[], '--event: the file contains no JSON object; write one entry', 'null'],
     [[], '--event: EventType is missing; write one entry', { type: 'Reboot' }],
     [[], '--event: the document has 2 events, but a dry run takes one', { Events: [{}, {}] }],
     [[], '--event: the document has 0 events', { document: null }],

@@ -188,7 +188,7 @@ describe('a dry run', () => {
 describe('wrong words end it with code 2 and what to write', () => {
   test.each<[string[], ...string[]]>([
     [[], 'no file was given', 'npm run check-config -- foghorn.config.json'],
-    [['nowhere.json'], 'there is no file "nowhere.json"', 'write a path from'],
+    [['nowhere.json'], 'there is no file "nowhere.json"', 'write a path relative to'],
     [['infra'], `cannot read "infra"`],
     [[example, '--typ', 'Reboot'], 'unknown option --typ; did you mean --type?'],
     [[example, '--event', 'nowhere.json'], '--event: there is no file "nowhere.json"'],

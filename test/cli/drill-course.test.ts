@@ -132,7 +132,7 @@ describe('what it came to', () => {
     [
       'given up',
       shown({ deliveries: [message({ state: 'given_up' })] }),
-      /given up .*could not be reached/,
+      /given up .*can reach the channel/,
     ],
     ['pending', shown({ deliveries: [message({ state: 'pending' })] }), /the relay keeps trying/],
     [

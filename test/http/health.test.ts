@@ -37,7 +37,9 @@ test('an admin learns of each trouble, and at once', async () => {
   await breakChannel()
   const { status, troubles = [] } = await healthOf(world)
   expect(status).toBe('troubled')
-  expect(troubles.join()).toContain('channel "chat" has refused messages since 2026-11-21T12:00')
+  expect(troubles.join()).toContain(
+    'channel "chat" has been refusing messages since 2026-11-21T12:00',
+  )
 })
 
 describe('the store', () => {

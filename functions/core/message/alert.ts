@@ -80,8 +80,8 @@ function subscriptionDisabled(reasons: string[]): AlertText {
     title: `The relay disabled ${what}: ${reasons[0]}`,
     lines: [
       ...reasons.slice(1).map((reason) => `Also: ${reason}.`),
-      'The relay keeps the messages, but does not send them.',
-      'Repair the endpoint, resume the subscription, then replay what it missed.',
+      'The relay stores its messages, but does not send them.',
+      'Repair the endpoint and resume the subscription. Then replay the messages that it missed.',
     ],
   }
 }
@@ -113,7 +113,7 @@ const troubles: Record<TroubleKind, Record<LastingNews['form'], TroubleText>> = 
       const back = count - left.length
       if (back === 0) {
         const title = `No longer in trouble: ${listed(left, count, fewNames)}`
-        return { title, lines: ['The configuration no longer has this channel.'] }
+        return { title, lines: ['The configuration no longer contains the channels named here.'] }
       }
       return {
         title: `Channel${back === 1 ? '' : 's'} ${listed(vms, back, fewNames)} work${back === 1 ? 's' : ''} again`,
@@ -126,7 +126,7 @@ const troubles: Record<TroubleKind, Record<LastingNews['form'], TroubleText>> = 
       title: `Messages pile up: ${reason}`,
       lines: [
         'Their channels answer, but new messages arrive faster than the relay sends them.',
-        "Look at the load of the relay's machine, and at its log for delivery_retried.",
+        "Check the load of the relay's machine. Look for delivery_retried in the relay's log.",
       ],
     }),
     over: () => ({ title: 'Messages no longer pile up', lines: ['The relay keeps up again.'] }),
@@ -148,8 +148,9 @@ const troubles: Record<TroubleKind, Record<LastingNews['form'], TroubleText>> = 
     begun: (_, [reason = 'an unknown time']) => ({
       title: `The relay's clock jumped: ${reason}`,
       lines: [
-        'Times in messages and reminders may be wrong by the same time.',
-        'Check the time synchronization of its machine. A machine that was suspended causes this alert, too.',
+        'Times in messages and reminders may be off by the same amount.',
+        "Check the time synchronization of the relay's machine.",
+        'A machine that was suspended causes this alert, too.',
       ],
     }),
     over: () => ({
@@ -183,7 +184,7 @@ const beaconAlerts: Record<
       }
     },
     over: (news) => ({
-      title: overTitle(news, 'Back: ', 'again'),
+      title: overTitle(news, 'Back: ', 'again', (all) => `${all} left fleet "${news.fleet}"`),
       lines: [...leftLine(news, 'These VMs have left the fleet'), ...remainingLine(news, 'silent')],
     }),
   },
@@ -201,7 +202,12 @@ const beaconAlerts: Record<
       }
     },
     over: (news) => ({
-      title: overTitle(news, '', 'for the first time'),
+      title: overTitle(
+        news,
+        '',
+        'for the first time',
+        (all) => `Fleet "${news.fleet}" no longer expects ${all} to report`,
+      ),
       lines: [
         ...leftLine(news, 'These VMs are no longer expected'),
         ...remainingLine(news, 'missing'),
@@ -210,9 +216,15 @@ const beaconAlerts: Record<
   },
 }
 
-function overTitle({ fleet, count, left, vms }: News, back: string, when: string): string {
+/** `ifNone`: what became of all of them, if none reports. */
+function overTitle(
+  { fleet, count, left, vms }: News,
+  back: string,
+  when: string,
+  ifNone: (all: string) => string,
+): string {
   const returned = count - left.length
-  if (returned === 0) return `Fleet "${fleet}" no longer expects ${beacons(count)} to report`
+  if (returned === 0) return ifNone(beacons(count))
   const found = vms.length > 0 ? `: ${listed(vms, returned, fewNames)}` : ''
   const reports = `report${returned === 1 ? 's' : ''}`
   return `${back}${beacons(returned)} of fleet "${fleet}" ${reports} ${when}${found}`

@@ -85,11 +85,12 @@ function endOf(record: EventRecord, now: number): number {
 }
 
 function describe(record: EventRecord): string[] {
-  const { verdict, phase, ended, facts } = record
-  const known = facts.durationSeconds !== undefined && facts.durationSeconds > 0
+  const { verdict, phase, ended, facts, drill } = record
+  const over = drill ? 'The drill is over.' : 'Azure no longer lists it.'
+  const known = facts.durationSeconds !== undefined && facts.durationSeconds >= 0
   return [
     impactOf(viewOf(record)),
-    ...(ended === undefined ? [decisionOf(phase, verdict)] : ['Azure no longer lists it.']),
+    ...(ended === undefined ? [decisionOf(phase, verdict)] : [over]),
     `VMs: ${describeNames(facts.resources)}`,
     ...(known ? [] : ['Azure does not say how long it takes.']),
     ...(facts.description ? [`Azure says: ${facts.description}`] : []),

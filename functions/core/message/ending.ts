@@ -9,7 +9,7 @@ export function lostLines(event: EventView): string[] {
     event.facts.source === 'User' ? 'Ask the user who requested it' : `Check ${affectedVms(event)}`
   return [
     `The VMs that saw this event have not reported for ${span(lostMs)}, or could not poll for ` +
-      `${span(blindMs)}. So its outcome is unknown.`,
+      `${span(blindMs)}. So the outcome of the event is unknown.`,
     `${what}, and run "foghorn-beacon check" on the VMs.`,
   ]
 }
@@ -18,7 +18,9 @@ export function completedLines({ ended, startedAt, startKind }: EventView): stri
   if (ended?.inferred !== undefined) {
     // if the VM is silent, no document shows that the event is gone
     const listed = ended.inferred === 'vm_gone' ? '' : 'Azure no longer lists it. '
-    return [`${listed}Foghorn concludes that it completed: ${describeInference(ended.inferred)}.`]
+    return [
+      `${listed}Foghorn concludes that the event completed: ${describeInference(ended.inferred)}.`,
+    ]
   }
   const tookMs = ended === undefined || startedAt === undefined ? -1 : ended.at - startedAt
   if (tookMs < 0) return ['It is over.']

@@ -112,7 +112,7 @@ export function composeList(messages: Message[]): Pick<Message, 'title' | 'lines
   const tones: Tone[] = ['danger', 'warning', 'info', 'good']
   return {
     title: asking === 0 ? count : `${count}, ${asking} to decide`,
-    lines: ['These messages were waiting for this channel, so Foghorn sent them as one list.'],
+    lines: ['These messages had to wait, so Foghorn sent them as one list.'],
     tone: tones.find((tone) => messages.some((message) => message.tone === tone))!,
   }
 }
@@ -168,7 +168,7 @@ function alertOf({ at, event, about }: AlertTelling, now: number): Message {
     lastingTitle: title,
     lines: [
       `It answered: ${sentence(about.reason)}`,
-      `${fixIt} This channel has received its own copy of the message.`,
+      `${fixIt} The channel that you are reading gets the message separately.`,
     ],
     facts: factsOf({ moment: 'alert', event }, now),
     reference: referenceOf(event),
@@ -228,7 +228,7 @@ function referenceOf({ fleet, eventId }: EventView): string {
 
 function insteadLines(telling: Telling | AlertTelling): string[] {
   if (telling.moment === 'alert' || telling.insteadOf === undefined) return []
-  return [`Sent here because "${telling.insteadOf}" did not accept it.`]
+  return [`This message is for channel "${telling.insteadOf}", which did not accept it.`]
 }
 
 function skippedLines(skipped: Moment[]): string[] {

@@ -126,9 +126,9 @@ export function describeInference(inference: Inference): string {
     case 'gone_before_its_time':
       return 'it disappeared before it was due: cancelled, or approved outside Foghorn'
     case 'vm_gone':
-      return 'it was due, and no affected VM has reported for 2 min'
+      return 'it was due or approved, and no affected VM has reported for 2 min'
     case 'nobody_left_to_see':
-      return 'no VM that saw it reports, or can poll, any more'
+      return 'the VMs that saw it no longer report, or can no longer poll'
     case 'drill_overdue':
       return 'the relay was not running when the drill was due'
   }
@@ -197,7 +197,7 @@ export function whoDecides({ services, signedIn }: Listed): string {
   ]
   return ways.length > 0
     ? `${only}: ${ways.join(', or ')}.`
-    : 'No listed approver may decide for all of its VMs, so an owner must: with the admin key or a token.'
+    : 'No listed approver may decide for all affected VMs. An owner can, with the admin key or a token.'
 }
 
 const maxInSentence = 5

@@ -169,7 +169,7 @@ async function replay(relay: Relay, c: Context): Promise<Response> {
           ...(wish.data.channel === undefined ? {} : { channel: wish.data.channel }),
         }
   if ('id' in which && isToSubscription(which.id)) {
-    const detail = 'this message is one of a subscription; use POST /v1/subscriptions/:id/replay'
+    const detail = 'this message belongs to a subscription; use POST /v1/subscriptions/:id/replay'
     return problem(c, 400, 'replay_malformed', detail)
   }
   const access = accessOf(c)
@@ -203,7 +203,7 @@ async function postDrill(relay: Relay, c: Context): Promise<Response> {
   if (!fleets.includes(fleet)) return fleetUnknown(c, fleet, fleets)
   const begun = await startDrill(relay, wish.data, crypto.randomUUID())
   if (begun.outcome === 'conflict') {
-    return problem(c, 503, 'busy', 'another event has the id of this drill; send the drill again')
+    return problem(c, 503, 'busy', 'the id of the new drill is in use; send the request again')
   }
   if (begun.outcome === 'too_many') {
     const ids = begun.open.map(({ eventId }) => eventId).join(', ')

@@ -24,8 +24,8 @@ export const pageQuery = z.strictObject({
 const aSubscription = z.object({
   id: z.string(),
   state: z.enum(['pending', 'active', 'paused', 'disabled']),
-  since: time.describe('Of the state.'),
-  reason: z.string().describe('Of the state.'),
+  since: time.describe('When this state began.'),
+  reason: z.string().describe('Why the subscription is in this state.'),
   url: z.string().describe('Without its path, if that may be a secret.'),
   description: z.string().exactOptional(),
   fleets: z.array(z.string()).exactOptional(),
@@ -77,7 +77,7 @@ const deliveryTo = z
         text: z.string().describe('The first 4 KB.'),
       })
       .exactOptional()
-      .describe('To the last attempt.'),
+      .describe('The answer to the last attempt.'),
   })
   .meta({ id: 'DeliveryToSubscription' })
 const deliveriesAnswer = z.object({

@@ -70,7 +70,7 @@ export async function postToken(relay: Relay, c: Context): Promise<Response> {
     case 'too_long': {
       const until = new Date(created.until).toISOString()
       const detail = `this token expires at ${until}, and cannot make one that lasts longer`
-      return problem(c, 403, 'beyond_own_rights', `${detail}; write fewer expiresInDays`)
+      return problem(c, 403, 'beyond_own_rights', `${detail}; write a smaller expiresInDays`)
     }
     case 'no_room':
       return noRoom(c, created.most)

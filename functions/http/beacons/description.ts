@@ -8,7 +8,7 @@ export const beaconDescriptions: RouteDescription[] = [
     method: 'post',
     path: reportPath,
     name: 'postReport',
-    summary: 'A beacon reports what its VM sees, and gets what to do.',
+    summary: 'A beacon reports what its VM sees, and receives directives.',
     about:
       'Changes since the last accepted report are included. Repeating a report changes nothing.',
     group: 'Beacons',

@@ -76,7 +76,7 @@ async function post(attempt: Attempt, version: number): Promise<SendOutcome> {
   const { posts, delivery } = outgoing
   const { lease: by, leaseUntil: until, seq } = delivery
   if ((await posts.write({ is: 'posting', by, until }, version)) === 'conflict') {
-    return { outcome: 'retry', note: 'another worker is posting it', unsent: true }
+    return { outcome: 'retry', note: 'another worker is posting this message', unsent: true }
   }
   const answer = await create(attempt)
   if (answer.outcome !== 'done') {

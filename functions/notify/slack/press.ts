@@ -79,19 +79,19 @@ function reasonOf(
       : ` ${capital(describeVerdict(verdict))}, at ${clock(verdict.at, now)}.`
   switch (outcome) {
     case 'already_approved':
-      return `nothing changed, as it was already decided.${decided}`
+      return `nothing changed, because it was already decided.${decided}`
     case 'already_declined':
-      return `nothing changed, as it was already decided.${decided} You can still approve it.`
+      return `nothing changed, because it was already decided.${decided} You can still approve it.`
     case 'started': {
       const since = startedAt === undefined ? '' : ` at ${clock(startedAt, now)}`
-      return `too late, it started${since}.${decided}`
+      return `too late: it started${since}.${decided}`
     }
     case 'ended': {
       const how =
         ended === undefined
           ? 'is over'
           : `${isGuess(ended) ? guesses[ended.outcome] : endings[ended.outcome]} at ${clock(ended.at, now)}`
-      return `too late, it ${how}.${decided}`
+      return `too late: it ${how}.${decided}`
     }
     case 'identity_needed':
     case 'not_listed':
@@ -100,7 +100,7 @@ function reasonOf(
       return `nothing was decided, because you are not from this workspace. ${you}`
     case 'not_here':
       return (
-        'nothing was decided, because this channel may no longer decide it. ' +
+        'nothing was decided, because people in this channel may no longer decide this event. ' +
         'Open its page by the link in the message.'
       )
     case 'moved_on':
@@ -123,7 +123,7 @@ const guesses = {
 /** Replies without an event. */
 export const deadPresses: Record<DeadPress, string> = {
   forged:
-    'Nothing was decided: this button is from another relay, or its key is no longer configured.',
+    'Nothing was decided: another relay made this button, or the key that signed it was removed.',
   expired: 'Nothing was decided: this button has expired. The event ended long ago.',
   channel_gone:
     'Nothing was decided: the channel of this button is no longer in the configuration.',

@@ -56,7 +56,7 @@ ${
   subscriptions === undefined
     ? ''
     : html`<h2 id="subscriptions">Subscriptions <span class="count">${subscriptions.length}</span></h2>
-${subscriptions.length === 0 ? html`<p class="empty">No system has subscribed. The API makes subscriptions.</p>` : table('Subscriptions', subscriptions, now)}
+${subscriptions.length === 0 ? html`<p class="empty">There are no subscriptions. Other systems create them through the API.</p>` : table('Subscriptions', subscriptions, now)}
 ${more ? html`<p class="note">These are the newest. The API lists all.</p>` : ''}`
 }`
 }

@@ -84,7 +84,7 @@ ${troubles.map(({ name, text }) => html`<p>${name}: ${whole(plain(text))}</p>`)}
 <ul class="tiles">${shown}</ul>
 ${readOnly === undefined ? '' : html`<p class="note">${readOnly}</p>`}
 ${trouble}
-${cards.length === 0 ? html`<p class="empty">Azure has announced no maintenance of these VMs.</p>` : ''}
+${cards.length === 0 ? html`<p class="empty">Azure has announced no maintenance for these VMs.</p>` : ''}
 ${section('ask', all.get('ask') ?? [], now)}
 <div class="groups">${groups.slice(1).map((group) => section(group, all.get(group) ?? [], now))}</div>
 ${more ? html`<p class="note">More events are open. <a href="${base}/events?step=open">Search all open events</a></p>` : ''}`

@@ -85,9 +85,9 @@ export function badge(step: EventStep, inferred?: boolean): Html {
 /** What the form of a page has just done. */
 const notices = {
   replayed: 'The message will be sent again.',
-  not_replayed: 'Nothing was sent: the message is not one that failed.',
+  not_replayed: 'Nothing was sent: there is no failed message.',
   tested: 'A test message is on its way.',
-  no_test: 'Nothing was sent.',
+  no_test: 'Nothing was sent: this channel or subscription cannot be tested now.',
   too_soon: 'Nothing was sent: another test was sent less than 10 s ago.',
 } as const
 export type Notice = keyof typeof notices

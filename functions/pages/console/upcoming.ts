@@ -65,7 +65,7 @@ export function upcomingBody({ base, lanes, reach, more }: Upcoming, now: number
   const clashing = lanes.filter(({ slots }) => slots.some(({ clashes }) => clashes))
   return html`<h1>Upcoming</h1>
 <nav aria-label="How far ahead">${choices}</nav>
-${lanes.length === 0 ? html`<p class="empty">Azure has announced no maintenance of these VMs.</p>` : ''}
+${lanes.length === 0 ? html`<p class="empty">Azure has announced no maintenance for these VMs.</p>` : ''}
 ${clashing.length === 0 ? '' : html`<div class="state bad"><p class="headline">Several events of one scale set come close together</p>${clashing.map((lane) => html`<p>${clashText(lane)}</p>`)}</div>`}
 ${lanes.length === 0 ? '' : picture(lanes, reach, now)}
 ${lanes.map((lane) => laneText(base, lane, now))}

@@ -7,7 +7,7 @@ const posted = { is: 'posted' as const, to: 'C1', place: 'C1', message: '1.1' }
 const table: [string, PostState | undefined, string][] = [
   ['nothing is posted', undefined, 'post'],
   ['an attempt has ended without one', { is: 'absent', by: 'x' }, 'post'],
-  ['another worker is posting it', { is: 'posting', by: 'x', until: at + 1 }, 'wait'],
+  ['another worker is posting this message', { is: 'posting', by: 'x', until: at + 1 }, 'wait'],
   [
     'another worker was posting it, but its lease is over',
     { is: 'posting', by: 'x', until: at },

@@ -33,7 +33,7 @@ describe('who is asked', () => {
     ],
     [
       [],
-      'No listed approver may decide for all of its VMs, so an owner must: with the admin key or a token.',
+      'No listed approver may decide for all affected VMs. An owner can, with the admin key or a token.',
     ],
   ])('%j: the text names them, and the button shows the event', (names, words) => {
     const askers = askersOf(names, services)

@@ -80,7 +80,7 @@ describe('every message is whole', () => {
     const event = view({ ended, phase: 'completed' })
     const { title, lines } = compose({ moment: 'completed', at, event }, at)
     expect(lines.join(' ')).toContain(
-      `Foghorn concludes that it completed: ${describeInference(inferred)}.`,
+      `Foghorn concludes that the event completed: ${describeInference(inferred)}.`,
     )
     expect(title).toBe('Probably completed at 12:00 UTC: Reboot of web_0')
     expect(describeInference(inferred)).toMatch(/^[a-z].*[a-z]$/)

@@ -243,7 +243,7 @@ describe('the end', () => {
     const over = (inferred: 'vm_gone' | 'start_not_seen_approved') =>
       textOf('completed', { ended: { at, outcome: 'completed', inferred } })
     expect(over('vm_gone')).toBe(
-      `Foghorn concludes that it completed: ${describeInference('vm_gone')}.`,
+      `Foghorn concludes that the event completed: ${describeInference('vm_gone')}.`,
     )
     expect(over('start_not_seen_approved')).toMatch(/^Azure no longer lists it\. Foghorn concludes/)
   })

@@ -61,16 +61,20 @@ describe('the reply to a press that decides nothing', () => {
   const guessed = record({ ended: { ...over.ended!, inferred: 'gone_before_its_time' } })
   const ada = 'by Slack user U0ADA (team T0HOME, signed by Slack), at 11:58 UTC.'
   const rows: [PressOutcome, EventRecord, string][] = [
-    ['already_approved', approved, `nothing changed, as it was already decided. Approved ${ada}`],
+    [
+      'already_approved',
+      approved,
+      `nothing changed, because it was already decided. Approved ${ada}`,
+    ],
     [
       'already_declined',
       declined,
-      `nothing changed, as it was already decided. Not now, chosen ${ada} You can still approve it.`,
+      `nothing changed, because it was already decided. Not now, chosen ${ada} You can still approve it.`,
     ],
-    ['started', begun, `too late, it started at 11:59 UTC. Approved ${ada}`],
-    ['started', record({ phase: 'started' }), 'too late, it started.'],
-    ['ended', over, 'too late, it was cancelled at 11:59 UTC.'],
-    ['ended', guessed, 'too late, it was probably cancelled at 11:59 UTC.'],
+    ['started', begun, `too late: it started at 11:59 UTC. Approved ${ada}`],
+    ['started', record({ phase: 'started' }), 'too late: it started.'],
+    ['ended', over, 'too late: it was cancelled at 11:59 UTC.'],
+    ['ended', guessed, 'too late: it was probably cancelled at 11:59 UTC.'],
     [
       'not_listed',
       record(),
@@ -81,7 +85,11 @@ describe('the reply to a press that decides nothing', () => {
       record(),
       'nothing was decided, because you are not from this workspace. Your id, for "approvers": "slack:T0HOME/U0BOB".',
     ],
-    ['not_here', record(), 'nothing was decided, because this channel may no longer decide it. '],
+    [
+      'not_here',
+      record(),
+      'nothing was decided, because people in this channel may no longer decide this event. ',
+    ],
     ['moved_on', record(), 'nothing was decided, because the event changed after this message. '],
     ['busy', record(), 'nothing was decided, because there were too many decisions at once. '],
   ]

@@ -112,7 +112,7 @@ describe('ten events in five minutes', () => {
   test('the health of the relay, the log and the API show it without any secret', async () => {
     const { status, troubles } = await health()
     const since = '2026-11-21T12:00:00.000Z'
-    const trouble = `channel "chat" has refused messages since ${since}; the log says what it answers`
+    const trouble = `channel "chat" has been refusing messages since ${since}; the log shows the answers of the channel`
     expect([status, troubles]).toEqual(['troubled', [trouble]])
     const response = await world.app.request('/v1/channels', { headers })
     const { channels: listed } = (await response.json()) as { channels: object[] }

@@ -132,11 +132,11 @@ describe('too late', () => {
   })
 
   test.each<[string, () => Promise<unknown>, RegExp]>([
-    ['it has started', () => beacon.sees([started()]), /too late, it started at 12:00 UTC/],
+    ['it has started', () => beacon.sees([started()]), /too late: it started at 12:00 UTC/],
     [
       'the event is gone',
       () => beacon.sees([]).then(() => world.pass(11_000)),
-      /too late, it was probably cancelled/,
+      /too late: it was probably cancelled/,
     ],
     [
       'it affects other VMs',
@@ -189,15 +189,15 @@ describe('a button that the relay did not make', () => {
   ) => (await forge(world, ...of)).slice('/approve/'.length)
 
   test.each<[string, () => Promise<string>, RegExp]>([
-    ['nothing', async () => '', /from another relay/],
-    ['no stamp', async () => valueIn(world).split(':')[0]!, /from another relay/],
-    ['another stamp', async () => `${valueIn(world)}0`, /from another relay/],
-    ['trailing text', async () => `${valueIn(world)}:1`, /from another relay/],
-    ['cut off', async () => valueIn(world).slice(5), /from another relay/],
+    ['nothing', async () => '', /another relay made this button/],
+    ['no stamp', async () => valueIn(world).split(':')[0]!, /another relay made this button/],
+    ['another stamp', async () => `${valueIn(world)}0`, /another relay made this button/],
+    ['trailing text', async () => `${valueIn(world)}:1`, /another relay made this button/],
+    ['cut off', async () => valueIn(world).slice(5), /another relay made this button/],
     [
       'another key',
       async () => `${await tokenOf({}, [new Uint8Array(32).fill(9)])}:${stampIn()}`,
-      /from another relay/,
+      /another relay made this button/,
     ],
     [
       'an unknown event',
@@ -207,7 +207,7 @@ describe('a button that the relay did not make', () => {
     [
       'the link of a channel that decides nothing',
       async () => `${await tokenOf({ channel: 'hook' })}:${stampIn()}`,
-      /this channel may no longer decide it/,
+      /people in this channel may no longer decide this event/,
     ],
     [
       'a channel that is not configured',
@@ -225,6 +225,6 @@ describe('a button that the relay did not make', () => {
     world.relay.config = { ...world.relay.config, routes: [{ match: {}, channels: ['chat'] }] }
     await pressInSlack(world, { value })
     expect(await approvals()).toEqual([])
-    expect(toldInPrivate(world)).toContain('this channel may no longer decide it')
+    expect(toldInPrivate(world)).toContain('people in this channel may no longer decide this event')
   })
 })
