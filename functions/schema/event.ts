@@ -94,7 +94,7 @@ export const publicEventSchema = z
       .describe("Azure's id in lower case. `drill-…` for a drill, `test-…` for a test event."),
     epoch: z.int().min(1).describe('Grows if an event that seemed over is alive.'),
     sequence: count.describe(
-      'Grows with every change. Ignore a body with a lower value than you know.',
+      'Grows with every change. Ignore a body with a lower value than you have handled.',
     ),
     phase: z.enum(phases).describe('How far the event is. A lost event keeps its last phase.'),
     drill: z.literal(true).exactOptional().describe('Only for a drill.'),
