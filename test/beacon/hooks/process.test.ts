@@ -1,7 +1,7 @@
 // Beacon and runner as processes, with real hooks: who gets what, and what a crash leaves.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Environment } from '../../../beacon/settings.ts'
@@ -39,7 +39,8 @@ async function aVm(programs: Partial<Record<Hook, string>>) {
       expect(state(hook)?.state).toBe(expected)
       return state(hook)
     }, waitLimit)
-  const socket = join(place.directory, 'run', 'hooks.sock')
+  const runFolder = join(place.directory, 'run')
+  const socket = join(runFolder, 'hooks.sock')
   const forHooks = {
     ...{ FOGHORN_HOOKS: place.folder, FOGHORN_HOOK_SOCKET: socket, PATH: process.env.PATH },
   }
@@ -51,7 +52,7 @@ async function aVm(programs: Partial<Record<Hook, string>>) {
   const run = (words: string[], environment: Environment) =>
     start(words, environment, place.directory)
   return {
-    ...{ ...place, world, reports, reported, socket, forHooks },
+    ...{ ...place, world, reports, reported, runFolder, socket, forHooks },
     startRunner: (environment: Environment = forHooks) => run(['hooks'], environment),
     startBeacon: (...words: string[]) => run(words, forBeacon),
   }
@@ -151,6 +152,8 @@ test('a runner that is killed in the middle leaves no second hook, and the hook 
   await vm.reported('prepare', 'running')
   await vi.waitFor(() => expect(vm.noted()).toHaveLength(1), waitLimit)
   const orphan = Number(vm.noted()[0])
+  // the hook may begin a moment before the runner writes down that it runs
+  await vi.waitFor(() => expect(readdirSync(vm.runFolder)).toContain('hooks.running'), waitLimit)
   await runner.end('SIGKILL')
   expect(isAlive(orphan)).toBe(true)
   const next = await vm.startRunner()
