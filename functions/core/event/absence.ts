@@ -1,5 +1,6 @@
 // Decides whether an event that is missing from documents is over, and how it ended. One late
 // document or one IMDS hiccup must not decide that. `conclude.ts` ends events whose VMs are silent.
+import { toldOf } from './agreed.ts'
 import { mayBePassedOn } from './approval.ts'
 import { type Absence, type Ended, type EventRecord, type Inference, isHit } from './event.ts'
 import { confirmMsOf } from './life.ts'
@@ -8,6 +9,7 @@ import {
   freshUntil,
   goneOf,
   hasLeft,
+  hasOutlier,
   isHeardWithoutPolls,
   type Missing,
   missingIn,
@@ -20,6 +22,8 @@ const majorityMs = 30_000
 /** How long to wait for a silent affected VM. Its uptime shows whether it restarted. */
 const uptimeWaitMs = 3 * 60_000
 
+/** While few VMs miss the event, look this often whether the others still show it. */
+const outlierLookMs = 60_000
 /** How often to look whether an affected VM has restarted since the event is open again. */
 const restartLookMs = 30_000
 
@@ -40,16 +44,6 @@ export function confirmedSpan(
   const confirmAt = confirmsAt(record, witnesses, now)
   if (confirmAt > now) return undefined
   return { ...spanOf(record, missingIn(record, witnesses)), confirmAt }
-}
-
-/** A beacon that was heard until now may be back after this time. */
-const absentMs = 60_000
-
-/** Whether an affected VM, or as many others as miss the event, showed it until now. */
-export function isDenied(record: EventRecord, witnesses: Witness[], now: number): boolean {
-  const missing = missingIn(record, witnesses)
-  const seeing = seeingIn(record, witnesses, now - absentMs)
-  return agreesAt(record, missing, seeing) === Number.POSITIVE_INFINITY
 }
 
 /** When the absence is confirmed if no report arrives. Infinity if too few VMs miss the event. */
@@ -123,9 +117,13 @@ export function nextAbsenceLook(record: EventRecord, witnesses: Witness[], now: 
   )
   const restartAt = hitMissed ? nextRestartLook(record, now) : Number.POSITIVE_INFINITY
   const hiccupEndsAt = record.gone?.confirmAt ?? Number.POSITIVE_INFINITY
-  if (missing.length === 0) return Math.min(hiccupEndsAt, restartAt)
+  if (missing.length === 0) {
+    const isToCome = hiccupEndsAt > now || !hasOutlier(witnesses)
+    return Math.min(isToCome ? hiccupEndsAt : now + outlierLookMs, restartAt)
+  }
   const staleAt = seeingIn(record, witnesses, now).map((one) => freshUntil(one) + 1)
-  return Math.min(confirmsAt(record, witnesses, now), restartAt, ...staleAt)
+  const outlierAt = hiccupEndsAt > now ? Number.POSITIVE_INFINITY : now + outlierLookMs
+  return Math.min(confirmsAt(record, witnesses, now), restartAt, outlierAt, ...staleAt)
 }
 
 /** If an affected VM was down when the event reopened, only its restart shows that it is over. */
@@ -169,8 +167,8 @@ function knownReason(record: EventRecord, firstAt: number): Inference | undefine
  * had the directive and may have died before it could confirm. If Azure refused, nothing started.
  */
 function wasPassedOn(record: EventRecord): boolean {
-  const { passedOn, verdict } = record
-  return passedOn !== undefined || (verdict?.decision === 'approved' && mayBePassedOn(record))
+  const { verdict } = record
+  return toldOf(record) !== undefined || (verdict?.decision === 'approved' && mayBePassedOn(record))
 }
 
 /**

@@ -69,6 +69,11 @@ export function lapse(record: Approved, at: number): EventRecord {
   return addHistory({ ...undecided, overruled, lapsedAt: at }, { at, what: 'lapsed' })
 }
 
+/** Azure's 200 to a start of ours, even if the approval has lapsed since. Azure may start it still. */
+export function toldOf({ passedOn, overruled }: EventRecord): EventRecord['passedOn'] {
+  return passedOn ?? overruled?.passedOn
+}
+
 /** In lower case and sorted, as in approvals. */
 export function namesIn({ resources }: Pick<Covered, 'resources'>): string[] {
   return resources.map((name) => name.toLowerCase()).sort()

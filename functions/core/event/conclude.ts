@@ -1,6 +1,7 @@
 // Conclusions from passing time: an event is over, lost or stuck, or a reminder is due. Runs in the
 // sweep when the event is due, and for a report that may confirm the event's end.
-import { confirmedSpan, endingOf, isDenied, nextAbsenceLook, nextRestartLook } from './absence.ts'
+import { confirmedSpan, endingOf, nextAbsenceLook, nextRestartLook } from './absence.ts'
+import { toldOf } from './agreed.ts'
 import { drillDueAt, moveDrill } from './drill.ts'
 import {
   type DrillPlan,
@@ -16,7 +17,7 @@ import type { Moment } from './moment.ts'
 import type { Witness } from './observer.ts'
 import { isNear, openPaceMs } from './pace.ts'
 import { nextReminder, remind } from './reminder.ts'
-import { hasLeft, missingIn, polledAt, rowLagMs, seeingIn, takesVm } from './witness.ts'
+import { hasLeft, hasOutlier, missingIn, polledAt, rowLagMs, seeingIn, takesVm } from './witness.ts'
 
 /** A Preempt or Terminate is completed if its VMs were silent for this long after its start. */
 export const vmGoneMs = 2 * 60_000
@@ -110,16 +111,15 @@ function endedBySilence(record: EventRecord, witnesses: Witness[], now: number):
 }
 
 /**
- * If no beacon misses the event any more, a document was wrong for a moment. If some do, but the
- * affected VMs go on showing it, people and rules go on as well.
+ * If no beacon misses the event any more, a document was wrong for a moment. If only outliers do,
+ * people and rules go on as well.
  */
 function withoutHiccup(record: OpenRecord, witnesses: Witness[], now: number): OpenRecord {
   const { gone, ...rest } = record
   if (gone === undefined || gone.confirmAt > now) return record
-  const isOver = missingIn(record, witnesses).length === 0
-  if (isOver) return addHistory(rest, { at: now, what: 'seen_again' })
-  const isNews = gone.denied === undefined && isDenied(record, witnesses, now)
-  return isNews ? { ...record, gone: { ...gone, denied: true } } : record
+  if (missingIn(record, witnesses).length > 0) return record
+  if (!hasOutlier(witnesses)) return addHistory(rest, { at: now, what: 'seen_again' })
+  return gone.denied ? record : { ...record, gone: { ...gone, denied: true } }
 }
 
 /**
@@ -142,7 +142,7 @@ function vmGoneAt(record: EventRecord, witnesses: Witness[], now: number): numbe
  * told, it may begin at any time, unless a VM still sees it Scheduled.
  */
 function takenFrom(record: EventRecord, isSeen = false): number {
-  const passedOnAt = isSeen ? undefined : record.passedOn?.at
+  const passedOnAt = isSeen ? undefined : toldOf(record)?.at
   const beganAt = record.startedAt ?? passedOnAt ?? record.facts.notBeforeAt
   return takesVm(record) && beganAt !== undefined ? beganAt : Number.POSITIVE_INFINITY
 }

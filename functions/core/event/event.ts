@@ -161,7 +161,7 @@ export interface Absence {
   lastSeenAt: number
   /** From then on, the absence may be confirmed. */
   confirmAt: number
-  /** At `confirmAt`, the affected VMs or most others showed the event, so it goes on. */
+  /** Only outliers miss it, so it goes on. See witness.ts. */
   denied?: true
 }
 

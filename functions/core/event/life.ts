@@ -45,6 +45,10 @@ export interface Seen extends Observed {
   event: ScheduledEvent
   /** What this beacon saw before. Only its own documents show a change. */
   previous?: SightedEvent
+  /** What its last report showed. A change since then may be in the same report. */
+  reported?: SightedEvent | undefined
+  /** A change from the spool that the document of the same report shows, too. */
+  isShown?: boolean
   /** This beacon polled before, without it. A document alone does not show that. */
   appeared: boolean
   /** This beacon had seen the event, and then a document of this beacon lacked it. */
@@ -142,9 +146,10 @@ function reopens(known: EndedRecord, seen: Seen): boolean {
 }
 
 function hasChanged(known: EventRecord, seen: Seen): boolean {
-  const { previous, event } = seen
-  if (previous === undefined) return false
-  return previous.status !== event.status || Object.keys(transition(known, seen)).length > 0
+  const { reported, event } = seen
+  if (reported === undefined) return false
+  const changes = transition(known, { ...seen, previous: reported })
+  return reported.status !== event.status || Object.keys(changes).length > 0
 }
 
 /**
@@ -156,7 +161,7 @@ function correct(known: EndedRecord, seen: Seen): Step {
     return { record: { ...known, startKind }, moments: [], reason: 'learned' }
   }
   const wrong = known.ended.outcome === 'cancelled' && seen.event.status === 'Started'
-  if (!wrong) return nothing(known, 'concluded_before')
+  if (!wrong || seen.isShown) return nothing(known, 'concluded_before')
   const { at } = known.ended
   // a late document shows the start after the end
   const startedAt = Math.min(seen.at, at)

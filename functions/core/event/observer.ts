@@ -98,5 +98,8 @@ export interface Witness {
     | ('beacon' | 'vm' | 'bootId' | 'counter')
     | ('heardAt' | 'polledAt' | 'paceMs' | 'bootedAt' | 'bootHeardAt' | 'goodbye')
   >
-  sighting: Pick<Sighting, 'gone' | 'hooks'>
+  sighting: Pick<Sighting, 'gone' | 'hooks'> & {
+    /** It misses the event, but its document does not count. See witness.ts. */
+    isOutlier?: boolean
+  }
 }

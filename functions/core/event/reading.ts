@@ -189,6 +189,8 @@ function newsOf(
   // even if the event was gone for a while, a difference is a change
   let last = before?.event
   let lastSeenAt = known?.polledAt ?? now
+  const shown = report.document?.events.find((event) => event.eventId === eventId)
+  const isShown = shown !== undefined
   for (const change of report.changes) {
     if (change.event.eventId !== eventId) continue
     const at = now - change.ageMs
@@ -198,7 +200,7 @@ function newsOf(
     const appeared = change.kind === 'appeared' && !change.firstPoll
     observations.push({
       ...{ kind: 'seen', at: seenAt, vm, live: false, event, appeared },
-      ...{ missedBefore, since: before?.firstSeenAt ?? seenAt, ...previous },
+      ...{ missedBefore, since: before?.firstSeenAt ?? seenAt, ...previous, isShown },
     })
     if (change.kind === 'gone') {
       observations.push({ kind: 'gone', at, vm, live: false, lastSeenAt: seenAt })
@@ -209,7 +211,6 @@ function newsOf(
   const starts = report.starts
     .filter((start) => start.eventId === eventId)
     .map((start) => ({ start, at: now - start.ageMs }))
-  const shown = report.document?.events.find((event) => event.eventId === eventId)
   const event = shown ?? last ?? before?.event
   if (event === undefined) return []
   const at = now - (report.document?.ageMs ?? 0)
@@ -239,7 +240,7 @@ function newsOf(
     const previous = last === undefined || isFirstDocument ? {} : { previous: last }
     observations.push({
       ...{ kind: 'seen', at, vm, live: true, event, appeared: false },
-      ...{ missedBefore, since: firstSeenAt ?? at, ...previous },
+      ...{ missedBefore, since: firstSeenAt ?? at, ...previous, reported: before?.event },
     })
     return [{ ...common, inDocument: true, status: shown.status, sighting }]
   }

@@ -2,9 +2,10 @@
 // that hit its VM. A report sets `silentAt`, and the sweep looks at the beacon then. It looks a
 // minute before the beacon counts as silent: an alert is collected for that long.
 import { isSameName } from '../../../shared/document.ts'
+import { toldOf } from './agreed.ts'
 import { type EventRecord, isOpen } from './event.ts'
 import type { Beacon, Departure, Observer, Witness } from './observer.ts'
-import { heardSince, silentPaces, takesVm, withHeard, withoutOutliers } from './witness.ts'
+import { heardSince, silentPaces, takesVm, withHeard, withOutliers } from './witness.ts'
 
 /** With a short pace, a beacon counts as silent only after this time. */
 const leastSilenceMs = 2 * 60_000
@@ -68,8 +69,8 @@ function tookVm(event: EventRecord, heardAt: number): boolean {
 function explainsUntil(event: EventRecord, now: number): number {
   if (event.drill !== undefined) return 0
   if (!isOpen(event)) return event.ended!.at + aftermathMs
-  const { startedAt, passedOn, facts } = event
-  const began = [startedAt, passedOn?.at, facts.notBeforeAt].some(
+  const { startedAt, facts } = event
+  const began = [startedAt, toldOf(event)?.at, facts.notBeforeAt].some(
     (at) => at !== undefined && at <= now,
   )
   return began ? now + explainedLookMs : 0
@@ -146,7 +147,7 @@ export function witnessesOf(
   now: number,
 ): Witness[] {
   const heard = withHeard(record, withoutReplaced(observers, now))
-  return heardSince(withoutOutliers(record, heard), listeningSince)
+  return heardSince(withOutliers(record, heard), listeningSince)
 }
 
 /** The silence of a beacon that was replaced says nothing about its VM. */

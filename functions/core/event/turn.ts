@@ -5,6 +5,7 @@
 import { hash } from '../hash.ts'
 import { knownVm, tagIn } from '../rules/match.ts'
 import type { PolicyRule } from '../rules/policy.ts'
+import { toldOf } from './agreed.ts'
 import type { EventRecord } from './event.ts'
 import type { Observer } from './observer.ts'
 
@@ -116,10 +117,10 @@ export function isOver({ epoch }: Holder, stored: EventRecord | undefined): bool
  * The holder with the VMs that Azure added after it was told, when no new turn can stop the event.
  * Their groups are not looked up, so they count in each of the holder's groups.
  */
-export function asGrown(holder: Holder, { facts, passedOn }: EventRecord): Holder {
+export function asGrown(holder: Holder, record: EventRecord): Holder {
   const taken = Object.values(holder.groups).reduce((sum, count) => sum + count, 0)
-  const added = facts.resources.length - taken
-  if (passedOn === undefined || added <= 0) return holder
+  const added = record.facts.resources.length - taken
+  if (toldOf(record) === undefined || added <= 0) return holder
   const groups = Object.entries(holder.groups).map(([id, count]) => [id, count + added])
   return { ...holder, groups: Object.fromEntries(groups) }
 }

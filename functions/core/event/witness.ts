@@ -70,25 +70,24 @@ const returnMs = 10_000
 const lagMs = 60_000
 
 /**
- * If an affected VM showed a scheduled event long after another VM missed it, the other VM may see
- * another place of Azure. So it counts as silent, unless it is heard when the affected VM no longer
- * is. If no affected VM has a beacon, the other VMs count as affected ones.
+ * Marks VMs that miss a scheduled event, although an affected VM, or most others if none of those
+ * has a beacon, showed it long after. They may be in another place of Azure. They count again if
+ * they are heard when those are not.
  */
-export function withoutOutliers(record: EventRecord, witnesses: Witness[]): Witness[] {
+export function withOutliers(record: EventRecord, witnesses: Witness[]): Witness[] {
   if (record.phase !== 'scheduled') return witnesses
   const isOfHit = ({ beacon }: Witness) => isHit(record.facts, beacon.vm)
   const hit = witnesses.filter(isOfHit)
-  const showing = (hit.length > 0 ? hit : witnesses).filter(
-    ({ sighting }) => sighting.gone === undefined,
-  )
   return witnesses.map((one) => {
     const { gone } = one.sighting
     if (gone === undefined || isOfHit(one)) return one
-    const isOutlier = showing.some(
-      (other) =>
-        polledAt(other.beacon) > gone.firstAt + lagMs && freshUntil(other) >= polledAt(one.beacon),
-    )
-    return isOutlier ? { beacon: one.beacon, sighting: hooksOf(one) } : one
+    const showsLater = (other: Witness) =>
+      other.sighting.gone === undefined &&
+      polledAt(other.beacon) > gone.firstAt + lagMs &&
+      freshUntil(other) >= polledAt(one.beacon)
+    const most = witnesses.filter(showsLater).length > (witnesses.length - 1) / 2
+    const isOutlier = hit.length > 0 ? hit.some(showsLater) : most
+    return isOutlier ? { ...one, sighting: { ...one.sighting, isOutlier } } : one
   })
 }
 
@@ -105,14 +104,20 @@ export function heardSince(witnesses: Witness[], listeningSince: number): Witnes
 }
 
 /**
- * Observers whose last document lacks the event. After a reopening, an observer counts only if it
- * saw the event again, or restarted: the first report after a restart shows the current events.
+ * Observers whose last document lacks the event, without outliers. After a reopening, an observer
+ * counts only if it saw the event again, or restarted: the first report after a restart shows the
+ * current events.
  */
 export function missingIn({ reopenedAt = 0 }: EventRecord, witnesses: Witness[]): Missing[] {
   return witnesses.flatMap(({ beacon, sighting }) => {
     const gone = goneSince(reopenedAt, beacon, sighting.gone)
-    return gone === undefined ? [] : [{ beacon, sighting: { ...sighting, gone } }]
+    if (gone === undefined || sighting.isOutlier) return []
+    return [{ beacon, sighting: { ...sighting, gone } }]
   })
+}
+
+export function hasOutlier(witnesses: Witness[]): boolean {
+  return witnesses.some(({ sighting }) => sighting.isOutlier)
 }
 
 function goneSince(

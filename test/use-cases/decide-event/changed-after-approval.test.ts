@@ -152,6 +152,17 @@ describe('an event that grows after it was approved', () => {
       expect(told.directives).toMatchObject([{ eventId, eventType: shown.eventType }])
     })
 
+    test('and it runs after the approval lapsed, unseen: it is completed', async () => {
+      for (let i = 0; i < 4; i++) {
+        for (const one of [first, second]) await one.sees([grown])
+        await world.pass(20_000)
+      }
+      expect(await steps()).toContain('lapsed')
+      for (const one of [first, second]) await one.sees([])
+      await world.pass(11_000)
+      expect(moments().at(-1)).toBe('completed')
+    })
+
     test('and it is back with more VMs after it was gone, people decide again', async () => {
       const back = event({ eventType: 'Redeploy', resources: ['web_0', 'web_1'] })
       for (const one of [first, second]) await one.sees([])

@@ -82,8 +82,8 @@ describe.each([
     await world.pass(5 * second)
     await lacking.sees([])
     await world.pass(5 * second)
-    await pass(20 * second, [hit, other], missing())
-    expect(moments()).toEqual(['scheduled', 'approved'])
+    await pass(2 * minute, [hit, other], missing())
+    expect(moments().slice(0, 2)).toEqual(['scheduled', 'approved'])
   })
 })
 
@@ -140,4 +140,132 @@ test('once both miss it, it is over after ten seconds', async () => {
   await pass(12 * second, [], [hit, other, lacking])
   expect(await outcome()).toMatchObject({ phase: 'cancelled' })
   expect((await world.store.readEvent({ fleet: 'prod', eventId }))?.gone?.denied).toBeUndefined()
+})
+
+describe.each([
+  ['and nobody else', false],
+  ['and an unaffected VM that lacked it before', true],
+])('the affected VM %s: a normal end is told as soon', (_, isThere) => {
+  test('a Terminate that Azure accepted: two minutes after the last report', async () => {
+    await begin()
+    const terminate = { ...shown, eventType: 'Terminate' }
+    await hit.sees([terminate])
+    if (isThere) await lacking.sees([terminate])
+    await world.pass(minute)
+    if (isThere) await lacking.sees([])
+    for (let i = 0; i < 60; i++) {
+      await hit.sees([terminate])
+      await world.pass(2 * second)
+    }
+    if (isThere) await lacking.sees([])
+    await press(world, await forge(world), 'approve')
+    await hit.sees([terminate])
+    await hit.sees([terminate], { starts: [{ eventId, outcome: 'accepted', ageMs: 0 }] })
+    for (let i = 0; i < 26; i++) await world.pass(5 * second)
+    expect(await outcome()).toMatchObject({ phase: 'completed', inferred: 'vm_gone' })
+  })
+})
+
+/** How long after now the event ends. The affected VM is silent, and the outlier is heard at times. */
+async function endsAfter(heardEvery: number): Promise<number> {
+  const from = world.clock.now
+  while (moments().length === 1 && world.clock.now - from < 20 * minute) {
+    await world.pass(5 * second)
+    if ((world.clock.now - from) % heardEvery === 0) await lacking.sees([])
+  }
+  return world.clock.now - from
+}
+
+test('the affected VM is shut down, and a third VM misses the event: it is over after 3 min', async () => {
+  await begin()
+  await all()
+  await world.pass(minute)
+  await lacking.sees([])
+  await pass(5 * minute, [hit, other])
+  await lacking.sees([])
+  await hit.post({ ...hit.body([shown]), goodbye: 'shutdown' })
+  await world.pass(20 * second)
+  await other.sees([])
+  expect(await endsAfter(15 * minute)).toBeLessThanOrEqual(3 * minute)
+})
+
+test('only the outlier is left: the event is over within a minute of its next report', async () => {
+  await begin()
+  for (const one of [hit, lacking]) await one.sees([event({ notBeforeAt: startAt + 480 * minute })])
+  await world.pass(minute)
+  await lacking.sees([])
+  for (let i = 0; i < 4; i++) {
+    await hit.sees([event({ notBeforeAt: startAt + 480 * minute })])
+    await world.pass(minute)
+  }
+  expect(await endsAfter(10 * minute)).toBeLessThanOrEqual(11 * minute)
+})
+
+describe('no beacon runs on the affected VM', () => {
+  const begun = async () => {
+    await begin()
+    const vms = ['web_1', 'web_2', 'web_3', 'web_4'].map((name) => new FakeBeacon(world, name))
+    for (const one of vms) await one.sees([shown])
+    await world.pass(minute)
+    for (const one of vms) await one.sees([shown])
+    return vms
+  }
+
+  test('one VM that still shows it after a cut does not keep the event open', async () => {
+    const [odd, ...rest] = await begun()
+    await world.pass(2 * minute)
+    const gone = { kind: 'gone' as const, ageMs: 119_000, lastSeenAgeMs: 120_000, firstPoll: false }
+    for (const one of rest) await one.sees([], { changes: [{ ...gone, event: shown }] })
+    await odd!.sees([shown])
+    for (let i = 0; i < 6; i++) {
+      await odd!.sees([shown])
+      await world.pass(2 * second)
+    }
+    expect(await outcome()).toMatchObject({ phase: 'cancelled' })
+  })
+
+  test('one VM that lacks it changes nothing, and the end is told as usual', async () => {
+    const [outlier, late, ...rest] = await begun()
+    await outlier!.sees([])
+    await pass(2 * minute, [late!, ...rest])
+    for (const one of rest) await one.sees([])
+    await pass(12 * second, [late!], [outlier!])
+    expect(await outcome()).toMatchObject({ phase: 'cancelled' })
+  })
+})
+
+describe('the affected VM misses a cancelled event, and the other document lags', () => {
+  const shown = event({ notBeforeAt: startAt + 15 * minute })
+
+  async function cancelled(hooks: boolean): Promise<void> {
+    const state = { hook: 'prepare' as const, eventId, state: 'succeeded' as const, ageMs: 0 }
+    const own = hooks ? { hooks: { available: ['prepare' as const], runs: [state] } } : {}
+    await hit.sees([], own)
+    for (let i = 0; i < 100; i += 2) {
+      await hit.sees([], own)
+      await other.sees(i < 50 ? [shown] : [])
+      await world.pass(2 * second)
+    }
+    expect(await outcome()).toMatchObject({ phase: 'cancelled' })
+    expect(moments()).toEqual(['scheduled', 'cancelled'])
+  }
+
+  test('nobody is reminded of it', async () => {
+    await begin({ routes: [reminded] })
+    for (let i = 0; i < 9 * 60 + 40; i += 10) {
+      for (const one of [hit, other]) await one.sees([shown])
+      await world.pass(10 * second)
+    }
+    await cancelled(false)
+  })
+
+  test('no rule approves it', async () => {
+    await begin({ policy: [{ match: {}, decide: 'approve', whenReady: true }] })
+    for (let i = 0; i < 60; i += 2) {
+      await hit.runs([shown], 'running')
+      await other.sees([shown])
+      await world.pass(2 * second)
+    }
+    await cancelled(true)
+  })
 })

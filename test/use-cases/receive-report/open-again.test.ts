@@ -99,7 +99,9 @@ describe('most VMs lack an event for ever, and no beacon runs on the affected VM
     ['the start', started(), 'started'],
     ['a new time', { ...shown, notBeforeAt: startAt + 60 * 60_000 }, 'scheduled'],
   ])('a document that then shows %s opens it again', async (_, changed, moment) => {
-    await late.sees([changed])
+    // a beacon reports the change and the document that shows it
+    const change = { kind: 'changed' as const, ageMs: 200, firstPoll: false, event: changed }
+    await late.sees([changed], { changes: [change] })
     await world.drain()
     expect(moments()).toEqual(['scheduled', 'cancelled', moment])
   })
