@@ -78,16 +78,19 @@ export function withOutliers(record: EventRecord, witnesses: Witness[]): Witness
   if (record.phase !== 'scheduled') return witnesses
   const isOfHit = ({ beacon }: Witness) => isHit(record.facts, beacon.vm)
   const hit = witnesses.filter(isOfHit)
+  const showing = (hit.length > 0 ? hit : witnesses).filter(
+    ({ sighting }) => sighting.gone === undefined,
+  )
+  const enough = hit.length > 0 ? 1 : Math.floor((witnesses.length - 1) / 2) + 1
+  if (showing.length < enough) return witnesses
   return witnesses.map((one) => {
     const { gone } = one.sighting
     if (gone === undefined || isOfHit(one)) return one
-    const showsLater = (other: Witness) =>
-      other.sighting.gone === undefined &&
-      polledAt(other.beacon) > gone.firstAt + lagMs &&
-      freshUntil(other) >= polledAt(one.beacon)
-    const most = witnesses.filter(showsLater).length > (witnesses.length - 1) / 2
-    const isOutlier = hit.length > 0 ? hit.some(showsLater) : most
-    return isOutlier ? { ...one, sighting: { ...one.sighting, isOutlier } } : one
+    const later = showing.filter(
+      (other) =>
+        polledAt(other.beacon) > gone.firstAt + lagMs && freshUntil(other) >= polledAt(one.beacon),
+    )
+    return later.length < enough ? one : { ...one, sighting: { ...one.sighting, isOutlier: true } }
   })
 }
 
