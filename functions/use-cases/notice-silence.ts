@@ -7,6 +7,7 @@ import type { Beacon, Departure, Observer } from '../core/event/observer.ts'
 import {
   isBack,
   isNear,
+  isPast,
   nextLookAt,
   replaces,
   silenceLeadMs,
@@ -192,8 +193,10 @@ class FleetEvents {
   /** Those of the beacon's VM. */
   async of(beacon: Beacon): Promise<EventRecord[]> {
     const own: EventRecord[] = []
+    const now = this.#relay.now()
     for (const event of await this.#candidates(beacon)) {
-      if (isHit(event.facts, beacon.vm) && (await this.#isSeenNear(event, beacon))) own.push(event)
+      if (!isHit(event.facts, beacon.vm) || isPast(event, beacon.heardAt, now)) continue
+      if (await this.#isSeenNear(event, beacon)) own.push(event)
     }
     return own
   }

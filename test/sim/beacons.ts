@@ -183,7 +183,9 @@ export class Beacon {
     const values = new Map([...(this.acked?.values ?? []), ...shown])
     const missing = new Map(
       [...this.lastShownAt].filter(
-        ([id]) => !shown.some(([one]) => one === id) && !hidden.includes(id),
+        // the answer may be to a report from before the event appeared
+        ([id, shownAt]) =>
+          shownAt <= at && !shown.some(([one]) => one === id) && !hidden.includes(id),
       ),
     )
     this.acked = {

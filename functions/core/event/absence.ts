@@ -22,8 +22,8 @@ const majorityMs = 30_000
 /** How long to wait for a silent affected VM. Its uptime shows whether it restarted. */
 const uptimeWaitMs = 3 * 60_000
 
-/** While few VMs miss the event, look this often whether the others still show it. */
-const outlierLookMs = 60_000
+/** While few VMs miss the event, look this often whether the others show it. */
+const minorityLookMs = 60_000
 /** How often to look whether an affected VM has restarted since the event is open again. */
 const restartLookMs = 30_000
 
@@ -119,11 +119,11 @@ export function nextAbsenceLook(record: EventRecord, witnesses: Witness[], now: 
   const hiccupEndsAt = record.gone?.confirmAt ?? Number.POSITIVE_INFINITY
   if (missing.length === 0) {
     const isToCome = hiccupEndsAt > now || !hasOutlier(witnesses)
-    return Math.min(isToCome ? hiccupEndsAt : now + outlierLookMs, restartAt)
+    return Math.min(isToCome ? hiccupEndsAt : now + uptimeWaitMs, restartAt)
   }
   const staleAt = seeingIn(record, witnesses, now).map((one) => freshUntil(one) + 1)
-  const outlierAt = hiccupEndsAt > now ? Number.POSITIVE_INFINITY : now + outlierLookMs
-  return Math.min(confirmsAt(record, witnesses, now), restartAt, outlierAt, ...staleAt)
+  const minorityAt = hiccupEndsAt > now ? Number.POSITIVE_INFINITY : now + minorityLookMs
+  return Math.min(confirmsAt(record, witnesses, now), restartAt, minorityAt, ...staleAt)
 }
 
 /** If an affected VM was down when the event reopened, only its restart shows that it is over. */
@@ -156,7 +156,7 @@ export function endingOf(
 
 /** Why the event must have run, if no beacon saw it Started. Needs no report of the VM. */
 function knownReason(record: EventRecord, firstAt: number): Inference | undefined {
-  if (wasPassedOn(record)) return 'start_not_seen_approved'
+  if (wasPassedOn(record, firstAt)) return 'start_not_seen_approved'
   const { notBeforeAt } = record.facts
   if (notBeforeAt !== undefined && notBeforeAt <= firstAt) return 'start_not_seen_not_before_passed'
   return undefined
@@ -164,10 +164,12 @@ function knownReason(record: EventRecord, firstAt: number): Inference | undefine
 
 /**
  * Azure confirmed a start, even if the approval lapsed while the request was under way. Or a beacon
- * had the directive and may have died before it could confirm. If Azure refused, nothing started.
+ * had the directive and may have died before it could confirm. If Azure refused, nothing started. An
+ * absence that began before the approval has another cause.
  */
-function wasPassedOn(record: EventRecord): boolean {
-  const { verdict } = record
+function wasPassedOn(record: EventRecord, firstAt: number): boolean {
+  const { verdict, toldBefore } = record
+  if (firstAt < (toldBefore?.at ?? verdict?.at ?? 0)) return false
   return toldOf(record) !== undefined || (verdict?.decision === 'approved' && mayBePassedOn(record))
 }
 

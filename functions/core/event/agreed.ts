@@ -65,13 +65,14 @@ export function mayLapse(record: EventRecord): record is Approved {
 export function lapse(record: Approved, at: number): EventRecord {
   // without `stuckAt`, a later approval can be reported as stuck again
   const { verdict, passedOn, stuckAt: _s, startFailure: _f, ...undecided } = record
-  const overruled = { ...verdict, lapsedAt: at, ...(passedOn && { passedOn }) }
-  return addHistory({ ...undecided, overruled, lapsedAt: at }, { at, what: 'lapsed' })
+  const overruled = { ...verdict, lapsedAt: at }
+  const told = passedOn === undefined ? {} : { toldBefore: passedOn }
+  return addHistory({ ...undecided, ...told, overruled, lapsedAt: at }, { at, what: 'lapsed' })
 }
 
-/** Azure's 200 to a start of ours, even if the approval has lapsed since. Azure may start it still. */
-export function toldOf({ passedOn, overruled }: EventRecord): EventRecord['passedOn'] {
-  return passedOn ?? overruled?.passedOn
+/** Azure's 200 to a start of ours, also if the approval no longer applies. */
+export function toldOf({ passedOn, toldBefore }: EventRecord): EventRecord['passedOn'] {
+  return passedOn ?? toldBefore
 }
 
 /** In lower case and sorted, as in approvals. */

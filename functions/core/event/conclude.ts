@@ -54,7 +54,10 @@ export function conclude(
     return end({ ...record, gone: confirmed }, endingOf(record, witnesses, confirmed, now))
   }
   const ended = endedBySilence(record, witnesses, now)
-  if (ended !== undefined) return end(record, ended)
+  if (ended !== undefined) {
+    const { gone, ...rest } = record
+    return end(gone?.denied ? rest : record, ended)
+  }
   const unstuck = withoutHiccup(record, witnesses, now)
   const stuck = isStuck(unstuck, now)
   const checked = stuck
@@ -117,9 +120,11 @@ function endedBySilence(record: EventRecord, witnesses: Witness[], now: number):
 function withoutHiccup(record: OpenRecord, witnesses: Witness[], now: number): OpenRecord {
   const { gone, ...rest } = record
   if (gone === undefined || gone.confirmAt > now) return record
-  if (missingIn(record, witnesses).length > 0) return record
-  if (!hasOutlier(witnesses)) return addHistory(rest, { at: now, what: 'seen_again' })
-  return gone.denied ? record : { ...record, gone: { ...gone, denied: true } }
+  const isDenied = missingIn(record, witnesses).length === 0
+  if (isDenied && !hasOutlier(witnesses)) return addHistory(rest, { at: now, what: 'seen_again' })
+  const { denied = false, ...span } = gone
+  if (denied === isDenied) return record
+  return { ...rest, gone: isDenied ? { ...span, denied: true } : span }
 }
 
 /**

@@ -86,8 +86,6 @@ export interface Verdict extends Decider {
   agreed?: Agreed
   /** When the event exceeded that. */
   lapsedAt?: number
-  /** Of an approval that lapsed: Azure had accepted it, but not started the event. */
-  passedOn?: PassedOn
 }
 
 /** Azure's 200 to a StartRequests of ours. */
@@ -207,6 +205,8 @@ interface Kept {
   /** Removed when Azure accepts. */
   startFailure?: StartFailure
   passedOn?: PassedOn
+  /** The same of an approval that no longer applies. Azure may still start the event. */
+  toldBefore?: PassedOn
   stuckAt?: number
   /** Distances from NotBefore that need no reminder any more. */
   remindedBeforeSeconds?: number[]
@@ -285,12 +285,7 @@ export function withStarted(record: OpenRecord, startedAt: number): StartedRecor
   return { ...record, phase: 'started', startedAt }
 }
 
-/** Whether the event may be over. It may not be if the affected VMs go on showing it. */
-export function seemsOver({ gone }: Pick<EventRecord, 'gone'>): boolean {
-  return gone !== undefined && gone.denied === undefined
-}
-
-/** Whether it started as a surprise. A user's own event may start at once, as somebody expects it. */
+/** Whether it started as a surprise. Of a user's own event, somebody knows. */
 export function isUnannounced({ startKind, facts }: Pick<EventRecord, 'startKind' | 'facts'>) {
   return startKind === 'none' && facts.source !== 'User'
 }

@@ -11,7 +11,6 @@ import {
   type OpenRecord,
   type StartedRecord,
   type StartKind,
-  seemsOver,
   withEnd,
   withStarted,
 } from './event.ts'
@@ -19,6 +18,7 @@ import { addHistory } from './history.ts'
 import type { Moment } from './moment.ts'
 import { addedByNewcomer, merge, noteOf, replaced, transition } from './new-values.ts'
 import type { SightedEvent } from './observer.ts'
+import { seemsOver } from './undecided.ts'
 
 /** How long *gone* must last before it counts. An IMDS hiccup must not cancel an event. */
 export const confirmMs = 10_000
@@ -187,15 +187,19 @@ function asAnnounced({ startKind: _, ...begun }: StartedRecord, known: EndedReco
   return known.startKind === undefined ? begun : { ...begun, startKind: known.startKind }
 }
 
-/** A new epoch keeps a *not now*, and an approval that Azure accepted and that covers the event. */
+/**
+ * A new epoch keeps a *not now*, and an approval that Azure accepted and that covers the event. If
+ * it does not cover the event, only that Azure was told.
+ */
 function stillValid(
-  { passedOn, verdict }: EventRecord,
+  { passedOn, toldBefore, verdict }: EventRecord,
   facts: Facts,
-): Pick<EndedRecord, 'passedOn' | 'verdict'> {
-  if (verdict === undefined) return {}
-  if (verdict.decision === 'declined') return { verdict }
-  const isValid = passedOn !== undefined && isWithin(verdict.agreed, facts)
-  return isValid ? { passedOn, verdict } : {}
+): Pick<EndedRecord, 'passedOn' | 'toldBefore' | 'verdict'> {
+  const told = toldBefore === undefined ? {} : { toldBefore }
+  if (verdict?.decision === 'declined') return { ...told, verdict }
+  if (verdict === undefined || passedOn === undefined) return told
+  const isValid = isWithin(verdict.agreed, facts)
+  return isValid ? { ...told, passedOn, verdict } : { toldBefore: passedOn }
 }
 
 function join(known: OpenRecord, seen: Seen): Step {

@@ -65,6 +65,12 @@ function tookVm(event: EventRecord, heardAt: number): boolean {
   return isOver && takesVm(event) && event.drill === undefined && heardAt < ended.at + leavingMs
 }
 
+/** Whether the event ended too long ago to say anything of a VM that was heard at `heardAt`. */
+export function isPast({ ended }: EventRecord, heardAt: number, now: number): boolean {
+  if (ended === undefined) return false
+  return ended.at + aftermathMs <= now && ended.at + leavingMs <= heardAt
+}
+
 /** Until when the event explains that its VM is not heard. In the past if it does not. */
 function explainsUntil(event: EventRecord, now: number): number {
   if (event.drill !== undefined) return 0

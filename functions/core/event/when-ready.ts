@@ -3,7 +3,7 @@
 import { mayTakeTurns, ruleFor } from '../rules/policy.ts'
 import { approveByPolicy, mayApprove, type Rules, withPolicy } from './apply-policy.ts'
 import { follow, type Loaded, type Needs, type Step } from './decision.ts'
-import { type EventRecord, isOpen, type OpenRecord, seemsOver } from './event.ts'
+import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
 import { addHistory } from './history.ts'
 import type { NotReady, Turn, VmReadiness } from './hook-state.ts'
 import type { Observer } from './observer.ts'
@@ -16,6 +16,7 @@ import {
   withReadiness,
 } from './readiness.ts'
 import { isTooMuch, type TurnWish, wishId, wishOf } from './turn.ts'
+import { seemsOver } from './undecided.ts'
 import { withHeardHooks } from './witness.ts'
 
 /** Beacons prepare from this long before NotBefore on, unless they are set otherwise. */

@@ -70,27 +70,28 @@ const returnMs = 10_000
 const lagMs = 60_000
 
 /**
- * Marks VMs that miss a scheduled event, although an affected VM, or most others if none of those
- * has a beacon, showed it long after. They may be in another place of Azure. They count again if
- * they are heard when those are not.
+ * Marks VMs that miss a scheduled event, although an affected VM showed it long after, or most
+ * others did if no affected VM was heard then. They may be in another place of Azure. They count
+ * again if they are heard when those are not.
  */
 export function withOutliers(record: EventRecord, witnesses: Witness[]): Witness[] {
-  if (record.phase !== 'scheduled') return witnesses
+  const isShown = witnesses.some(({ sighting }) => sighting.gone === undefined)
+  if (record.phase !== 'scheduled' || !isShown) return witnesses
   const isOfHit = ({ beacon }: Witness) => isHit(record.facts, beacon.vm)
   const hit = witnesses.filter(isOfHit)
-  const showing = (hit.length > 0 ? hit : witnesses).filter(
-    ({ sighting }) => sighting.gone === undefined,
-  )
-  const enough = hit.length > 0 ? 1 : Math.floor((witnesses.length - 1) / 2) + 1
-  if (showing.length < enough) return witnesses
   return witnesses.map((one) => {
     const { gone } = one.sighting
     if (gone === undefined || isOfHit(one)) return one
-    const later = showing.filter(
-      (other) =>
-        polledAt(other.beacon) > gone.firstAt + lagMs && freshUntil(other) >= polledAt(one.beacon),
-    )
-    return later.length < enough ? one : { ...one, sighting: { ...one.sighting, isOutlier: true } }
+    const isHeard = (other: Witness) =>
+      other !== one &&
+      (other.sighting.gone !== undefined || freshUntil(other) >= polledAt(one.beacon))
+    const showsLater = (other: Witness) =>
+      other.sighting.gone === undefined && polledAt(other.beacon) > gone.firstAt + lagMs
+    const affected = hit.filter(isHeard)
+    const others = affected.length > 0 ? affected : witnesses.filter(isHeard)
+    const later = others.filter(showsLater).length
+    const isOutlier = affected.length > 0 ? later > 0 : later > others.length / 2
+    return isOutlier ? { ...one, sighting: { ...one.sighting, isOutlier } } : one
   })
 }
 
