@@ -143,7 +143,9 @@ function followUps(
   const late = isSilent && (inTrouble || isOverdue(claimed, siblings, now))
   const isRefused = result.outcome === 'refused' && result.broken
   const failed = late || isRefused || state === 'refused' || state === 'given_up'
-  const behind = late ? siblings.filter(isBehind(claimed)) : []
+  // a refused end stays pending, and what comes after it must not wait
+  const holdsUp = late || (isRefused && state === 'pending')
+  const behind = holdsUp ? siblings.filter(isBehind(claimed)) : []
   const copies = instead.flatMap((name) =>
     [...(failed ? [claimed] : []), ...behind]
       .filter((one) => copyFor(one, name, siblings) === undefined)
@@ -157,13 +159,13 @@ function followUps(
   return [...trouble, ...copies, ...alerts]
 }
 
-/** Deliveries that wait for this one. */
+/** Deliveries that wait for this one, also of a later epoch. */
 function isBehind(claimed: Claimed): (other: Delivery) => boolean {
   return (other) =>
-    isSameStory(other, claimed) &&
+    other.channel === claimed.channel &&
     other.seq > claimed.seq &&
     other.state === 'pending' &&
-    other.telling.moment !== 'alert'
+    copyId(other.telling, other.channel) !== undefined
 }
 
 /** The same message for another channel, with the id that a route to that channel would give it. */

@@ -16,6 +16,7 @@ import { forge, press } from '../../support/people.ts'
 import { beacon, minute, report, second, startRelay, world } from '../../support/relay.ts'
 import {
   event,
+  FakeBeacon,
   hookSecret,
   routingKey,
   startAt,
@@ -225,4 +226,61 @@ test('renaming a channel notifies no channel that the routes do not name', async
   await beacon.sees([])
   await world.pass(10_001)
   expect(actions()).toEqual([])
+})
+
+describe('an event that is back while its end still waits for the channel', () => {
+  const back = event({ notBeforeAt: startAt + 120 * minute })
+
+  /** Seen, gone for a while and seen again, a few minutes apart. */
+  async function comesBack(endsAs: () => Response): Promise<void> {
+    await passInSteps(world, 5 * minute, 5 * second)
+    answer(world, 'pager', endsAs)
+    await beacon.sees([])
+    await passInSteps(world, 2 * minute, 5 * second)
+    await beacon.sees([back])
+    await passInSteps(world, 10 * minute, 5 * second)
+  }
+
+  test.each([
+    ['does not answer from the beginning', down, down],
+    ['refuses the end', () => new Response('{}', { status: 202 }), gone],
+  ])('its fallback is notified, if the channel %s', async (_, first, then) => {
+    await startRelay({
+      channels: { pager: { ...pager, fallback: 'team' }, team },
+      routes: to('pager'),
+    })
+    answer(world, 'pager', first)
+    await beacon.sees([back])
+    await comesBack(then)
+    const titles = texts('teams').map((text) => (text.includes('It is back') ? 'back' : 'other'))
+    expect(titles.filter((title) => title === 'back')).toHaveLength(1)
+  })
+})
+
+test('while the channel of the owners is down, its fallback gets each alert about silent VMs', async () => {
+  await startRelay({
+    channels: { team: { ...team, fallback: 'pager' }, pager, hook },
+    routes: to('hook'),
+    owners: ['team'],
+  })
+  answer(world, 'teams', down)
+  const [first, second_, third] = ['web_0', 'web_1', 'web_2'].map((vm) => new FakeBeacon(world, vm))
+  for (const one of [first, second_, third]) await one!.sees([])
+  const stays = async (minutes: number, alive: (FakeBeacon | undefined)[]) => {
+    for (let i = 0; i < minutes; i++) {
+      for (const one of alive) await one!.sees([])
+      await passInSteps(world, minute, 30 * second)
+    }
+  }
+  world.relay.heartbeats = { paceMs: minute }
+  await stays(60, [second_, third])
+  const silent = () => sentTo(world, 'pager').filter(({ body }) => body.includes('silent'))
+  expect(silent()).not.toEqual([])
+  const before = sentTo(world, 'pager').length
+  await stays(60, [third])
+  expect(
+    sentTo(world, 'pager')
+      .slice(before)
+      .some(({ body }) => body.includes('web_1')),
+  ).toBe(true)
 })
