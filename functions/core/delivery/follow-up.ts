@@ -143,7 +143,7 @@ function followUps(
   const late = isSilent && (inTrouble || isOverdue(claimed, siblings, now))
   const isRefused = result.outcome === 'refused' && result.broken
   const failed = late || isRefused || state === 'refused' || state === 'given_up'
-  // a refused end stays pending, and what comes after it must not wait
+  // a refused end stays pending, but later messages must not wait for it
   const holdsUp = late || (isRefused && state === 'pending')
   const behind = holdsUp ? siblings.filter(isBehind(claimed)) : []
   const copies = instead.flatMap((name) =>

@@ -1,5 +1,5 @@
-// What an approval covers. An approval to restart one VM does not cover two. So if an event grows
-// before Azure is told, or Azure was told and has not started it, people decide again.
+// What an approval covers. An approval to restart one VM does not cover two. So if an event grows,
+// people decide again. If Azure was told before, it has a minute to start the event first.
 import { type Agreed, type EventRecord, isOpen } from './event.ts'
 import { addHistory } from './history.ts'
 import type { SightedEvent } from './observer.ts'

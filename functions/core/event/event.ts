@@ -205,7 +205,7 @@ interface Kept {
   /** Removed when Azure accepts. */
   startFailure?: StartFailure
   passedOn?: PassedOn
-  /** The same of an approval that no longer applies. Azure may still start the event. */
+  /** Azure accepted an approval that no longer applies, so it may still start the event. */
   toldBefore?: PassedOn
   stuckAt?: number
   /** Distances from NotBefore that need no reminder any more. */
@@ -285,7 +285,7 @@ export function withStarted(record: OpenRecord, startedAt: number): StartedRecor
   return { ...record, phase: 'started', startedAt }
 }
 
-/** Whether it started as a surprise. Of a user's own event, somebody knows. */
+/** Whether its start surprised everybody. If a user asked for it, somebody knew. */
 export function isUnannounced({ startKind, facts }: Pick<EventRecord, 'startKind' | 'facts'>) {
   return startKind === 'none' && facts.source !== 'User'
 }

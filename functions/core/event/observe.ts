@@ -119,10 +119,10 @@ function withoutFlips(
 }
 
 /**
- * Azure starts an event within seconds of being told. After a minute, a document may still show it
- * as Scheduled, and the approval may not cover it any more, or a VM whose hook is not done may
- * report. Then the approval lapses: beacons would not tell Azure again. A rule's approval must also
- * cover this document, as the beacon that claims to have told Azure may have lied.
+ * Azure starts an event within seconds of being told. If a document still shows it as Scheduled
+ * after a minute, and the approval no longer covers it, the approval lapses: no beacon would tell
+ * Azure again. The same holds if a VM reports that its hook is not done. A rule's approval must also
+ * cover this document, because the beacon that claims to have told Azure may have lied.
  */
 function isToldInVain(
   record: EventRecord,

@@ -99,7 +99,7 @@ export interface Witness {
     | ('heardAt' | 'polledAt' | 'paceMs' | 'bootedAt' | 'bootHeardAt' | 'goodbye')
   >
   sighting: Pick<Sighting, 'gone' | 'hooks'> & {
-    /** It misses the event, but its document does not count. See witness.ts. */
+    /** It misses the event, but that does not count, see witness.ts. */
     isOutlier?: boolean
   }
 }

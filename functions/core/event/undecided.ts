@@ -7,7 +7,7 @@ export function isUndecided(record: EventRecord): boolean {
   return isScheduled && policy.decide === 'ask' && verdict === undefined
 }
 
-/** Whether documents lack the event that count. Then people and rules wait until it is clear. */
+/** Whether VMs that count miss the event. Then people and rules wait until it is clear why. */
 export function seemsOver({ gone }: EventRecord): boolean {
   return gone !== undefined && gone.denied === undefined
 }
