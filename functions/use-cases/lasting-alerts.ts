@@ -1,7 +1,7 @@
 // Alerts that last, as rows of the store. The code that finds an absence, a trouble or its end notes
 // it, and the sweep sends what is due.
 
-import { alertId } from '../core/delivery/alert.ts'
+import { alertAudience, alertId } from '../core/delivery/alert.ts'
 import { type Delivery, noFleet } from '../core/delivery/delivery.ts'
 import {
   isLasting,
@@ -12,7 +12,7 @@ import {
   withLasting,
 } from '../core/delivery/lasting-alert.ts'
 import type { LastingKind } from '../core/event/alert-row.ts'
-import type { Decision } from '../core/event/decision.ts'
+import type { Decision, Needs } from '../core/event/decision.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { isBack } from '../core/event/silence.ts'
 import { commitEvent } from './commit-event.ts'
@@ -42,14 +42,18 @@ type Sending = Decision & { deliveries: Delivery[]; news?: SentNews }
 /** Sends what is due of an alert. */
 export async function concludeLasting(relay: Relay, first: LastingRow): Promise<void> {
   const { fleet } = first
-  const owners = ownersOf(relay.config, fleet).filter((name) => channelNamed(relay, name))
+  const isKnown = ({ channel }: Pick<Delivery, 'channel'>) =>
+    channelNamed(relay, channel) !== undefined
+  const owners = ownersOf(relay.config, fleet).filter((channel) => isKnown({ channel }))
   const over = await noLongerSilent(relay, first)
   const committed = await commitEvent(relay, first, {
     first,
-    decide: (before, _, now): Sending => {
+    decide: (before, { deliveries }, now): Sending | Needs => {
       const isDue = before !== undefined && isLasting(before) && (before.dueAt ?? now + 1) <= now
       if (!isDue) return { record: before, moments: [], reason: 'not_due', deliveries: [] }
-      return { ...sendLasting(before, over, owners, now), moments: [], reason: 'due' }
+      if (deliveries === undefined) return { needs: 'deliveries' }
+      const audience = alertAudience(owners, before, deliveries.filter(isKnown))
+      return { ...sendLasting(before, over, audience, now), moments: [], reason: 'due' }
     },
   })
   const { news } = committed.outcome === 'committed' ? committed.decision : {}

@@ -1,7 +1,15 @@
 // Alerts as rows of the store. Code that finds a cause notes it, and the sweep sends the alert.
 import { messageOf } from '../../shared/errors.ts'
-import { alertId, type Occurrence, sendAlert, withOccurrence } from '../core/delivery/alert.ts'
+import {
+  alertAudience,
+  alertId,
+  type Occurrence,
+  sendAlert,
+  withOccurrence,
+} from '../core/delivery/alert.ts'
+import type { Delivery } from '../core/delivery/delivery.ts'
 import type { Alert } from '../core/event/alert-row.ts'
+import type { Decision, Needs } from '../core/event/decision.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { Config } from '../core/rules/config.ts'
 import { commitEvent } from './commit-event.ts'
@@ -34,19 +42,25 @@ export function isAlert(record: EventRecord): record is EventRecord & { alert: A
   return record.alert !== undefined
 }
 
+type Sending = Decision & { deliveries: Delivery[] }
+
 /** Sends an alert that is due. */
 export async function concludeAlert(
   relay: Relay,
   first: EventRecord & { alert: Alert },
 ): Promise<void> {
   const { fleet } = first
-  const owners = ownersOf(relay.config, fleet).filter((name) => channelNamed(relay, name))
+  const isKnown = ({ channel }: Pick<Delivery, 'channel'>) =>
+    channelNamed(relay, channel) !== undefined
+  const owners = ownersOf(relay.config, fleet).filter((channel) => isKnown({ channel }))
   const committed = await commitEvent(relay, first, {
     first,
-    decide: (before, _, now) => {
+    decide: (before, { deliveries }, now): Sending | Needs => {
       const isDue = before !== undefined && isAlert(before) && (before.dueAt ?? now + 1) <= now
       if (!isDue) return { record: before, moments: [], reason: 'not_due', deliveries: [] }
-      return { ...sendAlert(before, owners, now), moments: [], reason: 'due' }
+      if (deliveries === undefined) return { needs: 'deliveries' }
+      const audience = alertAudience(owners, before, deliveries.filter(isKnown))
+      return { ...sendAlert(before, audience, now), moments: [], reason: 'due' }
     },
   })
   if (committed.outcome !== 'committed') return

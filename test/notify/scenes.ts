@@ -444,6 +444,8 @@ function notice(state: string, reason: string, health?: 'refusing' | 'unreachabl
   return sent('prod/e/1/scheduled/ops-teams/notice/ops', { moment: 'alert', at, event, about })
 }
 
+const ops = { owners: ['ops'], heard: [] }
+
 function overLimits(): Outgoing {
   const reason = refusalOf({ ofBeacon: maxOpenOfBeacon, ofFleet: 0 })!
   return alert({ kind: 'over_limits', vm: 'web_0', reason })
@@ -451,8 +453,8 @@ function overLimits(): Outgoing {
 
 function withinLimits(): Outgoing {
   const met = { kind: 'over_limits' as const, vm: 'web_0', reason: 'full' }
-  const first = sendAlert(withOccurrence(undefined, 'prod', met, at) as never, ['ops'], at + minute)
-  const { deliveries } = sendAlert(first.record as never, ['ops'], at + 17 * minute)
+  const first = sendAlert(withOccurrence(undefined, 'prod', met, at) as never, ops, at + minute)
+  const { deliveries } = sendAlert(first.record as never, ops, at + 17 * minute)
   return sent(deliveries[0]!.id, deliveries[0]!.telling)
 }
 
@@ -464,7 +466,7 @@ function disabledSubscription(): Outgoing {
 
 function alert(met: Occurrence): Outgoing {
   const first = withOccurrence(undefined, 'prod', met, at)!
-  const { deliveries } = sendAlert({ ...first, alert: first.alert! }, ['ops'], at + 60 * second)
+  const { deliveries } = sendAlert({ ...first, alert: first.alert! }, ops, at + 60 * second)
   const [{ id, telling } = deliveries[0]!] = deliveries
   return sent(id, telling)
 }
@@ -481,15 +483,13 @@ function lasting(
     add.filter(({ name }) => some.includes(name)).map(({ id }) => id)
   const first = withLasting(undefined, fleet, kind, { add, back: [], left: [], ...rest }, at)!
   const nobody = { back: [], left: [] }
-  const told = sendLasting(first as never, nobody, ['ops'], at + 15 * minute)
+  const told = sendLasting(first as never, nobody, ops, at + 15 * minute)
   const isOver = back.length + left.length > 0
   const change = { add: [], back: idsOf(back), left: idsOf(left), ...rest }
   const later = isOver
     ? withLasting(told.record, fleet, kind, change, at + 20 * minute)!
     : undefined
-  const { deliveries } = later
-    ? sendLasting(later as never, nobody, ['ops'], at + 31 * minute)
-    : told
+  const { deliveries } = later ? sendLasting(later as never, nobody, ops, at + 31 * minute) : told
   const { id, telling } = deliveries[0]!
   return sent(id, telling)
 }

@@ -5,7 +5,15 @@ import { alertPrefix } from '../../../shared/report.ts'
 import type { Alert, LastingKind } from '../event/alert-row.ts'
 import { type EventRecord, type OpenRecord, withEnd } from '../event/event.ts'
 import { type EventView, viewOf } from '../event/view.ts'
-import { alertDeliveryId, type Delivery, type FleetAlert, noFleet, urgentMs } from './delivery.ts'
+import {
+  alertDeliveryId,
+  type Delivery,
+  type FleetAlert,
+  isAlertOf,
+  noFleet,
+  urgentMs,
+} from './delivery.ts'
+import { mayHaveArrived } from './overtake.ts'
 
 /** Occurrences within this time go into one message. */
 export const collectMs = 60_000
@@ -91,28 +99,55 @@ interface Sent {
   deliveries: Delivery[]
 }
 
+/** The channels that an alert goes to. */
+export interface AlertAudience {
+  owners: string[]
+  /** Channels that an earlier message of this episode may have reached, such as a fallback. */
+  heard: string[]
+}
+
+/** `existing`: the deliveries of the row to channels that the configuration still has. */
+export function alertAudience(
+  owners: string[],
+  { epoch }: Pick<EventRecord, 'epoch'>,
+  existing: Delivery[],
+): AlertAudience {
+  const heard = existing.filter(
+    (one) =>
+      isAlertOf(one.telling) &&
+      one.telling.event.epoch === epoch &&
+      (one.state === 'pending' || mayHaveArrived(one)),
+  )
+  return { owners, heard: heard.map(({ channel }) => channel) }
+}
+
+/** The channels of a message that something is over. */
+export function audienceOfOver({ owners, heard }: AlertAudience): string[] {
+  return [...new Set([...owners, ...heard])]
+}
+
 type AlertRecord = EventRecord & { alert: Alert }
 
 /** Kinds whose owners also learn when the cause did not occur for `quietMs`. */
 const saysOver: Alert['kind'][] = ['over_limits']
 
 /** Plans one message for each owner. Ends the row, unless the end of the trouble is news, too. */
-export function sendAlert(before: AlertRecord, owners: string[], now: number): Sent {
+export function sendAlert(before: AlertRecord, audience: AlertAudience, now: number): Sent {
   const { alert, epoch } = before
   const sequence = before.sequence + 1
   const about = { alert: alert.kind, episode: epoch }
-  if (alert.sentAt !== undefined) return sendOver(before, alert.sentAt, owners, now)
+  if (alert.sentAt !== undefined) return sendOver(before, alert.sentAt, audience, now)
   const record = saysOver.includes(alert.kind)
     ? waitingFor({ ...before, sequence, alert: { ...alert, sentAt: now } }, now + quietMs)
     : { ...withEnd(before, { at: now, outcome: 'completed' }), sequence }
-  return { record, deliveries: alertsTo(owners, viewOf(record), about, now) }
+  return { record, deliveries: alertsTo(audience.owners, viewOf(record), about, now) }
 }
 
 function waitingFor(record: AlertRecord, dueAt: number): EventRecord {
   return { ...record, dueAt } as EventRecord
 }
 
-function sendOver(before: AlertRecord, since: number, owners: string[], now: number): Sent {
+function sendOver(before: AlertRecord, since: number, audience: AlertAudience, now: number): Sent {
   const { alert, epoch } = before
   // a time in the future is from before the clock was set back
   const quietAt = Math.min(alert.lastAt, now) + quietMs
@@ -122,7 +157,7 @@ function sendOver(before: AlertRecord, since: number, owners: string[], now: num
   const news = { form: 'over' as const, count: alert.vms.length, since, remaining: 0, left: [] }
   const view = { ...viewOf(record), alert: { ...alert, news } }
   const about = { alert: alert.kind, episode: epoch, message: 2 }
-  return { record, deliveries: alertsTo(owners, view, about, now) }
+  return { record, deliveries: alertsTo(audienceOfOver(audience), view, about, now) }
 }
 
 /** A channel gets no more than one test in this time. */
@@ -149,7 +184,8 @@ export function planChannelTest(
     ...{ vms: [channel], reasons: [by] },
   }
   const row = { ...alertRow(noFleet, alert, before, now), alert }
-  return sendAlert({ ...row, eventId: testRowId(channel, now) }, [channel], now)
+  const audience = { owners: [channel], heard: [] }
+  return sendAlert({ ...row, eventId: testRowId(channel, now) }, audience, now)
 }
 
 /** One message for each owner. */

@@ -33,6 +33,8 @@ export interface Refusing extends Troubled {
 /** For too long, it gave no answer or only temporary errors. */
 export interface Unreachable extends Troubled {
   state: 'unreachable'
+  /** It refused everything before. The fallback was notified of that, and of nothing since. */
+  was?: 'refusing'
 }
 
 /** It accepted a message again at `since`. If the same trouble returns soon, nobody is notified. */
@@ -140,7 +142,8 @@ export function afterAnswer(
       // the request began before the first refusal, so it proves nothing
       return { health: known }
     case 'silent':
-      if (isTry) return { health: withoutTry(known) }
+      // else each message would be a try, which takes until its time-out
+      if (isTry) return { health: silentNow(known, answer) }
       if (!isUnreachable(known, answer, now)) return { health: known }
       return { health: begun('unreachable', known, answer, now), log: 'channel_unreachable' }
     case 'none':
@@ -197,6 +200,10 @@ function recovered({ state, channel, of, note, alertedAt }: Refusing | Unreachab
   return { state: 'ok' as const, was: state, channel, of, note, since: now, ...alerted }
 }
 
+function silentNow({ trying: _, nextTryAt: __, waitMs: ___, ...known }: Refusing, answer: Answer) {
+  return { ...known, state: 'unreachable' as const, was: 'refusing' as const, note: noteIn(answer) }
+}
+
 function withoutTry({ trying: _, ...rest }: Refusing): Refusing {
   return rest
 }
@@ -209,9 +216,13 @@ function begun<State extends Recovered['was']>(
 ): Troubled & { state: State } {
   const { channel, of, id, leaseUntil } = answer
   const trouble = { state, channel, of, since: now, note: noteIn(answer) }
-  const alertedAt = known?.state === 'ok' && known.was === state ? known.alertedAt : undefined
+  const alertedAt = wasOf(known) === state ? known?.alertedAt : undefined
   const isKnown = alertedAt !== undefined && alertedAt <= now && now - alertedAt < sameTroubleMs
   return isKnown ? { ...trouble, alertedAt } : { ...trouble, alerting: { id, until: leaseUntil } }
+}
+
+function wasOf(known: ChannelHealth | undefined): Recovered['was'] | undefined {
+  return known === undefined || known.state === 'refusing' ? undefined : known.was
 }
 
 function noteIn({ sent }: Answer): string {
@@ -239,11 +250,25 @@ const patienceMs = 120_000
  */
 export function isOverdue(delivery: Delivery, siblings: Delivery[], now: number): boolean {
   const waiting = undeliveredUpTo(delivery, siblings)
-  const since = Math.min(...waiting.map(({ plannedAt }) => plannedAt))
   const attempts = waiting.reduce((sum, one) => sum + one.attempts, 0)
-  const left = delivery.urgentUntil - since
-  const patience = left > 0 ? Math.min(patienceMs, left / 2) : patienceMs
-  return attempts > 1 && now - since >= patience
+  return attempts > 1 && now >= overdueAt(delivery, waiting)
+}
+
+/** Whether the channel asked for a longer pause than a message waits for its channel. */
+export function isPutOff(
+  delivery: Delivery,
+  siblings: Delivery[],
+  result: SendOutcome,
+  nextAt: number,
+): boolean {
+  if (result.outcome !== 'retry' || result.retryAfterMs === undefined) return false
+  return nextAt > overdueAt(delivery, undeliveredUpTo(delivery, siblings))
+}
+
+function overdueAt({ urgentUntil }: Delivery, waiting: Delivery[]): number {
+  const since = Math.min(...waiting.map(({ plannedAt }) => plannedAt))
+  const left = urgentUntil - since
+  return since + (left > 0 ? Math.min(patienceMs, left / 2) : patienceMs)
 }
 
 /** This delivery and the failed ones before it, since the last delivered one. */

@@ -4,7 +4,7 @@
 
 import { isEnd } from '../event/moment.ts'
 import { afterAttempt, giveUpMs, type SendOutcome, type Settlement } from './attempt.ts'
-import { type ChannelHealth, firstWaitMs, isOverdue } from './channel-health.ts'
+import { type ChannelHealth, firstWaitMs, isOverdue, isPutOff } from './channel-health.ts'
 import {
   alertDeliveryId,
   type Claimed,
@@ -120,7 +120,7 @@ function copyId(telling: Delivery['telling'], to: string): string | undefined {
 function followUps(
   claimed: Claimed,
   result: SendOutcome,
-  { state, note }: Settlement,
+  { state, note, nextAt }: Settlement,
   context: Context,
   now: number,
 ): Delivery[] {
@@ -140,7 +140,9 @@ function followUps(
   if (claimed.telling.moment === 'alert' && !isAlert) return trouble
   const isSilent = result.outcome === 'retry' && !result.unsent
   // no message waits for a channel that is in trouble already
-  const late = isSilent && (inTrouble || isOverdue(claimed, siblings, now))
+  const late =
+    isSilent &&
+    (inTrouble || isOverdue(claimed, siblings, now) || isPutOff(claimed, siblings, result, nextAt))
   const isRefused = result.outcome === 'refused' && result.broken
   const failed = late || isRefused || state === 'refused' || state === 'given_up'
   // a refused end stays pending, but later messages must not wait for it

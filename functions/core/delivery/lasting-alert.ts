@@ -6,7 +6,14 @@ import type { Alert, Lasting, LastingItem, LastingKind, LastingNews } from '../e
 import type { EventRecord } from '../event/event.ts'
 import { withEnd } from '../event/event.ts'
 import { viewOf } from '../event/view.ts'
-import { alertRow, alertsTo, collectMs, quietMs } from './alert.ts'
+import {
+  type AlertAudience,
+  alertRow,
+  alertsTo,
+  audienceOfOver,
+  collectMs,
+  quietMs,
+} from './alert.ts'
 import type { Delivery } from './delivery.ts'
 
 /** Others wait until there is room. */
@@ -145,11 +152,11 @@ interface Sent {
   news?: SentNews
 }
 
-/** Plans the message that is due, if one is, for each owner. `over`: items that are over. */
+/** Plans the message that is due, if one is. `over`: items that are over. */
 export function sendLasting(
   before: LastingRow,
   over: Pick<LastingChange, 'back' | 'left'>,
-  owners: string[],
+  audience: AlertAudience,
   now: number,
 ): Sent {
   const current = removeFrom(before.alert.lasting, over, now)
@@ -166,7 +173,12 @@ export function sendLasting(
   const view = { ...viewOf({ ...record, sequence }), alert }
   return {
     record,
-    deliveries: alertsTo(owners, view, about, now),
+    deliveries: alertsTo(
+      news.form === 'over' ? audienceOfOver(audience) : audience.owners,
+      view,
+      about,
+      now,
+    ),
     news: { ...news, vms: alert.vms },
   }
 }

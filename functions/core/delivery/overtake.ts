@@ -41,6 +41,7 @@ export function overtaken(
   overtakes: Overtakes,
 ): string | undefined {
   const { telling } = delivery
+  if (telling.moment === 'alert') return afterItsEpisode(delivery, siblings, overtakes)
   if (record !== undefined) {
     if (telling.moment === 'reminder' && skipsPast(telling, overtakes)) {
       const why = whyPointless(telling, record)
@@ -50,7 +51,7 @@ export function overtaken(
     const late = isOver ? afterItsEnd(delivery, overtakes) : undefined
     if (late !== undefined) return late
   }
-  if (telling.moment !== 'alert' && telling.insteadOf !== undefined) {
+  if (telling.insteadOf !== undefined) {
     const original = deliveryId(telling.event, telling.moment, telling.insteadOf)
     const has = siblings.some(({ id, state }) => id === original && state === 'delivered')
     // a fallback that knows of the event receives all further messages
@@ -63,6 +64,27 @@ export function overtaken(
   }
   const alive = siblings.filter(({ state }) => state === 'pending' || state === 'delivered')
   return overtakenBy(delivery, alive, overtakes)
+}
+
+/**
+ * An owner may replay an alert after its end was sent. It would open an incident that nobody closes.
+ * If the end still waits for this channel, both are sent.
+ */
+function afterItsEpisode(
+  delivery: Delivery,
+  siblings: Delivery[],
+  overtakes: Overtakes,
+): string | undefined {
+  const ends = siblings.filter(
+    (one) =>
+      one.seq > delivery.seq &&
+      !isSameStep(one, delivery) &&
+      one.telling.event.alert?.news?.remaining === 0,
+  )
+  const follows = ends.some((one) => one.channel === delivery.channel && one.state === 'pending')
+  const { at, event } = delivery.telling
+  if (ends.length === 0 || follows) return undefined
+  return skipsPast({ moment: 'scheduled', at, event }, overtakes) ? 'the alert is over' : undefined
 }
 
 /** A reminder asks for a decision before the NotBefore that it names. */

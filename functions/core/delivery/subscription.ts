@@ -74,6 +74,8 @@ export const secretShownMs = 24 * 3_600_000
 const maxSecrets = 4
 /** An endpoint that accepts nothing for this long is disabled. */
 export const maxFailingMs = 5 * 24 * 3_600_000
+/** It must have failed one message for this long. */
+const minFailingMs = 3_600_000
 export const subscriptionRate: Rate = { ...unlimited, atOnce: 5 }
 
 type New = Pick<
@@ -214,17 +216,19 @@ export function whyKept({ state }: Subscription, telling?: Claimed['telling']): 
   return `not sent, as the subscription was ${state}; replay it once the subscription is active`
 }
 
-/** Why a subscription is disabled after an attempt, or undefined. */
+/** Why a subscription is disabled after an attempt at a message, or undefined. */
 export function whyDisabled(
   { state }: Subscription,
   answered: Answered,
   health: ChannelHealth | undefined,
+  plannedAt: number,
 ): string | undefined {
   if (answered.status === 410) return 'its endpoint answered 410 Gone'
-  const isFailing = health !== undefined && health.state !== 'ok'
-  if (state !== 'active' || !isFailing || answered.at - health.since < maxFailingMs)
-    return undefined
-  return 'its endpoint has accepted nothing for 5 days'
+  if (state !== 'active' || health === undefined || health.state === 'ok') return undefined
+  // nothing may have been sent for days, so the first failure after them proves little
+  const tried = health.state === 'refusing' || answered.at - plannedAt >= minFailingMs
+  const isFailing = tried && answered.at - health.since >= maxFailingMs
+  return isFailing ? 'its endpoint has accepted nothing for 5 days' : undefined
 }
 
 /** Whether this user may see and change it: it must hear no other fleet than the user's. */

@@ -104,6 +104,8 @@ describe('after an answer', () => {
   const awayNow = { state: 'unreachable', ...begun, note: 'no answer in time' }
   const okNow = (was: Recovered['was']) => ({ state: 'ok', was, ...known, since: at })
   const { trying: own, ...tried } = trying
+  const { nextTryAt: _at, waitMs: _ms, ...rest } = tried
+  const hanging = { ...rest, state: 'unreachable', was: 'refusing', note: 'no answer in time' }
   const byOther = (other: object): Refusing => ({ ...trying, trying: { ...own!, ...other } })
   const answers = {
     nothing: answer(undefined),
@@ -174,8 +176,8 @@ describe('after an answer', () => {
         delivered: [okNow('refusing'), 'channel_recovered'],
         wrong: [okNow('refusing'), 'channel_recovered'],
         refused: [{ ...tried, note: 'HTTP 410', waitMs: 2 * minute, nextTryAt: at + 2 * minute }],
-        silent: [tried],
-        overdue: [tried],
+        silent: [hanging],
+        overdue: [hanging],
       },
     ],
     [
@@ -246,6 +248,13 @@ describe('notifying the fallback', () => {
     const next = refusesAgain({ ...recovered, was, alertedAt: at }, at + laterMs)
     expect(next.alerting !== undefined).toBe(isDue)
     expect(next.alertedAt !== undefined).toBe(!isDue)
+  })
+
+  test('a channel that refuses and hangs by turns is reported once', () => {
+    const told = { ...trying, alertedAt: at - minute }
+    const hanging = afterAnswer(told, answer(silent), at).health!
+    expect(refusesAgain(hanging, at + minute)).toMatchObject({ alertedAt: at - minute })
+    expect(refusesAgain(hanging, at + minute)).not.toHaveProperty('alerting')
   })
 
   test('it is remembered over a recovery', () => {

@@ -44,6 +44,8 @@ describe('what other channels get', () => {
     ['superseded', { outcome: 'superseded', note: '' }, {}, late, []],
     ['no answer yet', silent, {}, at, []],
     ['no answer for too long', silent, {}, late, [scheduled]],
+    ['asked to wait for a while', { ...silent, retryAfterMs: minute }, {}, at, []],
+    ['asked to wait for too long', { ...silent, retryAfterMs: 60 * minute }, {}, at, [scheduled]],
     ['not sent for too long', { ...silent, unsent: true }, {}, late, []],
     ['no answer, of an unreachable channel', silent, { health: unreachable }, at, [scheduled]],
     ['no answer, of a refusing channel', silent, { health: refusing }, at, [scheduled]],

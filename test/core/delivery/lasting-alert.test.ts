@@ -39,7 +39,12 @@ function rowOf(kind: BeaconAlertKind = 'beacons_silent') {
       const until = now + ms
       while (row !== undefined && isLasting(row) && (row.dueAt ?? until + 1) <= until) {
         now = Math.max(now, row.dueAt!)
-        const { record, deliveries, news } = sendLasting(row, over, ['chat', 'pager'], now)
+        const { record, deliveries, news } = sendLasting(
+          row,
+          over,
+          { owners: ['chat', 'pager'], heard: [] },
+          now,
+        )
         row = { ...record, sequence: row.sequence + 1 } as EventRecord
         ids.push(...deliveries.map(({ id }) => id))
         if (news === undefined) continue

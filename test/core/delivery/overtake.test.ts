@@ -116,6 +116,37 @@ describe('overtaken, when it is to be sent', () => {
   })
 })
 
+describe('an alert that an owner replays', () => {
+  const news = { form: 'over' as const, count: 1, since: at, remaining: 0, left: [] }
+  const kind = 'beacons_silent' as const
+  const alert = { kind, since: at, lastAt: at, vms: [], reasons: [], news }
+  const about = { alert: kind, episode: 1 }
+  const alertRow = (seq: number, remaining: number, changes: Partial<Delivery> = {}) => {
+    const event = { ...telling().event, alert: { ...alert, news: { ...news, remaining } } }
+    const told = { moment: 'alert' as const, at, event, about }
+    return delivery(`alert ${seq}`, { seq, telling: told, ...changes })
+  }
+  const begun = alertRow(64, 1)
+  const delivered = { state: 'delivered' as const }
+
+  test.each<[string, Delivery, Delivery[], Overtakes, string | undefined]>([
+    ['it lasts', begun, [alertRow(128, 1, delivered)], always, undefined],
+    ['it is over', begun, [alertRow(128, 0, delivered)], always, 'the alert is over'],
+    [
+      'another owner knows',
+      begun,
+      [alertRow(128, 0, { channel: 'x' })],
+      always,
+      'the alert is over',
+    ],
+    ['its end waits, too', begun, [alertRow(128, 0)], always, undefined],
+    ['a machine wants it', begun, [alertRow(128, 0, delivered)], never, undefined],
+    ['it is the end, as of another owner', alertRow(64, 0), [alertRow(65, 0)], always, undefined],
+  ])('%s', (_, own, others, overtakes, why) => {
+    expect(overtaken(own, undefined, [own, ...others], overtakes)).toBe(why)
+  })
+})
+
 describe('kinds of channels', () => {
   const approved = telling({ moment: 'approved' })
   const begun = telling({ moment: 'started', event: { ...telling().event, verdict } })

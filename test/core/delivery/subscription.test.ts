@@ -1,6 +1,7 @@
 // The states of a subscription, its secrets, and when it is disabled.
 import { describe, expect, test } from 'vitest'
 import type { ChannelHealth } from '../../../functions/core/delivery/channel-health.ts'
+import type { Answered } from '../../../functions/core/delivery/delivery.ts'
 import {
   activated,
   changed,
@@ -26,7 +27,8 @@ import {
 import { at, telling } from '../../support/records.ts'
 
 const url = 'https://cmdb.example/in'
-const day = 86_400_000
+const hour = 3_600_000
+const day = 24 * hour
 const fresh = newSubscription(
   { id: 'a', url, filter: {}, consent: 'ping', createdBy: 'admin' },
   's0',
@@ -130,25 +132,37 @@ describe('an attempt disables it', () => {
   const answered = (status: number | undefined, later = 0) => {
     return { status, text: '', tookMs: 1, at: at + later }
   }
-  const since = (state: 'unreachable' | 'ok') => ({ state, since: at }) as ChannelHealth
-  test.each([
-    ['410', active, answered(410), undefined, true],
-    ['410 to a ping', fresh, answered(410), undefined, true],
-    ['404', active, answered(404), undefined, false],
-    ['just failing', active, answered(503), since('unreachable'), false],
-    ['almost 5 days', active, answered(503, maxFailingMs - 1), since('unreachable'), false],
-    ['5 days', active, answered(503, maxFailingMs), since('unreachable'), true],
+  const since = (state: ChannelHealth['state']) => ({ state, since: at }) as ChannelHealth
+  const away = since('unreachable')
+  test.each<[string, Subscription, Answered, ChannelHealth | undefined, boolean, triedMs?: number]>(
     [
-      '5 days without any answer',
-      active,
-      answered(undefined, maxFailingMs),
-      since('unreachable'),
-      true,
+      ['410', active, answered(410), undefined, true],
+      ['410 to a ping', fresh, answered(410), undefined, true],
+      ['404', active, answered(404), undefined, false],
+      ['just failing', active, answered(503), since('unreachable'), false],
+      ['almost 5 days', active, answered(503, maxFailingMs - 1), since('unreachable'), false],
+      ['5 days', active, answered(503, maxFailingMs), since('unreachable'), true],
+      [
+        '5 days without any answer',
+        active,
+        answered(undefined, maxFailingMs),
+        since('unreachable'),
+        true,
+      ],
+      ['5 days, but paused', still, answered(503, maxFailingMs), since('unreachable'), false],
+      [
+        '5 days, but this is the first attempt since',
+        active,
+        answered(503, maxFailingMs),
+        away,
+        false,
+        0,
+      ],
+      ['5 days of redirects', active, answered(301, maxFailingMs), since('refusing'), true, 0],
+      ['it works again', active, answered(503, maxFailingMs), since('ok'), false],
     ],
-    ['5 days, but paused', still, answered(503, maxFailingMs), since('unreachable'), false],
-    ['it works again', active, answered(503, maxFailingMs), since('ok'), false],
-  ])('%s', (_, one, answer, health, isDisabled) => {
-    expect(whyDisabled(one, answer, health) !== undefined).toBe(isDisabled)
+  )('%s', (_, one, answer, health, isDisabled, triedMs = hour) => {
+    expect(whyDisabled(one, answer, health, answer.at - triedMs) !== undefined).toBe(isDisabled)
   })
 })
 

@@ -16,7 +16,6 @@ import { forge, press } from '../../support/people.ts'
 import { beacon, minute, report, second, startRelay, world } from '../../support/relay.ts'
 import {
   event,
-  FakeBeacon,
   hookSecret,
   routingKey,
   startAt,
@@ -255,32 +254,4 @@ describe('an event that is back while its end still waits for the channel', () =
     const titles = texts('teams').map((text) => (text.includes('It is back') ? 'back' : 'other'))
     expect(titles.filter((title) => title === 'back')).toHaveLength(1)
   })
-})
-
-test('while the channel of the owners is down, its fallback gets each alert about silent VMs', async () => {
-  await startRelay({
-    channels: { team: { ...team, fallback: 'pager' }, pager, hook },
-    routes: to('hook'),
-    owners: ['team'],
-  })
-  answer(world, 'teams', down)
-  const [first, second_, third] = ['web_0', 'web_1', 'web_2'].map((vm) => new FakeBeacon(world, vm))
-  for (const one of [first, second_, third]) await one!.sees([])
-  const stays = async (minutes: number, alive: (FakeBeacon | undefined)[]) => {
-    for (let i = 0; i < minutes; i++) {
-      for (const one of alive) await one!.sees([])
-      await passInSteps(world, minute, 30 * second)
-    }
-  }
-  world.relay.heartbeats = { paceMs: minute }
-  await stays(60, [second_, third])
-  const silent = () => sentTo(world, 'pager').filter(({ body }) => body.includes('silent'))
-  expect(silent()).not.toEqual([])
-  const before = sentTo(world, 'pager').length
-  await stays(60, [third])
-  expect(
-    sentTo(world, 'pager')
-      .slice(before)
-      .some(({ body }) => body.includes('web_1')),
-  ).toBe(true)
 })
