@@ -2,12 +2,12 @@
 // private, local or reserved address, unless the configuration allows the network. `fetch` would take
 // three times as long for a message.
 
-import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { Agent } from 'undici'
 import { FoghornError } from '../../shared/errors.ts'
 import { hasBlockedPort, portRefusal, whyForbidden } from '../core/rules/address.ts'
 import type { Send } from './notifier.ts'
+import { createResolve, type Resolve } from './resolve.ts'
 
 /** As many as a relay sends at once. With fewer, a channel would wait for others of its origin. */
 const connectionsPerOrigin = 2_048
@@ -17,8 +17,7 @@ export interface Outbound {
   close(): Promise<void>
 }
 
-/** `resolve` is the system's resolver. */
-export function createOutbound(allowNetworks: string[], resolve: Resolve = lookup): Outbound {
+export function createOutbound(allowNetworks: string[], resolve = createResolve()): Outbound {
   const judge = addressJudge(allowNetworks)
   const agents = {
     'https:': agentFor(judge, false, resolve),
@@ -83,12 +82,6 @@ export function addressJudge(allowNetworks: string[]): Judge {
     if (why !== undefined) throw new FoghornError('address_forbidden', why)
   }
 }
-
-type Resolve = (
-  hostname: string,
-  options: LookupAllOptions,
-  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void
 
 function agentFor(judge: Judge, plain: boolean, resolve: Resolve): Agent {
   const guarded: LookupFunction = (hostname, options, done) => {

@@ -1,0 +1,86 @@
+// Names of channels: a name whose name server is silent must not hold up the others. A name server
+// on this machine stands for the world's; only the system's resolver, which has two threads, is made up.
+import { createSocket, type Socket } from 'node:dgram'
+import { promises } from 'node:dns'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createResolve, type Resolve } from '../../functions/notify/resolve.ts'
+
+let nameServer: Socket
+let resolve: Resolve
+/** Lookups that the system has under way: of silent names, they never end. */
+let held: string[]
+
+beforeEach(async () => {
+  nameServer = createSocket('udp4')
+  nameServer.on('message', (query, { port, address }) => {
+    const name = nameIn(query)
+    if (name.startsWith('dead') || (name.startsWith('half') && isForV6(query))) return
+    nameServer.send(notFound(query), port, address)
+  })
+  await new Promise<void>((listening) => nameServer.bind(0, '127.0.0.1', listening))
+  const asks = new promises.Resolver({ timeout: 100, tries: 1 })
+  asks.setServers([`127.0.0.1:${(nameServer.address() as AddressInfo).port}`])
+  held = []
+  resolve = createResolve(asks, (name, _, done) => {
+    if (name.startsWith('good')) setImmediate(done, null, [{ address: '1.1.1.1', family: 4 }])
+    else held.push(name)
+  })
+})
+afterEach(() => nameServer.close())
+
+const found = (name: string) =>
+  new Promise((done, fail) => {
+    resolve(name, { all: true }, (error, addresses) => (error ? fail(error) : done(addresses)))
+  })
+
+const noAnswer = () => expect.unreachable('a silent name was resolved')
+
+test('names with silent servers take one thread of the system, whatever their number', async () => {
+  for (let i = 0; i < 20; i++) found(`dead${i}.example`).then(noAnswer)
+  found('half.example').then(noAnswer)
+  await expect.poll(() => held).toHaveLength(1)
+  expect(await found('good.example')).toEqual([{ address: '1.1.1.1', family: 4 }])
+  // asked after the others timed out
+  expect(await found('good.example')).toEqual([{ address: '1.1.1.1', family: 4 }])
+  expect(held).toHaveLength(1)
+})
+
+test('one name is looked up once at a time', async () => {
+  for (let i = 0; i < 20; i++) found('slow.example').then(noAnswer)
+  await expect.poll(() => held).toEqual(['slow.example'])
+})
+
+test('an error of the system is the result, and the next attempt asks again', async () => {
+  let asked = 0
+  const failing = createResolve(
+    new promises.Resolver({ timeout: 100, tries: 1 }),
+    (_, __, done) => {
+      asked++
+      done(Object.assign(new Error('not found'), { code: 'ENOTFOUND' }), [])
+    },
+  )
+  const attempt = () =>
+    new Promise((done) => failing('localhost', { all: true }, (error) => done(error?.code)))
+  expect(await attempt()).toBe('ENOTFOUND')
+  expect(await attempt()).toBe('ENOTFOUND')
+  expect(asked).toBe(2)
+})
+
+/** The first label of the question, see RFC 1035. */
+function nameIn(query: Buffer): string {
+  return query.toString('ascii', 13, 13 + query[12]!)
+}
+
+const typeAaaa = 28
+
+function isForV6(query: Buffer): boolean {
+  return query.readUInt16BE(query.indexOf(0, 12) + 1) === typeAaaa
+}
+
+/** The query as an answer, with the code "no such name". */
+function notFound(query: Buffer): Buffer {
+  const answer = Buffer.from(query)
+  answer.writeUInt16BE(0x8183, 2)
+  return answer
+}
