@@ -16,6 +16,7 @@ import {
   type Delivery,
   isAlertOf,
   isPing,
+  isTestOf,
   subscriptionOf,
 } from '../core/delivery/delivery.ts'
 import { type Context, copyFor } from '../core/delivery/follow-up.ts'
@@ -32,6 +33,7 @@ import type { EventKey, Pacing, PlannedClaims, PlannedStore } from '../store/sto
 import { channelsInTrouble, noteAnswer, passGate } from './channel-health.ts'
 import { partsForOne, waysToDecide } from './decision-buttons.ts'
 import { type Finish, setApart, settle } from './finish-attempt.ts'
+import { ownersNow } from './raise-alert.ts'
 import { channelNamed, notifierOf, type Relay, rateOf } from './relay.ts'
 import { findChannel, noteAttempt, type Target } from './subscription-channel.ts'
 
@@ -181,6 +183,7 @@ function fallbackOf(channel: Channel | undefined): string[] {
 /**
  * A removed channel may have been renamed, so its message goes to other channels that lack it. If
  * it replaced another channel's message, that channel's fallback gets it, else the routed channels.
+ * An alert goes to the owners.
  */
 async function channelsInstead(
   relay: Relay,
@@ -188,15 +191,15 @@ async function channelsInstead(
   record: EventRecord | undefined,
   siblings: Delivery[],
 ): Promise<string[]> {
-  const { telling } = claimed
+  const { telling, fleet } = claimed
+  const lacksIt = (name: string) => copyFor(claimed, name, siblings) === undefined
+  if (isAlertOf(telling)) return isTestOf(telling) ? [] : ownersNow(relay, fleet).filter(lacksIt)
   if (record === undefined || telling.moment === 'alert') return []
   const { moment, insteadOf } = telling
   const fallback = fallbackOf(insteadOf === undefined ? undefined : channelNamed(relay, insteadOf))
   const observers = await relay.store.readObservers(record)
   const routed = channelsFor(relay.config.routes, record, observers, moment, siblings)
-  return (fallback.length > 0 ? fallback : routed).filter(
-    (name) => copyFor(claimed, name, siblings) === undefined,
-  )
+  return (fallback.length > 0 ? fallback : routed).filter(lacksIt)
 }
 
 async function partOf(

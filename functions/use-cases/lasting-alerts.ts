@@ -1,7 +1,7 @@
 // Alerts that last, as rows of the store. The code that finds an absence, a trouble or its end notes
 // it, and the sweep sends what is due.
 
-import { alertAudience, alertId } from '../core/delivery/alert.ts'
+import { alertId } from '../core/delivery/alert.ts'
 import { type Delivery, noFleet } from '../core/delivery/delivery.ts'
 import {
   isLasting,
@@ -16,8 +16,8 @@ import type { Decision, Needs } from '../core/event/decision.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { isBack } from '../core/event/silence.ts'
 import { commitEvent } from './commit-event.ts'
-import { ownersOf } from './raise-alert.ts'
-import { channelNamed, type Relay } from './relay.ts'
+import { audienceNow, ownersNow } from './raise-alert.ts'
+import type { Relay } from './relay.ts'
 
 /** Notes what begins and what is over. Returns the row. Throws if that is not stored. */
 export async function noteLasting(
@@ -42,9 +42,7 @@ type Sending = Decision & { deliveries: Delivery[]; news?: SentNews }
 /** Sends what is due of an alert. */
 export async function concludeLasting(relay: Relay, first: LastingRow): Promise<void> {
   const { fleet } = first
-  const isKnown = ({ channel }: Pick<Delivery, 'channel'>) =>
-    channelNamed(relay, channel) !== undefined
-  const owners = ownersOf(relay.config, fleet).filter((channel) => isKnown({ channel }))
+  const owners = ownersNow(relay, fleet)
   const over = await noLongerSilent(relay, first)
   const committed = await commitEvent(relay, first, {
     first,
@@ -52,7 +50,7 @@ export async function concludeLasting(relay: Relay, first: LastingRow): Promise<
       const isDue = before !== undefined && isLasting(before) && (before.dueAt ?? now + 1) <= now
       if (!isDue) return { record: before, moments: [], reason: 'not_due', deliveries: [] }
       if (deliveries === undefined) return { needs: 'deliveries' }
-      const audience = alertAudience(owners, before, deliveries.filter(isKnown))
+      const audience = audienceNow(relay, before, deliveries)
       return { ...sendLasting(before, over, audience, now), moments: [], reason: 'due' }
     },
   })

@@ -1,6 +1,7 @@
 // Alerts as rows of the store. Code that finds a cause notes it, and the sweep sends the alert.
 import { messageOf } from '../../shared/errors.ts'
 import {
+  type AlertAudience,
   alertAudience,
   alertId,
   type Occurrence,
@@ -50,16 +51,14 @@ export async function concludeAlert(
   first: EventRecord & { alert: Alert },
 ): Promise<void> {
   const { fleet } = first
-  const isKnown = ({ channel }: Pick<Delivery, 'channel'>) =>
-    channelNamed(relay, channel) !== undefined
-  const owners = ownersOf(relay.config, fleet).filter((channel) => isKnown({ channel }))
+  const owners = ownersNow(relay, fleet)
   const committed = await commitEvent(relay, first, {
     first,
     decide: (before, { deliveries }, now): Sending | Needs => {
       const isDue = before !== undefined && isAlert(before) && (before.dueAt ?? now + 1) <= now
       if (!isDue) return { record: before, moments: [], reason: 'not_due', deliveries: [] }
       if (deliveries === undefined) return { needs: 'deliveries' }
-      const audience = alertAudience(owners, before, deliveries.filter(isKnown))
+      const audience = audienceNow(relay, before, deliveries)
       return { ...sendAlert(before, audience, now), moments: [], reason: 'due' }
     },
   })
@@ -75,4 +74,15 @@ export async function concludeAlert(
 export function ownersOf({ fleets, owners = [] }: Config, fleet: string): string[] {
   const own = Object.hasOwn(fleets, fleet) ? fleets[fleet]!.owners : undefined
   return [...new Set(own ?? owners)]
+}
+
+/** Those that the configuration still has as channels. */
+export function ownersNow(relay: Relay, fleet: string): string[] {
+  return ownersOf(relay.config, fleet).filter((name) => channelNamed(relay, name))
+}
+
+/** Who gets the messages of this row. `deliveries`: all of the row. */
+export function audienceNow(relay: Relay, row: EventRecord, deliveries: Delivery[]): AlertAudience {
+  const { owners, heard } = alertAudience(ownersNow(relay, row.fleet), row, deliveries)
+  return { owners, heard: heard.filter((name) => channelNamed(relay, name)) }
 }

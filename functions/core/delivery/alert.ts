@@ -106,7 +106,7 @@ export interface AlertAudience {
   heard: string[]
 }
 
-/** `existing`: the deliveries of the row to channels that the configuration still has. */
+/** `existing`: all deliveries of the row. */
 export function alertAudience(
   owners: string[],
   { epoch }: Pick<EventRecord, 'epoch'>,

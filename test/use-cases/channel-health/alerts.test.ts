@@ -68,6 +68,20 @@ test('a replay does not open the incident of an alert that is over', async () =>
   expect(incidents(before)).toEqual([])
 })
 
+test('an alert to a channel that is renamed meanwhile goes to the owners of the day', async () => {
+  await start({ team }, ['team'])
+  answer(world, 'teams', down)
+  await stays(10, vms.slice(1))
+  const { config } = world.relay
+  config.channels.ops = config.channels.team!
+  delete config.channels.team
+  config.owners = ['ops']
+  world.channels.answer = usualAnswer
+  const before = world.sent.length
+  await stays(10, vms.slice(1))
+  expect(textsTo(world, 'teams', before).join()).toContain('silent')
+})
+
 /** As an owner does after the repair. */
 async function replay(since: string): Promise<void> {
   const response = await world.app.request('/v1/deliveries/replay', {
