@@ -11,7 +11,7 @@ export type Resolve = (
 ) => void
 
 /** The part of `dns.promises.Resolver` that is used. */
-export type Asks = Pick<promises.Resolver, 'resolve4' | 'resolve6'>
+type Asks = Pick<promises.Resolver, 'resolve4' | 'resolve6'>
 
 /** For each name server, until the next one is asked. */
 const askMs = 1_500
