@@ -3,7 +3,7 @@
 import { parseRetryAfter } from '../../shared/retry.ts'
 import type { Hmac } from '../../shared/signature.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
-import type { Claimed, Telling } from '../core/delivery/delivery.ts'
+import type { Claimed, Delivery } from '../core/delivery/delivery.ts'
 import type { Overtakes } from '../core/delivery/overtake.ts'
 import type { Post, PostState } from '../core/delivery/post.ts'
 import type { Rate } from '../core/delivery/rate.ts'
@@ -38,8 +38,8 @@ export interface Part {
   links?: { page?: string; api: string }
   /** Present if the message has buttons that decide. */
   buttons?: Buttons
-  /** Earlier steps of this event that may have reached the channel. */
-  mayHaveHeard: Telling[]
+  /** Earlier steps of this event, or messages of this alert, that may have reached the channel. */
+  mayHaveHeard: Delivery['telling'][]
 }
 
 /** *Approve* and *Not now* in a message. */

@@ -33,6 +33,9 @@ import {
 /** developer.pagerduty.com/docs/events-api-v2, which gives no limit for `source`. */
 const limit = { summary: 1_024, source: 255, dedupKey: 255, bodyBytes: 512_000 }
 
+/** Of the incidents of one alert. Each message resolves the earlier ones, so more are not open. */
+const maxReplaced = 5
+
 type Action = 'trigger' | 'acknowledge' | 'resolve'
 
 /** An action, and the key of its incident. */
@@ -126,24 +129,15 @@ function overtakes(later: Telling, earlier: Telling): boolean {
  * incident, while an incident that stays open would page somebody.
  */
 function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step[] {
-  if (telling.moment === 'alert' && telling.event.alert?.news?.form === 'over') {
-    // the incident stays open for those that are still absent
-    const isOver = telling.event.alert.news.remaining === 0
-    return isOver ? [{ key: keyOf(telling), action: 'resolve' }] : []
-  }
-  if (telling.moment === 'alert') {
-    const key = keyOf(telling)
-    const trigger: Step = { key, action: 'trigger' }
-    // a test leaves no incident open
-    return isTestOf(telling) ? [trigger, { key, action: 'resolve' }] : [trigger]
-  }
+  if (telling.moment === 'alert') return stepsOfAlert(telling, mayHaveHeard)
+  const heard = mayHaveHeard.filter((one) => one.moment !== 'alert')
   if (telling.moment === 'stuck') return [{ key: stuckKeyOf(telling), action: 'trigger' }]
   const action = actionOf(telling)
-  const known = openedBy(mayHaveHeard)
-  const own = action === 'trigger' ? openedBy([...mayHaveHeard, telling]).at(-1) : known.at(-1)
+  const known = openedBy(heard)
+  const own = action === 'trigger' ? openedBy([...heard, telling]).at(-1) : known.at(-1)
   // People are asked again after they acknowledged an earlier incident.
   const isAnew = own !== undefined && known.length > 0 && !known.includes(own)
-  const stuck = mayHaveHeard.filter(({ moment }) => moment === 'stuck').map(stuckKeyOf)
+  const stuck = heard.filter(({ moment }) => moment === 'stuck').map(stuckKeyOf)
   const over = [
     ...(unsticks(telling) || isAnew ? stuck : []),
     ...(isAnew ? known : []),
@@ -155,6 +149,23 @@ function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step[] {
   ]
 }
 
+/** If more beacons fall silent, people may have acknowledged the first incident, so it is replaced. */
+function stepsOfAlert(telling: AlertTelling, mayHaveHeard: Delivery['telling'][]): Step[] {
+  const key = keyOf(telling)
+  const trigger: Step = { key, action: 'trigger' }
+  const resolve: Step = { key, action: 'resolve' }
+  // a test leaves no incident open
+  if (isTestOf(telling)) return [trigger, resolve]
+  const news = telling.event.alert?.news
+  // the incident stays open for those that are still absent
+  if (news?.form === 'over' && news.remaining > 0) return []
+  const begun = mayHaveHeard.filter(({ event }) => event.alert?.news?.form !== 'over')
+  const known = new Set(inOrder(begun).slice(-maxReplaced).map(keyOf))
+  known.delete(key)
+  const over = [...known].map((key): Step => ({ key, action: 'resolve' }))
+  return news?.form === 'over' ? over : [...over, trigger]
+}
+
 /**
  * Keys of the incidents that these steps opened, the newest last. A step after a decision belongs
  * to the open incident. If people are asked again after an approval lapsed, they get a new
@@ -162,8 +173,7 @@ function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step[] {
  */
 function openedBy(tellings: Telling[]): string[] {
   const keys: string[] = []
-  const inOrder = tellings.toSorted((one, other) => one.event.sequence - other.event.sequence)
-  for (const telling of inOrder) {
+  for (const telling of inOrder(tellings)) {
     if (telling.moment === 'stuck' || actionOf(telling) !== 'trigger') continue
     // If a rule approves, nobody has to act.
     const { verdict, policy } = telling.event
@@ -171,6 +181,10 @@ function openedBy(tellings: Telling[]): string[] {
     keys.push(isDecided ? (keys.at(-1) ?? eventKeyOf(telling)) : keyOf(telling))
   }
   return [...new Set(keys)]
+}
+
+function inOrder<One extends Delivery['telling']>(tellings: One[]): One[] {
+  return tellings.toSorted((one, other) => one.event.sequence - other.event.sequence)
 }
 
 function unsticks({ moment }: Delivery['telling']): boolean {
@@ -195,9 +209,10 @@ const actions = { opens: 'trigger', acknowledges: 'acknowledge', resolves: 'reso
  */
 function keyOf(telling: Delivery['telling']): string {
   if (isAlertOf(telling)) {
-    const { alert, episode } = telling.about
+    const { alert, episode, message = 1 } = telling.about
     const { fleet, eventId } = telling.event
-    return `foghorn/alert/${fleet}/${isTestOf(telling) ? eventId : alert}/${episode}`
+    const which = message === 1 ? '' : `/${message}`
+    return `foghorn/alert/${fleet}/${isTestOf(telling) ? eventId : alert}/${episode}${which}`
   }
   if (telling.moment === 'alert') return `foghorn/channel/${channelIn(telling)}`
   const lapsedAt = lapsedAtOf(telling.event)

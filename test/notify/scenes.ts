@@ -455,7 +455,7 @@ function withinLimits(): Outgoing {
   const met = { kind: 'over_limits' as const, vm: 'web_0', reason: 'full' }
   const first = sendAlert(withOccurrence(undefined, 'prod', met, at) as never, ops, at + minute)
   const { deliveries } = sendAlert(first.record as never, ops, at + 17 * minute)
-  return sent(deliveries[0]!.id, deliveries[0]!.telling)
+  return after(first.deliveries, deliveries)
 }
 
 function disabledSubscription(): Outgoing {
@@ -490,8 +490,13 @@ function lasting(
     ? withLasting(told.record, fleet, kind, change, at + 20 * minute)!
     : undefined
   const { deliveries } = later ? sendLasting(later as never, nobody, ops, at + 31 * minute) : told
-  const { id, telling } = deliveries[0]!
-  return sent(id, telling)
+  return after(later ? told.deliveries : [], deliveries)
+}
+
+/** A message of an alert, after these earlier ones. */
+function after(earlier: Delivery[], [own]: Delivery[]): Outgoing {
+  const mayHaveHeard = earlier.map(({ telling }) => telling)
+  return { ...sent(own!.id, own!.telling), mayHaveHeard }
 }
 
 function webs(count: number): string[] {

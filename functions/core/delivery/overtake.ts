@@ -2,7 +2,14 @@
 // pending one, so that nobody is asked to approve an event that is over.
 import type { EventRecord } from '../event/event.ts'
 import { isEnd, type Moment, traits } from '../event/moment.ts'
-import { type Delivery, deliveryId, isSameStep, isSameStory, type Telling } from './delivery.ts'
+import {
+  type Delivery,
+  deliveryId,
+  isAlertOf,
+  isSameStep,
+  isSameStory,
+  type Telling,
+} from './delivery.ts'
 
 /** Whether a kind of channel can skip the earlier message if the later one is planned. */
 export type Overtakes = (later: Telling, earlier: Telling) => boolean
@@ -151,20 +158,22 @@ export function skippedBefore(delivery: Delivery, siblings: Delivery[]): Moment[
 }
 
 /**
- * The earlier steps of this event that may have reached the channel. A channel that is no longer in
- * the configuration may be this one, under another name.
+ * The earlier steps of this event, or messages of this alert, that may have reached the channel. A
+ * channel that is no longer in the configuration may be this one, under another name.
  */
 export function mayHaveHeard(
   delivery: Delivery,
   siblings: Delivery[],
   isGone: (channel: string) => boolean,
-): Telling[] {
-  return siblings.flatMap((other) => {
-    const { telling } = other
+): Delivery['telling'][] {
+  const isAlert = isAlertOf(delivery.telling)
+  const heard = siblings.filter((other) => {
     const own = isGone(other.channel) ? { ...other, channel: delivery.channel } : other
-    if (!isSameStory(delivery, own) || other.seq >= delivery.seq) return []
-    return telling.moment === 'alert' || !mayHaveArrived(other) ? [] : [telling]
+    const isEarlier = isSameStory(delivery, own) && other.seq < delivery.seq
+    const isOfKind = isAlert ? isAlertOf(other.telling) : other.telling.moment !== 'alert'
+    return isEarlier && isOfKind && mayHaveArrived(other)
   })
+  return heard.map(({ telling }) => telling)
 }
 
 /** A delivery whose only attempt was refused certainly did not arrive. */

@@ -55,6 +55,22 @@ test("a fallback that opened an incident closes it, though the owners' channel w
   expect(incidents()).toEqual(['trigger', 'resolve'])
 })
 
+test('if more VMs fall silent, people who acknowledged the first incident are paged again', async () => {
+  await start({ pager }, ['pager'])
+  await stays(30, vms.slice(1))
+  await stays(30, vms.slice(2))
+  await stays(30, vms.slice(1))
+  await stays(30, vms)
+  const [first, second] = ['', '/2'].map((which) => `foghorn/alert/prod/beacons_silent/1${which}`)
+  expect(sentTo(world, 'pager').map(({ json }) => [json.event_action, json.dedup_key])).toEqual([
+    ['trigger', first],
+    ['resolve', first],
+    ['trigger', second],
+    ['resolve', first],
+    ['resolve', second],
+  ])
+})
+
 test('a replay does not open the incident of an alert that is over', async () => {
   await start({ pager: { ...pager, fallback: 'team' }, team }, ['pager'])
   const since = new Date(world.clock.now).toISOString()
