@@ -2,7 +2,7 @@
 // Each fleet and kind has one row, stored like an event. Its epoch counts the episodes. To add a
 // kind, add an entry to `alertKinds` in alert-row.ts and one to message/alert.ts.
 import { alertPrefix } from '../../../shared/report.ts'
-import type { Alert, LastingKind } from '../event/alert-row.ts'
+import type { Alert } from '../event/alert-row.ts'
 import { type EventRecord, type OpenRecord, withEnd } from '../event/event.ts'
 import { type EventView, viewOf } from '../event/view.ts'
 import {
@@ -14,6 +14,7 @@ import {
   urgentMs,
 } from './delivery.ts'
 import { mayHaveArrived } from './overtake.ts'
+import { maxSubscriptions } from './subscription.ts'
 
 /** Occurrences within this time go into one message. */
 export const collectMs = 60_000
@@ -24,12 +25,13 @@ export const collectMs = 60_000
 export const quietMs = 15 * 60_000
 /** How often the row is written while the cause lasts. */
 const noteEveryMs = 60_000
-const maxVms = 10
+/** Each subscription is disabled once, so none is left out. */
+const maxNames = { over_limits: 10, subscription_disabled: maxSubscriptions }
 const maxReasons = 5
 const seqPerEpisode = 64
 
 export interface Occurrence {
-  kind: Exclude<Alert['kind'], LastingKind | 'channel_test'>
+  kind: keyof typeof maxNames
   vm: string
   reason: string
 }
@@ -56,7 +58,7 @@ export function withOccurrence(
     return { ...alertRow(fleet, alert, before, now), dueAt }
   }
   const collects = before.ended === undefined && known.sentAt === undefined
-  const vms = collects ? joined(known.vms, vm, maxVms) : known.vms
+  const vms = collects ? joined(known.vms, vm, maxNames[kind]) : known.vms
   const reasons = collects ? joined(known.reasons, reason, maxReasons) : known.reasons
   const isNews = vms !== known.vms || reasons !== known.reasons
   if (!isNews && now - known.lastAt < noteEveryMs) return undefined

@@ -25,7 +25,7 @@ const [fewNames, manyNames] = [3, 10]
 export function alertText(fleet: string, alert: Alert, at: number): AlertText {
   const { kind, news, vms, reasons } = alert
   if (kind === 'over_limits') return overLimits(fleet, reasons, news)
-  if (kind === 'subscription_disabled') return subscriptionDisabled(reasons)
+  if (kind === 'subscription_disabled') return subscriptionDisabled(vms, reasons)
   if (kind === 'channel_test') return channelTest(vms, reasons)
   if (news === undefined) throw new Error(`an alert of kind ${kind} has no news`)
   const named = { ...news, vms: vms.filter(Boolean) }
@@ -45,7 +45,8 @@ export function alertFacts({ kind, vms, news }: Alert): { name: string; value: s
       { name: 'Limits', value: limits },
     ]
   }
-  if (kind === 'subscription_disabled') return [{ name: 'Subscriptions', value: vms.join(', ') }]
+  if (kind === 'subscription_disabled')
+    return [{ name: 'Subscriptions', value: listed(vms, vms.length, manyNames) }]
   if (kind !== 'beacons_silent' && kind !== 'beacons_missing') return []
   const named = vms.filter(Boolean)
   const count = (news?.count ?? 0) - (news?.left.length ?? 0)
@@ -74,12 +75,14 @@ function overLimits(fleet: string, reasons: string[], news: LastingNews | undefi
   }
 }
 
-function subscriptionDisabled(reasons: string[]): AlertText {
-  const what = reasons.length === 1 ? 'a subscription' : `${reasons.length} subscriptions`
+function subscriptionDisabled({ length }: string[], reasons: string[]): AlertText {
+  const what = length === 1 ? 'a subscription' : `${length} subscriptions`
+  const others = length - reasons.length
   return {
     title: `The relay disabled ${what}: ${reasons[0]}`,
     lines: [
       ...reasons.slice(1).map((reason) => `Also: ${reason}.`),
+      ...(others > 0 ? [`${others} more: see the console.`] : []),
       'The relay stores its messages, but does not send them.',
       'Repair the endpoint and resume the subscription. Then replay the messages that it missed.',
     ],

@@ -293,6 +293,18 @@ describe('the relay disables it', () => {
     expect(JSON.parse(line!)).toMatchObject({ fleet: 'test', vms: [id] })
   })
 
+  test('and one alert counts all that are disabled at once', async () => {
+    for (let i = 0; i < 12; i++) await subscribe(world, { url: `${endpoint}/${i}` })
+    world.channels.answer = (sent) =>
+      sent.url.startsWith(endpoint) ? new Response('gone', { status: 410 }) : usualAnswer(sent)
+    await report(event())
+    await passInSteps(world, 2 * minute, 10_000)
+    expect(alerts()).toHaveLength(1)
+    expect(alerts()[0]!.body).toContain('The relay disabled 12 subscriptions')
+    await passInSteps(world, hour, minute)
+    expect(alerts()).toHaveLength(1)
+  })
+
   test('and alerts the owners of another one, too, 15 minutes after the first alert', async () => {
     const first = await subscribe(world, { url: `${endpoint}/first`, moments: ['scheduled'] })
     const second = await subscribe(world, { url: `${endpoint}/second`, moments: ['started'] })
