@@ -7,6 +7,7 @@ import { linkless } from '../../shared/presentable.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import {
   type AlertTelling,
+  channelTroubleIn,
   type Delivery,
   isAlertOf,
   isTestOf,
@@ -204,8 +205,9 @@ function actionOf({ moment, event: { verdict, epoch } }: Delivery['telling']): A
 const actions = { opens: 'trigger', acknowledges: 'acknowledge', resolves: 'resolve' } as const
 
 /**
- * The same for every action on one incident. A channel in trouble has one incident. If a rule
- * waited in vain, people get an incident of their own: the first one asked nobody to act.
+ * The same for every action on one incident. If a rule waited in vain, people get an incident of
+ * their own: the first one asked nobody to act. So does each trouble of a channel, as nobody may have
+ * resolved the last one.
  */
 function keyOf(telling: Delivery['telling']): string {
   if (isAlertOf(telling)) {
@@ -214,7 +216,10 @@ function keyOf(telling: Delivery['telling']): string {
     const which = message === 1 ? '' : `/${message}`
     return `foghorn/alert/${fleet}/${isTestOf(telling) ? eventId : alert}/${episode}${which}`
   }
-  if (telling.moment === 'alert') return `foghorn/channel/${channelIn(telling)}`
+  if (telling.moment === 'alert') {
+    const which = channelTroubleIn(telling) === undefined ? '' : `/${telling.at}`
+    return `foghorn/channel/${channelIn(telling)}${which}`
+  }
   const lapsedAt = lapsedAtOf(telling.event)
   const { notReady } = telling.event
   const anew = lapsedAt === undefined ? '' : `/anew-${hash(String(lapsedAt))}`

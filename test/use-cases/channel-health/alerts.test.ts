@@ -71,6 +71,17 @@ test('if more VMs fall silent, people who acknowledged the first incident are pa
   ])
 })
 
+test('each trouble of a channel is an incident, as nobody may have resolved the last one', async () => {
+  for (let i = 0; i < 2; i++) {
+    answer(world, 'teams', down)
+    await stays(20, vms.slice(1))
+    world.channels.answer = usualAnswer
+    await stays(120, vms)
+  }
+  const keys = sentTo(world, 'pager').map(({ json }) => json.dedup_key)
+  expect(new Set(keys.filter((key) => key.startsWith('foghorn/channel/team'))).size).toBe(2)
+})
+
 test('a replay does not open the incident of an alert that is over', async () => {
   await start({ pager: { ...pager, fallback: 'team' }, team }, ['pager'])
   const since = new Date(world.clock.now).toISOString()
