@@ -5,7 +5,6 @@ import { messageOf } from '../../shared/errors.ts'
 import {
   attemptMs,
   deliveryLeaseMs,
-  giveUpMs,
   listRetryAt,
   type SendOutcome,
 } from '../core/delivery/attempt.ts'
@@ -15,23 +14,21 @@ import {
   channelTroubleIn,
   type Delivery,
   isAlertOf,
-  isPing,
   isTestOf,
   subscriptionOf,
 } from '../core/delivery/delivery.ts'
 import { type Context, copyFor } from '../core/delivery/follow-up.ts'
-import { mayHaveHeard, skippedBefore } from '../core/delivery/overtake.ts'
 import { judgeDelivery, withoutSending } from '../core/delivery/send-or-not.ts'
 import type { EventRecord } from '../core/event/event.ts'
-import { asksFor, compose, noText } from '../core/message/message.ts'
 import type { Channel } from '../core/rules/config.ts'
 import { channelsFor } from '../core/rules/routes.ts'
-import { eventLinks, listLink, pageLink } from '../links/link.ts'
+import { listLink } from '../links/link.ts'
 import type { Outgoing, Part, PostAccess } from '../notify/notifier.ts'
 import { readPost, writePost } from '../store/memos.ts'
 import type { EventKey, Pacing, PlannedClaims, PlannedStore } from '../store/store.ts'
 import { channelsInTrouble, noteAnswer, passGate } from './channel-health.ts'
-import { partsForOne, waysToDecide } from './decision-buttons.ts'
+import { composePart } from './compose-part.ts'
+import { partsForOne } from './decision-buttons.ts'
 import { type Finish, setApart, settle } from './finish-attempt.ts'
 import { ownersNow } from './raise-alert.ts'
 import { channelNamed, notifierOf, type Relay, rateOf } from './relay.ts'
@@ -152,7 +149,7 @@ async function prepare(
     })
     const next =
       judgement.go === 'send'
-        ? { part: await partOf(relay, claimed, record, siblings) }
+        ? { part: await composePart(relay, claimed, record, siblings) }
         : { result: withoutSending(judgement) }
     const isGone = isConfigured && channel === undefined && judgement.go === 'refused'
     const instead = isGone
@@ -202,48 +199,6 @@ async function channelsInstead(
   return (fallback.length > 0 ? fallback : routed).filter(lacksIt)
 }
 
-async function partOf(
-  relay: Relay,
-  claimed: Claimed,
-  record: EventRecord | undefined,
-  siblings: Delivery[],
-): Promise<Part> {
-  const { telling } = claimed
-  const now = relay.now()
-  const links = hasEvent(telling) ? { links: eventLinks(relay, telling.event) } : {}
-  if (subscriptionOf(claimed.channel) !== undefined) {
-    return { delivery: claimed, message: noText, ...links, mayHaveHeard: [] }
-  }
-  const asks = record !== undefined && telling.moment !== 'alert' && asksFor(telling.event, now)
-  const { buttons, askers } = asks
-    ? await waysToDecide(relay, record, telling.event, claimed.channel)
-    : {}
-  return {
-    delivery: claimed,
-    message: compose(telling, now, skippedBefore(claimed, siblings), askers),
-    ...(buttons && { buttons }),
-    ...(hasPage(telling)
-      ? { pageUrl: await pageLink(relay, claimed, issuedAt(telling, now)) }
-      : {}),
-    ...links,
-    mayHaveHeard: mayHaveHeard(claimed, siblings, (name) => !channelNamed(relay, name)),
-  }
-}
-
-/** The same link at every attempt, so that a body stays the same. A late replay gets a new one. */
-function issuedAt({ at }: Claimed['telling'], now: number): number {
-  return now - at <= giveUpMs ? at : now
-}
-
-/** A test has an event, which is made up. */
-function hasEvent(telling: Claimed['telling']): boolean {
-  return !isAlertOf(telling) && !(isPing(telling) && telling.about.tests === undefined)
-}
-
-function hasPage(telling: Claimed['telling']): boolean {
-  return channelTroubleIn(telling) === undefined && !isAlertOf(telling) && !isPing(telling)
-}
-
 async function send(relay: Relay, parts: Part[], channel: Channel): Promise<SendOutcome> {
   const [first, ...also] = parts as [Part, ...Part[]]
   const now = relay.now()
@@ -275,17 +230,17 @@ async function send(relay: Relay, parts: Part[], channel: Channel): Promise<Send
   }
 }
 
-/** The deliveries that have an approve page. */
-function listedIn(parts: Part[]): Claimed[] {
-  return parts.filter(({ pageUrl }) => pageUrl !== undefined).map(({ delivery }) => delivery)
-}
-
 function postsOf({ store }: Relay, { fleet, eventId, channel, telling }: Claimed): PostAccess {
   const key = { fleet, eventId, epoch: telling.event.epoch, channel }
   return {
     read: () => readPost(store, key),
     write: (state, basedOn) => writePost(store, key, state, basedOn),
   }
+}
+
+/** The deliveries that have an approve page. */
+function listedIn(parts: Part[]): Claimed[] {
+  return parts.filter(({ pageUrl }) => pageUrl !== undefined).map(({ delivery }) => delivery)
 }
 
 /** Nothing was sent because of the channel, not because of the message. */
