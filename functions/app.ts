@@ -12,7 +12,7 @@ import { createDirectReports, type DirectReports } from './http/beacons/direct.t
 import { createTakeReport, reportRoutes } from './http/beacons/reports.ts'
 import { descriptions } from './http/descriptions.ts'
 import { healthRoute } from './http/health.ts'
-import { failed, keepPrivate, notFound } from './http/page.ts'
+import { endBodyOfHead, failed, keepPrivate, notFound } from './http/page.ts'
 import { pageRoutes } from './http/people/approve.ts'
 import { interactionRoutes } from './http/people/slack.ts'
 import { BodyBrokenOff, problem } from './http/problem.ts'
@@ -41,6 +41,7 @@ export function createParts(relay: Relay): Parts {
   }
   const guard = createKeyGuard(relay, refusals, 'api')
   app.use('*', keepPrivate(relay))
+  app.use('*', endBodyOfHead)
   app.use('*', onlyKnownQuery(descriptions))
   const reports = createReportCounts(relay)
   const take = createTakeReport(relay, refusals)

@@ -28,6 +28,12 @@ export function keepPrivate({ config }: Pick<Relay, 'config'>): MiddlewareHandle
   }
 }
 
+/** Middleware: ends the body that a HEAD leaves behind. An unread stream would stay open for ever. */
+export const endBodyOfHead: MiddlewareHandler = async (c, next) => {
+  await next()
+  if (c.req.method === 'HEAD') await c.res.body?.cancel()
+}
+
 /** Middleware: refuses a longer form with a page, before the whole form is read. */
 export function limitForm(maxSize: number): MiddlewareHandler {
   const text = `The form is longer than ${maxSize} bytes. Open the page again, and use its own form.`

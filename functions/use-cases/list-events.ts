@@ -137,6 +137,7 @@ async function* recordsOf(
   // others of that millisecond may follow
   let to = after === undefined ? until : Math.min(until, after.firstSeenAt + 1)
   for (let left = count; left > 0; ) {
+    await relay.giveWay()
     const page = { before: to, limit: Math.min(maxRead, left) }
     const records =
       fleets === undefined ? await relay.store.listEvents(page) : await listOf(relay, fleets, page)

@@ -59,7 +59,10 @@ export interface Relay {
   lines: Lines
   /** What this process has counted of the shares of fleets and beacons. */
   shares: Shares
-  /** Lets others work, if this process has worked for long. Called between events of a report. */
+  /**
+   * Lets others work, if this process has worked for long. Called between events of a report, and between
+   * pages of a long search.
+   */
   giveWay(): Promise<void> | undefined
   /** Whether the host can keep an answer open for minutes. */
   holdsConnections: boolean

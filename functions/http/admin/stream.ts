@@ -111,7 +111,7 @@ async function poll(relay: Relay, c: Context, wish: Wish, waitMs: number): Promi
       const text = `{"events":[${bodies}],"next":"${next}","more":${read.more}}`
       return c.body(text, 200, { 'content-type': 'application/json' })
     }
-    if (!read.more) await relay.bell.next(rung, Math.min(lookEveryMs, leftMs))
+    await relay.bell.next(rung, read.more ? 0 : Math.min(lookEveryMs, leftMs))
   }
 }
 
@@ -154,9 +154,14 @@ function streamOf(relay: Relay, wish: Wish, onEnd: () => void): ReadableStream<U
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const text = isFirst
-          ? `retry: ${retryMs}\n${await idLine(relay, wish.after)}\n`
-          : await nextChunk(relay, wish, endsAt, () => isOver)
+        const text = await (isFirst
+          ? firstChunk(relay, wish.after)
+          : nextChunk(relay, wish, endsAt, () => isOver)
+        ).catch((error: unknown) => {
+          // an errored stream is not cancelled
+          end()
+          throw error
+        })
         isFirst = false
         if (isOver) return
         if (text !== undefined) controller.enqueue(encoder.encode(text))
@@ -169,6 +174,10 @@ function streamOf(relay: Relay, wish: Wish, onEnd: () => void): ReadableStream<U
     },
     { highWaterMark: 0 },
   )
+}
+
+async function firstChunk(relay: Relay, after: number): Promise<string> {
+  return `retry: ${retryMs}\n${await idLine(relay, after)}\n`
 }
 
 /** The next moments, or a heartbeat. Undefined if the stream ends. */
@@ -188,7 +197,7 @@ async function nextChunk(
     if (isDue && !(await stillHolds(relay, wish.access))) return undefined
     if (moments.length > 0) return chunkOf(relay, moments)
     if (leftMs <= 0) return `: heartbeat\n${await idLine(relay, next)}\n`
-    if (!more) await relay.bell.next(rung, Math.min(lookEveryMs, leftMs))
+    await relay.bell.next(rung, more ? 0 : Math.min(lookEveryMs, leftMs))
   }
   return undefined
 }

@@ -231,6 +231,20 @@ function parse(chunk: string | undefined) {
   })
 }
 
+test('a search that finds nothing for long lets others work', async () => {
+  await live()
+  const { store } = world.relay
+  const [first] = await store.readMoments(0, 1, world.clock.now)
+  const stored = 450
+  vi.spyOn(store, 'readMoments').mockImplementation(async (after, limit) => {
+    const count = Math.min(limit, stored - after)
+    return Array.from({ length: count }, (_, i) => ({ ...first!, position: after + i + 1 }))
+  })
+  const gaveWay = vi.spyOn(world.relay, 'giveWay')
+  expect((await poll('&after=0&moment=stuck')).moments).toEqual([])
+  expect(gaveWay).toHaveBeenCalledTimes(5)
+})
+
 describe('a stream', () => {
   test('begins with a cursor, and sends each moment as it happens', async () => {
     const stream = await open()
@@ -291,6 +305,26 @@ describe('a stream', () => {
     await streams[0]!.cancel()
     await (await open()).cancel()
     for (const stream of streams) await stream.cancel()
+  })
+
+  test('is not open after a HEAD', async () => {
+    for (let i = 0; i < 101; i++) {
+      const headers = { authorization }
+      const head = await world.app.request('/v1/events/stream', { method: 'HEAD', headers })
+      expect(head.status).toBe(200)
+    }
+    await (await open()).cancel()
+  })
+
+  test('is not open after it failed', async () => {
+    const failing = vi.spyOn(world.relay.store, 'readMoments').mockRejectedValue(new Error('no'))
+    for (let i = 0; i < 101; i++) {
+      const stream = await open()
+      await stream.next()
+      await expect(stream.next()).rejects.toThrow('no')
+    }
+    failing.mockRestore()
+    await (await open()).cancel()
   })
 
   test('is refused if tokens of one fleet have 20, and others still get one', async () => {
