@@ -1,6 +1,5 @@
 // Puts the relay's HTTP routes together. It knows no host: each host calls its `fetch`.
 import { Hono } from 'hono'
-import { messageOf } from '../shared/errors.ts'
 import { reportPath } from '../shared/report.ts'
 import { createKeyGuard } from './http/admin/admin-key.ts'
 import { adminRoutes } from './http/admin/api.ts'
@@ -12,14 +11,14 @@ import { createDirectReports, type DirectReports } from './http/beacons/direct.t
 import { createTakeReport, reportRoutes } from './http/beacons/reports.ts'
 import { descriptions } from './http/descriptions.ts'
 import { healthRoute } from './http/health.ts'
-import { endBodyOfHead, failed, keepPrivate, notFound } from './http/page.ts'
+import { endBodyOfHead, keepPrivate, notFound } from './http/page.ts'
 import { pageRoutes } from './http/people/approve.ts'
 import { interactionRoutes } from './http/people/slack.ts'
-import { BodyBrokenOff, problem } from './http/problem.ts'
 import { onlyKnownQuery } from './http/query.ts'
 import { createRefusals } from './http/refusals.ts'
 import { createReportCounts } from './http/report-counts.ts'
 import { schemaRoutes } from './http/schemas.ts'
+import { answerThrown, createNoteBrokenOff, type NoteBrokenOff } from './http/thrown.ts'
 import type { Relay } from './use-cases/relay.ts'
 
 export function createApp(relay: Relay): Hono {
@@ -28,17 +27,14 @@ export function createApp(relay: Relay): Hono {
 
 interface Parts extends DirectReports {
   app: Hono
-  noteBrokenOff(method: string, cause: unknown): void
+  noteBrokenOff: NoteBrokenOff
 }
 
 /** For a host that takes reports from its own server. */
 export function createParts(relay: Relay): Parts {
   const app = new Hono()
   const refusals = createRefusals({ now: () => relay.now(), log: relay.log })
-  const noteBrokenOff = (method: string, cause: unknown) => {
-    const fields = { method, error: messageOf(cause) }
-    refusals.note('requests_broken_off', fields, '', 'info')
-  }
+  const noteBrokenOff = createNoteBrokenOff(refusals)
   const guard = createKeyGuard(relay, refusals, 'api')
   app.use('*', keepPrivate(relay))
   app.use('*', endBodyOfHead)
@@ -58,13 +54,6 @@ export function createParts(relay: Relay): Parts {
   app.route('/', schemaRoutes(relay, descriptions))
   app.get('/healthz', healthRoute(relay, guard))
   app.notFound(notFound)
-  app.onError((error, c) => {
-    if (error instanceof BodyBrokenOff) {
-      noteBrokenOff(c.req.method, error.cause)
-      return problem(c, 400, 'body_broken_off', 'the body is incomplete; send the request again')
-    }
-    relay.log.error('request_failed', { method: c.req.method, error: messageOf(error) })
-    return failed(c)
-  })
+  app.onError(answerThrown(relay.log, noteBrokenOff))
   return { app, ...createDirectReports(relay, take, reports), noteBrokenOff }
 }

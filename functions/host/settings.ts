@@ -81,9 +81,17 @@ function linkKeysOf(text: string | undefined): Common['linkKeys'] {
   )
 }
 
-function adminKeyOf(text: string | undefined): string | undefined {
-  if (text === undefined || text === '' || text.length >= minAdminKeyLength)
-    return text || undefined
+/** A secret that comes from a file may end with a line break. */
+function adminKeyOf(given: string | undefined): string | undefined {
+  const text = given?.trim() ?? ''
+  if (text === '') return undefined
+  if (!/^[\x21-\x7e]+$/.test(text)) {
+    throw new FoghornError(
+      'admin_key_invalid',
+      'FOGHORN_ADMIN_KEY has characters that a header cannot have, such as a blank; write only the key',
+    )
+  }
+  if (text.length >= minAdminKeyLength) return text
   throw new FoghornError(
     'admin_key_invalid',
     `FOGHORN_ADMIN_KEY has ${text.length} characters; write at least ${minAdminKeyLength}, or ` +

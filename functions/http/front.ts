@@ -16,6 +16,7 @@ import { incomingOf, limit, refuse } from './problem.ts'
 import { onlyKnownQuery } from './query.ts'
 import { createRefusals, type Refusals } from './refusals.ts'
 import { schemaDescriptions, schemaRoutes } from './schemas.ts'
+import { answerThrown, createNoteBrokenOff } from './thrown.ts'
 
 type FrontParts = Pick<
   Relay,
@@ -28,7 +29,8 @@ export function createFront(
   forward: (request: Request) => Promise<Response>,
 ): Hono {
   const front = new Hono()
-  const checks = checksOf(relay, createRefusals(relay))
+  const refusals = createRefusals(relay)
+  const checks = checksOf(relay, refusals)
   front.use('*', keepPrivate(relay))
   front.use('*', onlyKnownQuery(descriptions))
   front.route('/', schemaRoutes(relay, descriptions))
@@ -42,6 +44,8 @@ export function createFront(
   }
   for (const path of ['/', '/console', '/console/*']) front.all(path, (c) => forward(c.req.raw))
   front.notFound(notFound)
+  // the relay's object may be restarting
+  front.onError(answerThrown(relay.log, createNoteBrokenOff(refusals)))
   return front
 }
 

@@ -7,7 +7,7 @@ import { subscriptionFor } from './subscriptions.ts'
 
 /**
  * Sends one message again, if this user sees the fleet of its event. `unchanged`: there is no such
- * message, or it did not fail. Messages to subscriptions are sent again from their own page.
+ * message, it did not fail, or its subscription is not active. Messages to subscriptions are sent again from their own page.
  */
 export async function replayOne(
   relay: Relay,
@@ -15,9 +15,9 @@ export async function replayOne(
   id: string,
 ): Promise<'replayed' | 'unchanged'> {
   const own = isBound(access) ? { fleets: access.fleets } : {}
-  const subscription = subscriptionOf(channelIn(id))
+  const to = subscriptionOf(channelIn(id))
   // a subscription may belong to another team, whatever fleet the event is of
-  if (subscription !== undefined && !(await subscriptionFor(relay, access, subscription)))
+  if (to !== undefined && (await subscriptionFor(relay, access, to))?.state !== 'active')
     return 'unchanged'
   const replayed = await relay.store.replay({ id, ...own }, relay.now(), 1)
   if (replayed === 0) return 'unchanged'

@@ -243,13 +243,14 @@ export function deliveriesTo({ store }: Relay, { id }: Subscription, page: Deliv
   return store.listDeliveries(subscriptionChannel(id), page)
 }
 
-/** Sends failed and kept messages again. Returns how many. */
+/** Sends failed and kept messages again. Returns how many: none unless the subscription is active. */
 export async function replayTo(
   relay: Relay,
   access: Access,
-  { id }: Subscription,
+  { id, state }: Subscription,
   which: { id: string } | { since: number },
 ): Promise<number> {
+  if (state !== 'active') return 0
   const channel = subscriptionChannel(id)
   await tryAgain(relay, [channel])
   const wish = 'id' in which ? which : { ...which, channel }

@@ -138,3 +138,20 @@ test('a report is answered alike with and without the front', async () => {
   )
   expect(through).toBe(direct)
 })
+
+test('if the relay does not answer, people get a page, others a problem, and the log a line', async () => {
+  const desk = { ...behind.relay, slackDesk: createSlackDesk(webHmac) }
+  const front = createFront(desk, async () => {
+    throw new Error('the object was reset')
+  })
+  const page = await front.request('/console')
+  expect([page.status, await page.text()]).toEqual([
+    500,
+    expect.stringContaining('The relay failed'),
+  ])
+  const api = await front.request('/v1/events', {
+    headers: { authorization: `Bearer ${adminKey}` },
+  })
+  expect(await api.json()).toMatchObject({ status: 500, code: expect.any(String) })
+  expect(behind.lines.filter((line) => line.includes('the object was reset'))).toHaveLength(2)
+})

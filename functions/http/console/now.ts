@@ -1,5 +1,7 @@
 // `/console`: the open events, and the answer to a decision there.
 import type { Context } from 'hono'
+import type { Delivery } from '../../core/delivery/delivery.ts'
+import type { EventRecord } from '../../core/event/event.ts'
 import { isBound, may } from '../../core/rules/access.ts'
 import { channelsRouted } from '../../core/rules/routes.ts'
 import { type Card, groupOf, nowBody } from '../../pages/console/now.ts'
@@ -51,27 +53,33 @@ interface View {
 async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Promise<Response> {
   const { snapshot, pressed, ...rest } = view
   const now = relay.now()
+  const isPressed = (record: EventRecord) =>
+    pressed !== undefined && nameOf(pressed.record) === nameOf(record)
+  const cardOf = async (record: EventRecord, deliveries?: Delivery[]): Promise<Card> => {
+    const seen = await seenIn(relay, c, visitor, record, pressed !== undefined)
+    const own = isPressed(record) ? { ...seen, ...pressed!.answer } : seen
+    const path = `${baseOf(relay)}/events/${nameOf(record)}`
+    const choices = choicesOf(relay, visitor, record)
+    return { seen: own, path, choices, ...(deliveries === undefined ? {} : { deliveries }) }
+  }
   const cards = await Promise.all(
-    snapshot.records.map(async (record, i): Promise<Card> => {
-      const isPressed = pressed !== undefined && nameOf(pressed.record) === nameOf(record)
-      const seen = await seenIn(relay, c, visitor, record, pressed !== undefined)
-      const own = isPressed ? { ...seen, ...pressed.answer } : seen
-      const path = `${baseOf(relay)}/events/${nameOf(record)}`
-      const deliveries = snapshot.deliveries[i]
-      const choices = choicesOf(relay, visitor, record)
-      return { seen: own, path, choices, ...(deliveries === undefined ? {} : { deliveries }) }
-    }),
+    snapshot.records.map((record, i) => cardOf(record, snapshot.deliveries[i])),
   )
+  // it may be over by now, or behind many that are undecided
+  const isElsewhere = pressed !== undefined && !snapshot.records.some(isPressed)
+  const answered = isElsewhere ? { answered: await cardOf(pressed.record) } : {}
   const undecided = snapshot.records.filter((record) => groupOf(record, now) === 'ask').length
   const troubles = snapshot.troubles
     .filter(({ channel }) => seesChannel(relay, visitor, channel))
     .map(({ channel, state, note }) => ({ name: channel, text: `${state}: ${note}` }))
   const readOnly = mayDecide(visitor) ? {} : { readOnly: 'This token can read, but not decide.' }
   const body = nowBody(
-    { base: baseOf(relay), cards, more: snapshot.more, troubles, ...readOnly },
+    { base: baseOf(relay), cards, more: snapshot.more, troubles, ...answered, ...readOnly },
     now,
   )
-  const title = undecided === 0 ? 'Now' : `Now, ${undecided} to decide`
+  // undecided ones come first, so all of them are shown if any other is
+  const atLeast = snapshot.more && undecided === cards.length ? ' or more' : ''
+  const title = undecided === 0 ? 'Now' : `Now, ${undecided}${atLeast} to decide`
   return answerPage(relay, c, visitor, {
     ...{ title, body, tab: 'now', refreshSeconds, undecided },
     ...rest,

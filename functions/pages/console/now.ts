@@ -26,6 +26,8 @@ interface Now {
   /** The path of the console. */
   base: string
   cards: Card[]
+  /** The event that the viewer just decided, if it is not among them. */
+  answered?: Card
   /** More events are open than the page shows. */
   more: boolean
   /** Channels that are refusing or unreachable. */
@@ -54,7 +56,10 @@ export function groupOf(record: EventRecord, now: number): Group {
   return step === 'open' && asksFor(viewOf(record), now) ? 'ask' : 'waiting'
 }
 
-export function nowBody({ base, cards, more, troubles, readOnly }: Now, now: number): Html {
+export function nowBody(
+  { base, cards, answered, more, troubles, readOnly }: Now,
+  now: number,
+): Html {
   const placed = cards.map((card, place) => ({ ...card, place }))
   const all = Map.groupBy(placed, ({ seen }) => groupOf(seen.record, now))
   const count = (group: Group) => all.get(group)?.length ?? 0
@@ -71,9 +76,11 @@ export function nowBody({ base, cards, more, troubles, readOnly }: Now, now: num
     ['wait', count('running'), 'running', ''],
     ['over', count('waiting'), 'waiting for Azure', ''],
   ]
+  // undecided ones come first, so all of them are shown if any other is
+  const isLeast = (tone: string) => more && (tone !== 'ask' || count('ask') === cards.length)
   const shown = tiles.map(
     ([tone, value, words, hint]) =>
-      html`<li class="${value > 0 ? tone : ''}"><b>${value}</b> ${words}<small>${hint}</small></li>`,
+      html`<li class="${value > 0 ? tone : ''}"><b>${value}${isLeast(tone) ? '+' : ''}</b> ${words}<small>${hint}</small></li>`,
   )
   const trouble =
     troubles.length === 0
@@ -84,6 +91,7 @@ ${troubles.map(({ name, text }) => html`<p>${name}: ${whole(plain(text))}</p>`)}
 <ul class="tiles">${shown}</ul>
 ${readOnly === undefined ? '' : html`<p class="note">${readOnly}</p>`}
 ${trouble}
+${answered === undefined ? '' : html`<div class="cards">${cardPart({ ...answered, place: cards.length }, now)}</div>`}
 ${cards.length === 0 ? html`<p class="empty">Azure has announced no maintenance for these VMs.</p>` : ''}
 ${section('ask', all.get('ask') ?? [], now)}
 <div class="groups">${groups.slice(1).map((group) => section(group, all.get(group) ?? [], now))}</div>

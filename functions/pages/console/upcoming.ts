@@ -69,7 +69,7 @@ ${lanes.length === 0 ? html`<p class="empty">Azure has announced no maintenance 
 ${clashing.length === 0 ? '' : html`<div class="state bad"><p class="headline">Several events of one scale set come close together</p>${clashing.map((lane) => html`<p>${clashText(lane)}</p>`)}</div>`}
 ${lanes.length === 0 ? '' : picture(lanes, reach, now)}
 ${lanes.map((lane) => laneText(base, lane, now))}
-${more ? html`<p class="note">More events are open. The page shows the next ones.</p>` : ''}`
+${more ? html`<p class="note">More events are open. The page prefers undecided ones, so others may be missing.</p>` : ''}`
 }
 
 function clashText({ fleet, set, slots }: Lane): Html {

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { revokeToken, tokensFor } from '../../../functions/use-cases/tokens.ts'
 import { asAdmin, asPerson, asToken, type Visit } from '../../support/console.ts'
-import { buttonsOf } from '../../support/form.ts'
+import { buttonsOf, formsOf } from '../../support/form.ts'
 import { textOf } from '../../support/people.ts'
 import { ann, annId, annInRecord, bobId, tenant } from '../../support/principals.ts'
 import { beacon, eventNow, report, startRelay, world } from '../../support/relay.ts'
@@ -187,6 +187,32 @@ describe('deciding', () => {
     const fields = { event: `prod/${eventId}`, form: token, decision: 'approve' }
     expect((await visit.post('/console', fields)).status).toBe(409)
     expect(await decided()).toEqual([])
+  })
+
+  test('the event ended after the page was shown: the page says so', async () => {
+    const visit = await asAdmin(world)
+    const html = await (await visit.get('/console')).text()
+    const [form] = formsOf(html).filter((one) => one.event === `prod/${eventId}`)
+    await beacon.sees([])
+    await world.pass(10_001)
+    const answer = await visit.post('/console', { ...form, decision: 'approve' })
+    expect(await textOf(answer)).toContain('Too late to decide: the event is over.')
+  })
+
+  test('an answer is not lost behind many undecided events', async () => {
+    for (let i = 0; i < 7; i++) {
+      const other = new FakeBeacon(world, `web_${i + 1}`)
+      await other.sees(
+        Array.from({ length: 10 }, (_, k) =>
+          event({ eventId: `e${i}-${k}`, resources: [`web_${i + 1}`] }),
+        ),
+      )
+    }
+    const visit = await asAdmin(world)
+    const { text } = await shownTo(visit)
+    expect(text).toMatch(/60\+ to decide/)
+    const answer = await visit.press('/console', 'approve')
+    expect(await textOf(answer)).toContain('Your approval was stored.')
   })
 })
 
