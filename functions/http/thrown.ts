@@ -11,7 +11,8 @@ export type NoteBrokenOff = (method: string, cause: unknown) => void
 /** Anybody can break off requests, so the log counts them. */
 export function createNoteBrokenOff(refusals: Refusals): NoteBrokenOff {
   return (method, cause) => {
-    refusals.note('requests_broken_off', { method, error: messageOf(cause) }, '', 'info')
+    const fields = { method, error: messageOf(cause) }
+    refusals.note('requests_broken_off', fields, '', 'info')
   }
 }
 

@@ -15,7 +15,7 @@ import { isEnd, traits } from '../core/event/moment.ts'
 import { hash } from '../core/hash.ts'
 import type { Outgoing } from './notifier.ts'
 
-/** Of the incidents of one alert. Each message resolves the earlier ones, so more are not open. */
+/** A message of an alert resolves this many earlier incidents. Each of those resolved the ones before. */
 const maxReplaced = 5
 
 type Action = 'trigger' | 'acknowledge' | 'resolve'

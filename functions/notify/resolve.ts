@@ -10,15 +10,17 @@ export type Resolve = (
   done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void
 
-/** The part of `dns.promises.Resolver` that is used. */
-type Asks = Pick<promises.Resolver, 'resolve4' | 'resolve6'>
+type NameServers = Pick<promises.Resolver, 'resolve4' | 'resolve6'>
 
 /** For each name server, until the next one is asked. */
-const askMs = 1_500
+const serverMs = 1_500
+/** A name waits this long for its turn, as undici does for a connection. The next attempt asks anew. */
+const maxTurnMs = 10_000
 
 export function createResolve(
-  asks: Asks = new promises.Resolver({ timeout: askMs, tries: 1 }),
+  servers: NameServers = new promises.Resolver({ timeout: serverMs, tries: 1 }),
   system: Resolve = lookup,
+  now = () => performance.now(),
 ): Resolve {
   const underWay = new Map<string, Promise<LookupAddress[]>>()
   let lastSilent: Promise<unknown> = Promise.resolve()
@@ -28,15 +30,19 @@ export function createResolve(
       system(hostname, options, (error, addresses) => (error ? reject(error) : resolve(addresses)))
     })
 
+  /** After the other silent ones. */
   const inTurn = (hostname: string, options: LookupAllOptions) => {
-    const own = lastSilent.then(() => ask(hostname, options))
+    const until = now() + maxTurnMs
+    const own = lastSilent.then(() => {
+      if (now() >= until) throw noAnswer(hostname)
+      return ask(hostname, options)
+    })
     lastSilent = own.catch(() => {})
     return own
   }
 
   const resolveOne = async (hostname: string, options: LookupAllOptions) => {
-    const answers = (await isSilent(asks, hostname)) ? inTurn : ask
-    return answers(hostname, options)
+    return (await isSilent(servers, hostname)) ? inTurn(hostname, options) : ask(hostname, options)
   }
 
   return (hostname, options, done) => {
@@ -51,9 +57,14 @@ export function createResolve(
   }
 }
 
-/** Whether a name server gives no answer. The system asks for both kinds of addresses, too. */
-async function isSilent(asks: Asks, hostname: string): Promise<boolean> {
+function noAnswer(hostname: string): NodeJS.ErrnoException {
+  const error = new Error(`no name server answers for ${hostname}`)
+  return Object.assign(error, { code: 'EAI_AGAIN' })
+}
+
+/** Whether a question gets no answer. The system asks for both kinds of addresses, so this does too. */
+async function isSilent(servers: NameServers, hostname: string): Promise<boolean> {
   if (hostname === 'localhost') return false
-  const answers = await Promise.allSettled([asks.resolve4(hostname), asks.resolve6(hostname)])
+  const answers = await Promise.allSettled([servers.resolve4(hostname), servers.resolve6(hostname)])
   return answers.some((one) => one.status === 'rejected' && one.reason?.code === 'ETIMEOUT')
 }

@@ -60,8 +60,8 @@ export interface Relay {
   /** What this process has counted of the shares of fleets and beacons. */
   shares: Shares
   /**
-   * Lets others work, if this process has worked for long. Called between events of a report, and between
-   * pages of a long search.
+   * Lets others work, if this process has worked for long. Called between events of a report, and
+   * between pages of a long search.
    */
   giveWay(): Promise<void> | undefined
   /** Whether the host can keep an answer open for minutes. */

@@ -7,7 +7,7 @@ import { subscriptionFor } from './subscriptions.ts'
 
 /**
  * Sends one message again, if this user sees the fleet of its event. `unchanged`: there is no such
- * message, it did not fail, or its subscription is not active. Messages to subscriptions are sent again from their own page.
+ * message, it did not fail, or its subscription is not active.
  */
 export async function replayOne(
   relay: Relay,
@@ -15,9 +15,9 @@ export async function replayOne(
   id: string,
 ): Promise<'replayed' | 'unchanged'> {
   const own = isBound(access) ? { fleets: access.fleets } : {}
-  const to = subscriptionOf(channelIn(id))
+  const subscription = subscriptionOf(channelIn(id))
   // a subscription may belong to another team, whatever fleet the event is of
-  if (to !== undefined && (await subscriptionFor(relay, access, to))?.state !== 'active')
+  if (subscription !== undefined && !(await isActive(relay, access, subscription)))
     return 'unchanged'
   const replayed = await relay.store.replay({ id, ...own }, relay.now(), 1)
   if (replayed === 0) return 'unchanged'
@@ -26,6 +26,11 @@ export async function replayOne(
   relay.log.info('replayed', { deliveries: replayed, by: nameOf(access) })
   relay.wake(replayed)
   return 'replayed'
+}
+
+/** One that is not active keeps its messages. */
+async function isActive(relay: Relay, access: Access, id: string): Promise<boolean> {
+  return (await subscriptionFor(relay, access, id))?.state === 'active'
 }
 
 const maxReplayed = 1_000

@@ -8,8 +8,17 @@ import { createResolve, type Resolve } from '../../functions/notify/resolve.ts'
 
 let nameServer: Socket
 let resolve: Resolve
-/** Lookups that the system has under way: of silent names, they never end. */
+/** Lookups that the system has under way, of names that it does not know. */
 let held: string[]
+/** Ends the last of them. */
+let end: () => void
+let now: number
+
+const system: Resolve = (name, _, done) => {
+  if (name.startsWith('good')) setImmediate(done, null, [{ address: '1.1.1.1', family: 4 }])
+  else held.push(name)
+  end = () => done(new Error('no answer'), [])
+}
 
 beforeEach(async () => {
   nameServer = createSocket('udp4')
@@ -19,13 +28,11 @@ beforeEach(async () => {
     nameServer.send(notFound(query), port, address)
   })
   await new Promise<void>((listening) => nameServer.bind(0, '127.0.0.1', listening))
-  const asks = new promises.Resolver({ timeout: 100, tries: 1 })
-  asks.setServers([`127.0.0.1:${(nameServer.address() as AddressInfo).port}`])
+  const servers = new promises.Resolver({ timeout: 100, tries: 1 })
+  servers.setServers([`127.0.0.1:${(nameServer.address() as AddressInfo).port}`])
   held = []
-  resolve = createResolve(asks, (name, _, done) => {
-    if (name.startsWith('good')) setImmediate(done, null, [{ address: '1.1.1.1', family: 4 }])
-    else held.push(name)
-  })
+  now = 0
+  resolve = createResolve(servers, system, () => now)
 })
 afterEach(() => nameServer.close())
 
@@ -44,6 +51,18 @@ test('names with silent servers take one thread of the system, whatever their nu
   // asked after the others timed out
   expect(await found('good.example')).toEqual([{ address: '1.1.1.1', family: 4 }])
   expect(held).toHaveLength(1)
+})
+
+test('a name that waited as long as its request did is not looked up any more', async () => {
+  const resolve4 = () => Promise.reject(Object.assign(new Error('silent'), { code: 'ETIMEOUT' }))
+  resolve = createResolve({ resolve4, resolve6: resolve4 }, system, () => now)
+  const [first, second] = [found('dead1.example'), found('dead2.example')]
+  await expect.poll(() => held).toEqual(['dead1.example'])
+  now = 10_000
+  end()
+  await expect(first).rejects.toThrow('no answer')
+  await expect(second).rejects.toThrow('no name server answers for dead2.example')
+  expect(held).toEqual(['dead1.example'])
 })
 
 test('one name is looked up once at a time', async () => {

@@ -33,7 +33,7 @@ export interface Refusing extends Troubled {
 /** For too long, it gave no answer or only temporary errors. */
 export interface Unreachable extends Troubled {
   state: 'unreachable'
-  /** It refused everything before. The fallback was notified of that, and of nothing since. */
+  /** It refused everything before. `alertedAt` is when the fallback was notified of that. */
   was?: 'refusing'
 }
 
@@ -142,7 +142,7 @@ export function afterAnswer(
       // the request began before the first refusal, so it proves nothing
       return { health: known }
     case 'silent':
-      // else each message would be a try, which takes until its time-out
+      // otherwise each message would have to wait for one that tries it until its time-out
       if (isTry) return { health: silentNow(known, answer) }
       if (!isUnreachable(known, answer, now)) return { health: known }
       return { health: begun('unreachable', known, answer, now), log: 'channel_unreachable' }

@@ -75,14 +75,14 @@ function overLimits(fleet: string, reasons: string[], news: LastingNews | undefi
   }
 }
 
-function subscriptionDisabled({ length }: string[], reasons: string[]): AlertText {
-  const what = length === 1 ? 'a subscription' : `${length} subscriptions`
-  const others = length - reasons.length
+function subscriptionDisabled(ids: string[], reasons: string[]): AlertText {
+  const what = ids.length === 1 ? 'a subscription' : `${ids.length} subscriptions`
+  const others = ids.length - reasons.length
   return {
     title: `The relay disabled ${what}: ${reasons[0]}`,
     lines: [
       ...reasons.slice(1).map((reason) => `Also: ${reason}.`),
-      ...(others > 0 ? [`${others} more: see the console.`] : []),
+      ...(others > 0 ? [`The console lists ${others} more.`] : []),
       'The relay stores its messages, but does not send them.',
       'Repair the endpoint and resume the subscription. Then replay the messages that it missed.',
     ],
