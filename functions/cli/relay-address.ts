@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { readConfigWith } from '../config/config.ts'
+import { keyPattern } from '../core/rules/access.ts'
 import { isLoopback, isWebUrl } from '../schema/checks.ts'
 import { wrong } from './arguments.ts'
 
@@ -60,6 +61,6 @@ export function credentialIn({ FOGHORN_TOKEN, FOGHORN_ADMIN_KEY }: NodeJS.Proces
 
 function keyIn(given: string | undefined, name: string, what: string): string {
   if (!given) throw wrong(`${name} is not set; set it to ${what}`)
-  if (/^[\x21-\x7e]+$/.test(given)) return given
+  if (keyPattern.test(given)) return given
   throw wrong(`${name} has characters that a header cannot have; write only the key`)
 }

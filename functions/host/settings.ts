@@ -1,9 +1,11 @@
 // Reads the environment that all hosts share: keys and the configuration. One error lists all
 // mistakes, each with its remedy.
+
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import type { Level } from '../../shared/log.ts'
 import { fromBase64, toBase64 } from '../../shared/signature.ts'
 import { type Config, readConfig, secretsOf } from '../config/config.ts'
+import { keyPattern } from '../core/rules/access.ts'
 
 const minLinkKeyBytes = 32
 const minAdminKeyLength = 32
@@ -85,10 +87,10 @@ function linkKeysOf(text: string | undefined): Common['linkKeys'] {
 function adminKeyOf(given: string | undefined): string | undefined {
   const text = given?.trim() ?? ''
   if (text === '') return undefined
-  if (!/^[\x21-\x7e]+$/.test(text)) {
+  if (!keyPattern.test(text)) {
     throw new FoghornError(
       'admin_key_invalid',
-      'FOGHORN_ADMIN_KEY has characters that a header cannot have, such as a blank; write only the key',
+      'FOGHORN_ADMIN_KEY has characters that a header cannot have; write only the key, without blanks',
     )
   }
   if (text.length >= minAdminKeyLength) return text

@@ -54,6 +54,11 @@ describe('settings', () => {
     expect(linkKeys.map((key) => key.length)).toEqual([40, 32])
   })
 
+  test('an admin key from a file may end with a line break', () => {
+    const changes = { FOGHORN_ADMIN_KEY: `${adminKey}\r\n` }
+    expect(readSettings(environment(changes)).adminKey).toBe(adminKey)
+  })
+
   test.each([
     [{ PORT: 'http' }, 'PORT is "http"'],
     [{ PORT: '70000' }, 'PORT is "70000"'],
@@ -62,6 +67,7 @@ describe('settings', () => {
     [{ FOGHORN_LINK_KEY: 'c2hvcnQ=' }, 'FOGHORN_LINK_KEY is not valid'],
     [{ FOGHORN_LINK_KEY: `${linkKey},?` }, 'FOGHORN_LINK_KEY is not valid'],
     [{ FOGHORN_ADMIN_KEY: 'short' }, 'FOGHORN_ADMIN_KEY has 5 characters'],
+    [{ FOGHORN_ADMIN_KEY: `two words ${'x'.repeat(32)}` }, 'FOGHORN_ADMIN_KEY has characters that'],
     [{ FOGHORN_LOG_LEVEL: 'loud' }, 'FOGHORN_LOG_LEVEL is "loud"'],
     [
       { FOGHORN_CONFIG: '/nowhere.json' },

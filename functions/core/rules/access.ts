@@ -5,6 +5,9 @@ import type { Decider } from '../event/event.ts'
 export const scopes = ['read', 'decide', 'manage', 'calendar'] as const
 export type Scope = (typeof scopes)[number]
 
+/** What a header can carry: an admin key or a token has no other characters. */
+export const keyPattern = /^[\x21-\x7e]+$/
+
 /** What a token allows. */
 export interface Grant {
   scopes: Scope[]

@@ -4,7 +4,7 @@ import type { Delivery } from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { isBound, may } from '../../core/rules/access.ts'
 import { channelsRouted } from '../../core/rules/routes.ts'
-import { type Card, groupOf, nowBody } from '../../pages/console/now.ts'
+import { askedText, type Card, groupOf, nowBody } from '../../pages/console/now.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { nameOf } from '../admin/console-form.ts'
 import type { Pressed } from '../decision-answers.ts'
@@ -77,9 +77,8 @@ async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Pro
     { base: baseOf(relay), cards, more: snapshot.more, troubles, ...answered, ...readOnly },
     now,
   )
-  // undecided ones come first, so all of them are shown if any other is
-  const atLeast = snapshot.more && undecided === cards.length ? ' or more' : ''
-  const title = undecided === 0 ? 'Now' : `Now, ${undecided}${atLeast} to decide`
+  const asked = askedText(snapshot.records, snapshot.more, now)
+  const title = undecided === 0 ? 'Now' : `Now, ${asked} to decide`
   return answerPage(relay, c, visitor, {
     ...{ title, body, tab: 'now', refreshSeconds, undecided },
     ...rest,

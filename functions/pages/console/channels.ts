@@ -31,6 +31,9 @@ export interface ShownChannel {
   fallback?: string
 }
 
+/** States of a subscription in which the relay keeps its messages. */
+const keeps: ShownChannel['state'][] = ['pending', 'paused', 'disabled']
+
 const tones: Record<ShownChannel['state'], [tone: Tone, words: string]> = {
   ok: ['good', 'OK'],
   active: ['good', 'Active'],
@@ -129,11 +132,13 @@ interface OneChannel {
 export function channelBody(one: OneChannel, now: number): Html {
   const { base, channel, facts, deliveries, lists, next, after, send, tests, tested, notice } = one
   const back = channel.path.slice(base.length)
+  const isKept = keeps.includes(channel.state)
+  const { send: _, ...readOnly } = one
   const buttons =
     send === undefined
       ? ''
       : html`<div class="pager">${tests ? sendForm(`${base}/test`, send, { name: channel.name, back }, 'Send a test message') : ''}
-${channel.failed === 0 ? '' : sendForm(`${base}/replay-all`, send, { name: channel.name, back }, 'Send everything that failed again')}</div>`
+${channel.failed === 0 || isKept ? '' : sendForm(`${base}/replay-all`, send, { name: channel.name, back }, 'Send everything that failed again')}</div>`
   const all: [string, Html][] = [
     ['Health', stateOf(channel)],
     ...(channel.note === undefined ? [] : ([['Last answer', channel.note]] as [string, Html][])),
@@ -158,8 +163,9 @@ ${channel.failed === 0 ? '' : sendForm(`${base}/replay-all`, send, { name: chann
 ${noticePart(notice)}
 <dl>${all.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
 ${buttons}
+${isKept ? html`<p class="note">The relay keeps its messages. To send them, first make the subscription active through the API.</p>` : ''}
 <h2 id="failed">${lists === 'all' ? 'Messages' : 'Failed messages'}</h2>
-${deliveries.length === 0 ? html`<p class="empty">${lists === 'all' ? 'No messages yet.' : 'No message failed.'}</p>` : failures(one, back, now)}
+${deliveries.length === 0 ? html`<p class="empty">${lists === 'all' ? 'No messages yet.' : 'No message failed.'}</p>` : failures(isKept ? readOnly : one, back, now)}
 <div class="pager">${after === undefined ? '' : html`<a href="${channel.path}">Newest</a>`}
 ${next === undefined ? '' : html`<a href="${channel.path}?${new URLSearchParams({ after: next }).toString()}" rel="next">Older</a>`}</div>`
 }

@@ -56,6 +56,12 @@ export function groupOf(record: EventRecord, now: number): Group {
   return step === 'open' && asksFor(viewOf(record), now) ? 'ask' : 'waiting'
 }
 
+/** How many events people must decide. There may be more if the page shows no others: they come first. */
+export function askedText(records: EventRecord[], more: boolean, now: number): string {
+  const count = records.filter((record) => groupOf(record, now) === 'ask').length
+  return more && count === records.length ? `${count}+` : String(count)
+}
+
 export function nowBody(
   { base, cards, answered, more, troubles, readOnly }: Now,
   now: number,
@@ -76,11 +82,12 @@ export function nowBody(
     ['wait', count('running'), 'running', ''],
     ['over', count('waiting'), 'waiting for Azure', ''],
   ]
-  // undecided ones come first, so all of them are shown if any other is
-  const isLeast = (tone: string) => more && (tone !== 'ask' || count('ask') === cards.length)
+  const records = cards.map(({ seen }) => seen.record)
+  const textOf = (tone: string, value: number) =>
+    tone === 'ask' ? askedText(records, more, now) : `${value}${more ? '+' : ''}`
   const shown = tiles.map(
     ([tone, value, words, hint]) =>
-      html`<li class="${value > 0 ? tone : ''}"><b>${value}${isLeast(tone) ? '+' : ''}</b> ${words}<small>${hint}</small></li>`,
+      html`<li class="${value > 0 ? tone : ''}"><b>${textOf(tone, value)}</b> ${words}<small>${hint}</small></li>`,
   )
   const trouble =
     troubles.length === 0

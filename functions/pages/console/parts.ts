@@ -85,7 +85,7 @@ export function badge(step: EventStep, inferred?: boolean): Html {
 /** What the form of a page has just done. */
 const notices = {
   replayed: 'The message will be sent again.',
-  not_replayed: 'Nothing was sent: there is no failed message.',
+  not_replayed: 'Nothing was sent: there is no failed message, or the subscription is not active.',
   tested: 'A test message is on its way.',
   no_test: 'Nothing was sent: this channel or subscription cannot be tested now.',
   too_soon: 'Nothing was sent: another test was sent less than 10 s ago.',

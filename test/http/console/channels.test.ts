@@ -5,7 +5,8 @@ import { asAdmin, asToken, type Visit } from '../../support/console.ts'
 import { formsOf } from '../../support/form.ts'
 import { textOf } from '../../support/people.ts'
 import { hour, report, startRelay, world } from '../../support/relay.ts'
-import { event, usualAnswer } from '../../support/world.ts'
+import { askApi } from '../../support/tokens.ts'
+import { adminKey, event, usualAnswer } from '../../support/world.ts'
 
 const routes = [
   { match: { fleet: 'prod' }, channels: ['chat', 'pager'] },
@@ -112,4 +113,30 @@ test('a failed message of a subscription is not sent again by a token that does 
   const { id } = formsOf(await (await admin.get(path)).text()).find((one) => one.id !== undefined)!
   const response = await own.post('/console/replay', { ...foreign, id: id! })
   expect(response.headers.get('location')).toContain('said=not_replayed')
+})
+
+test('a paused subscription offers no message again, and a form of an earlier page sends none', async () => {
+  await subscribe()
+  world.channels.answer = () => new Response('no', { status: 400 })
+  await report(event())
+  for (let hours = 0; hours < 26; hours++) await world.pass(hour)
+  const admin = await asAdmin(world)
+  const listed = await (await admin.get('/console/channels')).text()
+  const path = /href="(\/console\/subscriptions\/[^"]+)"/.exec(listed)![1]!
+  const before = formsOf(await (await admin.get(path)).text())
+  const one = before.find(({ id }) => id !== undefined)!
+  const all = before.find(({ name, id }) => name !== undefined && id === undefined)!
+  const id = path.split('/').at(-1)!
+  await askApi(world, adminKey, `/v1/subscriptions/${id}/pause`, { method: 'POST' })
+  const html = await (await admin.get(path)).text()
+  expect(html).toContain('The relay keeps its messages.')
+  expect(html).not.toContain('Send again')
+  expect(html).not.toContain('Send everything that failed again')
+  for (const [form, to] of [
+    [one, '/console/replay'],
+    [all, '/console/replay-all'],
+  ] as const) {
+    const response = await admin.post(to, form)
+    expect(response.headers.get('location')).toContain('said=not_replayed')
+  }
 })
