@@ -98,11 +98,16 @@ ${troubles.map(({ name, text }) => html`<p>${name}: ${whole(plain(text))}</p>`)}
 <ul class="tiles">${shown}</ul>
 ${readOnly === undefined ? '' : html`<p class="note">${readOnly}</p>`}
 ${trouble}
-${answered === undefined ? '' : html`<div class="cards">${cardPart({ ...answered, place: cards.length }, now)}</div>`}
+${answered === undefined ? '' : answeredPart({ ...answered, place: cards.length }, now)}
 ${cards.length === 0 ? html`<p class="empty">Azure has announced no maintenance for these VMs.</p>` : ''}
 ${section('ask', all.get('ask') ?? [], now)}
 <div class="groups">${groups.slice(1).map((group) => section(group, all.get(group) ?? [], now))}</div>
 ${more ? html`<p class="note">More events are open. <a href="${base}/events?step=open">Search all open events</a></p>` : ''}`
+}
+
+function answeredPart(card: Card & { place: number }, now: number): Html {
+  return html`<section aria-labelledby="g-own"><h2 id="g-own">Your decision</h2>
+<div class="cards">${cardPart(card, now)}</div></section>`
 }
 
 function section(group: Group, cards: (Card & { place: number })[], now: number): Html {
