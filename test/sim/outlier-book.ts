@@ -42,13 +42,10 @@ export class OutlierBook {
 
   #checkEnd(key: string, record: EventRecord): void {
     const { now, beganAt, parts } = this.#docket
-    const { fromMs = 0, untilMs = 0 } = parts.plan.away ?? {}
+    const { untilMs = 0 } = parts.plan.away ?? {}
     const isJustBack = now >= beganAt + untilMs && now < beganAt + untilMs + afterCutMs
-    // a VM that missed it just before all fell silent cannot be told from one that saw its end
-    const { firstAt = 0 } = record.gone ?? {}
-    const isSudden = untilMs > 0 && firstAt > beganAt + fromMs - suddenMs
     const isBlind = blinding.some((kind) => parts.faults[kind] > 0)
-    if (isBlind || isJustBack || isSudden) return
+    if (isBlind || isJustBack || this.#isSudden(record)) return
     const hit = parts
       .beacons()
       .filter(({ vm }) => vm.fleet === record.fleet && isHit(record.facts, vm.name))
@@ -73,7 +70,15 @@ export class OutlierBook {
       (plan.away !== undefined && plan.away.isCut === undefined)
     const isDue = startedAt >= notBeforeAt && Math.max(0, ...distances) * second >= remindedMs
     if (!isAsked || !isLong || isBusy || !isDue || facts.notBeforeAt === undefined) return
-    if (record.remindedBeforeSeconds?.length) return
+    // people wait until it is clear whether the event is over
+    if (record.remindedBeforeSeconds?.length || this.#isSudden(record)) return
     this.#docket.broke('outlier', `${key} has started, and nobody was reminded`)
+  }
+
+  /** A VM that missed it just before all fell silent cannot be told from one that saw its end. */
+  #isSudden({ gone }: EventRecord): boolean {
+    const { beganAt, parts } = this.#docket
+    const { fromMs = 0, untilMs = 0 } = parts.plan.away ?? {}
+    return untilMs > 0 && (gone?.firstAt ?? 0) > beganAt + fromMs - suddenMs
   }
 }

@@ -44,7 +44,7 @@ export function audienceOf(
   const routed = (moment: Moment) => channelsFor(routes, record, observers, moment, existing)
 
   const audience = (moment: Moment): string[] => {
-    if (moment === 'scheduled' && logged.includes('changed')) return newlyRouted()
+    if (moment === 'scheduled' && !logged.includes('scheduled')) return newlyRouted()
     const isAfterLapse = isLapse && moment === 'changed'
     const { fallbacks, incidents } = isAfterLapse ? afterLapse : traits[moment].further
     const named = routed(moment)
@@ -57,7 +57,7 @@ export function audienceOf(
   }
   // a changed event may match other routes, and these need not name *changed*
   const newlyRouted = () => {
-    const known = [...heard, ...audience('changed')]
+    const known = logged.includes('changed') ? [...heard, ...audience('changed')] : heard
     return routed('scheduled').filter((name) => !known.includes(name))
   }
   return audience

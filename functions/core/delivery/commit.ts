@@ -55,11 +55,14 @@ export function commitPlan(
   const step = { record, moments: logged, isLapse, observers, existing }
   const channelsOf = audienceOf(routes, channels, step)
   const notified = isIgnored(record) ? logged.filter(isEnd) : logged
+  // also if the change itself is not sent: other channels may be concerned now
+  const mayBeNew = decided.moments.includes('changed') && record.phase === 'scheduled'
+  const isNews = mayBeNew && !isIgnored(record) && channelsOf('scheduled').length > 0
+  const sent: Moment[] = isNews ? [...notified, 'scheduled'] : notified
   const listening = { now, listeningSince }
-  const extent = logged.length > 0 ? extentOf(record, seen, listening, maxMessageVmBytes) : {}
+  const isTold = logged.length > 0 || isNews
+  const extent = isTold ? extentOf(record, seen, listening, maxMessageVmBytes) : {}
   const event = { ...viewOf(record), ...extent }
-  const mayBeNew = notified.includes('changed') && record.phase === 'scheduled'
-  const sent: Moment[] = mayBeNew ? [...notified, 'scheduled'] : notified
   const deliveries = plan(record, sent, channelsOf, now, event)
   const supersede = supersededBy(deliveries, notified, existing, (name) => channels.overtakes(name))
   const entries = entriesFor(record, logged, event, now)

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ChannelFacts } from '../../../functions/core/delivery/audience.ts'
 import { commitPlan } from '../../../functions/core/delivery/commit.ts'
-import type { Delivery } from '../../../functions/core/delivery/delivery.ts'
+import { changeOf, type Delivery } from '../../../functions/core/delivery/delivery.ts'
 import { type Moment, moments } from '../../../functions/core/event/moment.ts'
 import type { Route } from '../../../functions/core/rules/routes.ts'
 import {
@@ -100,6 +100,20 @@ test('a change brings "scheduled" to a channel of a route that matches only now'
   expect(changed([heard('reboots')])).toEqual(both.slice(0, 1))
 })
 
+test('so does a late report that changes values and changes them back', () => {
+  const last = changeOf(record())
+  const changes = { epoch: record().epoch, count: 1, last }
+  const reboots: Route[] = [...routes, { match: {}, channels: ['reboots'] }]
+  const decided = { record: record({ changes }), moments: ['changed' as const] }
+  const deliveries = [heard('routed')]
+  const context = { observers: [observer('web_0')], deliveries, now: at, listeningSince: 0 }
+  const commit = commitPlan(reboots, channels, record({ changes }), decided, context)
+  expect(commit.moments).toEqual([])
+  expect(commit.deliveries.map(({ channel, telling }) => [channel, telling.moment])).toEqual([
+    ['reboots', 'scheduled'],
+  ])
+})
+
 test('if a notified channel is gone, all incident channels of the routes count', () => {
   const renamed: Route[] = [{ match: {}, moments: ['started'], channels: ['new-pager'] }]
   expect(hearers('completed', [heard('removed')], {}, renamed)).toEqual(['new-pager'])
@@ -131,7 +145,9 @@ describe('an event that a rule ignores', () => {
 test('sends at most 50 changes in one epoch', () => {
   const after = (count: number, epoch = 1) => ({ before: { changes: { epoch, count } } })
   expect(hearers('changed', [], after(49))).toEqual(['routed'])
-  expect(hearers('changed', [], after(50))).toEqual([])
+  expect(hearers('changed', [heard('routed')], after(50))).toEqual([])
+  // a channel that heard nothing yet is still notified of the event
+  expect(hearers('changed', [], after(50))).toEqual(['routed'])
   expect(hearers('started', [], after(50))).toEqual(['routed'])
   expect(hearers('changed', [], after(50, 0))).toEqual(['routed'])
 })
