@@ -168,8 +168,10 @@ function knownReason(record: EventRecord, firstAt: number): Inference | undefine
  * absence that began before the approval has another cause.
  */
 function wasPassedOn(record: EventRecord, firstAt: number): boolean {
-  const { verdict, toldBefore } = record
-  if (firstAt < (toldBefore?.at ?? verdict?.at ?? 0)) return false
+  const { verdict, toldBefore, passedOn } = record
+  // people may approve again after Azure was told
+  const approvedAt = Math.min(...[toldBefore, passedOn, verdict].map((one) => one?.at ?? Infinity))
+  if (firstAt < approvedAt) return false
   return toldOf(record) !== undefined || (verdict?.decision === 'approved' && mayBePassedOn(record))
 }
 

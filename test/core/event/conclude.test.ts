@@ -210,6 +210,16 @@ const settled: [name: string, course: Fields, observers: Observer[], ending?: En
     wasApproved,
   ],
   [
+    'approved and passed on, lapsed, and approved again after it was gone',
+    {
+      ...noted,
+      verdict: { ...approved, at: at + 25 * second },
+      passedOn: { vm: 'a', at: at + 10 * second },
+    },
+    [gone()],
+    wasApproved,
+  ],
+  [
     'approved, and a VM was asked',
     { ...noted, verdict: approved, directive: askedOf },
     [gone()],
