@@ -32,7 +32,8 @@ export function reader(environment: Environment, problems: string[]): Read {
 
 /** The value in quotes. Secrets in the wrong place are masked. */
 export function shown(text: string): string {
-  const masked = text.replace(/whsec_\S*/g, '[secret]').replace(/\/\/[^/@]*@/, '//[secret]@')
+  // what comes before the last @ may be a password, which may contain any character
+  const masked = text.replace(/whsec_\S*/g, '[secret]').replace(/^(\w+:\/\/)?.*@/s, '$1[secret]@')
   return `"${cut(masked, 80)}"`
 }
 

@@ -240,5 +240,14 @@ function keysOf(credential: CredentialSettings): string[] {
 function secretsOf(proxyUrl: string): string[] {
   const url = urlOf(proxyUrl)
   if (url === undefined || url.password === '') return []
-  return [`${url.username}:${url.password}`, url.password, decodeURIComponent(url.password)]
+  return [`${url.username}:${url.password}`, url.password, decoded(url.password)]
+}
+
+/** As it is if a `%` begins no escape. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }

@@ -280,8 +280,10 @@ function sourceOf(text: string): string {
 
 function resourcesOf(value: unknown, apiVersion: ApiVersion): string[] {
   const names = Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
-  const trimmed = names.map((item) => item.trim()).filter((item) => item !== '')
-  const plain = trimmed.map((item) => (apiVersion === '2017-03-01' ? item.replace(/^_/, '') : item))
+  const trimmed = names.map((item) => item.trim())
+  const plain = trimmed
+    .map((item) => (apiVersion === '2017-03-01' ? item.replace(/^_/, '') : item))
+    .filter((item) => item !== '')
   return [...new Set(plain.map((item) => cut(item, limits.name)))].slice(0, limits.resources)
 }
 

@@ -216,7 +216,7 @@ export const directiveLeaseMs = 5_000
 
 /** An event to start, and what was approved. The beacon compares this with its own document. */
 const directiveSchema = z.object({
-  eventId: z.string().check(z.minLength(1)),
+  eventId: eventIdSchema,
   eventType: name,
   /** Names of VMs, in lower case. */
   resources: z.array(name).check(z.maxLength(limits.resources)),

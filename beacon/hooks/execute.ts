@@ -134,8 +134,9 @@ export function killGroup(group: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(-group, signal)
   } catch (error) {
-    // ESRCH: the group is empty
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+    // ESRCH: the group is empty. EPERM: what is left belongs to another user, as with sudo
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code !== 'ESRCH' && code !== 'EPERM') throw error
   }
 }
 

@@ -1,6 +1,6 @@
 // The courses of hooks on disk, so that `restore` runs also after the VM restarted. Its surprise: it
 // is a cache of what the beacon knows, so a disk that fails stops no hook.
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
 import { scheduledEventSchema } from '../../shared/document.ts'
@@ -88,7 +88,8 @@ function writeWhole(file: string, text: string): void {
   const next = `${file}.next`
   const descriptor = openSync(next, 'w', ownerOnly)
   try {
-    writeSync(descriptor, text)
+    // unlike `writeSync`, this goes on if the disk took a part
+    writeFileSync(descriptor, text)
     fsyncSync(descriptor)
   } finally {
     closeSync(descriptor)

@@ -134,6 +134,9 @@ describe('no sentence shows a secret', () => {
     [{ FOGHORN_FLEET: 'my whsec_hunter22' }, 'hunter22'],
     [{ FOGHORN_FLEET_KEY: undefined, FOGHORN_AUDIENCE: 'whsec_hunter22' }, 'hunter22'],
     [{ HTTPS_PROXY: 'ftp://me:hunter22@proxy' }, 'hunter22'],
+    [{ HTTPS_PROXY: 'me:hunter22@proxy:3128' }, 'hunter22'],
+    [{ HTTPS_PROXY: 'http://me:hunter22/b@proxy:3128' }, 'hunter22'],
+    [{ HTTPS_PROXY: 'ftp://me:a@hunter22@proxy' }, 'hunter22'],
   ])('%o', (changes, secret) => {
     const problems = problemsOf(changes)
     expect(problems).toHaveLength(1)
@@ -143,5 +146,10 @@ describe('no sentence shows a secret', () => {
   test("nor does the log show a proxy's password", () => {
     const { secrets } = settingsOf({ HTTPS_PROXY: 'http://me:hunter%2F22@proxy:3128' })
     expect(secrets).toEqual(expect.arrayContaining(['me:hunter%2F22', 'hunter/22']))
+  })
+
+  test('even if it has a % that begins no escape', () => {
+    const { secrets } = settingsOf({ HTTPS_PROXY: 'http://me:hunter%off@proxy:3128' })
+    expect(secrets).toEqual(expect.arrayContaining(['me:hunter%off', 'hunter%off']))
   })
 })

@@ -1,6 +1,7 @@
 // A relay as a process on an Azure Storage that is busy, forbids, hangs, loses answers or is down.
 // A report with a 2xx answer is notified once. Another report gets 5xx, and is notified once it is
 // repeated.
+import { TableClient } from '@azure/data-tables'
 import { QueueClient } from '@azure/storage-queue'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { ScheduledEvent } from '../../shared/document.ts'
@@ -170,6 +171,23 @@ describe('a lasting fault', () => {
     expect((await post([event])).status).toBe(200)
     await toldOnce(event)
   })
+})
+
+test('the timer logs moments even if nobody reads them, so no reader gets old ones as new', async () => {
+  const { connection } = stage.azurite!
+  const table = TableClient.fromConnectionString(connection, 'foghorn', {
+    allowInsecureConnection: true,
+  })
+  const unlogged = () =>
+    Array.fromAsync(table.listEntities({ queryOptions: { filter: `PartitionKey eq 'unlogged'` } }))
+  const event = newEvent()
+  expect((await post([event])).status).toBe(200)
+  await toldOnce(event)
+  const left = async () => {
+    await sweep()
+    return (await unlogged()).length
+  }
+  await expect.poll(left).toBe(0)
 })
 
 test('a queue that does not answer: all is sent and shown, but no detail to strangers', async () => {

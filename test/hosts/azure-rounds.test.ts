@@ -175,3 +175,20 @@ test('a request also sends what it causes for subscriptions', async () => {
   await rounds.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
   expect(heardBy(world)).toEqual(['foghorn.ping', 'scheduled'])
 })
+
+test('subscriptions that hang leave places to channels', async () => {
+  await start()
+  for (let i = 0; i < 70; i++) await subscribe(world, { url: `https://cmdb.example/${i}` })
+  const isHanging = ({ url }: { url: string }) => url.includes('cmdb.example')
+  world.channels.answer = (sent) =>
+    isHanging(sent) ? new Promise<never>(() => {}) : usualAnswer(sent)
+  const known = world.sent.length
+  const beacon = new FakeBeacon(world, 'web_0')
+  const toChannels = () => world.sent.slice(known).filter((sent) => !isHanging(sent))
+  await rounds.during(() => beacon.sees([event()]), 20)
+  await expect.poll(() => world.sent.slice(known).filter(isHanging).length).toBeGreaterThan(30)
+  expect(toChannels()).toHaveLength(4)
+  const other = event({ eventId: 'another' })
+  await rounds.during(() => beacon.sees([event(), other]), 20)
+  await expect.poll(() => toChannels().length).toBe(8)
+})

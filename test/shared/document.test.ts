@@ -86,9 +86,9 @@ describe('each api-version', () => {
   })
 
   test.each(apiVersions)('%s takes the underscore off in the preview only', (apiVersion) => {
-    const names = readEvent({ Resources: ['_FrontEnd_IN_0', '__odd'] }, apiVersion)?.resources
+    const names = readEvent({ Resources: ['_FrontEnd_IN_0', '__odd', '_'] }, apiVersion)?.resources
     const isPreview = apiVersion === '2017-03-01'
-    expect(names).toEqual(isPreview ? ['FrontEnd_IN_0', '_odd'] : ['_FrontEnd_IN_0', '__odd'])
+    expect(names).toEqual(isPreview ? ['FrontEnd_IN_0', '_odd'] : ['_FrontEnd_IN_0', '__odd', '_'])
   })
 })
 

@@ -143,6 +143,7 @@ describe('the answer', () => {
     ['a pace of two days', { paceMs: 2 * 86_400_000 }],
     ['no directives', { directives: undefined }],
     ['a directive without an event', { directives: [{ ...directive, eventId: '' }] }],
+    ['a directive with a long id', { directives: [{ ...directive, eventId: 'a'.repeat(257) }] }],
     ['a directive without a type', { directives: [{ ...directive, eventType: undefined }] }],
     ['a directive without VMs', { directives: [{ ...directive, resources: undefined }] }],
     [

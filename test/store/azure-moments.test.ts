@@ -5,7 +5,7 @@ import type { Rows } from '../../functions/store/azure/rows.ts'
 import { partitions } from '../../functions/store/azure/time-index.ts'
 import { Table } from '../sim/table.ts'
 import { around, losingAnswers, storeOn } from '../support/azure-store.ts'
-import { at, commitOf, record, telling } from '../support/records.ts'
+import { at, commitOf, facts, record, telling } from '../support/records.ts'
 
 const maxMoments = 1_000
 
@@ -63,6 +63,27 @@ test('the moments of an event are in the order of its commits, however many othe
   const ids = (await store.readMoments(0, maxMoments, at)).map(({ id }) => id)
   expect(ids).toHaveLength(122)
   expect(ids.indexOf('one-1')).toBeLessThan(ids.indexOf('one-2'))
+})
+
+test('moments of large events never exceed one transaction', async () => {
+  const lengths: number[] = []
+  const rows = around(new Table().plain(), async (change, partition, changes) => {
+    const bodies = changes.map((one) => ('body' in one ? one.body.length : 0))
+    if (partition === 'log') lengths.push(bodies.reduce((sum, length) => sum + length, 0))
+    return change()
+  })
+  const store = storeOn(rows)
+  const resources = Array.from({ length: 1_000 }, (_, i) => `vm-${i}-`.padEnd(230, 'x'))
+  const ids = Array.from({ length: 20 }, (_, i) => `large-${i}`)
+  for (const id of ids) {
+    const event = record({ eventId: id, facts: facts({ resources }) })
+    const moments = [{ id, telling: telling({ event }) }]
+    await store.commit(commitOf({ record: event, moments }))
+  }
+  const logged = await store.readMoments(0, maxMoments, at)
+  expect(logged.map(({ id }) => id).toSorted()).toEqual(ids.toSorted())
+  // the storage takes 4 MiB, and a character may take three bytes
+  expect(Math.max(...lengths)).toBeLessThan(1_100_000)
 })
 
 describe('a commit that conflicts with another one', () => {

@@ -235,6 +235,8 @@ async function onTimer(all: Parts): Promise<void> {
   await listen()
   const parts = [
     ...[() => rounds.run(), () => logTroubles(relay, queue)],
+    // without a reader, moments would gather, and the first reader would get old ones as new
+    async () => void (await relay.store.lastPosition(relay.now())),
     // metrics find counts that are at most a minute old
     () => size.follow(timerMs / 2),
     ...[() => checkSometimes(relay, checkItself), () => hourly(relay)],

@@ -26,6 +26,10 @@ export const timerMs = 60_000
 /** An event that fails stays due, so wait at least this long before the next wake-up. */
 const afterFailureMs = 10_000
 const maxUnderWay = 64
+/** So that endpoints which hang leave places to configured channels. */
+const maxToSubscriptions = 32
+/** One claim counts requests once, so it exceeds the share above by at most this many. */
+const maxClaimed = 16
 
 interface Request {
   committed: boolean
@@ -76,7 +80,7 @@ export class Rounds {
     this.#relay = relay
     this.#schedule = schedule
     this.#store = store
-    this.#underWay = new UnderWay(relay)
+    this.#underWay = new UnderWay(relay, { toSubscriptions: maxToSubscriptions })
     this.#expander = createExpander(relay)
   }
 
@@ -229,8 +233,7 @@ export class Rounds {
       this.#waiting.push(...fresh)
       // what is not claimed now needs a wake-up
       this.#isUnsure = true
-      const requests = await claimDue(this.#relay, room, this.#underWay.countOf)
-      for (const group of requests) void this.#sendGroup(group)
+      await this.#claimSteps()
       return
     }
     if (fresh.length === 0) return
@@ -247,6 +250,17 @@ export class Rounds {
     for (const { event, over } of fresh) {
       const own = sends.filter(({ group }) => group.some((one) => isSame(one, event)))
       void Promise.all(own.map(({ ended }) => ended)).then(over)
+    }
+  }
+
+  /** Ends when a claim finds less than it has room for. */
+  async #claimSteps(): Promise<void> {
+    for (let left = maxUnderWay; left > 0; left -= maxClaimed) {
+      const limit = Math.min(maxClaimed, maxUnderWay - this.#underWay.sends.size)
+      if (limit <= 0) return
+      const requests = await claimDue(this.#relay, limit, this.#underWay.countOf)
+      for (const group of requests) void this.#sendGroup(group)
+      if (requests.length < limit) return
     }
   }
 

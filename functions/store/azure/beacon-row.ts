@@ -4,12 +4,10 @@ import type { Beacon, Observer, Sighting } from '../../core/event/observer.ts'
 import { type CountedAs, recount } from './beacon-counts.ts'
 import { keyOf, shardOf } from './keys.ts'
 import type { Parts } from './parts.ts'
-import { type Change, insertOrReplace, maxChanges } from './rows.ts'
+import { type Change, insertOrReplace } from './rows.ts'
 import { type Held, held } from './stored.ts'
 import { type Entry, shards } from './time-index.ts'
 
-/** Characters of one transaction: stays below 4 MiB even if each character takes three bytes. */
-const maxStepLength = 1_000_000
 /** Limits of a beacon's row. Beyond them, the sightings that were gone first are dropped. */
 const maxSightings = 400
 const maxSightingsLength = 400_000
@@ -84,24 +82,6 @@ export function changesOf(
     return { kind: 'put', row: keyOf('seen', sighting.eventId, beacon.beacon), body: copy }
   })
   return [insertOrReplace(before, row, body), ...(counts === undefined ? [] : [counts]), ...copies]
-}
-
-/** Splits changes into steps that each fit into one transaction. */
-export function stepsOf(changes: Change[]): Change[][] {
-  const steps: Change[][] = []
-  let length = Number.POSITIVE_INFINITY
-  for (const change of changes) {
-    const own = 'body' in change ? change.body.length : 0
-    const last = steps.at(-1)
-    if (last === undefined || last.length === maxChanges || length + own > maxStepLength) {
-      steps.push([change])
-      length = own
-    } else {
-      last.push(change)
-      length += own
-    }
-  }
-  return steps
 }
 
 /** The newer sighting of each event, without events that were gone long ago. */

@@ -17,12 +17,12 @@ import {
   removeRows,
   replaceRow,
   type StoredBeacon,
-  stepsOf,
 } from './beacon-row.ts'
 import { endOf, startOf } from './keys.ts'
 import type { Parts } from './parts.ts'
-import type { Range } from './rows.ts'
+import { type Change, maxChanges, type Range } from './rows.ts'
 import { Silences } from './silences.ts'
+import { stepsOf } from './steps.ts'
 import { type Held, isSameEntry } from './stored.ts'
 import type { Entry } from './time-index.ts'
 
@@ -122,7 +122,7 @@ export class Beacons {
       const changes = changesOf(before, stored, moved?.change)
       await this.#names.keep(before?.stored.beacon, beacon)
       // the first step contains the beacon's own row, so a late writer writes no copies either
-      const [first = [], ...copies] = stepsOf(changes)
+      const [first = [], ...copies] = stepsOf(changes, lengthOf, maxChanges)
       if (isOurs || (await rows.change(partition, first)) !== 'conflict') {
         for (const step of copies) await rows.change(partition, step)
         return 'written'
@@ -173,4 +173,8 @@ function copiesOf({ eventId }: EventKey): Range {
 function busy({ fleet, beacon }: Beacon): FoghornError {
   const what = `too many workers write beacon "${beacon}" of fleet "${fleet}" at once`
   return new FoghornError('storage_busy', `${what}; its next report writes it`)
+}
+
+function lengthOf(change: Change): number {
+  return 'body' in change ? change.body.length : 0
 }

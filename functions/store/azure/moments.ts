@@ -6,6 +6,7 @@ import type { LoggedMoment } from '../../core/delivery/moment-log.ts'
 import { digestOf, endOf, keyOf, timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { type Change, insertOrReplace, maxChanges, type Row } from './rows.ts'
+import { stepsOf } from './steps.ts'
 import { eventPartition, momentRow, toEntry } from './stored.ts'
 import { type Found, partitions } from './time-index.ts'
 
@@ -79,8 +80,8 @@ export class Moments {
       // several commits may have had the same moment
       const each = [...new Map(waiting.map((one) => [one.entry.id, one])).values()]
       const ordered = inOrder(each)
-      for (let i = 0; i < ordered.length; i += maxAppended) {
-        await this.#append(ordered.slice(i, i + maxAppended))
+      for (const step of stepsOf(ordered, ({ row }) => row.body.length, maxAppended)) {
+        await this.#append(step)
       }
       const others = waiting.filter((one) => !each.includes(one))
       await index.drop(others.map(({ found }) => found))

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import { windowsCommand } from '../../../beacon/hooks/execute.ts'
+import { killGroup, windowsCommand } from '../../../beacon/hooks/execute.ts'
 import { createLeftover } from '../../../beacon/hooks/leftover.ts'
 import { maxOutputChars } from '../../../beacon/hooks/output.ts'
 import { maxHookNote } from '../../../shared/report.ts'
@@ -274,4 +274,14 @@ test('Windows starts a script of PowerShell without its profile', () => {
   expect(program).toMatch(/^C:\\Windows\\.*powershell.exe$/)
   expect(words).toContain('-NoProfile')
   expect(words.at(-1)).toBe('"C:\\hooks\\prepare.ps1"')
+})
+
+test.each(['ESRCH', 'EPERM'])('a group that cannot be killed (%s) stops no runner', (code) => {
+  // EPERM: all that is left of the group belongs to another user, as after sudo
+  const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
+    throw Object.assign(new Error(code), { code })
+  })
+  killGroup(4_000_000, 'SIGKILL')
+  expect(kill).toHaveBeenCalledWith(-4_000_000, 'SIGKILL')
+  kill.mockRestore()
 })
