@@ -69,11 +69,19 @@ function stepsOfAlert(telling: AlertTelling, mayHaveHeard: Delivery['telling'][]
   const news = telling.event.alert?.news
   // the incident stays open for those that are still absent
   if (news?.form === 'over' && news.remaining > 0) return []
-  const begun = mayHaveHeard.filter(({ event }) => event.alert?.news?.form !== 'over')
+  // a message about a channel belongs to an event, whose own incident stays as it is
+  const begun = mayHaveHeard.filter(
+    (one) => isSameSubject(one, telling) && one.event.alert?.news?.form !== 'over',
+  )
   const known = new Set(inOrder(begun).slice(-maxReplaced).map(keyOf))
   known.delete(key)
   const over = [...known].map((key): Step => ({ key, action: 'resolve' }))
   return news?.form === 'over' ? over : [...over, trigger]
+}
+
+function isSameSubject(one: Delivery['telling'], telling: AlertTelling): boolean {
+  const isAlert = one.moment === 'alert' && isAlertOf(one) === isAlertOf(telling)
+  return isAlert && channelIn(one) === channelIn(telling)
 }
 
 /**

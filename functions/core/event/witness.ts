@@ -72,7 +72,8 @@ const lagMs = 60_000
 /**
  * Marks VMs that miss a scheduled event, although an affected VM showed it long after, or most
  * others did if no affected VM was heard then. They may be in another place of Azure. They count
- * again if they are heard when those are not.
+ * again if they are heard when those are not. Also marks affected VMs whose last document is older
+ * than the list of VMs that names them.
  */
 export function withOutliers(record: EventRecord, witnesses: Witness[]): Witness[] {
   const isShown = witnesses.some(({ sighting }) => sighting.gone === undefined)
@@ -81,7 +82,8 @@ export function withOutliers(record: EventRecord, witnesses: Witness[]): Witness
   const hit = witnesses.filter(isOfHit)
   return witnesses.map((one) => {
     const { gone } = one.sighting
-    if (gone === undefined || isOfHit(one)) return one
+    if (gone === undefined) return one
+    if (isOfHit(one)) return isOlderThanNames(record, one) ? asOutlier(one) : one
     const isHeard = (other: Witness) =>
       other !== one &&
       (other.sighting.gone !== undefined || freshUntil(other) >= polledAt(one.beacon))
@@ -91,8 +93,16 @@ export function withOutliers(record: EventRecord, witnesses: Witness[]): Witness
     const others = affected.length > 0 ? affected : witnesses.filter(isHeard)
     const later = others.filter(showsLater).length
     const isOutlier = affected.length > 0 ? later > 0 : later > others.length / 2
-    return isOutlier ? { ...one, sighting: { ...one.sighting, isOutlier } } : one
+    return isOutlier ? asOutlier(one) : one
   })
+}
+
+function isOlderThanNames({ changedAt }: EventRecord, { beacon }: Witness): boolean {
+  return polledAt(beacon) < (changedAt?.resources ?? 0)
+}
+
+function asOutlier(one: Witness): Witness {
+  return { ...one, sighting: { ...one.sighting, isOutlier: true } }
 }
 
 /** Silence counts only from the time when the relay began to listen. */

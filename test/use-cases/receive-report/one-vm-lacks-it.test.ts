@@ -335,3 +335,19 @@ describe('the affected VM misses a cancelled event, and the other document lags'
     await cancelled(true)
   })
 })
+
+test('an affected VM that lacked it before the event named it, and is silent: people are reminded', async () => {
+  await begin(reminded(5))
+  await hit.sees([shown])
+  await other.sees([shown])
+  await world.pass(10 * second)
+  await other.sees([])
+  await pass(2 * minute, [hit])
+  // Azure adds the VM that is not heard any more
+  const grown = { ...shown, resources: [...shown.resources, 'web_1'] }
+  for (let at = 0; at < 22 * minute; at += 10 * second) {
+    await hit.sees([grown])
+    await world.pass(10 * second)
+  }
+  expect(moments()).toContain('reminder')
+})
