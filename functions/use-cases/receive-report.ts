@@ -13,6 +13,7 @@ import { preparationFor } from '../core/event/preparation.ts'
 import { type EventNews, type Reading, readReport } from '../core/event/reading.ts'
 import { isBack, withReport } from '../core/event/silence.ts'
 import { tidyReport } from '../core/event/tidy.ts'
+import { isAheadOfRow } from '../core/event/witness.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent, readObservers } from './commit-event.ts'
 import { inLine } from './large-reports.ts'
@@ -113,7 +114,9 @@ async function join(relay: Relay, fleet: string, key: string, received: Report):
   const counts = reading.news.some(
     ({ status, starts }) => status === 'Scheduled' || starts.length > 0,
   )
-  if (counts || isWorthNoting(known, beacon, sightingsToWrite)) {
+  // after a crash, an event may keep a report that no row has, and this one may take it back
+  const isAhead = known && seen.some(({ record }) => isAheadOfRow(record, known))
+  if (counts || isAhead || isWorthNoting(known, beacon, sightingsToWrite)) {
     // `stale` is fine: a later report of this beacon was faster, and contains all of this one
     await relay.store.writeBeacon(beacon, sightingsToWrite, known)
   }

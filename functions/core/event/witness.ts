@@ -19,6 +19,11 @@ export function withHeard({ heard }: EventRecord, witnesses: Witness[]): Witness
   return [...witnesses.filter((one) => one !== own), heard]
 }
 
+/** Whether the event keeps a report of this beacon that came after its row. */
+export function isAheadOfRow({ heard }: EventRecord, known: Witness['beacon']): boolean {
+  return heard?.beacon.beacon === known.beacon && !isAsNew({ beacon: known, sighting: {} }, heard)
+}
+
 /**
  * Whether the row is from this report or a later one. Times do not show it: the clocks of relays
  * differ, and two relays may have got copies of one report.
@@ -70,10 +75,9 @@ const returnMs = 10_000
 const lagMs = 60_000
 
 /**
- * Marks VMs that miss a scheduled event, although an affected VM showed it long after, or most
- * others did if no affected VM was heard then. They may be in another place of Azure. They count
- * again if they are heard when those are not. Also marks affected VMs whose last document is older
- * than the list of VMs that names them.
+ * Marks VMs that miss a scheduled event, although another affected VM showed it long after. If no
+ * affected VM was heard then, most others must have shown it, and the VM itself must be unaffected.
+ * It may be in another place of Azure. It counts again if it is heard when those are not.
  */
 export function withOutliers(record: EventRecord, witnesses: Witness[]): Witness[] {
   const isShown = witnesses.some(({ sighting }) => sighting.gone === undefined)
@@ -83,7 +87,6 @@ export function withOutliers(record: EventRecord, witnesses: Witness[]): Witness
   return witnesses.map((one) => {
     const { gone } = one.sighting
     if (gone === undefined) return one
-    if (isOfHit(one)) return isOlderThanNames(record, one) ? asOutlier(one) : one
     const isHeard = (other: Witness) =>
       other !== one &&
       (other.sighting.gone !== undefined || freshUntil(other) >= polledAt(one.beacon))
@@ -92,17 +95,11 @@ export function withOutliers(record: EventRecord, witnesses: Witness[]): Witness
     const affected = hit.filter(isHeard)
     const others = affected.length > 0 ? affected : witnesses.filter(isHeard)
     const later = others.filter(showsLater).length
-    const isOutlier = affected.length > 0 ? later > 0 : later > others.length / 2
-    return isOutlier ? asOutlier(one) : one
+    const isOverruled = affected.length > 0 ? later > 0 : later > others.length / 2
+    // of an affected VM, only another one knows more
+    const isOutlier = isOverruled && (affected.length > 0 || !isOfHit(one))
+    return isOutlier ? { ...one, sighting: { ...one.sighting, isOutlier } } : one
   })
-}
-
-function isOlderThanNames({ changedAt }: EventRecord, { beacon }: Witness): boolean {
-  return polledAt(beacon) < (changedAt?.resources ?? 0)
-}
-
-function asOutlier(one: Witness): Witness {
-  return { ...one, sighting: { ...one.sighting, isOutlier: true } }
 }
 
 /** Silence counts only from the time when the relay began to listen. */

@@ -336,6 +336,23 @@ describe('the affected VM misses a cancelled event, and the other document lags'
   })
 })
 
+test.each(both)(
+  'an affected VM lacks it and %s, and another one shows it: people are reminded',
+  async (_, goesOn) => {
+    await begin(reminded(20))
+    const wide = { ...shown, resources: ['web_0', 'web_2'] }
+    for (const one of [hit, lacking]) await one.sees([wide])
+    await world.pass(minute)
+    await lacking.sees([])
+    for (let at = 0; at < 4.5 * minute; at += 10 * second) {
+      await hit.sees([wide])
+      if (goesOn) await lacking.sees([])
+      await world.pass(10 * second)
+    }
+    expect(moments()).toEqual(['scheduled', 'reminder'])
+  },
+)
+
 test('an affected VM that lacked it before the event named it, and is silent: people are reminded', async () => {
   await begin(reminded(5))
   await hit.sees([shown])
