@@ -177,18 +177,18 @@ export function planChannelAlert(
     ...(health && { health: health.state }),
   }
   return {
-    ...failed,
+    ...unsentFor(failed, fallback, now),
     id: [failed.id, 'alert', encode(fallback), ...which].join('/'),
-    channel: fallback,
     seq: failed.seq + alertsFrom,
     urgentUntil: now + urgentMs,
-    plannedAt: now,
     telling: { moment: 'alert', at: now, event: telling.event, about },
-    state: 'pending',
-    attempts: 0,
-    nextAt: now,
-    note: '',
   }
+}
+
+/** For another channel, without what belongs to the claim: its lease, and the event as it was then. */
+export function unsentFor({ fleet, eventId, seq }: Delivery, channel: string, now: number) {
+  const state: DeliveryState = 'pending'
+  return { fleet, eventId, channel, seq, plannedAt: now, state, attempts: 0, nextAt: now, note: '' }
 }
 
 /** The trouble that an alert is about, if the channel itself is in trouble. */

@@ -15,6 +15,7 @@ import {
   isSameStory,
   isTestOf,
   planChannelAlert,
+  unsentFor,
 } from './delivery.ts'
 import type { Rate } from './rate.ts'
 
@@ -172,15 +173,14 @@ function isBehind(claimed: Claimed): (other: Delivery) => boolean {
 
 /** The same message for another channel, with the id that a route to that channel would give it. */
 export function divert(failed: Delivery, to: string, now: number): Delivery {
-  const { telling } = failed
+  const { telling, urgentUntil } = failed
   const id = copyId(telling, to)
   if (id === undefined) throw new Error('an alert about a channel cannot be diverted')
   return {
-    ...failed,
+    ...unsentFor(failed, to, now),
     id,
-    channel: to,
+    urgentUntil,
     // for a copy of a copy, this stays the channel of the route
     telling: telling.moment === 'alert' ? telling : { insteadOf: failed.channel, ...telling },
-    ...{ plannedAt: now, nextAt: now, state: 'pending', attempts: 0, note: '' },
   }
 }

@@ -150,6 +150,13 @@ describe('a copy for the fallback', () => {
     expect(divert(other, 'ops', at).telling).toMatchObject({ insteadOf: 'chat' })
   })
 
+  test('keeps nothing of the claim, as the event may have changed since', () => {
+    const one = { ...own, known: { record: undefined, siblings: [own] } }
+    const copies = [divert(one, 'team', at), planChannelAlert(one, 'team', one, at)]
+    for (const each of copies) expect(Object.keys(each)).not.toContain('known')
+    for (const each of copies) expect(Object.keys(each)).not.toContain('lease')
+  })
+
   test.each(['changed', 'reminder'] as const)(
     'the id of a copied "%s" keeps its values',
     (moment) => {
