@@ -1,6 +1,7 @@
 // The one loop that changes an event: read it, decide, commit, wake, log. If another writer was
 // faster, it decides again.
 import type { Fields } from '../../shared/log.ts'
+import { pastMessages } from '../core/delivery/alert.ts'
 import { type Commit, commitPlan } from '../core/delivery/commit.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
 import type { Decision, Loaded, Needs } from '../core/event/decision.ts'
@@ -8,6 +9,7 @@ import type { EventRecord } from '../core/event/event.ts'
 import type { Observer } from '../core/event/observer.ts'
 import { concernsBeacons } from '../core/event/pace.ts'
 import type { EventKey, Store } from '../store/store.ts'
+import { retainedSince } from './forget.ts'
 import { channelFacts, type Relay } from './relay.ts'
 import { takeTurn } from './take-turn.ts'
 
@@ -129,7 +131,8 @@ async function plan(
   if (deliveries !== undefined) {
     const basedOn = before?.sequence ?? 0
     const next = { ...record, sequence: basedOn + 1 }
-    return { record: next, basedOn, deliveries, supersede: [], moments: [], now }
+    const forget = pastMessages(next, loaded.deliveries ?? [], retainedSince(relay.config, now))
+    return { record: next, basedOn, deliveries, supersede: [], forget, moments: [], now }
   }
   // without a moment no route is looked up, so save the reads
   const isNews = moments.length > 0

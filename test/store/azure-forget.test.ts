@@ -78,6 +78,22 @@ describe('forgetting', () => {
     expect(await entriesIn(own)).toEqual([])
   })
 
+  test('deliveries that a commit forgets leave neither views nor entries, the oldest first', async () => {
+    const own = newRows()
+    const store = storeOn(own)
+    const old = Array.from({ length: 60 }, (_, n) => delivery(`${n}`, { state: 'refused' }))
+    await store.commit(commitOf({ record: record(), deliveries: old }))
+    const forget = old.map(({ id }) => id)
+    for (const sequence of [2, 3]) {
+      const whole = record({ sequence })
+      await store.commit(commitOf({ record: whole, basedOn: sequence - 1, forget }))
+    }
+    expect(await rowsOf(own, key)).toHaveLength(1)
+    const quiet = newRows()
+    await storeOn(quiet).commit(commitOf({ record: record() }))
+    expect(await entriesIn(own)).toHaveLength((await entriesIn(quiet)).length)
+  })
+
   test('a beacon that was heard again can be found, and is removed after a long silence', async () => {
     const own = newRows()
     const store = storeOn(own)

@@ -190,6 +190,24 @@ export function planChannelTest(
   return sendAlert({ ...row, eventId: testRowId(channel, now) }, audience, now)
 }
 
+/** So that a commit stays small. Each commit of a message forgets more than it adds. */
+const maxForgotten = 20
+
+/**
+ * Messages of earlier episodes that were planned before a time. A row whose cause recurs never grows
+ * old itself, so its messages are removed one by one.
+ */
+export function pastMessages(
+  { epoch }: Pick<EventRecord, 'epoch'>,
+  existing: Delivery[],
+  before: number,
+): string[] {
+  const past = existing.filter(
+    (one) => one.telling.event.epoch < epoch && one.state !== 'pending' && one.plannedAt < before,
+  )
+  return past.slice(0, maxForgotten).map(({ id }) => id)
+}
+
 /** One message for each owner. */
 export function alertsTo(
   owners: string[],

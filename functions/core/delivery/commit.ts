@@ -35,6 +35,8 @@ export interface Commit {
   deliveries: Delivery[]
   /** Deliveries that need not be sent any more. One that is leased or finished stays as it is. */
   supersede: Superseded[]
+  /** Deliveries to remove, by their ids. One that is pending by now stays. */
+  forget?: string[]
   /** For the log of moments. If an id exists already, its entry stays as it is. */
   moments: MomentEntry[]
   now: number

@@ -204,13 +204,13 @@ export class Events {
 
   /** What a commit may change. */
   async #foundFor(commit: Commit, before: EventRecord | undefined): Promise<HeldEvent> {
-    const { record, basedOn, deliveries, supersede } = commit
+    const { record, basedOn, deliveries, supersede, forget = [] } = commit
     const partition = eventPartition(record)
     const nothing = { event: undefined, deliveries: [], views: new Map() }
     // the insertion fails if another worker was faster
     if (basedOn === 0 && this.#fresh.begins(partition)) return nothing
     // an event that is not stored has no deliveries
-    const isQuiet = basedOn === 0 || deliveries.length + supersede.length === 0
+    const isQuiet = basedOn === 0 || deliveries.length + supersede.length + forget.length === 0
     if (!isQuiet) return this.#withDeliveries(partition)
     const known = before && this.#known.get(before)
     return { ...nothing, event: known ?? (await this.#event(record)) }

@@ -67,6 +67,12 @@ export class Deliveries {
     return ended.length
   }
 
+  /** Removes some ended deliveries of an event, and the views that only they had. */
+  forgetEnded({ fleet, eventId }: EventKey, ids: string[]): void {
+    for (const id of ids) this.#statements.run(sql.forgetEnded, id)
+    if (ids.length > 0) this.#statements.run(sql.forgetViews, fleet, eventId)
+  }
+
   insert(deliveries: Delivery[]): void {
     const views = new Map<EventView, string>()
     for (const d of deliveries) {

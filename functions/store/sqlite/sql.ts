@@ -274,6 +274,7 @@ export const sql = {
   endedToSubscriptions: `SELECT id, fleet, event_id FROM deliveries INDEXED BY deliveries_ended
     WHERE ${toSubscription} AND state <> 'pending' AND owed_at < ? ORDER BY owed_at LIMIT ?`,
   forgetDelivery: 'DELETE FROM deliveries WHERE id = ?',
+  forgetEnded: `DELETE FROM deliveries WHERE id = ? AND state <> 'pending'`,
   replayOne: `UPDATE deliveries SET state = 'pending', next_at = ?, owed_at = ?
     WHERE id = ? AND state IN ('refused', 'given_up') AND ${ofFleets}`,
   replaySince: `UPDATE deliveries SET state = 'pending', next_at = ?, owed_at = ?

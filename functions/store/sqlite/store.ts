@@ -113,7 +113,7 @@ export class SqliteStore implements Store {
     return this.#events.read(key)
   }
 
-  async commit({ record, basedOn, deliveries, supersede, moments, now }: Commit) {
+  async commit({ record, basedOn, deliveries, supersede, forget = [], moments, now }: Commit) {
     return this.#writes.write(() => {
       if (this.#events.write(record, basedOn) === 'conflict') return 'conflict'
       const { fleet, eventId } = record
@@ -123,6 +123,7 @@ export class SqliteStore implements Store {
       this.#insert(deliveries)
       for (const { id, note } of supersede) this.#statements.run(sql.supersede, note, id, now)
       if (supersede.length > 0) this.#claims.noteChange()
+      this.#deliveries.forgetEnded({ fleet, eventId }, forget)
       this.#moments.insert(moments)
       return 'committed'
     })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DeliveryState } from '../../../functions/core/delivery/delivery.ts'
 import { claim, free } from '../../support/claims.ts'
-import { at, beaconOf, delivery, key, record, sighting } from '../../support/records.ts'
+import { at, beaconOf, delivery, key, record, sighting, telling } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
 const leaseMs = 20_000
@@ -68,6 +68,29 @@ export function growthPromises(bench: Bench): void {
       expect(await store.replay({ id: a, fleets: [a, c] }, at, 9)).toBe(1)
       expect(await store.replay({ since: 0, fleets: [c, a] }, at, 9)).toBe(1)
     })
+  })
+
+  test('a commit removes some ended deliveries of its event, and no pending one', async () => {
+    const { store } = bench
+    // a and b share their view, which c and d lack
+    const other = telling({ at: at + 1, event: { ...telling().event, epoch: 7 } })
+    const [a, b, c, d] = [
+      delivery('a', { state: 'delivered' }),
+      delivery('b', { state: 'refused' }),
+      delivery('c', { state: 'given_up', telling: other }),
+      delivery('d', { channel: 'team', telling: other }),
+    ] as const
+    await expectCommitted(store, { record: record(), deliveries: [a, b, c, d] })
+    const forget = [a.id, c.id, d.id, 'unknown']
+    const again = { record: record({ sequence: 2 }), basedOn: 1, deliveries: [delivery('e')] }
+    await expectCommitted(store, { ...again, forget })
+    const left = async () => (await store.readDeliveries(key)).map(({ id }) => id).sort()
+    expect(await left()).toEqual(['b', 'd', 'e'])
+    expect(await store.replay({ since: 0 }, at, 9)).toBe(1)
+    // nothing refers to the first view any more, and the last ones to the other
+    await expectCommitted(store, { record: record({ sequence: 3 }), basedOn: 2, forget: ['b'] })
+    expect(await left()).toEqual(['b', 'd', 'e'])
+    expect(await claimed()).toEqual(['b 1', 'd 1', 'e 1'])
   })
 
   describe('forget', () => {

@@ -352,6 +352,23 @@ describe('the alert', () => {
     expect(alerts()).toHaveLength(1)
   })
 
+  test('comes again for months, and its messages are kept for `retentionDays`', async () => {
+    await startRelay({ owners: ['hook'], retentionDays: 10 })
+    liar = new FakeBeacon(world, 'liar')
+    const alert = { fleet: 'prod', eventId: 'alert-over_limits' }
+    const counts: number[] = []
+    for (let episode = 1; episode <= 8; episode++) {
+      await liar.sees(many)
+      await world.pass(60_000)
+      await liar.sees([])
+      for (let minutes = 0; minutes < 20; minutes += 5) await world.pass(5 * 60_000)
+      counts.push((await world.store.readDeliveries(alert)).length)
+      world.clock.now += 5 * 24 * 3_600_000
+    }
+    expect(counts.slice(0, 2)).toEqual([2, 4])
+    expect(Math.max(...counts)).toBeLessThanOrEqual(8)
+  })
+
   test('is over after 15 min of quiet, and comes again if the cause begins again', async () => {
     await liar.sees(many)
     await world.pass(60_000)
