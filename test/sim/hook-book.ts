@@ -24,6 +24,8 @@ export class HookBook {
   readonly #docket: Docket
   /** VMs that told a relay that they are ready, by event. */
   readonly #ready = new Set<string>()
+  /** By fleet: the events for which its liar has said that it is ready, and under which names. */
+  readonly #pretended = new Map<string, { keys: Set<string>; vms: Set<string> }>()
   /** Since when a VM has said that it is not ready, by event. Only its own beacon counts. */
   readonly #unreadySince = new Map<string, number>()
   /** The newest report of each VM that a relay has taken in. */
@@ -53,9 +55,18 @@ export class HookBook {
     }
   }
 
-  /** A liar says that a VM is ready, and the relay may believe it. */
+  /**
+   * A liar says that a VM is ready, and the relay may believe it. Under its next name, it stays
+   * ready for what it has said before.
+   */
   pretended(fleet: string, vm: string, eventId: string): void {
-    this.#ready.add(`${fleet}/${eventId} ${vm}`)
+    const key = `${fleet}/${eventId}`
+    const said = this.#pretended.get(fleet) ?? { keys: new Set(), vms: new Set() }
+    this.#pretended.set(fleet, said)
+    said.keys.add(key)
+    said.vms.add(vm)
+    for (const one of said.vms) this.#ready.add(`${key} ${one}`)
+    for (const one of said.keys) this.#ready.add(`${one} ${vm}`)
   }
 
   /** The beacon of the VM knows that a relay took its report in. */
