@@ -1,5 +1,6 @@
 // `npm run export -- FILE`: all events of a relay as JSON lines, each with its history and its
 // messages, as the API shows them. It works with every host.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseWords, text, wrong } from './arguments.ts'
 import { askRelay, refusalOf } from './ask-relay.ts'
 import { reportFailure } from './failure.ts'
@@ -27,6 +28,9 @@ const pageSize = 200
 /** Requests at once. */
 const atOnce = 8
 const requestMs = 30_000
+/** Of one request. The waits between them double: 16 s in all. */
+const maxAttempts = 6
+const retryMs = 500
 
 interface Listed {
   fleet: string
@@ -50,8 +54,7 @@ async function exportAll(file: string, fleet: string | undefined): Promise<void>
   const url = localRelayUrl()
   const credential = credentialIn(process.env)
   const ask: Ask = async (path) => {
-    const signal = AbortSignal.timeout(requestMs)
-    const answer = await askRelay(url, path, { credential, signal })
+    const answer = await askPatiently(url, path, credential)
     // the relay may have removed the event since it was listed
     if (answer.status !== 200 && answer.status !== 404) throw await refusalOf(url, answer)
     return answer
@@ -71,17 +74,39 @@ async function exportAll(file: string, fleet: string | undefined): Promise<void>
   print(`${file}: ${count} events`)
 }
 
+/** Tries again if the relay does not answer, is busy, or fails: an export makes many requests. */
+async function askPatiently(url: string, path: string, credential: string): Promise<Response> {
+  for (let attempt = 1; ; attempt++) {
+    const isLast = attempt === maxAttempts
+    try {
+      const signal = AbortSignal.timeout(requestMs)
+      const answer = await askRelay(url, path, { credential, signal })
+      const isPassing = answer.status === 429 || answer.status >= 500
+      if (isLast || !isPassing) return answer
+      await answer.body?.cancel()
+    } catch (error) {
+      if (isLast) throw error
+    }
+    await sleep(retryMs * 2 ** (attempt - 1))
+  }
+}
+
 async function* pagesOf(ask: Ask, fleet: string | undefined): AsyncGenerator<Listed[]> {
   const fixed = { limit: String(pageSize), ...(fleet === undefined ? {} : { fleet }) }
   for (let cursor: string | undefined; ; ) {
     const query = new URLSearchParams({ ...fixed, ...(cursor === undefined ? {} : { cursor }) })
     const answer = await ask(`/v1/events?${query}`)
-    if (answer.status === 404) throw wrong(`the relay has no fleet "${fleet}"`)
+    if (answer.status === 404) throw wrong(whyNotFound(fleet))
     const page = (await answer.json()) as { events: Listed[]; cursor?: string }
     yield page.events
     cursor = page.cursor
     if (cursor === undefined) return
   }
+}
+
+function whyNotFound(fleet: string | undefined): string {
+  if (fleet !== undefined) return `the relay has no fleet "${fleet}"`
+  return 'what answers at that address is no relay'
 }
 
 async function lineOf(ask: Ask, { fleet, eventId }: Listed): Promise<string | undefined> {

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
+import { visible } from '../../shared/presentable.ts'
 import { secretBytes, sign } from '../../shared/signature.ts'
 import { wrong } from './arguments.ts'
 import { askRelay } from './ask-relay.ts'
@@ -128,7 +129,8 @@ function lineOf({ time, data }: z.output<typeof cloudEventSchema>): string {
   const { fleet, moment, eventType, resources, notBefore, eventId, drill } = data
   const what = `${drill ? 'DRILL ' : ''}${eventType} of ${resources.join(', ')}`
   const due = notBefore === undefined ? '' : `, not before ${notBefore}`
-  return `${time} ${fleet} ${moment}: ${what}${due} (${eventId})`
+  // a beacon may report any name, and a terminal obeys control characters
+  return visible(`${time} ${fleet} ${moment}: ${what}${due} (${eventId})`)
 }
 
 /** One attempt: a developer sees the answer and can begin again with --all. */

@@ -52,7 +52,10 @@ export function judgeClaims(genuine: unknown, entra: Entra, now: number): Judged
   const { tenantId, authority } = entra
   if (claims.tid.toLowerCase() !== tenantId) return wrong('tid', claims.tid, [tenantId])
   // tokens of version 1 and of version 2
-  const issuers = [`https://sts.windows.net/${tenantId}/`, `${authority}/${tenantId}/v2.0`]
+  const issuers = [
+    `https://${firstIssuerIn(authority)}/${tenantId}/`,
+    `${authority}/${tenantId}/v2.0`,
+  ]
   if (!issuers.includes(claims.iss)) return wrong('iss', claims.iss, issuers)
   const audiences = [claims.aud].flat()
   if (!audiences.some((audience) => entra.audience.includes(audience))) {
@@ -65,6 +68,12 @@ export function judgeClaims(genuine: unknown, entra: Entra, now: number): Judged
     return refused(`its claim "nbf" is ${instant(claims.nbf)}, so it is not valid yet`)
   }
   return { outcome: 'accepted', claims }
+}
+
+/** Who issues tokens of version 1. Azure in China has its own, the cloud of the US government not. */
+function firstIssuerIn(authority: string): string {
+  const isChina = new URL(authority).hostname.endsWith('.cn')
+  return isChina ? 'sts.chinacloudapi.cn' : 'sts.windows.net'
 }
 
 type Proven = { outcome: 'proven'; beacon: string } | { outcome: 'refused'; reason: string }

@@ -8,13 +8,18 @@ import { newFolder } from '../support/folder.ts'
 import { Program } from '../support/process.ts'
 import { adminKey } from '../support/world.ts'
 
-test('an export follows the cursor, however short a page is', async () => {
+test('an export follows the cursor, however short a page is, and goes on after a failed request', async () => {
   const pages: Record<string, object> = {
     '': { events: [{ fleet: 'prod', eventId: 'a' }], more: true, cursor: 'one' },
     one: { events: [{ fleet: 'prod', eventId: 'b' }], more: true, cursor: 'two' },
     two: { events: [{ fleet: 'prod', eventId: 'c' }], more: false },
   }
+  const asked = new Set<string>()
   const server = createServer((request, response) => {
+    const isFirst = !asked.has(request.url!)
+    asked.add(request.url!)
+    if (isFirst && request.url!.includes('cursor=two')) return void response.writeHead(503).end()
+    if (isFirst && request.url!.endsWith('/b')) return void response.destroy()
     const { pathname, searchParams } = new URL(request.url!, 'http://relay')
     const isList = pathname === '/v1/events'
     const body = isList ? pages[searchParams.get('cursor') ?? ''] : { pathname }
@@ -34,4 +39,17 @@ test('an export follows the cursor, however short a page is', async () => {
   expect(lines.map((line) => JSON.parse(line).pathname)).toEqual([
     ...['/v1/events/prod/a', '/v1/events/prod/b', '/v1/events/prod/c'],
   ])
+})
+
+test('an export from an address without a relay says so', async () => {
+  const server = createServer((_, response) => void response.writeHead(404).end())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const environment = { FOGHORN_URL: `http://127.0.0.1:${port}`, FOGHORN_ADMIN_KEY: adminKey }
+  const words = [join(newFolder('export'), 'events.jsonl')]
+  const program = new Program('export', 'functions/cli/export.ts', environment, () => {}, words)
+  expect((await program.exited).code).toBe(2)
+  await program.ended
+  server.close()
+  expect(program.output).toContain('what answers at that address is no relay')
 })

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { serve } from '@hono/node-server'
 import { Webhook } from 'standardwebhooks'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { readListenArguments } from '../../functions/cli/listen-arguments.ts'
 import { serverSent } from '../../functions/cli/server-sent.ts'
 import { Program } from '../support/process.ts'
@@ -68,6 +68,14 @@ const steps = async (beacon: FakeBeacon) => {
   world.clock.now += 60_000
   await beacon.sees([event({ status: 'Started' })])
 }
+
+test('prints no control characters of a name', async () => {
+  const resources = ['web\u001b]0;x\u0007_0']
+  await new FakeBeacon(world, 'web_0').sees([event({ resources })])
+  const program = listen(['--all'])
+  await vi.waitFor(() => expect(program.output).toContain('Reboot of web'), 15_000)
+  expect(program.output).not.toContain('\u001b')
+})
 
 test('prints what the relay has, and then what happens', async () => {
   const beacon = new FakeBeacon(world, 'web_0')

@@ -66,6 +66,16 @@ describe('a genuine token', () => {
     expect(judged(changes)).toBe('accepted')
   })
 
+  test.each([
+    ['https://login.chinacloudapi.cn', 'https://sts.chinacloudapi.cn'],
+    ['https://login.microsoftonline.us', 'https://sts.windows.net'],
+  ])('of version 1 in the cloud of %s has the issuer %s', (authority, issuer) => {
+    const own = { ...entra, authority }
+    const of = (iss: string) => judgeClaims({ ...claims, iss: `${iss}/${tenant}/` }, own, now)
+    expect(of(issuer)).toMatchObject({ outcome: 'accepted' })
+    expect(of('https://sts.example.com')).toMatchObject({ outcome: 'refused' })
+  })
+
   test.each<[string, Record<string, unknown>, ...string[]]>([
     ['of another tenant', { tid: subscription }, '"tid"', subscription, `accepts "${tenant}"`],
     ['of another issuer', { iss: 'https://sts.windows.net/x/' }, '"iss"', 'net/x/', tenant],

@@ -39,18 +39,22 @@ export function consolePages(relay: Relay, refusals: Refusals): Hono {
     return goTo(c, relay, '')
   })
   const shown =
-    (handle: (c: Context, visitor: Visitor) => Promise<Response>) => async (c: Context) => {
+    (handle: (c: Context, visitor: Visitor) => Promise<Response>, isPage: boolean) =>
+    async (c: Context) => {
       const visitor = await visitorIn(relay, c)
       if (visitor !== undefined) return handle(c, visitor)
-      const to = c.req.path.replace(/^\/console/, '')
+      // after the sign-in, only a page can be shown again
+      const to = isPage ? c.req.path.replace(/^\/console/, '') : ''
       if (to === '' || to === '/') return showSignIn(relay, c, { status: 200, to: '' })
       const search = c.req.method === 'GET' ? new URL(c.req.url).search : ''
       return goTo(c, relay, `?${new URLSearchParams({ to: to + search })}`)
     }
   const { gets, posts } = consoleRoutes(relay)
-  for (const [path, show] of Object.entries(gets)) pages.get(path, shown(show))
+  for (const [path, show] of Object.entries(gets)) pages.get(path, shown(show, true))
   const limited = limitForm(maxFormBytes)
-  for (const [path, show] of Object.entries(posts)) pages.post(path, limited, shown(show))
+  for (const [path, show] of Object.entries(posts)) {
+    pages.post(path, limited, shown(show, Object.hasOwn(gets, path)))
+  }
   return pages
 }
 

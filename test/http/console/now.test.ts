@@ -99,6 +99,13 @@ describe('who sees what', () => {
     expect((await shownTo(asPerson(world))).text).not.toContain('web_0')
   })
 
+  test('after the sign-in nothing that only takes a form', async () => {
+    for (const path of ['/replay', '/replay-all', '/test']) {
+      const shown = await world.app.request(`/console${path}`, { method: 'POST' })
+      expect(await shown.text()).toContain('name="to" value=""')
+    }
+  })
+
   test('after the sign-in the page that was asked for, and never another site', async () => {
     const { headers } = await world.app.request('/console/events?vm=web')
     const to = new URL(headers.get('location')!, 'https://x').searchParams.get('to')
