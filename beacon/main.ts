@@ -36,7 +36,7 @@ const commands: Command[] = [
   },
   {
     words: 'hooks',
-    about: 'runs the hooks of this VM for its beacon: a service of its own, with more rights',
+    about: 'runs the hooks of this VM for its beacon: a service of its own, not on Windows',
     run: () => runHooks(process.env, stopSignal()),
   },
   {

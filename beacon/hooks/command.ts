@@ -6,7 +6,7 @@ import { systemClock } from '../clock.ts'
 import type { Environment } from '../read-variable.ts'
 import { terminal } from '../terminal.ts'
 import { createLeftover } from './leftover.ts'
-import { aborted, localLink, type RunnerLink, socketLink } from './link.ts'
+import { aborted, localLink, noLink, type RunnerLink, socketLink } from './link.ts'
 import { createRunner, type Runner } from './runner.ts'
 import { assertFree, serveRunner } from './server.ts'
 import { type HookSettings, readRunnerSettings } from './settings.ts'
@@ -14,7 +14,15 @@ import { type HookSettings, readRunnerSettings } from './settings.ts'
 const recordName = 'hooks.running'
 
 /** `foghorn-beacon hooks`. Returns the exit code: 0 stopped, 1 failed, 2 wrong settings. */
-export async function runHooks(environment: Environment, stop: AbortSignal): Promise<number> {
+export async function runHooks(
+  environment: Environment,
+  stop: AbortSignal,
+  platform: string = process.platform,
+): Promise<number> {
+  if (isOpenToAll(platform)) {
+    terminal.error('on Windows, hooks run within the beacon: start it with --with-hooks')
+    return 2
+  }
   const settings = readRunnerSettings(environment)
   if ('problems' in settings) {
     for (const problem of settings.problems) terminal.error(problem)
@@ -45,6 +53,14 @@ export async function runHooks(environment: Environment, stop: AbortSignal): Pro
   }
 }
 
+/**
+ * On Windows, every user of the VM can make the pipe. Whoever answers there is not believed, and
+ * keeps no beacon from its start.
+ */
+function isOpenToAll(platform: string): boolean {
+  return platform === 'win32'
+}
+
 /** The runner within the beacon runs hooks as the beacon's user. */
 export async function openLink(
   { folder, socket }: HookSettings,
@@ -52,11 +68,13 @@ export async function openLink(
   stateDirectory: string,
   environment: Environment,
   log: Log,
+  platform: string = process.platform,
 ): Promise<RunnerLink> {
   if (!isWithin) {
+    if (isOpenToAll(platform)) return noLink
     return socketLink({ path: socket, clock: systemClock, random: Math.random, log })
   }
-  await assertFree(socket)
+  if (!isOpenToAll(platform)) await assertFree(socket)
   const runner = runnerOf(folder, environment, stateDirectory, log)
   return localLink(runner, await serveIfAllowed(socket, runner, log))
 }

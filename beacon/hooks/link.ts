@@ -37,6 +37,14 @@ export function aborted(signal: AbortSignal): Promise<void> {
   })
 }
 
+/** Of a VM without hooks. */
+export const noLink: RunnerLink = {
+  status: () => undefined,
+  isCurrent: () => false,
+  ask() {},
+  loop: (_onChange, stop) => aborted(stop),
+}
+
 /** `close` is called once the runner has stopped. */
 export function localLink(runner: Runner, close: () => Promise<void>): RunnerLink {
   return {

@@ -40,7 +40,8 @@ export const hookVariables: Record<string, { usual: string; about: string }> = {
   },
   FOGHORN_HOOK_SOCKET: {
     usual: defaultSocket,
-    about: 'The socket of the runner of hooks. On Windows the named pipe `foghorn-hooks`.',
+    about:
+      'The socket of the runner of hooks. On Windows the named pipe `foghorn-hooks`, only for `check`.',
   },
   FOGHORN_HOOK_LEAD_SECONDS: {
     usual: String(defaultLeadSeconds),

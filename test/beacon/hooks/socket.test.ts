@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '../../../beacon/clock.ts'
 import { checkHooks } from '../../../beacon/hooks/check.ts'
+import { openLink, runHooks } from '../../../beacon/hooks/command.ts'
 import { socketLink } from '../../../beacon/hooks/link.ts'
 import { maxLineBytes } from '../../../beacon/hooks/protocol.ts'
 import { assertFree, serveRunner } from '../../../beacon/hooks/server.ts'
@@ -50,6 +51,39 @@ function say(path: string, text: string): Promise<string> {
     onTestFinished(() => void socket.destroy())
   })
 }
+
+describe('on Windows, where every user of the VM can make the pipe', () => {
+  const open = async (platform: string, isWithin: boolean) => {
+    const { path, directory, log } = await serve({ prepare: 'echo done' })
+    const settings = { folder: directory, socket: path, leadMs: 0, eventTypes: undefined }
+    const link = await openLink(settings, isWithin, directory, {}, log, platform)
+    const stopping = new AbortController()
+    const running = link.loop(() => {}, stopping.signal)
+    onTestFinished(async () => {
+      stopping.abort()
+      await running
+    })
+    return link
+  }
+
+  test('a beacon believes no runner there', async () => {
+    const believing = await open('linux', false)
+    const link = await open('win32', false)
+    await vi.waitFor(() => expect(believing.status()).toBeDefined(), waitLimit)
+    expect(link.status()).toBeUndefined()
+    link.ask({ ask: 'run', order: anOrder() })
+    expect(link.isCurrent()).toBe(false)
+  })
+
+  test('whoever is there keeps no beacon with hooks from its start', async () => {
+    await expect(open('linux', true)).rejects.toMatchObject({ code: 'hook_runner_in_use' })
+    expect((await open('win32', true)).status()).toMatchObject({ restore: { state: 'absent' } })
+  })
+
+  test('a runner of its own is refused, as no beacon would ask it', async () => {
+    expect(await runHooks({}, AbortSignal.abort(), 'win32')).toBe(2)
+  })
+})
 
 describe('the link of the beacon', () => {
   test('sees which hooks there are, and how a run goes', async () => {
