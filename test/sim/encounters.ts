@@ -16,6 +16,7 @@ export const encounters = [
   'a relay dies while it holds an answer',
   'a beacon breaks a held report off',
   'a channel that is away is stood in for',
+  'the end of an alert resolves its incident',
   'an event starts while no relay answers',
   'a VM still shows what the others miss',
   'IMDS answers 400 for seconds',

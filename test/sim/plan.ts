@@ -283,7 +283,8 @@ function configOf(random: Random): Plan['config'] {
   const policy = layers.chance(0.2) ? layers.pick(layered) : picked
   const used = routes.filter((route) => route.channels.length > 0)
   const known = approvalsOf(random.fork('approvals'), used)
-  return readConfig(JSON.stringify({ ...baseConfig, channels, policy, ...known }), {})
+  const owned = random.fork('owners').chance(0.5) ? { owners: names } : {}
+  return readConfig(JSON.stringify({ ...baseConfig, channels, policy, ...known, ...owned }), {})
 }
 
 type PlannedRoute = { match: object; channels: string[]; approvers?: string[]; approveIn?: 'slack' }

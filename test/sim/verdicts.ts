@@ -1,6 +1,6 @@
 // What must hold once nothing is owed and nothing is open: every message has its end, every event is
 // closed, no incident is left, and the record agrees with what happened where that can be known.
-import type { Delivery } from '../../functions/core/delivery/delivery.ts'
+import { type Delivery, isAlertOf } from '../../functions/core/delivery/delivery.ts'
 import type { EventRecord } from '../../functions/core/event/event.ts'
 import type { Store } from '../../functions/store/store.ts'
 import type { Judge } from './judge.ts'
@@ -23,6 +23,7 @@ export async function checkEnd(judge: Judge, store: Store): Promise<void> {
     }
     await checkIncidents(judge, store, record)
   }
+  await checkAlerts(judge, store)
   await judge.moments.checkEnd(store)
   await judge.subscriptions.checkEnd(store)
   judge.silences.checkEnd(judge.events.records.values())
@@ -179,4 +180,33 @@ async function checkIncidents(judge: Judge, store: Store, record: EventRecord): 
     )
     if (!given) judge.broke('incidents', `${key} stays open`)
   }
+}
+
+/** Owners are notified of an alert and of its end, and the end leaves no incident. */
+async function checkAlerts(judge: Judge, store: Store): Promise<void> {
+  const alerts = [...judge.messages.rows.values()].filter(({ telling }) => isAlertOf(telling))
+  const keys = new Map(
+    alerts.map(({ fleet, eventId }) => [`${fleet}/${eventId}`, { fleet, eventId }]),
+  )
+  for (const { fleet, eventId } of keys.values()) {
+    const rows = await store.readDeliveries({ fleet, eventId })
+    for (const { id, state } of rows) {
+      judge.stats.deliveries += 1
+      if (!finished.includes(state)) judge.broke('ending', `${id} is ${state} for ever`)
+    }
+    for (const [key, { row, open }] of judge.messages.incidents) {
+      const isOwn = row.fleet === fleet && row.eventId === eventId && isAlertOf(row.telling)
+      const over = rows.find((one) => isOver(one, row))
+      if (isOwn && over !== undefined) judge.met.add('the end of an alert resolves its incident')
+      if (isOwn && open && over !== undefined)
+        judge.broke('incidents', `${key} stays open after ${over.id}`)
+    }
+  }
+}
+
+/** Whether one message was to say on the channel of the other that its alert is over. */
+function isOver({ channel, state, telling }: Delivery, other: Delivery): boolean {
+  const isSame = channel === other.channel && telling.event.epoch === other.telling.event.epoch
+  const isFailed = state === 'refused' || state === 'given_up'
+  return isSame && !isFailed && telling.event.alert?.news?.remaining === 0
 }
