@@ -178,6 +178,7 @@ test('a request also sends what it causes for subscriptions', async () => {
 
 test('subscriptions that hang leave places to channels', async () => {
   await start()
+  const patience = { timeout: 10_000 }
   for (let i = 0; i < 70; i++) await subscribe(world, { url: `https://cmdb.example/${i}` })
   const isHanging = ({ url }: { url: string }) => url.includes('cmdb.example')
   world.channels.answer = (sent) =>
@@ -186,9 +187,10 @@ test('subscriptions that hang leave places to channels', async () => {
   const beacon = new FakeBeacon(world, 'web_0')
   const toChannels = () => world.sent.slice(known).filter((sent) => !isHanging(sent))
   await rounds.during(() => beacon.sees([event()]), 20)
-  await expect.poll(() => world.sent.slice(known).filter(isHanging).length).toBeGreaterThan(30)
-  expect(toChannels()).toHaveLength(4)
+  const hanging = () => world.sent.slice(known).filter(isHanging)
+  await expect.poll(() => hanging().length, patience).toBeGreaterThan(30)
+  await expect.poll(() => toChannels().length, patience).toBe(4)
   const other = event({ eventId: 'another' })
   await rounds.during(() => beacon.sees([event(), other]), 20)
-  await expect.poll(() => toChannels().length).toBe(8)
+  await expect.poll(() => toChannels().length, patience).toBe(8)
 })
