@@ -54,8 +54,8 @@ export async function runHooks(
 }
 
 /**
- * On Windows, every user of the VM can make the pipe. Whoever answers there is not believed, and
- * keeps no beacon from its start.
+ * On Windows, every user of the VM can make the pipe. So the beacon believes no runner there, and it
+ * starts even if somebody else holds the pipe.
  */
 function isOpenToAll(platform: string): boolean {
   return platform === 'win32'

@@ -37,7 +37,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-/** Of a VM without hooks. */
+/** For a beacon that has no runner. */
 export const noLink: RunnerLink = {
   status: () => undefined,
   isCurrent: () => false,

@@ -1,6 +1,7 @@
 // `npm run export -- FILE`: all events of a relay as JSON lines, each with its history and its
 // messages, as the API shows them. It works with every host.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { messageOf } from '../../shared/errors.ts'
 import { parseWords, text, wrong } from './arguments.ts'
 import { askRelay, refusalOf } from './ask-relay.ts'
 import { reportFailure } from './failure.ts'
@@ -61,7 +62,7 @@ async function exportAll(file: string, fleet: string | undefined): Promise<void>
   }
   let count = 0
   async function* lines() {
-    for await (const page of pagesOf(ask, fleet)) {
+    for await (const page of pagesOf(ask, url, fleet)) {
       for (let i = 0; i < page.length; i += atOnce) {
         const some = await Promise.all(page.slice(i, i + atOnce).map((one) => lineOf(ask, one)))
         const found = some.filter((line) => line !== undefined)
@@ -78,25 +79,33 @@ async function exportAll(file: string, fleet: string | undefined): Promise<void>
 async function askPatiently(url: string, path: string, credential: string): Promise<Response> {
   for (let attempt = 1; ; attempt++) {
     const isLast = attempt === maxAttempts
+    let reason: string
     try {
       const signal = AbortSignal.timeout(requestMs)
       const answer = await askRelay(url, path, { credential, signal })
       const isPassing = answer.status === 429 || answer.status >= 500
       if (isLast || !isPassing) return answer
       await answer.body?.cancel()
+      reason = `it answers HTTP ${answer.status}`
     } catch (error) {
       if (isLast) throw error
+      reason = messageOf(error)
     }
+    process.stderr.write(`The relay at ${url} fails. Retrying: ${reason}\n`)
     await sleep(retryMs * 2 ** (attempt - 1))
   }
 }
 
-async function* pagesOf(ask: Ask, fleet: string | undefined): AsyncGenerator<Listed[]> {
+async function* pagesOf(
+  ask: Ask,
+  url: string,
+  fleet: string | undefined,
+): AsyncGenerator<Listed[]> {
   const fixed = { limit: String(pageSize), ...(fleet === undefined ? {} : { fleet }) }
   for (let cursor: string | undefined; ; ) {
     const query = new URLSearchParams({ ...fixed, ...(cursor === undefined ? {} : { cursor }) })
     const answer = await ask(`/v1/events?${query}`)
-    if (answer.status === 404) throw wrong(whyNotFound(fleet))
+    if (answer.status === 404) throw wrong(whyNotFound(url, fleet))
     const page = (await answer.json()) as { events: Listed[]; cursor?: string }
     yield page.events
     cursor = page.cursor
@@ -104,9 +113,9 @@ async function* pagesOf(ask: Ask, fleet: string | undefined): AsyncGenerator<Lis
   }
 }
 
-function whyNotFound(fleet: string | undefined): string {
+function whyNotFound(url: string, fleet: string | undefined): string {
   if (fleet !== undefined) return `the relay has no fleet "${fleet}"`
-  return 'what answers at that address is no relay'
+  return `the server at ${url} is no relay of Foghorn; set FOGHORN_URL to the address of the relay`
 }
 
 async function lineOf(ask: Ask, { fleet, eventId }: Listed): Promise<string | undefined> {

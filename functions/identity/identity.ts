@@ -70,7 +70,10 @@ export function judgeClaims(genuine: unknown, entra: Entra, now: number): Judged
   return { outcome: 'accepted', claims }
 }
 
-/** Who issues tokens of version 1. Azure in China has its own, the cloud of the US government not. */
+/**
+ * Who issues tokens of version 1. Azure in China has an issuer of its own, and Azure for the US
+ * government has not (https://learn.microsoft.com/en-us/answers/questions/1190472).
+ */
 function firstIssuerIn(authority: string): string {
   const isChina = new URL(authority).hostname.endsWith('.cn')
   return isChina ? 'sts.chinacloudapi.cn' : 'sts.windows.net'

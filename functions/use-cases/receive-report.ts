@@ -114,7 +114,7 @@ async function join(relay: Relay, fleet: string, key: string, received: Report):
   const counts = reading.news.some(
     ({ status, starts }) => status === 'Scheduled' || starts.length > 0,
   )
-  // after a crash, an event may keep a report that no row has, and this one may take it back
+  // after a crash, an event may keep a report that the row lacks, and this report may take it back
   const isAhead = known && seen.some(({ record }) => isAheadOfRow(record, known))
   if (counts || isAhead || isWorthNoting(known, beacon, sightingsToWrite)) {
     // `stale` is fine: a later report of this beacon was faster, and contains all of this one

@@ -67,7 +67,7 @@ describe('a genuine token', () => {
   })
 
   test.each([
-    ['https://login.chinacloudapi.cn', 'https://sts.chinacloudapi.cn'],
+    ['https://login.partner.microsoftonline.cn', 'https://sts.chinacloudapi.cn'],
     ['https://login.microsoftonline.us', 'https://sts.windows.net'],
   ])('of version 1 in the cloud of %s has the issuer %s', (authority, issuer) => {
     const own = { ...entra, authority }

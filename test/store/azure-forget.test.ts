@@ -78,7 +78,7 @@ describe('forgetting', () => {
     expect(await entriesIn(own)).toEqual([])
   })
 
-  test('deliveries that a commit forgets leave neither views nor entries, the oldest first', async () => {
+  test('more deliveries than a transaction takes are forgotten by two commits, with their views and entries', async () => {
     const own = newRows()
     const store = storeOn(own)
     const old = Array.from({ length: 60 }, (_, n) => delivery(`${n}`, { state: 'refused' }))

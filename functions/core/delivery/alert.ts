@@ -190,12 +190,12 @@ export function planChannelTest(
   return sendAlert({ ...row, eventId: testRowId(channel, now) }, audience, now)
 }
 
-/** So that a commit stays small. Each commit of a message forgets more than it adds. */
+/** Of one commit, so that it stays small. It is more than a commit usually adds. */
 const maxForgotten = 20
 
 /**
- * Messages of earlier episodes that were planned before a time. A row whose cause recurs never grows
- * old itself, so its messages are removed one by one.
+ * Messages of earlier episodes that were planned before a time. If the cause recurs, the row itself
+ * never grows old, so the commit of a new message removes the old ones.
  */
 export function pastMessages(
   { epoch }: Pick<EventRecord, 'epoch'>,

@@ -185,7 +185,7 @@ export function planChannelAlert(
   }
 }
 
-/** For another channel, without what belongs to the claim: its lease, and the event as it was then. */
+/** For another channel. It leaves out what a claim adds: the lease, and the event as it was then. */
 export function unsentFor({ fleet, eventId, seq }: Delivery, channel: string, now: number) {
   const state: DeliveryState = 'pending'
   return { fleet, eventId, channel, seq, plannedAt: now, state, attempts: 0, nextAt: now, note: '' }

@@ -15,20 +15,20 @@ export type Missing = Witness & { sighting: { gone: Gone } }
 export function withHeard({ heard }: EventRecord, witnesses: Witness[]): Witness[] {
   if (heard === undefined) return witnesses
   const own = witnesses.find(({ beacon }) => beacon.beacon === heard.beacon.beacon)
-  if (own !== undefined && isAsNew(own, heard)) return witnesses
+  if (own !== undefined && isAsNew(own.beacon, heard)) return witnesses
   return [...witnesses.filter((one) => one !== own), heard]
 }
 
 /** Whether the event keeps a report of this beacon that came after its row. */
 export function isAheadOfRow({ heard }: EventRecord, known: Witness['beacon']): boolean {
-  return heard?.beacon.beacon === known.beacon && !isAsNew({ beacon: known, sighting: {} }, heard)
+  return heard?.beacon.beacon === known.beacon && !isAsNew(known, heard)
 }
 
 /**
  * Whether the row is from this report or a later one. Times do not show it: the clocks of relays
  * differ, and two relays may have got copies of one report.
  */
-function isAsNew({ beacon }: Witness, heard: Witness): boolean {
+function isAsNew(beacon: Witness['beacon'], heard: Witness): boolean {
   return beacon.bootId === heard.beacon.bootId
     ? beacon.counter >= heard.beacon.counter
     : beacon.heardAt >= heard.beacon.heardAt
@@ -39,7 +39,7 @@ export function withHeardHooks({ heard }: EventRecord, observers: Observer[]): O
   if (heard === undefined) return observers
   const { beacon, heardAt } = heard.beacon
   return observers.map((one) => {
-    if (one.beacon.beacon !== beacon || isAsNew(one, heard)) return one
+    if (one.beacon.beacon !== beacon || isAsNew(one.beacon, heard)) return one
     const { hooks: _, ...sighting } = one.sighting
     return { beacon: { ...one.beacon, heardAt }, sighting: { ...sighting, ...hooksOf(heard) } }
   })

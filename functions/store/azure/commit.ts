@@ -3,6 +3,7 @@
 import type { Settlement } from '../../core/delivery/attempt.ts'
 import { type Delivery, subscriptionOf } from '../../core/delivery/delivery.ts'
 import type { Commit } from '../store.ts'
+import { forgetDeliveries } from './forget-deliveries.ts'
 import { type Change, insertOrReplace, maxChanges } from './rows.ts'
 import {
   deliveryRow,
@@ -60,27 +61,10 @@ export function commitWrites(
     const delivery = { ...one.stored.delivery, state: 'superseded' as const, note }
     writes.changes.push(ended(one, { ...one.stored, delivery }, writes))
   }
-  forgetEnded(found, forget, writes)
+  const forgotten = forgetDeliveries(found, forget, writes.changes)
+  writes.changes.push(...forgotten.changes)
+  writes.drop.push(...forgotten.drop)
   return writes
-}
-
-/** Removes ended deliveries, and the views that only they have. If there is no room, some stay. */
-function forgetEnded({ deliveries }: HeldEvent, ids: string[], writes: Writes): void {
-  const isOld = (one: Held<StoredDelivery>) =>
-    ids.includes(one.stored.delivery.id) && !isPending(one)
-  const rowsEach = 2
-  const room = Math.max(0, Math.floor((maxChanges - writes.changes.length) / rowsEach))
-  const old = deliveries.filter(isOld).slice(0, room)
-  const needed = new Set([
-    ...writes.changes.map(({ row }) => row),
-    ...deliveries.filter((one) => !old.includes(one)).map(({ stored }) => stored.view),
-  ])
-  const views = new Set(old.map(({ stored }) => stored.view).filter((view) => !needed.has(view)))
-  for (const { row, etag, stored } of old) {
-    writes.changes.push({ kind: 'remove', row, etag })
-    if (stored.entry !== undefined) writes.drop.push(stored.entry)
-  }
-  for (const row of views) writes.changes.push({ kind: 'remove', row })
 }
 
 /** `lost`: the lease ended, or another claim has the delivery. */

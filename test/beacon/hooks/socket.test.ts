@@ -75,12 +75,12 @@ describe('on Windows, where every user of the VM can make the pipe', () => {
     expect(link.isCurrent()).toBe(false)
   })
 
-  test('whoever is there keeps no beacon with hooks from its start', async () => {
+  test('a beacon with hooks starts even if somebody else holds the pipe', async () => {
     await expect(open('linux', true)).rejects.toMatchObject({ code: 'hook_runner_in_use' })
     expect((await open('win32', true)).status()).toMatchObject({ restore: { state: 'absent' } })
   })
 
-  test('a runner of its own is refused, as no beacon would ask it', async () => {
+  test('the command for a runner alone is refused, as no beacon would ask it', async () => {
     expect(await runHooks({}, AbortSignal.abort(), 'win32')).toBe(2)
   })
 })

@@ -72,7 +72,7 @@ export function growthPromises(bench: Bench): void {
 
   test('a commit removes some ended deliveries of its event, and no pending one', async () => {
     const { store } = bench
-    // a and b share their view, which c and d lack
+    // a and b share one view, c and d another one
     const other = telling({ at: at + 1, event: { ...telling().event, epoch: 7 } })
     const [a, b, c, d] = [
       delivery('a', { state: 'delivered' }),
@@ -87,7 +87,7 @@ export function growthPromises(bench: Bench): void {
     const left = async () => (await store.readDeliveries(key)).map(({ id }) => id).sort()
     expect(await left()).toEqual(['b', 'd', 'e'])
     expect(await store.replay({ since: 0 }, at, 9)).toBe(1)
-    // nothing refers to the first view any more, and the last ones to the other
+    // the replay made it pending again, so it stays
     await expectCommitted(store, { record: record({ sequence: 3 }), basedOn: 2, forget: ['b'] })
     expect(await left()).toEqual(['b', 'd', 'e'])
     expect(await claimed()).toEqual(['b 1', 'd 1', 'e 1'])
