@@ -36,7 +36,8 @@ export function overtakes(later: Telling, earlier: Telling): boolean {
 /**
  * Acknowledges or resolves only incidents that may be open. A trigger without an answer may have
  * opened one, even if a proxy refused the connection. PagerDuty ignores a step for an unknown
- * incident, while an incident that stays open would page somebody.
+ * incident, while an incident that stays open would page somebody. The message's own incident comes
+ * first: if PagerDuty refuses it, the earlier one stays open.
  */
 export function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step[] {
   if (telling.moment === 'alert') return stepsOfAlert(telling, mayHaveHeard)
@@ -54,8 +55,8 @@ export function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step
     ...(action === 'resolve' ? known : []),
   ]
   return [
-    ...[...new Set(over)].map((key): Step => ({ key, action: 'resolve' })),
     ...(own === undefined || action === 'resolve' ? [] : [{ key: own, action }]),
+    ...[...new Set(over)].map((key): Step => ({ key, action: 'resolve' })),
   ]
 }
 
@@ -76,7 +77,7 @@ function stepsOfAlert(telling: AlertTelling, mayHaveHeard: Delivery['telling'][]
   const known = new Set(inOrder(begun).slice(-maxReplaced).map(keyOf))
   known.delete(key)
   const over = [...known].map((key): Step => ({ key, action: 'resolve' }))
-  return news?.form === 'over' ? over : [...over, trigger]
+  return news?.form === 'over' ? over : [trigger, ...over]
 }
 
 function isSameSubject(one: Delivery['telling'], telling: AlertTelling): boolean {

@@ -46,14 +46,18 @@ const notifier: Notifier<Channel> = {
   opensIncidents: true,
   buttons: undefined,
   async notify(outgoing, channel, send) {
-    const steps = stepsOf(outgoing)
-    let outcome: SendOutcome = { outcome: 'superseded', note: 'no incident was opened' }
-    for (const step of steps) {
-      outcome = await sendStep(outgoing, step, channel, send)
-      // The next attempt repeats the steps that were delivered, which changes nothing.
-      if (outcome.outcome !== 'delivered') return outcome
+    const [first, ...others] = stepsOf(outgoing)
+    if (first === undefined) return { outcome: 'superseded', note: 'no incident was opened' }
+    const told = await sendStep(outgoing, first, channel, send)
+    if (told.outcome !== 'delivered') return told
+    for (const step of others) {
+      const outcome = await sendStep(outgoing, step, channel, send)
+      // The next attempt repeats the steps that were delivered, which changes nothing. If PagerDuty
+      // refuses to resolve an earlier incident, the end of the event tries it again.
+      const isLeft = outcome.outcome === 'refused' && first.action !== 'resolve'
+      if (outcome.outcome !== 'delivered' && !isLeft) return outcome
     }
-    return outcome
+    return told
   },
 }
 

@@ -11,10 +11,10 @@ import { at, claimed, type Fields, facts, record, telling } from '../support/rec
 import { channels } from './kinds.ts'
 import { capture as captureAny, notify, outgoing } from './outgoing.ts'
 
-/** The step for the event's own incident, which comes last. */
+/** The step for the message's own incident, which comes first. */
 async function capture(what: Outgoing) {
   const { result, requests } = await captureAny('pagerduty', what)
-  const request = requests.at(-1)
+  const [request] = requests
   return { result, json: request?.json, bytes: Buffer.byteLength(request?.body ?? '') }
 }
 
@@ -121,8 +121,26 @@ describe('a rule that waited in vain', () => {
       'trigger … warning',
     ])
     const asked = step('not_ready', asking, { mayHaveHeard: heard })
-    expect(await said(asked)).toEqual(['resolve … error', 'trigger …/asked-# error'])
+    expect(await said(asked)).toEqual(['trigger …/asked-# error', 'resolve … error'])
   })
+
+  test.each([
+    ['trigger', 'refused', ['trigger']],
+    ['resolve', 'delivered', ['trigger', 'resolve']],
+  ])(
+    'if PagerDuty refuses to %s, the message is %s, and one incident stays open',
+    async (refusal, outcome, sent) => {
+      const actions: string[] = []
+      const send: Send = async (_url, { body }) => {
+        const { event_action: action } = JSON.parse(String(body))
+        actions.push(action)
+        return new Response('{}', { status: action === refusal ? 400 : 202 })
+      }
+      const asked = step('not_ready', asking, { mayHaveHeard: heard })
+      expect((await notify('pagerduty', send, asked)).outcome).toBe(outcome)
+      expect(actions).toEqual(sent)
+    },
+  )
 
   test('if people were asked from the start, there is one incident', async () => {
     expect(await said(step('scheduled', asking, { mayHaveHeard: [] }))).toEqual([
@@ -162,7 +180,7 @@ describe('a stuck approval', () => {
   })
 
   test.each<[Moment, Moment[], string[]]>([
-    ['started', ['scheduled', 'approved', 'stuck'], ['resolve …/stuck', 'acknowledge …']],
+    ['started', ['scheduled', 'approved', 'stuck'], ['acknowledge …', 'resolve …/stuck']],
     ['completed', ['scheduled', 'stuck', 'started'], ['resolve …/stuck', 'resolve …']],
     ['cancelled', ['scheduled', 'approved', 'stuck'], ['resolve …/stuck', 'resolve …']],
     ['lost', ['scheduled', 'approved', 'stuck'], ['resolve …/stuck', 'resolve …']],

@@ -70,7 +70,8 @@ export class Channels {
       else if (takes && aside) this.#judge.messages.keepIncident(part.delivery, request)
       else if (takes) this.#judge.note(`${channel} takes an edit of ${part.delivery.eventId}`)
       else this.#judge.turnedAway(part.delivery, fate)
-      if (fate === 'mute') this.#judge.answerLost(part.delivery)
+      // a message whose end of another incident fails is repeated as a whole
+      if (fate === 'mute' || (aside && !takes)) this.#judge.answerLost(part.delivery)
     }
     if (fate === 'mute' || fate === 'deaf') {
       await this.#kernel.pause(process, leftMs)

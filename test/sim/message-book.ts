@@ -349,6 +349,12 @@ export class MessageBook {
       this.#docket.broke('incidents', `${key} is opened after it was resolved`)
     }
     const resolves = json.event_action === 'resolve'
+    const isReplaced =
+      resolves && !ofStuck && telling.moment !== 'alert' && !ends.includes(telling.moment)
+    const others = [...this.incidents].filter(([other]) => other !== key && other.startsWith(own))
+    if (isReplaced && !others.some(([, { open }]) => open)) {
+      this.#docket.broke('incidents', `${key} is closed, and people have no other`)
+    }
     this.incidents.set(key, {
       row,
       open: json.event_action === 'trigger' || (known.open && !resolves),

@@ -64,8 +64,8 @@ test('if more VMs fall silent, people who acknowledged the first incident are pa
   const [first, second] = ['', '/2'].map((which) => `foghorn/alert/prod/beacons_silent/1${which}`)
   expect(sentTo(world, 'pager').map(({ json }) => [json.event_action, json.dedup_key])).toEqual([
     ['trigger', first],
-    ['resolve', first],
     ['trigger', second],
+    ['resolve', first],
     ['resolve', first],
     ['resolve', second],
   ])
