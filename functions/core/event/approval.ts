@@ -6,6 +6,7 @@ import { hash } from '../hash.ts'
 import { agreedOf, isWithin } from './agreed.ts'
 import { type EventRecord, isOpen, type OpenRecord, type Verdict } from './event.ts'
 import { addHistory } from './history.ts'
+import { saidUnready } from './hook-state.ts'
 import type { Moment } from './moment.ts'
 import type { Beacon } from './observer.ts'
 
@@ -94,8 +95,7 @@ export function leaseOf(
 /** The rule approved because all VMs were ready, but the beacon of one of them now says otherwise. */
 function isUnprepared({ verdict, policy, readiness }: EventRecord): boolean {
   if (verdict?.how !== 'policy' || policy.whenReady !== true) return false
-  const { planned, preparing, failed, refused } = readiness?.counts ?? {}
-  return [planned, preparing, failed, refused].some((count) => count !== undefined)
+  return saidUnready.some((state) => readiness?.counts[state] !== undefined)
 }
 
 /** Whether Azure must be told again. Another beacon is asked before the one that told Azure. */

@@ -26,6 +26,9 @@ export const vmStates = [
 ] as const
 export type VmState = (typeof vmStates)[number]
 
+/** In these, a beacon of the VM says that the VM is not ready. */
+export const saidUnready: readonly VmState[] = ['failed', 'refused', 'preparing', 'planned']
+
 /** One affected VM. */
 export interface VmReadiness {
   vm: string

@@ -5,6 +5,7 @@ import { type EventRecord, isHit, isOpen } from './event.ts'
 import {
   type HookState,
   type Readiness,
+  saidUnready,
   type Unrestored,
   type VmReadiness,
   type VmState,
@@ -44,9 +45,7 @@ export function readinessOf(
   return record.facts.resources.map((vm) => {
     const own = named.get(vm.toLowerCase()) ?? []
     const states = own.map((one) => stateOf(record, one, listening, isEarly))
-    // if two VMs have this name, it is unknown which one is hit, so both must be ready
-    const [worst] = states.sort(byState)
-    return { vm, ...(worst ?? { state: isEarly ? 'awaited' : 'silent' }) }
+    return { vm, ...(worstOf(states) ?? { state: isEarly ? 'awaited' : 'silent' }) }
   })
 }
 
@@ -94,6 +93,15 @@ function shownOf({ since, exitCode, note }: Omit<HookState, 'state'>): Omit<Hook
     ...(exitCode === undefined ? {} : { exitCode }),
     ...(note === undefined ? {} : { note: note.slice(0, maxNote).toWellFormed() }),
   }
+}
+
+/**
+ * If two VMs have this name, it is unknown which one is hit, so both must be ready. What a beacon says
+ * of its hook counts more than another beacon that says nothing, which may be a lie.
+ */
+function worstOf(states: State[]): State | undefined {
+  const [worst] = states.sort(byState)
+  return states.find(({ state }) => saidUnready.includes(state)) ?? worst
 }
 
 function byState(one: State, other: State): number {

@@ -95,6 +95,12 @@ describe('the state of a VM', () => {
       { state: 'ready' },
     ],
     [
+      'of two VMs with its name, the one whose hook runs, as the other one may be a lie',
+      [web0({ prepare: run('running') }), web0({}), web0({}, { heardAt: at - 60 * minute })],
+      {},
+      { state: 'preparing' },
+    ],
+    [
       'of two VMs with its name, the one that is less ready',
       [
         web0({ prepare: run('succeeded') }),
