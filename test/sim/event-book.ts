@@ -55,6 +55,8 @@ export class EventBook {
   readonly #openInvented = new Set<string>()
   /** When a VM last sent a start of an event. */
   readonly #askedAt = new Map<string, number>()
+  /** When the network last lost an answer that told a VM to start the event. */
+  readonly #directiveLostAt = new Map<string, number>()
 
   constructor(docket: Docket, messages: MessageBook, approvals: ApprovalBook) {
     this.#docket = docket
@@ -311,6 +313,11 @@ export class EventBook {
     if (between) this.#docket.met.add('a relay dies between decision and directive')
   }
 
+  answerLost(fleet: FleetName, { directives }: Answer): void {
+    const { now } = this.#docket
+    for (const { eventId } of directives) this.#directiveLostAt.set(`${fleet}/${eventId}`, now)
+  }
+
   /** An approval that waits although a beacon that sees the event has lived all the while. */
   checkApprovals(): void {
     const { now, parts } = this.#docket
@@ -322,7 +329,8 @@ export class EventBook {
       // honest VMs may see something else than what was approved
       if (this.#docket.lies.has(key) || this.#docket.mistaken.has(record.fleet)) continue
       const awayUntil = this.#docket.beganAt + (this.#docket.parts.plan.away?.untilMs ?? 0)
-      const since = Math.max(verdict.at, record.firstSeenAt, awayUntil)
+      const lostAt = this.#directiveLostAt.get(key) ?? 0
+      const since = Math.max(verdict.at, record.firstSeenAt, awayUntil, lostAt)
       const able = this.#docket.parts
         .beacons()
         .filter(

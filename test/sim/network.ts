@@ -119,6 +119,7 @@ export class Network {
         const arrive = () =>
           cluster.post(request, (reply) => {
             this.#tell(beacon, body, reply)
+            if (answerLost) this.#lose(beacon, reply)
             if (copy > 0 || answerLost) return
             const hear = () => {
               signal.removeEventListener('abort', breakOff)
@@ -129,6 +130,11 @@ export class Network {
         kernel.after(delayMs(), arrive)
       }
     })
+  }
+
+  #lose({ vm }: Beacon, reply: Reply): void {
+    if (reply?.status !== 200) return
+    this.#parts.judge.events.answerLost(vm.fleet, answerSchema.parse(JSON.parse(reply.text)))
   }
 
   #tell(beacon: Beacon, body: string, reply: Reply): void {

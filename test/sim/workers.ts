@@ -16,6 +16,7 @@ import type { EventKey, PlannedStore, Store } from '../../functions/store/store.
 import { tryAgain } from '../../functions/use-cases/channel-health.ts'
 import { claimDue, claimPlanned, nextDueAt } from '../../functions/use-cases/deliver.ts'
 import { createExpander } from '../../functions/use-cases/expand-moments.ts'
+import { FailingEvents } from '../../functions/use-cases/failing-events.ts'
 import { receiveAndHold } from '../../functions/use-cases/hold-answer.ts'
 import { createLines, type Lines } from '../../functions/use-cases/large-reports.ts'
 import type { Holds, Planned, Relay } from '../../functions/use-cases/relay.ts'
@@ -122,6 +123,7 @@ export class Worker {
       holds: this.#newHolds(),
       lines: this.#newLines(),
       shares: new Shares(),
+      failing: new FailingEvents(),
       giveWay: () => (gaps.chance(0.2) ? this.step() : undefined),
       holdsConnections: true,
       backup: async () => ({ outcome: 'unsupported', instead: '' }),
@@ -405,6 +407,7 @@ export class Worker {
     this.#relay.attention = createAttention()
     this.#relay.lines = this.#newLines()
     this.#relay.shares = new Shares()
+    this.#relay.failing = new FailingEvents()
     this.#parts.judge.silences.restarted()
     this.#sleep(0)
   }
