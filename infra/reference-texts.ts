@@ -111,7 +111,8 @@ export const relayEvents: Record<string, string> = {
   event_concluded:
     'A due time passed and led to an end, a reminder, a stuck approval, or a step of a rule that waits.',
   event_decided: 'An approval or a *not now* is on record.',
-  event_failed: 'One event of a report could not be stored. The beacon reports it again.',
+  event_failed:
+    'One event of a report could not be stored. The beacon reports it again. After a minute, the rest of the report is accepted without it.',
   event_stepped: 'A report changed an event. `moments` lists what people are notified of.',
   events_refused: 'A report had events above a limit.',
   expansion_failed:

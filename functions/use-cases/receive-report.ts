@@ -1,28 +1,19 @@
 // Joins a report into the committed events. The answer says what to start and when to report again.
 // Events are written before the beacon: after a crash in between, the next report repeats them.
 import { limits } from '../../shared/document.ts'
-import { FoghornError, messageOf } from '../../shared/errors.ts'
-import type { Answer, Directive, Refused, Report } from '../../shared/report.ts'
-import { agreedOf } from '../core/event/agreed.ts'
-import { decideReport } from '../core/event/decide.ts'
-import type { EventRecord } from '../core/event/event.ts'
+import type { Answer, Report } from '../../shared/report.ts'
 import { untilHeartbeat } from '../core/event/heartbeat.ts'
-import type { Beacon, Observer, Sighting } from '../core/event/observer.ts'
-import { holdFor, openPaceMs, paceFor, type Seen } from '../core/event/pace.ts'
+import type { Beacon, Sighting } from '../core/event/observer.ts'
+import { holdFor, openPaceMs, paceFor } from '../core/event/pace.ts'
 import { preparationFor } from '../core/event/preparation.ts'
-import { type EventNews, type Reading, readReport } from '../core/event/reading.ts'
+import { readReport } from '../core/event/reading.ts'
 import { isBack, withReport } from '../core/event/silence.ts'
 import { tidyReport } from '../core/event/tidy.ts'
 import { isAheadOfRow } from '../core/event/witness.ts'
-import type { EventKey } from '../store/store.ts'
-import { commitEvent, readObservers } from './commit-event.ts'
+import { isOutage, joinAll } from './join-events.ts'
 import { inLine } from './large-reports.ts'
 import { raiseAlert } from './raise-alert.ts'
-import { contextOf, type Relay } from './relay.ts'
-import { Room } from './room.ts'
-
-/** If this many events of one report fail, the others wait for the next report. */
-const maxFailures = 50
+import type { Relay } from './relay.ts'
 
 /** A report that comes after this part of the pace counts as on time. */
 const punctual = 0.8
@@ -73,7 +64,7 @@ async function join(relay: Relay, fleet: string, key: string, received: Report):
   // a beacon without a row has no sightings
   const sightings = known ? await relay.store.readSightings(fleet, key, ids, known) : []
   const reading = readReport(fleet, key, report, known, sightings, now)
-  const { seen, directives, refused, failures } = await joinAll(relay, reading, now)
+  const { seen, directives, refused, unstored, failures } = await joinAll(relay, reading, now)
   // the other events are stored; without a 2xx the beacon sends this event again
   if (failures.includes('busy')) return { outcome: 'busy' }
   if (failures.length > 0) throw failures[0]
@@ -87,11 +78,12 @@ async function join(relay: Relay, fleet: string, key: string, received: Report):
     })
     await raiseOverLimits(relay, fleet, vm, refused[0]!.reason)
   }
+  const leftOut = [...refused, ...unstored]
   // a host may replace them while the row is written, and row and answer must agree
   const { heartbeats } = relay
   const usualPaceMs = paceFor(seen, key, now, heartbeats.paceMs)
   // there may be room soon, or a hidden event may be shown again, so the beacon reports again soon
-  const isSoon = refused.length > 0 || reading.hidden.length > 0
+  const isSoon = leftOut.length > 0 || reading.hidden.length > 0
   const paceMs = isSoon ? Math.min(usualPaceMs, openPaceMs) : usualPaceMs
   const isIdle = seen.length === 0 && !isSoon
   const own = { vm: reading.beacon.vm, document: report.document?.events ?? [] }
@@ -102,9 +94,11 @@ async function join(relay: Relay, fleet: string, key: string, received: Report):
   const mayHold = preparations.length === 0 && relay.holds.hasRoom(fleet, key)
   const waitMs = mayHold ? holdFor(seen, usualPaceMs) : undefined
   const isHeld = waitMs !== undefined && report.waitMs !== undefined
-  const outside = new Set(refused.map(({ eventId }) => eventId))
+  const outside = new Set(leftOut.map(({ eventId }) => eventId))
   const isStored = (id: string) => !outside.has(id)
-  const sees = reading.beacon.sees.filter(isStored)
+  // if a stored event cannot be updated now, the next report tells again whether it is gone
+  const kept = known?.sees.filter((id) => outside.has(id)) ?? []
+  const sees = [...reading.beacon.sees.filter(isStored), ...kept]
   const beacon = withReport(
     { ...reading.beacon, paceMs: isHeld ? paceMs + waitMs : paceMs, sees },
     known,
@@ -124,7 +118,7 @@ async function join(relay: Relay, fleet: string, key: string, received: Report):
     const { vm, bootId } = beacon
     relay.log.info('beacon_first_heard', { fleet, vm, bootId })
   }
-  const listed = refused.slice(0, limits.events)
+  const listed = leftOut.slice(0, limits.events)
   const answer: Answer = {
     ...{ outcome: 'accepted', time: now, directives, refused: listed, preparations },
     // silence is judged by the pace in the beacon's row, not by this one wait
@@ -170,79 +164,6 @@ function idsIn(report: Report): string[] {
   return [...events, ...changes, ...starts, ...runs]
 }
 
-/** Includes what was approved: the beacon starts an event only if its document shows no more. */
-function directiveOf(record: EventRecord): Directive {
-  const { eventId, verdict } = record
-  return { eventId, ...(verdict?.agreed ?? agreedOf(record, false)) }
-}
-
-/** The results for the events of one report. */
-interface Results {
-  seen: Seen[]
-  directives: Directive[]
-  refused: Refused[]
-  failures: unknown[]
-}
-
-async function joinAll(relay: Relay, reading: Reading, now: number): Promise<Results> {
-  const { fleet, beacon } = reading.beacon
-  const room = new Room(relay, fleet, beacon)
-  const results: Results = { seen: [], directives: [], refused: [], failures: [] }
-  for (const news of reading.news) {
-    const { eventId } = news
-    await relay.giveWay()
-    const outcome = await joinOrFail(relay, reading, news, now, room)
-    if ('failure' in outcome) {
-      results.failures.push(outcome.failure)
-      if (results.failures.length >= maxFailures || isOutage(outcome.failure)) break
-    } else if ('refusal' in outcome) {
-      results.refused.push({ eventId, reason: outcome.refusal })
-    } else {
-      const { record, watched } = outcome
-      if (record !== undefined && news.inDocument) results.seen.push({ record, watched })
-      if (outcome.directed && record !== undefined) results.directives.push(directiveOf(record))
-    }
-  }
-  return results
-}
-
-interface JoinedEvent {
-  record: EventRecord | undefined
-  directed: boolean
-  /** A person opened its page lately, and a decision is still possible. */
-  watched: boolean
-}
-
-/** If the storage itself fails, the next event would fail too, after the same wait. */
-function isOutage(failure: unknown): boolean {
-  const codes = ['storage_unavailable', 'storage_forbidden', 'disk_full']
-  return failure instanceof FoghornError && codes.includes(failure.code)
-}
-
-type Outcome = JoinedEvent | { refusal: string } | { failure: unknown }
-
-/** A failure of one event does not keep the others from being stored. */
-async function joinOrFail(
-  relay: Relay,
-  reading: Reading,
-  news: EventNews,
-  now: number,
-  room: Room,
-): Promise<Outcome> {
-  try {
-    return await joinEvent(relay, reading, news, now, room)
-  } catch (failure) {
-    const { eventId } = news
-    const { fleet, vm } = reading.beacon
-    // a further attempt would fail as well, and anyone with the fleet's key can cause it
-    if (failure instanceof FoghornError && failure.code === 'row_too_large') {
-      return { refusal: 'the event is too large to store' }
-    }
-    relay.log.error('event_failed', { fleet, eventId, vm, error: messageOf(failure) })
-    return { failure }
-  }
-}
-
 async function raiseOverLimits(
   relay: Relay,
   fleet: string,
@@ -250,42 +171,4 @@ async function raiseOverLimits(
   reason: string,
 ): Promise<void> {
   await raiseAlert(relay, fleet, { kind: 'over_limits', vm, reason })
-}
-
-async function joinEvent(
-  relay: Relay,
-  reading: Reading,
-  news: EventNews,
-  now: number,
-  room: Room,
-): Promise<Outcome> {
-  const { beacon } = reading
-  const key = { fleet: beacon.fleet, eventId: news.eventId }
-  const context = contextOf(relay)
-  const committed = await commitEvent(relay, key, {
-    decide: (before, known) => decideReport(before, { reading, news }, known, context, now),
-    now: () => now,
-    load: {
-      observers: (_asked, before) => observersWith(relay, key, before, reading.asObserver(news)),
-      room: async (_asked, before) => ({ refusal: await room.refusal(before === undefined) }),
-    },
-    log: { event: 'event_stepped', fields: () => ({ vm: beacon.vm }) },
-  })
-  if (committed.outcome === 'busy') return { failure: 'busy' }
-  const { decision, record } = committed
-  if (decision.refusal !== undefined) return { refusal: decision.refusal }
-  if (committed.outcome === 'committed' && record?.sequence === 1) room.noteNew()
-  const { isDirected: directed, isWatched: watched } = decision
-  return { record, directed, watched }
-}
-
-/** The committed observers, with what this report says of its own beacon. */
-async function observersWith(
-  { store }: Relay,
-  key: EventKey,
-  before: EventRecord | undefined,
-  self: Observer,
-): Promise<Observer[]> {
-  const committed = await readObservers(store, key, before)
-  return [...committed.filter((one) => one.beacon.beacon !== self.beacon.beacon), self]
 }

@@ -14,6 +14,7 @@ import type { Desk } from '../notify/desk.ts'
 import type { Notifier, Send } from '../notify/notifier.ts'
 import type { Attention } from '../store/attention.ts'
 import type { EventKey, Store } from '../store/store.ts'
+import type { FailingEvents } from './failing-events.ts'
 import type { Lines } from './large-reports.ts'
 import type { Shares } from './shares.ts'
 
@@ -59,6 +60,8 @@ export interface Relay {
   lines: Lines
   /** What this process has counted of the shares of fleets and beacons. */
   shares: Shares
+  /** Events that this process fails to store. */
+  failing: FailingEvents
   /**
    * Lets others work, if this process has worked for long. Called between events of a report, and
    * between pages of a long search.

@@ -14,6 +14,7 @@ import { openFile } from '../../functions/store/sqlite/file.ts'
 import { SqliteStore } from '../../functions/store/sqlite/store.ts'
 import { claimDue, deliverTogether } from '../../functions/use-cases/deliver.ts'
 import { expandMoments } from '../../functions/use-cases/expand-moments.ts'
+import { FailingEvents } from '../../functions/use-cases/failing-events.ts'
 import { createLines } from '../../functions/use-cases/large-reports.ts'
 import type { Relay } from '../../functions/use-cases/relay.ts'
 import { Shares } from '../../functions/use-cases/shares.ts'
@@ -102,6 +103,7 @@ export async function createWorld(
     holds: createHolds(),
     lines: createLines(),
     shares: new Shares(),
+    failing: new FailingEvents(),
     giveWay: () => undefined,
     holdsConnections: true,
     backup: async () => ({ outcome: 'unsupported', instead: 'a test has no file' }),

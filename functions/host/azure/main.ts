@@ -14,6 +14,7 @@ import { JoinedRows } from '../../store/azure/joined.ts'
 import { AzureStore } from '../../store/azure/store.ts'
 import { noteListening } from '../../store/memos.ts'
 import { checkAbsences } from '../../use-cases/check-absences.ts'
+import { FailingEvents } from '../../use-cases/failing-events.ts'
 import { forgetOld } from '../../use-cases/forget.ts'
 import { createLines } from '../../use-cases/large-reports.ts'
 import { createOwnWatch } from '../../use-cases/own-troubles.ts'
@@ -158,6 +159,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     holds: createHolds({ places: { all: 0, ofFleet: 0 } }),
     lines: createLines(),
     shares: new Shares(),
+    failing: new FailingEvents(),
     // each read and write of the storage gives way
     giveWay: () => undefined,
     holdsConnections: false,

@@ -11,6 +11,7 @@ import { createAttention } from '../../store/attention.ts'
 import { noteListening } from '../../store/memos.ts'
 import { openStorage } from '../../store/sqlite/durable-object.ts'
 import { SqliteStore } from '../../store/sqlite/store.ts'
+import { FailingEvents } from '../../use-cases/failing-events.ts'
 import { createLines } from '../../use-cases/large-reports.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { Shares } from '../../use-cases/shares.ts'
@@ -130,6 +131,7 @@ async function compose(
     holds: createHolds(),
     lines: createLines(),
     shares: new Shares(),
+    failing: new FailingEvents(),
     // its clock stands still while it works, so nobody knows for how long it has worked
     giveWay: () => undefined,
     holdsConnections: true,

@@ -14,6 +14,7 @@ import { createOutbound } from '../../notify/undici.ts'
 import { createAttention } from '../../store/attention.ts'
 import { openFile } from '../../store/sqlite/file.ts'
 import { SqliteStore } from '../../store/sqlite/store.ts'
+import { FailingEvents } from '../../use-cases/failing-events.ts'
 import { createLines } from '../../use-cases/large-reports.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { Shares } from '../../use-cases/shares.ts'
@@ -67,6 +68,7 @@ async function start(settings: Settings, write: (line: string) => void) {
     holds: createHolds(),
     lines: createLines(),
     shares: new Shares(),
+    failing: new FailingEvents(),
     giveWay: createGiveWay(() => performance.now()),
     holdsConnections: true,
     backup: createBackup(file, dataDirectory),

@@ -11,15 +11,7 @@ import { Room } from '../../../functions/use-cases/room.ts'
 import { azureNames } from '../../support/big.ts'
 import { answer, idOf, passInSteps, sentTo } from '../../support/deliveries.ts'
 import { startRelay, world } from '../../support/relay.ts'
-import {
-  adminKey,
-  baseConfig,
-  createWorld,
-  event,
-  FakeBeacon,
-  startAt,
-  testKey,
-} from '../../support/world.ts'
+import { adminKey, baseConfig, event, FakeBeacon, startAt, testKey } from '../../support/world.ts'
 
 let liar: FakeBeacon
 beforeEach(async () => {
@@ -37,43 +29,6 @@ const alerts = () =>
   sentTo(world, 'hook').filter(({ json }) => json.type === 'foghorn.alert.over_limits')
 const isStored = async (i: number, fleet?: string) =>
   (await world.getEvent(idOf(i), fleet)).status === 200
-
-/** Makes the relay fail to commit these events. */
-function failFor(...eventIds: string[]): void {
-  const { store } = world
-  const commit = store.commit.bind(store)
-  store.commit = async (one) => {
-    if (eventIds.includes(one.record.eventId)) throw new Error('disk I/O error')
-    return commit(one)
-  }
-}
-
-describe('one event that fails', () => {
-  test('does not prevent the others of the report from being stored, and the report is not accepted', async () => {
-    failFor(idOf(1))
-    const response = await liar.post(liar.body(invented(0, 4)))
-    expect(response.status).toBe(500)
-    expect(await Promise.all([0, 1, 2, 3].map((i) => isStored(i)))).toEqual([
-      true,
-      false,
-      true,
-      true,
-    ])
-    // the same report counts as new, since its counter was not stored
-    liar.counter -= 1
-    expect((await liar.post(liar.body(invented(0, 4)))).status).toBe(500)
-  })
-
-  test('is stored by the next report', async () => {
-    failFor(idOf(1))
-    await liar.post(liar.body(invented(0, 2)))
-    const other = await createWorld()
-    world.store.commit = other.store.commit.bind(world.store)
-    other.store.close()
-    await liar.sees(invented(0, 2))
-    expect(await isStored(1)).toBe(true)
-  })
-})
 
 describe('open events that one beacon alone reports', () => {
   test('end at the limit: the others are refused with a reason, the rest is stored', async () => {
