@@ -97,9 +97,16 @@ export function takeTurn(
     Object.entries(groups).every(([id, count]) => taken(id) + count <= max) &&
     entriesIn(others) + Object.keys(groups).length <= maxEntries
   if (!fits) return { holders: over.length === 0 ? holders : kept(others, before), isHeld: false }
-  const isKnown = before !== undefined && JSON.stringify(before.groups) === JSON.stringify(groups)
+  const all = withMost(before?.groups ?? {}, groups)
+  const isKnown = before !== undefined && JSON.stringify(before.groups) === JSON.stringify(all)
   if (isKnown) return { holders, isHeld: true }
-  return { holders: [...others, { eventId, epoch, groups }], isHeld: true }
+  return { holders: [...others, { eventId, epoch, groups: all }], isHeld: true }
+}
+
+/** A slower worker may ask for fewer VMs, as it read the event before it grew. */
+function withMost(before: Groups, groups: Groups): Groups {
+  const most = Object.entries(groups).map(([id, count]) => [id, Math.max(count, before[id] ?? 0)])
+  return { ...before, ...Object.fromEntries(most) }
 }
 
 /** An event that grew keeps the turn that it had: its VMs may be prepared. */

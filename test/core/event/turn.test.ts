@@ -50,6 +50,11 @@ describe('whether there is room', () => {
     expect([isHeld, holders]).toEqual([true, [holder('own', { a: 1 })]])
   })
 
+  test('a slower worker that read the event before it grew takes nothing of its turn away', () => {
+    const holders = [holder('own', { a: 2, b: 1 })]
+    expect(takeTurn(holders, own, wish({ a: 1 }, 2), []).holders).toBe(holders)
+  })
+
   test('if nothing changes, the list is the same object', () => {
     const holders = [holder('own', { a: 1 })]
     expect(takeTurn(holders, own, wish({ a: 1 }), []).holders).toBe(holders)
