@@ -65,6 +65,33 @@ test('the moments of an event are in the order of its commits, however many othe
   expect(ids.indexOf('one-1')).toBeLessThan(ids.indexOf('one-2'))
 })
 
+test('if a commit died, and its moment is committed later, the earlier moment still comes first', async () => {
+  const rows = new Table().plain()
+  const [first, second] = [1, 2].map((sequence) => {
+    const own = record({ eventId: 'one', sequence })
+    const moment = { id: `one-${sequence}`, telling: telling({ event: own }) }
+    return commitOf({ record: own, basedOn: sequence - 1, moments: [moment] })
+  })
+  const early = commitOf({ record: first!.record, moments: second!.moments })
+  await expect(storeOn(dying(rows)).commit(early)).rejects.toThrow('dead')
+  let isFirst = true
+  const reader = storeOn({
+    ...rows,
+    async read(partition, row) {
+      // the reader has listed the entry of the dead commit
+      if (partition.startsWith('event|') && isFirst) {
+        isFirst = false
+        for (const one of [first!, second!]) await storeOn(rows).commit(one)
+      }
+      return rows.read(partition, row)
+    },
+  })
+  await reader.readMoments(0, maxMoments, at)
+  expect(isFirst).toBe(false)
+  const logged = await reader.readMoments(0, maxMoments, at)
+  expect(logged.map(({ id }) => id)).toEqual(['one-1', 'one-2'])
+})
+
 test('moments of large events never exceed one transaction', async () => {
   const lengths: number[] = []
   const rows = around(new Table().plain(), async (change, partition, changes) => {

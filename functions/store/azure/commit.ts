@@ -45,7 +45,8 @@ export function commitWrites(
   for (const [place, moment] of moments.entries()) {
     const entry = index.unloggedAt(moment.telling.at, place)
     writes.add.push({ entry, target: { ...keyIn(record), id: moment.id } })
-    writes.changes.push({ kind: 'put', row: momentRow(moment.id), body: entryBody(moment) })
+    const body = entryBody(moment, entry.row)
+    writes.changes.push({ kind: 'put', row: momentRow(moment.id), body })
   }
   // if the transaction has no room, the delivery is superseded when its turn comes
   const room = maxChanges - writes.changes.length

@@ -7,7 +7,7 @@ import { digestOf, endOf, keyOf, timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { type Change, insertOrReplace, maxChanges, type Row } from './rows.ts'
 import { stepsOf } from './steps.ts'
-import { eventPartition, momentRow, toEntry } from './stored.ts'
+import { eventPartition, isEntryOf, momentRow, toEntry } from './stored.ts'
 import { type Found, partitions } from './time-index.ts'
 
 const log = keyOf('log')
@@ -77,24 +77,24 @@ export class Moments {
       const waiting = await this.#waitingOf(found)
       const stale = found.filter((one) => !waiting.some((own) => own.found === one))
       await index.tidy(stale, now)
-      // several commits may have had the same moment
-      const each = [...new Map(waiting.map((one) => [one.entry.id, one])).values()]
-      const ordered = inOrder(each)
-      for (const step of stepsOf(ordered, ({ row }) => row.body.length, maxAppended)) {
+      for (const step of stepsOf(inOrder(waiting), ({ row }) => row.body.length, maxAppended)) {
         await this.#append(step)
       }
-      const others = waiting.filter((one) => !each.includes(one))
-      await index.drop(others.map(({ found }) => found))
       if (found.length < maxListed || waiting.length === 0) return
     }
   }
 
-  /** Those whose rows exist. The others belong to a commit under way, or to none. */
+  /**
+   * Those whose rows exist. The others belong to a commit under way, or to none. A row counts only if
+   * it names the entry: before that was written, the event's earlier moments had their entries, so
+   * the list has them, too.
+   */
   async #waitingOf(found: Found[]): Promise<Waiting[]> {
     const { rows, together } = this.#parts
     const works = found.map((one) => async () => {
       const row = await rows.read(eventPartition(one.target), momentRow(one.target.id ?? ''))
-      return row === undefined ? [] : [{ found: one, row, entry: toEntry(row.body) }]
+      const isOwn = row !== undefined && isEntryOf(row.body, one.row)
+      return isOwn ? [{ found: one, row, entry: toEntry(row.body) }] : []
     })
     return (await together(works)).flat()
   }

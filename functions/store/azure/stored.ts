@@ -85,8 +85,14 @@ export function momentRow(id: string): string {
   return keyOf(momentRows, digestOf(id))
 }
 
-export function entryBody({ id, telling }: MomentEntry): string {
-  return JSON.stringify({ id, telling: { ...telling, event: packEvent(telling.event) } })
+/** `entry`: the row of the index entry that leads here. */
+export function entryBody({ id, telling }: MomentEntry, entry: string): string {
+  return JSON.stringify({ id, entry, telling: { ...telling, event: packEvent(telling.event) } })
+}
+
+/** Whether a commit wrote this entry and the row. Another commit of the same moment may have failed. */
+export function isEntryOf(body: string, entry: string): boolean {
+  return (JSON.parse(body) as { entry?: string }).entry === entry
 }
 
 /** Reads what `entryBody` wrote. */

@@ -7,6 +7,7 @@ import type { Change, Row } from './rows.ts'
 import {
   deliveryPartition,
   entriesOf,
+  isEntryOf,
   isSameEntry,
   momentRow,
   ranges,
@@ -84,14 +85,15 @@ export async function changeRows(
   return changed === 'conflict' ? [] : changed
 }
 
-/** A row of a moment names no entry. If it is there, its entry must stay. */
+/** Those that no row of a moment names. */
 async function entriesWithoutMoment(
   { rows, together }: Parts,
   partition: string,
   ofMoments: Writes['add'],
 ): Promise<Entry[]> {
   const works = ofMoments.map(({ entry, target: { id = '' } }) => async () => {
-    return (await rows.read(partition, momentRow(id))) === undefined ? [entry] : []
+    const row = await rows.read(partition, momentRow(id))
+    return row !== undefined && isEntryOf(row.body, entry.row) ? [] : [entry]
   })
   return (await together(works)).flat()
 }
