@@ -75,11 +75,12 @@ export class ApprovalBook {
   }
 
   /**
-   * Whether a VM sees each value that a rule's approval covers. If not, its beacon must not start
-   * the event. An old api-version shows no duration.
+   * Whether a VM sees what the approval covers. If not, its beacon must not start the event: it has
+   * changed since the others fell silent, or an old api-version shows no duration.
    */
   canCheck(key: string, own: ScheduledEvent | undefined): boolean {
     const cover = this.#approved.get(key)?.at(-1)
+    if (cover !== undefined && own !== undefined && whyBeyond(cover, own)) return false
     return (
       (cover?.source === undefined || own?.source !== undefined) &&
       (cover?.durationSeconds === undefined || own?.durationSeconds !== undefined)
