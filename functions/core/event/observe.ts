@@ -77,7 +77,9 @@ export function agree(
   const { record } = step
   const isNews = observed.isNews || record !== observed.record
   const self = reading.asObserver(news)
-  const lapses = (mayLapse(record) && isUnready(record, self)) || isToldInVain(record, self, news)
+  // what the relay knows of a hook may be older than the approval, so it needs the event in the report
+  const isShownUnready = news.inDocument && isUnready(record, self)
+  const lapses = (mayLapse(record) && isShownUnready) || isToldInVain(record, self, news)
   const covered = lapses
     ? lapse(record, now)
     : withoutOutgrown(record, withoutOutdated(record, self), now)

@@ -57,6 +57,21 @@ test('approves once the last VM is ready, and not before', async () => {
   expect(moments()).toEqual(['scheduled', 'approved'])
 })
 
+test('if the relay died before it stored that the VM is ready, its absence ends no approval', async () => {
+  const own = event()
+  await web0.runs([own], 'running')
+  const { writeBeacon } = world.store
+  world.store.writeBeacon = async () => {
+    throw new Error('the process is dead')
+  }
+  await expect(web0.runs([own], 'succeeded')).rejects.toThrow('500')
+  world.store.writeBeacon = writeBeacon.bind(world.store)
+  expect((await recordNow()).verdict).toMatchObject({ who: 'drained' })
+  await world.pass(10_000)
+  await web0.sees([], { hooks: { available: ['prepare'], runs: [] } })
+  expect((await recordNow()).verdict).toMatchObject({ who: 'drained' })
+})
+
 test.each<[string, { eventType?: string }]>([
   ['a beacon', { eventType: 'Freeze' }],
   ['an older beacon', {}],
