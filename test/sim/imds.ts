@@ -64,6 +64,8 @@ export class VmImds {
   #phase = 0
   #last: string | undefined
   #goodAt = 0
+  /** No poll has worked since one failed. */
+  #hasFailed = false
   /** The last poll before the news that came last. */
   previousGoodAt = 0
 
@@ -122,6 +124,7 @@ export class VmImds {
 
   /** The last instant at which a poll would have got the document that the latest one got. */
   goodAt(): number {
+    if (this.#hasFailed) return this.#goodAt
     const { now } = this.#kernel
     const at = this.#gridBefore(now - 1)
     return isWithin(this.#failing, at) ? this.#goodAt : Math.max(this.#goodAt, at)
@@ -131,7 +134,11 @@ export class VmImds {
     this.#phase = this.#kernel.now
     for (;;) {
       const { now } = this.#kernel
-      if (isWithin(this.#failing, now)) return failed
+      if (isWithin(this.#failing, now)) {
+        this.#goodAt = this.goodAt()
+        this.#hasFailed = true
+        return failed
+      }
       const monotonic = now - this.#process.bornAt
       const refuses = isWithin(this.#refusing, now)
       const probes = this.#versions?.probes(monotonic) ?? []
@@ -144,9 +151,14 @@ export class VmImds {
         this.previousGoodAt = this.#last === undefined ? now : this.goodAt()
         this.#last = text
         this.#goodAt = now
+        this.#hasFailed = false
         const document = parseDocument(text, this.apiVersion)
         if (typeof document === 'string') return { ...failed, status: 200, reason: document }
         return { kind: 'document', document, apiVersion: this.apiVersion }
+      }
+      if (this.#hasFailed) {
+        this.#goodAt = now
+        this.#hasFailed = false
       }
       // an older version asks for the newest again at its own times
       if (this.#isOld || this.apiVersion === apiVersions[0]) await this.#change()
