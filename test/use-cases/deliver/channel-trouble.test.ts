@@ -64,7 +64,7 @@ describe('PagerDuty', () => {
     await passInSteps(world, minute, 5_000)
     expect(said()).toEqual(told)
     await report(started())
-    const begun = [...told, ['resolve', '/stuck'], ['acknowledge', '']]
+    const begun = [...told, ['acknowledge', ''], ['resolve', '/stuck']]
     expect(said()).toEqual(begun)
     await beacon.sees([])
     await passInSteps(world, minute, 5_000)
