@@ -16,12 +16,6 @@ import { Room } from './room.ts'
 /** If this many events of one report fail, the others wait for the next report. */
 const maxFailures = 50
 
-/** Includes what was approved: the beacon starts an event only if its document shows no more. */
-function directiveOf(record: EventRecord): Directive {
-  const { eventId, verdict } = record
-  return { eventId, ...(verdict?.agreed ?? agreedOf(record, false)) }
-}
-
 /** The results for the events of one report. */
 interface Results {
   seen: Seen[]
@@ -32,7 +26,7 @@ interface Results {
   failures: unknown[]
 }
 
-export async function joinAll(relay: Relay, reading: Reading, now: number): Promise<Results> {
+export async function joinEvents(relay: Relay, reading: Reading, now: number): Promise<Results> {
   const { fleet, beacon } = reading.beacon
   const room = new Room(relay, fleet, beacon)
   const results: Results = { seen: [], directives: [], refused: [], unstored: [], failures: [] }
@@ -56,6 +50,12 @@ export async function joinAll(relay: Relay, reading: Reading, now: number): Prom
   return results
 }
 
+/** Includes what was approved: the beacon starts an event only if its document shows no more. */
+function directiveOf(record: EventRecord): Directive {
+  const { eventId, verdict } = record
+  return { eventId, ...(verdict?.agreed ?? agreedOf(record, false)) }
+}
+
 interface JoinedEvent {
   record: EventRecord | undefined
   directed: boolean
@@ -71,7 +71,6 @@ export function isOutage(failure: unknown): boolean {
 
 type Outcome = JoinedEvent | { refusal: string } | { failure: unknown; isLasting?: boolean }
 
-/** A failure of one event does not keep the others from being stored. */
 async function joinOrFail(
   relay: Relay,
   reading: Reading,

@@ -10,7 +10,7 @@ import { readReport } from '../core/event/reading.ts'
 import { isBack, withReport } from '../core/event/silence.ts'
 import { tidyReport } from '../core/event/tidy.ts'
 import { isAheadOfRow } from '../core/event/witness.ts'
-import { isOutage, joinAll } from './join-events.ts'
+import { isOutage, joinEvents } from './join-events.ts'
 import { inLine } from './large-reports.ts'
 import { raiseAlert } from './raise-alert.ts'
 import type { Relay } from './relay.ts'
@@ -64,7 +64,7 @@ async function join(relay: Relay, fleet: string, key: string, received: Report):
   // a beacon without a row has no sightings
   const sightings = known ? await relay.store.readSightings(fleet, key, ids, known) : []
   const reading = readReport(fleet, key, report, known, sightings, now)
-  const { seen, directives, refused, unstored, failures } = await joinAll(relay, reading, now)
+  const { seen, directives, refused, unstored, failures } = await joinEvents(relay, reading, now)
   // the other events are stored; without a 2xx the beacon sends this event again
   if (failures.includes('busy')) return { outcome: 'busy' }
   if (failures.length > 0) throw failures[0]

@@ -185,7 +185,7 @@ test('the timer logs moments even if nobody reads them, so no reader gets old on
   await toldOnce(event)
   const left = async () => {
     await sweep()
-    // entries of commits that the faults above ended stay for ten minutes
+    // the faults above made commits fail, whose entries stay for ten minutes
     const rows: object[] = (await unlogged()).value
     return rows.filter((row) => JSON.stringify(row).includes(event.eventId)).length
   }

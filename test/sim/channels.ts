@@ -70,7 +70,7 @@ export class Channels {
       else if (takes && aside) this.#judge.messages.keepIncident(part.delivery, request)
       else if (takes) this.#judge.note(`${channel} takes an edit of ${part.delivery.eventId}`)
       else this.#judge.turnedAway(part.delivery, fate)
-      // a message whose end of another incident fails is repeated as a whole
+      // if the end of another incident fails, the whole message is repeated
       if (fate === 'mute' || (aside && !takes)) this.#judge.answerLost(part.delivery)
     }
     if (fate === 'mute' || fate === 'deaf') {

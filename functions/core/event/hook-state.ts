@@ -26,7 +26,7 @@ export const vmStates = [
 ] as const
 export type VmState = (typeof vmStates)[number]
 
-/** In these, a beacon of the VM says that the VM is not ready. */
+/** The states in which the VM's own beacon says that the VM is not ready. */
 export const saidUnready: readonly VmState[] = ['failed', 'refused', 'preparing', 'planned']
 
 /** One affected VM. */

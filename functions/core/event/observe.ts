@@ -77,7 +77,7 @@ export function agree(
   const { record } = step
   const isNews = observed.isNews || record !== observed.record
   const self = reading.asObserver(news)
-  // what the relay knows of a hook may be older than the approval, so it needs the event in the report
+  // if the relay died before it wrote the beacon's row, the state that it knows is from before the approval
   const isShownUnready = news.inDocument && isUnready(record, self)
   const lapses = (mayLapse(record) && isShownUnready) || isToldInVain(record, self, news)
   const covered = lapses

@@ -96,8 +96,8 @@ function shownOf({ since, exitCode, note }: Omit<HookState, 'state'>): Omit<Hook
 }
 
 /**
- * If two VMs have this name, it is unknown which one is hit, so both must be ready. What a beacon says
- * of its hook counts more than another beacon that says nothing, which may be a lie.
+ * If two VMs have this name, it is unknown which one is hit, so both must be ready. A beacon that says
+ * nothing of a hook may be a liar's, so it does not hide what another one says.
  */
 function worstOf(states: State[]): State | undefined {
   const [worst] = states.sort(byState)

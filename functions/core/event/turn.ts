@@ -103,7 +103,7 @@ export function takeTurn(
   return { holders: [...others, { eventId, epoch, groups: all }], isHeld: true }
 }
 
-/** A slower worker may ask for fewer VMs, as it read the event before it grew. */
+/** A turn never becomes smaller: a slower worker may have read the event before it grew. */
 function withMost(before: Groups, groups: Groups): Groups {
   const most = Object.entries(groups).map(([id, count]) => [id, Math.max(count, before[id] ?? 0)])
   return { ...before, ...Object.fromEntries(most) }

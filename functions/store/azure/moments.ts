@@ -85,9 +85,9 @@ export class Moments {
   }
 
   /**
-   * Those whose rows exist. The others belong to a commit under way, or to none. A row counts only if
-   * it names the entry: before that was written, the event's earlier moments had their entries, so
-   * the list has them, too.
+   * Those whose rows exist. The others belong to a commit under way, or to none. A row counts only
+   * with the entry that it names: the event's earlier moments got their entries before that one, so
+   * they are in the same list. The entry of a commit that died may be older than theirs.
    */
   async #waitingOf(found: Found[]): Promise<Waiting[]> {
     const { rows, together } = this.#parts

@@ -90,7 +90,7 @@ export function entryBody({ id, telling }: MomentEntry, entry: string): string {
   return JSON.stringify({ id, entry, telling: { ...telling, event: packEvent(telling.event) } })
 }
 
-/** Whether a commit wrote this entry and the row. Another commit of the same moment may have failed. */
+/** Whether one commit wrote the row and this entry. A failed commit of the same moment leaves an entry. */
 export function isEntryOf(body: string, entry: string): boolean {
   return (JSON.parse(body) as { entry?: string }).entry === entry
 }

@@ -57,7 +57,7 @@ test('approves once the last VM is ready, and not before', async () => {
   expect(moments()).toEqual(['scheduled', 'approved'])
 })
 
-test('if the relay died before it stored that the VM is ready, its absence ends no approval', async () => {
+test('if the relay died before it stored that the VM is ready, the end of the event ends no approval', async () => {
   const own = event()
   await web0.runs([own], 'running')
   const { writeBeacon } = world.store
