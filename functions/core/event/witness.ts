@@ -76,24 +76,25 @@ const lagMs = 60_000
 
 /**
  * Marks VMs that miss a scheduled event, although another affected VM showed it long after. If no
- * affected VM was heard then, most others must have shown it, and the VM itself must be unaffected.
- * It may be in another place of Azure. It counts again if it is heard when those are not.
+ * affected VM has reported since then, most others must have shown it, and the VM itself must be
+ * unaffected. It may be in another place of Azure. It counts again if it is heard when those are not.
  */
 export function withOutliers(record: EventRecord, witnesses: Witness[]): Witness[] {
   const isShown = witnesses.some(({ sighting }) => sighting.gone === undefined)
   if (record.phase !== 'scheduled' || !isShown) return witnesses
   const isOfHit = ({ beacon }: Witness) => isHit(record.facts, beacon.vm)
-  const hit = witnesses.filter(isOfHit)
   return witnesses.map((one) => {
     const { gone } = one.sighting
     if (gone === undefined) return one
-    const isHeard = (other: Witness) =>
-      other !== one &&
-      (other.sighting.gone !== undefined || freshUntil(other) >= polledAt(one.beacon))
+    const misses = (other: Witness) => other.sighting.gone !== undefined
     const showsLater = (other: Witness) =>
-      other.sighting.gone === undefined && polledAt(other.beacon) > gone.firstAt + lagMs
-    const affected = hit.filter(isHeard)
-    const others = affected.length > 0 ? affected : witnesses.filter(isHeard)
+      !misses(other) && polledAt(other.beacon) > gone.firstAt + lagMs
+    const heard = witnesses.filter(
+      (other) => other !== one && (misses(other) || freshUntil(other) >= polledAt(one.beacon)),
+    )
+    // an affected VM that fell silent meanwhile does not know
+    const affected = heard.filter((other) => isOfHit(other) && (misses(other) || showsLater(other)))
+    const others = affected.length > 0 ? affected : heard.filter((other) => !isOfHit(other))
     const later = others.filter(showsLater).length
     const isOverruled = affected.length > 0 ? later > 0 : later > others.length / 2
     // of an affected VM, only another one knows more

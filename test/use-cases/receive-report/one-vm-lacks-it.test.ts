@@ -254,6 +254,23 @@ describe('the affected VM is silent', () => {
     },
   )
 
+  test.each([0, 20 * second])(
+    'it was last heard just before another VM lacked the event, or %i ms after that',
+    async (ms) => {
+      await begin(reminded(20))
+      const third = new FakeBeacon(world, 'web_3')
+      await all()
+      await third.sees([shown])
+      await world.pass(minute)
+      await hit.sees([shown])
+      await world.pass(2 * second)
+      await lacking.sees([])
+      await pass(ms, [hit])
+      await pass(4 * minute + 30 * second - ms, [other, third])
+      expect(moments()).toEqual(['scheduled', 'reminder'])
+    },
+  )
+
   test('only the outlier is left: nobody is reminded while the relay waits for the VM', async () => {
     await begin(reminded(20))
     elsewhere = [another]
