@@ -343,7 +343,7 @@ export class Worker {
 
   /** What a notifier sends reaches the world's channels, which know what it is about. */
   #watched(real: Notifiers): Notifiers {
-    const { channels, endpoints } = this.#parts
+    const { channels, endpoints, judge } = this.#parts
     const watch = ([kind, notifier]: [string, Notifiers['slack']]) => {
       const notify = (outgoing: Outgoing, channel: never) => {
         const parts: Part[] = [outgoing, ...outgoing.also]
@@ -351,7 +351,11 @@ export class Worker {
         const send: Send = async (url, init) => {
           await this.step()
           // the signal of a real request would have fired
-          if (this.#parts.kernel.now >= endsAt) throw timedOut()
+          if (this.#parts.kernel.now >= endsAt) {
+            // an earlier request of this message may have arrived
+            for (const { delivery } of parts) judge.answerLost(delivery)
+            throw timedOut()
+          }
           const isOwn = subscriptionOf(outgoing.delivery.channel) === undefined
           const answered = isOwn
             ? await channels.take(this.process, parts, url, init, endsAt)

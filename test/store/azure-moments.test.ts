@@ -92,6 +92,41 @@ test('if a commit died, and its moment is committed later, the earlier moment st
   expect(logged.map(({ id }) => id)).toEqual(['one-1', 'one-2'])
 })
 
+test('a moment whose row is replaced while it is read is appended once', async () => {
+  const rows = new Table().plain()
+  // a later commit notifies a further channel of the same moment
+  const [first, second] = [1, 2].map((sequence) => {
+    const own = record({ eventId: 'one', sequence })
+    const moment = { id: 'same', telling: telling({ at: at + sequence, event: own }) }
+    return commitOf({ record: own, basedOn: sequence - 1, moments: [moment] })
+  })
+  expect(await storeOn(rows).commit(first!)).toBe('committed')
+  const reading = Promise.withResolvers<void>()
+  const listed = Promise.withResolvers<void>()
+  const slow = around(rows, async (change, partition) => {
+    if (!partition.startsWith('event|')) return change()
+    listed.resolve()
+    await reading.promise
+    return change()
+  })
+  const committed = storeOn(slow).commit(second!)
+  await listed.promise
+  let reads = 0
+  const reader = storeOn({
+    ...rows,
+    async read(partition, row) {
+      if (partition.startsWith('event|') && ++reads === 2) {
+        reading.resolve()
+        await committed
+      }
+      return rows.read(partition, row)
+    },
+  })
+  const logged = await reader.readMoments(0, maxMoments, at)
+  expect(await committed).toBe('committed')
+  expect(logged.map(({ id }) => id)).toEqual(['same'])
+})
+
 test('moments of large events never exceed one transaction', async () => {
   const lengths: number[] = []
   const rows = around(new Table().plain(), async (change, partition, changes) => {

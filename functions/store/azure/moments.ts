@@ -96,7 +96,9 @@ export class Moments {
       const isOwn = row !== undefined && isEntryOf(row.body, one.row)
       return isOwn ? [{ found: one, row, entry: toEntry(row.body) }] : []
     })
-    return (await together(works)).flat()
+    const own = (await together(works)).flat()
+    // a commit may replace a row between two of these reads, so one moment may be found twice
+    return [...new Map(own.map((one) => [one.entry.id, one])).values()]
   }
 
   /** Durable before the entries that it came from are removed. */

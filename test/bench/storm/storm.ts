@@ -73,7 +73,11 @@ export async function measure(target: Target): Promise<Figure[]> {
     const alone = await send(target, few, 1)
     await target.sink.told([...warm.eventIds, ...few.eventIds], target.moments, lastMessageMs)
     const figures = await measureStorm(target)
-    return [...figures, ...times('report', ' alone', alone.times)]
+    return [
+      ...figures,
+      ...times('report', ' alone', alone.times),
+      ...messageTimes(target, few, alone, ' alone'),
+    ]
   } finally {
     await target.stop()
   }
@@ -93,20 +97,31 @@ async function measureStorm(target: Target): Promise<Figure[]> {
   // the kernel notes the peak now and then only
   const peak = Math.max(memory, memoryMb(target.pid, 'VmHWM'))
   await target.sink.told(planned.eventIds, target.moments, lastMessageMs)
-  const toMessage = planned.eventIds.map(
-    (id, event) => target.sink.firstAt(id, target.first) - answered.firstSentAt.get(event)!,
-  )
   const loadSeconds = (load.user + load.system) / 1e6
   return [
     { name: 'reports', value: (thousands * 1_000) / seconds, unit: '1/s' },
     ...times('report', '', answered.times),
-    ...(target.moments.length > 0 ? times('first report to message', '', toMessage) : []),
+    ...messageTimes(target, planned, answered, ''),
     { name: 'CPU per 1000 reports', value: (cpuSeconds(target.pid) - cpu) / thousands, unit: 's' },
     { name: 'CPU of the load per 1000 reports', value: loadSeconds / thousands, unit: 's' },
     { name: 'memory', value: memory, unit: 'MB' },
     { name: 'memory peak', value: peak, unit: 'MB' },
     { name: 'growth on disk', value: (await folderMb(target.folder)) - storedMb, unit: 'MB' },
   ]
+}
+
+/** From the first report of each event to its first message. */
+function messageTimes(
+  target: Target,
+  { eventIds }: Storm,
+  { firstSentAt }: Answered,
+  how: string,
+): Figure[] {
+  if (target.moments.length === 0) return []
+  const toMessage = eventIds.map(
+    (id, event) => target.sink.firstAt(id, target.first) - firstSentAt.get(event)!,
+  )
+  return times('first report to message', how, toMessage)
 }
 
 /** Wave after wave, so that a member's next report follows the answer to the one before. */
