@@ -36,7 +36,8 @@ export const relaySettings: Record<string, Setting> = {
   },
   FOGHORN_ADMIN_KEY: {
     usual: '',
-    about: 'At least 32 characters. Without it the API and the console are off.',
+    about:
+      'At least 32 characters. Without it the API is off. The console is off too, unless `signIn` is set.',
   },
   FOGHORN_LOG_LEVEL: { usual: 'info', about: '`debug`, `info`, `warn` or `error`.' },
   AzureWebJobsStorage: {

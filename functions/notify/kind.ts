@@ -31,7 +31,8 @@ export function entry<const Name extends string, Shape extends z.ZodRawShape>(
     fallback: identifier
       .optional()
       .describe(
-        'Another channel. It gets messages that this one refuses or does not accept within two minutes.',
+        'Another channel. It gets messages that this one refuses or does not accept within two minutes, ' +
+          'or within half of the time to NotBefore if that is shorter.',
       ),
   })
 }

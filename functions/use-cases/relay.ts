@@ -23,11 +23,11 @@ export interface Relay {
   store: Store
   /** By channel kind. */
   notifiers: Record<string, Notifier<never>>
-  /** `fetch` with the host's guard against addresses that a channel must not reach. */
+  /** Makes one request, with the host's guard against addresses that a channel must not reach. */
   send: Send
   /** Reads and answers the presses of buttons in Slack. */
   slackDesk: Desk
-  /** Checks the signatures of reports. */
+  /** Checks the signatures of reports, and signs webhooks. */
   hmac: Hmac
   /** Checks the tokens of reports. */
   identity: Identity
@@ -35,7 +35,7 @@ export interface Relay {
   linkKeys: Uint8Array<ArrayBuffer>[]
   /** Knows the events whose page was opened lately. */
   attention: Attention
-  /** Bearer token of the events API. If it is undefined, the API is off. */
+  /** Opens the API and the console. If it is undefined, the API is off. */
   adminKey: string | undefined
   /** Epoch ms. */
   now(): number

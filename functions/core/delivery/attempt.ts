@@ -1,4 +1,5 @@
 // The result of an attempt: when a delivery is retried or given up, and how long its channel rests.
+// `follow-up.ts` decides what a fallback gets, and `channel-health.ts` tries a channel that refuses all.
 import { backoffMs } from '../../../shared/retry.ts'
 import type { Answered, Delivery, DeliveryState } from './delivery.ts'
 import { maxPauseMs, pausedUntil, type Rate } from './rate.ts'

@@ -1,4 +1,5 @@
-// Who is notified of a step: the channels of the routes, and those that got earlier messages.
+// Who is notified of a moment: the channels of the routes (`rules/routes.ts`), and those that got earlier
+// messages. Subscriptions: `use-cases/expand-moments.ts`.
 import type { EventRecord } from '../event/event.ts'
 import {
   type FurtherChannels,

@@ -62,7 +62,10 @@ interface Ping {
 }
 
 export interface Delivery {
-  /** `fleet/eventId/epoch/moment/channel`, each part percent-encoded; also the idempotency key. */
+  /**
+   * `fleet/eventId/epoch/moment/channel`, each part percent-encoded; also the idempotency key. A
+   * change, a reminder or a decision after a lapse has a further part.
+   */
   id: string
   fleet: string
   eventId: string

@@ -1,5 +1,6 @@
-// Conclusions from passing time: an event is over, lost or stuck, or a reminder is due. Runs in the
-// sweep when the event is due, and for a report that may confirm the event's end.
+// Conclusions from passing time: an event is lost or stuck, a reminder is due, or silent VMs end it.
+// `absence.ts` decides whether missing documents end it. Runs in the sweep, and for a report that may
+// confirm the end.
 import { confirmedSpan, endingOf, nextAbsenceLook, nextRestartLook } from './absence.ts'
 import { toldOf } from './agreed.ts'
 import { drillDueAt, moveDrill } from './drill.ts'

@@ -27,7 +27,7 @@ export const severities: Record<string, Row> = {
 
 const unknownType: Row = { asked: 'error', otherwise: 'warning', unannounced: 'critical' }
 
-/** A step that needs a person is urgent for every type. The end of an incident never is. */
+/** Stuck is urgent for every type. The end of an incident never is. */
 export function severityOf({ moment, event }: Pick<Telling, 'moment' | 'event'>): Severity {
   switch (moment) {
     case 'completed':
