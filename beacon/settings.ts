@@ -40,8 +40,8 @@ const defaultImdsUrl = 'http://169.254.169.254'
 /** In the working directory, for any user. The service on a VM sets /var/lib/foghorn. */
 const defaultStateDirectory = '.foghorn-beacon'
 const defaultPollSeconds = 1
-/** IMDS grants a VM 5 requests a second, shared by all its programs. */
-const leastPollSeconds = 0.2
+/** The gate lets 4 requests out in 1.05 s, see gate.ts. */
+const leastPollSeconds = 0.3
 const mostPollSeconds = 60
 
 /** What each variable is for; the reference table in docs/install-beacon.md is made from this. */
@@ -66,7 +66,7 @@ export const variables: Record<string, { usual: string; about: string }> = {
   },
   FOGHORN_POLL_SECONDS: {
     usual: String(defaultPollSeconds),
-    about: `From ${leastPollSeconds} to ${mostPollSeconds}. Azure allows a VM five requests a second.`,
+    about: `From ${leastPollSeconds} to ${mostPollSeconds}. The beacon sends at most four requests a second.`,
   },
   FOGHORN_STATE_DIR: {
     usual: defaultStateDirectory,

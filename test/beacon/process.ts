@@ -78,7 +78,7 @@ export async function setUp(changes: Environment = {}) {
     FOGHORN_IMDS_URL: imds.origin,
     FOGHORN_FLEET: 'shop',
     FOGHORN_FLEET_KEY: fleetKey,
-    FOGHORN_POLL_SECONDS: '0.2',
+    FOGHORN_POLL_SECONDS: '0.3',
     FOGHORN_LOG_LEVEL: 'debug',
     ...changes,
   }

@@ -46,7 +46,7 @@ async function aVm(programs: Partial<Record<Hook, string>>) {
   }
   const forBeacon = {
     ...{ FOGHORN_RELAY_URL: relay.origin, FOGHORN_IMDS_URL: imds.origin, FOGHORN_FLEET: 'shop' },
-    ...{ FOGHORN_FLEET_KEY: fleetKey, FOGHORN_POLL_SECONDS: '0.2', ...forHooks },
+    ...{ FOGHORN_FLEET_KEY: fleetKey, FOGHORN_POLL_SECONDS: '0.3', ...forHooks },
     FOGHORN_STATE_DIR: join(place.directory, 'state'),
   }
   const run = (words: string[], environment: Environment) =>
