@@ -255,7 +255,7 @@ describe('the affected VM is silent', () => {
   )
 
   test.each([0, 20 * second])(
-    'it was last heard just before another VM lacked the event, or %i ms after that',
+    '%i ms after another VM lacked the event: others show it, so people are reminded',
     async (ms) => {
       await begin(reminded(20))
       const third = new FakeBeacon(world, 'web_3')
