@@ -11,8 +11,7 @@ const sqlite = process.getBuiltinModule('node:sqlite')
 
 export const spoolFileName = 'spool.db'
 const inMemory = ':memory:'
-/** Older beacons wrote a `-journal`. */
-const companions = ['-wal', '-journal']
+const companions = ['-wal']
 /** Pages of 4 KB. The log never has many more. */
 const checkpointPages = 100
 const schemaVersion = 1

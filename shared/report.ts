@@ -124,7 +124,7 @@ export const hookRunSchema = z.object({
   /** Only of `failed`, and absent if the hook was killed. */
   exitCode: z.optional(z.int()),
   note: z.optional(z.string().check(z.maxLength(maxHookNote))),
-  /** Of the event, when the hook last began. Older beacons do not send it. */
+  /** Of the event, when the hook last began. Absent before that. */
   eventType: z.optional(name),
 })
 export type HookRun = z.infer<typeof hookRunSchema>

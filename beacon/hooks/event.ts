@@ -1,5 +1,6 @@
 // What a hook learns about its event: JSON with the names of webhooks, and variables. Its surprise:
 // nothing else reaches a hook, so the environment of the runner is no way for a secret to leak.
+import { iso } from '../../shared/json.ts'
 import { visible } from '../../shared/presentable.ts'
 import type { Environment } from '../read-variable.ts'
 import type { Order } from './protocol.ts'
@@ -21,8 +22,8 @@ export function eventJson(order: Order): string {
   return `${JSON.stringify({
     ...{ hook, vm, limitSeconds: secondsOf(limitMs) },
     ...{ eventId, phase: status === 'Started' ? 'started' : 'scheduled', eventType, source },
-    ...{ resources, notBefore: isoOf(event.notBeforeAt), durationSeconds, description },
-    ...{ firstSeenAt: isoOf(firstSeenAt), endedAt: isoOf(endedAt) },
+    ...{ resources, notBefore: iso(event.notBeforeAt), durationSeconds, description },
+    ...{ firstSeenAt: iso(firstSeenAt), endedAt: iso(endedAt) },
   })}\n`
 }
 
@@ -44,10 +45,10 @@ export function variablesOf(
     ['STATUS', event.status],
     ['SOURCE', event.source],
     ['RESOURCES', namesOf(event.resources)],
-    ['NOT_BEFORE', isoOf(event.notBeforeAt)],
+    ['NOT_BEFORE', iso(event.notBeforeAt)],
     ['DURATION_SECONDS', event.durationSeconds],
     ['DESCRIPTION', event.description],
-    ['ENDED_AT', isoOf(endedAt)],
+    ['ENDED_AT', iso(endedAt)],
   ]
   const told = facts.map(([name, value]) => [`FOGHORN_EVENT_${name}`, value])
   const all = [...(isWindows ? [] : [['PATH', usualPath]]), ...kept, ...told]
@@ -69,8 +70,4 @@ function namesOf(names: readonly string[]): string {
 
 function secondsOf(ms: number): number {
   return Math.floor(ms / 1000)
-}
-
-function isoOf(at: number | undefined): string | undefined {
-  return at === undefined ? undefined : new Date(at).toISOString()
 }

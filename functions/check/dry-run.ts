@@ -16,7 +16,7 @@ import {
 import type { Moment } from '../core/event/moment.ts'
 import type { KnownVm, Observer } from '../core/event/observer.ts'
 import { nextReminder, remind } from '../core/event/reminder.ts'
-import { asksFor } from '../core/message/message.ts'
+import { asksFor } from '../core/message/step.ts'
 import { decidersOf } from '../core/rules/permission.ts'
 import { openBefore, type PolicyRule } from '../core/rules/policy.ts'
 import { remindersOf } from '../core/rules/routes.ts'

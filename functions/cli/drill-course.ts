@@ -1,7 +1,7 @@
 // What `npm run drill` prints: the start, what is new since the last look, and the result.
 import { drillNote } from '../core/event/drill.ts'
 import type { PublicEvent, publicDelivery, publicHistory } from '../core/event/public-view.ts'
-import { plain } from '../core/message/message.ts'
+import { plain } from '../core/message/phrases.ts'
 import { counted } from './layout.ts'
 
 /** An event as the events API shows it. */

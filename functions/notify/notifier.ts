@@ -8,7 +8,8 @@ import type { Overtakes } from '../core/delivery/overtake.ts'
 import type { Post, PostState } from '../core/delivery/post.ts'
 import type { Rate } from '../core/delivery/rate.ts'
 import type { Proof } from '../core/event/event.ts'
-import { type Message, plain } from '../core/message/message.ts'
+import { plain } from '../core/message/phrases.ts'
+import type { Message } from '../core/message/shape.ts'
 
 interface Init {
   method: 'POST' | 'OPTIONS'

@@ -8,7 +8,6 @@ import {
   type Delivery,
   isAlertOf,
   isTestOf,
-  lapsedAtOf,
   type Telling,
 } from '../core/delivery/delivery.ts'
 import { isEnd, traits } from '../core/event/moment.ts'
@@ -138,7 +137,7 @@ function keyOf(telling: Delivery['telling']): string {
     const which = channelTroubleIn(telling) === undefined ? '' : `/${telling.at}`
     return `foghorn/channel/${channelIn(telling)}${which}`
   }
-  const lapsedAt = lapsedAtOf(telling.event)
+  const { lapsedAt } = telling.event
   const { notReady } = telling.event
   const anew = lapsedAt === undefined ? '' : `/anew-${hash(String(lapsedAt))}`
   const asked = notReady === undefined ? '' : `/asked-${hash(String(notReady.at))}`

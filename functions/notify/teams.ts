@@ -3,14 +3,8 @@
 import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
 import { linkless } from '../../shared/presentable.ts'
-import {
-  asksByLink,
-  buttonOf,
-  composeList,
-  listButtonOf,
-  type Message,
-  type Tone,
-} from '../core/message/message.ts'
+import { asksByLink, buttonOf, composeList, listButtonOf } from '../core/message/message.ts'
+import type { Message, Tone } from '../core/message/shape.ts'
 import { isWebUrl, webUrl } from '../schema/checks.ts'
 import { entry, type Kind } from './kind.ts'
 import {
@@ -58,7 +52,7 @@ const notifier: Notifier<z.output<typeof schema>> = {
   buttons: undefined,
   async notify(outgoing, channel, send) {
     const { now, signal } = outgoing
-    const body = shorten(outgoing)
+    const body = fittingBody(outgoing)
     try {
       const headers = { 'content-type': 'application/json' }
       const answer = await post(send, channel.url, body, headers, signal)
@@ -73,7 +67,7 @@ const notifier: Notifier<z.output<typeof schema>> = {
 export const teams: Kind<typeof schema> = { schema, notifiers: { teams: notifier } }
 
 /** Cuts values harder until the body fits, then drops the facts or the button for all events. */
-function shorten({ also, listUrl, ...first }: Outgoing): string {
+function fittingBody({ also, listUrl, ...first }: Outgoing): string {
   const layOut = (length: number, all: string | undefined) =>
     envelope(also.length === 0 ? single(first, length) : list([first, ...also], length, all))
   for (let length = maxTextLength; length > minTextLength; length = Math.floor(length / 2)) {

@@ -4,13 +4,9 @@ import { html } from 'hono/html'
 import type { EventRecord, Verdict } from '../core/event/event.ts'
 import { stepOf } from '../core/event/summary.ts'
 import { remaining } from '../core/event/time.ts'
-import {
-  approvesUnready,
-  azureStarts,
-  capital,
-  hardwareAdvice,
-  plain,
-} from '../core/message/message.ts'
+import { azureStarts, capital, plain } from '../core/message/phrases.ts'
+import { approvesUnready } from '../core/message/readiness.ts'
+import { hardwareAdvice } from '../core/message/step.ts'
 import type { Permission } from '../core/rules/permission.ts'
 import { isDecidable, isPreparable, seenOf, stateOf } from './state.ts'
 import { whole } from './times.ts'

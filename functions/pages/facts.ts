@@ -5,8 +5,8 @@ import type { EventRecord } from '../core/event/event.ts'
 import type { VmState } from '../core/event/hook-state.ts'
 import { utc } from '../core/event/time.ts'
 import { viewOf } from '../core/event/view.ts'
-import { capital, compose, describeVerdict, plain } from '../core/message/message.ts'
-import { describeNames } from '../core/message/phrases.ts'
+import { compose } from '../core/message/message.ts'
+import { capital, describeNames, describeVerdict, plain } from '../core/message/phrases.ts'
 import { minuteUtc } from './times.ts'
 
 export type Fact = [name: string, value: string]

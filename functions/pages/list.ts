@@ -2,7 +2,8 @@
 // its place in the list, so the page contains no link that decides.
 import { html } from 'hono/html'
 import { viewOf } from '../core/event/view.ts'
-import { drillLine, drillMark, impactOf, plain, subjectOf } from '../core/message/message.ts'
+import { drillLine, drillMark } from '../core/message/message.ts'
+import { impactOf, plain, subjectOf } from '../core/message/phrases.ts'
 import { choicePart, type Html, liveAttributes, type Seen, statePart } from './event.ts'
 import { layout } from './layout.ts'
 import { isDecidable } from './state.ts'

@@ -6,26 +6,30 @@ import { canPrepareNow } from '../core/event/preparation.ts'
 import { type EventStep, stepOf } from '../core/event/summary.ts'
 import { lastingClock, relative } from '../core/event/time.ts'
 import {
+  describeDecision,
+  describeFailure,
+  growthLines,
+  lapseLines,
+  stuckLines,
+} from '../core/message/approval.ts'
+import { lostLines } from '../core/message/ending.ts'
+import {
   aftermathOf,
-  approvesUnready,
   azureStarts,
   backLines,
   capital,
-  describeDecision,
-  describeFailure,
   describeInference,
-  growthLines,
-  inVainLines,
   isBack,
   isGuess,
-  lapseLines,
-  lostLines,
   plain,
+} from '../core/message/phrases.ts'
+import {
+  approvesUnready,
+  inVainLines,
   readinessLines,
   restoreLines,
-  stuckLines,
   waitLines,
-} from '../core/message/message.ts'
+} from '../core/message/readiness.ts'
 import { type Fact, factsOf } from './facts.ts'
 import { type TimelineEntry, timelineOf } from './timeline.ts'
 import { utcOn } from './times.ts'

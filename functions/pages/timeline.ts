@@ -4,17 +4,16 @@ import { drillNote } from '../core/event/drill.ts'
 import type { EventRecord, HistoryEntry, Inference, Proof } from '../core/event/event.ts'
 import type { NotReady } from '../core/event/hook-state.ts'
 import { utc } from '../core/event/time.ts'
+import { describeFailure, isFailure } from '../core/message/approval.ts'
 import {
   capital,
   describeDecider,
-  describeFailure,
   describeInference,
-  describeInVain,
   describeVerdict,
-  isFailure,
   isGuess,
   plain,
-} from '../core/message/message.ts'
+} from '../core/message/phrases.ts'
+import { describeInVain } from '../core/message/readiness.ts'
 
 export interface TimelineEntry {
   time: string

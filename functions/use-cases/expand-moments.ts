@@ -18,16 +18,11 @@ const lookEveryMs = 2_000
 type Parts = Pick<Relay, 'store' | 'now'>
 
 /**
- * Expands one page of what is new, so that sending goes on in between. Returns whether there may be
- * more. Moments are read before subscriptions: so a subscription that becomes active meanwhile
- * misses no later moment.
+ * Plans the deliveries of one page of moments, so that sending goes on in between. `expanded`: it
+ * planned some, and there is no more. It reads moments before subscriptions, so that a subscription
+ * that becomes active meanwhile misses no later moment.
  */
-export async function expandMoments(relay: Parts): Promise<boolean> {
-  return (await expandPage(relay)) === 'more'
-}
-
-/** `expanded`: it planned deliveries, and there is no more. */
-async function expandPage(relay: Parts): Promise<'done' | 'expanded' | 'more'> {
+export async function expandPage(relay: Parts): Promise<'done' | 'expanded' | 'more'> {
   const { store } = relay
   const from = await positionFor(relay, await listSubscriptions(store))
   if (from === undefined) return 'done'

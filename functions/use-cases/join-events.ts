@@ -3,7 +3,7 @@
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import type { Directive, Refused } from '../../shared/report.ts'
 import { agreedOf } from '../core/event/agreed.ts'
-import { decideReport } from '../core/event/decide.ts'
+import { decideReport } from '../core/event/decide-report.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { Observer } from '../core/event/observer.ts'
 import type { Seen } from '../core/event/pace.ts'

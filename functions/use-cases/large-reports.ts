@@ -1,6 +1,6 @@
 // Large reports take long, and those of one fleet change the same events. If all of them were
 // joined at once, each would decide again and again what another one has just changed, and other fleets
-// would wait. So a few are joined at a time, and the others of their fleet wait in line.
+// would wait. So a few are joined at a time, and the others of their fleet wait in a queue.
 
 import type { Report } from '../../shared/report.ts'
 
@@ -19,7 +19,7 @@ interface Place {
   until: number
 }
 
-interface Line {
+interface Queue {
   places: Set<Place>
   /** Each call lets one report begin. */
   waiting: (() => void)[]
@@ -29,12 +29,12 @@ interface Line {
 type Wait = (register: (begin: () => void) => void) => Promise<void>
 
 /** Each process has its own. */
-export interface Lines {
-  ofFleet: Map<string, Line>
+export interface ReportQueues {
+  ofFleet: Map<string, Queue>
   wait: Wait
 }
 
-export function createLines(wait: Wait = (register) => new Promise(register)): Lines {
+export function createReportQueues(wait: Wait = (register) => new Promise(register)): ReportQueues {
   return { ofFleet: new Map(), wait }
 }
 
@@ -49,25 +49,25 @@ function sizeOf({ document, changes }: Sized): number {
 }
 
 /** `busy`: too many wait already. */
-export async function inLine<Result>(
-  { lines: { ofFleet, wait }, now }: { lines: Lines; now(): number },
+export async function queued<Result>(
+  { reportQueues: { ofFleet, wait }, now }: { reportQueues: ReportQueues; now(): number },
   { fleet, report }: { fleet: string; report: Sized },
   work: () => Promise<Result>,
 ): Promise<Result | 'busy'> {
   if (sizeOf(report) <= usualSize) return work()
-  const line = ofFleet.get(fleet) ?? { places: new Set(), waiting: [] }
-  ofFleet.set(fleet, line)
-  for (const place of line.places) if (place.until <= now()) leave(line, place)
+  const queue = ofFleet.get(fleet) ?? { places: new Set(), waiting: [] }
+  ofFleet.set(fleet, queue)
+  for (const place of queue.places) if (place.until <= now()) leave(queue, place)
   const place = { until: Number.POSITIVE_INFINITY }
   const take = () => {
     place.until = now() + placeMs
-    line.places.add(place)
+    queue.places.add(place)
   }
-  if (line.places.size < maxTogether) take()
-  else if (line.waiting.length >= maxWaiting) return 'busy'
+  if (queue.places.size < maxTogether) take()
+  else if (queue.waiting.length >= maxWaiting) return 'busy'
   else {
     await wait((begin) => {
-      line.waiting.push(() => {
+      queue.waiting.push(() => {
         take()
         begin()
       })
@@ -76,11 +76,11 @@ export async function inLine<Result>(
   try {
     return await work()
   } finally {
-    leave(line, place)
-    if (line.places.size === 0) ofFleet.delete(fleet)
+    leave(queue, place)
+    if (queue.places.size === 0) ofFleet.delete(fleet)
   }
 }
 
-function leave(line: Line, place: Place): void {
-  if (line.places.delete(place)) line.waiting.shift()?.()
+function leave(queue: Queue, place: Place): void {
+  if (queue.places.delete(place)) queue.waiting.shift()?.()
 }

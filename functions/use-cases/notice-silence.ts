@@ -6,8 +6,8 @@ import { type EventRecord, isHit } from '../core/event/event.ts'
 import type { Beacon, Departure, Observer } from '../core/event/observer.ts'
 import {
   isBack,
-  isNear,
   isPast,
+  mayShareGroup,
   nextLookAt,
   replaces,
   silenceLeadMs,
@@ -207,7 +207,7 @@ class FleetEvents {
     const observers =
       this.#observers.get(eventId) ?? (await store.readObservers({ fleet: this.#fleet, eventId }))
     this.#observers.set(eventId, observers)
-    return observers.some((one) => isNear(one.beacon, beacon))
+    return observers.some((one) => mayShareGroup(one.beacon, beacon))
   }
 
   /** The newest events of the fleet, and those that the beacon saw last. */

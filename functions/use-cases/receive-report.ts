@@ -11,7 +11,7 @@ import { isBack, withReport } from '../core/event/silence.ts'
 import { tidyReport } from '../core/event/tidy.ts'
 import { isAheadOfRow } from '../core/event/witness.ts'
 import { isOutage, joinEvents } from './join-events.ts'
-import { inLine } from './large-reports.ts'
+import { queued } from './large-reports.ts'
 import { raiseAlert } from './raise-alert.ts'
 import type { Relay } from './relay.ts'
 
@@ -33,7 +33,7 @@ export async function receive(
   received: Report,
 ): Promise<Received> {
   try {
-    const joined = await inLine(relay, { fleet, report: received }, () =>
+    const joined = await queued(relay, { fleet, report: received }, () =>
       join(relay, fleet, key, received),
     )
     return joined === 'busy' ? { outcome: 'busy' } : joined

@@ -5,7 +5,7 @@ import type { ChannelFacts } from '../core/delivery/audience.ts'
 import { subscriptionOf } from '../core/delivery/delivery.ts'
 import { type Rate, unlimited } from '../core/delivery/rate.ts'
 import { subscriptionRate } from '../core/delivery/subscription.ts'
-import type { Context } from '../core/event/decide.ts'
+import type { Context } from '../core/event/decide-report.ts'
 import type { Heartbeats } from '../core/event/heartbeat.ts'
 import type { Channel, Config } from '../core/rules/config.ts'
 import { remindersOf } from '../core/rules/routes.ts'
@@ -15,7 +15,7 @@ import type { Notifier, Send } from '../notify/notifier.ts'
 import type { Attention } from '../store/attention.ts'
 import type { EventKey, Store } from '../store/store.ts'
 import type { FailingEvents } from './failing-events.ts'
-import type { Lines } from './large-reports.ts'
+import type { ReportQueues } from './large-reports.ts'
 import type { Shares } from './shares.ts'
 
 export interface Relay {
@@ -57,7 +57,7 @@ export interface Relay {
   /** Answers that wait for a decision. Without places where a waiting request costs money. */
   holds: Holds
   /** The large reports of each fleet that are joined now, or wait for that. */
-  lines: Lines
+  reportQueues: ReportQueues
   /** What this process has counted of the shares of fleets and beacons. */
   shares: Shares
   /** Events that this process fails to store. */

@@ -47,6 +47,7 @@ export async function replayChannel(
   await tryAgain(relay, [channel])
   const which = { since, channel, ...own }
   const replayed = await relay.store.replay(which, relay.now(), maxReplayed)
+  if (replayed === 0) return 0
   relay.log.info('replayed', { deliveries: replayed, by: nameOf(access) })
   relay.wake(replayed)
   return replayed

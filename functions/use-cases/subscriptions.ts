@@ -1,5 +1,6 @@
 // Makes, lists, changes and deletes subscriptions. Its secret leaves the relay only in answers to the
 // requests that make it or rotate it.
+
 import { toBase64 } from '../../shared/signature.ts'
 import type { ChannelHealth } from '../core/delivery/channel-health.ts'
 import { type Delivery, subscriptionChannel } from '../core/delivery/delivery.ts'
@@ -33,6 +34,7 @@ import {
 } from '../store/memos.ts'
 import type { DeliveryPage } from '../store/store.ts'
 import { tryAgain } from './channel-health.ts'
+import { randomHex } from './random-hex.ts'
 import type { Relay } from './relay.ts'
 import { changeSubscription, fleetFor } from './subscription-channel.ts'
 
@@ -175,7 +177,7 @@ type Tested =
  * Sends a made-up event at this moment. An answer with 2xx counts as consent, too. An endpoint that
  * must consent by the handshake first gets only that.
  */
-export async function test(
+export async function testSubscription(
   relay: Relay,
   access: Access,
   id: string,
@@ -262,9 +264,4 @@ export async function replayTo(
 
 function newSecret(): string {
   return `whsec_${toBase64(crypto.getRandomValues(new Uint8Array(secretBytes)))}`
-}
-
-function randomHex(bytes: number): string {
-  const random = crypto.getRandomValues(new Uint8Array(bytes))
-  return [...random].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }

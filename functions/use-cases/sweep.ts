@@ -1,7 +1,7 @@
 // Does what time brings, such as stuck, lost or a rule's turn, without any request.
 import { messageOf } from '../../shared/errors.ts'
 import { isLasting } from '../core/delivery/lasting-alert.ts'
-import { decideLook } from '../core/event/look.ts'
+import { decideLook } from '../core/event/decide-look.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
 import { concludeLasting } from './lasting-alerts.ts'

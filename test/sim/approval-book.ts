@@ -99,7 +99,7 @@ export class ApprovalBook {
       (!isWithin(earlier?.agreed, record.facts) || this.#isDoubted(key, record, earlier))
     if (sameEpoch && revoked && !grown && verdict === undefined) broke('is unapproved')
     if (sameEpoch && revoked && verdict !== undefined) broke('is declined after it was approved')
-    if (revoked && record.toldBefore !== undefined)
+    if (revoked && record.passedOnBefore !== undefined)
       this.#docket.met.add('an approval that Azure accepted lapses')
     if (revoked) for (const cover of this.#approved.get(key) ?? []) this.#end(cover)
     if (verdict === undefined || isSame(verdict, earlier)) return

@@ -204,10 +204,10 @@ export class Beacon {
   asObserver(event: ScheduledEvent): Observer {
     const { vm, key } = this
     const beacon = { beacon: key, vm: vm.name, resourceGroup: 'rg', scaleSet: '', tags: vm.tags }
-    const rest = { fleet: vm.fleet, bootId: '', retiredBootIds: [], counter: 1, sees: [] }
-    const times = { heardAt: 0, paceMs: 0, bootedAt: 0 }
-    const sighting = { eventId: event.eventId, beacon: key, event }
-    return { beacon: { ...beacon, ...rest, ...times }, sighting }
+    const rest = { fleet: vm.fleet, retiredBootIds: [], counter: 1, sees: [], version: '' }
+    const boot = { bootId: '', heardAt: 0, paceMs: 0, bootedAt: 0, bootHeardAt: 0 }
+    const sighting = { eventId: event.eventId, beacon: key, firstSeenAt: 0, event }
+    return { beacon: { ...beacon, ...rest, ...boot }, sighting }
   }
 
   /** The document stands as of the last poll that showed it, though only news were handed over. */

@@ -1,12 +1,7 @@
 // The book of messages: each at most once in a channel, but for the repetitions that nobody can prevent,
 // in the order of the event's life, and PagerDuty's incidents opened and closed.
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
-import {
-  type Claimed,
-  type Delivery,
-  isSameStep,
-  lapsedAtOf,
-} from '../../functions/core/delivery/delivery.ts'
+import { type Claimed, type Delivery, isSameStep } from '../../functions/core/delivery/delivery.ts'
 import type { Part } from '../../functions/notify/notifier.ts'
 import type { Sent } from '../support/world.ts'
 import type { Docket } from './docket.ts'
@@ -226,7 +221,7 @@ export class MessageBook {
     const earlier = this.#accepted.get(key) ?? []
     // after an approval lapsed or a rule waited in vain, the end closes several incidents
     const { event } = claimed.telling
-    const isAsked = lapsedAtOf(event) !== undefined || event.notReady !== undefined
+    const isAsked = event.lapsedAt !== undefined || event.notReady !== undefined
     const isOneOfSeveral = resolvesIn(request) && isAsked
     for (const before of isOneOfSeveral ? [] : earlier) {
       const recorded = before.settled === 'delivered'

@@ -11,7 +11,7 @@ import {
   resume,
   rotateSecret,
   subscriptionFor,
-  test,
+  testSubscription,
 } from '../../functions/use-cases/subscriptions.ts'
 import type { Cluster } from './cluster.ts'
 import type { Kernel } from './kernel.ts'
@@ -93,7 +93,8 @@ export class Subscriber {
     const { pause: paused, trouble, ...own } = this.#planned
     const resumes = () => this.#at(paused?.untilMs, () => this.#ask('resume', resume))
     this.#at(paused?.fromMs, () => this.#ask('pause', pause, resumes))
-    const tests: Wish<unknown> = (relay, access, id) => test(relay, access, id, own.testMoment)
+    const tests: Wish<unknown> = (relay, access, id) =>
+      testSubscription(relay, access, id, own.testMoment)
     this.#at(own.testsAfterMs, () => this.#ask('test', tests))
     this.#at(own.rotatesAfterMs, () => this.#rotate())
     this.#at(own.leavesAfterMs, () => this.#ask('leave', deleteSubscription))
@@ -136,7 +137,7 @@ const haveAll: Wish<string> = async (relay, access, id) => {
     return `resumed, as it was ${found.state}`
   }
   if (found.state === 'pending') {
-    await test(relay, access, id, 'scheduled')
+    await testSubscription(relay, access, id, 'scheduled')
     return 'tested, as it was pending'
   }
   const { deliveries } = await deliveriesTo(relay, found, { limit: maxListed })

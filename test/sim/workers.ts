@@ -18,7 +18,7 @@ import { claimDue, claimPlanned, nextDueAt } from '../../functions/use-cases/del
 import { createExpander } from '../../functions/use-cases/expand-moments.ts'
 import { FailingEvents } from '../../functions/use-cases/failing-events.ts'
 import { receiveAndHold } from '../../functions/use-cases/hold-answer.ts'
-import { createLines, type Lines } from '../../functions/use-cases/large-reports.ts'
+import { createReportQueues, type ReportQueues } from '../../functions/use-cases/large-reports.ts'
 import type { Holds, Planned, Relay } from '../../functions/use-cases/relay.ts'
 import { drillSchema, startDrill } from '../../functions/use-cases/run-drill.ts'
 import { Shares } from '../../functions/use-cases/shares.ts'
@@ -121,7 +121,7 @@ export class Worker {
       wake: (_messages, about) => this.#hint(about),
       bell: createBell(),
       holds: this.#newHolds(),
-      lines: this.#newLines(),
+      reportQueues: this.#newReportQueues(),
       shares: new Shares(),
       failing: new FailingEvents(),
       giveWay: () => (gaps.chance(0.2) ? this.step() : undefined),
@@ -310,9 +310,9 @@ export class Worker {
     return createHolds({ wait })
   }
 
-  #newLines(): Lines {
+  #newReportQueues(): ReportQueues {
     const { kernel, judge } = this.#parts
-    return createLines((register) => {
+    return createReportQueues((register) => {
       judge.met.add('a large report waits for others of its fleet')
       return kernel.park<void>(this.process, (resume) => register(() => resume()))
     })
@@ -409,7 +409,7 @@ export class Worker {
     // what a store keeps in memory ends with its process
     this.#relay.store = this.#parts.store(this)
     this.#relay.attention = createAttention()
-    this.#relay.lines = this.#newLines()
+    this.#relay.reportQueues = this.#newReportQueues()
     this.#relay.shares = new Shares()
     this.#relay.failing = new FailingEvents()
     this.#parts.judge.silences.restarted()

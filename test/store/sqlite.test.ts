@@ -7,15 +7,13 @@ import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { subscriptionChannel } from '../../functions/core/delivery/delivery.ts'
-import type { PostState } from '../../functions/core/delivery/post.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
-import { readHealthRows, readPost, writePost } from '../../functions/store/memos.ts'
 import { openFile } from '../../functions/store/sqlite/file.ts'
 import { sql } from '../../functions/store/sqlite/sql.ts'
 import { SqliteStore } from '../../functions/store/sqlite/store.ts'
 import { claim } from '../support/claims.ts'
 import { newFolder } from '../support/folder.ts'
-import { at, beaconOf, commitOf, delivery, key, record, telling } from '../support/records.ts'
+import { at, commitOf, delivery, key, record, telling } from '../support/records.ts'
 import { storeContract } from './contract.ts'
 
 const directory = newFolder('store')
@@ -144,29 +142,6 @@ test('a relay that is alone on a file locks out others until it closes the file'
   other().close()
 })
 
-test('a file of format 1 can be read, including deliveries that contain their event', async () => {
-  const path = newPath()
-  const first = new SqliteStore(openFile(path), { random: randomUUID })
-  await first.commit(commitOf({ deliveries: [delivery('a')] }))
-  first.close()
-  const db = new DatabaseSync(path)
-  const { urgentUntil, telling } = delivery('a')
-  db.prepare('UPDATE deliveries SET body = ?').run(JSON.stringify({ urgentUntil, telling }))
-  db.exec(`DROP TABLE memos; DROP TABLE views; DROP TABLE open_events; DROP INDEX deliveries_turn;
-    ALTER TABLE deliveries DROP COLUMN view; PRAGMA user_version = 1;
-    CREATE INDEX deliveries_due ON deliveries (channel, next_at) WHERE state = 'pending'`)
-  db.close()
-  for (let opened = 0; opened < 2; opened++) {
-    const store = new SqliteStore(openFile(path), { random: randomUUID })
-    expect(await store.readDeliveries(key)).toEqual([delivery('a')])
-    store.close()
-  }
-  const store = new SqliteStore(openFile(path), { random: randomUUID })
-  expect(await claim(store, { limit: 9 })).toMatchObject([{ id: 'a', telling }])
-  expect(await store.countOpen('prod', 'a')).toEqual({ ofFleet: 1, ofBeacon: 0 })
-  store.close()
-})
-
 test('a file of another version is not changed, and the error has a remedy', () => {
   const path = newPath()
   new SqliteStore(openFile(path), { random: randomUUID }).close()
@@ -177,103 +152,6 @@ test('a file of another version is not changed, and the error has a remedy', () 
   expect(() => new SqliteStore(openFile(path), { random: randomUUID })).toThrow(
     /format 99.*set FOGHORN_DATA/,
   )
-})
-
-/** Creates a file of format 2, which had a table for posts and one for marks. */
-async function writeFormat2(path: string, older = ''): Promise<void> {
-  const store = new SqliteStore(openFile(path), { random: randomUUID })
-  await store.commit(commitOf())
-  store.close()
-  const db = new DatabaseSync(path)
-  db.exec(`DROP TABLE memos; PRAGMA user_version = 2;
-    CREATE TABLE posts (
-      fleet TEXT NOT NULL, event_id TEXT NOT NULL, epoch INTEGER NOT NULL, channel TEXT NOT NULL,
-      version INTEGER NOT NULL, state TEXT NOT NULL,
-      PRIMARY KEY (fleet, event_id, epoch, channel)
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE marks (
-      channel TEXT PRIMARY KEY, version INTEGER NOT NULL, mark TEXT NOT NULL
-    ) STRICT, WITHOUT ROWID`)
-  const post = db.prepare('INSERT INTO posts VALUES (?, ?, ?, ?, ?, ?)')
-  post.run(key.fleet, key.eventId, 2, 'ch"at', 7, JSON.stringify(posted))
-  const mark = db.prepare('INSERT INTO marks VALUES (?, ?, ?)')
-  mark.run('ch"at', 3, JSON.stringify({ version: 3 }))
-  db.exec(older)
-  db.close()
-}
-
-const post = { ...key, epoch: 2, channel: 'ch"at' }
-const posted: PostState = { is: 'posted', to: 'C1', place: 'C1', message: 'ü', seq: 64 }
-
-test('a file of format 2 is upgraded: its posts can be read and replaced', async () => {
-  const path = newPath()
-  await writeFormat2(path)
-  for (let opened = 0; opened < 2; opened++) {
-    const store = new SqliteStore(openFile(path), { random: randomUUID })
-    expect(await store.readEvent(key)).toEqual(record())
-    expect(await readPost(store, post)).toEqual({ version: 7, state: posted })
-    expect(await readHealthRows(store)).toEqual([])
-    store.close()
-  }
-  const store = new SqliteStore(openFile(path), { random: randomUUID })
-  expect(await writePost(store, post, { is: 'absent', by: 'x' }, 7)).toBe('written')
-  store.close()
-})
-
-test.each(['DROP TABLE posts; DROP TABLE marks', 'DROP TABLE marks'])(
-  'a file of format 2 from before these tables is upgraded, too: %s',
-  async (older) => {
-    const path = newPath()
-    await writeFormat2(path, older)
-    const store = new SqliteStore(openFile(path), { random: randomUUID })
-    expect(await store.readEvent(key)).toEqual(record())
-    const known = older.includes('posts') ? undefined : { version: 7, state: posted }
-    expect(await readPost(store, post)).toEqual(known)
-    store.close()
-  },
-)
-
-test('a file of format 3 is upgraded: its beacons and events are found by all that lists need', async () => {
-  const path = newPath()
-  const before = new SqliteStore(openFile(path), { random: randomUUID })
-  await before.commit(commitOf({ record: record({ dueAt: at + 5 }) }))
-  const silent = beaconOf('web_0', { silence: { since: at, from: at }, silentAt: at + 7 })
-  await before.writeBeacon(silent, [])
-  before.close()
-  const db = new DatabaseSync(path)
-  const [{ body: beacon }, { body: event }] = ['beacons', 'events'].map(
-    (table) => db.prepare(`SELECT body FROM ${table}`).get() as { body: string },
-  ) as [{ body: string }, { body: string }]
-  db.exec(`DROP TABLE beacons; DROP TABLE events; PRAGMA user_version = 3;
-    CREATE TABLE beacons (
-      fleet TEXT NOT NULL, beacon TEXT NOT NULL, boot_id TEXT NOT NULL, counter INTEGER NOT NULL,
-      heard_at INTEGER NOT NULL, retired TEXT NOT NULL, body TEXT NOT NULL,
-      PRIMARY KEY (fleet, beacon)
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE events (
-      fleet TEXT NOT NULL, event_id TEXT NOT NULL, sequence INTEGER NOT NULL,
-      first_seen_at INTEGER NOT NULL, due_at INTEGER, ended_at INTEGER, body TEXT NOT NULL,
-      PRIMARY KEY (fleet, event_id)
-    ) STRICT, WITHOUT ROWID;
-    CREATE TRIGGER beacon_renamed AFTER UPDATE OF body ON beacons
-      BEGIN DELETE FROM beacon_names; END`)
-  const { fleet, heardAt } = silent
-  db.prepare('INSERT INTO beacons VALUES (?, ?, ?, ?, ?, ?, ?)').run(
-    ...[fleet, silent.beacon, silent.bootId, silent.counter, heardAt, '[]', beacon],
-  )
-  db.prepare('INSERT INTO events VALUES (?, ?, 1, ?, ?, NULL, ?)').run(
-    ...[key.fleet, key.eventId, record().firstSeenAt, at + 5, event],
-  )
-  db.close()
-  const store = new SqliteStore(openFile(path, { alone: true }), { random: randomUUID })
-  expect(await store.dueBeacons(at + 7, 9)).toEqual([{ fleet, beacon: silent.beacon }])
-  expect(await store.dueEvents(at + 5, 9)).toEqual([key])
-  const search = { fleet, state: 'silent' as const, limit: 9, now: heardAt }
-  expect((await store.findBeacons(search)).beacons).toHaveLength(1)
-  const { events } = await store.findEvents({ fleets: [fleet], step: 'open', limit: 9 })
-  expect(events).toHaveLength(1)
-  expect(await store.writeBeacon({ ...silent, counter: silent.counter + 1 }, [])).toBe('written')
-  store.close()
 })
 
 const enough = 25

@@ -1,5 +1,5 @@
 // Subscriptions for tests: how a test makes one, asks about it, and reads what its endpoint got.
-import { expandMoments } from '../../functions/use-cases/expand-moments.ts'
+import { expandPage } from '../../functions/use-cases/expand-moments.ts'
 import { askApi } from './tokens.ts'
 import { adminKey, event, FakeBeacon, type Sent, usualAnswer, type World } from './world.ts'
 
@@ -58,5 +58,5 @@ export async function happen(world: World, count: number, fleet = {}): Promise<v
 
 /** Expands all that is new. */
 export async function expandAll(world: World): Promise<void> {
-  while (await expandMoments(world.relay));
+  while ((await expandPage(world.relay)) === 'more');
 }

@@ -13,9 +13,9 @@ import { createAttention } from '../../functions/store/attention.ts'
 import { openFile } from '../../functions/store/sqlite/file.ts'
 import { SqliteStore } from '../../functions/store/sqlite/store.ts'
 import { claimDue, deliverTogether } from '../../functions/use-cases/deliver.ts'
-import { expandMoments } from '../../functions/use-cases/expand-moments.ts'
+import { expandPage } from '../../functions/use-cases/expand-moments.ts'
 import { FailingEvents } from '../../functions/use-cases/failing-events.ts'
-import { createLines } from '../../functions/use-cases/large-reports.ts'
+import { createReportQueues } from '../../functions/use-cases/large-reports.ts'
 import type { Relay } from '../../functions/use-cases/relay.ts'
 import { Shares } from '../../functions/use-cases/shares.ts'
 import { sweep } from '../../functions/use-cases/sweep.ts'
@@ -101,7 +101,7 @@ export async function createWorld(
     wake: () => {},
     bell: createBell(),
     holds: createHolds(),
-    lines: createLines(),
+    reportQueues: createReportQueues(),
     shares: new Shares(),
     failing: new FailingEvents(),
     giveWay: () => undefined,
@@ -115,7 +115,7 @@ export async function createWorld(
   async function drain(expands = true): Promise<void> {
     for (let rounds = 0; rounds < 1_000; rounds++) {
       await sweep(relay)
-      const mayGrow = expands && (await expandMoments(relay))
+      const mayGrow = expands && (await expandPage(relay)) === 'more'
       const requests = await claimDue(relay, 10)
       if (requests.length === 0 && !mayGrow) return
       for (const group of requests) await deliverTogether(relay, group)

@@ -1,5 +1,5 @@
-// Who is notified of a moment: the channels of the routes (`rules/routes.ts`), and those that got earlier
-// messages. Subscriptions: `use-cases/expand-moments.ts`.
+// Who is notified of a moment: the channels of the routes (`rules/routes.ts`), and those that got
+// earlier messages. Subscriptions: `use-cases/expand-moments.ts`. If a channel fails: `follow-up.ts`.
 import type { EventRecord } from '../event/event.ts'
 import {
   type FurtherChannels,
@@ -41,7 +41,7 @@ export function audienceOf(
   channels: ChannelFacts,
   { record, moments: logged, isLapse, observers, existing }: Step,
 ): (moment: Moment) => string[] {
-  const heard = heardOf(record, existing)
+  const notified = plannedFor(record, existing)
   const routed = (moment: Moment) => channelsFor(routes, record, observers, moment, existing)
 
   const audience = (moment: Moment): string[] => {
@@ -50,15 +50,15 @@ export function audienceOf(
     const { fallbacks, incidents } = isAfterLapse ? afterLapse : traits[moment].further
     const named = routed(moment)
     // if a rule ignores the event, only channels that already know of it are notified of its end
-    const due = isIgnored(record) ? named.filter((name) => heard.includes(name)) : named
+    const due = isIgnored(record) ? named.filter((name) => notified.includes(name)) : named
     const open = incidents
-      ? withIncident(channels, heard, () => moments.filter(opensIncident).flatMap(routed))
+      ? withIncident(channels, notified, () => moments.filter(opensIncident).flatMap(routed))
       : []
     return [...new Set([...due, ...open, ...fallbacksOf(record, existing, fallbacks)])]
   }
   // a changed event may match other routes, and these need not name *changed*
   const newlyRouted = () => {
-    const known = logged.includes('changed') ? [...heard, ...audience('changed')] : heard
+    const known = logged.includes('changed') ? [...notified, ...audience('changed')] : notified
     return routed('scheduled').filter((name) => !known.includes(name))
   }
   return audience
@@ -69,7 +69,7 @@ export function isIgnored({ policy }: EventRecord): boolean {
 }
 
 /** Channels that a message of this epoch was planned for. */
-export function heardOf({ epoch }: EventRecord, existing: Delivery[]): string[] {
+export function plannedFor({ epoch }: EventRecord, existing: Delivery[]): string[] {
   return existing
     .filter(({ telling }) => telling.event.epoch === epoch && telling.moment !== 'alert')
     .map(({ channel }) => channel)
@@ -79,9 +79,13 @@ export function heardOf({ epoch }: EventRecord, existing: Delivery[]): string[] 
  * Channels that may have an open incident. If one is no longer configured, it may have a new name.
  * Then the channels that routes name now, and the fallbacks, count as well.
  */
-function withIncident(channels: ChannelFacts, heard: string[], routed: () => string[]): string[] {
-  const isGone = heard.some((name) => !channels.exists(name))
-  const names = new Set(isGone ? [...heard, ...routed()] : heard)
+function withIncident(
+  channels: ChannelFacts,
+  notified: string[],
+  routed: () => string[],
+): string[] {
+  const isGone = notified.some((name) => !channels.exists(name))
+  const names = new Set(isGone ? [...notified, ...routed()] : notified)
   // a set also yields what is added while it is read, so this follows fallbacks of fallbacks
   for (const name of isGone ? names : []) {
     const fallback = channels.fallbackOf(name)

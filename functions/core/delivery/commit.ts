@@ -62,8 +62,8 @@ export function commitPlan(
   const isNews = mayBeNew && !isIgnored(record) && channelsOf('scheduled').length > 0
   const sent: Moment[] = isNews ? [...notified, 'scheduled'] : notified
   const listening = { now, listeningSince }
-  const isTold = logged.length > 0 || isNews
-  const extent = isTold ? extentOf(record, seen, listening, maxMessageVmBytes) : {}
+  const isNotified = logged.length > 0 || isNews
+  const extent = isNotified ? extentOf(record, seen, listening, maxMessageVmBytes) : {}
   const event = { ...viewOf(record), ...extent }
   const deliveries = plan(record, sent, channelsOf, now, event)
   const supersede = supersededBy(deliveries, notified, existing, (name) => channels.overtakes(name))

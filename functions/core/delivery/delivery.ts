@@ -255,8 +255,7 @@ function whichOf(record: EventView, moment: Moment): string[] {
 }
 
 /** After an approval lapsed, messages may be sent again. */
-function againOf(record: EventView): string[] {
-  const lapsedAt = lapsedAtOf(record)
+function againOf({ lapsedAt }: EventView): string[] {
   return lapsedAt === undefined ? [] : [shortHash(lapsedAt)]
 }
 
@@ -269,11 +268,6 @@ export function changeOf(record: EventView): string {
     ...[eventType, source, record.disputed, ...againOf(record)],
   ]
   return shortHash(values)
-}
-
-/** Older rows have no `lapsedAt` of their own, only the one in `overruled`. */
-export function lapsedAtOf({ lapsedAt, overruled }: EventView): number | undefined {
-  return lapsedAt ?? overruled?.lapsedAt
 }
 
 /** 128 bits: no other values with the same hash can be found, and it is short enough for a key. */

@@ -66,13 +66,13 @@ export function lapse(record: Approved, at: number): EventRecord {
   // without `stuckAt`, a later approval can be reported as stuck again
   const { verdict, passedOn, stuckAt: _s, startFailure: _f, ...undecided } = record
   const overruled = { ...verdict, lapsedAt: at }
-  const told = passedOn === undefined ? {} : { toldBefore: passedOn }
+  const told = passedOn === undefined ? {} : { passedOnBefore: passedOn }
   return addHistory({ ...undecided, ...told, overruled, lapsedAt: at }, { at, what: 'lapsed' })
 }
 
 /** Azure's 200 to a start of ours, also if the approval no longer applies. */
-export function toldOf({ passedOn, toldBefore }: EventRecord): EventRecord['passedOn'] {
-  return passedOn ?? toldBefore
+export function lastPassedOn({ passedOn, passedOnBefore }: EventRecord): EventRecord['passedOn'] {
+  return passedOn ?? passedOnBefore
 }
 
 /** In lower case and sorted, as in approvals. */

@@ -1,5 +1,5 @@
 // Applies the configuration to an event after a step: the policy, and which moments are sent.
-import { heardOf } from '../delivery/audience.ts'
+import { plannedFor } from '../delivery/audience.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import { judgePolicy, type PolicyRule } from '../rules/policy.ts'
 import { channelsFor, type Route } from '../rules/routes.ts'
@@ -71,9 +71,9 @@ export function newlyRouted(
 ): Moment[] {
   if (record.policy.decide === 'ignore') return []
   const moment = record.phase === 'started' ? 'started' : 'scheduled'
-  const heard = heardOf(record, existing)
+  const notified = plannedFor(record, existing)
   const hearers = channelsFor(rules.routes, record, observers, moment)
-  return hearers.every((name) => heard.includes(name)) ? [] : [moment]
+  return hearers.every((name) => notified.includes(name)) ? [] : [moment]
 }
 
 /**

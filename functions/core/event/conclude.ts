@@ -1,8 +1,8 @@
 // Conclusions from passing time: an event is lost or stuck, a reminder is due, or silent VMs end it.
-// `absence.ts` decides whether missing documents end it. Runs in the sweep, and for a report that may
+// `is-over.ts` decides whether missing documents end it. Runs in the sweep, and for a report that may
 // confirm the end.
-import { confirmedSpan, endingOf, nextAbsenceLook, nextRestartLook } from './absence.ts'
-import { toldOf } from './agreed.ts'
+
+import { lastPassedOn } from './agreed.ts'
 import { drillDueAt, moveDrill } from './drill.ts'
 import {
   type DrillPlan,
@@ -14,9 +14,10 @@ import {
   withEnd,
 } from './event.ts'
 import { addHistory } from './history.ts'
+import { confirmedSpan, endingOf, nextAbsenceLook, nextRestartLook } from './is-over.ts'
 import type { Moment } from './moment.ts'
 import type { Witness } from './observer.ts'
-import { isNear, openPaceMs } from './pace.ts'
+import { isNotBeforeNear, openPaceMs } from './pace.ts'
 import { nextReminder, remind } from './reminder.ts'
 import { hasLeft, hasOutlier, missingIn, polledAt, rowLagMs, seeingIn, takesVm } from './witness.ts'
 
@@ -148,7 +149,7 @@ function vmGoneAt(record: EventRecord, witnesses: Witness[], now: number): numbe
  * told, it may begin at any time, unless a VM still sees it Scheduled.
  */
 function takenFrom(record: EventRecord, isSeen = false): number {
-  const passedOnAt = isSeen ? undefined : toldOf(record)?.at
+  const passedOnAt = isSeen ? undefined : lastPassedOn(record)?.at
   const beganAt = record.startedAt ?? passedOnAt ?? record.facts.notBeforeAt
   return takesVm(record) && beganAt !== undefined ? beganAt : Number.POSITIVE_INFINITY
 }
@@ -172,7 +173,7 @@ function stuckAt(record: EventRecord): number {
   if (!waits) return Number.POSITIVE_INFINITY
   const { at } = record.verdict!
   // far from NotBefore, beacons report at the slow pace
-  const passOnMs = (isNear(record, at) ? 0 : openPaceMs) + stuckMs
+  const passOnMs = (isNotBeforeNear(record, at) ? 0 : openPaceMs) + stuckMs
   const waitMs = record.passedOn === undefined ? passOnMs : notStartedMs
   // an event that is gone may be over
   return Math.max(at + waitMs, record.gone?.confirmAt ?? 0)

@@ -70,7 +70,7 @@ export function reconcile(record: EventRecord, observers: Observer[], now: numbe
  */
 function lastingIn(record: EventRecord, seen: Observer[], now: number): Disputable[] {
   const { facts, verdict } = record
-  const lasting = seen.flatMap(({ sighting: { event, firstSeenAt = 0 } }) => {
+  const lasting = seen.flatMap(({ sighting: { event, firstSeenAt } }) => {
     // what a rule approved may start at any moment, so a new beacon that shows more counts at once
     const isUrgent = verdict?.how === 'policy' && !isWithin(verdict.agreed, event)
     return contradictions(facts, event).filter((name) => {
@@ -151,7 +151,7 @@ function withNotBefore(record: EventRecord, observers: Observer[], now: number):
   if (first === undefined || first[0] === record.facts.notBeforeAt) return record
   const [notBeforeAt, those] = first
   const isLasting = those.every(
-    ({ sighting: { firstSeenAt = 0 } }) => Math.max(firstSeenAt, since) + changeLagMs <= now,
+    ({ sighting: { firstSeenAt } }) => Math.max(firstSeenAt, since) + changeLagMs <= now,
   )
   if (!isLasting) return record
   return { ...withValues(record, { notBeforeAt }, now), remindedBeforeSeconds: [] }

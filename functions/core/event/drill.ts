@@ -151,7 +151,9 @@ export function assumedObserver(fleet: string, event: ScheduledEvent, vm: KnownV
   const beacon: Beacon = {
     fleet,
     beacon: vm.vm,
+    version: '',
     bootId: '',
+    bootHeardAt: 0,
     retiredBootIds: [],
     counter: 0,
     heardAt: 0,
@@ -160,5 +162,5 @@ export function assumedObserver(fleet: string, event: ScheduledEvent, vm: KnownV
     sees: [event.eventId],
     ...vm,
   }
-  return { beacon, sighting: { eventId: event.eventId, beacon: vm.vm, event } }
+  return { beacon, sighting: { eventId: event.eventId, beacon: vm.vm, firstSeenAt: 0, event } }
 }

@@ -206,7 +206,7 @@ interface Kept {
   startFailure?: StartFailure
   passedOn?: PassedOn
   /** Azure accepted an approval that no longer applies, so it may still start the event. */
-  toldBefore?: PassedOn
+  passedOnBefore?: PassedOn
   stuckAt?: number
   /** Distances from NotBefore that need no reminder any more. */
   remindedBeforeSeconds?: number[]

@@ -3,7 +3,7 @@
 import type { EventRecord } from './event.ts'
 import type { VmState } from './hook-state.ts'
 import type { Beacon, Observer } from './observer.ts'
-import { type Listening, readinessOf } from './readiness.ts'
+import { byName, type Listening, readinessOf } from './readiness.ts'
 import { withHeardHooks } from './witness.ts'
 
 /** As JSON, in a message. The body of a webhook has 20 kB for everything. */
@@ -42,13 +42,12 @@ export function hitVms(
   maxBytes: number,
 ): HitVm[] {
   const { resources } = record.facts
-  const named = new Map(resources.map((name) => [name.toLowerCase(), [] as Beacon[]]))
-  for (const { beacon } of observers) named.get(beacon.vm.toLowerCase())?.push(beacon)
+  const named = byName(record, observers)
   const states = statesOf(record, observers, listening)
   const found: Tagged[] = []
   let left = maxBytes
   for (const [i, name] of resources.entries()) {
-    const own = named.get(name.toLowerCase()) ?? []
+    const own = (named.get(name.toLowerCase()) ?? []).map(({ beacon }) => beacon)
     const readiness = states[i]?.state
     const vm = { name, ...factsOf(own), ...(readiness && { readiness }) }
     const tags = tagsOf(own)
@@ -80,7 +79,7 @@ const places = ['subscriptionId', 'resourceGroup', 'scaleSet', 'placementGroup',
 /** If two beacons report for this name, only the facts on which they agree. */
 function factsOf(beacons: Beacon[]): Omit<HitVm, 'name' | 'tags'> {
   const facts = {
-    vmId: agreed(beacons.map(vmIdOf)),
+    vmId: agreed(beacons.map((one) => one.vmId)),
     ...Object.fromEntries(places.map((place) => [place, agreed(beacons.map((one) => one[place]))])),
   }
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined))
@@ -89,13 +88,6 @@ function factsOf(beacons: Beacon[]): Omit<HitVm, 'name' | 'tags'> {
 function agreed(values: (string | undefined)[]): string | undefined {
   const [known, ...others] = new Set(values.filter((value) => value !== undefined && value !== ''))
   return others.length === 0 ? known : undefined
-}
-
-const guid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
-
-/** Rows of older relays have no vmId, but a vmId is usually the beacon's key. */
-function vmIdOf({ vmId, beacon }: Beacon): string | undefined {
-  return vmId ?? (guid.test(beacon) ? beacon : undefined)
 }
 
 function tagsOf(beacons: Beacon[]): Record<string, string> | undefined {

@@ -8,7 +8,7 @@ export interface HookState {
   since: number
   exitCode?: number
   note?: string
-  /** Of the event, when the hook last began. Older beacons do not report it. */
+  /** Of the event, when the hook last began. Absent before that. */
   eventType?: string
 }
 

@@ -192,14 +192,14 @@ function asAnnounced({ startKind: _, ...begun }: StartedRecord, known: EndedReco
  * it does not cover the event, only that Azure was told.
  */
 function stillValid(
-  { passedOn, toldBefore, verdict }: EventRecord,
+  { passedOn, passedOnBefore, verdict }: EventRecord,
   facts: Facts,
-): Pick<EndedRecord, 'passedOn' | 'toldBefore' | 'verdict'> {
-  const told = toldBefore === undefined ? {} : { toldBefore }
+): Pick<EndedRecord, 'passedOn' | 'passedOnBefore' | 'verdict'> {
+  const told = passedOnBefore === undefined ? {} : { passedOnBefore }
   if (verdict?.decision === 'declined') return { ...told, verdict }
   if (verdict === undefined || passedOn === undefined) return told
   const isValid = isWithin(verdict.agreed, facts)
-  return isValid ? { ...told, passedOn, verdict } : { toldBefore: passedOn }
+  return isValid ? { ...told, passedOn, verdict } : { passedOnBefore: passedOn }
 }
 
 function join(known: OpenRecord, seen: Seen): Step {

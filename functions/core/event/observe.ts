@@ -1,8 +1,8 @@
 // Takes what a report shows of one event into the record, and checks whether beacons agree on it.
 import { type Approved, isCovered, lapse, mayLapse, withoutOutgrown } from './agreed.ts'
 import { heldBackNews } from './apply-policy.ts'
-import { withStart } from './approval.ts'
 import { type EventReport, follow, type Loaded, type Needs, type Step } from './decision.ts'
+import { withStart } from './directive.ts'
 import { changeLagMs, differs, reconcile, withoutOutdated } from './dispute.ts'
 import { type EventRecord, isHit, isOpen } from './event.ts'
 import { advance, type StepReason } from './life.ts'
@@ -79,7 +79,7 @@ export function agree(
   const self = reading.asObserver(news)
   // if the relay died before it wrote the beacon's row, the state that it knows is from before the approval
   const isShownUnready = news.inDocument && isUnready(record, self)
-  const lapses = (mayLapse(record) && isShownUnready) || isToldInVain(record, self, news)
+  const lapses = (mayLapse(record) && isShownUnready) || isOutgrownUnstarted(record, self, news)
   const covered = lapses
     ? lapse(record, now)
     : withoutOutgrown(record, withoutOutdated(record, self), now)
@@ -126,7 +126,7 @@ function withoutFlips(
  * Azure again. The same holds if a VM reports that its hook is not done. A rule's approval must also
  * cover this document, because the beacon that claims to have told Azure may have lied.
  */
-function isToldInVain(
+function isOutgrownUnstarted(
   record: EventRecord,
   self: Observer,
   { inDocument, status }: EventNews,

@@ -17,7 +17,7 @@ export interface Beacon {
   vm: string
   resourceGroup: string
   scaleSet: string
-  /** These four are for inventories only. Absent if unknown or empty, and in older rows. */
+  /** These four are for inventories only. Absent if unknown or empty. */
   vmId?: string
   subscriptionId?: string
   placementGroup?: string
@@ -25,8 +25,8 @@ export interface Beacon {
   tags: Record<string, string>
   bootId: string
   retiredBootIds: string[]
-  /** When the first report of this boot was received. Absent in older rows. */
-  bootHeardAt?: number
+  /** When the first report of this boot was received. */
+  bootHeardAt: number
   counter: number
   /** When its last stored report was received. At most one pace old. */
   heardAt: number
@@ -37,8 +37,8 @@ export interface Beacon {
   bootedAt: number
   /** Ids of the events in its last document. */
   sees: string[]
-  /** Of its software. Absent in older rows. */
-  version?: string
+  /** Of its software. */
+  version: string
   /** Hooks that its VM has. Absent if none are set up. */
   hooks?: Hook[]
   /** Its last report said that it stops. */
@@ -75,8 +75,8 @@ export interface Gone {
 export interface Sighting {
   eventId: string
   beacon: string
-  /** First poll that showed it. Absent in older rows. */
-  firstSeenAt?: number
+  /** First poll that showed it. */
+  firstSeenAt: number
   /** As in the last document that contained it. */
   event: SightedEvent
   /** Set while the beacon's document lacks the event. */

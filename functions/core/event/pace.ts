@@ -20,11 +20,11 @@ export function isDecisionNear(record: EventRecord, now: number, watched: boolea
   if (!isOpen(record) || record.phase !== 'scheduled' || record.passedOn !== undefined) return false
   if (isUnderWay(record)) return true
   if (record.policy.decide === 'ignore') return false
-  return watched || isNear(record, now)
+  return watched || isNotBeforeNear(record, now)
 }
 
 /** Whether people may be deciding: NotBefore is near or unknown. */
-export function isNear({ facts: { notBeforeAt } }: EventRecord, now: number): boolean {
+export function isNotBeforeNear({ facts: { notBeforeAt } }: EventRecord, now: number): boolean {
   return notBeforeAt === undefined || notBeforeAt - now <= nearMs
 }
 

@@ -1,4 +1,5 @@
 // An event for other systems, in webhooks and in the events API: ISO times, no internals.
+import { defined, iso } from '../../../shared/json.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import {
   type Decider,
@@ -130,16 +131,6 @@ interface PublicVerdict extends Decider {
 
 function publicVerdict({ decision, how, who, at, lapsedAt }: Verdict): PublicVerdict {
   return { decision, how, who, at: iso(at), ...(lapsedAt && { lapsedAt: iso(lapsedAt) }) }
-}
-
-function iso(at: number): string
-function iso(at: number | undefined): string | undefined
-function iso(at: number | undefined): string | undefined {
-  return at === undefined ? undefined : new Date(at).toISOString()
-}
-
-function defined(value: object): object {
-  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined))
 }
 
 /** Affected VMs come first. */

@@ -12,10 +12,8 @@ import {
   vmStates,
 } from './hook-state.ts'
 import type { Observer } from './observer.ts'
-import { silentPaces } from './witness.ts'
+import { silenceMsOf } from './witness.ts'
 
-/** With a short pace, a beacon counts as silent only after this time. */
-export const silentMs = 2 * 60_000
 /** The first report of a VM's beacon arrives within this time. */
 const firstReportMs = 2 * 60_000
 /** The summary names this many VMs. */
@@ -57,12 +55,11 @@ function stateOf(
   { now, listeningSince }: Listening,
   isEarly: boolean,
 ): State {
-  const { vm, heardAt, paceMs } = beacon
+  const { vm, heardAt } = beacon
   const lastAt = Math.max(heardAt, listeningSince)
-  const limitMs = Math.max(silentPaces * paceMs, silentMs)
   // once it has started, a VM may be down
   const matters = isOpen(record) && record.phase === 'scheduled'
-  if (matters && now - lastAt > limitMs) return { state: 'silent', since: heardAt }
+  if (matters && now - lastAt > silenceMsOf(beacon)) return { state: 'silent', since: heardAt }
   const run = sighting.hooks?.prepare
   if (run !== undefined) {
     const isOutdated = run.state === 'succeeded' && !isForType(record, run)
@@ -109,7 +106,7 @@ function byState(one: State, other: State): number {
 }
 
 /** The observers on affected VMs, by the name of the VM in lower case. */
-function byName({ facts }: EventRecord, observers: Observer[]): Map<string, Observer[]> {
+export function byName({ facts }: EventRecord, observers: Observer[]): Map<string, Observer[]> {
   const named = new Map(facts.resources.map((vm) => [vm.toLowerCase(), [] as Observer[]]))
   for (const one of observers) named.get(one.beacon.vm.toLowerCase())?.push(one)
   return named

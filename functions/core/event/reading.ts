@@ -104,7 +104,7 @@ function beaconOf(
     ...placeOf(report.vm),
     tags: report.vm.tags,
     bootId,
-    ...bootHeard(known, bootId, now),
+    bootHeardAt: known?.bootId === bootId ? known.bootHeardAt : now,
     retiredBootIds: [...(known?.retiredBootIds ?? []), ...replaced].slice(-maxRetiredBootIds),
     counter,
     heardAt: now,
@@ -133,7 +133,7 @@ const hiddenMs = 5 * 60_000
 /** A restarted beacon does not name hidden events that it saw before its restart. */
 function hiddenIn(
   { document, changes }: Report,
-  { bootHeardAt = 0 }: Beacon,
+  { bootHeardAt }: Beacon,
   known: Beacon | undefined,
   now: number,
 ): string[] {
@@ -145,12 +145,6 @@ function hiddenIn(
       (mayHideMore || document.hidden.includes(eventId)) &&
       !shown.some((event) => event.eventId === eventId),
   )
-}
-
-function bootHeard(known: Beacon | undefined, bootId: string, now: number) {
-  if (known?.bootId !== bootId) return { bootHeardAt: now }
-  const { bootHeardAt } = known
-  return bootHeardAt === undefined ? {} : { bootHeardAt }
 }
 
 type SeenNews = Omit<EventNews, 'ran'>
@@ -217,12 +211,7 @@ function newsOf(
   const firstSighting = before === undefined
   // the first observation is from the first poll that showed the event
   const firstSeenAt = firstSighting ? (observations[0]?.at ?? at) : before.firstSeenAt
-  const sighting: Sighting = {
-    eventId,
-    beacon,
-    ...(firstSeenAt === undefined ? {} : { firstSeenAt }),
-    event,
-  }
+  const sighting: Sighting = { eventId, beacon, firstSeenAt, event }
   const hitsNow = before !== undefined && !isHit(before.event, vm) && isHit(event, vm)
   // what its first report brought was not sent if its document lacked the event
   const isBack = shown !== undefined && before?.gone !== undefined
@@ -240,7 +229,7 @@ function newsOf(
     const previous = last === undefined || isFirstDocument ? {} : { previous: last }
     observations.push({
       ...{ kind: 'seen', at, vm, live: true, event, appeared: false },
-      ...{ missedBefore, since: firstSeenAt ?? at, ...previous, reported: before?.event },
+      ...{ missedBefore, since: firstSeenAt, ...previous, reported: before?.event },
     })
     return [{ ...common, inDocument: true, status: shown.status, sighting }]
   }

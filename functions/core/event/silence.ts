@@ -2,13 +2,11 @@
 // that hit its VM. A report sets `silentAt`, and the sweep looks at the beacon then. It looks a
 // minute before the beacon counts as silent: an alert is collected for that long.
 import { isSameName } from '../../../shared/document.ts'
-import { toldOf } from './agreed.ts'
+import { lastPassedOn } from './agreed.ts'
 import { type EventRecord, isOpen } from './event.ts'
 import type { Beacon, Departure, Observer, Witness } from './observer.ts'
-import { heardSince, silentPaces, takesVm, withHeard, withOutliers } from './witness.ts'
+import { heardSince, silenceMsOf, takesVm, withHeard, withOutliers } from './witness.ts'
 
-/** With a short pace, a beacon counts as silent only after this time. */
-const leastSilenceMs = 2 * 60_000
 /** A VM restarts, and an upgrade ends, within this time. */
 const goodbyeMs = 15 * 60_000
 /** After its event has ended, a VM may need this time to start. */
@@ -29,7 +27,7 @@ export type BeaconState =
 
 type Watched = Pick<Beacon, 'vm' | 'heardAt' | 'paceMs' | 'goodbye' | 'left'>
 
-/** `own`: the events of the beacon's VM, see `isNear`. Silence counts only while the relay listens. */
+/** `own`: the events that may hit the beacon's VM. Silence counts only while the relay listens. */
 export function stateOf(
   beacon: Watched,
   own: EventRecord[],
@@ -53,7 +51,7 @@ export function silentFrom(
   { heardAt, paceMs, goodbye }: Pick<Beacon, 'heardAt' | 'paceMs' | 'goodbye'>,
   listeningSince = 0,
 ): number {
-  const silenceMs = Math.max(silentPaces * paceMs, leastSilenceMs)
+  const silenceMs = silenceMsOf({ paceMs })
   const usual = goodbye === undefined ? heardAt + silenceMs : goodbye.at + goodbyeMs
   return listeningSince > heardAt ? Math.max(usual, listeningSince + silenceMs) : usual
 }
@@ -76,7 +74,7 @@ function explainsUntil(event: EventRecord, now: number): number {
   if (event.drill !== undefined) return 0
   if (!isOpen(event)) return event.ended!.at + aftermathMs
   const { startedAt, facts } = event
-  const began = [startedAt, toldOf(event)?.at, facts.notBeforeAt].some(
+  const began = [startedAt, lastPassedOn(event)?.at, facts.notBeforeAt].some(
     (at) => at !== undefined && at <= now,
   )
   return began ? now + explainedLookMs : 0
@@ -108,15 +106,13 @@ export function isBack({ heardAt, silence }: Pick<Beacon, 'heardAt' | 'silence'>
 
 /** The state for people, from the row alone: what the sweep has decided so far. */
 export function shownState(
-  beacon: Pick<Beacon, 'heardAt' | 'paceMs' | 'goodbye' | 'left' | 'silence' | 'silentAt'>,
+  beacon: Pick<Beacon, 'heardAt' | 'left' | 'silence'>,
   now: number,
 ): BeaconState['state'] {
-  const { left, silence, silentAt } = beacon
+  const { left, silence } = beacon
   if (left !== undefined) return 'left'
   if (silence !== undefined) return !isBack(beacon) && now >= silence.from ? 'silent' : 'heard'
-  // rows of older relays have no time for a look
-  const isLookedAt = silentAt !== undefined
-  return isLookedAt || now < silentFrom(beacon) ? 'heard' : 'silent'
+  return 'heard'
 }
 
 /** VMs with the same key may be one VM. Without a subscription, its names are not unique. */
@@ -129,15 +125,15 @@ export function vmOf({ vm, resourceGroup }: Pick<Beacon, 'vm' | 'resourceGroup'>
  * switched to tokens. A beacon that booted while the silent one was still heard is on another VM.
  */
 export function replaces(other: Beacon, silent: Beacon): boolean {
-  const isNewer = (other.bootHeardAt ?? 0) > silent.heardAt
-  return isNewer && isNear(other, silent) && isSameName(other.vm, silent.vm)
+  const isNewer = other.bootHeardAt > silent.heardAt
+  return isNewer && mayShareGroup(other, silent) && isSameName(other.vm, silent.vm)
 }
 
 /**
  * Whether both VMs may be in one resource group. VMs that see the same event are. In another group,
  * a VM may have the same name.
  */
-export function isNear(one: Place, other: Place): boolean {
+export function mayShareGroup(one: Place, other: Place): boolean {
   const [a, b] = [one.subscriptionId, other.subscriptionId]
   const mayBeSame = a === undefined || b === undefined || isSameName(a, b)
   return mayBeSame && isSameName(one.resourceGroup, other.resourceGroup)
@@ -159,7 +155,7 @@ export function witnessesOf(
 /** The silence of a beacon that was replaced says nothing about its VM. */
 function withoutReplaced(observers: Observer[], now: number): Observer[] {
   const isReplaced = ({ beacon }: Observer) =>
-    now - beacon.heardAt >= Math.max(silentPaces * beacon.paceMs, leastSilenceMs) &&
+    now - beacon.heardAt >= silenceMsOf(beacon) &&
     observers.some((other) => replaces(other.beacon, beacon))
   return observers.filter((one) => !isReplaced(one))
 }

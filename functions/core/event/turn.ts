@@ -5,7 +5,7 @@
 import { hash } from '../hash.ts'
 import { knownVm, tagIn } from '../rules/match.ts'
 import type { PolicyRule } from '../rules/policy.ts'
-import { toldOf } from './agreed.ts'
+import { lastPassedOn } from './agreed.ts'
 import type { EventRecord } from './event.ts'
 import type { Observer } from './observer.ts'
 
@@ -127,7 +127,7 @@ export function isOver({ epoch }: Holder, stored: EventRecord | undefined): bool
 export function asGrown(holder: Holder, record: EventRecord): Holder {
   const taken = Object.values(holder.groups).reduce((sum, count) => sum + count, 0)
   const added = record.facts.resources.length - taken
-  if (toldOf(record) === undefined || added <= 0) return holder
+  if (lastPassedOn(record) === undefined || added <= 0) return holder
   const groups = Object.entries(holder.groups).map(([id, count]) => [id, count + added])
   return { ...holder, groups: Object.fromEntries(groups) }
 }

@@ -7,17 +7,10 @@ import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
 import { addHistory } from './history.ts'
 import type { NotReady, Turn, VmReadiness } from './hook-state.ts'
 import type { Observer } from './observer.ts'
-import {
-  awaitedUntil,
-  isReady,
-  type Listening,
-  readinessOf,
-  silentMs,
-  withReadiness,
-} from './readiness.ts'
+import { awaitedUntil, isReady, type Listening, readinessOf, withReadiness } from './readiness.ts'
 import { isTooMuch, type TurnWish, wishId, wishOf } from './turn.ts'
 import { seemsOver } from './undecided.ts'
-import { withHeardHooks } from './witness.ts'
+import { leastSilenceMs, withHeardHooks } from './witness.ts'
 
 /** Beacons prepare from this long before NotBefore on, unless they are set otherwise. */
 const leadMs = 600_000
@@ -208,7 +201,7 @@ function nextLookAt(
     times.push(asksAt(record), awaitedUntil(record), preparesFrom(record))
     if (hasChanged) times.push(now + rowsWrittenMs)
     // from then on, a silent beacon makes the rule ask people
-    if (preparesFrom(record) <= now) times.push(now + silentMs)
+    if (preparesFrom(record) <= now) times.push(now + leastSilenceMs)
     if (seemsOver(record)) times.push(now + turnEveryMs)
   }
   const isPossible = wish !== undefined && wish !== 'unknown' && !isTooMuch(wish)

@@ -1,10 +1,17 @@
 // Which beacons show now whether an event still exists: those that are heard, and what each sees.
 import { type EventRecord, isHit } from './event.ts'
-import type { Gone, Observer, Witness } from './observer.ts'
+import type { Beacon, Gone, Observer, Witness } from './observer.ts'
 import { openPaceMs } from './pace.ts'
 
 /** After this many of its own paces without a report, a beacon's document is stale. */
 export const silentPaces = 3
+/** With a short pace, a beacon counts as silent only after this time. */
+export const leastSilenceMs = 2 * 60_000
+
+/** If a beacon is not heard for longer, it is silent. */
+export function silenceMsOf({ paceMs }: Pick<Beacon, 'paceMs'>): number {
+  return Math.max(silentPaces * paceMs, leastSilenceMs)
+}
 
 /** A beacon's row is written after the events of its report, at most this much later. */
 export const rowLagMs = 10_000
@@ -56,9 +63,8 @@ export function asHeard(witness: Witness): Witness {
   const paceMs = Math.min(beacon.paceMs || openPaceMs, openPaceMs)
   return {
     beacon: {
-      ...{ beacon: beacon.beacon, vm, bootId, counter, heardAt, bootedAt, paceMs },
+      ...{ beacon: beacon.beacon, vm, bootId, counter, heardAt, bootedAt, bootHeardAt, paceMs },
       ...(polledAt === undefined ? {} : { polledAt }),
-      ...(bootHeardAt === undefined ? {} : { bootHeardAt }),
       ...(goodbye === undefined ? {} : { goodbye }),
     },
     sighting: {
@@ -138,7 +144,7 @@ function goneSince(
   gone: Witness['sighting']['gone'],
 ): Witness['sighting']['gone'] {
   if (gone === undefined || gone.firstAt > reopenedAt) return gone
-  const { bootHeardAt = 0 } = beacon
+  const { bootHeardAt } = beacon
   const hasRestarted = bootHeardAt > reopenedAt && polledAt(beacon) > reopenedAt
   return hasRestarted ? { firstAt: bootHeardAt, lastSeenAt: reopenedAt } : undefined
 }

@@ -66,7 +66,7 @@ const failures: Record<StartFailure['outcome'], string> = {
 
 /** The approval no longer applies, because it does not cover what the event is now. */
 export function lapseLines(event: EventView, asks: boolean): string[] {
-  const { overruled, verdict, facts, toldBefore } = event
+  const { overruled, verdict, facts, passedOnBefore } = event
   if (overruled?.lapsedAt === undefined || verdict !== undefined) return []
   const added = namesBeyond(facts.resources, overruled.agreed?.resources)
   const why =
@@ -75,9 +75,9 @@ export function lapseLines(event: EventView, asks: boolean): string[] {
       : 'The event has changed since the approval'
   const again = asks ? ` Please decide again for ${inSentence(facts.resources)}.` : ''
   const told =
-    toldBefore === undefined
+    passedOnBefore === undefined
       ? []
-      : [`${toldBefore.vm} had told Azure before, so Azure may still start the event.`]
+      : [`${passedOnBefore.vm} had told Azure before, so Azure may still start the event.`]
   return [`${why}, so the approval no longer applies.${again}`, ...told]
 }
 

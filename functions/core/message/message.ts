@@ -15,44 +15,6 @@ import type { Message, Tone } from './shape.ts'
 import { asksFor, factsOf, linesOf, toneOf } from './step.ts'
 import { lastingTitleOf, titleOf } from './title.ts'
 
-export {
-  describeDecision,
-  describeFailure,
-  growthLines,
-  isFailure,
-  lapseLines,
-  stuckLines,
-} from './approval.ts'
-export { lostLines } from './ending.ts'
-export {
-  type Askers,
-  aftermathOf,
-  askedBy,
-  askersOf,
-  azureStarts,
-  backLines,
-  capital,
-  describeDecider,
-  describeDuration,
-  describeInference,
-  describeVerdict,
-  impactOf,
-  isBack,
-  isGuess,
-  plain,
-  subjectOf,
-} from './phrases.ts'
-export {
-  approvesUnready,
-  describeInVain,
-  inVainLines,
-  readinessLines,
-  restoreLines,
-  waitLines,
-} from './readiness.ts'
-export type { Message, Tone } from './shape.ts'
-export { asksFor, hardwareAdvice } from './step.ts'
-
 /** A message that is sent this long after its moment says so. */
 const lateMs = 60_000
 

@@ -16,7 +16,7 @@ import { noteListening } from '../../store/memos.ts'
 import { checkAbsences } from '../../use-cases/check-absences.ts'
 import { FailingEvents } from '../../use-cases/failing-events.ts'
 import { forgetOld } from '../../use-cases/forget.ts'
-import { createLines } from '../../use-cases/large-reports.ts'
+import { createReportQueues } from '../../use-cases/large-reports.ts'
 import { createOwnWatch } from '../../use-cases/own-troubles.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { Shares } from '../../use-cases/shares.ts'
@@ -157,7 +157,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     bell: createBell(),
     // Azure bills a request that waits
     holds: createHolds({ places: { all: 0, ofFleet: 0 } }),
-    lines: createLines(),
+    reportQueues: createReportQueues(),
     shares: new Shares(),
     failing: new FailingEvents(),
     // each read and write of the storage gives way

@@ -12,7 +12,7 @@ import { noteListening } from '../../store/memos.ts'
 import { openStorage } from '../../store/sqlite/durable-object.ts'
 import { SqliteStore } from '../../store/sqlite/store.ts'
 import { FailingEvents } from '../../use-cases/failing-events.ts'
-import { createLines } from '../../use-cases/large-reports.ts'
+import { createReportQueues } from '../../use-cases/large-reports.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { Shares } from '../../use-cases/shares.ts'
 import { createBell } from '../bell.ts'
@@ -129,7 +129,7 @@ async function compose(
     },
     bell: createBell(),
     holds: createHolds(),
-    lines: createLines(),
+    reportQueues: createReportQueues(),
     shares: new Shares(),
     failing: new FailingEvents(),
     // its clock stands still while it works, so nobody knows for how long it has worked

@@ -15,7 +15,7 @@ import { createAttention } from '../../store/attention.ts'
 import { openFile } from '../../store/sqlite/file.ts'
 import { SqliteStore } from '../../store/sqlite/store.ts'
 import { FailingEvents } from '../../use-cases/failing-events.ts'
-import { createLines } from '../../use-cases/large-reports.ts'
+import { createReportQueues } from '../../use-cases/large-reports.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { Shares } from '../../use-cases/shares.ts'
 import { createBell } from '../bell.ts'
@@ -66,7 +66,7 @@ async function start(settings: Settings, write: (line: string) => void) {
     wake: () => pump.wake(),
     bell: createBell(),
     holds: createHolds(),
-    lines: createLines(),
+    reportQueues: createReportQueues(),
     shares: new Shares(),
     failing: new FailingEvents(),
     giveWay: createGiveWay(() => performance.now()),

@@ -1,7 +1,9 @@
 // Beacons for admins: `GET /v1/beacons` lists those of a fleet and who is missing, and `DELETE
 // /v1/beacons/:fleet/:beacon` is an owner's word that one has left.
+
 import type { Context } from 'hono'
 import * as z from 'zod'
+import { iso } from '../../../shared/json.ts'
 import { shownState } from '../../core/event/silence.ts'
 import { unsupported } from '../../core/rules/beacon-version.ts'
 import { oneOf, quoted, wholeNumber } from '../../schema/checks.ts'
@@ -93,13 +95,9 @@ function publicBeacon(listed: ListedBeacon, now: number) {
   return {
     ...{ beacon, vm, resourceGroup, scaleSet, state, version },
     ...(reason === undefined ? {} : { unsupported: `version ${reason}` }),
-    ...{ lastHeardAt: isoOf(heardAt), paceSeconds: paceMs / 1_000, seesEvents, hooks },
-    ...(goodbye && { goodbye: { ...goodbye, at: isoOf(goodbye.at) } }),
-    ...(left && { left: { ...left, at: isoOf(left.at) } }),
+    ...{ lastHeardAt: iso(heardAt), paceSeconds: paceMs / 1_000, seesEvents, hooks },
+    ...(goodbye && { goodbye: { ...goodbye, at: iso(goodbye.at) } }),
+    ...(left && { left: { ...left, at: iso(left.at) } }),
     ...(explainedBy === undefined ? {} : { explainedBy }),
   }
-}
-
-function isoOf(at: number): string {
-  return new Date(at).toISOString()
 }

@@ -1,5 +1,7 @@
 // `/v1/channels`: the configured channels, their health, and a test message.
+
 import type { Context } from 'hono'
+import { iso } from '../../../shared/json.ts'
 import { publicDelivery } from '../../core/event/public-view.ts'
 import { isBound } from '../../core/rules/access.ts'
 import type { Channel } from '../../core/rules/config.ts'
@@ -20,8 +22,8 @@ export async function getChannels(relay: Relay, c: Context): Promise<Response> {
     const what = { name, ...asConfigured(kind), fallback }
     if (health === undefined) return { ...what, state: 'ok' }
     const { state, since, note } = health
-    const next = state === 'refusing' ? { nextTryAt: isoOf(health.nextTryAt) } : {}
-    return { ...what, state, since: isoOf(since), note, ...next }
+    const next = state === 'refusing' ? { nextTryAt: iso(health.nextTryAt) } : {}
+    return { ...what, state, since: iso(since), note, ...next }
   })
   return c.json({ channels })
 }
@@ -37,10 +39,6 @@ export function channelsFor({ config }: Relay, c: Context): string[] | undefined
 function asConfigured(kind: Channel['kind']) {
   if (kind === 'slack') return { kind, by: 'webhook' }
   return kind === 'slack_bot' ? { kind: 'slack', by: 'bot' } : { kind }
-}
-
-function isoOf(at: number): string {
-  return new Date(at).toISOString()
 }
 
 export async function postChannelTest(relay: Relay, c: Context): Promise<Response> {

@@ -4,7 +4,7 @@ import type { Context } from 'hono'
 import * as z from 'zod'
 import { eventTypes } from '../../../shared/document.ts'
 import { describeIssues } from '../../../shared/errors.ts'
-import { parseJson } from '../../../shared/json.ts'
+import { defined, iso, parseJson } from '../../../shared/json.ts'
 import { looksSecret } from '../../../shared/presentable.ts'
 import type { ChannelHealth } from '../../core/delivery/channel-health.ts'
 import { type Delivery, isPing } from '../../core/delivery/delivery.ts'
@@ -126,18 +126,18 @@ export function publicSubscription(one: Subscription, now: number) {
   const { id, state, since, reason, description, filter, bound, consent } = one
   const { fleets, eventTypes, moments, resource } = filter
   const until = oldSecretsUntil(one, now)
-  return present({
-    ...{ id, state, since: isoOf(since), reason, url: shownUrl(one.url), description },
+  return defined({
+    ...{ id, state, since: iso(since), reason, url: shownUrl(one.url), description },
     ...{ fleets, eventTypes, moments, resource, consent, boundTo: bound },
-    oldSecretUntil: until === undefined ? undefined : isoOf(until),
-    ...{ createdAt: isoOf(one.createdAt), createdBy: one.createdBy },
+    oldSecretUntil: until === undefined ? undefined : iso(until),
+    ...{ createdAt: iso(one.createdAt), createdBy: one.createdBy },
   })
 }
 
 /** As `GET /v1/channels` shows that of a configured channel. */
 export function publicHealth(health: ChannelHealth | undefined): object {
   if (health === undefined || health.state === 'ok') return { state: 'ok' }
-  return { state: health.state, since: isoOf(health.since), note: health.note }
+  return { state: health.state, since: iso(health.since), note: health.note }
 }
 
 /** Some addresses are secrets, as everybody who knows one can post to it. */
@@ -152,20 +152,12 @@ export function publicDeliveryTo(delivery: Delivery) {
   const isBare = isPing(telling) && tests === undefined
   const moment = isBare ? 'ping' : (tests ?? telling.moment)
   const { status, text, tookMs, at } = answered ?? {}
-  return present({
+  return defined({
     ...{ id, messageId: messageIdOf(delivery), moment },
     ...(tests && { test: true }),
     ...(isBare ? {} : { fleet: telling.event.fleet, eventId: delivery.eventId }),
-    ...{ state, attempts, note, plannedAt: isoOf(plannedAt) },
-    ...(state === 'pending' ? { nextAttemptAt: isoOf(nextAt) } : { settledAt: isoOf(nextAt) }),
-    answer: at === undefined ? undefined : present({ at: isoOf(at), tookMs, status, text }),
+    ...{ state, attempts, note, plannedAt: iso(plannedAt) },
+    ...(state === 'pending' ? { nextAttemptAt: iso(nextAt) } : { settledAt: iso(nextAt) }),
+    answer: at === undefined ? undefined : defined({ at: iso(at), tookMs, status, text }),
   })
-}
-
-function isoOf(at: number): string {
-  return new Date(at).toISOString()
-}
-
-function present(value: object): object {
-  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined))
 }

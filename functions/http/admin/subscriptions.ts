@@ -16,7 +16,7 @@ import {
   rotateSecret,
   subscriptionFor,
   subscriptionsFor,
-  test,
+  testSubscription,
 } from '../../use-cases/subscriptions.ts'
 import { fleetUnknown, limit, named, problem } from '../problem.ts'
 import { readQuery } from '../query.ts'
@@ -193,7 +193,7 @@ async function postTest(relay: Relay, c: Context): Promise<Response> {
   if ((await subscriptionFor(relay, access, idIn(c))) === undefined) return unknown(c)
   const wish = await testIn(c)
   if (wish instanceof Response) return wish
-  const tested = await test(relay, access, idIn(c), wish.moment)
+  const tested = await testSubscription(relay, access, idIn(c), wish.moment)
   if (tested === undefined) return unknown(c)
   if (tested.outcome === 'disabled') return notActive(c, 'disabled; resume it, which sends a ping')
   return c.json({ delivery: publicDeliveryTo(tested.delivery) }, 202)

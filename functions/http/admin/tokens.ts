@@ -3,7 +3,7 @@
 import type { Context } from 'hono'
 import * as z from 'zod'
 import { describeIssues } from '../../../shared/errors.ts'
-import { parseJson } from '../../../shared/json.ts'
+import { iso, parseJson } from '../../../shared/json.ts'
 import { looksSecret } from '../../../shared/presentable.ts'
 import { type Scope, scopes } from '../../core/rules/access.ts'
 import { maxTokenDays, type Token } from '../../core/rules/token.ts'
@@ -113,12 +113,8 @@ function publicToken(token: Token) {
   const { id, name, scopes, fleets, createdAt, createdBy, expiresAt, lastUsedAt } = token
   return {
     ...{ id, name, scopes, ...(fleets === undefined ? {} : { fleets }) },
-    ...{ createdAt: isoOf(createdAt), createdBy },
-    ...(expiresAt === undefined ? {} : { expiresAt: isoOf(expiresAt) }),
-    ...(lastUsedAt === undefined ? {} : { lastUsedAt: isoOf(lastUsedAt) }),
+    ...{ createdAt: iso(createdAt), createdBy },
+    ...(expiresAt === undefined ? {} : { expiresAt: iso(expiresAt) }),
+    ...(lastUsedAt === undefined ? {} : { lastUsedAt: iso(lastUsedAt) }),
   }
-}
-
-function isoOf(at: number): string {
-  return new Date(at).toISOString()
 }

@@ -1,11 +1,14 @@
 // `/console/events`: the search, its downloads, and one event with its whole course.
+
 import type { Context } from 'hono'
 import * as z from 'zod'
+import { iso } from '../../../shared/json.ts'
 import { visible } from '../../../shared/presentable.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { publicDelivery } from '../../core/event/public-view.ts'
 import { type EventSummary, steps } from '../../core/event/summary.ts'
-import { drillMark, subjectOf } from '../../core/message/message.ts'
+import { drillMark } from '../../core/message/message.ts'
+import { subjectOf } from '../../core/message/phrases.ts'
 import { may, seesFleet } from '../../core/rules/access.ts'
 import { eventBody } from '../../pages/console/event.ts'
 import { type HistoryFilter, historyBody } from '../../pages/console/history.ts'
@@ -120,11 +123,11 @@ function rowOf(event: EventSummary): Row {
     inferred: event.inferred ? 'yes' : 'no',
     drill: event.drill ? 'yes' : 'no',
     ...{ vmCount, vms },
-    firstSeenAt: isoOf(event.firstSeenAt),
-    notBefore: isoOf(event.notBeforeAt),
-    startedAt: isoOf(event.startedAt),
-    endedAt: isoOf(event.endedAt),
-    decidedAt: isoOf(event.decidedAt),
+    firstSeenAt: iso(event.firstSeenAt),
+    notBefore: iso(event.notBeforeAt) ?? '',
+    startedAt: iso(event.startedAt) ?? '',
+    endedAt: iso(event.endedAt) ?? '',
+    decidedAt: iso(event.decidedAt) ?? '',
     decidedBy: event.decidedHow ?? '',
   }
 }
@@ -139,10 +142,6 @@ function cell(value: string | number | string[]): string {
   const whole = visible(Array.isArray(value) ? value.join(' ') : String(value))
   const safe = whole.replace(/(^|[;,|])(?=[=+\-@])/g, "$1'")
   return `"${safe.replaceAll('"', '""')}"`
-}
-
-function isoOf(at: number | undefined): string {
-  return at === undefined ? '' : new Date(at).toISOString()
 }
 
 export function showEvent(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {

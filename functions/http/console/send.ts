@@ -5,14 +5,14 @@ import { may } from '../../core/rules/access.ts'
 import type { Notice } from '../../pages/console/parts.ts'
 import { channelNamed, type Relay } from '../../use-cases/relay.ts'
 import { replayChannel, replayOne } from '../../use-cases/replay.ts'
-import { replayTo, subscriptionFor, test } from '../../use-cases/subscriptions.ts'
+import { replayTo, subscriptionFor, testSubscription } from '../../use-cases/subscriptions.ts'
 import { testChannel } from '../../use-cases/test-channel.ts'
 import { readForm } from '../admin/console-form.ts'
 import { answerMessage, baseOf } from './answer.ts'
 import { seesChannel } from './now.ts'
 import type { Visitor } from './visitor.ts'
 
-/** A failed message is kept for as long as its event, which may be years. */
+/** *Replay all* sends messages again that are not older. */
 const replayedMs = 90 * 86_400_000
 
 type Send = (fields: URLSearchParams) => Promise<Notice>
@@ -65,7 +65,7 @@ export function sendTest(relay: Relay, c: Context, visitor: Visitor): Promise<Re
     const name = fields.get('name') ?? ''
     const { access } = visitor
     if ((await subscriptionFor(relay, access, name)) !== undefined) {
-      const tested = await test(relay, access, name, 'scheduled')
+      const tested = await testSubscription(relay, access, name, 'scheduled')
       return tested?.outcome === 'planned' ? 'tested' : 'no_test'
     }
     if (channelNamed(relay, name) === undefined || !seesChannel(relay, visitor, name))

@@ -3,17 +3,12 @@ import type { IncomingWebhookSendArguments } from '@slack/webhook'
 import { cut } from '../../../shared/document.ts'
 import type { Claimed } from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
-import {
-  asksByLink,
-  buttonOf,
-  composeList,
-  listButtonOf,
-  type Message,
-} from '../../core/message/message.ts'
+import { asksByLink, buttonOf, composeList, listButtonOf } from '../../core/message/message.ts'
+import type { Message } from '../../core/message/shape.ts'
 import type { Shown } from '../desk.ts'
 import type { ButtonSupport, Buttons, Outgoing, Part } from '../notifier.ts'
 import { decidedLine, type Question, questionOf } from './press.ts'
-import { deaden, escapeText, shorten, withName } from './text.ts'
+import { deaden, escaped, escapeText, withName } from './text.ts'
 
 /**
  * In characters; api.slack.com/reference/block-kit/blocks. Slack accepts 3 000 in a section and 2
@@ -75,7 +70,7 @@ export function single(shown: Shown, wayIn: WayIn = 'button') {
       section(said(telling, message.lines.join('\n'), limit.section)),
       ...actions(shown, asButton),
       ...facts(shown),
-      context(shorten(message.reference, limit.context) + link),
+      context(escaped(message.reference, limit.context) + link),
     ],
   } satisfies IncomingWebhookSendArguments
 }
@@ -146,7 +141,7 @@ export function slackReply({ message, delivery }: Part): IncomingWebhookSendArgu
 
 /** Replaces a message that asked, if the decision has its own message. */
 export function slackLine(record: EventRecord, pageUrl: string, now: number) {
-  const shown = withName(shorten(decidedLine(record, now), limit.item), record)
+  const shown = withName(escaped(decidedLine(record, now), limit.item), record)
   return {
     text: shown,
     unfurl_links: false,
@@ -163,12 +158,12 @@ function list(parts: Part[], listUrl: string | undefined): IncomingWebhookSendAr
   const heading = `${marks[tone]} ${title}`
   const titles = parts.map(({ message }) => `• ${message.title}`)
   return {
-    text: shorten([heading, ...titles].join('\n'), limit.text),
+    text: escaped([heading, ...titles].join('\n'), limit.text),
     unfurl_links: false,
     unfurl_media: false,
     blocks: [
       header(heading),
-      section(shorten(lines.join('\n'), limit.section)),
+      section(escaped(lines.join('\n'), limit.section)),
       ...(listUrl === undefined
         ? []
         : [
@@ -189,7 +184,7 @@ function item({ message, pageUrl, delivery }: Part) {
 
 /** The title in bold and the text, together within the limit. */
 function titled(message: Message, telling: About, text: string, length: number): string {
-  const head = `${marks[message.tone]} *${shorten(message.title, limit.title)}*\n`
+  const head = `${marks[message.tone]} *${escaped(message.title, limit.title)}*\n`
   return head + said(telling, text, length - head.length)
 }
 
@@ -202,7 +197,7 @@ function header(text: string) {
   }
 }
 
-/** `text` is mrkdwn. Its parts from outside have gone through `shorten`. */
+/** `text` is mrkdwn. Its parts from outside have gone through `escaped`. */
 function section(text: string) {
   return { type: 'section' as const, text: { ...mrkdwn, text } }
 }
@@ -232,8 +227,8 @@ function button(url: string, text: string, asks: boolean) {
 
 type About = Pick<Claimed['telling'], 'moment' | 'event'>
 
-/** Like `shorten`, with a mention of the person who decided. An alert mentions nobody. */
+/** Like `escaped`, with a mention of the person who decided. An alert mentions nobody. */
 function said({ moment, event }: About, text: string, length: number): string {
-  const harmless = shorten(text, length)
+  const harmless = escaped(text, length)
   return moment === 'alert' ? harmless : withName(harmless, event)
 }

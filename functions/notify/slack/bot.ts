@@ -26,8 +26,8 @@ const cannotBeRepliedTo = [
 /** For the removal of a message after the lease has ended. */
 const removeMs = 5_000
 
-/** Steps that ask people to act. */
-const urgent: Delivery['telling']['moment'][] = [
+/** An edit notifies nobody, so replies about these moments are also shown in the channel. */
+const shownInChannel: Delivery['telling']['moment'][] = [
   'changed',
   'not_ready',
   'reminder',
@@ -103,8 +103,8 @@ async function edit(attempt: Attempt, posted: Posted, version: number): Promise<
     return post(attempt, version)
   }
   if (edited.outcome !== 'done') return toOutcome(edited)
-  const isUrgent = urgent.includes(delivery.telling.moment)
-  const reply = { ...slackReply(outgoing), channel, thread_ts: ts, reply_broadcast: isUrgent }
+  const isShown = shownInChannel.includes(delivery.telling.moment)
+  const reply = { ...slackReply(outgoing), channel, thread_ts: ts, reply_broadcast: isShown }
   const replied = await call(attempt, 'chat.postMessage', reply)
   if (replied.outcome === 'refused' && cannotBeRepliedTo.includes(replied.code)) {
     return post(attempt, version)

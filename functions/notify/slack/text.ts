@@ -12,8 +12,8 @@ export function withName(harmless: string, { verdict }: Pick<EventView, 'verdict
   return isId ? harmless.replaceAll(userOf(verdict), `<@${id}>`) : harmless
 }
 
-/** Escaped for mrkdwn, and cut to a length. */
-export function shorten(text: string, length: number): string {
+/** Text from outside as harmless mrkdwn of at most this length. All such text must go through it. */
+export function escaped(text: string, length: number): string {
   const harmless = (kept: string) => escapeText(deaden(kept))
   let [room, shown] = [length, harmless(text)]
   while (shown.length > length) {

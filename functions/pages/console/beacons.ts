@@ -3,7 +3,7 @@
 import { html } from 'hono/html'
 import type { BeaconState } from '../../core/event/silence.ts'
 import { span, utc } from '../../core/event/time.ts'
-import { plain } from '../../core/message/message.ts'
+import { plain } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
 import type { Tone } from '../state.ts'
 import { utcOn, whole } from '../times.ts'

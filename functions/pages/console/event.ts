@@ -5,17 +5,16 @@ import type { EventRecord } from '../../core/event/event.ts'
 import type { PublicSighting, publicDelivery } from '../../core/event/public-view.ts'
 import { utc } from '../../core/event/time.ts'
 import { type EventView, viewOf } from '../../core/event/view.ts'
+import { drillLine, drillMark } from '../../core/message/message.ts'
 import {
   askedBy,
   describeDuration,
   describeInference,
   describeVerdict,
-  drillLine,
-  drillMark,
   impactOf,
   plain,
   subjectOf,
-} from '../../core/message/message.ts'
+} from '../../core/message/phrases.ts'
 import { choicePart, type Html, liveAttributes, type Seen, statePart } from '../event.ts'
 import { placed } from '../timeline.ts'
 import { utcOn, whole } from '../times.ts'

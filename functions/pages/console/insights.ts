@@ -2,7 +2,7 @@
 import { html } from 'hono/html'
 import type { Insights, Month } from '../../core/event/insights.ts'
 import { span } from '../../core/event/time.ts'
-import { plain } from '../../core/message/message.ts'
+import { plain } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
 
 interface View {

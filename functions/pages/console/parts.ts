@@ -2,7 +2,7 @@
 import { html } from 'hono/html'
 import type { Delivery } from '../../core/delivery/delivery.ts'
 import type { EventStep } from '../../core/event/summary.ts'
-import { plain } from '../../core/message/message.ts'
+import { plain } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
 import type { Tone } from '../state.ts'
 import { utcOn, whole } from '../times.ts'

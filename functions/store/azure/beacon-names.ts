@@ -32,10 +32,11 @@ export class BeaconNames {
 
   async find(fleet: string, prefix: string, after: string | undefined, limit: number) {
     const name = keyOf(prefix.toLowerCase())
-    const isPlace = after === undefined || after.startsWith(name)
-    if (!isPlace) return { ids: [] }
+    const isOfSearch = after === undefined || after.startsWith(name)
+    if (!isOfSearch) return { ids: [] }
     const size = Math.min(limit, maxFound)
     const range = {
+      // with a blank, it is the next possible key
       from: after === undefined ? name : `${after} `,
       to: name + end,
       limit: size + 1,

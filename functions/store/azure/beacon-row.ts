@@ -19,7 +19,7 @@ export interface StoredBeacon {
   sightings: Sighting[]
   /** The index entry that finds silent beacons. */
   heard: Entry
-  /** Its place in the counts. Absent in rows of older relays, until their next write. */
+  /** Its place in the counts. Absent shortly before the row is removed. */
   counted?: CountedAs | undefined
   /** Identifies this write: if its answer is lost, the next attempt recognizes it. */
   write: string

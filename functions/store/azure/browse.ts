@@ -3,13 +3,15 @@
 // event's transaction. Those of a new event are written before it and later ones after it, so a
 // crash may leave an older state in a list until the next change, but never a missing event. A change
 // that no list shows is not written.
+
 import type { EventRecord } from '../../core/event/event.ts'
 import { packEvent, unpackEvent } from '../../core/event/event-size.ts'
 import { type EventSummary, namesOf, summaryOf } from '../../core/event/summary.ts'
 import type { EventSearch, EventsFound } from '../browse.ts'
 import { endOf, keyOf, newestFirst, startOf } from './keys.ts'
 import type { Parts } from './parts.ts'
-import { type Change, insertOrReplace, maxChanges, type Row } from './rows.ts'
+import { type Change, insertOrReplace, type Row } from './rows.ts'
+import { stepsOfRows } from './steps.ts'
 
 /** Another worker writes the same event. */
 const maxWriteAttempts = 5
@@ -53,7 +55,7 @@ export class Browse {
     const text = JSON.stringify([record.fleet, own, puts])
     if (own.length + puts.length === 0 || text === this.#written) return
     const partition = partitionOf(record.fleet)
-    const [first = [], ...others] = inSteps([...own, ...puts])
+    const [first = [], ...others] = stepsOfRows([...own, ...puts])
     const isNew = (await this.#parts.rows.change(partition, first)) !== 'conflict'
     await this.#parts.together(others.map((step) => () => this.#parts.rows.change(partition, step)))
     if (!isNew) await this.#replace(record, puts)
@@ -101,7 +103,7 @@ export class Browse {
     const { rows } = this.#parts
     const partition = partitionOf(record.fleet)
     const [row, open] = [summaryRow(record), openRow(record)]
-    for (const step of inSteps(puts)) await rows.change(partition, step)
+    for (const step of stepsOfRows(puts)) await rows.change(partition, step)
     for (let attempt = 0; attempt < maxWriteAttempts; attempt++) {
       const known = await rows.read(partition, row)
       // a later commit was noted first
@@ -119,7 +121,7 @@ export class Browse {
     const { rows, together } = this.#parts
     const partition = partitionOf(fleet)
     const removals = found.map((row): Change => ({ kind: 'remove', row }))
-    const works = inSteps(removals).map((step) => async () => {
+    const works = stepsOfRows(removals).map((step) => async () => {
       if ((await rows.change(partition, step)) !== 'conflict' || step.length === 1) return
       for (const one of step) await rows.change(partition, [one])
     })
@@ -188,12 +190,6 @@ function changesOf(record: EventRecord, known?: Row): Change[] {
   if (record.ended !== undefined) return [summary]
   const body = JSON.stringify({ ...packEvent(record), history: [] })
   return [summary, { kind: 'put', row: openRow(record), body }]
-}
-
-function inSteps(changes: Change[]): Change[][] {
-  const steps: Change[][] = []
-  for (let i = 0; i < changes.length; i += maxChanges) steps.push(changes.slice(i, i + maxChanges))
-  return steps
 }
 
 function partitionOf(fleet: string): string {

@@ -32,7 +32,7 @@ import { type Found, graceMs, partitions, timeOf } from './time-index.ts'
 
 const partition = keyOf('tally')
 const row = 'tally'
-/** Ended events that one call reads. After an upgrade, several calls catch up. */
+/** Ended events that one call reads. If there are more, several calls catch up. */
 const maxEnded = 2_000
 /** For this long after its end, an event without pending messages may be seen again. */
 const settledMs = 3_600_000

@@ -1,9 +1,11 @@
 // Finds rows of many partitions by time. An entry is written before its row, with a time that is
 // not later than the row's: a crash may leave a stale entry, which no row names, but never a row
 // without an entry. Reads that meet a stale entry remove it.
+
 import type { EventKey } from '../store.ts'
 import { keyOf, newestFirst, shardOf, startOf, timeKey } from './keys.ts'
-import { type Change, maxChanges, type Range, type Rows } from './rows.ts'
+import type { Change, Range, Rows } from './rows.ts'
+import { stepsOfRows } from './steps.ts'
 import type { Together } from './together.ts'
 
 /** Partitions of each busy index: one partition accepts 2,000 entities a second. */
@@ -126,7 +128,7 @@ export class Index {
   async add(entries: Entry[], target: (entry: Entry) => Target, now: number): Promise<void> {
     const changes = Map.groupBy(entries, ({ partition }) => partition)
     const works = [...changes].flatMap(([partition, group]) =>
-      inSteps(group).map((step) => () => {
+      stepsOfRows(group).map((step) => () => {
         const puts = step.map((entry): Change => {
           const body = JSON.stringify({ target: target(entry), writtenAt: now })
           return { kind: 'put', row: entry.row, body }
@@ -190,10 +192,4 @@ export function withTwin(oldest: Entry, subscription: string): Entry[] {
 /** The time in an entry's name. */
 export function timeOf({ row }: Entry): number {
   return Number(row.split('|').at(-2))
-}
-
-function inSteps<T>(items: T[]): T[][] {
-  const steps: T[][] = []
-  for (let i = 0; i < items.length; i += maxChanges) steps.push(items.slice(i, i + maxChanges))
-  return steps
 }

@@ -4,7 +4,7 @@
 // (developers.cloudflare.com/durable-objects/reference/glossary, "output gate").
 import { FoghornError } from '../../../shared/errors.ts'
 import type { Database, Row, Value } from './database.ts'
-import { schema, schemaVersion, upgrades } from './sql.ts'
+import { schema, schemaVersion } from './sql.ts'
 
 /** The part of `DurableObjectStorage` that it uses. */
 export interface ObjectStorage {
@@ -23,11 +23,7 @@ export function openStorage(storage: ObjectStorage): Database {
   storage.transactionSync(() => {
     sql.exec(formatTable)
     const found = Number(all('SELECT version FROM format', [])[0]?.version ?? schemaVersion)
-    if (found !== schemaVersion) {
-      const upgrade = upgrades[found]
-      if (upgrade === undefined) throw wrongVersion(found)
-      sql.exec(upgrade)
-    }
+    if (found !== schemaVersion) throw wrongVersion(found)
     sql.exec(schema)
     sql.exec(writeFormat, schemaVersion, schemaVersion)
   })

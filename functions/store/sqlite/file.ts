@@ -6,13 +6,13 @@ import { backup, DatabaseSync } from 'node:sqlite'
 import { FoghornError } from '../../../shared/errors.ts'
 import type { Database, Statement, Value } from './database.ts'
 import { explainDisk } from './disk.ts'
-import { schema, schemaVersion, upgrades } from './sql.ts'
+import { schema, schemaVersion } from './sql.ts'
 import { openWal, type Wal } from './wal.ts'
 
 const inMemory = ':memory:'
 /** Only the relay's own user may read events, names of VMs and decisions. */
 const ownerOnly = 0o600
-/** SQLite creates these with the mode of the database, but an older relay may have created them. */
+/** SQLite creates these with the mode of the database, but a person may have copied them here. */
 const companions = ['-wal', '-shm', '-journal']
 
 /** Pages of 4 KB. The more there are, the less often a busy page is copied into the file. */
@@ -160,11 +160,6 @@ function checkVersion(db: DatabaseSync, path: string): void {
   const found = Number(db.prepare('PRAGMA user_version').get()?.user_version)
   const tables = db.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE type = 'table'").get()
   if (found === schemaVersion || Number(tables?.n) === 0) return
-  const upgrade = upgrades[found]
-  if (upgrade !== undefined) {
-    db.exec(`BEGIN; ${upgrade} PRAGMA user_version = ${schemaVersion}; COMMIT`)
-    return
-  }
   const remedy = 'Start the version that wrote it, or set FOGHORN_DATA to a different folder.'
   const what = `"${path}" has format ${found}, but this relay needs format ${schemaVersion}.`
   throw new FoghornError('data_version', `${what} ${remedy}`)

@@ -1,77 +1,13 @@
-// The SQL of the SQLite store: its tables, their upgrades, and one statement for each verb. The
-// statement that ends a lease checks it in its where clause.
+// The SQL of the SQLite store: its tables, and one statement for each verb. The statement that ends
+// a lease checks it in its where clause.
 import { alertPrefix } from '../../../shared/report.ts'
 import { subscriptionChannel } from '../../core/delivery/delivery.ts'
 import { listedFields } from '../listed-beacon.ts'
 import { browseSchema } from './browse-sql.ts'
 import { tallySchema } from './tally.ts'
 
-/**
- * Increase this if an older relay would not understand the changed tables. A new table that an
- * older relay can ignore needs no new version: the schema creates it if it is missing.
- */
+/** Increase this, and upgrade older files, if an older relay would not understand changed tables. */
 export const schemaVersion = 4
-
-const openEvents = `CREATE TABLE IF NOT EXISTS open_events (
-  fleet TEXT NOT NULL, event_id TEXT NOT NULL, only_beacon TEXT NOT NULL,
-  PRIMARY KEY (fleet, event_id)
-) STRICT, WITHOUT ROWID;`
-
-const memos = `CREATE TABLE IF NOT EXISTS memos (
-  fleet TEXT NOT NULL, event_id TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
-  version INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (fleet, event_id, kind, name)
-) STRICT, WITHOUT ROWID;`
-
-const toFormat2 = `ALTER TABLE deliveries ADD COLUMN view TEXT;
-  ${openEvents}
-  INSERT INTO open_events SELECT fleet, event_id, '' FROM events WHERE ended_at IS NULL;`
-
-/**
- * Older files may lack either table. The health of channels is dropped: the relay finds it anew.
- */
-const toFormat3 = `${memos}
-  CREATE TABLE IF NOT EXISTS posts (fleet, event_id, epoch, channel, version, state);
-  INSERT INTO memos SELECT fleet, event_id, 'post', json_array(epoch, channel), version,
-    json_object('version', version, 'state', json(state)) FROM posts;
-  DROP TABLE posts; DROP TABLE IF EXISTS marks;`
-
-const beacons = `CREATE TABLE IF NOT EXISTS beacons (
-  fleet TEXT NOT NULL, beacon TEXT NOT NULL, heard_at INTEGER NOT NULL, day INTEGER NOT NULL,
-  silent_at INTEGER, due_at INTEGER, mark TEXT, body TEXT NOT NULL, PRIMARY KEY (fleet, beacon)
-) STRICT, WITHOUT ROWID;`
-
-const events = `CREATE TABLE IF NOT EXISTS events (
-  fleet TEXT NOT NULL, event_id TEXT NOT NULL, sequence INTEGER NOT NULL,
-  first_seen_at INTEGER NOT NULL, due_at INTEGER, ended_at INTEGER, event_type TEXT NOT NULL,
-  step TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (fleet, event_id)
-) STRICT, WITHOUT ROWID;`
-
-/** Columns take the place of triggers and indexes on JSON. Dropping a table drops those, too. */
-const toFormat4 = `
-  CREATE TABLE former_beacons AS SELECT fleet, beacon, heard_at, body FROM beacons;
-  DROP TABLE beacons;
-  ${beacons}
-  INSERT INTO beacons SELECT fleet, beacon, heard_at, heard_at / 86400000, body ->> '$.silentAt',
-    body ->> '$.silentAt', CASE WHEN body -> '$.left' IS NOT NULL THEN 'left'
-      WHEN body -> '$.silence' IS NOT NULL THEN 'silent' END, body FROM former_beacons;
-  DROP TABLE former_beacons;
-  CREATE TABLE former_events AS
-    SELECT fleet, event_id, sequence, first_seen_at, due_at, ended_at, body FROM events;
-  DROP TABLE events;
-  ${events}
-  INSERT INTO events SELECT fleet, event_id, sequence, first_seen_at, due_at, ended_at,
-    body ->> '$.facts.eventType', CASE
-      WHEN body ->> '$.ended.outcome' IS NOT NULL THEN body ->> '$.ended.outcome'
-      WHEN body ->> '$.startedAt' IS NOT NULL THEN 'started'
-      ELSE coalesce(body ->> '$.verdict.decision', 'open') END, body FROM former_events;
-  DROP TABLE former_events;`
-
-/** How to upgrade a file, by its older format. */
-export const upgrades: Record<number, string> = {
-  1: toFormat2 + toFormat3 + toFormat4,
-  2: toFormat3 + toFormat4,
-  3: toFormat4,
-}
 
 const subscriptions = subscriptionChannel('')
 const toSubscription = `channel GLOB '${subscriptions}*'`
@@ -82,12 +18,22 @@ const besideSubscriptions = [
 ]
 
 export const schema = `
-${events}
+CREATE TABLE IF NOT EXISTS events (
+  fleet TEXT NOT NULL, event_id TEXT NOT NULL, sequence INTEGER NOT NULL,
+  first_seen_at INTEGER NOT NULL, due_at INTEGER, ended_at INTEGER, event_type TEXT NOT NULL,
+  step TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (fleet, event_id)
+) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS events_due ON events (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS events_ended ON events (ended_at) WHERE ended_at IS NOT NULL;
-${openEvents}
+CREATE TABLE IF NOT EXISTS open_events (
+  fleet TEXT NOT NULL, event_id TEXT NOT NULL, only_beacon TEXT NOT NULL,
+  PRIMARY KEY (fleet, event_id)
+) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS open_events_alone ON open_events (fleet, only_beacon);
-${beacons}
+CREATE TABLE IF NOT EXISTS beacons (
+  fleet TEXT NOT NULL, beacon TEXT NOT NULL, heard_at INTEGER NOT NULL, day INTEGER NOT NULL,
+  silent_at INTEGER, due_at INTEGER, mark TEXT, body TEXT NOT NULL, PRIMARY KEY (fleet, beacon)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS sightings (
   fleet TEXT NOT NULL, event_id TEXT NOT NULL, beacon TEXT NOT NULL, body TEXT NOT NULL,
   PRIMARY KEY (fleet, event_id, beacon)
@@ -105,7 +51,10 @@ CREATE TABLE IF NOT EXISTS views (
 CREATE TABLE IF NOT EXISTS channels (
   name TEXT PRIMARY KEY, spent_until INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-${memos}
+CREATE TABLE IF NOT EXISTS memos (
+  fleet TEXT NOT NULL, event_id TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
+  version INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (fleet, event_id, kind, name)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS moments (
   position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, at INTEGER NOT NULL,
   body TEXT NOT NULL
@@ -114,7 +63,6 @@ CREATE INDEX IF NOT EXISTS beacons_heard ON beacons (day);
 CREATE INDEX IF NOT EXISTS beacons_due ON beacons (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS deliveries_failed ON deliveries (owed_at)
   WHERE state IN ('refused', 'given_up');
-DROP INDEX IF EXISTS deliveries_due;
 CREATE INDEX IF NOT EXISTS deliveries_turn ON deliveries (channel, fleet, next_at)
   WHERE state = 'pending';
 CREATE INDEX IF NOT EXISTS deliveries_event ON deliveries (fleet, event_id, channel, seq);

@@ -2,7 +2,6 @@
 // no longer if there is more to count. Triggers do it for deliveries. core/metrics/tally.ts says what
 // is counted.
 
-import { eventTypes } from '../../../shared/document.ts'
 import { alertPrefix } from '../../../shared/report.ts'
 import { subscriptionChannel } from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
@@ -11,7 +10,6 @@ import {
   type Counted,
   latencySeconds,
   longer,
-  other,
   type Tally,
   undecidedIn,
 } from '../../core/metrics/tally.ts'
@@ -19,24 +17,12 @@ import { toEvent } from './rows.ts'
 import type { Statements } from './statements.ts'
 
 const isEvent = (event: string) => `${event}.event_id NOT GLOB '${alertPrefix}*'`
-const known = eventTypes.map((type) => `'${type}'`).join(', ')
-const typeOf = (event: string) => `CASE WHEN ${event}.body ->> '$.facts.eventType' IN (${known})
-  THEN ${event}.body ->> '$.facts.eventType' ELSE '${other}' END`
-const stepOf = (event: string) =>
-  `coalesce(${event}.body ->> '$.ended.outcome', ${event}.body ->> '$.phase')`
-
 const isCounted = (delivery: string) =>
   `${isEvent(delivery)} AND ${delivery}.channel NOT GLOB '${subscriptionChannel('')}*'`
 
 /** Without a name of the table: an index has none. */
 const isWaiting = `state = 'pending' AND event_id NOT GLOB '${alertPrefix}*'
     AND channel NOT GLOB '${subscriptionChannel('')}*'`
-
-const versionOf = (beacon: string) => `coalesce(${beacon}.body ->> '$.version', '')`
-const stateOf = (beacon: string) => `CASE
-  WHEN ${beacon}.body -> '$.left' IS NOT NULL THEN 'left'
-  WHEN ${beacon}.heard_at <= ${beacon}.body ->> '$.silence.since' THEN 'silent'
-  ELSE 'heard' END`
 
 const bucket = `CASE ${latencySeconds
   .map((seconds) => `WHEN took <= ${seconds * 1_000} THEN '${seconds}'`)
@@ -56,13 +42,7 @@ const trigger = (name: string, when: string, condition: string, ...work: string[
   `CREATE TRIGGER IF NOT EXISTS ${name} AFTER ${when} WHEN ${condition}
 BEGIN ${work.join('\n')} END;`
 
-/** Counts what an older relay has stored, once: while there are no counts yet. */
-const count = (what: Counted, table: string, condition: string, one: string, two: string) =>
-  `INSERT INTO tallies SELECT '${what}', fleet, ${one}, ${two}, count(*) FROM ${table} x
-    WHERE ${condition} AND NOT EXISTS (SELECT 1 FROM tallies WHERE what = '${what}')
-    GROUP BY 2, 3, 4;`
-
-/** The tables, their triggers, and the counts of a file that has none. */
+/** The tables and their triggers. */
 export const tallySchema = `
 CREATE TABLE IF NOT EXISTS tallies (
   what TEXT NOT NULL, fleet TEXT NOT NULL, one TEXT NOT NULL, two TEXT NOT NULL,
@@ -74,9 +54,6 @@ CREATE TABLE IF NOT EXISTS first_messages (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS deliveries_waiting ON deliveries (channel, fleet, owed_at)
   WHERE ${isWaiting};
-${count('event', 'events', isEvent('x'), typeOf('x'), stepOf('x'))}
-${count('delivery', 'deliveries', isCounted('x'), 'channel', 'state')}
-${count('beacon', 'beacons', 'true', versionOf('x'), stateOf('x'))}
 ${trigger('tally_delivery', 'INSERT ON deliveries', isCounted('NEW'), add(...delivery('NEW')))}
 ${trigger(
   'tally_state',
@@ -110,12 +87,6 @@ ${trigger(
   INSERT INTO tallies VALUES ('first_message_ms', NEW.fleet, '', '', NEW.took)
     ON CONFLICT DO UPDATE SET n = n + excluded.n;`,
 )}
-INSERT INTO first_messages
-  SELECT d.fleet, d.event_id, max(0, min(d.next_at) - e.first_seen_at)
-  FROM deliveries d JOIN events e ON e.fleet = d.fleet AND e.event_id = d.event_id
-  WHERE NOT EXISTS (SELECT 1 FROM first_messages) AND d.state = 'delivered' AND ${isCounted('d')}
-    AND d.body ->> '$.telling.moment' <> 'alert' AND e.body -> '$.drill' IS NULL
-  GROUP BY d.fleet, d.event_id;
 `
 
 const readCounts = 'SELECT what, fleet, one, two, n FROM tallies WHERE n <> 0'

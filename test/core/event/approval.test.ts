@@ -1,12 +1,7 @@
 // Decisions and directives: every combination of an event, its decision and the new decision.
 import { describe, expect, test } from 'vitest'
-import {
-  decide,
-  decideByPolicy,
-  leaseOf,
-  withLease,
-  withStart,
-} from '../../../functions/core/event/approval.ts'
+import { decide, decideByPolicy } from '../../../functions/core/event/approval.ts'
+import { leaseOf, withLease, withStart } from '../../../functions/core/event/directive.ts'
 import type { EventRecord, Phase, Verdict } from '../../../functions/core/event/event.ts'
 import { directiveLeaseMs, type Start } from '../../../shared/report.ts'
 import { at, openRecord, record } from '../../support/records.ts'

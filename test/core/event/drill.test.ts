@@ -1,7 +1,8 @@
 // A drill moves by time alone, and no part of the core treats it as an event of Azure.
 import { describe, expect, test } from 'vitest'
-import { decide, leaseOf } from '../../../functions/core/event/approval.ts'
+import { decide } from '../../../functions/core/event/approval.ts'
 import { conclude, lostMs, nextLook, stuckMs } from '../../../functions/core/event/conclude.ts'
+import { leaseOf } from '../../../functions/core/event/directive.ts'
 import {
   assumedObservers,
   beginDrill,

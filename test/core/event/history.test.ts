@@ -1,6 +1,7 @@
 // The history of an event keeps decisions, however much else happens.
 import { describe, expect, test } from 'vitest'
-import { decide, withLease, withStart } from '../../../functions/core/event/approval.ts'
+import { decide } from '../../../functions/core/event/approval.ts'
+import { withLease, withStart } from '../../../functions/core/event/directive.ts'
 import type { EventRecord, HistoryEntry, OpenRecord } from '../../../functions/core/event/event.ts'
 import { addHistory } from '../../../functions/core/event/history.ts'
 import { at, record } from '../../support/records.ts'

@@ -28,13 +28,6 @@ describe('facts', () => {
     ])
   })
 
-  test('the key of an older row is its vmId if it has the form of one', () => {
-    expect(vmsOf([observer('web_0', { beacon: place.vmId })])).toMatchObject([{ vmId: place.vmId }])
-    for (const beacon of ['rg/web_0', `${place.vmId}/rg/web_0`]) {
-      expect(vmsOf([observer('web_0', { beacon })])[0]).not.toHaveProperty('vmId')
-    }
-  })
-
   test.each<[string, Partial<Beacon>, object]>([
     ['agree', { tags: {} }, { name: 'web_0', ...place, tags: {} }],
     ['know less', { resourceGroup: '' }, { name: 'web_0', ...place, tags: {} }],

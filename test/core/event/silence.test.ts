@@ -175,8 +175,6 @@ describe('a list shows', () => {
       minute,
       'left',
     ],
-    ['an old row', {}, 2 * minute - 1, 'heard'],
-    ['an old row, silent', {}, 2 * minute, 'silent'],
   ])('%s', (_, changes, ms, state) => {
     expect(shownState(beaconOf('web_0', changes), at + ms)).toBe(state)
   })

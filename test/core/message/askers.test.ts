@@ -2,14 +2,13 @@
 import { describe, expect, test } from 'vitest'
 import { viewOf } from '../../../functions/core/event/view.ts'
 import {
-  type Askers,
-  askersOf,
   asksByLink,
   buttonOf,
   compose,
   listButtonOf,
   wantsDecision,
 } from '../../../functions/core/message/message.ts'
+import { type Askers, askersOf } from '../../../functions/core/message/phrases.ts'
 import { at, record } from '../../support/records.ts'
 
 const declined = { decision: 'declined', how: 'link', who: 'chat', at } as const

@@ -9,15 +9,9 @@ import {
 import { moments } from '../../../functions/core/event/moment.ts'
 import type { EventView } from '../../../functions/core/event/view.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
-import {
-  buttonOf,
-  compose,
-  describeInference,
-  type Message,
-  plain,
-  subjectOf,
-  wantsDecision,
-} from '../../../functions/core/message/message.ts'
+import { buttonOf, compose, wantsDecision } from '../../../functions/core/message/message.ts'
+import { describeInference, plain, subjectOf } from '../../../functions/core/message/phrases.ts'
+import type { Message } from '../../../functions/core/message/shape.ts'
 import { eventTypes } from '../../../shared/document.ts'
 import { at, type Fields, facts, record } from '../../support/records.ts'
 

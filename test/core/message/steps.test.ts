@@ -4,11 +4,9 @@ import { describe, expect, test } from 'vitest'
 import type { Facts, Verdict } from '../../../functions/core/event/event.ts'
 import type { Moment } from '../../../functions/core/event/moment.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
-import {
-  compose,
-  describeInference,
-  type Message,
-} from '../../../functions/core/message/message.ts'
+import { compose } from '../../../functions/core/message/message.ts'
+import { describeInference } from '../../../functions/core/message/phrases.ts'
+import type { Message } from '../../../functions/core/message/shape.ts'
 import { at, type Fields, facts, record } from '../../support/records.ts'
 
 const minute = 60_000

@@ -1,6 +1,6 @@
 // The console in a browser: who can open it, for how long, and what it shows.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { describeDuration } from '../../../functions/core/message/message.ts'
+import { describeDuration } from '../../../functions/core/message/phrases.ts'
 import { fieldsOf } from '../../support/form.ts'
 import { forge, formType, linkOf, press, textOf } from '../../support/people.ts'
 import {

@@ -1,6 +1,6 @@
 // Our own lengths for Slack. Each is tested with a text that just fits, and one character more.
 import { describe, expect, test } from 'vitest'
-import type { Message } from '../../../functions/core/message/message.ts'
+import type { Message } from '../../../functions/core/message/shape.ts'
 import { slackBlocks, slackLine, slackReply } from '../../../functions/notify/slack/blocks.ts'
 import { at, record } from '../../support/records.ts'
 import type { Json } from '../kinds.ts'

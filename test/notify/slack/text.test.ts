@@ -1,6 +1,6 @@
 // Slack shows the name of the person who decided, in place of the words for them.
 import { expect, test } from 'vitest'
-import { describeVerdict } from '../../../functions/core/message/message.ts'
+import { describeVerdict } from '../../../functions/core/message/phrases.ts'
 import { withName } from '../../../functions/notify/slack/text.ts'
 import { at } from '../../support/records.ts'
 

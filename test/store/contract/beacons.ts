@@ -15,7 +15,7 @@ export function beaconPromises(bench: Bench): void {
       expect(found.map(({ vm }) => vm).sort()).toEqual(names)
       expect(found.find(({ vm }) => vm === 'web_0')).toEqual({
         ...{ beacon: 'id-web_0', vm: 'web_0', resourceGroup: 'rg', scaleSet: '' },
-        ...{ heardAt: at, paceMs: 2_000, seesEvents: 1 },
+        ...{ heardAt: at, paceMs: 2_000, seesEvents: 1, version: '0.1.0' },
       })
       expect(await store.listBeacons('none', { limit: 4 })).toEqual([])
       const more = {

@@ -189,7 +189,7 @@ export function tallyPromises(bench: Bench): void {
       const { store } = bench
       const web = beaconOf('web_0', { version: '0.1.0' })
       await store.writeBeacon(web, [])
-      await store.writeBeacon(beaconOf('web_1'), [])
+      await store.writeBeacon(beaconOf('web_1', { version: '' }), [])
       await store.writeBeacon(beaconOf('db_0', { fleet: 'test', version: '0.1.0' }), [])
       await store.writeBeacon({ ...web, counter: 2 }, [])
       const all = { 'beacon prod 0.1.0 heard': 1, 'beacon prod  heard': 1 }

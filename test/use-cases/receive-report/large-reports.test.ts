@@ -1,6 +1,6 @@
 // Reports of many events or many VMs wait for each other, within one fleet.
 import { expect, test } from 'vitest'
-import { createLines, inLine } from '../../../functions/use-cases/large-reports.ts'
+import { createReportQueues, queued } from '../../../functions/use-cases/large-reports.ts'
 import { createWorld, event, FakeBeacon } from '../../support/world.ts'
 
 const reportOf = (events: number, names = 0) => {
@@ -12,19 +12,19 @@ const reportOf = (events: number, names = 0) => {
 /** Work that ends when the test ends it. */
 function startWork() {
   const clock = { now: 0 }
-  const lines = createLines()
+  const reportQueues = createReportQueues()
   const begun: string[] = []
   const ends = new Map<string, () => void>()
   const add = (name: string, fleet = 'prod', report = reportOf(21)) =>
-    inLine({ lines, now: () => clock.now }, { fleet, report }, () => {
+    queued({ reportQueues, now: () => clock.now }, { fleet, report }, () => {
       begun.push(name)
       return new Promise<string>((resolve) => ends.set(name, () => resolve(name)))
     })
-  return { clock, lines, begun, ends, add }
+  return { clock, reportQueues, begun, ends, add }
 }
 
 test('two of a fleet at a time, in their order; small ones and other fleets do not wait', async () => {
-  const { lines, begun, ends, add } = startWork()
+  const { reportQueues, begun, ends, add } = startWork()
   const results = ['a', 'b', 'c', 'd'].map((name) => add(name))
   void add('small', 'prod', reportOf(19, 10))
   const other = add('other', 'test')
@@ -36,16 +36,16 @@ test('two of a fleet at a time, in their order; small ones and other fleets do n
   await results[2]
   ends.get('d')!()
   expect(await Promise.all([...results, other])).toEqual(['a', 'b', 'c', 'd', 'other'])
-  expect(lines.ofFleet.size).toBe(0)
+  expect(reportQueues.ofFleet.size).toBe(0)
 })
 
 test('a report that fails gives its place to the next one', async () => {
-  const relay = { lines: createLines(), now: () => 0 }
+  const relay = { reportQueues: createReportQueues(), now: () => 0 }
   const large = { fleet: 'prod', report: reportOf(19, 800) }
-  const fail = () => inLine(relay, large, () => Promise.reject(new Error('no')))
+  const fail = () => queued(relay, large, () => Promise.reject(new Error('no')))
   const failed = await Promise.allSettled([fail(), fail(), fail(), fail()])
   expect(failed.map(({ status }) => status)).toEqual(Array(4).fill('rejected'))
-  expect(relay.lines.ofFleet.size).toBe(0)
+  expect(relay.reportQueues.ofFleet.size).toBe(0)
 })
 
 test('a report that does not end keeps others waiting for 30 s', async () => {

@@ -2,7 +2,7 @@
 // however many workers expand it at once.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { subscriptionChannel } from '../../../functions/core/delivery/delivery.ts'
-import { createExpander, expandMoments } from '../../../functions/use-cases/expand-moments.ts'
+import { createExpander, expandPage } from '../../../functions/use-cases/expand-moments.ts'
 import { startRelay, world } from '../../support/relay.ts'
 import { expandAll, happen, heardBy, subscribe } from '../../support/subscriptions.ts'
 
@@ -55,7 +55,7 @@ function mortal(
 test('without an active subscription, nothing of the log is read', async () => {
   await happen(world, 2)
   const { relay, calls } = mortal()
-  expect(await expandMoments(relay)).toBe(false)
+  expect(await expandPage(relay)).toBe('done')
   expect(calls).toEqual(['listMemos'])
 })
 
@@ -63,7 +63,7 @@ test('the first subscription does not read what happened before', async () => {
   await happen(world, events)
   await threeSubscriptions()
   const { relay, calls } = mortal()
-  await expandMoments(relay)
+  await expandPage(relay)
   expect(calls).toEqual(['listMemos', 'readMemo', 'readMoments'])
   const position = { kind: 'expansion' as const, name: ['position'] }
   expect(await world.store.readMemo(position)).toBe(undefined)
@@ -86,7 +86,10 @@ test('whichever call a worker dies before, the next one completes it, and nothin
   await happen(world, events)
   for (let lives = 0, goesOn = true; goesOn; lives++) {
     const { relay } = mortal(lives)
-    goesOn = await expandMoments(relay).catch(() => true)
+    goesOn = await expandPage(relay).then(
+      (page) => page === 'more',
+      () => true,
+    )
     // what is planned goes out in between
     await world.drainOnly()
   }
@@ -101,7 +104,7 @@ test('two workers at once plan each delivery once', async () => {
   const ids = await threeSubscriptions()
   await happen(world, events)
   const relays = [mortal().relay, mortal().relay]
-  await Promise.all(relays.map((relay) => expandMoments(relay)))
+  await Promise.all(relays.map((relay) => expandPage(relay)))
   await expandAll(world)
   for (const one of await planned(ids)) expect(new Set(one).size).toBe(events)
   await world.drain()
@@ -117,7 +120,7 @@ test('a subscription that becomes active between two reads misses no later momen
     late ??= subscribe(world, { url: 'https://cmdb.example/late' })
     await late
   })
-  await expandMoments(relay)
+  await expandPage(relay)
   const { id } = (await late)!
   await happen(world, 2)
   await expandAll(world)

@@ -1,7 +1,7 @@
 // Decides whether an event that is missing from documents is over, and how it ended. One late
 // document or one IMDS hiccup must not decide that. `conclude.ts` ends events whose VMs are silent.
-import { toldOf } from './agreed.ts'
-import { mayBePassedOn } from './approval.ts'
+import { lastPassedOn } from './agreed.ts'
+import { mayBePassedOn } from './directive.ts'
 import { type Absence, type Ended, type EventRecord, type Inference, isHit } from './event.ts'
 import { confirmMsOf } from './life.ts'
 import type { Witness } from './observer.ts'
@@ -168,11 +168,16 @@ function knownReason(record: EventRecord, firstAt: number): Inference | undefine
  * absence that began before the approval has another cause.
  */
 function wasPassedOn(record: EventRecord, firstAt: number): boolean {
-  const { verdict, toldBefore, passedOn } = record
+  const { verdict, passedOnBefore, passedOn } = record
   // people may approve again after Azure was told
-  const approvedAt = Math.min(...[toldBefore, passedOn, verdict].map((one) => one?.at ?? Infinity))
+  const approvedAt = Math.min(
+    ...[passedOnBefore, passedOn, verdict].map((one) => one?.at ?? Infinity),
+  )
   if (firstAt < approvedAt) return false
-  return toldOf(record) !== undefined || (verdict?.decision === 'approved' && mayBePassedOn(record))
+  return (
+    lastPassedOn(record) !== undefined ||
+    (verdict?.decision === 'approved' && mayBePassedOn(record))
+  )
 }
 
 /**
@@ -192,6 +197,6 @@ function wasInterrupted(record: EventRecord, one: Witness, now: number): boolean
   const { bootedAt, bootHeardAt } = beacon
   if (bootedAt > gone.lastSeenAt && bootedAt <= gone.firstAt) return true
   if (restarting.includes(record.facts.eventType)) return false
-  const beaconRestarted = bootHeardAt !== undefined && bootHeardAt > gone.lastSeenAt
+  const beaconRestarted = bootHeardAt > gone.lastSeenAt
   return !beaconRestarted && gone.paused === true
 }

@@ -1,7 +1,7 @@
 // One report about one event: each row is a record, what a beacon reports, and what follows. The
 // decision asks for facts one at a time, and only for those that it needs.
 import { describe, expect, test } from 'vitest'
-import { decideReport } from '../../../functions/core/event/decide.ts'
+import { decideReport } from '../../../functions/core/event/decide-report.ts'
 import type { Loaded } from '../../../functions/core/event/decision.ts'
 import type { Verdict } from '../../../functions/core/event/event.ts'
 import { readReport } from '../../../functions/core/event/reading.ts'

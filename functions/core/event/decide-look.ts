@@ -1,7 +1,7 @@
 // What passing time means for one event: its conclusions, and what a rule that waits does next.
 
 import { conclude, nextLook } from './conclude.ts'
-import type { Context } from './decide.ts'
+import type { Context } from './decide-report.ts'
 import { type Decision, follow, type Loaded, type Needs, type ReportReason } from './decision.ts'
 import { type EventRecord, isOpen } from './event.ts'
 import { witnessesOf } from './silence.ts'

@@ -3,7 +3,6 @@
 // So the relay reads only the facts that matter.
 
 import { holdBack, newlyRouted, type Rules, worthSending } from './apply-policy.ts'
-import { leaseOf, withLease } from './approval.ts'
 import { conclude, nextLookOf } from './conclude.ts'
 import {
   type Decision,
@@ -14,6 +13,7 @@ import {
   type ReportReason,
   type Step,
 } from './decision.ts'
+import { leaseOf, withLease } from './directive.ts'
 import { type EventRecord, isHit, isOpen } from './event.ts'
 import { confirmMsOf } from './life.ts'
 import { agree, type Observed, observe } from './observe.ts'
