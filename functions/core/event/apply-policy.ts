@@ -21,7 +21,7 @@ interface Judged<State = EventRecord> {
 
 /**
  * Applies the first rule that matches. People are asked even if a rule approves: if beacons
- * disagree, if the rule waited in vain, or if it waits for hooks, which a drill does not run.
+ * disagree, if a rule waited in vain, or if this one waits for hooks, which a drill does not run.
  */
 export function withPolicy<State extends EventRecord>(
   rules: Rules,
@@ -29,10 +29,8 @@ export function withPolicy<State extends EventRecord>(
   observers: Observer[],
 ): State {
   const judged = judgePolicy(rules.policy, record, observers)
-  const { whenReady, maxConcurrent } = judged
-  const waits = whenReady === true || maxConcurrent !== undefined
-  const waitedInVain = waits && record.notReady !== undefined
-  const isDrill = record.drill === true && whenReady === true
+  const waitedInVain = record.notReady !== undefined
+  const isDrill = record.drill === true && judged.whenReady === true
   const asks = record.disputed !== undefined || waitedInVain || isDrill
   const policy =
     asks && judged.decide === 'approve' ? { ...judged, decide: 'ask' as const } : judged

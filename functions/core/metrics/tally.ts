@@ -100,7 +100,7 @@ function bucketOf(ms: number): string {
 }
 
 /** By its row alone. `silent` begins when an alert to the owners is collected. */
-export function beaconCount({ fleet, version = '', ...rest }: Beacon): Count {
+export function beaconCount({ fleet, version, ...rest }: Beacon): Count {
   const { left, silence } = rest
   const isSilent = silence !== undefined && !isBack(rest)
   const state = left !== undefined ? 'left' : isSilent ? 'silent' : 'heard'

@@ -90,7 +90,7 @@ async function expectedIn(relay: Relay, name: string, listed: ListedBeacon[] | u
 function publicBeacon(listed: ListedBeacon, now: number) {
   const { beacon, vm, resourceGroup, scaleSet, heardAt, paceMs, seesEvents } = listed
   const { version, hooks = [], goodbye, left, explainedBy } = listed
-  const reason = version === undefined ? undefined : unsupported(version)
+  const reason = unsupported(version)
   const state = shownState(listed, now)
   return {
     ...{ beacon, vm, resourceGroup, scaleSet, state, version },

@@ -73,12 +73,11 @@ async function missingOf({ store, config }: Relay, fleet: string) {
 
 function shown(one: ListedBeacon, now: number): ShownBeacon {
   const { beacon, vm, resourceGroup, scaleSet, version, heardAt, paceMs, seesEvents } = one
-  const reason = version === undefined ? undefined : unsupported(version)
+  const reason = unsupported(version)
   const why = whyOf(one)
   return {
     ...{ beacon, vm, resourceGroup, scaleSet, heardAt, paceMs, seesEvents, hooks: one.hooks ?? [] },
-    state: shownState(one, now),
-    ...(version === undefined ? {} : { version }),
+    ...{ state: shownState(one, now), version },
     ...(reason === undefined ? {} : { unsupported: reason }),
     ...(why === undefined ? {} : { why }),
   }

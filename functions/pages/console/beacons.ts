@@ -14,7 +14,7 @@ export interface ShownBeacon {
   resourceGroup: string
   scaleSet: string
   state: BeaconState['state']
-  version?: string
+  version: string
   /** Why this relay does not support the version. */
   unsupported?: string
   heardAt: number
@@ -101,7 +101,7 @@ function row(one: ShownBeacon, now: number): Html {
   return html`<tr data-key="${one.beacon}"><th scope="row">${plain(one.vm)}</th>
 <td data-label="State"><span class="badge ${tone}">${words}</span>${one.why === undefined ? '' : html`<br><span class="note">${whole(plain(one.why))}</span>`}</td>
 <td data-label="Last heard">${whole(one.heardAt > now ? utc(one.heardAt) : utcOn(one.heardAt, now))}<br><span class="note">${ago}</span></td>
-<td data-label="Version">${plain(one.version ?? 'unknown')}${one.unsupported === undefined ? '' : html`<br><span class="note">${one.unsupported}</span>`}</td>
+<td data-label="Version">${plain(one.version)}${one.unsupported === undefined ? '' : html`<br><span class="note">${one.unsupported}</span>`}</td>
 <td data-label="Hooks">${one.hooks.length === 0 ? html`<span class="note">none</span>` : one.hooks.join(', ')}</td>
 <td data-label="Sees events" class="number">${one.seesEvents}</td>
 <td data-label="Scale set">${plain(one.scaleSet)}</td><td data-label="Group">${plain(one.resourceGroup)}</td></tr>`

@@ -74,7 +74,7 @@ test('if the relay died before it stored that the VM is ready, the end of the ev
 
 test.each<[string, { eventType?: string }]>([
   ['a beacon', { eventType: 'Freeze' }],
-  ['an older beacon', {}],
+  ['a beacon that does not know for which type', {}],
 ])('VMs of %s that prepared for another type are not ready', async (_, own) => {
   const freeze = { ...both, eventType: 'Freeze' }
   for (const one of [web0, web1]) await one.runs([freeze], 'planned')
@@ -136,6 +136,22 @@ describe('asks people at once', () => {
     expect((await recordNow()).verdict).toBeUndefined()
     expect(moments()).toEqual(['scheduled', 'not_ready'])
   })
+})
+
+test('once people were asked, a rule that does not wait approves nothing, either', async () => {
+  const short = { name: 'freezes', match: { eventType: 'Freeze' }, decide: 'approve' }
+  await begin({ policy: [short, rule] })
+  await web0.runs([both], 'failed')
+  await web1.runs([both], 'succeeded')
+  expect((await recordNow()).notReady).toBeDefined()
+  const freeze = { ...both, eventType: 'Freeze' }
+  const report = () => Promise.all([web0.sees([freeze]), web1.sees([freeze])])
+  await report()
+  await wait(2 * minute, report)
+  const { facts, policy, verdict } = await recordNow()
+  expect([facts.eventType, policy, verdict]).toMatchObject([
+    ...['Freeze', { decide: 'ask', rule: 'freezes' }, undefined],
+  ])
 })
 
 describe('asks people in time', () => {
