@@ -65,9 +65,11 @@ export async function waysToDecide(
   const isListed = routes.some(({ approvers }) => approvers !== undefined)
   if (!isListed && !mayDecideIn(relay, channel)) return { askers: 'readers' }
   const observers = await relay.store.readObservers(record)
-  const buttons = decidesHere(relay, record, observers, channel)
-    ? await buttonsFor(relay, record, shown, channel)
-    : undefined
+  const support = buttonSupportOf(relay, channel)
+  const buttons =
+    support !== undefined && decidesHere(relay, record, observers, channel)
+      ? await buttonsFor(relay, record, shown, channel, support)
+      : undefined
   if (buttons !== undefined) return { buttons, askers: 'pressers' }
   const deciders = decidersOf(routes, record, knownOf(record, observers))
   return { askers: deciders === 'anybody' ? 'readers' : askersOf(deciders, servicesOf(relay)) }
@@ -84,26 +86,26 @@ async function buttonsFor(
   record: EventRecord,
   shown: Telling['event'],
   channel: string,
+  { maxValueLength }: ButtonSupport,
 ): Promise<Buttons | undefined> {
   const { fleet, eventId } = record
   const content = { fleet, eventId, channel, issuedAt: relay.now() }
   const token = await createToken(relay.linkKeys, content)
   const value = `${token}${separator}${stampOf(shown)}`
-  const maxLength = buttonSupportOf(relay, channel)?.maxValueLength ?? 0
   // with a longer value the service would reject the whole message
-  if (value.length > maxLength) return undefined
+  if (value.length > maxValueLength) return undefined
   // after "not now" only an approval is left
   return { value, notNow: shown.verdict?.decision !== 'declined' }
 }
 
 /** Splits what is due together: lists have no such buttons, so a part with buttons goes alone. */
-export function partsForOne(parts: Part[]): { now: Part[]; apart: Part[] } {
+export function splitForRequest(parts: Part[]): { together: Part[]; apart: Part[] } {
   const [first, ...others] = parts
   if (first === undefined || first.buttons !== undefined) {
-    return { now: parts.slice(0, 1), apart: others }
+    return { together: parts.slice(0, 1), apart: others }
   }
   return {
-    now: parts.filter(({ buttons }) => buttons === undefined),
+    together: parts.filter(({ buttons }) => buttons === undefined),
     apart: parts.filter(({ buttons }) => buttons !== undefined),
   }
 }

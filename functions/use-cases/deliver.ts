@@ -28,7 +28,7 @@ import { readPost, writePost } from '../store/memos.ts'
 import type { EventKey, Pacing, PlannedClaims, PlannedStore } from '../store/store.ts'
 import { channelsInTrouble, noteAnswer, passGate } from './channel-health.ts'
 import { composePart } from './compose-part.ts'
-import { partsForOne } from './decision-buttons.ts'
+import { splitForRequest } from './decision-buttons.ts'
 import { type Finish, setApart, settle } from './finish-attempt.ts'
 import { ownersNow } from './raise-alert.ts'
 import { channelNamed, notifierOf, type Relay, rateOf } from './relay.ts'
@@ -94,7 +94,7 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
   const prepared: Prepared[] = []
   for (const claimed of group) prepared.push(await prepare(relay, claimed, target, gate?.passage))
 
-  const { now: parts } = partsForOne(
+  const { together: parts } = splitForRequest(
     prepared.flatMap(({ next }) => ('part' in next ? next.part : [])),
   )
   const sent = channel && parts.length > 0 ? await send(relay, parts, channel) : undefined

@@ -15,7 +15,7 @@ const maxPage = 200
 const usualPage = 50
 /** Of the events of one page, as JSON. One event of 1,000 VMs may have 80 kB. */
 const maxPageBytes = 2_000_000
-/** Records that are read at once: a record may have 400 kB. The store adds those of the same time. */
+/** Records that are read at once: a record may have 400 kB. The store adds all of the last one's time. */
 const maxRead = 25
 /** Records that one request searches for those that match. Then its page ends, even if it is empty. */
 const maxSearched = 2_000
@@ -78,7 +78,7 @@ export async function readPage(
   const isFiltered = Object.keys(filter).length > 0
   const count = isFiltered ? maxSearched + 1 : limit + 1
   const range = { since: msOf(since), until: msOf(until), after, count }
-  return cut(recordsOf(relay, wanted, range), filter, limit)
+  return fillPage(recordsOf(relay, wanted, range), filter, limit)
 }
 
 function msOf(time: string | undefined): number | undefined {
@@ -98,7 +98,7 @@ function passes({ fleet, phase, facts }: EventRecord, filter: Filter): boolean {
 }
 
 /** The first event is on the page whatever its size. */
-async function cut(
+async function fillPage(
   records: AsyncIterable<EventRecord>,
   filter: Filter,
   limit: number,
@@ -108,14 +108,14 @@ async function cut(
   let bytes = 0
   let searched = 0
   for await (const record of records) {
-    const found = passes(record, filter) ? [JSON.stringify(publicView(viewOf(record)))] : []
-    bytes += found.reduce((sum, event) => sum + new TextEncoder().encode(event).length, 0)
+    const found = passes(record, filter) ? JSON.stringify(publicView(viewOf(record))) : undefined
+    if (found !== undefined) bytes += new TextEncoder().encode(found).length
     const isFull = events.length >= limit || (events.length > 0 && bytes > maxPageBytes)
     searched += 1
-    if (last !== undefined && ((found.length > 0 && isFull) || searched > maxSearched)) {
+    if (last !== undefined && ((found !== undefined && isFull) || searched > maxSearched)) {
       return { outcome: 'read', events, cursor: cursorOf(last) }
     }
-    events.push(...found)
+    if (found !== undefined) events.push(found)
     last = record
   }
   return { outcome: 'read', events }

@@ -5,7 +5,7 @@ import {
   alertAudience,
   alertId,
   type Occurrence,
-  sendAlert,
+  planAlert,
   withOccurrence,
 } from '../core/delivery/alert.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
@@ -59,7 +59,7 @@ export async function concludeAlert(
       if (!isDue) return { record: before, moments: [], reason: 'not_due', deliveries: [] }
       if (deliveries === undefined) return { needs: 'deliveries' }
       const audience = audienceNow(relay, before, deliveries)
-      return { ...sendAlert(before, audience, now), moments: [], reason: 'due' }
+      return { ...planAlert(before, audience, now), moments: [], reason: 'due' }
     },
   })
   if (committed.outcome !== 'committed') return

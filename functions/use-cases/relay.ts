@@ -54,7 +54,7 @@ export interface Relay {
   wake(messages: number, about?: Planned): void
   /** Rings after each commit of this process that has moments. */
   bell: Bell
-  /** Answers that wait for a decision. Without places where a waiting request costs money. */
+  /** Answers that wait for a decision. It has no places on a host that bills waiting requests. */
   holds: Holds
   /** The large reports of each fleet that are joined now, or wait for that. */
   reportQueues: ReportQueues

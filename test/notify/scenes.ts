@@ -3,8 +3,8 @@
 
 import {
   type Occurrence,
+  planAlert,
   planChannelTest,
-  sendAlert,
   withOccurrence,
 } from '../../functions/core/delivery/alert.ts'
 import {
@@ -453,8 +453,8 @@ function overLimits(): Outgoing {
 
 function withinLimits(): Outgoing {
   const met = { kind: 'over_limits' as const, vm: 'web_0', reason: 'full' }
-  const first = sendAlert(withOccurrence(undefined, 'prod', met, at) as never, ops, at + minute)
-  const { deliveries } = sendAlert(first.record as never, ops, at + 17 * minute)
+  const first = planAlert(withOccurrence(undefined, 'prod', met, at) as never, ops, at + minute)
+  const { deliveries } = planAlert(first.record as never, ops, at + 17 * minute)
   return after(first.deliveries, deliveries)
 }
 
@@ -466,7 +466,7 @@ function disabledSubscription(): Outgoing {
 
 function alert(met: Occurrence): Outgoing {
   const first = withOccurrence(undefined, 'prod', met, at)!
-  const { deliveries } = sendAlert({ ...first, alert: first.alert! }, ops, at + 60 * second)
+  const { deliveries } = planAlert({ ...first, alert: first.alert! }, ops, at + 60 * second)
   const [{ id, telling } = deliveries[0]!] = deliveries
   return sent(id, telling)
 }

@@ -1,9 +1,8 @@
-// Counts for metrics where the stores differ: a file of an older relay, and a process on Azure that
-// dies between two calls or has much to count.
+// Counts for metrics where the stores differ: a restart, and a process on Azure that dies between two
+// calls or has much to count.
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Count } from '../../functions/core/metrics/tally.ts'
 import type { Rows } from '../../functions/store/azure/rows.ts'
@@ -47,7 +46,7 @@ const filled = {
   'first_message_ms  ': 4_500,
 }
 
-describe('a file of a relay that did not count', () => {
+describe('on SQLite', () => {
   let folder: string
   beforeEach(() => {
     folder = newFolder('tally')
@@ -55,22 +54,6 @@ describe('a file of a relay that did not count', () => {
   afterEach(() => rmSync(folder, { recursive: true }))
   const open = () =>
     new SqliteStore(openFile(join(folder, 'foghorn.sqlite')), { random: randomUUID })
-
-  test('is counted when it is opened, and from then on', async () => {
-    const before = open()
-    await fill(before)
-    before.close()
-    const db = new DatabaseSync(join(folder, 'foghorn.sqlite'))
-    const triggers = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all()
-    for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`)
-    db.exec('DROP TABLE tallies; DROP TABLE first_messages')
-    db.close()
-    const store = open()
-    expect(await countsOf(store, at)).toEqual(filled)
-    await store.commit(commitOf({ record: record({ eventId: 'b' }) }))
-    expect(await countsOf(store, at)).toEqual({ ...filled, 'event Reboot scheduled': 2 })
-    store.close()
-  })
 
   test('a restart counts nothing twice', async () => {
     const before = open()
@@ -111,35 +94,13 @@ describe('on Azure', () => {
         for (const step of life) await step(storeOn(rows)).catch(() => {})
         const later = storeOn(table)
         await later.writeBeacon(beaconOf('web_0', { counter: 9, heardAt: at + 9 }), [])
-        expect(await countsOf(later, at), `change ${n}`).toEqual({ 'beacon  heard': 1 })
+        expect(await countsOf(later, at), `change ${n}`).toEqual({ 'beacon 0.1.0 heard': 1 })
         for (let calls = 0; calls < 3; calls++) await later.forget(0, 9, at + day)
         expect(await countsOf(later, at), `change ${n}`).toEqual({})
         if (!isDead()) break
       }
     },
   )
-
-  test('a beacon of an older relay is counted with its next report', async () => {
-    const table = newTable()
-    const store = storeOn(table)
-    await store.writeBeacon(beaconOf('web_0'), [])
-    for (const partition of [0, 1, 2, 3].map((shard) => `beacons|prod|${shard}`)) {
-      for (const { row, body } of await table.list(partition, {
-        from: 'beacon|',
-        to: 'beacon|~',
-      })) {
-        const { counted: _, ...stored } = JSON.parse(body)
-        await table.change(partition, [{ kind: 'put', row, body: JSON.stringify(stored) }])
-      }
-      for (const { row } of await table.list(partition, { from: 'count|', to: 'count|~' })) {
-        await table.change(partition, [{ kind: 'remove', row }])
-      }
-    }
-    expect(await countsOf(store, at)).toEqual({})
-    await store.writeBeacon(beaconOf('web_0', { counter: 2 }), [])
-    await store.writeBeacon(beaconOf('web_0', { counter: 3 }), [])
-    expect(await countsOf(store, at)).toEqual({ 'beacon  heard': 1 })
-  })
 
   test('beacons of very many versions need little room', async () => {
     const store = storeOn(newTable())

@@ -19,8 +19,9 @@ import { maxSubscriptions } from './subscription.ts'
 /** Occurrences within this time go into one message. */
 export const collectMs = 60_000
 /**
- * An episode ends when its cause did not occur for this long. Each sends at most one message. Alerts
- * that last end otherwise (lasting-alert.ts), and send no more than one in this time.
+ * An episode ends when its cause did not occur for this long. Each sends one message, and kinds in
+ * `saysOver` another one at its end. Alerts that last end otherwise (lasting-alert.ts), and send no
+ * more than one in this time.
  */
 export const quietMs = 15 * 60_000
 /** How often the row is written while the cause lasts. */
@@ -96,7 +97,7 @@ export function alertRow(
   }
 }
 
-interface Sent {
+interface PlannedAlert {
   record: EventRecord
   deliveries: Delivery[]
 }
@@ -134,11 +135,11 @@ type AlertRecord = EventRecord & { alert: Alert }
 const saysOver: Alert['kind'][] = ['over_limits']
 
 /** Plans one message for each owner. Ends the row, unless the end of the trouble is news, too. */
-export function sendAlert(before: AlertRecord, audience: AlertAudience, now: number): Sent {
+export function planAlert(before: AlertRecord, audience: AlertAudience, now: number): PlannedAlert {
   const { alert, epoch } = before
+  if (alert.sentAt !== undefined) return planOver(before, alert.sentAt, audience, now)
   const sequence = before.sequence + 1
   const about = { alert: alert.kind, episode: epoch }
-  if (alert.sentAt !== undefined) return sendOver(before, alert.sentAt, audience, now)
   const record = saysOver.includes(alert.kind)
     ? waitingFor({ ...before, sequence, alert: { ...alert, sentAt: now } }, now + quietMs)
     : { ...withEnd(before, { at: now, outcome: 'completed' }), sequence }
@@ -149,7 +150,12 @@ function waitingFor(record: AlertRecord, dueAt: number): EventRecord {
   return { ...record, dueAt } as EventRecord
 }
 
-function sendOver(before: AlertRecord, since: number, audience: AlertAudience, now: number): Sent {
+function planOver(
+  before: AlertRecord,
+  since: number,
+  audience: AlertAudience,
+  now: number,
+): PlannedAlert {
   const { alert, epoch } = before
   // a time in the future is from before the clock was set back
   const quietAt = Math.min(alert.lastAt, now) + quietMs
@@ -187,7 +193,7 @@ export function planChannelTest(
   }
   const row = { ...alertRow(noFleet, alert, before, now), alert }
   const audience = { owners: [channel], heard: [] }
-  return sendAlert({ ...row, eventId: testRowId(channel, now) }, audience, now)
+  return planAlert({ ...row, eventId: testRowId(channel, now) }, audience, now)
 }
 
 /** Of one commit, so that it stays small. It is more than a commit usually adds. */

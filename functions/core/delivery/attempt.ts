@@ -1,8 +1,8 @@
 // The result of an attempt: when a delivery is retried or given up, and how long its channel rests.
-// `follow-up.ts` decides what a fallback gets, and `channel-health.ts` tries a channel that refuses all.
+// `follow-up.ts` sets other times for lists and for refusals by a channel in trouble.
 import { backoffMs } from '../../../shared/retry.ts'
 import type { Answered, Delivery, DeliveryState } from './delivery.ts'
-import { maxPauseMs, pausedUntil, type Rate } from './rate.ts'
+import { maxPauseMs, type Rate, spentByPause } from './rate.ts'
 
 export const deliveryLeaseMs = 20_000
 export const attemptMs = 15_000
@@ -65,7 +65,7 @@ export function afterAttempt(
   const rest = {
     ...seen,
     ...(unsent && { unsent }),
-    ...(retryAfterMs !== undefined && { spentUntil: pausedUntil(rate, now + pauseMs) }),
+    ...(retryAfterMs !== undefined && { spentUntil: spentByPause(rate, now + pauseMs) }),
   }
   return spent
     ? { state: 'given_up', nextAt: now, note, ...rest }

@@ -1,5 +1,6 @@
 // Who is notified of a moment: the channels of the routes (`rules/routes.ts`), and those that got
-// earlier messages. Subscriptions: `use-cases/expand-moments.ts`. If a channel fails: `follow-up.ts`.
+// earlier messages (`traits` in `event/moment.ts`). `commit.ts` chooses the moments. Subscriptions:
+// `use-cases/expand-moments.ts`. If a channel fails: `follow-up.ts`.
 import type { EventRecord } from '../event/event.ts'
 import {
   type FurtherChannels,

@@ -1,5 +1,5 @@
 // The log of moments: every step of every event, in order, for other systems that follow it. Who is
-// notified of a moment is another question, see commit.ts.
+// notified of a moment is another question, see audience.ts.
 
 import type { EventRecord } from '../event/event.ts'
 import type { Moment } from '../event/moment.ts'

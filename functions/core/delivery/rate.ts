@@ -46,6 +46,6 @@ export function afterSlots(rate: Rate, spentUntil: number, now: number, slots: n
 }
 
 /** `spentUntil` of a channel that gets one request at `until`, and none before. */
-export function pausedUntil(rate: Rate, until: number): number {
+export function spentByPause(rate: Rate, until: number): number {
   return until + (rate.burst - 1) * rate.everyMs
 }

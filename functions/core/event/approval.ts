@@ -2,7 +2,7 @@
 import { hash } from '../hash.ts'
 import { agreedOf } from './agreed.ts'
 import { type EventRecord, isOpen, type OpenRecord, type Verdict } from './event.ts'
-import { addHistory } from './history.ts'
+import { addHistory, decisionNote } from './history.ts'
 import type { Moment } from './moment.ts'
 
 export type DecideOutcome =
@@ -34,7 +34,7 @@ export function decide(record: EventRecord, verdict: Verdict): DecideOutcome {
   const overruled = record.verdict === undefined ? {} : { overruled: record.verdict }
   const noted = addHistory(
     { ...record, ...overruled, verdict: { ...verdict, ...agreed } },
-    { at: verdict.at, what: verdict.decision, note: `${verdict.how}: ${verdict.who}` },
+    { at: verdict.at, what: verdict.decision, note: decisionNote(verdict) },
   )
   return { outcome: 'decided', record: noted, moments: [verdict.decision] }
 }

@@ -1,8 +1,5 @@
-// Conclusions from passing time: an event is lost or stuck, a reminder is due, or silent VMs end it.
-// `is-over.ts` decides whether missing documents end it. Runs in the sweep, and for a report that may
-// confirm the end.
-
-import { lastPassedOn } from './agreed.ts'
+// What passing time brings: the event is over (`is-over.ts`), its approval is stuck, a reminder is due.
+// Runs in the sweep, and for a report that may confirm the end.
 import { drillDueAt, moveDrill } from './drill.ts'
 import {
   type DrillPlan,
@@ -14,19 +11,21 @@ import {
   withEnd,
 } from './event.ts'
 import { addHistory } from './history.ts'
-import { confirmedSpan, endingOf, nextAbsenceLook, nextRestartLook } from './is-over.ts'
+import {
+  lostAt,
+  nextAbsenceLook,
+  nextRestartLook,
+  overIn,
+  removalAt,
+  vmGoneAt,
+  vmGoneMs,
+} from './is-over.ts'
 import type { Moment } from './moment.ts'
 import type { Witness } from './observer.ts'
 import { isNotBeforeNear, openPaceMs } from './pace.ts'
 import { nextReminder, remind } from './reminder.ts'
-import { hasLeft, hasOutlier, missingIn, polledAt, rowLagMs, seeingIn, takesVm } from './witness.ts'
+import { hasOutlier, missingIn, rowLagMs } from './witness.ts'
 
-/** A Preempt or Terminate is completed if its VMs were silent for this long after its start. */
-export const vmGoneMs = 2 * 60_000
-/** An event is lost if no observer was heard for this long. */
-export const lostMs = 10 * 60_000
-/** Or if all observers that are heard could not poll for this long. */
-export const blindMs = 60 * 60_000
 /** If Azure was told and has not started the event for this long, people must check. */
 const notStartedMs = 10 * 60_000
 /** An approval is stuck if no beacon could pass it on for this long. */
@@ -51,20 +50,13 @@ export function conclude(
   if (!isOpen(record)) return { record, moments: [], reason: 'look_later' }
   const { drillPlan } = record
   if (drillPlan !== undefined) return concludeDrill(record, drillPlan, now, reminders)
-  const confirmed = confirmedSpan(record, witnesses, now)
-  if (confirmed !== undefined) {
-    return end({ ...record, gone: confirmed }, endingOf(record, witnesses, confirmed, now))
-  }
-  const ended = endedBySilence(record, witnesses, now)
-  if (ended !== undefined) {
-    const { gone, ...rest } = record
-    return end(gone?.denied ? rest : record, ended)
-  }
-  const unstuck = withoutHiccup(record, witnesses, now)
-  const stuck = isStuck(unstuck, now)
+  const over = overIn(record, witnesses, now)
+  if (over !== undefined) return end(over.record, over.ended)
+  const steady = withoutHiccup(record, witnesses, now)
+  const stuck = isStuck(steady, now)
   const checked = stuck
-    ? addHistory({ ...unstuck, stuckAt: now }, { at: now, what: 'stuck' })
-    : unstuck
+    ? addHistory({ ...steady, stuckAt: now }, { at: now, what: 'stuck' })
+    : steady
   const reminded = remind(checked, reminders, now)
   const noted = reminded ?? checked
   const moments = [...(stuck ? ['stuck' as const] : []), ...(reminded ? ['reminder' as const] : [])]
@@ -105,16 +97,6 @@ function end(record: OpenRecord, ended: Ended): Conclusion {
   return { record: noted, moments: [ended.outcome], reason: ended.outcome }
 }
 
-function endedBySilence(record: EventRecord, witnesses: Witness[], now: number): Ended | undefined {
-  if (vmGoneAt(record, witnesses, now) <= now) {
-    return { at: now, outcome: 'completed', inferred: 'vm_gone' }
-  }
-  if (lostAt(record, witnesses) <= now) {
-    return { at: now, outcome: 'lost', inferred: 'nobody_left_to_see' }
-  }
-  return undefined
-}
-
 /**
  * If no beacon misses the event any more, a document was wrong for a moment. If only outliers do,
  * people and rules go on as well.
@@ -127,42 +109,6 @@ function withoutHiccup(record: OpenRecord, witnesses: Witness[], now: number): O
   const { denied = false, ...span } = gone
   if (denied === isDenied) return record
   return { ...rest, gone: isDenied ? { ...span, denied: true } : span }
-}
-
-/**
- * When the silence of the hit VMs proves the end of a Preempt or Terminate. Infinity if it does
- * not.
- */
-function vmGoneAt(record: EventRecord, witnesses: Witness[], now: number): number {
-  const isSeen = seeingIn(record, witnesses, now).length > 0
-  const from = takenFrom(record, isSeen)
-  const hit = witnesses.filter((one) => isHit(record.facts, one.beacon.vm) && !hasLeft(one))
-  // a VM without a beacon is always silent, so the documents of others decide
-  if (hit.length === 0 && isSeen) return Number.POSITIVE_INFINITY
-  // its beacon may be about to report for the first time
-  const heard = hit.length === 0 ? witnesses : hit
-  return Math.max(from, ...heard.map(({ beacon }) => beacon.heardAt)) + vmGoneMs
-}
-
-/**
- * When a Preempt or Terminate begins to remove its VM. Infinity for other events. Once Azure was
- * told, it may begin at any time, unless a VM still sees it Scheduled.
- */
-function takenFrom(record: EventRecord, isSeen = false): number {
-  const passedOnAt = isSeen ? undefined : lastPassedOn(record)?.at
-  const beganAt = record.startedAt ?? passedOnAt ?? record.facts.notBeforeAt
-  return takesVm(record) && beganAt !== undefined ? beganAt : Number.POSITIVE_INFINITY
-}
-
-function lostAt(record: EventRecord, witnesses: Witness[]): number {
-  const decided = record.verdict?.decision === 'approved' ? record.verdict.at : undefined
-  const expectedAt = record.startedAt ?? decided ?? record.facts.notBeforeAt ?? record.firstSeenAt
-  return Math.max(expectedAt, ...witnesses.map(({ beacon }) => watchedAt(beacon))) + lostMs
-}
-
-/** A beacon that reports may be able to poll again soon. */
-function watchedAt(beacon: Witness['beacon']): number {
-  return Math.min(beacon.heardAt, polledAt(beacon) + blindMs)
 }
 
 function stuckAt(record: EventRecord): number {
@@ -198,7 +144,7 @@ export function nextLook(
           nextAbsenceLook(record, witnesses, now),
           rowsWrittenAt(record, now),
           // silence may begin after this look, so look again after the full time of silence
-          Math.min(vmGoneAt(record, witnesses, now), Math.max(takenFrom(record), now) + vmGoneMs),
+          Math.min(vmGoneAt(record, witnesses, now), Math.max(removalAt(record), now) + vmGoneMs),
         ]
       : [drillDueAt(record, drillPlan)]
   return earliest(record, times, now, reminders)
@@ -219,7 +165,7 @@ export function nextLookOf(record: EventRecord, now: number, reminders: number[]
   if (drillPlan !== undefined) return nextLook(record, [], now, reminders)
   const reporter = heard === undefined ? [] : [heard]
   const hit = reporter.filter(({ beacon }) => isHit(record.facts, beacon.vm))
-  const silentFrom = Math.max(takenFrom(record), ...hit.map(({ beacon }) => beacon.heardAt))
+  const silentFrom = Math.max(removalAt(record), ...hit.map(({ beacon }) => beacon.heardAt))
   const times = [
     lostAt(record, reporter),
     record.gone?.confirmAt ?? Number.POSITIVE_INFINITY,

@@ -1,5 +1,5 @@
-// Keeps an event small enough for one row. If a commit needs more room, it cuts history. So false
-// reports cannot make a later report or decision fail.
+// Keeps an event small enough for one row. If a commit needs more room, it cuts history, then lists of
+// VMs. So false reports cannot make a later report or decision fail.
 
 import { namesIn } from './agreed.ts'
 import type { EventRecord } from './event.ts'

@@ -1,6 +1,6 @@
 // The history of an event: what is added, and what is cut if it is full.
 import { cut } from '../../../shared/document.ts'
-import type { EventRecord, HistoryEntry } from './event.ts'
+import type { EventRecord, HistoryEntry, Verdict } from './event.ts'
 
 const maxHistory = 200
 /** Characters. Long lists of VMs are in the facts. */
@@ -9,6 +9,11 @@ export const maxNoteLength = 300
 const repetitive: HistoryEntry['what'][] = ['directed', 'start_failed', 'gone', 'seen_again']
 const decisive: HistoryEntry['what'][] = ['approved', 'declined', 'lapsed', 'passed_on']
 const byRule = 'policy: '
+
+/** How and by whom an event was decided. */
+export function decisionNote({ how, who }: Pick<Verdict, 'how' | 'who'>): string {
+  return how === 'policy' ? `${byRule}${who}` : `${how}: ${who}`
+}
 
 /** How important an entry is. */
 function weightOf({ what, note }: HistoryEntry): number {

@@ -1,8 +1,16 @@
-// Decides whether an event that is missing from documents is over, and how it ended. One late
-// document or one IMDS hiccup must not decide that. `conclude.ts` ends events whose VMs are silent.
+// Decides whether an event is over, and how it ended: by documents that lack it, or by the silence of
+// its VMs. One late document or one IMDS hiccup must not decide that. `witness.ts` says whose documents
+// count, `drill.ts` ends drills.
 import { lastPassedOn } from './agreed.ts'
 import { mayBePassedOn } from './directive.ts'
-import { type Absence, type Ended, type EventRecord, type Inference, isHit } from './event.ts'
+import {
+  type Absence,
+  type Ended,
+  type EventRecord,
+  type Inference,
+  isHit,
+  type OpenRecord,
+} from './event.ts'
 import { confirmMsOf } from './life.ts'
 import type { Witness } from './observer.ts'
 import {
@@ -15,7 +23,15 @@ import {
   missingIn,
   polledAt,
   seeingIn,
+  takesVm,
 } from './witness.ts'
+
+/** A Preempt or Terminate is completed if its VMs were silent for this long after its start. */
+export const vmGoneMs = 2 * 60_000
+/** An event is lost if no observer was heard for this long. */
+export const lostMs = 10 * 60_000
+/** Or if all observers that are heard could not poll for this long. */
+export const blindMs = 60 * 60_000
 
 /** How long most observers must miss a started event that an affected VM still shows. */
 const majorityMs = 30_000
@@ -32,15 +48,28 @@ type Span = Omit<Absence, 'denied'>
 /** These types restart or remove the VM, which its uptime shows. */
 const restarting = ['Reboot', 'Redeploy', 'Preempt', 'Terminate']
 
+/** The end, and the record with the absence that shows it. Undefined while the event goes on. */
+export function overIn(
+  record: OpenRecord,
+  witnesses: Witness[],
+  now: number,
+): { record: OpenRecord; ended: Ended } | undefined {
+  const confirmed = confirmedSpan(record, witnesses, now)
+  if (confirmed !== undefined) {
+    const ended = endingOf(record, witnesses, confirmed, now)
+    return { record: { ...record, gone: confirmed }, ended }
+  }
+  const ended = endedBySilence(record, witnesses, now)
+  if (ended === undefined) return undefined
+  const { gone, ...rest } = record
+  return { record: gone?.denied ? rest : record, ended }
+}
+
 /**
  * When the event disappeared: between the last document with it and the first without it. Undefined
  * until its absence is confirmed.
  */
-export function confirmedSpan(
-  record: EventRecord,
-  witnesses: Witness[],
-  now: number,
-): Span | undefined {
+function confirmedSpan(record: EventRecord, witnesses: Witness[], now: number): Span | undefined {
   const confirmAt = confirmsAt(record, witnesses, now)
   if (confirmAt > now) return undefined
   return { ...spanOf(record, missingIn(record, witnesses)), confirmAt }
@@ -133,12 +162,7 @@ export function nextRestartLook({ phase, reopenedAt }: EventRecord, now: number)
 }
 
 /** How the event ended, judged by the span of the absence and not by the time of this call. */
-export function endingOf(
-  record: EventRecord,
-  witnesses: Witness[],
-  span: Span,
-  now: number,
-): Ended {
+function endingOf(record: EventRecord, witnesses: Witness[], span: Span, now: number): Ended {
   const { firstAt } = span
   // a late document may show the start after another one showed the end
   const { startedAt = firstAt } = record
@@ -199,4 +223,50 @@ function wasInterrupted(record: EventRecord, one: Witness, now: number): boolean
   if (restarting.includes(record.facts.eventType)) return false
   const beaconRestarted = bootHeardAt > gone.lastSeenAt
   return !beaconRestarted && gone.paused === true
+}
+
+function endedBySilence(record: EventRecord, witnesses: Witness[], now: number): Ended | undefined {
+  if (vmGoneAt(record, witnesses, now) <= now) {
+    return { at: now, outcome: 'completed', inferred: 'vm_gone' }
+  }
+  if (lostAt(record, witnesses) <= now) {
+    return { at: now, outcome: 'lost', inferred: 'nobody_left_to_see' }
+  }
+  return undefined
+}
+
+/**
+ * When the silence of the hit VMs proves the end of a Preempt or Terminate. Infinity if it does
+ * not.
+ */
+export function vmGoneAt(record: EventRecord, witnesses: Witness[], now: number): number {
+  const isSeen = seeingIn(record, witnesses, now).length > 0
+  const from = removalAt(record, isSeen)
+  const hit = witnesses.filter((one) => isHit(record.facts, one.beacon.vm) && !hasLeft(one))
+  // a VM without a beacon is always silent, so the documents of others decide
+  if (hit.length === 0 && isSeen) return Number.POSITIVE_INFINITY
+  // its beacon may be about to report for the first time
+  const heard = hit.length === 0 ? witnesses : hit
+  return Math.max(from, ...heard.map(({ beacon }) => beacon.heardAt)) + vmGoneMs
+}
+
+/**
+ * When a Preempt or Terminate begins to remove its VM. Infinity for other events. Once Azure was
+ * told, it may begin at any time, unless a VM still sees it Scheduled.
+ */
+export function removalAt(record: EventRecord, isSeen = false): number {
+  const passedOnAt = isSeen ? undefined : lastPassedOn(record)?.at
+  const beganAt = record.startedAt ?? passedOnAt ?? record.facts.notBeforeAt
+  return takesVm(record) && beganAt !== undefined ? beganAt : Number.POSITIVE_INFINITY
+}
+
+export function lostAt(record: EventRecord, witnesses: Witness[]): number {
+  const decided = record.verdict?.decision === 'approved' ? record.verdict.at : undefined
+  const expectedAt = record.startedAt ?? decided ?? record.facts.notBeforeAt ?? record.firstSeenAt
+  return Math.max(expectedAt, ...witnesses.map(({ beacon }) => watchedAt(beacon))) + lostMs
+}
+
+/** A beacon that reports may be able to poll again soon. */
+function watchedAt(beacon: Witness['beacon']): number {
+  return Math.min(beacon.heardAt, polledAt(beacon) + blindMs)
 }

@@ -10,6 +10,7 @@ const minute = 60 * second
 
 /** From the first sight of the event to NotBefore. */
 const noticeMs = 15 * minute
+const startsMs = 2 * minute
 /** No VM has this name, so a receiver that overlooks `test` finds nothing to drain. */
 const vm = 'foghorn-test-vm'
 
@@ -21,7 +22,7 @@ interface TestWish {
   moment: Moment
 }
 
-/** The event at this moment, which is now. */
+/** The event as it is at this moment. */
 export function testEvent({ fleet, eventType, id, moment }: TestWish, now: number): EventView {
   const firstSeenAt = now - ageMs(moment)
   const facts = {
@@ -46,12 +47,13 @@ export function testEvent({ fleet, eventType, id, moment }: TestWish, now: numbe
 /** How long after its first sight the event comes to this moment. */
 function ageMs(moment: Moment): number {
   if (moment === 'scheduled') return 0
+  if (moment === 'started') return startsMs
   return moment === 'completed' || moment === 'lost' ? noticeMs + 2 * minute : 5 * minute
 }
 
 function courseOf(record: EventRecord, moment: Moment, now: number): EventRecord {
   const approved = byTest('approved', record.firstSeenAt + minute)
-  const startedAt = record.firstSeenAt + 2 * minute
+  const startedAt = record.firstSeenAt + startsMs
   const passedOn = { vm: 'foghorn-test-observer', at: startedAt - 5 * second }
   const started = { ...record, verdict: approved, phase: 'started' as const, startedAt, passedOn }
   switch (moment) {

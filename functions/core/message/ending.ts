@@ -1,5 +1,5 @@
 // Texts of the end of an event: how it ended, and why Foghorn believes that.
-import { blindMs, lostMs } from '../event/conclude.ts'
+import { blindMs, lostMs } from '../event/is-over.ts'
 import { span } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { affectedVms, aftermathOf, capital, describeInference } from './phrases.ts'

@@ -1,5 +1,5 @@
-// The relay on plain Node, started by `npm start`: one process with an embedded SQLite. It goes on while
-// the disk works: each answer and each request to a channel waits until all rows so far are durable.
+// The relay on plain Node, started by `npm start`: one process with an embedded SQLite. A commit does not
+// wait for the disk, but each answer and each request to a channel waits until all rows so far are on it.
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { createServer, type RequestListener, type ServerOptions } from 'node:http'
@@ -118,7 +118,7 @@ function listen(fetch: Fetch, port: number, hostname: string, wrap: Wrap) {
   return new Promise<{ port: number; close(): Promise<void> }>((resolve, reject) => {
     const create = (options: ServerOptions, listener: RequestListener) =>
       createServer({ ...options, ...arrival }, wrap(listener))
-    // `bodiesFirst` and Node itself read the rest of a body
+    // `bodies.ts` and Node itself read the rest of a body
     const options = { fetch, port, hostname, autoCleanupIncoming: false }
     const server = serve({ ...options, createServer: create as never }, (info) =>
       resolve({
@@ -159,6 +159,13 @@ function afterTwoTurns(flush: () => void): void {
   setImmediate(() => setImmediate(flush))
 }
 
+function fail(what: string): (error: unknown) => void {
+  return (error) => {
+    process.stderr.write(`${what}: ${messageOf(error)}\n`)
+    process.exit(error instanceof FoghornError ? 2 : 1)
+  }
+}
+
 if (import.meta.main) {
   const write = (line: string) => void process.stdout.write(`${line}\n`)
   const stopped = new Promise((resolve) => {
@@ -166,11 +173,9 @@ if (import.meta.main) {
   })
   try {
     const relay = await start(readSettings(process.env), write)
-    await stopped
-    await relay.stop()
-    process.exit(0)
+    const stopping = stopped.then(() => relay.stop())
+    void stopping.then(() => process.exit(0), fail('The relay did not stop as it should'))
   } catch (error) {
-    process.stderr.write(`The relay cannot start: ${(error as Error).message}\n`)
-    process.exit(error instanceof FoghornError ? 2 : 1)
+    fail('The relay cannot start')(error)
   }
 }

@@ -1,5 +1,5 @@
-// Slack, through an incoming webhook or with the token of a bot. `blocks.ts` lays messages out; their
-// texts are in `core/message/`. The exact requests are in `test/notify/golden/layouts.json`.
+// Slack, through an incoming webhook or with the token of a bot. `blocks.ts` makes the body of both;
+// its texts are in `core/message/`. `test/notify/golden/layouts.json` has whole requests as sent.
 import type { Kind } from '../kind.ts'
 import { slackBot } from './bot.ts'
 import { slackSchema } from './schema.ts'

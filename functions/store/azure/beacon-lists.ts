@@ -7,7 +7,7 @@ import type { BeaconPage } from '../store.ts'
 import { beaconPartitions } from './beacon-counts.ts'
 import type { BeaconNames } from './beacon-names.ts'
 import { readHeldBeacon, type StoredBeacon } from './beacon-row.ts'
-import { endOf, keyOf, startOf } from './keys.ts'
+import { endOf, justAfter, keyOf, startOf } from './keys.ts'
 import type { Parts } from './parts.ts'
 
 /** Rows in memory at a time while beacons are listed. A row may have 1 MB. */
@@ -22,11 +22,12 @@ export class BeaconLists {
     this.#names = names
   }
 
-  /** By the name of the VM, or page by page. Each beacon that is found by its name is one call. */
+  /** By the name of the VM, or page by page. By name, each beacon costs one read. */
   async find(search: BeaconSearch): Promise<BeaconsFound> {
     const { fleet, prefix = '', state, now, after } = search
     const isWanted = (one: ListedBeacon) => state === undefined || shownState(one, now) === state
     if (prefix === '') {
+      // one row more shows whether there is a next page
       const limit = Math.min(search.limit, listPageSize - 1)
       const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) }
       const found = await this.list(fleet, page)
@@ -44,7 +45,7 @@ export class BeaconLists {
   }
 
   async list(fleet: string, { after, limit }: BeaconPage): Promise<ListedBeacon[]> {
-    const from = after === undefined ? startOf('beacon') : `${keyOf('beacon', after)} `
+    const from = after === undefined ? startOf('beacon') : justAfter(keyOf('beacon', after))
     const found: (ListedBeacon & { row: string })[] = []
     // one partition after another, to save memory: rows are large, and little of each is listed
     for (const partition of beaconPartitions(fleet)) {
@@ -56,7 +57,7 @@ export class BeaconLists {
 
   async #listIn(partition: string, from: string, limit: number) {
     const listed: (ListedBeacon & { row: string })[] = []
-    for (let next = from; listed.length < limit; next = `${listed.at(-1)!.row} `) {
+    for (let next = from; listed.length < limit; next = justAfter(listed.at(-1)!.row)) {
       const size = Math.min(listPageSize, limit - listed.length)
       const range = { from: next, to: endOf('beacon'), limit: size }
       const page = await this.#parts.rows.list(partition, range)

@@ -1,6 +1,6 @@
 // Finds beacons by the names of their VMs: a row for each beacon, written when a name is new.
 import type { Beacon } from '../../core/event/observer.ts'
-import { keyOf } from './keys.ts'
+import { justAfter, keyOf } from './keys.ts'
 import type { Parts } from './parts.ts'
 
 /** Each beacon that is found is read with one call. */
@@ -36,8 +36,7 @@ export class BeaconNames {
     if (!isOfSearch) return { ids: [] }
     const size = Math.min(limit, maxFound)
     const range = {
-      // with a blank, it is the next possible key
-      from: after === undefined ? name : `${after} `,
+      from: after === undefined ? name : justAfter(after),
       to: name + end,
       limit: size + 1,
     }

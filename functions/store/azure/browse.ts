@@ -8,7 +8,7 @@ import type { EventRecord } from '../../core/event/event.ts'
 import { packEvent, unpackEvent } from '../../core/event/event-size.ts'
 import { type EventSummary, namesOf, summaryOf } from '../../core/event/summary.ts'
 import type { EventSearch, EventsFound } from '../browse.ts'
-import { endOf, keyOf, newestFirst, startOf } from './keys.ts'
+import { endOf, justAfter, keyOf, newestFirst, startOf } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { type Change, insertOrReplace, type Row } from './rows.ts'
 import { stepsOfRows } from './steps.ts'
@@ -217,7 +217,7 @@ function startIn(fleet: string, { until }: EventSearch, after: Place | undefined
   const begin = until === undefined ? startOf('all') : startOf('all', newestFirst(until - 1))
   if (after === undefined) return begin
   const time = keyOf('all', newestFirst(after.at))
-  if (fleet === after.fleet) return `${time}|${after.event} `
+  if (fleet === after.fleet) return justAfter(`${time}|${after.event}`)
   return fleet < after.fleet ? `${time}|${end}` : `${time}|`
 }
 

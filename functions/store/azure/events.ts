@@ -12,7 +12,7 @@ import type { EventRecord } from '../../core/event/event.ts'
 import type { Commit, EventKey, EventPage, Replay } from '../store.ts'
 import type { Browse } from './browse.ts'
 import { commitWrites, replayWrites, settleWrites } from './commit.ts'
-import { newestFirst, timeKey } from './keys.ts'
+import { justAfter, newestFirst, timeKey } from './keys.ts'
 import type { NewEvents } from './new-events.ts'
 import type { Parts } from './parts.ts'
 import {
@@ -144,7 +144,7 @@ export class Events {
         records.push(next)
       }
       if (entries.length < size) return records
-      from = `${entries.at(-1)!.row}${end}`
+      from = justAfter(entries.at(-1)!.row)
     }
   }
 
@@ -197,7 +197,7 @@ export class Events {
       }
       await index.tidy(stale, now)
       if (entries.length < size) break
-      from = `${entries.at(-1)!.row}${end}`
+      from = justAfter(entries.at(-1)!.row)
     }
     return due
   }

@@ -21,6 +21,11 @@ export function startOf(...parts: (string | number)[]): string {
   return `${keyOf(...parts)}|`
 }
 
+/** The next possible key: no character of a key sorts before a blank. */
+export function justAfter(key: string): string {
+  return `${key} `
+}
+
 const timeDigits = 15
 const maxTime = 10 ** timeDigits - 1
 

@@ -1,7 +1,7 @@
 // Finds pending deliveries by the index, and which of them can be sent because no earlier one of
 // their event waits. A long queue does not hide the others.
 import type { Pacing } from '../store.ts'
-import { endOf, keyOf, startOf } from './keys.ts'
+import { endOf, justAfter, keyOf, startOf } from './keys.ts'
 import type { Parts } from './parts.ts'
 import type { Row } from './rows.ts'
 import {
@@ -118,7 +118,7 @@ export class PendingDeliveries {
       yield page
       const last = page.at(-1)
       if (last === undefined || page.length < pageSize) return
-      page = await this.#page(last.partition, `${last.row}~`, endOf(channel, fleet))
+      page = await this.#page(last.partition, justAfter(last.row), endOf(channel, fleet))
     }
   }
 

@@ -3,7 +3,7 @@
 // `silentAt`, never later. Entries that come too early are moved when they are due, many at once.
 import type { Beacon } from '../../core/event/observer.ts'
 import type { BeaconKey } from '../store.ts'
-import { timeKey } from './keys.ts'
+import { justAfter, timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { type Change, maxChanges } from './rows.ts'
 import { type Found, partitions } from './time-index.ts'
@@ -51,7 +51,7 @@ export class Silences {
       await index.tidy(stale, now)
       await this.#move(found, now)
       if (entries.length < pageSize) break
-      from = `${entries.at(-1)!.row}~`
+      from = justAfter(entries.at(-1)!.row)
     }
     const inOrder = due.sort((a, b) => a.at - b.at).map(({ key }) => key)
     return inOrder.slice(0, limit)

@@ -4,7 +4,7 @@
 import { type Delivery, subscriptionOf } from '../../core/delivery/delivery.ts'
 import type { DeliveryList, DeliveryPage } from '../store.ts'
 import { additionWrites } from './commit.ts'
-import { timeKey } from './keys.ts'
+import { justAfter, timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'
 import {
   deliveryPartition,
@@ -77,7 +77,7 @@ export class SubscriptionDeliveries {
     const found: Listed[] = []
     let last = before
     for (let pages = 0; pages < maxListPages && found.length < size; pages++) {
-      const range = { from: last === undefined ? '' : `${last}${end}`, to: end, limit: size }
+      const range = { from: last === undefined ? '' : justAfter(last), to: end, limit: size }
       const entries = await index.list(partitions.history(subscription), range)
       const works = entries.map((entry) => () => this.#listed(entry))
       found.push(...(await together(works)).flat())
@@ -105,7 +105,7 @@ export class SubscriptionDeliveries {
         removed += (await together(works)).filter((done) => done).length
       }
       if (entries.length < pageSize || removed >= limit) break
-      from = `${entries.at(-1)!.row}${end}`
+      from = justAfter(entries.at(-1)!.row)
     }
     return removed
   }

@@ -16,7 +16,7 @@ import {
 } from '../../core/metrics/tally.ts'
 import { type TallyRequest, tallyMs } from '../store.ts'
 import { readBeaconCounts } from './beacon-counts.ts'
-import { keyOf, timeKey } from './keys.ts'
+import { justAfter, keyOf, timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { insertOrReplace } from './rows.ts'
 import {
@@ -76,7 +76,7 @@ export class Tallies {
   async #count(known: Stored | undefined, now: number, fleets: readonly string[]): Promise<Stored> {
     const { index } = this.#parts
     const after = known?.lastOver ?? ''
-    const range = { from: `${after}~`, to: timeKey(now + 1), limit: maxEnded }
+    const range = { from: justAfter(after), to: timeKey(now + 1), limit: maxEnded }
     // beacons and open events first: what ends meanwhile is among the ended events
     const beacons = await readBeaconCounts(this.#parts, fleets)
     const open = await this.#openIn(fleets)

@@ -5,9 +5,9 @@ import {
   afterSlots,
   freeAt,
   maxPauseMs,
-  pausedUntil,
   type Rate,
   slotsAt,
+  spentByPause,
   unlimited,
 } from '../../../functions/core/delivery/rate.ts'
 import { at } from '../../support/records.ts'
@@ -30,18 +30,18 @@ describe('slotsAt', () => {
   test('without a rate there is always a turn, but in a pause', () => {
     expect(slotsAt(unlimited, 0, at)).toBe(Number.POSITIVE_INFINITY)
     expect(afterSlots(unlimited, 0, at, 9)).toBe(at)
-    expect(slotsAt(unlimited, pausedUntil(unlimited, at + 5), at + 4)).toBe(0)
-    expect(slotsAt(unlimited, pausedUntil(unlimited, at + 5), at + 5)).toBeGreaterThan(1)
+    expect(slotsAt(unlimited, spentByPause(unlimited, at + 5), at + 4)).toBe(0)
+    expect(slotsAt(unlimited, spentByPause(unlimited, at + 5), at + 5)).toBeGreaterThan(1)
   })
 
   test.each([slack, pager])('after a pause there is one request, not a burst', (rate) => {
-    const spent = pausedUntil(rate, at + 5_000)
+    const spent = spentByPause(rate, at + 5_000)
     expect(slotsAt(rate, spent, at + 4_999)).toBe(0)
     expect(slotsAt(rate, spent, at + 5_000)).toBe(1)
   })
 
   test('a pause holds for a worker whose clock is behind, but a pause by a wrong clock does not', () => {
-    const spent = pausedUntil(unlimited, at + maxPauseMs)
+    const spent = spentByPause(unlimited, at + maxPauseMs)
     expect(slotsAt(unlimited, spent, at - 1_000)).toBe(0)
     expect(slotsAt(slack, at + 3_600_000, at)).toBe(1)
     expect(freeAt(slack, at + 3_600_000, at)).toBe(at)

@@ -1,12 +1,8 @@
 // Conclusions from passing time: each row is an event, how its observers see it, and what follows.
+
 import { describe, expect, test } from 'vitest'
-import {
-  conclude,
-  lostMs,
-  nextLook,
-  stuckMs,
-  vmGoneMs,
-} from '../../../functions/core/event/conclude.ts'
+import { conclude, nextLook, stuckMs } from '../../../functions/core/event/conclude.ts'
+import { lostMs, vmGoneMs } from '../../../functions/core/event/is-over.ts'
 import type { Observer } from '../../../functions/core/event/observer.ts'
 import { at, type Fields, facts, observer, record } from '../../support/records.ts'
 

@@ -1,7 +1,7 @@
 // A drill moves by time alone, and no part of the core treats it as an event of Azure.
 import { describe, expect, test } from 'vitest'
 import { decide } from '../../../functions/core/event/approval.ts'
-import { conclude, lostMs, nextLook, stuckMs } from '../../../functions/core/event/conclude.ts'
+import { conclude, nextLook, stuckMs } from '../../../functions/core/event/conclude.ts'
 import { leaseOf } from '../../../functions/core/event/directive.ts'
 import {
   assumedObservers,
@@ -13,6 +13,7 @@ import {
   drillStartMs,
 } from '../../../functions/core/event/drill.ts'
 import type { EventRecord, Verdict } from '../../../functions/core/event/event.ts'
+import { lostMs } from '../../../functions/core/event/is-over.ts'
 import { moments } from '../../../functions/core/event/moment.ts'
 import { publicView } from '../../../functions/core/event/public-view.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'

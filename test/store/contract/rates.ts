@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { freeAt, pausedUntil, type Rate } from '../../../functions/core/delivery/rate.ts'
+import { freeAt, type Rate, spentByPause } from '../../../functions/core/delivery/rate.ts'
 import type { DeliveryStore, Pacing } from '../../../functions/store/store.ts'
 import { at, delivery, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
@@ -99,7 +99,7 @@ export function ratePromises(bench: Bench): void {
       await owe('pager', 'a', 'b', 'c')
       const request = { leaseMs: 20_000, limit: 1, ...pacing }
       const [[a] = []] = await bench.store.claim(request)
-      const spentUntil = pausedUntil(single, at + 4_000)
+      const spentUntil = spentByPause(single, at + 4_000)
       const limited = { state: 'pending' as const, nextAt: at + 4_000, note: 'HTTP 429' }
       await bench.store.settle(a!, { ...limited, spentUntil }, at, [])
       for (const store of [bench.store, await bench.reopen()]) {
@@ -115,7 +115,7 @@ export function ratePromises(bench: Bench): void {
       const groups = await bench.store.claim(request)
       for (const [i, ms] of [9_000, 1_000].entries()) {
         const limited = { state: 'pending' as const, nextAt: at, note: 'HTTP 429' }
-        const spentUntil = pausedUntil(single, at + ms)
+        const spentUntil = spentByPause(single, at + ms)
         await bench.store.settle(groups[i]![0]!, { ...limited, spentUntil }, at, [])
       }
       expect(await turn(bench.store, at + 8_999)).toEqual([])
