@@ -51,7 +51,10 @@ export const variables: Record<string, { usual: string; about: string }> = {
     about: 'Required. The address of the relay: https, or loopback.',
   },
   FOGHORN_FLEET: { usual: '', about: 'Required. The name of the fleet in the configuration.' },
-  FOGHORN_FLEET_KEY: { usual: '', about: 'The key of the fleet: `whsec_` and base64.' },
+  FOGHORN_FLEET_KEY: {
+    usual: '',
+    about: 'Required, or `FOGHORN_AUDIENCE`. The key of the fleet: `whsec_` and base64.',
+  },
   FOGHORN_AUDIENCE: {
     usual: '',
     about: 'In place of the key. The audience of the tokens that the identity of the VM gets.',
