@@ -34,7 +34,10 @@ async function exchange(asked: Exchange, { HTTPS_PROXY }: ProxyEnvironment): Pro
   void probe(asked, over)
   const { 'content-length': _, ...own } = headers
   const init: BunInit = {
-    ...{ method, headers: own, redirect: 'manual', signal: over.signal },
+    method,
+    headers: own,
+    redirect: 'manual',
+    signal: over.signal,
     ...(body === undefined ? {} : { body }),
     proxy: url.protocol === 'https:' && HTTPS_PROXY !== undefined ? HTTPS_PROXY : false,
     tls: { rejectUnauthorized: true },

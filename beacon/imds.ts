@@ -164,7 +164,8 @@ export function createImds(options: {
 
     async token(audience, clientId, signal) {
       const query = new URLSearchParams({
-        ...{ 'api-version': tokenVersion, resource: audience },
+        'api-version': tokenVersion,
+        resource: audience,
         ...(clientId === undefined ? {} : { client_id: clientId }),
       })
       const path = `${tokenPath}?${query}`

@@ -85,7 +85,12 @@ async function run(settings: Settings, isWithHooks: boolean, log: Log): Promise<
   try {
     await runAgent(
       {
-        ...{ imds, relay, spool, clock, log, pollMs },
+        imds,
+        relay,
+        spool,
+        clock,
+        log,
+        pollMs,
         random: Math.random,
         newId,
         uptimeMs: () => uptime() * 1000,
@@ -127,7 +132,10 @@ function relayOptions(
 ): RelayOptions {
   const clock = systemClock
   return {
-    ...{ url: relayUrl, fleet, clock, environment: proxy },
+    url: relayUrl,
+    fleet,
+    clock,
+    environment: proxy,
     credential:
       credential.by === 'key'
         ? createKeyCredential(credential.fleetKey, newId)

@@ -51,7 +51,8 @@ function observe(parts: Parts, state: State, poll: Poll & { kind: 'document' }):
   const seenAt = clock.monotonic()
   const last = state.document
   const { snapshot, steps, learned } = watch(last, {
-    ...{ seenAt, apiVersion: poll.apiVersion },
+    seenAt,
+    apiVersion: poll.apiVersion,
     ...document,
   })
   for (const step of steps) logStep(log, step)

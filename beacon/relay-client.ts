@@ -56,7 +56,12 @@ export function createRelayClient(options: RelayOptions): RelayClient {
       'content-length': String(Buffer.byteLength(body)),
     }
     return transport.exchange({
-      ...{ url, method: 'POST', headers, body, signal, maxBytes: maxAnswerBytes },
+      url,
+      method: 'POST',
+      headers,
+      body,
+      signal,
+      maxBytes: maxAnswerBytes,
       timeoutMs: (options.timeoutMs ?? timeoutMs) + waitMs,
     })
   }

@@ -88,7 +88,9 @@ function headOf({ vm, beacon, document, hooks, goodbye, waitMs, now }: Facts): H
   return {
     ...head,
     document: {
-      ...{ ageMs: clampAge(now - seenAt), incarnation, apiVersion },
+      ageMs: clampAge(now - seenAt),
+      incarnation,
+      apiVersion,
       events: [...events],
       unreadable: unreadable.count,
       hidden: kept.map(({ event }) => event.eventId),

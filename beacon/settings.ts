@@ -113,7 +113,14 @@ export function readEnvironment(environment: Environment): Settings | { problems
     return { problems }
   }
   return {
-    ...{ relayUrl, fleet, credential, imdsUrl, pollMs, logLevel, stateDirectory, hooks },
+    relayUrl,
+    fleet,
+    credential,
+    imdsUrl,
+    pollMs,
+    logLevel,
+    stateDirectory,
+    hooks,
     proxy: {
       ...(proxyUrl === '' ? {} : { HTTPS_PROXY: proxyUrl }),
       ...(noProxy ? { NO_PROXY: noProxy } : {}),

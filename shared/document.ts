@@ -173,7 +173,9 @@ export function parseDocument(
   const incarnation = document.data.DocumentIncarnation
   return {
     ...(incarnation === undefined ? {} : { incarnation }),
-    ...{ events: first([...events.values()], vmName, unreadable), unreadable, oddities },
+    events: first([...events.values()], vmName, unreadable),
+    unreadable,
+    oddities,
   }
 }
 

@@ -79,7 +79,9 @@ export function inState(
   if (before?.state === state && before.note === note && before.starts === starts) return course
   const since = before?.state === state && before.starts === starts ? before.since : at
   const phase: Phase = {
-    ...{ state, starts, since },
+    state,
+    starts,
+    since,
     ...(run === undefined ? {} : { run }),
     ...(eventType === undefined ? {} : { eventType }),
     ...(exitCode === undefined ? {} : { exitCode }),
@@ -111,7 +113,8 @@ export function followed(course: Course, status: Status, at: (ageMs: number) => 
     const { state, exitCode, note, ageMs } = end
     const starts = state === 'refused' ? phase.starts - 1 : phase.starts
     const change = {
-      ...{ state, starts },
+      state,
+      starts,
       ...(exitCode === undefined ? {} : { exitCode }),
       ...(note === undefined ? {} : { note }),
     }
@@ -140,7 +143,10 @@ export function runsOf(course: Course, ageMs: (since: Instant) => number): HookR
     const { state, since, exitCode, note, eventType } = phase
     return [
       {
-        ...{ eventId: course.event.eventId, hook, state, ageMs: Math.round(ageMs(since)) },
+        eventId: course.event.eventId,
+        hook,
+        state,
+        ageMs: Math.round(ageMs(since)),
         ...(exitCode === undefined ? {} : { exitCode }),
         ...(note === undefined ? {} : { note }),
         ...(eventType === undefined ? {} : { eventType }),

@@ -8,8 +8,17 @@ import type { Order } from './protocol.ts'
 /** What a program needs to find others. The second list is for Windows. */
 const passedOn = ['PATH', 'HOME', 'LANG']
 const passedOnWindows = [
-  ...['Path', 'PATHEXT', 'ComSpec', 'SystemRoot', 'SystemDrive', 'windir', 'TEMP', 'TMP'],
-  ...['USERPROFILE', 'ProgramData', 'ProgramFiles'],
+  'Path',
+  'PATHEXT',
+  'ComSpec',
+  'SystemRoot',
+  'SystemDrive',
+  'windir',
+  'TEMP',
+  'TMP',
+  'USERPROFILE',
+  'ProgramData',
+  'ProgramFiles',
 ]
 const usualPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 /** Linux allows 128 KB for one variable, Windows 32 KB for all. */
@@ -20,10 +29,19 @@ export function eventJson(order: Order): string {
   const { hook, vm, limitMs, event, firstSeenAt, endedAt } = order
   const { eventId, eventType, status, source, resources, durationSeconds, description } = event
   return `${JSON.stringify({
-    ...{ hook, vm, limitSeconds: secondsOf(limitMs) },
-    ...{ eventId, phase: status === 'Started' ? 'started' : 'scheduled', eventType, source },
-    ...{ resources, notBefore: iso(event.notBeforeAt), durationSeconds, description },
-    ...{ firstSeenAt: iso(firstSeenAt), endedAt: iso(endedAt) },
+    hook,
+    vm,
+    limitSeconds: secondsOf(limitMs),
+    eventId,
+    phase: status === 'Started' ? 'started' : 'scheduled',
+    eventType,
+    source,
+    resources,
+    notBefore: iso(event.notBeforeAt),
+    durationSeconds,
+    description,
+    firstSeenAt: iso(firstSeenAt),
+    endedAt: iso(endedAt),
   })}\n`
 }
 

@@ -193,8 +193,15 @@ class CourseHooks implements Hooks {
     const others = [...this.#courses.values()].filter((other) => other !== course)
     const { eventType = event.eventType } = prepare ?? {}
     return {
-      ...{ event, isAnswered, wish, prepare, restore, leadMs: this.#hooks.settings.leadMs },
-      ...{ now: this.#beacon.clock.now(), firstSeenAt: firstSeen.wall, endedAt: ended?.wall },
+      event,
+      isAnswered,
+      wish,
+      prepare,
+      restore,
+      leadMs: this.#hooks.settings.leadMs,
+      now: this.#beacon.clock.now(),
+      firstSeenAt: firstSeen.wall,
+      endedAt: ended?.wall,
       presences,
       isOutdated: !isSameName(eventType, event.eventType) && this.#isOurs(event),
       isMissing: this.#missingSince.has(event.eventId),

@@ -121,7 +121,9 @@ class FolderRunner implements Runner {
       {
         environment: variablesOf(order, environment, process.platform),
         input: eventJson(order),
-        ...{ limitMs, output, onStart: leftover.note },
+        limitMs,
+        output,
+        onStart: leftover.note,
       },
       this.#stopping.signal,
     )

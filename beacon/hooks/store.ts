@@ -78,8 +78,10 @@ function written({ firstSeen, ended, prepare, restore, ...rest }: Course): objec
   const phase = (one: Phase | undefined) => one && { ...one, since: one.since.wall }
   return {
     ...rest,
-    ...{ firstSeen: firstSeen.wall, ended: ended?.wall },
-    ...{ prepare: phase(prepare), restore: phase(restore) },
+    firstSeen: firstSeen.wall,
+    ended: ended?.wall,
+    prepare: phase(prepare),
+    restore: phase(restore),
   }
 }
 

@@ -102,7 +102,10 @@ const optionOf: Record<string, string> = {
   tags: '--tag',
   scaleSet: '--scale-set',
   resourceGroup: '--resource-group',
-  ...{ fleet: '--fleet', type: '--type', source: '--source', description: '--description' },
+  fleet: '--fleet',
+  type: '--type',
+  source: '--source',
+  description: '--description',
 }
 
 /** The relay's error, one mistake per line, with options in place of the request's keys. */

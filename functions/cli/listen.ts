@@ -56,7 +56,10 @@ try {
 async function listen(given: ListenArguments): Promise<void> {
   const credential = credentialIn(process.env)
   const listening: Listening = {
-    ...{ given, credential, url: relayUrl(given.config), cursor: given.all ? '0' : undefined },
+    given,
+    credential,
+    url: relayUrl(given.config),
+    cursor: given.all ? '0' : undefined,
     secret: secretOf(process.env.FOGHORN_WEBHOOK_SECRET, given),
   }
   note(`Listening to ${listening.url}. Ctrl+C ends it.`)

@@ -7,7 +7,10 @@ import type { Common } from './settings.ts'
 
 export function commonParts({ config, linkKeys, adminKey }: Common, log: Log) {
   return {
-    ...{ config, linkKeys, adminKey, log },
+    config,
+    linkKeys,
+    adminKey,
+    log,
     slackDesk: createSlackDesk(nodeHmac),
     hmac: nodeHmac,
     // Without the guard of channels: only the owner chooses the address of the keys. On Cloudflare,

@@ -158,7 +158,9 @@ function problemsOf({ caller, query, body, problems = [] }: RouteDescription): n
 
 function parametersOf({ path, params: own, query, caller }: RouteDescription): Json[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
-    ...{ name, in: 'path', required: true },
+    name,
+    in: 'path',
+    required: true,
     ...described({ ...params, ...own }[name]),
     schema: { type: 'string' },
   }))

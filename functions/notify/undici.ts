@@ -37,8 +37,12 @@ export function createOutbound(allowNetworks: string[], resolve = createResolve(
       const { origin, path, plain } = targetOf(url)
       // it follows no redirect, which would bypass the check of literal addresses above
       const answer = await agents[plain ? 'http:' : 'https:'].request({
-        ...{ origin, path, method, headers: { ...ownHeaders, ...headers } },
-        ...{ body: body ?? null, signal: signal ?? null },
+        origin,
+        path,
+        method,
+        headers: { ...ownHeaders, ...headers },
+        body: body ?? null,
+        signal: signal ?? null,
       })
       const get = (name: string) => [answer.headers[name] ?? null].flat()[0] ?? null
       const isEmpty = get('content-length') === '0'

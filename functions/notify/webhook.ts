@@ -157,7 +157,8 @@ function alertBody(
 ): string {
   const data: AlertData = {
     ...(fleet === noFleet ? {} : { fleet }),
-    ...{ kind: about.alert, episode: about.episode },
+    kind: about.alert,
+    episode: about.episode,
     ...(alert && { since: new Date(alert.since).toISOString(), ...alertText(fleet, alert, at) }),
     ...(alert && { vms: alert.vms.filter(Boolean), reasons: alert.reasons }),
     ...(alert?.news && newsOf(alert.news)),

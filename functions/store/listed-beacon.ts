@@ -3,17 +3,19 @@ import type { Beacon } from '../core/event/observer.ts'
 
 /** The fields of a beacon that a list shows. Its tags and the ids of its events may be large. */
 export const listedFields = [
-  ...([
-    'beacon',
-    'vm',
-    'resourceGroup',
-    'scaleSet',
-    'heardAt',
-    'paceMs',
-    'version',
-    'hooks',
-  ] as const),
-  ...(['goodbye', 'silentAt', 'explainedBy', 'silence', 'left'] as const),
+  'beacon',
+  'vm',
+  'resourceGroup',
+  'scaleSet',
+  'heardAt',
+  'paceMs',
+  'version',
+  'hooks',
+  'goodbye',
+  'silentAt',
+  'explainedBy',
+  'silence',
+  'left',
 ] as const
 
 export interface ListedBeacon extends Pick<Beacon, (typeof listedFields)[number]> {

@@ -120,7 +120,11 @@ async function join(relay: Relay, fleet: string, key: string, received: Report):
   }
   const listed = leftOut.slice(0, limits.events)
   const answer: Answer = {
-    ...{ outcome: 'accepted', time: now, directives, refused: listed, preparations },
+    outcome: 'accepted',
+    time: now,
+    directives,
+    refused: listed,
+    preparations,
     // silence is judged by the pace in the beacon's row, not by this one wait
     paceMs: isIdle ? untilHeartbeat(heartbeats, fleet, key, now) : paceMs,
     ...(waitMs !== undefined && { waitMs }),

@@ -42,12 +42,18 @@ export async function buildBeacon(target: Target, file: string): Promise<void> {
 
 const entry = 'beacon/executable.ts'
 const flags = [
-  ...['build', '--compile', '--minify', '--bytecode', '--format=esm'],
+  'build',
+  '--compile',
+  '--minify',
+  '--bytecode',
+  '--format=esm',
   // collects garbage earlier
   '--compile-exec-argv=--smol',
   // otherwise the executable reads these files in its working directory
-  ...['--no-compile-autoload-dotenv', '--no-compile-autoload-bunfig'],
-  ...['--no-compile-autoload-tsconfig', '--no-compile-autoload-package-json'],
+  '--no-compile-autoload-dotenv',
+  '--no-compile-autoload-bunfig',
+  '--no-compile-autoload-tsconfig',
+  '--no-compile-autoload-package-json',
 ]
 
 /** Without the path of a runtime, Bun downloads one by itself. */

@@ -188,8 +188,11 @@ export function planChannelTest(
   // a time in the future is from before the clock was set back
   if (sinceLastMs >= 0 && sinceLastMs < testEveryMs) return undefined
   const alert: Alert = {
-    ...{ kind: 'channel_test', since: now, lastAt: now },
-    ...{ vms: [channel], reasons: [by] },
+    kind: 'channel_test',
+    since: now,
+    lastAt: now,
+    vms: [channel],
+    reasons: [by],
   }
   const row = { ...alertRow(noFleet, alert, before, now), alert }
   const audience = { owners: [channel], heard: [] }
@@ -224,9 +227,16 @@ export function alertsTo(
   const { fleet, eventId, sequence } = event
   return owners.map((channel, i) => ({
     id: alertDeliveryId(event, about, channel),
-    ...{ fleet, eventId, channel, seq: sequence * seqPerEpisode + i },
-    ...{ plannedAt: now, urgentUntil: now + urgentMs, nextAt: now },
+    fleet,
+    eventId,
+    channel,
+    seq: sequence * seqPerEpisode + i,
+    plannedAt: now,
+    urgentUntil: now + urgentMs,
+    nextAt: now,
     telling: { moment: 'alert', at: now, event, about },
-    ...{ state: 'pending', attempts: 0, note: '' },
+    state: 'pending',
+    attempts: 0,
+    note: '',
   }))
 }

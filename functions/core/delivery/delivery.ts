@@ -264,8 +264,14 @@ export function changeOf(record: EventView): string {
   const { notBeforeAt, resources, eventType, source, durationSeconds, description } = record.facts
   const names = resources.map((name) => name.toLowerCase()).sort()
   const values = [
-    ...[notBeforeAt, names, durationSeconds, description],
-    ...[eventType, source, record.disputed, ...againOf(record)],
+    notBeforeAt,
+    names,
+    durationSeconds,
+    description,
+    eventType,
+    source,
+    record.disputed,
+    ...againOf(record),
   ]
   return shortHash(values)
 }

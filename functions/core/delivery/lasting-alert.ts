@@ -206,7 +206,10 @@ function ofBegun(lasting: Lasting, now: number): Due {
     },
     vms: fresh.map(({ name }) => name),
     news: {
-      ...{ form: 'begun', count: fresh.length, remaining: items.length, left: [] },
+      form: 'begun',
+      count: fresh.length,
+      remaining: items.length,
+      left: [],
       since: Math.max(...fresh.map(({ since }) => since)),
       ...(of === undefined ? {} : { of }),
     },

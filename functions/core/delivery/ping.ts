@@ -16,8 +16,13 @@ export function planPing(one: Subscription, origin: string, now: number): Delive
   const eventId = `ping-${countedId(one)}`
   const handshake = mustShakeHands(one) ? { handshake: origin } : {}
   const event = {
-    ...{ fleet: noFleet, eventId, epoch: 1, sequence: one.pings, phase: 'scheduled' as const },
-    ...{ facts: { eventType: 'Ping', resources: [] }, firstSeenAt: now },
+    fleet: noFleet,
+    eventId,
+    epoch: 1,
+    sequence: one.pings,
+    phase: 'scheduled' as const,
+    facts: { eventType: 'Ping', resources: [] },
+    firstSeenAt: now,
     policy: { decide: 'notify' as const, rule: 'ping' },
   }
   return planToEndpoint(one, event, { ping: one.id, ...handshake }, now)
@@ -52,9 +57,16 @@ function planToEndpoint(
   const what = about.tests === undefined ? 'ping' : 'test'
   return {
     id: `${noFleet}/${eventId}/1/${what}/${encodeURIComponent(channel)}`,
-    ...{ fleet: noFleet, eventId, channel, seq: pings },
-    ...{ plannedAt: now, urgentUntil: now + urgentMs, nextAt: now },
+    fleet: noFleet,
+    eventId,
+    channel,
+    seq: pings,
+    plannedAt: now,
+    urgentUntil: now + urgentMs,
+    nextAt: now,
     telling: { moment: 'alert', at: now, event, about },
-    ...{ state: 'pending', attempts: 0, note: '' },
+    state: 'pending',
+    attempts: 0,
+    note: '',
   }
 }

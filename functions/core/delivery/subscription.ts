@@ -86,8 +86,13 @@ type New = Pick<
 export function newSubscription(wish: New, secret: string, now: number): Subscription {
   return {
     ...wish,
-    ...{ state: 'pending', since: now, reason: waits, consented: false },
-    ...{ secrets: [{ text: secret }], pings: 1, createdAt: now },
+    state: 'pending',
+    since: now,
+    reason: waits,
+    consented: false,
+    secrets: [{ text: secret }],
+    pings: 1,
+    createdAt: now,
   }
 }
 
@@ -196,9 +201,16 @@ export function planFor(one: Subscription, moment: LoggedMoment, now: number): D
   const kept = whyKept(one)
   return {
     id: deliveryId(event, telling.moment, channel),
-    ...{ fleet: event.fleet, eventId: event.eventId, channel, seq: position },
-    ...{ plannedAt: now, urgentUntil: urgentUntil(event, telling.moment, now), telling },
-    ...{ state: kept === undefined ? 'pending' : 'given_up', attempts: 0, nextAt: now },
+    fleet: event.fleet,
+    eventId: event.eventId,
+    channel,
+    seq: position,
+    plannedAt: now,
+    urgentUntil: urgentUntil(event, telling.moment, now),
+    telling,
+    state: kept === undefined ? 'pending' : 'given_up',
+    attempts: 0,
+    nextAt: now,
     note: kept ?? '',
   }
 }

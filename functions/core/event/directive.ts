@@ -67,7 +67,10 @@ function isPassedOnInVain(
 export function withLease(record: OpenRecord, beacon: string, vm: string, now: number): OpenRecord {
   const again = record.passedOn !== undefined
   const directive = {
-    ...{ beacon, vm, until: now + directiveLeaseMs, failed: false },
+    beacon,
+    vm,
+    until: now + directiveLeaseMs,
+    failed: false,
     ...(again && { again: true as const }),
     ...(mayBePassedOn(record) && { mayBePassedOn: true as const }),
   }
@@ -112,7 +115,8 @@ export function withStart(
   const note = `${directive.vm}: ${outcome}${status === undefined ? '' : ` (HTTP ${status})`}`
   const startFailure = { vm: directive.vm, outcome, at, ...(status !== undefined && { status }) }
   const failed = {
-    ...{ ...directive, failed: true },
+    ...directive,
+    failed: true,
     ...(isUncertain(start) && { mayBePassedOn: true as const }),
   }
   return addHistory(

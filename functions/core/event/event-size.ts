@@ -45,8 +45,10 @@ export function fitEvent(record: EventRecord): EventRecord {
   if (over <= 0) return fitted
   fitted = cutHistory(fitted, over)
   for (const lighten of [
-    ...[withoutUnready, withoutFormerNames],
-    ...[withoutFormerApproval, withoutCoverage],
+    withoutUnready,
+    withoutFormerNames,
+    withoutFormerApproval,
+    withoutCoverage,
   ]) {
     over = eventLength(fitted) - maxEventLength
     if (over <= 0) break

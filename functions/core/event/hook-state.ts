@@ -21,8 +21,14 @@ export type HookStates = Partial<Record<Hook, HookState>>
  * of its beacon may still be on its way. `ready`: `prepare` succeeded.
  */
 export const vmStates = [
-  ...(['failed', 'refused', 'silent', 'no_hook', 'awaited'] as const),
-  ...(['preparing', 'planned', 'ready'] as const),
+  'failed',
+  'refused',
+  'silent',
+  'no_hook',
+  'awaited',
+  'preparing',
+  'planned',
+  'ready',
 ] as const
 export type VmState = (typeof vmStates)[number]
 

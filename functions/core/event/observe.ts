@@ -23,7 +23,9 @@ export function observe(
 ): Observed | undefined {
   const key = { fleet: beacon.fleet, eventId: news.eventId }
   let seen: { record: EventRecord | undefined; moments: Moment[]; reason: StepReason } = {
-    ...{ record: before, moments: [], reason: 'nothing_new' },
+    record: before,
+    moments: [],
+    reason: 'nothing_new',
   }
   for (const observation of news.observations) {
     const step = advance(seen.record, observation, now, key)

@@ -80,8 +80,10 @@ function isUnderWay({ verdict, passedOn }: EventRecord): boolean {
 /** Whether beacons with a held answer must report again after this commit, to get what is new. */
 export function concernsBeacons(before: EventRecord | undefined, after: EventRecord): boolean {
   const orders = (record: EventRecord) => [
-    ...[record.verdict?.decision, record.verdict?.at],
-    ...[record.prepareNow?.at, record.turn?.state],
+    record.verdict?.decision,
+    record.verdict?.at,
+    record.prepareNow?.at,
+    record.turn?.state,
   ]
   return before !== undefined && orders(before).some((one, i) => one !== orders(after)[i])
 }

@@ -193,8 +193,16 @@ function newsOf(
     const { event } = change
     const appeared = change.kind === 'appeared' && !change.firstPoll
     observations.push({
-      ...{ kind: 'seen', at: seenAt, vm, live: false, event, appeared },
-      ...{ missedBefore, since: before?.firstSeenAt ?? seenAt, ...previous, isShown },
+      kind: 'seen',
+      at: seenAt,
+      vm,
+      live: false,
+      event,
+      appeared,
+      missedBefore,
+      since: before?.firstSeenAt ?? seenAt,
+      ...previous,
+      isShown,
     })
     if (change.kind === 'gone') {
       observations.push({ kind: 'gone', at, vm, live: false, lastSeenAt: seenAt })
@@ -228,8 +236,16 @@ function newsOf(
     const isFirstDocument = firstSighting && isSameText(last, shown)
     const previous = last === undefined || isFirstDocument ? {} : { previous: last }
     observations.push({
-      ...{ kind: 'seen', at, vm, live: true, event, appeared: false },
-      ...{ missedBefore, since: firstSeenAt, ...previous, reported: before?.event },
+      kind: 'seen',
+      at,
+      vm,
+      live: true,
+      event,
+      appeared: false,
+      missedBefore,
+      since: firstSeenAt,
+      ...previous,
+      reported: before?.event,
     })
     return [{ ...common, inDocument: true, status: shown.status, sighting }]
   }

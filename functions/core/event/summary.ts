@@ -56,10 +56,15 @@ export function summaryOf(record: EventRecord): EventSummary {
     decidedHow: verdict?.how,
   }
   return {
-    ...{ fleet, eventId, eventType: facts.eventType, step: stepOf(record) },
+    fleet,
+    eventId,
+    eventType: facts.eventType,
+    step: stepOf(record),
     ...(drill && { drill }),
     ...(ended?.inferred !== undefined && { inferred: true as const }),
-    ...{ vms: facts.resources.slice(0, maxNames), vmCount: facts.resources.length, firstSeenAt },
+    vms: facts.resources.slice(0, maxNames),
+    vmCount: facts.resources.length,
+    firstSeenAt,
     ...Object.fromEntries(Object.entries(times).filter(([, value]) => value !== undefined)),
   }
 }

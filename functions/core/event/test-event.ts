@@ -26,14 +26,24 @@ interface TestWish {
 export function testEvent({ fleet, eventType, id, moment }: TestWish, now: number): EventView {
   const firstSeenAt = now - ageMs(moment)
   const facts = {
-    ...{ eventType, source: 'Platform', resources: [vm], durationSeconds: -1 },
+    eventType,
+    source: 'Platform',
+    resources: [vm],
+    durationSeconds: -1,
     notBeforeAt: firstSeenAt + noticeMs,
     description: 'A test of Foghorn. No VM is affected.',
   }
   const scheduled: EventRecord = {
-    ...{ fleet, eventId: `${testPrefix}${id}`, epoch: 1, sequence: moments.indexOf(moment) + 1 },
-    ...{ facts, firstSeenAt, phase: 'scheduled' },
-    ...{ policy: { decide: 'ask', rule: 'default' }, watchers: [], history: [] },
+    fleet,
+    eventId: `${testPrefix}${id}`,
+    epoch: 1,
+    sequence: moments.indexOf(moment) + 1,
+    facts,
+    firstSeenAt,
+    phase: 'scheduled',
+    policy: { decide: 'ask', rule: 'default' },
+    watchers: [],
+    history: [],
   }
   const isNew = moment === 'scheduled'
   return {

@@ -63,7 +63,14 @@ export function asHeard(witness: Witness): Witness {
   const paceMs = Math.min(beacon.paceMs || openPaceMs, openPaceMs)
   return {
     beacon: {
-      ...{ beacon: beacon.beacon, vm, bootId, counter, heardAt, bootedAt, bootHeardAt, paceMs },
+      beacon: beacon.beacon,
+      vm,
+      bootId,
+      counter,
+      heardAt,
+      bootedAt,
+      bootHeardAt,
+      paceMs,
       ...(polledAt === undefined ? {} : { polledAt }),
       ...(goodbye === undefined ? {} : { goodbye }),
     },

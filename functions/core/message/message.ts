@@ -48,8 +48,14 @@ export function compose(
 
 /** For a channel that gets data and no text. */
 export const noText: Message = {
-  ...{ title: '', lastingTitle: '', lines: [], facts: [], reference: '' },
-  ...{ tone: 'info', asks: false, declined: false },
+  title: '',
+  lastingTitle: '',
+  lines: [],
+  facts: [],
+  reference: '',
+  tone: 'info',
+  asks: false,
+  declined: false,
 }
 
 const mark = 'DRILL: '

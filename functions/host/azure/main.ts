@@ -236,12 +236,14 @@ async function onTimer(all: Parts): Promise<void> {
   const { relay, rounds, listen, queue, size, checkItself } = all
   await listen()
   const parts = [
-    ...[() => rounds.run(), () => logTroubles(relay, queue)],
+    () => rounds.run(),
+    () => logTroubles(relay, queue),
     // without a reader, moments would gather, and the first reader would get old ones as new
     async () => void (await relay.store.lastPosition(relay.now())),
     // metrics find counts that are at most a minute old
     () => size.follow(timerMs / 2),
-    ...[() => checkSometimes(relay, checkItself), () => hourly(relay)],
+    () => checkSometimes(relay, checkItself),
+    () => hourly(relay),
   ]
   const outcomes: PromiseSettledResult<void>[] = []
   for (const part of parts) outcomes.push(...(await Promise.allSettled([part()])))

@@ -104,8 +104,12 @@ export class Rounds {
   /** Answers a request once its messages are sent, or after `waitMs`. */
   async during<T>(work: () => Promise<T>, waitMs = requestWaitMs): Promise<T> {
     const request: Request = {
-      ...{ committed: false, hasMessages: false, answered: false },
-      ...{ dueAt: Number.POSITIVE_INFINITY, sent: [], waitsForAll: false },
+      committed: false,
+      hasMessages: false,
+      answered: false,
+      dueAt: Number.POSITIVE_INFINITY,
+      sent: [],
+      waitsForAll: false,
     }
     const result = await this.#requests.run(request, work)
     request.answered = true

@@ -93,9 +93,17 @@ function publicBeacon(listed: ListedBeacon, now: number) {
   const reason = unsupported(version)
   const state = shownState(listed, now)
   return {
-    ...{ beacon, vm, resourceGroup, scaleSet, state, version },
+    beacon,
+    vm,
+    resourceGroup,
+    scaleSet,
+    state,
+    version,
     ...(reason === undefined ? {} : { unsupported: `version ${reason}` }),
-    ...{ lastHeardAt: iso(heardAt), paceSeconds: paceMs / 1_000, seesEvents, hooks },
+    lastHeardAt: iso(heardAt),
+    paceSeconds: paceMs / 1_000,
+    seesEvents,
+    hooks,
     ...(goodbye && { goodbye: { ...goodbye, at: iso(goodbye.at) } }),
     ...(left && { left: { ...left, at: iso(left.at) } }),
     ...(explainedBy === undefined ? {} : { explainedBy }),

@@ -103,7 +103,9 @@ async function showSignIn(relay: Relay, c: Context, { status, ...asked }: Asked)
   const to = pathWithin(asked.to || (c.req.query('to') ?? ''))
   const stranger = strangerIn(relay, c)
   const content = signInPage({
-    ...{ ...asked, base, to },
+    ...asked,
+    base,
+    to,
     ...(relay.adminKey === undefined ? {} : { form: await tokenFor(relay, c, 'sign-in') }),
     ...(letsPeopleIn(relay) ? { signInUrl: signInUrl(base + to) } : {}),
     ...(stranger === undefined ? {} : { stranger }),

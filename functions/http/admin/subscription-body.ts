@@ -127,10 +127,21 @@ export function publicSubscription(one: Subscription, now: number) {
   const { fleets, eventTypes, moments, resource } = filter
   const until = oldSecretsUntil(one, now)
   return defined({
-    ...{ id, state, since: iso(since), reason, url: shownUrl(one.url), description },
-    ...{ fleets, eventTypes, moments, resource, consent, boundTo: bound },
+    id,
+    state,
+    since: iso(since),
+    reason,
+    url: shownUrl(one.url),
+    description,
+    fleets,
+    eventTypes,
+    moments,
+    resource,
+    consent,
+    boundTo: bound,
     oldSecretUntil: until === undefined ? undefined : iso(until),
-    ...{ createdAt: iso(one.createdAt), createdBy: one.createdBy },
+    createdAt: iso(one.createdAt),
+    createdBy: one.createdBy,
   })
 }
 
@@ -153,10 +164,15 @@ export function publicDeliveryTo(delivery: Delivery) {
   const moment = isBare ? 'ping' : (tests ?? telling.moment)
   const { status, text, tookMs, at } = answered ?? {}
   return defined({
-    ...{ id, messageId: messageIdOf(delivery), moment },
+    id,
+    messageId: messageIdOf(delivery),
+    moment,
     ...(tests && { test: true }),
     ...(isBare ? {} : { fleet: telling.event.fleet, eventId: delivery.eventId }),
-    ...{ state, attempts, note, plannedAt: iso(plannedAt) },
+    state,
+    attempts,
+    note,
+    plannedAt: iso(plannedAt),
     ...(state === 'pending' ? { nextAttemptAt: iso(nextAt) } : { settledAt: iso(nextAt) }),
     answer: at === undefined ? undefined : defined({ at: iso(at), tookMs, status, text }),
   })

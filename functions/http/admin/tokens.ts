@@ -112,8 +112,12 @@ function isName(text: string): boolean {
 function publicToken(token: Token) {
   const { id, name, scopes, fleets, createdAt, createdBy, expiresAt, lastUsedAt } = token
   return {
-    ...{ id, name, scopes, ...(fleets === undefined ? {} : { fleets }) },
-    ...{ createdAt: iso(createdAt), createdBy },
+    id,
+    name,
+    scopes,
+    ...(fleets === undefined ? {} : { fleets }),
+    createdAt: iso(createdAt),
+    createdBy,
     ...(expiresAt === undefined ? {} : { expiresAt: iso(expiresAt) }),
     ...(lastUsedAt === undefined ? {} : { lastUsedAt: iso(lastUsedAt) }),
   }

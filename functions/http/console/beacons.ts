@@ -40,7 +40,9 @@ export async function showBeacons(relay: Relay, c: Context, visitor: Visitor): P
   const now = relay.now()
   const [found, missing] = await Promise.all([
     relay.store.findBeacons({
-      ...{ fleet, now, limit: pageSize },
+      fleet,
+      now,
+      limit: pageSize,
       ...(q.trim() !== '' && { prefix: q.trim() }),
       ...(state !== '' && { state }),
       ...(after && { after }),
@@ -49,7 +51,11 @@ export async function showBeacons(relay: Relay, c: Context, visitor: Visitor): P
   ])
   const body = beaconsBody(
     {
-      ...{ base: baseOf(relay), fleets: visitor.fleets, fleet, q: q.trim(), state },
+      base: baseOf(relay),
+      fleets: visitor.fleets,
+      fleet,
+      q: q.trim(),
+      state,
       beacons: found.beacons.map((one) => shown(one, now)),
       ...(missing && { missing }),
       ...(after && { after }),
@@ -76,8 +82,16 @@ function shown(one: ListedBeacon, now: number): ShownBeacon {
   const reason = unsupported(version)
   const why = whyOf(one)
   return {
-    ...{ beacon, vm, resourceGroup, scaleSet, heardAt, paceMs, seesEvents, hooks: one.hooks ?? [] },
-    ...{ state: shownState(one, now), version },
+    beacon,
+    vm,
+    resourceGroup,
+    scaleSet,
+    heardAt,
+    paceMs,
+    seesEvents,
+    hooks: one.hooks ?? [],
+    state: shownState(one, now),
+    version,
     ...(reason === undefined ? {} : { unsupported: reason }),
     ...(why === undefined ? {} : { why }),
   }

@@ -83,9 +83,12 @@ function shownChannel(relay: Relay, activity: ChannelActivity, troubles: Trouble
   const { kind, fallback } = channelNamed(relay, name)!
   const trouble = troubles.find(({ channel }) => channel === name)
   return {
-    ...{ name, kind: kind === 'slack_bot' ? 'slack' : kind },
+    name,
+    kind: kind === 'slack_bot' ? 'slack' : kind,
     path: `${baseOf(relay)}/channels/${encodeURIComponent(name)}`,
-    ...{ state: trouble?.state ?? 'ok', rate: describeRate(relay, name), ...counts },
+    state: trouble?.state ?? 'ok',
+    rate: describeRate(relay, name),
+    ...counts,
     ...(trouble && { note: trouble.note, since: trouble.since }),
     ...(fallback === undefined ? {} : { fallback }),
   }
@@ -97,10 +100,15 @@ function shownSubscription(
   { channel, ...counts }: ChannelActivity,
 ): ShownChannel {
   return {
-    ...{ name: id, kind: 'subscription', state, since, note: reason },
+    name: id,
+    kind: 'subscription',
+    state,
+    since,
+    note: reason,
     ...(description === undefined ? {} : { label: description }),
     path: `${baseOf(relay)}/subscriptions/${id}`,
-    ...{ rate: describeRate(relay, channel), ...counts },
+    rate: describeRate(relay, channel),
+    ...counts,
   }
 }
 
@@ -131,7 +139,11 @@ export async function showChannel(relay: Relay, c: Context, visitor: Visitor): P
   const facts: [string, string][] =
     shown.fallback === undefined ? [] : [['Fallback', shown.fallback]]
   return show(relay, c, visitor, {
-    ...{ channel: shown, facts, lists: 'failed', tests: true, ...failed },
+    channel: shown,
+    facts,
+    lists: 'failed',
+    tests: true,
+    ...failed,
     ...(tested && { tested: publicDelivery(tested) }),
     ...(after && { after }),
     ...(said && { notice: said }),
@@ -164,7 +176,9 @@ export async function showSubscription(
   return show(relay, c, visitor, {
     channel: { ...shown, ...trouble },
     facts: factsOf(found, relay.now()),
-    ...{ lists: 'all', tests: found.state !== 'disabled', ...list },
+    lists: 'all',
+    tests: found.state !== 'disabled',
+    ...list,
     ...(after && { after }),
     ...(said && { notice: said }),
   })
@@ -198,7 +212,9 @@ async function show(relay: Relay, c: Context, visitor: Visitor, page: Page): Pro
     .map((one) => ({ ...publicDelivery(one), fleet: one.fleet, eventId: one.eventId }))
   const body = channelBody(
     {
-      ...{ ...page, base: baseOf(relay), deliveries },
+      ...page,
+      base: baseOf(relay),
+      deliveries,
       ...(sends ? { send: await tokenFor(relay, c, 'send') } : {}),
     },
     relay.now(),

@@ -79,7 +79,9 @@ export async function showHistory(relay: Relay, c: Context, visitor: Visitor): P
   if ('refusal' in found) return wrongAddress(relay, c, visitor, found.refusal)
   const { after, next, ...rest } = found
   const body = historyBody({
-    ...{ base: baseOf(relay), fleets: visitor.fleets, ...rest },
+    base: baseOf(relay),
+    fleets: visitor.fleets,
+    ...rest,
     ...(after === undefined ? {} : { after }),
     ...(next === undefined ? {} : { next }),
   })
@@ -112,17 +114,33 @@ export async function download(
 type Row = Record<(typeof columns)[number], string | number | string[]>
 
 const columns = [
-  ...(['fleet', 'eventId', 'eventType', 'state', 'inferred', 'drill', 'vmCount', 'vms'] as const),
-  ...(['firstSeenAt', 'notBefore', 'startedAt', 'endedAt', 'decidedAt', 'decidedBy'] as const),
+  'fleet',
+  'eventId',
+  'eventType',
+  'state',
+  'inferred',
+  'drill',
+  'vmCount',
+  'vms',
+  'firstSeenAt',
+  'notBefore',
+  'startedAt',
+  'endedAt',
+  'decidedAt',
+  'decidedBy',
 ] as const
 
 function rowOf(event: EventSummary): Row {
   const { fleet, eventId, eventType, step, vms, vmCount } = event
   return {
-    ...{ fleet, eventId, eventType, state: step },
+    fleet,
+    eventId,
+    eventType,
+    state: step,
     inferred: event.inferred ? 'yes' : 'no',
     drill: event.drill ? 'yes' : 'no',
-    ...{ vmCount, vms },
+    vmCount,
+    vms,
     firstSeenAt: iso(event.firstSeenAt),
     notBefore: iso(event.notBeforeAt) ?? '',
     startedAt: iso(event.startedAt) ?? '',

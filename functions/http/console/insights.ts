@@ -37,7 +37,8 @@ export async function showInsights(
 ): Promise<Response> {
   const { insights, isCut } = await charts.read(visitor.fleets)
   const body = insightsBody({
-    ...{ base: baseOf(relay), insights },
+    base: baseOf(relay),
+    insights,
     ...(isCut ? { cutAt: maxEvents } : {}),
   })
   return answerPage(relay, c, visitor, { title: 'Insights', tab: 'insights', body })

@@ -80,7 +80,11 @@ async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Pro
   const asked = askedText(snapshot.records, snapshot.more, now)
   const title = undecided === 0 ? 'Now' : `Now, ${asked} to decide`
   return answerPage(relay, c, visitor, {
-    ...{ title, body, tab: 'now', refreshSeconds, undecided },
+    title,
+    body,
+    tab: 'now',
+    refreshSeconds,
+    undecided,
     ...rest,
   })
 }

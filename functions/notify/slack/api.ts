@@ -30,17 +30,38 @@ const maxAnswerBytes = 256 * 1024
  * workspace or channel that moves to an organisation accepts messages again afterwards.
  */
 const temporary = [
-  ...['ratelimited', 'rate_limited', 'message_limit_exceeded'],
-  ...['internal_error', 'fatal_error', 'service_unavailable', 'request_timeout', 'update_failed'],
-  ...['team_added_to_org', 'org_login_required', 'external_channel_migrating'],
+  'ratelimited',
+  'rate_limited',
+  'message_limit_exceeded',
+  'internal_error',
+  'fatal_error',
+  'service_unavailable',
+  'request_timeout',
+  'update_failed',
+  'team_added_to_org',
+  'org_login_required',
+  'external_channel_migrating',
 ]
 
 /** Every message would fail: a person has to fix the bot, its token or the channel. */
 const broken = [
-  ...['invalid_auth', 'not_authed', 'account_inactive', 'token_revoked', 'token_expired'],
-  ...['missing_scope', 'no_permission', 'not_allowed_token_type'],
-  ...['access_denied', 'ekm_access_denied', 'team_access_not_granted', 'two_factor_setup_required'],
-  ...['channel_not_found', 'not_in_channel', 'is_archived', 'is_inactive', 'restricted_action'],
+  'invalid_auth',
+  'not_authed',
+  'account_inactive',
+  'token_revoked',
+  'token_expired',
+  'missing_scope',
+  'no_permission',
+  'not_allowed_token_type',
+  'access_denied',
+  'ekm_access_denied',
+  'team_access_not_granted',
+  'two_factor_setup_required',
+  'channel_not_found',
+  'not_in_channel',
+  'is_archived',
+  'is_inactive',
+  'restricted_action',
 ]
 
 const said = z.discriminatedUnion('ok', [

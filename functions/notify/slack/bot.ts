@@ -19,8 +19,11 @@ const cannotBeEdited = [
 
 /** Nobody can reply to the message, so a new one is posted. */
 const cannotBeRepliedTo = [
-  ...['cannot_reply_to_message', 'thread_not_found', 'message_not_found'],
-  ...['restricted_action_thread_locked', 'restricted_action_non_threadable_channel'],
+  'cannot_reply_to_message',
+  'thread_not_found',
+  'message_not_found',
+  'restricted_action_thread_locked',
+  'restricted_action_non_threadable_channel',
 ]
 
 /** For the removal of a message after the lease has ended. */

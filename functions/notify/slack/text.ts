@@ -25,8 +25,13 @@ export function escaped(text: string, length: number): string {
 
 /** As long as the marks, but without meaning in mrkdwn. */
 const lookalikes: Record<string, string> = {
-  ...{ '*': '∗', _: 'ˍ', '~': '∼', '`': 'ˋ' },
-  ...{ ':': '∶', '>': '›', '＞': '›' },
+  '*': '∗',
+  _: 'ˍ',
+  '~': '∼',
+  '`': 'ˋ',
+  ':': '∶',
+  '>': '›',
+  '＞': '›',
 }
 
 /**

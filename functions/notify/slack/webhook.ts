@@ -27,9 +27,17 @@ const success = 'ok'
 
 /** Errors on that page that every message would get, whatever their status. */
 const broken = [
-  ...['invalid_token', 'no_service', 'no_service_id', 'no_active_hooks', 'no_team'],
-  ...['team_disabled', 'action_prohibited', 'posting_to_general_channel_denied'],
-  ...['channel_not_found', 'channel_is_archived', 'user_not_found'],
+  'invalid_token',
+  'no_service',
+  'no_service_id',
+  'no_active_hooks',
+  'no_team',
+  'team_disabled',
+  'action_prohibited',
+  'posting_to_general_channel_denied',
+  'channel_not_found',
+  'channel_is_archived',
+  'user_not_found',
 ]
 
 const limited = ['rate_limited', 'ratelimited']

@@ -32,7 +32,9 @@ export async function claimPlanned(
     const event = known ?? toHeldEvent(await rows.list(partition, ranges.whole))
     const pending = event.deliveries.filter(isPending)
     return pending.map((held) => ({
-      ...{ held, event, partition },
+      held,
+      event,
+      partition,
       nextAt: isInOrder(held, event) ? held.stored.delivery.nextAt : Number.POSITIVE_INFINITY,
     }))
   })

@@ -118,7 +118,9 @@ export class Claims {
   #queues(): Queue[] {
     if (this.#known !== undefined) return this.#known
     const queues = this.#statements.all(sql.queues).map(({ channel, fleet, spent_until }) => ({
-      ...{ channel: String(channel), fleet: String(fleet), spentUntil: Number(spent_until) },
+      channel: String(channel),
+      fleet: String(fleet),
+      spentUntil: Number(spent_until),
     }))
     if (this.#isAlone) this.#known = queues
     return queues
