@@ -1,5 +1,8 @@
 // Loaded before every command. Plain JavaScript, because an old Node cannot read our TypeScript
 // files.
+import module from 'node:module'
+import { fileURLToPath } from 'node:url'
+
 const required = [24, 12]
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < required[0] || (major === required[0] && minor < required[1])) {
@@ -9,3 +12,6 @@ if (major < required[0] || (major === required[0] && minor < required[1])) {
   )
   process.exit(1)
 }
+
+// From the second start on, Node does not load what removes the types, which takes 26 MB.
+module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/foghorn', import.meta.url)))
