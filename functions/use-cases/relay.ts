@@ -67,6 +67,11 @@ export interface Relay {
    * between pages of a long search.
    */
   giveWay(): Promise<void> | undefined
+  /**
+   * Resolves once all that was stored so far is on disk. Undefined if it is. Rejects if the disk
+   * failed. No answer is sent before.
+   */
+  durable(): Promise<void> | undefined
   /** Whether the host can keep an answer open for minutes. */
   holdsConnections: boolean
   /** Copies all that is stored, while the relay works. Throws FoghornError `disk_full`. */

@@ -125,6 +125,7 @@ export class Worker {
       shares: new Shares(),
       failing: new FailingEvents(),
       giveWay: () => (gaps.chance(0.2) ? this.step() : undefined),
+      durable: () => undefined,
       holdsConnections: true,
       backup: async () => ({ outcome: 'unsupported', instead: '' }),
       troubles: async () => [],

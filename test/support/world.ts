@@ -105,6 +105,7 @@ export async function createWorld(
     shares: new Shares(),
     failing: new FailingEvents(),
     giveWay: () => undefined,
+    durable: () => undefined,
     holdsConnections: true,
     backup: async () => ({ outcome: 'unsupported', instead: 'a test has no file' }),
     troubles: async () => [],

@@ -162,6 +162,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     failing: new FailingEvents(),
     // each read and write of the storage gives way
     giveWay: () => undefined,
+    durable: () => undefined,
     holdsConnections: false,
     backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),
     troubles: () => troublesOf(logs.log, queue),

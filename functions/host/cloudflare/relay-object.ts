@@ -134,6 +134,7 @@ async function compose(
     failing: new FailingEvents(),
     // its clock stands still while it works, so nobody knows for how long it has worked
     giveWay: () => undefined,
+    durable: () => undefined,
     holdsConnections: true,
     troubles: async () => [],
     backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),

@@ -1,18 +1,12 @@
 // Takes reports from Node's server itself: `Request` and `Response` objects, and the routes that a report
 // passes, cost as much as judging it. All other requests go to the routes.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { messageOf } from '../../../shared/errors.ts'
-import type { Log } from '../../../shared/log.ts'
 import { maxReportBytes, reportPath } from '../../../shared/report.ts'
 import type { Answered, DirectReports } from '../../http/beacons/direct.ts'
-import { relayFailed } from '../../http/problem.ts'
 import { bodiesFirst } from './bodies.ts'
 
 interface Direct extends DirectReports {
   noteBrokenOff(method: string, cause: unknown): void
-  /** As of the file. */
-  durable(): Promise<void> | undefined
-  log: Log
 }
 
 /** `others` takes the requests that are no reports. Their `rawBody` is the body. */
@@ -35,20 +29,13 @@ export function reportsFirst(direct: Direct, others: RequestListener): RequestLi
 }
 
 async function answer(
-  { answerReport, refused, durable, log }: Direct,
+  { answerReport }: Direct,
   { headers: sent }: IncomingMessage,
   text: string,
   response: ServerResponse,
 ): Promise<void> {
   const header = (name: string) => sent[name]?.toString()
-  const answered = await answerReport({ header, text })
-  try {
-    await durable()
-    write(response, answered)
-  } catch (error) {
-    log.error('request_failed', { method: 'POST', error: messageOf(error) })
-    write(response, refused(relayFailed))
-  }
+  write(response, await answerReport({ header, text }))
 }
 
 function write(response: ServerResponse, { status, headers, body }: Answered): void {

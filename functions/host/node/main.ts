@@ -8,7 +8,6 @@ import { serve } from '@hono/node-server'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import { createLog } from '../../../shared/log.ts'
 import { createParts } from '../../app.ts'
-import { relayFailed } from '../../http/problem.ts'
 import { notifiers } from '../../notify/registry.ts'
 import { createOutbound } from '../../notify/undici.ts'
 import { createAttention } from '../../store/attention.ts'
@@ -70,26 +69,14 @@ async function start(settings: Settings, write: (line: string) => void) {
     shares: new Shares(),
     failing: new FailingEvents(),
     giveWay: createGiveWay(() => performance.now()),
+    durable,
     holdsConnections: true,
     backup: createBackup(file, dataDirectory),
     troubles: () => troublesOf(machine),
   }
   const pump = new Pump(relay, { machine })
   const { app, ...parts } = createParts(relay)
-  const gated = async (request: Request) => {
-    const response = await app.fetch(request)
-    try {
-      await durable()
-      return response
-    } catch (error) {
-      log.error('request_failed', { method: request.method, error: messageOf(error) })
-      const { status, headers, body } = parts.refused(relayFailed)
-      return new Response(body, { status, headers })
-    }
-  }
-  const server = await listen(gated, port, address, (others) =>
-    reportsFirst({ ...parts, durable, log }, others),
-  )
+  const server = await listen(app.fetch, port, address, (others) => reportsFirst(parts, others))
   log.info('relay_started', {
     address,
     port: server.port,
@@ -111,7 +98,7 @@ async function start(settings: Settings, write: (line: string) => void) {
   }
 }
 
-type Fetch = (request: Request) => Promise<Response>
+type Fetch = (request: Request) => Response | Promise<Response>
 type Wrap = (listener: RequestListener) => RequestListener
 
 function listen(fetch: Fetch, port: number, hostname: string, wrap: Wrap) {

@@ -23,25 +23,28 @@ export interface DirectReports {
 }
 
 export function createDirectReports(
-  { config, log }: Pick<Relay, 'config' | 'log'>,
+  relay: Pick<Relay, 'config' | 'log' | 'durable'>,
   take: TakeReport,
   counts: ReportCounts,
 ): DirectReports {
-  const secure = isSecure(config.publicUrl)
+  const secure = isSecure(relay.config.publicUrl)
   const accepted = { 'content-type': 'application/json', ...usualHeaders(200, secure) }
   const refused = (refusal: Refusal): Answered => {
     const { status } = refusal
     return { status, headers: problemHeaders(status, secure), body: problemText(refusal) }
   }
+  const answerOf = async (incoming: Incoming) => {
+    const taken = await take(incoming)
+    await relay.durable()
+    return 'refusal' in taken
+      ? refused(taken.refusal)
+      : { status: 200, headers: accepted, body: JSON.stringify(taken.answer) }
+  }
   const answerReport = async (incoming: Incoming) => {
-    const taken = await take(incoming).catch((error: unknown) => {
-      log.error('request_failed', { method: 'POST', error: messageOf(error) })
-      return { refusal: relayFailed }
+    const answered = await answerOf(incoming).catch((error: unknown) => {
+      relay.log.error('request_failed', { method: 'POST', error: messageOf(error) })
+      return refused(relayFailed)
     })
-    const answered =
-      'refusal' in taken
-        ? refused(taken.refusal)
-        : { status: 200, headers: accepted, body: JSON.stringify(taken.answer) }
     counts.note(incoming.header(fleetHeader), answered.status)
     return answered
   }
