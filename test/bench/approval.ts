@@ -19,7 +19,9 @@ export async function approval(host: HostName = 'node'): Promise<Figure[]> {
     const started: number[] = []
     for (let i = 0; i < events; i++) {
       const eventId = simulator.createEvent({
-        ...{ EventType: 'Freeze', Resources: ['web_1'], impactSeconds: 1 },
+        EventType: 'Freeze',
+        Resources: ['web_1'],
+        impactSeconds: 1,
       })
       // chats gather what comes fast into lists
       const asked = await stage.sinks.waitFor(

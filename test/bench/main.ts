@@ -24,23 +24,19 @@ const { values, positionals: wanted } = parseArgs({
 const minutes = Number(values.minutes ?? (wanted.includes('beacon') ? 60 : 5))
 
 const benches: Record<string, () => Promise<Figure[]>> = {
-  ...{
-    latency: () => latency(),
-    approval: () => approval(),
-    throughput,
-    storm,
-    fanout,
-    memory,
-    crowd,
-  },
-  ...{
-    azure,
-    'azure-events': eventReports,
-    'cold-start': coldStart,
-    cloudflare,
-    cost,
-    beacon: () => beacon(minutes),
-  },
+  latency: () => latency(),
+  approval: () => approval(),
+  throughput,
+  storm,
+  fanout,
+  memory,
+  crowd,
+  azure,
+  'azure-events': eventReports,
+  'cold-start': coldStart,
+  cloudflare,
+  cost,
+  beacon: () => beacon(minutes),
   console: consolePages,
 }
 

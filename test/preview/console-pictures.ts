@@ -26,12 +26,15 @@ export async function consolePictures(browser: Browser, images: string): Promise
   const [event] = await world.store.listOpen(['prod'], 1)
   const [subscription] = await listSubscriptions(world.store)
   const paths = {
-    ...{ now: '', upcoming: '/upcoming', history: '/events', beacons: '/beacons' },
-    ...{ channels: '/channels', channel: '/channels/on-call', insights: '/insights' },
-    ...{
-      subscription: `/subscriptions/${subscription!.id}`,
-      event: `/events/${event!.fleet}/${event!.eventId}`,
-    },
+    now: '',
+    upcoming: '/upcoming',
+    history: '/events',
+    beacons: '/beacons',
+    channels: '/channels',
+    channel: '/channels/on-call',
+    insights: '/insights',
+    subscription: `/subscriptions/${subscription!.id}`,
+    event: `/events/${event!.fleet}/${event!.eventId}`,
   }
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const viewport of screens) {

@@ -18,7 +18,9 @@ const { notBeforeAt: _, ...noTime } = usual
 const seen: HistoryEntry[] = [{ at, what: 'seen', note: 'web_0' }]
 
 const declined: Verdict = {
-  ...{ decision: 'declined', how: 'link', who: 'ops-slack' },
+  decision: 'declined',
+  how: 'link',
+  who: 'ops-slack',
   at: at + minute,
 }
 const approved: Verdict = { ...declined, decision: 'approved', at: at + 2 * minute }
@@ -39,7 +41,10 @@ const notNow: Fields = {
 }
 const decided = { verdict: approved, history: [...seen, told] }
 const running: Fields = {
-  ...{ verdict: approved, passedOn, phase: 'started', startedAt },
+  verdict: approved,
+  passedOn,
+  phase: 'started',
+  startedAt,
   history: [...seen, told, directed, passed, began],
 }
 
@@ -122,20 +127,24 @@ const courses: Record<string, Fields> = {
     startFailure: { vm: 'web_1', outcome: 'rejected', status: 500, at: at + 62 * second },
   },
   'passed on, hits more since': {
-    ...{ passedOn, facts: { ...usual, resources: ['web_3', 'db_0'] } },
+    passedOn,
+    facts: { ...usual, resources: ['web_3', 'db_0'] },
     verdict: { ...approved, agreed: { eventType: 'Reboot', resources: ['web_3'] } },
   },
   'lapsed, to decide again': {
     facts: { ...usual, resources: ['web_3', 'db_0'] },
     overruled: {
-      ...{ ...approved, lapsedAt: now - second },
+      ...approved,
+      lapsedAt: now - second,
       agreed: { eventType: 'Reboot', resources: ['web_3'] },
     },
   },
   'back after its end': { epoch: 2 },
   started: running,
   'already running when first seen': {
-    ...{ phase: 'started', startedAt: at, startKind: 'already_running' },
+    phase: 'started',
+    startedAt: at,
+    startKind: 'already_running',
   },
   'started without notice': { phase: 'started', startedAt: at, startKind: 'none' },
   completed: {
@@ -175,7 +184,8 @@ const courses: Record<string, Fields> = {
   },
   drill: { drill: true, policy: { decide: 'ask', rule: 'default' } },
   'drill, not run': {
-    ...{ drill: true, phase: 'cancelled' },
+    drill: true,
+    phase: 'cancelled',
     ended: { at: at + 2 * minute, outcome: 'cancelled', inferred: 'drill_overdue' },
   },
   'drill, approved': { ...decided, drill: true },

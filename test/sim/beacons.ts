@@ -101,7 +101,12 @@ export class Beacon {
     this.state = state
     imds.restarted()
     const parts: Parts = {
-      ...{ clock, spool: this.#spool, log: quiet, pollMs: 1_000, version: 'sim', about: {} },
+      clock,
+      spool: this.#spool,
+      log: quiet,
+      pollMs: 1_000,
+      version: 'sim',
+      about: {},
       imds: {
         poll: () => this.#poll(imds, state),
         identify: () => imds.identify(),

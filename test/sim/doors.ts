@@ -41,8 +41,18 @@ export interface SlackDoor {
 
 /** What is not in these words is no answer that a person should get. */
 export const answers = [
-  ...['decided', 'already_approved', 'already_declined', 'started', 'ended', 'busy'],
-  ...['identity_needed', 'not_listed', 'outsider', 'not_here', 'moved_on', 'expired'],
+  'decided',
+  'already_approved',
+  'already_declined',
+  'started',
+  'ended',
+  'busy',
+  'identity_needed',
+  'not_listed',
+  'outsider',
+  'not_here',
+  'moved_on',
+  'expired',
 ] as const
 
 const tokenIn = (path: string) => path.slice('/approve/'.length)

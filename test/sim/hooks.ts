@@ -136,7 +136,10 @@ export class Hooks {
   #turn(eventId: string, hook: HookRun['hook'], state: HookRun['state']): void {
     const exit = state === 'failed' ? { exitCode: 1 } : {}
     this.#runs.set(`${hook} ${eventId}`, {
-      ...{ eventId, hook, state, since: this.#kernel.now },
+      eventId,
+      hook,
+      state,
+      since: this.#kernel.now,
       ...exit,
     })
     this.onChange()

@@ -37,8 +37,13 @@ const rates: Record<string, { requests: number; ms: number }> = {
   pager: { requests: 120, ms: 60_000 },
 }
 const pointlessAfterEnd = [
-  ...['scheduled', 'changed', 'not_ready', 'reminder'],
-  ...['declined', 'stuck', 'started'],
+  'scheduled',
+  'changed',
+  'not_ready',
+  'reminder',
+  'declined',
+  'stuck',
+  'started',
 ]
 
 /** The incident of a stuck approval, beside the one of its event. */

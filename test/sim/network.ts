@@ -109,7 +109,10 @@ export class Network {
       if (lost) judge.note(`a report of ${beacon.vm.name} is lost`)
       for (let copy = 0; copy < copies; copy++) {
         const request = {
-          ...{ path: reportPath, fleet: beacon.vm.fleet, body, headers },
+          path: reportPath,
+          fleet: beacon.vm.fleet,
+          body,
+          headers,
           onTaken: (relay: Process) => {
             beacon.taken(sees)
             judge.sights.arrived(beacon, sees, polledAt, relay)

@@ -18,9 +18,16 @@ const leastNoticeMs = 2 * minute
 
 /** With these, the relay may hear for minutes what no VM shows, or hear nothing. */
 const blinding = [
-  ...(['imds_empty', 'imds_glitch', 'imds_fails', 'imds_lags', 'imds_refuses'] as const),
-  ...(['report_lost', 'report_delayed', 'store_slow', 'relay_away'] as const),
-]
+  'imds_empty',
+  'imds_glitch',
+  'imds_fails',
+  'imds_lags',
+  'imds_refuses',
+  'report_lost',
+  'report_delayed',
+  'store_slow',
+  'relay_away',
+] as const
 
 export class OutlierBook {
   readonly #docket: Docket

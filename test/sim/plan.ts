@@ -51,7 +51,8 @@ export function makePlan(random: Random, faults: Faults): Plan {
   if (random.chance(0.3)) tenants.test = tenantsOf(random, 'lab', 'try')
   const vms = (['prod', 'test'] as const).flatMap((fleet) =>
     tenants[fleet].flat().map((name, i) => ({
-      ...{ name, fleet },
+      name,
+      fleet,
       tags: { tier: i % 3 === 2 ? 'data' : 'web' } as Record<string, string>,
     })),
   )
@@ -62,7 +63,9 @@ export function makePlan(random: Random, faults: Faults): Plan {
   const hooks = hooksOf(random.fork('hooks'), vms)
   const troubles = troublesOf(random.fork('troubles'), tenants, faults)
   return {
-    ...{ tenants, vms, away: troubles.away },
+    tenants,
+    vms,
+    away: troubles.away,
     events: [...events, ...mirrored, ...troubles.events],
     config: { ...configOf(random), ...(hooks && { policy: [hooks.rule] }) },
     heartbeats: heartbeatsOf(random.fork('heartbeats')),
@@ -88,8 +91,11 @@ function drillsOf(random: Random, vms: PlannedVm[]): Plan['drills'] {
     const noticeSeconds = random.pick([0, 20, 60, 120])
     const changes = noticeSeconds > 0 && random.chance(0.3)
     const wish = {
-      ...{ fleet, type: random.pick(['Freeze', 'Reboot', 'Preempt']), resources: [name] },
-      ...{ noticeSeconds, impactSeconds: random.int(1, 30) },
+      fleet,
+      type: random.pick(['Freeze', 'Reboot', 'Preempt']),
+      resources: [name],
+      noticeSeconds,
+      impactSeconds: random.int(1, 30),
       ...(random.chance(0.5) ? { source: 'User' } : {}),
       ...(random.chance(0.5) ? { tags } : {}),
       ...(changes ? { changeAfterSeconds: random.int(1, noticeSeconds - 1) } : {}),

@@ -93,8 +93,12 @@ export class Platform {
     const fleet = this.#fleets[event.fleet]
     const eventId = event.id.toLowerCase()
     const truth: Truth = {
-      ...{ fleet: event.fleet, eventId, planned: event, steps: [] },
-      ...{ begunAt: now, changedAt: now },
+      fleet: event.fleet,
+      eventId,
+      planned: event,
+      steps: [],
+      begunAt: now,
+      changedAt: now,
     }
     this.truths.set(`${event.fleet}/${eventId}`, truth)
     fleet.createEvent(event.id, { ...event.request, EventId: event.id }, now)

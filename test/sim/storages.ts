@@ -110,8 +110,13 @@ export const storages = {
 
 /** What these take and give stays in the memory of the store. */
 const isShared = new Set<keyof Store>([
-  ...(['readEvent', 'commit', 'readObservers', 'readBeacon'] as const),
-  ...(['readSightings', 'writeBeacon', 'replaceBeacon'] as const),
+  'readEvent',
+  'commit',
+  'readObservers',
+  'readBeacon',
+  'readSightings',
+  'writeBeacon',
+  'replaceBeacon',
 ])
 
 type Noting = Parameters<Store['writeMemo']>

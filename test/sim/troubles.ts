@@ -111,7 +111,8 @@ function startsWhileAway(luck: Random, { fromMs }: Away): Partial<Story> {
     afterMs: fromMs + luck.int(-2, 10) * second,
     request: {
       EventType: luck.pick(['Terminate', 'Terminate', 'Preempt', 'Reboot']),
-      ...{ noticeSeconds: luck.int(4, 20), impactSeconds: 280 },
+      noticeSeconds: luck.int(4, 20),
+      impactSeconds: 280,
     },
   }
 }
@@ -142,7 +143,8 @@ function revised(luck: Random, vms: string[]): Partial<Story> {
     request: {
       EventType: 'Freeze',
       EventSource: luck.pick(['User', 'Platform']),
-      ...{ DurationInSeconds: luck.pick([5, 30]), noticeSeconds },
+      DurationInSeconds: luck.pick([5, 30]),
+      noticeSeconds,
     },
     alterations: Array.from({ length: count }, () => ({
       afterMs: luck.int(200, 20 * second),
@@ -157,7 +159,8 @@ function moves(luck: Random, vms: string[]): Partial<Story> {
   const vm = vms.at(-1)!
   const afterMs = luck.int(20, 60) * second
   return {
-    ...{ afterMs, request: { Resources: hit, noticeSeconds: luck.int(200, 420) } },
+    afterMs,
+    request: { Resources: hit, noticeSeconds: luck.int(200, 420) },
     ...(hit.includes(vm) ? {} : { moves: { vm, afterMs: afterMs + luck.int(5, 60) * second } }),
   }
 }
@@ -167,8 +170,10 @@ function ignored(luck: Random, vms: string[]): Partial<Story> {
   const values = luck.pick([{ EventType: 'Redeploy' as const }, { Resources: vms }])
   return {
     request: {
-      ...{ EventType: luck.pick(['Freeze', 'Reboot']), Resources: vms.slice(0, 1) },
-      ...{ noticeSeconds: luck.int(240, 420), startDelayMs: 400 * second },
+      EventType: luck.pick(['Freeze', 'Reboot']),
+      Resources: vms.slice(0, 1),
+      noticeSeconds: luck.int(240, 420),
+      startDelayMs: 400 * second,
     },
     alterations: [{ afterMs: luck.int(20, 150) * second, values }],
   }

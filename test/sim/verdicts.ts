@@ -132,19 +132,25 @@ function checkDrill(judge: Judge, record: EventRecord): void {
 function kindlyAsked(judge: Judge): boolean {
   const { faults } = judge.parts
   const blinding = [
-    ...([
-      'beacon_dies',
-      'vm_reboots',
-      'beacon_updates',
-      'event_blinks',
-      'vm_lies',
-      'vm_moves',
-    ] as const),
-    ...(['imds_empty', 'imds_glitch', 'imds_fails', 'imds_lags', 'imds_refuses'] as const),
-  ]
+    'beacon_dies',
+    'vm_reboots',
+    'beacon_updates',
+    'event_blinks',
+    'vm_lies',
+    'vm_moves',
+    'imds_empty',
+    'imds_glitch',
+    'imds_fails',
+    'imds_lags',
+    'imds_refuses',
+  ] as const
   const late = [
-    ...(['report_lost', 'report_delayed', 'answer_lost', 'relay_crashes', 'relay_away'] as const),
-  ]
+    'report_lost',
+    'report_delayed',
+    'answer_lost',
+    'relay_crashes',
+    'relay_away',
+  ] as const
   // in a wave, one event takes down the VMs that would have seen another
   const isWave = judge.parts.plan.events.length > 4
   return (

@@ -106,7 +106,11 @@ export class Worker {
     const replies = new Replies(() => this.step())
     const gaps = parts.random.fork(`${name} gives way`)
     this.#relay = {
-      ...{ config: plan.config, store: parts.store(this), notifiers, adminKey, log },
+      config: plan.config,
+      store: parts.store(this),
+      notifiers,
+      adminKey,
+      log,
       // an attempt has its own
       send: replies.send,
       slackDesk: createSlackDesk(nodeHmac),

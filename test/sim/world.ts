@@ -120,7 +120,10 @@ function build(ground: Ground) {
   const secrets = secretsOf(plan.config).filter((secret) => secret.length >= 8)
   const calmAt = startAt + calmMs
   const judge: Judge = new Judge({
-    ...{ kernel, plan, faults, secrets },
+    kernel,
+    plan,
+    faults,
+    secrets,
     beacons: () => beacons,
     platform: () => platform,
   })
@@ -130,10 +133,19 @@ function build(ground: Ground) {
   judge.note(`VMs ${vms.join(' ')}; faults ${kindsOf(faults).join(' ') || 'none'}`)
   judge.note(`policy ${JSON.stringify(policy)}; routes ${JSON.stringify(routes)}`)
   const channels = new Channels({
-    ...{ kernel, faults, judge, names, calmAt, random: random.fork('channels') },
+    kernel,
+    faults,
+    judge,
+    names,
+    calmAt,
+    random: random.fork('channels'),
   })
   const endpoints = new Endpoints({
-    ...{ kernel, faults, calmAt, planned: plan.subscriptions, book: judge.subscriptions.endpoints },
+    kernel,
+    faults,
+    calmAt,
+    planned: plan.subscriptions,
+    book: judge.subscriptions.endpoints,
     random: random.fork('endpoints'),
   })
   const log = createLog({
@@ -155,7 +167,12 @@ function build(ground: Ground) {
     new Subscriber(one, { kernel, cluster, book: judge.subscriptions })
   }
   const people = new People({
-    ...{ kernel, cluster, judge, plan, http, random: random.fork('people') },
+    kernel,
+    cluster,
+    judge,
+    plan,
+    http,
+    random: random.fork('people'),
   })
   judge.messages.onAccepted = (part, request) => people.read(part, request)
   const platform = new Platform(kernel, plan, {

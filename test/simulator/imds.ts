@@ -95,7 +95,8 @@ async function token(
     expires_in: String(Number(claims.exp) - Number(claims.iat)),
     expires_on: String(claims.exp),
     not_before: String(claims.nbf),
-    ...{ resource, token_type: 'Bearer' },
+    resource,
+    token_type: 'Bearer',
   }
   return { status: 200, body }
 }

@@ -42,7 +42,8 @@ export class Issuer {
     return {
       keys: keys.map(({ kid, publicKey }) => ({
         ...publicKey.export({ format: 'jwk' }),
-        ...{ kid, use: 'sig' },
+        kid,
+        use: 'sig',
       })),
     }
   }

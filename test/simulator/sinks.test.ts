@@ -28,7 +28,9 @@ const callBot = (method: string, body: object, token = sinks.slackBot.token) =>
   post(`${sinks.slackBot.endpoint}/${method}`, body, { authorization: `Bearer ${token}` })
 
 const page = {
-  ...{ routing_key: 'R'.repeat(32), dedup_key: 'fleet event 1', event_action: 'trigger' },
+  routing_key: 'R'.repeat(32),
+  dedup_key: 'fleet event 1',
+  event_action: 'trigger',
   payload: { summary: 'web_0 restarts', source: 'web_0', severity: 'warning' },
 }
 

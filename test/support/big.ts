@@ -23,7 +23,10 @@ export function bigRecord(changes: Fields = {}): EventRecord {
   const whole = bigFacts()
   let full = record({ facts: whole, ...changes })
   full.verdict = {
-    ...{ decision: 'approved', how: 'link', who: 'chat', at },
+    decision: 'approved',
+    how: 'link',
+    who: 'chat',
+    at,
     agreed: agreedOf(full, false),
   }
   full.overruled = { ...full.verdict, agreed: agreedOf({ facts: bigFacts(1_000) }, false) }

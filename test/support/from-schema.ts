@@ -5,9 +5,26 @@ import fc, { type Arbitrary } from 'fast-check'
 type Json = ReturnType<typeof JSON.parse>
 
 const known = new Set([
-  ...['type', 'properties', 'required', 'additionalProperties', 'propertyNames', 'maxProperties'],
-  ...['items', 'minItems', 'maxItems', 'minLength', 'maxLength', 'minimum', 'maximum'],
-  ...['enum', 'const', 'anyOf', 'format', 'pattern', 'default', 'description'],
+  'type',
+  'properties',
+  'required',
+  'additionalProperties',
+  'propertyNames',
+  'maxProperties',
+  'items',
+  'minItems',
+  'maxItems',
+  'minLength',
+  'maxLength',
+  'minimum',
+  'maximum',
+  'enum',
+  'const',
+  'anyOf',
+  'format',
+  'pattern',
+  'default',
+  'description',
 ])
 
 /** Lists and objects have few entries, whatever the schema allows. */

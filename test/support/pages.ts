@@ -34,7 +34,10 @@ export async function servePages(
   const origin = `http://127.0.0.1:${(server!.address() as AddressInfo).port}`
   const complaints: string[] = []
   return {
-    ...{ world, beacon, origin, complaints },
+    world,
+    beacon,
+    origin,
+    complaints,
     async open(path, of = {}) {
       const page = await browser.newPage(of)
       page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`))

@@ -68,8 +68,12 @@ export function payloadOf(value: string, changes: object = {}): Json {
     response_url: replyUrl,
     actions: [
       {
-        ...{ type: 'button', action_id: 'approve', block_id: 'b=1', value },
-        ...{ style: 'primary', action_ts: '1795262402.123456' },
+        type: 'button',
+        action_id: 'approve',
+        block_id: 'b=1',
+        value,
+        style: 'primary',
+        action_ts: '1795262402.123456',
       },
     ],
     ...changes,

@@ -122,10 +122,19 @@ function refuse(fault: Fault, status: number, response: ServerResponse): void {
   }
   const type = 'multipart/mixed; boundary=batchresponse_1'
   const lines = [
-    ...['--batchresponse_1', 'Content-Type: multipart/mixed; boundary=changesetresponse_1', ''],
-    ...['--changesetresponse_1', 'Content-Type: application/http', ''],
-    ...[`HTTP/1.1 ${status} Refused`, 'Content-Type: application/json', '', body],
-    ...['--changesetresponse_1--', '--batchresponse_1--', ''],
+    '--batchresponse_1',
+    'Content-Type: multipart/mixed; boundary=changesetresponse_1',
+    '',
+    '--changesetresponse_1',
+    'Content-Type: application/http',
+    '',
+    `HTTP/1.1 ${status} Refused`,
+    'Content-Type: application/json',
+    '',
+    body,
+    '--changesetresponse_1--',
+    '--batchresponse_1--',
+    '',
   ]
   response.writeHead(202, { 'content-type': type }).end(lines.join('\r\n'))
 }

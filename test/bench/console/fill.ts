@@ -36,8 +36,11 @@ function insertEvents(db: DatabaseSync, isOpen: boolean, from: number, to: numbe
   const phase = isOpen ? ('scheduled' as const) : ('completed' as const)
   const body = record({ phase, facts: facts(), ...(isOpen ? {} : { startedAt: 1 }), ...ended })
   const changes = [
-    ...[`'$.fleet', ${fleetOf}`, `'$.eventId', ${idOf}`, `'$.firstSeenAt', ${seenAt}`],
-    ...[`'$.facts.eventType', ${typeOf}`, `'$.facts.resources', json_array(${vmOf})`],
+    `'$.fleet', ${fleetOf}`,
+    `'$.eventId', ${idOf}`,
+    `'$.firstSeenAt', ${seenAt}`,
+    `'$.facts.eventType', ${typeOf}`,
+    `'$.facts.resources', json_array(${vmOf})`,
     isOpen ? `'$.facts.notBeforeAt', ${startAt} + i * 600000` : `'$.ended.at', ${seenAt} + 900000`,
   ]
   const endedAt = isOpen ? 'NULL' : `${seenAt} + 900000`

@@ -7,15 +7,13 @@ const minute = 60_000
 const heartbeats = { paceMs: 15 * minute, arrivalsMs: [] as number[] }
 const events = { tenants: 0, each: 0, arrivalsMs: [] as number[] }
 const quiet: Month = {
-  ...{
-    heartbeats,
-    events,
-    requests: 0,
-    requestMs: 40,
-    timerRuns: 0,
-    timerMs: 0,
-    tableOperations: 0,
-  },
+  heartbeats,
+  events,
+  requests: 0,
+  requestMs: 40,
+  timerRuns: 0,
+  timerMs: 0,
+  tableOperations: 0,
 }
 /** A request each second, 1,000 times. */
 const seconds = Array.from({ length: 1_000 }, (_, i) => i * 1_000)

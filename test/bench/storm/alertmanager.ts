@@ -50,7 +50,12 @@ export async function startAlertmanager(path: string): Promise<Target> {
     if (child.pid !== undefined) untie = tieToThisProcess(child.pid, directory)
     await ready(child, port)
     return {
-      ...{ pid: child.pid!, port, folder, sink, prepare: preparation(port), stop },
+      pid: child.pid!,
+      port,
+      folder,
+      sink,
+      prepare: preparation(port),
+      stop,
       first: 'firing',
       moments: ['firing', 'resolved'],
     }

@@ -18,7 +18,12 @@ export async function startFloor(): Promise<Target> {
   const sink = await startStormSink(() => ({ eventId: '', moment: '' }))
   const { port } = await program.waitFor('floor_started')
   return {
-    ...{ pid: program.pid, port: Number(port), folder, sink, first: '', moments: [] },
+    pid: program.pid,
+    port: Number(port),
+    folder,
+    sink,
+    first: '',
+    moments: [],
     prepare: preparation(Number(port), fleetKey),
     async stop() {
       await program.stop()

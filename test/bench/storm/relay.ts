@@ -94,7 +94,11 @@ function reportOf(boot: string, name: string, event: ScheduledEvent, change: Cha
     },
     beacon: { version: 'bench', bootId: boot, counter: 1 + changes.indexOf(change), uptimeMs: 1e6 },
     document: {
-      ...{ ageMs, incarnation: 1, apiVersion: '2020-07-01', unreadable: 0, hidden: [] },
+      ageMs,
+      incarnation: 1,
+      apiVersion: '2020-07-01',
+      unreadable: 0,
+      hidden: [],
       events: gone ? [] : [event],
     },
     changes: [

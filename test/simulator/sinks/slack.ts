@@ -25,7 +25,10 @@ const button = z.object({
   style: z.enum(['primary', 'danger']).optional(),
   confirm: z
     .strictObject({
-      ...{ title: plain(100), text: rich(300), confirm: plain(30), deny: plain(30) },
+      title: plain(100),
+      text: rich(300),
+      confirm: plain(30),
+      deny: plain(30),
       style: z.enum(['primary', 'danger']).optional(),
     })
     .optional(),
