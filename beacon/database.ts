@@ -11,7 +11,8 @@ const sqlite = process.getBuiltinModule('node:sqlite')
 
 export const spoolFileName = 'spool.db'
 const inMemory = ':memory:'
-const companions = ['-wal']
+/** SQLite writes a `-journal` until the file has its log. */
+const companions = ['-wal', '-journal']
 /** Pages of 4 KB. The log never has many more. */
 const checkpointPages = 100
 const schemaVersion = 1

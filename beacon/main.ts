@@ -1,6 +1,6 @@
 // Runs one command: the beacon, its runner of hooks, or a check. A signal (SIGTERM or SIGINT) stops
-// it. Only this file and `runtime.ts` read the environment. Exit codes: 0 stopped, 1 failed, 2 wrong settings, or a
-// check with something to fix.
+// it. Only this file and `runtime.ts` read the environment. Exit codes: 0 stopped, 1 failed, 2
+// wrong settings, or a check with something to fix.
 import { uptime } from 'node:os'
 import packageJson from '../package.json' with { type: 'json' }
 import { FoghornError, messageOf } from '../shared/errors.ts'

@@ -196,7 +196,7 @@ function notifiedOf(
 
 /** The rule waited in vain. */
 function askedBy(record: OpenRecord): OpenRecord {
-  const notReady = { at: 0, why: 'not_ready_in_time' as const }
+  const notReady = { at: 0, rule: record.policy.rule, why: 'not_ready_in_time' as const }
   return { ...record, notReady, policy: { ...record.policy, decide: 'ask' } }
 }
 

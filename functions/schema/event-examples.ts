@@ -86,7 +86,7 @@ export const eventExamples: Record<EventData['moment'], EventData> = {
         },
       ],
     },
-    notReady: { at: '2026-11-21T12:02:30.000Z', why: 'cannot_be_ready' },
+    notReady: { at: '2026-11-21T12:02:30.000Z', rule: 'drained', why: 'cannot_be_ready' },
   },
   reminder: { ...later, moment: 'reminder', sequence: 3 },
   approved,

@@ -121,9 +121,9 @@ export const publicEventSchema = z
       .exactOptional()
       .describe('Under a rule with `maxConcurrent`.'),
     notReady: z
-      .object({ at: time, why: z.enum(waitFailures) })
+      .object({ at: time, rule: z.string(), why: z.enum(waitFailures) })
       .exactOptional()
-      .describe('The rule waited in vain, so people were asked.'),
+      .describe('A rule waited in vain, so people were asked, and no rule approves the event.'),
     prepareNow: z
       .object({ ...decider, at: time })
       .exactOptional()

@@ -12,7 +12,6 @@ export const listedFields = [
   'version',
   'hooks',
   'goodbye',
-  'silentAt',
   'explainedBy',
   'silence',
   'left',

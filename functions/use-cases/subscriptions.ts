@@ -257,6 +257,7 @@ export async function replayTo(
   await tryAgain(relay, [channel])
   const wish = 'id' in which ? which : { ...which, channel }
   const replayed = await relay.store.replay(wish, relay.now(), maxReplayed)
+  if (replayed === 0) return 0
   relay.log.info('replayed', { deliveries: replayed, by: nameOf(access) })
   relay.wake(replayed)
   return replayed

@@ -82,7 +82,7 @@ describe('what waits', () => {
 describe('the files are for their owner alone', () => {
   const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
-  test('new ones in a new folder, and those of an older beacon', () => {
+  test('new ones in a new folder, and those that a person copied there', () => {
     const umask = process.umask(0)
     onTestFinished(() => void process.umask(umask))
     const directory = join(temporaryDirectory(), 'state')

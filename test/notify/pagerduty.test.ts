@@ -104,7 +104,7 @@ describe('the key of an incident', () => {
 })
 
 describe('a rule that waited in vain', () => {
-  const notReady = { at, why: 'cannot_be_ready' } as const
+  const notReady = { at, rule: 'drained', why: 'cannot_be_ready' } as const
   const waiting = { policy: { decide: 'approve' as const, rule: 'r', whenReady: true as const } }
   const asking: Fields = { policy: { ...waiting.policy, decide: 'ask' }, notReady }
   const heard = [telling({ event: viewOf(record(waiting)) })]

@@ -94,7 +94,7 @@ const settings: Record<string, Setting> = {
     course: {
       facts: { ...usual, resources: ['web_3', 'web_7', 'db_0'] },
       policy: { decide: 'ask', rule: 'drained', whenReady: true },
-      notReady: { at: at + 6 * minute, why: 'cannot_be_ready' },
+      notReady: { at: at + 6 * minute, rule: 'drained', why: 'cannot_be_ready' },
       readiness: {
         counts: { failed: 1, no_hook: 1, ready: 1 },
         unready: [
@@ -236,7 +236,7 @@ const settings: Record<string, Setting> = {
     course: {
       policy: { decide: 'ask', rule: 'one at a time', whenReady: true, maxConcurrent: 1 },
       turn: { state: 'waits', behind: ['web_7'] },
-      notReady: { at: at + 14 * minute, why: 'no_turn_in_time' },
+      notReady: { at: at + 14 * minute, rule: 'one at a time', why: 'no_turn_in_time' },
       readiness: {
         counts: { planned: 1 },
         unready: [{ vm: 'web_3', state: 'planned', since: at }],

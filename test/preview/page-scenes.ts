@@ -83,7 +83,7 @@ const courses: Record<string, Fields> = {
   'hooks, not ready': {
     ...threeVms,
     policy: { decide: 'ask', rule: 'drained', whenReady: true },
-    notReady: { at: at + minute, why: 'cannot_be_ready' },
+    notReady: { at: at + minute, rule: 'drained', why: 'cannot_be_ready' },
     readiness: {
       counts: { failed: 1, ready: 2 },
       unready: [

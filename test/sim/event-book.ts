@@ -51,6 +51,8 @@ export class EventBook {
   readonly #overdue = new Set<string>()
   /** When a commit last changed which VMs an event hits. */
   readonly #grownAt = new Map<string, number>()
+  /** When a rule last stopped ignoring the event. */
+  readonly #noticedAt = new Map<string, number>()
   /** Those that a flood invented. */
   readonly #openInvented = new Set<string>()
   /** When a VM last sent a start of an event. */
@@ -70,6 +72,8 @@ export class EventBook {
     this.records.set(key, record)
     const names = before?.facts.resources.join()
     if (names !== record.facts.resources.join()) this.#grownAt.set(key, this.#docket.now)
+    if (before?.policy.decide === 'ignore' && record.policy.decide !== 'ignore')
+      this.#noticedAt.set(key, this.#docket.now)
     const told = deliveries.map(({ telling, channel }) => `${telling.moment}@${channel}`)
     const state = `${record.phase} epoch ${record.epoch} verdict ${record.verdict?.decision}`
     const end = record.ended === undefined ? '' : ` ended ${record.ended.outcome}`
@@ -260,8 +264,9 @@ export class EventBook {
     // its document did not show yet that the VM was added; a document that shows it brings its
     // channels
     const addedAt = this.#grownAt.get(key) ?? 0
-    // the event grew while a relay handled this report: the next one brings the channels
-    if (addedAt > takenAt) return
+    // the event grew, or was no longer ignored, while a relay handled this report: the next one brings
+    // the channels
+    if (Math.max(addedAt, this.#noticedAt.get(key) ?? 0) > takenAt) return
     if (!isHit(event, beacon.vm.name) && (beacon.isLate || this.#docket.now < addedAt + handlingMs))
       return
     // reopened while this report was handled: the next report brings the channels

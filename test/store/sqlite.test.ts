@@ -83,7 +83,7 @@ describe('only the owner can read the files', () => {
     store.close()
   })
 
-  test('files of an older relay, without ending the locks of another connection', async () => {
+  test('files that a person copied here, without ending the locks of another connection', async () => {
     const path = newPath()
     const holder = new SqliteStore(openFile(path), { random: randomUUID })
     await write(holder, 'a')

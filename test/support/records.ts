@@ -1,5 +1,7 @@
 // Values of the core for tests: a record, a delivery, a beacon and what it saw, each as usual as can be.
+
 import type { Claimed, Delivery, Telling } from '../../functions/core/delivery/delivery.ts'
+import { agreedOf } from '../../functions/core/event/agreed.ts'
 import type {
   Ended,
   EventRecord,
@@ -49,6 +51,9 @@ export function openRecord(changes: Omit<Fields, 'ended'> = {}): OpenRecord {
 export function telling(changes: Partial<Telling> = {}): Telling {
   return { moment: 'scheduled', at, event: viewOf(record()), ...changes }
 }
+
+/** What an approval of the usual event covers. */
+export const agreed = agreedOf(record(), false)
 
 export function delivery(id: string, changes: Partial<Delivery> = {}): Delivery {
   return {

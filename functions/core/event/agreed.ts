@@ -22,7 +22,7 @@ export function agreedOf({ facts }: Pick<EventRecord, 'facts'>, byRule: boolean)
 
 /** Whether the approval covers the event. */
 export function isWithin(agreed: Agreed | undefined, event: Covered): boolean {
-  if (agreed === undefined) return true
+  if (agreed === undefined) return false
   const { eventType, resources, source, durationSeconds } = agreed
   const asRequested =
     source === undefined ||

@@ -192,7 +192,7 @@ interface Kept {
   /** Absent if no affected VM has a hook, and no rule waits for one. */
   readiness?: Readiness
   turn?: Turn
-  /** The rule waited in vain, so people were asked. */
+  /** A rule waited in vain, so people were asked, and no rule approves the event. */
   notReady?: NotReady
   /** A person asked the VMs to prepare at once. */
   prepareNow?: Decider & { at: number }

@@ -70,6 +70,8 @@ export const waitFailures = [
 
 export interface NotReady {
   at: number
+  /** The rule that waited. */
+  rule: string
   why: (typeof waitFailures)[number]
 }
 

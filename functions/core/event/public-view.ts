@@ -40,8 +40,8 @@ export interface PublicEvent {
   readiness?: PublicReadiness
   /** Under a rule with `maxConcurrent`: `held`, `waits` or `unknown`. */
   turn?: Turn['state']
-  /** The rule waited in vain, so people were asked. */
-  notReady?: { at: string; why: NotReady['why'] }
+  /** A rule waited in vain, so people were asked, and no rule approves the event. */
+  notReady?: { at: string; rule: string; why: NotReady['why'] }
   /** A person asked the VMs to prepare at once. */
   prepareNow?: Decider & { at: string }
   firstSeenAt: string

@@ -79,7 +79,7 @@ function courseOf(record: EventRecord, moment: Moment, now: number): EventRecord
         ...record,
         policy: { decide: 'ask', rule: 'test', whenReady: true },
         readiness: { counts: { failed: 1 }, unready: [failed] },
-        notReady: { at: now, why: 'cannot_be_ready' },
+        notReady: { at: now, rule: 'test', why: 'cannot_be_ready' },
       }
     }
     case 'reminder':

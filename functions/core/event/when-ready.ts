@@ -110,7 +110,7 @@ function approveOrAsk(
   const why = whyInVain(record, vms, wish, hasTurn, now)
   if (why === undefined) return step
   const policy = { ...record.policy, decide: 'ask' as const }
-  const asking = { ...record, policy, notReady: { at: now, why } }
+  const asking = { ...record, policy, notReady: { at: now, rule: policy.rule, why } }
   const noted = addHistory(asking, { at: now, what: 'not_ready', note: why })
   return follow(step, noted, 'not_ready', ['not_ready'])
 }

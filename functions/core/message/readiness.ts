@@ -113,7 +113,7 @@ export function inVainLines(event: EventView): string[] {
   const { notReady, policy, verdict } = event
   if (notReady === undefined || policy.decide !== 'ask' || verdict !== undefined) return []
   const behind = notReady.why === 'no_turn_in_time' ? behindOf(event) : ''
-  return [`Policy rule "${policy.rule}" did not approve it: ${inVain[notReady.why]}${behind}.`]
+  return [`Policy rule "${notReady.rule}" did not approve it: ${inVain[notReady.why]}${behind}.`]
 }
 
 /** Which VMs come first. Empty if none does. */

@@ -5,7 +5,7 @@ import { mkdirSync } from 'node:fs'
 import { createServer, type RequestListener, type ServerOptions } from 'node:http'
 import { join } from 'node:path'
 import { serve } from '@hono/node-server'
-import { FoghornError, messageOf } from '../../../shared/errors.ts'
+import { FoghornError } from '../../../shared/errors.ts'
 import { createLog } from '../../../shared/log.ts'
 import { createParts } from '../../app.ts'
 import { notifiers } from '../../notify/registry.ts'
@@ -148,7 +148,7 @@ function afterTwoTurns(flush: () => void): void {
 
 function fail(what: string): (error: unknown) => void {
   return (error) => {
-    process.stderr.write(`${what}: ${messageOf(error)}\n`)
+    process.stderr.write(`${what}: ${error instanceof Error ? error.message : error}\n`)
     process.exit(error instanceof FoghornError ? 2 : 1)
   }
 }

@@ -94,7 +94,7 @@ export const beaconAnswer = z
     resourceGroup: z.string(),
     scaleSet: z.string(),
     state: z.enum(beaconStates),
-    version: z.string().exactOptional(),
+    version: z.string(),
     unsupported: z
       .string()
       .exactOptional()

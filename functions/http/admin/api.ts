@@ -179,8 +179,10 @@ async function replay(relay: Relay, c: Context): Promise<Response> {
   await tryAgain(relay, named === undefined ? repaired : repaired.filter((one) => one === named))
   const own = isBound(access) ? { ...which, fleets: access.fleets } : which
   const replayed = await relay.store.replay(own, relay.now(), maxReplayed)
-  relay.log.info('replayed', { deliveries: replayed, by: nameOf(access) })
-  relay.wake(replayed)
+  if (replayed > 0) {
+    relay.log.info('replayed', { deliveries: replayed, by: nameOf(access) })
+    relay.wake(replayed)
+  }
   return c.json({ replayed })
 }
 

@@ -71,12 +71,12 @@ export class Activity {
     const isOwn = ({ target }: Found) => fleets?.includes(target.fleet) ?? true
     const waiting = Map.groupBy(pending.flat().filter(isOwn), ({ target }) => target.channel)
     const ended = Map.groupBy(failed.filter(isOwn), ({ target }) => target.channel)
-    const isRecent = ({ target, writtenAt }: Found) => (target.plannedAt ?? writtenAt) >= since!
+    const isRecent = ({ target }: Found) => target.plannedAt! >= since!
     return channels.map((channel, i) => {
       const own = waiting.get(channel) ?? []
       const [lost, found] = [ended.get(channel) ?? [], recent[i]]
       const deliveredAt = times.get(keyOf(channel))?.at
-      const planned = own.map(({ target, writtenAt }) => target.plannedAt ?? writtenAt)
+      const planned = own.map(({ target }) => target.plannedAt!)
       return {
         channel,
         ...(deliveredAt === undefined ? {} : { deliveredAt }),

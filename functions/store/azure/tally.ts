@@ -80,7 +80,7 @@ export class Tallies {
     // beacons and open events first: what ends meanwhile is among the ended events
     const beacons = await readBeaconCounts(this.#parts, fleets)
     const open = await this.#openIn(fleets)
-    const ended = await index.list(partitions.ended, after === '' ? { ...range, from: '' } : range)
+    const ended = await index.list(partitions.ended, range)
     const events = await this.#readAll([...open, ...ended], after)
     const { entries, lastOver } = overIn(ended, events, now)
     // a crash may have left two entries of one event

@@ -23,7 +23,7 @@ export interface Target extends EventKey {
   /** For a delivery or a moment. */
   id?: string
   channel?: string
-  /** For a delivery. Absent in older entries. */
+  /** For a delivery. */
   plannedAt?: number
   /** Instead of an event. */
   beacon?: string

@@ -4,10 +4,10 @@ import { decide, decideByPolicy } from '../../../functions/core/event/approval.t
 import { leaseOf, withLease, withStart } from '../../../functions/core/event/directive.ts'
 import type { EventRecord, Phase, Verdict } from '../../../functions/core/event/event.ts'
 import { directiveLeaseMs, type Start } from '../../../shared/report.ts'
-import { at, openRecord, record } from '../../support/records.ts'
+import { agreed, at, openRecord, record } from '../../support/records.ts'
 import { event } from '../../support/world.ts'
 
-const approved: Verdict = { decision: 'approved', how: 'link', who: 'chat', at }
+const approved: Verdict = { decision: 'approved', how: 'link', who: 'chat', at, agreed }
 const declined: Verdict = { ...approved, decision: 'declined' }
 const ended = { at, outcome: 'completed' as const }
 

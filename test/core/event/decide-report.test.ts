@@ -8,6 +8,7 @@ import { readReport } from '../../../functions/core/event/reading.ts'
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import { type Report, reportSchema } from '../../../shared/report.ts'
 import {
+  agreed,
   at,
   beaconOf,
   delivery,
@@ -20,7 +21,7 @@ import { event, eventId, started } from '../../support/world.ts'
 
 const minute = 60_000
 const now = at + minute
-const approved: Verdict = { decision: 'approved', how: 'link', who: 'chat', at }
+const approved: Verdict = { decision: 'approved', how: 'link', who: 'chat', at, agreed }
 const byRule: Verdict = {
   ...{ decision: 'approved', how: 'policy', who: 'short', at },
   agreed: { eventType: 'Reboot', resources: ['web_0'] },

@@ -19,7 +19,7 @@ import { publicView } from '../../../functions/core/event/public-view.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
 import { compose, composeList } from '../../../functions/core/message/message.ts'
 import { judgePolicy } from '../../../functions/core/rules/policy.ts'
-import { at, record } from '../../support/records.ts'
+import { agreed, at, record } from '../../support/records.ts'
 import { event } from '../../support/world.ts'
 
 const second = 1_000
@@ -153,7 +153,7 @@ describe('no beacon gets a directive', () => {
   test('not after an approval by a person, and not by policy', () => {
     const observer = { beacon: 'id-web_3', polledAt: at }
     for (const how of ['link', 'policy'] as const) {
-      const verdict: Verdict = { decision: 'approved', how, who: 'x', at }
+      const verdict: Verdict = { decision: 'approved', how, who: 'x', at, agreed }
       const approved = { ...begin(), verdict }
       expect(leaseOf(approved, observer, event(), at + 1)).toBe('not_due')
       // the same of a real event would be given

@@ -8,7 +8,7 @@ import {
   type Seen,
 } from '../../../functions/core/event/life.ts'
 import type { ScheduledEvent } from '../../../shared/document.ts'
-import { at, facts, key } from '../../support/records.ts'
+import { agreed, at, facts, key } from '../../support/records.ts'
 import { event, started } from '../../support/world.ts'
 
 function seen(changes: Partial<ScheduledEvent> = {}, more: Partial<Seen> = {}): Seen {
@@ -270,7 +270,7 @@ describe('reopening', () => {
   })
 
   test('an approval that Azure confirmed carries over', () => {
-    const verdict = { decision: 'approved', how: 'link', who: 'chat', at } as const
+    const verdict = { decision: 'approved', how: 'link', who: 'chat', at, agreed } as const
     const passedOn = { vm: 'web_0', at }
     const { record } = step({ ...over, verdict, passedOn }, seen({}, { at: later }))
     expect(record).toMatchObject({ verdict, passedOn })

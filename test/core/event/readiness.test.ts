@@ -41,13 +41,13 @@ describe('the state of a VM', () => {
       { state: 'planned' },
     ],
     [
-      'succeeded before the type changed, by an older beacon',
+      'succeeded before the type changed, and nobody knows for which',
       [web0({ prepare: run('succeeded') })],
       { changedAt: { eventType: at + 1 } },
       { state: 'planned' },
     ],
     [
-      'succeeded after the type changed, by an older beacon',
+      'succeeded after the type changed, and nobody knows for which',
       [web0({ prepare: run('succeeded') })],
       { changedAt: { eventType: at } },
       { state: 'ready' },

@@ -110,7 +110,7 @@ describe('the step', () => {
       {
         course: {
           policy: { decide: 'ask', rule: 'r', whenReady: true },
-          notReady: { at, why: 'cannot_be_ready' },
+          notReady: { at, rule: 'drained', why: 'cannot_be_ready' },
         },
         prepare: 'failed',
       },

@@ -19,7 +19,7 @@ export function beaconPromises(bench: Bench): void {
       })
       expect(await store.listBeacons('none', { limit: 4 })).toEqual([])
       const more = {
-        ...{ version: '0.1.0', hooks: ['prepare' as const], silentAt: at + 1, explainedBy: 'e' },
+        ...{ version: '0.1.0', hooks: ['prepare' as const], explainedBy: 'e' },
         goodbye: { reason: 'upgrade' as const, at },
         silence: { since: at, from: at + 2 },
         left: { why: 'owner' as const, at },

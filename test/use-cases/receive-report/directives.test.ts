@@ -55,18 +55,6 @@ describe('an approval by a person', () => {
     expect(own).toBeGreaterThan(0)
   })
 
-  test('names type and VMs even if an older relay did not store what was approved', async () => {
-    await approve()
-    const read = world.store.readEvent.bind(world.store)
-    world.store.readEvent = async (key) => {
-      const record = await read(key)
-      if (record?.verdict === undefined) return record
-      const { agreed: _, ...verdict } = record.verdict
-      return { ...record, verdict }
-    }
-    expect((await second.sees([event()])).directives).toEqual(directed)
-  })
-
   test('never goes to a beacon whose document lacks the event', async () => {
     await approve()
     expect((await first.sees([])).directives).toEqual([])
