@@ -165,7 +165,9 @@ function rawStateOf(record: EventRecord, now: number): State {
 }
 
 function approvedState(record: EventRecord, now: number): State {
-  const { passedOn, stuckAt, startFailure, drill } = record
+  const { passedOn, stuckAt = Number.POSITIVE_INFINITY, startFailure, drill, directive } = record
+  // told only now: if Azure does not start it, it is told again after a minute
+  const isJustTold = passedOn !== undefined && passedOn.at > stuckAt && !directive?.again
   const headline = 'Approved'
   const decision = said(record, now)
   const good = (...lines: string[]): State => {
@@ -173,7 +175,7 @@ function approvedState(record: EventRecord, now: number): State {
     return { tone: 'good', headline, lines: [decision, ...backLines(record), ...ready, ...lines] }
   }
   if (drill) return good('The drill starts in a moment.')
-  if (stuckAt !== undefined) {
+  if (record.stuckAt !== undefined && !isJustTold) {
     const isAhead = (record.facts.notBeforeAt ?? 0) > now
     const stuck = stuckLines(record, now, now)
     const lines = [decision, ...stuck, ...(isAhead ? [] : [dueOf(record, now)])]

@@ -122,6 +122,7 @@ const courses: Record<string, Fields> = {
     startFailure: { vm: 'web_1', outcome: 'rejected', status: 400, at: at + 62 * second },
   },
   'stuck, Azure was told': { ...decided, passedOn, stuckAt: now },
+  'stuck, and Azure was told since': { ...decided, passedOn, stuckAt: passedOn.at - second },
   'approved, Azure refuses': {
     ...decided,
     startFailure: { vm: 'web_1', outcome: 'rejected', status: 500, at: at + 62 * second },
