@@ -1,4 +1,5 @@
-// All kinds of channels, by the name that an owner writes. registry.ts builds on this list.
+// All kinds of channels, by the name that an owner writes. To add one, write its `Kind` (`kind.ts`) and
+// add a line here. `.github/CONTRIBUTING.md` has the other steps. `registry.ts` builds on this list.
 export { pagerduty } from './pagerduty.ts'
 export { slack } from './slack/index.ts'
 export { teams } from './teams.ts'

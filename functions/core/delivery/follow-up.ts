@@ -1,4 +1,5 @@
-// What follows one attempt at one delivery: its new state, and what other channels get instead. If
+// What follows one attempt at one delivery: its new state, when it is retried in the special cases that
+// `attempt.ts` does not know (lists, channels in trouble), and what other channels get instead. If
 // a channel refuses a message, the fallback gets it at once. If the channel does not answer for too
 // long, the fallback gets the message and the steps that wait behind it.
 

@@ -1,4 +1,5 @@
-// The blocks of a message in Slack. Text from outside goes through text.ts, which escapes it.
+// The body of a message in Slack, for webhooks and bots: `slackBlocks`. Text from outside goes through
+// text.ts, which escapes it.
 import type { IncomingWebhookSendArguments } from '@slack/webhook'
 import { cut } from '../../../shared/document.ts'
 import type { Claimed } from '../../core/delivery/delivery.ts'
