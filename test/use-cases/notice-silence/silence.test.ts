@@ -61,7 +61,7 @@ describe('a beacon that dies', () => {
     expect(json).toMatchObject({ type: 'foghorn.alert.beacons_silent', source: '/fleets/prod' })
     expect(json.data).toMatchObject({ form: 'begun', vms: ['web_0'], count: 1, remaining: 1 })
     expect(json.data.title).toContain('12:00 UTC: web_0')
-    await pass(24 * 60 * minute)
+    await pass(4 * 60 * minute)
     expect(alerts()).toHaveLength(1)
   })
 
@@ -325,7 +325,7 @@ describe('an event', () => {
     await pass(30 * minute, [witness])
     const shown = (await list()).beacons.find(({ vm }: { vm: string }) => vm === 'web_0')
     expect(shown).toMatchObject({ state: 'left', left: { why: 'terminated' } })
-    await pass(24 * 60 * minute, [witness])
+    await pass(4 * 60 * minute, [witness])
     expect(alerts()).toEqual([])
   })
 })
