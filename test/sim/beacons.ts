@@ -59,8 +59,8 @@ export class Beacon {
   onAsked: (eventId: string) => void = () => {}
   /** When a poll of this VM showed an event last, where the newest one does not. */
   readonly lastShownAt = new Map<string, number>()
-  /** What reports showed that a relay took in and has not answered. */
-  #unanswered: string[][] = []
+  /** What reports showed that a relay took after the last one that it answered, and when. */
+  #unanswered: { sees: string[]; at: number }[] = []
   readonly #shownSince = new Map<string, number>()
   /** Source and duration of events, as this process last saw them. */
   readonly #lastSaid = new Map<string, Pick<ScheduledEvent, 'source' | 'durationSeconds'>>()
@@ -170,18 +170,19 @@ export class Beacon {
   }
 
   taken(sees: string[]): void {
-    this.#unanswered.push(sees)
+    this.#unanswered.push({ sees, at: this.#kernel.now })
   }
 
   /** A relay took in a report without the event after the last answer. */
   missesSince(eventId: string): boolean {
-    return this.#unanswered.some((sees) => !sees.includes(eventId))
+    return this.#unanswered.some(({ sees }) => !sees.includes(eventId))
   }
 
   acknowledged(report: Report, { time, paceMs: wait, waitMs: offeredMs }: Answer): void {
     const paceMs = [nearPaceMs, openPaceMs].includes(wait) ? wait : this.#idlePaceMs
     const at = time - (report.document?.ageMs ?? 0)
-    this.#unanswered = []
+    // a held answer may come after later reports were taken
+    this.#unanswered = this.#unanswered.filter((one) => one.at > time)
     const { waitMs } = report
     const shown = (report.document?.events ?? []).map((event) => [event.eventId, event] as const)
     const hidden = report.document?.hidden ?? []
