@@ -93,7 +93,13 @@ function onPlainHttp(at: string, channel: Channel): string[] {
   return [`${at}.${key}: ${risk}; write https:// if the receiver supports it`]
 }
 
+const ofExample = 'foghorn.example.com'
+
 function onPublicUrl({ publicUrl, channels }: Config): string[] {
+  if (new URL(publicUrl).hostname === ofExample) {
+    const what = 'is the address of the example, so no link in a message works'
+    return [`publicUrl: "${publicUrl}" ${what}; write the address of your relay`]
+  }
   const elsewhere = Object.keys(channels).find((name) => !isLoopback(addressOf(channels[name]!)))
   if (!isLoopback(publicUrl) || elsewhere === undefined) return []
   const why = `links in messages to "${elsewhere}" open on each reader's own machine`

@@ -268,10 +268,16 @@ export const configSchema = object({
     .default(90)
     .describe('The relay removes events, with all their data, this many days after their end.'),
   allowNetworks: z
-    .array(z.union([z.cidrv4(), z.cidrv6()], { error: 'write a network like 10.1.0.0/16' }))
+    .array(
+      z.union([z.cidrv4(), z.cidrv6()], {
+        error: 'write a network like 10.1.0.0/16, or one address like 10.1.2.3/32',
+      }),
+    )
     .max(maxNetworks)
     .default([])
-    .describe('Private networks (CIDR) that channels may be in. Plain http is allowed there.'),
+    .describe(
+      'Private networks (CIDR) that channels may be in, such as `10.1.0.0/16`, or `127.0.0.0/8` for this machine. Plain http is allowed there.',
+    ),
 })
 
 export { type Channel, channelSecrets }

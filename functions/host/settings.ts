@@ -97,7 +97,7 @@ function adminKeyOf(given: string | undefined): string | undefined {
   throw new FoghornError(
     'admin_key_invalid',
     `FOGHORN_ADMIN_KEY has ${text.length} characters; write at least ${minAdminKeyLength}, or ` +
-      'remove it to switch the events API off',
+      'remove it: then the API is off, and the console too, unless signIn is set',
   )
 }
 

@@ -10,12 +10,15 @@ test('a good configuration gets no advice', () => {
   expect(adviceOn({})).toEqual([])
 })
 
-test('nor does the example', () => {
+test('the example gets one: its address', () => {
   const text = readFileSync(
     new URL('../../infra/examples/full.config.json', import.meta.url),
     'utf8',
   )
-  expect(adviseOn(readConfigWith(text, {}, 'assumed').config)).toEqual([])
+  const advice = adviseOn(readConfigWith(text, {}, 'assumed').config)
+  expect(advice).toEqual([expect.stringContaining('is the address of the example')])
+  const own = text.replace('foghorn.example.com', 'foghorn.example.org')
+  expect(adviseOn(readConfigWith(own, {}, 'assumed').config)).toEqual([])
 })
 
 describe('no advice where it is not certain', () => {

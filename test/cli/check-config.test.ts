@@ -1,6 +1,6 @@
 // The command as an owner runs it: a process with arguments, output and an exit code.
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -64,7 +64,9 @@ describe('the command', () => {
 
 describe('a configuration', () => {
   test('that is right ends it with code 0', async () => {
-    const { code, out, err } = await run([example], environment)
+    const own = JSON.parse(readFileSync(join(root, example), 'utf8'))
+    const file = write('own.json', { ...own, publicUrl: 'https://foghorn.example.org' })
+    const { code, out, err } = await run([file], environment)
     expect([code, err]).toEqual([0, ''])
     expect(flat(out)).toContain('1 fleet, 5 channels, 4 rules, 5 routes; no mistakes, no warnings')
   })

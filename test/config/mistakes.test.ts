@@ -152,7 +152,11 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ['policy', 'ask', ': write a list in [ ] (found "ask")'],
   ['policy', [{ name: '', match: {}, decide: 'ask' }], 'policy[0].name: write at least 1 char'],
   ['policy', Array(201).fill({ match: {}, decide: 'ask' }), ': write at most 200 entries'],
-  ['allowNetworks', [10], 'allowNetworks[0]: write a network like 10.1.0.0/16 (found 10)'],
+  [
+    'allowNetworks',
+    [10],
+    'allowNetworks[0]: write a network like 10.1.0.0/16, or one address like 10.1.2.3/32 (found 10)',
+  ],
   ['publicUrl', 7, ': ', '7'],
   ['publicUrl', 'foghorn.example', ': write an https:// address', '"foghorn.example"'],
   ['publicUrl', 'http://foghorn.example', ': ', 'http:// for loopback only'],
@@ -255,7 +259,12 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ['policy', [{ decide: 'ask' }], 'policy[0].match: '],
   ['policy', [{ match: { fleet: 'x' }, decide: 'ask' }], 'policy[0].match.fleet: ', '"x"'],
   ['policy', [{ match: {}, decide: 'ask', if: 1 }], 'policy[0]: unknown key "if"', '"match"'],
-  ['allowNetworks', ['10.0.0.1'], 'allowNetworks[0]: write a network like 10.1.0.0/16', '10.0.0.1'],
+  [
+    'allowNetworks',
+    ['10.0.0.1'],
+    'allowNetworks[0]: write a network like 10.1.0.0/16, or one address like 10.1.2.3/32',
+    '10.0.0.1',
+  ],
   ['allowNetworks', ['10.0.0.0/33'], 'allowNetworks[0]: ', '10.0.0.0/33'],
   ['allowNetworks', '10.0.0.0/8', ': '],
 ]
