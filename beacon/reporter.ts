@@ -153,7 +153,9 @@ class Reporter {
     const { outcome, paceMs, waitMs, directives, preparations, refused } = answer
     const { log } = this.#parts
     // once, so that an owner who installs a beacon sees that it works
-    if (!this.#reached) log.info('relay_reached', { bootId: this.#boot.id, paceMs })
+    if (!this.#reached) {
+      log.info('relay_reached', { vm: this.#state.vm?.name, bootId: this.#boot.id, paceMs })
+    }
     this.#reached = true
     log.debug('report_accepted', { outcome, counter: this.#boot.counter, paceMs, waitMs })
     this.#episode.recovered()

@@ -98,12 +98,12 @@ async function postDecision(relay: Relay, guard: LinkGuard, c: Context): Promise
   if (busy !== undefined) return busy
   const opened = await find(relay, c, link.token)
   if (opened instanceof Response) return opened
-  if (form === undefined) return page(c, 403, notFromHere)
+  if (form === undefined) return page(c, 403, notFromHere(relay))
   if (opened.outcome === 'open') return decide(relay, c, form, opened)
   const { token: list } = opened
   const one = await find(relay, c, oneOf(list, form.place))
   if (one instanceof Response) return one
-  if (one.outcome === 'list') return page(c, 403, notFromHere)
+  if (one.outcome === 'list') return page(c, 403, notFromHere(relay))
   return decide(relay, c, form, one, async (shown) => {
     const listed = await listOf(relay, link.shownBy, list, visitorIn(relay, c))
     return listPage(listed.with(Number(form.place), shown), relay.now())
@@ -149,10 +149,11 @@ async function decide(
   return page(c, status, await show({ ...shown, ...answer }))
 }
 
-const notFromHere = messagePage(
-  'Nothing was decided',
-  'Only the page behind the link can decide. Open the link again.',
-)
+function notFromHere({ config }: Relay): Page {
+  const where = `it begins with ${config.publicUrl}`
+  const text = `Only the page behind the link can decide. Open the link as the message has it: ${where}.`
+  return messagePage('Nothing was decided', text)
+}
 
 function visitorIn(relay: Relay, c: Context): Visitor {
   const pressed = c.req.method === 'POST' || c.req.header('sec-fetch-site') === 'same-origin'
