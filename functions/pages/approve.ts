@@ -45,9 +45,9 @@ function shownOf(name: string, value: string, record: EventRecord): Html {
   return html`<details><summary>${count} VMs</summary>${value}</details>`
 }
 
-/** Marks the event's id, which gets a line of its own if it does not fit. */
+/** Marks the event's id, to be copied without a dot. It gets a line of its own if it does not fit. */
 function reference(value: string): Html {
-  const [words, id] = value.split(/(?<=, event )/)
+  const [words, id] = value.replace(/\.$/, '').split(/(?<=, event )/)
   return html`${words}<span class="t id">${id}</span>`
 }
 
