@@ -13,5 +13,6 @@ if (major < required[0] || (major === required[0] && minor < required[1])) {
   process.exit(1)
 }
 
-// From the second start on, Node does not load what removes the types, which takes 26 MB.
+// Node keeps the compiled code. So from the second start on, it needs no compiler of TypeScript, which
+// takes 26 MB.
 module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/foghorn', import.meta.url)))

@@ -166,7 +166,7 @@ function rawStateOf(record: EventRecord, now: number): State {
 
 function approvedState(record: EventRecord, now: number): State {
   const { passedOn, stuckAt = Number.POSITIVE_INFINITY, startFailure, drill, directive } = record
-  // told only now: if Azure does not start it, it is told again after a minute
+  // Azure was told only now. If it does not start the event, it is told again after a minute
   const isJustTold = passedOn !== undefined && passedOn.at > stuckAt && !directive?.again
   const headline = 'Approved'
   const decision = said(record, now)

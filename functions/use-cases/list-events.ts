@@ -15,7 +15,7 @@ const maxPage = 200
 const usualPage = 50
 /** Of the events of one page, as JSON. One event of 1,000 VMs may have 80 kB. */
 const maxPageBytes = 2_000_000
-/** Records that are read at once: a record may have 400 kB. The store adds all of the last one's time. */
+/** Records that are read at once: a record may have 400 kB. The store adds all others of the last one's time. */
 const maxRead = 25
 /** Records that one request searches for those that match. Then its page ends, even if it is empty. */
 const maxSearched = 2_000

@@ -58,8 +58,9 @@ describe('every page', () => {
       const page = await browser.newPage({ viewport: { width, height: 900 }, ...more })
       const complaints: string[] = []
       page.on('console', (message) => {
-        // the browser's hints about a slow machine are none
-        if (message.type() === 'error') complaints.push(message.text())
+        // hints of the browser, such as those about a slow machine, are of other types
+        const [type, text] = [message.type(), message.text()]
+        if (['error', 'warning'].includes(type)) complaints.push(`${type}: ${text}`)
       })
       page.on('pageerror', (error) => complaints.push(error.message))
       // axe is a script, and the page is the same without one

@@ -70,6 +70,11 @@ describe('leaseOf', () => {
     expect(leaseOf(approvedEvent, beacon, event(), at)).toBe(lease)
   })
 
+  test('an approval that does not say what it covers starts nothing', () => {
+    const { agreed: _, ...bare } = approved
+    expect(leaseOf(record({ verdict: bare }), fresh('a'), event(), at)).toBe('not_due')
+  })
+
   test.each(states)('$phase, over: $over, $verdict.decision', (row) => {
     const due = row.phase === 'scheduled' && !row.over && row.verdict === approved
     expect(leaseOf(made(row), fresh('a'), event(), at)).toBe(due ? 'granted' : 'not_due')
