@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { Change } from '../../shared/report.ts'
 import { sentTo } from '../support/deliveries.ts'
 import { forge, press } from '../support/people.ts'
-import { eventNow, minute, moments, outcome, second, startRelay, world } from '../support/relay.ts'
+import { minute, moments, outcome, second, startRelay, world } from '../support/relay.ts'
 import { event, eventId, FakeBeacon, startAt, started } from '../support/world.ts'
 
 const notBeforeAt = startAt + 5 * minute
