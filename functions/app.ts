@@ -11,7 +11,7 @@ import { createDirectReports, type DirectReports } from './http/beacons/direct.t
 import { createTakeReport, reportRoutes } from './http/beacons/reports.ts'
 import { descriptions } from './http/descriptions.ts'
 import { healthRoute } from './http/health.ts'
-import { endBodyOfHead, keepPrivate, notFound, onceDurable } from './http/page.ts'
+import { endBodyOfHead, keepPrivate, notFound } from './http/page.ts'
 import { pageRoutes } from './http/people/approve.ts'
 import { interactionRoutes } from './http/people/slack.ts'
 import { onlyKnownQuery } from './http/query.ts'
@@ -37,7 +37,6 @@ export function createParts(relay: Relay): Parts {
   const noteBrokenOff = createNoteBrokenOff(refusals)
   const guard = createKeyGuard(relay, refusals, 'api')
   app.use('*', keepPrivate(relay))
-  app.use('*', onceDurable(relay))
   app.use('*', endBodyOfHead)
   app.use('*', onlyKnownQuery(descriptions))
   const reports = createReportCounts(relay)

@@ -3,7 +3,6 @@
 import { messageOf } from '../../shared/errors.ts'
 import { checkAbsences } from '../use-cases/check-absences.ts'
 import { claimDue, nextDueAt } from '../use-cases/deliver.ts'
-import { createExpander } from '../use-cases/expand-moments.ts'
 import { forgetOld } from '../use-cases/forget.ts'
 import { createOwnWatch, type Machine } from '../use-cases/own-troubles.ts'
 import type { Relay } from '../use-cases/relay.ts'
@@ -49,7 +48,6 @@ export class Pump {
   readonly #maxClaimed: number
   readonly #maxSleepMs: number
   readonly #underWay: UnderWay
-  readonly #expander: ReturnType<typeof createExpander>
   readonly #checkItself: () => Promise<void>
   #refill: NodeJS.Timeout | undefined
   #forgetAt = 0
@@ -69,7 +67,6 @@ export class Pump {
     this.#maxClaimed = options.maxClaimed ?? usualClaimed
     this.#maxSleepMs = options.maxSleepMs ?? usualSleepMs
     this.#underWay = new UnderWay(relay, this.#places)
-    this.#expander = createExpander(relay)
     this.#checkItself = createOwnWatch(relay, options.machine)
   }
 
@@ -125,11 +122,7 @@ export class Pump {
   /** Returns how many ms the pump can sleep. */
   async #work(): Promise<number> {
     this.#noteGap()
-    const swept = await sweep(this.#relay)
-    const expanded = await this.#expander.expand()
-    if (expanded === 'more') this.#again = true
-    const failed = swept + (expanded === 'failed' ? 1 : 0)
-    const idleMs = expanded === 'failed' ? afterFailureMs : this.#maxSleepMs
+    const failed = await sweep(this.#relay)
     const claimed = await this.#claim()
     await this.#forget()
     await this.#check()
@@ -140,7 +133,7 @@ export class Pump {
       return afterFailureMs
     }
     const nextAt = await nextDueAt(this.#relay, this.#underWay.countOf)
-    const wait = nextAt === undefined ? idleMs : nextAt - this.#relay.now()
+    const wait = nextAt === undefined ? this.#maxSleepMs : nextAt - this.#relay.now()
     const least =
       failed > 0
         ? afterFailureMs

@@ -28,14 +28,6 @@ export function keepPrivate({ config }: Pick<Relay, 'config'>): MiddlewareHandle
   }
 }
 
-/** Middleware: nothing is answered before it is on disk. */
-export function onceDurable(relay: Pick<Relay, 'durable'>): MiddlewareHandler {
-  return async (_, next) => {
-    await next()
-    await relay.durable()
-  }
-}
-
 /** Middleware: ends the body that a HEAD leaves behind. An unread stream would stay open for ever. */
 export const endBodyOfHead: MiddlewareHandler = async (c, next) => {
   await next()

@@ -1,7 +1,6 @@
 // Where events, beacons and deliveries are stored. Each comment on a method is a promise with a
-// test in test/store/contract.ts, which every adapter passes. A use case takes the narrowest
-// interface it needs. Where a write is "durable once it returns", a host may instead hold back all
-// answers and requests that follow it until it is.
+// test in test/store/contract.ts, over every adapter of rows. A use case takes the narrowest
+// interface it needs. A write is durable once it returns.
 import type { Settlement } from '../core/delivery/attempt.ts'
 import type { Commit } from '../core/delivery/commit.ts'
 import type { Claimed, Delivery } from '../core/delivery/delivery.ts'
@@ -33,7 +32,8 @@ export type { ListedBeacon } from './listed-beacon.ts'
 export type { Commit }
 
 export interface EventPage {
-  fleet?: string
+  /** Absent: all, also those that left the configuration. */
+  fleets?: readonly string[] | undefined
   /** `firstSeenAt` of the last event of the page before. */
   before?: number
   /** At least 1. */
@@ -138,8 +138,6 @@ export interface DeliveryPage {
   before?: string
   /** At least 1. */
   limit: number
-  /** The page may be shorter if that saves reads. */
-  brief?: true
 }
 
 export interface DeliveryList {
@@ -160,12 +158,8 @@ export interface DeliveryStore {
    */
   readDeliveries(key: EventKey, subscription?: string): Promise<Delivery[]>
 
-  /**
-   * Adds deliveries to subscriptions. A delivery whose id exists stays as it is. Durable once it
-   * returns; a call that fails may have added some of them. Give those of one event in their order,
-   * and each a `nextAt` that is not in the past.
-   */
-  addDeliveries(deliveries: Delivery[]): Promise<void>
+  /** Adds a ping of a subscription, which belongs to no event. One that exists stays as it is. */
+  addPing(ping: Delivery): Promise<void>
 
   /** Deliveries to a subscription, whatever their state. The one that was planned last comes first. */
   listDeliveries(channel: string, page: DeliveryPage): Promise<DeliveryList>
@@ -199,35 +193,24 @@ export interface DeliveryStore {
   replay(which: Replay, now: number, limit: number): Promise<number>
 }
 
-/** A store whose workers can claim what they have just committed, without a look at what else is due. */
-export interface PlannedStore {
-  /** As `DeliveryStore.claim`, but only deliveries of these events to configured channels. */
-  claimOf(events: EventKey[], request: ClaimRequest): Promise<PlannedClaims>
-}
-
-export interface PlannedClaims {
-  requests: Claimed[][]
-  /** False: some deliveries of these events are still pending, and were not claimed now. */
-  isAll: boolean
-}
-
 interface MomentStore {
   /**
    * Moments of all events with a higher position, in order, at most `limit`. A moment that a later
    * call shows first has a higher position than all that were shown before, whichever worker
-   * committed it. The moments of one event are in the order of its commits.
+   * committed it. The moments of one event are in the order of its commits. On Azure, moments
+   * appear 5 s late.
    */
   readMoments(after: number, limit: number, now: number): Promise<LoggedMoment[]>
 
-  /** The highest position so far; 0 if there is none. Positions are never used again. */
-  lastPosition(now: number): Promise<number>
+  /** A position before which everything was committed so far, and after which all that follows is. */
+  lastPosition(now: number): number
 }
 
 /**
  * `post`: the message of an event in a channel. `health`: the health of a channel. `turns`: the
  * events of a fleet that have their turn. `token`: a token of the API. `subscription`: a webhook of
- * another system. `expansion`: how far the log of moments is expanded. `listening`: since when the
- * relay has listened.
+ * another system. `listening`: since when the relay has listened. `opened`: when an event's page was
+ * opened last.
  */
 export type MemoKind =
   | 'post'
@@ -235,8 +218,8 @@ export type MemoKind =
   | 'turns'
   | 'token'
   | 'subscription'
-  | 'expansion'
   | 'listening'
+  | 'opened'
 
 export interface MemoKey {
   kind: MemoKind

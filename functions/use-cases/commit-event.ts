@@ -8,6 +8,7 @@ import type { Decision, Loaded, Needs } from '../core/event/decision.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { Observer } from '../core/event/observer.ts'
 import { concernsBeacons } from '../core/event/pace.ts'
+import { isOpenedLately, listSubscriptions } from '../store/memos.ts'
 import type { EventKey, Store } from '../store/store.ts'
 import { retainedSince } from './forget.ts'
 import { channelFacts, type Relay } from './relay.ts'
@@ -17,7 +18,7 @@ const maxAttempts = 100
 
 type Parts = Pick<
   Relay,
-  | ('store' | 'config' | 'notifiers' | 'attention' | 'wake' | 'bell' | 'log' | 'now')
+  | ('store' | 'config' | 'notifiers' | 'wake' | 'bell' | 'log' | 'now')
   | ('listeningSince' | 'holds')
 >
 
@@ -60,7 +61,7 @@ export async function commitEvent<D extends Decided>(
     const loaders: Loaders = {
       observers: () => readObservers(store, key, before),
       deliveries: () => store.readDeliveries(key),
-      isWatched: () => relay.attention.isOn(key, now),
+      isWatched: () => isOpenedLately(store, key, now),
       room: async () => ({ refusal: undefined }),
       turn: ({ wish, epoch }) => takeTurn(store, { ...key, epoch }, wish),
       ...load,
@@ -73,10 +74,9 @@ export async function commitEvent<D extends Decided>(
     if (record === undefined || isIdle) return { outcome: 'unchanged', decision, record }
     const commit = await plan(relay, before, { ...decision, record }, loaded, loaders, now)
     if ((await store.commit(commit, before)) === 'committed') {
-      // a moment may also cause messages to subscriptions
-      const { deliveries, moments: logged } = commit
+      const { deliveries } = commit
       const about = { event: key, deliveries: deliveries.length, dueAt: commit.record.dueAt }
-      relay.wake(Math.max(deliveries.length, logged.length), about)
+      relay.wake(deliveries.length, about)
       if (commit.moments.length > 0) relay.bell.ring()
       if (concernsBeacons(before, commit.record)) relay.holds.wake(key)
       if (log !== undefined) logStep(relay, commit.record, decision, log)
@@ -132,7 +132,7 @@ async function plan(
     const basedOn = before?.sequence ?? 0
     const next = { ...record, sequence: basedOn + 1 }
     const forget = pastMessages(next, loaded.deliveries ?? [], retainedSince(relay.config, now))
-    return { record: next, basedOn, deliveries, supersede: [], forget, moments: [], now }
+    return { record: next, basedOn, deliveries, forget, moments: [], now }
   }
   // without a moment no route is looked up, so save the reads
   const isNews = moments.length > 0
@@ -145,6 +145,7 @@ async function plan(
         : [],
     now,
     listeningSince: relay.listeningSince,
+    subscriptions: isNews ? await listSubscriptions(relay.store) : [],
   }
   return commitPlan(relay.config.routes, channelFacts(relay), before, decision, context)
 }

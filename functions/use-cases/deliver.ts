@@ -25,7 +25,7 @@ import { channelsFor } from '../core/rules/routes.ts'
 import { listLink } from '../links/link.ts'
 import type { Outgoing, Part, PostAccess } from '../notify/notifier.ts'
 import { readPost, writePost } from '../store/memos.ts'
-import type { EventKey, Pacing, PlannedClaims, PlannedStore } from '../store/store.ts'
+import type { Pacing } from '../store/store.ts'
 import { channelsInTrouble, noteAnswer, passGate } from './channel-health.ts'
 import { composePart } from './compose-part.ts'
 import { splitForRequest } from './decision-buttons.ts'
@@ -45,17 +45,6 @@ const none: UnderWay = () => 0
 /** Claims what is due. Each list is one request for `deliverTogether`; none waits for another. */
 export function claimDue(relay: Relay, limit: number, underWay = none): Promise<Claimed[][]> {
   return relay.store.claim({ leaseMs: deliveryLeaseMs, limit, ...pacing(relay, underWay) })
-}
-
-/** As `claimDue`, but only deliveries of events that this worker has just committed. */
-export function claimPlanned(
-  relay: Relay,
-  store: PlannedStore,
-  events: EventKey[],
-  limit: number,
-  underWay = none,
-): Promise<PlannedClaims> {
-  return store.claimOf(events, { leaseMs: deliveryLeaseMs, limit, ...pacing(relay, underWay) })
 }
 
 /** When the next delivery can be claimed or the next event is due. */

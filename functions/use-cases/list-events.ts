@@ -138,9 +138,8 @@ async function* recordsOf(
   let to = after === undefined ? until : Math.min(until, after.firstSeenAt + 1)
   for (let left = count; left > 0; ) {
     await relay.giveWay()
-    const page = { before: to, limit: Math.min(maxRead, left) }
-    const records =
-      fleets === undefined ? await relay.store.listEvents(page) : await listOf(relay, fleets, page)
+    const page = { fleets, before: to, limit: Math.min(maxRead, left) }
+    const records = await relay.store.listEvents(page)
     for (const record of records.sort(inOrder)) {
       if (record.firstSeenAt < since) return
       if (after !== undefined && inOrder(after, record) >= 0) continue
@@ -150,22 +149,6 @@ async function* recordsOf(
     if (records.length < page.limit) return
     to = records.at(-1)!.firstSeenAt
   }
-}
-
-/** As `listEvents`, of several fleets. Keeps one page at a time. */
-async function listOf(
-  { store }: Relay,
-  fleets: string[],
-  page: { before: number; limit: number },
-): Promise<EventRecord[]> {
-  let records: EventRecord[] = []
-  for (const fleet of fleets) {
-    const found = [...records, ...(await store.listEvents({ ...page, fleet }))]
-    found.sort(inOrder)
-    const last = found[page.limit - 1]?.firstSeenAt ?? Number.NEGATIVE_INFINITY
-    records = found.filter(({ firstSeenAt }) => firstSeenAt >= last)
-  }
-  return records
 }
 
 function inOrder(a: Place, b: Place): number {

@@ -214,7 +214,7 @@ class FleetEvents {
   async #candidates({ sees }: Beacon): Promise<EventRecord[]> {
     const { store } = this.#relay
     const fleet = this.#fleet
-    this.#recent ??= await store.listEvents({ fleet, limit: maxEvents })
+    this.#recent ??= await store.listEvents({ fleets: [fleet], limit: maxEvents })
     const events = new Map(this.#recent.map((event) => [event.eventId, event]))
     for (const eventId of sees.slice(0, maxSeen)) {
       if (events.has(eventId)) continue

@@ -42,7 +42,7 @@ async function recentIn({ store, now }: Relay, fleet: string): Promise<EventReco
   const since = now() - recentMs
   const found: EventRecord[] = []
   for (let before: number | undefined; found.length < maxEvents; ) {
-    const page = { fleet, limit: pageSize, ...(before === undefined ? {} : { before }) }
+    const page = { fleets: [fleet], limit: pageSize, ...(before === undefined ? {} : { before }) }
     const events = await store.listEvents(page)
     found.push(...events.filter((one) => isInCalendar(one, now())))
     before = events.at(-1)?.firstSeenAt

@@ -35,6 +35,6 @@ export async function readMoments(
   return { moments: [], next, more: true }
 }
 
-export function lastPosition({ store, now }: Pick<Relay, 'store' | 'now'>): Promise<number> {
+export function lastPosition({ store, now }: Pick<Relay, 'store' | 'now'>): number {
   return store.lastPosition(now())
 }

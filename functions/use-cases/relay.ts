@@ -12,7 +12,6 @@ import { remindersOf } from '../core/rules/routes.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { Desk } from '../notify/desk.ts'
 import type { Notifier, Send } from '../notify/notifier.ts'
-import type { Attention } from '../store/attention.ts'
 import type { EventKey, Store } from '../store/store.ts'
 import type { FailingEvents } from './failing-events.ts'
 import type { ReportQueues } from './large-reports.ts'
@@ -33,8 +32,6 @@ export interface Relay {
   identity: Identity
   /** Sign and check links. The first key signs, all keys are valid. */
   linkKeys: Uint8Array<ArrayBuffer>[]
-  /** Knows the events whose page was opened lately. */
-  attention: Attention
   /** Opens the API and the console. If it is undefined, the API is off. */
   adminKey: string | undefined
   /** Epoch ms. */
@@ -67,11 +64,6 @@ export interface Relay {
    * between pages of a long search.
    */
   giveWay(): Promise<void> | undefined
-  /**
-   * Resolves once all that was stored so far is on disk. Undefined if it is. Rejects if the disk
-   * failed. No answer is sent before.
-   */
-  durable(): Promise<void> | undefined
   /** Whether the host can keep an answer open for minutes. */
   holdsConnections: boolean
   /** Copies all that is stored, while the relay works. Throws FoghornError `disk_full`. */
@@ -145,7 +137,6 @@ export function channelFacts(relay: RelayParts): ChannelFacts {
     exists: (name) => channelNamed(relay, name) !== undefined,
     opensIncidents: (name) => notifierNamed(relay, name)?.opensIncidents ?? false,
     fallbackOf: (name) => channelNamed(relay, name)?.fallback,
-    overtakes: (name) => notifierNamed(relay, name)?.overtakes ?? (() => true),
   }
 }
 

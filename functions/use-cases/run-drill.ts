@@ -100,6 +100,6 @@ export async function startDrill(relay: Relay, wish: DrillWish, id: string): Pro
 }
 
 async function openDrills(relay: Relay, fleet: string): Promise<EventRecord[]> {
-  const events = await relay.store.listEvents({ fleet, limit: recentEvents })
+  const events = await relay.store.listEvents({ fleets: [fleet], limit: recentEvents })
   return events.filter((record) => record.drill && isOpen(record))
 }

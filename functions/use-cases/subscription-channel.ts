@@ -98,9 +98,8 @@ function isConsent({ consent }: Subscription, { telling }: Claimed): boolean {
 
 async function activate(relay: Relay, { id, url, consented }: Subscription): Promise<void> {
   if (consented) return
-  const position = await relay.store.lastPosition(relay.now())
   const { outcome } = await changeSubscription(relay, id, (before) =>
-    activated(before, url, position, relay.now()),
+    activated(before, url, relay.now()),
   )
   if (outcome === 'changed') relay.log.info('subscription_consented', { id })
 }

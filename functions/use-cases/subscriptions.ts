@@ -108,7 +108,7 @@ function ping(relay: Relay, subscription: Subscription): Promise<Delivery> {
 }
 
 async function planned(relay: Relay, planned: Delivery): Promise<Delivery> {
-  await relay.store.addDeliveries([planned])
+  await relay.store.addPing(planned)
   relay.wake(1)
   return planned
 }

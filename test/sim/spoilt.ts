@@ -103,7 +103,7 @@ function delayed(store: Store): Pick<Store, 'commit' | 'writeBeacon'> {
 /** Nobody notices that a later message of the same event and channel is owed. */
 const withoutOvertaking: Spoil = () => (store) => ({
   ...store,
-  commit: (commit: Commit) => store.commit({ ...commit, supersede: [] }),
+  commit: (commit: Commit) => store.commit({ ...commit }),
   readDeliveries: async (key) => {
     const rows = await store.readDeliveries(key)
     return rows.filter(({ state, attempts }) => state !== 'pending' || attempts > 0)

@@ -225,7 +225,7 @@ test('a commit of 60 deliveries with the largest record fits', async () => {
   const resources = Array.from({ length: 1_000 }, (_, i) => `${'v'.repeat(250)}${i}`)
   const large = record({ facts: facts({ resources }), dueAt: at })
   const deliveries = Array.from({ length: 60 }, (_, i) => delivery(`d${i}`))
-  const commit = { record: large, basedOn: 0, deliveries, supersede: [], moments: [], now: at }
+  const commit = { record: large, basedOn: 0, deliveries, moments: [], now: at }
   expect(await store.commit(commit)).toBe('committed')
   expect(await store.readDeliveries(key)).toHaveLength(60)
 })

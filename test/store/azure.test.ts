@@ -1,11 +1,12 @@
-// The contract on a real Azurite, which the test run starts in memory.
-import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
+// The contract over the rows on Azure: on a real Azurite, which the test run starts in memory, and on
+// a table in memory.
 import { TableClient } from '@azure/data-tables'
 import { afterAll, beforeAll } from 'vitest'
-import { AzureStore } from '../../functions/store/azure/store.ts'
 import { AzureTable } from '../../functions/store/azure/table.ts'
 import { type Azurite, startAzurite } from '../support/azurite.ts'
+import { MemoryTable } from '../support/memory-table.ts'
+import { azureRows, storeOver } from '../support/stores.ts'
+import { rowsContract } from './rows-contract.ts'
 import { storeContract } from './contract.ts'
 
 let azurite: Azurite
@@ -14,14 +15,17 @@ beforeAll(async () => {
 })
 afterAll(() => azurite.stop())
 
-storeContract('AzureStore', async () => {
-  const name = `t${randomUUID().replaceAll('-', '')}`
-  const open = () => {
-    const client = TableClient.fromConnectionString(azurite.connection, name, {
-      allowInsecureConnection: true,
-    })
-    const rows = new AzureTable(client)
-    return new AzureStore({ rows, newId: randomUUID, random: Math.random, wait: sleep })
-  }
+function newTable(): AzureTable {
+  const name = `t${crypto.randomUUID().replaceAll('-', '')}`
+  const options = { allowInsecureConnection: true }
+  return new AzureTable(TableClient.fromConnectionString(azurite.connection, name, options))
+}
+
+rowsContract('Azure Tables', async () => ({ rows: azureRows(newTable()), close() {} }))
+storeContract('Azure Tables', async () => {
+  const table = newTable()
+  const open = () => storeOver(azureRows(table))
   return { store: open(), reopen: async () => open(), close: async () => {} }
 })
+
+rowsContract('a table in memory', async () => ({ rows: azureRows(new MemoryTable()), close() {} }))

@@ -116,7 +116,6 @@ export function commitOf(changes: Partial<Commit> = {}): Commit {
     record: record(),
     basedOn: 0,
     deliveries: [],
-    supersede: [],
     moments: [],
     now: at,
     ...changes,

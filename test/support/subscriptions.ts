@@ -1,5 +1,4 @@
 // Subscriptions for tests: how a test makes one, asks about it, and reads what its endpoint got.
-import { expandPage } from '../../functions/use-cases/expand-moments.ts'
 import { askApi } from './tokens.ts'
 import { adminKey, event, FakeBeacon, type Sent, usualAnswer, type World } from './world.ts'
 
@@ -54,9 +53,4 @@ export async function happen(world: World, count: number, fleet = {}): Promise<v
     event({ eventId: `c7061bac-afdc-4513-b24b-${String(i).padStart(12, '0')}` }),
   )
   for (let seen = 1; seen <= count; seen++) await beacon.sees(events.slice(0, seen))
-}
-
-/** Expands all that is new. */
-export async function expandAll(world: World): Promise<void> {
-  while ((await expandPage(world.relay)) === 'more');
 }

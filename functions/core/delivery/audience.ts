@@ -1,6 +1,6 @@
 // Who is notified of a moment: the channels of the routes (`rules/routes.ts`), and those that got
 // earlier messages (`traits` in `event/moment.ts`). `commit.ts` chooses the moments. Subscriptions:
-// `use-cases/expand-moments.ts`. If a channel fails: `follow-up.ts`.
+// `subscription.ts`. If a channel fails: `follow-up.ts`.
 import type { EventRecord } from '../event/event.ts'
 import {
   type FurtherChannels,
@@ -12,7 +12,7 @@ import {
 import type { Observer } from '../event/observer.ts'
 import { channelsFor, type Route } from '../rules/routes.ts'
 import type { Delivery } from './delivery.ts'
-import { mayHaveArrived, type Overtakes } from './overtake.ts'
+import { mayHaveArrived } from './overtake.ts'
 
 /** What planning needs to know about channels. */
 export interface ChannelFacts {
@@ -20,7 +20,6 @@ export interface ChannelFacts {
   exists(channel: string): boolean
   opensIncidents(channel: string): boolean
   fallbackOf(channel: string): string | undefined
-  overtakes(channel: string): Overtakes
 }
 
 interface Step {

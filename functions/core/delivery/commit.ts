@@ -1,5 +1,4 @@
-// Turns a decision into one atomic write: the record, the deliveries that it plans and those that
-// it supersedes.
+// Turns a decision into one atomic write: the record, and the deliveries that it plans.
 import { knownOf } from '../event/drill.ts'
 import type { EventRecord } from '../event/event.ts'
 import { eventLength, fitEvent } from '../event/event-size.ts'
@@ -12,7 +11,7 @@ import type { Route } from '../rules/routes.ts'
 import { audienceOf, type ChannelFacts, isIgnored } from './audience.ts'
 import { changeOf, type Delivery, plan } from './delivery.ts'
 import { entriesFor, type MomentEntry } from './moment-log.ts'
-import { type Superseded, supersededBy } from './overtake.ts'
+import { planForSubscriptions, type Subscription } from './subscription.ts'
 
 interface CommitContext {
   observers: Observer[]
@@ -21,6 +20,7 @@ interface CommitContext {
   now: number
   /** Before this time, the relay could hear no beacon. */
   listeningSince: number
+  subscriptions: Subscription[]
 }
 
 /** One atomic write. */
@@ -29,15 +29,13 @@ export interface Commit {
   /** `sequence` of the record this was decided from; 0 if there was none. */
   basedOn: number
   /**
-   * New deliveries of this event. If an id exists already, its delivery stays as it is. Earlier
-   * pending deliveries of the same event and channel become due at once, as new ones wait for them.
+   * New deliveries of this event. An earlier one of the same channel that waits for its next attempt
+   * becomes due at once, as the new one waits for it.
    */
   deliveries: Delivery[]
-  /** Deliveries that need not be sent any more. One that is leased or finished stays as it is. */
-  supersede: Superseded[]
   /** Deliveries to remove, by their ids. One that is pending by now stays. */
   forget?: string[]
-  /** For the log of moments. If an id exists already, its entry stays as it is. */
+  /** For the log of moments. */
   moments: MomentEntry[]
   now: number
 }
@@ -47,7 +45,7 @@ export function commitPlan(
   channels: ChannelFacts,
   before: EventRecord | undefined,
   decided: { record: EventRecord; moments: Moment[] },
-  { observers: seen, deliveries: existing, now, listeningSince }: CommitContext,
+  { observers: seen, deliveries: existing, now, listeningSince, subscriptions }: CommitContext,
 ): Commit {
   const basedOn = before?.sequence ?? 0
   const logged = withinChanges(decided.moments, decided.record)
@@ -65,10 +63,11 @@ export function commitPlan(
   const isNotified = logged.length > 0 || isNews
   const extent = isNotified ? extentOf(record, seen, listening, maxMessageVmBytes) : {}
   const event = { ...viewOf(record), ...extent }
-  const deliveries = plan(record, sent, channelsOf, now, event)
-  const supersede = supersededBy(deliveries, notified, existing, (name) => channels.overtakes(name))
+  const planned = plan(record, sent, channelsOf, now, event)
+  const fresh = planned.filter((one) => existing.every(({ id }) => id !== one.id))
   const entries = entriesFor(record, logged, event, now)
-  return { record, basedOn, deliveries, supersede, moments: entries, now }
+  const deliveries = [...fresh, ...planForSubscriptions(subscriptions, entries, now)]
+  return { record, basedOn, deliveries, moments: entries, now }
 }
 
 /** At most this many changes are sent in one epoch. Azure makes a few, an attacker any number. */

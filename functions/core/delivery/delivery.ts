@@ -119,6 +119,11 @@ export function subscriptionOf(channel: string): string | undefined {
 
 const seqPerCommit = 64
 
+/** The place of a delivery within its event. `i`: within its commit. */
+export function seqOf({ sequence }: Pick<EventView, 'sequence'>, i: number): number {
+  return sequence * seqPerCommit + i
+}
+
 /** Alerts about a channel sort last, so that messages about the event do not wait for them. */
 const alertsFrom = 2 ** 40
 
@@ -148,7 +153,7 @@ export function plan(
     fleet: record.fleet,
     eventId: record.eventId,
     channel,
-    seq: record.sequence * seqPerCommit + i,
+    seq: seqOf(record, i),
     plannedAt: now,
     urgentUntil: urgentUntil(record, moment, now),
     telling: { moment, at: now, event },

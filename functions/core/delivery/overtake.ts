@@ -1,5 +1,6 @@
 // Which messages are too late to send: a later step of the same event and channel overtakes a
-// pending one, so that nobody is asked to approve an event that is over.
+// pending one, so that nobody is asked to approve an event that is over. It is judged when the
+// message is to be sent.
 import type { EventRecord } from '../event/event.ts'
 import { isEnd, type Moment, traits } from '../event/moment.ts'
 import {
@@ -14,33 +15,7 @@ import {
 /** Whether a kind of channel can skip the earlier message if the later one is planned. */
 export type Overtakes = (later: Telling, earlier: Telling) => boolean
 
-export interface Superseded {
-  id: string
-  note: string
-}
-
-/** Pending messages of an event that a commit makes pointless. */
-export function supersededBy(
-  planned: Delivery[],
-  moments: Moment[],
-  existing: Delivery[],
-  overtakes: (channel: string) => Overtakes,
-): Superseded[] {
-  const fresh = planned.filter((one) => !existing.some(({ id }) => id === one.id))
-  const ended = moments.some(isEnd)
-  return existing
-    .filter(({ state }) => state === 'pending')
-    .flatMap((one) => {
-      const by = overtakes(one.channel)
-      const note = overtakenBy(one, fresh, by) ?? (ended ? afterItsEnd(one, by) : undefined)
-      return note === undefined ? [] : [{ id: one.id, note }]
-    })
-}
-
-/**
- * Why a claimed message is too late, or undefined. The commit that overtook it may have found it
- * leased, or the channel is not notified of the end.
- */
+/** Why a claimed message is too late, or undefined. */
 export function overtaken(
   delivery: Delivery,
   record: EventRecord | undefined,

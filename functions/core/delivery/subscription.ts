@@ -12,11 +12,13 @@ import {
   deliveryId,
   isPing,
   momentId,
+  seqOf,
   subscriptionChannel,
   subscriptionOf,
+  type Telling,
   urgentUntil,
 } from './delivery.ts'
-import { type LoggedMoment, type MomentFilter, passes } from './moment-log.ts'
+import { type MomentEntry, type MomentFilter, passes } from './moment-log.ts'
 import { type Rate, unlimited } from './rate.ts'
 
 /**
@@ -54,8 +56,8 @@ export interface Subscription {
   secrets: Secret[]
   /** How many pings were planned. */
   pings: number
-  /** It hears the moments after this position of the log. Absent: its endpoint never consented. */
-  hearsFrom?: number | undefined
+  /** It hears the moments from this time on. Absent: its endpoint never consented. */
+  hearsSince?: number | undefined
   createdAt: number
   /** `nameOf` its maker. */
   createdBy: string
@@ -64,9 +66,9 @@ export interface Subscription {
 }
 
 export const subscriptionIdBytes = 8
-export const maxSubscriptions = 1_000
+export const maxSubscriptions = 200
 /** A maker that is bound to fleets sees at most this many, so that other fleets have room. */
-export const maxSubscriptionsOfBound = 200
+export const maxSubscriptionsOfBound = 50
 /** After a rotation, the old secret also signs for this long. */
 const oldSecretMs = 24 * 3_600_000
 /** A repeated request gets the secret again within this time. */
@@ -99,17 +101,12 @@ export function newSubscription(wish: New, secret: string, now: number): Subscri
 const waits = 'the endpoint has not consented yet'
 
 /**
- * After a ping to `url` succeeded. `position`: the end of the log. One that was paused meanwhile
- * also hears from now on: what it misses is kept.
+ * After a ping to `url` succeeded. One that was paused meanwhile also hears from now on: what it
+ * misses is kept.
  */
-export function activated(
-  before: Subscription,
-  url: string,
-  position: number,
-  now: number,
-): Subscription {
+export function activated(before: Subscription, url: string, now: number): Subscription {
   if (before.url !== url || before.consented) return before
-  const after = { ...before, consented: true, hearsFrom: before.hearsFrom ?? position }
+  const after = { ...before, consented: true, hearsSince: before.hearsSince ?? now }
   if (before.state !== 'pending') return after
   return { ...after, state: 'active', since: now, reason: 'the endpoint consented' }
 }
@@ -175,8 +172,8 @@ export function oldSecretsUntil(subscription: Subscription, now: number): number
 }
 
 /** Whether messages are planned for it. */
-export function isHearing(one: Subscription): one is Subscription & { hearsFrom: number } {
-  return one.hearsFrom !== undefined
+export function isHearing(one: Subscription): boolean {
+  return one.hearsSince !== undefined
 }
 
 /** A fleet for what is about the subscription itself: one that it hears, if there is any. */
@@ -188,14 +185,27 @@ export function fleetOf({ bound, filter }: Subscription, configured: readonly st
 }
 
 /** Whether it hears this moment, by its filter and by the fleets of its maker. */
-export function hears(one: Subscription, { position, telling }: LoggedMoment): boolean {
-  if (!isHearing(one) || position <= one.hearsFrom) return false
+function hears(one: Subscription, telling: Telling): boolean {
+  if (!isHearing(one)) return false
   return (one.bound?.includes(telling.event.fleet) ?? true) && passes(one.filter, telling)
 }
 
+/** The deliveries of the moments of one commit to those that hear them. */
+export function planForSubscriptions(
+  subscriptions: Subscription[],
+  moments: MomentEntry[],
+  now: number,
+): Delivery[] {
+  return moments.flatMap(({ telling }, i) => {
+    const seq = seqOf(telling.event, i)
+    return subscriptions
+      .filter((one) => hears(one, telling))
+      .map((one) => planFor(one, telling, seq, now))
+  })
+}
+
 /** Its delivery of a moment. If it is not active, the message is kept for a replay. */
-export function planFor(one: Subscription, moment: LoggedMoment, now: number): Delivery {
-  const { position, telling } = moment
+function planFor(one: Subscription, telling: Telling, seq: number, now: number): Delivery {
   const { event } = telling
   const channel = subscriptionChannel(one.id)
   const kept = whyKept(one)
@@ -204,7 +214,7 @@ export function planFor(one: Subscription, moment: LoggedMoment, now: number): D
     fleet: event.fleet,
     eventId: event.eventId,
     channel,
-    seq: position,
+    seq,
     plannedAt: now,
     urgentUntil: urgentUntil(event, telling.moment, now),
     telling,

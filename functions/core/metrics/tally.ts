@@ -4,6 +4,7 @@
 import { eventTypes } from '../../../shared/document.ts'
 import { type Delivery, subscriptionOf } from '../delivery/delivery.ts'
 import type { EventRecord } from '../event/event.ts'
+import type { EventView } from '../event/view.ts'
 import type { Beacon } from '../event/observer.ts'
 import { isBack } from '../event/silence.ts'
 import { isUndecided } from '../event/undecided.ts'
@@ -84,7 +85,7 @@ export function deliveryCounts(deliveries: Pick<Delivery, 'fleet' | 'channel' | 
 
 /** `deliveredAt`: when each message about the event was delivered. Drills say nothing about Azure. */
 export function firstMessageCounts(
-  { fleet, firstSeenAt, drill }: EventRecord,
+  { fleet, firstSeenAt, drill }: Pick<EventView, 'fleet' | 'firstSeenAt' | 'drill'>,
   deliveredAt: number[],
 ): Count[] {
   if (drill !== undefined || deliveredAt.length === 0) return []

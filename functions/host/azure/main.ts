@@ -10,9 +10,10 @@ import { alignedHeartbeats } from '../../core/event/heartbeat.ts'
 import { interactionsPath } from '../../http/people/slack.ts'
 import { notifiers } from '../../notify/registry.ts'
 import type { Outbound } from '../../notify/undici.ts'
-import { JoinedRows } from '../../store/azure/joined.ts'
-import { AzureStore } from '../../store/azure/store.ts'
+import { JoinedTable } from '../../store/azure/joined.ts'
+import { AzureRows } from '../../store/azure/rows.ts'
 import { noteListening } from '../../store/memos.ts'
+import { RelayStore } from '../../store/relay-store.ts'
 import { checkAbsences } from '../../use-cases/check-absences.ts'
 import { FailingEvents } from '../../use-cases/failing-events.ts'
 import { forgetOld } from '../../use-cases/forget.ts'
@@ -141,15 +142,15 @@ function compose(environment: Environment, write: (line: string) => void, folder
   const logs = createAzureLog({ write, now: Date.now, level, secrets: allSecrets(settings) })
   const { queue } = storage
   const wait = (ms: number) => sleep(ms, undefined, { ref: false })
-  const rows = new JoinedRows(storage.rows, wait)
-  const store = new AzureStore({ rows, newId: randomUUID, random: Math.random, wait: sleep })
+  const table = new JoinedTable(storage.table, wait)
+  const rows = new AzureRows({ table, newId: randomUUID, now: Date.now })
+  const store = new RelayStore({ rows, newId: randomUUID, random: Math.random, wait: sleep })
   const outbound = createLater(config.allowNetworks)
   const relay: Relay = {
     ...commonParts(settings, logs.log),
     store,
     notifiers,
     send: outbound.send,
-    attention: store.attention,
     listeningSince: Date.now(),
     // until the first count
     heartbeats: alignedHeartbeats(config.publicUrl, 0),
@@ -162,12 +163,11 @@ function compose(environment: Environment, write: (line: string) => void, folder
     failing: new FailingEvents(),
     // each read and write of the storage gives way
     giveWay: () => undefined,
-    durable: () => undefined,
     holdsConnections: false,
     backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),
     troubles: () => troublesOf(logs.log, queue),
   }
-  const rounds: Rounds = new Rounds(relay, (delayMs) => queue.set(delayMs), store)
+  const rounds: Rounds = new Rounds(relay, (delayMs) => queue.set(delayMs))
   const size = new FleetSize(relay)
   const listen = async () => {
     relay.listeningSince = await noteListening(store, relay.now(), gapMs)
@@ -239,8 +239,6 @@ async function onTimer(all: Parts): Promise<void> {
   const parts = [
     () => rounds.run(),
     () => logTroubles(relay, queue),
-    // without a reader, moments would gather, and the first reader would get old ones as new
-    async () => void (await relay.store.lastPosition(relay.now())),
     // metrics find counts that are at most a minute old
     () => size.follow(timerMs / 2),
     () => checkSometimes(relay, checkItself),

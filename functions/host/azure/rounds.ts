@@ -4,11 +4,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { messageOf } from '../../../shared/errors.ts'
 import { attemptMs, deliveryLeaseMs } from '../../core/delivery/attempt.ts'
-import type { Claimed } from '../../core/delivery/delivery.ts'
-import type { EventKey, PlannedStore } from '../../store/store.ts'
-import { claimDue, claimPlanned, nextDueAt } from '../../use-cases/deliver.ts'
-import { createExpander } from '../../use-cases/expand-moments.ts'
-import type { Finish } from '../../use-cases/finish-attempt.ts'
+import { claimDue, nextDueAt } from '../../use-cases/deliver.ts'
 import type { Planned, Relay } from '../../use-cases/relay.ts'
 import { sweep } from '../../use-cases/sweep.ts'
 import { UnderWay, within } from '../under-way.ts'
@@ -36,10 +32,6 @@ interface Request {
   hasMessages: boolean
   /** When the events that it changed are due next, epoch ms. */
   dueAt: number
-  /** Its messages are sent once all of these are. */
-  sent: Promise<void>[]
-  /** It may have caused other messages, too. */
-  waitsForAll: boolean
   /** Later commits of this request run without it, so `hint` sends their messages. */
   answered: boolean
 }
@@ -47,27 +39,12 @@ interface Request {
 /** Queues a wake-up that comes after `delayMs`. */
 type Schedule = (delayMs: number) => Promise<void>
 
-/** An event with new deliveries. */
-interface Fresh {
-  event: EventKey
-  /** Call this once they are sent. */
-  over: () => void
-}
-
 export class Rounds {
   readonly #relay: Relay
   readonly #schedule: Schedule
-  readonly #store: PlannedStore
   readonly #requests = new AsyncLocalStorage<Request>()
   readonly #underWay: UnderWay
-  readonly #expander: ReturnType<typeof createExpander>
   #hinted = false
-  /** These can be claimed without a look at the index. */
-  #fresh: Fresh[] = []
-  /** These wait for the end of the loop. */
-  #waiting: Fresh[] = []
-  /** There may be other deliveries to claim. */
-  #looksAtAll = false
   /** Something of this worker is still pending, so only a look tells when it is due. */
   #isUnsure = false
   #onHint: () => void = () => {}
@@ -76,26 +53,20 @@ export class Rounds {
   #setFor = 0
   #stopped = false
 
-  constructor(relay: Relay, schedule: Schedule, store: PlannedStore) {
+  constructor(relay: Relay, schedule: Schedule) {
     this.#relay = relay
     this.#schedule = schedule
-    this.#store = store
     this.#underWay = new UnderWay(relay, { toSubscriptions: maxToSubscriptions })
-    this.#expander = createExpander(relay)
   }
 
   /** `Relay.wake`: something was committed. */
   hint(messages: number, about?: Planned): void {
     const request = this.#requests.getStore()
-    const isPlanned = about !== undefined && about.deliveries > 0
-    if (about === undefined) this.#lookAtAll()
-    const sent = isPlanned ? this.#plan(about.event) : undefined
+    if (about === undefined) this.#isUnsure = true
     if (request !== undefined) {
       request.committed = true
       request.hasMessages ||= messages > 0
       request.dueAt = Math.min(request.dueAt, about?.dueAt ?? Number.POSITIVE_INFINITY)
-      if (sent !== undefined) request.sent.push(sent)
-      else if (messages > 0) request.waitsForAll = true
     }
     if (messages > 0) this.#look()
     if (request?.answered) void this.#follow(request, requestWaitMs)
@@ -103,14 +74,8 @@ export class Rounds {
 
   /** Answers a request once its messages are sent, or after `waitMs`. */
   async during<T>(work: () => Promise<T>, waitMs = requestWaitMs): Promise<T> {
-    const request: Request = {
-      committed: false,
-      hasMessages: false,
-      answered: false,
-      dueAt: Number.POSITIVE_INFINITY,
-      sent: [],
-      waitsForAll: false,
-    }
+    const dueAt = Number.POSITIVE_INFINITY
+    const request: Request = { committed: false, hasMessages: false, answered: false, dueAt }
     const result = await this.#requests.run(request, work)
     request.answered = true
     if (request.committed) await this.#follow(request, waitMs)
@@ -123,7 +88,6 @@ export class Rounds {
    */
   async run(): Promise<void> {
     const failed = await sweep(this.#relay)
-    this.#lookAtAll()
     this.#look()
     await this.#waitFor(this.#send(), roundWaitMs)
     this.#isUnsure = false
@@ -155,13 +119,10 @@ export class Rounds {
   async #follow(request: Request, waitMs: number): Promise<void> {
     const failed = (error: unknown) =>
       this.#relay.log.error('round_failed', { error: messageOf(error) })
-    const { hasMessages, waitsForAll, sent } = request
     let isLate = false
-    if (hasMessages) {
-      const all = this.#send()
-      const own = waitsForAll ? all : Promise.race([all, Promise.all(sent)])
-      // without messages of its own, a report's directive does not wait for others' messages
-      isLate = (await this.#waitFor(own, waitMs).catch(failed)) === 'late'
+    // without messages of its own, a report's directive does not wait for others' messages
+    if (request.hasMessages) {
+      isLate = (await this.#waitFor(this.#send(), waitMs).catch(failed)) === 'late'
     }
     // also if sending failed above
     await this.#wakeAfter(request, isLate).catch(failed)
@@ -176,17 +137,6 @@ export class Rounds {
     // if this worker ends now, another one sends what is under way
     const leaseUntil = this.#relay.now() + deliveryLeaseMs
     await this.#wakeAt(isLate ? Math.min(dueAt, leaseUntil) : dueAt)
-  }
-
-  #plan(event: EventKey): Promise<void> {
-    const { promise, resolve: over } = Promise.withResolvers<void>()
-    this.#fresh.push({ event, over })
-    return promise
-  }
-
-  #lookAtAll(): void {
-    this.#looksAtAll = true
-    this.#isUnsure = true
   }
 
   #look(): void {
@@ -204,74 +154,35 @@ export class Rounds {
     try {
       while (!this.#stopped) {
         this.#hinted = false
-        // after a failure, the timer tries again
-        const expanded = await this.#expander.expand()
-        if (expanded === 'more') this.#hinted = true
-        if (expanded !== 'done') this.#lookAtAll()
-        await this.#begin()
+        await this.#claim()
         // a hint ends the wait, so a channel that hangs does not delay new messages
         const idle = this.#underWay.sends.size > 0 && !this.#hinted
         if (idle) await Promise.race([...this.#underWay.sends, this.#nextHint()])
-        if (this.#underWay.sends.size > 0 || this.#hinted) continue
-        this.#looksAtAll = false
-        return
+        if (this.#underWay.sends.size === 0 && !this.#hinted) return
       }
     } catch (error) {
-      this.#lookAtAll()
+      this.#isUnsure = true
       throw error
     } finally {
-      // at the end of the worker, these are left
-      if (this.#fresh.length > 0) this.#lookAtAll()
-      for (const { over } of [...this.#waiting.splice(0), ...this.#fresh.splice(0)]) over()
       // no await in between: from now on a hint must begin a new loop
       this.#sending = undefined
     }
   }
 
-  /** Claims what there is room for, and begins to send it. */
-  async #begin(): Promise<void> {
-    const room = maxUnderWay - this.#underWay.sends.size
-    if (room <= 0) return
-    const fresh = this.#fresh.splice(0)
-    if (this.#looksAtAll) {
-      this.#waiting.push(...fresh)
-      // what is not claimed now needs a wake-up
-      this.#isUnsure = true
-      await this.#claimSteps()
-      return
-    }
-    if (fresh.length === 0) return
-    const events = fresh.map(({ event }) => event)
-    const { countOf } = this.#underWay
-    const { requests, isAll } = await claimPlanned(this.#relay, this.#store, events, room, countOf)
-    const sends = requests.map((group) => ({ group, ended: this.#sendGroup(group) }))
-    if (!isAll) {
-      this.#waiting.push(...fresh)
-      this.#lookAtAll()
-      this.#hinted = true
-      return
-    }
-    for (const { event, over } of fresh) {
-      const own = sends.filter(({ group }) => group.some((one) => isSame(one, event)))
-      void Promise.all(own.map(({ ended }) => ended)).then(over)
-    }
-  }
-
-  /** Ends when a claim finds less than it has room for. */
-  async #claimSteps(): Promise<void> {
+  /** Begins to send what there is room for. Ends when a claim finds less than that. */
+  async #claim(): Promise<void> {
     for (let left = maxUnderWay; left > 0; left -= maxClaimed) {
       const limit = Math.min(maxClaimed, maxUnderWay - this.#underWay.sends.size)
       if (limit <= 0) return
       const requests = await claimDue(this.#relay, limit, this.#underWay.countOf)
-      for (const group of requests) void this.#sendGroup(group)
+      for (const group of requests) {
+        this.#underWay.begin(group, (finish) => {
+          if (finish === 'open') this.#isUnsure = true
+        })
+      }
       if (requests.length < limit) return
     }
-  }
-
-  async #sendGroup(group: Claimed[]): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<Finish>()
-    this.#underWay.begin(group, resolve)
-    if ((await promise) === 'open') this.#isUnsure = true
+    this.#isUnsure = true
   }
 
   #nextHint(): Promise<void> {
@@ -301,8 +212,4 @@ export class Rounds {
     what.catch((error) => this.#relay.log.error('round_failed', { error: messageOf(error) }))
     return outcome
   }
-}
-
-function isSame(one: EventKey, other: EventKey): boolean {
-  return one.fleet === other.fleet && one.eventId === other.eventId
 }

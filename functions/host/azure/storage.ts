@@ -25,10 +25,10 @@ type StorageSettings =
   | { kind: 'identity'; tables: string; queues: string; clientId: string | undefined }
 
 /** Does not connect yet. Throws FoghornError `storage_unset` or `storage_invalid`. */
-export function openStorage(environment: Environment): { rows: AzureTable; queue: WakeQueue } {
+export function openStorage(environment: Environment): { table: AzureTable; queue: WakeQueue } {
   const settings = readStorage(environment)
   try {
-    return { rows: openTable(settings), queue: new WakeQueue(settings) }
+    return { table: openTable(settings), queue: new WakeQueue(settings) }
   } catch {
     // replaces the error of the client, which does not name the setting
     const remedy =

@@ -7,10 +7,10 @@ import { createApp } from '../../app.ts'
 import { attemptMs } from '../../core/delivery/attempt.ts'
 import { createGuardedFetch } from '../../notify/fetch.ts'
 import { notifiers } from '../../notify/registry.ts'
-import { createAttention } from '../../store/attention.ts'
+import { openStorage } from '../../store/durable-object.ts'
 import { noteListening } from '../../store/memos.ts'
-import { openStorage } from '../../store/sqlite/durable-object.ts'
-import { SqliteStore } from '../../store/sqlite/store.ts'
+import { RelayStore } from '../../store/relay-store.ts'
+import { SqlRows } from '../../store/sqlite.ts'
 import { FailingEvents } from '../../use-cases/failing-events.ts'
 import { createReportQueues } from '../../use-cases/large-reports.ts'
 import type { Relay } from '../../use-cases/relay.ts'
@@ -29,8 +29,6 @@ import { readSettings } from './settings.ts'
  * for configured channels alone, so that subscriptions that hang delay none of them.
  */
 const places = { all: 5, wide: 3, toSubscriptions: 3 }
-/** An object has 128 MB in all. */
-const keptRows = 4_096
 /** A heartbeat costs little here, and silence is noticed after three. */
 const idlePaceMs = 5 * 60_000
 /** After a longer gap, the relay may have missed reports, so silent beacons mean nothing. */
@@ -110,9 +108,10 @@ async function compose(
   const settings = readSettings(bindings, configText)
   const { config, level } = settings
   const log = createLog({ write, now: Date.now, level, secrets: allSecrets(settings) })
-  const random = () => crypto.randomUUID()
-  const store = new SqliteStore(openStorage(storage), { random, keptRows })
-  store.freeLeases(Date.now())
+  const newId = () => crypto.randomUUID()
+  const rows = new SqlRows(openStorage(storage), { nonce: newId() })
+  const store = new RelayStore({ rows, newId, random: Math.random })
+  await store.freeLeases(Date.now())
   const setAlarm = (at: number) => storage.setAlarm(at)
   const timer = createAlarm({ setAlarm, now: Date.now, log })
   const relay: Relay = {
@@ -120,7 +119,6 @@ async function compose(
     store,
     notifiers,
     send: createGuardedFetch(config.allowNetworks),
-    attention: createAttention(),
     listeningSince: await noteListening(store, Date.now(), gapMs),
     heartbeats: { paceMs: idlePaceMs },
     wake() {
@@ -134,7 +132,6 @@ async function compose(
     failing: new FailingEvents(),
     // its clock stands still while it works, so nobody knows for how long it has worked
     giveWay: () => undefined,
-    durable: () => undefined,
     holdsConnections: true,
     troubles: async () => [],
     backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),

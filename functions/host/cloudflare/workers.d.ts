@@ -1,7 +1,7 @@
 // The part of Cloudflare's runtime that the relay uses. The whole types would replace those of Node.
 declare module 'cloudflare:workers' {
   export interface ObjectState {
-    storage: import('../../store/sqlite/durable-object.ts').ObjectStorage & {
+    storage: import('../../store/durable-object.ts').ObjectStorage & {
       /** Epoch ms. Replaces the alarm that was set before. */
       setAlarm(at: number): Promise<void>
     }

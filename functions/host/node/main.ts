@@ -1,5 +1,4 @@
-// The relay on plain Node, started by `npm start`: one process with an embedded SQLite. A commit does not
-// wait for the disk, but each answer and each request to a channel waits until all rows so far are on it.
+// The relay on plain Node, started by `npm start`: one process with an embedded SQLite.
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { createServer, type RequestListener, type ServerOptions } from 'node:http'
@@ -10,9 +9,9 @@ import { createLog } from '../../../shared/log.ts'
 import { createParts } from '../../app.ts'
 import { notifiers } from '../../notify/registry.ts'
 import { createOutbound } from '../../notify/undici.ts'
-import { createAttention } from '../../store/attention.ts'
-import { openFile } from '../../store/sqlite/file.ts'
-import { SqliteStore } from '../../store/sqlite/store.ts'
+import { RelayStore } from '../../store/relay-store.ts'
+import { SqlRows } from '../../store/sqlite.ts'
+import { openFile } from '../../store/sqlite-file.ts'
 import { FailingEvents } from '../../use-cases/failing-events.ts'
 import { createReportQueues } from '../../use-cases/large-reports.ts'
 import type { Relay } from '../../use-cases/relay.ts'
@@ -45,21 +44,17 @@ async function start(settings: Settings, write: (line: string) => void) {
   const secrets = allSecrets(settings)
   const log = createLog({ write, now: Date.now, level: settings.level, secrets })
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
-  const file = openFile(join(dataDirectory, 'foghorn.sqlite'), { alone: true })
-  const store = new SqliteStore(file, { random: randomUUID, soon: afterTwoTurns })
-  store.freeLeases(Date.now())
+  const file = openFile(join(dataDirectory, 'foghorn.sqlite'))
+  const rows = new SqlRows(file, { nonce: randomUUID(), soon: afterTwoTurns })
+  const store = new RelayStore({ rows, newId: randomUUID, random: Math.random })
+  await store.freeLeases(Date.now())
   const machine = machineOf(dataDirectory)
-  const durable = () => file.durable()
   const outbound = createOutbound(config.allowNetworks)
   const relay: Relay = {
     ...commonParts(settings, log),
     store,
     notifiers,
-    async send(url, request) {
-      await durable()
-      return outbound.send(url, request)
-    },
-    attention: createAttention(),
+    send: outbound.send,
     listeningSince: Date.now(),
     heartbeats: { paceMs: idlePaceMs },
     wake: () => pump.wake(),
@@ -69,7 +64,6 @@ async function start(settings: Settings, write: (line: string) => void) {
     shares: new Shares(),
     failing: new FailingEvents(),
     giveWay: createGiveWay(() => performance.now()),
-    durable,
     holdsConnections: true,
     backup: createBackup(file, dataDirectory),
     troubles: () => troublesOf(machine),
@@ -92,7 +86,7 @@ async function start(settings: Settings, write: (line: string) => void) {
       await server.close()
       await pump.stop(drainMs)
       await outbound.close()
-      store.close()
+      file.close()
       log.info('relay_stopped')
     },
   }

@@ -70,7 +70,7 @@ export function streamRoute(relay: Relay): (c: Context) => Promise<Response> {
     // without a filter, the log also has events of fleets that left the configuration
     const fleets = fleet ?? (isBound(access) ? access.fleets : undefined)
     const filter = { fleets, eventTypes: type, moments: moment, resource }
-    const last = await lastPosition(relay)
+    const last = lastPosition(relay)
     const given = c.req.header('last-event-id') || after
     const from = given === undefined ? last : await openCursor(relay.linkKeys, given)
     if (from === undefined || from > last) return cursorUnknown(c, given)

@@ -23,7 +23,7 @@ export interface DirectReports {
 }
 
 export function createDirectReports(
-  relay: Pick<Relay, 'config' | 'log' | 'durable'>,
+  relay: Pick<Relay, 'config' | 'log'>,
   take: TakeReport,
   counts: ReportCounts,
 ): DirectReports {
@@ -35,7 +35,6 @@ export function createDirectReports(
   }
   const answerOf = async (incoming: Incoming) => {
     const taken = await take(incoming)
-    await relay.durable()
     return 'refusal' in taken
       ? refused(taken.refusal)
       : { status: 200, headers: accepted, body: JSON.stringify(taken.answer) }

@@ -2,55 +2,56 @@
 // while another transaction of the partition is under way. So many reports at once need few calls.
 // The surprise: a conflict of one change refuses all, so then each is made for itself.
 import { FoghornError } from '../../../shared/errors.ts'
-import { type Change, maxChanges, type Range, type Row, type Rows } from './rows.ts'
+import { maxChanges } from '../rows.ts'
+import type { Entity, EntityChange, Table } from './table.ts'
 
 /** Characters of one transaction: stays below 4 MiB even if each character takes three bytes. */
 const maxLength = 1_000_000
 /** A transaction that takes longer no longer holds up the next one. */
 const patienceMs = 1_000
 
-type Outcome = Awaited<ReturnType<Rows['change']>>
+type Outcome = Awaited<ReturnType<Table['change']>>
 
 /** The changes of one caller: all or nothing. */
 interface Unit {
-  changes: Change[]
+  changes: EntityChange[]
   resolve: (outcome: Outcome) => void
   reject: (error: unknown) => void
 }
 
-export class JoinedRows implements Rows {
-  readonly #rows: Rows
+export class JoinedTable implements Table {
+  readonly #table: Table
   readonly #wait: (ms: number) => Promise<void>
-  readonly #reads = new Map<string, Promise<Row | undefined>>()
+  readonly #reads = new Map<string, Promise<Entity | undefined>>()
   /** By partition. It has an entry while its changes are being made. */
   readonly #queues = new Map<string, Unit[]>()
 
-  constructor(rows: Rows, wait: (ms: number) => Promise<void>) {
-    this.#rows = rows
+  constructor(table: Table, wait: (ms: number) => Promise<void>) {
+    this.#table = table
     this.#wait = wait
   }
 
   /** Callers of one moment share a call, which begins after all of them have asked. */
-  read(partition: string, row: string): Promise<Row | undefined> {
+  read(partition: string, row: string): Promise<Entity | undefined> {
     const name = JSON.stringify([partition, row])
     const known = this.#reads.get(name)
     if (known !== undefined) return known
     const read = Promise.resolve().then(() => {
       this.#reads.delete(name)
-      return this.#rows.read(partition, row)
+      return this.#table.read(partition, row)
     })
     this.#reads.set(name, read)
     return read
   }
 
-  list(partition: string, range: Range) {
-    return this.#rows.list(partition, range)
+  list(partition: string, from: string, to: string, limit?: number) {
+    return this.#table.list(partition, from, to, limit)
   }
 
-  change(partition: string, changes: Change[]): Promise<Outcome> {
+  change(partition: string, changes: EntityChange[]): Promise<Outcome> {
     // in a transaction, a removal cannot have a condition on the version
     const isAlone = changes.some((one) => one.kind === 'remove' && one.etag !== undefined)
-    if (isAlone || changes.length === 0) return this.#rows.change(partition, changes)
+    if (isAlone || changes.length === 0) return this.#table.change(partition, changes)
     return new Promise((resolve, reject) => {
       const unit = { changes, resolve, reject }
       const queue = this.#queues.get(partition)
@@ -79,7 +80,7 @@ export class JoinedRows implements Rows {
     if (units.length === 1) return this.#sendOne(partition, first)
     const all = units.flatMap(({ changes }) => changes)
     try {
-      const outcome = await this.#rows.change(partition, all)
+      const outcome = await this.#table.change(partition, all)
       if (outcome !== 'conflict') {
         let from = 0
         for (const { changes, resolve } of units) {
@@ -99,7 +100,7 @@ export class JoinedRows implements Rows {
   }
 
   #sendOne(partition: string, { changes, resolve, reject }: Unit): Promise<void> {
-    return this.#rows.change(partition, changes).then(resolve, reject)
+    return this.#table.change(partition, changes).then(resolve, reject)
   }
 }
 
@@ -109,7 +110,7 @@ function takeTogether(queue: Unit[]): Unit[] {
   let length = 0
   let count = 0
   for (const { changes } of queue) {
-    length += changes.reduce((sum, one) => sum + ('body' in one ? one.body.length : 0), 0)
+    length += changes.reduce((sum, one) => sum + ('text' in one ? one.text.length : 0), 0)
     const fits = rows.size + changes.length <= maxChanges && length <= maxLength
     if (count > 0 && !(fits && changes.every(({ row }) => !rows.has(row)))) break
     for (const { row } of changes) rows.add(row)

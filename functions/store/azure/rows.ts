@@ -1,70 +1,196 @@
-// What the Azure store needs of a table: rows of text in partitions, read by key or range, changed
-// together within a partition. It is small, so that the simulation can replace it.
+// Rows in Azure Tables, for any number of workers. All entries of all indexes share one partition, so
+// that a row costs one further call: its entries are written before it, and old ones are removed
+// after. A crash may leave an entry that no row names, but never a row without its entries. Each
+// entry has a name of its own, so that removing it never removes another worker's.
+import { checkSizes, type Change, type Found, type Key, maxChanges, type Row, type Rows, rowOf } from '../rows.ts'
+import type { Entity, EntityChange, Table } from './table.ts'
 
-/** Names of partitions and rows come from `keyOf`. Rows of a partition are sorted by name. */
-export interface Row {
+/** A slow write may take this long. A younger entry that no row names may belong to it. */
+const graceMs = 10 * 60_000
+/** What was committed this long ago is visible to all workers: see `lagMs`. */
+const lagMs = 5_000
+const indexPartition = 'index'
+
+/** A key, and the name of its entry. */
+interface Entry extends Key {
+  entry: string
+}
+
+interface FoundEntry extends Found {
+  entry: string
+  writtenAt: number
+}
+
+interface EntryBody {
+  partition: string
   row: string
-  body: string
-  /** Identifies this version of the row. */
-  etag: string
+  summary?: string | undefined
+  writtenAt: number
 }
 
-export type Change =
-  /** The row must not exist. */
-  | { kind: 'insert'; row: string; body: string }
-  /** The row must still have this version. */
-  | { kind: 'replace'; row: string; body: string; etag: string }
-  /** Writes the row in any case. */
-  | { kind: 'put'; row: string; body: string }
-  /** The row must exist, and have this version if `etag` is set. */
-  | { kind: 'remove'; row: string; etag?: string }
-
-/** From `from` to before `to`. */
-export interface Range {
-  from: string
-  to: string
-  limit?: number
+interface AzureOptions {
+  table: Table
+  /** Returns a new text at each call. */
+  newId: () => string
+  now: () => number
 }
 
-export interface Rows {
-  read(partition: string, row: string): Promise<Row | undefined>
-  /** In order, at most `limit`. */
-  list(partition: string, range: Range): Promise<Row[]>
-  /**
-   * Makes all changes or none: at most 100, each row once. `conflict` if a row does not meet the
-   * condition of its change, else the new etag of each row, '' for a removed one. Throws
-   * FoghornError `row_too_large` before it writes anything.
-   */
-  change(partition: string, changes: Change[]): Promise<string[] | 'conflict'>
+export class AzureRows implements Rows {
+  readonly lagMs = lagMs
+  readonly #table: Table
+  readonly #newId: () => string
+  readonly #now: () => number
+
+  constructor({ table, newId, now }: AzureOptions) {
+    this.#table = table
+    this.#newId = newId
+    this.#now = now
+  }
+
+  async read(partition: string, row: string): Promise<Row | undefined> {
+    const found = await this.#table.read(partition, row)
+    return found && toRow(partition, found)
+  }
+
+  async list(partition: string, from: string, to: string, limit?: number): Promise<Row[]> {
+    const found = await this.#table.list(partition, from, to, limit)
+    return found.map((one) => toRow(partition, one))
+  }
+
+  async find(index: string, from: string, to: string, limit: number): Promise<Found[]> {
+    const range = [`${index}|${from}`, `${index}|${to}`] as const
+    const found = await this.#table.list(indexPartition, ...range, limit)
+    const entries = found.map(({ row: entry, text }): FoundEntry => {
+      const { partition, row, summary = '', writtenAt } = JSON.parse(text) as EntryBody
+      const key = entry.slice(index.length + 1, entry.lastIndexOf('|'))
+      return { index, key, summary, partition, row, entry, writtenAt }
+    })
+    // a crash may have left a second entry of a row
+    return entries.filter(({ key, row }, i) => {
+      const next = entries[i + 1]
+      return key !== next?.key || row !== next.row
+    })
+  }
+
+  async tidy(unnamed: Found[], now: number): Promise<void> {
+    const old = (unnamed as FoundEntry[]).filter(({ writtenAt }) => now - writtenAt > graceMs)
+    await this.#drop(old.map(({ entry }) => entry))
+  }
+
+  async change(partition: string, changes: Change[]): Promise<Row[] | 'conflict'> {
+    if (changes.length === 0) return []
+    checkSizes(partition, changes)
+    const id = this.#newId()
+    const writes = changes.map((change, i) => this.#writeOf(change, `${id}.${i}`, changes.length))
+    const added = writes.flatMap(({ added: keys, change }) =>
+      keys.map((key) => ({ key, row: change.row })),
+    )
+    await this.#add(partition, added)
+    const outcome = await this.#table.change(
+      partition,
+      writes.map(({ change }) => change),
+    )
+    // if an answer was lost, the client writes again and conflicts with its own row
+    const etags = outcome === 'conflict' ? await this.#etagsOfOwn(partition, writes) : outcome
+    if (etags === undefined) {
+      const kept = new Set(changes.flatMap((change) => (change.kind === 'replace' ? entriesOf(change.was) : [])))
+      await this.#drop(added.map(({ key }) => key.entry).filter((entry) => !kept.has(entry)))
+      return 'conflict'
+    }
+    await this.#drop(writes.flatMap(({ dropped }) => dropped))
+    return changes.map((change, i) => {
+      if (change.kind === 'remove') return change.was
+      const { keys } = writes[i]!
+      return { partition, row: rowOf(change), body: change.body, keys, version: etags[i]! }
+    })
+  }
+
+  #writeOf(change: Change, id: string, count: number): Write {
+    if (change.kind === 'remove') {
+      const { row, version } = change.was
+      // in a transaction, a removal cannot have a condition
+      const etag = count === 1 ? { etag: version } : {}
+      const removal = { kind: 'remove' as const, row, ...etag }
+      return { change: removal, keys: [], added: [], dropped: entriesOf(change.was) }
+    }
+    const { kind, body } = change
+    const row = rowOf(change)
+    if (kind === 'put') {
+      return { change: { kind, row, text: `\n${body}` }, keys: [], added: [], dropped: [] }
+    }
+    const before = kind === 'replace' ? (change.was.keys as Entry[]) : []
+    const known = new Map(before.map((one) => [`${one.index} ${one.key}`, one]))
+    const keys = (change.keys ?? []).map((one, i): Entry => {
+      const name = `${one.index} ${one.key}`
+      const entry = known.get(name)?.entry ?? `${one.index}|${one.key}|${id}.${i}`
+      return { ...one, entry }
+    })
+    const names = new Set(keys.map(({ entry }) => entry))
+    const summaries = new Map(before.map(({ entry, summary }) => [entry, summary ?? '']))
+    const text = `${JSON.stringify({ id, keys })}\n${body}`
+    return {
+      change:
+        kind === 'insert' ? { kind, row, text } : { kind, row, text, etag: change.was.version },
+      keys,
+      added: keys.filter(({ entry, summary }) => summaries.get(entry) !== (summary ?? '')),
+      dropped: before.map(({ entry }) => entry).filter((entry) => !names.has(entry)),
+    }
+  }
+
+  async #add(partition: string, added: { key: Entry; row: string }[]): Promise<void> {
+    const writtenAt = this.#now()
+    const puts = added.map(({ key: { entry, summary }, row }): EntityChange => {
+      const body: EntryBody = { partition, row, summary, writtenAt }
+      return { kind: 'put', row: entry, text: JSON.stringify(body) }
+    })
+    for (let i = 0; i < puts.length; i += maxChanges) {
+      await this.#table.change(indexPartition, puts.slice(i, i + maxChanges))
+    }
+  }
+
+  /** Throws no error: a later reader finds that no row names the entry. */
+  async #drop(entries: string[]): Promise<void> {
+    const removals = entries.map((row): EntityChange => ({ kind: 'remove', row }))
+    for (let i = 0; i < removals.length; i += maxChanges) {
+      const some = removals.slice(i, i + maxChanges)
+      try {
+        const outcome = await this.#table.change(indexPartition, some)
+        if (outcome !== 'conflict' || some.length === 1) continue
+        // one of them is gone already
+        for (const one of some) await this.#table.change(indexPartition, [one])
+      } catch {
+        return
+      }
+    }
+  }
+
+  /** Undefined if another worker was faster. */
+  async #etagsOfOwn(partition: string, writes: Write[]): Promise<string[] | undefined> {
+    const etags: string[] = []
+    for (const { change } of writes) {
+      const found = await this.#table.read(partition, change.row)
+      const isOwn = change.kind === 'remove' ? found === undefined : found?.text === change.text
+      if (!isOwn) return undefined
+      etags.push(found?.etag ?? '')
+    }
+    return etags
+  }
 }
 
-/** Entities of one transaction in Azure Tables. */
-export const maxChanges = 100
-
-type RowChange = Extract<Change, { body: string }>
-
-/** The change of a row that was just read. */
-export function insertOrReplace(
-  found: Pick<Row, 'etag'> | undefined,
-  row: string,
-  body: string,
-): RowChange {
-  if (found === undefined) return { kind: 'insert', row, body }
-  return { kind: 'replace', row, body, etag: found.etag }
+interface Write {
+  change: EntityChange
+  keys: Entry[]
+  /** Entries to write before the row, and to remove after it. */
+  added: Entry[]
+  dropped: string[]
 }
 
-/**
- * Changes one row. Returns its new etag, or undefined if another writer was faster. After a conflict
- * it reads the row: if the answer to a write is lost, the client writes again and conflicts with its
- * own row.
- */
-export async function changeOwn(
-  rows: Rows,
-  partition: string,
-  change: RowChange,
-): Promise<string | undefined> {
-  const changed = await rows.change(partition, [change])
-  if (changed !== 'conflict') return changed[0] ?? ''
-  const found = await rows.read(partition, change.row)
-  return found?.body === change.body ? found.etag : undefined
+function entriesOf({ keys }: Row): string[] {
+  return (keys as Entry[]).map(({ entry }) => entry)
+}
+
+function toRow(partition: string, { row, text, etag }: Entity): Row {
+  const end = text.indexOf('\n')
+  const { keys = [] } = end === 0 ? {} : (JSON.parse(text.slice(0, end)) as { keys?: Entry[] })
+  return { partition, row, body: text.slice(end + 1), keys, version: etag }
 }

@@ -1,5 +1,5 @@
-// Rows in one table of Azure Storage, by its own client. Sizes are checked here, because Azure's
-// error does not name the row that is too large, and Azurite accepts it.
+// Texts in one table of Azure Storage, by its own client. Sizes are checked here, because Azure's
+// error does not name the entity that is too large, and Azurite accepts it.
 import {
   odata,
   RestError,
@@ -8,7 +8,35 @@ import {
   type TransactionAction,
 } from '@azure/data-tables'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
-import { type Change, maxChanges, type Range, type Row, type Rows } from './rows.ts'
+
+export interface Entity {
+  row: string
+  text: string
+  /** Identifies this version of the entity. */
+  etag: string
+}
+
+export type EntityChange =
+  /** The entity must not exist. */
+  | { kind: 'insert'; row: string; text: string }
+  /** The entity must still have this version. */
+  | { kind: 'replace'; row: string; text: string; etag: string }
+  /** Writes the entity in any case. */
+  | { kind: 'put'; row: string; text: string }
+  /** The entity must exist, and have this version if `etag` is set. */
+  | { kind: 'remove'; row: string; etag?: string }
+
+/** What the rows on Azure need of a table. It is small, so that the simulation can replace it. */
+export interface Table {
+  read(partition: string, row: string): Promise<Entity | undefined>
+  /** From `from` to before `to`, in order, at most `limit`. */
+  list(partition: string, from: string, to: string, limit?: number): Promise<Entity[]>
+  /**
+   * Makes all changes or none: at most 100, each entity once. `conflict` if an entity does not meet
+   * the condition of its change, else the new etag of each, '' for a removed one.
+   */
+  change(partition: string, changes: EntityChange[]): Promise<string[] | 'conflict'>
+}
 
 /**
  * A text property holds 64 KiB of UTF-16:
@@ -24,12 +52,12 @@ const aroundEntityBytes = 2_048
 const callMs = 15_000
 
 interface Stored {
-  /** How many parts the body has, as properties `b0`, `b1` and so on. */
+  /** How many parts the text has, as properties `b0`, `b1` and so on. */
   parts: number
   [part: `b${number}`]: string
 }
 
-export class AzureTable implements Rows {
+export class AzureTable implements Table {
   readonly #client: TableClient
   readonly #limitMs: number
   #created: Promise<void> | undefined
@@ -39,10 +67,10 @@ export class AzureTable implements Rows {
     this.#limitMs = limitMs
   }
 
-  async read(partition: string, row: string): Promise<Row | undefined> {
+  async read(partition: string, row: string): Promise<Entity | undefined> {
     return this.#call(async (abortSignal) => {
       try {
-        return toRow(await this.#client.getEntity<Stored>(partition, row, { abortSignal }))
+        return toEntity(await this.#client.getEntity<Stored>(partition, row, { abortSignal }))
       } catch (error) {
         if (missing.includes(codeOf(error) ?? '')) return undefined
         throw error
@@ -50,28 +78,24 @@ export class AzureTable implements Rows {
     })
   }
 
-  async list(partition: string, { from, to, limit }: Range): Promise<Row[]> {
+  async list(partition: string, from: string, to: string, limit?: number): Promise<Entity[]> {
     const filter = odata`PartitionKey eq ${partition} and RowKey ge ${from} and RowKey lt ${to}`
     return this.#call(async (abortSignal) => {
-      const rows: Row[] = []
+      const rows: Entity[] = []
       const options = { queryOptions: { filter }, abortSignal }
       const pages = this.#client
         .listEntities<Stored>(options)
         .byPage({ maxPageSize: Math.min(1_000, limit ?? 1_000) })
       for await (const page of pages) {
-        rows.push(...page.map(toRow))
+        rows.push(...page.map(toEntity))
         if (limit !== undefined && rows.length >= limit) return rows.slice(0, limit)
       }
       return rows
     })
   }
 
-  async change(partition: string, changes: Change[]): Promise<string[] | 'conflict'> {
+  async change(partition: string, changes: EntityChange[]): Promise<string[] | 'conflict'> {
     if (changes.length === 0) return []
-    if (changes.length > maxChanges) {
-      const what = `${changes.length} changes in partition "${partition}"`
-      throw new FoghornError('row_too_large', `${what}; a transaction holds ${maxChanges}`)
-    }
     const actions = changes.map((change) => actionOf(partition, change))
     guardTransaction(partition, changes)
     return this.#call(async (abortSignal) => {
@@ -160,12 +184,12 @@ export function explain(error: unknown, resource: string, limitMs: number): Erro
   return error instanceof Error ? error : new Error(messageOf(error))
 }
 
-function toRow(entity: TableEntityResult<Stored>): Row {
+function toEntity(entity: TableEntityResult<Stored>): Entity {
   const parts = Array.from({ length: entity.parts }, (_, i) => entity[`b${i}`] ?? '')
-  return { row: entity.rowKey!, body: parts.join(''), etag: entity.etag }
+  return { row: entity.rowKey!, text: parts.join(''), etag: entity.etag }
 }
 
-function actionOf(partition: string, change: Change): TransactionAction {
+function actionOf(partition: string, change: EntityChange): TransactionAction {
   const key = { partitionKey: partition, rowKey: change.row }
   if (change.kind === 'remove') return ['delete', key]
   const entity = { ...key, ...toStored(partition, change) }
@@ -174,27 +198,27 @@ function actionOf(partition: string, change: Change): TransactionAction {
   return ['update', entity, 'Replace', { etag: change.etag }]
 }
 
-function toStored(partition: string, { row, body }: { row: string; body: string }): Stored {
+function toStored(partition: string, { row, text }: { row: string; text: string }): Stored {
   const stored: Stored = { parts: 0 }
-  for (let from = 0; from < body.length; stored.parts++) {
-    const to = endOfPart(body, from)
-    stored[`b${stored.parts}`] = body.slice(from, to)
+  for (let from = 0; from < text.length; stored.parts++) {
+    const to = endOfPart(text, from)
+    stored[`b${stored.parts}`] = text.slice(from, to)
     from = to
   }
   if (stored.parts <= maxParts) return stored
-  const what = `row "${row}" of partition "${partition}" has ${body.length} characters`
+  const what = `row "${row}" of partition "${partition}" has ${text.length} characters`
   throw new FoghornError('row_too_large', `${what}; a row holds about ${maxParts * partLength}`)
 }
 
 /** Does not split a surrogate pair. */
-function endOfPart(body: string, from: number): number {
+function endOfPart(text: string, from: number): number {
   const to = from + partLength
-  const next = body.charCodeAt(to)
+  const next = text.charCodeAt(to)
   return next >= 0xdc00 && next <= 0xdfff ? to - 1 : to
 }
 
-function guardTransaction(partition: string, changes: Change[]): void {
-  const bodies = changes.map((change) => ('body' in change ? JSON.stringify(change.body) : ''))
+function guardTransaction(partition: string, changes: EntityChange[]): void {
+  const bodies = changes.map((change) => ('text' in change ? JSON.stringify(change.text) : ''))
   const bytes = bodies.reduce((sum, body) => sum + Buffer.byteLength(body) + aroundEntityBytes, 0)
   if (bytes <= maxTransactionBytes) return
   const what = `a transaction in partition "${partition}" has ${bytes} bytes`

@@ -54,7 +54,7 @@ describe.each([
       const firstSeenAt = startAt + Math.floor(i / tied) * 1_000
       const event = record({ fleet, eventId: `e${i}`, firstSeenAt })
       await world.store.commit({
-        ...{ record: event, basedOn: 0, deliveries: [], supersede: [], moments: [], now: startAt },
+        ...{ record: event, basedOn: 0, deliveries: [], moments: [], now: startAt },
       })
     }
   })
@@ -81,7 +81,7 @@ test('events of a fleet that left the configuration are still listed for its tok
   const { token } = await makeToken(world, { fleets: ['a', 'b'] })
   const event = record({ fleet: 'b' })
   await world.store.commit({
-    ...{ record: event, basedOn: 0, deliveries: [], supersede: [], moments: [], now: startAt },
+    ...{ record: event, basedOn: 0, deliveries: [], moments: [], now: startAt },
   })
   delete world.relay.config.fleets.b
   expect(await list(token, '')).toHaveLength(1)

@@ -24,6 +24,6 @@ export async function expectCommitted(
   store: EventStore,
   commit: Partial<Commit> & Pick<Commit, 'record'>,
 ): Promise<void> {
-  const whole = { basedOn: 0, deliveries: [], supersede: [], moments: [], now: at, ...commit }
+  const whole = { basedOn: 0, deliveries: [], moments: [], now: at, ...commit }
   expect(await store.commit(whole)).toBe('committed')
 }

@@ -48,7 +48,6 @@ export function commitPromises(bench: Bench): void {
         record: changed,
         basedOn,
         deliveries: [delivery('b')],
-        supersede: [],
         moments: [],
         now: at,
       }
@@ -61,7 +60,6 @@ export function commitPromises(bench: Bench): void {
         record: record(),
         basedOn: 1,
         deliveries: [delivery('a')],
-        supersede: [],
         moments: [],
         now: at,
       }
@@ -82,7 +80,6 @@ export function commitPromises(bench: Bench): void {
           record: changed,
           basedOn: 1,
           deliveries,
-          supersede: [],
           moments: [],
           now: at,
         })
@@ -103,7 +100,6 @@ export function commitPromises(bench: Bench): void {
         record: record({ sequence: 2, phase: 'started' as const }),
         basedOn: 1,
         deliveries: [delivery('b'), unwritable],
-        supersede: [{ id: 'a', note: 'overtaken' }],
         moments: [],
         now: at,
       }
@@ -118,39 +114,11 @@ export function commitPromises(bench: Bench): void {
         record: record(),
         basedOn: 0,
         deliveries: [unwritable],
-        supersede: [],
         moments: [],
         now: at,
       }
       await expect(bench.store.commit(commit)).rejects.toThrow()
       expect(await bench.store.readEvent(key)).toBeUndefined()
-    })
-
-    test('a delivery whose id exists is not changed, whatever its state', async () => {
-      const ids = ['pending', 'delivered', 'refused']
-      await expectCommitted(bench.store, {
-        record: record(),
-        deliveries: ids.map((id) => delivery(id, { channel: id })),
-      })
-      const claims = await claim(bench.store, {
-        leaseMs: 1_000,
-        limit: 9,
-        ...freeBut('pending'),
-      })
-      for (const one of claims) {
-        const state = one.id as 'delivered'
-        await bench.store.settle(one, { state, nextAt: at, note: 'done' }, at, [])
-      }
-      const before = await bench.store.readDeliveries(key)
-      const again = ids.map((id) => delivery(id, { channel: 'other', seq: 128, note: 'again' }))
-      await expectCommitted(bench.store, {
-        record: record({ sequence: 2 }),
-        basedOn: 1,
-        deliveries: [...again, delivery('new', { seq: 129 })],
-      })
-      const after = await bench.store.readDeliveries(key)
-      expect(after.slice(0, 3)).toEqual(before)
-      expect(after.map(({ id }) => id)).toEqual([...ids, 'new'])
     })
 
     test('60 deliveries in one commit', async () => {
@@ -165,19 +133,27 @@ export function commitPromises(bench: Bench): void {
   })
 
   describe('a delivery that waits for a later attempt', () => {
-    test('is due at once when a newer one is pending for its channel, and only there', async () => {
-      const later = at + 3_600_000
-      const waiting = delivery('a', { nextAt: later })
-      const other = delivery('b', { channel: 'team', nextAt: later })
-      await expectCommitted(bench.store, { record: record(), deliveries: [waiting, other] })
+    test('is claimed at once when a newer one is planned for its channel, and only there', async () => {
+      const deliveries = [delivery('a'), delivery('b', { channel: 'team' })]
+      await expectCommitted(bench.store, { record: record(), deliveries })
+      for (const one of await claim(bench.store, { limit: 9 })) {
+        const later = { state: 'pending' as const, nextAt: at + 3_600_000, note: 'HTTP 503' }
+        await bench.store.settle(one, later, at, [])
+      }
+      const newer = delivery('c', { seq: 128, plannedAt: at + 1, nextAt: at + 1 })
       await expectCommitted(bench.store, {
         record: record({ sequence: 2 }),
         basedOn: 1,
-        deliveries: [delivery('c', { seq: 128 })],
+        deliveries: [newer],
       })
-      const rows = await bench.store.readDeliveries(key)
-      const times = Object.fromEntries(rows.map(({ id, nextAt }) => [id, nextAt]))
-      expect(times).toEqual({ a: at, b: later, c: at })
+      expect(await bench.store.nextDueAt({ ...free, now: at + 1 })).toBe(at + 1)
+      const [one, ...others] = await claim(bench.store, { now: at + 1, limit: 9 })
+      expect([one?.id, others]).toEqual(['a', []])
+      // after a further failure it has its full time, and the newer one waits
+      const again = { state: 'pending' as const, nextAt: at + 9_000, note: 'HTTP 503' }
+      await bench.store.settle(one!, again, at + 2, [])
+      expect(await claim(bench.store, { now: at + 2, limit: 9 })).toEqual([])
+      expect(await bench.store.nextDueAt({ ...free, now: at + 2 })).toBe(at + 9_000)
     })
 
     test('keeps its lease if it is under way', async () => {
@@ -190,66 +166,5 @@ export function commitPromises(bench: Bench): void {
       })
       expect(await claim(bench.store, { limit: 9 })).toEqual([])
     })
-  })
-
-  describe('supersede', () => {
-    test('a waiting delivery is not sent any more, and notes why', async () => {
-      await expectCommitted(bench.store, { record: record(), deliveries: [delivery('a')] })
-      await expectCommitted(bench.store, {
-        record: record({ sequence: 2 }),
-        basedOn: 1,
-        supersede: [
-          { id: 'a', note: 'overtaken' },
-          { id: 'never-existed', note: '' },
-        ],
-      })
-      const [after] = await bench.store.readDeliveries(key)
-      expect(after?.state).toBe('superseded')
-      expect(after?.note).toBe('overtaken')
-      expect(await claim(bench.store, { now: at, leaseMs: 1, limit: 9 })).toEqual([])
-      expect(await bench.store.nextDueAt(free)).toBeUndefined()
-    })
-
-    test('a delivery whose worker died, after its lease, is not sent either', async () => {
-      await expectCommitted(bench.store, { record: record(), deliveries: [delivery('a')] })
-      await claim(bench.store, { leaseMs: 1_000, limit: 1 })
-      const supersede = [{ id: 'a', note: 'overtaken' }]
-      const later = { record: record({ sequence: 2 }), basedOn: 1, supersede, now: at + 1_000 }
-      await expectCommitted(bench.store, later)
-      expect(await bench.store.readDeliveries(key)).toMatchObject([
-        { state: 'superseded', note: 'overtaken' },
-      ])
-    })
-
-    test('a delivery in flight is not changed, and its outcome counts', async () => {
-      await expectCommitted(bench.store, { record: record(), deliveries: [delivery('a')] })
-      const [one] = await claim(bench.store, { now: at, leaseMs: 1_000, limit: 1 })
-      await expectCommitted(bench.store, {
-        record: record({ sequence: 2 }),
-        basedOn: 1,
-        supersede: [{ id: 'a', note: 'overtaken' }],
-        moments: [],
-      })
-      expect((await bench.store.readDeliveries(key))[0]?.state).toBe('pending')
-      const done = { state: 'delivered' as const, nextAt: at, note: 'ok' }
-      expect(await bench.store.settle(one!, done, at, [])).toBe('settled')
-    })
-
-    test.each(['delivered', 'refused', 'given_up'] as const)(
-      'a delivery that is %s stays so',
-      async (state) => {
-        await expectCommitted(bench.store, { record: record(), deliveries: [delivery('a')] })
-        const [one] = await claim(bench.store, { now: at, leaseMs: 1_000, limit: 1 })
-        await bench.store.settle(one!, { state, nextAt: at, note: 'the end' }, at, [])
-        const before = await bench.store.readDeliveries(key)
-        await expectCommitted(bench.store, {
-          record: record({ sequence: 2 }),
-          basedOn: 1,
-          supersede: [{ id: 'a', note: 'overtaken' }],
-          moments: [],
-        })
-        expect(await bench.store.readDeliveries(key)).toEqual(before)
-      },
-    )
   })
 }

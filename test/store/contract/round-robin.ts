@@ -18,7 +18,7 @@ async function turn(store: DeliveryStore, rate: Rate, now: number): Promise<stri
   return requests.map((group) => group.map(({ id }) => id))
 }
 
-/** A channel serves its fleets in turn, and within a fleet its events in turn. */
+/** A channel serves its fleets in turn. */
 export function turnPromises(bench: Bench): void {
   /** Events of a fleet with one message each, in the order in which they are due. */
   async function oweEvents(fleet: string, count: number, nextAt = at): Promise<void> {
@@ -29,15 +29,6 @@ export function turnPromises(bench: Bench): void {
       return expectCommitted(bench.store, one)
     })
     await Promise.all(works)
-  }
-
-  /** Messages of one event, each from its own commit. */
-  async function oweSteps(eventId: string, count: number, nextAt: number): Promise<void> {
-    for (let i = 0; i < count; i++) {
-      const row = delivery(`${eventId}-${i}`, { eventId, nextAt, seq: 64 * (i + 1) })
-      const changed = record({ eventId, sequence: i + 1 })
-      await expectCommitted(bench.store, { record: changed, basedOn: i, deliveries: [row] })
-    }
   }
 
   describe('turns in a channel', () => {
@@ -95,25 +86,6 @@ export function turnPromises(bench: Bench): void {
         taken.push(...(await turn(stores[i % 3]!, single, at + 1_000 * (i + 1))).flat())
       }
       expect(taken.filter((id) => id.startsWith('prod'))).toHaveLength(3)
-    })
-
-    test('within a fleet, an event waits for one message of another, however many that one has', async () => {
-      await oweSteps('flooded', 9, at - 1_000)
-      await oweSteps('other', 2, at)
-      const taken: string[] = []
-      for (let i = 0; i < 5; i++) {
-        taken.push(...(await turn(bench.store, single, at + 1_000 * (i + 1))).flat())
-      }
-      expect(taken).toEqual(['flooded-0', 'other-0', 'flooded-1', 'other-1', 'flooded-2'])
-    })
-
-    test('a delivery that waited for another of its event is due from the end of that one', async () => {
-      await oweSteps('a', 3, at - 5_000)
-      await turn(bench.store, free, at)
-      const rows = await bench.store.readDeliveries({ fleet: 'prod', eventId: 'a' })
-      expect(rows.map(({ nextAt }) => nextAt)).toEqual([at, at, at - 5_000])
-      const pacing: Pacing = { now: at, rateOf: () => free, roomOf: () => 9 }
-      expect(await bench.store.nextDueAt(pacing)).toBe(at)
     })
   })
 }

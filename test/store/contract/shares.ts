@@ -89,7 +89,7 @@ export function sharePromises(bench: Bench): void {
     await expectCommitted(bench.store, { record: { ...alert, sequence: 1 } })
     expect(await count('web_0')).toEqual([0, 0])
     expect(await bench.store.listEvents({ limit: 10 })).toEqual([])
-    expect(await bench.store.listEvents({ limit: 10, fleet: 'prod' })).toEqual([])
+    expect(await bench.store.listEvents({ limit: 10, fleets: ['prod'] })).toEqual([])
     const { fleet, eventId } = alert
     expect(await bench.store.dueEvents(alert.dueAt!, 9)).toEqual([{ fleet, eventId }])
   })

@@ -12,15 +12,24 @@ import { type Bench, expectCommitted } from './bench.ts'
 
 const channel = subscriptionChannel('s1')
 const answered: Answered = { status: 503, text: 'come back later', tookMs: 41, at }
-const ended = { record: record({ ended: { at: at - 1, outcome: 'completed' } }) }
+const event = viewOf(record())
 
 function toSubscription(id: string, changes: Partial<Delivery> = {}): Delivery {
-  return delivery(id, { channel, ...changes })
+  return delivery(id, { channel, telling: telling({ event }), ...changes })
 }
 
-/** Deliveries to subscriptions, which no commit writes. */
+/** Deliveries to subscriptions. A commit writes them with those to configured channels. */
 export function subscriptionPromises(bench: Bench): void {
-  const add = (...deliveries: Delivery[]) => bench.store.addDeliveries(deliveries)
+  /** One commit for each of their events. */
+  async function add(...deliveries: Delivery[]): Promise<void> {
+    const events = Map.groupBy(deliveries, ({ fleet, eventId }) => JSON.stringify({ fleet, eventId }))
+    for (const [text, own] of events) {
+      const event = JSON.parse(text) as typeof key
+      const basedOn = (await bench.store.readEvent(event))?.sequence ?? 0
+      const next = record({ ...event, sequence: basedOn + 1 })
+      await expectCommitted(bench.store, { record: next, basedOn, deliveries: own })
+    }
+  }
   const read = (subscription?: string) => bench.store.readDeliveries(key, subscription)
   const idsOf = (deliveries: Delivery[]) => deliveries.map(({ id }) => id)
   const claimIds = async (now: number) => idsOf(await claim(bench.store, { now, limit: 99 }))
@@ -49,43 +58,33 @@ export function subscriptionPromises(bench: Bench): void {
     test('are not among those of the event, whose channels may sort before and after', async () => {
       const channels = ['a', 'subscription', 'subscription;', 'z', 'ü']
       const rows = channels.map((name, i) => delivery(name, { channel: name, seq: 64 + i }))
-      await expectCommitted(bench.store, { record: record(), deliveries: rows })
-      await add(toSubscription('a to s1'), toSubscription('b', { channel: `${channel}~ü` }))
+      await add(...rows, toSubscription('to s1'), toSubscription('b', { channel: `${channel}~ü` }))
       expect(idsOf(await read())).toEqual(channels)
-      expect(idsOf(await read('s1'))).toEqual(['a to s1'])
+      expect(idsOf(await read('s1'))).toEqual(['to s1'])
     })
 
-    test('one that exists stays as it is, whatever became of it', async () => {
-      await add(toSubscription('a'))
-      await end('refused')
-      const before = await read('s1')
-      await add(toSubscription('a', { note: 'again', plannedAt: at + 5 }), toSubscription('b'))
-      expect(await read('s1')).toEqual([...before, toSubscription('b')])
-      expect(await listIds()).toHaveLength(2)
-    })
-
-    test('in any number, of one event and of many', async () => {
-      const subscriptions = Array.from({ length: 60 }, (_, i) => `s${i}`)
-      const rows = subscriptions.flatMap((id) =>
-        [1, 2].map((seq) => {
-          return toSubscription(`${seq} to ${id}`, { channel: subscriptionChannel(id), seq })
-        }),
+    test('200 of one commit, each claimed once, by many workers', async () => {
+      const rows = Array.from({ length: 200 }, (_, i) =>
+        toSubscription(`to s${i}`, { channel: subscriptionChannel(`s${i}`), seq: 64 + i }),
       )
-      const views = Array.from({ length: 60 }, (_, i) => viewOf(record({ sequence: i + 1 })))
-      const many = views.map((event, i) => {
-        return toSubscription(`m${i}`, { eventId: 'many', seq: i, telling: telling({ event }) })
-      })
-      await add(...rows, ...many)
-      expect(idsOf(await read('s59'))).toEqual(['1 to s59', '2 to s59'])
-      const found = await bench.store.readDeliveries({ ...key, eventId: 'many' }, 's1')
-      expect(found).toEqual(many)
-      expect(await claimIds(at)).toHaveLength(61)
-      await add()
+      await add(...rows)
+      const stores = [bench.store, await bench.reopen()]
+      const claims = await Promise.all(
+        Array.from({ length: 6 }, (_, i) => claim(stores[i % 2]!, { limit: 60 })),
+      )
+      const ids = idsOf(claims.flat())
+      expect(new Set(ids).size).toBe(ids.length)
+      const rest = await claim(bench.store, { limit: 999 })
+      expect(ids.length + rest.length).toBe(200)
+      for (const one of claims.flat()) {
+        const done = { state: 'delivered' as const, nextAt: at, note: '' }
+        expect(await bench.store.settle(one, done, at, [])).toBe('settled')
+      }
+      expect(await claimIds(at + 20_000)).toHaveLength(rest.length)
     })
 
     test('wait for an earlier one of their event and subscription only', async () => {
-      await expectCommitted(bench.store, { record: record(), deliveries: [delivery('x')] })
-      await add(toSubscription('a'), toSubscription('b', { seq: 65 }))
+      await add(delivery('x'), toSubscription('a'), toSubscription('b', { seq: 65 }))
       await add(toSubscription('c', { channel: subscriptionChannel('s2'), seq: 66 }))
       await add(toSubscription('d', { eventId: 'other', seq: 67 }))
       expect((await claimIds(at)).sort()).toEqual(['a', 'c', 'd', 'x'])
@@ -138,27 +137,24 @@ export function subscriptionPromises(bench: Bench): void {
 
   describe('replay to subscriptions', () => {
     test('is for one of them, and not part of a replay of all configured channels', async () => {
-      await expectCommitted(bench.store, { record: record(), deliveries: [delivery('x')] })
-      await add(toSubscription('a'), toSubscription('b', { eventId: 'other' }))
+      const other = `prod/other/1/scheduled/${encodeURIComponent(channel)}`
+      await add(delivery('x'), toSubscription('a'), toSubscription(other, { eventId: 'other' }))
       await add(toSubscription('c', { channel: subscriptionChannel('s2') }))
       await end('refused')
       expect(await bench.store.replay({ since: 0 }, at, 9)).toBe(1)
-      expect(await bench.store.replay({ id: 'b' }, at, 9)).toBe(1)
+      expect(await bench.store.replay({ id: other }, at, 9)).toBe(1)
       expect(await bench.store.replay({ since: 0, channel }, at, 9)).toBe(1)
-      expect((await claimIds(at)).sort()).toEqual(['a', 'b', 'x'])
+      expect((await claimIds(at)).sort()).toEqual(['a', other, 'x'])
     })
 
     test('plans a delivery anew, so the list begins with it', async () => {
-      await add(toSubscription('a'), toSubscription('b', { plannedAt: at + 1, seq: 65 }))
+      const id = `prod/${key.eventId}/1/scheduled/${encodeURIComponent(channel)}`
+      await add(toSubscription(id), toSubscription('b', { plannedAt: at + 1, seq: 65 }))
       await end('refused')
       await end('refused')
-      expect(await listIds()).toEqual(['b', 'a'])
-      await bench.store.replay({ id: 'a' }, at + 9, 9)
-      expect(await listIds()).toEqual(['a', 'b'])
-      // within the millisecond in which it was planned
-      await end('given_up', at + 9)
-      await bench.store.replay({ id: 'a' }, at + 9, 9)
-      expect(await listIds()).toEqual(['a', 'b'])
+      expect(await listIds()).toEqual(['b', id])
+      await bench.store.replay({ id }, at + 9, 9)
+      expect(await listIds()).toEqual([id, 'b'])
     })
   })
 
@@ -223,46 +219,24 @@ export function subscriptionPromises(bench: Bench): void {
   })
 
   describe('forget', () => {
-    test('removes deliveries that were planned before and are not pending', async () => {
-      await add(toSubscription('old', { plannedAt: at - 1 }))
-      await end('refused')
-      await add(toSubscription('new', { state: 'given_up' }))
-      await add(toSubscription('pending', { plannedAt: at - 1, eventId: 'other' }))
-      expect(await bench.store.forget(at, 99)).toBe(1)
-      expect((await listIds()).sort()).toEqual(['new', 'pending'])
-      expect(await read('s1')).toEqual([toSubscription('new', { state: 'given_up' })])
-      expect(await bench.store.replay({ id: 'old' }, at, 9)).toBe(0)
-      expect(await bench.store.forget(at, 99)).toBe(0)
-      expect(await claimIds(at)).toEqual(['pending'])
+    test('removes them with their event', async () => {
+      await add(toSubscription('a'), toSubscription('b', { state: 'given_up', seq: 65 }))
+      const ended = record({ sequence: 2, ended: { at: at - 1, outcome: 'completed' } })
+      await expectCommitted(bench.store, { record: ended, basedOn: 1 })
+      expect(await bench.store.forget(at, 9)).toBe(1)
+      expect([await read('s1'), await listIds(), await claimIds(at)]).toEqual([[], [], []])
+      expect(await bench.store.replay({ since: 0, channel }, at, 9)).toBe(0)
     })
 
-    test('keeps one whose event is removed, until its own time', async () => {
-      const { store } = bench
-      await expectCommitted(store, { ...ended, deliveries: [delivery('x')] })
-      await add(toSubscription('a'))
-      expect(await store.forget(at, 99)).toBe(1)
-      expect(await read()).toEqual([])
-      expect(await read('s1')).toEqual([toSubscription('a')])
-      await end('refused')
-      expect(await store.forget(at, 99)).toBe(0)
-      expect(await store.replay({ since: 0, channel }, at + 1, 9)).toBe(1)
-      await end('delivered', at + 1)
-      expect(await store.forget(at + 1, 99)).toBe(0)
-      expect(await store.forget(at + 2, 99)).toBe(1)
-      expect(await read('s1')).toEqual([])
+    test('removes pings, which have no event, once they are not pending', async () => {
+      const ping = toSubscription('ping', { fleet: '-', plannedAt: at - 1 })
+      await bench.store.addPing(ping)
+      await bench.store.addPing(ping)
+      expect(await bench.store.forget(at, 9)).toBe(0)
+      expect(await listIds()).toEqual(['ping'])
+      await end('delivered')
+      expect(await bench.store.forget(at, 9)).toBe(1)
       expect(await listIds()).toEqual([])
-    })
-
-    test('in steps, also past many that are pending', async () => {
-      const rows = Array.from({ length: 5 }, (_, i) => {
-        const state = i < 3 ? 'pending' : 'given_up'
-        return toSubscription(`r${i}`, { eventId: `e${i}`, plannedAt: at - 9 + i, state })
-      })
-      await add(...rows)
-      expect(await bench.store.forget(at, 1)).toBe(1)
-      expect(await bench.store.forget(at, 1)).toBe(1)
-      expect(await bench.store.forget(at, 1)).toBe(0)
-      expect((await listIds()).sort()).toEqual(['r0', 'r1', 'r2'])
     })
   })
 }

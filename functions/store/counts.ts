@@ -1,0 +1,117 @@
+// Counts for metrics: one row that follows the changes of counts, which rows write with what they
+// count. What is pending, open, or a beacon is counted by its entries each time.
+import { alertPrefix } from '../../shared/report.ts'
+import { type Count, type Oldest, type Tally, total } from '../core/metrics/tally.ts'
+import type { Beacons } from './beacons.ts'
+import { countsIndex, type PendingSummary, pendingIndex, subscribers } from './delivery-rows.ts'
+import type { Events } from './events.ts'
+import { justAfter, keyOf, timeKey } from './keys.ts'
+import type { Parts } from './parts.ts'
+import { insertOrReplace } from './rows.ts'
+import type { TallyRequest } from './store.ts'
+import { tallyMs } from './store.ts'
+
+const partition = keyOf('counts')
+const row = 'counts'
+const pageSize = 1_000
+/** Pages that one call follows. If there are more, several calls catch up. */
+const maxPages = 20
+const maxPendingPages = 50
+
+interface Stored extends Tally {
+  /** The last change that is in the counts. */
+  after: string
+  /** The part of `counts` that follows the changes. */
+  followed: Count[]
+}
+
+export class Counts {
+  readonly #parts: Parts
+  readonly #events: Events
+  readonly #beacons: Beacons
+
+  constructor(parts: Parts, events: Events, beacons: Beacons) {
+    this.#parts = parts
+    this.#events = events
+    this.#beacons = beacons
+  }
+
+  async read({ now, fleets, maxAgeMs = tallyMs }: TallyRequest): Promise<Tally> {
+    const found = await this.#parts.rows.read(partition, row)
+    const known = found && (JSON.parse(found.body) as Stored)
+    if (known !== undefined && now >= known.at && now - known.at < maxAgeMs) return shown(known)
+    const stored = await this.#count(known, now, fleets)
+    // after a conflict, the row has the counts of another worker
+    const change = insertOrReplace(found, row, JSON.stringify(stored))
+    await this.#parts.rows.change(partition, [change])
+    return shown(stored)
+  }
+
+  async #count(known: Stored | undefined, now: number, fleets: readonly string[]): Promise<Stored> {
+    const { after, counts } = await this.#follow(known?.after ?? '', now)
+    const followed = total([...(known?.followed ?? []), ...counts])
+    const pending = await this.#pending()
+    const beacons = await this.#beacons.counts(fleets)
+    return {
+      at: now,
+      counts: total([...followed, ...pending.counts, ...beacons]),
+      undecided: await this.#undecided(fleets),
+      oldest: pending.oldest,
+      after,
+      followed,
+    }
+  }
+
+  async #follow(from: string, now: number): Promise<{ after: string; counts: Count[] }> {
+    const { rows } = this.#parts
+    const to = rows.lagMs === 0 ? '~' : timeKey((now - rows.lagMs) * 1_000)
+    const counts: Count[] = []
+    let after = from
+    for (let page = 0; page < maxPages; page++) {
+      const start = after === '' ? '' : justAfter(after)
+      const found = await rows.find(countsIndex, start, to, pageSize)
+      for (const { summary } of found) counts.push(...(JSON.parse(summary) as Count[]))
+      after = found.at(-1)?.key ?? after
+      if (found.length < pageSize) break
+    }
+    return { after, counts: total(counts) }
+  }
+
+  /** How many deliveries are pending, and the oldest of each channel and fleet. */
+  async #pending(): Promise<{ counts: Count[]; oldest: Oldest[] }> {
+    const counts = new Map<string, Count>()
+    const oldest = new Map<string, Oldest>()
+    let from = ''
+    for (let page = 0; page < maxPendingPages; page++) {
+      const found = await this.#parts.rows.find(pendingIndex, from, '~', pageSize)
+      for (const { summary } of found) {
+        const [channel, fleet, plannedAt, eventId] = JSON.parse(summary) as PendingSummary
+        if (channel === subscribers || eventId.startsWith(alertPrefix)) continue
+        const name = JSON.stringify([channel, fleet])
+        const n = (counts.get(name)?.n ?? 0) + 1
+        counts.set(name, { what: 'delivery', fleet, one: channel, two: 'pending', n })
+        const first = Math.min(plannedAt, oldest.get(name)?.plannedAt ?? plannedAt)
+        oldest.set(name, { fleet, channel, plannedAt: first })
+      }
+      if (found.length < pageSize) break
+      from = justAfter(found.at(-1)!.key)
+    }
+    return { counts: [...counts.values()], oldest: [...oldest.values()] }
+  }
+
+  async #undecided(fleets: readonly string[]): Promise<Tally['undecided']> {
+    const works = fleets.map((fleet) => async (): Promise<Tally['undecided']> => {
+      const open = await this.#events.openEntries([fleet])
+      const asked = open.map(({ need }) => need).filter(([, , isUndecided]) => isUndecided === 1)
+      if (asked.length === 0) return []
+      const times = asked.map(([, notBeforeAt]) => notBeforeAt).filter((at) => at > 0)
+      const deadline = times.length === 0 ? {} : { deadlineAt: Math.min(...times) }
+      return [{ fleet, count: asked.length, ...deadline }]
+    })
+    return (await this.#parts.together(works)).flat()
+  }
+}
+
+function shown({ at, counts, undecided, oldest }: Stored): Tally {
+  return { at, counts, undecided, oldest }
+}

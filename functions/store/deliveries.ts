@@ -1,0 +1,337 @@
+// Deliveries after they are planned: read, settled, listed, replayed, and added for subscriptions.
+import { alertPrefix } from '../../shared/report.ts'
+import type { Settlement } from '../core/delivery/attempt.ts'
+import {
+  type Claimed,
+  type Delivery,
+  subscriptionChannel,
+  subscriptionOf,
+} from '../core/delivery/delivery.ts'
+import type { EventRecord } from '../core/event/event.ts'
+import type { EventView } from '../core/event/view.ts'
+import { type Count, deliveryCounts, firstMessageCounts } from '../core/metrics/tally.ts'
+import {
+  failedIndex,
+  hasFailed,
+  historyIndex,
+  listKey,
+  newRows,
+  pendingKey,
+  rangeOf,
+  type StoredDeliveries,
+  type StoredDelivery,
+  toDelivery,
+  toStoredDeliveries,
+  withDelivery,
+} from './delivery-rows.ts'
+import type { Made, Place } from './edits.ts'
+import { type Events, eventRow, momentRow, recordOf, viewOfMoment } from './events.ts'
+import { endOf, eventPartition, justAfter, newestFirst, startOf, timeIn } from './keys.ts'
+import type { Parts } from './parts.ts'
+import { type Found, isNamed } from './rows.ts'
+import type {
+  DeliveryList,
+  DeliveryPage,
+  EventKey,
+  FailedFound,
+  FailedPage,
+  Replay,
+} from './store.ts'
+
+/** Entries of one page of a list, and pages of one list, because it skips those of other fleets. */
+const pageSize = 200
+const maxPages = 10
+/** The form of a cursor. No other text reaches a query. */
+const cursorPattern = /^[\w|.=!-]{1,300}$/
+const end = '~'
+
+/** One delivery, and its row. */
+export interface HeldDelivery {
+  place: Place
+  stored: StoredDeliveries
+  one: StoredDelivery
+}
+
+/** What one partition has of an event. */
+export interface HeldPartition {
+  record: EventRecord | undefined
+  /** In order. */
+  deliveries: HeldDelivery[]
+  viewOf(stored: StoredDeliveries): EventView | undefined
+}
+
+export class Deliveries {
+  readonly #parts: Parts
+  readonly #events: Events
+  /** The row of each delivery that this worker claimed. */
+  readonly #places = new WeakMap<Claimed, Place>()
+  /** Deliveries that this worker has under way, by their keys, and until when. */
+  readonly underWay = new Map<string, number>()
+
+  constructor(parts: Parts, events: Events) {
+    this.#parts = parts
+    this.#events = events
+  }
+
+  async read(key: EventKey, subscription?: string): Promise<Delivery[]> {
+    const channel = subscription === undefined ? undefined : subscriptionChannel(subscription)
+    const loaded = await this.load(eventPartition(key), rangeOf(channel ?? ''))
+    const isWanted = ({ one }: HeldDelivery) => channel === undefined || one.channel === channel
+    return this.toDeliveries(loaded.deliveries.filter(isWanted), loaded)
+  }
+
+  /** The event with its deliveries to configured channels, or deliveries to subscriptions alone. */
+  async load(partition: string, range: readonly [string, string]): Promise<HeldPartition> {
+    const rows = await this.#parts.rows.list(partition, ...range)
+    const views = new Map<string, EventView | undefined>()
+    const deliveries: HeldDelivery[] = []
+    let record: EventRecord | undefined
+    for (const row of rows) {
+      if (row.row === eventRow) record = recordOf(row)
+      else if (row.row.startsWith('moment|')) views.set(row.row, viewOfMoment(row))
+      else {
+        const place = { partition, row: row.row, held: row }
+        const stored = toStoredDeliveries(row)
+        deliveries.push(...stored.deliveries.map((one) => ({ place, stored, one })))
+      }
+    }
+    deliveries.sort((a, b) => a.one.seq - b.one.seq)
+    return {
+      record,
+      deliveries,
+      viewOf: ({ event, sequence }) =>
+        event ?? (sequence === undefined ? undefined : views.get(momentRow(sequence))),
+    }
+  }
+
+  /** Those of one partition. One whose event was forgotten is left out. */
+  async toDeliveries(
+    held: HeldDelivery[],
+    partition?: HeldPartition,
+  ): Promise<Delivery[]> {
+    const views = new Map<string, Promise<EventView | undefined>>()
+    const works = held.map(({ stored, one }) => async (): Promise<Delivery[]> => {
+      const known = stored.event ?? partition?.viewOf(stored)
+      const event = known ?? (await this.#viewOf(stored, views))
+      return event === undefined ? [] : [toDelivery(stored, one, event)]
+    })
+    return (await this.#parts.together(works)).flat()
+  }
+
+  #viewOf(
+    { fleet, eventId, sequence = 0 }: StoredDeliveries,
+    views: Map<string, Promise<EventView | undefined>>,
+  ): Promise<EventView | undefined> {
+    const partition = eventPartition({ fleet, eventId })
+    const name = `${partition} ${sequence}`
+    const read = async () => {
+      const row = await this.#parts.rows.read(partition, momentRow(sequence))
+      return row && viewOfMoment(row)
+    }
+    const reading = views.get(name) ?? read()
+    views.set(name, reading)
+    return reading
+  }
+
+  noteClaimed(claimed: Claimed, { place, stored, one }: HeldDelivery): void {
+    this.#places.set(claimed, place)
+    const isFree = (each: StoredDelivery) => each.state === 'pending' && each.lease === undefined
+    // a row of deliveries to subscriptions has one key: another one of it may still be free
+    const isRest = subscriptionOf(one.channel) !== undefined && stored.deliveries.some(isFree)
+    if (!isRest) this.underWay.set(pendingKey(stored, one), claimed.leaseUntil)
+  }
+
+  async settle(
+    claimed: Claimed,
+    settlement: Settlement,
+    now: number,
+    follow: Delivery[],
+  ): Promise<'settled' | 'lost'> {
+    const place = this.#places.get(claimed) ?? (await this.#find(claimed))?.place
+    if (place === undefined) return 'lost'
+    const { deliveries: known } =
+      follow.length === 0 ? noDeliveries : await this.load(place.partition, rangeOf(''))
+    const further = follow.filter(({ id }) => known.every(({ one }) => one.id !== id))
+    return this.#parts.edits.edit(place, (row): Made<'settled' | 'lost'> => {
+      const stored = row && toStoredDeliveries(row)
+      const one = stored?.deliveries.find(({ id }) => id === claimed.id)
+      const isMine = one?.state === 'pending' && one.lease === claimed.lease && one.nextAt > now
+      if (stored === undefined || one === undefined || !isMine) return { result: 'lost' }
+      this.underWay.delete(pendingKey(stored, one))
+      const ended = settled(one, settlement, now)
+      const counts = this.#countsOf(stored, ended, claimed, now)
+      const counted = counts.length === 0 ? ended : this.#counted(ended, counts, now)
+      return { result: 'settled', ...withDelivery(stored, counted, further) }
+    })
+  }
+
+  /** One that exists stays as it is. */
+  async addPing(ping: Delivery): Promise<void> {
+    await this.#parts.rows.change(eventPartition(ping), newRows([ping], 0, undefined))
+  }
+
+  /** Deliveries to one subscription. The one that was planned last comes first. */
+  async list(channel: string, { before, limit }: DeliveryPage): Promise<DeliveryList> {
+    const subscription = subscriptionOf(channel)
+    if (subscription === undefined || !isCursor(before)) return { deliveries: [] }
+    return this.#pageOf(historyIndex(subscription), ['', end], before, limit, () => true)
+  }
+
+  /** Deliveries of a channel that were refused or given up. The one planned last comes first. */
+  async failed({ channel, fleets, after, limit }: FailedPage): Promise<FailedFound> {
+    if (!isCursor(after)) return { deliveries: [] }
+    const range = [startOf(channel), endOf(channel)] as const
+    const isWanted = ({ summary }: Found) => fleets?.includes(summary) ?? true
+    return this.#pageOf(failedIndex, range, after, limit, isWanted)
+  }
+
+  async #pageOf(
+    index: string,
+    [first, to]: readonly [string, string],
+    after: string | undefined,
+    limit: number,
+    isWanted: (entry: Found) => boolean,
+  ): Promise<DeliveryList> {
+    const { rows, together } = this.#parts
+    const shown: { entry: Found; held: HeldDelivery }[] = []
+    let from = after === undefined ? first : justAfter(after)
+    for (let page = 0; page < maxPages && shown.length <= limit; page++) {
+      const size = Math.min(pageSize, limit + 1)
+      const found = await rows.find(index, from, to, size)
+      const read = await together(found.filter(isWanted).map((one) => () => this.#heldAt(one)))
+      shown.push(...read.flat())
+      if (found.length < size) break
+      from = justAfter(found.at(-1)!.key)
+    }
+    const page = shown.slice(0, limit)
+    const deliveries = await this.toDeliveries(page.map(({ held }) => held))
+    const last = shown.length > limit ? page.at(-1)?.entry.key : undefined
+    return { deliveries, ...(last !== undefined && { next: last }) }
+  }
+
+  /** Empty if no row names the entry. */
+  async #heldAt(entry: Found): Promise<{ entry: Found; held: HeldDelivery }[]> {
+    const { partition, row: name, key } = entry
+    const row = await this.#parts.rows.read(partition, name)
+    if (!isNamed(entry, row)) return []
+    const stored = toStoredDeliveries(row)
+    const one = stored.deliveries.find((each) => key.endsWith(listKey(each)))
+    const place = { partition, row: name, held: row }
+    return one === undefined ? [] : [{ entry, held: { place, stored, one } }]
+  }
+
+  async replay(which: Replay, now: number, limit: number): Promise<number> {
+    const found = 'id' in which ? await this.#failedOne(which.id) : await this.#failedSince(which, limit)
+    const { fleets } = which
+    const own = found.filter(({ stored }) => fleets?.includes(stored.fleet) ?? true)
+    const works = own.map(({ place, one: { id } }) => () =>
+      this.#parts.edits.edit(place, (row): Made<number> => {
+        const stored = row && toStoredDeliveries(row)
+        const one = stored?.deliveries.find((each) => each.id === id)
+        if (stored === undefined || one === undefined || !hasFailed(one)) return { result: 0 }
+        const counts = countOf(stored, one).map((each) => ({ ...each, n: -each.n }))
+        const again: StoredDelivery = {
+          ...this.#counted(one, counts, now),
+          ...{ state: 'pending', nextAt: now, keyAt: now, plannedAt: now },
+        }
+        return { result: 1, ...withDelivery(stored, again) }
+      }),
+    )
+    const replayed = await this.#parts.together(works)
+    return replayed.reduce((sum, n) => sum + n, 0)
+  }
+
+  async #failedOne(id: string): Promise<HeldDelivery[]> {
+    const key = keyIn(id)
+    const held = key && (await this.#find({ ...key, id }))
+    return held === undefined ? [] : [held]
+  }
+
+  /** The oldest first, without those to subscriptions unless one is named. */
+  async #failedSince(
+    { since, channel, fleets }: Extract<Replay, { since: number }>,
+    limit: number,
+  ): Promise<HeldDelivery[]> {
+    const { rows, together } = this.#parts
+    const [from, to] =
+      channel === undefined
+        ? ['', end]
+        : [startOf(channel), `${startOf(channel)}${newestFirst(since)}|~`]
+    const found = await rows.find(failedIndex, from, to, maxFailed)
+    const wanted = found
+      .map((entry) => ({ entry, plannedAt: timeIn(entry.key.split('|')[1] ?? '') }))
+      .filter(({ entry, plannedAt }) => {
+        const isOfAll = channel !== undefined || !entry.key.startsWith('subscription=3A')
+        return isOfAll && plannedAt >= since && (fleets?.includes(entry.summary) ?? true)
+      })
+      .sort((a, b) => a.plannedAt - b.plannedAt)
+      .slice(0, limit)
+    const held = await together(wanted.map(({ entry }) => () => this.#heldAt(entry)))
+    return held.flat().map((one) => one.held)
+  }
+
+  async #find(
+    of: Pick<Delivery, 'fleet' | 'eventId' | 'channel' | 'id'>,
+  ): Promise<HeldDelivery | undefined> {
+    const { deliveries } = await this.load(eventPartition(of), rangeOf(of.channel))
+    return deliveries.find(({ one }) => one.id === of.id)
+  }
+
+  #counted(one: StoredDelivery, counts: Count[], now: number): StoredDelivery {
+    if (counts.length === 0) return one
+    const position = this.#events.nextPosition(now, undefined)
+    return { ...one, counted: [...(one.counted ?? []), [position, counts]] }
+  }
+
+  /** What a settled delivery adds to the counts. */
+  #countsOf(stored: StoredDeliveries, one: StoredDelivery, claimed: Claimed, now: number): Count[] {
+    const counts = countOf(stored, one)
+    const { event, moment } = claimed.telling
+    const begins =
+      moment === 'scheduled' || (moment === 'started' && event.startKind !== undefined)
+    const isFirst =
+      begins &&
+      event.epoch === 1 &&
+      one.state === 'delivered' &&
+      stored.deliveries.every(({ state }) => state !== 'delivered')
+    return isFirst ? [...counts, ...firstMessageCounts(event, [now])] : counts
+  }
+}
+
+const noDeliveries = { deliveries: [] as HeldDelivery[] }
+
+/** Failed deliveries that one replay looks at. */
+const maxFailed = 10_000
+
+function settled(one: StoredDelivery, settlement: Settlement, now: number): StoredDelivery {
+  const { state, nextAt, note, unsent, alone, answered } = settlement
+  const { lease: _, keyAt: _k, ...rest } = one
+  return {
+    ...rest,
+    ...{ state, nextAt, note, attempts: one.attempts - (unsent ? 1 : 0) },
+    ...(state === 'pending' && { keyAt: nextAt, triedAt: now }),
+    ...(alone && { alone }),
+    ...(answered && { answered }),
+  }
+}
+
+/** Pending deliveries are counted by their keys, and alerts are no messages about events. */
+function countOf({ fleet, eventId }: StoredDeliveries, { channel, state }: StoredDelivery): Count[] {
+  if (state === 'pending' || eventId.startsWith(alertPrefix)) return []
+  return deliveryCounts([{ fleet, channel, state }])
+}
+
+function isCursor(text: string | undefined): boolean {
+  return text === undefined || cursorPattern.test(text)
+}
+
+/** The event and channel in a delivery's id, or undefined if the text is no such id. */
+function keyIn(id: string): Pick<Delivery, 'fleet' | 'eventId' | 'channel'> | undefined {
+  try {
+    const [fleet, eventId, , , channel] = id.split('/').map(decodeURIComponent)
+    return fleet && eventId && channel ? { fleet, eventId, channel } : undefined
+  } catch {
+    // a text that a person wrote
+    return undefined
+  }
+}

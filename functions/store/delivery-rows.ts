@@ -1,0 +1,223 @@
+// A row of deliveries: those that one commit plans for its channels, or one to a subscription. The
+// event as it was then is in the row of the commit's moments.
+import { type Delivery, noFleet, subscriptionOf } from '../core/delivery/delivery.ts'
+import { packEvent, unpackEvent } from '../core/event/event-size.ts'
+import type { EventView } from '../core/event/view.ts'
+import type { Count } from '../core/metrics/tally.ts'
+import { hash } from '../core/hash.ts'
+import { endOf, keyOf, newestFirst, startOf, timeKey } from './keys.ts'
+import type { Change, Key, Row } from './rows.ts'
+
+export const pendingIndex = 'pending'
+export const failedIndex = 'failed'
+export const countsIndex = 'counts'
+export const endedIndex = 'ended'
+
+export type PendingSummary = [channel: string, fleet: string, plannedAt: number, eventId: string]
+
+export type HistorySummary = [fleet: string, state: Delivery['state']]
+
+type WithoutEvent<T> = T extends unknown ? Omit<T, 'event'> : never
+
+export interface StoredDelivery
+  extends Omit<Delivery, 'fleet' | 'eventId' | 'telling'> {
+  telling: WithoutEvent<Delivery['telling']>
+  lease?: string | undefined
+  /** Shares no list with others. */
+  alone?: true
+  /** The time in its key while it is pending. `nextAt` may be later. */
+  keyAt?: number | undefined
+  /** When its last attempt failed. */
+  triedAt?: number
+  /** Changes of the counts, each with its position. */
+  counted?: [position: number, counts: Count[]][]
+}
+
+export interface StoredDeliveries {
+  fleet: string
+  eventId: string
+  /** The commit whose moments have the event. Absent: it is here. */
+  sequence?: number | undefined
+  event?: EventView | undefined
+  deliveries: StoredDelivery[]
+}
+
+/** Deliveries to all subscriptions of one chunk are one queue. No configured channel has this name. */
+export const subscribers = ':subscriptions'
+/** Rows of one commit for subscriptions: each has about 25 of the 200. */
+const chunks = 8
+
+/** Where the deliveries of an event are that wait for each other, as names of rows. */
+export function rangeOf(channel: string): [from: string, to: string] {
+  const subscription = subscriptionOf(channel)
+  // the event itself and its moments are in between
+  if (subscription === undefined) return [startOf('deliveries'), endOf('moment')]
+  return rangeOfChunk(chunkOf(subscription))
+}
+
+function rangeOfChunk(chunk: string): [from: string, to: string] {
+  return [startOf('subscribed', chunk), endOf('subscribed', chunk)]
+}
+
+/** The same for the name of a row. */
+export function rangeAround(row: string): [from: string, to: string] {
+  const [kind, chunk = ''] = row.split('|')
+  return kind === 'subscribed' ? rangeOfChunk(chunk) : rangeOf('')
+}
+
+function chunkOf(subscription: string): string {
+  return String(Number.parseInt(hash(subscription).slice(0, 8), 16) % chunks)
+}
+
+/**
+ * The rows of deliveries that are planned together. `event`: the event as the row of moments of this
+ * commit has it.
+ */
+export function newRows(
+  deliveries: Delivery[],
+  sequence: number,
+  event: EventView | undefined,
+): Change[] {
+  const rows = Map.groupBy(deliveries, ({ channel, telling }) => {
+    const subscription = subscriptionOf(channel)
+    const chunk = subscription === undefined ? '' : chunkOf(subscription)
+    return telling.event === event ? chunk : `${chunk}+`
+  })
+  return [...rows].map(([name, own]) => {
+    const [{ fleet, eventId, telling, seq, id }] = own as [Delivery]
+    const [chunk = ''] = name.split('+')
+    const stored: StoredDeliveries = {
+      fleet,
+      eventId,
+      ...(telling.event === event ? { sequence } : { event: telling.event }),
+      deliveries: own.map(toStored),
+    }
+    const place = [timeKey(seq), hash(id).slice(0, 16)]
+    const row = chunk === '' ? keyOf('deliveries', ...place) : keyOf('subscribed', chunk, ...place)
+    return { kind: 'insert', row, ...madeOf(stored) }
+  })
+}
+
+function toStored({ fleet: _f, eventId: _e, telling, ...own }: Delivery): StoredDelivery {
+  const { event: _, ...rest } = telling
+  const keyAt = own.state === 'pending' ? { keyAt: own.nextAt } : {}
+  return { ...own, ...keyAt, telling: rest as StoredDelivery['telling'] }
+}
+
+export function toDelivery(
+  { fleet, eventId }: StoredDeliveries,
+  { keyAt: _k, triedAt: _t, lease: _l, alone: _a, counted: _c, telling, ...own }: StoredDelivery,
+  event: EventView,
+): Delivery {
+  return { ...own, fleet, eventId, telling: { ...telling, event } as Delivery['telling'] }
+}
+
+export function toStoredDeliveries({ body }: Row): StoredDeliveries {
+  const stored = JSON.parse(body) as StoredDeliveries
+  return stored.event === undefined ? stored : { ...stored, event: unpackEvent(stored.event) }
+}
+
+/** The row with another delivery in place of the one with its id, and further ones. */
+export function withDelivery(
+  stored: StoredDeliveries,
+  changed: StoredDelivery,
+  further: Delivery[] = [],
+) {
+  const deliveries = stored.deliveries.map((one) => (one.id === changed.id ? changed : one))
+  const isNew = ({ id }: Delivery) => deliveries.every((one) => one.id !== id)
+  return madeOf({ ...stored, deliveries: [...deliveries, ...further.filter(isNew).map(toStored)] })
+}
+
+/** Body and keys of the row. */
+export function madeOf(stored: StoredDeliveries): { body: string; keys: Key[] } {
+  const { event } = stored
+  const body = JSON.stringify(event === undefined ? stored : { ...stored, event: packEvent(event) })
+  return { body, keys: keysOf(stored) }
+}
+
+/** Removes ended deliveries from these rows. */
+export function withoutDeliveries(rows: Row[], ids: string[]): Change[] {
+  return rows.flatMap((was): Change[] => {
+    const stored = toStoredDeliveries(was)
+    const deliveries = stored.deliveries.filter(
+      ({ id, state }) => state === 'pending' || !ids.includes(id),
+    )
+    if (deliveries.length === stored.deliveries.length) return []
+    if (deliveries.length === 0) return [{ kind: 'remove', was }]
+    return [{ kind: 'replace', was, ...madeOf({ ...stored, deliveries }) }]
+  })
+}
+
+export function hasFailed({ state }: Pick<Delivery, 'state'>): boolean {
+  return state === 'refused' || state === 'given_up'
+}
+
+export function historyIndex(subscription: string): string {
+  return keyOf('history', subscription)
+}
+
+/** Where a list of failed deliveries, or of those to one subscription, has this one. */
+export function listKey({ plannedAt, seq, id }: Pick<Delivery, 'plannedAt' | 'seq' | 'id'>) {
+  return keyOf(newestFirst(plannedAt), newestFirst(seq), hash(id).slice(0, 16))
+}
+
+function keysOf(stored: StoredDeliveries): Key[] {
+  const { fleet, eventId, deliveries } = stored
+  const keys = deliveries.flatMap((one) => keysOfOne(stored, one))
+  const waiting = deliveries.filter((one) => one.state === 'pending' && isSubscriber(one))
+  const [first] = waiting
+  if (first !== undefined) {
+    const plannedAt = Math.min(...waiting.map((one) => one.plannedAt))
+    const summary = JSON.stringify([subscribers, fleet, plannedAt, eventId] satisfies PendingSummary)
+    keys.push({ index: pendingIndex, key: pendingKey(stored, first), summary })
+  }
+  return keys
+}
+
+function isSubscriber({ channel }: StoredDelivery): boolean {
+  return subscriptionOf(channel) !== undefined
+}
+
+/**
+ * Sorted by channel, fleet and time, so that a long queue does not hide the others. Deliveries to
+ * subscriptions have one key for their row.
+ */
+export function pendingKey(
+  { fleet, eventId, deliveries }: StoredDeliveries,
+  one: StoredDelivery,
+): string {
+  if (!isSubscriber(one)) {
+    return keyOf(one.channel, fleet, timeKey(one.keyAt ?? 0), eventId, one.seq)
+  }
+  const waiting = deliveries.filter((each) => each.state === 'pending' && isSubscriber(each))
+  const at = Math.min(...waiting.map(({ keyAt = 0 }) => keyAt))
+  const [{ id, seq }] = deliveries as [StoredDelivery]
+  return keyOf(subscribers, fleet, timeKey(at), eventId, seq, hash(id).slice(0, 16))
+}
+
+function keysOfOne(stored: StoredDeliveries, one: StoredDelivery): Key[] {
+  const { fleet, eventId } = stored
+  const { channel, state, plannedAt, counted = [] } = one
+  const keys: Key[] = counted.map(([position, counts]) => {
+    const key = keyOf(timeKey(position), one.id)
+    return { index: countsIndex, key, summary: JSON.stringify(counts) }
+  })
+  const subscription = subscriptionOf(channel)
+  if (state === 'pending' && subscription === undefined) {
+    const summary = JSON.stringify([channel, fleet, plannedAt, eventId] satisfies PendingSummary)
+    keys.push({ index: pendingIndex, key: pendingKey(stored, one), summary })
+  }
+  if (hasFailed(one)) {
+    const key = `${startOf(channel)}${listKey(one)}`
+    keys.push({ index: failedIndex, key, summary: fleet })
+  }
+  if (subscription !== undefined) {
+    const summary = JSON.stringify([fleet, state] satisfies HistorySummary)
+    keys.push({ index: historyIndex(subscription), key: listKey(one), summary })
+  }
+  // a ping has no event with which it is forgotten
+  if (fleet === noFleet) {
+    keys.push({ index: endedIndex, key: keyOf(timeKey(plannedAt), fleet, eventId) })
+  }
+  return keys
+}

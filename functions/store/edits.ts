@@ -1,0 +1,111 @@
+// Changes rows that several callers change at once. Edits of one row that come while it is being
+// written wait, and are then made together, in one write. After a conflict they are made again.
+import { FoghornError } from '../../shared/errors.ts'
+import { insertOrReplace, type Key, type Row, type Rows } from './rows.ts'
+
+/** Attempts of one write, each after another worker was faster. */
+const maxAttempts = 20
+
+/** A row, and its version that was read or written last. Callers may share it. */
+export interface Place {
+  partition: string
+  row: string
+  held?: Row | undefined
+}
+
+/** What an edit makes of the row. Without `body`, the row stays as it is. */
+export interface Made<Result> {
+  result: Result
+  body?: string
+  keys?: readonly Key[]
+}
+
+type Make<Result> = (row: Row | undefined) => Made<Result>
+
+interface Edit {
+  place: Place
+  make: Make<unknown>
+  resolve: (result: never) => void
+  reject: (error: unknown) => void
+}
+
+export class Edits {
+  readonly #rows: Rows
+  readonly #stepAside: () => Promise<void>
+  /** By row. It has an entry while the row is being edited. */
+  readonly #queues = new Map<string, Edit[]>()
+
+  constructor(rows: Rows, stepAside: () => Promise<void>) {
+    this.#rows = rows
+    this.#stepAside = stepAside
+  }
+
+  /** `make` may be called again after a conflict, so it must change nothing. */
+  edit<Result>(place: Place, make: Make<Result>): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
+      const name = `${place.partition} ${place.row}`
+      const edit: Edit = { place, make, resolve: resolve as Edit['resolve'], reject }
+      const queue = this.#queues.get(name)
+      if (queue !== undefined) {
+        queue.push(edit)
+        return
+      }
+      const own = [edit]
+      this.#queues.set(name, own)
+      void this.#work(own).finally(() => this.#queues.delete(name))
+    })
+  }
+
+  async #work(queue: Edit[]): Promise<void> {
+    let conflicts = 0
+    // other edits of the same moment join
+    await null
+    while (queue.length > 0) {
+      const batch = queue.splice(0)
+      try {
+        if (await this.#write(batch)) conflicts = 0
+        else {
+          if (++conflicts >= maxAttempts) throw busy(batch[0]!.place)
+          await this.#stepAside()
+          queue.unshift(...batch)
+        }
+      } catch (error) {
+        for (const { reject } of batch) reject(error)
+      }
+    }
+  }
+
+  /** False: another worker was faster. */
+  async #write(batch: Edit[]): Promise<boolean> {
+    const [{ place }] = batch as [Edit]
+    const { partition, row: name } = place
+    const before = place.held ?? (await this.#rows.read(partition, name))
+    let now: Pick<Row, 'body' | 'keys'> | undefined = before
+    const results: unknown[] = []
+    for (const { make } of batch) {
+      const made = make(now && { ...now, partition, row: name, version: before?.version ?? '' })
+      results.push(made.result)
+      if (made.body !== undefined) now = { body: made.body, keys: made.keys ?? [] }
+    }
+    let after = before
+    if (now !== undefined && now !== before) {
+      const own = insertOrReplace(before, name, now.body, now.keys)
+      const written = await this.#rows.change(partition, [own])
+      if (written === 'conflict') {
+        for (const one of batch) one.place.held = undefined
+        return false
+      }
+      after = written[0]
+    }
+    for (const [i, one] of batch.entries()) {
+      one.place.held = after
+      one.resolve(results[i] as never)
+    }
+    return true
+  }
+}
+
+function busy({ partition, row }: Place): FoghornError {
+  const what = `too many workers write row "${row}" of "${partition}" at once`
+  return new FoghornError('storage_busy', `${what}; it is tried again`)
+}

@@ -1,0 +1,344 @@
+// Events, each in a partition of its own: its row, a row for each commit with moments, and its
+// deliveries. So one write stores what a decision says, with all messages that follow from it.
+import type { Commit } from '../core/delivery/commit.ts'
+import type { LoggedMoment } from '../core/delivery/moment-log.ts'
+import { type EventRecord, isOpen } from '../core/event/event.ts'
+import { packEvent, unpackEvent } from '../core/event/event-size.ts'
+import { maxOpenOfBeacon, maxOpenOfFleet, type OpenCounts } from '../core/event/open-limits.ts'
+import { namesOf, summaryOf } from '../core/event/summary.ts'
+import { isUndecided } from '../core/event/undecided.ts'
+import type { EventView } from '../core/event/view.ts'
+import { type Count, eventCount } from '../core/metrics/tally.ts'
+import { countsIndex, endedIndex, newRows, withoutDeliveries } from './delivery-rows.ts'
+import {
+  endOf,
+  eventPartition,
+  keyOf,
+  newestFirst,
+  startOf,
+  timeKey,
+} from './keys.ts'
+import type { Parts } from './parts.ts'
+import { type Change, type Found, insertOrReplace, isNamed, type Key, type Row } from './rows.ts'
+import type { EventKey, EventPage } from './store.ts'
+
+/** Entries of one page while due events are searched, and pages of one search. */
+const pageSize = 200
+const maxPages = 10
+const end = '~'
+/** Events that were first seen in one millisecond. */
+const maxSameTime = 10_000
+/** A commit that took longer may be behind what readers of the log have read: it is logged again. */
+const slowCommitMs = 3_000
+
+export const eventRow = 'event'
+const dueIndex = 'due'
+const logIndex = 'log'
+/** Of all fleets, also those that left the configuration. */
+const allEvents = 'all-events'
+
+interface StoredEvent {
+  record: EventRecord
+  /** The last position of the log that the event used. */
+  position?: number | undefined
+}
+
+interface StoredMoments {
+  fleet: string
+  eventId: string
+  event: EventView
+}
+
+/** What an entry of the log says of one moment. */
+type LoggedAs = [id: string, moment: LoggedMoment['telling']['moment'], at: number]
+
+export class Events {
+  readonly #parts: Parts
+  /** The row of each record that was read, so that its commit need not read it again. */
+  readonly #known = new WeakMap<EventRecord, Row>()
+  #position = 0
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  async read(key: EventKey): Promise<EventRecord | undefined> {
+    const row = await this.#parts.rows.read(eventPartition(key), eventRow)
+    return row && this.#recordIn(row)
+  }
+
+  async commit(
+    { record, basedOn, deliveries, forget = [], moments, now }: Commit,
+    before: EventRecord | undefined,
+  ): Promise<'committed' | 'conflict'> {
+    const { rows } = this.#parts
+    const partition = eventPartition(record)
+    const known = before && this.#known.get(before)
+    const was = known ?? (basedOn === 0 ? undefined : await rows.read(partition, eventRow))
+    const stored = was && toStored(was)
+    if ((stored?.record.sequence ?? 0) !== basedOn) return 'conflict'
+    const event = moments[0]?.telling.event ?? viewIn(deliveries)
+    const counts = countsOf(stored?.record, record)
+    const removals = forget.length === 0 ? [] : await this.#forgotten(partition, forget)
+    const hasMoments = event !== undefined || counts.length > 0
+    const next: StoredEvent = { record, position: stored?.position }
+    const momentKeys: Key[] = []
+    for (const { id, telling } of moments) {
+      next.position = this.nextPosition(now, next.position)
+      const summary = JSON.stringify([id, telling.moment, telling.at] satisfies LoggedAs)
+      momentKeys.push({ index: logIndex, key: timeKey(next.position), summary })
+    }
+    if (counts.length > 0) momentKeys.push(this.countsKey(counts, now, partition))
+    const changes: Change[] = [
+      insertOrReplace(was, eventRow, eventBody(next), keysOf(record, was?.keys)),
+    ]
+    const moment = momentRow(record.sequence)
+    if (hasMoments) {
+      const body = JSON.stringify({
+        fleet: record.fleet,
+        eventId: record.eventId,
+        event: event && packEvent(event),
+      })
+      changes.push({ kind: 'insert', row: moment, body, keys: momentKeys })
+    }
+    changes.push(...newRows(deliveries, record.sequence, event))
+    changes.push(...removals)
+    const from = this.#parts.elapsed()
+    const written = await rows.change(partition, changes)
+    if (written === 'conflict') {
+      await this.#parts.stepAside()
+      return 'conflict'
+    }
+    this.#known.set(record, written[0]!)
+    const tookMs = this.#parts.elapsed() - from
+    if (rows.lagMs > 0 && tookMs > slowCommitMs && momentKeys.length > 0) {
+      await this.#logAgain(written[1]!, now + tookMs)
+    }
+    return 'committed'
+  }
+
+  /** The event that was first seen last comes first. */
+  async list({ fleets, before = Number.MAX_SAFE_INTEGER, limit }: EventPage) {
+    const { rows, together } = this.#parts
+    const indexes = fleets?.map((fleet) => keyOf('events', fleet)) ?? [allEvents]
+    const findAll = async (from: string, to: string, most: number) => {
+      const works = indexes.map((index) => () => rows.find(index, from, to, most))
+      return (await together(works)).flat()
+    }
+    const found = await findAll(newestFirst(before - 1), end, limit)
+    found.sort((a, b) => (a.key < b.key ? -1 : 1))
+    const time = found[limit - 1]?.key.split('|')[0]
+    // a page contains all events of the last one's millisecond
+    const last = time === undefined ? [] : await findAll(`${time}|`, `${time}|~`, maxSameTime)
+    const earlier = found.filter(({ key }) => time === undefined || key < time)
+    return (await together([...earlier, ...last].map((one) => () => this.readFound(one)))).flat()
+  }
+
+  async due(now: number, limit: number): Promise<EventKey[]> {
+    const { rows, together } = this.#parts
+    const due: { key: EventKey; at: number }[] = []
+    let from = ''
+    for (let page = 0; page < maxPages && due.length < limit; page++) {
+      const found = await rows.find(dueIndex, from, timeKey(now + 1), pageSize)
+      const read = await together(found.map((one) => () => rows.read(one.partition, one.row)))
+      const unnamed: Found[] = []
+      const early: Row[] = []
+      for (const [i, entry] of found.entries()) {
+        const row = read[i]
+        if (!isNamed(entry, row)) unnamed.push(entry)
+        else {
+          const { fleet, eventId, dueAt = 0 } = toStored(row).record
+          if (dueAt <= now) due.push({ key: { fleet, eventId }, at: dueAt })
+          else early.push(row)
+        }
+      }
+      await rows.tidy(unnamed, now)
+      await together(early.map((row) => () => this.#moveDue(row)))
+      if (found.length < pageSize) break
+      from = `${found.at(-1)!.key}|~`
+    }
+    return due
+      .sort((a, b) => a.at - b.at)
+      .slice(0, limit)
+      .map(({ key }) => key)
+  }
+
+  /** Not later than the first event is due; Infinity if none is. */
+  async nextDueAt(): Promise<number> {
+    const [first] = await this.#parts.rows.find(dueIndex, '', end, 1)
+    return first === undefined ? Number.POSITIVE_INFINITY : Number(first.key.split('|')[0])
+  }
+
+  async countOpen(fleet: string, beacon: string): Promise<OpenCounts> {
+    const { rows } = this.#parts
+    const open = keyOf('open', fleet)
+    const own = [startOf(beacon), endOf(beacon)] as const
+    const [ofFleet, ofBeacon] = await Promise.all([
+      rows.find(open, '', end, maxOpenOfFleet),
+      rows.find(open, ...own, maxOpenOfBeacon),
+    ])
+    return { ofFleet: ofFleet.length, ofBeacon: ofBeacon.length }
+  }
+
+  /** The open events of these fleets, each with its row: undecided first, then by NotBefore. */
+  async listOpen(fleets: readonly string[], limit: number): Promise<EventRecord[]> {
+    const { together } = this.#parts
+    const found = await this.openEntries(fleets)
+    const shown = found.sort((a, b) => byNeed(a.need, b.need)).slice(0, limit)
+    const records = await together(shown.map(({ entry }) => () => this.readFound(entry)))
+    return records.flat().filter(isOpen)
+  }
+
+  async openEntries(fleets: readonly string[]): Promise<{ entry: Found; need: Need }[]> {
+    const { rows, together } = this.#parts
+    const works = fleets.map((fleet) => async () => {
+      const found = await rows.find(keyOf('open', fleet), '', end, maxOpenOfFleet)
+      return found.map((entry) => ({ entry, need: JSON.parse(entry.summary) as Need }))
+    })
+    return (await together(works)).flat()
+  }
+
+  async moments(after: number, limit: number, now: number): Promise<LoggedMoment[]> {
+    const { rows, together } = this.#parts
+    const until = rows.lagMs === 0 ? end : timeKey((now - rows.lagMs) * 1_000)
+    const found = await rows.find(logIndex, timeKey(after + 1), until, limit)
+    const read = new Map<string, Promise<Row | undefined>>()
+    const works = found.map((entry) => async (): Promise<LoggedMoment[]> => {
+      const name = `${entry.partition} ${entry.row}`
+      const reading = read.get(name) ?? rows.read(entry.partition, entry.row)
+      read.set(name, reading)
+      const row = await reading
+      if (!isNamed(entry, row)) return []
+      const [id, moment, at] = JSON.parse(entry.summary) as LoggedAs
+      const telling = { moment, at, event: viewOfMoment(row)! }
+      return [{ position: Number(entry.key), id, telling }]
+    })
+    return (await together(works)).flat()
+  }
+
+  /** A position: what is committed from now on is behind it. */
+  lastPosition(now: number): number {
+    return this.nextPosition(now, undefined)
+  }
+
+  /** An entry that counts these, whenever somebody counts. */
+  countsKey(counts: Count[], now: number, name: string): Key {
+    const key = `${timeKey(this.nextPosition(now, undefined))}|${name}`
+    return { index: countsIndex, key, summary: JSON.stringify(counts) }
+  }
+
+  async readFound(entry: Found): Promise<EventRecord[]> {
+    const row = await this.#parts.rows.read(entry.partition, entry.row)
+    return isNamed(entry, row) ? [this.#recordIn(row)] : []
+  }
+
+  #recordIn(row: Row): EventRecord {
+    const { record } = toStored(row)
+    this.#known.set(record, row)
+    return record
+  }
+
+  /** Grows with each call, and is behind the one that the event used before. */
+  nextPosition(now: number, before: number | undefined): number {
+    this.#position = Math.max(now * 1_000, this.#position + 1, (before ?? 0) + 1)
+    return this.#position
+  }
+
+  async #moveDue(row: Row): Promise<void> {
+    const { record } = toStored(row)
+    const others = row.keys.filter(({ index }) => index !== dueIndex)
+    const keys = keysOf(record, others)
+    // a conflict means that the event is being written now
+    await this.#parts.rows.change(row.partition, [
+      { kind: 'replace', was: row, body: row.body, keys },
+    ])
+  }
+
+  async #logAgain(was: Row, now: number): Promise<void> {
+    const keys = was.keys.map((one): Key => {
+      if (one.index !== logIndex) return one
+      return { ...one, key: timeKey(this.nextPosition(now, undefined)) }
+    })
+    await this.#parts.rows.change(was.partition, [{ kind: 'replace', was, body: was.body, keys }])
+  }
+
+  /** Removes ended deliveries, by their ids. */
+  async #forgotten(partition: string, ids: string[]): Promise<Change[]> {
+    const { rows } = this.#parts
+    const found = await rows.list(partition, startOf('deliveries'), endOf('deliveries'))
+    return withoutDeliveries(found, ids)
+  }
+}
+
+/** Whether an open event is decided, its NotBefore, and whether people are asked about it. */
+export type Need = [isDecided: 0 | 1, notBeforeAt: number, isUndecided: 0 | 1]
+
+function byNeed([a, at]: Need, [b, other]: Need): number {
+  return a - b || at - other
+}
+
+function toStored({ body }: Row): StoredEvent {
+  const { record, position } = JSON.parse(body) as StoredEvent
+  return { record: unpackEvent(record), position }
+}
+
+export function recordOf(row: Row): EventRecord {
+  return toStored(row).record
+}
+
+function eventBody({ record, position }: StoredEvent): string {
+  return JSON.stringify({ position, record: packEvent(record) })
+}
+
+/** The row of what one commit says. */
+export function momentRow(sequence: number): string {
+  return keyOf('moment', timeKey(sequence))
+}
+
+/** The event as it was then. */
+export function viewOfMoment({ body }: Row): EventView | undefined {
+  const { event } = JSON.parse(body) as Partial<StoredMoments>
+  return event && unpackEvent(event)
+}
+
+function viewIn(deliveries: Commit['deliveries']): EventView | undefined {
+  return deliveries.find(({ telling }) => telling.moment !== 'alert')?.telling.event
+}
+
+function countsOf(before: EventRecord | undefined, record: EventRecord): Count[] {
+  if (record.alert !== undefined) return []
+  const [was, is] = [before && eventCount(before), eventCount(record)]
+  if (was !== undefined && was.one === is.one && was.two === is.two) return []
+  return was === undefined ? [is] : [{ ...was, n: -1 }, is]
+}
+
+/** `before`: those of the row until now. A due time may be too early, so it moves only if it must. */
+function keysOf(record: EventRecord, before: readonly Key[] = []): Key[] {
+  const { fleet, eventId, dueAt, ended, alert, firstSeenAt, facts, onlyBeacon = '' } = record
+  const keys: Key[] = []
+  if (dueAt !== undefined) {
+    const key = keyOf(timeKey(dueAt), fleet, eventId)
+    const old = before.find(({ index }) => index === dueIndex)
+    keys.push(old !== undefined && old.key <= key ? old : { index: dueIndex, key })
+  }
+  if (ended !== undefined) {
+    keys.push({ index: endedIndex, key: keyOf(timeKey(ended.at), fleet, eventId) })
+  }
+  // lists show events, not alerts
+  if (alert !== undefined) return keys
+  if (ended === undefined) {
+    const isDecided = record.startedAt !== undefined || record.verdict !== undefined
+    const need: Need = [isDecided ? 1 : 0, facts.notBeforeAt ?? 0, isUndecided(record) ? 1 : 0]
+    const summary = JSON.stringify(need)
+    keys.push({ index: keyOf('open', fleet), key: keyOf(onlyBeacon, eventId), summary })
+  }
+  const seen = newestFirst(firstSeenAt)
+  const summary = JSON.stringify(summaryOf(record))
+  keys.push({ index: keyOf('events', fleet), key: keyOf(seen, eventId), summary })
+  keys.push({ index: allEvents, key: keyOf(seen, fleet, eventId) })
+  const named = keyOf('names', fleet)
+  for (const name of namesOf(record)) {
+    keys.push({ index: named, key: keyOf(name, seen, eventId) })
+  }
+  return keys
+}

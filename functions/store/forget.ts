@@ -1,0 +1,83 @@
+// Removes events that ended long ago, and deliveries to subscriptions that were planned long ago.
+import type { Beacons } from './beacons.ts'
+import { endedIndex, toStoredDeliveries } from './delivery-rows.ts'
+import { eventRow, recordOf } from './events.ts'
+import { justAfter, timeKey } from './keys.ts'
+import type { Parts } from './parts.ts'
+import { type Found, isNamed, maxChanges, type Row } from './rows.ts'
+
+const pageSize = 100
+/** Pages of one call, because pending deliveries stay. */
+const maxPages = 50
+/** Transactions to remove one event. The next call removes the rest. */
+const maxSteps = 100
+
+export class Forgetting {
+  readonly #parts: Parts
+  readonly #beacons: Beacons
+
+  constructor(parts: Parts, beacons: Beacons) {
+    this.#parts = parts
+    this.#beacons = beacons
+  }
+
+  /** What ended before a time, the oldest first. Returns how many it removed. */
+  async ended(before: number, limit: number): Promise<number> {
+    const { rows, together } = this.#parts
+    let removed = 0
+    let from = ''
+    for (let page = 0; page < maxPages && removed < limit; page++) {
+      const found = await rows.find(endedIndex, from, timeKey(before), pageSize)
+      for (let i = 0; i < found.length && removed < limit; ) {
+        const some = found.slice(i, i + limit - removed)
+        i += some.length
+        const works = some.map((entry) => () => this.#forgetOne(entry, before))
+        removed += (await together(works)).filter((done) => done).length
+      }
+      if (found.length < pageSize) break
+      from = justAfter(found.at(-1)!.key)
+    }
+    return removed
+  }
+
+  async #forgetOne(entry: Found, before: number): Promise<boolean> {
+    const { rows } = this.#parts
+    const row = await rows.read(entry.partition, entry.row)
+    if (!isNamed(entry, row)) {
+      await rows.tidy([entry], before)
+      return false
+    }
+    if (entry.row === eventRow) return this.#forgetEvent(row)
+    const isPending = toStoredDeliveries(row).deliveries.some(({ state }) => state === 'pending')
+    if (isPending) return false
+    return (await rows.change(row.partition, [{ kind: 'remove', was: row }])) !== 'conflict'
+  }
+
+  /**
+   * Removes the event's own row last, so a later call can finish the work. Each step also replaces
+   * that row: if the event is reopened meanwhile, the step fails.
+   */
+  async #forgetEvent(first: Row): Promise<boolean> {
+    const { rows } = this.#parts
+    const { partition } = first
+    const { fleet, eventId } = recordOf(first)
+    await this.#beacons.forgetSightings({ fleet, eventId })
+    let event = first
+    for (let step = 0; step < maxSteps; step++) {
+      const others = (await rows.list(partition, '', '~', maxChanges)).filter(
+        ({ row }) => row !== eventRow,
+      )
+      const removals = others.slice(0, maxChanges - 1).map((was) => ({ kind: 'remove' as const, was }))
+      if (removals.length === 0) {
+        const removed = await rows.change(partition, [{ kind: 'remove', was: event }])
+        return removed !== 'conflict'
+      }
+      const { body, keys } = event
+      const hold = { kind: 'replace' as const, was: event, body, keys }
+      const held = await rows.change(partition, [hold, ...removals])
+      if (held === 'conflict') return false
+      event = held[0]!
+    }
+    return false
+  }
+}

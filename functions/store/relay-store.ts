@@ -1,0 +1,167 @@
+// The store: one for all adapters of rows.
+import { FoghornError } from '../../shared/errors.ts'
+import type { Settlement } from '../core/delivery/attempt.ts'
+import type { Claimed, Delivery } from '../core/delivery/delivery.ts'
+import type { EventRecord } from '../core/event/event.ts'
+import { Beacons } from './beacons.ts'
+import { Claims } from './claims.ts'
+import { Counts } from './counts.ts'
+import { Deliveries } from './deliveries.ts'
+import { Documents } from './documents.ts'
+import { Edits } from './edits.ts'
+import { Events } from './events.ts'
+import { Forgetting } from './forget.ts'
+import { keyOf } from './keys.ts'
+import type { Parts } from './parts.ts'
+import { insertOrReplace, type Rows } from './rows.ts'
+import { Searches } from './searches.ts'
+import type { Commit, EventKey, Pacing, Store } from './store.ts'
+import { together as atOnce, type Together } from './together.ts'
+
+/** Increase this if an older relay would not understand the changed rows. */
+const formatVersion = 2
+const relayPartition = keyOf('relay')
+const formatRow = keyOf('format')
+/** After a conflict, writers wait a random time up to this. */
+const stepAsideMs = 60
+
+interface StoreOptions {
+  rows: Rows
+  /** Returns a new name for a lease at each call. */
+  newId: () => string
+  /** In [0, 1). */
+  random: () => number
+  /** Absent: a writer that was not the first tries again at once. */
+  wait?: (ms: number) => Promise<void>
+  /** Ms of a clock that never jumps. */
+  elapsed?: () => number
+  together?: Together
+}
+
+export class RelayStore implements Store {
+  readonly #rows: Rows
+  readonly #together: Together
+  readonly #events: Events
+  readonly #deliveries: Deliveries
+  readonly #claims: Claims
+  readonly #beacons: Beacons
+  readonly #documents: Documents
+  readonly #searches: Searches
+  readonly #counts: Counts
+  readonly #forgetting: Forgetting
+
+  readonly readEvent: Store['readEvent'] = (key) => this.#events.read(key)
+  readonly commit: Store['commit'] = (commit: Commit, before?: EventRecord) =>
+    this.#events.commit(commit, before)
+  readonly listEvents: Store['listEvents'] = (page) => this.#events.list(page)
+  readonly dueEvents: Store['dueEvents'] = (now, limit) => this.#events.due(now, limit)
+  readonly countOpen: Store['countOpen'] = (fleet, beacon) => this.#events.countOpen(fleet, beacon)
+  readonly readMoments: Store['readMoments'] = (after, limit, now) =>
+    this.#events.moments(after, limit, now)
+  readonly lastPosition: Store['lastPosition'] = (now) => this.#events.lastPosition(now)
+  readonly listOpen: Store['listOpen'] = (fleets, limit) => this.#events.listOpen(fleets, limit)
+
+  readonly readBeacon: Store['readBeacon'] = (fleet, beacon) => this.#beacons.read(fleet, beacon)
+  readonly listBeacons: Store['listBeacons'] = (fleet, page) => this.#beacons.list(fleet, page)
+  readonly readSightings: Store['readSightings'] = (fleet, beacon, eventIds, known) =>
+    this.#beacons.sightings(fleet, beacon, eventIds, known)
+  readonly readObservers: Store['readObservers'] = (key) => this.#beacons.observers(key)
+  readonly writeBeacon: Store['writeBeacon'] = (beacon, sightings, known) =>
+    this.#beacons.write(beacon, sightings, known)
+  readonly replaceBeacon: Store['replaceBeacon'] = (before, after) =>
+    this.#beacons.replace(before, after)
+  readonly countBeacons: Store['countBeacons'] = (fleet) => this.#beacons.count(fleet)
+  readonly dueBeacons: Store['dueBeacons'] = (now, limit) => this.#beacons.due(now, limit)
+  readonly findBeacons: Store['findBeacons'] = (search) => this.#beacons.find(search)
+
+  readonly readDeliveries: Store['readDeliveries'] = (key, subscription) =>
+    this.#deliveries.read(key, subscription)
+  readonly addPing: Store['addPing'] = (ping) => this.#deliveries.addPing(ping)
+  readonly listDeliveries: Store['listDeliveries'] = (channel, page) =>
+    this.#deliveries.list(channel, page)
+  readonly listFailed: Store['listFailed'] = (page) => this.#deliveries.failed(page)
+  readonly replay: Store['replay'] = (which, now, limit) =>
+    this.#deliveries.replay(which, now, limit)
+  readonly claim: Store['claim'] = (request) => this.#claims.claim(request)
+
+  readonly readMemo: Store['readMemo'] = (key) => this.#documents.read(key)
+  readonly listMemos: Store['listMemos'] = (kind) => this.#documents.list(kind)
+  readonly writeMemo: Store['writeMemo'] = (key, fields, basedOn) =>
+    this.#documents.write(key, fields, basedOn)
+  readonly removeMemo: Store['removeMemo'] = (key) => this.#documents.remove(key)
+
+  readonly findEvents: Store['findEvents'] = (search) => this.#searches.events(search)
+  readonly channelActivity: Store['channelActivity'] = (channels, question) =>
+    this.#searches.activity(channels, question)
+  readonly tally: Store['tally'] = (request) => this.#counts.read(request)
+
+  constructor(options: StoreOptions) {
+    const { rows, newId, random, wait, together = atOnce } = options
+    const { elapsed = () => performance.now() } = options
+    const stepAside = async () => wait?.(Math.ceil(random() * stepAsideMs))
+    const edits = new Edits(rows, stepAside)
+    const parts: Parts = { rows, edits, together, newId, elapsed, stepAside }
+    this.#rows = rows
+    this.#together = together
+    this.#events = new Events(parts)
+    this.#deliveries = new Deliveries(parts, this.#events)
+    this.#claims = new Claims(parts, this.#deliveries)
+    this.#beacons = new Beacons(parts)
+    this.#documents = new Documents(rows)
+    this.#searches = new Searches(parts, this.#events)
+    this.#counts = new Counts(parts, this.#events, this.#beacons)
+    this.#forgetting = new Forgetting(parts, this.#beacons)
+  }
+
+  /**
+   * Call this first. Throws FoghornError `data_version` if another version of the relay wrote the
+   * rows.
+   */
+  async open(): Promise<void> {
+    const body = JSON.stringify({ version: formatVersion })
+    const read = () => this.#rows.read(relayPartition, formatRow)
+    let found = (await read())?.body
+    if (found === undefined) {
+      await this.#rows.change(relayPartition, [insertOrReplace(undefined, formatRow, body)])
+      found = (await read())?.body
+    }
+    if (found === body) return
+    const what = `the table has format ${found}, but this relay needs ${body}`
+    throw new FoghornError('data_version', `${what}; deploy the version that wrote it`)
+  }
+
+  /**
+   * Only for a process that is alone: deliveries that its predecessor claimed are due again.
+   */
+  freeLeases(now: number): Promise<void> {
+    return this.#claims.freeLeases(now)
+  }
+
+  async settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {
+    const { spentUntil, state } = settlement
+    if (spentUntil !== undefined) await this.#claims.pause(claimed.channel, spentUntil)
+    const outcome = await this.#deliveries.settle(claimed, settlement, now, follow)
+    if (outcome === 'settled' && state === 'delivered') {
+      await this.#searches.noteDelivered(claimed.channel, now)
+    }
+    return outcome
+  }
+
+  async forget(before: number, limit: number, unheardSince = before) {
+    const events = await this.#forgetting.ended(before, limit)
+    const isOpen = async (key: EventKey) => {
+      const record = await this.readEvent(key)
+      return record !== undefined && record.ended === undefined
+    }
+    return events + (await this.#beacons.forget(unheardSince, limit, isOpen))
+  }
+
+  async nextDueAt(pacing: Pacing): Promise<number | undefined> {
+    const times = await this.#together([
+      () => this.#events.nextDueAt(),
+      () => this.#claims.nextDueAt(pacing),
+    ])
+    const next = Math.min(...times)
+    return next === Number.POSITIVE_INFINITY ? undefined : next
+  }
+}

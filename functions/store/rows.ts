@@ -1,0 +1,104 @@
+// What the relay stores: rows of text in partitions, each found under the keys that it names. Three
+// adapters keep it: SQLite, a Durable Object, Azure Tables. Everything above is written once.
+import { FoghornError } from '../../shared/errors.ts'
+
+/** Where else a row is found. No key of an index is the beginning of another one. */
+export interface Key {
+  index: string
+  key: string
+  /** At most 1 kB that `find` returns with the key, so that lists need not read the row. */
+  summary?: string
+}
+
+/** Names of partitions, rows, indexes and keys come from `keyOf`. */
+export interface Row {
+  partition: string
+  row: string
+  body: string
+  keys: readonly Key[]
+  /** Differs after each write of the row. */
+  version: string
+}
+
+export type Change =
+  /** The row must not exist. */
+  | { kind: 'insert'; row: string; body: string; keys?: readonly Key[] }
+  /** The row must be as it was read. Its keys are replaced, too. */
+  | { kind: 'replace'; was: Row; body: string; keys?: readonly Key[] }
+  /** Writes the row in any case. Such a row has no keys. */
+  | { kind: 'put'; row: string; body: string }
+  /** The row must exist and, if it is the only change, be as it was read. */
+  | { kind: 'remove'; was: Row }
+
+export interface Found {
+  index: string
+  key: string
+  summary: string
+  partition: string
+  row: string
+}
+
+export interface Rows {
+  /** Entries of an index may appear this late: readers of a log stay behind by it. */
+  readonly lagMs: number
+
+  read(partition: string, row: string): Promise<Row | undefined>
+
+  /** Rows from `from` to before `to`, by name, at most `limit`. */
+  list(partition: string, from: string, to: string, limit?: number): Promise<Row[]>
+
+  /**
+   * Makes all changes or none: at most 100, each row once. `conflict` if a row does not meet the
+   * condition of its change, else the rows as they are now; a removed one as it was. Durable once
+   * it returns. Throws FoghornError `row_too_large` before it writes anything.
+   */
+  change(partition: string, changes: Change[]): Promise<Row[] | 'conflict'>
+
+  /**
+   * Entries from `from` to before `to`, by key, at most `limit`. On Azure, an entry may be left of
+   * a row that no longer names it, or that was never written: `isNamed` tells.
+   */
+  find(index: string, from: string, to: string, limit: number): Promise<Found[]>
+
+  /** Removes entries that no row names, unless they may belong to a write under way. */
+  tidy(unnamed: Found[], now: number): Promise<void>
+}
+
+/** Changes of one transaction in Azure Tables. */
+export const maxChanges = 100
+
+/** Characters of a row, with its keys. An entity of Azure Tables holds 1 MiB of UTF-16. */
+export const maxRowLength = 480_000
+
+export function isNamed({ index, key }: Found, row: Row | undefined): row is Row {
+  return row?.keys.some((one) => one.index === index && one.key === key) ?? false
+}
+
+export function rowOf(change: Change): string {
+  return change.kind === 'replace' || change.kind === 'remove' ? change.was.row : change.row
+}
+
+/** The change of a row that was just read. */
+export function insertOrReplace(
+  was: Row | undefined,
+  row: string,
+  body: string,
+  keys: readonly Key[] = [],
+): Change {
+  return was === undefined
+    ? { kind: 'insert', row, body, keys }
+    : { kind: 'replace', was, body, keys }
+}
+
+/** Throws FoghornError `row_too_large`. */
+export function checkSizes(partition: string, changes: Change[]): void {
+  if (changes.length > maxChanges) {
+    const what = `${changes.length} changes in partition "${partition}"`
+    throw new FoghornError('row_too_large', `${what}; a transaction holds ${maxChanges}`)
+  }
+  for (const change of changes) {
+    if (change.kind === 'remove' || change.body.length <= maxRowLength) continue
+    const what = `row "${rowOf(change)}" of "${partition}" has ${change.body.length} characters`
+    throw new FoghornError('row_too_large', `${what}; a row holds ${maxRowLength}`)
+  }
+}

@@ -1,0 +1,226 @@
+// Searches of events for the console, from entries alone: an entry has a summary of its event.
+import { subscriptionOf } from '../core/delivery/delivery.ts'
+import { setNewest } from '../core/newest.ts'
+import { type EventSummary, summaryOf } from '../core/event/summary.ts'
+import {
+  type ActivityQuestion,
+  type ChannelActivity,
+  type EventSearch,
+  type EventsFound,
+  maxCounted,
+} from './browse.ts'
+import {
+  failedIndex,
+  type HistorySummary,
+  hasFailed,
+  historyIndex,
+  type PendingSummary,
+  pendingIndex,
+} from './delivery-rows.ts'
+import { endOf, justAfter, keyOf, newestFirst, startOf, timeIn } from './keys.ts'
+import type { Events } from './events.ts'
+import type { Parts } from './parts.ts'
+
+/** Entries of one answer. */
+const maxEntries = 1_000
+/** A search by name reads the row of each event that it shows. */
+const maxNamed = 100
+/** When a channel last accepted a message is stored at most this often. */
+const notedMs = 60_000
+/** Channels whose last note is kept. */
+const maxKept = 2_000
+const deliveredPartition = keyOf('delivered')
+const end = '~'
+
+/** The place of an event in a list. `event` is escaped as in a key, so it sorts like keys. */
+interface Place {
+  at: number
+  fleet: string
+  event: string
+}
+
+export class Searches {
+  readonly #parts: Parts
+  readonly #events: Events
+  readonly #noted = new Map<string, number>()
+
+  constructor(parts: Parts, events: Events) {
+    this.#parts = parts
+    this.#events = events
+  }
+
+  async events(search: EventSearch): Promise<EventsFound> {
+    const after = search.after === undefined ? undefined : placeIn(search.after)
+    if (search.after !== undefined && after === undefined) return { events: [] }
+    const { prefix = '' } = search
+    return prefix === '' ? this.#latest(search, after) : this.#named(search, prefix, after)
+  }
+
+  /** One call for each fleet. Beyond the last entry of a full answer, nothing is known of its fleet. */
+  async #latest(search: EventSearch, after: Place | undefined): Promise<EventsFound> {
+    const { fleets, limit, since = 0, eventType, step } = search
+    const isFiltered = eventType !== undefined || step !== undefined
+    const size = isFiltered ? maxEntries : limit + 1
+    const to = `${newestFirst(since)}|${end}`
+    const works = fleets.map((fleet) => async () => {
+      const from = startIn(fleet, search, after)
+      const found = await this.#parts.rows.find(keyOf('events', fleet), from, to, size)
+      return found.map(({ summary }) => JSON.parse(summary) as EventSummary)
+    })
+    const lists = await this.#parts.together(works)
+    const ends = lists.filter((list) => list.length === size).map((list) => list.at(-1)!)
+    const horizon = ends.sort(byTime)[0]
+    const known = lists.flat().filter((one) => horizon === undefined || byTime(one, horizon) <= 0)
+    const found = known.filter(matches(search)).sort(byTime)
+    const events = found.slice(0, limit)
+    const last = found.length > limit ? events.at(-1) : horizon
+    return last === undefined ? { events } : { events, next: cursorOf(placeOf(last)) }
+  }
+
+  async #named(search: EventSearch, prefix: string, after: Place | undefined) {
+    const { fleets, limit, since = 0, until = Number.MAX_SAFE_INTEGER } = search
+    const name = keyOf(prefix.toLowerCase())
+    const works = fleets.map((fleet) => async () => {
+      const found = await this.#parts.rows.find(
+        keyOf('names', fleet),
+        ...([name, `${name}${end}`, maxEntries] as const),
+      )
+      return found.map((entry) => {
+        const [, time = '', event = ''] = entry.key.split('|')
+        return { entry, fleet, at: timeIn(time), event }
+      })
+    })
+    const lists = await this.#parts.together(works)
+    const partial = lists.some(({ length }) => length === maxEntries) && { partial: true as const }
+    const places = [...new Map(lists.flat().map((one) => [`${one.fleet}|${one.event}`, one])).values()]
+      .filter(({ at }) => at >= since && at < until)
+      .sort(byPlace)
+    const rest = after === undefined ? places : places.filter((one) => byPlace(one, after) > 0)
+    const shown = rest.slice(0, Math.min(limit, maxNamed))
+    const read = await this.#parts.together(
+      shown.map(({ entry }) => () => this.#events.readFound(entry)),
+    )
+    const events = read.flat().map(summaryOf)
+    const last = shown.at(-1)
+    const next = rest.length > shown.length && last ? { next: cursorOf(last) } : {}
+    return { events: events.filter(matches(search)), ...next, ...partial }
+  }
+
+  /** Call this when a channel accepted a message. */
+  async noteDelivered(channel: string, at: number): Promise<void> {
+    const last = this.#noted.get(channel)
+    if (last !== undefined && Math.abs(at - last) < notedMs) return
+    setNewest(this.#noted, channel, at, maxKept)
+    const body = JSON.stringify({ at })
+    await this.#parts.rows.change(deliveredPartition, [{ kind: 'put', row: keyOf(channel), body }])
+  }
+
+  /** What happened in these channels. Counting stops at `maxCounted`. */
+  async activity(
+    channels: readonly string[],
+    { fleets, since }: ActivityQuestion = {},
+  ): Promise<ChannelActivity[]> {
+    const { rows, together } = this.#parts
+    const isOwn = (fleet: string) => fleets?.includes(fleet) ?? true
+    const delivered = new Map(
+      (await rows.list(deliveredPartition, '', end)).map(({ row, body }) => {
+        return [row, (JSON.parse(body) as { at: number }).at]
+      }),
+    )
+    const works = channels.map((channel) => async (): Promise<ChannelActivity> => {
+      const subscription = subscriptionOf(channel)
+      const deliveredAt = delivered.get(keyOf(channel))
+      const own =
+        subscription === undefined
+          ? await this.#ofChannel(channel, isOwn)
+          : await this.#ofSubscription(subscription, isOwn, since)
+      return { channel, ...(deliveredAt === undefined ? {} : { deliveredAt }), ...own }
+    })
+    return together(works)
+  }
+
+  async #ofChannel(channel: string, isOwn: (fleet: string) => boolean) {
+    const { rows } = this.#parts
+    const range = [startOf(channel), endOf(channel), maxCounted] as const
+    const planned = (await rows.find(pendingIndex, ...range))
+      .map(({ summary }) => JSON.parse(summary) as PendingSummary)
+      .filter(([, fleet]) => isOwn(fleet))
+      .map(([, , plannedAt]) => plannedAt)
+    const failed = (await rows.find(failedIndex, ...range)).filter((one) => isOwn(one.summary))
+    return {
+      ...(planned.length === 0 ? {} : { pendingSince: Math.min(...planned) }),
+      pending: planned.length,
+      failed: failed.length,
+    }
+  }
+
+  /** Of its newest deliveries. */
+  async #ofSubscription(
+    subscription: string,
+    isOwn: (fleet: string) => boolean,
+    since: number | undefined,
+  ) {
+    const found = await this.#parts.rows.find(historyIndex(subscription), '', end, maxCounted)
+    const all = found
+      .map(({ key, summary }) => {
+        const [fleet, state] = JSON.parse(summary) as HistorySummary
+        return { fleet, state, plannedAt: timeIn(key.split('|')[0]!) }
+      })
+      .filter(({ fleet }) => isOwn(fleet))
+    const pending = all.filter(({ state }) => state === 'pending').map((one) => one.plannedAt)
+    const failed = all.filter(hasFailed)
+    const isRecent = ({ plannedAt }: { plannedAt: number }) => plannedAt >= since!
+    return {
+      ...(pending.length === 0 ? {} : { pendingSince: Math.min(...pending) }),
+      pending: pending.length,
+      failed: failed.length,
+      ...(since !== undefined && {
+        recent: { planned: all.filter(isRecent).length, failed: failed.filter(isRecent).length },
+      }),
+    }
+  }
+}
+
+/** Where the list of a fleet begins. */
+function startIn(fleet: string, { until }: EventSearch, after: Place | undefined): string {
+  if (after === undefined) return until === undefined ? '' : newestFirst(until - 1)
+  const time = newestFirst(after.at)
+  if (fleet === after.fleet) return justAfter(`${time}|${after.event}`)
+  return fleet < after.fleet ? `${time}|${end}` : `${time}|`
+}
+
+function matches({ eventType, step }: EventSearch) {
+  return (one: EventSummary) =>
+    (eventType === undefined || one.eventType === eventType) &&
+    (step === undefined || one.step === step)
+}
+
+function byPlace(one: Place, other: Place): number {
+  if (one.at !== other.at) return other.at - one.at
+  if (one.fleet !== other.fleet) return one.fleet < other.fleet ? -1 : 1
+  return one.event < other.event ? -1 : Number(one.event > other.event)
+}
+
+function byTime(one: EventSummary, other: EventSummary): number {
+  return byPlace(placeOf(one), placeOf(other))
+}
+
+function placeOf({ firstSeenAt: at, fleet, eventId }: EventSummary): Place {
+  return { at, fleet, event: keyOf(eventId) }
+}
+
+function cursorOf({ at, fleet, event }: Place): string {
+  return [String(at), encodeURIComponent(fleet), encodeURIComponent(event)].join('/')
+}
+
+function placeIn(cursor: string): Place | undefined {
+  const found = /^(\d{1,16})\/([^/]*)\/([^/]*)$/.exec(cursor)
+  if (found === null) return undefined
+  try {
+    const [at, fleet, event] = found.slice(1).map(decodeURIComponent)
+    return { at: Number(at), fleet: fleet!, event: event! }
+  } catch {
+    // a text that a person changed is no cursor
+    return undefined
+  }
+}

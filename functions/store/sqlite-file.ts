@@ -1,0 +1,172 @@
+// Opens a database file with `node:sqlite`: sets its mode, locks it and checks its format. A
+// transaction is on disk once it returns.
+import { chmodSync, closeSync, openSync } from 'node:fs'
+import { backup, DatabaseSync, type StatementSync } from 'node:sqlite'
+import { FoghornError } from '../../shared/errors.ts'
+import { type Database, formatVersion, schema } from './sqlite.ts'
+
+const inMemory = ':memory:'
+/** Only the relay's own user may read events, names of VMs and decisions. */
+const ownerOnly = 0o600
+/** SQLite creates these with the mode of the database, but a person may have copied them here. */
+const companions = ['-wal', '-shm', '-journal']
+
+/** Pages of 4 KB. The more there are, the less often a busy page is copied into the file. */
+const checkpointPages = 8_000
+const cacheKib = 16_384
+
+/**
+ * Locks out every other process. Throws FoghornError `data_in_use` if another process uses the file,
+ * `data_version` if another version of the relay wrote it, or `disk_full`.
+ */
+export function openFile(path: string): DatabaseFile {
+  if (path !== inMemory) keepPrivate(path)
+  const db = new DatabaseSync(path)
+  try {
+    lockFile(db, path)
+    checkVersion(db, path)
+    db.exec(`BEGIN IMMEDIATE; ${schema} PRAGMA user_version = ${formatVersion}; COMMIT`)
+    return new DatabaseFile(db, path)
+  } catch (error) {
+    db.close()
+    throw explainDisk(error, path)
+  }
+}
+
+/** Pages of one step. Between two steps, the relay goes on working. */
+const copiedPages = 500
+
+export class DatabaseFile implements Database {
+  readonly #db: DatabaseSync
+  readonly #path: string
+  /** Preparing a statement takes longer than running most of them. */
+  readonly #prepared = new Map<string, StatementSync>()
+  /** While a copy is made: what waits for the end of its step. */
+  #held: (() => void)[] | undefined
+
+  constructor(db: DatabaseSync, path: string) {
+    this.#db = db
+    this.#path = path
+  }
+
+  run(text: string, ...values: (string | number)[]): void {
+    this.#statement(text).run(...values)
+  }
+
+  all(text: string, ...values: (string | number)[]): Record<string, unknown>[] {
+    return this.#statement(text).all(...values)
+  }
+
+  whenFree(work: () => void): void {
+    if (this.#held === undefined) work()
+    else this.#held.push(work)
+  }
+
+  transaction<Result>(work: () => Result): Result {
+    this.#db.exec('BEGIN IMMEDIATE')
+    try {
+      const result = work()
+      this.#db.exec('COMMIT')
+      return result
+    } catch (error) {
+      // if the disk is full, SQLite has already ended the transaction
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
+      throw error
+    }
+  }
+
+  explain(error: unknown): unknown {
+    return explainDisk(error, this.#path)
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+
+  /**
+   * Copies a database in use into one file that needs no companions. Writes meanwhile are in the
+   * copy, too. Throws FoghornError `disk_full`.
+   */
+  async copyTo(path: string): Promise<void> {
+    // a step fails if it begins within a transaction, and steps begin on another thread
+    this.#held = []
+    try {
+      await backup(this.#db, path, { rate: copiedPages, progress: () => this.#runHeld() })
+      const copy = new DatabaseSync(path)
+      copy.exec('PRAGMA journal_mode=DELETE')
+      copy.close()
+    } catch (error) {
+      throw this.explain(error)
+    } finally {
+      this.#runHeld()
+      this.#held = undefined
+    }
+  }
+
+  #statement(text: string): StatementSync {
+    const known = this.#prepared.get(text)
+    if (known !== undefined) return known
+    const statement = this.#db.prepare(text)
+    this.#prepared.set(text, statement)
+    return statement
+  }
+
+  #runHeld(): void {
+    for (const work of this.#held?.splice(0) ?? []) work()
+  }
+}
+
+/** If modes cannot be set (Windows, some network shares), the files keep the modes they have. */
+function keepPrivate(path: string): void {
+  attempt(() => closeSync(openSync(path, 'wx', ownerOnly)))
+  // do not open an existing file here: closing it would end the locks of an open SQLite connection
+  for (const file of ['', ...companions]) attempt(() => chmodSync(path + file, ownerOnly))
+}
+
+/** Ignore system errors: if SQLite cannot open the file, SQLite reports it. */
+function attempt(change: () => void): void {
+  try {
+    change()
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error
+  }
+}
+
+function lockFile(db: DatabaseSync, path: string): void {
+  try {
+    db.exec(`PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
+      PRAGMA cache_size=-${cacheKib}; PRAGMA wal_autocheckpoint=${checkpointPages}`)
+    // with `locking_mode=EXCLUSIVE`, SQLite keeps this lock until the file is closed
+    db.exec('BEGIN EXCLUSIVE; COMMIT')
+  } catch (error) {
+    if (!(error instanceof Error && error.message.includes('locked'))) throw error
+    const remedy = 'Stop it, or set FOGHORN_DATA to a different folder.'
+    throw new FoghornError('data_in_use', `Another relay is using "${path}". ${remedy}`)
+  }
+}
+
+function checkVersion(db: DatabaseSync, path: string): void {
+  const found = Number(db.prepare('PRAGMA user_version').get()?.user_version)
+  const tables = db.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE type = 'table'").get()
+  if (found === formatVersion || Number(tables?.n) === 0) return
+  const remedy = 'Start the version that wrote it, or set FOGHORN_DATA to a different folder.'
+  const what = `"${path}" has format ${found}, but this relay needs format ${formatVersion}.`
+  throw new FoghornError('data_version', `${what} ${remedy}`)
+}
+
+/** sqlite.org/rescode.html */
+const sqliteFull = 13
+
+/** Replaces the error of a full disk, because SQLite's own names no disk and no remedy. */
+export function explainDisk(error: unknown, path: string): unknown {
+  if (!isFull(error)) return error
+  const remedy = 'Free space on it. Until then, the relay cannot store anything.'
+  const text = `The disk that holds "${path}" is full. ${remedy}`
+  return new FoghornError('disk_full', text, { cause: error })
+}
+
+function isFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if ('errcode' in error && error.errcode === sqliteFull) return true
+  return 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
+}

@@ -1,0 +1,189 @@
+// Rows in SQLite: a file of one process, or the storage of one Durable Object. Changes that arrive
+// together share one transaction, which checks the condition of each: a conflict spares the others.
+import {
+  type Change,
+  checkSizes,
+  type Found,
+  type Key,
+  type Row,
+  type Rows,
+  rowOf,
+} from './rows.ts'
+
+/** Increase this if an older relay would not understand the changed rows. */
+export const formatVersion = 5
+
+export const schema = `
+CREATE TABLE IF NOT EXISTS rows (
+  id INTEGER PRIMARY KEY, partition TEXT NOT NULL, row TEXT NOT NULL, version TEXT NOT NULL,
+  keys TEXT NOT NULL, body TEXT NOT NULL, UNIQUE (partition, row)
+) STRICT;
+CREATE TABLE IF NOT EXISTS entries (
+  name TEXT NOT NULL, key TEXT NOT NULL, partition TEXT NOT NULL, row TEXT NOT NULL,
+  summary TEXT NOT NULL, PRIMARY KEY (name, key, partition, row)
+) STRICT, WITHOUT ROWID;`
+
+const sql = {
+  read: 'SELECT row, version, keys, body FROM rows WHERE partition = ? AND row = ?',
+  list: `SELECT row, version, keys, body FROM rows
+    WHERE partition = ? AND row >= ? AND row < ? ORDER BY row LIMIT ?`,
+  version: 'SELECT version FROM rows WHERE partition = ? AND row = ?',
+  insert: 'INSERT INTO rows (version, keys, body, partition, row) VALUES (?, ?, ?, ?, ?)',
+  replace: 'UPDATE rows SET version = ?, keys = ?, body = ? WHERE partition = ? AND row = ?',
+  remove: 'DELETE FROM rows WHERE partition = ? AND row = ?',
+  find: `SELECT key, summary, partition, row FROM entries
+    WHERE name = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?`,
+  addEntry: `INSERT INTO entries (summary, name, key, partition, row) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET summary = excluded.summary`,
+  dropEntry: 'DELETE FROM entries WHERE name = ? AND key = ? AND partition = ? AND row = ?',
+}
+
+type Value = string | number
+type Columns = Record<string, unknown>
+
+/** What `SqlRows` needs of a database. */
+export interface Database {
+  run(text: string, ...values: Value[]): void
+  all(text: string, ...values: Value[]): Columns[]
+  /** Stores all writes of `work` durably, or none if it throws. */
+  transaction<Result>(work: () => Result): Result
+  /** Calls `work`, which begins a transaction, at a moment when it can. */
+  whenFree(work: () => void): void
+  /** Replaces an error of the database by one that names cause and remedy, if it knows them. */
+  explain(error: unknown): unknown
+}
+
+interface Waiting {
+  partition: string
+  changes: Change[]
+  resolve: (outcome: Row[] | 'conflict') => void
+  reject: (error: unknown) => void
+}
+
+interface Options {
+  /** A text that no other process used on this database. It makes versions unique. */
+  nonce: string
+  /** When to commit what waits. Default: at once. */
+  soon?: (commit: () => void) => void
+}
+
+export class SqlRows implements Rows {
+  readonly lagMs = 0
+  readonly #db: Database
+  readonly #nonce: string
+  readonly #soon: (commit: () => void) => void
+  #waiting: Waiting[] = []
+  #versions = 0
+
+  constructor(db: Database, { nonce, soon = (commit) => commit() }: Options) {
+    this.#db = db
+    this.#nonce = nonce
+    this.#soon = soon
+  }
+
+  async read(partition: string, row: string): Promise<Row | undefined> {
+    const [found] = this.#db.all(sql.read, partition, row)
+    return found && toRow(partition, found)
+  }
+
+  async list(partition: string, from: string, to: string, limit = -1): Promise<Row[]> {
+    return this.#db.all(sql.list, partition, from, to, limit).map((one) => toRow(partition, one))
+  }
+
+  async find(index: string, from: string, to: string, limit: number): Promise<Found[]> {
+    return this.#db.all(sql.find, index, from, to, limit).map((entry) => ({
+      index,
+      key: String(entry.key),
+      summary: String(entry.summary),
+      partition: String(entry.partition),
+      row: String(entry.row),
+    }))
+  }
+
+  /** A transaction writes rows and entries, so every entry is named. */
+  async tidy(): Promise<void> {}
+
+  async change(partition: string, changes: Change[]): Promise<Row[] | 'conflict'> {
+    if (changes.length === 0) return []
+    checkSizes(partition, changes)
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ partition, changes, resolve, reject })
+      if (this.#waiting.length === 1) {
+        this.#soon(() => this.#db.whenFree(() => this.#commit()))
+      }
+    })
+  }
+
+  #commit(): void {
+    const batch = this.#waiting
+    this.#waiting = []
+    try {
+      const outcomes = this.#db.transaction(() => batch.map((one) => this.#apply(one)))
+      for (const [i, { resolve }] of batch.entries()) resolve(outcomes[i]!)
+    } catch (error) {
+      for (const { reject } of batch) reject(this.#db.explain(error))
+    }
+  }
+
+  #apply({ partition, changes }: Waiting): Row[] | 'conflict' {
+    if (!changes.every((change) => this.#fits(partition, change))) return 'conflict'
+    return changes.map((change) => this.#write(partition, change))
+  }
+
+  #fits(partition: string, change: Change): boolean {
+    if (change.kind === 'put') return true
+    const [found] = this.#db.all(sql.version, partition, rowOf(change))
+    if (change.kind === 'insert') return found === undefined
+    return found?.version === change.was.version
+  }
+
+  #write(partition: string, change: Change): Row {
+    if (change.kind === 'remove') {
+      this.#index(partition, change.was.row, change.was.keys, [])
+      this.#db.run(sql.remove, partition, change.was.row)
+      return change.was
+    }
+    const { kind, body } = change
+    const row = rowOf(change)
+    const before = kind === 'replace' ? change.was.keys : []
+    const keys = (kind === 'put' ? undefined : change.keys) ?? []
+    const version = `${this.#nonce}-${++this.#versions}`
+    const isNew = kind === 'insert' || (kind === 'put' && !this.#exists(partition, row))
+    const text = keys.length === 0 ? '' : JSON.stringify(keys)
+    this.#db.run(isNew ? sql.insert : sql.replace, version, text, body, partition, row)
+    this.#index(partition, row, before, keys)
+    return { partition, row, body, keys, version }
+  }
+
+  #exists(partition: string, row: string): boolean {
+    return this.#db.all(sql.version, partition, row).length > 0
+  }
+
+  #index(partition: string, row: string, before: readonly Key[], after: readonly Key[]): void {
+    if (before === after) return
+    const old = new Map(before.map((one) => [nameOf(one), one]))
+    for (const one of after) {
+      const known = old.get(nameOf(one))
+      old.delete(nameOf(one))
+      if (known !== undefined && known.summary === one.summary) continue
+      this.#db.run(sql.addEntry, one.summary ?? '', one.index, one.key, partition, row)
+    }
+    for (const { index, key } of old.values()) {
+      this.#db.run(sql.dropEntry, index, key, partition, row)
+    }
+  }
+}
+
+function nameOf({ index, key }: Key): string {
+  return `${index} ${key}`
+}
+
+function toRow(partition: string, { row, version, keys, body }: Columns): Row {
+  return {
+    partition,
+    row: String(row),
+    version: String(version),
+    keys: keys === '' ? [] : (JSON.parse(String(keys)) as Key[]),
+    body: String(body),
+  }
+}
