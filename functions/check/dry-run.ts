@@ -150,7 +150,7 @@ function notifiedOf(
         channelFacts(relay),
         undefined,
         { record: at, moments: [moment] },
-        { observers, deliveries: existing, now: 0, listeningSince: 0 },
+        { observers, deliveries: existing, now: 0, listeningSince: 0, subscriptions: [] },
       ).deliveries
     const deliveries = plan([...before, ...maybe])
     const channels = deliveries.map(({ channel }) => channel)

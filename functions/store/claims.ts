@@ -123,8 +123,9 @@ export class Claims {
       for (const queue of fleets) {
         let next = Number.POSITIVE_INFINITY
         const isLate = (at: number) => at >= Math.min(next, first)
-        for await (const { at } of this.#sendableIn(queue, partitions, now, isLate)) {
-          next = Math.min(next, at)
+        for await (const { at, one } of this.#sendableIn(queue, partitions, now, isLate)) {
+          // each subscription has room of its own
+          if (one === undefined || pacing.roomOf(one.channel) > 0) next = Math.min(next, at)
         }
         first = Math.min(first, Math.max(next, free))
       }

@@ -23,6 +23,9 @@ interface Stored extends Tally {
   after: string
   /** The part of `counts` that follows the changes. */
   followed: Count[]
+  /** The part that is about beacons, and when they were counted: there may be 100,000. */
+  beacons: Count[]
+  beaconsAt: number
 }
 
 export class Counts {
@@ -36,22 +39,30 @@ export class Counts {
     this.#beacons = beacons
   }
 
-  async read({ now, fleets, maxAgeMs = tallyMs }: TallyRequest): Promise<Tally> {
+  async read({ now, fleets, maxAgeMs }: TallyRequest): Promise<Tally> {
+    // where a read costs nothing, counts are as young as can be
+    const mostMs = maxAgeMs ?? (this.#parts.rows.lagMs === 0 ? 0 : tallyMs)
     const found = await this.#parts.rows.read(partition, row)
     const known = found && (JSON.parse(found.body) as Stored)
-    if (known !== undefined && now >= known.at && now - known.at < maxAgeMs) return shown(known)
-    const stored = await this.#count(known, now, fleets)
+    if (known !== undefined && now >= known.at && now - known.at < mostMs) return shown(known)
+    const stored = await this.#count(known, now, fleets, maxAgeMs ?? tallyMs)
     // after a conflict, the row has the counts of another worker
     const change = insertOrReplace(found, row, JSON.stringify(stored))
     await this.#parts.rows.change(partition, [change])
     return shown(stored)
   }
 
-  async #count(known: Stored | undefined, now: number, fleets: readonly string[]): Promise<Stored> {
+  async #count(
+    known: Stored | undefined,
+    now: number,
+    fleets: readonly string[],
+    beaconsMs: number,
+  ): Promise<Stored> {
     const { after, counts } = await this.#follow(known?.after ?? '', now)
     const followed = total([...(known?.followed ?? []), ...counts])
     const pending = await this.#pending()
-    const beacons = await this.#beacons.counts(fleets)
+    const isFresh = known !== undefined && now - known.beaconsAt < beaconsMs
+    const beacons = isFresh ? known.beacons : await this.#beacons.counts(fleets)
     return {
       at: now,
       counts: total([...followed, ...pending.counts, ...beacons]),
@@ -59,6 +70,8 @@ export class Counts {
       oldest: pending.oldest,
       after,
       followed,
+      beacons,
+      beaconsAt: isFresh ? known.beaconsAt : now,
     }
   }
 

@@ -8,6 +8,7 @@ import {
   subscriptionOf,
 } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
+import { unpackEvent } from '../core/event/event-size.ts'
 import type { EventView } from '../core/event/view.ts'
 import { type Count, deliveryCounts, firstMessageCounts } from '../core/metrics/tally.ts'
 import {
@@ -21,6 +22,7 @@ import {
   type StoredDeliveries,
   type StoredDelivery,
   toDelivery,
+  toStored,
   toStoredDeliveries,
   withDelivery,
 } from './delivery-rows.ts'
@@ -57,7 +59,7 @@ export interface HeldPartition {
   record: EventRecord | undefined
   /** In order. */
   deliveries: HeldDelivery[]
-  viewOf(stored: StoredDeliveries): EventView | undefined
+  viewOf(one: StoredDelivery): EventView | undefined
 }
 
 export class Deliveries {
@@ -99,8 +101,7 @@ export class Deliveries {
     return {
       record,
       deliveries,
-      viewOf: ({ event, sequence }) =>
-        event ?? (sequence === undefined ? undefined : views.get(momentRow(sequence))),
+      viewOf: ({ sequence }) => (sequence === undefined ? undefined : views.get(momentRow(sequence))),
     }
   }
 
@@ -111,15 +112,16 @@ export class Deliveries {
   ): Promise<Delivery[]> {
     const views = new Map<string, Promise<EventView | undefined>>()
     const works = held.map(({ stored, one }) => async (): Promise<Delivery[]> => {
-      const known = stored.event ?? partition?.viewOf(stored)
-      const event = known ?? (await this.#viewOf(stored, views))
+      const known = one.event ? unpackEvent(one.event) : partition?.viewOf(one)
+      const event = known ?? (await this.#viewOf(stored, one.sequence ?? 0, views))
       return event === undefined ? [] : [toDelivery(stored, one, event)]
     })
     return (await this.#parts.together(works)).flat()
   }
 
   #viewOf(
-    { fleet, eventId, sequence = 0 }: StoredDeliveries,
+    { fleet, eventId }: StoredDeliveries,
+    sequence: number,
     views: Map<string, Promise<EventView | undefined>>,
   ): Promise<EventView | undefined> {
     const partition = eventPartition({ fleet, eventId })
@@ -151,7 +153,13 @@ export class Deliveries {
     if (place === undefined) return 'lost'
     const { deliveries: known } =
       follow.length === 0 ? noDeliveries : await this.load(place.partition, rangeOf(''))
-    const further = follow.filter(({ id }) => known.every(({ one }) => one.id !== id))
+    const sequences = new Set(known.map(({ one }) => one.sequence))
+    const further = follow
+      .filter(({ id }) => known.every(({ one }) => one.id !== id))
+      .map((one) => {
+        const { sequence } = one.telling.event
+        return toStored(one, sequences.has(sequence) ? sequence : undefined)
+      })
     return this.#parts.edits.edit(place, (row): Made<'settled' | 'lost'> => {
       const stored = row && toStoredDeliveries(row)
       const one = stored?.deliveries.find(({ id }) => id === claimed.id)

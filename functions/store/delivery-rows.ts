@@ -1,7 +1,7 @@
 // A row of deliveries: those that one commit plans for its channels, or one to a subscription. The
 // event as it was then is in the row of the commit's moments.
 import { type Delivery, noFleet, subscriptionOf } from '../core/delivery/delivery.ts'
-import { packEvent, unpackEvent } from '../core/event/event-size.ts'
+import { packEvent } from '../core/event/event-size.ts'
 import type { EventView } from '../core/event/view.ts'
 import type { Count } from '../core/metrics/tally.ts'
 import { hash } from '../core/hash.ts'
@@ -22,6 +22,9 @@ type WithoutEvent<T> = T extends unknown ? Omit<T, 'event'> : never
 export interface StoredDelivery
   extends Omit<Delivery, 'fleet' | 'eventId' | 'telling'> {
   telling: WithoutEvent<Delivery['telling']>
+  /** The commit whose moments have the event as it was. Absent: it is here. */
+  sequence?: number
+  event?: EventView
   lease?: string | undefined
   /** Shares no list with others. */
   alone?: true
@@ -36,9 +39,6 @@ export interface StoredDelivery
 export interface StoredDeliveries {
   fleet: string
   eventId: string
-  /** The commit whose moments have the event. Absent: it is here. */
-  sequence?: number | undefined
-  event?: EventView | undefined
   deliveries: StoredDelivery[]
 }
 
@@ -78,19 +78,16 @@ export function newRows(
   sequence: number,
   event: EventView | undefined,
 ): Change[] {
-  const rows = Map.groupBy(deliveries, ({ channel, telling }) => {
+  const rows = Map.groupBy(deliveries, ({ channel }) => {
     const subscription = subscriptionOf(channel)
-    const chunk = subscription === undefined ? '' : chunkOf(subscription)
-    return telling.event === event ? chunk : `${chunk}+`
+    return subscription === undefined ? '' : chunkOf(subscription)
   })
-  return [...rows].map(([name, own]) => {
-    const [{ fleet, eventId, telling, seq, id }] = own as [Delivery]
-    const [chunk = ''] = name.split('+')
+  return [...rows].map(([chunk, own]) => {
+    const [{ fleet, eventId, seq, id }] = own as [Delivery]
     const stored: StoredDeliveries = {
       fleet,
       eventId,
-      ...(telling.event === event ? { sequence } : { event: telling.event }),
-      deliveries: own.map(toStored),
+      deliveries: own.map((one) => toStored(one, one.telling.event === event ? sequence : undefined)),
     }
     const place = [timeKey(seq), hash(id).slice(0, 16)]
     const row = chunk === '' ? keyOf('deliveries', ...place) : keyOf('subscribed', chunk, ...place)
@@ -98,41 +95,45 @@ export function newRows(
   })
 }
 
-function toStored({ fleet: _f, eventId: _e, telling, ...own }: Delivery): StoredDelivery {
-  const { event: _, ...rest } = telling
+/** `sequence`: of the commit whose moments have the event. */
+export function toStored(
+  { fleet: _f, eventId: _e, telling, ...own }: Delivery,
+  sequence: number | undefined,
+): StoredDelivery {
+  const { event, ...rest } = telling
   const keyAt = own.state === 'pending' ? { keyAt: own.nextAt } : {}
-  return { ...own, ...keyAt, telling: rest as StoredDelivery['telling'] }
+  const where = sequence === undefined ? { event: packEvent(event) } : { sequence }
+  return { ...own, ...keyAt, ...where, telling: rest as StoredDelivery['telling'] }
 }
 
 export function toDelivery(
   { fleet, eventId }: StoredDeliveries,
-  { keyAt: _k, triedAt: _t, lease: _l, alone: _a, counted: _c, telling, ...own }: StoredDelivery,
+  { telling, ...stored }: StoredDelivery,
   event: EventView,
 ): Delivery {
+  const { keyAt: _k, triedAt: _t, lease: _l, alone: _a, counted: _c, ...rest } = stored
+  const { sequence: _s, event: _e, ...own } = rest
   return { ...own, fleet, eventId, telling: { ...telling, event } as Delivery['telling'] }
 }
 
 export function toStoredDeliveries({ body }: Row): StoredDeliveries {
-  const stored = JSON.parse(body) as StoredDeliveries
-  return stored.event === undefined ? stored : { ...stored, event: unpackEvent(stored.event) }
+  return JSON.parse(body) as StoredDeliveries
 }
 
 /** The row with another delivery in place of the one with its id, and further ones. */
 export function withDelivery(
   stored: StoredDeliveries,
   changed: StoredDelivery,
-  further: Delivery[] = [],
+  further: StoredDelivery[] = [],
 ) {
   const deliveries = stored.deliveries.map((one) => (one.id === changed.id ? changed : one))
-  const isNew = ({ id }: Delivery) => deliveries.every((one) => one.id !== id)
-  return madeOf({ ...stored, deliveries: [...deliveries, ...further.filter(isNew).map(toStored)] })
+  const fresh = further.filter(({ id }) => deliveries.every((one) => one.id !== id))
+  return madeOf({ ...stored, deliveries: [...deliveries, ...fresh] })
 }
 
 /** Body and keys of the row. */
 export function madeOf(stored: StoredDeliveries): { body: string; keys: Key[] } {
-  const { event } = stored
-  const body = JSON.stringify(event === undefined ? stored : { ...stored, event: packEvent(event) })
-  return { body, keys: keysOf(stored) }
+  return { body: JSON.stringify(stored), keys: keysOf(stored) }
 }
 
 /** Removes ended deliveries from these rows. */

@@ -26,6 +26,8 @@ import type { EventKey, EventPage } from './store.ts'
 const pageSize = 200
 const maxPages = 10
 const end = '~'
+/** VMs by whose names an event is found. */
+const maxNames = 200
 /** Events that were first seen in one millisecond. */
 const maxSameTime = 10_000
 /** A commit that took longer may be behind what readers of the log have read: it is logged again. */
@@ -56,10 +58,13 @@ export class Events {
   readonly #parts: Parts
   /** The row of each record that was read, so that its commit need not read it again. */
   readonly #known = new WeakMap<EventRecord, Row>()
-  #position = 0
+  /** Positions of two processes differ in their last three digits. */
+  readonly #tag: number
+  #lastMs = 0
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#tag = Math.floor(parts.random() * 1_000)
   }
 
   async read(key: EventKey): Promise<EventRecord | undefined> {
@@ -240,8 +245,8 @@ export class Events {
 
   /** Grows with each call, and is behind the one that the event used before. */
   nextPosition(now: number, before: number | undefined): number {
-    this.#position = Math.max(now * 1_000, this.#position + 1, (before ?? 0) + 1)
-    return this.#position
+    this.#lastMs = Math.max(now, this.#lastMs + 1, Math.floor((before ?? 0) / 1_000) + 1)
+    return this.#lastMs * 1_000 + this.#tag
   }
 
   async #moveDue(row: Row): Promise<void> {
@@ -337,7 +342,7 @@ function keysOf(record: EventRecord, before: readonly Key[] = []): Key[] {
   keys.push({ index: keyOf('events', fleet), key: keyOf(seen, eventId), summary })
   keys.push({ index: allEvents, key: keyOf(seen, fleet, eventId) })
   const named = keyOf('names', fleet)
-  for (const name of namesOf(record)) {
+  for (const name of namesOf(record).slice(0, maxNames)) {
     keys.push({ index: named, key: keyOf(name, seen, eventId) })
   }
   return keys

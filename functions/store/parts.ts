@@ -11,6 +11,8 @@ export interface Parts {
   newId: () => string
   /** Ms of a clock that never jumps. */
   elapsed: () => number
+  /** In [0, 1). */
+  random: () => number
   /** Waits a short while before another attempt. */
   stepAside: () => Promise<void>
 }

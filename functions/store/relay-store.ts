@@ -100,7 +100,7 @@ export class RelayStore implements Store {
     const { elapsed = () => performance.now() } = options
     const stepAside = async () => wait?.(Math.ceil(random() * stepAsideMs))
     const edits = new Edits(rows, stepAside)
-    const parts: Parts = { rows, edits, together, newId, elapsed, stepAside }
+    const parts: Parts = { rows, edits, together, newId, elapsed, random, stepAside }
     this.#rows = rows
     this.#together = together
     this.#events = new Events(parts)

@@ -1,7 +1,6 @@
 // Which wake-ups the rounds of the Azure host queue. Each one is an invocation, which costs money.
 import { afterEach, expect, test } from 'vitest'
 import { Rounds, requestWaitMs } from '../../functions/host/azure/rounds.ts'
-import type { PlannedStore } from '../../functions/store/store.ts'
 import { heardBy, subscribe } from '../support/subscriptions.ts'
 import {
   createWorld,
@@ -20,18 +19,8 @@ let set: number[]
 async function start() {
   world = await createWorld()
   set = []
-  rounds = new Rounds(world.relay, async (delayMs) => void set.push(delayMs), onSqlite(world))
+  rounds = new Rounds(world.relay, async (delayMs) => void set.push(delayMs))
   world.relay.wake = (...hint) => rounds.hint(...hint)
-}
-
-/** This store claims all that is due, and answers that more may be due. */
-function onSqlite({ relay }: World): PlannedStore {
-  return {
-    claimOf: async (_events, request) => ({
-      requests: await relay.store.claim(request),
-      isAll: false,
-    }),
-  }
 }
 
 afterEach(() => rounds.stop(0))
@@ -125,7 +114,7 @@ test('a queue that accepts no message fails no request', async () => {
   const away = async () => {
     throw new Error('the queue is away')
   }
-  rounds = new Rounds(world.relay, away, onSqlite(world))
+  rounds = new Rounds(world.relay, away)
   world.channels.answer = () => new Response(null, { status: 500 })
   await rounds.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
   expect(world.lines.join('\n')).toContain('the queue is away')

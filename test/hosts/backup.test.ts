@@ -5,19 +5,21 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createBackup } from '../../functions/host/node/backup.ts'
-import { openFile } from '../../functions/store/sqlite/file.ts'
-import { SqliteStore } from '../../functions/store/sqlite/store.ts'
+import { SqlRows } from '../../functions/store/sqlite.ts'
+import { openFile } from '../../functions/store/sqlite-file.ts'
 import type { Backup } from '../../functions/use-cases/relay.ts'
 import { newFolder } from '../support/folder.ts'
 import { commitOf, record } from '../support/records.ts'
+import { openStore, storeOver, type TestStore } from '../support/stores.ts'
 
 let folder: string
 let file: ReturnType<typeof openFile>
-let store: SqliteStore
+let store: TestStore
 beforeEach(() => {
   folder = newFolder('backup')
-  file = openFile(join(folder, 'foghorn.sqlite'), { alone: true })
-  store = new SqliteStore(file, { random: randomUUID })
+  file = openFile(join(folder, 'foghorn.sqlite'))
+  const rows = new SqlRows(file, { nonce: randomUUID(), soon: setImmediate })
+  store = storeOver(rows, () => file.close())
 })
 afterEach(() => {
   store.close()
@@ -53,7 +55,7 @@ test('a copy has what was stored, also while the relay goes on writing', async (
   expect(content.length).toBe(bytes)
   const path = join(folder, 'copy.sqlite')
   writeFileSync(path, content)
-  const copy = new SqliteStore(openFile(path), { random: randomUUID })
+  const copy = openStore(path)
   const found = await copy.listEvents({ limit: 9_999 })
   expect(found.length).toBeGreaterThanOrEqual(1_500)
   expect(found.length).toBeLessThanOrEqual(later)

@@ -134,27 +134,6 @@ test('checks itself every 5 minutes, and at once after its clock was set back', 
   expect(await after(-86_400_000)).toBe(3)
 })
 
-test('subscriptions get what happens, also after the expansion failed once', async () => {
-  await subscribe(world)
-  const heard = Promise.withResolvers<void>()
-  world.channels.answer = (request) => {
-    if (request.url === endpoint) heard.resolve()
-    return usualAnswer(request)
-  }
-  let failures = 1
-  const store = around(world.store, async (name, _args, call) => {
-    if (name === 'addDeliveries' && failures-- > 0) throw new Error('the disk is busy')
-    return call()
-  })
-  const pumping = new Pump({ ...world.relay, store })
-  pump = pumping
-  const beacon = new FakeBeacon(world, 'web_1')
-  await beacon.sees([event({ eventId: 'a' })])
-  pumping.wake()
-  await heard.promise
-  expect(world.lines.join()).toContain('"expansion_failed"')
-})
-
 test('endpoints that hang take one place each, so the others get all their messages', async () => {
   const hanging = 100
   const most = new Map<string, number>()

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { subscriptionOf } from '../../functions/core/delivery/delivery.ts'
 import { UnderWay } from '../../functions/host/under-way.ts'
 import { claimDue } from '../../functions/use-cases/deliver.ts'
-import { expandAll, happen, subscribe } from '../support/subscriptions.ts'
+import { happen, subscribe } from '../support/subscriptions.ts'
 import { createWorld } from '../support/world.ts'
 
 test('with many requests under way, each channel gets its first one only', async () => {
@@ -28,7 +28,6 @@ test('subscriptions that hang leave places for configured channels', async () =>
   const world = await createWorld()
   for (let i = 0; i < 5; i++) await subscribe(world)
   await happen(world, 1)
-  await expandAll(world)
   world.channels.answer = () => new Promise<Response>(() => {})
   const underWay = new UnderWay(world.relay, { toSubscriptions: 3 })
   const begun: string[] = []

@@ -1,9 +1,12 @@
-// A relay that dies at a given write to its store or call to a channel, before it or right after it took
-// effect; everything that it calls from then on fails. To die at a read is to die after the write before it.
+// A relay that dies at a given write of rows or call to a channel, before it or right after it took
+// effect. Everything that it calls from then on fails. To die at a read is to die after the write
+// before it.
 
-import type { Store } from '../../functions/store/store.ts'
-import type { Relay } from '../../functions/use-cases/relay.ts'
-import { createTables } from './tables.ts'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { newFolder } from './folder.ts'
+import { storeOver } from './stores.ts'
+import type { World } from './world.ts'
 
 /** Thrown at every call of a relay that is dead. */
 class Dead extends Error {}
@@ -29,19 +32,16 @@ function burning<Args extends unknown[], Result>(
   }
 }
 
-const reads = /^(read|list|due|next)/
-
-export function withFuse(relay: Relay, fuse: Fuse): void {
-  const store = relay.store
-  const names = Object.getOwnPropertyNames(Object.getPrototypeOf(store)) as (keyof Store)[]
-  const fused = Object.create(store)
-  for (const name of names) {
-    const method = store[name] as (...args: unknown[]) => unknown
-    if (method.constructor.name !== 'AsyncFunction') continue
-    const call = (...args: unknown[]) => method.apply(store, args) as Promise<unknown>
-    fused[name] = burning(fuse, call, !reads.test(name))
-  }
-  relay.store = fused
+export function withFuse({ relay, store }: Pick<World, 'relay' | 'store'>, fuse: Fuse): void {
+  const { rows } = store
+  relay.store = storeOver({
+    lagMs: rows.lagMs,
+    read: burning(fuse, rows.read.bind(rows), false),
+    list: burning(fuse, rows.list.bind(rows), false),
+    find: burning(fuse, rows.find.bind(rows), false),
+    change: burning(fuse, rows.change.bind(rows)),
+    tidy: (...unnamed) => rows.tidy(...unnamed),
+  })
   relay.send = burning(fuse, relay.send)
 }
 
@@ -62,14 +62,14 @@ export async function dieAtEveryCall<Result extends Played>(
   let crashes = 0
   for (const after of [false, true]) {
     for (let calls = inTurn && after ? 2 : 1; ; calls += inTurn ? 2 : 1) {
-      const tables = createTables()
+      const folder = newFolder('fuse')
       try {
-        const played = await play({ left: calls, after }, tables.path)
+        const played = await play({ left: calls, after }, join(folder, 'foghorn.sqlite'))
         check(played, `dead at call ${calls}, ${after ? 'after' : 'before'} its effect`)
         crashes += played.deaths
         if (played.deaths === 0) break
       } finally {
-        tables.remove()
+        rmSync(folder, { recursive: true, force: true })
       }
     }
   }

@@ -40,6 +40,10 @@ export class MemoryTable implements Table {
       .slice(0, limit)
   }
 
+  contents(): unknown {
+    return [...this.#partitions].map(([name, entities]) => [name, [...entities.values()]])
+  }
+
   changeNow(partition: string, changes: EntityChange[]) {
     const entities = this.#partitions.get(partition) ?? new Map<string, Entity>()
     this.#partitions.set(partition, entities)

@@ -1,7 +1,6 @@
 // The relay that a test runs against. `startRelay` makes a new one; `world` and `beacon` are always those of the
 // test that runs. Test files of one process run one after another, so they can share them.
 import { afterEach, beforeEach } from 'vitest'
-import { createTables, type Tables } from './tables.ts'
 import { createWorld, event, eventId, FakeBeacon, type World } from './world.ts'
 
 export const second = 1_000
@@ -11,8 +10,6 @@ export const hour = 60 * minute
 export let world: World
 /** On the VM that `event()` hits. */
 export let beacon: FakeBeacon
-/** Of the world's database, where `onFile` has one made. */
-export let tables: Tables
 
 interface Options extends Omit<NonNullable<Parameters<typeof createWorld>[0]>, 'config'> {
   /** The beacon's VM. */
@@ -37,24 +34,13 @@ export async function report(...events: ReturnType<typeof event>[]): Promise<voi
   await world.drain()
 }
 
-/** Its database is a file, so that a test can show that nothing was written. Ends with `stopOnFile`. */
-export async function startOnFile(config: object = {}, options: Options = {}): Promise<void> {
-  tables = createTables()
-  await startRelay(config, { ...options, path: tables.path })
-}
-
-export function stopOnFile(): void {
-  world.store.close()
-  tables.remove()
-}
-
-/** Each test of this file has its database in a file. */
-export function onFile(prepare: () => Promise<void> = async () => {}): void {
+/** Each test of this file has a relay of its own. */
+export function relayForEach(prepare: () => Promise<void> = async () => {}): void {
   beforeEach(async () => {
-    await startOnFile()
+    await startRelay()
     await prepare()
   })
-  afterEach(stopOnFile)
+  afterEach(() => world.store.close())
 }
 
 /** Of the webhook channel, in order. */

@@ -4,6 +4,7 @@ import { AzureRows } from '../../functions/store/azure/rows.ts'
 import type { Table } from '../../functions/store/azure/table.ts'
 import { RelayStore } from '../../functions/store/relay-store.ts'
 import type { Rows } from '../../functions/store/rows.ts'
+import type { Store } from '../../functions/store/store.ts'
 import { SqlRows } from '../../functions/store/sqlite.ts'
 import { openFile } from '../../functions/store/sqlite-file.ts'
 import { MemoryTable } from './memory-table.ts'
@@ -11,18 +12,34 @@ import { MemoryTable } from './memory-table.ts'
 /** With `azure` in this variable, use cases and HTTP are tried on the rows of Azure. */
 export const rowsOfTests = process.env.FOGHORN_TEST_ROWS === 'azure' ? 'azure' : 'sqlite'
 
-export type TestStore = RelayStore & { rows: Rows; close(): void }
+/** Tests replace single methods of it. */
+export type TestStore = Store &
+  Pick<RelayStore, 'freeLeases' | 'open'> & {
+    rows: Rows
+    close(): void
+    /** All that is stored, for "nothing was changed". */
+    contents(): unknown
+  }
 
 export function openStore(path = ':memory:'): TestStore {
   const file = openFile(path)
   const rows = new SqlRows(file, { nonce: randomUUID() })
-  return storeOver(rows, () => file.close())
+  const contents = () => [
+    // that a page was opened is noted
+    file.all(`SELECT * FROM rows WHERE row NOT LIKE 'own|opened%' ORDER BY id`),
+    file.all('SELECT * FROM entries ORDER BY name, key'),
+  ]
+  return storeOver(rows, () => file.close(), contents)
 }
 
 /** A worker's handle on rows that others may use, too. */
-export function storeOver(rows: Rows, close = () => {}): TestStore {
+export function storeOver(
+  rows: Rows,
+  close = () => {},
+  contents: () => unknown = () => undefined,
+): TestStore {
   const store = new RelayStore({ rows, newId: randomUUID, random: Math.random })
-  return Object.assign(store, { rows, close })
+  return Object.assign(store, { rows, close, contents })
 }
 
 export function azureRows(table: Table, now: () => number = Date.now): AzureRows {
@@ -32,5 +49,6 @@ export function azureRows(table: Table, now: () => number = Date.now): AzureRows
 /** The store of a test of use cases: see `rowsOfTests`. */
 export function openTestStore(path: string | undefined, now: () => number): TestStore {
   if (path !== undefined || rowsOfTests === 'sqlite') return openStore(path)
-  return storeOver(azureRows(new MemoryTable(), now))
+  const table = new MemoryTable()
+  return storeOver(azureRows(table, now), undefined, () => table.contents())
 }

@@ -11,9 +11,9 @@ const graceMs = 10 * 60_000
 const lagMs = 5_000
 const indexPartition = 'index'
 
-/** A key, and the name of its entry. */
+/** A key, and what makes the name of its entry its own. */
 interface Entry extends Key {
-  entry: string
+  name: string
 }
 
 interface FoundEntry extends Found {
@@ -58,18 +58,20 @@ export class AzureRows implements Rows {
   }
 
   async find(index: string, from: string, to: string, limit: number): Promise<Found[]> {
-    const range = [`${index}|${from}`, `${index}|${to}`] as const
-    const found = await this.#table.list(indexPartition, ...range, limit)
-    const entries = found.map(({ row: entry, text }): FoundEntry => {
-      const { partition, row, summary = '', writtenAt } = JSON.parse(text) as EntryBody
-      const key = entry.slice(index.length + 1, entry.lastIndexOf('|'))
-      return { index, key, summary, partition, row, entry, writtenAt }
-    })
-    // a crash may have left a second entry of a row
-    return entries.filter(({ key, row }, i) => {
-      const next = entries[i + 1]
-      return key !== next?.key || row !== next.row
-    })
+    // while an entry is being replaced, or after a crash, there are two: the newer one counts
+    const newest = new Map<string, FoundEntry>()
+    const end = `${index}|${to}`
+    for (let start = `${index}|${from}`; newest.size < limit; ) {
+      const size = limit - newest.size
+      const page = await this.#table.list(indexPartition, start, end, size)
+      for (const one of page.map((entity) => toFound(index, entity))) {
+        const name = `${one.key} ${one.partition} ${one.row}`
+        if ((newest.get(name)?.writtenAt ?? 0) <= one.writtenAt) newest.set(name, one)
+      }
+      if (page.length < size) break
+      start = `${page.at(-1)!.row} `
+    }
+    return [...newest.values()]
   }
 
   async tidy(unnamed: Found[], now: number): Promise<void> {
@@ -81,7 +83,7 @@ export class AzureRows implements Rows {
     if (changes.length === 0) return []
     checkSizes(partition, changes)
     const id = this.#newId()
-    const writes = changes.map((change, i) => this.#writeOf(change, `${id}.${i}`, changes.length))
+    const writes = changes.map((change) => this.#writeOf(change, id, changes.length))
     const added = writes.flatMap(({ added: keys, change }) =>
       keys.map((key) => ({ key, row: change.row })),
     )
@@ -93,8 +95,7 @@ export class AzureRows implements Rows {
     // if an answer was lost, the client writes again and conflicts with its own row
     const etags = outcome === 'conflict' ? await this.#etagsOfOwn(partition, writes) : outcome
     if (etags === undefined) {
-      const kept = new Set(changes.flatMap((change) => (change.kind === 'replace' ? entriesOf(change.was) : [])))
-      await this.#drop(added.map(({ key }) => key.entry).filter((entry) => !kept.has(entry)))
+      await this.#drop(added.filter(({ key }) => key.name === id).map(({ key }) => entryOf(key)))
       return 'conflict'
     }
     await this.#drop(writes.flatMap(({ dropped }) => dropped))
@@ -120,28 +121,27 @@ export class AzureRows implements Rows {
     }
     const before = kind === 'replace' ? (change.was.keys as Entry[]) : []
     const known = new Map(before.map((one) => [`${one.index} ${one.key}`, one]))
-    const keys = (change.keys ?? []).map((one, i): Entry => {
-      const name = `${one.index} ${one.key}`
-      const entry = known.get(name)?.entry ?? `${one.index}|${one.key}|${id}.${i}`
-      return { ...one, entry }
+    const keys = (change.keys ?? []).map((one): Entry => {
+      const old = known.get(`${one.index} ${one.key}`)
+      // an entry is never replaced: if this write loses, the winner's entry must be as it was
+      return { ...one, name: old !== undefined && old.summary === one.summary ? old.name : id }
     })
-    const names = new Set(keys.map(({ entry }) => entry))
-    const summaries = new Map(before.map(({ entry, summary }) => [entry, summary ?? '']))
+    const names = new Set(keys.map(entryOf))
     const text = `${JSON.stringify({ id, keys })}\n${body}`
     return {
       change:
         kind === 'insert' ? { kind, row, text } : { kind, row, text, etag: change.was.version },
       keys,
-      added: keys.filter(({ entry, summary }) => summaries.get(entry) !== (summary ?? '')),
-      dropped: before.map(({ entry }) => entry).filter((entry) => !names.has(entry)),
+      added: keys.filter(({ name }) => name === id),
+      dropped: before.map(entryOf).filter((entry) => !names.has(entry)),
     }
   }
 
   async #add(partition: string, added: { key: Entry; row: string }[]): Promise<void> {
     const writtenAt = this.#now()
-    const puts = added.map(({ key: { entry, summary }, row }): EntityChange => {
-      const body: EntryBody = { partition, row, summary, writtenAt }
-      return { kind: 'put', row: entry, text: JSON.stringify(body) }
+    const puts = added.map(({ key, row }): EntityChange => {
+      const body: EntryBody = { partition, row, summary: key.summary, writtenAt }
+      return { kind: 'put', row: entryOf(key), text: JSON.stringify(body) }
     })
     for (let i = 0; i < puts.length; i += maxChanges) {
       await this.#table.change(indexPartition, puts.slice(i, i + maxChanges))
@@ -186,7 +186,17 @@ interface Write {
 }
 
 function entriesOf({ keys }: Row): string[] {
-  return (keys as Entry[]).map(({ entry }) => entry)
+  return (keys as Entry[]).map(entryOf)
+}
+
+function entryOf({ index, key, name }: Entry): string {
+  return `${index}|${key}|${name}`
+}
+
+function toFound(index: string, { row: entry, text }: Entity): FoundEntry {
+  const { partition, row, summary = '', writtenAt } = JSON.parse(text) as EntryBody
+  const key = entry.slice(index.length + 1, entry.lastIndexOf('|'))
+  return { index, key, summary, partition, row, entry, writtenAt }
 }
 
 function toRow(partition: string, { row, text, etag }: Entity): Row {

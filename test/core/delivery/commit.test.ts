@@ -24,7 +24,6 @@ const channels: ChannelFacts = {
   exists: (name) => name !== 'removed',
   opensIncidents: (name) => name.includes('pager'),
   fallbackOf: (name) => ({ chat: 'mail', mail: 'pager' })[name],
-  overtakes: () => () => true,
 }
 
 const heard = (channel: string, changes: Partial<Delivery> = {}) =>
@@ -39,7 +38,7 @@ function hearers(
   given: Route[] = routes,
 ): string[] {
   const decided = { record: record({ reminder, ...before, ...after }), moments: [moment] }
-  const context = { observers: [observer('web_0')], deliveries, now: at, listeningSince: 0 }
+  const context = { observers: [observer('web_0')], deliveries, now: at, listeningSince: 0, subscriptions: [] }
   const plan = commitPlan(given, channels, record(before), decided, context)
   return plan.deliveries.map(({ channel }) => channel).sort()
 }
@@ -86,7 +85,7 @@ test('a change brings "scheduled" to a channel of a route that matches only now'
   ]
   const changed = (deliveries: Delivery[]) => {
     const decided = { record: record(), moments: ['changed' as const] }
-    const context = { observers: [observer('web_0')], deliveries, now: at, listeningSince: 0 }
+    const context = { observers: [observer('web_0')], deliveries, now: at, listeningSince: 0, subscriptions: [] }
     const { deliveries: sent, moments } = commitPlan(reboots, channels, record(), decided, context)
     expect(moments.map(({ telling }) => telling.moment)).toEqual(['changed'])
     return sent.map(({ channel, telling }) => [channel, telling.moment])
@@ -106,7 +105,7 @@ test('so does a late report that changes values and changes them back', () => {
   const reboots: Route[] = [...routes, { match: {}, channels: ['reboots'] }]
   const decided = { record: record({ changes }), moments: ['changed' as const] }
   const deliveries = [heard('routed')]
-  const context = { observers: [observer('web_0')], deliveries, now: at, listeningSince: 0 }
+  const context = { observers: [observer('web_0')], deliveries, now: at, listeningSince: 0, subscriptions: [] }
   const commit = commitPlan(reboots, channels, record({ changes }), decided, context)
   expect(commit.moments).toEqual([])
   expect(commit.deliveries.map(({ channel, telling }) => [channel, telling.moment])).toEqual([
@@ -155,7 +154,7 @@ test('sends at most 50 changes in one epoch', () => {
 describe('the log of moments', () => {
   const logged = (moment: Moment, fields: Fields = {}) =>
     commitPlan([], channels, undefined, { record: record(fields), moments: [moment] }, nothing)
-  const nothing = { observers: [], deliveries: [], now: at, listeningSince: 0 }
+  const nothing = { observers: [], deliveries: [], now: at, listeningSince: 0, subscriptions: [] }
 
   test('gets each moment, also if no channel is notified', () => {
     const [entry] = logged('scheduled').moments

@@ -1,4 +1,4 @@
-// Which messages a later step overtakes, when it is planned and when it is sent.
+// Which messages a later step overtakes when they are to be sent.
 import { describe, expect, test } from 'vitest'
 import type { Delivery } from '../../../functions/core/delivery/delivery.ts'
 import {
@@ -6,9 +6,8 @@ import {
   type Overtakes,
   overtaken,
   skippedBefore,
-  supersededBy,
 } from '../../../functions/core/delivery/overtake.ts'
-import { type Moment, moments } from '../../../functions/core/event/moment.ts'
+import type { Moment } from '../../../functions/core/event/moment.ts'
 import { notifiers } from '../../../functions/notify/registry.ts'
 import { at, delivery, facts, record, telling } from '../../support/records.ts'
 
@@ -19,51 +18,6 @@ const verdict = { decision: 'approved' as const, how: 'link' as const, who: 'cha
 function row(moment: Moment, seq: number, changes: Partial<Delivery> = {}): Delivery {
   return delivery(`${moment} ${seq}`, { seq, telling: telling({ moment }), ...changes })
 }
-
-describe('supersededBy', () => {
-  const owed = moments.map((moment) => row(moment, 64))
-  const ids = (planned: Delivery[], told: Moment[], existing = owed, by = always) =>
-    supersededBy(planned, told, existing, () => by).map(({ id }) => id.split(' ')[0])
-
-  test.each(['completed', 'cancelled', 'lost'] as const)(
-    '"%s" overtakes what asks or opens, even where the channel is not told of the end',
-    (end) => {
-      const asking = ['changed', 'declined', 'not_ready', 'reminder', 'scheduled']
-      expect(ids([], [end]).sort()).toEqual([...asking, 'started', 'stuck'])
-      expect(ids([], [end], owed, never)).toEqual([])
-    },
-  )
-
-  test('a planned step overtakes whatever waits on its channel, and says so', () => {
-    const planned = [row('started', 128)]
-    expect(ids(planned, ['started'])).toEqual(moments)
-    expect(supersededBy(planned, ['started'], [row('scheduled', 64)], () => always)).toEqual([
-      { id: 'scheduled 64', note: 'overtaken by "started"' },
-    ])
-  })
-
-  test.each([
-    ['of another channel', { channel: 'team' }],
-    ['finished', { state: 'delivered' as const }],
-    ['of another epoch', { telling: telling({ event: { ...telling().event, epoch: 2 } }) }],
-    ['an alert', { telling: { ...telling(), moment: 'alert' as const, about: {} as never } }],
-    ['planned in the same commit', { seq: 127 }],
-    ['later', { seq: 192 }],
-  ])('but not one %s', (_, changes) => {
-    const planned = [row('started', 126), row('started', 128)].slice('seq' in changes ? 0 : 1)
-    expect(ids(planned.slice(0, 1), ['started'], [row('scheduled', 64, changes)])).toEqual([])
-  })
-
-  test('a reminder overtakes only a reminder: it may yet be dropped', () => {
-    expect(ids([row('reminder', 128)], ['reminder'], [row('scheduled', 64)])).toEqual([])
-    expect(ids([row('reminder', 128)], ['reminder'], [row('reminder', 64)])).toEqual(['reminder'])
-  })
-
-  test('a step that was planned before, and is planned again, overtakes nothing', () => {
-    const again = row('scheduled', 128, { id: 'scheduled 64' })
-    expect(ids([again], ['scheduled'], [row('scheduled', 64), row('approved', 65)])).toEqual([])
-  })
-})
 
 describe('overtaken, when it is to be sent', () => {
   const open = record()

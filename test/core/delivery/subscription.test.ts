@@ -7,7 +7,6 @@ import {
   changed,
   disabled,
   fleetOf,
-  hears,
   idFor,
   maxFailingMs,
   maxSubscriptions,
@@ -15,6 +14,7 @@ import {
   newSubscription,
   paused,
   pinged,
+  planForSubscriptions,
   resumed,
   roomReached,
   rotated,
@@ -34,12 +34,12 @@ const fresh = newSubscription(
   's0',
   at,
 )
-const active = activated(fresh, url, 7, at + 1)
+const active = activated(fresh, url, at + 1)
 const off = disabled(active, 'gone', at + 2)
 const still = paused(active, 'admin', at + 2)
 
 type Step = (before: Subscription) => Subscription
-const consents: Step = (one) => activated(one, url, 9, at + 5)
+const consents: Step = (one) => activated(one, url, at + 5)
 const pauses: Step = (one) => paused(one, 'admin', at + 5)
 const resumes: Step = (one) => resumed(one, 'admin', at + 5)
 const fails: Step = (one) => disabled(one, 'gone', at + 5)
@@ -93,20 +93,22 @@ test.each<[string, string[] | undefined, string[] | undefined, string]>([
 
 test('consent counts for the address that was asked, once', () => {
   const moved = moves(active)
-  expect(activated(moved, url, 20, at)).toBe(moved)
-  const again = activated(moved, moved.url, 20, at)
+  expect(activated(moved, url, at + 20)).toBe(moved)
+  const again = activated(moved, moved.url, at + 20)
   // what happened in between was kept for it
-  expect([again.state, again.hearsFrom]).toEqual(['active', 7])
+  expect([again.state, again.hearsSince]).toEqual(['active', at + 1])
   expect(resumes(moves(still)).state).toBe('pending')
 })
 
-test('hears moments after its activation, of the fleets of its maker', () => {
-  const moment = (position: number) => ({ id: 'x', position, telling: telling() })
-  expect(hears(fresh, moment(8))).toBe(false)
-  expect([hears(active, moment(7)), hears(active, moment(8))]).toEqual([false, true])
-  expect(hears({ ...active, bound: ['test'] }, moment(8))).toBe(false)
-  expect(hears({ ...active, bound: ['prod'], filter: { fleets: ['test'] } }, moment(8))).toBe(false)
-  expect([hears(still, moment(8)), hears(off, moment(8))]).toEqual([true, true])
+test('hears moments once it consented, of the fleets of its maker', () => {
+  const hears = (one: Subscription) =>
+    planForSubscriptions([one], [{ id: 'x', telling: telling() }], at).map(({ state }) => state)
+  expect(hears(fresh)).toEqual([])
+  expect(hears(active)).toEqual(['pending'])
+  expect(hears({ ...active, bound: ['test'] })).toEqual([])
+  expect(hears({ ...active, bound: ['prod'], filter: { fleets: ['test'] } })).toEqual([])
+  // what it misses is kept
+  expect([...hears(still), ...hears(off)]).toEqual(['given_up', 'given_up'])
 })
 
 test('messages are kept unless it is active, pings only if it is disabled', () => {
@@ -175,10 +177,10 @@ test('a bound token sees those of its fleets, and cannot take all the room', () 
   ])
   const many = (count: number, bound?: string[]) => Array(count).fill({ bound })
   expect(roomReached(access, many(maxSubscriptionsOfBound - 1, ['prod']))).toBe(undefined)
-  expect(roomReached(access, many(maxSubscriptionsOfBound, ['prod']))).toBe(200)
+  expect(roomReached(access, many(maxSubscriptionsOfBound, ['prod']))).toBe(50)
   expect(roomReached(access, many(maxSubscriptionsOfBound, ['test']))).toBe(undefined)
   expect(roomReached({ by: 'admin' }, many(maxSubscriptions - 1))).toBe(undefined)
-  expect(roomReached({ by: 'admin' }, many(maxSubscriptions))).toBe(1_000)
+  expect(roomReached({ by: 'admin' }, many(maxSubscriptions))).toBe(200)
 })
 
 test('the same key of the same maker names one subscription', () => {

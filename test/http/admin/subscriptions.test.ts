@@ -115,9 +115,9 @@ describe('a new subscription', () => {
     expect((await create({ url: 'http://10.0.0.1/' })).status).toBe(201)
   })
 
-  test('beyond 1,000: 409', async () => {
+  test('beyond 200: 409', async () => {
     const body = { url: endpoint }
-    for (let i = 0; i < 1_000; i++) expect((await create(body)).status).toBe(201)
+    for (let i = 0; i < 200; i++) expect((await create(body)).status).toBe(201)
     const refused = await create(body)
     expect([refused.status, refused.body.code]).toEqual([409, 'too_many_subscriptions'])
   })
@@ -139,12 +139,12 @@ describe('with an Idempotency-Key', () => {
   })
 
   test('a repeated request completes one that broke off', async () => {
-    const { addDeliveries } = world.store
-    world.store.addDeliveries = async () => {
+    const { addPing } = world.store
+    world.store.addPing = async () => {
       throw new Error('the disk is busy')
     }
     expect((await create({ url: endpoint }, 'k')).status).toBe(500)
-    world.store.addDeliveries = addDeliveries
+    world.store.addPing = addPing
     const { status, body } = await create({ url: endpoint }, 'k')
     expect([status, body.secret]).toEqual([201, expect.stringMatching(/^whsec_/)])
     await world.drain()

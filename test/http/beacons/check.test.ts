@@ -7,10 +7,10 @@ import { sign } from '../../../shared/signature.ts'
 import { Issuer } from '../../simulator/issuer.ts'
 import { audience, claimsFor, subscriptionId, tenantId } from '../../support/issuer.ts'
 import { expectRefused, type Post } from '../../support/refused.ts'
-import { beacon, onFile, startOnFile, stopOnFile, tables, world } from '../../support/relay.ts'
+import { beacon, relayForEach, startRelay, world } from '../../support/relay.ts'
 import { event, prodKey, startAt, testKey } from '../../support/world.ts'
 
-onFile()
+relayForEach()
 
 const vm = { name: 'web_0', vmId: 'id-prod-web_0', resourceGroup: 'rg' }
 
@@ -46,15 +46,15 @@ test('without a VM it still shows that the credential is accepted', async () => 
 
 test('it stores nothing, and the running beacon goes on', async () => {
   await beacon.sees([event()])
-  const before = tables.read()
+  const before = world.store.contents()
   for (let i = 0; i < 3; i++) expect((await signed(check)).status).toBe(200)
-  expect(tables.read()).toEqual(before)
+  expect(world.store.contents()).toEqual(before)
   await beacon.sees([event()])
 })
 
 describe('refused', () => {
   const refused = (send: Post, status: number, code: string) =>
-    expectRefused(world, tables, send, status, code)
+    expectRefused(world, send, status, code)
 
   test('a signature with the key of another fleet, or none', async () => {
     await refused(() => signed(check, { key: testKey }), 401, 'signature_invalid')
@@ -84,14 +84,14 @@ test('a token gives the proven name, and only its own VM may use it', async () =
     now: Date.now,
     log: { debug() {}, info() {}, warn() {}, error() {} },
   })
-  stopOnFile()
+  world.store.close()
   const entra = { tenantId, audience, resourceGroups: 'rg' }
-  await startOnFile({ fleets: { prod: { entra } } }, { identity })
+  await startRelay({ fleets: { prod: { entra } } }, { identity })
   const send = async (name: string) => {
     const body = { version: 1, vm: { ...vm, name, subscriptionId } }
     return post(JSON.stringify(body), { authorization: `Bearer ${token}` })
   }
   const answer = await (await send('web_0')).json()
   expect(answer).toMatchObject({ beacon: `${subscriptionId}/rg/web_0` })
-  await expectRefused(world, tables, () => send('web_1'), 401, 'token_invalid')
+  await expectRefused(world, () => send('web_1'), 401, 'token_invalid')
 })

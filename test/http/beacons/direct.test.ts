@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import { createParts } from '../../../functions/app.ts'
 import { fleetHeader, reportPath } from '../../../shared/report.ts'
 import { sign } from '../../../shared/signature.ts'
-import { onFile, world } from '../../support/relay.ts'
+import { relayForEach, world } from '../../support/relay.ts'
 import { adminKey, prodKey } from '../../support/world.ts'
 
-onFile()
+relayForEach()
 
 const valid = {
   version: 1,

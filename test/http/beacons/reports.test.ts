@@ -4,13 +4,13 @@
 import { describe, expect, test } from 'vitest'
 import { maxReportBytes } from '../../../shared/report.ts'
 import { expectRefused, type Post } from '../../support/refused.ts'
-import { beacon, eventNow, onFile, report, tables, world } from '../../support/relay.ts'
+import { beacon, eventNow, relayForEach, report, world } from '../../support/relay.ts'
 import { event, eventId, FakeBeacon, startAt, started, testKey } from '../../support/world.ts'
 
-onFile()
+relayForEach()
 
 const refused = (post: Post, status: number, code: string) =>
-  expectRefused(world, tables, post, status, code)
+  expectRefused(world, post, status, code)
 
 describe('the body', () => {
   test.each([
@@ -109,7 +109,7 @@ describe('a repeated report', () => {
     }
     world.clock.now = startAt
     await world.drain()
-    const before = tables.read()
+    const before = world.store.contents()
     const liar = { ...reports[0]!, document: beacon.body([]).document }
     for (const report of [...reports, liar]) {
       const response = await beacon.post(report)
@@ -123,20 +123,20 @@ describe('a repeated report', () => {
         refused: [],
       })
     }
-    expect(tables.read()).toEqual(before)
+    expect(world.store.contents()).toEqual(before)
   })
 
   test('a report without news only reads from the store, except for one write per pace', async () => {
     await report(started())
-    const before = tables.read()
+    const before = world.store.contents()
     for (const ms of [100, 9_000, 38_000]) {
       world.clock.now += ms
       await beacon.sees([started()])
     }
-    expect(tables.read()).toEqual(before)
+    expect(world.store.contents()).toEqual(before)
     world.clock.now += 1_000
     await beacon.sees([started()])
-    expect(tables.read()).not.toEqual(before)
+    expect(world.store.contents()).not.toEqual(before)
   })
 
   test('a new boot retires the old one for good', async () => {

@@ -3,13 +3,13 @@
 import { describe, expect, test } from 'vitest'
 import { sign } from '../../../shared/signature.ts'
 import { expectRefused, type Post } from '../../support/refused.ts'
-import { beacon, onFile, tables, world } from '../../support/relay.ts'
+import { beacon, relayForEach, world } from '../../support/relay.ts'
 import { createWorld, event, FakeBeacon, prodKey, testKey } from '../../support/world.ts'
 
-onFile()
+relayForEach()
 
 const refused = (post: Post, status: number, code: string) =>
-  expectRefused(world, tables, post, status, code)
+  expectRefused(world, post, status, code)
 
 describe('the signature', () => {
   const send = (headers: Record<string, string>) => () =>

@@ -7,10 +7,7 @@ import { type ClaimSet, Issuer } from '../../simulator/issuer.ts'
 import { audience, claimsFor, subscriptionId, tenantId } from '../../support/issuer.ts'
 import {
   eventNow,
-  startOnFile,
   startRelay,
-  stopOnFile,
-  tables,
   world,
 } from '../../support/relay.ts'
 import { event, eventId, FakeBeacon, prodKey, startAt, testKey } from '../../support/world.ts'
@@ -33,10 +30,10 @@ beforeEach(async () => {
     now: Date.now,
     log: { debug() {}, info() {}, warn() {}, error() {} },
   })
-  await startOnFile({ fleets }, { identity })
+  await startRelay({ fleets }, { identity })
 })
 
-afterEach(stopOnFile)
+afterEach(() => world.store.close())
 
 const keys = () => Response.json(issuer.jwks())
 
@@ -58,12 +55,12 @@ async function refused(
   code: string,
   { status = 401, token = '' } = {},
 ): Promise<string> {
-  const before = tables.read()
+  const before = world.store.contents()
   const response = await post
   const body = (await response.json()) as Record<string, unknown>
   expect([response.status, body.code]).toEqual([status, code])
   expect(response.headers.get('content-type')).toContain('application/problem+json')
-  expect(tables.read()).toEqual(before)
+  expect(world.store.contents()).toEqual(before)
   // The log has one line a second for each reason.
   world.clock.now += 1_000
   const logged = world.lines.map((line) => JSON.parse(line)).at(-1)
@@ -91,7 +88,7 @@ describe('a VM with a token of its own', () => {
     for (const vmId of ['', 'id-prod-web_1', 'another']) {
       await beaconOf('web_0', { vm: { vmId } }).sees([event()])
     }
-    const beacons = Object.values(tables.read()).flat().map(String)
+    const beacons = [JSON.stringify(world.store.contents())]
     expect(beacons.join()).toContain(`${subscriptionId}/rg/web_0`)
     // the row keeps what the VM says of itself, for inventories only
     const said = String.raw`\"vmId\":\"another\"`
@@ -115,7 +112,7 @@ describe('a VM with a token of its own', () => {
     const approve = { policy: [{ match: {}, decide: 'approve' }] }
     world.store.close()
     const { identity } = world.relay
-    await startRelay({ fleets, ...approve }, { path: tables.path, identity })
+    await startRelay({ fleets, ...approve }, { identity })
     const victim = beaconOf('web_1', { vm: { vmId: 'the-same' } })
     const thief = beaconOf('web_0', { vm: { vmId: 'the-same' } })
     const first = await victim.sees([event()])

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { createFormToken } from '../../../functions/links/link.ts'
 import { fieldsOf } from '../../support/form.ts'
 import { forge, linkOf, press, submit, textOf } from '../../support/people.ts'
-import { beacon, eventNow, onFile, report, tables, world } from '../../support/relay.ts'
+import { beacon, eventNow, relayForEach, report, world } from '../../support/relay.ts'
 import { event, startAt } from '../../support/world.ts'
 
-onFile(() => report(event()))
+relayForEach(() => report(event()))
 
 /** The form of the page as it is now. */
 async function formAt(path: string): Promise<string> {
@@ -40,19 +40,19 @@ describe('a form that is not of this link decides nothing', () => {
 
   test.each(others)('%s', async (_, make) => {
     const form = await make(await formAt(linkOf(world)))
-    const before = tables.read()
+    const before = world.store.contents()
     const fields = { decision: 'approve', ...(form === undefined ? {} : { form }) }
     const response = await submit(world, linkOf(world), fields)
     expect(response.status).toBe(403)
-    expect(tables.read()).toEqual(before)
+    expect(world.store.contents()).toEqual(before)
   })
 
   test('that of another event', async () => {
     await beacon.sees([event(), event({ eventId: 'other' })])
     const form = await formAt(await forge(world, { eventId: 'other' }))
-    const before = tables.read()
+    const before = world.store.contents()
     expect((await submit(world, linkOf(world), { decision: 'approve', form })).status).toBe(403)
-    expect(tables.read()).toEqual(before)
+    expect(world.store.contents()).toEqual(before)
   })
 })
 
@@ -62,10 +62,10 @@ describe('the second tap of a double one', () => {
     const answer = await (await press(world, path, 'not_now')).text()
     const { form = '' } = fieldsOf(answer)
     world.clock.now += 1_499
-    const before = tables.read()
+    const before = world.store.contents()
     const quick = await submit(world, path, { decision: 'approve', form })
     expect(quick.status).toBe(409)
-    expect(tables.read()).toEqual(before)
+    expect(world.store.contents()).toEqual(before)
     world.clock.now += 1
     expect((await submit(world, path, { decision: 'approve', form })).status).toBe(200)
   })
@@ -126,10 +126,10 @@ describe('a decision is about the state that the page showed', () => {
     const path = linkOf(world)
     const form = await formAt(path)
     await submit(world, path, { decision: 'approve', form })
-    const before = tables.read()
+    const before = world.store.contents()
     for (const decision of ['approve', 'not_now']) {
       await submit(world, path, { decision, form })
     }
-    expect(tables.read()).toEqual(before)
+    expect(world.store.contents()).toEqual(before)
   })
 })

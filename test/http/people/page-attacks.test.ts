@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { forge, formType, linkOf, press, textOf } from '../../support/people.ts'
-import { eventNow, onFile, report, tables, world } from '../../support/relay.ts'
+import { eventNow, relayForEach, report, world } from '../../support/relay.ts'
 import { event, eventId, FakeBeacon } from '../../support/world.ts'
 
-onFile(() => report(event()))
+relayForEach(() => report(event()))
 
 const prefetches: Record<string, string>[] = [
   { 'sec-purpose': 'prefetch' },
@@ -23,7 +23,7 @@ describe('looking changes nothing', () => {
   ]
 
   test.each(looks)('%s %o', async (method, headers) => {
-    const before = tables.read()
+    const before = world.store.contents()
     for (const query of ['', '?decision=approve', '?decision=not_now']) {
       for (const path of [linkOf(world), `${linkOf(world)}/state`]) {
         const response = await world.app.request(path + query, { method, headers })
@@ -31,7 +31,7 @@ describe('looking changes nothing', () => {
         if (method === 'HEAD') expect(await response.text()).toBe('')
       }
     }
-    expect(tables.read()).toEqual(before)
+    expect(world.store.contents()).toEqual(before)
     await world.drain()
     expect(world.told()).toHaveLength(1)
   })
@@ -80,9 +80,9 @@ describe('only the page can decide', () => {
     ['another origin, from an old browser', { origin: 'https://evil.example' }],
     ['a browser that loads ahead', { 'sec-purpose': 'prefetch' }],
   ])('%s: refused', async (_, headers) => {
-    const before = tables.read()
+    const before = world.store.contents()
     expect((await press(world, linkOf(world), 'approve', headers)).status).toBe(403)
-    expect(tables.read()).toEqual(before)
+    expect(world.store.contents()).toEqual(before)
   })
 
   test.each([
@@ -95,15 +95,15 @@ describe('only the page can decide', () => {
   })
 
   test.each(['', 'Approve', 'approved', 'yes'])('decision %j: refused', async (decision) => {
-    const before = tables.read()
+    const before = world.store.contents()
     expect((await press(world, linkOf(world), decision)).status).toBe(400)
-    expect(tables.read()).toEqual(before)
+    expect(world.store.contents()).toEqual(before)
   })
 
   test('a form beyond 4 KB: refused', async () => {
-    const before = tables.read()
+    const before = world.store.contents()
     expect((await press(world, linkOf(world), 'approve'.padEnd(5_000, 'x'))).status).toBe(413)
-    expect(tables.read()).toEqual(before)
+    expect(world.store.contents()).toEqual(before)
   })
 
   test('of many who press at once one decides, and all are shown which', async () => {

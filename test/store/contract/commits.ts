@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { claim, free, freeBut } from '../../support/claims.ts'
+import { claim, free } from '../../support/claims.ts'
 import { at, delivery, key, record } from '../../support/records.ts'
 import { type Bench, contentsOf, expectCommitted } from './bench.ts'
 

@@ -88,7 +88,7 @@ export function growthPromises(bench: Bench): void {
     ] as const
     await expectCommitted(store, { record: record(), deliveries: [a, b, c, d] })
     const forget = [a.id, c.id, d.id, 'unknown']
-    const again = { record: record({ sequence: 2 }), basedOn: 1, deliveries: [delivery('e')] }
+    const again = { record: record({ sequence: 2 }), basedOn: 1, deliveries: [delivery('e', { seq: 128 })] }
     await expectCommitted(store, { ...again, forget })
     const left = async () => (await store.readDeliveries(key)).map(({ id }) => id).sort()
     expect(await left()).toEqual(['b', 'd', 'e'])

@@ -72,8 +72,8 @@ export function momentPromises(bench: Bench): void {
       const readers = [bench.store, await bench.reopen(), await bench.reopen()]
       const seen = readers.map(() => [] as string[])
       const cursors = readers.map(() => 0)
-      const read = async (i: number) => {
-        const moments = await readers[i]!.readMoments(cursors[i]!, 3, later)
+      const read = async (i: number, now: number) => {
+        const moments = await readers[i]!.readMoments(cursors[i]!, 3, now)
         cursors[i] = moments.at(-1)?.position ?? cursors[i]!
         seen[i]!.push(...moments.map(({ id }) => id))
       }
@@ -84,8 +84,8 @@ export function momentPromises(bench: Bench): void {
           moments: [moment(id, 1, id)],
         }),
       )
-      await Promise.all([...writes, read(0), read(1), read(2)])
-      for (let page = 0; page < 5; page++) await Promise.all(readers.map((_, i) => read(i)))
+      await Promise.all([...writes, read(0, at), read(1, at), read(2, at)])
+      for (let page = 0; page < 5; page++) await Promise.all(readers.map((_, i) => read(i, later)))
       for (const own of seen) expect(own).toEqual(seen[0])
       expect(seen[0]!.toSorted()).toEqual(ids.toSorted())
     })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Settlement } from '../../../functions/core/delivery/attempt.ts'
 import { subscriptionChannel } from '../../../functions/core/delivery/delivery.ts'
+import { viewOf } from '../../../functions/core/event/view.ts'
 import { tallyMs } from '../../../functions/store/store.ts'
 import { claim } from '../../support/claims.ts'
 import {
@@ -146,16 +147,16 @@ export function tallyPromises(bench: Bench): void {
 
     test('how long the first message about an event took', async () => {
       now = at
-      const about = (eventId: string, more: object = {}) => [
-        delivery(`${eventId}1`, { eventId }),
-        delivery(`${eventId}2`, { eventId, channel: 'team', ...more }),
-      ]
       const firstSeenAt = at - 3_000
-      const commit = (eventId: string, changes: Fields, more?: object) =>
-        expectCommitted(bench.store, {
-          record: record({ eventId, firstSeenAt, ...changes }),
-          deliveries: about(eventId, more),
-        })
+      const commit = (eventId: string, changes: Fields, more: object = {}) => {
+        const own = record({ eventId, firstSeenAt, ...changes })
+        const about = { eventId, telling: telling({ event: viewOf(own) }) }
+        const deliveries = [
+          delivery(`${eventId}1`, about),
+          delivery(`${eventId}2`, { ...about, channel: 'team', ...more }),
+        ]
+        return expectCommitted(bench.store, { record: own, deliveries })
+      }
       await commit('a', {})
       await commit('b', { drill: true })
       await commit('c', { firstSeenAt: at - day }, { nextAt: at + 60_000 })

@@ -13,7 +13,7 @@ import {
   signedIn,
   tenant,
 } from '../../support/principals.ts'
-import { eventNow, startOnFile, stopOnFile, tables, world } from '../../support/relay.ts'
+import { eventNow, startRelay, world } from '../../support/relay.ts'
 import { baseConfig, event, FakeBeacon } from '../../support/world.ts'
 
 const signIn = { tenantId: tenant }
@@ -24,14 +24,14 @@ const [nameless, notListed] = ['the link alone does not', 'you are not a listed 
 const other = tenant.replace('1e6', '2e6')
 
 async function begin(config: object, resources = ['web_0']) {
-  await startOnFile(config)
+  await startRelay(config)
   await new FakeBeacon(world, 'web_0', { vm: { tags: { role: 'web' } } }).sees([
     event({ resources }),
   ])
   await world.drain()
 }
 
-afterEach(stopOnFile)
+afterEach(() => world.store.close())
 
 async function show(headers: Record<string, string> = {}) {
   const response = await world.app.request(linkOf(world), { headers })
@@ -41,13 +41,13 @@ async function show(headers: Record<string, string> = {}) {
 
 /** Tries to decide, and expects that nothing was written. */
 async function tryInVain(headers: Record<string, string>, said = nameless) {
-  const before = tables.read()
+  const before = world.store.contents()
   for (const decision of ['approve', 'not_now']) {
     const response = await press(world, linkOf(world), decision, headers)
     expect(response.status).toBe(403)
     expect(await textOf(response)).toContain(said)
   }
-  expect(tables.read()).toEqual(before)
+  expect(world.store.contents()).toEqual(before)
 }
 
 async function approvals() {

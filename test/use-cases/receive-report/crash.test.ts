@@ -25,8 +25,8 @@ async function play(fuse: Fuse, path: string) {
 
   async function open(with_: Fuse): Promise<World> {
     const opened = await createWorld({ path })
-    opened.store.freeLeases(opened.clock.now)
-    withFuse(opened.relay, with_)
+    await opened.store.freeLeases(opened.clock.now)
+    withFuse(opened, with_)
     return opened
   }
 

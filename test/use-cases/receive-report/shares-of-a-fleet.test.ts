@@ -180,7 +180,7 @@ describe('new events of which one beacon is the first reporter', () => {
       await liar.sees([])
       await world.pass(11_000)
     }
-    const stored = await world.store.listEvents({ fleet: 'prod', limit: 1_000 })
+    const stored = await world.store.listEvents({ fleets: ['prod'], limit: 1_000 })
     // each report may have looked before the others had stored an event
     expect(stored.length).toBeLessThan(maxNewInHour + together)
   })

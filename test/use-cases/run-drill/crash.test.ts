@@ -18,9 +18,9 @@ async function play(fuse: Fuse, path: string) {
     for (let tries = 0; tries < 3; tries++) {
       const world = await createWorld({ path })
       world.clock.now = now
-      world.store.freeLeases(now)
+      await world.store.freeLeases(now)
       const alive = fuse.left > 0
-      withFuse(world.relay, alive ? fuse : { left: Number.POSITIVE_INFINITY, after: false })
+      withFuse(world, alive ? fuse : { left: Number.POSITIVE_INFINITY, after: false })
       const result = await step(world).catch(() => undefined)
       sent.push(...world.sent)
       world.store.close()
