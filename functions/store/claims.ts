@@ -169,11 +169,11 @@ export class Claims {
 
   /** The channels with room, and their entries. */
   async #look({ roomOf }: Pick<Pacing, 'roomOf'>): Promise<Waiting[]> {
-    const { rows } = this.#parts
-    const [spent, entries] = await Promise.all([
-      rows.list(channelsPartition, '', '~'),
-      this.#scan(),
-    ])
+    const { rows, together } = this.#parts
+    const [spent, entries] = (await together<Row[] | Found[]>([
+      () => rows.list(channelsPartition, '', '~'),
+      () => this.#scan(),
+    ])) as [Row[], Found[]]
     const spents = new Map(spent.map((row) => [toSpent(row).channel, row]))
     const queues = Map.groupBy(entries, ({ key }) => queueOf(key))
     const channels = Map.groupBy(queues.values(), ([first]) => first!.key.split('|')[0]!)

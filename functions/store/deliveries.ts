@@ -105,34 +105,24 @@ export class Deliveries {
     }
   }
 
-  /** Those of one partition. One whose event was forgotten is left out. */
-  async toDeliveries(
-    held: HeldDelivery[],
-    partition?: HeldPartition,
-  ): Promise<Delivery[]> {
-    const views = new Map<string, Promise<EventView | undefined>>()
-    const works = held.map(({ stored, one }) => async (): Promise<Delivery[]> => {
-      const known = one.event ? unpackEvent(one.event) : partition?.viewOf(one)
-      const event = known ?? (await this.#viewOf(stored, one.sequence ?? 0, views))
+  /** With their events. One whose event was forgotten is left out. */
+  async toDeliveries(held: HeldDelivery[], partition?: HeldPartition): Promise<Delivery[]> {
+    const known = held.map(({ one }) => (one.event ? unpackEvent(one.event) : partition?.viewOf(one)))
+    const views = await this.#viewsOf(held.filter((_, i) => known[i] === undefined))
+    return held.flatMap(({ stored, one }, i) => {
+      const event = known[i] ?? views.get(momentOf(stored, one))
       return event === undefined ? [] : [toDelivery(stored, one, event)]
     })
-    return (await this.#parts.together(works)).flat()
   }
 
-  #viewOf(
-    { fleet, eventId }: StoredDeliveries,
-    sequence: number,
-    views: Map<string, Promise<EventView | undefined>>,
-  ): Promise<EventView | undefined> {
-    const partition = eventPartition({ fleet, eventId })
-    const name = `${partition} ${sequence}`
-    const read = async () => {
-      const row = await this.#parts.rows.read(partition, momentRow(sequence))
-      return row && viewOfMoment(row)
-    }
-    const reading = views.get(name) ?? read()
-    views.set(name, reading)
-    return reading
+  /** Reads the moments of these deliveries, each row once. */
+  async #viewsOf(held: HeldDelivery[]): Promise<Map<string, EventView | undefined>> {
+    const distinct = new Map(held.map((own) => [momentOf(own.stored, own.one), own]))
+    const works = [...distinct].map(([name, { stored, one }]) => async () => {
+      const row = await this.#parts.rows.read(eventPartition(stored), momentRow(one.sequence ?? 0))
+      return [name, row && viewOfMoment(row)] as const
+    })
+    return new Map(await this.#parts.together(works))
   }
 
   noteClaimed(claimed: Claimed, { place, stored, one }: HeldDelivery): void {
@@ -304,6 +294,11 @@ export class Deliveries {
       stored.deliveries.every(({ state }) => state !== 'delivered')
     return isFirst ? [...counts, ...firstMessageCounts(event, [now])] : counts
   }
+}
+
+/** Names the row of moments that has the event of a delivery. */
+function momentOf({ fleet, eventId }: StoredDeliveries, { sequence }: StoredDelivery): string {
+  return JSON.stringify([fleet, eventId, sequence])
 }
 
 const noDeliveries = { deliveries: [] as HeldDelivery[] }

@@ -217,7 +217,7 @@ function keysOfOne(stored: StoredDeliveries, one: StoredDelivery): Key[] {
     keys.push({ index: historyIndex(subscription), key: listKey(one), summary })
   }
   // a ping has no event with which it is forgotten
-  if (fleet === noFleet) {
+  if (subscription !== undefined && fleet === noFleet) {
     keys.push({ index: endedIndex, key: keyOf(timeKey(plannedAt), fleet, eventId) })
   }
   return keys

@@ -22,38 +22,50 @@ export interface Made<Result> {
 
 type Make<Result> = (row: Row | undefined) => Made<Result>
 
+/** Waits until what it registers is called. The simulation replaces this. */
+export type Wait = (register: (resume: () => void) => void) => Promise<void>
+
+const inProcess: Wait = (register) => new Promise((resolve) => register(resolve))
+
 interface Edit {
   place: Place
   make: Make<unknown>
-  resolve: (result: never) => void
-  reject: (error: unknown) => void
+  ended?: { result: unknown } | { error: unknown }
+  /** Called at the end, if another edit makes this one. */
+  resume?: () => void
 }
 
 export class Edits {
   readonly #rows: Rows
   readonly #stepAside: () => Promise<void>
+  readonly #wait: Wait
   /** By row. It has an entry while the row is being edited. */
   readonly #queues = new Map<string, Edit[]>()
 
-  constructor(rows: Rows, stepAside: () => Promise<void>) {
+  constructor(rows: Rows, stepAside: () => Promise<void>, wait: Wait = inProcess) {
     this.#rows = rows
     this.#stepAside = stepAside
+    this.#wait = wait
   }
 
   /** `make` may be called again after a conflict, so it must change nothing. */
-  edit<Result>(place: Place, make: Make<Result>): Promise<Result> {
-    return new Promise<Result>((resolve, reject) => {
-      const name = `${place.partition} ${place.row}`
-      const edit: Edit = { place, make, resolve: resolve as Edit['resolve'], reject }
-      const queue = this.#queues.get(name)
-      if (queue !== undefined) {
-        queue.push(edit)
-        return
-      }
+  async edit<Result>(place: Place, make: Make<Result>): Promise<Result> {
+    const name = `${place.partition} ${place.row}`
+    const edit: Edit = { place, make }
+    const queue = this.#queues.get(name)
+    if (queue === undefined) {
       const own = [edit]
       this.#queues.set(name, own)
-      void this.#work(own).finally(() => this.#queues.delete(name))
-    })
+      await this.#work(own)
+      this.#queues.delete(name)
+    } else {
+      queue.push(edit)
+      await this.#wait((resume) => {
+        edit.resume = resume
+      })
+    }
+    if ('error' in edit.ended!) throw edit.ended.error
+    return edit.ended!.result as Result
   }
 
   async #work(queue: Edit[]): Promise<void> {
@@ -63,14 +75,14 @@ export class Edits {
     while (queue.length > 0) {
       const batch = queue.splice(0)
       try {
-        if (await this.#write(batch)) conflicts = 0
-        else {
-          if (++conflicts >= maxAttempts) throw busy(batch[0]!.place)
-          await this.#stepAside()
-          queue.unshift(...batch)
-        }
+        const isWritten = await this.#write(batch)
+        conflicts = isWritten ? 0 : conflicts + 1
+        if (conflicts >= maxAttempts) throw busy(batch[0]!.place)
+        if (isWritten) continue
+        await this.#stepAside()
+        queue.unshift(...batch)
       } catch (error) {
-        for (const { reject } of batch) reject(error)
+        for (const one of batch) end(one, { error })
       }
     }
   }
@@ -99,10 +111,15 @@ export class Edits {
     }
     for (const [i, one] of batch.entries()) {
       one.place.held = after
-      one.resolve(results[i] as never)
+      end(one, { result: results[i] })
     }
     return true
   }
+}
+
+function end(edit: Edit, ended: NonNullable<Edit['ended']>): void {
+  edit.ended = ended
+  edit.resume?.()
 }
 
 function busy({ partition, row }: Place): FoghornError {

@@ -4,7 +4,7 @@ import type { Commit } from '../core/delivery/commit.ts'
 import type { LoggedMoment } from '../core/delivery/moment-log.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
 import { packEvent, unpackEvent } from '../core/event/event-size.ts'
-import { maxOpenOfBeacon, maxOpenOfFleet, type OpenCounts } from '../core/event/open-limits.ts'
+import { maxOpenOfFleet, type OpenCounts } from '../core/event/open-limits.ts'
 import { namesOf, summaryOf } from '../core/event/summary.ts'
 import { isUndecided } from '../core/event/undecided.ts'
 import type { EventView } from '../core/event/view.ts'
@@ -175,14 +175,9 @@ export class Events {
   }
 
   async countOpen(fleet: string, beacon: string): Promise<OpenCounts> {
-    const { rows } = this.#parts
-    const open = keyOf('open', fleet)
-    const own = [startOf(beacon), endOf(beacon)] as const
-    const [ofFleet, ofBeacon] = await Promise.all([
-      rows.find(open, '', end, maxOpenOfFleet),
-      rows.find(open, ...own, maxOpenOfBeacon),
-    ])
-    return { ofFleet: ofFleet.length, ofBeacon: ofBeacon.length }
+    const all = await this.#parts.rows.find(keyOf('open', fleet), '', end, maxOpenOfFleet)
+    const own = all.filter(({ key }) => key.startsWith(startOf(beacon)))
+    return { ofFleet: all.length, ofBeacon: own.length }
   }
 
   /** The open events of these fleets, each with its row: undecided first, then by NotBefore. */
@@ -207,18 +202,18 @@ export class Events {
     const { rows, together } = this.#parts
     const until = rows.lagMs === 0 ? end : timeKey((now - rows.lagMs) * 1_000)
     const found = await rows.find(logIndex, timeKey(after + 1), until, limit)
-    const read = new Map<string, Promise<Row | undefined>>()
-    const works = found.map((entry) => async (): Promise<LoggedMoment[]> => {
-      const name = `${entry.partition} ${entry.row}`
-      const reading = read.get(name) ?? rows.read(entry.partition, entry.row)
-      read.set(name, reading)
-      const row = await reading
+    // the moments of one commit share a row
+    const nameOf = ({ partition, row }: Found) => `${partition} ${row}`
+    const distinct = [...new Map(found.map((entry) => [nameOf(entry), entry])).values()]
+    const read = await together(distinct.map((one) => () => rows.read(one.partition, one.row)))
+    const byName = new Map(distinct.map((one, i) => [nameOf(one), read[i]]))
+    return found.flatMap((entry): LoggedMoment[] => {
+      const row = byName.get(nameOf(entry))
       if (!isNamed(entry, row)) return []
       const [id, moment, at] = JSON.parse(entry.summary) as LoggedAs
       const telling = { moment, at, event: viewOfMoment(row)! }
       return [{ position: Number(entry.key), id, telling }]
     })
-    return (await together(works)).flat()
   }
 
   /** A position: what is committed from now on is behind it. */
@@ -282,12 +277,12 @@ function byNeed([a, at]: Need, [b, other]: Need): number {
   return a - b || at - other
 }
 
-function toStored({ body }: Row): StoredEvent {
+function toStored({ body }: Pick<Row, 'body'>): StoredEvent {
   const { record, position } = JSON.parse(body) as StoredEvent
   return { record: unpackEvent(record), position }
 }
 
-export function recordOf(row: Row): EventRecord {
+export function recordOf(row: Pick<Row, 'body'>): EventRecord {
   return toStored(row).record
 }
 
@@ -301,7 +296,7 @@ export function momentRow(sequence: number): string {
 }
 
 /** The event as it was then. */
-export function viewOfMoment({ body }: Row): EventView | undefined {
+export function viewOfMoment({ body }: Pick<Row, 'body'>): EventView | undefined {
   const { event } = JSON.parse(body) as Partial<StoredMoments>
   return event && unpackEvent(event)
 }

@@ -8,7 +8,7 @@ import { Claims } from './claims.ts'
 import { Counts } from './counts.ts'
 import { Deliveries } from './deliveries.ts'
 import { Documents } from './documents.ts'
-import { Edits } from './edits.ts'
+import { Edits, type Wait } from './edits.ts'
 import { Events } from './events.ts'
 import { Forgetting } from './forget.ts'
 import { keyOf } from './keys.ts'
@@ -36,6 +36,8 @@ interface StoreOptions {
   /** Ms of a clock that never jumps. */
   elapsed?: () => number
   together?: Together
+  /** How an edit waits for another one: see edits.ts. */
+  waitForEdit?: Wait
 }
 
 export class RelayStore implements Store {
@@ -99,7 +101,7 @@ export class RelayStore implements Store {
     const { rows, newId, random, wait, together = atOnce } = options
     const { elapsed = () => performance.now() } = options
     const stepAside = async () => wait?.(Math.ceil(random() * stepAsideMs))
-    const edits = new Edits(rows, stepAside)
+    const edits = new Edits(rows, stepAside, options.waitForEdit)
     const parts: Parts = { rows, edits, together, newId, elapsed, random, stepAside }
     this.#rows = rows
     this.#together = together

@@ -69,8 +69,8 @@ export async function commitEvent<D extends Decided>(
     const { decision, loaded } = await decideWith(loaders, before, (loaded) =>
       decide(before, loaded, now),
     )
-    const { record, moments } = decision
-    const isIdle = record === before && moments.length === 0
+    const { record, moments, routed = [] } = decision
+    const isIdle = record === before && moments.length + routed.length === 0
     if (record === undefined || isIdle) return { outcome: 'unchanged', decision, record }
     const commit = await plan(relay, before, { ...decision, record }, loaded, loaders, now)
     if ((await store.commit(commit, before)) === 'committed') {
@@ -127,7 +127,7 @@ async function plan(
   loaders: Loaders,
   now: number,
 ): Promise<Commit> {
-  const { record, moments, deliveries } = decision
+  const { record, moments, routed = [], deliveries } = decision
   if (deliveries !== undefined) {
     const basedOn = before?.sequence ?? 0
     const next = { ...record, sequence: basedOn + 1 }
@@ -135,7 +135,7 @@ async function plan(
     return { record: next, basedOn, deliveries, forget, moments: [], now }
   }
   // without a moment no route is looked up, so save the reads
-  const isNews = moments.length > 0
+  const isNews = moments.length + routed.length > 0
   const context = {
     observers:
       loaded.observers ?? (isNews ? await loaders.observers({ needs: 'observers' }, before) : []),

@@ -29,8 +29,7 @@ const storeMethods = [
   'countOpen',
   'countBeacons',
   'readMoments',
-  'lastPosition',
-  'addDeliveries',
+  'addPing',
   'listDeliveries',
   'listOpen',
   'findEvents',
@@ -49,5 +48,6 @@ export function around(
     const call = (...args: unknown[]) => wrap(name, args, () => method.apply(store, args))
     return [name, call] as const
   })
-  return Object.fromEntries(wrapped) as unknown as Store
+  const lastPosition = (now: number) => store.lastPosition(now)
+  return { ...Object.fromEntries(wrapped), lastPosition } as unknown as Store
 }

@@ -38,7 +38,6 @@ export const encounters = [
   'a rule waits in vain',
   'an event waits for its turn',
   'a beacon that died is told silent',
-  'a relay dies while it expands moments',
   'a subscription misses what happens while it is paused',
   'a subscription is disabled',
   'an endpoint gets days later what it missed',

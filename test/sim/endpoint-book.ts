@@ -26,6 +26,8 @@ export interface Known {
   since: number
   /** Its endpoint has consented, so from then on it hears. */
   hears: boolean
+  /** Since when it hears. */
+  hearsSince: number
   /** How many secrets it has, with those that expired. */
   secrets: number
 }

@@ -1,7 +1,7 @@
 // Watches the world and says where a promise is broken. Everybody reports here what took effect, at the
 // moment it did; the trace of all that is what makes two runs comparable.
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
-import type { Claimed, Delivery } from '../../functions/core/delivery/delivery.ts'
+import { type Claimed, type Delivery, subscriptionOf } from '../../functions/core/delivery/delivery.ts'
 import type { Part } from '../../functions/notify/notifier.ts'
 import type { ClaimRequest, Commit } from '../../functions/store/store.ts'
 import type { Answer, Report } from '../../shared/report.ts'
@@ -58,7 +58,7 @@ export class Judge extends Docket {
       /"(settle|message|notifier|conclusion|silence|request|mark|press|slack_reply)_failed"/.test(
         line,
       ) ||
-      /"(expansion|subscription|alert)_failed"/.test(line)
+      /"(subscription|alert)_failed"/.test(line)
     ) {
       this.broke('unexpected', line)
     }
@@ -92,11 +92,11 @@ export class Judge extends Docket {
     const { record } = commit
     const key = `${record.fleet}/${record.eventId}`
     const before = this.events.records.get(key)
-    this.messages.planned(commit.deliveries)
     this.moments.committed(commit.moments)
     this.subscriptions.committed(commit.moments)
-    this.messages.superseded(commit.supersede.map(({ id }) => id))
-    this.events.committed(process, commit)
+    this.planned(commit.deliveries)
+    const deliveries = commit.deliveries.filter(({ channel }) => !subscriptionOf(channel))
+    this.events.committed(process, { ...commit, deliveries })
     this.sights.committed(process, key, before, record)
     this.outliers.committed(key, before, record)
     this.hooks.committed(key, before, record)
@@ -105,10 +105,6 @@ export class Judge extends Docket {
 
   turns(requests: Claimed[][], { now }: ClaimRequest): void {
     this.messages.turns(requests, now)
-  }
-
-  claimed(process: string, requests: Claimed[][]): void {
-    for (const one of requests.flat()) this.claimedOne(process, one, one.leaseUntil)
   }
 
   claimedOne(process: string, one: Claimed, until: number): void {
@@ -132,11 +128,6 @@ export class Judge extends Docket {
     this.messages.planned(deliveries)
     this.marks.planned(deliveries)
     this.subscriptions.planned(deliveries)
-  }
-
-  settled(claimed: Claimed, settlement: Settlement, _now: number, follow: Delivery[]): void {
-    this.planned(follow)
-    this.settledOne(claimed, settlement)
   }
 
   settledOne(claimed: Claimed, settlement: Pick<Settlement, 'state' | 'note'>): void {

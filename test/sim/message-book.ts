@@ -74,7 +74,6 @@ export class MessageBook {
   /** Messages, by what they are about, that a worker had in hand: it may have sent them before it died. */
   readonly #doubts = new Map<string, Set<string>>()
   readonly #plannedAt = new Map<string, number>()
-  readonly #superseded = new Set<string>()
   /** Incidents by dedup key: whether each is open. */
   readonly incidents = new Map<string, { open: boolean; resolved: boolean; row: Delivery }>()
   readonly #docket: Docket
@@ -95,17 +94,10 @@ export class MessageBook {
     this.#docket = docket
   }
 
-  /** A commit made these pointless before they were sent. */
-  superseded(ids: string[]): void {
-    for (const id of ids) this.#superseded.add(id)
-  }
-
   /** It was not sent, and will not be: then it stops no earlier step. */
   #isDropped({ id }: Delivery): boolean {
     const settled = this.#latest.get(id)?.settled
-    const isUnsent =
-      settled !== undefined && ['refused', 'given_up', 'superseded'].includes(settled)
-    return this.#superseded.has(id) || isUnsent
+    return settled !== undefined && ['refused', 'given_up', 'superseded'].includes(settled)
   }
 
   planned(deliveries: Delivery[]): void {

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { encounters } from './encounters.ts'
 import type { FaultKind } from './faults.ts'
-import { spoilt, spoiltConfigs, spoiltRows } from './spoilt.ts'
+import { spoilt, spoiltConfigs, spoiltTables } from './spoilt.ts'
 import { shrink, tell } from './story.ts'
 import { createTotals } from './totals.ts'
 import { type Options, runWorld } from './world.ts'
@@ -85,8 +85,8 @@ describe('a relay that is broken on purpose is found', () => {
     ...Object.entries(spoiltConfigs).map(([name, spoilConfig]): [string, Options] => {
       return [name, { spoilConfig }]
     }),
-    ...Object.entries(spoiltRows).map(([name, spoilRows]): [string, Options] => {
-      return [`on azure, ${name}`, { storage: 'azure', spoilRows, only: deadly }]
+    ...Object.entries(spoiltTables).map(([name, spoilTable]): [string, Options] => {
+      return [`on azure, ${name}`, { storage: 'azure', spoilTable, only: deadly }]
     }),
   ]
   test.each(relays)('%s', { timeout: 120_000 }, async (name, options) => {
@@ -94,7 +94,7 @@ describe('a relay that is broken on purpose is found', () => {
       const { broken } = await runWorld(seed, options)
       // a world that never ends shows no cause, but with a spoilt table there may be no other sign: a
       // pending message that no worker finds
-      const isShown = 'spoilRows' in options || broken.some(({ promise }) => promise !== 'ending')
+      const isShown = 'spoilTable' in options || broken.some(({ promise }) => promise !== 'ending')
       if (broken.length > 0 && isShown) return
     }
     expect.fail(`no world of ${mostSeeds} shows it`)

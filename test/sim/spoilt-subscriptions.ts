@@ -1,50 +1,31 @@
 // Relays whose subscriptions are broken on purpose, each by a store that does not keep one promise.
-import type { Delivery } from '../../functions/core/delivery/delivery.ts'
+import { type Delivery, subscriptionOf } from '../../functions/core/delivery/delivery.ts'
 import type { Memo, Store } from '../../functions/store/store.ts'
 
 type Spoil = () => (store: Store) => Store
 
-/** The position moves one moment too far. */
-const momentSkipped: Spoil = () => (store) => ({
-  ...store,
-  writeMemo: (key, fields, basedOn) => {
-    if (key.kind !== 'expansion') return store.writeMemo(key, fields, basedOn)
-    const { position } = fields as { position: number }
-    return store.writeMemo(key, { position: position + 1 }, basedOn)
-  },
-})
-
-/** The position moves before the deliveries up to it are stored. */
-const positionFirst: Spoil = () => (store) => {
-  let held: Delivery[] = []
-  return {
+/** A commit plans deliveries to subscriptions as this makes them. */
+function planned(make: (deliveries: Delivery[]) => Delivery[]): (store: Store) => Store {
+  return (store) => ({
     ...store,
-    addDeliveries: async (deliveries) => {
-      // pings move no position
-      if (deliveries.some(({ telling }) => telling.moment === 'alert')) {
-        return store.addDeliveries(deliveries)
-      }
-      held.push(...deliveries)
+    commit: (commit, before) => {
+      const own = commit.deliveries.filter(({ channel }) => subscriptionOf(channel) !== undefined)
+      const others = commit.deliveries.filter((one) => !own.includes(one))
+      return store.commit({ ...commit, deliveries: [...others, ...make(own)] }, before)
     },
-    writeMemo: async (key, fields, basedOn) => {
-      const written = await store.writeMemo(key, fields, basedOn)
-      if (key.kind !== 'expansion') return written
-      const own = held
-      held = []
-      await store.addDeliveries(own)
-      return written
-    },
-  }
+  })
+}
+
+/** Now and then, a moment is planned for nobody. */
+const momentSkipped: Spoil = () => {
+  let count = 0
+  return planned((own) => (++count % 5 === 0 ? [] : own))
 }
 
 /** A delivery has another id each time it is planned. */
 const newIds: Spoil = () => {
   let count = 0
-  return (store) => ({
-    ...store,
-    addDeliveries: (deliveries) =>
-      store.addDeliveries(deliveries.map((one) => ({ ...one, id: `${one.id}/${++count}` }))),
-  })
+  return planned((own) => own.flatMap((one) => [one, { ...one, id: `${one.id}/${++count}` }]))
 }
 
 /** A subscription hears all fleets, also if its maker may not. */
@@ -61,11 +42,7 @@ interface Bound {
 }
 
 /** What a subscription misses is dropped. */
-const nothingKept: Spoil = () => (store) => ({
-  ...store,
-  addDeliveries: (deliveries) =>
-    store.addDeliveries(deliveries.filter(({ state }) => state !== 'given_up')),
-})
+const nothingKept: Spoil = () => planned((own) => own.filter(({ state }) => state !== 'given_up'))
 
 /** A pause is stored, and nobody looks. */
 const pausesIgnored: Spoil = () => {
@@ -102,9 +79,8 @@ const oneForAll: Spoil = () => {
 }
 
 export const spoiltSubscriptions: Record<string, Spoil> = {
-  'a moment skipped by the expansion': momentSkipped,
-  'the position moved before the deliveries': positionFirst,
-  'new ids for planned deliveries': newIds,
+  'a moment planned for no subscription': momentSkipped,
+  'deliveries planned twice': newIds,
   'fleets of subscriptions forgotten': boundsForgotten,
   'what a subscription misses not kept': nothingKept,
   'pauses ignored': pausesIgnored,

@@ -7,7 +7,7 @@ import type { Claimed, Delivery } from '../../functions/core/delivery/delivery.t
 import { isOpen } from '../../functions/core/event/event.ts'
 import { confirmMs } from '../../functions/core/event/life.ts'
 import type { Observer } from '../../functions/core/event/observer.ts'
-import type { Change, Rows } from '../../functions/store/azure/rows.ts'
+import type { EntityChange, Table } from '../../functions/store/azure/table.ts'
 import type { Commit, Store } from '../../functions/store/store.ts'
 import { spoiltSubscriptions } from './spoilt-subscriptions.ts'
 
@@ -174,66 +174,67 @@ export const spoilt: Record<string, Spoil> = {
   ...spoiltSubscriptions,
 }
 
-const isIndex = (partition: string) => /^(due|owed|failed|ended|listed|heard)\b/.test(partition)
+const isIndex = (partition: string) => partition === 'index'
 
-function withChange(rows: Rows, change: Rows['change']): Rows {
+function withChange(table: Table, change: Table['change']): Table {
   return {
-    read: (partition, row) => rows.read(partition, row),
-    list: (partition, range) => rows.list(partition, range),
+    read: (...of) => table.read(...of),
+    list: (...of) => table.list(...of),
     change,
   }
 }
 
 /** Entries are written after the row that they point to: a death in between leaves one too few. */
-function entriesLast(rows: Rows): Rows {
-  let held: { partition: string; changes: Change[] }[] = []
-  return withChange(rows, async (partition, changes) => {
+function entriesLast(table: Table): Table {
+  let held: { partition: string; changes: EntityChange[] }[] = []
+  return withChange(table, async (partition, changes) => {
     if (isIndex(partition) && changes.some(({ kind }) => kind === 'put')) {
       held.push({ partition, changes })
-      return []
+      return changes.map(() => '')
     }
-    const outcome = await rows.change(partition, changes)
+    const outcome = await table.change(partition, changes)
     const own = isIndex(partition) ? [] : held
     if (own.length > 0) held = []
-    for (const one of own) await rows.change(one.partition, one.changes)
+    for (const one of own) await table.change(one.partition, one.changes)
     return outcome
   })
 }
 
-/** Entries of the same time and target are one, as if they had no name of their own. */
-function namelessEntries(rows: Rows): Rows {
-  const targetOf = (body: string) => JSON.stringify(JSON.parse(body).target)
-  return withChange(rows, async (partition, changes) => {
-    const [only] = changes
-    if (!isIndex(partition) || only?.kind !== 'remove') return rows.change(partition, changes)
-    const parts = only.row.split('|').slice(0, -1)
-    const from = `${parts.join('|')}|`
-    const same = await rows.list(partition, { from, to: `${from}~` })
-    const own = same.find(({ row }) => row === only.row)
-    const all = same.filter(({ body }) => own && targetOf(body) === targetOf(own.body))
-    for (const { row } of all) await rows.change(partition, [{ kind: 'remove', row }])
+/** Entries of one key and row are one, as if they had no name of their own. */
+function namelessEntries(table: Table): Table {
+  const rowIn = (text: string) => JSON.stringify([JSON.parse(text).partition, JSON.parse(text).row])
+  return withChange(table, async (partition, changes) => {
+    const removals = changes.filter(({ kind }) => kind === 'remove')
+    if (!isIndex(partition) || removals.length === 0) return table.change(partition, changes)
+    for (const { row } of removals) {
+      const from = `${row.slice(0, row.lastIndexOf('|'))}|`
+      const same = await table.list(partition, from, `${from}~`)
+      const own = same.find((one) => one.row === row)
+      const all = same.filter(({ text }) => own && rowIn(text) === rowIn(own.text))
+      for (const one of all) await table.change(partition, [{ kind: 'remove', row: one.row }])
+    }
     return []
   })
 }
 
 /** A conflict is taken for a lost race, although the client may have met its own write. */
-function blindConflicts(rows: Rows): Rows {
+function blindConflicts(table: Table): Table {
   let lost: string[] = []
   return {
-    ...withChange(rows, async (partition, changes) => {
-      const outcome = await rows.change(partition, changes)
+    ...withChange(table, async (partition, changes) => {
+      const outcome = await table.change(partition, changes)
       if (outcome === 'conflict' && partition.startsWith('event|')) lost.push(partition)
       return outcome
     }),
-    list: async (partition, range) => {
-      if (!lost.includes(partition)) return rows.list(partition, range)
+    read: async (partition, row) => {
+      if (!lost.includes(partition)) return table.read(partition, row)
       lost = lost.filter((one) => one !== partition)
-      return []
+      return undefined
     },
   }
 }
 
-export const spoiltRows: Record<string, (rows: Rows) => Rows> = {
+export const spoiltTables: Record<string, (table: Table) => Table> = {
   'index entries written after the row': entriesLast,
   'index entries without names of their own': namelessEntries,
   'a lost answer taken for a lost race': blindConflicts,

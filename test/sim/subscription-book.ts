@@ -90,7 +90,8 @@ export class SubscriptionBook {
     if (before?.state !== state) this.note(`the subscription ${planned.name} is ${state}`)
     if (state === 'disabled') this.#docket.met.add('a subscription is disabled')
     const hears = before?.hears || consented
-    const known = { id, planned, state, since, hears, secrets: secrets.length }
+    const hearsSince = before?.hears ? before.hearsSince : this.#docket.now
+    const known = { id, planned, state, since, hears, hearsSince, secrets: secrets.length }
     if (before === undefined) this.#known.set(id, known)
     else Object.assign(before, known)
   }
@@ -109,6 +110,8 @@ export class SubscriptionBook {
     for (const { id } of news) this.#committed.add(id)
     for (const known of this.#known.values()) {
       if (!known.hears || known.state === 'deleted') continue
+      // a commit that was decided before knows nothing of it
+      if (this.#docket.now - known.hearsSince < promptMs) continue
       for (const moment of news.filter((one) => wants(known.planned, one.telling))) {
         const key = `${known.id} ${moment.id}`
         if (this.#expected.has(key)) continue

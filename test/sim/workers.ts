@@ -11,15 +11,13 @@ import { nameBeacon } from '../../functions/http/beacons/authenticate.ts'
 import type { Outgoing, Part, Send } from '../../functions/notify/notifier.ts'
 import { type Notifiers, notifiers } from '../../functions/notify/registry.ts'
 import { createSlackDesk } from '../../functions/notify/slack/desk.ts'
-import { createAttention } from '../../functions/store/attention.ts'
-import type { EventKey, PlannedStore, Store } from '../../functions/store/store.ts'
+import type { Store } from '../../functions/store/store.ts'
 import { tryAgain } from '../../functions/use-cases/channel-health.ts'
-import { claimDue, claimPlanned, nextDueAt } from '../../functions/use-cases/deliver.ts'
-import { createExpander } from '../../functions/use-cases/expand-moments.ts'
+import { claimDue, nextDueAt } from '../../functions/use-cases/deliver.ts'
 import { FailingEvents } from '../../functions/use-cases/failing-events.ts'
 import { receiveAndHold } from '../../functions/use-cases/hold-answer.ts'
 import { createReportQueues, type ReportQueues } from '../../functions/use-cases/large-reports.ts'
-import type { Holds, Planned, Relay } from '../../functions/use-cases/relay.ts'
+import type { Holds, Relay } from '../../functions/use-cases/relay.ts'
 import { drillSchema, startDrill } from '../../functions/use-cases/run-drill.ts'
 import { Shares } from '../../functions/use-cases/shares.ts'
 import { sweep } from '../../functions/use-cases/sweep.ts'
@@ -89,12 +87,7 @@ export class Worker {
   #again = false
   #wakesAt = Number.POSITIVE_INFINITY
   #underWay: UnderWay
-  /** Nothing in worlds without subscriptions. */
-  #expander: ReturnType<typeof createExpander> | undefined
-  #isExpanding = false
   #downUntil = 0
-  /** Events with deliveries that this process has just committed. */
-  #planned: EventKey[] = []
   /** Answers that wait for a decision. */
   #held = 0
 
@@ -117,19 +110,17 @@ export class Worker {
       hmac: nodeHmac,
       identity: noIdentity,
       linkKeys: [new Uint8Array(32).fill(7)],
-      attention: createAttention(),
       now: () => kernel.now,
       random: () => this.#random.next(),
       listeningSince: kernel.now,
       heartbeats: plan.heartbeats,
-      wake: (_messages, about) => this.#hint(about),
+      wake: () => this.#hint(),
       bell: createBell(),
       holds: this.#newHolds(),
       reportQueues: this.#newReportQueues(),
       shares: new Shares(),
       failing: new FailingEvents(),
       giveWay: () => (gaps.chance(0.2) ? this.step() : undefined),
-      durable: () => undefined,
       holdsConnections: true,
       backup: async () => ({ outcome: 'unsupported', instead: '' }),
       troubles: async () => [],
@@ -138,7 +129,6 @@ export class Worker {
     this.page = parts.http ? httpPage(this.#relay, this.#app) : directPage(this.#relay)
     this.slack = slackDoor(this.#relay, replies)
     this.#underWay = this.#newUnderWay()
-    this.#expander = this.#newExpander()
     this.#sleep(0)
   }
 
@@ -228,9 +218,8 @@ export class Worker {
       : { status: 503, text: '{"code":"busy"}' }
   }
 
-  #hint(about?: Planned): void {
+  #hint(): void {
     const { faults } = this.#parts
-    if (about !== undefined && about.deliveries > 0) this.#planned.push(about.event)
     if (this.#random.chance(faults.wake_lost * 2)) return
     this.#sleep(this.#random.int(0, 20))
   }
@@ -256,10 +245,6 @@ export class Worker {
     do {
       this.#again = false
       await sweep(this.#relay)
-      this.#isExpanding = this.#expander !== undefined
-      if ((await this.#expander?.expand()) === 'more') this.#again = true
-      this.#isExpanding = false
-      await this.#sendPlanned()
       const room = maxUnderWay - this.#underWay.sends.size
       const requests = room > 0 ? await claimDue(this.#relay, room, this.#underWay.countOf) : []
       for (const group of requests) this.#deliver(group)
@@ -274,20 +259,6 @@ export class Worker {
     this.#turning = false
     const wait = this.#again ? 0 : Math.max(5, (nextAt ?? Number.POSITIVE_INFINITY) - kernel.now)
     this.#sleep(Math.min(maxSleepMs, wait))
-  }
-
-  /** As `Rounds` on Azure. Other stores cannot, and their worlds are as they were. */
-  async #sendPlanned(): Promise<void> {
-    const events = this.#planned.splice(0)
-    const store = this.#relay.store as Partial<PlannedStore>
-    const room = maxUnderWay - this.#underWay.sends.size
-    if (events.length === 0 || room <= 0 || store.claimOf === undefined) return
-    const planned = { claimOf: store.claimOf }
-    const { countOf } = this.#underWay
-    const { requests } = await claimPlanned(this.#relay, planned, events, room, countOf)
-    for (const group of requests) this.#deliver(group)
-    // they begin before the next claim, which counts them
-    if (requests.length > 0) await this.#parts.kernel.pause(this.process, 0)
   }
 
   #deliver(group: Claimed[]): void {
@@ -321,10 +292,6 @@ export class Worker {
       judge.met.add('a large report waits for others of its fleet')
       return kernel.park<void>(this.process, (resume) => register(() => resume()))
     })
-  }
-
-  #newExpander(): ReturnType<typeof createExpander> | undefined {
-    return this.#parts.plan.subscriptions.length > 0 ? createExpander(this.#relay) : undefined
   }
 
   /** What this process sends, slow and deadly. */
@@ -391,8 +358,6 @@ export class Worker {
     kernel.after(ms, () => this.#start())
     if (!process.alive) return
     process.kill()
-    if (this.#isExpanding) judge.met.add('a relay dies while it expands moments')
-    this.#isExpanding = false
     if (this.#held > 0) judge.met.add('a relay dies while it holds an answer')
     this.#held = 0
     this.#relay.holds = this.#newHolds()
@@ -400,9 +365,7 @@ export class Worker {
     for (const answer of [...this.#open]) answer(undefined)
     this.#turning = false
     this.#again = false
-    this.#planned = []
     this.#underWay = this.#newUnderWay()
-    this.#expander = this.#newExpander()
     this.#wakesAt = Number.POSITIVE_INFINITY
   }
 
@@ -413,7 +376,6 @@ export class Worker {
     this.#relay.listeningSince = kernel.now
     // what a store keeps in memory ends with its process
     this.#relay.store = this.#parts.store(this)
-    this.#relay.attention = createAttention()
     this.#relay.reportQueues = this.#newReportQueues()
     this.#relay.shares = new Shares()
     this.#relay.failing = new FailingEvents()

@@ -1,7 +1,7 @@
 // One seeded world from its beginning to the time when nothing is owed and nothing is open any more.
 import { createHash } from 'node:crypto'
 import { secretsOf } from '../../functions/config/config.ts'
-import type { Rows } from '../../functions/store/azure/rows.ts'
+import type { Table } from '../../functions/store/azure/table.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { createLog } from '../../shared/log.ts'
 import { startAt } from '../support/world.ts'
@@ -48,7 +48,7 @@ export interface Options {
   /** As `spoil`, of its configuration. */
   spoilConfig?: (config: Plan['config']) => Plan['config']
   /** As `spoil`, of the table below the store on Azure. */
-  spoilRows?: (rows: Rows) => Rows
+  spoilTable?: (table: Table) => Table
 }
 
 export interface Outcome {
@@ -71,7 +71,7 @@ export async function runWorld(seed: number, options: Options = {}): Promise<Out
   const plan = makePlan(random.fork('plan'), faults)
   const kernel = new Kernel(startAt)
   const name = options.storage ?? 'sqlite'
-  const storage = storages[name](kernel, options.spoilRows)
+  const storage = storages[name](kernel, options.spoilTable)
   const world = build({ kernel, plan, faults, random, storage, options, http: seed % 8 === 0 })
   const { judge, platform } = world
   const mayWait = faults.channel_dead > 0 || plan.subscriptions.length > 0
@@ -195,7 +195,6 @@ function build(ground: Ground) {
     kernel.after(fromMs, () => {
       if (isCut) return network.cut(untilMs - fromMs)
       cluster.stop(untilMs - fromMs)
-      ground.storage.restart()
     })
   }
   beacons.push(...raise(ground, platform, network, judge, calmAt))

@@ -41,7 +41,10 @@ export class MemoryTable implements Table {
   }
 
   contents(): unknown {
-    return [...this.#partitions].map(([name, entities]) => [name, [...entities.values()]])
+    const isNoted = ({ row }: Entity) => row.startsWith('own|opened')
+    return [...this.#partitions].map(([name, entities]) => {
+      return [name, [...entities.values()].filter((one) => !isNoted(one))]
+    })
   }
 
   changeNow(partition: string, changes: EntityChange[]) {

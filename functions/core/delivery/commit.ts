@@ -44,7 +44,7 @@ export function commitPlan(
   routes: Route[],
   channels: ChannelFacts,
   before: EventRecord | undefined,
-  decided: { record: EventRecord; moments: Moment[] },
+  decided: { record: EventRecord; moments: Moment[]; routed?: Moment[] },
   { observers: seen, deliveries: existing, now, listeningSince, subscriptions }: CommitContext,
 ): Commit {
   const basedOn = before?.sequence ?? 0
@@ -52,15 +52,17 @@ export function commitPlan(
   const record = fitEvent({ ...withChanges(decided.record, logged), sequence: basedOn + 1 })
   const observers = knownOf(record, seen)
   const isLapse = record.lapsedAt !== before?.lapsedAt
-  const step = { record, moments: logged, isLapse, observers, existing }
+  const { routed = [] } = decided
+  const told = [...logged, ...routed]
+  const step = { record, moments: told, isLapse, observers, existing }
   const channelsOf = audienceOf(routes, channels, step)
-  const notified = isIgnored(record) ? logged.filter(isEnd) : logged
+  const notified = isIgnored(record) ? told.filter(isEnd) : told
   // also if the change itself is not sent: other channels may be concerned now
   const mayBeNew = decided.moments.includes('changed') && record.phase === 'scheduled'
   const isNews = mayBeNew && !isIgnored(record) && channelsOf('scheduled').length > 0
   const sent: Moment[] = isNews ? [...notified, 'scheduled'] : notified
   const listening = { now, listeningSince }
-  const isNotified = logged.length > 0 || isNews
+  const isNotified = told.length > 0 || isNews
   const extent = isNotified ? extentOf(record, seen, listening, maxMessageVmBytes) : {}
   const event = { ...viewOf(record), ...extent }
   const planned = plan(record, sent, channelsOf, now, event)

@@ -66,14 +66,17 @@ export function decideReport(
   if ('needs' in directed) return directed
 
   const record = withNextLook(before, directed.record, report, context, now)
-  const moments = worthSending(directed.moments, record, news.inDocument)
+  const { routed = [] } = directed
+  const worth = worthSending([...directed.moments, ...routed], record, news.inDocument)
+  const moments = worth.filter((moment) => directed.moments.includes(moment))
   const isOpening = opens(before, record)
   if (isOpening && loaded.room === undefined) return { needs: 'room' }
   if (isOpening && loaded.room?.refusal !== undefined) return refused(before, loaded.room.refusal)
-  const held = holdBack(record, directed.moments, moments)
+  const held = holdBack(record, [...directed.moments, ...routed], worth)
   const { reason, isDirected, isWatched } = directed
   const own = isOpening && isOpen(held) ? openedBy(held, beacon.beacon) : held
-  return { record: own, moments, reason, isDirected, isWatched }
+  const again = worth.filter((moment) => !moments.includes(moment))
+  return { record: own, moments, routed: again, reason, isDirected, isWatched }
 }
 
 function unchanged(record: EventRecord | undefined, reason: ReportReason): ReportDecision {
@@ -124,8 +127,7 @@ function applyRules(
     step = { ...step, record: withRule(record, observers, weighing).record }
   }
   if (mayMiss) {
-    const moments = newlyRouted(rules, step.record, observers, deliveries!)
-    step = follow(step, step.record, 'newly_routed', moments)
+    step = { ...step, routed: newlyRouted(rules, step.record, observers, deliveries!) }
   }
   if (!isConfirming) return step
   const witnesses = witnessesOf(step.record, observers, listeningSince, now)

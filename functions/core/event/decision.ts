@@ -12,6 +12,8 @@ import type { TurnTaken, TurnWish } from './turn.ts'
 export interface Decision<Reason = string> {
   record: EventRecord | undefined
   moments: Moment[]
+  /** Moments of before, for channels that routes reach only now. */
+  routed?: Moment[]
   reason: Reason
 }
 
@@ -60,6 +62,7 @@ export interface EventReport {
 export interface Step {
   record: EventRecord
   moments: Moment[]
+  routed?: Moment[]
   reason: ReportReason
 }
 
@@ -73,6 +76,7 @@ export function follow(
   if (record === step.record && moments.length === 0) return step
   const explains = moments.length > 0 || step.moments.length === 0
   return {
+    ...step,
     record,
     moments: [...step.moments, ...moments],
     reason: explains ? reason : step.reason,

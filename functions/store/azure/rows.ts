@@ -7,8 +7,8 @@ import type { Entity, EntityChange, Table } from './table.ts'
 
 /** A slow write may take this long. A younger entry that no row names may belong to it. */
 const graceMs = 10 * 60_000
-/** What was committed this long ago is visible to all workers: see `lagMs`. */
-const lagMs = 5_000
+/** What was committed this long ago is visible to all workers. */
+const usualLagMs = 5_000
 const indexPartition = 'index'
 
 /** A key, and what makes the name of its entry its own. */
@@ -33,15 +33,17 @@ interface AzureOptions {
   /** Returns a new text at each call. */
   newId: () => string
   now: () => number
+  lagMs?: number
 }
 
 export class AzureRows implements Rows {
-  readonly lagMs = lagMs
+  readonly lagMs: number
   readonly #table: Table
   readonly #newId: () => string
   readonly #now: () => number
 
-  constructor({ table, newId, now }: AzureOptions) {
+  constructor({ table, newId, now, lagMs = usualLagMs }: AzureOptions) {
+    this.lagMs = lagMs
     this.#table = table
     this.#newId = newId
     this.#now = now
@@ -83,7 +85,7 @@ export class AzureRows implements Rows {
     if (changes.length === 0) return []
     checkSizes(partition, changes)
     const id = this.#newId()
-    const writes = changes.map((change) => this.#writeOf(change, id, changes.length))
+    const writes = changes.map((change, i) => this.#writeOf(change, `${id}.${i}`, changes.length))
     const added = writes.flatMap(({ added: keys, change }) =>
       keys.map((key) => ({ key, row: change.row })),
     )
@@ -95,7 +97,7 @@ export class AzureRows implements Rows {
     // if an answer was lost, the client writes again and conflicts with its own row
     const etags = outcome === 'conflict' ? await this.#etagsOfOwn(partition, writes) : outcome
     if (etags === undefined) {
-      await this.#drop(added.filter(({ key }) => key.name === id).map(({ key }) => entryOf(key)))
+      await this.#drop(added.map(({ key }) => entryOf(key)))
       return 'conflict'
     }
     await this.#drop(writes.flatMap(({ dropped }) => dropped))

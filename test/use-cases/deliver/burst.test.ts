@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { answer, down, idOf, sentTo, words } from '../../support/deliveries.ts'
 import { press } from '../../support/people.ts'
 import { beacon, startRelay, world } from '../../support/relay.ts'
-import { event, startAt, usualAnswer } from '../../support/world.ts'
+import { event, usualAnswer } from '../../support/world.ts'
 
 const count = 30
 
