@@ -348,11 +348,16 @@ export class Claims {
       for (let i = 0; i < entries.length; i += eventsAtOnce) {
         const some = entries.slice(i, i + eventsAtOnce).filter(({ key }) => !isLate(timeOf(key)))
         if (some.length === 0) return
-        const free = some.filter(({ key }) => this.#underWayUntil(key, now) === undefined)
-        await this.#load(free, partitions)
-        for (const entry of some) {
+        const looked = some.map((entry) => {
+          return { entry, until: this.#underWayUntil(entry.key, now) }
+        })
+        const free = looked.filter(({ until }) => until === undefined)
+        await this.#load(
+          free.map(({ entry }) => entry),
+          partitions,
+        )
+        for (const { entry, until } of looked) {
           if (isLate(timeOf(entry.key))) return
-          const until = this.#underWayUntil(entry.key, now)
           if (until !== undefined) {
             yield { at: until }
             continue

@@ -56,8 +56,7 @@ export class Edits {
     if (queue === undefined) {
       const own = [edit]
       this.#queues.set(name, own)
-      await this.#work(own)
-      this.#queues.delete(name)
+      await this.#work(name, own)
     } else {
       queue.push(edit)
       await this.#wait((resume) => {
@@ -68,7 +67,7 @@ export class Edits {
     return edit.ended!.result as Result
   }
 
-  async #work(queue: Edit[]): Promise<void> {
+  async #work(name: string, queue: Edit[]): Promise<void> {
     let conflicts = 0
     // other edits of the same moment join
     await null
@@ -85,6 +84,8 @@ export class Edits {
         for (const one of batch) end(one, { error })
       }
     }
+    // no await since the queue was empty, or an edit of the meantime would wait for ever
+    this.#queues.delete(name)
   }
 
   /** False: another worker was faster. */

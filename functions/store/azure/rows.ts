@@ -114,12 +114,12 @@ export class AzureRows implements Rows {
       // in a transaction, a removal cannot have a condition
       const etag = count === 1 ? { etag: version } : {}
       const removal = { kind: 'remove' as const, row, ...etag }
-      return { change: removal, keys: [], added: [], dropped: entriesOf(change.was) }
+      return { change: removal, id, keys: [], added: [], dropped: entriesOf(change.was) }
     }
     const { kind, body } = change
     const row = rowOf(change)
     if (kind === 'put') {
-      return { change: { kind, row, text: `\n${body}` }, keys: [], added: [], dropped: [] }
+      return { change: { kind, row, text: `\n${body}` }, id, keys: [], added: [], dropped: [] }
     }
     const before = kind === 'replace' ? (change.was.keys as Entry[]) : []
     const known = new Map(before.map((one) => [`${one.index} ${one.key}`, one]))
@@ -133,6 +133,7 @@ export class AzureRows implements Rows {
     return {
       change:
         kind === 'insert' ? { kind, row, text } : { kind, row, text, etag: change.was.version },
+      id,
       keys,
       added: keys.filter(({ name }) => name === id),
       dropped: before.map(entryOf).filter((entry) => !names.has(entry)),
@@ -166,21 +167,29 @@ export class AzureRows implements Rows {
     }
   }
 
-  /** Undefined if another worker was faster. */
+  /**
+   * The etags of what was written after all, or undefined if another worker was faster. A worker that
+   * has changed a row since has kept the names of our entries.
+   */
   async #etagsOfOwn(partition: string, writes: Write[]): Promise<string[] | undefined> {
+    let isOwn = false
     const etags: string[] = []
-    for (const { change } of writes) {
+    for (const { change, id } of writes) {
       const found = await this.#table.read(partition, change.row)
-      const isOwn = change.kind === 'remove' ? found === undefined : found?.text === change.text
-      if (!isOwn) return undefined
+      if (change.kind === 'remove') isOwn ||= found === undefined && writes.length === 1
+      else if (found !== undefined) {
+        isOwn ||= found.text === change.text || entriesIn(found).some(({ name }) => name === id)
+      }
       etags.push(found?.etag ?? '')
     }
-    return etags
+    return isOwn ? etags : undefined
   }
 }
 
 interface Write {
   change: EntityChange
+  /** The names of its new entries. */
+  id: string
   keys: Entry[]
   /** Entries to write before the row, and to remove after it. */
   added: Entry[]
@@ -201,8 +210,13 @@ function toFound(index: string, { row: entry, text }: Entity): FoundEntry {
   return { index, key, summary, partition, row, entry, writtenAt }
 }
 
-function toRow(partition: string, { row, text, etag }: Entity): Row {
+function toRow(partition: string, entity: Entity): Row {
+  const { row, text, etag } = entity
+  const body = text.slice(text.indexOf('\n') + 1)
+  return { partition, row, body, keys: entriesIn(entity), version: etag }
+}
+
+function entriesIn({ text }: Entity): Entry[] {
   const end = text.indexOf('\n')
-  const { keys = [] } = end === 0 ? {} : (JSON.parse(text.slice(0, end)) as { keys?: Entry[] })
-  return { partition, row, body: text.slice(end + 1), keys, version: etag }
+  return end <= 0 ? [] : ((JSON.parse(text.slice(0, end)) as { keys?: Entry[] }).keys ?? [])
 }
