@@ -170,7 +170,14 @@ export class Beacons {
   }
 
   /** By the beginning of the VM's name, sorted by it. */
-  async find({ fleet, prefix = '', state, now, after, limit }: BeaconSearch): Promise<BeaconsFound> {
+  async find({
+    fleet,
+    prefix = '',
+    state,
+    now,
+    after,
+    limit,
+  }: BeaconSearch): Promise<BeaconsFound> {
     const { rows, together } = this.#parts
     const name = keyOf(prefix.toLowerCase())
     if (after !== undefined && !after.startsWith(name)) return { beacons: [] }

@@ -4,6 +4,7 @@ import { FoghornError } from '../../shared/errors.ts'
 import type { Claimed } from '../core/delivery/delivery.ts'
 import { afterSlots, freeAt, slotsAt, unlimited } from '../core/delivery/rate.ts'
 import { type Queue, roundRobin } from '../core/delivery/round-robin.ts'
+import type { Deliveries, HeldDelivery, HeldPartition } from './deliveries.ts'
 import {
   madeOf,
   type PendingSummary,
@@ -14,7 +15,6 @@ import {
   subscribers,
   toStoredDeliveries,
 } from './delivery-rows.ts'
-import type { Deliveries, HeldDelivery, HeldPartition } from './deliveries.ts'
 import type { Made } from './edits.ts'
 import { endOf, justAfter, keyOf } from './keys.ts'
 import type { Parts } from './parts.ts'
@@ -139,7 +139,11 @@ export class Claims {
       const row = await this.#parts.rows.read(channelsPartition, keyOf(channel))
       const spent = row && toSpent(row)
       if (spent !== undefined && spent.spentUntil >= spentUntil) return
-      const change = insertOrReplace(row, keyOf(channel), JSON.stringify({ ...spent, channel, spentUntil }))
+      const change = insertOrReplace(
+        row,
+        keyOf(channel),
+        JSON.stringify({ ...spent, channel, spentUntil }),
+      )
       if ((await this.#parts.rows.change(channelsPartition, [change])) !== 'conflict') return
       await this.#parts.stepAside()
     }
@@ -157,7 +161,8 @@ export class Claims {
       for (const { partition, row: name } of found) {
         await edits.edit({ partition, row: name }, (row): Made<void> => {
           const stored = row && toStoredDeliveries(row)
-          if (!stored?.deliveries.some(({ lease }) => lease !== undefined)) return { result: undefined }
+          if (!stored?.deliveries.some(({ lease }) => lease !== undefined))
+            return { result: undefined }
           const deliveries = stored.deliveries.map(({ lease, ...one }) =>
             lease === undefined ? one : { ...one, nextAt: now },
           )
@@ -221,10 +226,16 @@ export class Claims {
       const from = firstEntryAt(due[i]!)
       const earlier = ready.flatMap(({ groups }) => groups.filter(([one]) => one!.at <= from))
       if (earlier.length >= request.limit) break
-      const works = due
-        .slice(i, i + channelsAtOnce)
-        .map((one) => () => this.#chooseIn(one, partitions, request))
-      ready.push(...(await this.#parts.together(works)).flat())
+      const some = due.slice(i, i + channelsAtOnce)
+      // the messages of one event are often due in several channels
+      const entries = some.flatMap(({ fleets }) =>
+        fleets.flatMap((queue) => queue.entries.slice(0, eventsAtOnce)),
+      )
+      await this.#load(
+        entries.filter(({ key }) => this.#isDueAndFree(key, request.now)),
+        partitions,
+      )
+      for (const one of some) ready.push(...(await this.#chooseIn(one, partitions, request)))
     }
     let left = request.limit
     return ready
@@ -306,7 +317,9 @@ export class Claims {
     const byRow = Map.groupBy(all, ({ place }) => place)
     const works = [...byRow].map(([place, pending]) => async () => {
       const ids = new Set(pending.map(({ one }) => one.id))
-      const lent = await this.#parts.edits.edit(place, (row) => lend(row, ids, lease, leaseUntil, now))
+      const lent = await this.#parts.edits.edit(place, (row) =>
+        lend(row, ids, lease, leaseUntil, now),
+      )
       if (lent === undefined) return []
       const { partition } = pending[0]!
       const held = lent.leased.map((one) => ({ place, stored: lent.stored, one }))
@@ -385,6 +398,10 @@ export class Claims {
     }
   }
 
+  #isDueAndFree(key: string, now: number): boolean {
+    return timeOf(key) <= now && this.#underWayUntil(key, now) === undefined
+  }
+
   #underWayUntil(key: string, now: number): number | undefined {
     const until = this.#deliveries.underWay.get(key)
     if (until === undefined || until > now) return until
@@ -434,9 +451,7 @@ function isLent({ lease, nextAt }: StoredDelivery, now: number): boolean {
  * planned since its last attempt, it does not wait for its own time: people need one of them now.
  */
 function headOf({ deliveries }: HeldPartition, channel: string, now: number) {
-  const pending = deliveries.filter(
-    ({ one }) => one.channel === channel && one.state === 'pending',
-  )
+  const pending = deliveries.filter(({ one }) => one.channel === channel && one.state === 'pending')
   const [head] = pending
   if (head === undefined) return undefined
   if (isLent(head.one, now)) return { ...head, at: head.one.nextAt }
@@ -457,7 +472,9 @@ function groupOf({ partition, row }: Found): string {
 /** The channels of an entry's deliveries: one, or subscriptions whose deliveries share a row. */
 function channelsOf(entry: Found, channel: string, { deliveries }: HeldPartition): string[] {
   if (channel !== subscribers) return [channel]
-  const own = deliveries.filter(({ place, one }) => place.row === entry.row && one.state === 'pending')
+  const own = deliveries.filter(
+    ({ place, one }) => place.row === entry.row && one.state === 'pending',
+  )
   return own.map(({ one }) => one.channel)
 }
 

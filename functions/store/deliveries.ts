@@ -101,13 +101,16 @@ export class Deliveries {
     return {
       record,
       deliveries,
-      viewOf: ({ sequence }) => (sequence === undefined ? undefined : views.get(momentRow(sequence))),
+      viewOf: ({ sequence }) =>
+        sequence === undefined ? undefined : views.get(momentRow(sequence)),
     }
   }
 
   /** With their events. One whose event was forgotten is left out. */
   async toDeliveries(held: HeldDelivery[], partition?: HeldPartition): Promise<Delivery[]> {
-    const known = held.map(({ one }) => (one.event ? unpackEvent(one.event) : partition?.viewOf(one)))
+    const known = held.map(({ one }) =>
+      one.event ? unpackEvent(one.event) : partition?.viewOf(one),
+    )
     const views = await this.#viewsOf(held.filter((_, i) => known[i] === undefined))
     return held.flatMap(({ stored, one }, i) => {
       const event = known[i] ?? views.get(momentOf(stored, one))
@@ -219,21 +222,24 @@ export class Deliveries {
   }
 
   async replay(which: Replay, now: number, limit: number): Promise<number> {
-    const found = 'id' in which ? await this.#failedOne(which.id) : await this.#failedSince(which, limit)
+    const found =
+      'id' in which ? await this.#failedOne(which.id) : await this.#failedSince(which, limit)
     const { fleets } = which
     const own = found.filter(({ stored }) => fleets?.includes(stored.fleet) ?? true)
-    const works = own.map(({ place, one: { id } }) => () =>
-      this.#parts.edits.edit(place, (row): Made<number> => {
-        const stored = row && toStoredDeliveries(row)
-        const one = stored?.deliveries.find((each) => each.id === id)
-        if (stored === undefined || one === undefined || !hasFailed(one)) return { result: 0 }
-        const counts = countOf(stored, one).map((each) => ({ ...each, n: -each.n }))
-        const again: StoredDelivery = {
-          ...this.#counted(one, counts, now),
-          ...{ state: 'pending', nextAt: now, keyAt: now, plannedAt: now },
-        }
-        return { result: 1, ...withDelivery(stored, again) }
-      }),
+    const works = own.map(
+      ({ place, one: { id } }) =>
+        () =>
+          this.#parts.edits.edit(place, (row): Made<number> => {
+            const stored = row && toStoredDeliveries(row)
+            const one = stored?.deliveries.find((each) => each.id === id)
+            if (stored === undefined || one === undefined || !hasFailed(one)) return { result: 0 }
+            const counts = countOf(stored, one).map((each) => ({ ...each, n: -each.n }))
+            const again: StoredDelivery = {
+              ...this.#counted(one, counts, now),
+              ...{ state: 'pending', nextAt: now, keyAt: now, plannedAt: now },
+            }
+            return { result: 1, ...withDelivery(stored, again) }
+          }),
     )
     const replayed = await this.#parts.together(works)
     return replayed.reduce((sum, n) => sum + n, 0)
@@ -264,7 +270,13 @@ export class Deliveries {
       })
       .sort((a, b) => a.plannedAt - b.plannedAt)
       .slice(0, limit)
-    const held = await together(wanted.map(({ entry }) => () => this.#heldAt(entry)))
+    const held = await together(
+      wanted.map(
+        ({ entry }) =>
+          () =>
+            this.#heldAt(entry),
+      ),
+    )
     return held.flat().map((one) => one.held)
   }
 
@@ -285,8 +297,7 @@ export class Deliveries {
   #countsOf(stored: StoredDeliveries, one: StoredDelivery, claimed: Claimed, now: number): Count[] {
     const counts = countOf(stored, one)
     const { event, moment } = claimed.telling
-    const begins =
-      moment === 'scheduled' || (moment === 'started' && event.startKind !== undefined)
+    const begins = moment === 'scheduled' || (moment === 'started' && event.startKind !== undefined)
     const isFirst =
       begins &&
       event.epoch === 1 &&
@@ -319,7 +330,10 @@ function settled(one: StoredDelivery, settlement: Settlement, now: number): Stor
 }
 
 /** Pending deliveries are counted by their keys, and alerts are no messages about events. */
-function countOf({ fleet, eventId }: StoredDeliveries, { channel, state }: StoredDelivery): Count[] {
+function countOf(
+  { fleet, eventId }: StoredDeliveries,
+  { channel, state }: StoredDelivery,
+): Count[] {
   if (state === 'pending' || eventId.startsWith(alertPrefix)) return []
   return deliveryCounts([{ fleet, channel, state }])
 }

@@ -3,8 +3,8 @@
 import { type Delivery, noFleet, subscriptionOf } from '../core/delivery/delivery.ts'
 import { packEvent } from '../core/event/event-size.ts'
 import type { EventView } from '../core/event/view.ts'
-import type { Count } from '../core/metrics/tally.ts'
 import { hash } from '../core/hash.ts'
+import type { Count } from '../core/metrics/tally.ts'
 import { endOf, keyOf, newestFirst, startOf, timeKey } from './keys.ts'
 import type { Change, Key, Row } from './rows.ts'
 
@@ -19,8 +19,7 @@ export type HistorySummary = [fleet: string, state: Delivery['state']]
 
 type WithoutEvent<T> = T extends unknown ? Omit<T, 'event'> : never
 
-export interface StoredDelivery
-  extends Omit<Delivery, 'fleet' | 'eventId' | 'telling'> {
+export interface StoredDelivery extends Omit<Delivery, 'fleet' | 'eventId' | 'telling'> {
   telling: WithoutEvent<Delivery['telling']>
   /** The commit whose moments have the event as it was. Absent: it is here. */
   sequence?: number
@@ -87,7 +86,9 @@ export function newRows(
     const stored: StoredDeliveries = {
       fleet,
       eventId,
-      deliveries: own.map((one) => toStored(one, one.telling.event === event ? sequence : undefined)),
+      deliveries: own.map((one) =>
+        toStored(one, one.telling.event === event ? sequence : undefined),
+      ),
     }
     const place = [timeKey(seq), hash(id).slice(0, 16)]
     const row = chunk === '' ? keyOf('deliveries', ...place) : keyOf('subscribed', chunk, ...place)
@@ -169,7 +170,12 @@ function keysOf(stored: StoredDeliveries): Key[] {
   const [first] = waiting
   if (first !== undefined) {
     const plannedAt = Math.min(...waiting.map((one) => one.plannedAt))
-    const summary = JSON.stringify([subscribers, fleet, plannedAt, eventId] satisfies PendingSummary)
+    const summary = JSON.stringify([
+      subscribers,
+      fleet,
+      plannedAt,
+      eventId,
+    ] satisfies PendingSummary)
     keys.push({ index: pendingIndex, key: pendingKey(stored, first), summary })
   }
   return keys
@@ -201,7 +207,7 @@ function keysOfOne(stored: StoredDeliveries, one: StoredDelivery): Key[] {
   const { channel, state, plannedAt, counted = [] } = one
   const keys: Key[] = counted.map(([position, counts]) => {
     const key = keyOf(timeKey(position), one.id)
-    return { index: countsIndex, key, summary: JSON.stringify(counts) }
+    return { index: countsIndex, key, summary: JSON.stringify(counts), mayBeLost: true }
   })
   const subscription = subscriptionOf(channel)
   if (state === 'pending' && subscription === undefined) {

@@ -8,10 +8,7 @@ import { type Database, formatVersion, schema } from './sqlite.ts'
 /** The part of `DurableObjectStorage` that it uses. */
 export interface ObjectStorage {
   sql: {
-    exec(
-      text: string,
-      ...values: (string | number)[]
-    ): { toArray(): Record<string, unknown>[] }
+    exec(text: string, ...values: (string | number)[]): { toArray(): Record<string, unknown>[] }
   }
   transactionSync<Result>(work: () => Result): Result
 }

@@ -10,14 +10,7 @@ import { isUndecided } from '../core/event/undecided.ts'
 import type { EventView } from '../core/event/view.ts'
 import { type Count, eventCount } from '../core/metrics/tally.ts'
 import { countsIndex, endedIndex, newRows, withoutDeliveries } from './delivery-rows.ts'
-import {
-  endOf,
-  eventPartition,
-  keyOf,
-  newestFirst,
-  startOf,
-  timeKey,
-} from './keys.ts'
+import { endOf, eventPartition, keyOf, newestFirst, startOf, timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { type Change, type Found, insertOrReplace, isNamed, type Key, type Row } from './rows.ts'
 import type { EventKey, EventPage } from './store.ts'
@@ -185,7 +178,13 @@ export class Events {
     const { together } = this.#parts
     const found = await this.openEntries(fleets)
     const shown = found.sort((a, b) => byNeed(a.need, b.need)).slice(0, limit)
-    const records = await together(shown.map(({ entry }) => () => this.readFound(entry)))
+    const records = await together(
+      shown.map(
+        ({ entry }) =>
+          () =>
+            this.readFound(entry),
+      ),
+    )
     return records.flat().filter(isOpen)
   }
 

@@ -67,7 +67,9 @@ export class Forgetting {
       const others = (await rows.list(partition, '', '~', maxChanges)).filter(
         ({ row }) => row !== eventRow,
       )
-      const removals = others.slice(0, maxChanges - 1).map((was) => ({ kind: 'remove' as const, was }))
+      const removals = others
+        .slice(0, maxChanges - 1)
+        .map((was) => ({ kind: 'remove' as const, was }))
       if (removals.length === 0) {
         const removed = await rows.change(partition, [{ kind: 'remove', was: event }])
         return removed !== 'conflict'

@@ -8,6 +8,8 @@ export interface Key {
   key: string
   /** At most 1 kB that `find` returns with the key, so that lists need not read the row. */
   summary?: string
+  /** The entry may be lost in a crash, so it needs no write of its own before the row's. */
+  mayBeLost?: true
 }
 
 /** Names of partitions, rows, indexes and keys come from `keyOf`. */

@@ -1,7 +1,7 @@
 // Searches of events for the console, from entries alone: an entry has a summary of its event.
 import { subscriptionOf } from '../core/delivery/delivery.ts'
-import { setNewest } from '../core/newest.ts'
 import { type EventSummary, summaryOf } from '../core/event/summary.ts'
+import { setNewest } from '../core/newest.ts'
 import {
   type ActivityQuestion,
   type ChannelActivity,
@@ -17,8 +17,8 @@ import {
   type PendingSummary,
   pendingIndex,
 } from './delivery-rows.ts'
-import { endOf, justAfter, keyOf, newestFirst, startOf, timeIn } from './keys.ts'
 import type { Events } from './events.ts'
+import { endOf, justAfter, keyOf, newestFirst, startOf, timeIn } from './keys.ts'
 import type { Parts } from './parts.ts'
 
 /** Entries of one answer. */
@@ -92,13 +92,19 @@ export class Searches {
     })
     const lists = await this.#parts.together(works)
     const partial = lists.some(({ length }) => length === maxEntries) && { partial: true as const }
-    const places = [...new Map(lists.flat().map((one) => [`${one.fleet}|${one.event}`, one])).values()]
+    const places = [
+      ...new Map(lists.flat().map((one) => [`${one.fleet}|${one.event}`, one])).values(),
+    ]
       .filter(({ at }) => at >= since && at < until)
       .sort(byPlace)
     const rest = after === undefined ? places : places.filter((one) => byPlace(one, after) > 0)
     const shown = rest.slice(0, Math.min(limit, maxNamed))
     const read = await this.#parts.together(
-      shown.map(({ entry }) => () => this.#events.readFound(entry)),
+      shown.map(
+        ({ entry }) =>
+          () =>
+            this.#events.readFound(entry),
+      ),
     )
     const events = read.flat().map(summaryOf)
     const last = shown.at(-1)

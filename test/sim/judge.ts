@@ -1,7 +1,11 @@
 // Watches the world and says where a promise is broken. Everybody reports here what took effect, at the
 // moment it did; the trace of all that is what makes two runs comparable.
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
-import { type Claimed, type Delivery, subscriptionOf } from '../../functions/core/delivery/delivery.ts'
+import {
+  type Claimed,
+  type Delivery,
+  subscriptionOf,
+} from '../../functions/core/delivery/delivery.ts'
 import type { Part } from '../../functions/notify/notifier.ts'
 import type { ClaimRequest, Commit } from '../../functions/store/store.ts'
 import type { Answer, Report } from '../../shared/report.ts'

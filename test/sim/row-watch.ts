@@ -3,8 +3,8 @@
 import type { HealthRow } from '../../functions/core/delivery/channel-health.ts'
 import type { Delivery } from '../../functions/core/delivery/delivery.ts'
 import type { MomentEntry } from '../../functions/core/delivery/moment-log.ts'
-import { unpackEvent } from '../../functions/core/event/event-size.ts'
 import type { Subscription } from '../../functions/core/delivery/subscription.ts'
+import { unpackEvent } from '../../functions/core/event/event-size.ts'
 import {
   type StoredDeliveries,
   type StoredDelivery,
@@ -55,7 +55,8 @@ export class RowWatch {
       judge.committed(process, { ...commit, moments: momentsIn(written) }, 'committed')
       return
     }
-    for (const { row, before } of rows) this.#tellDeliveries(judge, process, partition, row.body, before)
+    for (const { row, before } of rows)
+      this.#tellDeliveries(judge, process, partition, row.body, before)
   }
 
   #tellDeliveries(
@@ -73,7 +74,11 @@ export class RowWatch {
       if (delivery === undefined) continue
       if (was === undefined) judge.planned([delivery])
       else if (is.lease !== undefined && is.lease !== was.lease) {
-        judge.claimedOne(process, { ...delivery, lease: is.lease, leaseUntil: is.nextAt }, is.nextAt)
+        judge.claimedOne(
+          process,
+          { ...delivery, lease: is.lease, leaseUntil: is.nextAt },
+          is.nextAt,
+        )
       } else if (is.lease === undefined && was.lease !== undefined) {
         const attempt = this.#delivery(partition, now, was)!
         judge.settledOne({ ...attempt, lease: was.lease, leaseUntil: was.nextAt }, is)
@@ -86,7 +91,11 @@ export class RowWatch {
     return stored.deliveries.flatMap((one) => this.#delivery(partition, stored, one) ?? [])
   }
 
-  #delivery(partition: string, stored: StoredDeliveries, one: StoredDelivery): Delivery | undefined {
+  #delivery(
+    partition: string,
+    stored: StoredDeliveries,
+    one: StoredDelivery,
+  ): Delivery | undefined {
     if (one.event !== undefined) return toDelivery(stored, one, unpackEvent(one.event))
     const body = this.#bodyOf(partition, momentRow(one.sequence ?? 0))
     const view = body === undefined ? undefined : viewOfMoment({ body })

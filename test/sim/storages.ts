@@ -103,7 +103,6 @@ function effectOf(changes: Change[], rows: Row[]): [WrittenRow[], string[]] {
   return [written, changes.filter(({ kind }) => kind === 'remove').map(rowOf)]
 }
 
-
 /** The judge hears of what rows do not show. */
 function watch(store: Store, judge: Judge): Store {
   return around(store, async (method, args, call) => {
@@ -128,4 +127,3 @@ function namesOf(prefix: string): () => string {
   let count = 0
   return () => `${prefix}-${++count}`
 }
-

@@ -34,7 +34,8 @@ export class WorldTable {
       change: (partition, changes) =>
         step(() => {
           const { outcome, written } = plain.changeNow(partition, changes)
-          if (outcome !== 'conflict') this.#tell(judge, worker.process.name, partition, changes, written)
+          if (outcome !== 'conflict')
+            this.#tell(judge, worker.process.name, partition, changes, written)
           return worker.losesAnswer() ? plain.changeNow(partition, changes).outcome : outcome
         }),
     }

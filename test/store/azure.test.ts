@@ -1,13 +1,11 @@
 // The contract over the rows on Azure: on a real Azurite, which the test run starts in memory, and on
 // a table in memory.
-import { TableClient } from '@azure/data-tables'
 import { afterAll, beforeAll } from 'vitest'
-import { AzureTable } from '../../functions/store/azure/table.ts'
-import { type Azurite, startAzurite } from '../support/azurite.ts'
+import { type Azurite, newTable, startAzurite } from '../support/azurite.ts'
 import { MemoryTable } from '../support/memory-table.ts'
 import { azureRows, storeOver } from '../support/stores.ts'
-import { rowsContract } from './rows-contract.ts'
 import { storeContract } from './contract.ts'
+import { rowsContract } from './rows-contract.ts'
 
 let azurite: Azurite
 beforeAll(async () => {
@@ -15,15 +13,9 @@ beforeAll(async () => {
 })
 afterAll(() => azurite.stop())
 
-function newTable(): AzureTable {
-  const name = `t${crypto.randomUUID().replaceAll('-', '')}`
-  const options = { allowInsecureConnection: true }
-  return new AzureTable(TableClient.fromConnectionString(azurite.connection, name, options))
-}
-
-rowsContract('Azure Tables', async () => ({ rows: azureRows(newTable()), close() {} }))
+rowsContract('Azure Tables', async () => ({ rows: azureRows(newTable(azurite)), close() {} }))
 storeContract('Azure Tables', async () => {
-  const table = newTable()
+  const table = newTable(azurite)
   const open = () => storeOver(azureRows(table))
   return { store: open(), reopen: async () => open(), close: async () => {} }
 })

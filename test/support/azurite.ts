@@ -1,9 +1,12 @@
 // A real Azurite for tests: on ports of its own, gone with the test run. Two in memory serve all test files
 // of a run, since a start and the first requests cost most: each test has an account of its own there.
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
+import { TableClient } from '@azure/data-tables'
+import { AzureTable } from '../../functions/store/azure/table.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const script = join(root, 'node_modules/azurite/dist/src/azurite.js')
@@ -137,4 +140,14 @@ async function freePorts(count: number): Promise<number[]> {
   const ports = servers.map((server) => (server.address() as { port: number }).port)
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
   return ports
+}
+
+/** A client of a table that does not exist yet. */
+export function newClient({ connection }: Pick<Azurite, 'connection'>): TableClient {
+  const name = `t${randomUUID().replaceAll('-', '')}`
+  return TableClient.fromConnectionString(connection, name, { allowInsecureConnection: true })
+}
+
+export function newTable(azurite: Pick<Azurite, 'connection'>): AzureTable {
+  return new AzureTable(newClient(azurite))
 }

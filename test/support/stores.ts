@@ -4,9 +4,9 @@ import { AzureRows } from '../../functions/store/azure/rows.ts'
 import type { Table } from '../../functions/store/azure/table.ts'
 import { RelayStore } from '../../functions/store/relay-store.ts'
 import type { Rows } from '../../functions/store/rows.ts'
-import type { Store } from '../../functions/store/store.ts'
 import { SqlRows } from '../../functions/store/sqlite.ts'
 import { openFile } from '../../functions/store/sqlite-file.ts'
+import type { Store } from '../../functions/store/store.ts'
 import { MemoryTable } from './memory-table.ts'
 
 /** With `azure` in this variable, use cases and HTTP are tried on the rows of Azure. */

@@ -1,18 +1,19 @@
 // The store's contract in the real workerd, on the SQLite of a Durable Object.
 import { env, runInDurableObject } from 'cloudflare:test'
-import { openStorage } from '../../functions/store/sqlite/durable-object.ts'
-import { SqliteStore } from '../../functions/store/sqlite/store.ts'
+import { openStorage } from '../../functions/store/durable-object.ts'
+import { RelayStore } from '../../functions/store/relay-store.ts'
+import { SqlRows } from '../../functions/store/sqlite.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { storeContract } from '../store/contract.ts'
 
-storeContract('SqliteStore in a Durable Object', async () => {
+storeContract('The SQLite of a Durable Object', async () => {
   const stub = env.RELAY.get(env.RELAY.newUniqueId())
   const open = async (): Promise<Store> => {
-    const store = await runInDurableObject(
-      stub,
-      (_object, state) =>
-        new SqliteStore(openStorage(state.storage), { random: () => crypto.randomUUID() }),
-    )
+    const store = await runInDurableObject(stub, (_object, state) => {
+      const newId = () => crypto.randomUUID()
+      const rows = new SqlRows(openStorage(state.storage), { nonce: newId() })
+      return new RelayStore({ rows, newId, random: Math.random })
+    })
     const inObject =
       (method: keyof Store) =>
       (...args: never[]) =>

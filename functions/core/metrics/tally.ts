@@ -4,10 +4,10 @@
 import { eventTypes } from '../../../shared/document.ts'
 import { type Delivery, subscriptionOf } from '../delivery/delivery.ts'
 import type { EventRecord } from '../event/event.ts'
-import type { EventView } from '../event/view.ts'
 import type { Beacon } from '../event/observer.ts'
 import { isBack } from '../event/silence.ts'
 import { isUndecided } from '../event/undecided.ts'
+import type { EventView } from '../event/view.ts'
 
 export const other = 'other'
 

@@ -4,8 +4,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { messageOf } from '../../../shared/errors.ts'
 import { attemptMs, deliveryLeaseMs } from '../../core/delivery/attempt.ts'
+import type { Claimed } from '../../core/delivery/delivery.ts'
 import { claimDue, nextDueAt } from '../../use-cases/deliver.ts'
-import type { Planned, Relay } from '../../use-cases/relay.ts'
+import { type Planned, type Relay, rateOf } from '../../use-cases/relay.ts'
 import { sweep } from '../../use-cases/sweep.ts'
 import { UnderWay, within } from '../under-way.ts'
 
@@ -45,6 +46,8 @@ export class Rounds {
   readonly #requests = new AsyncLocalStorage<Request>()
   readonly #underWay: UnderWay
   #hinted = false
+  /** A look may find more once something of this worker is sent. */
+  #more = false
   /** Something of this worker is still pending, so only a look tells when it is due. */
   #isUnsure = false
   #onHint: () => void = () => {}
@@ -151,14 +154,15 @@ export class Rounds {
   }
 
   async #sendDue(): Promise<void> {
+    this.#hinted = true
     try {
       while (!this.#stopped) {
-        this.#hinted = false
-        await this.#claim()
+        // a look costs calls of the storage, so only if there may be something to find
+        if (this.#hinted || this.#more) await this.#claim()
+        if (this.#hinted || (this.#more && this.#underWay.sends.size === 0)) continue
+        if (this.#underWay.sends.size === 0) return
         // a hint ends the wait, so a channel that hangs does not delay new messages
-        const idle = this.#underWay.sends.size > 0 && !this.#hinted
-        if (idle) await Promise.race([...this.#underWay.sends, this.#nextHint()])
-        if (this.#underWay.sends.size === 0 && !this.#hinted) return
+        await Promise.race([...this.#underWay.sends, this.#nextHint()])
       }
     } catch (error) {
       this.#isUnsure = true
@@ -171,18 +175,28 @@ export class Rounds {
 
   /** Begins to send what there is room for. Ends when a claim finds less than that. */
   async #claim(): Promise<void> {
+    this.#hinted = false
+    this.#more = false
     for (let left = maxUnderWay; left > 0; left -= maxClaimed) {
       const limit = Math.min(maxClaimed, maxUnderWay - this.#underWay.sends.size)
-      if (limit <= 0) return
+      if (limit <= 0) break
       const requests = await claimDue(this.#relay, limit, this.#underWay.countOf)
       for (const group of requests) {
+        this.#more ||= group.some(hasNext)
         this.#underWay.begin(group, (finish) => {
           if (finish === 'open') this.#isUnsure = true
         })
       }
-      if (requests.length < limit) return
+      if (requests.length < limit) {
+        this.#more ||= requests.some(([one]) => this.#isFull(one!.channel))
+        return
+      }
     }
-    this.#isUnsure = true
+    this.#more = true
+  }
+
+  #isFull(channel: string): boolean {
+    return this.#underWay.countOf(channel) >= rateOf(this.#relay, channel).atOnce
   }
 
   #nextHint(): Promise<void> {
@@ -212,4 +226,12 @@ export class Rounds {
     what.catch((error) => this.#relay.log.error('round_failed', { error: messageOf(error) }))
     return outcome
   }
+}
+
+/** Whether another message of the event waits behind it. Subscriptions often have one. */
+function hasNext({ channel, id, known }: Claimed): boolean {
+  if (known === undefined) return true
+  return known.siblings.some(
+    (one) => one.channel === channel && one.id !== id && one.state === 'pending',
+  )
 }

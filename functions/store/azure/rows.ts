@@ -2,7 +2,16 @@
 // that a row costs one further call: its entries are written before it, and old ones are removed
 // after. A crash may leave an entry that no row names, but never a row without its entries. Each
 // entry has a name of its own, so that removing it never removes another worker's.
-import { checkSizes, type Change, type Found, type Key, maxChanges, type Row, type Rows, rowOf } from '../rows.ts'
+import {
+  type Change,
+  checkSizes,
+  type Found,
+  type Key,
+  maxChanges,
+  type Row,
+  type Rows,
+  rowOf,
+} from '../rows.ts'
 import type { Entity, EntityChange, Table } from './table.ts'
 
 /** A slow write may take this long. A younger entry that no row names may belong to it. */
@@ -86,9 +95,11 @@ export class AzureRows implements Rows {
     checkSizes(partition, changes)
     const id = this.#newId()
     const writes = changes.map((change, i) => this.#writeOf(change, `${id}.${i}`, changes.length))
-    const added = writes.flatMap(({ added: keys, change }) =>
-      keys.map((key) => ({ key, row: change.row })),
+    const all = writes.flatMap(({ added, change }) =>
+      added.map((key) => ({ key, row: change.row })),
     )
+    const added = all.filter(({ key }) => !key.mayBeLost)
+    const late = all.filter(({ key }) => key.mayBeLost)
     await this.#add(partition, added)
     const outcome = await this.#table.change(
       partition,
@@ -100,7 +111,10 @@ export class AzureRows implements Rows {
       await this.#drop(added.map(({ key }) => entryOf(key)))
       return 'conflict'
     }
-    await this.#drop(writes.flatMap(({ dropped }) => dropped))
+    await this.#drop(
+      writes.flatMap(({ dropped }) => dropped),
+      this.#putsOf(partition, late),
+    )
     return changes.map((change, i) => {
       if (change.kind === 'remove') return change.was
       const { keys } = writes[i]!
@@ -140,22 +154,27 @@ export class AzureRows implements Rows {
     }
   }
 
-  async #add(partition: string, added: { key: Entry; row: string }[]): Promise<void> {
-    const writtenAt = this.#now()
-    const puts = added.map(({ key, row }): EntityChange => {
-      const body: EntryBody = { partition, row, summary: key.summary, writtenAt }
-      return { kind: 'put', row: entryOf(key), text: JSON.stringify(body) }
-    })
+  async #add(partition: string, added: Added[]): Promise<void> {
+    const puts = this.#putsOf(partition, added)
     for (let i = 0; i < puts.length; i += maxChanges) {
       await this.#table.change(indexPartition, puts.slice(i, i + maxChanges))
     }
   }
 
+  #putsOf(partition: string, added: Added[]): EntityChange[] {
+    const writtenAt = this.#now()
+    return added.map(({ key, row }) => {
+      const body: EntryBody = { partition, row, summary: key.summary, writtenAt }
+      return { kind: 'put', row: entryOf(key), text: JSON.stringify(body) }
+    })
+  }
+
   /** Throws no error: a later reader finds that no row names the entry. */
-  async #drop(entries: string[]): Promise<void> {
+  async #drop(entries: string[], puts: EntityChange[] = []): Promise<void> {
     const removals = entries.map((row): EntityChange => ({ kind: 'remove', row }))
-    for (let i = 0; i < removals.length; i += maxChanges) {
-      const some = removals.slice(i, i + maxChanges)
+    const changes = [...puts, ...removals]
+    for (let i = 0; i < changes.length; i += maxChanges) {
+      const some = changes.slice(i, i + maxChanges)
       try {
         const outcome = await this.#table.change(indexPartition, some)
         if (outcome !== 'conflict' || some.length === 1) continue
@@ -184,6 +203,11 @@ export class AzureRows implements Rows {
     }
     return isOwn ? etags : undefined
   }
+}
+
+interface Added {
+  key: Entry
+  row: string
 }
 
 interface Write {

@@ -32,7 +32,7 @@ const pages = {
 export async function consolePages(): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'foghorn-console-'))
   const path = join(folder, 'foghorn.db')
-  fill(path)
+  await fill(path)
   const named = fleets.map((name) => [name, { key: testKey }] as const)
   const config = {
     ...consoleConfig,

@@ -1,11 +1,10 @@
 // Storage calls of one step of the relay on Azure Functions: every request to the tables, and every
 // wake-up in the queue. The store of Azure Tables keeps its rows in memory, and the real rounds send.
-import { randomUUID } from 'node:crypto'
 import { Rounds } from '../../../functions/host/azure/rounds.ts'
-import { JoinedRows } from '../../../functions/store/azure/joined.ts'
-import type { Rows } from '../../../functions/store/azure/rows.ts'
-import { AzureStore } from '../../../functions/store/azure/store.ts'
-import { Table } from '../../sim/table.ts'
+import { JoinedTable } from '../../../functions/store/azure/joined.ts'
+import type { Table } from '../../../functions/store/azure/table.ts'
+import { MemoryTable } from '../../support/memory-table.ts'
+import { azureRows, storeOver } from '../../support/stores.ts'
 import { baseConfig, createWorld, event, FakeBeacon, hookSecret } from '../../support/world.ts'
 import type { Figure } from '../figures.ts'
 
@@ -13,20 +12,20 @@ const minute = 60_000
 const second = { kind: 'webhook', url: 'https://hook.example/second', secret: hookSecret }
 
 /** The calls, in order: what was asked of which partition. */
-function notedRows(rows: Rows, calls: string[]): Rows {
+function noted(table: Table, calls: string[]): Table {
   return {
-    read: (partition, row) => {
+    read(partition, row) {
       calls.push(`read ${partition} ${row}`)
-      return rows.read(partition, row)
+      return table.read(partition, row)
     },
-    list: (partition, range) => {
-      calls.push(`list ${partition} ${range.from}`)
-      return rows.list(partition, range)
+    list(partition, from, to, limit) {
+      calls.push(`list ${partition} ${from}`)
+      return table.list(partition, from, to, limit)
     },
-    change: (partition, changes) => {
+    change(partition, changes) {
       const names = changes.map(({ kind, row }) => `${kind} ${row}`)
       if (changes.length > 0) calls.push(`change ${partition} ${names.join(', ')}`)
-      return rows.change(partition, changes)
+      return table.change(partition, changes)
     },
   }
 }
@@ -41,25 +40,25 @@ async function createMeter(channels: string[]) {
     },
     paced: true,
   })
-  const noted = notedRows(new Table().plain(), calls)
   // joined as on Azure, so that the calls of one moment are one
-  const rows = new JoinedRows(noted, () => new Promise(() => {}))
-  const store = new AzureStore({ rows, newId: randomUUID, random: () => 0.5, wait: async () => {} })
+  const table = new JoinedTable(noted(new MemoryTable(), calls), () => new Promise(() => {}))
+  const store = storeOver(azureRows(table, () => world.clock.now))
   const schedule = async () => void calls.push('queue')
-  const rounds = new Rounds(world.relay, schedule, store)
+  const rounds = new Rounds(world.relay, schedule)
   let committed = 0
   const wake: Rounds['hint'] = (...args) => {
     committed = calls.length
     rounds.hint(...args)
   }
-  Object.assign(world.relay, { store, attention: store.attention, wake })
+  Object.assign(world.relay, { store, wake })
   /** `sending`: calls after the last commit, except those of the beacon's own row. */
   const count = async (act: () => Promise<unknown>) => {
     calls.length = 0
     committed = 0
     await rounds.during(act)
     const all = [...calls]
-    const isSending = (call: string, i: number) => i >= committed && !/ (beacons|silent)/.test(call)
+    const isSending = (call: string, i: number) =>
+      i >= committed && !/ (beacons\||index \S*(silent|heard|vms))/.test(call)
     return { all, sending: committed === 0 ? [] : all.filter(isSending) }
   }
   return { world, count }

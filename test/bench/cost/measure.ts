@@ -1,15 +1,14 @@
 // Storage calls of each action of the relay, and of one event from its first sight to its end, counted on the
 // store of Azure Tables with rows in memory. Nothing takes time, so no two writers meet.
-import { randomUUID } from 'node:crypto'
 import { createToken } from '../../../functions/links/link.ts'
-import type { Rows } from '../../../functions/store/azure/rows.ts'
-import { AzureStore } from '../../../functions/store/azure/store.ts'
+import type { Table } from '../../../functions/store/azure/table.ts'
 import { noteListening } from '../../../functions/store/memos.ts'
 import { nextDueAt } from '../../../functions/use-cases/deliver.ts'
 import { countAll } from '../../../functions/use-cases/read-metrics.ts'
 import type { ScheduledEvent } from '../../../shared/document.ts'
-import { Table } from '../../sim/table.ts'
 import { decideByForm } from '../../support/form.ts'
+import { MemoryTable } from '../../support/memory-table.ts'
+import { azureRows, storeOver } from '../../support/stores.ts'
 import {
   baseConfig,
   createWorld,
@@ -42,39 +41,39 @@ export interface EventCourse {
   arrivalsMs: number[]
 }
 
-/** The rows, and how many requests Azure would bill: a list is billed by the page of 1,000 rows. */
-function countedRows() {
-  const rows = new Table().plain()
+/** The table, and how many requests Azure would bill: a list is billed by the page of 1,000 rows. */
+function countedTable() {
+  const table = new MemoryTable()
   const counted = { operations: 0 }
-  const counting: Rows = {
+  const counting: Table = {
     read: (...args) => {
       counted.operations += 1
-      return rows.read(...args)
+      return table.read(...args)
     },
     list: async (...args) => {
-      const found = await rows.list(...args)
+      const found = await table.list(...args)
       counted.operations += Math.max(1, Math.ceil(found.length / 1_000))
       return found
     },
     change: (...args) => {
       if (args[1].length > 0) counted.operations += 1
-      return rows.change(...args)
+      return table.change(...args)
     },
   }
-  return { rows: counting, counted }
+  return { table: counting, counted }
 }
 
 async function createMeter() {
-  const { rows, counted } = countedRows()
+  const { table, counted } = countedTable()
   const world = await createWorld({
     config: { ...baseConfig, routes: [{ match: {}, channels: ['hook'] }] },
   })
-  const store = new AzureStore({ rows, newId: randomUUID, random: () => 0.5, wait: async () => {} })
+  const store = storeOver(azureRows(table, () => world.clock.now))
   const hints = { owed: 0 }
   const wake = (owed: number) => {
     hints.owed += owed
   }
-  Object.assign(world.relay, { store, attention: store.attention, wake })
+  Object.assign(world.relay, { store, wake })
   const actions = new Map<string, Action>()
   const count = async <T>(name: string, act: () => Promise<T>): Promise<T> => {
     const before = counted.operations

@@ -38,7 +38,13 @@ function hearers(
   given: Route[] = routes,
 ): string[] {
   const decided = { record: record({ reminder, ...before, ...after }), moments: [moment] }
-  const context = { observers: [observer('web_0')], deliveries, now: at, listeningSince: 0, subscriptions: [] }
+  const context = {
+    observers: [observer('web_0')],
+    deliveries,
+    now: at,
+    listeningSince: 0,
+    subscriptions: [],
+  }
   const plan = commitPlan(given, channels, record(before), decided, context)
   return plan.deliveries.map(({ channel }) => channel).sort()
 }
@@ -85,7 +91,13 @@ test('a change brings "scheduled" to a channel of a route that matches only now'
   ]
   const changed = (deliveries: Delivery[]) => {
     const decided = { record: record(), moments: ['changed' as const] }
-    const context = { observers: [observer('web_0')], deliveries, now: at, listeningSince: 0, subscriptions: [] }
+    const context = {
+      observers: [observer('web_0')],
+      deliveries,
+      now: at,
+      listeningSince: 0,
+      subscriptions: [],
+    }
     const { deliveries: sent, moments } = commitPlan(reboots, channels, record(), decided, context)
     expect(moments.map(({ telling }) => telling.moment)).toEqual(['changed'])
     return sent.map(({ channel, telling }) => [channel, telling.moment])
@@ -105,7 +117,13 @@ test('so does a late report that changes values and changes them back', () => {
   const reboots: Route[] = [...routes, { match: {}, channels: ['reboots'] }]
   const decided = { record: record({ changes }), moments: ['changed' as const] }
   const deliveries = [heard('routed')]
-  const context = { observers: [observer('web_0')], deliveries, now: at, listeningSince: 0, subscriptions: [] }
+  const context = {
+    observers: [observer('web_0')],
+    deliveries,
+    now: at,
+    listeningSince: 0,
+    subscriptions: [],
+  }
   const commit = commitPlan(reboots, channels, record({ changes }), decided, context)
   expect(commit.moments).toEqual([])
   expect(commit.deliveries.map(({ channel, telling }) => [channel, telling.moment])).toEqual([

@@ -5,11 +5,7 @@ import { createEntra } from '../../../functions/identity/entra.ts'
 import type { Report } from '../../../shared/report.ts'
 import { type ClaimSet, Issuer } from '../../simulator/issuer.ts'
 import { audience, claimsFor, subscriptionId, tenantId } from '../../support/issuer.ts'
-import {
-  eventNow,
-  startRelay,
-  world,
-} from '../../support/relay.ts'
+import { eventNow, startRelay, world } from '../../support/relay.ts'
 import { event, eventId, FakeBeacon, prodKey, startAt, testKey } from '../../support/world.ts'
 
 const issuer = new Issuer()

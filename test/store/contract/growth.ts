@@ -12,7 +12,14 @@ export function growthPromises(bench: Bench): void {
     [fleet, name, '1', 'scheduled', channel].map(encodeURIComponent).join('/')
 
   async function owe(id: string, state: DeliveryState, plannedAt: number, channel = 'chat') {
-    const row = delivery(idOf(id, channel), { eventId: id, channel, state, plannedAt, attempts: 7, note: 'why' })
+    const row = delivery(idOf(id, channel), {
+      eventId: id,
+      channel,
+      state,
+      plannedAt,
+      attempts: 7,
+      note: 'why',
+    })
     await expectCommitted(bench.store, { record: record({ eventId: id }), deliveries: [row] })
   }
 
@@ -88,7 +95,11 @@ export function growthPromises(bench: Bench): void {
     ] as const
     await expectCommitted(store, { record: record(), deliveries: [a, b, c, d] })
     const forget = [a.id, c.id, d.id, 'unknown']
-    const again = { record: record({ sequence: 2 }), basedOn: 1, deliveries: [delivery('e', { seq: 128 })] }
+    const again = {
+      record: record({ sequence: 2 }),
+      basedOn: 1,
+      deliveries: [delivery('e', { seq: 128 })],
+    }
     await expectCommitted(store, { ...again, forget })
     const left = async () => (await store.readDeliveries(key)).map(({ id }) => id).sort()
     expect(await left()).toEqual(['b', 'd', 'e'])

@@ -22,7 +22,9 @@ function toSubscription(id: string, changes: Partial<Delivery> = {}): Delivery {
 export function subscriptionPromises(bench: Bench): void {
   /** One commit for each of their events. */
   async function add(...deliveries: Delivery[]): Promise<void> {
-    const events = Map.groupBy(deliveries, ({ fleet, eventId }) => JSON.stringify({ fleet, eventId }))
+    const events = Map.groupBy(deliveries, ({ fleet, eventId }) =>
+      JSON.stringify({ fleet, eventId }),
+    )
     for (const [text, own] of events) {
       const event = JSON.parse(text) as typeof key
       const basedOn = (await bench.store.readEvent(event))?.sequence ?? 0
