@@ -116,8 +116,6 @@ export const relayEvents: Record<string, string> = {
     'One event of a report could not be stored. The beacon reports it again. After a minute, the rest of the report is accepted without it.',
   event_stepped: 'A report changed an event. `moments` lists what people are notified of.',
   events_refused: 'A report had events above a limit.',
-  expansion_failed:
-    'Messages for subscriptions could not be planned from the log of moments. The relay tries again.',
   fleet_size_unread:
     'Azure Functions only. The number of beacons could not be read. The relay uses the last one.',
   fleet_alert: 'The text of an alert. If there are `owners`, their channels receive it too.',

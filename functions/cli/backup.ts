@@ -63,7 +63,7 @@ function checkDatabase(path: string): void {
   try {
     const found = db.prepare('PRAGMA quick_check').get()?.quick_check
     if (found !== 'ok') throw new Error(`the copy is damaged: ${found}`)
-    db.prepare('SELECT 1 FROM events LIMIT 1').get()
+    db.prepare('SELECT 1 FROM rows LIMIT 1').get()
   } finally {
     db.close()
   }

@@ -44,7 +44,7 @@ export class Counts {
     const mostMs = maxAgeMs ?? (this.#parts.rows.lagMs === 0 ? 0 : tallyMs)
     const found = await this.#parts.rows.read(partition, row)
     const known = found && (JSON.parse(found.body) as Stored)
-    if (known !== undefined && now >= known.at && now - known.at < mostMs) return shown(known)
+    if (known !== undefined && isYoung(known.at, now, mostMs)) return shown(known)
     const stored = await this.#count(known, now, fleets, maxAgeMs ?? tallyMs)
     // after a conflict, the row has the counts of another worker
     const change = insertOrReplace(found, row, JSON.stringify(stored))
@@ -61,8 +61,9 @@ export class Counts {
     const { after, counts } = await this.#follow(known?.after ?? '', now)
     const followed = total([...(known?.followed ?? []), ...counts])
     const pending = await this.#pending()
-    const isFresh = known !== undefined && now - known.beaconsAt < beaconsMs
-    const beacons = isFresh ? known.beacons : await this.#beacons.counts(fleets)
+    const fresh =
+      known !== undefined && isYoung(known.beaconsAt, now, beaconsMs) ? known : undefined
+    const beacons = fresh?.beacons ?? (await this.#beacons.counts(fleets))
     return {
       at: now,
       counts: total([...followed, ...pending.counts, ...beacons]),
@@ -71,7 +72,7 @@ export class Counts {
       after,
       followed,
       beacons,
-      beaconsAt: isFresh ? known.beaconsAt : now,
+      beaconsAt: fresh?.beaconsAt ?? now,
     }
   }
 
@@ -123,6 +124,11 @@ export class Counts {
     })
     return (await this.#parts.together(works)).flat()
   }
+}
+
+/** Not if the clock was set back. */
+function isYoung(at: number, now: number, mostMs: number): boolean {
+  return now >= at && now - at < mostMs
 }
 
 function shown({ at, counts, undecided, oldest }: Stored): Tally {

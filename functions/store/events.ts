@@ -270,7 +270,7 @@ export class Events {
 }
 
 /** Whether an open event is decided, its NotBefore, and whether people are asked about it. */
-export type Need = [isDecided: 0 | 1, notBeforeAt: number, isUndecided: 0 | 1]
+type Need = [isDecided: 0 | 1, notBeforeAt: number, isUndecided: 0 | 1]
 
 function byNeed([a, at]: Need, [b, other]: Need): number {
   return a - b || at - other

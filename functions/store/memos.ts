@@ -6,7 +6,7 @@ import type { Post, PostKey, PostState } from '../core/delivery/post.ts'
 import type { Subscription } from '../core/delivery/subscription.ts'
 import type { Holder } from '../core/event/turn.ts'
 import type { Token } from '../core/rules/token.ts'
-import type { EventKey, Memo, MemoKey, MemoStore } from './store.ts'
+import type { Memo, MemoKey, MemoStore } from './store.ts'
 
 /** Since when the relay has listened without a gap, and when it noted that last. Epoch ms. */
 interface Listening extends Memo {
@@ -26,28 +26,6 @@ export async function noteListening(store: MemoStore, now: number, gapMs: number
   // in a conflict, another worker has just noted the same
   await store.writeMemo(listeningMemo, { at: now, since }, known?.version ?? 0)
   return since
-}
-
-/** A person who opened the page decides within this time, or opens it again. */
-const openedLatelyMs = 15 * 60_000
-
-interface Opened extends Memo {
-  at: number
-}
-
-/**
- * Notes that a person opened the event's page: beacons of the event report often then, as a decision
- * is near. A lost note costs time, never an approval.
- */
-export async function noteOpened(store: MemoStore, event: EventKey, now: number): Promise<void> {
-  const known = await store.readMemo(openedMemo(event))
-  // in a conflict, another worker has just noted the same
-  await store.writeMemo(openedMemo(event), { at: now }, known?.version ?? 0)
-}
-
-export async function isOpenedLately(store: MemoStore, event: EventKey, now: number) {
-  const opened = (await store.readMemo(openedMemo(event))) as Opened | undefined
-  return opened !== undefined && now - opened.at < openedLatelyMs
 }
 
 export async function readPost(store: MemoStore, key: PostKey): Promise<Post | undefined> {
@@ -158,10 +136,6 @@ function tokenMemo(id: string): MemoKey {
 
 function turnsMemo(fleet: string): MemoKey {
   return { kind: 'turns', name: [fleet] }
-}
-
-function openedMemo({ fleet, eventId }: EventKey): MemoKey {
-  return { kind: 'opened', event: { fleet, eventId }, name: [] }
 }
 
 function postMemo({ fleet, eventId, epoch, channel }: PostKey): MemoKey {

@@ -70,7 +70,7 @@ export interface Rows {
 export const maxChanges = 100
 
 /** Characters of a row, with its keys. An entity of Azure Tables holds 1 MiB of UTF-16. */
-export const maxRowLength = 480_000
+const maxRowLength = 480_000
 
 export function isNamed({ index, key }: Found, row: Row | undefined): row is Row {
   return row?.keys.some((one) => one.index === index && one.key === key) ?? false

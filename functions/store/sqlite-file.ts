@@ -36,7 +36,7 @@ export function openFile(path: string): DatabaseFile {
 /** Pages of one step. Between two steps, the relay goes on working. */
 const copiedPages = 500
 
-export class DatabaseFile implements Database {
+class DatabaseFile implements Database {
   readonly #db: DatabaseSync
   readonly #path: string
   /** Preparing a statement takes longer than running most of them. */

@@ -19,12 +19,10 @@ export interface EventKey {
 }
 
 export type {
-  ActivityQuestion,
   BeaconSearch,
   BeaconsFound,
   ChannelActivity,
   EventSearch,
-  EventsFound,
   FailedFound,
   FailedPage,
 } from './browse.ts'

@@ -84,7 +84,7 @@ const rules: Record<string, Rule> = {
         ...['functions/use-cases', 'functions/core', 'functions/links', 'shared', 'zod'],
         ...['functions/schema', 'functions/identity/identity.ts'],
         ...['functions/notify/notifier.ts', 'functions/notify/desk.ts'],
-        ...['functions/store/store.ts', 'functions/store/memos.ts', 'functions/store/attention.ts'],
+        ...['functions/store/store.ts', 'functions/store/memos.ts'],
       ),
     instead: 'the Relay that the host hands over (functions/use-cases/relay.ts)',
   },
@@ -126,10 +126,10 @@ const rules: Record<string, Rule> = {
       !isPackage(name) && !inFolders(name, 'functions/store', 'functions/core', 'shared'),
     instead: "the interface in store.ts and core's types",
   },
-  'the store on Azure and the one on SQLite share the interface only': {
+  'the rows of Azure and those of SQLite share their interface only': {
     files: /^functions\/store\/azure\//,
-    banned: (name) => inFolders(name, 'functions/store/sqlite'),
-    instead: 'a file directly in functions/store/',
+    banned: (name) => /^functions\/store\/(sqlite|durable)/.test(name),
+    instead: 'functions/store/rows.ts, the interface of both',
   },
   'the parts of the configuration import core, shared, the schema library and what kinds there are':
     {
@@ -214,7 +214,7 @@ const rules: Record<string, Rule> = {
   'Node stays in the files named for it': {
     files: /^functions\//,
     except:
-      /^functions\/(host\/(node\/|(config-file|hmac)\.ts|azure\/(main|log|rounds)\.ts)|store\/(sqlite\/(file|wal)|azure\/keys)\.ts|notify\/(undici|resolve)\.ts|cli\/)/,
+      /^functions\/(host\/(node\/|(config-file|hmac)\.ts|azure\/(main|log|rounds)\.ts)|store\/sqlite-file\.ts|notify\/(undici|resolve)\.ts|cli\/)/,
     banned: isNode,
     instead: 'WebCrypto and other globals that every host has, or a value from the host',
   },

@@ -24,7 +24,7 @@ export async function checkEnd(judge: Judge, store: Store): Promise<void> {
     await checkIncidents(judge, store, record)
   }
   await checkAlerts(judge, store)
-  await judge.moments.checkEnd(store)
+  await judge.moments.checkEnd(store, judge.parts.faults.store_slow > 0)
   await judge.subscriptions.checkEnd(store)
   judge.silences.checkEnd(judge.events.records.values())
   judge.marks.checkEnd((channel) => fallbackOf(judge, channel) !== undefined)

@@ -186,10 +186,12 @@ test('a commit of 60 deliveries with the largest record fits', async () => {
   const store = storeOver(azureRows(newTable(azurite)))
   const resources = Array.from({ length: 1_000 }, (_, i) => `${'v'.repeat(250)}${i}`)
   const large = record({ facts: facts({ resources }), dueAt: at })
+  const told = telling({ event: viewOf(large) })
   const deliveries = Array.from({ length: 60 }, (_, i) =>
-    delivery(`d${i}`, { telling: telling({ event: viewOf(large) }) }),
+    delivery(`d${i}`, { channel: `chat-${i}`, telling: told }),
   )
-  const commit = { record: large, basedOn: 0, deliveries, moments: [], now: at }
+  const moments = [{ id: 'a-moment', ...key, telling: told }]
+  const commit = { record: large, basedOn: 0, deliveries, moments, now: at }
   expect(await store.commit(commit)).toBe('committed')
   expect(await store.readDeliveries(key)).toHaveLength(60)
 })

@@ -10,7 +10,7 @@ import type { Store } from '../../functions/store/store.ts'
 import { MemoryTable } from './memory-table.ts'
 
 /** With `azure` in this variable, use cases and HTTP are tried on the rows of Azure. */
-export const rowsOfTests = process.env.FOGHORN_TEST_ROWS === 'azure' ? 'azure' : 'sqlite'
+const rowsOfTests = process.env.FOGHORN_TEST_ROWS === 'azure' ? 'azure' : 'sqlite'
 
 /** Tests replace single methods of it. */
 export type TestStore = Store &

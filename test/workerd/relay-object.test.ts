@@ -167,7 +167,9 @@ test('alarms that fail do not throw, and the cron trigger goes on', async () => 
 test('an eviction is no outage: the relay has listened since its first start', async () => {
   const since = () =>
     runInDurableObject(relay, (_object, { storage }) => {
-      const [row] = storage.sql.exec("SELECT body FROM memos WHERE kind = 'listening'").toArray()
+      const [row] = storage.sql
+        .exec("SELECT body FROM rows WHERE partition = 'listening'")
+        .toArray()
       return (JSON.parse(String(row?.body)) as { since: number }).since
     })
   await relay.sweep()

@@ -20,9 +20,13 @@ storeContract('The SQLite of a Durable Object', async () => {
         runInDurableObject(stub, () =>
           (store[method] as (...args: never[]) => unknown).apply(store, args),
         )
+    const lastPosition = store.lastPosition.bind(store)
     // a promise resolves to the proxy only if it has no `then`
     return new Proxy(store, {
-      get: (_store, name) => (name in store ? inObject(name as keyof Store) : undefined),
+      get: (_store, name) => {
+        if (name === 'lastPosition') return lastPosition
+        return name in store ? inObject(name as keyof Store) : undefined
+      },
     })
   }
   const store = await open()

@@ -127,7 +127,8 @@ function applyRules(
     step = { ...step, record: withRule(record, observers, weighing).record }
   }
   if (mayMiss) {
-    step = { ...step, routed: newlyRouted(rules, step.record, observers, deliveries!) }
+    const routed = newlyRouted(rules, step.record, observers, deliveries!)
+    if (routed.length > 0) step = { ...step, routed, reason: 'newly_routed' }
   }
   if (!isConfirming) return step
   const witnesses = witnessesOf(step.record, observers, listeningSince, now)

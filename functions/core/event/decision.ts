@@ -74,11 +74,11 @@ export function follow(
   moments: Moment[] = [],
 ): Step {
   if (record === step.record && moments.length === 0) return step
-  const explains = moments.length > 0 || step.moments.length === 0
+  const isExplained = step.moments.length > 0 || step.routed !== undefined
   return {
     ...step,
     record,
     moments: [...step.moments, ...moments],
-    reason: explains ? reason : step.reason,
+    reason: moments.length === 0 && isExplained ? step.reason : reason,
   }
 }

@@ -6,7 +6,6 @@ import { type Delivery, subscriptionOf } from '../delivery/delivery.ts'
 import type { EventRecord } from '../event/event.ts'
 import type { Beacon } from '../event/observer.ts'
 import { isBack } from '../event/silence.ts'
-import { isUndecided } from '../event/undecided.ts'
 import type { EventView } from '../event/view.ts'
 
 export const other = 'other'
@@ -112,20 +111,6 @@ export function beaconCount({ fleet, version, ...rest }: Beacon): Count {
 export function beaconsIn({ counts }: Pick<Tally, 'counts'>): number {
   const present = counts.filter(({ what, two }) => what === 'beacon' && two !== 'left')
   return present.reduce((sum, { n }) => sum + n, 0)
-}
-
-/** For each fleet that has undecided events. Keeps no event: they may be long. */
-export function undecidedIn(open: Iterable<EventRecord>): Undecided[] {
-  const byFleet = new Map<string, Undecided>()
-  for (const record of open) {
-    if (!isUndecided(record)) continue
-    const { fleet, facts } = record
-    const { count, deadlineAt } = byFleet.get(fleet) ?? { count: 0 }
-    const times = [deadlineAt, facts.notBeforeAt].filter((time) => time !== undefined)
-    const deadline = times.length === 0 ? {} : { deadlineAt: Math.min(...times) }
-    byFleet.set(fleet, { fleet, count: count + 1, ...deadline })
-  }
-  return [...byFleet.values()]
 }
 
 /** Adds up counts of the same names. */

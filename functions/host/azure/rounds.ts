@@ -164,6 +164,7 @@ export class Rounds {
         // a hint ends the wait, so a channel that hangs does not delay new messages
         await Promise.race([...this.#underWay.sends, this.#nextHint()])
       }
+      this.#isUnsure = true
     } catch (error) {
       this.#isUnsure = true
       throw error

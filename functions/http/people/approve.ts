@@ -8,7 +8,7 @@ import { eventPage, messagePage } from '../../pages/approve.ts'
 import type { Seen } from '../../pages/event.ts'
 import { listPage } from '../../pages/list.ts'
 import { type LiveAnswer, liveOf } from '../../pages/state.ts'
-import { noteOpened } from '../../store/memos.ts'
+import { noteOpened } from '../../use-cases/opened.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { decideByPress, decisions } from '../decision-answers.ts'
 import { isOwnForm, isPrefetch, isSurelyOwn } from '../form.ts'
@@ -60,10 +60,10 @@ async function getPage(relay: Relay, guard: LinkGuard, c: Context): Promise<Resp
   const person = c.req.method === 'GET' && !isPrefetch(c)
   if (opened.outcome === 'list') {
     const listed = await listOf(relay, shownBy, opened.token, visitorIn(relay, c))
-    for (const seen of listed) if (seen && person) await noteOpened(relay.store, seen.record, now)
+    for (const seen of listed) if (seen && person) await noteOpened(relay, seen.record)
     return page(c, 200, listPage(listed, now))
   }
-  if (person) await noteOpened(relay.store, opened.record, now)
+  if (person) await noteOpened(relay, opened.record)
   const seen = await seenBy(relay, opened.record, shownBy, opened.token, visitorIn(relay, c))
   return page(c, 200, eventPage(seen, now))
 }

@@ -2,6 +2,7 @@
 // that a row costs one further call: its entries are written before it, and old ones are removed
 // after. A crash may leave an entry that no row names, but never a row without its entries. Each
 // entry has a name of its own, so that removing it never removes another worker's.
+import { FoghornError } from '../../../shared/errors.ts'
 import {
   type Change,
   checkSizes,
@@ -157,7 +158,8 @@ export class AzureRows implements Rows {
   async #add(partition: string, added: Added[]): Promise<void> {
     const puts = this.#putsOf(partition, added)
     for (let i = 0; i < puts.length; i += maxChanges) {
-      await this.#table.change(indexPartition, puts.slice(i, i + maxChanges))
+      const outcome = await this.#table.change(indexPartition, puts.slice(i, i + maxChanges))
+      if (outcome === 'conflict') throw refused()
     }
   }
 
@@ -203,6 +205,14 @@ export class AzureRows implements Rows {
     }
     return isOwn ? etags : undefined
   }
+}
+
+/** No condition was set, so this is a fault of the storage. */
+function refused(): FoghornError {
+  return new FoghornError(
+    'storage_unavailable',
+    'Azure Storage refused entries that nobody else has',
+  )
 }
 
 interface Added {

@@ -58,7 +58,7 @@ async function createMeter(channels: string[]) {
     await rounds.during(act)
     const all = [...calls]
     const isSending = (call: string, i: number) =>
-      i >= committed && !/ (beacons\||index \S*(silent|heard|vms))/.test(call)
+      i >= committed && !/ (beacons |index \S+ ?(silent|heard|vms))/.test(call)
     return { all, sending: committed === 0 ? [] : all.filter(isSending) }
   }
   return { world, count }

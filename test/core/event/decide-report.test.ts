@@ -149,7 +149,7 @@ describe('a report', () => {
     [
       'of a hit VM whose channels have heard nothing yet',
       { before: {}, shows: [event()], isKnown: false, known: { deliveries: [] } },
-      { moments: ['scheduled'], reason: 'newly_routed' },
+      { moments: [], routed: ['scheduled'], reason: 'newly_routed' },
     ],
     [
       'about a drill',
