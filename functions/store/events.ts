@@ -53,7 +53,6 @@ export class Events {
   readonly #known = new WeakMap<EventRecord, Row>()
   /** Positions of two processes differ in their last three digits. */
   readonly #tag: number
-  #lastMs = 0
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -237,10 +236,9 @@ export class Events {
     return record
   }
 
-  /** Grows with each call, and is behind the one that the event used before. */
+  /** Behind the one that the event used before. */
   nextPosition(now: number, before: number | undefined): number {
-    this.#lastMs = Math.max(now, this.#lastMs + 1, Math.floor((before ?? 0) / 1_000) + 1)
-    return this.#lastMs * 1_000 + this.#tag
+    return this.#parts.rows.positions.next(now, this.#tag, before)
   }
 
   async #moveDue(row: Row): Promise<void> {

@@ -40,9 +40,21 @@ export interface Found {
   row: string
 }
 
+/** Gives positions in a log: the ms of a commit, times 1,000, plus the number of the process. */
+export class Positions {
+  #lastMs = 0
+
+  /** Behind all that it gave before, and behind `before`. `tag`: 0 to 999. */
+  next(now: number, tag: number, before = 0): number {
+    this.#lastMs = Math.max(now, this.#lastMs + 1, Math.floor(before / 1_000) + 1)
+    return this.#lastMs * 1_000 + tag
+  }
+}
+
 export interface Rows {
   /** Entries of an index may appear this late: readers of a log stay behind by it. */
   readonly lagMs: number
+  readonly positions: Positions
 
   read(partition: string, row: string): Promise<Row | undefined>
 

@@ -5,6 +5,7 @@ import {
   checkSizes,
   type Found,
   type Key,
+  Positions,
   type Row,
   type Rows,
   rowOf,
@@ -69,6 +70,7 @@ interface Options {
 
 export class SqlRows implements Rows {
   readonly lagMs = 0
+  readonly positions = new Positions()
   readonly #db: Database
   readonly #nonce: string
   readonly #soon: (commit: () => void) => void

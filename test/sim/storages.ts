@@ -86,6 +86,7 @@ export const storages = {
 function withChange(rows: Rows, change: Rows['change']): Rows {
   return {
     lagMs: rows.lagMs,
+    positions: rows.positions,
     read: (...of) => rows.read(...of),
     list: (...of) => rows.list(...of),
     find: (...of) => rows.find(...of),

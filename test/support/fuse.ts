@@ -36,6 +36,7 @@ export function withFuse({ relay, store }: Pick<World, 'relay' | 'store'>, fuse:
   const { rows } = store
   relay.store = storeOver({
     lagMs: rows.lagMs,
+    positions: rows.positions,
     read: burning(fuse, rows.read.bind(rows), false),
     list: burning(fuse, rows.list.bind(rows), false),
     find: burning(fuse, rows.find.bind(rows), false),

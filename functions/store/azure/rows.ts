@@ -9,6 +9,7 @@ import {
   type Found,
   type Key,
   maxChanges,
+  Positions,
   type Row,
   type Rows,
   rowOf,
@@ -48,6 +49,7 @@ interface AzureOptions {
 
 export class AzureRows implements Rows {
   readonly lagMs: number
+  readonly positions = new Positions()
   readonly #table: Table
   readonly #newId: () => string
   readonly #now: () => number
