@@ -16,7 +16,7 @@ const checkEveryMs = 5 * 60_000
 const maxLateMs = 20_000
 const afterFailureMs = 1_000
 /** Requests that end within this time share one look at what is due: it costs more than a request. */
-const refillMs = { few: 2, many: 20 }
+const refillMs = { few: 2, many: 40 }
 /** With more requests under way, there are many queues to look at. */
 const maxFew = 64
 
@@ -127,11 +127,9 @@ export class Pump {
     await this.#forget()
     await this.#check()
     if (this.#again) return 0
-    if (claimed > 0) {
-      // a look at all queues costs more than a request
-      this.#wakeSoon()
-      return afterFailureMs
-    }
+    // a look at all queues costs more than a request
+    if (claimed > 0) this.#wakeSoon()
+    if (claimed > 0 || this.#underWay.sends.size > maxFew) return afterFailureMs
     const nextAt = await nextDueAt(this.#relay, this.#underWay.countOf)
     const wait = nextAt === undefined ? this.#maxSleepMs : nextAt - this.#relay.now()
     const least =

@@ -15,7 +15,7 @@ import {
   subscribers,
   toStoredDeliveries,
 } from './delivery-rows.ts'
-import type { Made } from './edits.ts'
+import type { Content, Made } from './edits.ts'
 import { endOf, justAfter, keyOf } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { type Found, insertOrReplace, type Row } from './rows.ts'
@@ -31,6 +31,8 @@ const maxQueuePages = 25
 const eventsAtOnce = 8
 /** Another pass follows if other workers were faster. */
 const maxPasses = 12
+/** Deliveries of a queue that a claim looks at once it has one: the next claim goes on. */
+const maxSeen = 400
 const maxPauseAttempts = 20
 /** Subscriptions are many, so a claim reads no more channels than it needs. */
 const channelsAtOnce = 32
@@ -166,7 +168,7 @@ export class Claims {
           const deliveries = stored.deliveries.map(({ lease, ...one }) =>
             lease === undefined ? one : { ...one, nextAt: now },
           )
-          return { result: undefined, ...madeOf({ ...stored, deliveries }) }
+          return { result: undefined, next: madeOf({ ...stored, deliveries }) }
         })
       }
     }
@@ -271,8 +273,12 @@ export class Claims {
     const queues: Queue<Pending>[] = []
     for (const queue of fleets) {
       const own: Pending[] = []
-      const isLate = (at: number) => at > now || own.length >= most
+      let seen = 0
+      const isLate = (at: number) => {
+        return at > now || own.length >= most || (own.length > 0 && seen > maxSeen)
+      }
       for await (const one of this.#sendableIn(queue, partitions, now, isLate)) {
+        seen += 1
         if (one.one !== undefined && one.at <= now && hasRoom(one)) own.push(one)
       }
       if (own.length > 0) queues.push({ fleet: queue.fleet, waiting: own.sort(byDue) })
@@ -422,7 +428,7 @@ export class Claims {
 
 /** Gives each delivery that is free a lease. */
 function lend(
-  row: Row | undefined,
+  row: Content | undefined,
   ids: Set<string>,
   lease: string,
   leaseUntil: number,
@@ -439,7 +445,7 @@ function lend(
   })
   if (leased.length === 0) return { result: undefined }
   const lent = { ...stored, deliveries }
-  return { result: { stored: lent, leased }, ...madeOf(lent) }
+  return { result: { stored: lent, leased }, next: madeOf(lent) }
 }
 
 function isLent({ lease, nextAt }: StoredDelivery, now: number): boolean {

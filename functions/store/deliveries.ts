@@ -162,7 +162,7 @@ export class Deliveries {
       const ended = settled(one, settlement, now)
       const counts = this.#countsOf(stored, ended, claimed, now)
       const counted = counts.length === 0 ? ended : this.#counted(ended, counts, now)
-      return { result: 'settled', ...withDelivery(stored, counted, further) }
+      return { result: 'settled', next: withDelivery(stored, counted, further) }
     })
   }
 
@@ -238,7 +238,7 @@ export class Deliveries {
               ...this.#counted(one, counts, now),
               ...{ state: 'pending', nextAt: now, keyAt: now, plannedAt: now },
             }
-            return { result: 1, ...withDelivery(stored, again) }
+            return { result: 1, next: withDelivery(stored, again) }
           }),
     )
     const replayed = await this.#parts.together(works)

@@ -5,6 +5,7 @@ import { packEvent } from '../core/event/event-size.ts'
 import type { EventView } from '../core/event/view.ts'
 import { hash } from '../core/hash.ts'
 import type { Count } from '../core/metrics/tally.ts'
+import type { Content } from './edits.ts'
 import { endOf, keyOf, newestFirst, startOf, timeKey } from './keys.ts'
 import type { Change, Key, Row } from './rows.ts'
 
@@ -117,8 +118,13 @@ export function toDelivery(
   return { ...own, fleet, eventId, telling: { ...telling, event } as Delivery['telling'] }
 }
 
-export function toStoredDeliveries({ body }: Row): StoredDeliveries {
-  return JSON.parse(body) as StoredDeliveries
+/** What rows contain. Nobody changes these values. */
+const contents = new WeakMap<Content, StoredDeliveries>()
+
+export function toStoredDeliveries(row: Content): StoredDeliveries {
+  const known = contents.get(row) ?? (JSON.parse(row.body) as StoredDeliveries)
+  contents.set(row, known)
+  return known
 }
 
 /** The row with another delivery in place of the one with its id, and further ones. */
@@ -132,9 +138,18 @@ export function withDelivery(
   return madeOf({ ...stored, deliveries: [...deliveries, ...fresh] })
 }
 
-/** Body and keys of the row. */
-export function madeOf(stored: StoredDeliveries): { body: string; keys: Key[] } {
-  return { body: JSON.stringify(stored), keys: keysOf(stored) }
+/** The row, which becomes text only if it is written: edits that come together are one write. */
+export function madeOf(stored: StoredDeliveries): Content {
+  const made = {
+    get body() {
+      return JSON.stringify(stored)
+    },
+    get keys() {
+      return keysOf(stored)
+    },
+  }
+  contents.set(made, stored)
+  return made
 }
 
 /** Removes ended deliveries from these rows. */

@@ -1,7 +1,7 @@
 // Changes rows that several callers change at once. Edits of one row that come while it is being
 // written wait, and are then made together, in one write. After a conflict they are made again.
 import { FoghornError } from '../../shared/errors.ts'
-import { insertOrReplace, type Key, type Row, type Rows } from './rows.ts'
+import { insertOrReplace, type Row, type Rows } from './rows.ts'
 
 /** Attempts of one write, each after another worker was faster. */
 const maxAttempts = 20
@@ -13,14 +13,15 @@ export interface Place {
   held?: Row | undefined
 }
 
-/** What an edit makes of the row. Without `body`, the row stays as it is. */
+export type Content = Pick<Row, 'body' | 'keys'>
+
+/** What an edit makes of the row. Without `next`, the row stays as it is. */
 export interface Made<Result> {
   result: Result
-  body?: string
-  keys?: readonly Key[]
+  next?: Content
 }
 
-type Make<Result> = (row: Row | undefined) => Made<Result>
+type Make<Result> = (row: Content | undefined) => Made<Result>
 
 /** Waits until what it registers is called. The simulation replaces this. */
 export type Wait = (register: (resume: () => void) => void) => Promise<void>
@@ -93,12 +94,12 @@ export class Edits {
     const [{ place }] = batch as [Edit]
     const { partition, row: name } = place
     const before = place.held ?? (await this.#rows.read(partition, name))
-    let now: Pick<Row, 'body' | 'keys'> | undefined = before
+    let now: Content | undefined = before
     const results: unknown[] = []
     for (const { make } of batch) {
-      const made = make(now && { ...now, partition, row: name, version: before?.version ?? '' })
+      const made = make(now)
       results.push(made.result)
-      if (made.body !== undefined) now = { body: made.body, keys: made.keys ?? [] }
+      now = made.next ?? now
     }
     let after = before
     if (now !== undefined && now !== before) {
