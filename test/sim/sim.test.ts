@@ -22,7 +22,7 @@ const rare = ['reopened', 'failovers'] as const
 const storages = Object.entries(runs) as [keyof typeof runs, number][]
 test.each(storages)(
   'on %s, %i worlds or more keep every promise',
-  { timeout: 120_000 },
+  { timeout: 240_000 },
   async (...run) => {
     const [storage, seeds] = run
     const totals = createTotals()
