@@ -153,7 +153,7 @@ export async function startStage(options: StageOptions) {
     async approveLink(eventId: string): Promise<string> {
       const message = await sinks.waitFor(
         (one) => one.kind === 'slack' && one.body.includes(eventId.toLowerCase()),
-        15_000,
+        30_000,
       )
       return linkIn(message)
     },
