@@ -1,4 +1,4 @@
-// Deliveries after they are planned: read, settled, listed, replayed, and added for subscriptions.
+// Deliveries after they are planned: read, settled, listed and replayed.
 import { alertPrefix } from '../../shared/report.ts'
 import type { Settlement } from '../core/delivery/attempt.ts'
 import {
@@ -28,7 +28,7 @@ import {
 } from './delivery-rows.ts'
 import type { Made, Place } from './edits.ts'
 import { type Events, eventRow, momentRow, recordOf, viewOfMoment } from './events.ts'
-import { endOf, eventPartition, justAfter, newestFirst, startOf, timeIn } from './keys.ts'
+import { endOf, eventPartition, justAfter, keyOf, newestFirst, startOf, timeIn } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { type Found, isNamed } from './rows.ts'
 import type {
@@ -265,7 +265,7 @@ export class Deliveries {
     const wanted = found
       .map((entry) => ({ entry, plannedAt: timeIn(entry.key.split('|')[1] ?? '') }))
       .filter(({ entry, plannedAt }) => {
-        const isOfAll = channel !== undefined || !entry.key.startsWith('subscription=3A')
+        const isOfAll = channel !== undefined || !entry.key.startsWith(ofSubscriptions)
         return isOfAll && plannedAt >= since && (fleets?.includes(entry.summary) ?? true)
       })
       .sort((a, b) => a.plannedAt - b.plannedAt)
@@ -313,6 +313,9 @@ function momentOf({ fleet, eventId }: StoredDeliveries, { sequence }: StoredDeli
 }
 
 const noDeliveries = { deliveries: [] as HeldDelivery[] }
+
+/** How keys of deliveries to subscriptions begin. */
+const ofSubscriptions = keyOf(subscriptionChannel(''))
 
 /** Failed deliveries that one replay looks at. */
 const maxFailed = 10_000

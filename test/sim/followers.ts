@@ -121,7 +121,7 @@ export class MomentBook {
   }
 
   /** A slow write on Azure is logged once more, maybe after later moments of its event. */
-  async checkEnd(store: Store, isSlow: boolean): Promise<void> {
+  async checkEnd(store: Store, logsLate: boolean): Promise<void> {
     // on Azure, the last ones appear 5 s late
     const logged = await store.readMoments(0, manyMoments, this.#docket.now + 10_000)
     const ids = logged.map(({ id }) => id)
@@ -136,7 +136,7 @@ export class MomentBook {
     for (const { id, telling } of logged) {
       const { fleet, eventId, sequence } = telling.event
       const key = `${fleet}/${eventId}`
-      if (sequence < (sequences.get(key) ?? 0) && !isSlow) this.#broke(`${id} is logged late`)
+      if (sequence < (sequences.get(key) ?? 0) && !logsLate) this.#broke(`${id} is logged late`)
       sequences.set(key, sequence)
     }
   }
