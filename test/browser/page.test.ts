@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createListToken } from '../../functions/links/link.ts'
 import { startBrowser } from '../support/browser.ts'
-import { type Pages, servePages } from '../support/pages.ts'
+import { type Pages, pressOnceSaid, servePages } from '../support/pages.ts'
 import { forge, press } from '../support/people.ts'
 import { event, eventId, type FakeBeacon, startAt, started, type World } from '../support/world.ts'
 
@@ -124,13 +124,10 @@ describe('an open page', () => {
   test('a press does not count while the page moves', async () => {
     const page = await open(await forge(world))
     await press(world, await forge(world, { channel: 'team' }), 'not_now')
+    const pressed = pressOnceSaid(page, 'You can still approve it')
     await pass(page, 5_000)
-    await page
-      .getByText('Not now by')
-      .or(page.locator('[data-headline]', { hasText: 'Not now' }))
-      .first()
-      .waitFor()
-    await approve(page).click()
+    await pressed
+    await page.waitForLoadState('networkidle')
     expect(await approvals()).toHaveLength(1)
     await pass(page, 1_000)
     await approve(page).click()

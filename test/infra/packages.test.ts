@@ -3,11 +3,14 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest'
+import { afterAll, beforeAll, expect, type TestContext, test, vi } from 'vitest'
 import { makeDeb } from '../../infra/vm/package/deb.ts'
 import { makeRpm } from '../../infra/vm/package/rpm.ts'
 import { assertTools, has, linuxVersion, type Source } from '../../infra/vm/package/tools.ts'
 import { inMachine, machineProblem } from '../support/machine.ts'
+
+// a machine starts and stops in each test
+vi.setConfig({ testTimeout: 120_000 })
 
 const cpu = process.arch === 'arm64' ? 'arm64' : 'x64'
 const versions = ['1.0.0', '1.1.0']

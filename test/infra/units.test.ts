@@ -4,10 +4,13 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, type TestContext, test } from 'vitest'
+import { expect, type TestContext, test, vi } from 'vitest'
 import { has } from '../../infra/vm/package/tools.ts'
 import { beaconCommand, hasExecutable } from '../support/beacon-ways.ts'
 import { inMachine, machineProblem } from '../support/machine.ts'
+
+// a machine starts and stops in each test
+vi.setConfig({ testTimeout: 120_000 })
 
 const root = join(import.meta.dirname, '../..')
 /** systemd's own measure, from 0 to 10. */

@@ -20,7 +20,7 @@ if [ "${2:-}" != inside ]; then
   trap clean_up EXIT
   # a process of its own: this one must be able to remove the group
   sh -c 'echo $$ >"$0/cgroup.procs"
-    exec timeout -s KILL 30 unshare --mount --pid --ipc --uts --net --cgroup --fork --kill-child \
+    exec timeout -s KILL 90 unshare --mount --pid --ipc --uts --net --cgroup --fork --kill-child \
       sh "$1" "$2" inside' "$group" "$0" "$folder"
   exit
 fi

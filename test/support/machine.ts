@@ -1,5 +1,5 @@
 // A throw-away copy of this machine, in which tests install packages and start services. Its first
-// process is a real systemd, so units have their real sandbox. It is killed after 30 s.
+// process is a real systemd, so units have their real sandbox. It is killed after 90 s.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ heard() {
   tries=0
   until journalctl -o cat -u "$1" | grep "$2"; do
     tries=$((tries + 1))
-    [ $tries -lt 100 ] || { journalctl; exit 1; }
+    [ $tries -lt 300 ] || { journalctl; exit 1; }
     sleep 0.1
   done
 }

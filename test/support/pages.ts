@@ -58,3 +58,15 @@ export async function servePages(
     },
   }
 }
+
+/** Presses the first button in the moment when the page says `text`, however busy this machine is. */
+export function pressOnceSaid(page: Page, text: string): Promise<void> {
+  return page.evaluate(`new Promise((resolve) => {
+    new MutationObserver((_, observer) => {
+      if (!document.body.innerText.includes(${JSON.stringify(text)})) return
+      observer.disconnect()
+      document.querySelector('main button').click()
+      resolve()
+    }).observe(document.body, { subtree: true, childList: true, characterData: true })
+  })`)
+}

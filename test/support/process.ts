@@ -85,6 +85,11 @@ export class Program {
     return !this.#isKilled && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
+  /** It was killed with SIGKILL: it did not end by itself. */
+  get wasKilled(): boolean {
+    return this.#isKilled
+  }
+
   /** The first entry, past or to come, that matches. */
   waitFor(event: string, matches: (entry: Entry) => boolean = () => true, timeoutMs = 15_000) {
     const find = () => {
