@@ -134,7 +134,7 @@ export const relayEvents: Record<string, string> = {
   own_check_failed: 'The relay could not check itself (`kind`). It tries again.',
   principal_ignored:
     'The relay ignored a sign-in: it is malformed, or of another tenant (`reason`).',
-  pump_failed: 'Plain Node and Cloudflare only. One round of sending failed. The next one follows.',
+  loop_failed: 'One round of sending failed. The next one follows.',
   queue_failed: 'Azure Functions only. The queue of wake-ups does not answer.',
   relay_halted:
     'Plain Node and Cloudflare only. The process was suspended, or its clock was set. The silence of beacons counts from here.',
@@ -152,7 +152,6 @@ export const relayEvents: Record<string, string> = {
   request_failed: 'A request met an unexpected error. The sender got 500.',
   requests_broken_off:
     'Senders disconnected in the middle of a body. This is not an error of the relay.',
-  round_failed: 'Azure Functions only. One round of sending failed. The next one follows.',
   settle_failed: 'The result of an attempt could not be written. The message may be sent again.',
   silence_failed: 'The relay could not check which beacons are silent. It tries again.',
   slack_acknowledged: 'Slack sent something that needs no action.',
@@ -176,6 +175,8 @@ export const relayEvents: Record<string, string> = {
   token_use_failed: 'The last use of a token could not be noted. The request was answered.',
   wake_message_unknown:
     'Azure Functions only. The queue contained a message that is not a wake-up.',
+  wake_up_failed:
+    'Azure Functions only. The queue took no wake-up. The timer looks within a minute.',
   wake_up_set: 'Azure Functions only. The next wake-up was put into the queue.',
   woken: 'Azure Functions only. A wake-up arrived.',
 }
@@ -260,6 +261,10 @@ export const problemCodes: Record<string, Code> = {
   admin_only: { status: '403', about: 'Only the admin key may do this. A token may not.' },
   already_approved: { status: '409', about: 'The event was approved before. Nothing changed.' },
   already_declined: { status: '409', about: '*Not now* was on record before.' },
+  too_many_vms: {
+    status: '409',
+    about: 'The event affects more than 200 VMs, so Azure alone decides.',
+  },
   api_off: { status: '403', about: 'The relay was started without `FOGHORN_ADMIN_KEY`.' },
   backup_busy: { status: '503', about: 'Another backup is being made. Try again later.' },
   backup_unsupported: {

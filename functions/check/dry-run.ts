@@ -3,8 +3,6 @@
 import type { ScheduledEvent } from '../../shared/document.ts'
 import { commitPlan } from '../core/delivery/commit.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
-import { type Rules, withPolicy } from '../core/event/apply-policy.ts'
-import { assumedObserver } from '../core/event/drill.ts'
 import {
   type Decide,
   type EventRecord,
@@ -14,8 +12,9 @@ import {
   withStarted,
 } from '../core/event/event.ts'
 import type { Moment } from '../core/event/moment.ts'
-import type { KnownVm, Observer } from '../core/event/observer.ts'
 import { nextReminder, remind } from '../core/event/reminder.ts'
+import { type Rules, withPolicy } from '../core/event/rule-approves.ts'
+import { type KnownVm, type Sight, shownOf } from '../core/event/sight.ts'
 import { asksFor } from '../core/message/step.ts'
 import { decidersOf } from '../core/rules/permission.ts'
 import { openBefore, type PolicyRule } from '../core/rules/policy.ts'
@@ -65,13 +64,13 @@ export interface Notified {
 
 export function dryRun(relay: Pick<Relay, 'config' | 'notifiers'>, one: Case): Outcome {
   const { config } = relay
-  const observers = one.vms.map((vm) => assumedObserver(one.fleet, one.event, vm))
-  const record = withPolicy(config, recordOf(one), observers)
+  const { vms } = one
+  const record = withPolicy(config, recordOf(one))
   const routes = config.routes.map(({ match }, i) => ({
     rule: `routes[${i}]`,
-    whyNot: whyNoMatch(match, record, observers),
+    whyNot: whyNoMatch(match, record, vms),
   }))
-  const notified = notifiedOf(relay, record, observers)
+  const notified = notifiedOf(relay, record)
   const before = beforeKnown(relay, one, record, notified)
   const { decide } = record.policy
   const waits = record.phase === 'scheduled' ? waitsOf(record) : undefined
@@ -80,11 +79,11 @@ export function dryRun(relay: Pick<Relay, 'config' | 'notifiers'>, one: Case): O
   return {
     decide,
     waits,
-    rules: rulesTried(config, record, observers),
+    rules: rulesTried(config, record, vms),
     routes,
-    ...(isOpen ? { deciders: decidersOf(config.routes, record, observers) } : {}),
+    ...(isOpen ? { deciders: decidersOf(config.routes, record, vms) } : {}),
     buttons: asksFor(record, 0)
-      ? Object.keys(config.channels).filter((name) => decidesHere(relay, record, observers, name))
+      ? Object.keys(config.channels).filter((name) => decidesHere(relay, record, name))
       : [],
     notified,
     ...(before === undefined ? {} : { before }),
@@ -97,18 +96,18 @@ function waitsOf({ policy }: EventRecord): Outcome['waits'] {
   return { ...(whenReady && { whenReady }), ...(maxConcurrent !== undefined && { maxConcurrent }) }
 }
 
-function rulesTried({ policy }: Rules, record: EventRecord, observers: Observer[]): Rule[] {
+function rulesTried({ policy }: Rules, record: EventRecord, vms: KnownVm[]): Rule[] {
   const labelOf = ({ name }: PolicyRule, place: number) =>
     name === `policy[${place}]` ? name : `policy[${place}] "${name}"`
   const tried: Rule[] = []
   for (const [place, one] of policy.entries()) {
     const rule = labelOf(one, place)
-    const failing = whyNotDecided(one, record, observers)
+    const failing = whyNotDecided(one, record, vms)
     if (failing !== undefined) {
       tried.push({ rule, whyNot: failing })
       continue
     }
-    const open = one.decide === 'approve' && openBefore(policy, one, record, observers)
+    const open = one.decide === 'approve' && openBefore(policy, one, record, vms)
     const whyNot = open
       ? `${labelOf(open, policy.indexOf(open))} may match once more is known`
       : undefined
@@ -124,8 +123,8 @@ function beforeKnown(
   known: EventRecord,
   notified: Notified[],
 ): Outcome['before'] {
-  const record = withPolicy(relay.config, recordOf(one), [])
-  const [first] = notifiedOf(relay, record, [])
+  const record = withPolicy(relay.config, recordOf({ ...one, vms: [] }))
+  const [first] = notifiedOf(relay, record)
   const channelsIn = (row: Notified | undefined) => row?.channels.toSorted().join()
   const isSameRule = record.policy.rule === known.policy.rule
   if (isSameRule && channelsIn(first) === channelsIn(notified[0])) return undefined
@@ -134,11 +133,7 @@ function beforeKnown(
 }
 
 /** The channels of each moment that may come, in the order of an event's life. */
-function notifiedOf(
-  relay: Pick<Relay, 'config' | 'notifiers'>,
-  record: OpenRecord,
-  observers: Observer[],
-): Notified[] {
+function notifiedOf(relay: Pick<Relay, 'config' | 'notifiers'>, record: OpenRecord): Notified[] {
   const notified: Notified[] = []
   const sure: Delivery[] = []
   /** Deliveries of moments that may not come. */
@@ -150,7 +145,7 @@ function notifiedOf(
         channelFacts(relay),
         undefined,
         { record: at, moments: [moment] },
-        { observers, deliveries: existing, now: 0, listeningSince: 0, subscriptions: [] },
+        { deliveries: existing, now: 0, listeningSince: 0, subscriptions: [] },
       ).deliveries
     const deliveries = plan([...before, ...maybe])
     const channels = deliveries.map(({ channel }) => channel)
@@ -197,7 +192,7 @@ function notifiedOf(
 /** The rule waited in vain. */
 function askedBy(record: OpenRecord): OpenRecord {
   const notReady = { at: 0, rule: record.policy.rule, why: 'not_ready_in_time' as const }
-  return { ...record, notReady, policy: { ...record.policy, decide: 'ask' } }
+  return { ...record, wait: { notReady }, policy: { ...record.policy, decide: 'ask' } }
 }
 
 function remindersFor(first: OpenRecord, beforeSeconds: number[]) {
@@ -207,8 +202,8 @@ function remindersFor(first: OpenRecord, beforeSeconds: number[]) {
     const next = nextReminder(record, beforeSeconds)
     const at = next && remind(record, beforeSeconds, Math.max(0, next.at))
     if (at === undefined) return found
-    const late = at.reminder?.late ? ' (at once)' : ''
-    found.push({ at, label: `reminder ${at.reminder?.beforeSeconds} s${late}` })
+    const late = at.reminders.last?.late ? ' (at once)' : ''
+    found.push({ at, label: `reminder ${at.reminders.last?.beforeSeconds} s${late}` })
     record = at
   }
 }
@@ -222,7 +217,7 @@ function decidedBy(
   return { ...record, verdict: { decision, how, who, at: 0 } }
 }
 
-function recordOf({ fleet, event, noticeSeconds }: Case): OpenRecord {
+function recordOf({ fleet, event, vms, noticeSeconds }: Case): OpenRecord {
   const { eventId, status, notBeforeAt: _, ...facts } = event
   const started = status === 'Started'
   return {
@@ -233,8 +228,17 @@ function recordOf({ fleet, event, noticeSeconds }: Case): OpenRecord {
     facts: started ? facts : { ...facts, notBeforeAt: noticeSeconds * 1_000 },
     firstSeenAt: 0,
     policy: { decide: 'ask', rule: '' },
-    watchers: [],
+    sights: vms.map((vm) => assumedSight(event, vm)),
+    azure: {},
+    wait: {},
+    reminders: { passed: [] },
     history: [],
     sequence: 0,
   }
+}
+
+/** Of a VM whose beacon reports the event. */
+function assumedSight(event: ScheduledEvent, vm: KnownVm): Sight {
+  const times = { heardAt: 0, polledAt: 0, bootedAt: 0, firstSeenAt: 0 }
+  return { ...vm, ...times, beacon: vm.vm, bootId: '', counter: 0, shows: shownOf(event) }
 }

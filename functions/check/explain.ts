@@ -3,7 +3,7 @@
 import { eventTypes, isSameName } from '../../shared/document.ts'
 import { looksSecret, notShown } from '../../shared/presentable.ts'
 import type { EventRecord } from '../core/event/event.ts'
-import type { Observer } from '../core/event/observer.ts'
+import type { KnownVm } from '../core/event/sight.ts'
 import { type Match, matchEvent } from '../core/rules/match.ts'
 import type { PolicyRule } from '../core/rules/policy.ts'
 import { conditionsOnVms } from './cover.ts'
@@ -12,16 +12,16 @@ import { conditionsOnVms } from './cover.ts'
 export function whyNotDecided(
   { match, decide }: PolicyRule,
   record: EventRecord,
-  observers: Observer[],
+  vms: KnownVm[],
 ): string | undefined {
   const { eventType } = record.facts
   if (decide === 'approve' && !eventTypes.some((type) => type === eventType)) {
     return `no rule approves "${eventType}", an unknown type`
   }
-  const why = whyNoMatch(match, record, observers)
+  const why = whyNoMatch(match, record, vms)
   if (why !== undefined || decide !== 'approve') return why
   const extentOn = (resources: string[]) =>
-    matchEvent(match, record.fleet, { ...record.facts, resources }, observers)
+    matchEvent(match, record.fleet, { ...record.facts, resources }, vms)
   const { resources } = record.facts
   if (extentOn(resources) === 'every') return undefined
   const misses = resources.filter((name) => extentOn([name]) === 'none')
@@ -30,16 +30,12 @@ export function whyNotDecided(
 }
 
 /** Undefined if the conditions hold for at least one VM. */
-export function whyNoMatch(
-  match: Match,
-  record: EventRecord,
-  observers: Observer[],
-): string | undefined {
-  const fails = (part: Match) => matchEvent(part, record.fleet, record.facts, observers) === 'none'
+export function whyNoMatch(match: Match, record: EventRecord, vms: KnownVm[]): string | undefined {
+  const fails = (part: Match) => matchEvent(part, record.fleet, record.facts, vms) === 'none'
   if (!fails(match)) return undefined
   const keys = (Object.keys(match) as (keyof Match)[]).filter((key) => match[key] !== undefined)
   const failing = keys.filter((key) => fails({ [key]: match[key] }))
-  const reasons = failing.map((key) => reasonFor(key, match, record, observers))
+  const reasons = failing.map((key) => reasonFor(key, match, record, vms))
   if (reasons.length > 0) return reasons.join('; ')
   return `no single VM meets ${conditionsOnVms(match).join(' and ')} at once`
 }
@@ -48,7 +44,7 @@ function reasonFor(
   key: keyof Match,
   match: Match,
   { fleet, facts }: EventRecord,
-  observers: Observer[],
+  vms: KnownVm[],
 ): string {
   const wanted = [match[key]]
     .flat()
@@ -64,12 +60,12 @@ function reasonFor(
     return known ? `duration is ${seconds} s, over ${wanted[0]}` : 'duration is unknown'
   }
   if (facts.resources.length === 0) return `${key}: no VM is named`
-  const known = facts.resources.filter((name) => isKnown(name, observers))
+  const known = facts.resources.filter((name) => isKnown(name, vms))
   const hidden = key !== 'resource' && known.length < facts.resources.length
   const unknown = hidden ? ' (some are unknown, because their beacons have not reported)' : ''
   return `${key}: no affected VM has ${wanted.join(' or ')}${unknown}`
 }
 
-function isKnown(name: string, observers: Observer[]): boolean {
-  return observers.filter(({ beacon }) => isSameName(beacon.vm, name)).length === 1
+function isKnown(name: string, vms: KnownVm[]): boolean {
+  return vms.filter(({ vm }) => isSameName(vm, name)).length === 1
 }

@@ -8,7 +8,7 @@ import {
   scheduledEventSchema,
 } from '../../shared/document.ts'
 import { describeIssues } from '../../shared/errors.ts'
-import type { KnownVm } from '../core/event/observer.ts'
+import type { KnownVm } from '../core/event/sight.ts'
 import { remedyOf } from '../schema/checks.ts'
 import { wrong } from './arguments.ts'
 

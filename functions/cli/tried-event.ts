@@ -2,7 +2,7 @@
 import { eventTypes, isSameName, knownType, type ScheduledEvent } from '../../shared/document.ts'
 import type { Case } from '../check/dry-run.ts'
 import { usualNoticeOf } from '../check/usual-notice.ts'
-import type { KnownVm } from '../core/event/observer.ts'
+import type { KnownVm } from '../core/event/sight.ts'
 import { didYouMean } from '../schema/suggest.ts'
 import { type Options, tagsIn, wrong } from './arguments.ts'
 import { readEvent } from './event-file.ts'

@@ -22,13 +22,15 @@ const quickMs = 2_000
 const maxQuick = 1_000
 
 /** How many requests there may be at once. */
-export interface Places {
-  all: number
+interface Places {
   /** With so many under way, no channel gets a second one. Default: no limit. */
   wide?: number
   /** All subscriptions together get no more, so that configured channels have places. Default: no limit. */
   toSubscriptions?: number
 }
+
+/** The simulation replaces it. */
+type Start = (work: () => Promise<void>) => Promise<void>
 
 export class UnderWay {
   readonly #relay: Relay
@@ -39,10 +41,15 @@ export class UnderWay {
   readonly sends = new Set<Promise<void>>()
   #toSubscriptions = 0
 
+  /** Begins work that goes on beside the caller. */
+  readonly start: Start
+
   constructor(
     relay: Relay,
-    { wide = Infinity, toSubscriptions = Infinity }: Omit<Places, 'all'> = {},
+    { wide = Infinity, toSubscriptions = Infinity }: Places = {},
+    start: Start = (work) => work(),
   ) {
+    this.start = start
     this.#relay = relay
     this.#wide = wide
     this.#mostToSubscriptions = toSubscriptions
@@ -63,18 +70,23 @@ export class UnderWay {
     const { channel } = group[0]!
     const from = this.#relay.now()
     this.#count(channel, 1)
-    const sent = deliverTogether(this.#relay, group)
-      .catch((error): Finish => {
-        this.#relay.log.error('settle_failed', { error: messageOf(error) })
-        return 'open'
-      })
-      .then((finish) => {
-        this.#count(channel, -1)
-        this.#note(channel, this.#relay.now() - from)
-        this.sends.delete(sent)
-        over(finish)
-      })
+    const sent = this.start(async () => {
+      const finish = await this.#send(group)
+      this.#count(channel, -1)
+      this.#note(channel, this.#relay.now() - from)
+      this.sends.delete(sent)
+      over(finish)
+    })
     this.sends.add(sent)
+  }
+
+  async #send(group: Claimed[]): Promise<Finish> {
+    try {
+      return await deliverTogether(this.#relay, group)
+    } catch (error) {
+      this.#relay.log.error('settle_failed', { error: messageOf(error) })
+      return 'open'
+    }
   }
 
   #note(channel: string, tookMs: number): void {

@@ -1,6 +1,8 @@
 // A person pressed a button of a page: what that does, and what the page says then.
+
 import type { Wish } from '../core/event/decide-by-person.ts'
 import type { Decider, EventRecord } from '../core/event/event.ts'
+import { tooLarge } from '../core/message/phrases.ts'
 import type { FormToken } from '../links/link.ts'
 import type { Seen } from '../pages/event.ts'
 import { type Decided, decideEvent } from '../use-cases/decide-event.ts'
@@ -53,6 +55,7 @@ const answers: Record<Undecided, { said: string; status?: number }> = {
   },
   already_approved: { said: 'Nothing changed: the event was already approved.' },
   already_declined: { said: 'Nothing changed: "not now" was already chosen.' },
+  too_many_vms: { said: `Nothing was decided: ${tooLarge}` },
   started: { said: 'Too late to decide: the event has started.' },
   ended: { said: 'Too late to decide: the event is over.' },
   identity_needed: {

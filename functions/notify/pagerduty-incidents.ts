@@ -137,10 +137,9 @@ function keyOf(telling: Delivery['telling']): string {
     const which = channelTroubleIn(telling) === undefined ? '' : `/${telling.at}`
     return `foghorn/channel/${channelIn(telling)}${which}`
   }
-  const { lapsedAt } = telling.event
-  const { notReady } = telling.event
+  const { lapsedAt, wait } = telling.event
   const anew = lapsedAt === undefined ? '' : `/anew-${hash(String(lapsedAt))}`
-  const asked = notReady === undefined ? '' : `/asked-${hash(String(notReady.at))}`
+  const asked = wait.notReady === undefined ? '' : `/asked-${hash(String(wait.notReady.at))}`
   return eventKeyOf(telling) + anew + asked
 }
 

@@ -1,7 +1,9 @@
 // The page behind every link: what will happen, how much time is left, what was decided and by
 // whom. Also the page of a link that leads nowhere.
+
 import { html } from 'hono/html'
 import type { EventRecord } from '../core/event/event.ts'
+import { vmCountOf } from '../core/event/facts.ts'
 import { viewOf } from '../core/event/view.ts'
 import { drillLine, drillMark } from '../core/message/message.ts'
 import { impactOf, subjectOf } from '../core/message/phrases.ts'
@@ -40,7 +42,7 @@ ${choicePart(seen, now, 0)}
 
 function shownOf(name: string, value: string, record: EventRecord): Html {
   if (name === 'Reference') return reference(value)
-  const count = record.facts.resources.length
+  const count = vmCountOf(record.facts)
   if (value !== allNames(record) || count <= namesShown) return whole(value)
   return html`<details><summary>${count} VMs</summary>${value}</details>`
 }

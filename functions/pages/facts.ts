@@ -17,7 +17,7 @@ export function factsOf(record: EventRecord): Fact[] {
   const at = record.firstSeenAt
   const { facts, reference } = compose({ moment: 'scheduled', at, event: view }, at)
   // A message lists only the first names.
-  const firstNames = plain(describeNames(record.facts.resources))
+  const firstNames = plain(describeNames(record.facts.resources, record.facts.vmCount))
   const names = allNames(record) || firstNames
   const shown = facts
     .filter(({ name }) => name !== 'Decision')
@@ -43,7 +43,7 @@ export const readinessWords: Record<VmState, string> = {
 }
 
 /** The record lists the first VMs that are not ready. */
-function unreadyIn({ readiness }: EventRecord): Fact[] {
+function unreadyIn({ wait: { readiness } }: EventRecord): Fact[] {
   const rows = (readiness?.unready ?? []).map(({ vm, state, since }) => {
     const from = since === undefined ? '' : `, since ${minuteUtc(utc(since))}`
     return plain(`${vm} (${readinessWords[state]}${from})`)
@@ -56,8 +56,9 @@ function fixed(value: string): string {
   return value.replace(/^(\S{10} \S{8} UTC) \([^()]*\)$/, (_, at) => minuteUtc(at))
 }
 
-export function allNames({ facts: { resources } }: EventRecord): string {
-  return plain(resources.join(', '))
+export function allNames({ facts: { resources, vmCount = 0 } }: EventRecord): string {
+  const more = vmCount > resources.length ? ` and ${vmCount - resources.length} more` : ''
+  return plain(resources.join(', ') + more)
 }
 
 function inWords(verdict: NonNullable<EventRecord['verdict']>): string {

@@ -1,7 +1,9 @@
 // The state of an event at the top of its page, which an open page polls: a headline, some
 // sentences, and the time left to decide. Pure.
+
 import { stampOf } from '../core/event/approval.ts'
 import type { EventRecord } from '../core/event/event.ts'
+import { isTooLarge } from '../core/event/facts.ts'
 import { canPrepareNow } from '../core/event/preparation.ts'
 import { type EventStep, stepOf } from '../core/event/summary.ts'
 import { lastingClock, relative } from '../core/event/time.ts'
@@ -22,6 +24,7 @@ import {
   isBack,
   isGuess,
   plain,
+  tooLarge,
 } from '../core/message/phrases.ts'
 import {
   approvesUnready,
@@ -95,7 +98,8 @@ export function isDecidable(record: EventRecord): boolean {
   return (
     record.ended === undefined &&
     record.phase === 'scheduled' &&
-    record.verdict?.decision !== 'approved'
+    record.verdict?.decision !== 'approved' &&
+    !isTooLarge(record.facts)
   )
 }
 
@@ -152,6 +156,10 @@ function rawStateOf(record: EventRecord, now: number): State {
   if (verdict?.decision === 'approved') return approvedState(record, now)
   const { notBeforeAt } = record.facts
   const until = notBeforeAt !== undefined && notBeforeAt > now ? { until: notBeforeAt } : {}
+  if (isTooLarge(record.facts)) {
+    const lines = [...backLines(record), tooLarge, dueOf(record, now)]
+    return { tone: 'wait', headline: 'Azure decides.', lines, ...until }
+  }
   if (verdict === undefined) {
     const why = [...backLines(record), ...lapseLines(record, false), ...inVainLines(record)]
     const hooks = [...readinessLines(record), ...waitLines(record)]
@@ -165,9 +173,10 @@ function rawStateOf(record: EventRecord, now: number): State {
 }
 
 function approvedState(record: EventRecord, now: number): State {
-  const { passedOn, stuckAt = Number.POSITIVE_INFINITY, startFailure, drill, directive } = record
+  const { drill, azure } = record
+  const { accepted, stuckAt = Number.POSITIVE_INFINITY, failure, directive } = azure
   // Azure was told only now. If it does not start the event, it is told again after a minute
-  const isJustTold = passedOn !== undefined && passedOn.at > stuckAt && !directive?.again
+  const isJustTold = accepted !== undefined && accepted.at > stuckAt && !directive?.again
   const headline = 'Approved'
   const decision = said(record, now)
   const good = (...lines: string[]): State => {
@@ -175,19 +184,19 @@ function approvedState(record: EventRecord, now: number): State {
     return { tone: 'good', headline, lines: [decision, ...backLines(record), ...ready, ...lines] }
   }
   if (drill) return good('The drill starts in a moment.')
-  if (record.stuckAt !== undefined && !isJustTold) {
+  if (azure.stuckAt !== undefined && !isJustTold) {
     const isAhead = (record.facts.notBeforeAt ?? 0) > now
     const stuck = stuckLines(record, now, now)
     const lines = [decision, ...stuck, ...(isAhead ? [] : [dueOf(record, now)])]
     return { tone: 'bad', headline: 'Approved, but stuck', lines }
   }
-  if (passedOn !== undefined) {
+  if (accepted !== undefined) {
     const grown = growthLines(record, now)
-    const passed = `The beacon on ${passedOn.vm} told Azure ${relative(passedOn.at, now)}.`
+    const passed = `The beacon on ${accepted.vm} told Azure ${relative(accepted.at, now)}.`
     return good(...(grown.length > 0 ? grown : [passed]), 'It may start at any moment.')
   }
-  if (startFailure !== undefined) {
-    return good(`${capital(describeFailure(startFailure))}.`, 'Foghorn keeps trying.')
+  if (failure !== undefined) {
+    return good(`${capital(describeFailure(failure))}.`, 'Foghorn keeps trying.')
   }
   return good('Foghorn is sending the approval to Azure.')
 }

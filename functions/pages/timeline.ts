@@ -65,7 +65,7 @@ const withNote: { [What in HistoryEntry['what']]?: (note: string) => string } = 
     const [how = '', ...who] = by.split(': ')
     return `Asked to prepare now, ${describeDecider({ how: how as Proof, who: who.join(': ') })}`
   },
-  not_ready: (why) => `People are asked: ${describeInVain(why as NotReady['why'])}`,
+  not_ready: (why) => `People are asked: ${describeInVain({ why: why as NotReady['why'] })}`,
   reminder: (distance) => `People were reminded, ${distance}`,
   directed: (vm) => `The beacon on ${vm} was asked to tell Azure`,
   passed_on: (vm) => `The beacon on ${vm} told Azure`,

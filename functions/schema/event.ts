@@ -2,6 +2,7 @@
 // The compiler checks that it agrees with `PublicEvent`, which the core makes.
 import * as z from 'zod'
 import { decisions, inferences, phases, proofs, startKinds } from '../core/event/event.ts'
+import { ruled } from '../core/event/facts.ts'
 import { vmStates, waitFailures } from '../core/event/hook-state.ts'
 import { moments } from '../core/event/moment.ts'
 import type { PublicEvent } from '../core/event/public-view.ts'
@@ -102,7 +103,8 @@ export const publicEventSchema = z
       .string()
       .describe('Freeze, Reboot, Redeploy, Preempt, Terminate, or a type that Azure adds later.'),
     source: z.string().exactOptional().describe('`Platform` or `User`.'),
-    resources: z.array(z.string()).describe('The affected VMs.'),
+    resources: z.array(z.string()).describe('The affected VMs, at most 200.'),
+    resourcesTotal: count.exactOptional().describe('How many there are, if `resources` was cut.'),
     vms: z.array(hitVm).exactOptional().describe('What is known of the affected VMs.'),
     observers: count
       .exactOptional()
@@ -121,7 +123,15 @@ export const publicEventSchema = z
       .exactOptional()
       .describe('Under a rule with `maxConcurrent`.'),
     notReady: z
-      .object({ at: time, rule: z.string(), why: z.enum(waitFailures) })
+      .object({
+        at: time,
+        rule: z.string(),
+        why: z.enum(waitFailures),
+        values: z
+          .array(z.enum(ruled))
+          .exactOptional()
+          .describe('Only of `vms_disagree`: the values on which the VMs disagree.'),
+      })
       .exactOptional()
       .describe('A rule waited in vain, so people were asked, and no rule approves the event.'),
     prepareNow: z
@@ -180,7 +190,6 @@ export const eventDataSchema = z.object({
     ),
   ...publicEventSchema.shape,
   vms: z.array(hitVm).describe('The affected VMs. Those with more facts than the name come first.'),
-  resourcesTotal: count.exactOptional().describe('How many there are, if `resources` was cut.'),
   vmsTotal: count.exactOptional().describe('How many there are, if `vms` was cut.'),
   about: about.exactOptional().describe('Only if `moment` is `alert`: the message that failed.'),
   links: links.describe(

@@ -1,22 +1,12 @@
-// Beacons and their sightings, one partition for each fleet. A beacon's row contains its sightings,
-// so one write changes both. Each sighting also has a copy in a row named by the event, so an
-// event's observers are found without reading every beacon.
+// Beacons, one partition for each fleet.
 import { FoghornError } from '../../shared/errors.ts'
-import type { Beacon, Observer, Sighting } from '../core/event/observer.ts'
+import type { Beacon } from '../core/event/beacon.ts'
 import { shownState } from '../core/event/silence.ts'
 import { beaconCount, type Count, total } from '../core/metrics/tally.ts'
 import { endOf, justAfter, keyOf, startOf, timeKey } from './keys.ts'
 import { type ListedBeacon, listedFields } from './listed-beacon.ts'
 import type { Parts } from './parts.ts'
-import {
-  type Change,
-  type Found,
-  insertOrReplace,
-  isNamed,
-  type Key,
-  maxChanges,
-  type Row,
-} from './rows.ts'
+import { type Change, type Found, insertOrReplace, isNamed, type Key, type Row } from './rows.ts'
 import type { BeaconKey, BeaconPage, BeaconSearch, BeaconsFound, EventKey } from './store.ts'
 
 const maxWriteAttempts = 20
@@ -25,19 +15,8 @@ const listPageSize = 25
 /** Entries of one page, and pages of one search. */
 const pageSize = 200
 const maxPages = 40
-/** Limits of a beacon's row. Beyond them, the sightings that were gone first are dropped. */
-const maxSightings = 400
-const maxSightingsLength = 400_000
-/** An event that is gone this long is over: Azure announces events at most 7 days ahead. */
-const goneMs = 8 * 86_400_000
-
 const silentIndex = 'silent'
 const heardIndex = 'heard'
-
-interface StoredBeacon {
-  beacon: Beacon
-  sightings: Sighting[]
-}
 
 /** Version and state of a beacon, as metrics count it. */
 type CountedAs = [version: string, state: string]
@@ -54,38 +33,22 @@ export class Beacons {
   async read(fleet: string, beacon: string): Promise<Beacon | undefined> {
     const row = await this.#row(fleet, beacon)
     if (row === undefined) return undefined
-    const stored = toStored(row)
-    this.#known.set(stored.beacon, row)
-    return stored.beacon
-  }
-
-  async sightings(fleet: string, beacon: string, eventIds: string[], known?: Beacon) {
-    if (eventIds.length === 0) return []
-    const row = (known && this.#known.get(known)) ?? (await this.#row(fleet, beacon))
-    if (row === undefined) return []
-    return toStored(row).sightings.filter(({ eventId }) => eventIds.includes(eventId))
-  }
-
-  async observers({ fleet, eventId }: EventKey): Promise<Observer[]> {
-    const rows = await this.#parts.rows.list(partitionOf(fleet), ...copiesOf(eventId))
-    return rows.map(({ body }) => JSON.parse(body) as Observer)
+    const stored = toBeacon(row)
+    this.#known.set(stored, row)
+    return stored
   }
 
   /** `known`: the beacon as it was read. If its row has changed since, the row is read again. */
-  async write(beacon: Beacon, sightings: Sighting[], known?: Beacon): Promise<'written' | 'stale'> {
+  async write(beacon: Beacon, known?: Beacon): Promise<'written' | 'stale'> {
     const { rows, stepAside } = this.#parts
     const { fleet } = beacon
     for (let attempt = 0; attempt < maxWriteAttempts; attempt++) {
       const held = attempt === 0 ? known && this.#known.get(known) : undefined
       const was = held ?? (await this.#row(fleet, beacon.beacon))
-      const before = was && toStored(was)
-      if (before !== undefined && !follows(before.beacon, beacon)) return 'stale'
-      const all = merged(before?.sightings ?? [], sightings, beacon)
-      const [first = [], ...others] = stepsOf(changesOf(was, { beacon, sightings: all }))
-      if ((await rows.change(partitionOf(fleet), first)) !== 'conflict') {
-        for (const step of others) await rows.change(partitionOf(fleet), step)
-        return 'written'
-      }
+      if (was !== undefined && !follows(toBeacon(was), beacon)) return 'stale'
+      const keys = keysOf(beacon, was?.keys)
+      const own = insertOrReplace(was, rowOf(beacon.beacon), JSON.stringify(beacon), keys)
+      if ((await rows.change(partitionOf(fleet), [own])) !== 'conflict') return 'written'
       await stepAside()
     }
     throw busy(beacon)
@@ -95,11 +58,10 @@ export class Beacons {
     const { fleet, beacon } = after
     for (let attempt = 0; attempt < maxWriteAttempts; attempt++) {
       const was = await this.#row(fleet, beacon)
-      const stored = was && toStored(was)
-      if (JSON.stringify(stored?.beacon) !== JSON.stringify(before)) return 'stale'
-      const body = JSON.stringify({ ...stored, beacon: after })
+      const stored = was && toBeacon(was)
+      if (JSON.stringify(stored) !== JSON.stringify(before)) return 'stale'
       const keys = keysOf(after, was?.keys)
-      const own: Change = { kind: 'replace', was: was!, body, keys }
+      const own: Change = { kind: 'replace', was: was!, body: JSON.stringify(after), keys }
       if ((await this.#parts.rows.change(partitionOf(fleet), [own])) !== 'conflict') {
         return 'written'
       }
@@ -141,7 +103,7 @@ export class Beacons {
         const row = read[i]
         if (!isNamed(entry, row)) unnamed.push(entry)
         else {
-          const { fleet, beacon, silentAt } = toStored(row).beacon
+          const { fleet, beacon, silentAt } = toBeacon(row)
           if (silentAt === undefined || silentAt > now) early.push(row)
           else due.push({ key: { fleet, beacon }, at: silentAt })
         }
@@ -162,7 +124,7 @@ export class Beacons {
     while (listed.length < limit) {
       const size = Math.min(listPageSize, limit - listed.length)
       const page = await this.#parts.rows.list(partitionOf(fleet), from, endOf('beacon'), size)
-      listed.push(...page.map((row) => listedOf(toStored(row).beacon)))
+      listed.push(...page.map((row) => listedOf(toBeacon(row))))
       if (page.length < size) break
       from = justAfter(page.at(-1)!.row)
     }
@@ -199,7 +161,7 @@ export class Beacons {
         for (const [j, entry] of some.entries()) {
           const row = read[j]
           if (!isNamed(entry, row)) continue
-          const beacon = listedOf(toStored(row).beacon)
+          const beacon = listedOf(toBeacon(row))
           const isWanted = state === undefined || shownState(beacon, now) === state
           if (isWanted) found.push({ beacon, key: entry.key })
         }
@@ -227,7 +189,7 @@ export class Beacons {
         await rows.tidy([entry], before)
         return 0
       }
-      const { beacon, sightings } = toStored(row)
+      const beacon = toBeacon(row)
       if (beacon.heardAt >= before) {
         await this.#moveKeys(row, heardIndex)
         return 0
@@ -235,37 +197,16 @@ export class Beacons {
       for (const eventId of beacon.sees) {
         if (await isOpen({ fleet: beacon.fleet, eventId })) return 0
       }
-      for (const { eventId } of sightings) {
-        await this.#removeCopies(beacon.fleet, [copyRow(eventId, beacon.beacon)])
-      }
       const removed = await rows.change(row.partition, [{ kind: 'remove', was: row }])
       return removed === 'conflict' ? 0 : 1
     })
     return (await together(works)).reduce<number>((sum, n) => sum + n, 0)
   }
 
-  /** Removes the copies of all sightings of an event. */
-  async forgetSightings({ fleet, eventId }: EventKey): Promise<void> {
-    const rows = await this.#parts.rows.list(partitionOf(fleet), ...copiesOf(eventId))
-    await this.#remove(rows)
-  }
-
-  async #removeCopies(fleet: string, names: string[]): Promise<void> {
-    const { rows, together } = this.#parts
-    const read = await together(names.map((name) => () => rows.read(partitionOf(fleet), name)))
-    await this.#remove(read.filter((row) => row !== undefined))
-  }
-
-  /** One call for each row: if a row is missing, the others are still removed. */
-  async #remove(found: Row[]): Promise<void> {
-    const { rows, together } = this.#parts
-    await together(found.map((was) => () => rows.change(was.partition, [{ kind: 'remove', was }])))
-  }
-
   /** Moves a key to its time. If the beacon is being written, that moves it, or the next look does. */
   async #moveKeys(row: Row, index: string): Promise<void> {
     const others = row.keys.filter((one) => one.index !== index)
-    const keys = keysOf(toStored(row).beacon, others)
+    const keys = keysOf(toBeacon(row), others)
     await this.#parts.rows.change(row.partition, [
       { kind: 'replace', was: row, body: row.body, keys },
     ])
@@ -298,22 +239,13 @@ function rowOf(beacon: string): string {
   return keyOf('beacon', beacon)
 }
 
-function copyRow(eventId: string, beacon: string): string {
-  return keyOf('seen', eventId, beacon)
-}
-
-/** The rows of an event's sightings. */
-function copiesOf(eventId: string): [from: string, to: string] {
-  return [startOf('seen', eventId), endOf('seen', eventId)]
-}
-
 /** The key that a search reached. */
 function lastOf(from: string): string {
   return from.replace(/\|~$/, '')
 }
 
-function toStored({ body }: Row): StoredBeacon {
-  return JSON.parse(body) as StoredBeacon
+function toBeacon({ body }: Row): Beacon {
+  return JSON.parse(body) as Beacon
 }
 
 /** `before`: those of the row until now. A time may be too early, so it moves only if it must. */
@@ -333,58 +265,10 @@ function keysOf(beacon: Beacon, before: readonly Key[] = []): Key[] {
   return silentAt === undefined ? keys : [...keys, notLater(silentIndex, silentAt)]
 }
 
-function changesOf(was: Row | undefined, stored: StoredBeacon): Change[] {
-  const { beacon, sightings } = stored
-  const keys = keysOf(beacon, was?.keys)
-  const own = insertOrReplace(was, rowOf(beacon.beacon), JSON.stringify(stored), keys)
-  const copies = sightings.map((sighting): Change => {
-    const body = JSON.stringify({ beacon, sighting } satisfies Observer)
-    return { kind: 'put', row: copyRow(sighting.eventId, beacon.beacon), body }
-  })
-  return [own, ...copies]
-}
-
-/** Characters of the rows in one step: a transaction of Azure Tables holds 4 MiB. */
-const maxStepLength = 1_000_000
-
-/** The first step contains the beacon's own row, so a late writer writes no copies either. */
-function stepsOf(changes: Change[]): Change[][] {
-  const steps: Change[][] = []
-  let length = Number.POSITIVE_INFINITY
-  for (const change of changes) {
-    const own = change.kind === 'remove' ? 0 : change.body.length
-    const last = steps.at(-1)
-    if (last === undefined || last.length === maxChanges || length + own > maxStepLength) {
-      steps.push([change])
-      length = own
-    } else {
-      last.push(change)
-      length += own
-    }
-  }
-  return steps
-}
-
 /** Whether the second was sent after the known one. */
 function follows(known: Beacon, { bootId, counter }: Beacon): boolean {
   if (known.bootId === bootId) return known.counter < counter
   return !known.retiredBootIds.includes(bootId)
-}
-
-/** The newer sighting of each event, without events that were gone long ago. */
-function merged(known: Sighting[], changed: Sighting[], beacon: Beacon): Sighting[] {
-  const { heardAt, sees } = beacon
-  const all = new Map([...known, ...changed].map((one) => [one.eventId, one]))
-  const goneAt = ({ eventId, gone }: Sighting) =>
-    gone === undefined || sees.includes(eventId) ? Number.POSITIVE_INFINITY : gone.lastSeenAt
-  const recent = [...all.values()]
-    .filter((one) => goneAt(one) > heardAt - goneMs)
-    .sort((a, b) => goneAt(b) - goneAt(a))
-  let length = JSON.stringify(beacon).length
-  return recent.slice(0, maxSightings).filter((one) => {
-    length += JSON.stringify(one).length
-    return goneAt(one) === Number.POSITIVE_INFINITY || length <= maxSightingsLength
-  })
 }
 
 function listedOf(beacon: Beacon): ListedBeacon {

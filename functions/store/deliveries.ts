@@ -8,7 +8,6 @@ import {
   subscriptionOf,
 } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
-import { unpackEvent } from '../core/event/event-size.ts'
 import type { EventView } from '../core/event/view.ts'
 import { type Count, deliveryCounts, firstMessageCounts } from '../core/metrics/tally.ts'
 import {
@@ -108,9 +107,7 @@ export class Deliveries {
 
   /** With their events. One whose event was forgotten is left out. */
   async toDeliveries(held: HeldDelivery[], partition?: HeldPartition): Promise<Delivery[]> {
-    const known = held.map(({ one }) =>
-      one.event ? unpackEvent(one.event) : partition?.viewOf(one),
-    )
+    const known = held.map(({ one }) => one.event ?? partition?.viewOf(one))
     const views = await this.#viewsOf(held.filter((_, i) => known[i] === undefined))
     return held.flatMap(({ stored, one }, i) => {
       const event = known[i] ?? views.get(momentOf(stored, one))

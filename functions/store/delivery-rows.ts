@@ -1,7 +1,6 @@
 // A row of deliveries: those that one commit plans for its channels, or one to a subscription. The
 // event as it was then is in the row of the commit's moments.
 import { type Delivery, noFleet, subscriptionOf } from '../core/delivery/delivery.ts'
-import { packEvent } from '../core/event/event-size.ts'
 import type { EventView } from '../core/event/view.ts'
 import { hash } from '../core/hash.ts'
 import type { Count } from '../core/metrics/tally.ts'
@@ -104,7 +103,7 @@ export function toStored(
 ): StoredDelivery {
   const { event, ...rest } = telling
   const keyAt = own.state === 'pending' ? { keyAt: own.nextAt } : {}
-  const where = sequence === undefined ? { event: packEvent(event) } : { sequence }
+  const where = sequence === undefined ? { event } : { sequence }
   return { ...own, ...keyAt, ...where, telling: rest as StoredDelivery['telling'] }
 }
 

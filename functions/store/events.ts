@@ -3,10 +3,9 @@
 import type { Commit } from '../core/delivery/commit.ts'
 import type { LoggedMoment } from '../core/delivery/moment-log.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
-import { packEvent, unpackEvent } from '../core/event/event-size.ts'
-import { maxOpenOfFleet, type OpenCounts } from '../core/event/open-limits.ts'
+import { isUndecided } from '../core/event/is-over.ts'
+import { maxOpenOfFleet, type OpenCounts, onlyBeaconOf } from '../core/event/open-limits.ts'
 import { namesOf, summaryOf } from '../core/event/summary.ts'
-import { isUndecided } from '../core/event/undecided.ts'
 import type { EventView } from '../core/event/view.ts'
 import { type Count, eventCount } from '../core/metrics/tally.ts'
 import { countsIndex, endedIndex, newRows, withoutDeliveries } from './delivery-rows.ts'
@@ -94,7 +93,7 @@ export class Events {
       const body = JSON.stringify({
         fleet: record.fleet,
         eventId: record.eventId,
-        event: event && packEvent(event),
+        event,
       })
       changes.push({ kind: 'insert', row: moment, body, keys: momentKeys })
     }
@@ -276,7 +275,7 @@ function byNeed([a, at]: Need, [b, other]: Need): number {
 
 function toStored({ body }: Pick<Row, 'body'>): StoredEvent {
   const { record, position } = JSON.parse(body) as StoredEvent
-  return { record: unpackEvent(record), position }
+  return { record, position }
 }
 
 export function recordOf(row: Pick<Row, 'body'>): EventRecord {
@@ -284,7 +283,7 @@ export function recordOf(row: Pick<Row, 'body'>): EventRecord {
 }
 
 function eventBody({ record, position }: StoredEvent): string {
-  return JSON.stringify({ position, record: packEvent(record) })
+  return JSON.stringify({ position, record })
 }
 
 /** The row of what one commit says. */
@@ -295,7 +294,7 @@ export function momentRow(sequence: number): string {
 /** The event as it was then. */
 export function viewOfMoment({ body }: Pick<Row, 'body'>): EventView | undefined {
   const { event } = JSON.parse(body) as Partial<StoredMoments>
-  return event && unpackEvent(event)
+  return event
 }
 
 function viewIn(deliveries: Commit['deliveries']): EventView | undefined {
@@ -311,7 +310,7 @@ function countsOf(before: EventRecord | undefined, record: EventRecord): Count[]
 
 /** `before`: those of the row until now. A due time may be too early, so it moves only if it must. */
 function keysOf(record: EventRecord, before: readonly Key[] = []): Key[] {
-  const { fleet, eventId, dueAt, ended, alert, firstSeenAt, facts, onlyBeacon = '' } = record
+  const { fleet, eventId, dueAt, ended, alert, firstSeenAt, facts } = record
   const keys: Key[] = []
   if (dueAt !== undefined) {
     const key = keyOf(timeKey(dueAt), fleet, eventId)
@@ -327,7 +326,11 @@ function keysOf(record: EventRecord, before: readonly Key[] = []): Key[] {
     const isDecided = record.startedAt !== undefined || record.verdict !== undefined
     const need: Need = [isDecided ? 1 : 0, facts.notBeforeAt ?? 0, isUndecided(record) ? 1 : 0]
     const summary = JSON.stringify(need)
-    keys.push({ index: keyOf('open', fleet), key: keyOf(onlyBeacon, eventId), summary })
+    keys.push({
+      index: keyOf('open', fleet),
+      key: keyOf(onlyBeaconOf(record) ?? '', eventId),
+      summary,
+    })
   }
   const seen = newestFirst(firstSeenAt)
   const summary = JSON.stringify(summaryOf(record))

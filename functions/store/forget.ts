@@ -1,7 +1,6 @@
 // Removes events that ended long ago, and deliveries to subscriptions that were planned long ago.
-import type { Beacons } from './beacons.ts'
 import { endedIndex, toStoredDeliveries } from './delivery-rows.ts'
-import { eventRow, recordOf } from './events.ts'
+import { eventRow } from './events.ts'
 import { justAfter, timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { type Found, isNamed, maxChanges, type Row } from './rows.ts'
@@ -14,11 +13,9 @@ const maxSteps = 100
 
 export class Forgetting {
   readonly #parts: Parts
-  readonly #beacons: Beacons
 
-  constructor(parts: Parts, beacons: Beacons) {
+  constructor(parts: Parts) {
     this.#parts = parts
-    this.#beacons = beacons
   }
 
   /** What ended before a time, the oldest first. Returns how many it removed. */
@@ -60,8 +57,6 @@ export class Forgetting {
   async #forgetEvent(first: Row): Promise<boolean> {
     const { rows } = this.#parts
     const { partition } = first
-    const { fleet, eventId } = recordOf(first)
-    await this.#beacons.forgetSightings({ fleet, eventId })
     let event = first
     for (let step = 0; step < maxSteps; step++) {
       const others = (await rows.list(partition, '', '~', maxChanges)).filter(

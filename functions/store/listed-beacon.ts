@@ -1,5 +1,5 @@
 // A beacon as lists show it.
-import type { Beacon } from '../core/event/observer.ts'
+import type { Beacon } from '../core/event/beacon.ts'
 
 /** The fields of a beacon that a list shows. Its tags and the ids of its events may be large. */
 export const listedFields = [

@@ -65,11 +65,7 @@ export class RelayStore implements Store {
 
   readonly readBeacon: Store['readBeacon'] = (fleet, beacon) => this.#beacons.read(fleet, beacon)
   readonly listBeacons: Store['listBeacons'] = (fleet, page) => this.#beacons.list(fleet, page)
-  readonly readSightings: Store['readSightings'] = (fleet, beacon, eventIds, known) =>
-    this.#beacons.sightings(fleet, beacon, eventIds, known)
-  readonly readObservers: Store['readObservers'] = (key) => this.#beacons.observers(key)
-  readonly writeBeacon: Store['writeBeacon'] = (beacon, sightings, known) =>
-    this.#beacons.write(beacon, sightings, known)
+  readonly writeBeacon: Store['writeBeacon'] = (beacon, known) => this.#beacons.write(beacon, known)
   readonly replaceBeacon: Store['replaceBeacon'] = (before, after) =>
     this.#beacons.replace(before, after)
   readonly countBeacons: Store['countBeacons'] = (fleet) => this.#beacons.count(fleet)
@@ -112,7 +108,7 @@ export class RelayStore implements Store {
     this.#documents = new Documents(rows)
     this.#searches = new Searches(parts, this.#events)
     this.#counts = new Counts(parts, this.#events, this.#beacons)
-    this.#forgetting = new Forgetting(parts, this.#beacons)
+    this.#forgetting = new Forgetting(parts)
   }
 
   /**

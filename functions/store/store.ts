@@ -6,8 +6,8 @@ import type { Commit } from '../core/delivery/commit.ts'
 import type { Claimed, Delivery } from '../core/delivery/delivery.ts'
 import type { LoggedMoment } from '../core/delivery/moment-log.ts'
 import type { Rate } from '../core/delivery/rate.ts'
+import type { Beacon } from '../core/event/beacon.ts'
 import type { EventRecord } from '../core/event/event.ts'
-import type { Beacon, Observer, Sighting } from '../core/event/observer.ts'
 import type { OpenCounts } from '../core/event/open-limits.ts'
 import type { Tally } from '../core/metrics/tally.ts'
 import type { BrowseStore } from './browse.ts'
@@ -84,25 +84,11 @@ interface BeaconStore {
   listBeacons(fleet: string, page: BeaconPage): Promise<ListedBeacon[]>
 
   /**
-   * This beacon's sightings of the given events, those that exist. `known`: the beacon as
-   * `readBeacon` just returned it, which may save a call.
+   * `stale`, and nothing written, if a later counter of the same boot was written before, or a boot
+   * that retired this one. `known`: the beacon as `readBeacon` returned it, which may save a call,
+   * even if another worker has written the beacon since.
    */
-  readSightings(
-    fleet: string,
-    beacon: string,
-    eventIds: string[],
-    known?: Beacon,
-  ): Promise<Sighting[]>
-
-  /** All beacons that have seen the event, each with its sighting. */
-  readObservers(key: EventKey): Promise<Observer[]>
-
-  /**
-   * Writes a beacon with changed sightings, all or nothing. `stale`, and nothing written, if a
-   * later counter of the same boot was written before, or a boot that retired this one. `known` as
-   * for `readSightings`, even if another worker has written the beacon since.
-   */
-  writeBeacon(beacon: Beacon, sightings: Sighting[], known?: Beacon): Promise<'written' | 'stale'>
+  writeBeacon(beacon: Beacon, known?: Beacon): Promise<'written' | 'stale'>
 
   /**
    * Replaces a beacon as it was read by what the relay concludes of it. `stale`, and nothing
@@ -271,7 +257,7 @@ export interface Store
     MemoStore,
     BrowseStore {
   /**
-   * Removes events that ended before a time, with their deliveries, memos and sightings. Also
+   * Removes events that ended before a time, with their deliveries and memos. Also
    * removes beacons that were not heard since `unheardSince` (usually the same time), moments that
    * are older than the time, and deliveries to subscriptions that were planned before it, except
    * pending ones. At most `limit` of each. Open events stay, and so do beacons whose last document shows one. Returns how

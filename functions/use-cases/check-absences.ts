@@ -3,7 +3,7 @@
 import { messageOf } from '../../shared/errors.ts'
 import { alertId } from '../core/delivery/alert.ts'
 import { isLasting, maxItems } from '../core/delivery/lasting-alert.ts'
-import { silentPaces } from '../core/event/witness.ts'
+import { silentPaces } from '../core/event/silence.ts'
 import type { Fleet } from '../core/rules/config.ts'
 import type { ListedBeacon } from '../store/store.ts'
 import { checkSilent, noteLasting } from './lasting-alerts.ts'

@@ -1,164 +1,207 @@
-// The one loop that changes an event: read it, decide, commit, wake, log. If another writer was
-// faster, it decides again.
+// The one loop that changes an event: read it, decide, commit, wake, log. If another worker was faster,
+// it decides again. Changes that come while the event is being written are decided one after the other
+// in memory, and written together, up to the first one that people are notified of.
 import type { Fields } from '../../shared/log.ts'
 import { pastMessages } from '../core/delivery/alert.ts'
-import { type Commit, commitPlan } from '../core/delivery/commit.ts'
+import { type Commit, commitPlan, mayReachMore } from '../core/delivery/commit.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
-import type { Decision, Loaded, Needs } from '../core/event/decision.ts'
+import type { Decision } from '../core/event/decide.ts'
 import type { EventRecord } from '../core/event/event.ts'
-import type { Observer } from '../core/event/observer.ts'
 import { concernsBeacons } from '../core/event/pace.ts'
 import { listSubscriptions } from '../store/memos.ts'
-import type { EventKey, Store } from '../store/store.ts'
+import type { EventKey } from '../store/store.ts'
 import { retainedSince } from './forget.ts'
-import { isOpenedLately } from './opened.ts'
 import { channelFacts, type Relay } from './relay.ts'
-import { takeTurn } from './take-turn.ts'
 
 const maxAttempts = 100
 
 type Parts = Pick<
   Relay,
   | ('store' | 'config' | 'notifiers' | 'wake' | 'bell' | 'log' | 'now')
-  | ('listeningSince' | 'holds')
+  | ('listeningSince' | 'holds' | 'changes')
 >
-
-/** A decision asks for a fact by its name. `before`: the event, if it is known. */
-type Loaders = {
-  [Need in keyof Loaded]-?: (
-    asked: Needs & { needs: Need },
-    before?: EventRecord,
-  ) => Promise<NonNullable<Loaded[Need]>>
-}
 
 /** If `deliveries` is set, they replace those of the routes: alerts have no routes. */
 type Decided = Decision & { deliveries?: Delivery[] }
 
-interface Change<D extends Decided> {
-  decide(before: EventRecord | undefined, loaded: Loaded, now: number): D | Needs
-  /** Called again after a conflict. Default: the relay's clock. */
+interface Change<D extends Decided, Loaded> {
+  /** Pure. It may be called again after a conflict. */
+  decide(before: EventRecord | undefined, now: number, loaded: Loaded): D
+  /** Reads what the decision needs beside the event. */
+  load?: (before: EventRecord | undefined, now: number) => Promise<Loaded>
+  /** Default: the relay's clock. */
   now?: () => number
   /** The event, if the caller has read it. */
   first?: EventRecord | undefined
-  load?: Partial<Loaders>
   /** The log line of a commit with moments. */
   log?: { event: string; fields?: (decision: D) => Fields }
 }
 
-/** `unchanged`: nothing had to be written. `busy`: other writers were faster each time. */
+/** `unchanged`: nothing had to be written. `busy`: other workers were faster each time. */
 type Committed<D> =
   | { outcome: 'committed' | 'unchanged'; decision: D; record: EventRecord | undefined }
   | { outcome: 'busy'; record: EventRecord | undefined }
 
-export async function commitEvent<D extends Decided>(
+interface Job {
+  change: Change<Decided, unknown>
+  ended?: { result: Committed<Decided> } | { error: unknown }
+  /** Called at the end, if another change of the event makes this one. */
+  resume?: () => void
+}
+
+export async function commitEvent<D extends Decided, Loaded = undefined>(
   relay: Parts,
   key: EventKey,
-  { decide, now: clock = () => relay.now(), first, load, log }: Change<D>,
+  change: Change<D, Loaded>,
 ): Promise<Committed<D>> {
+  const name = JSON.stringify([key.fleet, key.eventId])
+  const job: Job = { change: change as unknown as Job['change'] }
+  await relay.changes.make(name, job, (queue) => work(relay, key, queue as Job[]))
+  if ('error' in job.ended!) throw job.ended.error
+  return job.ended!.result as Committed<D>
+}
+
+async function work(relay: Parts, key: EventKey, queue: Job[]): Promise<void> {
   const { store } = relay
-  let before = first ?? (await store.readEvent(key))
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const now = clock()
-    const loaders: Loaders = {
-      observers: () => readObservers(store, key, before),
-      deliveries: () => store.readDeliveries(key),
-      isWatched: () => isOpenedLately(store, key, now),
-      room: async () => ({ refusal: undefined }),
-      turn: ({ wish, epoch }) => takeTurn(store, { ...key, epoch }, wish),
-      ...load,
+  let held: EventRecord | undefined = queue[0]!.change.first
+  for (let conflicts = 0; queue.length > 0; ) {
+    const jobs = queue.splice(0)
+    try {
+      const before = held ?? (await store.readEvent(key))
+      const made = await attempt(relay, key, before, jobs)
+      held = made.record
+      conflicts = made.outcome === 'conflict' ? conflicts + 1 : 0
+      if (conflicts >= maxAttempts) {
+        for (const job of jobs) end(job, { result: { outcome: 'busy', record: before } })
+      } else {
+        queue.unshift(...made.left)
+      }
+    } catch (error) {
+      held = undefined
+      for (const job of jobs) if (job.ended === undefined) end(job, { error })
     }
-    const { decision, loaded } = await decideWith(loaders, before, (loaded) =>
-      decide(before, loaded, now),
-    )
-    const { record, moments, routed = [] } = decision
-    const isIdle = record === before && moments.length + routed.length === 0
-    if (record === undefined || isIdle) return { outcome: 'unchanged', decision, record }
-    const commit = await plan(relay, before, { ...decision, record }, loaded, loaders, now)
-    if ((await store.commit(commit, before)) === 'committed') {
-      const { deliveries } = commit
-      const about = { event: key, deliveries: deliveries.length, dueAt: commit.record.dueAt }
-      relay.wake(deliveries.length, about)
-      if (commit.moments.length > 0) relay.bell.ring()
-      if (concernsBeacons(before, commit.record)) relay.holds.wake(key)
-      if (log !== undefined) logStep(relay, commit.record, decision, log)
-      return { outcome: 'committed', decision, record: commit.record }
-    }
-    before = await store.readEvent(key)
-  }
-  return { outcome: 'busy', record: before }
-}
-
-/** Repeats the decision until it has all facts that it needs. Each fact is read once. */
-async function decideWith<D>(
-  loaders: Loaders,
-  before: EventRecord | undefined,
-  decide: (loaded: Loaded) => D | Needs,
-): Promise<{ decision: D; loaded: Loaded }> {
-  let loaded: Loaded = {}
-  for (;;) {
-    const decision = decide(loaded)
-    if (!isNeed(decision)) return { decision, loaded }
-    if (decision.needs in loaded) throw new Error(`the decision asks for ${decision.needs} twice`)
-    const load = loaders[decision.needs] as (
-      asked: Needs,
-      before: EventRecord | undefined,
-    ) => Promise<unknown>
-    loaded = { ...loaded, [decision.needs]: await load(decision, before) }
   }
 }
 
-/** Nobody has seen an event that is not stored. */
-export async function readObservers(
-  store: Pick<Store, 'readObservers'>,
+function end(job: Job, ended: NonNullable<Job['ended']>): void {
+  job.ended = ended
+  job.resume?.()
+}
+
+interface Attempt {
+  outcome: 'made' | 'conflict'
+  /** The event now. Undefined: it must be read. */
+  record: EventRecord | undefined
+  /** Jobs that are still to be made. */
+  left: Job[]
+}
+
+/** Decides these changes one after the other, up to the first with moments, and writes them once. */
+async function attempt(
+  relay: Parts,
   key: EventKey,
   before: EventRecord | undefined,
-): Promise<Observer[]> {
-  return before === undefined ? [] : store.readObservers(key)
+  jobs: Job[],
+): Promise<Attempt> {
+  const nowOf = ({ change }: Job) => change.now?.() ?? relay.now()
+  const times = jobs.map(nowOf)
+  const loaded = await loadAll(jobs, before, times)
+  let record = before
+  const decided: { job: Job; decision: Decided; isChange: boolean }[] = []
+  for (const [i, job] of jobs.entries()) {
+    const decision = job.change.decide(record, times[i]!, loaded[i])
+    const isNews = decision.moments.length > 0 || (decision.deliveries?.length ?? 0) > 0
+    const isChange = decision.record !== undefined && (decision.record !== record || isNews)
+    decided.push({ job, decision, isChange })
+    if (isChange) record = decision.record
+    if (isNews) break
+  }
+  const left = jobs.slice(decided.length)
+  const last = decided.findLast(({ isChange }) => isChange)
+  if (last === undefined || record === undefined) {
+    for (const { job, decision } of decided) {
+      end(job, { result: { outcome: 'unchanged', decision, record: decision.record } })
+    }
+    return { outcome: 'made', record: before, left }
+  }
+  const commit = await plan(relay, before, { ...last.decision, record }, times[decided.length - 1]!)
+  if ((await relay.store.commit(commit, before)) === 'conflict') {
+    return { outcome: 'conflict', record: undefined, left: jobs }
+  }
+  told(relay, key, before, commit)
+  for (const { job, decision, isChange } of decided) {
+    const outcome = isChange ? 'committed' : 'unchanged'
+    const now = isChange || decision.record !== undefined ? commit.record : undefined
+    if (isChange) logStep(relay, commit.record, decision, job.change.log)
+    end(job, { result: { outcome, decision, record: now } })
+  }
+  return { outcome: 'made', record: commit.record, left }
 }
 
-function isNeed<D>(decision: D | Needs): decision is Needs {
-  return typeof decision === 'object' && decision !== null && 'needs' in decision
+/** One after the other: few need to read anything. */
+async function loadAll(
+  jobs: Job[],
+  before: EventRecord | undefined,
+  times: number[],
+): Promise<unknown[]> {
+  const loaded: unknown[] = []
+  for (const [i, { change }] of jobs.entries()) {
+    loaded.push(change.load && (await change.load(before, times[i]!)))
+  }
+  return loaded
+}
+
+function told(relay: Parts, key: EventKey, before: EventRecord | undefined, commit: Commit): void {
+  const { deliveries, record, moments } = commit
+  const about = { event: key, deliveries: deliveries.length, dueAt: record.dueAt }
+  relay.wake(deliveries.length, about)
+  if (moments.length > 0) relay.bell.ring()
+  if (concernsBeacons(before, record)) relay.holds.wake(key)
 }
 
 async function plan(
   relay: Parts,
   before: EventRecord | undefined,
   decision: Decided & { record: EventRecord },
-  loaded: Loaded,
-  loaders: Loaders,
   now: number,
 ): Promise<Commit> {
-  const { record, moments, routed = [], deliveries } = decision
+  const { store, config } = relay
+  const { record, moments, deliveries } = decision
   if (deliveries !== undefined) {
     const basedOn = before?.sequence ?? 0
     const next = { ...record, sequence: basedOn + 1 }
-    const forget = pastMessages(next, loaded.deliveries ?? [], retainedSince(relay.config, now))
+    const known = deliveries.length === 0 ? [] : await store.readDeliveries(record)
+    const forget = pastMessages(next, known, retainedSince(config, now))
     return { record: next, basedOn, deliveries, forget, moments: [], now }
   }
-  // without a moment no route is looked up, so save the reads
-  const isNews = moments.length + routed.length > 0
+  const isNews = moments.length > 0
+  const reads = before !== undefined && (isNews || mayReachMore(before, record, moments))
   const context = {
-    observers:
-      loaded.observers ?? (isNews ? await loaders.observers({ needs: 'observers' }, before) : []),
-    deliveries:
-      isNews && before !== undefined
-        ? (loaded.deliveries ?? (await loaders.deliveries({ needs: 'deliveries' })))
-        : [],
+    deliveries: reads ? await store.readDeliveries(record) : [],
     now,
     listeningSince: relay.listeningSince,
-    subscriptions: isNews ? await listSubscriptions(relay.store) : [],
+    subscriptions: isNews ? await listSubscriptions(store) : [],
   }
-  return commitPlan(relay.config.routes, channelFacts(relay), before, decision, context)
+  return commitPlan(config.routes, channelFacts(relay), before, { record, moments }, context)
 }
 
-function logStep<D extends Decided>(
+function logStep(
   { log }: Parts,
   { fleet, eventId, phase, epoch, policy }: EventRecord,
-  decision: D,
-  { event, fields }: NonNullable<Change<D>['log']>,
+  decision: Decided,
+  line: { event: string; fields?: (decision: Decided) => Fields } | undefined,
 ): void {
   const { moments, reason } = decision
-  if (moments.length === 0) return
-  const own = fields?.(decision) ?? {}
-  log.info(event, { fleet, eventId, phase, epoch, moments, reason, policy: policy.rule, ...own })
+  if (line === undefined || moments.length === 0) return
+  const own = line.fields?.(decision) ?? {}
+  log.info(line.event, {
+    fleet,
+    eventId,
+    phase,
+    epoch,
+    moments,
+    reason,
+    policy: policy.rule,
+    ...own,
+  })
 }

@@ -42,12 +42,13 @@ export type Decided = {
 
 /** Records a decision, or returns why it cannot be recorded. */
 export async function decideEvent(relay: Relay, shown: EventRecord, wish: Wish): Promise<Decided> {
-  const { routes } = relay.config
+  const { config, listeningSince } = relay
   const { decision, by } = wish
   const { fleet, eventId } = shown
   const committed = await commitEvent(relay, shown, {
     first: shown,
-    decide: (before, known, now) => decideByPerson(before ?? shown, wish, known, routes, now),
+    decide: (before, now) =>
+      decideByPerson(before ?? shown, wish, config.routes, { now, listeningSince }),
     log: { event: 'event_decided', fields: () => ({ decision, ...by }) },
   })
   if (committed.outcome === 'busy') return { outcome: 'busy', record: committed.record ?? shown }

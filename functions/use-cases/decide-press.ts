@@ -1,8 +1,7 @@
 // A person pressed a button in a message: decides the event if that is allowed, and answers.
 
-import { knownOf } from '../core/event/drill.ts'
+import { knownVms } from '../core/event/drill.ts'
 import type { EventRecord } from '../core/event/event.ts'
-import type { Observer } from '../core/event/observer.ts'
 import { viewOf } from '../core/event/view.ts'
 import { compose } from '../core/message/message.ts'
 import { asksFor } from '../core/message/step.ts'
@@ -36,8 +35,7 @@ export async function decidePress(relay: Relay, pressed: Pressed): Promise<Answe
   const refused = (why: PressOutcome, about: EventRecord): Answer => {
     return { reply: { refused: why, record: about, by }, channel }
   }
-  const observers = await relay.store.readObservers(record)
-  const barred = barredFrom(relay, pressed, record, observers, channel)
+  const barred = barredFrom(relay, pressed, record, channel)
   if (barred !== undefined) {
     const { fleet, eventId } = record
     relay.log.warn('press_refused', { reason: barred, fleet, eventId, channel, ...by })
@@ -59,13 +57,12 @@ function barredFrom(
   relay: Relay,
   { by, isHome }: Pressed,
   record: EventRecord,
-  observers: Observer[],
   channel: string,
 ): 'outsider' | 'not_here' | undefined {
   // a shared channel has members of other companies: they decide only if a route lists them
-  const named = () => isListed(relay.config.routes, record, knownOf(record, observers), by)
+  const named = () => isListed(relay.config.routes, record, knownVms(record), by)
   if (!isHome && !named()) return 'outsider'
-  return decidesHere(relay, record, observers, channel) ? undefined : 'not_here'
+  return decidesHere(relay, record, channel) ? undefined : 'not_here'
 }
 
 /**

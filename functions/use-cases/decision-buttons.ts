@@ -3,9 +3,8 @@
 
 import type { Telling } from '../core/delivery/delivery.ts'
 import { stampOf } from '../core/event/approval.ts'
-import { knownOf } from '../core/event/drill.ts'
+import { knownVms } from '../core/event/drill.ts'
 import type { EventRecord } from '../core/event/event.ts'
-import type { Observer } from '../core/event/observer.ts'
 import { type Askers, askersOf } from '../core/message/phrases.ts'
 import { decidersOf, decidesInMessage } from '../core/rules/permission.ts'
 import { createToken } from '../links/link.ts'
@@ -35,17 +34,11 @@ function mayDecideIn(relay: RelayParts, channel: string): boolean {
 }
 
 /** Whether the current configuration lets people decide this event in this channel. */
-export function decidesHere(
-  relay: RelayParts,
-  record: EventRecord,
-  observers: Observer[],
-  channel: string,
-): boolean {
+export function decidesHere(relay: RelayParts, record: EventRecord, channel: string): boolean {
   const support = buttonSupportOf(relay, channel)
   if (support === undefined) return false
   const { routes } = relay.config
-  const known = knownOf(record, observers)
-  return decidesInMessage(routes, record, known, { channel, how: support.how })
+  return decidesInMessage(routes, record, knownVms(record), { channel, how: support.how })
 }
 
 /** How people can answer a message that asks: its buttons, its link, or people elsewhere. */
@@ -64,14 +57,13 @@ export async function waysToDecide(
   const { routes } = relay.config
   const isListed = routes.some(({ approvers }) => approvers !== undefined)
   if (!isListed && !mayDecideIn(relay, channel)) return { askers: 'readers' }
-  const observers = await relay.store.readObservers(record)
   const support = buttonSupportOf(relay, channel)
   const buttons =
-    support !== undefined && decidesHere(relay, record, observers, channel)
+    support !== undefined && decidesHere(relay, record, channel)
       ? await buttonsFor(relay, record, shown, channel, support)
       : undefined
   if (buttons !== undefined) return { buttons, askers: 'pressers' }
-  const deciders = decidersOf(routes, record, knownOf(record, observers))
+  const deciders = decidersOf(routes, record, knownVms(record))
   return { askers: deciders === 'anybody' ? 'readers' : askersOf(deciders, servicesOf(relay)) }
 }
 

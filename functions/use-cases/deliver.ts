@@ -19,6 +19,7 @@ import {
 } from '../core/delivery/delivery.ts'
 import { type Context, copyFor } from '../core/delivery/follow-up.ts'
 import { judgeDelivery, withoutSending } from '../core/delivery/send-or-not.ts'
+import { knownVms } from '../core/event/drill.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { Channel } from '../core/rules/config.ts'
 import { channelsFor } from '../core/rules/routes.ts'
@@ -183,8 +184,7 @@ async function channelsInstead(
   if (record === undefined || telling.moment === 'alert') return []
   const { moment, insteadOf } = telling
   const fallback = fallbackOf(insteadOf === undefined ? undefined : channelNamed(relay, insteadOf))
-  const observers = await relay.store.readObservers(record)
-  const routed = channelsFor(relay.config.routes, record, observers, moment, siblings)
+  const routed = channelsFor(relay.config.routes, record, knownVms(record), moment, siblings)
   return (fallback.length > 0 ? fallback : routed).filter(lacksIt)
 }
 

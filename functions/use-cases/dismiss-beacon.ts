@@ -1,5 +1,5 @@
 // An owner's word that a beacon has left. If it reports again, it is heard again.
-import type { Beacon } from '../core/event/observer.ts'
+import type { Beacon } from '../core/event/beacon.ts'
 import type { BeaconKey } from '../store/store.ts'
 import { depart } from './notice-silence.ts'
 import type { Relay } from './relay.ts'

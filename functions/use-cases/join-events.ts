@@ -2,65 +2,63 @@
 // event does not keep the others from being stored.
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import type { Directive, Refused } from '../../shared/report.ts'
-import { agreedOf } from '../core/event/agreed.ts'
-import { decideReport } from '../core/event/decide-report.ts'
-import type { EventRecord } from '../core/event/event.ts'
-import type { Observer } from '../core/event/observer.ts'
-import type { Seen } from '../core/event/pace.ts'
-import type { EventNews, Reading } from '../core/event/reading.ts'
-import type { EventKey } from '../store/store.ts'
-import { commitEvent, readObservers } from './commit-event.ts'
+import { decideReport } from '../core/event/decide.ts'
+import { type EventRecord, isOpen } from '../core/event/event.ts'
+import type { EventNews, Reading } from '../core/event/news.ts'
+import { isDecisionNear, type Seen } from '../core/event/pace.ts'
+import { agreedOf } from '../core/event/scope.ts'
+import { commitEvent } from './commit-event.ts'
+import { isOpenedLately } from './opened.ts'
 import { contextOf, type Relay } from './relay.ts'
-import { Room } from './room.ts'
-
-/** If this many events of one report fail, the others wait for the next report. */
-const maxFailures = 50
+import { takeTurnIfDue } from './take-turn.ts'
 
 /** The results for the events of one report. */
-interface Results {
+export interface Joined {
   seen: Seen[]
+  /** Open events that this beacon lacks now, and has shown before. */
+  lacking: string[]
   directives: Directive[]
   refused: Refused[]
-  /** They have failed for so long that the rest of the report no longer waits for them. */
-  unstored: Refused[]
-  failures: unknown[]
 }
 
-export async function joinEvents(relay: Relay, reading: Reading, now: number): Promise<Results> {
-  const { fleet, beacon } = reading.beacon
-  const room = new Room(relay, fleet, beacon)
-  const results: Results = { seen: [], directives: [], refused: [], unstored: [], failures: [] }
+/**
+ * `busy`: other workers were always faster for one of the events. Throws the first failure. The other
+ * events are stored in both cases.
+ */
+export async function joinEvents(
+  relay: Relay,
+  reading: Reading,
+  now: number,
+): Promise<Joined | 'busy'> {
+  const joined: Joined = { seen: [], lacking: [], directives: [], refused: [] }
+  const failures: unknown[] = []
+  let isBusy = false
+  let full: string | undefined
+  const refusal = async () => {
+    const { fleet, beacon } = reading.beacon
+    full ??= await relay.room.forEvent(fleet, beacon, now)
+    return full
+  }
   for (const news of reading.news) {
-    const { eventId } = news
-    await relay.giveWay()
-    const outcome = await joinOrFail(relay, reading, news, now, room)
-    if ('failure' in outcome && outcome.isLasting) {
-      results.unstored.push({ eventId, reason: 'the relay fails to store it, and logs why' })
-    } else if ('failure' in outcome) {
-      results.failures.push(outcome.failure)
-      if (results.failures.length >= maxFailures || isOutage(outcome.failure)) break
-    } else if ('refusal' in outcome) {
-      results.refused.push({ eventId, reason: outcome.refusal })
-    } else {
-      const { record, watched } = outcome
-      if (record !== undefined && news.inDocument) results.seen.push({ record, watched })
-      if (outcome.directed && record !== undefined) results.directives.push(directiveOf(record))
+    try {
+      const outcome = await join(relay, reading, news, now, refusal)
+      if (outcome === 'busy') isBusy = true
+      else await note(relay, joined, reading, news, outcome, now)
+    } catch (error) {
+      // a further attempt would fail as well, and anyone with the fleet's key can cause it
+      if (error instanceof FoghornError && error.code === 'row_too_large') {
+        joined.refused.push({ eventId: news.eventId, reason: 'the event is too large to store' })
+        continue
+      }
+      const { fleet, vm } = reading.beacon
+      const fields = { fleet, eventId: news.eventId, vm, error: messageOf(error) }
+      relay.log.error('event_failed', fields)
+      failures.push(error)
+      if (isOutage(error)) break
     }
   }
-  return results
-}
-
-/** Includes what was approved: the beacon starts an event only if its document shows no more. */
-function directiveOf(record: EventRecord): Directive {
-  const { eventId, verdict } = record
-  return { eventId, ...(verdict?.agreed ?? agreedOf(record, false)) }
-}
-
-interface JoinedEvent {
-  record: EventRecord | undefined
-  directed: boolean
-  /** A person opened its page lately, and a decision is still possible. */
-  watched: boolean
+  if (failures.length > 0) throw failures[0]
+  return isBusy ? 'busy' : joined
 }
 
 /** If the storage itself fails, the next event would fail too, after the same wait. */
@@ -69,67 +67,67 @@ export function isOutage(failure: unknown): boolean {
   return failure instanceof FoghornError && codes.includes(failure.code)
 }
 
-type Outcome = JoinedEvent | { refusal: string } | { failure: unknown; isLasting?: boolean }
-
-async function joinOrFail(
-  relay: Relay,
-  reading: Reading,
-  news: EventNews,
-  now: number,
-  room: Room,
-): Promise<Outcome> {
-  const { eventId } = news
-  const { fleet, vm } = reading.beacon
-  const event = { fleet, eventId }
-  try {
-    const outcome = await joinEvent(relay, reading, news, now, room)
-    relay.failing.stored(event)
-    return outcome
-  } catch (failure) {
-    // a further attempt would fail as well, and anyone with the fleet's key can cause it
-    if (failure instanceof FoghornError && failure.code === 'row_too_large') {
-      return { refusal: 'the event is too large to store' }
-    }
-    relay.log.error('event_failed', { fleet, eventId, vm, error: messageOf(failure) })
-    // the store itself fails for all events, so they all wait
-    return { failure, isLasting: !isOutage(failure) && relay.failing.failed(event, now) }
-  }
+interface Outcome {
+  record: EventRecord | undefined
+  isDirected: boolean
+  refusal?: string | undefined
 }
 
-async function joinEvent(
+async function join(
   relay: Relay,
-  reading: Reading,
+  { beacon, reporter }: Reading,
   news: EventNews,
   now: number,
-  room: Room,
-): Promise<Outcome> {
-  const { beacon } = reading
-  const key = { fleet: beacon.fleet, eventId: news.eventId }
+  refusal: () => Promise<string | undefined>,
+): Promise<Outcome | 'busy'> {
   const context = contextOf(relay)
-  const committed = await commitEvent(relay, key, {
-    decide: (before, known) => decideReport(before, { reading, news }, known, context, now),
+  const committed = await commitEvent(relay, news, {
+    load: async (before) => ({
+      refusal: before === undefined || !isOpen(before) ? await refusal() : undefined,
+      taken: await takeTurnIfDue(relay, before, now),
+    }),
+    decide: (before, _, loaded) =>
+      decideReport(before, reporter, news, { ...context, ...loaded }, now),
     now: () => now,
-    load: {
-      observers: (_asked, before) => observersWith(relay, key, before, reading.asObserver(news)),
-      room: async (_asked, before) => ({ refusal: await room.refusal(before === undefined) }),
-    },
     log: { event: 'event_stepped', fields: () => ({ vm: beacon.vm }) },
   })
-  if (committed.outcome === 'busy') return { failure: 'busy' }
-  const { decision, record } = committed
-  if (decision.refusal !== undefined) return { refusal: decision.refusal }
-  if (committed.outcome === 'committed' && record?.sequence === 1) room.noteNew()
-  const { isDirected: directed, isWatched: watched } = decision
-  return { record, directed, watched }
+  if (committed.outcome === 'busy') return 'busy'
+  const { record, decision } = committed
+  return { record, isDirected: decision.isDirected, refusal: decision.refusal }
 }
 
-/** The committed observers, with what this report says of its own beacon. */
-async function observersWith(
-  { store }: Relay,
-  key: EventKey,
-  before: EventRecord | undefined,
-  self: Observer,
-): Promise<Observer[]> {
-  const committed = await readObservers(store, key, before)
-  return [...committed.filter((one) => one.beacon.beacon !== self.beacon.beacon), self]
+async function note(
+  relay: Relay,
+  joined: Joined,
+  { beacon: { beacon } }: Reading,
+  news: EventNews,
+  { record, isDirected, refusal }: Outcome,
+  now: number,
+): Promise<void> {
+  const { eventId, shown } = news
+  if (refusal !== undefined) joined.refused.push({ eventId, reason: refusal })
+  if (record === undefined || refusal !== undefined) return
+  if (shown !== undefined) {
+    joined.seen.push({ record, watched: await isWatched(relay, record, now) })
+  }
+  if (isLackedBy(beacon, record)) joined.lacking.push(eventId)
+  if (isDirected) joined.directives.push(directiveOf(record))
+}
+
+/** While the event is open, its beacon goes on reporting that it lacks the event. */
+function isLackedBy(beacon: string, record: EventRecord): boolean {
+  const own = record.sights.find((one) => one.beacon === beacon)
+  return isOpen(record) && own?.missing !== undefined
+}
+
+/** Includes what was approved: the beacon starts an event only if its document shows no more. */
+function directiveOf(record: EventRecord): Directive {
+  const { eventId, verdict } = record
+  return { eventId, ...(verdict?.agreed ?? agreedOf(record, false)) }
+}
+
+/** A person opened its page lately. This is read only if it makes a difference. */
+async function isWatched({ store }: Relay, record: EventRecord, now: number): Promise<boolean> {
+  const asks = !isDecisionNear(record, now, false) && isDecisionNear(record, now, true)
+  return asks && isOpenedLately(store, record, now)
 }

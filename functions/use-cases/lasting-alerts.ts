@@ -12,7 +12,7 @@ import {
   withLasting,
 } from '../core/delivery/lasting-alert.ts'
 import type { LastingKind } from '../core/event/alert-row.ts'
-import type { Decision, Needs } from '../core/event/decision.ts'
+import type { Decision } from '../core/event/decide.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { isBack } from '../core/event/silence.ts'
 import { commitEvent } from './commit-event.ts'
@@ -28,7 +28,7 @@ export async function noteLasting(
 ): Promise<EventRecord | undefined> {
   const key = { fleet, eventId: alertId(kind) }
   const { outcome, record } = await commitEvent(relay, key, {
-    decide: (before, _, now) => {
+    decide: (before, now) => {
       const record = withLasting(before, fleet, kind, change, now)
       return { record, moments: [], reason: 'noted', deliveries: [] }
     },
@@ -46,10 +46,10 @@ export async function concludeLasting(relay: Relay, first: LastingRow): Promise<
   const over = await noLongerSilent(relay, first)
   const committed = await commitEvent(relay, first, {
     first,
-    decide: (before, { deliveries }, now): Sending | Needs => {
+    load: () => relay.store.readDeliveries(first),
+    decide: (before, now, deliveries): Sending => {
       const isDue = before !== undefined && isLasting(before) && (before.dueAt ?? now + 1) <= now
       if (!isDue) return { record: before, moments: [], reason: 'not_due', deliveries: [] }
-      if (deliveries === undefined) return { needs: 'deliveries' }
       const audience = audienceNow(relay, before, deliveries)
       return { ...sendLasting(before, over, audience, now), moments: [], reason: 'due' }
     },

@@ -137,7 +137,6 @@ async function* recordsOf(
   // others of that millisecond may follow
   let to = after === undefined ? until : Math.min(until, after.firstSeenAt + 1)
   for (let left = count; left > 0; ) {
-    await relay.giveWay()
     const page = { fleets, before: to, limit: Math.min(maxRead, left) }
     const records = await relay.store.listEvents(page)
     for (const record of records.sort(inOrder)) {

@@ -2,8 +2,9 @@
 // repeated: a beacon stays due until the alert has taken it, so after a crash the next sweep goes on.
 import { messageOf } from '../../shared/errors.ts'
 import { isLasting } from '../core/delivery/lasting-alert.ts'
-import { type EventRecord, isHit } from '../core/event/event.ts'
-import type { Beacon, Departure, Observer } from '../core/event/observer.ts'
+import type { Beacon, Departure } from '../core/event/beacon.ts'
+import type { EventRecord } from '../core/event/event.ts'
+import { isHit } from '../core/event/facts.ts'
 import {
   isBack,
   isPast,
@@ -182,7 +183,6 @@ class FleetEvents {
   readonly #relay: Relay
   readonly #fleet: string
   readonly #known = new Map<string, EventRecord | undefined>()
-  readonly #observers = new Map<string, Observer[]>()
   #recent: EventRecord[] | undefined
 
   constructor(relay: Relay, fleet: string) {
@@ -196,18 +196,10 @@ class FleetEvents {
     const now = this.#relay.now()
     for (const event of await this.#candidates(beacon)) {
       if (!isHit(event.facts, beacon.vm) || isPast(event, beacon.heardAt, now)) continue
-      if (await this.#isSeenNear(event, beacon)) own.push(event)
+      const isSeenNear = event.sights.some((one) => mayShareGroup(one, beacon))
+      if (isSeenNear || beacon.sees.includes(event.eventId)) own.push(event)
     }
     return own
-  }
-
-  async #isSeenNear({ eventId }: EventRecord, beacon: Beacon): Promise<boolean> {
-    if (beacon.sees.includes(eventId)) return true
-    const { store } = this.#relay
-    const observers =
-      this.#observers.get(eventId) ?? (await store.readObservers({ fleet: this.#fleet, eventId }))
-    this.#observers.set(eventId, observers)
-    return observers.some((one) => mayShareGroup(one.beacon, beacon))
   }
 
   /** The newest events of the fleet, and those that the beacon saw last. */

@@ -10,7 +10,7 @@ import {
 } from '../core/delivery/alert.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
 import type { Alert } from '../core/event/alert-row.ts'
-import type { Decision, Needs } from '../core/event/decision.ts'
+import type { Decision } from '../core/event/decide.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { Config } from '../core/rules/config.ts'
 import { commitEvent } from './commit-event.ts'
@@ -32,7 +32,7 @@ export async function raiseAlert(
 async function note(relay: Relay, fleet: string, occurrence: Occurrence): Promise<void> {
   const key = { fleet, eventId: alertId(occurrence.kind) }
   await commitEvent(relay, key, {
-    decide: (before, _, now) => {
+    decide: (before, now) => {
       const record = withOccurrence(before, fleet, occurrence, now) ?? before
       return { record, moments: [], reason: 'occurred', deliveries: [] }
     },
@@ -54,10 +54,10 @@ export async function concludeAlert(
   const owners = ownersNow(relay, fleet)
   const committed = await commitEvent(relay, first, {
     first,
-    decide: (before, { deliveries }, now): Sending | Needs => {
+    load: () => relay.store.readDeliveries(first),
+    decide: (before, now, deliveries): Sending => {
       const isDue = before !== undefined && isAlert(before) && (before.dueAt ?? now + 1) <= now
       if (!isDue) return { record: before, moments: [], reason: 'not_due', deliveries: [] }
-      if (deliveries === undefined) return { needs: 'deliveries' }
       const audience = audienceNow(relay, before, deliveries)
       return { ...planAlert(before, audience, now), moments: [], reason: 'due' }
     },

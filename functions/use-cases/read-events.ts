@@ -24,12 +24,9 @@ export async function readRecord(
   const key = { fleet, eventId: eventId.toLowerCase() }
   const record = await relay.store.readEvent(key)
   if (record === undefined || record.alert !== undefined) return undefined
-  const [deliveries, observers] = await Promise.all([
-    relay.store.readDeliveries(key),
-    relay.store.readObservers(key),
-  ])
+  const deliveries = await relay.store.readDeliveries(key)
   const listening = { now: relay.now(), listeningSince: relay.listeningSince }
-  const { vms = [], ...spared } = extentOf(record, observers, listening, maxAnswerVmBytes)
+  const { vms = [], ...spared } = extentOf(record, listening, maxAnswerVmBytes)
   const view = { ...viewOf(record), ...spared, vms }
-  return { record, view, deliveries, seenBy: publicSightings(record, observers) }
+  return { record, view, deliveries, seenBy: publicSightings(record) }
 }

@@ -16,14 +16,13 @@ interface MomentsRead {
 
 /** At most `limit` moments after a position, at least one if the filter lets one through. */
 export async function readMoments(
-  relay: Pick<Relay, 'store' | 'now' | 'giveWay'>,
+  relay: Pick<Relay, 'store' | 'now'>,
   filter: MomentFilter,
   after: number,
   limit: number,
 ): Promise<MomentsRead> {
   let next = after
   for (let page = 0; page < maxPages; page++) {
-    await relay.giveWay()
     const read = await relay.store.readMoments(next, pageSize, relay.now())
     const wanted = read.filter(({ telling }) => passes(filter, telling))
     const moments = wanted.slice(0, limit)

@@ -5,7 +5,7 @@ import type { ChannelFacts } from '../core/delivery/audience.ts'
 import { subscriptionOf } from '../core/delivery/delivery.ts'
 import { type Rate, unlimited } from '../core/delivery/rate.ts'
 import { subscriptionRate } from '../core/delivery/subscription.ts'
-import type { Context } from '../core/event/decide-report.ts'
+import type { Context } from '../core/event/decide.ts'
 import type { Heartbeats } from '../core/event/heartbeat.ts'
 import type { Channel, Config } from '../core/rules/config.ts'
 import { remindersOf } from '../core/rules/routes.ts'
@@ -13,9 +13,8 @@ import type { Identity } from '../identity/identity.ts'
 import type { Desk } from '../notify/desk.ts'
 import type { Notifier, Send } from '../notify/notifier.ts'
 import type { EventKey, Store } from '../store/store.ts'
-import type { FailingEvents } from './failing-events.ts'
-import type { ReportQueues } from './large-reports.ts'
-import type { Shares } from './shares.ts'
+import type { Changes } from './changes.ts'
+import type { Room } from './room.ts'
 
 export interface Relay {
   config: Config
@@ -53,17 +52,10 @@ export interface Relay {
   bell: Bell
   /** Answers that wait for a decision. It has no places on a host that bills waiting requests. */
   holds: Holds
-  /** The large reports of each fleet that are joined now, or wait for that. */
-  reportQueues: ReportQueues
-  /** What this process has counted of the shares of fleets and beacons. */
-  shares: Shares
-  /** Events that this process fails to store. */
-  failing: FailingEvents
-  /**
-   * Lets others work, if this process has worked for long. Called between events of a report, and
-   * between pages of a long search.
-   */
-  giveWay(): Promise<void> | undefined
+  /** Changes of events that this process is writing. */
+  changes: Changes
+  /** Whether a fleet has room for more events and beacons. */
+  room: Room
   /** Whether the host can keep an answer open for minutes. */
   holdsConnections: boolean
   /** Copies all that is stored, while the relay works. Throws FoghornError `disk_full`. */

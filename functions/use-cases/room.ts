@@ -1,37 +1,33 @@
-// The room that one report has for new events. The store counts open events before each of them, because
-// the beacon may send many reports at once. Reports that are counted at the same moment may exceed the
-// limits by one event each. On Azure's tables, the store counts a few events of a beacon by itself.
-import { newRefusal, refusalOf } from '../core/event/open-limits.ts'
-import type { Relay } from './relay.ts'
+// Whether a fleet has room for one more open event or beacon. The limits are in core/event/open-limits.ts.
+import { beaconRefusal, maxBeaconsOfFleet, refusalOf } from '../core/event/open-limits.ts'
+import type { Store } from '../store/store.ts'
 
-type Parts = Pick<Relay, 'store' | 'now' | 'shares'>
+/** The beacons of a fleet are counted this often, because many new ones may report at once. */
+const countMs = 10_000
 
 export class Room {
-  readonly #relay: Parts
-  readonly #fleet: string
-  readonly #beacon: string
-  /** Once the limit is reached, it is not counted again in this report. */
-  #full: string | undefined
+  /** By fleet. Each process counts for itself, so the limit is soft. */
+  readonly #beacons = new Map<string, { at: number; count: number }>()
+  readonly #store: Pick<Store, 'countBeacons' | 'countOpen'>
 
-  constructor(relay: Parts, fleet: string, beacon: string) {
-    this.#relay = relay
-    this.#fleet = fleet
-    this.#beacon = beacon
+  constructor(store: Pick<Store, 'countBeacons' | 'countOpen'>) {
+    this.#store = store
   }
 
-  /** Why one more event is refused, or undefined if there is room. An event that is back is not new. */
-  async refusal(isNew: boolean): Promise<string | undefined> {
-    const { store, shares, now } = this.#relay
-    const [fleet, beacon] = [this.#fleet, this.#beacon]
-    const refusal = isNew ? newRefusal(shares.newEventsOf(fleet, beacon, now())) : undefined
-    if (refusal !== undefined) return refusal
-    this.#full ??= refusalOf(await store.countOpen(fleet, beacon, now()))
-    return this.#full
+  /** Why one more open event is refused, or undefined if there is room. */
+  async forEvent(fleet: string, beacon: string, now: number): Promise<string | undefined> {
+    return refusalOf(await this.#store.countOpen(fleet, beacon, now))
   }
 
-  /** A new event was stored. It may be over already. */
-  noteNew(): void {
-    const { shares, now } = this.#relay
-    shares.noteNewEvent(this.#fleet, this.#beacon, now())
+  /** Takes the place of a new beacon. If there is none, returns why the beacon is refused. */
+  async forBeacon(fleet: string, now: number): Promise<string | undefined> {
+    let counted = this.#beacons.get(fleet)
+    if (counted === undefined || Math.abs(now - counted.at) >= countMs) {
+      counted = { at: now, count: await this.#store.countBeacons(fleet) }
+      this.#beacons.set(fleet, counted)
+    }
+    if (counted.count >= maxBeaconsOfFleet) return beaconRefusal()
+    counted.count += 1
+    return undefined
   }
 }

@@ -2,15 +2,14 @@
 // It is one atomic write. After that the sweep moves it on, as it does any event.
 import * as z from 'zod'
 import { eventTypes, limits } from '../../shared/document.ts'
-import { approveByPolicy, withPolicy } from '../core/event/apply-policy.ts'
-import { nextLook } from '../core/event/conclude.ts'
-import { assumedObservers, beginDrill, type DrillWish, drillId } from '../core/event/drill.ts'
+import { decideDrill } from '../core/event/decide.ts'
+import { type DrillWish, drillId } from '../core/event/drill.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
-import { channelsRouted, remindersOf } from '../core/rules/routes.ts'
+import { channelsRouted } from '../core/rules/routes.ts'
 import { object, oneOf } from '../schema/checks.ts'
 import { tryAgain } from './channel-health.ts'
 import { commitEvent } from './commit-event.ts'
-import type { Relay } from './relay.ts'
+import { contextOf, type Relay } from './relay.ts'
 
 /** Per fleet. A drill wakes people, so there must not be many. */
 export const maxOpenDrills = 3
@@ -83,16 +82,7 @@ export async function startDrill(relay: Relay, wish: DrillWish, id: string): Pro
   await tryAgain(relay, channelsRouted(config.routes, config.channels, [wish.fleet]))
   const key = { fleet: wish.fleet, eventId: drillId(id) }
   const committed = await commitEvent(relay, key, {
-    decide: (before, _, now) => {
-      if (before !== undefined) return { record: before, moments: [], reason: 'exists' }
-      const begun = beginDrill(wish, id, now)
-      const judged = withPolicy(config, begun.record, assumedObservers(begun.record))
-      const approved = approveByPolicy(judged, [], now)
-      const { record } = approved
-      const dueAt = nextLook(record, [], now, remindersOf(config.routes))
-      const moments = [...begun.moments, ...approved.moments]
-      return { record: { ...record, dueAt }, moments, reason: 'drill' }
-    },
+    decide: (before, now) => decideDrill(before, wish, id, contextOf(relay), now),
     log: { event: 'drill_started' },
   })
   if (committed.outcome !== 'committed') return { outcome: 'conflict' }

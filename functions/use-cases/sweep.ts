@@ -1,13 +1,14 @@
 // Does what time brings, such as stuck, lost or a rule's turn, without any request.
 import { messageOf } from '../../shared/errors.ts'
 import { isLasting } from '../core/delivery/lasting-alert.ts'
-import { decideLook } from '../core/event/decide-look.ts'
+import { decideTime } from '../core/event/decide.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
 import { concludeLasting } from './lasting-alerts.ts'
 import { sweepBeacons } from './notice-silence.ts'
 import { concludeAlert, isAlert } from './raise-alert.ts'
 import { contextOf, type Relay } from './relay.ts'
+import { takeTurnIfDue } from './take-turn.ts'
 
 const maxEventsPerSweep = 200
 /** Sending waits for the sweep, so if the store is slow, the rest waits for the next sweep. */
@@ -41,7 +42,8 @@ async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
   if (isAlert(first)) return concludeAlert(relay, first)
   await commitEvent(relay, key, {
     first,
-    decide: (before, known, now) => decideLook(before, known, contextOf(relay), now),
+    load: (before, now) => takeTurnIfDue(relay, before, now),
+    decide: (before, now, taken) => decideTime(before, { ...contextOf(relay), taken }, now),
     log: {
       event: 'event_concluded',
       fields: ({ record }) => ({ inferred: record?.ended?.inferred }),

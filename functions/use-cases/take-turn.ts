@@ -1,6 +1,7 @@
 // Takes the turn of an event, for a rule with `maxConcurrent`. Asking again changes nothing. A holder
 // whose event is over no longer counts, so a crash leaves nothing behind.
 import type { EventRecord } from '../core/event/event.ts'
+import { type Taken, turnToTake } from '../core/event/rule-approves.ts'
 import {
   asGrown,
   type Holder,
@@ -10,14 +11,28 @@ import {
   type TurnTaken,
   type TurnWish,
   takeTurn as takeIn,
+  wishId,
 } from '../core/event/turn.ts'
 import { readTurns, writeTurns } from '../store/memos.ts'
 import type { EventStore, MemoStore } from '../store/store.ts'
+import { contextOf, type Relay } from './relay.ts'
 
 /** Other workers were faster each time. The event asks again some seconds later. */
 const maxAttempts = 10
 
 type Turning = MemoStore & Pick<EventStore, 'readEvent'>
+
+/** Asks for the turn of the stored event, if it needs one now. */
+export async function takeTurnIfDue(
+  relay: Relay,
+  before: EventRecord | undefined,
+  now: number,
+): Promise<Taken | undefined> {
+  const { rules, listeningSince } = contextOf(relay)
+  const wish = before && turnToTake(before, rules, { now, listeningSince })
+  if (before === undefined || wish === undefined) return undefined
+  return { wish: wishId(wish), taken: await takeTurn(relay.store, before, wish) }
+}
 
 export async function takeTurn(
   store: Turning,

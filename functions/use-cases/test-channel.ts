@@ -17,7 +17,7 @@ export async function testChannel(relay: Relay, access: Access, channel: string)
   const key = keyOf(relay, channel)
   const by = nameOf(access)
   let planned: Delivery[] = []
-  const decide = (before: EventRecord | undefined, _: unknown, now: number) => {
+  const decide = (before: EventRecord | undefined, now: number) => {
     const plan = planChannelTest(before, channel, by, now)
     planned = plan?.deliveries ?? []
     const { record = before, deliveries = [] } = plan ?? {}

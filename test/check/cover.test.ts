@@ -6,7 +6,7 @@ import { decisions } from '../../functions/core/event/event.ts'
 import type { Match } from '../../functions/core/rules/match.ts'
 import { judgePolicy, type PolicyRule } from '../../functions/core/rules/policy.ts'
 import { channelsFor, type Route } from '../../functions/core/rules/routes.ts'
-import { facts, observer, record } from '../support/records.ts'
+import { facts, record, sight } from '../support/records.ts'
 
 const seed = 20_261_121
 const fleets = ['prod', 'test']
@@ -139,7 +139,7 @@ describe('what is certain holds for events', () => {
     ...changes
   }: typeof event extends fc.Arbitrary<infer T> ? T : never) => ({
     record: record({ fleet, facts: facts(changes) }),
-    observers: known.map((name) => observer(name, { tags: { role: name.split('_')[0]! } })),
+    observers: known.map((name) => sight(name, { tags: { role: name.split('_')[0]! } })),
   })
 
   test('a preempted rule never decides', () => {

@@ -5,12 +5,12 @@ import { whyNoMatch, whyNotDecided } from '../../functions/check/explain.ts'
 import { decisions } from '../../functions/core/event/event.ts'
 import { type Match, matchEvent } from '../../functions/core/rules/match.ts'
 import { judgePolicy } from '../../functions/core/rules/policy.ts'
-import { facts, observer, record } from '../support/records.ts'
+import { facts, record, sight } from '../support/records.ts'
 
 const seed = 20_261_121
 const known = [
-  observer('web_1', { tags: { role: 'web' }, scaleSet: 'web' }),
-  observer('db_1', { tags: { role: 'db' } }),
+  sight('web_1', { tags: { role: 'web' }, scaleSet: 'web' }),
+  sight('db_1', { tags: { role: 'db' } }),
 ]
 const on = (changes = {}) => record({ facts: facts({ resources: ['web_1'], ...changes }) })
 

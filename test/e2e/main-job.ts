@@ -83,7 +83,7 @@ export function mainJob(host: HostName, way: Way): void {
   })
 
   test('the beacon with the directive dies: another of the tenant starts the event', {
-    timeout: 60_000,
+    timeout: 90_000,
   }, async () => {
     const vms = ['web_0', 'web_1', 'web_2']
     stage = await startStage({ vms: [vms], host, way })
@@ -109,7 +109,8 @@ export function mainJob(host: HostName, way: Way): void {
     first.kill('SIGKILL')
     await first.exited
     simulator.fault({ clear: true })
-    await told(stage, 'completed')
+    // if the affected VM's own beacon died, the others decide the end, 30 s later
+    await told(stage, 'completed', 60_000)
     const record = await stage.settledEvent(eventId)
     const steps = record.history.map((entry: { what: string }) => entry.what)
     expect(steps.filter((what: string) => what === 'directed').length).toBeGreaterThanOrEqual(2)
@@ -156,21 +157,20 @@ export function mainJob(host: HostName, way: Way): void {
     expect(starters.map(({ vm }) => vm)).toEqual(['web_0'])
   })
 
-  test.each(['Preempt', 'Terminate'])(
-    '%s of one of three: the others see the end, and the incident is resolved',
-    { timeout: 60_000 },
-    async (type) => {
-      stage = await startStage({ vms: [['web_0', 'web_1', 'web_2']], host, way })
-      await stage.startRelay()
-      await stage.startBeacons()
-      const eventId = stage.simulator.createEvent({
-        EventType: type,
-        Resources: ['web_1'],
-        noticeSeconds: 3,
-        impactSeconds: 1,
-      })
-      await told(stage, 'completed')
-      await expectExactly(stage, eventId, ['scheduled', 'started', 'completed'])
-    },
-  )
+  test('Preempt of one of three: the others see the end, and the incident is resolved', {
+    timeout: 90_000,
+  }, async () => {
+    stage = await startStage({ vms: [['web_0', 'web_1', 'web_2']], host, way })
+    await stage.startRelay()
+    await stage.startBeacons()
+    const eventId = stage.simulator.createEvent({
+      EventType: 'Preempt',
+      Resources: ['web_1'],
+      noticeSeconds: 3,
+      impactSeconds: 1,
+    })
+    // the VM is gone, so the others decide, 30 s later
+    await told(stage, 'completed', 60_000)
+    await expectExactly(stage, eventId, ['scheduled', 'started', 'completed'])
+  })
 }

@@ -26,7 +26,7 @@ test(`with ${heapMb} MB, ${reports} VMs that name 980 others each, and one that 
     const key = stage.secrets.fleetKey
     const one = new FakeBeacon(reachable, 'liar', { fleet: fleetName, key })
     for (let i = 0; i < reports; i++) {
-      const resources = bigNames(i * 1_000, 980)
+      const resources = bigNames(i * 1_000, 980, 256)
       const other = new FakeBeacon(reachable, `vm_${i}`, { fleet: fleetName, key })
       await other.sees([event({ eventId: 'of all', resources })])
       await one.sees([event({ eventId: 'of one', resources })])

@@ -179,7 +179,7 @@ describe.each(Object.entries(cases))('the schema of a %s', (name, one) => {
     expect([200, 201, 202, 400, 404, 409, 422, 429]).toContain(response.status)
   }
 
-  test('allows what the relay accepts, and no more', async () => {
+  test('allows what the relay accepts, and no more', { timeout: 120_000 }, async () => {
     const allowed = allowedBy(schema).map((body) => one.fill?.(body) ?? body)
     const examples = (one.limits ?? []).map((body): [Json] => [body])
     const property = fc.asyncProperty(fc.oneof(allowed, nearly(allowed)), agree)

@@ -106,7 +106,7 @@ describe('the key of an incident', () => {
 describe('a rule that waited in vain', () => {
   const notReady = { at, rule: 'drained', why: 'cannot_be_ready' } as const
   const waiting = { policy: { decide: 'approve' as const, rule: 'r', whenReady: true as const } }
-  const asking: Fields = { policy: { ...waiting.policy, decide: 'ask' }, notReady }
+  const asking: Fields = { policy: { ...waiting.policy, decide: 'ask' }, wait: { notReady } }
   const heard = [telling({ event: viewOf(record(waiting)) })]
   const said = async (what: Outgoing) => {
     const { requests } = await captureAny('pagerduty', what)
@@ -162,7 +162,7 @@ describe('a stuck approval', () => {
     moments.map((moment) => telling({ moment, event: viewOf(record({ verdict: approved })) }))
   const ended = { at, outcome: 'cancelled' } as const
   const sentFor = async (moment: Moment, heard: Moment[], changes: Fields = {}) => {
-    const what = step(moment, { verdict: approved, stuckAt, ...changes })
+    const what = step(moment, { verdict: approved, azure: { stuckAt }, ...changes })
     const all = { ...what, mayHaveHeard: earlier(...heard) }
     const { result, requests } = await captureAny('pagerduty', all)
     const said = requests.map(({ json }) => `${json.event_action} ${json.dedup_key}`)

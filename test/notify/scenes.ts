@@ -30,7 +30,7 @@ import { viewOf } from '../../functions/core/event/view.ts'
 import { compose } from '../../functions/core/message/message.ts'
 import type { Outgoing, Part } from '../../functions/notify/notifier.ts'
 import { webHmac } from '../../shared/signature.ts'
-import { at, claimed, type Fields, facts, record } from '../support/records.ts'
+import { aDrill, at, claimed, type Fields, facts, record } from '../support/records.ts'
 import { eventId } from '../support/world.ts'
 import { channels } from './kinds.ts'
 import { lastingPosts, links } from './outgoing.ts'
@@ -83,8 +83,7 @@ const settings: Record<string, Setting> = {
     afterMs: 4 * minute,
     course: {
       facts: { ...usual, notBeforeAt: at + hour },
-      changedAt: { notBeforeAt: at + 4 * minute },
-      changedFrom: { notBeforeAt: dueAt },
+      changed: { at: at + 4 * minute, names: ['notBeforeAt'], from: { notBeforeAt: dueAt } },
     },
     spared: 11,
   },
@@ -94,16 +93,46 @@ const settings: Record<string, Setting> = {
     course: {
       facts: { ...usual, resources: ['web_3', 'web_7', 'db_0'] },
       policy: { decide: 'ask', rule: 'drained', whenReady: true },
-      notReady: { at: at + 6 * minute, rule: 'drained', why: 'cannot_be_ready' },
-      readiness: {
-        counts: { failed: 1, no_hook: 1, ready: 1 },
-        unready: [
-          { vm: 'web_7', state: 'failed', since: at + 6 * minute, exitCode: 3, note: 'disk busy' },
-          { vm: 'db_0', state: 'no_hook' },
-        ],
+      wait: {
+        notReady: { at: at + 6 * minute, rule: 'drained', why: 'cannot_be_ready' },
+        readiness: {
+          counts: { failed: 1, no_hook: 1, ready: 1 },
+          unready: [
+            {
+              vm: 'web_7',
+              state: 'failed',
+              since: at + 6 * minute,
+              exitCode: 3,
+              note: 'disk busy',
+            },
+            { vm: 'db_0', state: 'no_hook' },
+          ],
+        },
       },
     },
     spared: 11,
+  },
+  'the VMs disagree': {
+    moment: 'not_ready',
+    afterMs: 2 * minute,
+    course: {
+      facts: { ...usual, resources: ['web_3', 'web_7'] },
+      policy: { decide: 'ask', rule: 'short freezes' },
+      wait: {
+        notReady: {
+          ...{ at: at + 2 * minute, rule: 'short freezes', why: 'vms_disagree' },
+          values: ['source', 'durationSeconds'],
+        },
+      },
+    },
+    spared: 11,
+  },
+  'more VMs than Foghorn decides about': {
+    moment: 'scheduled',
+    course: {
+      facts: { ...usual, resources: [...Array(200).keys()].map((i) => `web_${i}`), vmCount: 340 },
+      policy: { decide: 'notify', rule: 'default' },
+    },
   },
   reminder: { moment: 'reminder', afterMs: 10 * minute, spared: 11 },
   approved: { moment: 'approved', afterMs: minute, course: { verdict: approved }, spared: 11 },
@@ -141,12 +170,12 @@ const settings: Record<string, Setting> = {
       ended: { at: at + 25 * minute, outcome: 'lost', inferred: 'nobody_left_to_see' },
     },
   },
-  drill: { moment: 'scheduled', course: { drill: true } },
+  drill: { moment: 'scheduled', course: { drill: aDrill } },
   'a drill that was not run': {
     moment: 'cancelled',
     afterMs: 90 * minute,
     course: {
-      drill: true,
+      drill: aDrill,
       phase: 'cancelled',
       ended: { at: at + 90 * minute, outcome: 'cancelled', inferred: 'drill_overdue' },
     },
@@ -154,7 +183,7 @@ const settings: Record<string, Setting> = {
   'stuck, Azure was told': {
     moment: 'stuck',
     afterMs: 12 * minute,
-    course: { verdict: approved, passedOn: { vm: 'web_0', at: at + 2 * minute } },
+    course: { verdict: approved, azure: { accepted: { vm: 'web_0', at: at + 2 * minute } } },
     heard: ['scheduled', 'approved'],
   },
   'stuck, Azure refuses': {
@@ -162,7 +191,7 @@ const settings: Record<string, Setting> = {
     afterMs: 3 * minute,
     course: {
       verdict: approved,
-      startFailure: { vm: 'web_0', outcome: 'rejected', status: 500, at: at + 2 * minute },
+      azure: { failure: { vm: 'web_0', outcome: 'rejected', status: 500, at: at + 2 * minute } },
     },
     heard: ['scheduled', 'approved'],
   },
@@ -171,10 +200,9 @@ const settings: Record<string, Setting> = {
     afterMs: 3 * minute,
     course: {
       facts: { ...usual, resources: ['web_3', 'db_0'] },
-      changedAt: { resources: at + 3 * minute },
-      changedFrom: { resources: ['web_3'] },
+      changed: { at: at + 3 * minute, names: ['resources'], from: { resources: ['web_3'] } },
       verdict: { ...approved, agreed: { eventType: 'Reboot', resources: ['web_3'] } },
-      passedOn: { vm: 'web_0', at: at + 2 * minute },
+      azure: { accepted: { vm: 'web_0', at: at + 2 * minute } },
     },
     heard: ['scheduled', 'approved'],
   },
@@ -183,8 +211,7 @@ const settings: Record<string, Setting> = {
     afterMs: 3 * minute,
     course: {
       facts: { ...usual, resources: ['web_3', 'db_0'] },
-      changedAt: { resources: at + 3 * minute },
-      changedFrom: { resources: ['web_3'] },
+      changed: { at: at + 3 * minute, names: ['resources'], from: { resources: ['web_3'] } },
       overruled: {
         ...approved,
         agreed: { eventType: 'Reboot', resources: ['web_3'] },
@@ -214,12 +241,14 @@ const settings: Record<string, Setting> = {
     course: {
       facts: { ...usual, resources: ['web_3', 'web_7', 'web_9'] },
       policy: { decide: 'approve', rule: 'drained', whenReady: true },
-      readiness: {
-        counts: { awaited: 1, preparing: 1, ready: 1 },
-        unready: [
-          { vm: 'web_9', state: 'awaited' },
-          { vm: 'web_7', state: 'preparing', since: at },
-        ],
+      wait: {
+        readiness: {
+          counts: { awaited: 1, preparing: 1, ready: 1 },
+          unready: [
+            { vm: 'web_9', state: 'awaited' },
+            { vm: 'web_7', state: 'preparing', since: at },
+          ],
+        },
       },
     },
   },
@@ -227,7 +256,9 @@ const settings: Record<string, Setting> = {
     moment: 'scheduled',
     course: {
       policy: { decide: 'approve', rule: 'one at a time', maxConcurrent: 1 },
-      turn: { state: 'waits', behind: ['web_7'] },
+      wait: {
+        turn: { state: 'waits', behind: ['web_7'], at },
+      },
     },
   },
   'no turn in time': {
@@ -235,11 +266,13 @@ const settings: Record<string, Setting> = {
     afterMs: 14 * minute,
     course: {
       policy: { decide: 'ask', rule: 'one at a time', whenReady: true, maxConcurrent: 1 },
-      turn: { state: 'waits', behind: ['web_7'] },
-      notReady: { at: at + 14 * minute, rule: 'one at a time', why: 'no_turn_in_time' },
-      readiness: {
-        counts: { planned: 1 },
-        unready: [{ vm: 'web_3', state: 'planned', since: at }],
+      wait: {
+        turn: { state: 'waits', behind: ['web_7'], at },
+        notReady: { at: at + 14 * minute, rule: 'one at a time', why: 'no_turn_in_time' },
+        readiness: {
+          counts: { planned: 1 },
+          unready: [{ vm: 'web_3', state: 'planned', since: at }],
+        },
       },
     },
   },
@@ -249,9 +282,11 @@ const settings: Record<string, Setting> = {
     course: {
       facts: { ...usual, resources: ['web_3', 'web_7'] },
       verdict: approved,
-      readiness: {
-        counts: { preparing: 1, ready: 1 },
-        unready: [{ vm: 'web_7', state: 'preparing', since: at }],
+      wait: {
+        readiness: {
+          counts: { preparing: 1, ready: 1 },
+          unready: [{ vm: 'web_7', state: 'preparing', since: at }],
+        },
       },
     },
   },
@@ -262,12 +297,14 @@ const settings: Record<string, Setting> = {
       facts: { ...usual, resources: [...Array(6).keys()].map((i) => `web_${i}`) },
       phase: 'started',
       startedAt: at + 15 * minute,
-      readiness: {
-        counts: { failed: 4, refused: 1, ready: 1 },
-        unready: [...Array(5).keys()].map((i) => ({
-          ...{ vm: `web_${i}`, state: i === 4 ? ('refused' as const) : ('failed' as const) },
-          ...{ since: at, note: i === 1 ? '<!channel> *out*' : '' },
-        })),
+      wait: {
+        readiness: {
+          counts: { failed: 4, refused: 1, ready: 1 },
+          unready: [...Array(5).keys()].map((i) => ({
+            ...{ vm: `web_${i}`, state: i === 4 ? ('refused' as const) : ('failed' as const) },
+            ...{ since: at, note: i === 1 ? '<!channel> *out*' : '' },
+          })),
+        },
       },
     },
   },

@@ -154,7 +154,10 @@ describe('the body', () => {
     const vms = named(60).map((name) => ({ name, vmId: 'id', tags }))
     const unready = Array(20).fill({ vm: 'web_0', state: 'failed' })
     const readiness = { counts: { failed: 20 }, unready }
-    const event = { ...viewOf(record({ facts: facts({ resources: named(60) }), readiness })), vms }
+    const event = {
+      ...viewOf(record({ facts: facts({ resources: named(60) }), wait: { readiness } })),
+      vms,
+    }
     const { body, json } = await capture(outgoing({}, { event }))
     expect(bytes(body)).toBeLessThan(20_000)
     expect(json.data).toMatchObject({ resources: [], resourcesTotal: 60, vmsTotal: 60 })
@@ -168,7 +171,7 @@ describe('the body', () => {
     const one = { vm: '☃'.repeat(256), state: 'failed' as const, since: at, note }
     const unready = Array(20).fill(one)
     const failed = { counts: { failed: 20 }, unready, restore: { counts: {}, failed: unready } }
-    const event = viewOf(record({ readiness: failed }))
+    const event = viewOf(record({ wait: { readiness: failed } }))
     const delivery = claimed('id', { telling: telling({ event }) })
     const { body, json } = await capture(outgoing({ delivery }))
     expect(bytes(body)).toBeLessThan(20_000)

@@ -5,7 +5,7 @@ import { deadLinks } from '../../functions/http/people/entry.ts'
 import { eventPage, messagePage } from '../../functions/pages/approve.ts'
 import type { Seen, Viewer } from '../../functions/pages/event.ts'
 import { listPage } from '../../functions/pages/list.ts'
-import { at, type Fields, facts, record } from '../support/records.ts'
+import { aDrill, at, type Fields, facts, record } from '../support/records.ts'
 
 const second = 1_000
 const minute = 60 * second
@@ -29,8 +29,8 @@ const byRule: Verdict = { ...approved, how: 'policy', who: 'short freeze', at }
 
 const told: HistoryEntry = { at: approved.at, what: 'approved', note: 'link: ops-slack' }
 const directed: HistoryEntry = { at: approved.at + second, what: 'directed', note: 'web_1' }
-const passedOn = { vm: 'web_1', at: approved.at + 1_400 }
-const passed: HistoryEntry = { at: passedOn.at, what: 'passed_on', note: 'web_1' }
+const accepted = { vm: 'web_1', at: approved.at + 1_400 }
+const passed: HistoryEntry = { at: accepted.at, what: 'passed_on', note: 'web_1' }
 const startedAt = approved.at + 20 * second
 const began: HistoryEntry = { at: startedAt, what: 'started', note: 'web_3' }
 
@@ -42,7 +42,7 @@ const notNow: Fields = {
 const decided = { verdict: approved, history: [...seen, told] }
 const running: Fields = {
   verdict: approved,
-  passedOn,
+  azure: { accepted },
   phase: 'started',
   startedAt,
   history: [...seen, told, directed, passed, began],
@@ -66,37 +66,47 @@ const courses: Record<string, Fields> = {
   'open, days ahead': {
     facts: { ...usual, eventType: 'Redeploy', notBeforeAt: at + 6 * 86_400_000 },
   },
+  'open, more VMs than Foghorn decides about': {
+    facts: { ...usual, resources: [...Array(200).keys()].map((i) => `web_${i}`), vmCount: 340 },
+    policy: { decide: 'notify', rule: 'default' },
+  },
   'open, its time has come': { facts: { ...usual, notBeforeAt: now - 20 * second } },
   'open, time not known': { facts: noTime },
   'hooks, a rule waits': {
     ...threeVms,
     policy: { decide: 'approve', rule: 'drained', whenReady: true, maxConcurrent: 1 },
-    turn: { state: 'waits', behind: ['web_1'] },
-    readiness: {
-      counts: { planned: 2, ready: 1 },
-      unready: [
-        { vm: 'web_3', state: 'planned', since: at },
-        { vm: 'web_4', state: 'planned', since: at },
-      ],
+    wait: {
+      turn: { state: 'waits', behind: ['web_1'], at },
+      readiness: {
+        counts: { planned: 2, ready: 1 },
+        unready: [
+          { vm: 'web_3', state: 'planned', since: at },
+          { vm: 'web_4', state: 'planned', since: at },
+        ],
+      },
     },
   },
   'hooks, not ready': {
     ...threeVms,
     policy: { decide: 'ask', rule: 'drained', whenReady: true },
-    notReady: { at: at + minute, rule: 'drained', why: 'cannot_be_ready' },
-    readiness: {
-      counts: { failed: 1, ready: 2 },
-      unready: [
-        { vm: 'web_3', state: 'failed', since: at + minute, exitCode: 3, note: 'disk busy' },
-      ],
+    wait: {
+      notReady: { at: at + minute, rule: 'drained', why: 'cannot_be_ready' },
+      readiness: {
+        counts: { failed: 1, ready: 2 },
+        unready: [
+          { vm: 'web_3', state: 'failed', since: at + minute, exitCode: 3, note: 'disk busy' },
+        ],
+      },
     },
     history: [...seen, { at: at + minute, what: 'not_ready', note: 'cannot_be_ready' }],
   },
   'hooks, asked to prepare': {
-    prepareNow: { how: 'link', who: 'ops-slack', at: at + minute },
-    readiness: {
-      counts: { preparing: 1 },
-      unready: [{ vm: 'web_3', state: 'preparing', since: at + minute }],
+    wait: {
+      prepareNow: { how: 'link', who: 'ops-slack', at: at + minute },
+      readiness: {
+        counts: { preparing: 1 },
+        unready: [{ vm: 'web_3', state: 'preparing', since: at + minute }],
+      },
     },
     history: [...seen, { at: at + minute, what: 'prepare_now', note: 'link: ops-slack' }],
   },
@@ -104,10 +114,14 @@ const courses: Record<string, Fields> = {
   approved: decided,
   'approved by a rule': { verdict: byRule, policy: { decide: 'approve', rule: 'short freeze' } },
   'approved after not now': { verdict: bySlack, overruled: declined },
-  'approved and passed on': { ...decided, passedOn, history: [...seen, told, directed, passed] },
+  'approved and passed on': {
+    ...decided,
+    azure: { accepted },
+    history: [...seen, told, directed, passed],
+  },
   stuck: {
     verdict: { ...approved, at: at + minute },
-    stuckAt: at + 90 * second,
+    azure: { stuckAt: at + 90 * second },
     history: [
       ...seen,
       { ...told, at: at + minute },
@@ -118,17 +132,22 @@ const courses: Record<string, Fields> = {
   },
   'stuck, Azure refuses': {
     verdict: { ...approved, at: at + minute },
-    stuckAt: at + 90 * second,
-    startFailure: { vm: 'web_1', outcome: 'rejected', status: 400, at: at + 62 * second },
+    azure: {
+      stuckAt: at + 90 * second,
+      failure: { vm: 'web_1', outcome: 'rejected', status: 400, at: at + 62 * second },
+    },
   },
-  'stuck, Azure was told': { ...decided, passedOn, stuckAt: now },
-  'stuck, and Azure was told since': { ...decided, passedOn, stuckAt: passedOn.at - second },
+  'stuck, Azure was told': { ...decided, azure: { accepted, stuckAt: now } },
+  'stuck, and Azure was told since': {
+    ...decided,
+    azure: { accepted, stuckAt: accepted.at - second },
+  },
   'approved, Azure refuses': {
     ...decided,
-    startFailure: { vm: 'web_1', outcome: 'rejected', status: 500, at: at + 62 * second },
+    azure: { failure: { vm: 'web_1', outcome: 'rejected', status: 500, at: at + 62 * second } },
   },
   'passed on, hits more since': {
-    passedOn,
+    azure: { accepted },
     facts: { ...usual, resources: ['web_3', 'db_0'] },
     verdict: { ...approved, agreed: { eventType: 'Reboot', resources: ['web_3'] } },
   },
@@ -157,12 +176,14 @@ const courses: Record<string, Fields> = {
     ...running,
     phase: 'completed',
     ended: { at: startedAt + 20 * second, outcome: 'completed' },
-    readiness: {
-      counts: { ready: 1 },
-      unready: [],
-      restore: {
-        counts: { failed: 1 },
-        failed: [{ vm: 'web_3', state: 'failed', since: startedAt + 40 * second, exitCode: 1 }],
+    wait: {
+      readiness: {
+        counts: { ready: 1 },
+        unready: [],
+        restore: {
+          counts: { failed: 1 },
+          failed: [{ vm: 'web_3', state: 'failed', since: startedAt + 40 * second, exitCode: 1 }],
+        },
       },
     },
   },
@@ -183,13 +204,13 @@ const courses: Record<string, Fields> = {
     facts: { ...usual, resources: ['web\u200b_\u202e0\u{e0041}'] },
     ended: { at: at + 2 * minute, outcome: 'lost', inferred: 'nobody_left_to_see' },
   },
-  drill: { drill: true, policy: { decide: 'ask', rule: 'default' } },
+  drill: { drill: aDrill, policy: { decide: 'ask', rule: 'default' } },
   'drill, not run': {
-    drill: true,
+    drill: aDrill,
     phase: 'cancelled',
     ended: { at: at + 2 * minute, outcome: 'cancelled', inferred: 'drill_overdue' },
   },
-  'drill, approved': { ...decided, drill: true },
+  'drill, approved': { ...decided, drill: aDrill },
   'hostile names': {
     facts: {
       ...usual,
@@ -242,7 +263,7 @@ const list = [
   ),
   seenAs({ eventId: 'c7061bac-afdc-4513-b24b-aa5f13a16124', ...notNow }),
   seenAs({ facts: { ...usual, resources: ['db_1'] } }, { viewer: slackOnly, listed: true }),
-  seenAs({ ...decided, passedOn, facts: { ...usual, resources: ['db_0'] } }),
+  seenAs({ ...decided, azure: { accepted }, facts: { ...usual, resources: ['db_0'] } }),
   undefined,
 ]
 

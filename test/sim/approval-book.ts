@@ -1,8 +1,9 @@
 // The book of approvals: nothing is decided but by a person who pressed, may do so and saw what they decided, or by
 // a rule; and what people are answered is what came of it.
-import { isWithin } from '../../functions/core/event/agreed.ts'
+
 import { stampOf } from '../../functions/core/event/approval.ts'
 import type { Decider, EventRecord, Verdict } from '../../functions/core/event/event.ts'
+import { isWithin } from '../../functions/core/event/scope.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import type { Docket } from './docket.ts'
 import { answers, type Said } from './doors.ts'
@@ -96,10 +97,10 @@ export class ApprovalBook {
     // unless it grew beyond what was approved
     const grown =
       record.overruled?.lapsedAt !== undefined &&
-      (!isWithin(earlier?.agreed, record.facts) || this.#isDoubted(key, record, earlier))
+      (!isWithin(earlier?.agreed, record.facts) || earlier?.how === 'policy')
     if (sameEpoch && revoked && !grown && verdict === undefined) broke('is unapproved')
     if (sameEpoch && revoked && verdict !== undefined) broke('is declined after it was approved')
-    if (revoked && record.passedOnBefore !== undefined)
+    if (revoked && record.azure.acceptedBefore !== undefined)
       this.#docket.met.add('an approval that Azure accepted lapses')
     if (revoked) for (const cover of this.#approved.get(key) ?? []) this.#end(cover)
     if (verdict === undefined || isSame(verdict, earlier)) return
@@ -111,54 +112,15 @@ export class ApprovalBook {
     else this.#checkPolicy(record, verdict, earlier, broke)
   }
 
-  /**
-   * A rule's approval ends if a reporting VM sees something else, unless Azure knows of the
-   * approval.
-   */
-  heard(record: EventRecord, vm: string, own: ScheduledEvent, polledAt: number): void {
-    this.#checkAccepted(record, vm, own, polledAt)
-    const { fleet, eventId, verdict, passedOn, phase, ended } = record
-    if (verdict?.how !== 'policy' || verdict.decision !== 'approved' || polledAt < verdict.at)
-      return
-    if (passedOn !== undefined || phase !== 'scheduled' || ended || own.status !== 'Scheduled')
-      return
-    // the report was judged before the approval, and answered after it
-    const { report_delayed, store_slow } = this.#docket.parts.faults
-    if (report_delayed + store_slow > 0) return
-    const key = `${fleet}/${eventId}`
-    const cover = this.#approved.get(key)?.at(-1)
-    // values that its api-version does not show contradict nothing
-    const { source, durationSeconds } = cover ?? {}
-    const why = cover && whyBeyond(cover, { source, durationSeconds, ...own } as ScheduledEvent)
-    if (why !== undefined)
-      this.#docket.broke('unasked', `${key} stays approved by a rule, and for ${vm} ${why}`)
-  }
-
   /** Azure has had its minute to start the event. Nobody tells it again, so people decide. */
-  #checkAccepted(record: EventRecord, vm: string, own: ScheduledEvent, polledAt: number): void {
-    const { fleet, eventId, verdict, passedOn, phase, ended, facts, changedAt = {} } = record
-    const knownAt = Math.max(verdict?.at ?? 0, record.reopenedAt ?? 0, ...Object.values(changedAt))
+  heard(record: EventRecord, vm: string, own: ScheduledEvent, polledAt: number): void {
+    const { fleet, eventId, verdict, azure, phase, ended, facts, changed } = record
+    const knownAt = Math.max(verdict?.at ?? 0, record.backAt ?? 0, changed?.at ?? 0)
     if (phase !== 'scheduled' || ended || own.status !== 'Scheduled') return
-    if (verdict?.decision !== 'approved' || passedOn === undefined || polledAt < knownAt) return
-    if (polledAt < passedOn.at + acceptedMs || isWithin(verdict.agreed, facts)) return
+    if (verdict?.decision !== 'approved' || azure.accepted === undefined || polledAt < knownAt)
+      return
+    if (polledAt < azure.accepted.at + acceptedMs || isWithin(verdict.agreed, facts)) return
     this.#docket.broke('unasked', `${fleet}/${eventId} stays approved, and ${vm} shows it grown`)
-  }
-
-  /** Whether a VM sees something else than a rule approved. */
-  #isDoubted(key: string, { fleet, eventId }: EventRecord, verdict: Verdict | undefined): boolean {
-    if (verdict?.how !== 'policy') return false
-    // a document that was seen earlier may be judged late
-    const { report_delayed, store_slow } = this.#docket.parts.faults
-    if (this.#docket.lies.has(key) || report_delayed + store_slow > 0) return true
-    const covers = this.#approved.get(key) ?? []
-    return this.#docket.parts
-      .beacons()
-      .filter(({ vm }) => vm.fleet === fleet)
-      .flatMap((beacon) => [
-        beacon.asItKnows(eventId) ?? beacon.acked?.values.get(eventId),
-        ...beacon.remembers(eventId),
-      ])
-      .some((own) => own && covers.some((cover) => whyBeyond(cover, own) !== undefined))
   }
 
   #end(cover: Cover): void {

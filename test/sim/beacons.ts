@@ -10,8 +10,8 @@ import type { Relay } from '../../beacon/send-report.ts'
 import type { Item, Pending, Spool } from '../../beacon/spool.ts'
 import { createStarter } from '../../beacon/starter.ts'
 import type { Parts, State } from '../../beacon/state.ts'
-import type { Observer } from '../../functions/core/event/observer.ts'
 import { nearPaceMs, openPaceMs } from '../../functions/core/event/pace.ts'
+import type { KnownVm } from '../../functions/core/event/sight.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import { type Answer, type Report, vmSchema } from '../../shared/report.ts'
 import { quiet } from './around.ts'
@@ -206,14 +206,10 @@ export class Beacon {
     }
   }
 
-  /** As the relay knows this VM once it has reported the event. */
-  asObserver(event: ScheduledEvent): Observer {
-    const { vm, key } = this
-    const beacon = { beacon: key, vm: vm.name, resourceGroup: 'rg', scaleSet: '', tags: vm.tags }
-    const rest = { fleet: vm.fleet, retiredBootIds: [], counter: 1, sees: [], version: '' }
-    const boot = { bootId: '', heardAt: 0, paceMs: 0, bootedAt: 0, bootHeardAt: 0 }
-    const sighting = { eventId: event.eventId, beacon: key, firstSeenAt: 0, event }
-    return { beacon: { ...beacon, ...rest, ...boot }, sighting }
+  /** As the relay knows this VM once it has reported an event. */
+  get known(): KnownVm {
+    const { name, tags } = this.vm
+    return { vm: name, resourceGroup: 'rg', scaleSet: '', tags }
   }
 
   /** The document stands as of the last poll that showed it, though only news were handed over. */

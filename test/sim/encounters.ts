@@ -12,7 +12,6 @@ export const encounters = [
   'a relay dies between decision and directive',
   'a beacon dies with a directive',
   'a held answer is released early',
-  'a large report waits for others of its fleet',
   'a relay dies while it holds an answer',
   'a beacon breaks a held report off',
   'a channel that is away is stood in for',

@@ -1,6 +1,7 @@
 // The book of events: what is on record must follow from what happened, and what happens to VMs must
 // follow from what is on record.
-import { type EventRecord, isHit } from '../../functions/core/event/event.ts'
+import type { EventRecord } from '../../functions/core/event/event.ts'
+import { isHit } from '../../functions/core/event/facts.ts'
 import { channelsFor } from '../../functions/core/rules/routes.ts'
 import type { Commit } from '../../functions/store/store.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
@@ -11,6 +12,8 @@ import type { Docket } from './docket.ts'
 import type { MessageBook } from './message-book.ts'
 import type { FleetName } from './plan.ts'
 
+/** A shorter move of NotBefore is no change. */
+const leastMoveMs = 60_000
 const ranks = ['scheduled', 'cancelled', 'started', 'completed']
 const confirmMs = 10_000
 /** What was said while the relay made up its mind may come too late. */
@@ -32,9 +35,6 @@ const maxOfOneBeacon = 100
  * Azure's tables, a relay that knows of fewer than ten does not read the exact number.
  */
 const atOnce = 20
-/** Later changes are taken from affected VMs only. */
-const maxChangesByOthers = 3
-
 interface View {
   /** `unsure`: it misses the event, and the relay may have heard that too late. */
   view: 'sees' | 'misses' | 'missed just now' | 'unsure'
@@ -91,8 +91,8 @@ export class EventBook {
     if (record.alert !== undefined) return
     if (before === undefined) stats.events += 1
     if (before !== undefined && record.epoch > before.epoch) stats.reopened += 1
-    const holder = before?.directive?.beacon
-    const next = record.directive?.beacon
+    const holder = before?.azure.directive?.beacon
+    const next = record.azure.directive?.beacon
     if (holder !== undefined && next !== undefined && holder !== next) stats.failovers += 1
   }
 
@@ -110,15 +110,11 @@ export class EventBook {
     if (epoch > before.epoch && before.ended === undefined) broke('is reopened while it is open')
     if (epoch > before.epoch) return
     if (ranks.indexOf(phase) < ranks.indexOf(before.phase)) broke(`falls back to ${phase}`)
-    // a late report can show that it started, or that it was announced
-    const corrected =
-      (before.ended?.outcome === 'cancelled' && phase === 'completed') ||
-      (record.startKind === 'reported_late' && before.startKind !== record.startKind)
     const restores = asWithout(before) === asWithout(record)
     // an alert that was sent notes when its cause occurs again
     const notes = record.alert !== undefined
     const isFinal = before.ended !== undefined && before.ended.outcome !== 'lost'
-    if (isFinal && !corrected && !restores && !notes) broke('changes after its end')
+    if (isFinal && !restores && !notes) broke('changes after its end')
   }
 
   #checkShare(key: string, { ended }: EventRecord): void {
@@ -129,40 +125,21 @@ export class EventBook {
       this.#docket.broke('shares', `one VM has ${size} events open at a time`)
   }
 
-  /**
-   * An end that was seen must have lasted for the settle time. While the event is scheduled, all
-   * hit VMs and most observers must miss it. Once it has started, either is enough.
-   */
+  /** A scheduled event is over only after its own VMs have missed it for the settle time. */
   #checkEnd(key: string, record: EventRecord): void {
     const { inferred } = record.ended!
+    const { facts, startedAt, fleet } = record
     if (inferred === 'vm_gone' || inferred === 'nobody_left_to_see') return
-    if (this.#docket.mistaken.has(record.fleet)) return
-    const views = this.#docket.parts.beacons().flatMap((beacon) => {
-      const view = beacon.vm.fleet === record.fleet ? this.#viewOf(beacon, record) : undefined
-      return view === undefined ? [] : [{ ...view, beacon }]
+    if (this.#docket.mistaken.has(fleet) || this.#docket.lies.has(key)) return
+    if (startedAt !== undefined || (facts.notBeforeAt ?? 0) <= this.#docket.now) return
+    const against = this.#docket.parts.beacons().flatMap((beacon) => {
+      if (beacon.vm.fleet !== fleet || !isHit(facts, beacon.vm.name)) return []
+      const { view } = this.#viewOf(beacon, record) ?? {}
+      const isAgainst = view === 'sees' || view === 'missed just now'
+      return isAgainst ? [`${beacon.vm.name} ${view}`] : []
     })
-    const hit = views.filter(({ beacon }) => isHit(record.facts, beacon.vm.name))
-    const count = (view: View['view']) => views.filter((one) => one.view === view).length
-    const against = count('sees') + count('missed just now')
-    // the relay may know of one more miss whose answer is under way
-    const delayed = this.#docket.parts.faults.report_delayed > 0 ? 1 : 0
-    // a liar is an observer, too
-    const unknown = delayed + (this.#docket.lies.has(key) ? 1 : 0)
-    const most = count('misses') + count('unsure') + unknown > against
-    const all = hit.every(({ view }) => view === 'misses' || view === 'unsure')
-    // the last document of a hit VM that is down may count
-    const isHitKnown = this.#docket.parts
-      .beacons()
-      .some(({ vm }) => vm.fleet === record.fleet && isHit(record.facts, vm.name))
-    // the report that shows the end may also show the start
-    const started = record.startedAt !== undefined
-    // a hit VM whose document was late now agrees with the others
-    const none = hit.every(({ view }) => view !== 'sees') && count('misses') > 0
-    if (started ? (isHitKnown && all) || most || none : all && most) return
-    const others = views.filter(({ view }) => view === 'sees' || view === 'missed just now')
-    if (others.length === 0) return
-    const text = others.map(({ beacon, view }) => `${beacon.vm.name} ${view}`)
-    this.#docket.broke('settling', `${key} is told as over, but ${text}`)
+    if (against.length === 0) return
+    this.#docket.broke('settling', `${key} is told as over, but ${against}`)
   }
 
   /**
@@ -242,12 +219,12 @@ export class EventBook {
     const late = this.#docket.parts.faults.report_delayed > 0
     const live = event.status === 'Scheduled' && record.phase === 'scheduled' && !late
     const real = current === undefined ? undefined : Math.floor(current.notBeforeAt / 1_000) * 1_000
-    const moved = before?.notBeforeAt !== undefined && before.notBeforeAt !== event.notBeforeAt
+    const movedMs = (event.notBeforeAt ?? 0) - (before?.notBeforeAt ?? event.notBeforeAt ?? 0)
+    const moved = Math.abs(movedMs) >= leastMoveMs
     if (this.#docket.lies.has(key) || this.#docket.mistaken.has(record.fleet)) return
-    // after these changes, the relay waits for an affected VM, and that VM's document may be late
+    // affected VMs speak for themselves
     const isOutsider = !isHit(record.facts, beacon.vm.name)
-    const waits = isOutsider && (record.changes?.count ?? 0) >= maxChangesByOthers
-    const isMoved = live && moved && real === event.notBeforeAt && !waits
+    const isMoved = live && moved && real === event.notBeforeAt && !isOutsider
     if (isMoved && record.facts.notBeforeAt !== real) {
       this.#docket.broke('acknowledged', `${key} was moved, and the new NotBefore is not kept`)
     }
@@ -257,7 +234,7 @@ export class EventBook {
     if (retyped) this.#docket.met.add('an event is of another type')
     if (current && isHit(current, beacon.vm.name) && !isHit(event, beacon.vm.name))
       this.#docket.met.add('a VM is added while its beacon reports')
-    if (live && retyped && !waits && record.facts.eventType !== event.eventType) {
+    if (live && retyped && !isOutsider && record.facts.eventType !== event.eventType) {
       this.#docket.broke('acknowledged', `${key} became a ${event.eventType}, which is not kept`)
     }
     if (record.policy.decide === 'ignore') return
@@ -270,9 +247,8 @@ export class EventBook {
     if (!isHit(event, beacon.vm.name) && (beacon.isLate || this.#docket.now < addedAt + handlingMs))
       return
     // reopened while this report was handled: the next report brings the channels
-    if (this.#docket.now < (record.reopenedAt ?? 0) + handlingMs) return
-    const observer = beacon.asObserver(event)
-    const hearers = channelsFor(plan.config.routes, record, [observer], 'scheduled')
+    if (this.#docket.now < (record.backAt ?? 0) + handlingMs) return
+    const hearers = channelsFor(plan.config.routes, record, [beacon.known], 'scheduled')
     const rows = [...this.#messages.rows.values()].filter(
       (row) => keyOf(row) === key && row.telling.event.epoch === record.epoch,
     )
@@ -312,8 +288,8 @@ export class EventBook {
 
   crashed(): void {
     const between = [...this.records.values()].some(
-      ({ verdict, directive, phase, drill }) =>
-        verdict?.decision === 'approved' && !directive && phase === 'scheduled' && !drill,
+      ({ verdict, azure, phase, drill }) =>
+        verdict?.decision === 'approved' && !azure.directive && phase === 'scheduled' && !drill,
     )
     if (between) this.#docket.met.add('a relay dies between decision and directive')
   }
@@ -328,8 +304,8 @@ export class EventBook {
     const { now, parts } = this.#docket
     const waitMs = parts.faults.store_slow > 0 ? slowPassOnMs : passOnMs
     for (const [key, record] of this.records) {
-      const { verdict, ended, phase, passedOn } = record
-      if (ended !== undefined || phase !== 'scheduled' || passedOn !== undefined) continue
+      const { verdict, ended, phase, azure } = record
+      if (ended !== undefined || phase !== 'scheduled' || azure.accepted !== undefined) continue
       if (verdict?.decision !== 'approved' || this.#overdue.has(key)) continue
       // honest VMs may see something else than what was approved
       if (this.#docket.lies.has(key) || this.#docket.mistaken.has(record.fleet)) continue
@@ -351,8 +327,9 @@ export class EventBook {
   }
 }
 
-/** After an event, its VMs run their hooks to restore them. */
-function asWithout({ readiness: _r, sequence: _s, ...record }: EventRecord): string {
+/** After an event, its VMs run their hooks to restore them, and late words stay in the history. */
+function asWithout({ wait: _w, sequence: _s, ...all }: EventRecord): string {
+  const { sights: _, history: _h, ...record } = all
   return JSON.stringify(record)
 }
 

@@ -1,6 +1,7 @@
 // The book of hooks: no rule approves before every hit VM has reported that it is ready, no two events
 // of one group have their turn at once, and if a rule waits in vain, people are asked.
 import type { EventRecord } from '../../functions/core/event/event.ts'
+import { seemsOver } from '../../functions/core/event/is-over.ts'
 import type { Report } from '../../shared/report.ts'
 import type { Docket } from './docket.ts'
 import type { HookPlan } from './hooks.ts'
@@ -126,7 +127,8 @@ export class HookBook {
     before: EventRecord | undefined,
     record: EventRecord,
   ): void {
-    const { verdict, turn } = record
+    const { verdict, wait } = record
+    const { turn } = wait
     if (verdict?.how !== 'policy' || verdict.at === before?.verdict?.at) return
     const unready = record.facts.resources.filter((vm) => !this.#ready.has(`${key} ${vm}`))
     if (whenReady && unready.length > 0) this.#broke(`${key} is approved before ${unready}`)
@@ -136,7 +138,8 @@ export class HookBook {
   }
 
   #checkTurns(key: string, record: EventRecord): void {
-    const { epoch, ended, turn, facts, eventId } = record
+    const { epoch, ended, wait, facts, eventId } = record
+    const { turn } = wait
     const fleet = record.fleet as FleetName
     const name = `${key} ${epoch}`
     for (const other of this.#held.keys()) {
@@ -178,12 +181,13 @@ export class HookBook {
   }
 
   #checkAsked(key: string, before: EventRecord | undefined, record: EventRecord): void {
-    const { policy, verdict, notReady, phase, facts, gone, readiness, turn } = record
-    if (notReady !== undefined && before?.notReady === undefined)
+    const { policy, verdict, wait, phase, facts, changed } = record
+    const { notReady, readiness, turn } = wait
+    if (notReady !== undefined && before?.wait.notReady === undefined)
       this.#docket.met.add('a rule waits in vain')
     const waits = policy.whenReady === true || policy.maxConcurrent !== undefined
     const isWaiting = waits && policy.decide === 'approve' && verdict === undefined
-    if (!isWaiting || gone !== undefined || before?.epoch !== record.epoch) {
+    if (!isWaiting || seemsOver(record) || before?.epoch !== record.epoch) {
       this.#waitsSince.delete(key)
       return
     }
@@ -194,7 +198,8 @@ export class HookBook {
     if (phase === 'scheduled' || before.phase !== 'scheduled' || notBeforeAt === undefined) return
     const isReady = readiness?.counts.ready === facts.resources.length
     const isFree = policy.maxConcurrent === undefined || turn?.state === 'held'
-    const knownAt = Math.max(record.changedAt?.notBeforeAt ?? record.firstSeenAt, since)
+    const isMoved = changed?.names.includes('notBeforeAt') === true
+    const knownAt = Math.max(isMoved ? changed.at : record.firstSeenAt, since)
     const deadline = notBeforeAt - Math.min(askBeforeMs, (notBeforeAt - knownAt) / 3)
     const isMissed = knownAt < deadline - lagMs && now > deadline + lagMs
     if (isMissed && this.#isCalm() && !(isFree && (isReady || !policy.whenReady)))

@@ -1,6 +1,6 @@
 // The hooks of one VM: planned when an event that hits it is first seen, run once the relay has answered
 // and does not hold them back. The runner is a process of its own, so it outlives the beacon.
-import { isHit } from '../../functions/core/event/event.ts'
+import { isHit } from '../../functions/core/event/facts.ts'
 import type { PolicyRule } from '../../functions/core/rules/policy.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import type { Answer, HookRun, Report } from '../../shared/report.ts'

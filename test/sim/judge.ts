@@ -20,7 +20,6 @@ import { HookBook } from './hook-book.ts'
 import type { Process } from './kernel.ts'
 import { MarkBook } from './mark-book.ts'
 import { MessageBook } from './message-book.ts'
-import { OutlierBook } from './outlier-book.ts'
 import type { FleetName, PlannedVm } from './plan.ts'
 import { SightBook } from './sight-book.ts'
 import { SilenceBook } from './silence-book.ts'
@@ -32,7 +31,6 @@ export class Judge extends Docket {
   readonly approvals: ApprovalBook
   readonly marks: MarkBook
   readonly sights: SightBook
-  readonly outliers: OutlierBook
   readonly hooks: HookBook
   readonly silences: SilenceBook
   readonly moments: MomentBook
@@ -47,7 +45,6 @@ export class Judge extends Docket {
     this.marks = new MarkBook(this)
     this.approvals = new ApprovalBook(this)
     this.sights = new SightBook(this)
-    this.outliers = new OutlierBook(this)
     this.hooks = new HookBook(this)
     this.silences = new SilenceBook(this)
     this.moments = new MomentBook(this)
@@ -102,7 +99,6 @@ export class Judge extends Docket {
     const deliveries = commit.deliveries.filter(({ channel }) => !subscriptionOf(channel))
     this.events.committed(process, { ...commit, deliveries })
     this.sights.committed(process, key, before, record)
-    this.outliers.committed(key, before, record)
     this.hooks.committed(key, before, record)
     this.silences.committed(before, record)
   }

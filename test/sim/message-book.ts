@@ -111,8 +111,8 @@ export class MessageBook {
 
   /** The same values are news only if others were told in between. */
   #checkChange(one: Delivery): void {
-    const { epoch, changes } = one.telling.event
-    const count = changes?.count ?? 0
+    const { epoch, told } = one.telling.event
+    const count = told?.count ?? 0
     const place = (number: number) => `${one.fleet}/${one.eventId}/${epoch} ${number}`
     this.#changes.set(place(count), valuesOf(one))
     const isRepeated = this.#changes.get(place(count - 1)) === valuesOf(one)
@@ -218,7 +218,7 @@ export class MessageBook {
     const earlier = this.#accepted.get(key) ?? []
     // after an approval lapsed or a rule waited in vain, the end closes several incidents
     const { event } = claimed.telling
-    const isAsked = event.lapsedAt !== undefined || event.notReady !== undefined
+    const isAsked = event.lapsedAt !== undefined || event.wait.notReady !== undefined
     const isOneOfSeveral = resolvesIn(request) && isAsked
     for (const before of isOneOfSeveral ? [] : earlier) {
       const recorded = before.settled === 'delivered'
@@ -369,17 +369,17 @@ function whatIsTold({ id, fleet, eventId, channel, telling }: Delivery): string 
   const step = `${fleet}/${eventId}/${epoch}/${telling.moment}/${channel}`
   if (telling.moment === 'alert') return `${step} ${id}`
   if (telling.moment === 'reminder')
-    return `${step} ${telling.event.facts.notBeforeAt} ${telling.event.reminder?.beforeSeconds}`
+    return `${step} ${telling.event.facts.notBeforeAt} ${telling.event.reminders.last?.beforeSeconds}`
   if (['approved', 'declined', 'stuck'].includes(telling.moment)) return `${step} ${lapsedAt}`
   if (telling.moment !== 'changed') return step
   // Azure may take a change back, and make it again
-  return `${step} ${lapsedAt} ${telling.event.changes?.count}`
+  return `${step} ${lapsedAt} ${telling.event.told?.count}`
 }
 
-/** What a change says. A disagreement of VMs is news of its own. */
+/** What a change says. */
 function valuesOf({ telling }: Delivery): string {
-  const { facts, disputed, lapsedAt } = telling.event
+  const { facts, lapsedAt } = telling.event
   const { eventType, source, notBeforeAt, resources, durationSeconds, description } = facts
   const values = [notBeforeAt, resources, durationSeconds, description, eventType, source]
-  return JSON.stringify([...values, disputed, lapsedAt])
+  return JSON.stringify([...values, lapsedAt])
 }

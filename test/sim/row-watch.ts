@@ -4,7 +4,6 @@ import type { HealthRow } from '../../functions/core/delivery/channel-health.ts'
 import type { Delivery } from '../../functions/core/delivery/delivery.ts'
 import type { MomentEntry } from '../../functions/core/delivery/moment-log.ts'
 import type { Subscription } from '../../functions/core/delivery/subscription.ts'
-import { unpackEvent } from '../../functions/core/event/event-size.ts'
 import {
   type StoredDeliveries,
   type StoredDelivery,
@@ -96,7 +95,7 @@ export class RowWatch {
     stored: StoredDeliveries,
     one: StoredDelivery,
   ): Delivery | undefined {
-    if (one.event !== undefined) return toDelivery(stored, one, unpackEvent(one.event))
+    if (one.event !== undefined) return toDelivery(stored, one, one.event)
     const body = this.#bodyOf(partition, momentRow(one.sequence ?? 0))
     const view = body === undefined ? undefined : viewOfMoment({ body })
     return view && toDelivery(stored, one, view)

@@ -1,7 +1,7 @@
 // The book of sights: which beacons see an event, as far as the relay was told. Time must not
-// conclude anything against a beacon that is heard. An event that every hit VM misses must not stay
-// open.
-import { type EventRecord, isHit } from '../../functions/core/event/event.ts'
+// conclude anything against a beacon that is heard.
+import type { EventRecord } from '../../functions/core/event/event.ts'
+import { isHit } from '../../functions/core/event/facts.ts'
 import { apiVersions } from '../../shared/document.ts'
 import type { Answer, Report } from '../../shared/report.ts'
 import type { Beacon } from './beacons.ts'
@@ -22,8 +22,6 @@ const graceMs = 5 * second
 const longestPaceMs = minute
 const lostMs = 10 * minute
 const vmGoneMs = 2 * minute
-/** If hit VMs have missed a started event for this long, people have been notified. */
-const completedMs = 30 * second + 2 * graceMs
 /** A VM that comes back within this time can report whether it restarted. */
 const comesBackMs = 150 * second
 const unseenMs = 40 * second
@@ -46,8 +44,6 @@ interface Sight {
   heardAt: number
   polledAt: number
 }
-
-const never: Sight = { heardAt: Number.POSITIVE_INFINITY, polledAt: Number.POSITIVE_INFINITY }
 
 export class SightBook {
   readonly #docket: Docket
@@ -113,7 +109,6 @@ export class SightBook {
   }
 
   #noteMissing(beacon: Beacon, document: NonNullable<Report['document']>, polledAt: number): void {
-    const { kernel } = this.#docket.parts
     const { bornAt } = beacon.process
     const { events: shown } = document
     // an event that an earlier process saw may be in an unreadable entry
@@ -124,18 +119,12 @@ export class SightBook {
       if (shown.some(({ eventId }) => key.endsWith(`/${eventId}`))) continue
       const missing = this.#missing.get(key) ?? new Map<Beacon, Sight>()
       this.#missing.set(key, missing)
-      const { reopenedAt = 0 } = this.#records.get(key) ?? {}
-      const before = missing.get(beacon)
-      // the first report after a restart shows that an event that is open again is not there
-      const isAnew = before !== undefined && before.polledAt <= reopenedAt && bornAt > reopenedAt
-      if (before !== undefined && !isAnew) continue
-      missing.set(beacon, { heardAt: this.#docket.now, polledAt })
-      kernel.after(completedMs + 1, () => this.#checkLate(key))
+      if (!missing.has(beacon)) missing.set(beacon, { heardAt: this.#docket.now, polledAt })
     }
   }
 
   committed(process: string, key: string, before: EventRecord | undefined, record: EventRecord) {
-    const { fleet, phase, epoch, drill } = record
+    const { fleet, phase, drill } = record
     if (drill || this.#docket.mistaken.has(fleet)) return
     const own = this.#arrivals.filter(
       (one) => one.key === key && one.process.name === process && one.life === one.process.life,
@@ -143,17 +132,21 @@ export class SightBook {
     if (record.ended === undefined) {
       for (const { beacon, sight } of own) this.#heard(key, beacon, sight)
     } else if (before?.ended === undefined) this.#checkSilence(key, record)
-    if (before !== undefined && epoch > before.epoch) this.#checkReopened(key, before, record)
     this.#meet(key, before, record)
-    if (record.startKind === 'none' && this.#scheduled.has(key)) {
+    const isNew = before?.startKind === undefined
+    if (isNew && record.startKind === 'none' && this.#scheduled.has(key)) {
       this.#docket.broke('alert', `${key} is told as without notice, and was announced`)
     }
     if (phase === 'scheduled') this.#scheduled.add(key)
   }
 
-  #meet(key: string, before: EventRecord | undefined, { phase, epoch }: EventRecord): void {
+  #meet(key: string, before: EventRecord | undefined, { phase, epoch, sights }: EventRecord): void {
     const { met, parts } = this.#docket
-    const { overdueMs, hiddenMs } = parts.platform().truths.get(key)?.planned ?? {}
+    const truth = parts.platform().truths.get(key)
+    const { overdueMs, hiddenMs, moves } = truth?.planned ?? {}
+    const goesOn = truth?.steps.every(({ step }) => step === 'scheduled' || step === 'changed')
+    const isMissed = sights.some((one) => one.missing !== undefined)
+    if (moves && goesOn && isMissed) met.add('a VM no longer shows an event that goes on')
     if (overdueMs !== undefined && before === undefined)
       met.add('an event is first seen long after its NotBefore')
     if (hiddenMs !== undefined && epoch > 1 && phase === 'started')
@@ -187,54 +180,6 @@ export class SightBook {
       const isGone = inferred === 'vm_gone' && isHit(record.facts, beacon.vm.name)
       if (isGone && now - heardAt < vmGoneMs - longestPaceMs - graceMs) broke(beacon, heardAt)
     }
-  }
-
-  /** An event that is over does not reopen, except for a hit VM that keeps seeing it. */
-  #checkReopened(key: string, before: EventRecord, record: EventRecord): void {
-    const over = endOf(this.#docket.parts.platform().truths.get(key))
-    const at = record.history.findLast(({ what }) => what === 'reopened')?.at
-    if (over === undefined || at === undefined || before.ended?.outcome === 'lost') return
-    // first seen late: this cannot be told from an event that is back
-    const mayReopen = ({ isLate, vm }: Beacon) =>
-      isLate &&
-      // its own late document may show fewer affected VMs than were known
-      (isHit(before.facts, vm.name) || (this.#firstAt.get(`${vm.name} ${key}`) ?? at) > over)
-    const lags = this.#docket.parts.beacons().some(mayReopen)
-    // a liar may say anything of an event that it once saw
-    if (this.#docket.lies.has(key)) return
-    const blurs = this.#has('report_delayed', 'imds_empty', 'imds_glitch')
-    if (lags || blurs || at <= over + 2 * second) return
-    this.#docket.broke('reopened', `${key} is open again ${at - over} ms after its end in Azure`)
-  }
-
-  /** Every hit VM has missed it for long, or most of the others if no hit VM reports. */
-  #checkLate(key: string): void {
-    const { now, parts } = this.#docket
-    const { kernel } = parts
-    const record = this.#records.get(key)
-    const isSlow = this.#has('wake_lost', 'store_slow', 'report_delayed', 'vm_lies')
-    if (record === undefined || record.ended !== undefined || record.phase !== 'started') return
-    if (isSlow || record.drill || this.#relayDiedAt > now - completedMs - minute) return
-    const seers = [...this.#sights.get(key)!.keys()]
-    const missing = this.#missing.get(key)!
-    const hit = seers.filter((beacon) => isHit(record.facts, beacon.vm.name))
-    const counting = hit.length > 0 ? hit : seers
-    const { reopenedAt = 0 } = record
-    // a VM that missed it before it was open again may be down
-    const times = counting.map((beacon) => {
-      const { heardAt, polledAt } = missing.get(beacon) ?? never
-      return polledAt > reopenedAt ? heardAt : never.heardAt
-    })
-    const enough = hit.length > 0 ? times.length : Math.floor(times.length / 2) + 1
-    const since = times.sort((a, b) => a - b)[enough - 1]!
-    // an event that has only just started is missed anew
-    const missedAt = Math.max(since, reopenedAt, record.startedAt)
-    const waitMs = missedAt + completedMs - now
-    if (waitMs > 0) {
-      if (Number.isFinite(waitMs)) kernel.after(waitMs + 1, () => this.#checkLate(key))
-      return
-    }
-    this.#docket.broke('late end', `${key} was missed ${now - since} ms ago, and is still open`)
   }
 
   /** Azure has taken a step. */
@@ -308,12 +253,12 @@ export class SightBook {
 
   /** A cancelled event must not be completed if its hit VMs came back without a restart. */
   checkCancelled(key: string, record: EventRecord): void {
-    const { ended, verdict, passedOn, facts, fleet } = record
+    const { ended, verdict, azure, facts, fleet } = record
     const { parts } = this.#docket
     const overAt = endOf(parts.platform().truths.get(key))
     if (ended?.outcome !== 'completed' || ended.inferred === undefined) return
     if (!this.#backAt.has(key) || overAt === undefined) return
-    if (passedOn !== undefined || this.#docket.mistaken.has(fleet)) return
+    if (azure.accepted !== undefined || this.#docket.mistaken.has(fleet)) return
     if (verdict !== undefined && mayHaveArrived(record)) return
     const hit = parts.beacons().filter((beacon) => this.#isHit(key, beacon))
     const times = hit.map(

@@ -3,7 +3,8 @@
 
 import { isLasting } from '../../functions/core/delivery/lasting-alert.ts'
 import type { BeaconAlertKind } from '../../functions/core/event/alert-row.ts'
-import { type EventRecord, isHit } from '../../functions/core/event/event.ts'
+import type { EventRecord } from '../../functions/core/event/event.ts'
+import { isHit } from '../../functions/core/event/facts.ts'
 import type { Beacon } from './beacons.ts'
 import type { Docket } from './docket.ts'
 import { minute } from './plan.ts'

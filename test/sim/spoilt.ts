@@ -5,8 +5,8 @@ import type { Config } from '../../functions/config/config.ts'
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
 import type { Claimed, Delivery } from '../../functions/core/delivery/delivery.ts'
 import { isOpen } from '../../functions/core/event/event.ts'
-import { confirmMs } from '../../functions/core/event/life.ts'
-import type { Observer } from '../../functions/core/event/observer.ts'
+import { settleMs } from '../../functions/core/event/is-over.ts'
+import type { Sight } from '../../functions/core/event/sight.ts'
 import type { EntityChange, Table } from '../../functions/store/azure/table.ts'
 import type { Commit, Store } from '../../functions/store/store.ts'
 import { spoiltSubscriptions } from './spoilt-subscriptions.ts'
@@ -55,27 +55,22 @@ const settleWithoutLease: Spoil = () => {
 const withoutSettleTime: Spoil = () => (store) => ({
   ...store,
   commit: (commit: Commit) => {
-    const { record } = commit
-    const { gone } = record
-    if (!isOpen(record) || gone === undefined || gone.confirmAt === 0) return store.commit(commit)
-    const dueAt = gone.confirmAt - confirmMs
-    return store.commit({
-      ...commit,
-      record: { ...record, gone: { ...gone, confirmAt: 0 }, dueAt },
-    })
+    const { record, now } = commit
+    const isMissed = record.sights.some(({ missing }) => missing !== undefined)
+    if (!isOpen(record) || !isMissed) return store.commit(commit)
+    const sights = record.sights.map(longMissing)
+    return store.commit({ ...commit, record: { ...record, sights, dueAt: now + 1 } })
   },
-  readObservers: async (key) => (await store.readObservers(key)).map(longGone),
 })
 
-function longGone(observer: Observer): Observer {
-  const { gone } = observer.sighting
-  if (gone === undefined) return observer
-  const long = { firstAt: gone.firstAt - confirmMs, lastSeenAt: gone.lastSeenAt - confirmMs }
-  return { ...observer, sighting: { ...observer.sighting, gone: long } }
+function longMissing(sight: Sight): Sight {
+  const { missing } = sight
+  if (missing === undefined) return sight
+  return { ...sight, missing: { ...missing, firstAt: missing.firstAt - settleMs } }
 }
 
-/** The beacon and its sightings are written first, and what they say of events after that. */
-const sightingFirst: Spoil = () => (store) => {
+/** The beacon is written first, and what its report says of events after that. */
+const beaconFirst: Spoil = () => (store) => {
   return { ...store, ...delayed(store) }
 }
 
@@ -90,10 +85,10 @@ function delayed(store: Store): Pick<Store, 'commit' | 'writeBeacon'> {
       held.push(commit)
       return 'committed'
     },
-    writeBeacon: async (beacon, sightings) => {
+    writeBeacon: async (beacon, known) => {
       const own = held
       held = []
-      const written = await store.writeBeacon(beacon, sightings)
+      const written = await store.writeBeacon(beacon, known)
       for (const commit of own) await store.commit(commit)
       return written
     },
@@ -162,7 +157,7 @@ export const spoilt: Record<string, Spoil> = {
   'no dedup id': withoutDedupId,
   'settle without lease check': settleWithoutLease,
   'no settle time': withoutSettleTime,
-  'sighting written before the event': sightingFirst,
+  'beacon written before the event': beaconFirst,
   'overtaking off': withoutOvertaking,
   'posts forgotten': withoutPosts,
   'marks forgotten': withoutMarks,

@@ -118,11 +118,11 @@ function checkRecord(judge: Judge, record: EventRecord): void {
 /** Time alone moves it, so that no fault of this world keeps it from its end, or tells another. */
 function checkDrill(judge: Judge, record: EventRecord): void {
   const key = `${record.fleet}/${record.eventId}`
-  const { ended, directive, passedOn } = record
+  const { ended, azure } = record
   if (ended?.outcome !== 'completed' || ended.inferred !== undefined) {
     judge.broke('drills', `${key} ended as ${ended?.outcome} (${ended?.inferred})`)
   }
-  if (directive !== undefined || passedOn !== undefined || record.stuckAt !== undefined) {
+  if (Object.keys(azure).length > 0) {
     judge.broke('drills', `${key} was given to a beacon`)
   }
   const plan = judge.parts.plan.drills.find(({ id }) => record.eventId.endsWith(id))
@@ -162,8 +162,8 @@ function kindlyAsked(judge: Judge): boolean {
 }
 
 /** An end at or after NotBefore, or after we asked for the start, may well have been a short one. */
-function mayHavePassed({ facts, ended, directive, passedOn }: EventRecord): boolean {
-  const asked = directive !== undefined || passedOn !== undefined
+function mayHavePassed({ facts, ended, azure }: EventRecord): boolean {
+  const asked = azure.directive !== undefined || azure.accepted !== undefined
   return (
     asked ||
     ended!.inferred === 'start_not_seen_vm_rebooted' ||

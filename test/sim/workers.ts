@@ -2,25 +2,23 @@
 // another one goes on, and any of them may be the last one that a process makes.
 
 import { createApp } from '../../functions/app.ts'
-import { type Claimed, subscriptionOf } from '../../functions/core/delivery/delivery.ts'
+import { subscriptionOf } from '../../functions/core/delivery/delivery.ts'
 import { createBell } from '../../functions/host/bell.ts'
 import { nodeHmac } from '../../functions/host/hmac.ts'
 import { createHolds, type Wait } from '../../functions/host/holds.ts'
+import { Loop } from '../../functions/host/loop.ts'
 import { UnderWay } from '../../functions/host/under-way.ts'
 import { nameBeacon } from '../../functions/http/beacons/authenticate.ts'
 import type { Outgoing, Part, Send } from '../../functions/notify/notifier.ts'
 import { type Notifiers, notifiers } from '../../functions/notify/registry.ts'
 import { createSlackDesk } from '../../functions/notify/slack/desk.ts'
 import type { Store } from '../../functions/store/store.ts'
+import { Changes } from '../../functions/use-cases/changes.ts'
 import { tryAgain } from '../../functions/use-cases/channel-health.ts'
-import { claimDue, nextDueAt } from '../../functions/use-cases/deliver.ts'
-import { FailingEvents } from '../../functions/use-cases/failing-events.ts'
 import { receiveAndHold } from '../../functions/use-cases/hold-answer.ts'
-import { createReportQueues, type ReportQueues } from '../../functions/use-cases/large-reports.ts'
 import type { Holds, Relay } from '../../functions/use-cases/relay.ts'
+import { Room } from '../../functions/use-cases/room.ts'
 import { drillSchema, startDrill } from '../../functions/use-cases/run-drill.ts'
-import { Shares } from '../../functions/use-cases/shares.ts'
-import { sweep } from '../../functions/use-cases/sweep.ts'
 import type { Log } from '../../shared/log.ts'
 import { reportSchema } from '../../shared/report.ts'
 import { adminKey, noIdentity } from '../support/world.ts'
@@ -83,10 +81,9 @@ export class Worker {
   readonly slack: SlackDoor
   /** Requests that wait for an answer of this process. */
   readonly #open = new Set<(reply: undefined) => void>()
-  #turning = false
-  #again = false
   #wakesAt = Number.POSITIVE_INFINITY
-  #underWay: UnderWay
+  #underWay!: UnderWay
+  #loop: Loop
   #downUntil = 0
   /** Answers that wait for a decision. */
   #held = 0
@@ -97,10 +94,10 @@ export class Worker {
     this.#random = parts.random.fork(name)
     const { kernel, plan, log } = parts
     const replies = new Replies(() => this.step())
-    const gaps = parts.random.fork(`${name} gives way`)
+    const store = parts.store(this)
     this.#relay = {
       config: plan.config,
-      store: parts.store(this),
+      store,
       notifiers,
       adminKey,
       log,
@@ -114,13 +111,11 @@ export class Worker {
       random: () => this.#random.next(),
       listeningSince: kernel.now,
       heartbeats: plan.heartbeats,
-      wake: () => this.#hint(),
+      wake: (...about) => this.#hint(...about),
       bell: createBell(),
       holds: this.#newHolds(),
-      reportQueues: this.#newReportQueues(),
-      shares: new Shares(),
-      failing: new FailingEvents(),
-      giveWay: () => (gaps.chance(0.2) ? this.step() : undefined),
+      changes: this.#newChanges(),
+      room: new Room(store),
       holdsConnections: true,
       backup: async () => ({ outcome: 'unsupported', instead: '' }),
       troubles: async () => [],
@@ -128,7 +123,7 @@ export class Worker {
     this.#app = createApp(this.#relay)
     this.page = parts.http ? httpPage(this.#relay, this.#app) : directPage(this.#relay)
     this.slack = slackDoor(this.#relay, replies)
-    this.#underWay = this.#newUnderWay()
+    this.#loop = this.#newLoop()
     this.#sleep(0)
   }
 
@@ -196,7 +191,7 @@ export class Worker {
     if (path === replayPath) {
       await tryAgain(this.#relay)
       await this.#relay.store.replay({ since: 0 }, this.#parts.kernel.now, 1_000)
-      this.#hint()
+      this.#hint(1)
       return { status: 200, text: '' }
     }
     if (path === drillPath) {
@@ -218,56 +213,50 @@ export class Worker {
       : { status: 503, text: '{"code":"busy"}' }
   }
 
-  #hint(): void {
-    const { faults } = this.#parts
+  /** Hints may be lost, or come late. */
+  #hint(...about: Parameters<Loop['hint']>): void {
+    const { kernel, faults } = this.#parts
     if (this.#random.chance(faults.wake_lost * 2)) return
-    this.#sleep(this.#random.int(0, 20))
+    kernel.after(this.#random.int(0, 20), () => this.#loop.hint(...about), this.process)
   }
 
-  /** Looks at what is due after this time, or earlier. */
+  #newLoop(): Loop {
+    const { kernel, judge } = this.#parts
+    const store: Store = {
+      ...this.#relay.store,
+      nextDueAt: async (pacing) => {
+        const askedAt = kernel.now
+        const nextAt = await this.#relay.store.nextDueAt(pacing)
+        // channels that this worker sends to need not be due for it
+        judge.turned(this.#underWay.sends.size > 0 ? askedAt : nextAt, askedAt)
+        return nextAt
+      },
+    }
+    this.#underWay = this.#newUnderWay()
+    const later = (ms: number, work: () => void) => kernel.after(ms, work, this.process)
+    const host = { set: (ms: number) => this.#sleep(ms), later }
+    const options = { places: { all: maxUnderWay, claimed: maxUnderWay }, maxSleepMs }
+    return new Loop({ ...this.#relay, store }, this.#underWay, host, options)
+  }
+
+  #startTask(work: () => Promise<void>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#parts.kernel.spawn(this.process, async () => {
+      await work()
+      resolve()
+    })
+    return promise
+  }
+
+  /** The loop ticks after this time. */
   #sleep(ms: number): void {
     const { kernel } = this.#parts
     const at = kernel.now + ms
-    if (at >= this.#wakesAt) return
     this.#wakesAt = at
-    const wake = () => {
-      if (this.#wakesAt !== at) return
-      this.#wakesAt = Number.POSITIVE_INFINITY
-      if (this.#turning) this.#again = true
-      else kernel.spawn(this.process, () => this.#turn())
+    const tick = () => {
+      if (this.#wakesAt === at) void this.#loop.tick()
     }
-    kernel.after(ms, wake, this.process)
-  }
-
-  async #turn(): Promise<void> {
-    const { kernel, judge } = this.#parts
-    this.#turning = true
-    do {
-      this.#again = false
-      await sweep(this.#relay)
-      const room = maxUnderWay - this.#underWay.sends.size
-      const requests = room > 0 ? await claimDue(this.#relay, room, this.#underWay.countOf) : []
-      for (const group of requests) this.#deliver(group)
-      if (requests.length > 0) this.#again = true
-      // they begin before the next claim, which counts them
-      await kernel.pause(this.process, 0)
-    } while (this.#again)
-    const askedAt = kernel.now
-    const nextAt = await nextDueAt(this.#relay, this.#underWay.countOf)
-    // channels that this worker sends to need not be due for it
-    judge.turned(this.#underWay.sends.size > 0 ? askedAt : nextAt, askedAt)
-    this.#turning = false
-    const wait = this.#again ? 0 : Math.max(5, (nextAt ?? Number.POSITIVE_INFINITY) - kernel.now)
-    this.#sleep(Math.min(maxSleepMs, wait))
-  }
-
-  #deliver(group: Claimed[]): void {
-    const { kernel } = this.#parts
-    const begin = () => new Promise((ended) => this.#underWay.begin(group, ended))
-    kernel.spawn(this.process, async () => {
-      await begin()
-      this.#sleep(0)
-    })
+    kernel.after(ms, tick, this.process)
   }
 
   /** Answers that wait, on the world's clock. */
@@ -286,12 +275,11 @@ export class Worker {
     return createHolds({ wait })
   }
 
-  #newReportQueues(): ReportQueues {
-    const { kernel, judge } = this.#parts
-    return createReportQueues((register) => {
-      judge.met.add('a large report waits for others of its fleet')
-      return kernel.park<void>(this.process, (resume) => register(() => resume()))
-    })
+  #newChanges(): Changes {
+    const { kernel } = this.#parts
+    return new Changes((register) =>
+      kernel.park<void>(this.process, (resume) => register(() => resume())),
+    )
   }
 
   /** What this process sends, slow and deadly. */
@@ -310,7 +298,8 @@ export class Worker {
         return this.#relay.store.settle(...args)
       },
     }
-    return new UnderWay({ ...this.#relay, notifiers: this.#watched(notifiers), store })
+    const relay = { ...this.#relay, notifiers: this.#watched(notifiers), store }
+    return new UnderWay(relay, {}, (work) => this.#startTask(work))
   }
 
   /** What a notifier sends reaches the world's channels, which know what it is about. */
@@ -363,9 +352,6 @@ export class Worker {
     this.#relay.holds = this.#newHolds()
     judge.crashed(process)
     for (const answer of [...this.#open]) answer(undefined)
-    this.#turning = false
-    this.#again = false
-    this.#underWay = this.#newUnderWay()
     this.#wakesAt = Number.POSITIVE_INFINITY
   }
 
@@ -376,9 +362,9 @@ export class Worker {
     this.#relay.listeningSince = kernel.now
     // what a store keeps in memory ends with its process
     this.#relay.store = this.#parts.store(this)
-    this.#relay.reportQueues = this.#newReportQueues()
-    this.#relay.shares = new Shares()
-    this.#relay.failing = new FailingEvents()
+    this.#relay.changes = this.#newChanges()
+    this.#relay.room = new Room(this.#relay.store)
+    this.#loop = this.#newLoop()
     this.#parts.judge.silences.restarted()
     this.#sleep(0)
   }

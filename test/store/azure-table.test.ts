@@ -6,18 +6,8 @@ import { viewOf } from '../../functions/core/event/view.ts'
 import { AzureTable, type EntityChange } from '../../functions/store/azure/table.ts'
 import { keyOf } from '../../functions/store/keys.ts'
 import { type Azurite, newClient, newTable, startAzurite } from '../support/azurite.ts'
-import {
-  at,
-  beaconOf,
-  delivery,
-  facts,
-  key,
-  record,
-  sighting,
-  telling,
-} from '../support/records.ts'
+import { at, delivery, facts, key, record, telling } from '../support/records.ts'
 import { azureRows, storeOver } from '../support/stores.ts'
-import { event } from '../support/world.ts'
 
 let azurite: Azurite
 beforeAll(async () => {
@@ -153,32 +143,6 @@ describe('an answer of Azure', () => {
     const rows = new AzureTable(Object.assign(client, { createTable }) as TableClient)
     await expect(rows.read('here', 'a')).rejects.toThrow('404 for "foghorn": TableNotFound')
     expect(createTable).toHaveBeenCalledTimes(1)
-  })
-})
-
-describe('a beacon', () => {
-  test('with more sightings than a transaction takes is written completely, or not at all', async () => {
-    const table = newTable(azurite)
-    const store = storeOver(azureRows(table))
-    const ids = Array.from({ length: 230 }, (_, i) => `event-${i}`)
-    const seen = ids.map((eventId) => sighting('web_0', { eventId, event: event({ eventId }) }))
-    const beacon = beaconOf('web_0', { counter: 2, sees: ids })
-    expect(await store.writeBeacon(beacon, seen)).toBe('written')
-    const whose = { fleet: 'prod', eventId: 'event-229' }
-    expect(await store.readObservers(whose)).toMatchObject([{ beacon: { counter: 2 } }])
-    expect(await store.readSightings('prod', 'id-web_0', ids)).toHaveLength(230)
-  })
-
-  test('with the most tags of a report is written, however much it sees', async () => {
-    const store = storeOver(azureRows(newTable(azurite)))
-    const tags = Object.fromEntries(
-      Array.from({ length: 150 }, (_, i) => [`tag-${i}`, '€'.repeat(500)]),
-    )
-    const ids = Array.from({ length: 60 }, (_, i) => `event-${i}`)
-    const seen = ids.map((eventId) => sighting('web_0', { eventId, event: event({ eventId }) }))
-    const beacon = beaconOf('web_0', { tags, sees: ids })
-    expect(await store.writeBeacon(beacon, seen)).toBe('written')
-    expect(await store.readObservers({ fleet: 'prod', eventId: 'event-59' })).toHaveLength(1)
   })
 })
 

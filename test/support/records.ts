@@ -1,16 +1,17 @@
 // Values of the core for tests: a record, a delivery, a beacon and what it saw, each as usual as can be.
 
 import type { Claimed, Delivery, Telling } from '../../functions/core/delivery/delivery.ts'
-import { agreedOf } from '../../functions/core/event/agreed.ts'
+import type { Beacon } from '../../functions/core/event/beacon.ts'
 import type {
   Ended,
   EventRecord,
-  Facts,
   OpenRecord,
   Phase,
   StartedRecord,
 } from '../../functions/core/event/event.ts'
-import type { Beacon, Observer, Sighting } from '../../functions/core/event/observer.ts'
+import type { Facts } from '../../functions/core/event/facts.ts'
+import { agreedOf } from '../../functions/core/event/scope.ts'
+import { type Sight, shownOf } from '../../functions/core/event/sight.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
 import type { Commit } from '../../functions/store/store.ts'
 import { event, eventId, startAt } from './world.ts'
@@ -37,12 +38,18 @@ export function record(changes: Fields = {}): EventRecord {
     facts: facts(),
     firstSeenAt: at,
     policy: { decide: 'ask', rule: 'default' },
-    watchers: [],
+    sights: [],
+    azure: {},
+    wait: {},
+    reminders: { passed: [] },
     history: [{ at, what: 'seen', note: 'web_0' }],
     sequence: 1,
     ...changes,
   } as EventRecord
 }
+
+/** The plan of a drill, where only that matters. */
+export const aDrill = { impactSeconds: 60, vms: [] }
 
 export function openRecord(changes: Omit<Fields, 'ended'> = {}): OpenRecord {
   return record(changes) as OpenRecord
@@ -98,16 +105,17 @@ export function beaconOf(vm: string, changes: Partial<Beacon> = {}): Beacon {
   }
 }
 
-export function sighting(vm: string, changes: Partial<Sighting> = {}): Sighting {
-  return { eventId, beacon: `id-${vm}`, firstSeenAt: at, event: event(), ...changes }
-}
-
-export function observer(
-  vm: string,
-  beacon: Partial<Beacon> = {},
-  seen: Partial<Sighting> = {},
-): Observer {
-  return { beacon: beaconOf(vm, beacon), sighting: sighting(vm, seen) }
+/** What the beacon of a VM last showed of the usual event. */
+export function sight(vm: string, changes: Partial<Sight> = {}): Sight {
+  return {
+    ...{ beacon: `id-${vm}`, vm, resourceGroup: 'rg', scaleSet: '', tags: {} },
+    ...{ bootId: `boot-of-${vm}`, counter: 1, heardAt: at, bootedAt: at - 86_400_000 },
+    polledAt: changes.heardAt ?? at,
+    firstSeenAt: at,
+    shows: shownOf(event()),
+    ...(event().resources.includes(vm) && { isHit: true as const }),
+    ...changes,
+  }
 }
 
 /** A first commit of the record of `record`. */

@@ -8,11 +8,10 @@ import { createHolds } from '../../functions/host/holds.ts'
 import type { Identity } from '../../functions/identity/identity.ts'
 import { type Notifiers, notifiers } from '../../functions/notify/registry.ts'
 import { createSlackDesk } from '../../functions/notify/slack/desk.ts'
+import { Changes } from '../../functions/use-cases/changes.ts'
 import { claimDue, deliverTogether } from '../../functions/use-cases/deliver.ts'
-import { FailingEvents } from '../../functions/use-cases/failing-events.ts'
-import { createReportQueues } from '../../functions/use-cases/large-reports.ts'
 import type { Relay } from '../../functions/use-cases/relay.ts'
-import { Shares } from '../../functions/use-cases/shares.ts'
+import { Room } from '../../functions/use-cases/room.ts'
 import { sweep } from '../../functions/use-cases/sweep.ts'
 import { createLog } from '../../shared/log.ts'
 import { webHmac } from '../../shared/signature.ts'
@@ -96,10 +95,8 @@ export async function createWorld(
     wake: () => {},
     bell: createBell(),
     holds: createHolds(),
-    reportQueues: createReportQueues(),
-    shares: new Shares(),
-    failing: new FailingEvents(),
-    giveWay: () => undefined,
+    changes: new Changes(),
+    room: new Room(store),
     holdsConnections: true,
     backup: async () => ({ outcome: 'unsupported', instead: 'a test has no file' }),
     troubles: async () => [],

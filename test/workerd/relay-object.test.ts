@@ -157,7 +157,7 @@ test('alarms that fail do not throw, and the cron trigger goes on', async () => 
     await runInDurableObject(relay, (object) => (object as { alarm(): Promise<void> }).alarm())
   }
   await mend()
-  expect(lines.filter((line) => line.includes('pump_failed'))).not.toEqual([])
+  expect(lines.filter((line) => line.includes('loop_failed'))).not.toEqual([])
   await runInDurableObject(relay, (_object, { storage }) => storage.deleteAlarm())
   answer = ({ url }) => usual(url)
   await relay.sweep()

@@ -9,7 +9,7 @@ import {
   opensIncident,
   traits,
 } from '../event/moment.ts'
-import type { Observer } from '../event/observer.ts'
+import type { KnownVm } from '../event/sight.ts'
 import { channelsFor, type Route } from '../rules/routes.ts'
 import type { Delivery } from './delivery.ts'
 import { mayHaveArrived } from './overtake.ts'
@@ -27,7 +27,7 @@ interface Step {
   moments: Moment[]
   /** Whether an approval lapses with this step. */
   isLapse: boolean
-  observers: Observer[]
+  vms: KnownVm[]
   /** All deliveries of the event so far. */
   existing: Delivery[]
 }
@@ -39,10 +39,10 @@ const afterLapse: FurtherChannels = { fallbacks: 'reached', incidents: true }
 export function audienceOf(
   routes: Route[],
   channels: ChannelFacts,
-  { record, moments: logged, isLapse, observers, existing }: Step,
+  { record, moments: logged, isLapse, vms, existing }: Step,
 ): (moment: Moment) => string[] {
   const notified = plannedFor(record, existing)
-  const routed = (moment: Moment) => channelsFor(routes, record, observers, moment, existing)
+  const routed = (moment: Moment) => channelsFor(routes, record, vms, moment, existing)
 
   const audience = (moment: Moment): string[] => {
     if (moment === 'scheduled' && !logged.includes('scheduled')) return newlyRouted()

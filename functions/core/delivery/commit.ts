@@ -1,20 +1,20 @@
 // Turns a decision into one atomic write: the record, and the deliveries that it plans.
-import { knownOf } from '../event/drill.ts'
-import type { EventRecord } from '../event/event.ts'
-import { eventLength, fitEvent } from '../event/event-size.ts'
+import { knownVms } from '../event/drill.ts'
+import { type EventRecord, isOpen } from '../event/event.ts'
+import { fitEvent } from '../event/event-size.ts'
+import { isHit } from '../event/facts.ts'
 import { maxMessageVmBytes } from '../event/hit-vms.ts'
 import { isEnd, type Moment } from '../event/moment.ts'
-import type { Observer } from '../event/observer.ts'
 import { extentOf } from '../event/reach.ts'
+import type { KnownVm } from '../event/sight.ts'
 import { viewOf } from '../event/view.ts'
-import type { Route } from '../rules/routes.ts'
-import { audienceOf, type ChannelFacts, isIgnored } from './audience.ts'
-import { changeOf, type Delivery, plan } from './delivery.ts'
+import { channelsFor, type Route } from '../rules/routes.ts'
+import { audienceOf, type ChannelFacts, isIgnored, plannedFor } from './audience.ts'
+import { type Delivery, plan } from './delivery.ts'
 import { entriesFor, type MomentEntry } from './moment-log.ts'
 import { planForSubscriptions, type Subscription } from './subscription.ts'
 
 interface CommitContext {
-  observers: Observer[]
   /** All deliveries of the event so far. */
   deliveries: Delivery[]
   now: number
@@ -44,56 +44,65 @@ export function commitPlan(
   routes: Route[],
   channels: ChannelFacts,
   before: EventRecord | undefined,
-  decided: { record: EventRecord; moments: Moment[]; routed?: Moment[] },
-  { observers: seen, deliveries: existing, now, listeningSince, subscriptions }: CommitContext,
+  { record: decided, moments }: { record: EventRecord; moments: Moment[] },
+  { deliveries: existing, now, listeningSince, subscriptions }: CommitContext,
 ): Commit {
   const basedOn = before?.sequence ?? 0
-  const logged = withinChanges(decided.moments, decided.record)
-  const record = fitEvent({ ...withChanges(decided.record, logged), sequence: basedOn + 1 })
-  const observers = knownOf(record, seen)
+  const record = fitEvent({ ...decided, sequence: basedOn + 1 })
+  const vms = knownVms(decided)
   const isLapse = record.lapsedAt !== before?.lapsedAt
-  const { routed = [] } = decided
-  const told = [...logged, ...routed]
-  const step = { record, moments: told, isLapse, observers, existing }
-  const channelsOf = audienceOf(routes, channels, step)
+  const routed = mayReachMore(before, record, moments)
+    ? newlyRouted(routes, record, vms, existing)
+    : []
+  const told = [...moments, ...routed]
+  const channelsOf = audienceOf(routes, channels, { record, moments: told, isLapse, vms, existing })
   const notified = isIgnored(record) ? told.filter(isEnd) : told
-  // also if the change itself is not sent: other channels may be concerned now
-  const mayBeNew = decided.moments.includes('changed') && record.phase === 'scheduled'
-  const isNews = mayBeNew && !isIgnored(record) && channelsOf('scheduled').length > 0
+  // a changed event may concern other channels
+  const isChanged = moments.includes('changed') && record.phase === 'scheduled'
+  const isNews = isChanged && !isIgnored(record) && channelsOf('scheduled').length > 0
   const sent: Moment[] = isNews ? [...notified, 'scheduled'] : notified
-  const listening = { now, listeningSince }
   const isNotified = told.length > 0 || isNews
-  const extent = isNotified ? extentOf(record, seen, listening, maxMessageVmBytes) : {}
+  const listening = { now, listeningSince }
+  const extent = isNotified ? extentOf(decided, listening, maxMessageVmBytes) : {}
   const event = { ...viewOf(record), ...extent }
   const planned = plan(record, sent, channelsOf, now, event)
   const fresh = planned.filter((one) => existing.every(({ id }) => id !== one.id))
-  const entries = entriesFor(record, logged, event, now)
+  const entries = entriesFor(record, moments, event, now)
   const deliveries = [...fresh, ...planForSubscriptions(subscriptions, entries, now)]
   return { record, basedOn, deliveries, moments: entries, now }
 }
 
-/** At most this many changes are sent in one epoch. Azure makes a few, an attacker any number. */
-const maxChangesSent = 50
-/** Every further step reads all changes that were sent. */
-const maxSentLength = 5_000_000
-
-/** A late report may change values and change them back, so nothing is new. */
-function withinChanges(moments: Moment[], record: EventRecord): Moment[] {
-  const isNew = changesOf(record).last !== changeOf(record) && hasChangesLeft(record)
-  return moments.filter((moment) => moment !== 'changed' || isNew)
+/**
+ * Whether routes may match that did not before: more is known of the affected VMs, or the values or
+ * the policy changed. Without a moment of its own, such a step sends the newest one to their channels.
+ */
+export function mayReachMore(
+  before: EventRecord | undefined,
+  record: EventRecord,
+  moments: Moment[],
+): boolean {
+  if (before === undefined || !isOpen(record) || moments.length > 0) return false
+  if (record.told?.epoch !== record.epoch) return false
+  const known = (one: EventRecord) => {
+    const vms = one.sights.filter(({ vm }) => isHit(record.facts, vm))
+    return JSON.stringify([
+      vms.map(({ vm, resourceGroup, scaleSet, tags }) => [vm, resourceGroup, scaleSet, tags]),
+      one.facts,
+      one.policy.decide === 'ignore',
+    ])
+  }
+  return known(before) !== known(record)
 }
 
-function hasChangesLeft(record: EventRecord): boolean {
-  const { count } = changesOf(record)
-  return count < maxChangesSent && (count < 2 || count * eventLength(record) < maxSentLength)
-}
-
-function changesOf({ epoch, changes }: EventRecord): NonNullable<EventRecord['changes']> {
-  return changes?.epoch === epoch ? changes : { epoch, count: 0 }
-}
-
-function withChanges(record: EventRecord, moments: Moment[]): EventRecord {
-  if (!moments.includes('changed')) return record
-  const { epoch, count } = changesOf(record)
-  return { ...record, changes: { epoch, count: count + 1, last: changeOf(record) } }
+function newlyRouted(
+  routes: Route[],
+  record: EventRecord,
+  vms: KnownVm[],
+  existing: Delivery[],
+): Moment[] {
+  if (isIgnored(record)) return []
+  const moment = record.phase === 'started' ? 'started' : 'scheduled'
+  const notified = plannedFor(record, existing)
+  const hearers = channelsFor(routes, record, vms, moment)
+  return hearers.every((name) => notified.includes(name)) ? [] : [moment]
 }

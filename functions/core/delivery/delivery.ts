@@ -252,11 +252,11 @@ function idOf(record: EventView, moment: Moment, channel: string[]): string {
 function whichOf(record: EventView, moment: Moment): string[] {
   if (moment === 'reminder') {
     const { notBeforeAt } = record.facts
-    return [`${record.reminder?.beforeSeconds}s`, shortHash(notBeforeAt ?? null)]
+    return [`${record.reminders.last?.beforeSeconds}s`, shortHash(notBeforeAt ?? null)]
   }
   if (['approved', 'declined', 'stuck'].includes(moment)) return againOf(record)
   // Azure may take a change back, and make it again
-  return moment === 'changed' ? [changeOf(record), String(record.changes?.count ?? 0)] : []
+  return moment === 'changed' ? [changeOf(record), String(record.told?.count ?? 0)] : []
 }
 
 /** After an approval lapsed, messages may be sent again. */
@@ -275,7 +275,6 @@ export function changeOf(record: EventView): string {
     description,
     eventType,
     source,
-    record.disputed,
     ...againOf(record),
   ]
   return shortHash(values)

@@ -23,6 +23,9 @@ export function planPing(one: Subscription, origin: string, now: number): Delive
     phase: 'scheduled' as const,
     facts: { eventType: 'Ping', resources: [] },
     firstSeenAt: now,
+    azure: {},
+    wait: {},
+    reminders: { passed: [] },
     policy: { decide: 'notify' as const, rule: 'ping' },
   }
   return planToEndpoint(one, event, { ping: one.id, ...handshake }, now)

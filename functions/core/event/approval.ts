@@ -1,13 +1,14 @@
 // Takes a decision of a person or a rule into the event. `directive.ts` passes an approval on.
 import { hash } from '../hash.ts'
-import { agreedOf } from './agreed.ts'
 import { type EventRecord, isOpen, type OpenRecord, type Verdict } from './event.ts'
+import { isTooLarge } from './facts.ts'
 import { addHistory, decisionNote } from './history.ts'
 import type { Moment } from './moment.ts'
+import { agreedOf } from './scope.ts'
 
 export type DecideOutcome =
   | { outcome: 'decided'; record: OpenRecord; moments: Moment[] }
-  | { outcome: 'already_approved' | 'already_declined' | 'started' | 'ended' }
+  | { outcome: 'already_approved' | 'already_declined' | 'started' | 'ended' | 'too_many_vms' }
 
 /**
  * Identifies what a person decides about: epoch, type, source and VMs. Forms and buttons send it
@@ -19,13 +20,14 @@ export function stampOf({ epoch, facts }: Pick<EventRecord, 'epoch' | 'facts'>):
 }
 
 /**
- * Nobody can take an approval back, but it lapses if the event outgrows it (agreed.ts). After *not
+ * Nobody can take an approval back, but it lapses if the event outgrows it (scope.ts). After *not
  * now*, a person may still approve.
  */
 export function decide(record: EventRecord, verdict: Verdict): DecideOutcome {
   if (!isOpen(record)) return { outcome: 'ended' }
   if (record.verdict?.decision === 'approved') return { outcome: 'already_approved' }
   if (record.phase !== 'scheduled') return { outcome: 'started' }
+  if (isTooLarge(record.facts)) return { outcome: 'too_many_vms' }
   if (record.verdict !== undefined && verdict.decision === 'declined') {
     return { outcome: 'already_declined' }
   }

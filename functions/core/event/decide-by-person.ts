@@ -2,12 +2,11 @@
 import { type Permission, permissionOf } from '../rules/permission.ts'
 import type { Route } from '../rules/routes.ts'
 import { type DecideOutcome, decide, stampOf } from './approval.ts'
-import { nextLook } from './conclude.ts'
-import type { Decision, Loaded, Needs } from './decision.ts'
-import { knownOf } from './drill.ts'
+import { type Decision, withDueAt } from './decide.ts'
+import { knownVms } from './drill.ts'
 import type { Decider, EventRecord, Verdict } from './event.ts'
 import { prepareNow } from './preparation.ts'
-import { withHeard } from './witness.ts'
+import type { Listening } from './sight.ts'
 
 export interface Wish {
   decision: Verdict['decision'] | 'prepare'
@@ -29,23 +28,21 @@ export interface PersonDecision extends Decision {
 export function decideByPerson(
   before: EventRecord,
   { decision, by, seen }: Wish,
-  { observers }: Loaded,
   routes: Route[],
-  now: number,
-): PersonDecision | Needs {
+  listening: Listening,
+): PersonDecision {
+  const { now } = listening
   const decided =
     decision === 'prepare'
       ? prepareNow(before, by, now)
       : decide(before, { decision, how: by.how, who: by.who, at: now })
   const unchanged = { record: before, moments: [] }
   if (decided.outcome !== 'decided') return { ...unchanged, reason: decided.outcome }
-  if (observers === undefined) return { needs: 'observers' }
-  const permission = permissionOf(routes, before, knownOf(before, observers), by)
+  const permission = permissionOf(routes, before, knownVms(before), by)
   if (permission !== 'allowed') return { ...unchanged, reason: permission, permission }
   if (seen !== undefined && seen !== stampOf(before)) return { ...unchanged, reason: 'moved_on' }
   const { record, moments } = decided
-  // nothing is decided, so the next look and its reminders stay
+  // nothing is decided, so reminders stay
   if (decision === 'prepare') return { record, moments, reason: 'decided' }
-  const dueAt = nextLook(record, withHeard(before, observers), now)
-  return { record: { ...record, dueAt }, moments, reason: 'decided' }
+  return { record: withDueAt(record, [], listening), moments, reason: 'decided' }
 }

@@ -1,18 +1,16 @@
 // A drill: an event of the relay's own that takes the same way as a real one, so that an owner can
 // test the set-up. No beacon sees it and no VM is touched. It moves by the times in its plan.
-import type { ScheduledEvent } from '../../../shared/document.ts'
 import { drillPrefix } from '../../../shared/report.ts'
 import {
   type DrillPlan,
   type Ended,
   type EventRecord,
-  type Facts,
   type OpenRecord,
   withStarted,
 } from './event.ts'
+import type { Facts } from './facts.ts'
 import { addHistory } from './history.ts'
-import type { Moment } from './moment.ts'
-import type { Beacon, KnownVm, Observer } from './observer.ts'
+import type { KnownVm } from './sight.ts'
 
 /** An approved drill starts after this time, as Azure takes some seconds, too. */
 export const drillStartMs = 5_000
@@ -38,33 +36,30 @@ export function drillId(id: string): string {
   return `${drillPrefix}${id}`
 }
 
-export function beginDrill(
-  wish: DrillWish,
-  id: string,
-  now: number,
-): { record: OpenRecord; moments: Moment[] } {
+export function beginDrill(wish: DrillWish, id: string, now: number): OpenRecord {
   const { fleet, facts, noticeSeconds, impactSeconds, changeAfterSeconds, vms } = wish
   const started = noticeSeconds === 0
   const changes = changeAfterSeconds !== undefined
-  const record: OpenRecord = {
+  return {
     fleet,
     eventId: drillId(id),
     epoch: 1,
     facts: started ? facts : { ...facts, notBeforeAt: now + noticeSeconds * 1_000 },
     firstSeenAt: now,
     ...(started ? { phase: 'started', startedAt: now, startKind: 'none' } : { phase: 'scheduled' }),
-    drill: true,
-    drillPlan: {
+    drill: {
       impactSeconds,
       ...(changes ? { changesAt: now + changeAfterSeconds * 1_000 } : {}),
       vms,
     },
     policy: { decide: 'ask', rule: 'default' },
-    watchers: [],
+    sights: [],
+    azure: {},
+    wait: {},
+    reminders: { passed: [] },
     history: [{ at: now, what: started ? 'started' : 'seen', note: drillNote }],
     sequence: 0,
   }
-  return { record, moments: [started ? 'started' : 'scheduled'] }
 }
 
 /** The step of an open drill that is due. After a pause, each missed step still happens. */
@@ -72,23 +67,21 @@ export function moveDrill(
   record: OpenRecord,
   plan: DrillPlan,
   now: number,
-): { record: OpenRecord; moments: Moment[] } | { ended: Ended } {
+): { record: OpenRecord } | { ended: Ended } {
   if (record.phase === 'started') {
-    return endsAt(record, plan) <= now
-      ? { ended: { at: now, outcome: 'completed' } }
-      : { record, moments: [] }
+    return endsAt(record, plan) <= now ? { ended: { at: now, outcome: 'completed' } } : { record }
   }
   if (record.firstSeenAt + drillLifeMs <= now) {
     return { ended: { at: now, outcome: 'cancelled', inferred: 'drill_overdue' } }
   }
   if (startsAt(record) <= now) {
     const noted = addHistory(record, { at: now, what: 'started', note: drillNote })
-    return { record: withStarted(noted, now), moments: ['started'] }
+    return { record: withStarted(noted, now) }
   }
   if (changesAt(record, plan) <= now) {
-    return { record: withMovedTime(record, plan, now), moments: ['changed'] }
+    return { record: withMovedTime(record, plan, now) }
   }
-  return { record, moments: [] }
+  return { record }
 }
 
 /** When its next step is due. */
@@ -122,45 +115,19 @@ function changesAt({ verdict }: EventRecord, plan: DrillPlan): number {
 function withMovedTime(record: OpenRecord, plan: DrillPlan, now: number): OpenRecord {
   const { notBeforeAt: before = now } = record.facts
   const notBeforeAt = before + drillMoveMs
-  const { changesAt: _, ...drillPlan } = plan
+  const { changesAt: _, ...drill } = plan
   const note = `NotBefore ${new Date(notBeforeAt).toISOString()}`
   return {
     ...addHistory(record, { at: now, what: 'changed', note }),
     facts: { ...record.facts, notBeforeAt },
-    changedAt: { ...record.changedAt, notBeforeAt: now },
-    changedFrom: { notBeforeAt: before },
+    changed: { at: now, names: ['notBeforeAt'], from: { notBeforeAt: before } },
     // as for a real event, a moved NotBefore starts new reminders
-    remindedBeforeSeconds: [],
-    drillPlan,
+    reminders: { passed: [] },
+    drill,
   }
 }
 
-/** VM facts come from the VMs' own beacons, or from the plan of a drill. */
-export function knownOf(record: EventRecord, observers: Observer[]): Observer[] {
-  return record.drill ? assumedObservers(record) : observers
-}
-
-/** Rules know VMs by their beacons. A drill has none, so its plan describes them. */
-export function assumedObservers({ fleet, eventId, facts, drillPlan }: EventRecord): Observer[] {
-  const event: ScheduledEvent = { eventId, status: 'Scheduled', ...facts }
-  return (drillPlan?.vms ?? []).map((vm) => assumedObserver(fleet, event, vm))
-}
-
-/** An observer with the facts of its VM. Everything else in it is empty. */
-export function assumedObserver(fleet: string, event: ScheduledEvent, vm: KnownVm): Observer {
-  const beacon: Beacon = {
-    fleet,
-    beacon: vm.vm,
-    version: '',
-    bootId: '',
-    bootHeardAt: 0,
-    retiredBootIds: [],
-    counter: 0,
-    heardAt: 0,
-    paceMs: 0,
-    bootedAt: 0,
-    sees: [event.eventId],
-    ...vm,
-  }
-  return { beacon, sighting: { eventId: event.eventId, beacon: vm.vm, firstSeenAt: 0, event } }
+/** What rules know of VMs comes from the VMs' own beacons, or from the plan of a drill. */
+export function knownVms(record: EventRecord): KnownVm[] {
+  return record.drill?.vms ?? record.sights
 }

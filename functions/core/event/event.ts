@@ -1,9 +1,9 @@
 // The record of one event: facts from Azure, and what people and beacons did.
-import type { ScheduledEvent } from '../../../shared/document.ts'
 import type { Start } from '../../../shared/report.ts'
 import type { Alert } from './alert-row.ts'
+import type { Facts, Values } from './facts.ts'
 import type { NotReady, Readiness, Turn } from './hook-state.ts'
-import type { KnownVm, Witness } from './observer.ts'
+import type { KnownVm, Sight } from './sight.ts'
 
 export const phases = ['scheduled', 'cancelled', 'started', 'completed'] as const
 export type Phase = (typeof phases)[number]
@@ -14,19 +14,6 @@ export type Asking = 'scheduled' | 'changed' | 'not_ready'
 /** What the policy does with an event: approve at once, ask people, only notify, or ignore. */
 export const decisions = ['approve', 'ask', 'notify', 'ignore'] as const
 export type Decide = (typeof decisions)[number]
-
-/** Values that Azure may change while the event is scheduled. */
-export type Values = Pick<
-  ScheduledEvent,
-  'eventType' | 'source' | 'resources' | 'notBeforeAt' | 'durationSeconds' | 'description'
->
-
-/** Values that rules read. A false one could cause an approval. */
-export const disputable = ['eventType', 'resources', 'source', 'durationSeconds'] as const
-export type Disputable = (typeof disputable)[number]
-
-/** The event in Azure, merged over all beacons. An unknown value never replaces a known one. */
-export type Facts = Omit<ScheduledEvent, 'eventId' | 'status'>
 
 /** Why an event was first seen as Started. */
 export const startKinds = ['none', 'already_running', 'reported_late'] as const
@@ -68,7 +55,7 @@ export interface Decider {
   who: string
 }
 
-/** What an approval covers, see agreed.ts. */
+/** What an approval covers, see scope.ts. */
 export interface Agreed {
   eventType: string
   /** In lower case, sorted. */
@@ -89,7 +76,7 @@ export interface Verdict extends Decider {
 }
 
 /** Azure's 200 to a StartRequests of ours. */
-interface PassedOn {
+interface Accepted {
   vm: string
   at: number
 }
@@ -103,8 +90,6 @@ interface Directive {
   failed: boolean
   /** Azure had been told before, but did not start the event. */
   again?: true
-  /** A request of this beacon or of an earlier one may have reached Azure, but nobody knows. */
-  mayBePassedOn?: true
 }
 
 /** The last attempt to tell Azure, if it failed. */
@@ -114,6 +99,39 @@ export interface StartFailure {
   /** HTTP status of IMDS, if there was an answer. */
   status?: number
   at: number
+}
+
+/** What a rule waits for before it approves. */
+interface Wait {
+  /** Absent if no affected VM has a hook, and no rule waits for one. */
+  readiness?: Readiness
+  turn?: Turn
+  /** A rule waited in vain, so people were asked, and no rule approves the event. */
+  notReady?: NotReady
+  /** A person asked the VMs to prepare at once. */
+  prepareNow?: Decider & { at: number }
+}
+
+/** What came of an approval: which beacon tells Azure to start the event, and what Azure answered. */
+interface Azure {
+  directive?: Directive
+  /** Removed when Azure accepts. */
+  failure?: StartFailure
+  accepted?: Accepted
+  /** Azure accepted an approval that no longer applies, so it may still start the event. */
+  acceptedBefore?: Accepted
+  /** When people were told that Azure did not start the event. */
+  stuckAt?: number
+}
+
+interface Reminders {
+  /** Distances from NotBefore that need no reminder any more. */
+  passed: number[]
+  /**
+   * The last reminder, for all distances that were due. `late`: people were asked after their time,
+   * by `askedBy`. Absent: by *scheduled*.
+   */
+  last?: { beforeSeconds: number; due: number[]; late: boolean; askedBy?: Asking }
 }
 
 export interface HistoryEntry {
@@ -153,16 +171,6 @@ export interface DrillPlan {
   vms: KnownVm[]
 }
 
-export interface Absence {
-  /** The first poll without it, and the last poll with it. */
-  firstAt: number
-  lastSeenAt: number
-  /** From then on, the absence may be confirmed. */
-  confirmAt: number
-  /** Only outliers miss it, so it goes on. See witness.ts. */
-  denied?: true
-}
-
 /** Fields of an event in every state. */
 interface Kept {
   fleet: string
@@ -171,54 +179,29 @@ interface Kept {
   epoch: number
   facts: Facts
   firstSeenAt: number
-  /** An event of the relay's own. It never reaches a beacon. */
-  drill?: true
+  /** Only in an event of the relay's own, which never reaches a beacon. */
+  drill?: DrillPlan
   /** Only in the row of an alert. */
   alert?: Alert
-  /** Poll time of each value's last change. For that value, earlier polls are outdated. */
-  changedAt?: Partial<Record<keyof Values, number>>
-  /** The known values that the newest change replaced. */
-  changedFrom?: Partial<Values>
-  /** Values on which the beacons disagree. Then no rule approves, and people are asked. */
-  disputed?: Disputable[]
-  /** Set while the documents of some VMs lack the event. */
-  gone?: Absence
-  /** The poll that began this epoch, if an event that had ended was seen again. */
-  reopenedAt?: number
-  /** A moment that was not sent, as the event already seemed over. */
-  heldBack?: 'scheduled' | 'changed'
+  /** What its VMs last showed of it. Of the VMs that it does not affect, at most four. */
+  sights: Sight[]
+  /** The newest change: when a document showed it, which values, and what they were, if known. */
+  changed?: { at: number; names: (keyof Values)[]; from: Partial<Values> }
+  /** When a document last began an epoch, if the event is back. */
+  backAt?: number
   /** With `whenReady` or `maxConcurrent`, the rule waits before it approves. */
   policy: { decide: Decide; rule: string; whenReady?: true; maxConcurrent?: number }
-  /** Absent if no affected VM has a hook, and no rule waits for one. */
-  readiness?: Readiness
-  turn?: Turn
-  /** A rule waited in vain, so people were asked, and no rule approves the event. */
-  notReady?: NotReady
-  /** A person asked the VMs to prepare at once. */
-  prepareNow?: Decider & { at: number }
-  /** The last decision. Nobody can take an approval back, but it may lapse (agreed.ts). */
+  wait: Wait
+  /** The last decision. Nobody can take an approval back, but it may lapse (scope.ts). */
   verdict?: Verdict
   /** A *not now* that a later approval replaced, or an approval that lapsed. */
   overruled?: Verdict
   /** When an approval last lapsed. Later messages get new ids, so they are sent again. */
   lapsedAt?: number
-  /** Removed when Azure accepts. */
-  startFailure?: StartFailure
-  passedOn?: PassedOn
-  /** Azure accepted an approval that no longer applies, so it may still start the event. */
-  passedOnBefore?: PassedOn
-  stuckAt?: number
-  /** Distances from NotBefore that need no reminder any more. */
-  remindedBeforeSeconds?: number[]
-  /**
-   * The last reminder, for all distances that were due. `late`: people were asked after their time,
-   * by `askedBy`. Absent: by *scheduled*.
-   */
-  reminder?: { beforeSeconds: number; due: number[]; late: boolean; askedBy?: Asking }
-  /** Observers that report often, and until when. */
-  watchers: { beacon: string; until: number }[]
-  /** Changes that people were notified of in this epoch: how many, and `changeOf` the last one. */
-  changes?: { epoch: number; count: number; last?: string }
+  azure: Azure
+  reminders: Reminders
+  /** The last epoch of which people were notified, how many changes, and `changeOf` what they know. */
+  told?: { epoch: number; count: number; last: string }
   history: HistoryEntry[]
   /** Grows with every commit. Receivers may drop older values. */
   sequence: number
@@ -227,15 +210,6 @@ interface Kept {
 /** Fields that are needed only until the end of the event. */
 interface Pending extends Kept {
   ended?: undefined
-  /** Only for a drill. */
-  drillPlan?: DrillPlan
-  /** The beacon whose report this commit holds. Its own row is written after the event's. */
-  heard?: Witness | undefined
-  directive?: Directive | undefined
-  /** The only beacon that reports it. Absent once another one has reported it. */
-  onlyBeacon?: string | undefined
-  /** When a rule that waits must look at the event again. */
-  lookAt?: number | undefined
   /** When the sweep looks at the event, as time alone may conclude something. */
   dueAt?: number | undefined
 }
@@ -259,11 +233,6 @@ export interface EndedRecord extends Kept {
   ended: Ended
   startedAt?: number | undefined
   startKind?: StartKind | undefined
-  drillPlan?: DrillPlan
-  heard?: undefined
-  directive?: undefined
-  onlyBeacon?: undefined
-  lookAt?: undefined
   dueAt?: undefined
 }
 
@@ -276,9 +245,10 @@ export function isOpen(record: EventRecord): record is OpenRecord {
 
 /** Removes the fields that are needed only until the end. */
 export function withEnd(record: EventRecord, ended: Ended): EndedRecord {
-  const { heard: _h, directive: _l, onlyBeacon: _o, lookAt: _a, dueAt: _d, ...kept } = record
+  const { dueAt: _d, ...kept } = record
+  const { directive: _l, ...azure } = record.azure
   const phase = ended.outcome === 'lost' ? record.phase : ended.outcome
-  return { ...kept, phase, ended, watchers: [] }
+  return { ...kept, azure, phase, ended }
 }
 
 export function withStarted(record: OpenRecord, startedAt: number): StartedRecord {
@@ -288,9 +258,4 @@ export function withStarted(record: OpenRecord, startedAt: number): StartedRecor
 /** Whether its start surprised everybody. If a user asked for it, somebody knew. */
 export function isUnannounced({ startKind, facts }: Pick<EventRecord, 'startKind' | 'facts'>) {
   return startKind === 'none' && facts.source !== 'User'
-}
-
-export function isHit(facts: Pick<Facts, 'resources'>, vm: string): boolean {
-  const lower = vm.toLowerCase()
-  return facts.resources.some((resource) => resource.toLowerCase() === lower)
 }

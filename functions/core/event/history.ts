@@ -2,9 +2,9 @@
 import { cut } from '../../../shared/document.ts'
 import type { EventRecord, HistoryEntry, Verdict } from './event.ts'
 
-const maxHistory = 200
+const maxHistory = 50
 /** Characters. Long lists of VMs are in the facts. */
-export const maxNoteLength = 300
+const maxNoteLength = 300
 /** Entries that repeat while an approval is stuck or a document flickers. */
 const repetitive: HistoryEntry['what'][] = ['directed', 'start_failed', 'gone', 'seen_again']
 const decisive: HistoryEntry['what'][] = ['approved', 'declined', 'lapsed', 'passed_on']
@@ -23,17 +23,12 @@ function weightOf({ what, note }: HistoryEntry): number {
 }
 
 /** The entry to cut next: the oldest of the least important ones, but never the first. */
-export function leastValuable(
-  history: HistoryEntry[],
-  decisions: 'keep_decisions' | 'cut_decisions',
-): number | undefined {
+function leastValuable(history: HistoryEntry[]): number {
   const weights = history.slice(1).map(weightOf)
-  const least = Math.min(...weights)
-  const none = weights.length === 0 || (decisions === 'keep_decisions' && least > 1)
-  return none ? undefined : 1 + weights.indexOf(least)
+  return 1 + weights.indexOf(Math.min(...weights))
 }
 
-export function shortNote(entry: HistoryEntry): HistoryEntry {
+function shortNote(entry: HistoryEntry): HistoryEntry {
   const { note } = entry
   return note === undefined ? entry : { ...entry, note: cut(note, maxNoteLength) }
 }
@@ -41,6 +36,6 @@ export function shortNote(entry: HistoryEntry): HistoryEntry {
 /** Appends. If the history is full, cuts the least important entry, see `leastValuable`. */
 export function addHistory<State extends EventRecord>(record: State, entry: HistoryEntry): State {
   const history = [...record.history, shortNote(entry)]
-  while (history.length > maxHistory) history.splice(leastValuable(history, 'cut_decisions')!, 1)
+  while (history.length > maxHistory) history.splice(leastValuable(history), 1)
   return { ...record, history }
 }

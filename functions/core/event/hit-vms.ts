@@ -1,10 +1,10 @@
 // What the relay knows of the affected VMs, for systems that keep an inventory. It comes from the
 // VMs' own beacons. If there is not enough room, tags are cut first, then the last VMs.
+import { knownVms } from './drill.ts'
 import type { EventRecord } from './event.ts'
 import type { VmState } from './hook-state.ts'
-import type { Beacon, Observer } from './observer.ts'
-import { byName, type Listening, readinessOf } from './readiness.ts'
-import { withHeardHooks } from './witness.ts'
+import { byName, readinessOf } from './readiness.ts'
+import type { Inventory, KnownVm, Listening } from './sight.ts'
 
 /** As JSON, in a message. The body of a webhook has 20 kB for everything. */
 export const maxMessageVmBytes = 8_000
@@ -35,19 +35,14 @@ interface Tagged {
  * The affected VMs of which more than the name is known, in the order of the event, as many as fit.
  * If there is room left, adds tags from the first VM on.
  */
-export function hitVms(
-  record: EventRecord,
-  observers: Observer[],
-  listening: Listening,
-  maxBytes: number,
-): HitVm[] {
+export function hitVms(record: EventRecord, listening: Listening, maxBytes: number): HitVm[] {
   const { resources } = record.facts
-  const named = byName(record, observers)
-  const states = statesOf(record, observers, listening)
+  const named = record.drill ? assumed(record) : byName(record)
+  const states = record.wait.readiness === undefined ? [] : readinessOf(record, listening)
   const found: Tagged[] = []
   let left = maxBytes
   for (const [i, name] of resources.entries()) {
-    const own = (named.get(name.toLowerCase()) ?? []).map(({ beacon }) => beacon)
+    const own = named.get(name.toLowerCase()) ?? []
     const readiness = states[i]?.state
     const vm = { name, ...factsOf(own), ...(readiness && { readiness }) }
     const tags = tagsOf(own)
@@ -69,15 +64,17 @@ function withTags(found: Tagged[], bytes: number): HitVm[] {
   })
 }
 
-function statesOf(record: EventRecord, observers: Observer[], listening: Listening) {
-  if (record.readiness === undefined) return []
-  return readinessOf(record, withHeardHooks(record, observers), listening)
+/** Of a drill, its plan describes the VMs. */
+function assumed(record: EventRecord): Map<string, Known[]> {
+  return Map.groupBy(knownVms(record), ({ vm }) => vm.toLowerCase())
 }
+
+type Known = KnownVm & Inventory
 
 const places = ['subscriptionId', 'resourceGroup', 'scaleSet', 'placementGroup', 'zone'] as const
 
 /** If two beacons report for this name, only the facts on which they agree. */
-function factsOf(beacons: Beacon[]): Omit<HitVm, 'name' | 'tags'> {
+function factsOf(beacons: Known[]): Omit<HitVm, 'name' | 'tags'> {
   const facts = {
     vmId: agreed(beacons.map((one) => one.vmId)),
     ...Object.fromEntries(places.map((place) => [place, agreed(beacons.map((one) => one[place]))])),
@@ -90,7 +87,7 @@ function agreed(values: (string | undefined)[]): string | undefined {
   return others.length === 0 ? known : undefined
 }
 
-function tagsOf(beacons: Beacon[]): Record<string, string> | undefined {
+function tagsOf(beacons: Known[]): Record<string, string> | undefined {
   const texts = new Set(beacons.map(({ tags }) => JSON.stringify(tags)))
   return texts.size === 1 ? beacons[0]!.tags : undefined
 }

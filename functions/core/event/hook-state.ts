@@ -1,5 +1,6 @@
 // What beacons report of the hooks of their VMs, and how far the VMs of one event are prepared.
 import type { Hook, HookRun } from '../../../shared/report.ts'
+import type { Ruled } from './facts.ts'
 
 /** The latest run of one hook on one VM. */
 export interface HookState {
@@ -66,6 +67,7 @@ export const waitFailures = [
   'no_turn_in_time',
   'too_many_vms',
   'group_unknown',
+  'vms_disagree',
 ] as const
 
 export interface NotReady {
@@ -73,13 +75,16 @@ export interface NotReady {
   /** The rule that waited. */
   rule: string
   why: (typeof waitFailures)[number]
+  /** Of `vms_disagree`: the values. */
+  values?: Ruled[]
 }
 
 /**
- * The turn of the event under a rule with `maxConcurrent`. `waits`: other VMs come first.
+ * The turn of the event under a rule with `maxConcurrent`. `waits`: other VMs come first; `at`: when it
+ * last asked.
  * `unknown`: such a rule may apply once the beacons of all affected VMs have reported.
  */
 export type Turn =
   | { state: 'held'; wish: string }
-  | { state: 'waits'; behind: string[] }
+  | { state: 'waits'; behind: string[]; at: number }
   | { state: 'unknown' }

@@ -1,7 +1,6 @@
 // What one report says of the hooks of its VM, for one event.
 import type { Hook, HookRun, Report } from '../../../shared/report.ts'
 import type { HookState, HookStates } from './hook-state.ts'
-import type { Sighting } from './observer.ts'
 
 /** Reports travel for this long. A start of the state within this time of the known one is equal. */
 const travelMs = 30_000
@@ -10,21 +9,19 @@ export function runsOf({ hooks }: Report, eventId: string): HookRun[] {
   return (hooks?.runs ?? []).filter((run) => run.eventId === eventId)
 }
 
-/** The sighting with these runs. A document without the event need not list its runs any more. */
+/** The states after these runs. A document without the event need not list its runs any more. */
 export function withRuns(
-  { hooks: _, ...sighting }: Sighting,
+  known: HookStates,
   runs: HookRun[],
-  before: Sighting | undefined,
   inDocument: boolean,
   now: number,
-): Sighting {
-  const known = before?.hooks ?? {}
+): HookStates | undefined {
   const shown = {
     ...stateIn(runs, 'prepare', known, now),
     ...stateIn(runs, 'restore', known, now),
   }
   const hooks = inDocument ? shown : { ...known, ...shown }
-  return Object.keys(hooks).length === 0 ? sighting : { ...sighting, hooks }
+  return Object.keys(hooks).length === 0 ? undefined : hooks
 }
 
 function stateIn(runs: HookRun[], hook: Hook, known: HookStates, now: number): HookStates {

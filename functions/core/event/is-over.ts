@@ -1,272 +1,155 @@
-// Decides whether an event is over, and how it ended: by documents that lack it, or by the silence of
-// its VMs. One late document or one IMDS hiccup must not decide that. `witness.ts` says whose documents
-// count, `drill.ts` ends drills.
-import { lastPassedOn } from './agreed.ts'
-import { mayBePassedOn } from './directive.ts'
+// Whether an event is over, and how it ended: laws 4 to 6. Documents that lack it show an end, or the
+// silence of its VMs. `drill.ts` ends drills.
+import { type Ended, type EventRecord, type Inference, isOpen, type OpenRecord } from './event.ts'
 import {
-  type Absence,
-  type Ended,
-  type EventRecord,
-  type Inference,
-  isHit,
-  type OpenRecord,
-} from './event.ts'
-import { confirmMsOf } from './life.ts'
-import type { Witness } from './observer.ts'
-import {
-  freshUntil,
-  goneOf,
-  hasLeft,
-  hasOutlier,
-  isHeardWithoutPolls,
+  heardAt,
+  isAffected,
+  isHeard,
+  type Listening,
   type Missing,
-  missingIn,
-  polledAt,
-  seeingIn,
-  takesVm,
-} from './witness.ts'
+  type Sight,
+  seeingVms,
+  speakersOf,
+} from './sight.ts'
 
+/** How long all speakers must lack an event. An IMDS hiccup must not end it. */
+export const settleMs = 10_000
+/** How long half of all VMs must lack an event that has started or is due. */
+const halfMs = 30_000
 /** A Preempt or Terminate is completed if its VMs were silent for this long after its start. */
-export const vmGoneMs = 2 * 60_000
-/** An event is lost if no observer was heard for this long. */
+const vmGoneMs = 2 * 60_000
+/** An event is lost if nobody that saw it has reported a document for this long. */
 export const lostMs = 10 * 60_000
-/** Or if all observers that are heard could not poll for this long. */
-export const blindMs = 60 * 60_000
+/** While a VM lacks the event, look this often. */
+const lookMs = 10_000
 
-/** How long most observers must miss a started event that an affected VM still shows. */
-const majorityMs = 30_000
-/** How long to wait for a silent affected VM. Its uptime shows whether it restarted. */
-const uptimeWaitMs = 3 * 60_000
+const never = Number.POSITIVE_INFINITY
 
-/** While few VMs miss the event, look this often whether the others show it. */
-const minorityLookMs = 60_000
-/** How often to look whether an affected VM has restarted since the event is open again. */
-const restartLookMs = 30_000
-
-type Span = Omit<Absence, 'denied'>
-
-/** These types restart or remove the VM, which its uptime shows. */
-const restarting = ['Reboot', 'Redeploy', 'Preempt', 'Terminate']
-
-/** The end, and the record with the absence that shows it. Undefined while the event goes on. */
-export function overIn(
-  record: OpenRecord,
-  witnesses: Witness[],
-  now: number,
-): { record: OpenRecord; ended: Ended } | undefined {
-  const confirmed = confirmedSpan(record, witnesses, now)
-  if (confirmed !== undefined) {
-    const ended = endingOf(record, witnesses, confirmed, now)
-    return { record: { ...record, gone: confirmed }, ended }
-  }
-  const ended = endedBySilence(record, witnesses, now)
-  if (ended === undefined) return undefined
-  const { gone, ...rest } = record
-  return { record: gone?.denied ? rest : record, ended }
+/** Whether all affected VMs lack the event, else all onlookers. People and rules wait until it is clear why. */
+export function seemsOver({ facts, sights }: EventRecord): boolean {
+  const affected = sights.filter((one) => isAffected(facts, one))
+  const counting = affected.length > 0 ? affected : sights
+  return counting.length > 0 && counting.every(({ missing }) => missing !== undefined)
 }
 
-/**
- * When the event disappeared: between the last document with it and the first without it. Undefined
- * until its absence is confirmed.
- */
-function confirmedSpan(record: EventRecord, witnesses: Witness[], now: number): Span | undefined {
-  const confirmAt = confirmsAt(record, witnesses, now)
-  if (confirmAt > now) return undefined
-  return { ...spanOf(record, missingIn(record, witnesses)), confirmAt }
+/** Whether people are asked about the event, and nobody has decided. */
+export function isUndecided(record: EventRecord): boolean {
+  const { phase, policy, verdict } = record
+  const isAsked = isOpen(record) && phase === 'scheduled' && policy.decide === 'ask'
+  return isAsked && verdict === undefined && !seemsOver(record)
 }
 
-/** When the absence is confirmed if no report arrives. Infinity if too few VMs miss the event. */
-function confirmsAt(record: EventRecord, witnesses: Witness[], now: number): number {
-  const missing = missingIn(record, witnesses)
-  if (missing.length === 0) return Number.POSITIVE_INFINITY
-  const agreedAt = agreesAt(record, missing, seeingIn(record, witnesses, now))
-  const uptimeKnownAt = uptimeAwaitedUntil(record, witnesses, spanOf(record, missing))
-  return Math.max(agreedAt, uptimeKnownAt, record.gone?.confirmAt ?? 0)
-}
-
-/**
- * Scheduled: all affected VMs and most observers must miss it for `confirmMsOf`. Started: all
- * affected VMs or most observers must.
- */
-function agreesAt(record: EventRecord, missing: Missing[], seeing: Witness[]): number {
-  const isHitVm = ({ beacon }: Witness) => isHit(record.facts, beacon.vm)
-  const hitMissing = missing.filter(isHitVm)
-  const hitSees = seeing.some(isHitVm)
-  // a document that lacked the event before the start says nothing about its end
-  const since = (one: Missing) => Math.max(goneOf(one).firstAt, record.startedAt ?? 0)
-  const times = missing.map(since).sort((a, b) => a - b)
-  const majority = Math.floor((missing.length + seeing.length) / 2)
-  const mostSince = times[majority] ?? Number.POSITIVE_INFINITY
-  const hitSince =
-    hitSees || hitMissing.length === 0
-      ? Number.POSITIVE_INFINITY
-      : Math.max(...hitMissing.map(since))
-  const confirmMs = confirmMsOf(record)
-  if (record.phase === 'started') {
-    const mostMs = hitSees ? Math.max(majorityMs, confirmMs) : confirmMs
-    return Math.min(hitSince + confirmMs, mostSince + mostMs)
-  }
-  if (hitSees) return Number.POSITIVE_INFINITY
-  return Math.max(hitMissing.length === 0 ? 0 : hitSince, mostSince) + confirmMs
-}
-
-function spanOf(record: EventRecord, missing: Missing[]): Omit<Span, 'confirmAt'> {
-  const hit = missing.filter(({ beacon }) => isHit(record.facts, beacon.vm))
-  const gone = (hit.length > 0 ? hit : missing).map(goneOf)
-  const lastSeenAt = Math.max(...gone.map((one) => one.lastSeenAt))
-  const after = gone.filter((one) => one.firstAt >= lastSeenAt)
-  return { lastSeenAt, firstAt: Math.min(...after.map((one) => one.firstAt)) }
-}
-
-/**
- * Until when to wait for silent affected VMs, if the event disappeared early and Foghorn did not
- * start it. The wait begins at their last poll: a beacon whose polls fail is still heard.
- */
-function uptimeAwaitedUntil(
-  record: EventRecord,
-  witnesses: Witness[],
-  { firstAt }: Omit<Span, 'confirmAt'>,
-): number {
-  if (record.phase !== 'scheduled' || knownReason(record, firstAt) !== undefined) return 0
-  const silent = witnesses.filter(
-    ({ beacon, sighting: { gone } }) =>
-      isHit(record.facts, beacon.vm) && gone === undefined && beacon.goodbye?.reason !== 'removed',
-  )
-  if (silent.length === 0) return 0
-  return Math.max(firstAt, ...silent.map(({ beacon }) => polledAt(beacon))) + uptimeWaitMs
-}
-
-/**
- * The next time when the absence may be confirmed, or when a document with the event becomes stale.
- */
-export function nextAbsenceLook(record: EventRecord, witnesses: Witness[], now: number): number {
-  const missing = missingIn(record, witnesses)
-  const hitMissed = witnesses.some(
-    ({ beacon, sighting: { gone } }) => isHit(record.facts, beacon.vm) && gone !== undefined,
-  )
-  const restartAt = hitMissed ? nextRestartLook(record, now) : Number.POSITIVE_INFINITY
-  const hiccupEndsAt = record.gone?.confirmAt ?? Number.POSITIVE_INFINITY
-  if (missing.length === 0) {
-    const isToCome = hiccupEndsAt > now || !hasOutlier(witnesses)
-    return Math.min(isToCome ? hiccupEndsAt : now + uptimeWaitMs, restartAt)
-  }
-  const staleAt = seeingIn(record, witnesses, now).map((one) => freshUntil(one) + 1)
-  const minorityAt = hiccupEndsAt > now ? Number.POSITIVE_INFINITY : now + minorityLookMs
-  return Math.min(confirmsAt(record, witnesses, now), restartAt, minorityAt, ...staleAt)
-}
-
-/** If an affected VM was down when the event reopened, only its restart shows that it is over. */
-export function nextRestartLook({ phase, reopenedAt }: EventRecord, now: number): number {
-  const isAwaited = phase === 'started' && reopenedAt !== undefined
-  return isAwaited ? now + restartLookMs : Number.POSITIVE_INFINITY
-}
-
-/** How the event ended, judged by the span of the absence and not by the time of this call. */
-function endingOf(record: EventRecord, witnesses: Witness[], span: Span, now: number): Ended {
-  const { firstAt } = span
-  // a late document may show the start after another one showed the end
-  const { startedAt = firstAt } = record
-  if (record.phase === 'started') {
-    return { at: Math.max(firstAt, startedAt), outcome: 'completed' }
-  }
-  const hit = witnesses.filter(({ beacon }) => isHit(record.facts, beacon.vm))
-  const why = hit.some((one) => wasInterrupted(record, one, now))
-    ? 'start_not_seen_vm_rebooted'
-    : knownReason(record, firstAt)
-  return why === undefined
-    ? { at: firstAt, outcome: 'cancelled', inferred: 'gone_before_its_time' }
-    : { at: firstAt, outcome: 'completed', inferred: why }
-}
-
-/** Why the event must have run, if no beacon saw it Started. Needs no report of the VM. */
-function knownReason(record: EventRecord, firstAt: number): Inference | undefined {
-  if (wasPassedOn(record, firstAt)) return 'start_not_seen_approved'
-  const { notBeforeAt } = record.facts
-  if (notBeforeAt !== undefined && notBeforeAt <= firstAt) return 'start_not_seen_not_before_passed'
-  return undefined
-}
-
-/**
- * Azure confirmed a start, even if the approval lapsed while the request was under way. Or a beacon
- * had the directive and may have died before it could confirm. If Azure refused, nothing started. An
- * absence that began before the approval has another cause.
- */
-function wasPassedOn(record: EventRecord, firstAt: number): boolean {
-  const { verdict, passedOnBefore, passedOn } = record
-  // people may approve again after Azure was told
-  const approvedAt = Math.min(
-    ...[passedOnBefore, passedOn, verdict].map((one) => one?.at ?? Infinity),
-  )
-  if (firstAt < approvedAt) return false
-  return (
-    lastPassedOn(record) !== undefined ||
-    (verdict?.decision === 'approved' && mayBePassedOn(record))
-  )
-}
-
-/**
- * The VM restarted between its last sight of the event and its first miss, or is still silent. A
- * silence between those polls shows a pause, unless the beacon itself restarted in it. If the VM is
- * heard while its polls fail, only its uptime counts.
- */
-function wasInterrupted(record: EventRecord, one: Witness, now: number): boolean {
-  const {
-    beacon,
-    sighting: { gone },
-  } = one
-  if (gone === undefined) {
-    const isSilent = !isHeardWithoutPolls(one, now) && !hasLeft(one)
-    return isSilent || beacon.bootedAt > polledAt(beacon)
-  }
-  const { bootedAt, bootHeardAt } = beacon
-  if (bootedAt > gone.lastSeenAt && bootedAt <= gone.firstAt) return true
-  if (restarting.includes(record.facts.eventType)) return false
-  const beaconRestarted = bootHeardAt > gone.lastSeenAt
-  return !beaconRestarted && gone.paused === true
-}
-
-function endedBySilence(record: EventRecord, witnesses: Witness[], now: number): Ended | undefined {
-  if (vmGoneAt(record, witnesses, now) <= now) {
+/** How it ended. Undefined while the event goes on. */
+export function endOf(record: OpenRecord, listening: Listening): Ended | undefined {
+  const { now } = listening
+  if (lacksFrom(record, listening) <= now) return endedByDocuments(record, listening)
+  if (vmGoneAt(record, listening) <= now) {
     return { at: now, outcome: 'completed', inferred: 'vm_gone' }
   }
-  if (lostAt(record, witnesses) <= now) {
+  if (lostAt(record, listening) <= now) {
     return { at: now, outcome: 'lost', inferred: 'nobody_left_to_see' }
   }
   return undefined
 }
 
-/**
- * When the silence of the hit VMs proves the end of a Preempt or Terminate. Infinity if it does
- * not.
- */
-export function vmGoneAt(record: EventRecord, witnesses: Witness[], now: number): number {
-  const isSeen = seeingIn(record, witnesses, now).length > 0
-  const from = removalAt(record, isSeen)
-  const hit = witnesses.filter((one) => isHit(record.facts, one.beacon.vm) && !hasLeft(one))
-  // a VM without a beacon is always silent, so the documents of others decide
-  if (hit.length === 0 && isSeen) return Number.POSITIVE_INFINITY
-  // its beacon may be about to report for the first time
-  const heard = hit.length === 0 ? witnesses : hit
-  return Math.max(from, ...heard.map(({ beacon }) => beacon.heardAt)) + vmGoneMs
+/** When `endOf` must look again if no report arrives. It may be too early. */
+export function nextEndAt(record: OpenRecord, listening: Listening): number {
+  const isMissed = record.sights.some(({ missing }) => missing !== undefined)
+  const times = [lostAt(record, listening), vmGoneAt(record, listening)]
+  return Math.min(...times, isMissed ? listening.now + lookMs : never)
 }
 
-/**
- * When a Preempt or Terminate begins to remove its VM. Infinity for other events. Once Azure was
- * told, it may begin at any time, unless a VM still sees it Scheduled.
- */
-export function removalAt(record: EventRecord, isSeen = false): number {
-  const passedOnAt = isSeen ? undefined : lastPassedOn(record)?.at
-  const beganAt = record.startedAt ?? passedOnAt ?? record.facts.notBeforeAt
-  return takesVm(record) && beganAt !== undefined ? beganAt : Number.POSITIVE_INFINITY
+/** When the documents that lack the event prove its end. */
+function lacksFrom(record: OpenRecord, listening: Listening): number {
+  const { phase, startedAt = 0, facts } = record
+  const since = speakersOf(record, listening).map(({ lacksSince = never }) => lacksSince)
+  if (since.length === 0) return never
+  const all = Math.max(...since) + settleMs
+  const isBegun = phase === 'started' || (facts.notBeforeAt ?? never) <= listening.now
+  // an affected VM that fell silent still shows it until it counts as silent, so its uptime may come
+  if (!isBegun) return all
+  // a document from before the start says nothing about the end
+  const sights = record.sights.filter(({ polledAt }) => polledAt >= startedAt)
+  const of = seeingVms(sights, listening).map(({ lacksSince = never }) =>
+    Math.max(lacksSince, startedAt),
+  )
+  const half = of.sort((a, b) => a - b)[Math.ceil(of.length / 2) - 1] ?? never
+  return Math.min(all, half + halfMs)
 }
 
-export function lostAt(record: EventRecord, witnesses: Witness[]): number {
-  const decided = record.verdict?.decision === 'approved' ? record.verdict.at : undefined
-  const expectedAt = record.startedAt ?? decided ?? record.facts.notBeforeAt ?? record.firstSeenAt
-  return Math.max(expectedAt, ...witnesses.map(({ beacon }) => watchedAt(beacon))) + lostMs
+function endedByDocuments(record: OpenRecord, listening: Listening): Ended {
+  const missing = missingIn(record)
+  const at = goneAt(missing)
+  if (record.phase === 'started') {
+    return { at: Math.max(at, record.startedAt), outcome: 'completed' }
+  }
+  const inferred = whyCompleted(record, at, listening)
+  return inferred === undefined
+    ? { at, outcome: 'cancelled', inferred: 'gone_before_its_time' }
+    : { at, outcome: 'completed', inferred }
 }
 
-/** A beacon that reports may be able to poll again soon. */
-function watchedAt(beacon: Witness['beacon']): number {
-  return Math.min(beacon.heardAt, polledAt(beacon) + blindMs)
+/** Of the affected VMs that lack it, else of the onlookers. */
+function missingIn({ facts, sights }: EventRecord): Missing[] {
+  const lacking = sights.filter(({ missing }) => missing !== undefined)
+  const affected = lacking.filter((one) => isAffected(facts, one))
+  return (affected.length > 0 ? affected : lacking).map(({ missing }) => missing!)
+}
+
+/** When it disappeared: the first poll without it, after the last one with it. */
+export function goneAt(missing: Missing[]): number {
+  const lastSeenAt = Math.max(...missing.map((one) => one.lastSeenAt))
+  const after = missing.map(({ firstAt }) => firstAt).filter((at) => at >= lastSeenAt)
+  return Math.min(...(after.length > 0 ? after : missing.map(({ firstAt }) => firstAt)))
+}
+
+/** Why an event ran, although no beacon saw it Started. */
+export function whyCompleted(
+  { facts, sights, azure }: EventRecord,
+  at: number,
+  listening: Listening,
+): Inference | undefined {
+  const affected = sights.filter((one) => isAffected(facts, one))
+  if (affected.some((one) => hasRestarted(one, listening))) return 'start_not_seen_vm_rebooted'
+  if (((azure.acceptedBefore ?? azure.accepted)?.at ?? never) <= at)
+    return 'start_not_seen_approved'
+  if ((facts.notBeforeAt ?? never) <= at) return 'start_not_seen_not_before_passed'
+  return undefined
+}
+
+/** Since its last document with the event, or it is still silent without a goodbye. */
+function hasRestarted(sight: Sight, listening: Listening): boolean {
+  const { missing, bootedAt, polledAt, goodbye } = sight
+  if (missing !== undefined) return bootedAt > missing.lastSeenAt && bootedAt <= missing.firstAt
+  return bootedAt > polledAt || (goodbye === undefined && !isHeard(sight, listening))
+}
+
+export function takesVm({ facts: { eventType } }: EventRecord): boolean {
+  return eventType === 'Preempt' || eventType === 'Terminate'
+}
+
+/** When the silence of its VMs proves that Preempt or Terminate took them. */
+function vmGoneAt(record: OpenRecord, listening: Listening): number {
+  if (!takesVm(record)) return never
+  const affected = record.sights.filter(
+    (one) =>
+      isAffected(record.facts, one) && one.goodbye !== 'removed' && one.goodbye !== 'upgrade',
+  )
+  if (affected.length === 0) return never
+  const heard = affected.map((one) => heardAt(one, listening))
+  // an onlooker that still sees it Scheduled knows more than Azure's answer
+  const onlookers = record.sights.filter((one) => !isAffected(record.facts, one))
+  const isSeen = seeingVms(onlookers, listening).some(({ lacksSince }) => lacksSince === undefined)
+  const from = isSeen ? (record.startedAt ?? record.facts.notBeforeAt) : dueFrom(record)
+  return Math.max(from ?? never, ...heard) + vmGoneMs
+}
+
+/** When Azure takes the VMs down at the latest. Undefined if nobody knows. */
+function dueFrom({ startedAt, azure, facts }: OpenRecord): number | undefined {
+  return startedAt ?? azure.accepted?.at ?? facts.notBeforeAt
+}
+
+function lostAt(record: OpenRecord, listening: Listening): number {
+  const seenAt = record.sights.map((one) => Math.max(one.polledAt, listening.listeningSince))
+  return Math.max(dueFrom(record) ?? record.firstSeenAt, ...seenAt) + lostMs
 }

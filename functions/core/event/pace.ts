@@ -1,6 +1,7 @@
 // How often beacons report: a few often while a decision can be near, all others slowly.
 import type { EventRecord } from './event.ts'
 import { isOpen } from './event.ts'
+import { isSeeing, type Listening } from './sight.ts'
 
 export const openPaceMs = 60_000
 export const nearPaceMs = 2_000
@@ -8,16 +9,16 @@ export const nearPaceMs = 2_000
 export const nearMs = 30 * 60_000
 /** The answer to a watcher is held this long. Azure's Application Gateway gives up after 20 s. */
 export const holdMs = 15_000
-export const maxWatchers = 4
-/** A watcher that died is replaced after this time. */
-export const watcherLeaseMs = 3 * 60_000
+/** VMs that report often while a decision is near. */
+const maxWatchers = 4
 
 /**
  * Whether Azure may have to be told of an approval within seconds. `watched`: its page was opened
  * lately.
  */
 export function isDecisionNear(record: EventRecord, now: number, watched: boolean): boolean {
-  if (!isOpen(record) || record.phase !== 'scheduled' || record.passedOn !== undefined) return false
+  if (!isOpen(record) || record.phase !== 'scheduled' || record.azure.accepted !== undefined)
+    return false
   if (isUnderWay(record)) return true
   if (record.policy.decide === 'ignore') return false
   return watched || isNotBeforeNear(record, now)
@@ -28,22 +29,13 @@ export function isNotBeforeNear({ facts: { notBeforeAt } }: EventRecord, now: nu
   return notBeforeAt === undefined || notBeforeAt - now <= nearMs
 }
 
-/**
- * Adds the beacon to the watchers. Returns the same record if it is one already, if there are
- * enough, or if no decision is near.
- */
-export function withWatcher(
-  record: EventRecord,
-  beacon: string,
-  now: number,
-  watched: boolean,
-): EventRecord {
-  if (!isDecisionNear(record, now, watched)) return record
-  const own = record.watchers.find((watcher) => watcher.beacon === beacon)
-  if (own !== undefined && own.until - now > watcherLeaseMs / 2) return record
-  const others = record.watchers.filter((w) => w.beacon !== beacon && w.until > now)
-  if (own === undefined && others.length >= maxWatchers) return record
-  return { ...record, watchers: [...others, { beacon, until: now + watcherLeaseMs }] }
+/** The beacons that report often: those that have seen the event for longest. */
+function watchersOf({ sights }: EventRecord, listening: Listening): string[] {
+  return sights
+    .filter((one) => one.missing === undefined && isSeeing(one, listening))
+    .sort((a, b) => a.firstSeenAt - b.firstSeenAt)
+    .slice(0, maxWatchers)
+    .map(({ beacon }) => beacon)
 }
 
 /** An event that a beacon sees, and whether its page was opened lately. */
@@ -52,16 +44,23 @@ export interface Seen {
   watched: boolean
 }
 
-/** The pace of a beacon that sees these events. `idleMs` is the host's, because it costs money. */
-export function paceFor(seen: Seen[], beacon: string, now: number, idleMs: number): number {
-  const open = seen.filter(({ record }) => isOpen(record))
-  const watches = open.some(
+/**
+ * The pace of a beacon that sees these events. `idleMs` is the host's, because it costs money. While an
+ * approval waits, all that see the event report often.
+ */
+export function paceFor(
+  seen: Seen[],
+  beacon: string,
+  listening: Listening,
+  idleMs: number,
+): number {
+  const isOften = seen.some(
     ({ record, watched }) =>
-      isDecisionNear(record, now, watched) &&
-      record.watchers.some((watcher) => watcher.beacon === beacon),
+      isDecisionNear(record, listening.now, watched) &&
+      (isUnderWay(record) || watchersOf(record, listening).includes(beacon)),
   )
   // ended events count as well: only further reports show whether such an event is back
-  return watches ? nearPaceMs : seen.length > 0 ? openPaceMs : idleMs
+  return isOften ? nearPaceMs : seen.length > 0 ? openPaceMs : idleMs
 }
 
 /**
@@ -73,8 +72,8 @@ export function holdFor(seen: Seen[], paceMs: number): number | undefined {
   return isFree ? holdMs : undefined
 }
 
-function isUnderWay({ verdict, passedOn }: EventRecord): boolean {
-  return verdict?.decision === 'approved' && passedOn === undefined
+function isUnderWay({ verdict, azure }: EventRecord): boolean {
+  return verdict?.decision === 'approved' && azure.accepted === undefined
 }
 
 /** Whether beacons with a held answer must report again after this commit, to get what is new. */
@@ -82,8 +81,8 @@ export function concernsBeacons(before: EventRecord | undefined, after: EventRec
   const orders = (record: EventRecord) => [
     record.verdict?.decision,
     record.verdict?.at,
-    record.prepareNow?.at,
-    record.turn?.state,
+    record.wait.prepareNow?.at,
+    record.wait.turn?.state,
   ]
   return before !== undefined && orders(before).some((one, i) => one !== orders(after)[i])
 }

@@ -2,9 +2,10 @@
 // a person asked for it.
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import type { DecideOutcome } from './approval.ts'
-import { type Decider, type EventRecord, isHit, isOpen } from './event.ts'
+import { type Decider, type EventRecord, isOpen } from './event.ts'
+import { isHit } from './facts.ts'
 import { addHistory } from './history.ts'
-import { preparesFrom } from './when-ready.ts'
+import { preparesFrom } from './rule-approves.ts'
 
 /**
  * What the answer to this VM's beacon says, if the event hits the VM by the record or by the VM's
@@ -15,7 +16,8 @@ export function preparationFor(
   { vm, document }: { vm: string; document: Pick<ScheduledEvent, 'eventId' | 'resources'>[] },
   now: number,
 ): 'now' | 'hold' | undefined {
-  const { turn, verdict, policy } = record
+  const { wait, verdict, policy } = record
+  const { turn } = wait
   // without `whenReady`, the turn ends with the question to people
   const waits = policy.whenReady === true || policy.decide === 'approve'
   const takesTurns = policy.maxConcurrent !== undefined && waits
@@ -23,7 +25,7 @@ export function preparationFor(
   if (!isOpen(record)) return takesTurns ? 'hold' : undefined
   const shown = document.filter(({ eventId }) => eventId === record.eventId)
   if (![record.facts, ...shown].some((one) => isHit(one, vm))) return undefined
-  if (record.prepareNow !== undefined) return record.phase === 'scheduled' ? 'now' : undefined
+  if (wait.prepareNow !== undefined) return record.phase === 'scheduled' ? 'now' : undefined
   if (verdict?.decision === 'approved') return undefined
   if (turn?.state === 'unknown') return 'hold'
   if (!takesTurns) return undefined
@@ -33,9 +35,9 @@ export function preparationFor(
 }
 
 /** Whether a person can ask the VMs to prepare at once. */
-export function canPrepareNow({ phase, ended, readiness, prepareNow }: EventRecord): boolean {
-  const isAhead = ended === undefined && phase === 'scheduled' && prepareNow === undefined
-  return isAhead && (readiness?.counts.planned ?? 0) > 0
+export function canPrepareNow({ phase, ended, wait }: EventRecord): boolean {
+  const isAhead = ended === undefined && phase === 'scheduled' && wait.prepareNow === undefined
+  return isAhead && (wait.readiness?.counts.planned ?? 0) > 0
 }
 
 /**
@@ -52,6 +54,7 @@ export function prepareNow(
   if (record.phase !== 'scheduled') return { outcome: 'started' }
   if (!canPrepareNow(record)) return { outcome: 'moved_on' }
   const entry = { at: now, what: 'prepare_now' as const, note: `${by.how}: ${by.who}` }
-  const asked = { ...record, prepareNow: { how: by.how, who: by.who, at: now } }
+  const wait = { ...record.wait, prepareNow: { how: by.how, who: by.who, at: now } }
+  const asked = { ...record, wait }
   return { outcome: 'decided', record: addHistory(asked, entry), moments: [] }
 }

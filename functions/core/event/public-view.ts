@@ -1,18 +1,10 @@
 // An event for other systems, in webhooks and in the events API: ISO times, no internals.
 import { defined, iso } from '../../../shared/json.ts'
 import type { Delivery } from '../delivery/delivery.ts'
-import {
-  type Decider,
-  type Ended,
-  type EventRecord,
-  type Inference,
-  isHit,
-  type StartKind,
-  type Verdict,
-} from './event.ts'
+import type { Decider, Ended, EventRecord, Inference, StartKind, Verdict } from './event.ts'
 import type { HitVm } from './hit-vms.ts'
 import type { HookState, HookStates, NotReady, Readiness, Turn } from './hook-state.ts'
-import type { Observer } from './observer.ts'
+import { isAffected } from './sight.ts'
 import type { EventView } from './view.ts'
 
 export interface PublicEvent {
@@ -27,6 +19,8 @@ export interface PublicEvent {
   eventType: string
   source?: string
   resources: string[]
+  /** If `resources` has only the first names: the number of affected VMs. */
+  resourcesTotal?: number
   /** Only in webhooks and in the API's answer for one event. VMs of which more is known come first. */
   vms?: HitVm[]
   /** How many VMs see the event without being affected. Absent while they are still reporting. */
@@ -41,7 +35,7 @@ export interface PublicEvent {
   /** Under a rule with `maxConcurrent`: `held`, `waits` or `unknown`. */
   turn?: Turn['state']
   /** A rule waited in vain, so people were asked, and no rule approves the event. */
-  notReady?: { at: string; rule: string; why: NotReady['why'] }
+  notReady?: { at: string; rule: string; why: NotReady['why']; values?: NotReady['values'] }
   /** A person asked the VMs to prepare at once. */
   prepareNow?: Decider & { at: string }
   firstSeenAt: string
@@ -58,8 +52,8 @@ export interface PublicEvent {
 }
 
 export function publicView(event: EventView): PublicEvent {
-  const { facts, overruled, verdict, ended, passedOn, startKind, readiness } = event
-  const { turn, notReady, prepareNow } = event
+  const { facts, overruled, verdict, ended, azure, startKind } = event
+  const { readiness, turn, notReady, prepareNow } = event.wait
   const { resources, eventType, source, durationSeconds, description, notBeforeAt } = facts
   return defined({
     fleet: event.fleet,
@@ -67,10 +61,11 @@ export function publicView(event: EventView): PublicEvent {
     epoch: event.epoch,
     sequence: event.sequence,
     phase: event.phase,
-    drill: event.drill,
+    drill: event.drill && true,
     eventType,
     source,
     resources,
+    resourcesTotal: facts.vmCount,
     vms: event.vms && [...event.vms, ...namesLeft(resources, event.vms)],
     observers: event.spared,
     notBefore: iso(notBeforeAt),
@@ -88,7 +83,7 @@ export function publicView(event: EventView): PublicEvent {
     outcome: ended?.outcome,
     inferred: ended?.inferred,
     approvals: [overruled, verdict].filter((one) => one !== undefined).map(publicVerdict),
-    passedOn: passedOn && { ...passedOn, at: iso(passedOn.at) },
+    passedOn: azure.accepted && { ...azure.accepted, at: iso(azure.accepted.at) },
   }) as PublicEvent
 }
 
@@ -133,15 +128,12 @@ function publicVerdict({ decision, how, who, at, lapsedAt }: Verdict): PublicVer
   return { decision, how, who, at: iso(at), ...(lapsedAt && { lapsedAt: iso(lapsedAt) }) }
 }
 
-/** Affected VMs come first. */
-const maxSeenBy = 1_000
-
 export interface PublicSighting {
   vm: string
   /** The event affects this VM. */
   hit: boolean
   /** First poll that showed it. */
-  firstSeenAt?: string
+  firstSeenAt: string
   /** Last poll that showed it, to one pace. */
   lastSeenAt: string
   /** First poll without it. */
@@ -150,20 +142,19 @@ export interface PublicSighting {
   hooks?: Partial<Record<keyof HookStates, Timed<HookState>>>
 }
 
-/** Which VMs saw the event, and from when to when. */
-export function publicSightings(record: EventRecord, observers: Observer[]): PublicSighting[] {
-  return observers
-    .map(({ beacon: { vm, heardAt, polledAt }, sighting: { firstSeenAt, gone, hooks } }) => ({
-      vm,
-      hit: isHit(record.facts, vm),
-      at: firstSeenAt ?? 0,
-      firstSeenAt: iso(firstSeenAt),
-      lastSeenAt: iso(gone?.lastSeenAt ?? polledAt ?? heardAt),
-      goneAt: iso(gone?.firstAt),
-      hooks: hooks && publicHooks(hooks),
+/** Which VMs see the event, and from when to when. Of those that are not affected, at most four. */
+export function publicSightings(record: EventRecord): PublicSighting[] {
+  return record.sights
+    .map((sight) => ({
+      vm: sight.vm,
+      hit: isAffected(record.facts, sight),
+      at: sight.firstSeenAt,
+      firstSeenAt: iso(sight.firstSeenAt),
+      lastSeenAt: iso(sight.missing?.lastSeenAt ?? sight.polledAt),
+      goneAt: iso(sight.missing?.firstAt),
+      hooks: sight.hooks && publicHooks(sight.hooks),
     }))
     .sort((a, b) => Number(b.hit) - Number(a.hit) || a.at - b.at || (a.vm < b.vm ? -1 : 1))
-    .slice(0, maxSeenBy)
     .map(({ at: _, ...shown }) => defined(shown) as PublicSighting)
 }
 

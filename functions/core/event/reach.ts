@@ -1,38 +1,36 @@
 // The extent of an event: what is known of the VMs that it hits, and how many others see it.
-import { knownOf } from './drill.ts'
-import { type EventRecord, isHit } from './event.ts'
+import type { EventRecord } from './event.ts'
+import { isTooLarge } from './facts.ts'
 import { hitVms } from './hit-vms.ts'
-import type { Observer } from './observer.ts'
-import type { Listening } from './readiness.ts'
+import { isAffected, type Listening, maxOnlookers } from './sight.ts'
 import type { EventView } from './view.ts'
 
 /** VMs that are not hit report some seconds later. An earlier count would be too low. */
-export const countedAfterMs = 10_000
+const countedAfterMs = 10_000
 
 /**
- * Undefined while VMs are still reporting, and for a drill. A VM with several beacons counts once.
+ * How many VMs see the event without being affected. Undefined while VMs are still reporting, for a
+ * drill, and if there may be more than have a sight.
  */
-export function sparedBy(
-  record: EventRecord,
-  { observers, now }: { observers: Observer[]; now: number },
-): number | undefined {
-  const early = now - record.firstSeenAt < countedAfterMs
-  if (early || record.drill || observers.length === 0) return undefined
-  const names = observers
-    .filter(({ beacon }) => !isHit(record.facts, beacon.vm))
-    .map(({ beacon }) => JSON.stringify([beacon.resourceGroup, beacon.vm]).toLowerCase())
+function sparedBy(record: EventRecord, now: number): number | undefined {
+  const { facts, sights, firstSeenAt, drill } = record
+  if (now - firstSeenAt < countedAfterMs || drill || sights.length === 0) return undefined
+  // affected VMs without a name here count as onlookers
+  if (isTooLarge(facts)) return undefined
+  const onlookers = sights.filter((one) => !isAffected(facts, one))
+  if (onlookers.length >= maxOnlookers) return undefined
+  const names = onlookers.map(({ resourceGroup, vm }) => `${resourceGroup}/${vm}`.toLowerCase())
   return new Set(names).size
 }
 
 /** For messages and the API. `maxVmBytes` limits the facts about affected VMs. */
 export function extentOf(
   record: EventRecord,
-  observers: Observer[],
   listening: Listening,
   maxVmBytes: number,
 ): Pick<EventView, 'spared' | 'vms'> {
-  const spared = sparedBy(record, { observers, now: listening.now })
-  const vms = hitVms(record, knownOf(record, observers), listening, maxVmBytes)
+  const spared = sparedBy(record, listening.now)
+  const vms = hitVms(record, listening, maxVmBytes)
   return {
     ...(spared === undefined ? {} : { spared }),
     ...(vms.length === 0 ? {} : { vms }),

@@ -1,7 +1,7 @@
 // How far the affected VMs are prepared: the state of each VM by the reports of its own beacon, and
 // the summary that messages and pages show.
 import { isSameName } from '../../../shared/document.ts'
-import { type EventRecord, isHit, isOpen } from './event.ts'
+import { type EventRecord, isOpen } from './event.ts'
 import {
   type HookState,
   type Readiness,
@@ -11,8 +11,7 @@ import {
   type VmState,
   vmStates,
 } from './hook-state.ts'
-import type { Observer } from './observer.ts'
-import { silenceMsOf } from './witness.ts'
+import { heardAt, isHeard, type Listening, type Sight } from './sight.ts'
 
 /** The first report of a VM's beacon arrives within this time. */
 const firstReportMs = 2 * 60_000
@@ -21,24 +20,15 @@ const maxListed = 20
 /** Characters of a hook's output in the summary. */
 const maxNote = 160
 
-export interface Listening {
-  now: number
-  /** Before this time, the relay could hear no beacon. */
-  listeningSince: number
-}
-
 /** Until when the first report of an affected VM's beacon may still be on its way. */
-export function awaitedUntil({ firstSeenAt, reopenedAt, changedAt }: EventRecord): number {
-  return Math.max(firstSeenAt, reopenedAt ?? 0, changedAt?.resources ?? 0) + firstReportMs
+export function awaitedUntil({ firstSeenAt, backAt = 0, changed }: EventRecord): number {
+  const isGrown = changed?.names.includes('resources') === true
+  return Math.max(firstSeenAt, backAt, isGrown ? changed.at : 0) + firstReportMs
 }
 
 /** The state of each affected VM, in the order of the event. */
-export function readinessOf(
-  record: EventRecord,
-  observers: Observer[],
-  listening: Listening,
-): VmReadiness[] {
-  const named = byName(record, observers)
+export function readinessOf(record: EventRecord, listening: Listening): VmReadiness[] {
+  const named = byName(record)
   const isEarly = listening.now < awaitedUntil(record)
   return record.facts.resources.map((vm) => {
     const own = named.get(vm.toLowerCase()) ?? []
@@ -49,31 +39,24 @@ export function readinessOf(
 
 type State = Omit<VmReadiness, 'vm'>
 
-function stateOf(
-  record: EventRecord,
-  { beacon, sighting }: Observer,
-  { now, listeningSince }: Listening,
-  isEarly: boolean,
-): State {
-  const { vm, heardAt } = beacon
-  const lastAt = Math.max(heardAt, listeningSince)
+function stateOf(record: EventRecord, sight: Sight, listening: Listening, isEarly: boolean): State {
   // once it has started, a VM may be down
   const matters = isOpen(record) && record.phase === 'scheduled'
-  if (matters && now - lastAt > silenceMsOf(beacon)) return { state: 'silent', since: heardAt }
-  const run = sighting.hooks?.prepare
+  if (matters && !isHeard(sight, listening)) {
+    return { state: 'silent', since: heardAt(sight, listening) }
+  }
+  const run = sight.hooks?.prepare
   if (run !== undefined) {
     const isOutdated = run.state === 'succeeded' && !isForType(record, run)
     return { ...shownOf(run), state: isOutdated ? 'planned' : states[run.state] }
   }
   // Azure added the VM, and its own document does not show that yet
-  const isUnaware = !isHit(sighting.event, vm)
-  return { state: isUnaware && isEarly ? 'awaited' : 'no_hook' }
+  return { state: sight.isHit !== true && isEarly ? 'awaited' : 'no_hook' }
 }
 
 /** Whether the hook ran for the type that the event has now. */
-function isForType({ facts, changedAt }: EventRecord, { eventType, since }: HookState): boolean {
-  if (eventType !== undefined) return isSameName(eventType, facts.eventType)
-  return since >= (changedAt?.eventType ?? 0)
+function isForType({ facts }: EventRecord, { eventType = facts.eventType }: HookState): boolean {
+  return isSameName(eventType, facts.eventType)
 }
 
 const states: Record<HookState['state'], VmState> = {
@@ -105,10 +88,10 @@ function byState(one: State, other: State): number {
   return vmStates.indexOf(one.state) - vmStates.indexOf(other.state)
 }
 
-/** The observers on affected VMs, by the name of the VM in lower case. */
-export function byName({ facts }: EventRecord, observers: Observer[]): Map<string, Observer[]> {
-  const named = new Map(facts.resources.map((vm) => [vm.toLowerCase(), [] as Observer[]]))
-  for (const one of observers) named.get(one.beacon.vm.toLowerCase())?.push(one)
+/** The sights of affected VMs, by the name of the VM in lower case. */
+export function byName({ facts, sights }: EventRecord): Map<string, Sight[]> {
+  const named = new Map(facts.resources.map((vm) => [vm.toLowerCase(), [] as Sight[]]))
+  for (const one of sights) named.get(one.vm.toLowerCase())?.push(one)
   return named
 }
 
@@ -116,27 +99,17 @@ export function byName({ facts }: EventRecord, observers: Observer[]): Map<strin
  * The record with the current summary. It has none if no affected VM has a hook, unless its rule
  * waits for hooks. An unchanged record is the same object.
  */
-export function withReadiness<State extends EventRecord>(
-  record: State,
-  vms: VmReadiness[],
-  observers: Observer[],
-): State {
-  const readiness = summaryOf(record, vms, observers)
-  if (JSON.stringify(readiness) === JSON.stringify(record.readiness)) return record
-  const { readiness: _, ...rest } = record
-  return (readiness === undefined ? rest : { ...rest, readiness }) as State
+export function withReadiness<State extends EventRecord>(record: State, vms: VmReadiness[]): State {
+  const readiness = summaryOf(record, vms)
+  if (JSON.stringify(readiness) === JSON.stringify(record.wait.readiness)) return record
+  const { readiness: _, ...rest } = record.wait
+  return { ...record, wait: readiness === undefined ? rest : { ...rest, readiness } }
 }
 
-function summaryOf(
-  record: EventRecord,
-  vms: VmReadiness[],
-  observers: Observer[],
-): Readiness | undefined {
-  const runs = [...byName(record, observers).values()]
+function summaryOf(record: EventRecord, vms: VmReadiness[]): Readiness | undefined {
+  const runs = [...byName(record).values()]
     .flat()
-    .flatMap(({ beacon: { vm }, sighting: { hooks } }) =>
-      hooks === undefined ? [] : { vm, hooks },
-    )
+    .flatMap(({ vm, hooks }) => (hooks === undefined ? [] : { vm, hooks }))
   if (runs.length === 0 && !record.policy.whenReady) return undefined
   const unready = vms.filter(({ state }) => state !== 'ready').sort(byState)
   const restores = runs.flatMap(({ vm, hooks }) => (hooks.restore ? { vm, ...hooks.restore } : []))

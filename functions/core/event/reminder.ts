@@ -2,7 +2,7 @@
 
 import type { Asking, EventRecord, OpenRecord } from './event.ts'
 import { addHistory } from './history.ts'
-import { isUndecided } from './undecided.ts'
+import { isUndecided } from './is-over.ts'
 
 /**
  * The next reminder of an event that asks. `beforeSeconds`: the distances of all routes, farthest
@@ -14,7 +14,7 @@ export function nextReminder(
 ): { at: number; beforeSeconds: number } | undefined {
   const { notBeforeAt } = record.facts
   if (!isUndecided(record) || notBeforeAt === undefined) return undefined
-  const next = beforeSeconds.find((one) => !record.remindedBeforeSeconds?.includes(one))
+  const next = beforeSeconds.find((one) => !record.reminders.passed.includes(one))
   return next === undefined ? undefined : { at: notBeforeAt - next * 1_000, beforeSeconds: next }
 }
 
@@ -27,14 +27,15 @@ export function remind(
   const next = nextReminder(record, beforeSeconds)
   const { notBeforeAt = 0 } = record.facts
   if (next === undefined || next.at > now || notBeforeAt <= now) return undefined
-  const done = record.remindedBeforeSeconds ?? []
-  const isDue = (seconds: number) => notBeforeAt - seconds * 1_000 <= now && !done.includes(seconds)
+  const { passed } = record.reminders
+  const isDue = (seconds: number) =>
+    notBeforeAt - seconds * 1_000 <= now && !passed.includes(seconds)
   const due = beforeSeconds.filter(isDue)
   const nearest = due.at(-1)!
   const asked = lastAsked(record)
   const late = notBeforeAt - nearest * 1_000 <= asked.at
-  const reminder = { beforeSeconds: nearest, due, late, ...(late && { askedBy: asked.by }) }
-  const reminded = { ...record, remindedBeforeSeconds: [...done, ...due], reminder }
+  const last = { beforeSeconds: nearest, due, late, ...(late && { askedBy: asked.by }) }
+  const reminded = { ...record, reminders: { passed: [...passed, ...due], last } }
   // a late reminder mostly reaches no channel, as those that were just asked do not get it
   if (late) return reminded
   const note = `${nearest} s before NotBefore`
@@ -43,12 +44,13 @@ export function remind(
 
 /** When people were last asked, and by which moment. */
 function lastAsked(record: EventRecord): { at: number; by: Asking } {
-  const { changedAt, firstSeenAt, reopenedAt, notReady, lapsedAt } = record
+  const { changed, firstSeenAt, backAt = 0, wait, lapsedAt } = record
+  const isMoved = changed?.names.includes('notBeforeAt') === true
   const times: [Asking, number | undefined][] = [
-    ['scheduled', Math.max(firstSeenAt, reopenedAt ?? 0)],
-    ['changed', changedAt?.notBeforeAt],
+    ['scheduled', Math.max(firstSeenAt, backAt)],
+    ['changed', isMoved ? changed.at : undefined],
     ['changed', lapsedAt],
-    ['not_ready', notReady?.at],
+    ['not_ready', wait.notReady?.at],
   ]
   return times
     .map(([by, at = Number.NEGATIVE_INFINITY]) => ({ by, at }))

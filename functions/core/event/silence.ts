@@ -2,10 +2,20 @@
 // that hit its VM. A report sets `silentAt`, and the sweep looks at the beacon then. It looks a
 // minute before the beacon counts as silent: an alert is collected for that long.
 import { isSameName } from '../../../shared/document.ts'
-import { lastPassedOn } from './agreed.ts'
+import type { Beacon, Departure } from './beacon.ts'
 import { type EventRecord, isOpen } from './event.ts'
-import type { Beacon, Departure, Observer, Witness } from './observer.ts'
-import { heardSince, silenceMsOf, takesVm, withHeard, withOutliers } from './witness.ts'
+import { takesVm } from './is-over.ts'
+import { lastAccepted } from './scope.ts'
+
+/** After this many of its own paces without a report, a beacon is silent. */
+export const silentPaces = 3
+/** With a short pace, a beacon counts as silent only after this time. */
+const leastSilenceMs = 2 * 60_000
+
+/** If a beacon is not heard for longer, it is silent. */
+function silenceMsOf({ paceMs }: Pick<Beacon, 'paceMs'>): number {
+  return Math.max(silentPaces * paceMs, leastSilenceMs)
+}
 
 /** A VM restarts, and an upgrade ends, within this time. */
 const goodbyeMs = 15 * 60_000
@@ -74,7 +84,7 @@ function explainsUntil(event: EventRecord, now: number): number {
   if (event.drill !== undefined) return 0
   if (!isOpen(event)) return event.ended!.at + aftermathMs
   const { startedAt, facts } = event
-  const began = [startedAt, lastPassedOn(event)?.at, facts.notBeforeAt].some(
+  const began = [startedAt, lastAccepted(event)?.at, facts.notBeforeAt].some(
     (at) => at !== undefined && at <= now,
   )
   return began ? now + explainedLookMs : 0
@@ -140,22 +150,3 @@ export function mayShareGroup(one: Place, other: Place): boolean {
 }
 
 type Place = Pick<Beacon, 'resourceGroup' | 'subscriptionId'>
-
-/** The beacons that conclusions about an event ask. */
-export function witnessesOf(
-  record: EventRecord,
-  observers: Observer[],
-  listeningSince: number,
-  now: number,
-): Witness[] {
-  const heard = withHeard(record, withoutReplaced(observers, now))
-  return heardSince(withOutliers(record, heard), listeningSince)
-}
-
-/** The silence of a beacon that was replaced says nothing about its VM. */
-function withoutReplaced(observers: Observer[], now: number): Observer[] {
-  const isReplaced = ({ beacon }: Observer) =>
-    now - beacon.heardAt >= silenceMsOf(beacon) &&
-    observers.some((other) => replaces(other.beacon, beacon))
-  return observers.filter((one) => !isReplaced(one))
-}

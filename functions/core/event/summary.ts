@@ -1,6 +1,8 @@
 // An event in one line of a list: what a search shows of it, and what charts count. Small, so that a
 // store can keep thousands of them together.
+
 import type { EventRecord, Proof } from './event.ts'
+import { vmCountOf } from './facts.ts'
 
 /** How far the event is: undecided, decided, running, or how it ended. */
 export const steps = [
@@ -60,10 +62,10 @@ export function summaryOf(record: EventRecord): EventSummary {
     eventId,
     eventType: facts.eventType,
     step: stepOf(record),
-    ...(drill && { drill }),
+    ...(drill && { drill: true as const }),
     ...(ended?.inferred !== undefined && { inferred: true as const }),
     vms: facts.resources.slice(0, maxNames),
-    vmCount: facts.resources.length,
+    vmCount: vmCountOf(facts),
     firstSeenAt,
     ...Object.fromEntries(Object.entries(times).filter(([, value]) => value !== undefined)),
   }

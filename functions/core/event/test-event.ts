@@ -42,7 +42,10 @@ export function testEvent({ fleet, eventType, id, moment }: TestWish, now: numbe
     firstSeenAt,
     phase: 'scheduled',
     policy: { decide: 'ask', rule: 'default' },
-    watchers: [],
+    sights: [],
+    azure: {},
+    wait: {},
+    reminders: { passed: [] },
     history: [],
   }
   const isNew = moment === 'scheduled'
@@ -64,8 +67,8 @@ function ageMs(moment: Moment): number {
 function courseOf(record: EventRecord, moment: Moment, now: number): EventRecord {
   const approved = byTest('approved', record.firstSeenAt + minute)
   const startedAt = record.firstSeenAt + startsMs
-  const passedOn = { vm: 'foghorn-test-observer', at: startedAt - 5 * second }
-  const started = { ...record, verdict: approved, phase: 'started' as const, startedAt, passedOn }
+  const azure = { accepted: { vm: 'foghorn-test-observer', at: startedAt - 5 * second } }
+  const started = { ...record, verdict: approved, phase: 'started' as const, startedAt, azure }
   switch (moment) {
     case 'scheduled':
       return record
@@ -78,18 +81,23 @@ function courseOf(record: EventRecord, moment: Moment, now: number): EventRecord
       return {
         ...record,
         policy: { decide: 'ask', rule: 'test', whenReady: true },
-        readiness: { counts: { failed: 1 }, unready: [failed] },
-        notReady: { at: now, rule: 'test', why: 'cannot_be_ready' },
+        wait: {
+          readiness: { counts: { failed: 1 }, unready: [failed] },
+          notReady: { at: now, rule: 'test', why: 'cannot_be_ready' },
+        },
       }
     }
     case 'reminder':
-      return { ...record, reminder: { beforeSeconds: 600, due: [600], late: false } }
+      return {
+        ...record,
+        reminders: { passed: [], last: { beforeSeconds: 600, due: [600], late: false } },
+      }
     case 'approved':
       return { ...record, verdict: byTest('approved', now) }
     case 'declined':
       return { ...record, verdict: byTest('declined', now) }
     case 'stuck':
-      return { ...record, verdict: approved, stuckAt: now }
+      return { ...record, verdict: approved, azure: { stuckAt: now } }
     case 'started':
       return started
     case 'completed':

@@ -2,8 +2,10 @@
 // cannot hold.
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import type { Report } from '../../../shared/report.ts'
-import { namesThatFit } from './vm-names.ts'
+import { maxVms, type ShownEvent } from './facts.ts'
 
+/** Of the names of an event's VMs, as JSON. Azure's names have at most 64 characters, and a number. */
+const maxNamesLength = 40_000
 /** Beyond this time, `Date` throws. */
 const latestTime = 8.64e15
 
@@ -49,18 +51,30 @@ function tidyHooks({ runs, ...hooks }: NonNullable<Report['hooks']>): Report['ho
 }
 
 /** Half a character (a lone surrogate) changes in storage, and some channels reject it. */
-function tidyEvent({ notBeforeAt, ...event }: ScheduledEvent): ScheduledEvent {
+function tidyEvent({ notBeforeAt, ...event }: ScheduledEvent): ShownEvent {
   const known = notBeforeAt !== undefined && Math.abs(notBeforeAt) <= latestTime
   const { description, source } = event
   return {
     ...event,
     eventId: event.eventId.toWellFormed(),
     eventType: event.eventType.toWellFormed(),
-    resources: namesThatFit(event.resources.map((name) => name.toWellFormed())),
+    ...firstVms(event.resources.map((name) => name.toWellFormed())),
     ...(description === undefined ? {} : { description: description.toWellFormed() }),
     ...(source === undefined ? {} : { source: source.toWellFormed() }),
     ...(known ? { notBeforeAt } : {}),
   }
+}
+
+/** Sorted before they are cut, as documents may list the same VMs in another order. */
+function firstVms(names: string[]): Pick<ShownEvent, 'resources' | 'vmCount'> {
+  if (names.length <= maxVms && lengthOf(names) <= maxNamesLength) return { resources: names }
+  const first = names.toSorted().slice(0, maxVms)
+  while (lengthOf(first) > maxNamesLength) first.pop()
+  return { resources: first, vmCount: names.length }
+}
+
+function lengthOf(names: string[]): number {
+  return JSON.stringify(names).length
 }
 
 /** The same repair, as names of VMs are compared with those in events. */

@@ -1,13 +1,13 @@
 // Turns: with `maxConcurrent`, the relay prepares and approves few VMs of one group at a time.
-// `when-ready.ts` lets an event wait for its turn. All holders of a fleet are in one row, which workers
+// `rule-approves.ts` lets an event wait for its turn. All holders of a fleet are in one row, which workers
 // replace by compare-and-set. The surprise: an event holds its turn to its end, also if people decide it,
 // as its VMs may be prepared already.
 import { hash } from '../hash.ts'
 import { knownVm, tagIn } from '../rules/match.ts'
 import type { PolicyRule } from '../rules/policy.ts'
-import { lastPassedOn } from './agreed.ts'
 import type { EventRecord } from './event.ts'
-import type { Observer } from './observer.ts'
+import { lastAccepted } from './scope.ts'
+import type { KnownVm } from './sight.ts'
 
 /** How many VMs an event takes of each group. */
 type Groups = Record<string, number>
@@ -40,13 +40,13 @@ const idLength = 32
 export function wishOf(
   { match, maxConcurrent: max }: PolicyRule,
   record: EventRecord,
-  observers: Observer[],
+  vms: KnownVm[],
 ): TurnWish | 'unknown' | undefined {
   if (max === undefined) return undefined
   if (record.facts.resources.length === 0) return 'unknown'
   const groups: Groups = {}
   for (const name of record.facts.resources) {
-    const vm = knownVm(name, observers)
+    const vm = knownVm(name, vms)
     if (vm === undefined) return 'unknown'
     const tag = match.tag?.map((wanted) => tagIn(vm.tags, wanted)).find((one) => one !== undefined)
     const group =
@@ -127,7 +127,7 @@ export function isOver({ epoch }: Holder, stored: EventRecord | undefined): bool
 export function asGrown(holder: Holder, record: EventRecord): Holder {
   const taken = Object.values(holder.groups).reduce((sum, count) => sum + count, 0)
   const added = record.facts.resources.length - taken
-  if (lastPassedOn(record) === undefined || added <= 0) return holder
+  if (lastAccepted(record) === undefined || added <= 0) return holder
   const groups = Object.entries(holder.groups).map(([id, count]) => [id, count + added])
   return { ...holder, groups: Object.fromEntries(groups) }
 }

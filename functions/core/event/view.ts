@@ -3,11 +3,8 @@ import type { EventRecord } from './event.ts'
 import type { HitVm } from './hit-vms.ts'
 
 /** The part of a record that a message may need. */
-export type EventView = Omit<
-  EventRecord,
-  ('watchers' | 'history' | 'lookAt' | 'dueAt' | 'directive' | 'drillPlan' | 'heard') | 'onlyBeacon'
-> & {
-  /** How many VMs see the event without being hit. Absent while they are still reporting. */
+export type EventView = Omit<EventRecord, 'sights' | 'history' | 'dueAt'> & {
+  /** How many VMs see the event without being hit. Absent if there may be more. */
   spared?: number
   /** Facts about affected VMs. Only in messages, cut to a limit. Absent if there are none. */
   vms?: HitVm[]
@@ -16,7 +13,7 @@ export type EventView = Omit<
 }
 
 export function viewOf(record: EventRecord): EventView {
-  const { watchers: _w, history: _h, dueAt: _d, directive: _l, drillPlan: _p, ...rest } = record
-  const { heard: _h2, onlyBeacon: _o, lookAt: _a, ...view } = rest
-  return view
+  const { sights: _s, history: _h, dueAt: _d, ...view } = record
+  const { directive: _l, ...azure } = record.azure
+  return { ...view, azure }
 }

@@ -3,12 +3,7 @@
 import { quietMs } from '../delivery/alert.ts'
 import { steadyMs } from '../delivery/own-trouble.ts'
 import type { Alert, BeaconAlertKind, LastingNews, TroubleKind } from '../event/alert-row.ts'
-import {
-  maxBeaconsOfFleet,
-  maxNewInHour,
-  maxOpenOfBeacon,
-  maxOpenOfFleet,
-} from '../event/open-limits.ts'
+import { maxBeaconsOfFleet, maxOpenOfBeacon, maxOpenOfFleet } from '../event/open-limits.ts'
 import { lastingClock, span } from '../event/time.ts'
 
 interface AlertText {
@@ -37,7 +32,6 @@ export function alertText(fleet: string, alert: Alert, at: number): AlertText {
 export function alertFacts({ kind, vms, news }: Alert): { name: string; value: string }[] {
   const limits =
     `${maxOpenOfBeacon} open events that one beacon alone reports, ` +
-    `${maxNewInHour} new events of one beacon in an hour, ` +
     `${maxOpenOfFleet} open events and ${maxBeaconsOfFleet} beacons in a fleet`
   if (kind === 'over_limits') {
     return [

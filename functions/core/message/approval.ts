@@ -9,24 +9,23 @@ import { actionOf, affectedVms, azureStarts, describeVerdict, inSentence } from 
  * Why an approved event has not started, and what to do. `at` is the time that the text describes.
  */
 export function stuckLines(event: EventView, at: number, now: number): string[] {
-  const { passedOn, startFailure } = event
-  if (passedOn !== undefined) {
-    const refused =
-      startFailure === undefined ? [] : [`Since then, ${describeFailure(startFailure)}.`]
-    const when = relative(passedOn.at, now)
+  const { accepted, failure } = event.azure
+  if (accepted !== undefined) {
+    const refused = failure === undefined ? [] : [`Since then, ${describeFailure(failure)}.`]
+    const when = relative(accepted.at, now)
     return [
-      `${passedOn.vm} told Azure ${when} to ${actionOf(event)}, but Azure has not done so.`,
+      `${accepted.vm} told Azure ${when} to ${actionOf(event)}, but Azure has not done so.`,
       ...refused,
       `Foghorn tells Azure again every minute. Check ${affectedVms(event)} in the Azure portal.`,
       ...byItself('If nothing helps', event, now),
     ]
   }
-  const otherwise = startFailure === undefined ? 'If no beacon can' : 'If nothing helps'
+  const otherwise = failure === undefined ? 'If no beacon can' : 'If nothing helps'
   return [...whyNotTold(event, at), ...byItself(otherwise, event, now)]
 }
 
-function whyNotTold({ startFailure, verdict, facts }: EventView, at: number): string[] {
-  if (startFailure === undefined) {
+function whyNotTold({ azure: { failure }, verdict, facts }: EventView, at: number): string[] {
+  if (failure === undefined) {
     const ago = verdict === undefined ? '' : ` ${span(at - verdict.at)} ago`
     const { resources } = facts
     const on = resources.length === 0 ? '' : ` on ${inSentence(resources)}`
@@ -36,13 +35,13 @@ function whyNotTold({ startFailure, verdict, facts }: EventView, at: number): st
       `Check that ${run.replace('%s', on)}. Any beacon that sees the event can send the approval.`,
     ]
   }
-  const { outcome, vm } = startFailure
+  const { outcome, vm } = failure
   const remedy =
     outcome === 'unreachable'
       ? `Check that ${vm} reaches Azure's metadata service at 169.254.169.254.`
       : `Check ${affectedVms({ facts })} in the Azure portal.`
   return [
-    `Approved, but not started: ${describeFailure(startFailure)}.`,
+    `Approved, but not started: ${describeFailure(failure)}.`,
     `Foghorn keeps trying. ${remedy}`,
   ]
 }
@@ -66,7 +65,7 @@ const failures: Record<StartFailure['outcome'], string> = {
 
 /** The approval no longer applies, because it does not cover what the event is now. */
 export function lapseLines(event: EventView, asks: boolean): string[] {
-  const { overruled, verdict, facts, passedOnBefore } = event
+  const { overruled, verdict, facts, azure } = event
   if (overruled?.lapsedAt === undefined || verdict !== undefined) return []
   const added = namesBeyond(facts.resources, overruled.agreed?.resources)
   const why =
@@ -75,23 +74,23 @@ export function lapseLines(event: EventView, asks: boolean): string[] {
       : 'The event has changed since the approval'
   const again = asks ? ` Please decide again for ${inSentence(facts.resources)}.` : ''
   const told =
-    passedOnBefore === undefined
+    azure.acceptedBefore === undefined
       ? []
-      : [`${passedOnBefore.vm} had told Azure before, so Azure may still start the event.`]
+      : [`${azure.acceptedBefore.vm} had told Azure before, so Azure may still start the event.`]
   return [`${why}, so the approval no longer applies.${again}`, ...told]
 }
 
 /** Azure added VMs after the approval, which cannot be taken back. */
 export function growthLines(event: EventView, now: number): string[] {
-  const { verdict, passedOn, facts } = event
+  const { verdict, azure, facts } = event
   const added = unapprovedOf(event)
   if (added.length === 0) return []
   const those = added.length === 1 ? 'that VM' : 'those VMs'
   const nobody = `Azure added ${inSentence(added)} afterwards, but nobody approved ${those}.`
-  if (passedOn === undefined) return [nobody]
+  if (azure.accepted === undefined) return [nobody]
   const approved = facts.resources.filter((name) => !added.includes(name))
   const before = inSentence(approved.length > 0 ? approved : (verdict?.agreed?.resources ?? []))
-  const told = `${passedOn.vm} told Azure ${relative(passedOn.at, now)}`
+  const told = `${azure.accepted.vm} told Azure ${relative(azure.accepted.at, now)}`
   const eventType = verdict?.agreed?.eventType ?? facts.eventType
   const action = actionOf({ ...event, facts: { ...facts, eventType } }, before)
   return [`${told} to ${action}.`, nobody]

@@ -91,7 +91,7 @@ function describe(record: EventRecord): string[] {
   return [
     impactOf(viewOf(record)),
     ...(ended === undefined ? [decisionOf(phase, verdict)] : [over]),
-    `VMs: ${describeNames(facts.resources)}`,
+    `VMs: ${describeNames(facts.resources, facts.vmCount)}`,
     ...(known ? [] : ['Azure does not say how long it takes.']),
     ...(facts.description ? [`Azure says: ${facts.description}`] : []),
   ]

@@ -1,6 +1,6 @@
 // Texts of *changed*: which values changed, and from what to what, if both are known.
 
-import type { Disputable, Values } from '../event/event.ts'
+import type { Values } from '../event/facts.ts'
 import { lastingClock } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { lapseLines, unapprovedOf } from './approval.ts'
@@ -17,17 +17,15 @@ const changes: (keyof Values)[] = [
 
 /** A sentence for each value that the newest change replaced. */
 export function describeChange(event: EventView, now: number): string[] {
-  const { changedAt = {}, changedFrom = {} } = event
-  const [first] = changes.filter((name) => name in changedFrom)
-  // a late report of one value may arrive after another value has changed
-  const newest = first ? changedAt[first] : Math.max(...Object.values(changedAt))
+  const { names = [] } = event.changed ?? {}
   return changes
-    .filter((name) => changedAt[name] === newest)
+    .filter((name) => names.includes(name))
     .flatMap((name) => describeChanged(name, event, now))
 }
 
 function describeChanged(name: keyof Values, event: EventView, now: number): string[] {
-  const { facts, changedFrom: from = {}, drill } = event
+  const { facts, changed, drill } = event
+  const { from = {} } = changed ?? {}
   switch (name) {
     case 'eventType': {
       const { eventType: before } = from
@@ -65,22 +63,6 @@ function describeChanged(name: keyof Values, event: EventView, now: number): str
     case 'description':
       return ['Azure changed the reason that it gives.']
   }
-}
-
-const disputes: Record<Disputable, string> = {
-  eventType: 'its type',
-  resources: 'the affected VMs',
-  source: 'its requester',
-  durationSeconds: 'its duration',
-}
-
-/** Why people must decide instead of a rule. */
-export function describeDispute({ disputed = [] }: EventView): string[] {
-  if (disputed.length === 0) return []
-  const what = disputed.map((name) => disputes[name]).join(' and ')
-  return [
-    `The VMs report different values for ${what}. Before you approve it, compare it with the Azure portal.`,
-  ]
 }
 
 function requester(source = ''): string {

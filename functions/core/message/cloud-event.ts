@@ -98,7 +98,7 @@ function isTooLong(body: string): boolean {
 }
 
 /** The length of the longest list in `readiness`. */
-function listsIn({ readiness }: Telling['event']): number {
+function listsIn({ wait: { readiness } }: Telling['event']): number {
   return Math.max(readiness?.unready.length ?? 0, readiness?.restore?.failed.length ?? 0)
 }
 
@@ -117,11 +117,16 @@ export function wholeCharacters(_key: string, value: unknown): unknown {
 }
 
 function cloudEvent({ id, telling }: Sent, links: EventLinks, { publicUrl }: Place, kept: Kept) {
-  const { readiness, ...event } = telling.event
+  const { event } = telling
+  const { readiness } = event.wait
   const shown = readiness && { readiness: cutLists(readiness, kept.listed) }
   const known = event.vms ?? []
-  const { vms = [], ...view } = publicView({ ...event, ...shown, vms: known })
-  const all = view.resources.length
+  const { vms = [], ...view } = publicView({
+    ...event,
+    wait: { ...event.wait, ...shown },
+    vms: known,
+  })
+  const all = view.resourcesTotal ?? view.resources.length
   const keptVms = [
     ...vms.slice(0, kept.vms),
     ...vms.slice(known.length, known.length + kept.bareVms),

@@ -1,5 +1,5 @@
 // Texts of the end of an event: how it ended, and why Foghorn believes that.
-import { blindMs, lostMs } from '../event/is-over.ts'
+import { lostMs } from '../event/is-over.ts'
 import { span } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { affectedVms, aftermathOf, capital, describeInference } from './phrases.ts'
@@ -8,8 +8,8 @@ export function lostLines(event: EventView): string[] {
   const what =
     event.facts.source === 'User' ? 'Ask the user who requested it' : `Check ${affectedVms(event)}`
   return [
-    `The VMs that saw this event have not reported for ${span(lostMs)}, or could not poll for ` +
-      `${span(blindMs)}. So the outcome of the event is unknown.`,
+    `For ${span(lostMs)}, no VM that saw this event has reported what IMDS shows. ` +
+      'So the outcome of the event is unknown.',
     `${what}, and run "foghorn-beacon check" on the VMs.`,
   ]
 }

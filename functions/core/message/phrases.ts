@@ -2,6 +2,7 @@
 import { cut } from '../../../shared/document.ts'
 import { visible } from '../../../shared/presentable.ts'
 import type { Decider, Ended, Inference, Proof } from '../event/event.ts'
+import { maxVms, vmCountOf } from '../event/facts.ts'
 import { lastingClock } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 
@@ -25,22 +26,23 @@ export function plain(text: string): string {
 const noName = '(blank)'
 
 /** `Reboot of web_3`, `Freeze of web_0, web_1, web_2, web_3, web_4 and 3 more`. */
-export function subjectOf({ facts: { eventType, resources } }: EventView): string {
+export function subjectOf({ facts }: Pick<EventView, 'facts'>): string {
+  const { eventType, resources } = facts
   const what = cut(plain(eventType), limit.eventType)
   const names = resources
     .slice(0, limit.names)
     .map((name) => cut(plain(name).trim(), limit.name) || noName)
   if (names.length === 0) return `${what} of an unnamed VM`
   while (names.length > 1 && names.join(', ').length > limit.allNames) names.pop()
-  const more = resources.length - names.length
+  const more = vmCountOf(facts) - names.length
   return `${what} of ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 /** The first names, and the number of the others. The page lists all names. */
-export function describeNames(resources: string[]): string {
+export function describeNames(resources: string[], count = resources.length): string {
   const names = resources.slice(0, limit.listed)
   while (names.length > 1 && names.join(', ').length > limit.allListed) names.pop()
-  const more = resources.length - names.length
+  const more = count - names.length
   return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}` || 'not named'
 }
 
@@ -101,7 +103,7 @@ export function backLines(event: Pick<EventView, 'epoch'>): string[] {
 
 /** How many VMs see the event, and how many of them it affects. Empty if that is unknown. */
 export function reachOf({ facts, spared }: EventView): string[] {
-  const hit = facts.resources.length
+  const hit = vmCountOf(facts)
   if (spared === undefined || hit === 0) return []
   const vms = hit === 1 ? '1 VM' : `${hit} VMs`
   if (spared === 0) return hit === 1 ? [] : [`It affects ${vms}. No other VM reports it.`]
@@ -109,6 +111,9 @@ export function reachOf({ facts, spared }: EventView): string[] {
     spared === 1 ? '1 other VM reports it, but is' : `${spared} other VMs report it, but are`
   return [`It affects ${vms}. ${others} not affected.`]
 }
+
+/** Why nobody can decide. */
+export const tooLarge = `Foghorn decides nothing about an event of more than ${maxVms} VMs.`
 
 /** Whether Foghorn inferred the end. It ends drills itself, so it does not infer theirs. */
 export function isGuess(ended: Pick<Ended, 'inferred'> | undefined): boolean {
@@ -214,13 +219,13 @@ export function inSentence(names: string[], total = names.length): string {
 }
 
 /** The VMs in a sentence: `web_3`, `web_0 and web_1`, `these 40 VMs`. */
-export function affectedVms({ facts: { resources } }: Pick<EventView, 'facts'>): string {
-  const names = resources.map((name) => cut(plain(name).trim(), limit.name) || noName)
+export function affectedVms({ facts }: Pick<EventView, 'facts'>): string {
+  const names = facts.resources.map((name) => cut(plain(name).trim(), limit.name) || noName)
   if (names.length === 0) return 'the VM'
   if (names.length === 1) return names[0]!
   const text = `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
   const isShort = names.length <= limit.inSentence && text.length <= limit.allNames
-  return isShort ? text : `these ${names.length} VMs`
+  return isShort ? text : `these ${vmCountOf(facts)} VMs`
 }
 
 const actions: Record<string, string> = {

@@ -2,6 +2,7 @@
 
 import { cut } from '../../../shared/document.ts'
 import type { Hook } from '../../../shared/report.ts'
+import type { Ruled } from '../event/facts.ts'
 import type { NotReady, Unrestored, VmReadiness, VmState } from '../event/hook-state.ts'
 import type { EventView } from '../event/view.ts'
 import { affectedVms, inSentence, plain } from './phrases.ts'
@@ -12,7 +13,8 @@ const maxOutput = 120
 
 /** How many VMs are ready, and why others are not. Empty if no VM has a hook. */
 export function readinessLines(event: EventView): string[] {
-  const { readiness, facts, startedAt } = event
+  const { wait, facts, startedAt } = event
+  const { readiness } = wait
   const total = facts.resources.length
   if (readiness === undefined || total === 0) return []
   const { ready = 0 } = readiness.counts
@@ -27,7 +29,7 @@ export function readinessLines(event: EventView): string[] {
 }
 
 /** Before the button that approves. Empty if every VM is ready, or none has a hook. */
-export function approvesUnready({ readiness, facts: { resources } }: EventView): string {
+export function approvesUnready({ wait: { readiness }, facts: { resources } }: EventView): string {
   if (readiness === undefined) return ''
   const { ready = 0 } = readiness.counts
   const count = resources.length - ready
@@ -50,7 +52,7 @@ const others: Record<Other, [one: string, several: string]> = {
   planned: ['has not begun to prepare', 'have not begun to prepare'],
 }
 
-function otherLines({ readiness }: EventView): string[] {
+function otherLines({ wait: { readiness } }: EventView): string[] {
   const { unready, counts } = readiness!
   return (Object.keys(others) as Other[]).flatMap((state) => {
     const { [state]: total = 0 } = counts
@@ -61,7 +63,7 @@ function otherLines({ readiness }: EventView): string[] {
   })
 }
 
-function failureLines({ readiness }: EventView): string[] {
+function failureLines({ wait: { readiness } }: EventView): string[] {
   const { unready, counts } = readiness!
   const failures = unready.filter(({ state }) => state === 'failed' || state === 'refused')
   const shown = failures.slice(0, maxFailures).map((one) => `${failureOf('prepare', one)}.`)
@@ -84,7 +86,7 @@ function failureOf(
 }
 
 /** On how many VMs the hook `restore` succeeded after the event, and where it failed. */
-export function restoreLines({ readiness }: EventView): string[] {
+export function restoreLines({ wait: { readiness } }: EventView): string[] {
   const { restore } = readiness ?? {}
   if (restore === undefined) return []
   const { succeeded = 0 } = restore.counts
@@ -102,22 +104,34 @@ const inVain: Record<NotReady['why'], string> = {
   no_turn_in_time: 'its turn did not come in time',
   too_many_vms: 'it affects more VMs of one group than "maxConcurrent" allows',
   group_unknown: 'not all of its VMs report, so the relay does not know their groups',
+  vms_disagree: 'the VMs disagree about what it is',
 }
 
-export function describeInVain(why: NotReady['why']): string {
-  return inVain[why]
+const valueNames: Record<Ruled, string> = {
+  eventType: 'type',
+  resources: 'affected VMs',
+  source: 'source',
+  durationSeconds: 'duration',
+}
+
+export function describeInVain({ why, values = [] }: Pick<NotReady, 'why' | 'values'>): string {
+  if (values.length === 0) return inVain[why]
+  return `the VMs disagree about its ${values.map((name) => valueNames[name]).join(' and ')}`
 }
 
 /** Why a rule that waited asks people. */
 export function inVainLines(event: EventView): string[] {
-  const { notReady, policy, verdict } = event
+  const { wait, policy, verdict } = event
+  const { notReady } = wait
   if (notReady === undefined || policy.decide !== 'ask' || verdict !== undefined) return []
   const behind = notReady.why === 'no_turn_in_time' ? behindOf(event) : ''
-  return [`Policy rule "${notReady.rule}" did not approve it: ${inVain[notReady.why]}${behind}.`]
+  return [
+    `Policy rule "${notReady.rule}" did not approve it: ${describeInVain(notReady)}${behind}.`,
+  ]
 }
 
 /** Which VMs come first. Empty if none does. */
-function behindOf({ turn }: EventView): string {
+function behindOf({ wait: { turn } }: EventView): string {
   const behind = turn?.state === 'waits' ? turn.behind : []
   return behind.length === 0 ? '' : `, after ${inSentence(behind)}`
 }

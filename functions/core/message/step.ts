@@ -1,10 +1,12 @@
 // The message of each moment: sentences, facts, tone.
+
 import type { Telling } from '../delivery/delivery.ts'
 import { isUnannounced } from '../event/event.ts'
+import { isTooLarge } from '../event/facts.ts'
 import { lastingClock, when } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { byItself, describeDecision, growthLines, lapseLines, stuckLines } from './approval.ts'
-import { describeChange, describeDispute } from './change.ts'
+import { describeChange } from './change.ts'
 import { cancelledLines, completedLines, lostLines } from './ending.ts'
 import {
   type Askers,
@@ -22,6 +24,7 @@ import {
   isBack,
   reachOf,
   startsAnyway,
+  tooLarge,
   whoDecides,
 } from './phrases.ts'
 import { inVainLines, readinessLines, waitLines } from './readiness.ts'
@@ -102,7 +105,6 @@ function ahead(event: EventView, now: number, askers: Askers): string[] {
   const next = whatNext(event, advice.length > 0, now, askers)
   return [
     ...inVainLines(event),
-    ...describeDispute(event),
     impactOf(event),
     ...reachOf(event),
     ...readinessLines(event),
@@ -127,6 +129,9 @@ function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Ask
   if (grown.length > 0) return [...grown, 'It may start at any moment.'].join(' ')
   if (notBeforeAt !== undefined && notBeforeAt <= now) {
     return `${capital(azureStarts(event, now))}.`
+  }
+  if (isTooLarge(event.facts)) {
+    return `${tooLarge} ${capital(azureStarts(event, now))}.`
   }
   if (asksFor(event, now)) {
     const starts = azureStarts(event, now)
@@ -251,7 +256,7 @@ export function factsOf(
       'Expected duration',
       ended === undefined ? describeDuration(facts.durationSeconds) : undefined,
     ],
-    ['Affected VMs', describeNames(facts.resources)],
+    ['Affected VMs', describeNames(facts.resources, facts.vmCount)],
     ['Requested by', askedBy(event)],
     ['Why', facts.description],
     ['Decision', decides ? undefined : describeDecision(event)],

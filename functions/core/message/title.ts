@@ -1,5 +1,6 @@
 // The title of each message: what, which VMs, and when.
 import type { Telling } from '../delivery/delivery.ts'
+import type { NotReady } from '../event/hook-state.ts'
 import { clock, lastingClock, relative } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { isBack, isGuess, subjectOf } from './phrases.ts'
@@ -32,7 +33,7 @@ function titleWith(
     case 'changed':
       return `Changed: ${subject}${due}`
     case 'not_ready':
-      return `${isUnprepared(event) ? 'Not ready' : 'Waits for other VMs'}: ${subject}${due}`
+      return `${inVain[event.wait.notReady?.why ?? 'cannot_be_ready']}: ${subject}${due}`
     case 'reminder':
       return `Still undecided: ${subject}${due}`
     case 'approved':
@@ -55,10 +56,14 @@ function titleWith(
   }
 }
 
-/** Otherwise, other VMs of its group come first. */
-function isUnprepared({ notReady }: EventView): boolean {
-  const { why } = notReady ?? {}
-  return why === 'cannot_be_ready' || why === 'not_ready_in_time'
+/** By why the rule waited in vain. */
+const inVain: Record<NotReady['why'], string> = {
+  cannot_be_ready: 'Not ready',
+  not_ready_in_time: 'Not ready',
+  no_turn_in_time: 'Waits for other VMs',
+  group_unknown: 'Waits for other VMs',
+  too_many_vms: 'Waits for other VMs',
+  vms_disagree: 'VMs disagree',
 }
 
 /** ` in 14 min, at 12:15 UTC`, or when it was due. Follows the subject. */

@@ -3,8 +3,8 @@
 // Prometheus can compute rates.
 import { eventTypes } from '../../../shared/document.ts'
 import { type Delivery, subscriptionOf } from '../delivery/delivery.ts'
+import type { Beacon } from '../event/beacon.ts'
 import type { EventRecord } from '../event/event.ts'
-import type { Beacon } from '../event/observer.ts'
 import { isBack } from '../event/silence.ts'
 import type { EventView } from '../event/view.ts'
 

@@ -1,6 +1,7 @@
 // Whether the conditions of a rule hold for an event and for each VM that it hits.
-import type { EventRecord, Facts } from '../event/event.ts'
-import type { Observer } from '../event/observer.ts'
+import type { EventRecord } from '../event/event.ts'
+import type { Facts } from '../event/facts.ts'
+import type { KnownVm } from '../event/sight.ts'
 
 /** Conditions of a rule. All must hold. Of a list, any value is enough. */
 export interface Match {
@@ -16,24 +17,14 @@ export interface Match {
   maxDurationSeconds?: number | undefined
 }
 
-/** What is known of a VM in `Resources` after its beacon reported the event. */
-type KnownVm = Pick<Observer['beacon'], 'resourceGroup' | 'scaleSet' | 'tags'>
-
 /** How many hit VMs a rule matches, with known values. */
 type Extent = 'every' | 'some' | 'none'
 
 /** Judges the event's own conditions first, then those of each VM it hits. */
-export function matchEvent(
-  match: Match,
-  fleet: string,
-  facts: Facts,
-  observers: Observer[],
-): Extent {
+export function matchEvent(match: Match, fleet: string, facts: Facts, vms: KnownVm[]): Extent {
   if (!matchesFacts(match, fleet, facts)) return 'none'
   if (!asksForVms(match)) return 'every'
-  const matching = facts.resources.filter((name) =>
-    matchesVm(match, name, knownVm(name, observers)),
-  )
+  const matching = facts.resources.filter((name) => matchesVm(match, name, knownVm(name, vms)))
   if (matching.length === 0) return 'none'
   return matching.length === facts.resources.length ? 'every' : 'some'
 }
@@ -53,7 +44,7 @@ export function matchVm(
   match: Match,
   { fleet, facts }: Pick<EventRecord, 'fleet' | 'facts'>,
   name: string,
-  observers: Observer[],
+  vms: KnownVm[],
 ): Grip {
   // older api-versions do not show these; a duration of -1 is known, and never short
   const asked = {
@@ -65,7 +56,7 @@ export function matchVm(
   const isOpen =
     asked.source !== match.source || asked.maxDurationSeconds !== match.maxDurationSeconds
   const unnamed = name === unnamedVm
-  const vm = unnamed ? undefined : knownVm(name, observers)
+  const vm = unnamed ? undefined : knownVm(name, vms)
   const holds = matchesVm(match, name, vm) && !(unnamed && match.resource !== undefined)
   if (holds) return isOpen ? 'unknown' : 'holds'
   const possible = unnamed || matchesVm({ resource: match.resource }, name, vm)
@@ -104,12 +95,12 @@ function matchesVm(match: Match, name: string, vm: KnownVm | undefined): boolean
   )
 }
 
-/** Names are unique in a resource group only, so search only the event's observers. */
-export function knownVm(name: string, observers: Observer[]): KnownVm | undefined {
+/** Names are unique in a resource group only, so search only VMs that see the event. */
+export function knownVm(name: string, vms: KnownVm[]): KnownVm | undefined {
   const lower = name.toLowerCase()
-  const named = observers.filter(({ beacon }) => beacon.vm.toLowerCase() === lower)
-  // if two observers have this name, it is unknown which one is hit
-  return named.length === 1 ? named[0]?.beacon : undefined
+  const named = vms.filter(({ vm }) => vm.toLowerCase() === lower)
+  // if two have this name, it is unknown which one is hit
+  return named.length === 1 ? named[0] : undefined
 }
 
 function oneOf(wanted: string[] | undefined, value: string): boolean {

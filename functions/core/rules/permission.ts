@@ -2,7 +2,7 @@
 // must be allowed for each of them. If a VM's tags and groups are unknown, a route may match or
 // not, and the approver must be allowed in both cases.
 import type { Decider, EventRecord, Proof } from '../event/event.ts'
-import type { Observer } from '../event/observer.ts'
+import type { KnownVm } from '../event/sight.ts'
 import { type Grip, hitNames, matchEvent, matchVm } from './match.ts'
 import type { Route } from './routes.ts'
 
@@ -14,24 +14,20 @@ type Subject = Pick<EventRecord, 'fleet' | 'facts'>
 export function permissionOf(
   routes: Route[],
   record: Subject,
-  observers: Observer[],
+  vms: KnownVm[],
   by: Decider,
 ): Permission {
   // these come from the owner
   if (by.how === 'admin' || by.how === 'token' || by.how === 'policy') return 'allowed'
   // no list contains a link
   const name = by.how === 'link' ? undefined : `${by.how}:${by.who}`
-  if (isAllowed(walksOf(routes, record, observers), name)) return 'allowed'
+  if (isAllowed(walksOf(routes, record, vms), name)) return 'allowed'
   return by.how === 'link' ? 'identity_needed' : 'not_listed'
 }
 
 /** The approvers, as routes list them. `anybody`: everyone who has the link. */
-export function decidersOf(
-  routes: Route[],
-  record: Subject,
-  observers: Observer[],
-): 'anybody' | string[] {
-  const walks = walksOf(routes, record, observers)
+export function decidersOf(routes: Route[], record: Subject, vms: KnownVm[]): 'anybody' | string[] {
+  const walks = walksOf(routes, record, vms)
   if (isAllowed(walks, undefined)) return 'anybody'
   const listed = new Set(routes.flatMap(({ approvers }) => approvers ?? []))
   return [...listed].filter((name) => isAllowed(walks, name))
@@ -44,11 +40,11 @@ export function decidersOf(
 export function isListed(
   routes: Route[],
   record: Subject,
-  observers: Observer[],
+  vms: KnownVm[],
   { how, who }: Decider,
 ): boolean {
   const name = `${how}:${who}`
-  return walksOf(routes, record, observers).every((walk) => {
+  return walksOf(routes, record, vms).every((walk) => {
     const stop = walk.findIndex((turn) => turn.stops)
     const reached = stop === -1 ? walk : walk.slice(0, stop + 1)
     return reached.some(({ grip, approvers }) => grip === 'holds' && approvers?.includes(name))
@@ -63,10 +59,10 @@ interface Turn {
 }
 
 /** For each hit VM, the routes that match or may match it, in their order. */
-function walksOf(routes: Route[], record: Subject, observers: Observer[]): Turn[][] {
+function walksOf(routes: Route[], record: Subject, vms: KnownVm[]): Turn[][] {
   return hitNames(record.facts).map((vm) =>
     routes.flatMap((route) => {
-      const grip = matchVm(route.match, record, vm, observers)
+      const grip = matchVm(route.match, record, vm, vms)
       const { approvers } = route
       return grip === 'fails' ? [] : [{ grip, approvers, stops: stops(route) }]
     }),
@@ -102,12 +98,10 @@ function stops(route: Route): boolean {
 export function decidesInMessage(
   routes: Route[],
   record: Subject,
-  observers: Observer[],
+  vms: KnownVm[],
   { channel, how }: { channel: string; how: Proof },
 ): boolean {
-  const extents = routes.map(({ match }) =>
-    matchEvent(match, record.fleet, record.facts, observers),
-  )
+  const extents = routes.map(({ match }) => matchEvent(match, record.fleet, record.facts, vms))
   // as in `channelsFor`, a route stops only if it matches every VM
   const stop = routes.findIndex((route, i) => stops(route) && extents[i] === 'every')
   return routes.some(

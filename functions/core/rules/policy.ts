@@ -1,7 +1,7 @@
 // What the owner wants done with an event: the first rule that matches decides.
 import { eventTypes } from '../../../shared/document.ts'
 import type { Decide, EventRecord } from '../event/event.ts'
-import type { Observer } from '../event/observer.ts'
+import type { KnownVm } from '../event/sight.ts'
 import { hitNames, type Match, matchEvent, matchVm } from './match.ts'
 
 export interface PolicyRule {
@@ -25,9 +25,9 @@ export const defaultRule = 'default'
 export function judgePolicy(
   rules: PolicyRule[],
   record: EventRecord,
-  observers: Observer[],
+  vms: KnownVm[],
 ): EventRecord['policy'] {
-  const rule = ruleFor(rules, record, observers)
+  const rule = ruleFor(rules, record, vms)
   if (rule === undefined) return { decide: 'ask', rule: defaultRule }
   const { name, decide, whenReady, maxConcurrent } = rule
   return {
@@ -45,11 +45,11 @@ export function judgePolicy(
 export function ruleFor(
   rules: PolicyRule[],
   record: EventRecord,
-  observers: Observer[],
+  vms: KnownVm[],
 ): PolicyRule | undefined {
-  const rule = rules[firstMatch(rules, record, observers)]
+  const rule = rules[firstMatch(rules, record, vms)]
   if (rule?.decide !== 'approve') return rule
-  return openBefore(rules, rule, record, observers) === undefined ? rule : undefined
+  return openBefore(rules, rule, record, vms) === undefined ? rule : undefined
 }
 
 /** The earlier rule that keeps this one from approving, as it may still match. */
@@ -57,37 +57,33 @@ export function openBefore(
   rules: PolicyRule[],
   rule: PolicyRule,
   record: EventRecord,
-  observers: Observer[],
+  vms: KnownVm[],
 ): PolicyRule | undefined {
   return rules
     .slice(0, rules.indexOf(rule))
-    .find(({ match, decide }) => decide !== 'approve' && mayMatch(match, record, observers))
+    .find(({ match, decide }) => decide !== 'approve' && mayMatch(match, record, vms))
 }
 
 /** The place of the first rule that matches by what is known; -1 without one. */
-function firstMatch(rules: PolicyRule[], record: EventRecord, observers: Observer[]): number {
+function firstMatch(rules: PolicyRule[], record: EventRecord, vms: KnownVm[]): number {
   return rules.findIndex(({ match, decide }) => {
-    const extent = matchEvent(match, record.fleet, record.facts, observers)
+    const extent = matchEvent(match, record.fleet, record.facts, vms)
     return decide === 'approve' ? extent === 'every' && isKnownType(record) : extent !== 'none'
   })
 }
 
 /** Whether a rule that needs one VM may match one. */
-function mayMatch(match: Match, record: EventRecord, observers: Observer[]): boolean {
-  return hitNames(record.facts).some((name) => matchVm(match, record, name, observers) !== 'fails')
+function mayMatch(match: Match, record: EventRecord, vms: KnownVm[]): boolean {
+  return hitNames(record.facts).some((name) => matchVm(match, record, name, vms) !== 'fails')
 }
 
 /**
  * Whether a rule that prepares VMs in turns may decide the event once the beacons of all affected
  * VMs have reported it.
  */
-export function mayTakeTurns(
-  rules: PolicyRule[],
-  record: EventRecord,
-  observers: Observer[],
-): boolean {
-  const place = firstMatch(rules, record, observers)
-  const isOpen = ruleFor(rules, record, observers) === undefined
+export function mayTakeTurns(rules: PolicyRule[], record: EventRecord, vms: KnownVm[]): boolean {
+  const place = firstMatch(rules, record, vms)
+  const isOpen = ruleFor(rules, record, vms) === undefined
   const possible = place === -1 ? rules : rules.slice(0, isOpen ? place + 1 : place)
   return possible.some(
     ({ match, decide, whenReady, maxConcurrent }) =>
@@ -95,7 +91,7 @@ export function mayTakeTurns(
       whenReady === true &&
       maxConcurrent !== undefined &&
       isKnownType(record) &&
-      record.facts.resources.every((vm) => matchVm(match, record, vm, observers) !== 'fails'),
+      record.facts.resources.every((vm) => matchVm(match, record, vm, vms) !== 'fails'),
   )
 }
 

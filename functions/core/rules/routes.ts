@@ -3,7 +3,7 @@
 import type { Delivery } from '../delivery/delivery.ts'
 import type { EventRecord, Proof } from '../event/event.ts'
 import { type Moment, opensIncident } from '../event/moment.ts'
-import type { Observer } from '../event/observer.ts'
+import type { KnownVm } from '../event/sight.ts'
 import { type Match, matchEvent } from './match.ts'
 
 export interface Route {
@@ -28,43 +28,38 @@ export interface Route {
 export function channelsFor(
   routes: Route[],
   record: EventRecord,
-  observers: Observer[],
+  vms: KnownVm[],
   moment: Moment,
   existing: Delivery[] = [],
 ): string[] {
-  const reached = reachedBy(routes, record, observers, moment)
-  const kept = keptBy(routes, record, observers, existing)
+  const reached = reachedBy(routes, record, vms, moment)
+  const kept = keptBy(routes, record, vms, existing)
   const further = routes
     .filter((route) => isFleet(route, record.fleet) && names(route, moment, record))
     .flatMap((route) => route.channels.filter((name) => kept.has(name)))
   const channels = new Set([...reached, ...further])
-  if (moment === 'reminder' && record.reminder?.late) {
+  if (moment === 'reminder' && record.reminders.last?.late) {
     // channels that were just asked need no reminder, but an escalation does
-    const { askedBy = 'scheduled' } = record.reminder
-    const asked = channelsFor(routes, record, observers, askedBy, existing)
+    const { askedBy = 'scheduled' } = record.reminders.last
+    const asked = channelsFor(routes, record, vms, askedBy, existing)
     for (const name of asked) channels.delete(name)
   }
   return [...channels]
 }
 
 /** The channels of the routes that match, until one stops. */
-function reachedBy(
-  routes: Route[],
-  record: EventRecord,
-  observers: Observer[],
-  moment: Moment,
-): string[] {
+function reachedBy(routes: Route[], record: EventRecord, vms: KnownVm[], moment: Moment): string[] {
   const matching = routes
     .filter(({ moments }) => moments?.includes(moment) ?? true)
     .map((route) => ({
       route,
-      extent: matchEvent(route.match, record.fleet, record.facts, observers),
+      extent: matchEvent(route.match, record.fleet, record.facts, vms),
     }))
     .filter(({ extent }) => extent !== 'none')
   // judge each distance by itself, so that other due distances change nothing
   const turns =
     moment === 'reminder'
-      ? (record.reminder?.due ?? []).map((seconds) =>
+      ? (record.reminders.last?.due ?? []).map((seconds) =>
           matching.filter(({ route }) => route.remindBeforeSeconds?.includes(seconds)),
         )
       : [matching]
@@ -97,12 +92,12 @@ function comesByRoute(moment: Moment): boolean {
 function keptBy(
   routes: Route[],
   record: EventRecord,
-  observers: Observer[],
+  vms: KnownVm[],
   existing: Delivery[],
 ): Set<string> {
   const reached = new Map<Moment, string[]>()
   const isReached = (name: string, moment: Moment) => {
-    const channels = reached.get(moment) ?? reachedBy(routes, record, observers, moment)
+    const channels = reached.get(moment) ?? reachedBy(routes, record, vms, moment)
     reached.set(moment, channels)
     return channels.includes(name)
   }
@@ -121,11 +116,11 @@ function isFleet({ match }: Route, fleet: string): boolean {
   return match.fleet?.includes(fleet) ?? true
 }
 
-function names(route: Route, moment: Moment, { reminder }: EventRecord): boolean {
+function names(route: Route, moment: Moment, { reminders }: EventRecord): boolean {
   if (!(route.moments?.includes(moment) ?? true)) return false
   return (
     moment !== 'reminder' ||
-    (reminder?.due.some((seconds) => route.remindBeforeSeconds?.includes(seconds)) ?? false)
+    (reminders.last?.due.some((seconds) => route.remindBeforeSeconds?.includes(seconds)) ?? false)
   )
 }
 

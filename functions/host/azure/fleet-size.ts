@@ -5,7 +5,7 @@ import { alignedHeartbeats } from '../../core/event/heartbeat.ts'
 import { beaconsIn } from '../../core/metrics/tally.ts'
 import { countAll } from '../../use-cases/read-metrics.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { timerMs } from './rounds.ts'
+import { timerMs } from './requests.ts'
 
 export class FleetSize {
   readonly #relay: Relay

@@ -14,13 +14,12 @@ import { JoinedTable } from '../../store/azure/joined.ts'
 import { AzureRows } from '../../store/azure/rows.ts'
 import { noteListening } from '../../store/memos.ts'
 import { RelayStore } from '../../store/relay-store.ts'
+import { Changes } from '../../use-cases/changes.ts'
 import { checkAbsences } from '../../use-cases/check-absences.ts'
-import { FailingEvents } from '../../use-cases/failing-events.ts'
 import { forgetOld } from '../../use-cases/forget.ts'
-import { createReportQueues } from '../../use-cases/large-reports.ts'
 import { createOwnWatch } from '../../use-cases/own-troubles.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { Shares } from '../../use-cases/shares.ts'
+import { Room } from '../../use-cases/room.ts'
 import { createBell } from '../bell.ts'
 import { readConfigFile } from '../config-file.ts'
 import { createHolds } from '../holds.ts'
@@ -30,7 +29,7 @@ import { type Attempt, allSecrets, type Environment, readEnvironment } from '../
 import { FleetSize } from './fleet-size.ts'
 import { httpHandler } from './http.ts'
 import { createAzureLog } from './log.ts'
-import { pressWaitMs, Rounds, requestWaitMs, timerMs } from './rounds.ts'
+import { pressWaitMs, Requests, requestWaitMs, timerMs } from './requests.ts'
 import {
   connectionName,
   isWakeMessage,
@@ -154,20 +153,18 @@ function compose(environment: Environment, write: (line: string) => void, folder
     listeningSince: Date.now(),
     // until the first count
     heartbeats: alignedHeartbeats(config.publicUrl, 0),
-    wake: (messages, about) => rounds.hint(messages, about),
+    wake: (messages, about) => requests.hint(messages, about),
     bell: createBell(),
     // Azure bills a request that waits
     holds: createHolds({ places: { all: 0, ofFleet: 0 } }),
-    reportQueues: createReportQueues(),
-    shares: new Shares(),
-    failing: new FailingEvents(),
+    changes: new Changes(),
+    room: new Room(store),
     // each read and write of the storage gives way
-    giveWay: () => undefined,
     holdsConnections: false,
     backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),
     troubles: () => troublesOf(logs.log, queue),
   }
-  const rounds: Rounds = new Rounds(relay, (delayMs) => queue.set(delayMs))
+  const requests: Requests = new Requests(relay, (delayMs) => queue.set(delayMs))
   const size = new FleetSize(relay)
   const listen = async () => {
     relay.listeningSince = await noteListening(store, relay.now(), gapMs)
@@ -178,7 +175,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     relay,
     store,
     queue,
-    rounds,
+    requests,
     size,
     checkItself: createOwnWatch(relay),
     logs,
@@ -199,45 +196,45 @@ function compose(environment: Environment, write: (line: string) => void, folder
     listen,
     /** An instance that ended may have left work. The first request does not wait for it. */
     begin(): void {
-      if (!hasBegun) void rounds.begin()
+      if (!hasBegun) void requests.run()
       hasBegun = true
     },
     async stop() {
-      await rounds.stop(attemptsEndMs)
+      await requests.stop(attemptsEndMs)
       const closed = outbound.close()
-      await rounds.stop(brokenOffMs)
+      await requests.stop(brokenOffMs)
       await closed
     },
   }
 }
 
-async function answer({ app, rounds, relay, size }: Parts, request: Request): Promise<Response> {
+async function answer({ app, requests, relay, size }: Parts, request: Request): Promise<Response> {
   size.refresh()
   const { method } = request
   const from = performance.now()
   const { pathname } = new URL(request.url)
   const waitMs = pathname === interactionsPath ? pressWaitMs : requestWaitMs
-  const response = await rounds.during(async () => app.fetch(request), waitMs)
+  const response = await requests.during(async () => app.fetch(request), waitMs)
   const path = plainPaths.test(pathname) ? pathname : '[not logged]'
   const ms = Math.round(performance.now() - from)
   relay.log.debug('request_answered', { method, path, status: response.status, ms })
   return response
 }
 
-async function wake({ relay, rounds, listen }: Parts, message: unknown): Promise<void> {
+async function wake({ relay, requests, listen }: Parts, message: unknown): Promise<void> {
   // a foreign message is harmless: it only causes a look at what is due
   if (!isWakeMessage(message)) relay.log.warn('wake_message_unknown', { queue: queueName })
   relay.log.debug('woken')
   await listen()
-  await rounds.run()
+  await requests.run()
 }
 
 /** Runs all parts even if one fails, and then fails. */
 async function onTimer(all: Parts): Promise<void> {
-  const { relay, rounds, listen, queue, size, checkItself } = all
+  const { relay, requests, listen, queue, size, checkItself } = all
   await listen()
   const parts = [
-    () => rounds.run(),
+    () => requests.run(),
     () => logTroubles(relay, queue),
     // metrics find counts that are at most a minute old
     () => size.follow(timerMs / 2),

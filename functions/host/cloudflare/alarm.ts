@@ -1,9 +1,9 @@
-// The pump's timer in a Durable Object: its alarm, which also survives a restart. The surprise: if
+// The loop's timer in a Durable Object: its alarm, which also survives a restart. The surprise: if
 // an alarm fails six times, Cloudflare never tries it again, so the handler must not throw, and the
 // Worker's cron trigger also looks what is due.
 import { messageOf } from '../../../shared/errors.ts'
 import type { Log } from '../../../shared/log.ts'
-import type { Timer } from '../pump.ts'
+import type { Host } from '../loop.ts'
 
 /** The cron trigger runs this often, so a later due time needs no alarm. */
 export const cronMs = 60_000
@@ -14,7 +14,7 @@ interface AlarmParts {
   log: Log
 }
 
-export function createAlarm({ setAlarm, now, log }: AlarmParts): Timer {
+export function createAlarm({ setAlarm, now, log }: AlarmParts): Host {
   const failed = (error: unknown) => log.error('alarm_failed', { error: messageOf(error) })
   return {
     set(ms) {
@@ -25,7 +25,5 @@ export function createAlarm({ setAlarm, now, log }: AlarmParts): Timer {
         failed(error)
       }
     },
-    // an alarm that comes too early only looks what is due
-    clear() {},
   }
 }

@@ -11,16 +11,16 @@ import { openStorage } from '../../store/durable-object.ts'
 import { noteListening } from '../../store/memos.ts'
 import { RelayStore } from '../../store/relay-store.ts'
 import { SqlRows } from '../../store/sqlite.ts'
-import { FailingEvents } from '../../use-cases/failing-events.ts'
-import { createReportQueues } from '../../use-cases/large-reports.ts'
+import { Changes } from '../../use-cases/changes.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { Shares } from '../../use-cases/shares.ts'
+import { Room } from '../../use-cases/room.ts'
 import { createBell } from '../bell.ts'
 import { createHolds } from '../holds.ts'
+import { Loop } from '../loop.ts'
 import { misconfigured } from '../misconfigured.ts'
 import { commonParts } from '../parts.ts'
-import { Pump } from '../pump.ts'
 import { allSecrets } from '../settings.ts'
+import { UnderWay } from '../under-way.ts'
 import { createAlarm, cronMs } from './alarm.ts'
 import { readSettings } from './settings.ts'
 
@@ -28,7 +28,7 @@ import { readSettings } from './settings.ts'
  * Cloudflare lets an object have 6 connections. One is left for keys and replies to presses. Two are
  * for configured channels alone, so that subscriptions that hang delay none of them.
  */
-const places = { all: 5, wide: 3, toSubscriptions: 3 }
+const places = { all: 5, claimed: 1, wide: 3, toSubscriptions: 3 }
 /** A heartbeat costs little here, and silence is noticed after three. */
 const idlePaceMs = 5 * 60_000
 /** After a longer gap, the relay may have missed reports, so silent beacons mean nothing. */
@@ -70,7 +70,7 @@ export function relayObject(configText: string, write: Write) {
 
     /** Never throws: see alarm.ts. */
     async alarm(): Promise<void> {
-      if ('pump' in this.#parts!) await runRound(this.#parts)
+      if ('loop' in this.#parts!) await runRound(this.#parts)
     }
 
     /** The cron trigger. */
@@ -84,9 +84,9 @@ export function relayObject(configText: string, write: Write) {
   }
 }
 
-async function runRound({ pump }: Parts): Promise<void> {
-  pump.wake()
-  await pump.settled(roundWaitMs)
+async function runRound({ loop }: Parts): Promise<void> {
+  void loop.tick()
+  await loop.settled(roundWaitMs)
 }
 
 /** Any other error ends the object, and the next request starts it again. */
@@ -113,7 +113,7 @@ async function compose(
   const store = new RelayStore({ rows, newId, random: Math.random })
   await store.freeLeases(Date.now())
   const setAlarm = (at: number) => storage.setAlarm(at)
-  const timer = createAlarm({ setAlarm, now: Date.now, log })
+  const alarm = createAlarm({ setAlarm, now: Date.now, log })
   const relay: Relay = {
     ...commonParts(settings, log),
     store,
@@ -121,23 +121,22 @@ async function compose(
     send: createGuardedFetch(config.allowNetworks),
     listeningSince: await noteListening(store, Date.now(), gapMs),
     heartbeats: { paceMs: idlePaceMs },
-    wake() {
-      timer.set(backstopMs)
-      pump.wake()
+    wake(messages, about) {
+      alarm.set(backstopMs)
+      loop.hint(messages, about)
     },
     bell: createBell(),
     holds: createHolds(),
-    reportQueues: createReportQueues(),
-    shares: new Shares(),
-    failing: new FailingEvents(),
+    changes: new Changes(),
+    room: new Room(store),
     // its clock stands still while it works, so nobody knows for how long it has worked
-    giveWay: () => undefined,
     holdsConnections: true,
     troubles: async () => [],
     backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),
   }
-  const pump = new Pump(relay, { timer, places, maxClaimed: 1, maxSleepMs: cronMs })
+  const options = { places, maxSleepMs: cronMs, keepsHouse: true }
+  const loop: Loop = new Loop(relay, new UnderWay(relay, places), alarm, options)
   log.info('relay_started', { publicUrl: config.publicUrl })
-  pump.wake()
-  return { relay, pump, app: createApp(relay) }
+  void loop.tick()
+  return { relay, loop, app: createApp(relay) }
 }

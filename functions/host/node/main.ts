@@ -12,18 +12,17 @@ import { createOutbound } from '../../notify/undici.ts'
 import { RelayStore } from '../../store/relay-store.ts'
 import { SqlRows } from '../../store/sqlite.ts'
 import { openFile } from '../../store/sqlite-file.ts'
-import { FailingEvents } from '../../use-cases/failing-events.ts'
-import { createReportQueues } from '../../use-cases/large-reports.ts'
+import { Changes } from '../../use-cases/changes.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { Shares } from '../../use-cases/shares.ts'
+import { Room } from '../../use-cases/room.ts'
 import { createBell } from '../bell.ts'
 import { createHolds } from '../holds.ts'
+import { Loop } from '../loop.ts'
 import { commonParts } from '../parts.ts'
-import { Pump } from '../pump.ts'
 import { allSecrets } from '../settings.ts'
+import { UnderWay } from '../under-way.ts'
 import { createBackup } from './backup.ts'
 import { reportsFirst } from './direct.ts'
-import { createGiveWay } from './give-way.ts'
 import { machineOf, troublesOf } from './machine.ts'
 import { readSettings, type Settings } from './settings.ts'
 
@@ -38,6 +37,10 @@ const arrival = {
 }
 /** A heartbeat costs nothing here, and silence is noticed after three. */
 const idlePaceMs = 5 * 60_000
+
+/** There is a place for every subscription. */
+const places = { all: 2_048, claimed: 256, wide: 512 }
+const maxSleepMs = 30_000
 
 async function start(settings: Settings, write: (line: string) => void) {
   const { config, port, address, dataDirectory } = settings
@@ -57,18 +60,23 @@ async function start(settings: Settings, write: (line: string) => void) {
     send: outbound.send,
     listeningSince: Date.now(),
     heartbeats: { paceMs: idlePaceMs },
-    wake: () => pump.wake(),
+    wake: (messages, about) => loop.hint(messages, about),
     bell: createBell(),
     holds: createHolds(),
-    reportQueues: createReportQueues(),
-    shares: new Shares(),
-    failing: new FailingEvents(),
-    giveWay: createGiveWay(() => performance.now()),
+    changes: new Changes(),
+    room: new Room(store),
     holdsConnections: true,
     backup: createBackup(file, dataDirectory),
     troubles: () => troublesOf(machine),
   }
-  const pump = new Pump(relay, { machine })
+  let timer: NodeJS.Timeout | undefined
+  const set = (ms: number) => {
+    clearTimeout(timer)
+    timer = setTimeout(() => void loop.tick(), ms)
+  }
+  const underWay = new UnderWay(relay, places)
+  const options = { places, maxSleepMs, keepsHouse: true, machine }
+  const loop: Loop = new Loop(relay, underWay, { set }, options)
   const { app, ...parts } = createParts(relay)
   const server = await listen(app.fetch, port, address, (others) => reportsFirst(parts, others))
   log.info('relay_started', {
@@ -77,14 +85,15 @@ async function start(settings: Settings, write: (line: string) => void) {
     publicUrl: config.publicUrl,
     dataDirectory,
   })
-  pump.wake()
+  void loop.tick()
   return {
     port: server.port,
     async stop() {
       relay.bell.close()
       relay.holds.close()
       await server.close()
-      await pump.stop(drainMs)
+      clearTimeout(timer)
+      await loop.stop(drainMs)
       await outbound.close()
       file.close()
       log.info('relay_stopped')

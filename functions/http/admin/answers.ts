@@ -35,7 +35,7 @@ const deliveryAnswer = z
 const sighting = z.object({
   vm: z.string(),
   hit: z.boolean().describe('The event affects this VM.'),
-  firstSeenAt: time.exactOptional(),
+  firstSeenAt: time,
   lastSeenAt: time,
   goneAt: time.exactOptional(),
   hooks: z
@@ -49,7 +49,7 @@ export const eventAnswer = z
     vms: eventDataSchema.shape.vms,
     history: z.array(historyEntry).describe('At most 200 entries. The first one always stays.'),
     deliveries: z.array(deliveryAnswer),
-    seenBy: z.array(sighting).describe('At most 1,000 VMs. Affected VMs come first.'),
+    seenBy: z.array(sighting).describe('Affected VMs come first. Of the others, at most four.'),
   })
   .meta({ id: 'WholeEvent' })
 

@@ -10,7 +10,7 @@ import { drillEndsBy } from '../../core/event/drill.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { publicDelivery, publicHistory, publicView } from '../../core/event/public-view.ts'
 import { viewOf } from '../../core/event/view.ts'
-import { describeVerdict } from '../../core/message/phrases.ts'
+import { describeVerdict, tooLarge } from '../../core/message/phrases.ts'
 import { deciderOf, isBound, nameOf, seesFleet } from '../../core/rules/access.ts'
 import { remedyOf } from '../../schema/checks.ts'
 import type { EventKey } from '../../store/store.ts'
@@ -136,6 +136,7 @@ const whyNot: Record<Exclude<Decided['outcome'], 'decided'>, (record: EventRecor
   already_declined: (record) => `${before(record)}; you can still approve it`,
   started: ({ startedAt = 0 }) => `it started at ${new Date(startedAt).toISOString()}`,
   ended: ({ ended }) => `it ended at ${new Date(ended?.at ?? 0).toISOString()}: ${ended?.outcome}`,
+  too_many_vms: () => tooLarge,
   busy: () => 'too many requests changed this event at once; send the request again',
   // The API never gets these three: it needs no list, and is not bound to a page.
   identity_needed: () => 'only listed approvers can decide this event',
@@ -212,12 +213,12 @@ async function postDrill(relay: Relay, c: Context): Promise<Response> {
     const detail =
       `fleet "${fleet}" has ${begun.open.length} open drills, which is the limit; ` +
       `wait until one of them ends: ${ids}`
-    const ends = begun.open.map((drill) => drillEndsBy(drill, drill.drillPlan!))
+    const ends = begun.open.map((drill) => drillEndsBy(drill, drill.drill!))
     const waitMs = Math.min(...ends) - relay.now()
     c.header('retry-after', String(Math.max(1, Math.ceil(waitMs / 1_000))))
     return problem(c, 429, 'too_many_drills', detail)
   }
   const { record } = begun
-  const endsBy = new Date(drillEndsBy(record, record.drillPlan!)).toISOString()
+  const endsBy = new Date(drillEndsBy(record, record.drill!)).toISOString()
   return c.json({ ...publicView(viewOf(record)), endsBy }, 201)
 }

@@ -1,9 +1,8 @@
 // Identifies the viewer of an event's page and judges whether they may decide. A signed-in person
 // decides as themselves, anybody else as a holder of the link.
 
-import { knownOf } from '../../core/event/drill.ts'
+import { knownVms } from '../../core/event/drill.ts'
 import type { Decider, EventRecord } from '../../core/event/event.ts'
-import type { Observer } from '../../core/event/observer.ts'
 import { decidersOf, permissionOf } from '../../core/rules/permission.ts'
 import { readPrincipal } from '../../identity/principal.ts'
 import type { Viewer, Way } from '../../pages/event.ts'
@@ -35,13 +34,12 @@ export async function viewerOf(
     const by: Decider = { how: 'entra', who: `${tenant}/${user}` }
     return { by, ...(await personOf(relay, record, by, name)) }
   }
-  const observers = await observersOf(relay, record)
-  const known = knownOf(record, observers)
+  const known = knownVms(record)
   const by: Decider = { how: 'link', who: channel }
   const permission = permissionOf(config.routes, record, known, by)
   const ways = waysOf(decidersOf(config.routes, record, known))
   const places = ways.includes('slack')
-    ? Object.keys(config.channels).filter((name) => decidesHere(relay, record, observers, name))
+    ? Object.keys(config.channels).filter((name) => decidesHere(relay, record, name))
     : []
   const helps = config.signIn !== undefined && ways.includes('sign_in')
   return { by, permission, ways, places, ...(helps ? { signInUrl: signInUrl(path) } : {}) }
@@ -54,14 +52,8 @@ export async function personOf(
   by: Decider,
   name: string | undefined,
 ): Promise<Viewer> {
-  const known = knownOf(record, await observersOf(relay, record))
-  const permission = permissionOf(relay.config.routes, record, known, by)
+  const permission = permissionOf(relay.config.routes, record, knownVms(record), by)
   return { permission, ways: [], places: [], ...(name === undefined ? {} : { name }) }
-}
-
-/** Needed only if a route lists approvers. */
-async function observersOf({ config, store }: Relay, record: EventRecord): Promise<Observer[]> {
-  return hasApprovers(config) ? store.readObservers(record) : []
 }
 
 export function hasApprovers({ routes }: Relay['config']): boolean {

@@ -11,6 +11,7 @@ import {
   isGuess,
   plain,
   subjectOf,
+  tooLarge,
 } from '../../core/message/phrases.ts'
 import type { DeadPress, PressOutcome } from '../desk.ts'
 
@@ -39,7 +40,7 @@ export function questionOf(event: EventView): Question {
 }
 
 /** From the event as the message shows it. The page has newer facts. */
-function unreadyIn({ readiness, facts: { resources } }: EventView): string[] {
+function unreadyIn({ wait: { readiness }, facts: { resources } }: EventView): string[] {
   const count = resources.length - (readiness?.counts.ready ?? 0)
   if (readiness === undefined || count <= 0) return []
   if (resources.length === 1) return ['It is not ready.']
@@ -93,6 +94,8 @@ function reasonOf(
           : `${isGuess(ended) ? guesses[ended.outcome] : endings[ended.outcome]} at ${clock(ended.at, now)}`
       return `too late: it ${how}.${decided}`
     }
+    case 'too_many_vms':
+      return `nothing was decided. ${tooLarge}`
     case 'identity_needed':
     case 'not_listed':
       return `nothing was decided, because you are not a listed approver. ${you}`

@@ -1,5 +1,6 @@
 // The page of one event: its state and the choices, everything that happened, and each message with
 // its attempts.
+
 import { html } from 'hono/html'
 import type { EventRecord } from '../../core/event/event.ts'
 import type { PublicSighting, publicDelivery } from '../../core/event/public-view.ts'
@@ -16,6 +17,7 @@ import {
   subjectOf,
 } from '../../core/message/phrases.ts'
 import { choicePart, type Html, liveAttributes, type Seen, statePart } from '../event.ts'
+import { allNames } from '../facts.ts'
 import { placed } from '../timeline.ts'
 import { utcOn, whole } from '../times.ts'
 import { chip, deliveryTones, noticePart, sendForm } from './parts.ts'
@@ -129,7 +131,7 @@ function rowsOf(record: EventRecord): [name: string, value: string][] {
     ['Started', startedAt && utc(startedAt)],
     ['Ended', ended && utc(ended.at)],
     ['Expected duration', describeDuration(facts.durationSeconds)],
-    ['Affected VMs', facts.resources.join(', ') || 'unknown'],
+    ['Affected VMs', allNames(record) || 'unknown'],
     ['Notice', startKind && startKinds[startKind]],
     ['Requested by', askedBy(record)],
     ['Why', facts.description],
@@ -138,15 +140,15 @@ function rowsOf(record: EventRecord): [name: string, value: string][] {
   return rows.filter((row): row is [string, string] => row[1] !== undefined)
 }
 
-function decisionsOf({ overruled, verdict, passedOn }: EventRecord): [string, string][] {
+function decisionsOf({ overruled, verdict, azure: { accepted } }: EventRecord): [string, string][] {
   const decided = [overruled, verdict].filter((one) => one !== undefined)
   return [
     ...decided.map((one): [string, string] => [
       'Decided',
       `${describeVerdict(one)}, ${utc(one.at)}${one.lapsedAt ? `; it lapsed ${utc(one.lapsedAt)}` : ''}`,
     ]),
-    ...(passedOn
-      ? [['Passed on', `by ${passedOn.vm}, ${utc(passedOn.at)}`] as [string, string]]
+    ...(accepted
+      ? [['Passed on', `by ${accepted.vm}, ${utc(accepted.at)}`] as [string, string]]
       : []),
   ]
 }

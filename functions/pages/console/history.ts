@@ -103,7 +103,7 @@ function titleOf(event: EventSummary): string {
   const { eventType, vms, vmCount, drill } = event
   const hidden = Array.from({ length: Math.max(0, vmCount - vms.length) }, () => '')
   const facts = { eventType, resources: [...vms, ...hidden] }
-  return drillMark(drill ? { drill } : {}) + subjectOf({ facts } as Parameters<typeof subjectOf>[0])
+  return drillMark({ drill }) + subjectOf({ facts } as Parameters<typeof subjectOf>[0])
 }
 
 /** To the minute. */

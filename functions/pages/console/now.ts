@@ -1,8 +1,10 @@
 // The page "Now": open events, those that people must decide first. Each card shows the state as the
 // page of its link does, who was notified, and the choices if the viewer may decide.
+
 import { html } from 'hono/html'
 import type { Delivery } from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
+import { vmCountOf } from '../../core/event/facts.ts'
 import { stepOf } from '../../core/event/summary.ts'
 import { remaining } from '../../core/event/time.ts'
 import { viewOf } from '../../core/event/view.ts'
@@ -54,7 +56,7 @@ const titles: Record<Group, string> = {
 export function groupOf(record: EventRecord, now: number): Group {
   const step = stepOf(record)
   if (step === 'started') return 'running'
-  if (step === 'approved') return record.stuckAt === undefined ? 'waiting' : 'stuck'
+  if (step === 'approved') return record.azure.stuckAt === undefined ? 'waiting' : 'stuck'
   return step === 'open' && asksFor(viewOf(record), now) ? 'ask' : 'waiting'
 }
 
@@ -140,12 +142,13 @@ ${deliveries === undefined ? '' : sentPart(deliveries, record.epoch, now)}
 ${choice}</article>`
 }
 
-function vmCount({ facts: { resources } }: EventRecord): string {
-  return resources.length === 1 ? '1 VM' : `${resources.length} VMs`
+function vmCount({ facts }: EventRecord): string {
+  const count = vmCountOf(facts)
+  return count === 1 ? '1 VM' : `${count} VMs`
 }
 
 /** How many VMs are in each state of readiness. */
-function unreadyPart({ readiness }: EventRecord): Html {
+function unreadyPart({ wait: { readiness } }: EventRecord): Html {
   if (readiness === undefined) return ''
   const counts = Object.entries(readiness.counts).filter(([, count]) => count > 0)
   const chips = counts.map(([state, count]) => {

@@ -21,7 +21,7 @@ export async function fill(path: string): Promise<void> {
   const rows = new SqlRows(file, { nonce: 'fill', soon: setImmediate })
   const store = new RelayStore({ rows, newId: () => 'fill', random: () => 0 })
   await inSteps(counts.events, (i) => store.commit(eventAt(i)))
-  await inSteps(counts.beacons, (i) => store.writeBeacon(beaconAt(i), []))
+  await inSteps(counts.beacons, (i) => store.writeBeacon(beaconAt(i)))
   file.close()
 }
 

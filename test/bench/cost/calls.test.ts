@@ -8,9 +8,9 @@ const limits = {
   'its two messages': 11,
   'its message to a channel with a rate': 10,
   // it is no longer the only beacon that reports the event
-  "second observer's report": 8,
-  "further observer's report, which becomes a watcher": 6,
-  "further observer's report": 5,
+  "second VM's report": 8,
+  'report of one of the first four onlookers': 6,
+  "a further onlooker's report": 5,
 }
 
 test('no step takes more storage calls than it may', async () => {

@@ -1,6 +1,6 @@
 // Storage calls of one step of the relay on Azure Functions: every request to the tables, and every
-// wake-up in the queue. The store of Azure Tables keeps its rows in memory, and the real rounds send.
-import { Rounds } from '../../../functions/host/azure/rounds.ts'
+// wake-up in the queue. The store of Azure Tables keeps its rows in memory, and the real requests send.
+import { Requests } from '../../../functions/host/azure/requests.ts'
 import { JoinedTable } from '../../../functions/store/azure/joined.ts'
 import type { Table } from '../../../functions/store/azure/table.ts'
 import { MemoryTable } from '../../support/memory-table.ts'
@@ -44,18 +44,18 @@ async function createMeter(channels: string[]) {
   const table = new JoinedTable(noted(new MemoryTable(), calls), () => new Promise(() => {}))
   const store = storeOver(azureRows(table, () => world.clock.now))
   const schedule = async () => void calls.push('queue')
-  const rounds = new Rounds(world.relay, schedule)
+  const requests = new Requests(world.relay, schedule)
   let committed = 0
-  const wake: Rounds['hint'] = (...args) => {
+  const wake: Requests['hint'] = (...args) => {
     committed = calls.length
-    rounds.hint(...args)
+    requests.hint(...args)
   }
   Object.assign(world.relay, { store, wake })
   /** `sending`: calls after the last commit, except those of the beacon's own row. */
   const count = async (act: () => Promise<unknown>) => {
     calls.length = 0
     committed = 0
-    await rounds.during(act)
+    await requests.during(act)
     const all = [...calls]
     const isSending = (call: string, i: number) =>
       i >= committed && !/ (beacons |index \S+ ?(silent|heard|vms))/.test(call)
@@ -67,13 +67,13 @@ async function createMeter(channels: string[]) {
 /** Each step with its calls, in order. A heartbeat and an earlier event were before. */
 export async function measureCalls(): Promise<Record<string, string[]>> {
   const { world, count } = await createMeter(['hook', 'second'])
-  const beacons = Array.from({ length: 6 }, (_, i) => new FakeBeacon(world, `web_${i}`))
+  const beacons = Array.from({ length: 7 }, (_, i) => new FakeBeacon(world, `web_${i}`))
   for (const beacon of beacons) await count(() => beacon.sees([]))
   world.clock.now += 15 * minute
   const heartbeats: string[][] = []
   for (const beacon of beacons) heartbeats.push((await count(() => beacon.sees([]))).all)
   // the first message of a channel in a minute also notes that it works
-  await count(() => beacons[5]!.sees([event({ eventId: 'an-earlier-one' })]))
+  await count(() => beacons[6]!.sees([event({ eventId: 'an-earlier-one' })]))
   world.clock.now += 10_000
   const reports = []
   for (const beacon of beacons) reports.push(await count(() => beacon.sees([event()])))
@@ -85,9 +85,9 @@ export async function measureCalls(): Promise<Record<string, string[]>> {
     ),
     'its two messages': first!.sending,
     'its message to a channel with a rate': await pacedMessage(),
-    "second observer's report": secondOne!.all,
-    "further observer's report, which becomes a watcher": third!.all,
-    "further observer's report": reports[4]!.all,
+    "second VM's report": secondOne!.all,
+    'report of one of the first four onlookers': third!.all,
+    "a further onlooker's report": reports[5]!.all,
   }
 }
 

@@ -3,18 +3,10 @@
 import { describe, expect, test } from 'vitest'
 import type { ChannelFacts } from '../../../functions/core/delivery/audience.ts'
 import { commitPlan } from '../../../functions/core/delivery/commit.ts'
-import { changeOf, type Delivery } from '../../../functions/core/delivery/delivery.ts'
+import type { Delivery } from '../../../functions/core/delivery/delivery.ts'
 import { type Moment, moments } from '../../../functions/core/event/moment.ts'
 import type { Route } from '../../../functions/core/rules/routes.ts'
-import {
-  at,
-  delivery,
-  type Fields,
-  facts,
-  observer,
-  record,
-  telling,
-} from '../../support/records.ts'
+import { at, delivery, type Fields, record, telling } from '../../support/records.ts'
 
 const routes: Route[] = [{ match: {}, channels: ['routed'], remindBeforeSeconds: [300] }]
 const reminder = { beforeSeconds: 300, due: [300], late: false }
@@ -37,9 +29,11 @@ function hearers(
   { before = {}, after = {} }: { before?: Fields; after?: Fields } = {},
   given: Route[] = routes,
 ): string[] {
-  const decided = { record: record({ reminder, ...before, ...after }), moments: [moment] }
+  const decided = {
+    record: record({ reminders: { passed: [], last: reminder }, ...before, ...after }),
+    moments: [moment],
+  }
   const context = {
-    observers: [observer('web_0')],
     deliveries,
     now: at,
     listeningSince: 0,
@@ -92,7 +86,6 @@ test('a change brings "scheduled" to a channel of a route that matches only now'
   const changed = (deliveries: Delivery[]) => {
     const decided = { record: record(), moments: ['changed' as const] }
     const context = {
-      observers: [observer('web_0')],
       deliveries,
       now: at,
       listeningSince: 0,
@@ -109,26 +102,6 @@ test('a change brings "scheduled" to a channel of a route that matches only now'
   expect(changed([heard('routed')])).toEqual(both)
   expect(changed([])).toEqual(both)
   expect(changed([heard('reboots')])).toEqual(both.slice(0, 1))
-})
-
-test('so does a late report that changes values and changes them back', () => {
-  const last = changeOf(record())
-  const changes = { epoch: record().epoch, count: 1, last }
-  const reboots: Route[] = [...routes, { match: {}, channels: ['reboots'] }]
-  const decided = { record: record({ changes }), moments: ['changed' as const] }
-  const deliveries = [heard('routed')]
-  const context = {
-    observers: [observer('web_0')],
-    deliveries,
-    now: at,
-    listeningSince: 0,
-    subscriptions: [],
-  }
-  const commit = commitPlan(reboots, channels, record({ changes }), decided, context)
-  expect(commit.moments).toEqual([])
-  expect(commit.deliveries.map(({ channel, telling }) => [channel, telling.moment])).toEqual([
-    ['reboots', 'scheduled'],
-  ])
 })
 
 test('if a notified channel is gone, all incident channels of the routes count', () => {
@@ -159,20 +132,10 @@ describe('an event that a rule ignores', () => {
   })
 })
 
-test('sends at most 50 changes in one epoch', () => {
-  const after = (count: number, epoch = 1) => ({ before: { changes: { epoch, count } } })
-  expect(hearers('changed', [], after(49))).toEqual(['routed'])
-  expect(hearers('changed', [heard('routed')], after(50))).toEqual([])
-  // a channel that heard nothing yet is still notified of the event
-  expect(hearers('changed', [], after(50))).toEqual(['routed'])
-  expect(hearers('started', [], after(50))).toEqual(['routed'])
-  expect(hearers('changed', [], after(50, 0))).toEqual(['routed'])
-})
-
 describe('the log of moments', () => {
   const logged = (moment: Moment, fields: Fields = {}) =>
     commitPlan([], channels, undefined, { record: record(fields), moments: [moment] }, nothing)
-  const nothing = { observers: [], deliveries: [], now: at, listeningSince: 0, subscriptions: [] }
+  const nothing = { deliveries: [], now: at, listeningSince: 0, subscriptions: [] }
 
   test('gets each moment, also if no channel is notified', () => {
     const [entry] = logged('scheduled').moments
@@ -183,19 +146,5 @@ describe('the log of moments', () => {
   test('gets the moments of an event that a rule ignores', () => {
     const ignored = { policy: { decide: 'ignore' as const, rule: 'policy[0]' } }
     expect(logged('started', ignored).moments).toHaveLength(1)
-  })
-
-  test('gets at most 50 changes in one epoch', () => {
-    expect(logged('changed', { changes: { epoch: 1, count: 49 } }).moments).toHaveLength(1)
-    expect(logged('changed', { changes: { epoch: 1, count: 50 } }).moments).toEqual([])
-    const { record: counted } = logged('changed', { changes: { epoch: 1, count: 4 } })
-    expect(counted.changes).toMatchObject({ epoch: 1, count: 5 })
-  })
-
-  test('does not get a change that says what the last one said', () => {
-    const { changes } = logged('changed').record
-    expect(logged('changed', { changes: changes! }).moments).toEqual([])
-    const other = logged('changed', { changes: changes!, facts: facts({ notBeforeAt: at }) })
-    expect(other.moments).toHaveLength(1)
   })
 })

@@ -1,24 +1,23 @@
 // The message *changed*: from what to what, and whether an approval still applies.
 import { describe, expect, test } from 'vitest'
-import type { EventRecord, Facts } from '../../../functions/core/event/event.ts'
-import { advance } from '../../../functions/core/event/life.ts'
+import type { EventRecord, OpenRecord } from '../../../functions/core/event/event.ts'
+import type { Facts } from '../../../functions/core/event/facts.ts'
+import { shownOf } from '../../../functions/core/event/sight.ts'
+import { withValues } from '../../../functions/core/event/values.ts'
 import { type EventView, viewOf } from '../../../functions/core/event/view.ts'
 import { compose } from '../../../functions/core/message/message.ts'
-import { at, facts, key, record } from '../../support/records.ts'
-import { event } from '../../support/world.ts'
+import { at, facts, record, sight } from '../../support/records.ts'
 
 const minute = 60_000
 const later = at + minute
 
-/** The record after a beacon that saw the known values sees these. */
+/** The record after a VM that saw the known values sees these. */
 function changed(known: EventRecord, changes: Partial<Facts>, seenAt = later): EventRecord {
-  const before = event({ ...known.facts })
-  const news = { ...before, ...changes }
-  const seen = { kind: 'seen', at: seenAt, vm: 'web_0', live: true, appeared: true } as const
-  const reopening = { missedBefore: false, since: at }
-  const step = advance(known, { ...seen, ...reopening, event: news, previous: before }, seenAt, key)
-  expect(step.moments).toEqual(['changed'])
-  return step.record!
+  const shows = shownOf({ ...known.facts, status: 'Scheduled' })
+  const own = sight('web_0', { shows, polledAt: seenAt })
+  const shown = { ...known.facts, ...changes, status: 'Scheduled' as const }
+  const listening = { now: seenAt, listeningSince: 0 }
+  return withValues({ ...(known as OpenRecord), sights: [own] }, own, shown, listening)
 }
 
 const say = (moved: EventRecord | EventView) =>
@@ -77,12 +76,10 @@ describe('from what to what', () => {
     expect(changeIn(say(changed(before, { durationSeconds: 30 })))).toEqual([line])
   })
 
-  test('a value that was unknown, and a row of an older relay', () => {
+  test('a time that was unknown', () => {
     const { notBeforeAt: _, ...timeless } = known.facts
     const set = changed({ ...known, facts: timeless }, { notBeforeAt: at + 60 * minute })
     expect(changeIn(say(set))).toEqual(['Azure set its time to 13:00 UTC.'])
-    const old = record({ changedAt: { resources: at } })
-    expect(changeIn(say(old))).toEqual(['Azure changed the affected VMs.'])
   })
 })
 

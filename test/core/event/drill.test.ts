@@ -1,18 +1,22 @@
 // A drill moves by time alone, and no part of the core treats it as an event of Azure.
 import { describe, expect, test } from 'vitest'
 import { decide } from '../../../functions/core/event/approval.ts'
-import { conclude, nextLook, stuckMs } from '../../../functions/core/event/conclude.ts'
+import {
+  decideDrill,
+  decideTime,
+  stuckMs,
+  withDueAt,
+} from '../../../functions/core/event/decide.ts'
 import { leaseOf } from '../../../functions/core/event/directive.ts'
 import {
-  assumedObservers,
-  beginDrill,
   type DrillWish,
   drillEndsBy,
   drillLifeMs,
   drillMoveMs,
   drillStartMs,
+  knownVms,
 } from '../../../functions/core/event/drill.ts'
-import type { EventRecord, Verdict } from '../../../functions/core/event/event.ts'
+import type { EventRecord, OpenRecord, Verdict } from '../../../functions/core/event/event.ts'
 import { lostMs } from '../../../functions/core/event/is-over.ts'
 import { moments } from '../../../functions/core/event/moment.ts'
 import { publicView } from '../../../functions/core/event/public-view.ts'
@@ -25,10 +29,19 @@ import { event } from '../../support/world.ts'
 const second = 1_000
 const notice = 120
 
+const context = (reminders: number[] = []) => {
+  return { rules: { policy: [], routes: [] }, reminders, listeningSince: 0 }
+}
+
+function conclude(drill: EventRecord, now: number, reminders: number[] = []) {
+  const { record, ...rest } = decideTime(drill, context(reminders), now)
+  return { ...rest, record: record! }
+}
+
 function begin(changes: Partial<DrillWish> = {}): EventRecord {
   const facts = { eventType: 'Reboot', resources: ['web_3'], source: 'Platform' }
   const usual = { fleet: 'prod', facts, noticeSeconds: notice, impactSeconds: 10, vms: [] }
-  return beginDrill({ ...usual, ...changes }, 'one', at).record
+  return decideDrill(undefined, { ...usual, ...changes }, 'one', context(), at).record!
 }
 
 function approvedAt(drill: EventRecord, seconds: number): EventRecord {
@@ -47,9 +60,10 @@ const declined: Verdict = { decision: 'declined', how: 'link', who: 'chat', at }
 function playOut(from: EventRecord, reminders: number[] = [], lookAt?: number): string[] {
   const steps: string[] = []
   let drill = from
-  let now = lookAt ?? nextLook(drill, [], at, reminders)
+  const first = withDueAt(drill as OpenRecord, reminders, { now: at, listeningSince: 0 })
+  let now = lookAt ?? first.dueAt!
   for (let looks = 0; looks < 20 && drill.ended === undefined; looks++) {
-    const { record, moments } = conclude(drill, [], now, reminders)
+    const { record, moments } = conclude(drill, now, reminders)
     for (const moment of moments) steps.push(`${(now - at) / second} ${moment}`)
     drill = record
     if (drill.ended === undefined) {
@@ -106,12 +120,12 @@ describe('its course', () => {
   test('after the relay was down, missed steps happen one after another', () => {
     const late = at + 600 * second
     expect(playOut(begin(), [60], late)).toEqual(['600 started', '610 completed'])
-    const running = conclude(begin(), [], at + notice * second).record
+    const running = conclude(begin(), at + notice * second).record
     expect(playOut(running, [], late)).toEqual(['600 completed'])
   })
 
   test('the relay was away too long: it ends without having started, and says why', () => {
-    const { record, moments } = conclude(begin(), [], at + drillLifeMs)
+    const { record, moments } = conclude(begin(), at + drillLifeMs)
     expect(moments).toEqual(['cancelled'])
     expect(record.ended).toMatchObject({ outcome: 'cancelled', inferred: 'drill_overdue' })
   })
@@ -123,27 +137,27 @@ describe('its course', () => {
       verdict: { ...declined, decision: 'approved', at: at + lostMs },
     } as EventRecord
     for (const now of [at + stuckMs, at + lostMs, at + 2 * lostMs - 1]) {
-      expect(conclude(long, [], now).moments).toEqual([])
+      expect(conclude(long, now).moments).toEqual([])
     }
     expect(playOut(waiting)).not.toContain(expect.stringMatching(/stuck|lost/))
     expect(
-      conclude(conclude(long, [], at + 3_600 * second).record, [], at + 4_199 * second).moments,
+      conclude(conclude(long, at + 3_600 * second).record, at + 4_199 * second).moments,
     ).toEqual([])
   })
 
   test('it is over when it says that it is', () => {
     for (const drill of [begin(), begin({ changeAfterSeconds: 30 }), begin({ noticeSeconds: 0 })]) {
       const last = playOut(drill).at(-1)
-      expect(last).toBe(`${(drillEndsBy(drill, drill.drillPlan!) - at) / second} completed`)
+      expect(last).toBe(`${(drillEndsBy(drill, drill.drill!) - at) / second} completed`)
     }
     const longest = begin({ noticeSeconds: 3_600, impactSeconds: 600, changeAfterSeconds: 1 })
-    expect(drillEndsBy(longest, longest.drillPlan!)).toBeLessThan(at + drillLifeMs)
+    expect(drillEndsBy(longest, longest.drill!)).toBeLessThan(at + drillLifeMs)
     expect([drillStartMs, drillMoveMs]).toEqual([5_000, 60_000])
   })
 
   test('looking twice at the same time changes nothing', () => {
-    const first = conclude(begin(), [], at + notice * second)
-    expect(conclude(first.record, [], at + notice * second)).toEqual({
+    const first = conclude(begin(), at + notice * second)
+    expect(conclude(first.record, at + notice * second)).toEqual({
       ...{ record: first.record, moments: [], reason: 'look_later' },
     })
   })
@@ -172,13 +186,13 @@ describe('rules see the VMs as the plan describes them', () => {
     ['another value', [{ vm: 'web_3', ...vm, tags: { role: 'db' } }], 'ask'],
   ] as const)('%s', (_name, vms, decision) => {
     const drill = begin({ vms: [...vms] })
-    expect(judgePolicy(rules, drill, assumedObservers(drill)).decide).toBe(decision)
+    expect(judgePolicy(rules, drill, knownVms(drill)).decide).toBe(decision)
   })
 
   test('an approval needs every VM, as ever', () => {
     const facts = { eventType: 'Reboot', resources: ['web_3', 'web_4'] }
     const drill = begin({ facts, vms: [{ vm: 'web_3', ...vm }] })
-    expect(judgePolicy(rules, drill, assumedObservers(drill)).decide).toBe('ask')
+    expect(judgePolicy(rules, drill, knownVms(drill)).decide).toBe('ask')
   })
 })
 
@@ -221,6 +235,5 @@ describe('every message about a drill says so', () => {
   test('systems get a flag, but not the plan', () => {
     expect(publicView(viewOf(begin()))).toMatchObject({ drill: true, eventId: 'drill-one' })
     expect(publicView(viewOf(record()))).not.toHaveProperty('drill')
-    expect(viewOf(begin())).not.toHaveProperty('drillPlan')
   })
 })

@@ -34,7 +34,7 @@ describe('a record that is full', () => {
     ['reminders', ['reminder', 'stuck']],
   ])('keeps the first entry and both decisions through 1 000 entries of %s', (_, whats) => {
     const full = flooded(decided(), 1_000, whats)
-    expect(full.history).toHaveLength(200)
+    expect(full.history).toHaveLength(50)
     expect(said(full).slice(0, 3)).toEqual(['seen', 'declined', 'approved'])
     expect(full.history[2]).toEqual({ at: at + 1, what: 'approved', note: 'entra: tenant/user' })
     expect(full.history.at(-1)).toMatchObject({ at: at + 1_001 })
@@ -55,9 +55,9 @@ describe('a record that is full', () => {
   })
 
   test('repeated entries are cut before others', () => {
-    const full = flooded(record(), 150, ['changed'])
+    const full = flooded(record(), 40, ['changed'])
     const both = flooded(full, 1_000, ['directed'])
-    expect(said(both).filter((what) => what === 'changed')).toHaveLength(150)
+    expect(said(both).filter((what) => what === 'changed')).toHaveLength(40)
   })
 
   test('decisions of rules are cut before decisions of people', () => {
@@ -65,7 +65,7 @@ describe('a record that is full', () => {
     for (let i = 0; i < 1_000; i++) {
       full = addHistory(full, { at: at + 2 + i, what: 'approved', note: 'policy: short' })
     }
-    expect(full.history).toHaveLength(200)
+    expect(full.history).toHaveLength(50)
     expect(said(full).slice(0, 3)).toEqual(['seen', 'declined', 'approved'])
     expect(full.history[2]?.note).toBe('entra: tenant/user')
   })
@@ -75,7 +75,7 @@ describe('a record that is full', () => {
     for (let i = 0; i < 1_000; i++) {
       full = addHistory(full, { at: at + i, what: 'declined', note: `link: ${i}` })
     }
-    expect(full.history).toHaveLength(200)
+    expect(full.history).toHaveLength(50)
     expect(full.history[0]).toEqual({ at, what: 'seen', note: 'web_0' })
     expect(full.history.at(-1)?.note).toBe('link: 999')
   })

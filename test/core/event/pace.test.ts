@@ -4,15 +4,12 @@ import { describe, expect, test } from 'vitest'
 import { type EventRecord, withEnd } from '../../../functions/core/event/event.ts'
 import {
   isDecisionNear,
-  maxWatchers,
   nearMs,
   nearPaceMs,
   openPaceMs,
   paceFor,
-  watcherLeaseMs,
-  withWatcher,
 } from '../../../functions/core/event/pace.ts'
-import { at, type Fields, facts, record } from '../../support/records.ts'
+import { at, type Fields, facts, record, sight } from '../../support/records.ts'
 
 const approved = { decision: 'approved', how: 'link', who: 'chat', at } as const
 const due = (inMs: number) => ({ facts: facts({ notBeforeAt: at + inMs }) })
@@ -25,7 +22,7 @@ describe('a decision is near', () => {
     ['after NotBefore, while it is scheduled', due(-60_000), true],
     ['without a date', { facts: undated }, true],
     ['approved, days before', { ...due(9e8), verdict: approved }, true],
-    ['approved and passed on', { verdict: approved, passedOn: { vm: 'a', at } }, false],
+    ['approved and passed on', { verdict: approved, azure: { accepted: { vm: 'a', at } } }, false],
     ['not now', { verdict: { ...approved, decision: 'declined' } }, true],
     ['started', { phase: 'started' }, false],
     ['over', { ended: { at, outcome: 'cancelled' } }, false],
@@ -36,49 +33,31 @@ describe('a decision is near', () => {
   })
 })
 
-describe('watchers', () => {
-  const watched = (...beacons: string[]) =>
-    beacons.reduce((one, beacon) => withWatcher(one, beacon, at, false), record())
-
-  test('are the first four, and each once', () => {
-    const five = watched('a', 'b', 'a', 'c', 'd', 'e')
-    expect(five.watchers.map(({ beacon }) => beacon)).toEqual(['a', 'b', 'c', 'd'])
-    expect(maxWatchers).toBe(4)
-  })
-
-  test('returns the same record if nothing changes', () => {
-    const four = watched('a', 'b', 'c', 'd')
-    expect(withWatcher(four, 'e', at, false)).toBe(four)
-    expect(withWatcher(four, 'a', at + watcherLeaseMs / 2 - 1, false)).toBe(four)
-    const far = record(due(nearMs * 2))
-    expect(withWatcher(far, 'a', at, false)).toBe(far)
-    expect(withWatcher(far, 'a', at, true).watchers).toHaveLength(1)
-  })
-
-  test('stay while they report, and make room when they fall silent', () => {
-    const renewed = withWatcher(watched('a', 'b', 'c', 'd'), 'a', at + watcherLeaseMs / 2, false)
-    expect(renewed.watchers.find(({ beacon }) => beacon === 'a')?.until).toBe(
-      at + watcherLeaseMs * 1.5,
-    )
-    const later = withWatcher(renewed, 'e', at + watcherLeaseMs, false)
-    expect(later.watchers.map(({ beacon }) => beacon)).toEqual(['a', 'e'])
-  })
-})
-
 describe('the pace', () => {
   const idlePaceMs = 300_000
-  const near = withWatcher(record(), 'a', at, false)
-  const started = record({ phase: 'started', startedAt: at, watchers: near.watchers })
+  const listening = { now: at, listeningSince: 0 }
+  const seenBy = (...names: string[]) =>
+    names.map((vm, i) => sight(vm, { beacon: vm, firstSeenAt: at + i }))
+  const five = seenBy('a', 'b', 'c', 'd', 'e')
+  const near = record({ sights: five })
+  const started = record({ phase: 'started', startedAt: at, sights: five })
   const ended = withEnd(near, { at, outcome: 'completed' })
+  const waits = record({ sights: five, verdict: approved })
+  const silent = record({ sights: [{ ...five[0]!, heardAt: 0 }, ...five.slice(1)] })
+  const missing = { missing: { firstAt: at, lastSeenAt: at } }
+  const lacked = record({ sights: [{ ...five[0]!, ...missing }, ...five.slice(1)] })
   test.each<[string, EventRecord[], string, number]>([
     ['nothing open', [], 'a', idlePaceMs],
     ['only what is over', [ended], 'a', openPaceMs],
-    ['a watcher', [near], 'a', nearPaceMs],
-    ['another observer', [near], 'b', openPaceMs],
-    ['a watcher of what has started', [started], 'a', openPaceMs],
+    ['one of the four that have seen it for longest', [near], 'd', nearPaceMs],
+    ['the fifth', [near], 'e', openPaceMs],
+    ['the fifth, where one of the four is silent', [silent], 'e', nearPaceMs],
+    ['the fifth, where one of the four lacks it', [lacked], 'e', nearPaceMs],
+    ['anybody, while an approval waits', [waits], 'x', nearPaceMs],
+    ['one of the four of what has started', [started], 'a', openPaceMs],
     ['the fastest of several', [ended, started, near], 'a', nearPaceMs],
   ])('%s', (_name, records, beacon, paceMs) => {
     const seen = records.map((one) => ({ record: one, watched: false }))
-    expect(paceFor(seen, beacon, at, idlePaceMs)).toBe(paceMs)
+    expect(paceFor(seen, beacon, listening, idlePaceMs)).toBe(paceMs)
   })
 })

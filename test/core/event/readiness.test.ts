@@ -1,24 +1,26 @@
 // How far VMs are prepared: each row is what their beacons reported, and the state that follows.
 import { describe, expect, test } from 'vitest'
 import type { HookState, HookStates } from '../../../functions/core/event/hook-state.ts'
-import type { Observer } from '../../../functions/core/event/observer.ts'
 import { readinessOf, withReadiness } from '../../../functions/core/event/readiness.ts'
-import { at, type Fields, facts, observer, record } from '../../support/records.ts'
-import { event } from '../../support/world.ts'
+import type { Sight } from '../../../functions/core/event/sight.ts'
+import { at, type Fields, facts, record, sight } from '../../support/records.ts'
 
 const minute = 60_000
 const now = at + 5 * minute
 const run = (state: HookState['state'], more: Partial<HookState> = {}): HookState => {
   return { state, since: at, ...more }
 }
-const web0 = (hooks?: HookStates, beacon = {}): Observer =>
-  observer('web_0', { heardAt: now, ...beacon }, hooks === undefined ? {} : { hooks })
+const web0 = (hooks?: HookStates, changes: Partial<Sight> = {}) =>
+  sight('web_0', { heardAt: now, ...changes, ...(hooks && { hooks }) })
 
-const stateOf = (observers: Observer[], changes: Fields = {}, listeningSince = 0, when = now) =>
-  readinessOf(record(changes), observers, { now: when, listeningSince })
+const stateOf = (sights: Sight[], changes: Fields = {}, listeningSince = 0) =>
+  readinessOf(record({ ...changes, sights }), { now, listeningSince })
+
+/** Its own document does not name it. */
+const without = ({ isHit: _, ...rest }: Sight): Sight => rest
 
 describe('the state of a VM', () => {
-  test.each<[string, Observer[], Fields, object]>([
+  test.each<[string, Sight[], Fields, object]>([
     ['planned', [web0({ prepare: run('planned') })], {}, { state: 'planned', since: at }],
     ['running', [web0({ prepare: run('running') })], {}, { state: 'preparing' }],
     ['succeeded', [web0({ prepare: run('succeeded') })], {}, { state: 'ready' }],
@@ -31,32 +33,14 @@ describe('the state of a VM', () => {
     [
       'succeeded for the type that the event has, however late the change was reported',
       [web0({ prepare: run('succeeded', { eventType: 'reboot' }) })],
-      { changedAt: { eventType: at + 1 } },
+      {},
       { state: 'ready' },
     ],
     [
       'succeeded for another type',
       [web0({ prepare: run('succeeded', { eventType: 'Freeze', since: now }) })],
-      { changedAt: { eventType: at } },
+      {},
       { state: 'planned' },
-    ],
-    [
-      'succeeded before the type changed, and nobody knows for which',
-      [web0({ prepare: run('succeeded') })],
-      { changedAt: { eventType: at + 1 } },
-      { state: 'planned' },
-    ],
-    [
-      'succeeded after the type changed, and nobody knows for which',
-      [web0({ prepare: run('succeeded') })],
-      { changedAt: { eventType: at } },
-      { state: 'ready' },
-    ],
-    [
-      'failed before the type changed',
-      [web0({ prepare: run('failed') })],
-      { changedAt: { eventType: at + 1 } },
-      { state: 'failed' },
     ],
     ['refused', [web0({ prepare: run('refused') })], {}, { state: 'refused' }],
     ['no run', [web0()], {}, { state: 'no_hook' }],
@@ -66,27 +50,21 @@ describe('the state of a VM', () => {
     [
       'no beacon, since Azure added it',
       [],
-      { changedAt: { resources: now } },
+      { changed: { at: now, names: ['resources'], from: {} } },
       { state: 'awaited' },
     ],
-    ['no beacon, since it is back', [], { reopenedAt: now }, { state: 'awaited' }],
+    ['no beacon, since it is back', [], { backAt: now }, { state: 'awaited' }],
     [
       'its own document does not show that it is hit, at first',
-      [observer('web_0', { heardAt: now }, { event: event({ resources: ['db_0'] }) })],
+      [without(web0())],
       { firstSeenAt: now },
       { state: 'awaited' },
     ],
     [
-      'silent for two minutes',
-      [web0({ prepare: run('succeeded') }, { heardAt: now - 2 * minute - 1 })],
+      'silent for three minutes',
+      [web0({ prepare: run('succeeded') }, { heardAt: now - 3 * minute - 1 })],
       {},
-      { state: 'silent', since: now - 2 * minute - 1 },
-    ],
-    [
-      'silent for two of its paces',
-      [web0({ prepare: run('succeeded') }, { heardAt: now - 2 * minute - 1, paceMs: minute })],
-      {},
-      { state: 'ready' },
+      { state: 'silent', since: now - 3 * minute - 1 },
     ],
     [
       'silent, as it has started',
@@ -104,17 +82,13 @@ describe('the state of a VM', () => {
       'of two VMs with its name, the one that is less ready',
       [
         web0({ prepare: run('succeeded') }),
-        observer(
-          'WEB_0',
-          { beacon: 'other', heardAt: now },
-          { hooks: { prepare: run('running') } },
-        ),
+        web0({ prepare: run('running') }, { beacon: 'other', vm: 'WEB_0' }),
       ],
       {},
       { state: 'preparing' },
     ],
-  ])('%s', (_, observers, changes, expected) => {
-    expect(stateOf(observers, changes)).toEqual([
+  ])('%s', (_, sights, changes, expected) => {
+    expect(stateOf(sights, changes)).toEqual([
       expect.objectContaining({ vm: 'web_0', ...expected }),
     ])
   })
@@ -129,25 +103,18 @@ describe('the summary', () => {
   const names = [...Array(60).keys()].map((i) => `web_${i}`)
   const many = record({ facts: facts({ resources: names }) })
   const listening = { now, listeningSince: 0 }
-  const summaryOf = (observers: Observer[], of = many) =>
-    withReadiness(of, readinessOf(of, observers, listening), observers).readiness
+  const summaryOf = (sights: Sight[], of = many) => {
+    const known = { ...of, sights }
+    return withReadiness(known, readinessOf(known, listening)).wait.readiness
+  }
 
   test('counts all VMs, and names few of them, the failed ones first', () => {
-    const observers = names.map((vm, i) =>
-      observer(
-        vm,
-        { heardAt: now },
-        {
-          event: event({ resources: names }),
-          hooks: {
-            prepare: run(i < 50 ? 'planned' : i < 55 ? 'failed' : 'succeeded', {
-              note: 'n'.repeat(300),
-            }),
-          },
-        },
-      ),
-    )
-    const { counts, unready } = summaryOf(observers)!
+    const sights = names.map((vm, i) => {
+      const state = i < 50 ? 'planned' : i < 55 ? 'failed' : 'succeeded'
+      const hooks = { prepare: run(state, { note: 'n'.repeat(300) }) }
+      return sight(vm, { heardAt: now, isHit: true, hooks })
+    })
+    const { counts, unready } = summaryOf(sights)!
     expect(counts).toEqual({ failed: 5, planned: 50, ready: 5 })
     expect(unready).toHaveLength(20)
     expect(unready.slice(0, 6).map(({ state }) => state)).toEqual([
@@ -158,7 +125,7 @@ describe('the summary', () => {
   })
 
   test('there is none if no affected VM has a hook', () => {
-    const other = observer('db_0', { heardAt: now }, { hooks: { prepare: run('planned') } })
+    const other = sight('db_0', { heardAt: now, hooks: { prepare: run('planned') } })
     expect(summaryOf([web0(), other], record())).toBeUndefined()
   })
 
@@ -168,10 +135,13 @@ describe('the summary', () => {
   })
 
   test('an unchanged record is the same object', () => {
-    const observers = [web0({ prepare: run('planned') })]
-    const once = withReadiness(record(), stateOf(observers), observers)
-    expect(withReadiness(once, stateOf(observers), observers)).toBe(once)
-    expect(withReadiness(once, stateOf([web0()]), [web0()])).not.toHaveProperty('readiness')
+    const of = (sights: Sight[], known = record()) => {
+      const seen = { ...known, sights }
+      return withReadiness(seen, readinessOf(seen, listening))
+    }
+    const once = of([web0({ prepare: run('planned') })])
+    expect(withReadiness(once, readinessOf(once, listening))).toBe(once)
+    expect(of([web0()], once)).not.toHaveProperty('readiness')
   })
 
   test('shows how "restore" went', () => {

@@ -1,7 +1,7 @@
 // When a beacon is heard, silent, or has left.
 import { describe, expect, test } from 'vitest'
+import type { Beacon } from '../../../functions/core/event/beacon.ts'
 import type { EventRecord } from '../../../functions/core/event/event.ts'
-import type { Beacon } from '../../../functions/core/event/observer.ts'
 import {
   type BeaconState,
   nextLookAt,
@@ -10,7 +10,7 @@ import {
   stateOf,
   withReport,
 } from '../../../functions/core/event/silence.ts'
-import { at, beaconOf, type Fields, facts, record } from '../../support/records.ts'
+import { aDrill, at, beaconOf, type Fields, facts, record } from '../../support/records.ts'
 
 const second = 1_000
 const minute = 60 * second
@@ -83,7 +83,7 @@ describe('an event of the VM', () => {
     ],
     [
       'explains once Azure was told to start it',
-      { ...due(60 * minute), passedOn: { vm: 'web_1', at } },
+      { ...due(60 * minute), azure: { accepted: { vm: 'web_1', at } } },
       later,
       heard(22 * minute, id),
     ],
@@ -95,7 +95,7 @@ describe('an event of the VM', () => {
       later,
       heard(21 * minute, id),
     ],
-    ['that is a drill', { ...ended(11 * minute), drill: true }, later, silent],
+    ['that is a drill', { ...ended(11 * minute), drill: aDrill }, later, silent],
     ['that took the VM', { ...taking, ...ended(minute) }, 2 * minute, gone],
     ['that took the VM, days ago', { ...taking, ...ended(minute) }, 5_000 * minute, gone],
     [
@@ -117,7 +117,7 @@ describe('an event of the VM', () => {
       heard(15 * minute),
     ],
     ['a last report while Azure takes it', { ...taking, ...ended(-59 * second) }, minute, gone],
-    ['a drill takes nothing', { ...taking, ...ended(minute), drill: true }, later, silent],
+    ['a drill takes nothing', { ...taking, ...ended(minute), drill: aDrill }, later, silent],
   ])('%s', (_, changes, ms, state) => {
     const events: EventRecord[] = [record(changes)]
     expect(stateOf(beaconOf('web_0', idle), events, at + ms)).toEqual(state)

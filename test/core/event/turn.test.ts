@@ -10,7 +10,7 @@ import {
   wishOf,
 } from '../../../functions/core/event/turn.ts'
 import type { Match } from '../../../functions/core/rules/match.ts'
-import { facts, observer, record } from '../../support/records.ts'
+import { facts, record, sight } from '../../support/records.ts'
 
 const own = { eventId: 'own', epoch: 1 }
 const holder = (eventId: string, groups: Record<string, number>, epoch = 1): Holder => {
@@ -88,7 +88,7 @@ describe('what an event takes', () => {
     return { name: 'r', match, decide: 'approve' as const, maxConcurrent: 1 }
   }
   const groupsIn = (match: Match, first: object, second: object) => {
-    const wish = wishOf(rule(match), both, [observer('web_0', first), observer('web_1', second)])
+    const wish = wishOf(rule(match), both, [sight('web_0', first), sight('web_1', second)])
     return wish === undefined || wish === 'unknown' ? wish : Object.values(wish.groups).sort()
   }
 
@@ -111,7 +111,7 @@ describe('what an event takes', () => {
   })
 
   test('unknown, while a beacon has not reported', () => {
-    expect(wishOf(rule({}), both, [observer('web_0')])).toBe('unknown')
+    expect(wishOf(rule({}), both, [sight('web_0')])).toBe('unknown')
   })
 
   test('nothing, without a limit', () => {

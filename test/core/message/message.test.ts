@@ -13,7 +13,7 @@ import { buttonOf, compose, wantsDecision } from '../../../functions/core/messag
 import { describeInference, plain, subjectOf } from '../../../functions/core/message/phrases.ts'
 import type { Message } from '../../../functions/core/message/shape.ts'
 import { eventTypes } from '../../../shared/document.ts'
-import { at, type Fields, facts, record } from '../../support/records.ts'
+import { aDrill, at, type Fields, facts, record } from '../../support/records.ts'
 
 const minute = 60_000
 const approved: Verdict = { decision: 'approved', how: 'link', who: 'ops', at }
@@ -207,7 +207,7 @@ describe('what it says', () => {
   })
 
   test('the lasting title has no relative time, and marks a drill', () => {
-    const { lastingTitle } = say('scheduled', { drill: true })
+    const { lastingTitle } = say('scheduled', { drill: aDrill })
     expect(lastingTitle).toBe('DRILL: Reboot of web_0 at 12:15 UTC')
     const { notBeforeAt: _, ...unknown } = facts()
     const said = say('declined', { facts: unknown, verdict: declined })

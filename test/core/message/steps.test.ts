@@ -1,13 +1,14 @@
 // The messages after the first: who decided, what happens next, and when. The usual ones are in
 // test/notify/golden/messages.txt; here are the variants.
 import { describe, expect, test } from 'vitest'
-import type { Facts, Verdict } from '../../../functions/core/event/event.ts'
+import type { Verdict } from '../../../functions/core/event/event.ts'
+import type { Facts } from '../../../functions/core/event/facts.ts'
 import type { Moment } from '../../../functions/core/event/moment.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
 import { compose } from '../../../functions/core/message/message.ts'
 import { describeInference } from '../../../functions/core/message/phrases.ts'
 import type { Message } from '../../../functions/core/message/shape.ts'
-import { at, type Fields, facts, record } from '../../support/records.ts'
+import { aDrill, at, type Fields, facts, record } from '../../support/records.ts'
 
 const minute = 60_000
 const dueAt = at + 15 * minute
@@ -29,7 +30,7 @@ test('once NotBefore has passed, a decision is followed by what Azure may do', (
 })
 
 describe('stuck', () => {
-  const passedOn = { vm: 'web_9', at }
+  const accepted = { vm: 'web_9', at }
   const rows: [string, Fields, number, RegExp][] = [
     [
       'no VM could tell Azure in time',
@@ -39,19 +40,19 @@ describe('stuck', () => {
     ],
     [
       'Azure did not answer',
-      { startFailure: { vm: 'web_7', outcome: 'unreachable', at } },
+      { azure: { failure: { vm: 'web_7', outcome: 'unreachable', at } } },
       at,
       /the beacon on web_7 asked Azure, but got no answer\..* Check that web_7 reaches Azure's metadata service/,
     ],
     [
       'Azure was told, and refuses since',
-      { passedOn, startFailure: { vm: 'web_7', outcome: 'rejected', status: 400, at } },
+      { azure: { accepted, failure: { vm: 'web_7', outcome: 'rejected', status: 400, at } } },
       at + 10 * minute,
       /^web_9 told Azure 10 min ago to restart web_0, but Azure has not done so\. Since then, the beacon on web_7 asked Azure, and Azure refused \(HTTP 400\)\./,
     ],
     [
       'Azure was told, of many',
-      { passedOn, facts: facts({ resources: ['web_0', 'web_1'] }) },
+      { azure: { accepted }, facts: facts({ resources: ['web_0', 'web_1'] }) },
       past,
       /Check web_0 and web_1 in the Azure portal\.$/,
     ],
@@ -83,7 +84,7 @@ describe('stuck', () => {
       'not_scheduled',
       'not_as_approved',
     ] as const) {
-      const course = { verdict: approved, startFailure: { vm: 'web_7', outcome, at } }
+      const course = { verdict: approved, azure: { failure: { vm: 'web_7', outcome, at } } }
       expect(textOf('stuck', course)).not.toMatch(/no beacon has answered|Check the beacon/)
     }
   })
@@ -138,7 +139,7 @@ describe('Azure added VMs after it was told', () => {
   const agreed = { eventType: 'Reboot', resources: ['web_0'] }
   const grown = {
     verdict: { ...approved, agreed },
-    passedOn: { vm: 'web_9', at },
+    azure: { accepted: { vm: 'web_9', at } },
     facts: facts({ resources: ['Web_0', 'db_0'] }),
     changedAt: { resources: at },
     changedFrom: { resources: ['Web_0'] },
@@ -160,7 +161,7 @@ describe('Azure added VMs after it was told', () => {
   test('started: names them, whether or not Azure was told', () => {
     const begun = { phase: 'started', startedAt: at } as const
     expect(say('started', { ...grown, ...begun }).lines).toContain(nobody)
-    const { passedOn: _, ...untold } = grown
+    const untold = { ...grown, azure: {} }
     expect(say('started', { ...untold, ...begun }).lines).toContain(nobody)
     const within = { ...grown, facts: facts() }
     expect(textOf('started', { ...within, ...begun })).not.toContain('nobody approved')
@@ -201,7 +202,7 @@ describe('started: by whom', () => {
     ['approved', { verdict: approved }, undefined],
     ['without notice', { startKind: 'none' }, undefined],
     ['running', { startKind: 'already_running' }, undefined],
-    ['a drill', { drill: true }, 'Nobody decided, so the drill started when it was due.'],
+    ['a drill', { drill: aDrill }, 'Nobody decided, so the drill started when it was due.'],
   ]
   test('does not say that it was due if Azure named no time', () => {
     const { notBeforeAt: _, ...timeless } = facts()

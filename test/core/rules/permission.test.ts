@@ -2,8 +2,9 @@
 // configuration keeps. Each row says whether the link, Ann, Bea and Cid may decide.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Decider, Facts } from '../../../functions/core/event/event.ts'
-import type { Observer } from '../../../functions/core/event/observer.ts'
+import type { Decider } from '../../../functions/core/event/event.ts'
+import type { Facts } from '../../../functions/core/event/facts.ts'
+import type { KnownVm } from '../../../functions/core/event/sight.ts'
 import { type Match, matchVm } from '../../../functions/core/rules/match.ts'
 import {
   decidersOf,
@@ -11,7 +12,7 @@ import {
   permissionOf,
 } from '../../../functions/core/rules/permission.ts'
 import type { Route } from '../../../functions/core/rules/routes.ts'
-import { facts, observer, record } from '../../support/records.ts'
+import { facts, record, sight } from '../../support/records.ts'
 
 const tenant = '1e6d2f1c-0a4b-4c57-9b1e-5c2f0d9a7e11'
 const people: Record<string, Decider> = {
@@ -32,10 +33,10 @@ const by = (names: string, match: Match = {}, more: Partial<Route> = {}): Route 
 const stop = { continue: false }
 const db: Match = { tag: ['role=db'] }
 const web: Match = { tag: ['role=web'] }
-const tagged = (name: string, role: string) => observer(name, { tags: { role } })
+const tagged = (name: string, role: string) => sight(name, { tags: { role } })
 const known = [tagged('db_0', 'db'), tagged('web_0', 'web')]
 
-function mayDecide(routes: Route[], changes: Partial<Facts>, observers: Observer[] = known) {
+function mayDecide(routes: Route[], changes: Partial<Facts>, observers: KnownVm[] = known) {
   const event = record({ facts: facts({ resources: ['db_0'], ...changes }) })
   return Object.keys(people)
     .filter((who) => permissionOf(routes, event, observers, people[who]!) === 'allowed')
@@ -89,8 +90,8 @@ describe('several VMs: allowed for each of them', () => {
 })
 
 describe('missing information never grants permission', () => {
-  const silent: Observer[] = []
-  const namesakes = [tagged('db_0', 'web'), observer('db_0', { beacon: 'id-2', tags: {} })]
+  const silent: KnownVm[] = []
+  const namesakes = [tagged('db_0', 'web'), sight('db_0', { beacon: 'id-2', tags: {} })]
   test.each<[string, Route[], string]>([
     ['a list that may hold', [by('ann', db)], 'ann'],
     ['two that may match: only approvers of both', [by('ann bea', db), by('bea cid', web)], 'bea'],
@@ -273,7 +274,7 @@ describe('buttons in a channel', () => {
 })
 
 test('a beacon without a name speaks for no VM', () => {
-  const nameless = [observer('', { tags: { role: 'web' } })]
+  const nameless = [sight('', { tags: { role: 'web' } })]
   const event = record({ facts: facts({ resources: [] }) })
   expect(matchVm(db, event, '', nameless)).toBe('unknown')
 })

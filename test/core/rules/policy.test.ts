@@ -1,12 +1,11 @@
 // Which rules match an event: whole names, known values, every VM for an approval.
 import { describe, expect, test } from 'vitest'
-import type { Facts } from '../../../functions/core/event/event.ts'
+import type { Facts } from '../../../functions/core/event/facts.ts'
 import { type Match, matchEvent, matchesGlob } from '../../../functions/core/rules/match.ts'
 import { judgePolicy } from '../../../functions/core/rules/policy.ts'
-import { facts, observer, record } from '../../support/records.ts'
+import { facts, record, sight } from '../../support/records.ts'
 
-const web = (name: string) =>
-  observer(name, { tags: { env: 'prod', Team: 'Web' }, scaleSet: 'web' })
+const web = (name: string) => sight(name, { tags: { env: 'prod', Team: 'Web' }, scaleSet: 'web' })
 const known = [web('vm1'), web('vm2')]
 
 describe('a glob', () => {
@@ -82,13 +81,13 @@ describe('a match', () => {
   })
 
   test('a tag value may hold "="', () => {
-    const observers = [observer('vm1', { tags: { a: 'b=c' } })]
-    expect(matchEvent({ tag: ['a=b=c'] }, 'prod', one, observers)).toBe('every')
-    expect(matchEvent({ tag: ['a=b'] }, 'prod', one, observers)).toBe('none')
+    const vms = [sight('vm1', { tags: { a: 'b=c' } })]
+    expect(matchEvent({ tag: ['a=b=c'] }, 'prod', one, vms)).toBe('every')
+    expect(matchEvent({ tag: ['a=b'] }, 'prod', one, vms)).toBe('none')
   })
 
   test('two VMs of one name: neither is known', () => {
-    const twins = [web('vm1'), { ...web('VM1'), beacon: { ...web('VM1').beacon, beacon: 'twin' } }]
+    const twins = [web('vm1'), { ...web('VM1'), beacon: 'twin' }]
     expect(matchEvent({ tag: ['env=prod'] }, 'prod', one, twins)).toBe('none')
     expect(matchEvent({ resource: ['vm1'] }, 'prod', one, twins)).toBe('every')
   })
@@ -126,7 +125,7 @@ describe('the policy', () => {
     const policy = rules(['approve', { tag: ['env=prod'] }])
     expect(judgePolicy(policy, both, [web('vm1')]).decide).toBe('ask')
     expect(judgePolicy(policy, both, known).decide).toBe('approve')
-    const mixed = [web('vm1'), observer('vm2', { tags: { env: 'test' } })]
+    const mixed = [web('vm1'), sight('vm2', { tags: { env: 'test' } })]
     expect(judgePolicy(policy, both, mixed).decide).toBe('ask')
   })
 

@@ -6,10 +6,10 @@ import type { EventRecord } from '../../../functions/core/event/event.ts'
 import { type Moment, moments } from '../../../functions/core/event/moment.ts'
 import { type Match, matchEvent } from '../../../functions/core/rules/match.ts'
 import { channelsFor, channelsRouted, type Route } from '../../../functions/core/rules/routes.ts'
-import { delivery, facts, observer, record, telling } from '../../support/records.ts'
+import { delivery, facts, record, sight, telling } from '../../support/records.ts'
 
 const seed = 20_261_121
-const tagged = (name: string, role: string) => observer(name, { tags: { role } })
+const tagged = (name: string, role: string) => sight(name, { tags: { role } })
 const known = [tagged('db_0', 'db'), tagged('web_0', 'web')]
 const hitting = (...resources: string[]) => record({ facts: facts({ resources }) })
 const onDb = hitting('db_0')
@@ -88,7 +88,12 @@ describe('reminders and continue: false', () => {
   const reminding = (channels: string, seconds: number[], more: Partial<Route> = {}) =>
     to(channels, { moments: ['reminder'], remindBeforeSeconds: seconds, ...more })
   const due = (...seconds: number[]) =>
-    record({ reminder: { beforeSeconds: seconds.at(-1)!, due: seconds, late: false } })
+    record({
+      reminders: {
+        passed: [],
+        last: { beforeSeconds: seconds.at(-1)!, due: seconds, late: false },
+      },
+    })
 
   test.each<[string, Route[], EventRecord, string]>([
     ['of one distance', [reminding('a', [600], stop), reminding('b', [600])], due(600), 'a'],
@@ -128,7 +133,9 @@ describe('reminders and continue: false', () => {
   })
 
   test('a late reminder is for channels that were not asked, but not for hidden ones', () => {
-    const late = record({ reminder: { beforeSeconds: 600, due: [600], late: true } })
+    const late = record({
+      reminders: { passed: [], last: { beforeSeconds: 600, due: [600], late: true } },
+    })
     const routes = [to('a', { moments: ['scheduled'], ...stop }), to('b', { moments: ['started'] })]
     const both = { ...reminding('a b c', [600]) }
     expect(channelsFor([...routes, both], late, known, 'reminder')).toEqual(['b', 'c'])
@@ -189,7 +196,7 @@ describe('a channel that a route has notified keeps getting its messages', () =>
 
   test('after a second VM with the same name reported other tags', () => {
     const routes = [to('dba', { match: db })]
-    const twins = [...known, observer('db_0', { beacon: 'other', tags: {} })]
+    const twins = [...known, sight('db_0', { beacon: 'other', tags: {} })]
     const existing = [first('dba', { event: onDb })]
     expect(channelsFor(routes, onDb, twins, 'scheduled')).toEqual([])
     expect(channelsFor(routes, onDb, twins, 'completed', existing)).toEqual(['dba'])
@@ -201,7 +208,7 @@ describe('a channel that a route has notified keeps getting its messages', () =>
     const reminded = { ...freezes, remindBeforeSeconds: [600] }
     const due = (seconds: number) => ({
       ...redeployed,
-      reminder: { beforeSeconds: seconds, due: [seconds], late: false },
+      reminders: { passed: [], last: { beforeSeconds: seconds, due: [seconds], late: false } },
     })
     expect(channelsFor([reminded], due(600), known, 'reminder', [first('ops')])).toEqual(['ops'])
     expect(channelsFor([reminded], due(300), known, 'reminder', [first('ops')])).toEqual([])
@@ -244,10 +251,10 @@ describe('for any routes', () => {
     reminder: fc.option(reminder, { nil: undefined }),
     moment: fc.constantFrom(...moments),
   })
-  type Case = { resources: string[]; reminder: EventRecord['reminder'] }
+  type Case = { resources: string[]; reminder: EventRecord['reminders']['last'] }
   const eventOf = ({ resources, reminder }: Case) => ({
     ...hitting(...resources),
-    ...(reminder && { reminder }),
+    ...(reminder && { reminders: { passed: [], last: reminder } }),
   })
 
   test('without continue: false nothing is hidden', () => {
@@ -260,11 +267,11 @@ describe('for any routes', () => {
             ({ match, moments, remindBeforeSeconds }) =>
               (moments === undefined || moments.some((one) => one === wanted)) &&
               (wanted !== 'reminder' ||
-                remindBeforeSeconds?.some((one) => event.reminder?.due.includes(one))) &&
+                remindBeforeSeconds?.some((one) => event.reminders.last?.due.includes(one))) &&
               matchEvent(match, event.fleet, event.facts, known) !== 'none',
           )
         const channels = new Set(all(moment).flatMap((one) => one.channels))
-        if (moment === 'reminder' && event.reminder?.late) {
+        if (moment === 'reminder' && event.reminders.last?.late) {
           for (const name of all('scheduled').flatMap((one) => one.channels)) channels.delete(name)
         }
         expect(channelsFor(routes, event, known, moment)).toEqual([...channels])

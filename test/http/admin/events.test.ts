@@ -1,6 +1,6 @@
 // The events API, by the admin key. Tokens have tests of their own.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { azureNames } from '../../support/big.ts'
+import { bigNames } from '../../support/big.ts'
 import { commitOf, facts, record } from '../../support/records.ts'
 import { startRelay, world } from '../../support/relay.ts'
 import { adminKey, event, eventId, FakeBeacon, startAt, usualAnswer } from '../../support/world.ts'
@@ -155,7 +155,10 @@ describe('the list', () => {
 
   test('ends a page after 2 MB, and misses no event at its cursor', async () => {
     for (let i = 0; i < 60; i++) {
-      const whole = record({ eventId: `big-${i}`, facts: facts({ resources: azureNames() }) })
+      const whole = record({
+        eventId: `big-${i}`,
+        facts: facts({ resources: bigNames(0, 200, 256) }),
+      })
       await world.store.commit(commitOf({ record: { ...whole, firstSeenAt: startAt + 9_000 } }))
     }
     const sizes: number[] = []

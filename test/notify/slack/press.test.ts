@@ -5,7 +5,7 @@ import { viewOf } from '../../../functions/core/event/view.ts'
 import { impactOf } from '../../../functions/core/message/phrases.ts'
 import type { PressOutcome } from '../../../functions/notify/desk.ts'
 import { questionOf, refusalOf } from '../../../functions/notify/slack/press.ts'
-import { at, type Fields, facts, record } from '../../support/records.ts'
+import { aDrill, at, type Fields, facts, record } from '../../support/records.ts'
 
 const minute = 60_000
 
@@ -24,13 +24,19 @@ describe('the question before Approve', () => {
   test('says how many VMs are not ready', () => {
     const readiness = { counts: { ready: 1, failed: 1 }, unready: [] }
     const two = facts({ resources: ['web_0', 'web_1'] })
-    expect(ask({ facts: two, readiness }).text).toContain('web_1. 1 of them is not ready. Each VM')
-    expect(ask({ readiness: { ...readiness, counts: { failed: 1 } } }).text).toContain('not ready')
-    expect(ask({ readiness: { ...readiness, counts: { ready: 1 } } }).text).not.toContain('ready')
+    expect(ask({ facts: two, wait: { readiness } }).text).toContain(
+      'web_1. 1 of them is not ready. Each VM',
+    )
+    expect(ask({ wait: { readiness: { ...readiness, counts: { failed: 1 } } } }).text).toContain(
+      'not ready',
+    )
+    expect(ask({ wait: { readiness: { ...readiness, counts: { ready: 1 } } } }).text).not.toContain(
+      'ready',
+    )
   })
 
   test('of a drill says that no VM is touched', () => {
-    expect(ask({ drill: true }).text).toContain('touches no VM: Reboot')
+    expect(ask({ drill: aDrill }).text).toContain('touches no VM: Reboot')
   })
 
   test.each(['x', '🚢', '\u202e', '<'])(
@@ -39,7 +45,7 @@ describe('the question before Approve', () => {
       const names = Array.from({ length: 100 }, (_, i) => letter.repeat(200) + i)
       const readiness = { counts: { failed: 100 }, unready: [] }
       const course = { facts: facts({ resources: names, eventType: letter.repeat(200) }) }
-      const question = ask({ ...course, readiness })
+      const question = ask({ ...course, wait: { readiness } })
       expect(ask(course).text).toContain('You cannot undo this.')
       expect(question.title.length).toBeLessThanOrEqual(100)
       expect(question.text.length).toBeLessThanOrEqual(300)

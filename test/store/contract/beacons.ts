@@ -1,16 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { at, beaconOf, key, observer, sighting } from '../../support/records.ts'
-import { event } from '../../support/world.ts'
-import { type Bench, contentsOf } from './bench.ts'
+import { at, beaconOf } from '../../support/records.ts'
+import type { Bench } from './bench.ts'
 
 export function beaconPromises(bench: Bench): void {
   describe('listBeacons', () => {
     test('those of one fleet, page by page, each once, with the fields of a list', async () => {
       const { store } = bench
       const names = Array.from({ length: 9 }, (_, i) => `web_${i}`)
-      for (const name of names) await store.writeBeacon(beaconOf(name), [sighting(name)])
-      await store.writeBeacon(beaconOf('web_0', { counter: 2 }), [])
-      await store.writeBeacon(beaconOf('db_0', { fleet: 'test' }), [])
+      for (const name of names) await store.writeBeacon(beaconOf(name))
+      await store.writeBeacon(beaconOf('web_0', { counter: 2 }))
+      await store.writeBeacon(beaconOf('db_0', { fleet: 'test' }))
       const found = await store.listBeacons('prod', { limit: 100 })
       expect(found.map(({ vm }) => vm).sort()).toEqual(names)
       expect(found.find(({ vm }) => vm === 'web_0')).toEqual({
@@ -24,7 +23,7 @@ export function beaconPromises(bench: Bench): void {
         silence: { since: at, from: at + 2 },
         left: { why: 'owner' as const, at },
       }
-      await store.writeBeacon(beaconOf('web_0', { counter: 3, ...more }), [])
+      await store.writeBeacon(beaconOf('web_0', { counter: 3, ...more }))
       expect((await store.listBeacons('prod', { limit: 1 }))[0]).toMatchObject(more)
       const paged: string[] = []
       for (let after: string | undefined; ; ) {
@@ -38,14 +37,12 @@ export function beaconPromises(bench: Bench): void {
   })
 
   describe('writeBeacon', () => {
-    test('a beacon and its sightings are read back as they were', async () => {
+    test('a beacon is read back as it was', async () => {
       expect(await bench.store.readBeacon('prod', 'id-web_0')).toBeUndefined()
-      const hooks = { prepare: { state: 'failed' as const, since: at, exitCode: 1, note: 'ü' } }
-      const { beacon, sighting } = observer('web_0', { tags: { env: 'prod', '': 'x' } }, { hooks })
-      expect(await bench.store.writeBeacon(beacon, [sighting])).toBe('written')
+      const beacon = beaconOf('web_0', { tags: { env: 'prod', '': 'ü' } })
+      expect(await bench.store.writeBeacon(beacon)).toBe('written')
       const other = await bench.reopen()
       expect(await other.readBeacon('prod', 'id-web_0')).toEqual(beacon)
-      expect(await other.readSightings('prod', 'id-web_0', [key.eventId])).toEqual([sighting])
       expect(await bench.store.readBeacon('test', 'id-web_0')).toBeUndefined()
     })
 
@@ -59,43 +56,19 @@ export function beaconPromises(bench: Bench): void {
       ['a boot retired long ago', { bootId: 'boot-0', counter: 99 }, 'stale'],
     ])('%s', async (_, change, outcome) => {
       const { store } = bench
-      const before = observer('web_0', written)
-      await store.writeBeacon(before.beacon, [before.sighting])
-      const seen = sighting('web_0', { event: event({ status: 'Started' }) })
+      const before = beaconOf('web_0', written)
+      await store.writeBeacon(before)
       const next = beaconOf('web_0', { ...written, ...change, heardAt: at + 1 })
-      expect(await store.writeBeacon(next, [seen])).toBe(outcome)
-      const kept = outcome === 'written' ? { beacon: next, sighting: seen } : before
-      expect(await store.readObservers(key)).toEqual([kept])
-      expect(await store.readBeacon('prod', 'id-web_0')).toEqual(kept.beacon)
-    })
-
-    test('stale writes no new sighting either', async () => {
-      const { store } = bench
-      await store.writeBeacon(beaconOf('web_0', written), [])
-      const stale = beaconOf('web_0', { ...written, counter: 4 })
-      expect(await store.writeBeacon(stale, [sighting('web_0')])).toBe('stale')
-      expect(await store.readSightings('prod', 'id-web_0', [key.eventId])).toEqual([])
-    })
-
-    test('a failure in the middle leaves nothing behind', async () => {
-      const { store } = bench
-      await store.writeBeacon(beaconOf('web_0'), [sighting('web_0')])
-      const before = await contentsOf(store, [key, { ...key, eventId: 'b' }])
-      const unwritable = sighting('web_0', { eventId: 'b', event: 1n as never })
-      const next = beaconOf('web_0', { counter: 2 })
-      const gone = sighting('web_0', { gone: { firstAt: at, lastSeenAt: at } })
-      await expect(store.writeBeacon(next, [gone, unwritable])).rejects.toThrow()
-      expect(await contentsOf(store, [key, { ...key, eventId: 'b' }])).toEqual(before)
-      expect((await store.readBeacon('prod', 'id-web_0'))?.counter).toBe(1)
+      expect(await store.writeBeacon(next)).toBe(outcome)
+      const kept = outcome === 'written' ? next : before
+      expect(await store.readBeacon('prod', 'id-web_0')).toEqual(kept)
     })
 
     test('after racing reports the latest counter is stored', async () => {
       const stores = [bench.store, await bench.reopen()]
       const counters = [4, 9, 2, 7, 1, 8, 3]
       await Promise.all(
-        counters.map((counter, i) =>
-          stores[i % 2]!.writeBeacon(beaconOf('web_0', { counter }), []),
-        ),
+        counters.map((counter, i) => stores[i % 2]!.writeBeacon(beaconOf('web_0', { counter }))),
       )
       expect((await bench.store.readBeacon('prod', 'id-web_0'))?.counter).toBe(9)
     })
@@ -107,13 +80,12 @@ export function beaconPromises(bench: Bench): void {
 
     test('replaces the beacon as it was read, and nothing else of it', async () => {
       const { store } = bench
-      await store.writeBeacon(before, [sighting('web_0')])
+      await store.writeBeacon(before)
       const read = (await store.readBeacon('prod', 'id-web_0'))!
       expect(await store.replaceBeacon(read, { ...read, ...after })).toBe('written')
       const other = await bench.reopen()
       expect(await other.readBeacon('prod', 'id-web_0')).toEqual(after)
-      expect(await other.readSightings('prod', 'id-web_0', [key.eventId])).toHaveLength(1)
-      expect(await other.writeBeacon({ ...before, counter: 2 }, [])).toBe('written')
+      expect(await other.writeBeacon({ ...before, counter: 2 })).toBe('written')
     })
 
     test.each([
@@ -121,9 +93,9 @@ export function beaconPromises(bench: Bench): void {
       ['another conclusion', { left: { why: 'owner' as const, at } }],
     ])('is stale after %s', async (_, change) => {
       const { store } = bench
-      await store.writeBeacon(before, [])
+      await store.writeBeacon(before)
       const between = { ...before, ...change }
-      if ('counter' in change) await store.writeBeacon(between, [])
+      if ('counter' in change) await store.writeBeacon(between)
       else await store.replaceBeacon(before, between)
       expect(await store.replaceBeacon(before, after)).toBe('stale')
       expect(await store.readBeacon('prod', 'id-web_0')).toEqual(between)
@@ -144,10 +116,10 @@ export function beaconPromises(bench: Bench): void {
       const { store } = bench
       const times = { web_0: at + 3, web_1: at + 1, web_2: at + 4 }
       for (const [name, silentAt] of Object.entries(times)) {
-        await store.writeBeacon(beaconOf(name, { silentAt }), [sighting(name)])
+        await store.writeBeacon(beaconOf(name, { silentAt }))
       }
-      await store.writeBeacon(beaconOf('db_0', { fleet: 'test', silentAt: at + 2 }), [])
-      await store.writeBeacon(beaconOf('web_3'), [])
+      await store.writeBeacon(beaconOf('db_0', { fleet: 'test', silentAt: at + 2 }))
+      await store.writeBeacon(beaconOf('web_3'))
       expect(await due(at)).toEqual([])
       expect(await due(at + 3)).toEqual(['prod id-web_1', 'test id-db_0', 'prod id-web_0'])
       expect(await due(at + 3, 2)).toEqual(['prod id-web_1', 'test id-db_0'])
@@ -159,7 +131,7 @@ export function beaconPromises(bench: Bench): void {
       const write = (counter: number, silentAt: number | undefined) => {
         const later = { counter, heardAt: at + counter * minute }
         const time = silentAt === undefined ? {} : { silentAt }
-        return store.writeBeacon(beaconOf('web_0', { ...later, ...time }), [])
+        return store.writeBeacon(beaconOf('web_0', { ...later, ...time }))
       }
       for (let i = 1; i <= 5; i++) await write(i, at + (i + 3) * minute)
       expect(await due(at + 8 * minute - 1)).toEqual([])
@@ -181,7 +153,7 @@ export function beaconPromises(bench: Bench): void {
     test('follows what the relay concluded', async () => {
       const { store } = bench
       const first = beaconOf('web_0', { silentAt: at })
-      await store.writeBeacon(first, [])
+      await store.writeBeacon(first)
       const later = { ...first, silentAt: at + 5 * minute }
       await store.replaceBeacon(first, later)
       expect(await due(at + 5 * minute - 1)).toEqual([])
@@ -198,9 +170,9 @@ export function beaconPromises(bench: Bench): void {
       const { store } = bench
       const write = async (i: number) => {
         const name = `vm${i}`
-        await store.writeBeacon(beaconOf(name, { silentAt: at }), [])
+        await store.writeBeacon(beaconOf(name, { silentAt: at }))
         const heard = { counter: 2, heardAt: at + minute, silentAt: at + 30 * minute }
-        if (i % 2 === 0) await store.writeBeacon(beaconOf(name, heard), [])
+        if (i % 2 === 0) await store.writeBeacon(beaconOf(name, heard))
       }
       await Promise.all([...Array(120).keys()].map(write))
       expect(await due(at + 10 * minute, 1_000)).toHaveLength(60)
@@ -210,39 +182,9 @@ export function beaconPromises(bench: Bench): void {
 
     test('not those that were forgotten', async () => {
       const { store } = bench
-      await store.writeBeacon(beaconOf('web_0', { silentAt: at, sees: [] }), [])
+      await store.writeBeacon(beaconOf('web_0', { silentAt: at, sees: [] }))
       await store.forget(at + 1, 10)
       expect(await due(at + minute)).toEqual([])
-    })
-  })
-
-  describe('readObservers and readSightings', () => {
-    test('only those of that fleet and event', async () => {
-      const { store } = bench
-      const mine = observer('web_0')
-      const second = observer('web_1')
-      const other = { fleet: 'test', beacon: 'id-web_0' }
-      await store.writeBeacon(mine.beacon, [mine.sighting, sighting('web_0', { eventId: 'b' })])
-      await store.writeBeacon(second.beacon, [second.sighting])
-      await store.writeBeacon(beaconOf('web_0', other), [sighting('web_0')])
-      await store.writeBeacon(beaconOf('web_2'), [sighting('web_2', { eventId: 'b' })])
-      const observers = await store.readObservers(key)
-      expect(observers.map(({ beacon }) => beacon.beacon).sort()).toEqual(['id-web_0', 'id-web_1'])
-      expect(observers).toContainEqual(mine)
-      expect(await store.readObservers({ ...key, fleet: 'test' })).toHaveLength(1)
-      expect(await store.readObservers({ ...key, eventId: 'c' })).toEqual([])
-    })
-
-    test('sightings of this beacon, those that exist, in any number', async () => {
-      const { store } = bench
-      const seen = ['a', 'b', 'c'].map((eventId) => sighting('web_0', { eventId }))
-      await store.writeBeacon(beaconOf('web_0'), seen)
-      await store.writeBeacon(beaconOf('web_1'), [sighting('web_1', { eventId: 'd' })])
-      const read = await store.readSightings('prod', 'id-web_0', ['c', 'd', 'a', 'missing'])
-      expect(read.map(({ eventId }) => eventId).sort()).toEqual(['a', 'c'])
-      expect(await store.readSightings('prod', 'id-web_0', [])).toEqual([])
-      const many = [...Array(500).keys()].map(String)
-      expect(await store.readSightings('prod', 'id-web_0', many)).toEqual([])
     })
   })
 }

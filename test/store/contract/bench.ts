@@ -15,7 +15,6 @@ export async function contentsOf(store: Store, keys: EventKey[]) {
   const parts = keys.map(async (key) => ({
     event: await store.readEvent(key),
     deliveries: await store.readDeliveries(key),
-    observers: await store.readObservers(key),
   }))
   return { events: await Promise.all(parts), nextDueAt: await store.nextDueAt(free) }
 }

@@ -1,8 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import type { Beacon } from '../../../functions/core/event/observer.ts'
+import type { Beacon } from '../../../functions/core/event/beacon.ts'
 import type { EventSearch } from '../../../functions/store/store.ts'
 import { claim } from '../../support/claims.ts'
-import { at, beaconOf, delivery, type Fields, facts, key, record } from '../../support/records.ts'
+import {
+  aDrill,
+  at,
+  beaconOf,
+  delivery,
+  type Fields,
+  facts,
+  key,
+  record,
+} from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
 const day = 86_400_000
@@ -71,7 +80,7 @@ export function browsePromises(bench: Bench): void {
       const resources = Array.from({ length: 12 }, (_, i) => `web_${i}`)
       const ended = { at: at + 9, outcome: 'completed', inferred: 'vm_gone' } as const
       const whole = { facts: facts({ resources }), verdict, startedAt: at + 7, ended }
-      await keep({ eventId: 'a', phase: 'completed', drill: true, ...whole })
+      await keep({ eventId: 'a', phase: 'completed', drill: aDrill, ...whole })
       await keep({ eventId: 'b', fleet: 'test', firstSeenAt: at + 1 })
       const { events } = await bench.store.findEvents({ fleets: ['prod'], limit: 9 })
       const { notBeforeAt } = facts()
@@ -219,7 +228,7 @@ export function browsePromises(bench: Bench): void {
     const write = async (vm: string, changes: Partial<Beacon> = {}) => {
       const silentAt = at + 60_000
       const beacon = beaconOf(vm, { silentAt, ...changes })
-      expect(await bench.store.writeBeacon(beacon, [])).toBe('written')
+      expect(await bench.store.writeBeacon(beacon)).toBe('written')
     }
     const found = async (search: object = {}) => {
       const all: string[] = []

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DeliveryState } from '../../../functions/core/delivery/delivery.ts'
 import { claim, free } from '../../support/claims.ts'
-import { at, beaconOf, delivery, key, record, sighting, telling } from '../../support/records.ts'
+import { at, beaconOf, delivery, key, record, telling } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
 const leaseMs = 20_000
@@ -119,12 +119,11 @@ export function growthPromises(bench: Bench): void {
       await expectCommitted(store, { record: record(ended(at - 1)), deliveries: [delivery('a')] })
       await expectCommitted(store, { record: record({ eventId: 'later', ...ended(at) }) })
       await expectCommitted(store, { record: record({ eventId: 'open', firstSeenAt: 0 }) })
-      await store.writeBeacon(beaconOf('old', { heardAt: at - 1 }), [sighting('old')])
-      await store.writeBeacon(beaconOf('new', { heardAt: at }), [sighting('new')])
+      await store.writeBeacon(beaconOf('old', { heardAt: at - 1 }))
+      await store.writeBeacon(beaconOf('new', { heardAt: at }))
       expect(await store.forget(at, 99)).toBe(2)
       expect(await store.readEvent(key)).toBeUndefined()
       expect(await store.readDeliveries(key)).toEqual([])
-      expect(await store.readObservers(key)).toEqual([])
       expect(await store.readBeacon('prod', 'id-old')).toBeUndefined()
       expect(await store.readBeacon('prod', 'id-new')).toBeDefined()
       const left = await store.listEvents({ limit: 9 })
@@ -136,7 +135,7 @@ export function growthPromises(bench: Bench): void {
       const { store } = bench
       await expectCommitted(store, { record: record(ended(at - 1)), deliveries: [delivery('a')] })
       for (const name of ['x', 'y', 'z']) {
-        await store.writeBeacon(beaconOf(name, { heardAt: at - 5 }), [])
+        await store.writeBeacon(beaconOf(name, { heardAt: at - 5 }))
       }
       expect(await store.forget(at, 2)).toBe(3)
       expect(await store.nextDueAt(free)).toBeUndefined()
@@ -148,17 +147,14 @@ export function growthPromises(bench: Bench): void {
       await expectCommitted(store, { record: record(ended(at - 9)) })
       await expectCommitted(store, { record: record({ eventId: 'open' }) })
       const silent = { heardAt: at - 5 }
-      await store.writeBeacon(beaconOf('over', { ...silent, sees: [key.eventId, 'unknown'] }), [])
-      await store.writeBeacon(beaconOf('none', { ...silent, sees: [] }), [])
-      await store.writeBeacon(beaconOf('hit', { ...silent, sees: [key.eventId, 'open'] }), [
-        sighting('hit', { eventId: 'open' }),
-      ])
-      await store.writeBeacon(beaconOf('heard', { heardAt: at, sees: [] }), [])
+      await store.writeBeacon(beaconOf('over', { ...silent, sees: [key.eventId, 'unknown'] }))
+      await store.writeBeacon(beaconOf('none', { ...silent, sees: [] }))
+      await store.writeBeacon(beaconOf('hit', { ...silent, sees: [key.eventId, 'open'] }))
+      await store.writeBeacon(beaconOf('heard', { heardAt: at, sees: [] }))
       expect(await store.forget(at - 99, 99, at)).toBe(2)
       const left = await store.listBeacons('prod', { limit: 9 })
       expect(left.map(({ vm }) => vm).sort()).toEqual(['heard', 'hit'])
       expect(await store.readEvent(key)).toBeDefined()
-      expect(await store.readObservers({ ...key, eventId: 'open' })).toHaveLength(1)
       expect(await store.forget(at - 99, 99, at)).toBe(0)
     })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { EventRecord } from '../../../functions/core/event/event.ts'
 import { claim, free, freeBut } from '../../support/claims.ts'
-import { at, beaconOf, delivery, type Fields, record, sighting } from '../../support/records.ts'
+import { at, beaconOf, delivery, type Fields, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
 const leaseMs = 20_000
@@ -130,14 +130,11 @@ export function listPromises(bench: Bench): void {
       const owed = delivery(`id of ${eventId}`, { eventId, channel: eventId })
       const whole = record({ eventId, dueAt: at })
       await expectCommitted(store, { record: whole, deliveries: [owed] })
-      const seen = sighting('web_0', { eventId, beacon: eventId })
       const beacon = beaconOf('web_0', { beacon: eventId, bootId: eventId })
-      expect(await store.writeBeacon(beacon, [seen])).toBe('written')
+      expect(await store.writeBeacon(beacon)).toBe('written')
       expect(await store.readEvent(key)).toEqual(whole)
       expect(await store.dueEvents(at, 1)).toEqual([key])
       expect(await store.readBeacon('prod', eventId)).toEqual(beacon)
-      expect(await store.readSightings('prod', eventId, [eventId])).toEqual([seen])
-      expect(await store.readObservers(key)).toEqual([{ beacon, sighting: seen }])
       expect(await claim(store, { leaseMs, limit: 9, ...freeBut(eventId) })).toEqual([])
       const [one] = await claim(store, { leaseMs, limit: 9 })
       expect(one?.id).toBe(owed.id)

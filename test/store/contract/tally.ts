@@ -5,6 +5,7 @@ import { viewOf } from '../../../functions/core/event/view.ts'
 import { tallyMs } from '../../../functions/store/store.ts'
 import { claim } from '../../support/claims.ts'
 import {
+  aDrill,
   at,
   beaconOf,
   delivery,
@@ -158,7 +159,7 @@ export function tallyPromises(bench: Bench): void {
         return expectCommitted(bench.store, { record: own, deliveries })
       }
       await commit('a', {})
-      await commit('b', { drill: true })
+      await commit('b', { drill: aDrill })
       await commit('c', { firstSeenAt: at - day }, { nextAt: at + 60_000 })
       await settleAll('delivered', at + 1_000)
       await settleAll('delivered', at + 60_000)
@@ -188,10 +189,10 @@ export function tallyPromises(bench: Bench): void {
       now = at
       const { store } = bench
       const web = beaconOf('web_0', { version: '0.1.0' })
-      await store.writeBeacon(web, [])
-      await store.writeBeacon(beaconOf('web_1', { version: '' }), [])
-      await store.writeBeacon(beaconOf('db_0', { fleet: 'test', version: '0.1.0' }), [])
-      await store.writeBeacon({ ...web, counter: 2 }, [])
+      await store.writeBeacon(web)
+      await store.writeBeacon(beaconOf('web_1', { version: '' }))
+      await store.writeBeacon(beaconOf('db_0', { fleet: 'test', version: '0.1.0' }))
+      await store.writeBeacon({ ...web, counter: 2 })
       const all = { 'beacon prod 0.1.0 heard': 1, 'beacon prod  heard': 1 }
       const others = { 'beacon test 0.1.0 heard': 1 }
       expect((await read()).counts).toEqual({ ...all, ...others })
@@ -199,7 +200,7 @@ export function tallyPromises(bench: Bench): void {
       expect(await store.replaceBeacon({ ...web, counter: 2 }, silent)).toBe('written')
       expect((await read()).counts).toMatchObject({ 'beacon prod 0.1.0 silent': 1 })
       const back = { ...silent, counter: 3, heardAt: at + 1, version: '0.2.0' }
-      await store.writeBeacon(back, [])
+      await store.writeBeacon(back)
       const left = { ...back, left: { why: 'owner' as const, at } }
       expect((await read()).counts).toEqual({
         'beacon prod 0.2.0 heard': 1,
@@ -219,7 +220,7 @@ export function tallyPromises(bench: Bench): void {
       const stores = [bench.store, await bench.reopen()]
       const vms = [...Array(24).keys()].map((i) => `web_${i}`)
       const write = (vm: string, counter: number) =>
-        stores[counter % 2]!.writeBeacon(beaconOf(vm, { counter, version: `0.${counter}.0` }), [])
+        stores[counter % 2]!.writeBeacon(beaconOf(vm, { counter, version: `0.${counter}.0` }))
       await Promise.all(vms.flatMap((vm) => [write(vm, 1), write(vm, 2), write(vm, 3)]))
       expect((await read()).counts).toEqual({ 'beacon prod 0.3.0 heard': 24 })
     })

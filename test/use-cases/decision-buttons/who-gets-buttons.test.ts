@@ -1,7 +1,6 @@
 // Which messages have deciding buttons: only those of an event and a channel that a route chose,
 // and only while there is something to decide.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { around } from '../../sim/around.ts'
 import { botChannel, buttonsOf, createSlackBot, type SlackBot } from '../../support/slack-bot.ts'
 import {
   actionOf,
@@ -65,24 +64,6 @@ describe('a webhook of Slack', () => {
   test('an event that a rule only notifies of has none', async () => {
     const policy = [{ match: {}, decide: 'notify' }]
     expect(idsOf(elementsIn(await tell({ ...slackDecides, policy }, event())))).toEqual(['open'])
-  })
-
-  test('if no route decides in Slack, no observers are read for it', async () => {
-    const reads = async (config: object) => {
-      const world = await createWorld({ config })
-      await new FakeBeacon(world, 'web_0').sees([event()])
-      let count = 0
-      world.relay.store = around(world.store, (name, _args, call) => {
-        if (name === 'readObservers') count += 1
-        return call()
-      })
-      await world.drain()
-      return count
-    }
-    const routes = [{ match: {}, channels: ['chat'] }]
-    expect((await reads({ slackApp, routes })) + 1).toBe(
-      await reads({ slackApp, routes: [{ ...routes[0], ...inSlack }] }),
-    )
   })
 
   test('if the id is too long for a button, the message has only the link', async () => {

@@ -90,27 +90,6 @@ async function approve(world: World, sent: Sent[]): Promise<void> {
   if (response.status !== 200) throw new Error(`${response.status}`)
 }
 
-test('between the event and the row of a beacon that then shows the event again: it goes on', async () => {
-  const world = await createWorld()
-  const beacon = new FakeBeacon(world, 'web_0')
-  const gone = { kind: 'gone' as const, ageMs: 0, lastSeenAgeMs: 1_000, firstPoll: false }
-  const change = { event: started(), ageMs: 0, firstPoll: false }
-  await beacon.sees([started()])
-  const { writeBeacon } = world.store
-  world.store.writeBeacon = () => Promise.reject(new Error('the relay dies'))
-  const missed = beacon.body([], { changes: [{ ...gone, event: started() }] })
-  expect((await beacon.post(missed)).status).toBe(500)
-  world.store.writeBeacon = writeBeacon
-  world.clock.now += 4_000
-  const changes = [
-    { ...gone, event: started(), ageMs: 4_000, lastSeenAgeMs: 5_000 },
-    { ...change, kind: 'appeared' as const },
-  ]
-  await beacon.sees([started()], { changes })
-  await world.pass(30_000)
-  expect((await world.getEvent(eventId)).body).toMatchObject({ phase: 'started' })
-})
-
 test('at every call: nothing is lost, and at most the message in flight is repeated', {
   timeout: 120_000,
 }, async () => {

@@ -103,7 +103,7 @@ describe('an approval by a person', () => {
 
   test('the record keeps the last failure until Azure accepts', async () => {
     const failure = async () =>
-      (await world.store.readEvent({ fleet: 'prod', eventId }))?.startFailure
+      (await world.store.readEvent({ fleet: 'prod', eventId }))?.azure.failure
     await approve()
     await first.sees([event()])
     await first.sees([event()], start('rejected', 500))

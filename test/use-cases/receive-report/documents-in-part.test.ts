@@ -1,4 +1,4 @@
-// Documents that do not fit into a report: 60 events of 300 VMs each, of which one hits this VM. The
+// Documents that do not fit into a report: 100 events of 190 VMs each, of which one hits this VM. The
 // limits of a report are 500 events of 1,000 VMs.
 import { beforeEach, expect, test } from 'vitest'
 import { buildReport } from '../../../beacon/report.ts'
@@ -7,9 +7,9 @@ import { forge, press } from '../../support/people.ts'
 import { beacon, eventNow, minute, moments, startRelay, world } from '../../support/relay.ts'
 import { event, eventId } from '../../support/world.ts'
 
-const names = Array.from({ length: 300 }, (_, i) => `production-web_${i}`)
-const events = Array.from({ length: 60 }, (_, i) =>
-  i === 59
+const names = Array.from({ length: 190 }, (_, i) => `production-web_${i}`)
+const events = Array.from({ length: 100 }, (_, i) =>
+  i === 99
     ? event({ resources: ['web_0', ...names] })
     : event({ eventId: `event-${i}`, resources: names }),
 )

@@ -27,6 +27,6 @@ test('the copy judged last does not make its beacon look silent', async () => {
   }
   world.clock.now += 1
   await seeing.post(report)
-  await world.pass(30 * second)
+  await world.pass(20 * second)
   expect((await world.getEvent(eventId)).body).toMatchObject({ phase: 'started' })
 })

@@ -126,21 +126,6 @@ describe('without notice', () => {
     const page = world.sent.findLast(({ url }) => url.includes('slack'))!
     expect(page.body.toLowerCase()).not.toContain('without notice')
   })
-
-  test('is not said of an event that a late report shows as Scheduled after its end', async () => {
-    await beacon.sees([])
-    await beacon.sees([started()], { changes: [change('appeared', 100, started())] })
-    await beacon.sees([])
-    await world.pass(11_000)
-    expect((await eventNow()).startKind).toBe('none')
-    const late = new FakeBeacon(world, 'web_1')
-    await late.sees([], {
-      changes: [change('appeared', 60_000, event()), change('gone', 10_000, started())],
-    })
-    await world.pass(1_000)
-    expect(moments()).toEqual(['started', 'completed'])
-    expect((await eventNow()).startKind).toBe('reported_late')
-  })
 })
 
 test('a disk that is full for 12 minutes makes no VM silent', async () => {

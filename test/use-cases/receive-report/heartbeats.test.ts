@@ -43,16 +43,19 @@ test('a beacon is back in its slot after an event, and its row has the usual pac
   expect((await beacon.sees([far])).paceMs).toBe(minute)
   expect((await rowOf(beacon)).paceMs).toBe(minute)
   world.clock.now += minute
+  // the event is not over yet
+  expect((await beacon.sees([])).paceMs).toBe(minute)
+  await world.pass(minute)
   const { paceMs } = await beacon.sees([])
-  expect(paceMs).toBe(heartbeats.paceMs - 5 * minute)
+  expect(paceMs).toBe(heartbeats.paceMs - 6 * minute)
   expect((await rowOf(beacon)).paceMs).toBe(heartbeats.paceMs)
 })
 
 test('if the relay learns its size while it writes the row, row and answer agree', async () => {
   const { writeBeacon } = world.store
-  world.relay.store.writeBeacon = (beacon, sightings) => {
+  world.relay.store.writeBeacon = (beacon, known) => {
     world.relay.heartbeats = alignedHeartbeats(world.relay.config.publicUrl, 100_000)
-    return writeBeacon.call(world.store, beacon, sightings)
+    return writeBeacon.call(world.store, beacon, known)
   }
   const beacon = new FakeBeacon(world, 'web_0')
   const { paceMs } = await beacon.sees([])

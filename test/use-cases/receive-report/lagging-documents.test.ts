@@ -61,10 +61,10 @@ describe('the end of a started event is notified within 30 s of the time when th
     expect(await watchFor(120, (vm) => until(vm === 1 ? 1_000 : 10))).toBeLessThanOrEqual(41)
   })
 
-  test('if no affected VM has a beacon, most observers decide', async () => {
+  test('if no affected VM has a beacon, half of the onlookers decide, 30 s later', async () => {
     const elsewhere = [started({ resources: ['db_0'] })]
     const shows = (vm: number) => (now: number) => (now < (vm === 3 ? 1_000 : 10) ? elsewhere : [])
-    expect(await watchFor(120, shows)).toBeLessThanOrEqual(21)
+    expect(await watchFor(120, shows)).toBeLessThanOrEqual(41)
   })
 })
 
@@ -120,7 +120,7 @@ function beaconNames(): string[] {
 describe('an end that people were notified of', () => {
   const shows = (vm: number) => until(vm === 1 ? 1_000 : 10)
 
-  test('is revoked once, and for good, by an affected VM that sees the event for 60 s on end', async () => {
+  test('is not revoked by a VM whose document is old', async () => {
     const endedAt = await watchFor(120, shows)
     for (let second = endedAt; second < 600; second++) {
       if (second % 30 === 0) {
@@ -128,30 +128,7 @@ describe('an end that people were notified of', () => {
       }
       await world.pass(1_000)
     }
-    expect(moments()).toEqual(['started', 'completed', 'started'])
-    for (const one of beacons) await one.sees([])
-    await world.pass(11_000)
-    expect(moments()).toEqual(['started', 'completed', 'started', 'completed'])
-  })
-
-  describe('by a VM that sees the event for the first time after its end', () => {
-    beforeEach(async () => {
-      for (const one of beacons.slice(0, 3)) await one.sees([event()])
-      await world.pass(2_000)
-      for (const one of beacons.slice(0, 3)) await one.sees([started()])
-      await world.pass(8_000)
-      for (const one of beacons.slice(0, 3)) await one.sees([])
-      await world.pass(11_000)
-      expect(moments()).toEqual(['scheduled', 'started', 'completed'])
-    })
-
-    test('is revoked once the VM has seen the event for 60 s on end', async () => {
-      for (let seconds = 0; seconds <= 60; seconds += 20) {
-        await beacons[3]!.sees([started()])
-        await world.pass(20_000)
-      }
-      expect(moments()).toEqual(['scheduled', 'started', 'completed', 'started'])
-    })
+    expect(moments()).toEqual(['started', 'completed'])
   })
 })
 

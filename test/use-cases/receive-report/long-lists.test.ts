@@ -1,90 +1,88 @@
-// Lists of VMs in sightings: long ones are stored in part, and still compare as a whole.
+// Long lists of VMs: names that Azure would not give, and how documents with them are compared.
 import { describe, expect, test } from 'vitest'
-import { isWithin } from '../../../functions/core/event/agreed.ts'
-import { contradictions } from '../../../functions/core/event/dispute.ts'
-import { isHit } from '../../../functions/core/event/event.ts'
-import { transition } from '../../../functions/core/event/new-values.ts'
-import { namesKey, withStoredNames } from '../../../functions/core/event/vm-names.ts'
-import { azureNames, bigNames } from '../../support/big.ts'
-import { facts, record } from '../../support/records.ts'
-import { createWorld, event, eventId, FakeBeacon } from '../../support/world.ts'
+import { namesDigest } from '../../../functions/core/event/sight.ts'
+import { bigNames } from '../../support/big.ts'
+import { sentTo } from '../../support/deliveries.ts'
+import { moments, startRelay, world } from '../../support/relay.ts'
+import { adminKey, createWorld, event, eventId, FakeBeacon } from '../../support/world.ts'
 
 const few = ['web_0', 'web_1']
-const many = azureNames(0, 900)
-const own = many[800]!
+const many = bigNames()
 const shown = (resources: string[]) => event({ resources })
 const lengthOf = (value: object) => JSON.stringify(value).length
-const stored = (resources: string[], vm = own) => withStoredNames(shown(resources), vm)
 
-describe('a list in a sighting', () => {
-  test('that is short stays as it is', () => {
-    expect(stored(few)).toEqual(shown(few))
-    expect(stored([])).toEqual(shown([]))
-  })
-
-  test('that is long is stored in part, with the VM of the beacon, and once', () => {
-    const part = stored(many)
-    expect(JSON.stringify(part).length).toBeLessThan(3_000)
-    expect(isHit(part, own.toUpperCase())).toBe(true)
-    expect(isHit(stored(many, 'another'), 'another')).toBe(false)
-    expect(withStoredNames(part, own)).toEqual(part)
-  })
-
+describe('the digest of a list', () => {
   test.each([
     ['few', few],
     ['many', many],
   ])('%s: case, order and repetition do not matter', (_, names) => {
     const other = [...names].reverse().map((name) => name.toUpperCase())
-    expect(namesKey(shown([...other, ...other]))).toBe(namesKey(shown(names)))
-    expect(namesKey(shown(names.slice(1)))).not.toBe(namesKey(shown(names)))
+    expect(namesDigest([...other, ...other])).toBe(namesDigest(names))
+    expect(namesDigest(names.slice(1))).not.toBe(namesDigest(names))
+    expect(namesDigest(names)!.length).toBeLessThanOrEqual(64)
   })
-})
-
-test('a report stores the part, and the next one of the same list stores nothing new', async () => {
-  const world = await createWorld()
-  const beacon = new FakeBeacon(world, 'web_0')
-  await beacon.sees([shown(many)])
-  const rows = async () =>
-    (await world.store.readObservers({ fleet: 'prod', eventId })).map(lengthOf)
-  const first = await rows()
-  expect(first[0]).toBeLessThan(4_000)
-  await beacon.sees([shown(many)])
-  expect(await rows()).toEqual(first)
-  expect((await world.getEvent(eventId)).body.resources).toEqual(many)
-  world.store.close()
 })
 
 test('names that Azure would not give fill no row: the first ones stay', async () => {
   const world = await createWorld()
-  const names = ['web_0', ...bigNames(0, 980)]
+  const names = ['web_0', ...bigNames(0, 190, 256)]
   await new FakeBeacon(world, 'web_0').sees([shown(names)])
-  const { resources } = (await world.getEvent(eventId)).body
-  expect(lengthOf(resources)).toBeLessThanOrEqual(80_000)
-  expect(resources).toEqual(names.slice(0, resources.length))
-  await new FakeBeacon(world, 'web_1').sees([shown(bigNames(5_000, 980))])
-  expect(lengthOf((await world.getEvent(eventId)).body.resources)).toBeLessThanOrEqual(80_000)
+  const { body } = await world.getEvent(eventId)
+  expect(lengthOf(body.resources)).toBeLessThanOrEqual(40_000)
+  expect(names).toEqual(expect.arrayContaining(body.resources))
+  expect(body.resourcesTotal).toBe(191)
   world.store.close()
 })
 
-describe('a list that is stored in part', () => {
-  const fewer = many.slice(0, 899)
+describe('an event of more than 200 VMs', () => {
+  const all = Array.from({ length: 340 }, (_, i) => `web_${i}`)
+  const approving = { policy: [{ match: {}, decide: 'approve' }] }
 
-  test('contradicts another list, and not its own', () => {
-    expect(contradictions(facts({ resources: many }), stored(many))).toEqual([])
-    expect(contradictions(facts({ resources: fewer }), stored(many))).toEqual(['resources'])
+  test('people are notified with 200 names and the number, and no rule approves it', async () => {
+    await startRelay(approving)
+    const [one, two] = ['web_0', 'web_1'].map((vm) => new FakeBeacon(world, vm))
+    expect((await one!.sees([shown(all)])).refused).toEqual([])
+    // another document lists the same VMs in another order
+    await two!.sees([shown(all.toReversed())])
+    await world.drain()
+    expect(moments()).toEqual(['scheduled'])
+    const { body } = await world.getEvent(eventId)
+    expect(body.resources).toHaveLength(200)
+    expect(body).toMatchObject({
+      resourcesTotal: 340,
+      policy: { decide: 'notify' },
+      approvals: [],
+    })
+    const [sent] = sentTo(world, 'hook')
+    expect(sent?.json.data).toMatchObject({ resourcesTotal: 340 })
   })
 
-  test('is covered by an approval of the same VMs, and by no other', () => {
-    const approved = (resources: string[]) => ({ eventType: 'Reboot', resources })
-    expect(isWithin(approved(many), stored(many))).toBe(true)
-    expect(isWithin(approved(fewer), stored(many))).toBe(false)
-    expect(isWithin(approved(many), shown(fewer))).toBe(true)
+  test('nobody can decide, and the page says why', async () => {
+    await startRelay()
+    const beacon = new FakeBeacon(world, 'web_0')
+    await beacon.sees([shown(all)])
+    await world.drain()
+    expect(JSON.stringify(sentTo(world, 'slack'))).toContain('Foghorn decides nothing about')
+    const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' }
+    const response = await world.app.request(`/v1/events/prod/${eventId}/decision`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ decision: 'approve' }),
+    })
+    expect(response.status).toBe(409)
+    expect(await response.json()).toMatchObject({ code: 'too_many_vms' })
+    expect((await beacon.sees([shown(all)])).directives).toEqual([])
   })
 
-  test('is no change if the next document shows the same, and one if it does not', () => {
-    const known = record({ facts: facts({ resources: few }) })
-    const seen = { at: known.firstSeenAt + 1, live: true, event: shown(many) }
-    expect(transition(known, { ...seen, previous: stored(many) })).toEqual({})
-    expect(transition(known, { ...seen, previous: stored(fewer) })).toEqual({ resources: many })
+  test('an approval ends when its event grows beyond them', async () => {
+    await startRelay(approving)
+    const beacon = new FakeBeacon(world, 'web_0')
+    await beacon.sees([shown(['web_0'])])
+    await beacon.sees([shown(all)])
+    await world.drain()
+    const { body } = await world.getEvent(eventId)
+    expect(body.policy.decide).toBe('notify')
+    expect(body.approvals).toMatchObject([{ decision: 'approved', lapsedAt: expect.any(String) }])
+    expect((await beacon.sees([shown(all)])).directives).toEqual([])
   })
 })

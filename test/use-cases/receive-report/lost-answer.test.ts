@@ -36,10 +36,3 @@ test('a late document with the first sight again does not reopen the event', asy
   await late.sees([event()], { changes: [appeared(57 * second)] })
   expect((await world.getEvent(eventId)).body).toMatchObject({ phase: 'completed', epoch: 1 })
 })
-
-test('an event that appears anew is open again', async () => {
-  const late = new FakeBeacon(world, 'web_9')
-  await endAfterSightOf(late)
-  await late.sees([event()], { changes: [appeared(second)] })
-  expect((await world.getEvent(eventId)).body).toMatchObject({ phase: 'scheduled', epoch: 2 })
-})

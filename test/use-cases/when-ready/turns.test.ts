@@ -30,7 +30,7 @@ const [one, two] = [eventOf('web_0'), eventOf('web_1')]
 
 const recordOf = async ({ eventId }: ScheduledEvent) =>
   (await world.store.readEvent({ fleet: 'prod', eventId }))!
-const turnOf = async (of: ScheduledEvent) => (await recordOf(of)).turn?.state
+const turnOf = async (of: ScheduledEvent) => (await recordOf(of)).wait.turn?.state
 const holders = async () => (await readTurns(world.store, 'prod')).holders.map((h) => h.eventId)
 
 /** What the answer says of its own event, after the sweep could look at it. */
@@ -50,7 +50,7 @@ test('of two events of one scale set, the second waits until the first is over',
   await whenOf(web0, one)
   await whenOf(web1, two)
   expect([await turnOf(one), await turnOf(two)]).toEqual(['held', 'waits'])
-  expect((await recordOf(two)).turn).toMatchObject({ behind: ['web_0'] })
+  expect((await recordOf(two)).wait.turn).toMatchObject({ behind: ['web_0'] })
   expect(await whenOf(web1, two)).toEqual(['hold'])
   await whenOf(web0, one, 'succeeded')
   expect((await recordOf(one)).verdict).toMatchObject({ how: 'policy' })
@@ -76,7 +76,8 @@ test('if its turn does not come in time, people are asked and told who came firs
       await web1.runs([two], 'planned')
     }
   }
-  const { notReady, turn, policy } = await recordOf(two)
+  const { wait, policy } = await recordOf(two)
+  const { notReady, turn } = wait
   expect(notReady).toMatchObject({ why: 'no_turn_in_time' })
   expect(policy.decide).toBe('ask')
   expect(turn).toMatchObject({ behind: ['web_0'] })
@@ -88,7 +89,7 @@ test('an event with more VMs of a group than allowed asks people at once', async
   await web0.runs([both], 'planned')
   await web1.runs([both], 'planned')
   await world.drain()
-  expect((await recordOf(both)).notReady?.why).toBe('too_many_vms')
+  expect((await recordOf(both)).wait.notReady?.why).toBe('too_many_vms')
   expect(await holders()).toEqual([])
 })
 
@@ -105,7 +106,7 @@ test('an event that people decide still gets its turn to prepare', async () => {
   await whenOf(web0, one)
   await whenOf(web0, one, 'failed')
   await whenOf(web1, two)
-  expect((await recordOf(one)).notReady).toBeDefined()
+  expect((await recordOf(one)).wait.notReady).toBeDefined()
   // its other VMs may be prepared
   expect(await turnOf(two)).toBe('waits')
 })
@@ -132,7 +133,7 @@ describe('without whenReady', () => {
     expect((await recordOf(one)).verdict).toBeUndefined()
     await web1.sees([one])
     await world.pass(minute)
-    expect((await recordOf(one)).notReady?.why).toBe('group_unknown')
+    expect((await recordOf(one)).wait.notReady?.why).toBe('group_unknown')
   })
 })
 
@@ -200,7 +201,7 @@ describe('the row of holders', () => {
         await web0.sees([one], i === 2 ? { starts } : {})
         await world.pass(2_000)
       }
-      expect((await recordOf(one)).passedOn).toBeDefined()
+      expect((await recordOf(one)).azure.accepted).toBeDefined()
     }
 
     test('an event that was gone and is back still has its turn', async () => {
@@ -236,7 +237,7 @@ describe('the row of holders', () => {
       await web0.sees([eventOf('web_0', { resources: [] })])
       await world.pass(5_000)
     }
-    expect(await recordOf(one)).toMatchObject({ notReady: { why: 'group_unknown' } })
+    expect(await recordOf(one)).toMatchObject({ wait: { notReady: { why: 'group_unknown' } } })
     expect((await recordOf(one)).verdict).toBeUndefined()
   })
 

@@ -1,19 +1,27 @@
 // Node's loop around the use cases: what it begins, what it leaves, and that it stops.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { Pump } from '../../functions/host/pump.ts'
+import { Loop, type LoopOptions } from '../../functions/host/loop.ts'
+import { UnderWay } from '../../functions/host/under-way.ts'
 import type { Store } from '../../functions/store/store.ts'
+import type { Relay } from '../../functions/use-cases/relay.ts'
 import { around } from '../sim/around.ts'
 import { endpoint, happen, subscribe } from '../support/subscriptions.ts'
 import { createWorld, event, FakeBeacon, usualAnswer, type World } from '../support/world.ts'
 
 let world: World
-let pump: Pump | undefined
+let loop: Loop | undefined
 
 beforeEach(async () => {
   world = await createWorld()
   await new FakeBeacon(world, 'web_0').sees([event()])
 })
-afterEach(() => pump?.stop(1_000))
+afterEach(() => loop?.stop(1_000))
+
+function loopOf(relay: Relay, more: Partial<LoopOptions> = {}): Loop {
+  const options = { places: { all: 2_048, claimed: 256 }, maxSleepMs: 30_000, keepsHouse: true }
+  loop = new Loop(relay, new UnderWay(relay), { set() {} }, { ...options, ...more })
+  return loop
+}
 
 function gate() {
   let open = () => {}
@@ -23,8 +31,8 @@ function gate() {
   return { open, opened }
 }
 
-/** A pump whose calls of one store method wait. `reached` resolves at the first call. */
-function pumpThatWaits(method: keyof Store, until: Promise<void>) {
+/** A loop whose calls of one store method wait. `reached` resolves at the first call. */
+function loopThatWaits(method: keyof Store, until: Promise<void>) {
   const { open: reach, opened: reached } = gate()
   const store = around(world.store, async (name, _args, call) => {
     if (name === method) {
@@ -33,8 +41,7 @@ function pumpThatWaits(method: keyof Store, until: Promise<void>) {
     }
     return call()
   })
-  pump = new Pump({ ...world.relay, store })
-  return { pump, reached }
+  return { loop: loopOf({ ...world.relay, store }), reached }
 }
 
 test('sends what is due, to all channels at once', async () => {
@@ -46,38 +53,38 @@ test('sends what is due, to all channels at once', async () => {
     // no channel answers before all have got a request
     return opened.then(() => usualAnswer(request))
   }
-  pump = new Pump(world.relay)
-  pump.wake()
+  const own = loopOf(world.relay)
+  void own.tick()
   await opened
-  await pump.stop(1_000)
+  await own.stop(1_000)
   const { body } = await world.getEvent('c7061bac-afdc-4513-b24b-aa5f13a16123')
   expect(body.deliveries.map(({ state }: { state: string }) => state)).toEqual(
     Array(4).fill('delivered'),
   )
 })
 
-test('a turn that runs when the pump is stopped begins nothing more', async () => {
+test('a turn that runs when the loop is stopped begins nothing more', async () => {
   const { open, opened } = gate()
-  const { pump, reached } = pumpThatWaits('dueEvents', opened)
-  pump.wake()
+  const { loop, reached } = loopThatWaits('dueEvents', opened)
+  void loop.tick()
   await reached
-  const stopped = pump.stop(1_000)
+  const stopped = loop.stop(1_000)
   open()
   await stopped
   expect(world.sent).toEqual([])
 })
 
-test('a running attempt is settled before the pump stops', async () => {
+test('a running attempt is settled before the loop stops', async () => {
   const { open, opened } = gate()
   const { open: ask, opened: asked } = gate()
   world.channels.answer = (request) => {
     ask()
     return opened.then(() => usualAnswer(request))
   }
-  pump = new Pump(world.relay)
-  pump.wake()
+  const own = loopOf(world.relay)
+  void own.tick()
   await asked
-  const stopped = pump.stop(1_000)
+  const stopped = own.stop(1_000)
   open()
   await stopped
   const { body } = await world.getEvent('c7061bac-afdc-4513-b24b-aa5f13a16123')
@@ -89,12 +96,12 @@ test('a running attempt is settled before the pump stops', async () => {
 test('after a long halt, silence counts anew', async () => {
   world.relay.listeningSince = world.clock.now
   const began = world.clock.now
-  pump = new Pump(world.relay)
+  const own = loopOf(world.relay)
   const turn = async (ms: number) => {
     world.clock.now += ms
-    pump!.wake()
+    void own.tick()
     await vi.waitFor(() => expect(turns()).toBeGreaterThan(0))
-    await pump!.settled(5_000)
+    await own.settled(5_000)
   }
   let looks = 0
   const { dueEvents } = world.store
@@ -121,11 +128,11 @@ test('checks itself every 5 minutes, and at once after its clock was set back', 
     return { freeBytes: 1, totalBytes: 1 }
   }
   const clocks = () => ({ wall: world.clock.now, monotonic: 0 })
-  pump = new Pump(world.relay, { machine: { disk, clocks } })
+  const own = loopOf(world.relay, { machine: { disk, clocks } })
   const after = async (ms: number) => {
     world.clock.now += ms
-    pump!.wake()
-    await pump!.settled(10_000)
+    void own.tick()
+    await own.settled(10_000)
     return checks
   }
   expect(await after(0)).toBe(1)
@@ -149,9 +156,8 @@ test('endpoints that hang take one place each, so the others get all their messa
     most.set(request.url, (most.get(request.url) ?? 0) + 1)
     return new Promise<Response>(() => {})
   }
-  const pumping = new Pump(world.relay)
-  pump = pumping
-  world.relay.wake = () => pumping.wake()
+  const own = loopOf(world.relay)
+  world.relay.wake = (...about) => own.hint(...about)
   await happen(world, 20)
   await done.promise
   expect(Math.max(...most.values())).toBe(1)

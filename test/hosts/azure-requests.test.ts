@@ -1,6 +1,6 @@
-// Which wake-ups the rounds of the Azure host queue. Each one is an invocation, which costs money.
+// Which wake-ups the loop of the Azure host queues. Each one is an invocation, which costs money.
 import { afterEach, expect, test } from 'vitest'
-import { Rounds, requestWaitMs } from '../../functions/host/azure/rounds.ts'
+import { Requests, requestWaitMs } from '../../functions/host/azure/requests.ts'
 import { heardBy, subscribe } from '../support/subscriptions.ts'
 import {
   createWorld,
@@ -12,22 +12,22 @@ import {
 } from '../support/world.ts'
 
 let world: World
-let rounds: Rounds
+let requests: Requests
 /** Delays of the queued wake-ups. */
 let set: number[]
 
 async function start() {
   world = await createWorld()
   set = []
-  rounds = new Rounds(world.relay, async (delayMs) => void set.push(delayMs))
-  world.relay.wake = (...hint) => rounds.hint(...hint)
+  requests = new Requests(world.relay, async (delayMs) => void set.push(delayMs))
+  world.relay.wake = (...hint) => requests.hint(...hint)
 }
 
-afterEach(() => rounds.stop(0))
+afterEach(() => requests.stop(0))
 
 test('nothing is due: no wake-up', async () => {
   await start()
-  await rounds.run()
+  await requests.run()
   expect(set).toEqual([])
 })
 
@@ -36,13 +36,13 @@ test('a retry queues one wake-up, however many requests come before it', async (
   const beacon = new FakeBeacon(world, 'web_0')
   world.channels.answer = (request) =>
     request.url.includes('//hook.') ? new Response(null, { status: 500 }) : usualAnswer(request)
-  await rounds.during(() => beacon.sees([event()]))
+  await requests.during(() => beacon.sees([event()]))
   expect(set).toHaveLength(1)
   expect(set[0]).toBeGreaterThan(500)
-  await rounds.run()
+  await requests.run()
   expect(set).toHaveLength(1)
   world.clock.now += set[0]!
-  await rounds.run()
+  await requests.run()
   expect(set).toHaveLength(2)
 })
 
@@ -53,9 +53,9 @@ test('if a request could not send because the store failed, a wake-up follows', 
     world.store.claim = claim
     throw new Error('the storage is busy')
   }
-  await rounds.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
-  expect(world.lines.join('\n')).toContain('"round_failed"')
-  expect(set).toEqual([0])
+  await requests.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
+  expect(world.lines.join('\n')).toContain('"loop_failed"')
+  expect(set).toEqual([1_000])
 })
 
 test('at the end, a running claim is sent, and the host waits for it', async () => {
@@ -68,9 +68,9 @@ test('at the end, a running claim is sent, and the host waits for it', async () 
     await go.promise
     return claim.call(world.store, request)
   }
-  const answered = rounds.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
+  const answered = requests.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
   await claiming.promise
-  const ended = rounds.stop(5_000)
+  const ended = requests.stop(5_000)
   go.resolve()
   await ended
   const deliveries = await world.store.readDeliveries({ fleet: 'prod', eventId: event().eventId })
@@ -80,8 +80,8 @@ test('at the end, a running claim is sent, and the host waits for it', async () 
 
 test('after the end nothing begins: another worker gets a wake-up', async () => {
   await start()
-  await rounds.stop(0)
-  await rounds.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
+  await requests.stop(0)
+  await requests.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
   expect(world.sent).toEqual([])
   expect(set).toEqual([0])
 })
@@ -90,7 +90,7 @@ test('a request waits for a channel only as long as its limit', async () => {
   await start()
   world.channels.answer = () => new Promise<never>(() => {})
   const from = performance.now()
-  await rounds.during(() => new FakeBeacon(world, 'web_0').sees([event()]), 20)
+  await requests.during(() => new FakeBeacon(world, 'web_0').sees([event()]), 20)
   expect(performance.now() - from).toBeLessThan(requestWaitMs)
   // on a slow machine the wait ends before anything is claimed, and sending continues
   await expect.poll(() => world.sent.length).toBeGreaterThan(0)
@@ -100,7 +100,7 @@ test('a commit of a request after its answer is sent, too', async () => {
   await start()
   const go = Promise.withResolvers<void>()
   let late: Promise<unknown> | undefined
-  await rounds.during(async () => {
+  await requests.during(async () => {
     late = go.promise.then(() => new FakeBeacon(world, 'web_0').sees([event()]))
   })
   expect(world.sent).toEqual([])
@@ -114,9 +114,9 @@ test('a queue that accepts no message fails no request', async () => {
   const away = async () => {
     throw new Error('the queue is away')
   }
-  rounds = new Rounds(world.relay, away)
+  requests = new Requests(world.relay, away)
   world.channels.answer = () => new Response(null, { status: 500 })
-  await rounds.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
+  await requests.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
   expect(world.lines.join('\n')).toContain('the queue is away')
 })
 
@@ -134,7 +134,7 @@ test('a slow storage does not delay sending until the function is aborted', asyn
     throw new Error('the storage did not answer')
   }
   const known = world.sent.length
-  await rounds.run()
+  await requests.run()
   expect(tried).toBe(2)
   expect(world.sent.length).toBeGreaterThan(known)
 })
@@ -142,18 +142,18 @@ test('a slow storage does not delay sending until the function is aborted', asyn
 test('an event that always fails does not cause one wake-up after another', async () => {
   await start()
   const beacon = new FakeBeacon(world, 'web_0')
-  await rounds.during(() => beacon.sees([event({ notBeforeAt: startAt + 60_000 })]))
-  await rounds.during(() => beacon.sees([]))
+  await requests.during(() => beacon.sees([event({ notBeforeAt: startAt + 60_000 })]))
+  await requests.during(() => beacon.sees([]))
   world.clock.now += 3_600_000
   world.store.commit = async () => {
     throw new Error('this event cannot be written')
   }
   set = []
-  await rounds.run()
+  await requests.run()
   expect(world.lines.join('\n')).toContain('"conclusion_failed"')
   expect(set).toEqual([10_000])
   // and others are not affected
-  await rounds.run()
+  await requests.run()
   expect(set).toEqual([10_000])
 })
 
@@ -161,7 +161,7 @@ test('a request also sends what it causes for subscriptions', async () => {
   await start()
   world.relay.config.routes = []
   await subscribe(world)
-  await rounds.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
+  await requests.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
   expect(heardBy(world)).toEqual(['foghorn.ping', 'scheduled'])
 })
 
@@ -175,11 +175,11 @@ test('subscriptions that hang leave places to channels', async () => {
   const known = world.sent.length
   const beacon = new FakeBeacon(world, 'web_0')
   const toChannels = () => world.sent.slice(known).filter((sent) => !isHanging(sent))
-  await rounds.during(() => beacon.sees([event()]), 20)
+  await requests.during(() => beacon.sees([event()]), 20)
   const hanging = () => world.sent.slice(known).filter(isHanging)
   await expect.poll(() => hanging().length, patience).toBeGreaterThan(30)
   await expect.poll(() => toChannels().length, patience).toBe(4)
   const other = event({ eventId: 'another' })
-  await rounds.during(() => beacon.sees([event(), other]), 20)
+  await requests.during(() => beacon.sees([event(), other]), 20)
   await expect.poll(() => toChannels().length, patience).toBe(8)
 })

@@ -1,0 +1,41 @@
+// What Azure says of an event, as its speakers show it.
+import type { ScheduledEvent } from '../../../shared/document.ts'
+
+/** Foghorn stores this many names of VMs of one event, and decides nothing about more VMs. */
+export const maxVms = 200
+
+/** The event in a report. `vmCount`: of how many VMs, if `resources` has only the first ones. */
+export type ShownEvent = ScheduledEvent & { vmCount?: number }
+
+/** Values that Azure may change while the event is scheduled. */
+export type Values = Pick<
+  ScheduledEvent,
+  'eventType' | 'source' | 'resources' | 'notBeforeAt' | 'durationSeconds' | 'description'
+>
+
+/** Values that rules read. Where VMs contradict each other on one of them, no rule approves. */
+export const ruled = ['eventType', 'resources', 'source', 'durationSeconds'] as const
+export type Ruled = (typeof ruled)[number]
+
+/** The event in Azure, as its speakers show it. An unknown value never replaces a known one. */
+export type Facts = Omit<ShownEvent, 'eventId' | 'status'>
+
+export function vmCountOf({ resources, vmCount }: Facts): number {
+  return vmCount ?? resources.length
+}
+
+/** Azure alone decides about an event of so many VMs. */
+export function isTooLarge({ vmCount }: Facts): boolean {
+  return vmCount !== undefined
+}
+
+/** The facts with the VMs of others. */
+export function withVms(facts: Facts, { resources, vmCount }: Facts): Facts {
+  const { vmCount: _, ...rest } = facts
+  return { ...rest, resources, ...(vmCount !== undefined && { vmCount }) }
+}
+
+export function isHit(facts: Pick<Facts, 'resources'>, vm: string): boolean {
+  const lower = vm.toLowerCase()
+  return facts.resources.some((resource) => resource.toLowerCase() === lower)
+}

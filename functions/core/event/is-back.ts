@@ -1,0 +1,91 @@
+// Whether an event that ended is back: law 7. After an end by silence, the first document of a VM that
+// saw the event decides.
+import { type EndedRecord, type OpenRecord, withEnd } from './event.ts'
+import { isHit, type ShownEvent, withVms } from './facts.ts'
+import { addHistory } from './history.ts'
+import { goneAt, whyCompleted } from './is-over.ts'
+import type { EventNews } from './news.ts'
+import { isWithin } from './scope.ts'
+import { isAffected, type Listening, type Reporter, type Sight, seeingVms } from './sight.ts'
+
+/** A late document may show an event for at most this long after its end. */
+const lagMs = 60_000
+
+/** `known`: the sight of this beacon before this document. */
+export function isBack(
+  record: EndedRecord,
+  known: Sight | undefined,
+  { vm, polledAt }: Reporter,
+  { shown, past }: EventNews,
+  listening: Listening,
+): boolean {
+  const { facts, sights, ended } = record
+  if (shown === undefined || polledAt <= ended.at) return false
+  const isOfAffected = isHit(facts, vm) || isHit(shown, vm)
+  if (ended.inferred === 'vm_gone') return isOfAffected
+  if (ended.outcome === 'lost') return true
+  const affected = sights.filter((one) => isAffected(facts, one))
+  const isSpeaker = isOfAffected || seeingVms(affected, listening).length === 0
+  const hasLacked = known?.missing !== undefined || past.some(({ kind }) => kind === 'gone')
+  const firstSeenAt = known?.firstSeenAt ?? past[0]?.at ?? polledAt
+  return isSpeaker && (hasLacked || firstSeenAt >= ended.at + lagMs)
+}
+
+/** The event in a new epoch. Its values, its phase and its sights come from the document that shows it. */
+export function reopened(
+  { phase: _p, ended: _e, startedAt: _s, ...record }: EndedRecord,
+  { vm, polledAt }: Reporter,
+  shown: ShownEvent,
+): OpenRecord {
+  const { fleet, eventId, facts, firstSeenAt, sights, sequence } = record
+  const { eventId: _, status, ...values } = shown
+  const now = withVms({ ...facts, ...values }, values.resources.length === 0 ? facts : values)
+  const { history } = addHistory(record as EndedRecord, {
+    at: polledAt,
+    what: 'reopened',
+    note: vm,
+  })
+  const kept = {
+    ...{ fleet, eventId, epoch: record.epoch + 1, facts: now, firstSeenAt, sights, sequence },
+    ...{ history, backAt: polledAt, policy: { decide: 'ask' as const, rule: 'default' } },
+    ...{ wait: {}, reminders: { passed: [] } },
+    ...stillValid(record as EndedRecord, now),
+  }
+  if (status !== 'Started') return { ...kept, phase: 'scheduled' }
+  const { startKind } = record
+  return { ...kept, phase: 'started', startedAt: polledAt, ...(startKind && { startKind }) }
+}
+
+/**
+ * A new epoch keeps a *not now*, and an approval that Azure accepted and that covers the event. If
+ * it does not cover the event, only that Azure was told.
+ */
+function stillValid({ azure, verdict }: EndedRecord, facts: OpenRecord['facts']) {
+  const { accepted, acceptedBefore } = azure
+  const before = acceptedBefore === undefined ? {} : { acceptedBefore }
+  if (verdict?.decision === 'declined') return { azure: before, verdict }
+  if (verdict === undefined || accepted === undefined) return { azure: before }
+  const isValid = isWithin(verdict.agreed, facts)
+  return isValid
+    ? { azure: { ...before, accepted }, verdict }
+    : { azure: { acceptedBefore: accepted } }
+}
+
+/** A lost event of which a VM now shows that it is over. People are told how it ended. */
+export function endedAnew(
+  record: EndedRecord,
+  sight: Sight,
+  listening: Listening,
+): EndedRecord | undefined {
+  const { missing } = sight
+  if (record.ended.outcome !== 'lost' || missing === undefined) return undefined
+  const at = Math.max(goneAt([missing]), record.startedAt ?? 0)
+  const wasSeen = record.phase === 'started'
+  const inferred = wasSeen ? undefined : whyCompleted(record, at, listening)
+  const outcome = wasSeen || inferred !== undefined ? 'completed' : 'cancelled'
+  const why = wasSeen ? undefined : (inferred ?? 'gone_before_its_time')
+  const anew = withEnd(record, { at, outcome, ...(why && { inferred: why }) })
+  const epoch = record.epoch + 1
+  const noted = addHistory(anew, { at: missing.firstAt, what: 'reopened', note: sight.vm })
+  return addHistory({ ...noted, epoch }, { at, what: outcome, ...(why && { note: why }) })
+}

@@ -1,0 +1,181 @@
+// Splits one report into news about each event, and the beacon's new row. Law 2. All times are by the
+// relay's clock: receipt minus reported age.
+import type { HookRun, Report, Start } from '../../../shared/report.ts'
+import type { Beacon } from './beacon.ts'
+import type { ShownEvent } from './facts.ts'
+import { runsOf } from './hooks.ts'
+import type { Reporter } from './sight.ts'
+
+/** A step that the beacon saw since its last accepted report. */
+interface Past {
+  kind: 'seen' | 'gone'
+  at: number
+  event: ShownEvent
+  /** This beacon had polled shortly before, without it. */
+  appeared: boolean
+  /** Of `gone`: the last poll with it. */
+  lastSeenAt: number
+}
+
+/** What one report says of one event. */
+export interface EventNews {
+  fleet: string
+  eventId: string
+  /** The event in the document. */
+  shown?: ShownEvent
+  /** There is a document, and the event is not in it. */
+  isLacking: boolean
+  /** Oldest first. */
+  past: Past[]
+  starts: { start: Start; at: number }[]
+  runs: HookRun[]
+}
+
+export interface Reading {
+  beacon: Beacon
+  reporter: Reporter
+  news: EventNews[]
+  /** Events that unreadable entries may hide. They do not count as missing. */
+  hidden: string[]
+}
+
+const maxRetiredBootIds = 32
+
+export function readReport(
+  fleet: string,
+  key: string,
+  report: Report,
+  known: Beacon | undefined,
+  now: number,
+): Reading {
+  const beacon = beaconOf(fleet, key, report, known, now)
+  const { document } = report
+  const hidden = hiddenIn(report, beacon, known, now)
+  const outside = new Set([...hidden, ...(document?.hidden ?? [])])
+  const shown = new Map((document?.events ?? []).map((event) => [event.eventId, event]))
+  const ids = new Set([
+    ...report.changes.map((change) => change.event.eventId),
+    ...shown.keys(),
+    ...report.starts.map((start) => start.eventId),
+    ...(report.hooks?.runs ?? []).map((run) => run.eventId),
+    ...(known?.sees ?? []),
+  ])
+  const news = [...ids].map((eventId): EventNews => {
+    const past = report.changes.flatMap((one) =>
+      one.event.eventId === eventId ? pastOf(one, now) : [],
+    )
+    const last = past.at(-1)
+    const isOutside = document === null || outside.has(eventId)
+    // the document had no room for it, so its last change is what the document shows
+    const event =
+      shown.get(eventId) ?? (isOutside && last?.kind === 'seen' ? last.event : undefined)
+    return {
+      ...{ fleet, eventId },
+      ...(event !== undefined && { shown: event }),
+      isLacking: !isOutside && event === undefined,
+      past,
+      starts: report.starts
+        .filter((start) => start.eventId === eventId)
+        .map((start) => ({ start, at: now - start.ageMs })),
+      runs: runsOf(report, eventId),
+    }
+  })
+  const kept = [...outside].filter((id) => known?.sees.includes(id) || hasPast(news, id))
+  return {
+    // a later document may lack an event that this one hides
+    beacon: { ...beacon, sees: [...new Set([...beacon.sees, ...kept])] },
+    reporter: reporterOf(beacon),
+    news,
+    hidden,
+  }
+}
+
+function hasPast(news: EventNews[], id: string): boolean {
+  return news.some(({ eventId, past }) => eventId === id && past.length > 0)
+}
+
+function pastOf(change: Report['changes'][number], now: number): Past[] {
+  const { kind, ageMs, lastSeenAgeMs = ageMs, firstPoll, event } = change
+  const at = now - ageMs
+  const lastSeenAt = now - lastSeenAgeMs
+  const appeared = kind === 'appeared' && !firstPoll
+  const seen: Past = { kind: 'seen', at: lastSeenAt, event, appeared, lastSeenAt }
+  return kind === 'gone' ? [seen, { kind, at, event, appeared, lastSeenAt }] : [seen]
+}
+
+function reporterOf(beacon: Beacon): Reporter {
+  const { vm, resourceGroup, scaleSet, tags, bootId, counter, heardAt, bootedAt, goodbye } = beacon
+  const { polledAt = heardAt, vmId, subscriptionId, placementGroup, zone } = beacon
+  return {
+    ...{ beacon: beacon.beacon, vm, resourceGroup, scaleSet, tags },
+    ...placeOf({ vmId, subscriptionId, placementGroup, zone }),
+    ...{ bootId, counter, heardAt, polledAt, bootedAt },
+    ...(goodbye && { goodbye: goodbye.reason }),
+  }
+}
+
+function beaconOf(
+  fleet: string,
+  key: string,
+  report: Report,
+  known: Beacon | undefined,
+  now: number,
+): Beacon {
+  const { bootId, counter, uptimeMs } = report.beacon
+  const { document, hooks, goodbye } = report
+  const replaced = known !== undefined && known.bootId !== bootId ? [known.bootId] : []
+  const polledAt = document === null ? known?.polledAt : now - document.ageMs
+  return {
+    fleet,
+    beacon: key,
+    vm: report.vm.name,
+    resourceGroup: report.vm.resourceGroup,
+    scaleSet: report.vm.scaleSet,
+    ...placeOf(report.vm),
+    tags: report.vm.tags,
+    bootId,
+    bootHeardAt: known?.bootId === bootId ? known.bootHeardAt : now,
+    retiredBootIds: [...(known?.retiredBootIds ?? []), ...replaced].slice(-maxRetiredBootIds),
+    counter,
+    heardAt: now,
+    ...(polledAt === undefined ? {} : { polledAt }),
+    paceMs: known?.paceMs ?? 0,
+    bootedAt: now - uptimeMs,
+    sees: document === null ? (known?.sees ?? []) : document.events.map((event) => event.eventId),
+    version: report.beacon.version,
+    ...(hooks === undefined ? {} : { hooks: hooks.available }),
+    ...(goodbye === undefined ? {} : { goodbye: { reason: goodbye, at: now } }),
+  }
+}
+
+type Places = 'vmId' | 'subscriptionId' | 'placementGroup' | 'zone'
+
+function placeOf(of: { [Place in Places]?: string | undefined }): { [Place in Places]?: string } {
+  const { vmId, subscriptionId, placementGroup, zone } = of
+  return {
+    ...(vmId && { vmId }),
+    ...(subscriptionId && { subscriptionId }),
+    ...(placementGroup && { placementGroup }),
+    ...(zone && { zone }),
+  }
+}
+
+/** For this long after a restart, unreadable entries may hide events that the beacon forgot. */
+const hiddenMs = 5 * 60_000
+
+/** A restarted beacon does not name hidden events that it saw before its restart. */
+function hiddenIn(
+  { document, changes }: Report,
+  { bootHeardAt }: Beacon,
+  known: Beacon | undefined,
+  now: number,
+): string[] {
+  if (document === null || known === undefined) return []
+  const mayHideMore = document.unreadable > 0 && now - bootHeardAt <= hiddenMs
+  const shown = [...document.events, ...changes.map(({ event }) => event)]
+  return known.sees.filter(
+    (eventId) =>
+      (mayHideMore || document.hidden.includes(eventId)) &&
+      !shown.some((event) => event.eventId === eventId),
+  )
+}

@@ -1,0 +1,284 @@
+// When a rule approves an event: law 9. Its match must hold for every affected VM, and every speaker
+// must show the event now, with the values of the record. With `whenReady`, it waits until every VM is
+// ready; with `maxConcurrent`, until the event has its turn. If it waits in vain, people are asked.
+import { judgePolicy, mayTakeTurns, type PolicyRule, ruleFor } from '../rules/policy.ts'
+import type { Route } from '../rules/routes.ts'
+import { decideByPolicy } from './approval.ts'
+import { knownVms } from './drill.ts'
+import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
+import { isHit, isTooLarge, type Ruled, ruled } from './facts.ts'
+import { addHistory } from './history.ts'
+import type { NotReady, Turn, VmReadiness } from './hook-state.ts'
+import { seemsOver } from './is-over.ts'
+import type { Moment } from './moment.ts'
+import { awaitedUntil, isReady, readinessOf, withReadiness } from './readiness.ts'
+import { differs, type Listening, shownOf, speakersOf } from './sight.ts'
+import { isTooMuch, type TurnTaken, type TurnWish, wishId, wishOf } from './turn.ts'
+
+export interface Rules {
+  policy: PolicyRule[]
+  routes: Route[]
+}
+
+/** The turn that the event asked for, and what it got. */
+export interface Taken {
+  wish: string
+  taken: TurnTaken
+}
+
+/** Beacons prepare from this long before NotBefore on, unless they are set otherwise. */
+const leadMs = 600_000
+/** People who are asked have this long until NotBefore, or a third of the notice if it is short. */
+const askBeforeMs = 60_000
+/** If VMs contradict each other for this long, people are asked. */
+const disagreeMs = 2 * 60_000
+/** An event that waits for its turn asks for it this often. */
+const turnEveryMs = 5_000
+/** While a rule waits and VMs prepare, look this often: a beacon may fall silent. */
+const lookMs = 10_000
+
+interface Weighed {
+  record: OpenRecord
+  moments: Moment[]
+}
+
+/**
+ * Applies the first rule that matches: it approves, waits, or gives up and asks people. Also updates
+ * the readiness of the VMs. An unchanged record is the same object.
+ */
+export function weigh(
+  before: OpenRecord,
+  rules: Rules,
+  listening: Listening,
+  taken?: Taken,
+): Weighed {
+  const judged = before.verdict === undefined ? withPolicy(rules, before) : before
+  const vms = readinessOf(judged, listening)
+  const measured = withReadiness(judged, vms)
+  if (measured.phase !== 'scheduled' || measured.verdict?.decision === 'approved') {
+    return { record: measured, moments: [] }
+  }
+  const wish = wishIn(rules, measured)
+  const record = withTurn(measured, rules, wish, taken, listening.now)
+  const { policy, verdict } = record
+  const waits = policy.decide === 'approve' && verdict === undefined && !seemsOver(record)
+  if (!waits) return { record, moments: [] }
+  const hasTurn = policy.maxConcurrent === undefined || record.wait.turn?.state === 'held'
+  const isPrepared = hasTurn && (!policy.whenReady || isReady(vms))
+  if (isPrepared && isAgreed(record, listening)) return approved(record, listening.now)
+  const why = whyInVain(record, vms, wish, hasTurn, listening)
+  return why === undefined ? { record, moments: [] } : asked(record, why, listening)
+}
+
+function approved(record: OpenRecord, now: number): Weighed {
+  const decided = decideByPolicy(record, now)
+  return decided.outcome === 'decided' ? decided : { record, moments: [] }
+}
+
+function asked(record: OpenRecord, why: NotReady['why'], listening: Listening): Weighed {
+  const policy = { ...record.policy, decide: 'ask' as const }
+  const values = why === 'vms_disagree' ? { values: disagreement(record, listening).values } : {}
+  const notReady = { at: listening.now, rule: policy.rule, why, ...values }
+  const entry = { at: listening.now, what: 'not_ready' as const, note: why }
+  return {
+    record: addHistory({ ...record, policy, wait: { ...record.wait, notReady } }, entry),
+    moments: ['not_ready'],
+  }
+}
+
+/**
+ * Applies the first rule that matches. People are asked even if a rule approves: if a rule waited in
+ * vain, or if this one waits for hooks, which a drill does not run.
+ */
+export function withPolicy<State extends EventRecord>(rules: Rules, record: State): State {
+  const judged = policyFor(rules, record)
+  const isDrill = record.drill !== undefined && judged.whenReady === true
+  const asks = record.wait.notReady !== undefined || isDrill
+  const policy =
+    asks && judged.decide === 'approve' ? { ...judged, decide: 'ask' as const } : judged
+  const same = JSON.stringify(policy) === JSON.stringify(record.policy)
+  return same ? record : { ...record, policy }
+}
+
+/** Azure alone decides about an event of too many VMs, so people are only notified. */
+function policyFor({ policy }: Rules, record: EventRecord): EventRecord['policy'] {
+  const judged = judgePolicy(policy, record, knownVms(record))
+  const isTaken = isTooLarge(record.facts) && judged.decide !== 'ignore'
+  return isTaken ? { decide: 'notify', rule: judged.rule } : judged
+}
+
+/** Every speaker shows the event now, with the values of the record. A drill has no speakers. */
+function isAgreed(record: EventRecord, listening: Listening): boolean {
+  if (record.drill) return true
+  const speakers = speakersOf(record, listening)
+  const show = speakers.every(({ lacksSince }) => lacksSince === undefined)
+  return speakers.length > 0 && show && disagreement(record, listening).values.length === 0
+}
+
+/** The values on which VMs that see the event contradict the record, and since when. */
+function disagreement(
+  record: EventRecord,
+  listening: Listening,
+): { values: Ruled[]; since: number } {
+  const known = shownOf({ ...record.facts, status: 'Scheduled' })
+  const speaking = speakersOf(record, listening).flatMap(({ sights }) => sights)
+  const others = speaking.filter(
+    ({ shows, missing }) =>
+      missing === undefined && ruled.some((name) => differs(name, known, shows)),
+  )
+  const values = ruled.filter((name) => others.some(({ shows }) => differs(name, known, shows)))
+  const learnedAt = Math.max(record.changed?.at ?? 0, record.backAt ?? record.firstSeenAt)
+  return { values, since: Math.max(learnedAt, ...others.map((one) => one.firstSeenAt)) }
+}
+
+/** When beacons begin to prepare. An event without NotBefore may start at any moment. */
+export function preparesFrom({ facts: { notBeforeAt } }: EventRecord): number {
+  return notBeforeAt === undefined ? Number.NEGATIVE_INFINITY : notBeforeAt - leadMs
+}
+
+/** When people are asked, if the rule still waits then. */
+function asksAt({ facts, changed, firstSeenAt, backAt = 0 }: EventRecord): number {
+  const { notBeforeAt } = facts
+  if (notBeforeAt === undefined) return Number.POSITIVE_INFINITY
+  const isMoved = changed?.names.includes('notBeforeAt') === true
+  const knownAt = Math.max(firstSeenAt, backAt, isMoved ? changed.at : 0)
+  const noticeMs = Math.max(0, notBeforeAt - knownAt)
+  return notBeforeAt - Math.min(askBeforeMs, Math.floor(noticeMs / 3))
+}
+
+function whyInVain(
+  record: OpenRecord,
+  vms: VmReadiness[],
+  wish: TurnWish | 'unknown' | undefined,
+  hasTurn: boolean,
+  listening: Listening,
+): NotReady['why'] | undefined {
+  const { now } = listening
+  const { whenReady, maxConcurrent } = record.policy
+  const { values, since } = disagreement(record, listening)
+  if (values.length > 0 && since + disagreeMs <= now) return 'vms_disagree'
+  if (!whenReady && maxConcurrent === undefined) return undefined
+  const isNear = now >= preparesFrom(record)
+  const isHopeless = ({ state, since: heardAt }: VmReadiness) =>
+    // long before, a beacon that fell silent may be back in time
+    state === 'silent'
+      ? isNear || heardAt === undefined
+      : ['failed', 'refused', 'no_hook'].includes(state)
+  if (whenReady && (vms.length === 0 || vms.some(isHopeless))) return 'cannot_be_ready'
+  if (wish === 'unknown' && now >= awaitedUntil(record)) return 'group_unknown'
+  if (wish !== undefined && wish !== 'unknown' && isTooMuch(wish)) return 'too_many_vms'
+  if (now < asksAt(record)) return undefined
+  return hasTurn ? 'not_ready_in_time' : 'no_turn_in_time'
+}
+
+function wishIn({ policy }: Rules, record: EventRecord): TurnWish | 'unknown' | undefined {
+  if (isTooLarge(record.facts)) return undefined
+  const vms = knownVms(record)
+  const rule = ruleFor(policy, record, vms)
+  return rule && wishOf(rule, record, vms)
+}
+
+/**
+ * The turn that the stored event must ask for now. Only a stored event may take a turn: after a crash,
+ * every holder must have its event.
+ */
+export function turnToTake(
+  record: EventRecord | undefined,
+  rules: Rules,
+  listening: Listening,
+): TurnWish | undefined {
+  if (record === undefined || !isOpen(record) || record.phase !== 'scheduled') return undefined
+  if (record.verdict?.decision === 'approved') return undefined
+  const judged = record.verdict === undefined ? withPolicy(rules, record) : record
+  if (judged.policy.maxConcurrent === undefined && !judged.policy.whenReady) return undefined
+  const wish = wishIn(rules, judged)
+  if (wish === undefined || wish === 'unknown' || isTooMuch(wish)) return undefined
+  const { turn } = judged.wait
+  if (turn?.state === 'held' && turn.wish === wishId(wish)) return undefined
+  const isTried = turn?.state === 'waits' && turn.at + turnEveryMs > listening.now
+  return !isTried && wantsTurn(judged, listening) ? wish : undefined
+}
+
+/**
+ * With `whenReady`, VMs need the turn to prepare, even if people decide. Without it, the rule needs
+ * the turn to approve.
+ */
+function wantsTurn(record: EventRecord, listening: Listening): boolean {
+  const { policy, verdict, facts } = record
+  const { now } = listening
+  if (seemsOver(record) || (facts.notBeforeAt ?? Number.POSITIVE_INFINITY) <= now) return false
+  if (policy.whenReady) return now >= preparesFrom(record)
+  return policy.decide === 'approve' && verdict === undefined && isAgreed(record, listening)
+}
+
+/** The record with the state of its turn. */
+function withTurn(
+  record: OpenRecord,
+  { policy }: Rules,
+  wish: TurnWish | 'unknown' | undefined,
+  taken: Taken | undefined,
+  now: number,
+): OpenRecord {
+  const { turn } = record.wait
+  if (wish === undefined) {
+    const mayFollow = record.verdict === undefined && now < awaitedUntil(record)
+    const isUnknown = mayFollow && mayTakeTurns(policy, record, knownVms(record))
+    return turnedTo(record, isUnknown ? { state: 'unknown' } : undefined)
+  }
+  // it asks for its turn once it is stored
+  const first: Turn = { state: 'waits', behind: [], at: now + 1 - turnEveryMs }
+  const waiting: Turn = turn?.state === 'waits' ? turn : first
+  if (wish === 'unknown' || isTooMuch(wish)) return turnedTo(record, waiting)
+  const id = wishId(wish)
+  if (turn?.state === 'held' && turn.wish === id) return record
+  if (taken?.wish !== id) return turnedTo(record, waiting)
+  return turnedTo(
+    record,
+    taken.taken.outcome === 'held'
+      ? { state: 'held', wish: id }
+      : { state: 'waits', behind: taken.taken.behind, at: now },
+  )
+}
+
+function turnedTo(record: OpenRecord, turn: Turn | undefined): OpenRecord {
+  if (JSON.stringify(turn) === JSON.stringify(record.wait.turn)) return record
+  const { turn: _, ...rest } = record.wait
+  return { ...record, wait: turn === undefined ? rest : { ...rest, turn } }
+}
+
+/** When time alone may change what the rule does. */
+export function nextWeighingAt(record: EventRecord, listening: Listening): number {
+  const { policy, wait, verdict } = record
+  const { turn } = wait
+  const { now } = listening
+  const never = Number.POSITIVE_INFINITY
+  if (record.phase !== 'scheduled' || verdict?.decision === 'approved') return never
+  const times = turn?.state === 'unknown' ? [awaitedUntil(record)] : []
+  if (policy.decide === 'approve' && verdict === undefined) {
+    const { values, since } = disagreement(record, listening)
+    if (values.length > 0) times.push(since + disagreeMs)
+    if (policy.whenReady || policy.maxConcurrent !== undefined) {
+      times.push(asksAt(record), awaitedUntil(record), preparesFrom(record))
+      if (preparesFrom(record) <= now && now < asksAt(record)) times.push(now + lookMs)
+    }
+  }
+  if (turn?.state === 'waits') {
+    const isPast = (record.facts.notBeforeAt ?? never) <= now
+    const from = policy.whenReady ? preparesFrom(record) : now
+    if (!isPast) times.push(Math.max(from, turn.at + turnEveryMs))
+  }
+  return Math.min(never, ...times.filter((at) => at > now))
+}
+
+/** The rule that approved would not approve any more by what is known now, or a VM is not ready. */
+export function isOutgrown(record: EventRecord, rules: Rules): boolean {
+  const { verdict, policy, sights, facts } = record
+  if (verdict?.how !== 'policy') return false
+  const judged = judgePolicy(rules.policy, record, knownVms(record))
+  if (judged.decide !== 'approve' || judged.rule !== verdict.who) return true
+  const isUnready = sights.some(({ vm, hooks }) => {
+    const state = hooks?.prepare?.state
+    return isHit(facts, vm) && state !== undefined && state !== 'succeeded'
+  })
+  return policy.whenReady === true && isUnready
+}

@@ -1,0 +1,65 @@
+// What an approval covers: law 10. An approval to restart one VM does not cover two. If the event
+// outgrows its approval, the approval lapses and people decide again.
+import type { ScheduledEvent } from '../../../shared/document.ts'
+import { type Agreed, type EventRecord, isOpen, type OpenRecord } from './event.ts'
+import type { Facts } from './facts.ts'
+import { addHistory } from './history.ts'
+
+/** If Azure accepted the approval, it has this long to start the event before the approval lapses. */
+const acceptedMs = 60_000
+
+type Covered = Pick<ScheduledEvent, 'eventType' | 'resources' | 'source' | 'durationSeconds'>
+
+export function agreedOf({ facts }: { facts: Facts }, byRule: boolean): Agreed {
+  const { eventType, source, durationSeconds } = facts
+  return {
+    eventType,
+    resources: namesIn(facts),
+    ...(source === undefined ? {} : { source }),
+    ...(byRule && durationSeconds !== undefined ? { durationSeconds } : {}),
+  }
+}
+
+export function isWithin(agreed: Agreed | undefined, event: Covered): boolean {
+  if (agreed === undefined) return false
+  const { eventType, resources, source, durationSeconds } = agreed
+  const asRequested =
+    source === undefined ||
+    event.source === undefined ||
+    event.source.toLowerCase() === source.toLowerCase()
+  const asLong = durationSeconds === undefined || event.durationSeconds === undefined
+  return (
+    event.eventType.toLowerCase() === eventType.toLowerCase() &&
+    asRequested &&
+    (asLong || event.durationSeconds === durationSeconds) &&
+    namesIn(event).every((name) => resources.includes(name))
+  )
+}
+
+type Approved = OpenRecord & { verdict: NonNullable<EventRecord['verdict']> }
+
+/** Whether an approval waits for Azure to start the event, and may lapse. */
+export function mayLapse(record: EventRecord, now: number): record is Approved {
+  const { phase, verdict, azure } = record
+  const isWaiting = isOpen(record) && phase === 'scheduled' && verdict?.decision === 'approved'
+  return isWaiting && (azure.accepted === undefined || azure.accepted.at + acceptedMs <= now)
+}
+
+export function lapse(record: Approved, at: number): EventRecord {
+  // without `stuckAt`, a later approval can be reported as stuck again
+  const { verdict, azure: before, ...undecided } = record
+  const overruled = { ...verdict, lapsedAt: at }
+  const { directive, accepted = before.acceptedBefore } = before
+  const azure = { ...(directive && { directive }), ...(accepted && { acceptedBefore: accepted }) }
+  return addHistory({ ...undecided, azure, overruled, lapsedAt: at }, { at, what: 'lapsed' })
+}
+
+/** Azure's 200 to a start of ours, also if the approval no longer applies. */
+export function lastAccepted({ azure }: EventRecord): EventRecord['azure']['accepted'] {
+  return azure.accepted ?? azure.acceptedBefore
+}
+
+/** In lower case and sorted, as in approvals. */
+function namesIn({ resources }: Pick<Covered, 'resources'>): string[] {
+  return resources.map((name) => name.toLowerCase()).sort()
+}

@@ -1,0 +1,212 @@
+// What one beacon last showed of one event. An event is decided from its sights alone: those of all
+// affected VMs, and of at most four onlookers. Laws 1 and 2.
+import { isSameName, type ScheduledEvent, unknownType } from '../../../shared/document.ts'
+import type { Goodbye } from '../../../shared/report.ts'
+import { hash } from '../hash.ts'
+import { type Facts, isHit, type Values } from './facts.ts'
+import type { HookStates } from './hook-state.ts'
+
+/** What rules read about a VM. Its own beacon reports it. */
+export interface KnownVm {
+  vm: string
+  resourceGroup: string
+  scaleSet: string
+  tags: Record<string, string>
+}
+
+/** For inventories only. Absent if unknown or empty. */
+export interface Inventory {
+  vmId?: string
+  subscriptionId?: string
+  placementGroup?: string
+  zone?: string
+}
+
+/** The beacon that sees, and its last report. */
+export interface Reporter extends KnownVm, Inventory {
+  /** Its key, in lower case. */
+  beacon: string
+  bootId: string
+  counter: number
+  /** When the report was received. */
+  heardAt: number
+  /** Poll time of its newest document. */
+  polledAt: number
+  /** When its operating system started, by the relay's clock. */
+  bootedAt: number
+  goodbye?: Goodbye
+}
+
+/** The values of the last document that showed the event. Long texts are digests. */
+interface Shown extends Pick<ScheduledEvent, 'eventType' | 'status'> {
+  source?: string
+  durationSeconds?: number
+  notBeforeAt?: number
+  names?: string
+  description?: string
+}
+
+/** What the sights of an event are judged by. */
+interface Seen {
+  facts: Pick<Facts, 'resources'>
+  sights: Sight[]
+}
+
+export interface Missing {
+  /** The first poll without the event, and the last one with it. */
+  firstAt: number
+  lastSeenAt: number
+}
+
+export interface Sight extends Reporter {
+  /** First poll that showed it. */
+  firstSeenAt: number
+  shows: Shown
+  /** The beacon's own document names its VM. */
+  isHit?: true
+  /** Set while the beacon's document lacks the event. */
+  missing?: Missing
+  /** Runs of its VM's hooks for the event. Absent if there are none. */
+  hooks?: HookStates
+}
+
+/** If a VM that sees an event is not heard for this long, it is silent: three paces. */
+const silentMs = 3 * 60_000
+/** A sight is written again after this time, to note that its VM is heard. */
+const renewMs = 48_000
+export const maxOnlookers = 4
+
+/** Silence counts only while the relay listens. */
+export interface Listening {
+  now: number
+  /** Epoch ms. Before this time, the relay could hear no beacon. */
+  listeningSince: number
+}
+
+export function isAffected(facts: Pick<Facts, 'resources'>, sight: Sight): boolean {
+  return sight.isHit === true || isHit(facts, sight.vm)
+}
+
+export function heardAt(sight: Sight, { listeningSince }: Listening): number {
+  return Math.max(sight.heardAt, listeningSince)
+}
+
+export function isHeard(sight: Sight, listening: Listening): boolean {
+  return listening.now <= heardAt(sight, listening) + silentMs
+}
+
+/** It is heard, and its document is recent: a beacon whose polls fail sees nothing. */
+export function isSeeing(sight: Sight, listening: Listening): boolean {
+  const polledAt = Math.max(sight.polledAt, listening.listeningSince)
+  return isHeard(sight, listening) && listening.now <= polledAt + silentMs
+}
+
+/** One VM: beacons of one name are one VM, and showing beats lacking. */
+interface SeeingVm {
+  sights: Sight[]
+  /** Since when all of its beacons lack the event. Absent while one shows it. */
+  lacksSince?: number
+}
+
+export function seeingVms(sights: Sight[], listening: Listening): SeeingVm[] {
+  const seeing = sights.filter((one) => isSeeing(one, listening))
+  return [...Map.groupBy(seeing, ({ vm }) => vm.toLowerCase()).values()].map((own) => {
+    const lacking = own.flatMap(({ missing }) => (missing === undefined ? [] : [missing.firstAt]))
+    return lacking.length < own.length
+      ? { sights: own }
+      : { sights: own, lacksSince: Math.max(...lacking) }
+  })
+}
+
+/** The VMs that say what the event is: the affected ones that see it, else the onlookers. */
+export function speakersOf({ facts, sights }: Seen, listening: Listening): SeeingVm[] {
+  const affected = sights.filter((one) => isAffected(facts, one))
+  const speaking = seeingVms(affected, listening)
+  if (speaking.length > 0) return speaking
+  return seeingVms(
+    sights.filter((one) => !affected.includes(one)),
+    listening,
+  )
+}
+
+/** The beacon whose sight is `known` sent this report before the one that the sight is from. */
+export function isOlder({ bootId, counter }: Reporter, known: Sight): boolean {
+  return bootId === known.bootId && counter <= known.counter
+}
+
+/**
+ * The sights with that of this report. An onlooker gets a place if there is one, or takes that of an
+ * onlooker that is silent. A beacon that is silent yields to another one of its VM.
+ */
+export function withSight({ facts, sights }: Seen, sight: Sight, listening: Listening): Sight[] {
+  const isSilent = (one: Sight) => !isHeard(one, listening)
+  const kept = sights.filter(
+    (one) => one.beacon === sight.beacon || !(isSilent(one) && isSameVm(one, sight)),
+  )
+  const place = kept.findIndex(({ beacon }) => beacon === sight.beacon)
+  if (place !== -1) return kept.with(place, sight)
+  if (isAffected(facts, sight)) return [...kept, sight]
+  const onlookers = kept.filter((one) => !isAffected(facts, one))
+  if (onlookers.length < maxOnlookers) return [...kept, sight]
+  const silent = onlookers.find(isSilent)
+  return silent === undefined ? sights : [...kept.filter((one) => one !== silent), sight]
+}
+
+function isSameVm(one: KnownVm, other: KnownVm): boolean {
+  return isSameName(one.vm, other.vm) && isSameName(one.resourceGroup, other.resourceGroup)
+}
+
+/** Whether the two differ in more than the time, so that the sight must be written. */
+export function isNews(known: Sight | undefined, sight: Sight): boolean {
+  if (known === undefined || sight.heardAt - known.heardAt >= renewMs) return true
+  if (Math.abs(sight.bootedAt - known.bootedAt) >= bootLagMs) return true
+  return JSON.stringify(lasting(known)) !== JSON.stringify(lasting(sight))
+}
+
+/** Reports take different times to arrive, so the start of the system seems to move. */
+const bootLagMs = 60_000
+
+function lasting({ counter: _c, heardAt: _h, polledAt: _p, bootedAt: _b, ...rest }: Sight) {
+  return rest
+}
+
+const longText = 64
+
+function digestOf(text: string): string {
+  return text.length > longText ? hash(text).slice(0, 32) : text
+}
+
+/** Equal for equal lists: case, order and repetition do not matter. Undefined if no VM is named. */
+export function namesDigest(resources: string[], count?: number): string | undefined {
+  if (resources.length === 0) return undefined
+  const names = [...new Set(resources.map((name) => name.toLowerCase()))].sort()
+  return digestOf([...names, ...(count === undefined ? [] : [count])].join('|'))
+}
+
+export function shownOf(event: Facts & Pick<ScheduledEvent, 'status'>): Shown {
+  const { eventType, status, source, durationSeconds, notBeforeAt, description } = event
+  const { resources, vmCount } = event
+  const names = namesDigest(resources, vmCount)
+  return {
+    eventType,
+    status,
+    ...(source !== undefined && { source }),
+    ...(durationSeconds !== undefined && { durationSeconds }),
+    ...(notBeforeAt !== undefined && { notBeforeAt }),
+    ...(description !== undefined && { description: digestOf(description) }),
+    ...(names !== undefined && { names }),
+  }
+}
+
+/** NotBefore has changed if it moved by this much. */
+const leastMoveMs = 60_000
+
+/** Whether both have the value, and it is not the same. What is missing or empty differs from nothing. */
+export function differs(name: keyof Values, one: Shown, other: Shown): boolean {
+  const key = name === 'resources' ? 'names' : name
+  const [a, b] = [one[key], other[key]]
+  if (a === undefined || b === undefined || a === unknownType || b === unknownType) return false
+  if (name === 'notBeforeAt') return Math.abs(Number(a) - Number(b)) >= leastMoveMs
+  if (name === 'description') return a !== b
+  return !isSameName(String(a), String(b))
+}

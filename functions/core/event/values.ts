@@ -1,0 +1,101 @@
+// What a document changes of an event's values. Laws 1 and 3: the values are those that the speakers
+// show, and a value changes when a speaker's own document changes it.
+import { unknownType } from '../../../shared/document.ts'
+import type { EventRecord, OpenRecord } from './event.ts'
+import { type Facts, isHit, ruled, type Values, vmCountOf, withVms } from './facts.ts'
+import { addHistory } from './history.ts'
+import {
+  differs,
+  isAffected,
+  isSeeing,
+  type Listening,
+  type Reporter,
+  type Sight,
+  shownOf,
+} from './sight.ts'
+
+const valueNames = [...ruled, 'notBeforeAt', 'description'] as const
+
+/** The record after this document, before its sight is replaced. An unchanged record is the same object. */
+export function withValues(
+  record: OpenRecord,
+  reporter: Reporter,
+  shown: Facts & Pick<Sight['shows'], 'status'>,
+  listening: Listening,
+): OpenRecord {
+  const { facts, sights } = record
+  const { polledAt } = reporter
+  const names = takenFrom(record, reporter, shown, listening)
+  const taken = Object.fromEntries(names.map((name) => [name, shown[name]])) as Partial<Values>
+  const valued = { ...filled(facts, shown), ...taken }
+  const takesVms = names.includes('resources') || facts.resources.length === 0
+  const merged = withVms(valued, takesVms ? shown : facts)
+  if (JSON.stringify(merged) === JSON.stringify(facts)) return record
+  const learned = { ...record, facts: merged, sights }
+  // Azure sets the time of an event that had none
+  const isTimed = facts.notBeforeAt === undefined && merged.notBeforeAt !== undefined
+  const news = isTimed ? [...names, 'notBeforeAt' as const] : names
+  if (news.length === 0) return learned
+  const from = Object.fromEntries(Object.entries(facts).filter(([name]) => name in taken))
+  const changed = { ...learned, changed: { at: polledAt, names: news, from } }
+  const noted = addHistory(changed, { at: polledAt, what: 'changed', note: noteOf(merged, news) })
+  // a moved NotBefore starts new reminders
+  return news.includes('notBeforeAt') ? { ...noted, reminders: { passed: [] } } : noted
+}
+
+/**
+ * A speaker's document changes what it showed otherwise before, and what no other speaker shows any
+ * more. So the first affected VM replaces the values of onlookers, and a VM that lags changes nothing.
+ * A VM that shows for the first time that it is affected is affected.
+ */
+function takenFrom(
+  { facts, sights, changed, firstSeenAt }: EventRecord,
+  { vm, beacon, polledAt }: Reporter,
+  shown: Facts & Pick<Sight['shows'], 'status'>,
+  listening: Listening,
+): (keyof Values)[] {
+  const others = sights.filter(
+    (one) => one.beacon !== beacon && one.missing === undefined && isSeeing(one, listening),
+  )
+  const affected = others.filter((one) => isAffected(facts, one))
+  const isOfAffected = isHit(facts, vm) || isHit(shown, vm)
+  if (!isOfAffected && affected.length > 0) return []
+  const speakers = isOfAffected ? affected : others
+  const before = sights.find((one) => one.beacon === beacon)?.shows
+  const isNew = before === undefined && polledAt > (changed?.at ?? firstSeenAt)
+  const isAdded = isNew && isHit(shown, vm) && !isHit(facts, vm)
+  const [known, own] = [shownOf({ ...facts, status: shown.status }), shownOf(shown)]
+  return valueNames.filter((name) => {
+    if (!differs(name, known, own)) return false
+    const hasChanged = before !== undefined && differs(name, before, own)
+    if (name === 'resources' && isAdded) return true
+    return hasChanged || speakers.every(({ shows }) => differs(name, known, shows))
+  })
+}
+
+/** With values that were unknown. Keys keep their order, so that equal facts are equal text. */
+function filled(known: Facts, shown: Facts): Facts {
+  const unknown = valueNames.filter((name) => known[name] === undefined && name in shown)
+  return {
+    ...known,
+    ...Object.fromEntries(unknown.map((name) => [name, shown[name]])),
+    eventType: known.eventType === unknownType ? shown.eventType : known.eventType,
+    resources: known.resources.length === 0 ? shown.resources : known.resources,
+  }
+}
+
+/** If more VMs changed, the history gives their number instead of their names. */
+const maxNamedVms = 5
+
+function noteOf(facts: Facts, names: (keyof Values)[]): string {
+  return names
+    .map((name) => {
+      const value = facts[name]
+      if (name === 'notBeforeAt') return `NotBefore ${new Date(Number(value)).toISOString()}`
+      if (Array.isArray(value) && value.length > maxNamedVms) {
+        return `${name}: ${vmCountOf(facts)} VMs`
+      }
+      return `${name} ${JSON.stringify(value)}`
+    })
+    .join(', ')
+}

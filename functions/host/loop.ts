@@ -1,0 +1,247 @@
+// The loop that keeps every host delivering: it concludes the events that are due, claims and sends the
+// deliveries that are due, and says when it must run again. A call is only a hint: the store knows
+// everything that is pending. A round never waits for a request to a channel.
+import { messageOf } from '../../shared/errors.ts'
+import type { Claimed } from '../core/delivery/delivery.ts'
+import { checkAbsences } from '../use-cases/check-absences.ts'
+import { claimDue, nextDueAt } from '../use-cases/deliver.ts'
+import type { Finish } from '../use-cases/finish-attempt.ts'
+import { forgetOld } from '../use-cases/forget.ts'
+import { createOwnWatch, type Machine } from '../use-cases/own-troubles.ts'
+import { type Planned, type Relay, rateOf } from '../use-cases/relay.ts'
+import { sweep } from '../use-cases/sweep.ts'
+import { type UnderWay, within } from './under-way.ts'
+
+/** An event that fails stays due, so wait at least this long before the next round. */
+const failedEventMs = 10_000
+/** After this time, a round that failed is repeated. */
+const failedRoundMs = 1_000
+const forgetEveryMs = 3_600_000
+const checkEveryMs = 5 * 60_000
+/** If a tick comes later, the process was halted and may have missed reports. */
+const maxLateMs = 20_000
+/** With more requests under way, those that end within `refillMs` share one look at what is due. */
+const maxFew = 64
+const refillMs = 40
+
+const never = Number.POSITIVE_INFINITY
+
+export interface Host {
+  /** Asks for a `tick` after `ms`. Replaces an earlier call. If it is lost, that costs time. */
+  set(ms: number): void
+  /** Calls `work` in this process, after `ms`. Default: a timer. */
+  later?(ms: number, work: () => void): void
+}
+
+export interface LoopOptions {
+  /** Requests to channels at once, and of one claim, so that shares are exceeded by no more than that. */
+  places: { all: number; claimed: number }
+  /** A tick comes at least this often. */
+  maxSleepMs: number
+  /** Whether the loop also forgets what is old and checks the relay itself. */
+  keepsHouse?: boolean
+  machine?: Machine | undefined
+}
+
+export class Loop {
+  readonly #relay: Relay
+  readonly #underWay: UnderWay
+  readonly #host: Host
+  readonly #options: LoopOptions
+  readonly #checkItself: () => Promise<void>
+  /** When time alone may change an event, as far as this process knows. */
+  #dueAt = 0
+  /** After an event failed: the earliest next round. */
+  #restsUntil = 0
+  /** There may be something to claim. */
+  #isHinted = false
+  /** Only the store knows what is due next. */
+  #isUnsure = false
+  /** More may be claimed once something of this process has ended. */
+  #more = false
+  #running: Promise<void> | undefined
+  #again = false
+  #wakesAt: number | undefined
+  #tickedAt = 0
+  #isRefilling = false
+  #forgetAt = 0
+  #checkAt = 0
+  #stopped = false
+
+  constructor(relay: Relay, underWay: UnderWay, host: Host, options: LoopOptions) {
+    this.#relay = relay
+    this.#underWay = underWay
+    this.#host = host
+    this.#options = options
+    this.#checkItself = createOwnWatch(relay, options.machine)
+  }
+
+  /** `Relay.wake`. A commit without messages only moves the next tick. */
+  hint(messages: number, about?: Planned): void {
+    const { dueAt = never } = about ?? {}
+    this.#dueAt = Math.min(this.#dueAt, dueAt)
+    if (about === undefined) this.#isUnsure = true
+    if (messages > 0 || about === undefined) {
+      this.#isHinted = true
+      void this.#run()
+    } else if (dueAt < (this.#wakesAt ?? never)) this.#sleep()
+  }
+
+  /** Looks at everything that is due. The first call starts the loop. */
+  tick(): Promise<void> {
+    this.#noteGap()
+    this.#dueAt = 0
+    this.#isHinted = true
+    return this.#run()
+  }
+
+  /** Waits until nothing is under way, at most `limitMs`. */
+  async settled(limitMs: number): Promise<'ended' | 'late'> {
+    const idle = async () => {
+      while (this.#running !== undefined || this.#underWay.sends.size > 0) {
+        await Promise.all([this.#running, ...this.#underWay.sends])
+      }
+    }
+    return within(limitMs, idle())
+  }
+
+  /** Begins no new attempts, and waits for those under way, at most `limitMs`. */
+  async stop(limitMs: number): Promise<void> {
+    this.#stopped = true
+    await this.settled(limitMs)
+  }
+
+  #run(): Promise<void> {
+    this.#again = true
+    this.#running ??= this.#underWay.start(async () => {
+      await this.#work()
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  async #work(): Promise<void> {
+    try {
+      while (this.#again && !this.#stopped) {
+        this.#again = false
+        await this.#conclude()
+        if (this.#isHinted) await this.#claim()
+        if (this.#options.keepsHouse) await this.#keepHouse()
+      }
+      if (this.#isUnsure) await this.#lookAhead()
+    } catch (error) {
+      this.#relay.log.error('loop_failed', { error: messageOf(error) })
+      this.#isUnsure = true
+      this.#dueAt = this.#relay.now() + failedRoundMs
+    }
+    this.#sleep()
+  }
+
+  async #conclude(): Promise<void> {
+    const now = this.#relay.now()
+    if (now < Math.max(this.#dueAt, this.#restsUntil)) return
+    const failed = await sweep(this.#relay)
+    if (failed > 0) this.#restsUntil = this.#relay.now() + failedEventMs
+    this.#dueAt = never
+    this.#isUnsure = true
+  }
+
+  /** Begins requests for what is due, as many as there are places. */
+  async #claim(): Promise<void> {
+    this.#isHinted = false
+    // what is new may have to wait for what is under way
+    this.#more = this.#underWay.sends.size > 0
+    const { all, claimed } = this.#options.places
+    while (!this.#stopped) {
+      const limit = Math.min(claimed, all - this.#underWay.sends.size)
+      if (limit <= 0) break
+      const requests = await claimDue(this.#relay, limit, this.#underWay.countOf)
+      for (const group of requests) {
+        this.#more ||= group.some(hasNext)
+        this.#underWay.begin(group, (finish) => this.#ended(finish))
+      }
+      if (requests.length === limit) continue
+      this.#more ||= requests.some(([one]) => this.#isFull(one!.channel))
+      return
+    }
+    this.#more = true
+  }
+
+  #isFull(channel: string): boolean {
+    return this.#underWay.countOf(channel) >= rateOf(this.#relay, channel).atOnce
+  }
+
+  #ended(finish: Finish): void {
+    if (this.#stopped) return
+    if (finish === 'open') this.#isUnsure = true
+    if (this.#more) this.#isHinted = true
+    if (!this.#isHinted && !this.#isUnsure) return
+    if (this.#underWay.sends.size <= maxFew) void this.#run()
+    else if (!this.#isRefilling) {
+      this.#isRefilling = true
+      const later = this.#host.later ?? setTimer
+      later(refillMs, () => {
+        this.#isRefilling = false
+        void this.#run()
+      })
+    }
+  }
+
+  /** A look at all queues costs more than a request, so it waits while many are under way. */
+  async #lookAhead(): Promise<void> {
+    if (this.#underWay.sends.size > maxFew) return
+    this.#isUnsure = false
+    const nextAt = await nextDueAt(this.#relay, this.#underWay.countOf)
+    this.#dueAt = Math.min(this.#dueAt, nextAt ?? never)
+  }
+
+  #sleep(): void {
+    if (this.#stopped) return
+    const now = this.#relay.now()
+    const unsureMs = this.#isUnsure ? failedRoundMs : never
+    const dueMs = Math.max(1, this.#dueAt - now, this.#restsUntil - now)
+    const ms = Math.min(this.#options.maxSleepMs, unsureMs, dueMs)
+    this.#wakesAt = now + ms
+    this.#host.set(ms)
+  }
+
+  /** If the clock was set, or the machine slept, beacons need time to report again. */
+  #noteGap(): void {
+    const now = this.#relay.now()
+    const lateMs = now - (this.#wakesAt ?? now)
+    // if the clock was set back, these times are far away
+    if (now < this.#tickedAt) {
+      this.#checkAt = 0
+      this.#forgetAt = 0
+    }
+    this.#tickedAt = now
+    this.#wakesAt = undefined
+    if (lateMs <= maxLateMs || !this.#options.keepsHouse) return
+    this.#relay.listeningSince = now
+    this.#relay.log.warn('relay_halted', { seconds: Math.round(lateMs / 1_000) })
+  }
+
+  async #keepHouse(): Promise<void> {
+    const now = this.#relay.now()
+    if (now >= this.#forgetAt) {
+      const more = await forgetOld(this.#relay)
+      this.#forgetAt = more ? now : now + forgetEveryMs
+    }
+    if (now < this.#checkAt) return
+    await checkAbsences(this.#relay)
+    await this.#checkItself()
+    this.#checkAt = now + checkEveryMs
+  }
+}
+
+/** Whether another message of the event waits behind it. Subscriptions often have one. */
+function hasNext({ channel, id, known }: Claimed): boolean {
+  if (known === undefined) return true
+  return known.siblings.some(
+    (one) => one.channel === channel && one.id !== id && one.state === 'pending',
+  )
+}
+
+function setTimer(ms: number, work: () => void): void {
+  setTimeout(work, ms)
+}
