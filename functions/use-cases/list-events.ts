@@ -13,7 +13,7 @@ import type { Relay } from './relay.ts'
 
 const maxPage = 200
 const usualPage = 50
-/** Of the events of one page, as JSON. One event of 1,000 VMs may have 80 kB. */
+/** Of the events of one page, as JSON. One event may have 40 kB of names. */
 const maxPageBytes = 2_000_000
 /** Records that are read at once: a record may have 400 kB. The store adds all others of the last one's time. */
 const maxRead = 25

@@ -106,8 +106,9 @@ export function decideReport(
   }
   const sighted = withOwnSight(joined, known, reporter, news, listening)
   const started = startsReported(sighted, reporter, news)
-  if (!isOpen(started))
-    return { ...unchangedOr(before, lateWords(started, reporter, news, listening)) }
+  if (!isOpen(started)) {
+    return unchangedOr(before, lateWords(started, reporter, news, listening))
+  }
   const isApproved = started.phase === 'scheduled' && started.verdict?.decision === 'approved'
   const isIdle = started === before && (started.dueAt ?? never) > now && !isApproved
   const told = { isShown: news.shown !== undefined }

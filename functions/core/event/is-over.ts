@@ -66,7 +66,7 @@ function lacksFrom(record: OpenRecord, listening: Listening): number {
   if (since.length === 0) return never
   const all = Math.max(...since) + settleMs
   const isBegun = phase === 'started' || (facts.notBeforeAt ?? never) <= listening.now
-  // an affected VM that fell silent still shows it until it counts as silent, so its uptime may come
+  // a VM that fell silent speaks for three more minutes: if it restarted, its next report says so
   if (!isBegun) return all
   // a document from before the start says nothing about the end
   const sights = record.sights.filter(({ polledAt }) => polledAt >= startedAt)
