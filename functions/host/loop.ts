@@ -116,6 +116,8 @@ export class Loop {
     this.#running ??= this.#underWay.start(async () => {
       await this.#work()
       this.#running = undefined
+      // a hint of the last moments, as while the store was asked for the next due time
+      if (this.#again && !this.#stopped) void this.#run()
     })
     return this.#running
   }
