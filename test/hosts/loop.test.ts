@@ -63,6 +63,24 @@ test('sends what is due, to all channels at once', async () => {
   )
 })
 
+test('a hint that comes while the loop looks ahead is not lost', async () => {
+  const { open, opened } = gate()
+  const { loop, reached } = loopThatWaits('nextDueAt', opened)
+  void loop.tick()
+  await reached
+  const isOver = async () => {
+    const { body } = await world.getEvent(event().eventId)
+    return body.deliveries.every(({ state }: { state: string }) => state === 'delivered')
+  }
+  await vi.waitFor(async () => expect(await isOver()).toBe(true))
+  const sent = world.sent.length
+  await new FakeBeacon(world, 'web_1').sees([event({ eventId: 'next', resources: ['web_1'] })])
+  loop.hint(4, { event: { fleet: 'prod', eventId: 'next' }, deliveries: 4 })
+  open()
+  await loop.settled(5_000)
+  expect(world.sent.length).toBeGreaterThan(sent)
+})
+
 test('a turn that runs when the loop is stopped begins nothing more', async () => {
   const { open, opened } = gate()
   const { loop, reached } = loopThatWaits('dueEvents', opened)
