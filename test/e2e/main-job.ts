@@ -93,7 +93,8 @@ export function mainJob(host: HostName, way: Way): void {
     const eventId = simulator.createEvent({
       EventType: 'Reboot',
       Resources: ['web_1'],
-      impactSeconds: 1,
+      // beacons poll once a second: a busy machine must not miss that it started
+      impactSeconds: 4,
     })
     const link = await stage.approveLink(eventId)
     await Promise.all(beacons.map((beacon) => beacon.waitFor('event_seen')))
