@@ -22,7 +22,7 @@ const checkEveryMs = 5 * 60_000
 const maxLateMs = 20_000
 /** With more requests under way, those that end within `refillMs` share one look at what is due. */
 const maxFew = 64
-const refillMs = 40
+const refillMs = 20
 
 const never = Number.POSITIVE_INFINITY
 
@@ -157,12 +157,13 @@ export class Loop {
     while (!this.#stopped) {
       const limit = Math.min(claimed, all - this.#underWay.sends.size)
       if (limit <= 0) break
-      const requests = await claimDue(this.#relay, limit, this.#underWay.countOf)
+      const { requests, isAll } = await claimDue(this.#relay, limit, this.#underWay.countOf)
       for (const group of requests) {
         this.#more ||= group.some(hasNext)
         this.#underWay.begin(group, (finish) => this.#ended(finish))
       }
       if (requests.length === limit) continue
+      if (!isAll) this.#isUnsure = true
       this.#more ||= requests.some(([one]) => this.#isFull(one!.channel))
       return
     }

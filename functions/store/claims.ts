@@ -1,7 +1,7 @@
 // Finds and claims due deliveries, channel by channel and fleet by fleet. A lease is a change of the
 // delivery's row: the first worker that changes it gets the delivery.
 import { FoghornError } from '../../shared/errors.ts'
-import type { Claimed } from '../core/delivery/delivery.ts'
+import { type Claimed, subscriptionChannel } from '../core/delivery/delivery.ts'
 import { afterSlots, freeAt, slotsAt, unlimited } from '../core/delivery/rate.ts'
 import { type Queue, roundRobin } from '../core/delivery/round-robin.ts'
 import type { Deliveries, HeldDelivery, HeldPartition } from './deliveries.ts'
@@ -9,6 +9,7 @@ import {
   madeOf,
   type PendingSummary,
   pendingIndex,
+  pendingKey,
   rangeAround,
   type StoredDeliveries,
   type StoredDelivery,
@@ -19,7 +20,7 @@ import type { Content, Made } from './edits.ts'
 import { endOf, justAfter, keyOf } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { type Found, insertOrReplace, type Row } from './rows.ts'
-import type { ClaimRequest, Pacing } from './store.ts'
+import type { Claim, ClaimRequest, Pacing } from './store.ts'
 
 /** Entries of one page. */
 const pageSize = 200
@@ -34,6 +35,8 @@ const maxPasses = 12
 /** Deliveries of a queue that a claim looks at once it has one: the next claim goes on. */
 const maxSeen = 400
 const maxPauseAttempts = 20
+/** Another worker's request may end long before its lease: look again after this time. */
+const lookAgainMs = 2_000
 /** Subscriptions are many, so a claim reads no more channels than it needs. */
 const channelsAtOnce = 32
 const channelsPartition = keyOf('channels')
@@ -94,9 +97,10 @@ export class Claims {
     this.#deliveries = deliveries
   }
 
-  async claim(request: ClaimRequest): Promise<Claimed[][]> {
+  async claim(request: ClaimRequest): Promise<Claim> {
     const lease = this.#parts.newId()
     const claimed: Claimed[][] = []
+    let isAll = true
     const taken = new Map<string, number>()
     const roomOf = (channel: string) => {
       const own = taken.get(channel) ?? 0
@@ -105,14 +109,17 @@ export class Claims {
     }
     for (let pass = 0; pass < maxPasses && claimed.length < request.limit; pass++) {
       const limit = request.limit - claimed.length
-      const choices = await this.#choose({ ...request, limit, roomOf })
+      const own = { ...request, limit, roomOf }
+      const waiting = await this.#look(own)
+      const choices = await this.#choose(waiting, own)
+      isAll = this.#areAll(waiting, choices, own)
       const booked = await this.#book(choices, request)
       const { requests, isContested } = await this.#lease(booked, request, lease)
       for (const [one] of requests) taken.set(one!.channel, (taken.get(one!.channel) ?? 0) + 1)
       claimed.push(...requests)
       if (booked.length === choices.length && !isContested) break
     }
-    return claimed
+    return { requests: claimed, isAll }
   }
 
   /** When the next delivery can be claimed. Infinity if none waits. */
@@ -125,7 +132,8 @@ export class Claims {
       for (const queue of fleets) {
         let next = Number.POSITIVE_INFINITY
         const isLate = (at: number) => at >= Math.min(next, first)
-        for await (const { at, one } of this.#sendableIn(queue, partitions, now, isLate)) {
+        const isFree = (entry: Found) => hasRoom(entry, pacing.roomOf)
+        for await (const { at, one } of this.#sendableIn(queue, partitions, now, isFree, isLate)) {
           // each subscription has room of its own
           if (one === undefined || pacing.roomOf(one.channel) > 0) next = Math.min(next, at)
         }
@@ -214,8 +222,8 @@ export class Claims {
   }
 
   /** Which deliveries go into which request. The channel that is due longest comes first. */
-  async #choose(request: ClaimRequest): Promise<Choice[]> {
-    const due = (await this.#look(request)).filter((one) => {
+  async #choose(waiting: Waiting[], request: ClaimRequest): Promise<Choice[]> {
+    const due = waiting.filter((one) => {
       const rate = one.channel === subscribers ? unlimited : request.rateOf(one.channel)
       const slots = slotsAt(rate, one.spentUntil, request.now)
       return slots > 0 && firstEntryAt(one) <= request.now
@@ -233,8 +241,9 @@ export class Claims {
       const entries = some.flatMap(({ fleets }) =>
         fleets.flatMap((queue) => queue.entries.slice(0, eventsAtOnce)),
       )
+      const free = entries.filter(({ key }) => this.#isDueAndFree(key, request.now))
       await this.#load(
-        entries.filter(({ key }) => this.#isDueAndFree(key, request.now)),
+        free.filter((one) => hasRoom(one, request.roomOf)),
         partitions,
       )
       for (const one of some) ready.push(...(await this.#chooseIn(one, partitions, request)))
@@ -247,6 +256,16 @@ export class Claims {
         left -= own.length
         return own.length === 0 ? [] : [{ waiting, groups: own }]
       })
+  }
+
+  /** False: something is due, and waits for the rate of its channel, or for another worker. */
+  #areAll(waiting: Waiting[], choices: Choice[], { now }: ClaimRequest): boolean {
+    const chosen = choices.flatMap(({ groups }) => groups.flat())
+    const keys = new Set(chosen.map(({ stored, one }) => pendingKey(stored, one)))
+    // subscriptions have no rate: they wait for what this worker has under way
+    const rated = waiting.filter(({ channel }) => channel !== subscribers)
+    const entries = rated.flatMap(({ fleets }) => fleets.flatMap((queue) => queue.entries))
+    return entries.every(({ key }) => keys.has(key) || !this.#isDueAndFree(key, now))
   }
 
   /** Empty if nothing of the channel can be sent now. */
@@ -264,22 +283,27 @@ export class Claims {
     const most = rate.together > 1 ? rate.together : slots
     const taken = new Map<string, number>()
     /** Each subscription has room of its own. */
-    const hasRoom = ({ one }: Pending) => {
+    const roomOf = (one: string) => request.roomOf(one) - (taken.get(one) ?? 0)
+    const takes = ({ one }: Pending) => {
       if (!isOfSubscribers) return true
-      const own = (taken.get(one.channel) ?? 0) + 1
-      taken.set(one.channel, own)
-      return own <= request.roomOf(one.channel)
+      if (roomOf(one.channel) <= 0) return false
+      taken.set(one.channel, (taken.get(one.channel) ?? 0) + 1)
+      return true
     }
     const queues: Queue<Pending>[] = []
     for (const queue of fleets) {
       const own: Pending[] = []
       let seen = 0
+      const isFree = (entry: Found) => {
+        seen += 1
+        return hasRoom(entry, roomOf)
+      }
       const isLate = (at: number) => {
         return at > now || own.length >= most || (own.length > 0 && seen > maxSeen)
       }
-      for await (const one of this.#sendableIn(queue, partitions, now, isLate)) {
+      for await (const one of this.#sendableIn(queue, partitions, now, isFree, isLate)) {
         seen += 1
-        if (one.one !== undefined && one.at <= now && hasRoom(one)) own.push(one)
+        if (one.one !== undefined && one.at <= now && takes(one)) own.push(one)
       }
       if (own.length > 0) queues.push({ fleet: queue.fleet, waiting: own.sort(byDue) })
     }
@@ -360,14 +384,15 @@ export class Claims {
     queue: FleetQueue,
     partitions: Partitions,
     now: number,
+    isFree: (entry: Found) => boolean,
     isLate: (at: number) => boolean,
   ): AsyncGenerator<Pending | UnderWay> {
     const shown = new Set<string>()
     for await (const entries of this.#pagesOf(queue)) {
       for (let i = 0; i < entries.length; i += eventsAtOnce) {
-        const some = entries.slice(i, i + eventsAtOnce).filter(({ key }) => !isLate(timeOf(key)))
-        if (some.length === 0) return
-        const looked = some.map((entry) => {
+        const due = entries.slice(i, i + eventsAtOnce).filter(({ key }) => !isLate(timeOf(key)))
+        if (due.length === 0) return
+        const looked = due.filter(isFree).map((entry) => {
           return { entry, until: this.#underWayUntil(entry.key, now) }
         })
         const free = looked.filter(({ until }) => until === undefined)
@@ -460,7 +485,7 @@ function headOf({ deliveries }: HeldPartition, channel: string, now: number) {
   const pending = deliveries.filter(({ one }) => one.channel === channel && one.state === 'pending')
   const [head] = pending
   if (head === undefined) return undefined
-  if (isLent(head.one, now)) return { ...head, at: head.one.nextAt }
+  if (isLent(head.one, now)) return { ...head, at: Math.min(head.one.nextAt, now + lookAgainMs) }
   const { triedAt = Number.NEGATIVE_INFINITY, nextAt } = head.one
   const newer = pending.filter(({ one }) => one.plannedAt > triedAt).map(({ one }) => one.nextAt)
   return { ...head, at: Math.min(nextAt, ...newer) }
@@ -473,6 +498,13 @@ function toSpent({ body }: Row): Spent {
 /** What is read together for an entry: deliveries that wait for each other. */
 function groupOf({ partition, row }: Found): string {
   return `${partition} ${rangeAround(row)[0]}`
+}
+
+/** False: no subscription of the row has room, so nobody needs to read it. */
+function hasRoom({ summary }: Found, roomOf: Pacing['roomOf']): boolean {
+  const [, , , , subscriptions] = JSON.parse(summary) as PendingSummary
+  const isFree = (one: string) => roomOf(subscriptionChannel(one)) > 0
+  return subscriptions?.some(isFree) ?? true
 }
 
 /** The channels of an entry's deliveries: one, or subscriptions whose deliveries share a row. */

@@ -25,7 +25,7 @@ import {
   toStoredDeliveries,
   withDelivery,
 } from './delivery-rows.ts'
-import type { Made, Place } from './edits.ts'
+import type { Content, Made, Place } from './edits.ts'
 import { type Events, eventRow, momentRow, recordOf, viewOfMoment } from './events.ts'
 import { endOf, eventPartition, justAfter, keyOf, newestFirst, startOf, timeIn } from './keys.ts'
 import type { Parts } from './parts.ts'
@@ -150,17 +150,22 @@ export class Deliveries {
         const { sequence } = one.telling.event
         return toStored(one, sequences.has(sequence) ? sequence : undefined)
       })
-    return this.#parts.edits.edit(place, (row): Made<'settled' | 'lost'> => {
+    const isShared = subscriptionOf(claimed.channel) !== undefined
+    const make = (row: Content | undefined): Made<'settled' | 'lost'> => {
       const stored = row && toStoredDeliveries(row)
       const one = stored?.deliveries.find(({ id }) => id === claimed.id)
       const isMine = one?.state === 'pending' && one.lease === claimed.lease && one.nextAt > now
       if (stored === undefined || one === undefined || !isMine) return { result: 'lost' }
-      this.underWay.delete(pendingKey(stored, one))
+      const others = stored.deliveries.filter((each) => each.id !== one.id)
+      // a row of deliveries to subscriptions has one key
+      const isBusy = isShared && others.some(({ state }) => state === 'pending')
+      if (!isBusy || settlement.state === 'pending') this.underWay.delete(pendingKey(stored, one))
       const ended = settled(one, settlement, now)
       const counts = this.#countsOf(stored, ended, claimed, now)
       const counted = counts.length === 0 ? ended : this.#counted(ended, counts, now)
       return { result: 'settled', next: withDelivery(stored, counted, further) }
-    })
+    }
+    return this.#parts.edits.edit(place, make, { hurry: !isShared })
   }
 
   /** One that exists stays as it is. */

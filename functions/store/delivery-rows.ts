@@ -13,7 +13,14 @@ export const failedIndex = 'failed'
 export const countsIndex = 'counts'
 export const endedIndex = 'ended'
 
-export type PendingSummary = [channel: string, fleet: string, plannedAt: number, eventId: string]
+/** `subscriptions`: those for which a delivery of the row still waits. */
+export type PendingSummary = [
+  channel: string,
+  fleet: string,
+  plannedAt: number,
+  eventId: string,
+  subscriptions?: string[],
+]
 
 export type HistorySummary = [fleet: string, state: Delivery['state']]
 
@@ -184,12 +191,9 @@ function keysOf(stored: StoredDeliveries): Key[] {
   const [first] = waiting
   if (first !== undefined) {
     const plannedAt = Math.min(...waiting.map((one) => one.plannedAt))
-    const summary = JSON.stringify([
-      subscribers,
-      fleet,
-      plannedAt,
-      eventId,
-    ] satisfies PendingSummary)
+    const own = new Set(waiting.map(({ channel }) => subscriptionOf(channel)!))
+    const all: PendingSummary = [subscribers, fleet, plannedAt, eventId, [...own]]
+    const summary = JSON.stringify(all)
     keys.push({ index: pendingIndex, key: pendingKey(stored, first), summary })
   }
   return keys

@@ -3,6 +3,8 @@
 import { FoghornError } from '../../shared/errors.ts'
 import { insertOrReplace, type Row, type Rows } from './rows.ts'
 
+/** For so long, a result that is in no hurry waits for others of its row. A crash loses it: it is sent again. */
+const gatherMs = 100
 /** Attempts of one write, each after another worker was faster. */
 const maxAttempts = 20
 
@@ -28,6 +30,9 @@ export type Wait = (register: (resume: () => void) => void) => Promise<void>
 
 const inProcess: Wait = (register) => new Promise((resolve) => register(resolve))
 
+/** Waits this long. Without it, edits join that come at the same moment. */
+export type Gather = (ms: number) => Promise<void>
+
 interface Edit {
   place: Place
   make: Make<unknown>
@@ -40,26 +45,35 @@ export class Edits {
   readonly #rows: Rows
   readonly #stepAside: () => Promise<void>
   readonly #wait: Wait
+  readonly #gather: Gather | undefined
   /** By row. It has an entry while the row is being edited. */
   readonly #queues = new Map<string, Edit[]>()
+  /** By row that waits for more edits: ends the wait. */
+  readonly #hurry = new Map<string, () => void>()
 
-  constructor(rows: Rows, stepAside: () => Promise<void>, wait: Wait = inProcess) {
+  constructor(rows: Rows, stepAside: () => Promise<void>, wait: Wait = inProcess, gather?: Gather) {
     this.#rows = rows
     this.#stepAside = stepAside
     this.#wait = wait
+    this.#gather = gather
   }
 
-  /** `make` may be called again after a conflict, so it must change nothing. */
-  async edit<Result>(place: Place, make: Make<Result>): Promise<Result> {
+  /**
+   * `make` may be called again after a conflict, so it must change nothing. `hurry`: false for an edit
+   * that may wait for others of its row.
+   */
+  async edit<Result>(place: Place, make: Make<Result>, { hurry = true } = {}): Promise<Result> {
     const name = `${place.partition} ${place.row}`
     const edit: Edit = { place, make }
     const queue = this.#queues.get(name)
     if (queue === undefined) {
       const own = [edit]
       this.#queues.set(name, own)
+      await (hurry ? null : this.#gathered(name))
       await this.#work(name, own)
     } else {
       queue.push(edit)
+      if (hurry) this.#hurry.get(name)?.()
       await this.#wait((resume) => {
         edit.resume = resume
       })
@@ -68,10 +82,18 @@ export class Edits {
     return edit.ended!.result as Result
   }
 
+  /** Until some time has passed, or an edit comes that is in a hurry. */
+  async #gathered(name: string): Promise<void> {
+    const hurried = new Promise<void>((resolve) => {
+      this.#hurry.set(name, resolve)
+    })
+    // whatever ends the wait, the edits are made
+    await Promise.race([hurried, this.#gather?.(gatherMs)]).catch(() => {})
+    this.#hurry.delete(name)
+  }
+
   async #work(name: string, queue: Edit[]): Promise<void> {
     let conflicts = 0
-    // other edits of the same moment join
-    await null
     while (queue.length > 0) {
       const batch = queue.splice(0)
       try {

@@ -8,7 +8,7 @@ import { Claims } from './claims.ts'
 import { Counts } from './counts.ts'
 import { Deliveries } from './deliveries.ts'
 import { Documents } from './documents.ts'
-import { Edits, type Wait } from './edits.ts'
+import { Edits, type Gather, type Wait } from './edits.ts'
 import { Events } from './events.ts'
 import { Forgetting } from './forget.ts'
 import { keyOf } from './keys.ts'
@@ -36,6 +36,8 @@ interface StoreOptions {
   /** Ms of a clock that never jumps. */
   elapsed?: () => number
   together?: Together
+  /** How results of deliveries to subscriptions wait for each other: see edits.ts. */
+  gather?: Gather
   /** How an edit waits for another one: see edits.ts. */
   waitForEdit?: Wait
 }
@@ -97,7 +99,7 @@ export class RelayStore implements Store {
     const { rows, newId, random, wait, together = atOnce } = options
     const { elapsed = () => performance.now() } = options
     const stepAside = async () => wait?.(Math.ceil(random() * stepAsideMs))
-    const edits = new Edits(rows, stepAside, options.waitForEdit)
+    const edits = new Edits(rows, stepAside, options.waitForEdit, options.gather)
     const parts: Parts = { rows, edits, together, newId, elapsed, random, stepAside }
     this.#rows = rows
     this.#together = together

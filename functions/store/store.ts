@@ -117,6 +117,13 @@ export interface ClaimRequest extends Pacing {
   limit: number
 }
 
+export interface Claim {
+  /** Each list is sent as one request. */
+  requests: Claimed[][]
+  /** False: more is due, and `nextDueAt` tells when it can be claimed. */
+  isAll: boolean
+}
+
 export interface DeliveryPage {
   /** `next` of the page before. */
   before?: string
@@ -149,12 +156,11 @@ export interface DeliveryStore {
   listDeliveries(channel: string, page: DeliveryPage): Promise<DeliveryList>
 
   /**
-   * Leases due deliveries, the longest due first. Each list is sent as one request. No delivery has
-   * two leases at once. A delivery waits while an earlier one of its event and channel is pending.
+   * Leases due deliveries, the longest due first. No delivery has two leases at once. A delivery waits while an earlier one of its event and channel is pending.
    * All workers together keep each channel's rate. Counts an attempt. A delivery that was settled
    * as `alone` shares its list with no other.
    */
-  claim(request: ClaimRequest): Promise<Claimed[][]>
+  claim(request: ClaimRequest): Promise<Claim>
 
   /**
    * Ends an attempt and adds the deliveries that follow from it, all or nothing. If the channel

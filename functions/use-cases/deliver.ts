@@ -26,7 +26,7 @@ import { channelsFor } from '../core/rules/routes.ts'
 import { listLink } from '../links/link.ts'
 import type { Outgoing, Part, PostAccess } from '../notify/notifier.ts'
 import { readPost, writePost } from '../store/memos.ts'
-import type { Pacing } from '../store/store.ts'
+import type { Claim, Pacing } from '../store/store.ts'
 import { channelsInTrouble, noteAnswer, passGate } from './channel-health.ts'
 import { composePart } from './compose-part.ts'
 import { splitForRequest } from './decision-buttons.ts'
@@ -44,7 +44,7 @@ type UnderWay = (channel: string) => number
 const none: UnderWay = () => 0
 
 /** Claims what is due. Each list is one request for `deliverTogether`; none waits for another. */
-export function claimDue(relay: Relay, limit: number, underWay = none): Promise<Claimed[][]> {
+export function claimDue(relay: Relay, limit: number, underWay = none): Promise<Claim> {
   return relay.store.claim({ leaseMs: deliveryLeaseMs, limit, ...pacing(relay, underWay) })
 }
 

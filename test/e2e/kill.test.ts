@@ -58,7 +58,7 @@ test.each(hosts)(
     const eventId = stage.simulator.createEvent({
       EventType: 'Reboot',
       Resources: ['web_1'],
-      impactSeconds: 2,
+      impactSeconds: 6,
     })
     const link = await stage.approveLink(eventId)
     await decideWhenItLives(link)

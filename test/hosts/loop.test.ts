@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Loop, type LoopOptions } from '../../functions/host/loop.ts'
 import { UnderWay } from '../../functions/host/under-way.ts'
+import { notifiers } from '../../functions/notify/registry.ts'
 import type { Store } from '../../functions/store/store.ts'
 import type { Relay } from '../../functions/use-cases/relay.ts'
 import { around } from '../sim/around.ts'
@@ -79,6 +80,23 @@ test('a hint that comes while the loop looks ahead is not lost', async () => {
   open()
   await loop.settled(5_000)
   expect(world.sent.length).toBeGreaterThan(sent)
+})
+
+test('what waits for the rate of a channel is sent when the rate allows it, without another hint', async () => {
+  const sleeps: number[] = []
+  const set = (ms: number) => sleeps.push(ms)
+  const options = { places: { all: 2_048, claimed: 256 }, maxSleepMs: 30_000 }
+  const relay = { ...world.relay, notifiers }
+  loop = new Loop(relay, new UnderWay(relay), { set }, options)
+  await loop.tick()
+  await loop.settled(5_000)
+  // the rate of Slack: two requests, then one a second
+  for (const eventId of ['two', 'three']) {
+    await new FakeBeacon(world, eventId).sees([event({ eventId, resources: [eventId] })])
+    loop.hint(4, { event: { fleet: 'prod', eventId }, deliveries: 4 })
+    await loop.settled(5_000)
+  }
+  expect(sleeps.at(-1)).toBeLessThanOrEqual(1_000)
 })
 
 test('a turn that runs when the loop is stopped begins nothing more', async () => {

@@ -14,7 +14,7 @@ test('with many requests under way, each channel gets its first one only', async
   const underWay = new UnderWay(world.relay, { wide: most })
   const begun: string[] = []
   for (;;) {
-    const [group] = await claimDue(world.relay, 1, underWay.countOf)
+    const [group] = (await claimDue(world.relay, 1, underWay.countOf)).requests
     if (group === undefined) break
     begun.push(group[0]!.channel)
     underWay.begin(group)
@@ -32,7 +32,7 @@ test('subscriptions that hang leave places for configured channels', async () =>
   const underWay = new UnderWay(world.relay, { toSubscriptions: 3 })
   const begun: string[] = []
   for (;;) {
-    const [group] = await claimDue(world.relay, 1, underWay.countOf)
+    const [group] = (await claimDue(world.relay, 1, underWay.countOf)).requests
     if (group === undefined) break
     begun.push(group[0]!.channel)
     underWay.begin(group)

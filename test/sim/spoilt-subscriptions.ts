@@ -66,10 +66,10 @@ const oneForAll: Spoil = () => {
       const isBusy = request.now < busyUntil
       const roomOf = (channel: string) =>
         isBusy && channel.includes(':') ? 0 : request.roomOf(channel)
-      const claimed = await store.claim({ ...request, roomOf })
-      const isOwn = claimed.flat().some(({ channel }) => channel.includes(':'))
+      const claim = await store.claim({ ...request, roomOf })
+      const isOwn = claim.requests.flat().some(({ channel }) => channel.includes(':'))
       if (isOwn) busyUntil = request.now + request.leaseMs
-      return claimed
+      return claim
     },
     nextDueAt: async (pacing) => {
       const at = await store.nextDueAt(pacing)

@@ -40,9 +40,9 @@ const settleWithoutLease: Spoil = () => {
   return (store) => ({
     ...store,
     claim: async (request) => {
-      const requests = await store.claim(request)
-      for (const { id, lease } of requests.flat()) leases.set(id, lease)
-      return requests
+      const claim = await store.claim(request)
+      for (const { id, lease } of claim.requests.flat()) leases.set(id, lease)
+      return claim
     },
     settle: (claimed: Claimed, settlement: Settlement, _now: number, follow: Delivery[]) => {
       const lease = leases.get(claimed.id) ?? claimed.lease

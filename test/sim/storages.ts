@@ -8,7 +8,7 @@ import { RelayStore } from '../../functions/store/relay-store.ts'
 import { type Change, type Row, type Rows, rowOf } from '../../functions/store/rows.ts'
 import { SqlRows } from '../../functions/store/sqlite.ts'
 import { openFile } from '../../functions/store/sqlite-file.ts'
-import type { ClaimRequest, Store } from '../../functions/store/store.ts'
+import type { Claim, ClaimRequest, Store } from '../../functions/store/store.ts'
 import { around } from './around.ts'
 import type { Caller } from './followers.ts'
 import type { Judge } from './judge.ts'
@@ -114,7 +114,7 @@ function watch(store: Store, judge: Judge): Store {
     }
     if (method === 'replay') replayed()
     const result = await call()
-    if (method === 'claim') judge.turns(result as Claimed[][], args[0] as ClaimRequest)
+    if (method === 'claim') judge.turns((result as Claim).requests, args[0] as ClaimRequest)
     if (method === 'replay') replayed()
     if (method === 'settle' && result === 'lost') {
       const [claimed, settlement] = args as [Claimed, Settlement, ...unknown[]]

@@ -204,7 +204,6 @@ async function checkAlerts(judge: Judge, store: Store): Promise<void> {
     for (const [key, { row, open }] of judge.messages.incidents) {
       const isOwn = row.fleet === fleet && row.eventId === eventId && isAlertOf(row.telling)
       const over = rows.find((one) => isOver(one, row))
-      if (isOwn && over !== undefined) judge.met.add('the end of an alert resolves its incident')
       if (isOwn && open && over !== undefined)
         judge.broke('incidents', `${key} stays open after ${over.id}`)
     }

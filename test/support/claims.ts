@@ -18,5 +18,5 @@ export async function claim(
   request: Partial<ClaimRequest> & Pick<ClaimRequest, 'limit'>,
 ): Promise<Claimed[]> {
   const whole = { leaseMs: 20_000, ...free, ...request }
-  return (await store.claim(whole)).flat()
+  return (await store.claim(whole)).requests.flat()
 }

@@ -107,7 +107,7 @@ export async function createWorld(
   async function drain(): Promise<void> {
     for (let rounds = 0; rounds < 1_000; rounds++) {
       await sweep(relay)
-      const requests = await claimDue(relay, 10)
+      const { requests } = await claimDue(relay, 10)
       if (requests.length === 0) return
       for (const group of requests) await deliverTogether(relay, group)
     }

@@ -143,7 +143,8 @@ function compose(environment: Environment, write: (line: string) => void, folder
   const wait = (ms: number) => sleep(ms, undefined, { ref: false })
   const table = new JoinedTable(storage.table, wait)
   const rows = new AzureRows({ table, newId: randomUUID, now: Date.now })
-  const store = new RelayStore({ rows, newId: randomUUID, random: Math.random, wait: sleep })
+  const waits = { wait: sleep, gather: sleep }
+  const store = new RelayStore({ rows, newId: randomUUID, random: Math.random, ...waits })
   const outbound = createLater(config.allowNetworks)
   const relay: Relay = {
     ...commonParts(settings, logs.log),

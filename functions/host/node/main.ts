@@ -1,8 +1,10 @@
 // The relay on plain Node, started by `npm start`: one process with an embedded SQLite.
+
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { createServer, type RequestListener, type ServerOptions } from 'node:http'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { serve } from '@hono/node-server'
 import { FoghornError } from '../../../shared/errors.ts'
 import { createLog } from '../../../shared/log.ts'
@@ -39,7 +41,7 @@ const arrival = {
 const idlePaceMs = 5 * 60_000
 
 /** There is a place for every subscription. */
-const places = { all: 2_048, claimed: 256, wide: 512 }
+const places = { all: 2_048, claimed: 512, wide: 512 }
 const maxSleepMs = 30_000
 
 async function start(settings: Settings, write: (line: string) => void) {
@@ -49,7 +51,7 @@ async function start(settings: Settings, write: (line: string) => void) {
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
   const file = openFile(join(dataDirectory, 'foghorn.sqlite'))
   const rows = new SqlRows(file, { nonce: randomUUID(), soon: afterTwoTurns })
-  const store = new RelayStore({ rows, newId: randomUUID, random: Math.random })
+  const store = new RelayStore({ rows, newId: randomUUID, random: Math.random, gather: sleep })
   await store.freeLeases(Date.now())
   const machine = machineOf(dataDirectory)
   const outbound = createOutbound(config.allowNetworks)

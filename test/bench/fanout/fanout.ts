@@ -17,7 +17,8 @@ import { type BarePlan, ways } from './bare.ts'
 import { type Captured, type Sinks, startSinks } from './sinks.ts'
 
 const subscriptions = 200
-const events = 500
+/** With those of the warm-up, fewer than a fleet may have open. */
+const events = 400
 /** Enough that compilers have seen what is hot. */
 const warmUpEvents = 50
 const reportConnections = 8

@@ -45,7 +45,7 @@ test('each page', async () => {
   const { id } = await subscribe(on)
   await happen(on, 12, { vm: { name: 'web_20' } })
   for (let rounds = 0; rounds < 20; rounds++) {
-    for (const group of await claimDue(relay, 20)) {
+    for (const group of (await claimDue(relay, 20)).requests) {
       world.channels.answer = () => new Response('no', { status: 400 })
       await deliverTogether(relay, group)
     }

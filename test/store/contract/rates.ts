@@ -15,7 +15,7 @@ const pacing: Pacing = {
 /** Requests of a claim, as lists of ids. */
 async function turn(store: DeliveryStore, now: number): Promise<string[][]> {
   const request = { leaseMs: 20_000, limit: 9, ...pacing, now }
-  return (await store.claim(request)).map((group) => group.map(({ id }) => id))
+  return (await store.claim(request)).requests.map((group) => group.map(({ id }) => id))
 }
 
 /** All workers together send a channel no more than it accepts. */
@@ -67,7 +67,7 @@ export function ratePromises(bench: Bench): void {
     test('each delivery of a list under one lease is settled by itself', async () => {
       await owe('chat', 'a', 'b')
       const request = { leaseMs: 20_000, limit: 1, ...pacing }
-      const [[a, b] = []] = await bench.store.claim(request)
+      const [[a, b] = []] = (await bench.store.claim(request)).requests
       const done = { state: 'delivered' as const, nextAt: at, note: 'ok' }
       const later = { state: 'pending' as const, nextAt: at + 5_000, note: 'HTTP 503' }
       expect(await bench.store.settle(a!, done, at, [])).toBe('settled')
@@ -79,7 +79,7 @@ export function ratePromises(bench: Bench): void {
     test('a delivery that was settled as `alone` shares no list from then on', async () => {
       await owe('chat', 'a', 'b')
       const request = { leaseMs: 20_000, limit: 1, ...pacing }
-      const [group = []] = await bench.store.claim(request)
+      const [group = []] = (await bench.store.claim(request)).requests
       const alone = {
         state: 'pending' as const,
         nextAt: at,
@@ -98,7 +98,7 @@ export function ratePromises(bench: Bench): void {
     test('a channel that asked for a pause gets it, and then one request', async () => {
       await owe('pager', 'a', 'b', 'c')
       const request = { leaseMs: 20_000, limit: 1, ...pacing }
-      const [[a] = []] = await bench.store.claim(request)
+      const [[a] = []] = (await bench.store.claim(request)).requests
       const spentUntil = spentByPause(single, at + 4_000)
       const limited = { state: 'pending' as const, nextAt: at + 4_000, note: 'HTTP 429' }
       await bench.store.settle(a!, { ...limited, spentUntil }, at, [])
@@ -112,7 +112,7 @@ export function ratePromises(bench: Bench): void {
     test('a shorter pause does not end a longer one', async () => {
       await owe('pager', 'a', 'b')
       const request = { leaseMs: 20_000, limit: 2, ...pacing }
-      const groups = await bench.store.claim(request)
+      const groups = (await bench.store.claim(request)).requests
       for (const [i, ms] of [9_000, 1_000].entries()) {
         const limited = { state: 'pending' as const, nextAt: at, note: 'HTTP 429' }
         const spentUntil = spentByPause(single, at + ms)
@@ -150,7 +150,7 @@ export function ratePromises(bench: Bench): void {
         if (next > now + 1) expect(await turn(bench.store, next - 1)).toEqual([])
         now = Math.max(now, next)
         const request = { leaseMs: 20_000, limit: 9, ...pacing, now }
-        const groups = await bench.store.claim(request)
+        const groups = (await bench.store.claim(request)).requests
         expect(groups.length).toBeGreaterThan(0)
         for (const one of groups.flat()) {
           const done = { state: 'delivered' as const, nextAt: now, note: 'ok' }

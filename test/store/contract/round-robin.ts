@@ -11,7 +11,7 @@ const free: Rate = { everyMs: 0, burst: 1, together: 1, atOnce: 4 }
 /** The requests of one claim, as lists of ids. All are delivered at once. */
 async function turn(store: DeliveryStore, rate: Rate, now: number): Promise<string[][]> {
   const pacing: Pacing = { now, rateOf: () => rate, roomOf: () => rate.atOnce }
-  const requests = await store.claim({ leaseMs: 20_000, limit: 9, ...pacing })
+  const { requests } = await store.claim({ leaseMs: 20_000, limit: 9, ...pacing })
   for (const one of requests.flat()) {
     await store.settle(one, { state: 'delivered', nextAt: now, note: '' }, now, [])
   }

@@ -71,7 +71,8 @@ async function dieBeforeSettling(): Promise<void> {
   world.store.settle = async () => {
     throw new Error('died')
   }
-  for (const group of await claimDue(world.relay, 10)) await deliverTogether(world.relay, group)
+  const { requests } = await claimDue(world.relay, 10)
+  for (const group of requests) await deliverTogether(world.relay, group)
   world.store.settle = settle
 }
 

@@ -97,7 +97,7 @@ describe('an attempt', () => {
         time.abort(new DOMException('late', 'TimeoutError'))
       })
     await beacon.sees([event()])
-    const [group] = await claimDue(world.relay, 1)
+    const [group] = (await claimDue(world.relay, 1)).requests
     world.clock.now += laterMs
     await deliverTogether(world.relay, group!)
     expect(timeout.mock.calls).toEqual([[allowedMs]])

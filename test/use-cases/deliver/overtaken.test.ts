@@ -67,7 +67,7 @@ describe('the end overtakes', () => {
 describe('a crash', () => {
   test('between claim and settlement is repeated after the lease of 20 s, with the same id', async () => {
     await beacon.sees([event()])
-    const claims = await claimDue(world.relay, 9)
+    const { requests: claims } = await claimDue(world.relay, 9)
     expect(claims).toHaveLength(4)
     await world.pass(19_999)
     expect(world.sent).toEqual([])
@@ -96,7 +96,7 @@ describe('a crash', () => {
 
   test('a worker that wakes up after its lease changes nothing', async () => {
     await beacon.sees([event()])
-    const [slow] = await claimDue(world.relay, 1)
+    const [slow] = (await claimDue(world.relay, 1)).requests
     world.clock.now += 20_000
     await world.drain()
     const before = await rowsOf(world, slow![0]!.channel)
