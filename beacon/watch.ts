@@ -75,6 +75,23 @@ export function watch(last: Snapshot | undefined, next: Shown): Watched {
   if (last !== undefined && isRepeated(last, next)) {
     return { snapshot: { ...last, seenAt }, steps: [], learned: [] }
   }
+  const { steps, learned, known } = shownSteps(last, next)
+  const kept: Kept[] = []
+  for (const missing of missingOf(last, next, known)) {
+    const { event, lastSeenAt } = missing
+    if (isHidden(missing, next) && next.events.length + kept.length < limits.events) {
+      kept.push(missing)
+      known.set(event.eventId, last?.known.get(event.eventId) ?? event)
+    } else {
+      steps.push({ kind: 'gone', seenAt, lastSeenAt, firstPoll: false, event })
+    }
+  }
+  return { snapshot: { ...next, kept, known }, steps, learned }
+}
+
+/** The steps of the events in the document, and what is known of each. */
+function shownSteps(last: Snapshot | undefined, next: Shown) {
+  const { seenAt } = next
   const wasBlind = last === undefined || seenAt - last.seenAt > blindMs
   const steps: Step[] = []
   const learned: ScheduledEvent[] = []
@@ -92,17 +109,7 @@ export function watch(last: Snapshot | undefined, next: Shown): Watched {
       steps.push({ kind: 'changed', seenAt, firstPoll: false, event })
     } else if (news.length > 0) learned.push(event)
   }
-  const kept: Kept[] = []
-  for (const missing of missingOf(last, next, known)) {
-    const { event, lastSeenAt } = missing
-    if (isHidden(missing, next) && next.events.length + kept.length < limits.events) {
-      kept.push(missing)
-      known.set(event.eventId, last?.known.get(event.eventId) ?? event)
-    } else {
-      steps.push({ kind: 'gone', seenAt, lastSeenAt, firstPoll: false, event })
-    }
-  }
-  return { snapshot: { ...next, kept, known }, steps, learned }
+  return { steps, learned, known }
 }
 
 /** Whether the very same document was watched before, so that it shows no step. */

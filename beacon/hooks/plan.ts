@@ -76,12 +76,17 @@ function isFinal({ state, starts }: Phase): boolean {
 }
 
 function planPrepare(situation: Situation): Plan {
-  const { prepare, isOutdated, presences, event, now, firstSeenAt, leadMs, wish } = situation
+  return whyNoPrepare(situation) ?? whenPrepare(situation)
+}
+
+function leftMsOf({ event, now }: Situation): number {
+  return (event.notBeforeAt ?? forever) - now
+}
+
+function whyNoPrepare(situation: Situation): Plan | undefined {
+  const { prepare, isOutdated, presences, event } = situation
   const because = (kind: 'nothing' | 'missed' | 'refused', reason: string): Plan => {
     return { hook: 'prepare', kind, reason }
-  }
-  const wait = (forMs: number, reason: string): Plan => {
-    return { hook: 'prepare', kind: 'wait', forMs, reason }
   }
   if (prepare?.state === 'running') return because('nothing', 'it runs')
   const starts = isOutdated ? 0 : (prepare?.starts ?? 0)
@@ -92,18 +97,27 @@ function planPrepare(situation: Situation): Plan {
   if (presences?.prepare.state === 'absent') return because('nothing', 'there is no such hook')
   if (event.status === 'Started')
     return because('missed', 'the event started before the hook was done')
-  const { notBeforeAt = forever } = event
-  const leftMs = notBeforeAt - now
-  if (leftMs <= leastNoticeMs) return because('missed', 'NotBefore came before the hook was done')
+  const isLate = leftMsOf(situation) <= leastNoticeMs
+  if (isLate) return because('missed', 'NotBefore came before the hook was done')
   if (presences?.prepare.state === 'refused') return because('refused', presences.prepare.note)
   if (starts >= maxStarts) return because('missed', 'it was interrupted each time')
+  return undefined
+}
+
+function whenPrepare(situation: Situation): Plan {
+  const { presences, event, now, firstSeenAt, leadMs, wish } = situation
+  const wait = (forMs: number, reason: string): Plan => {
+    return { hook: 'prepare', kind: 'wait', forMs, reason }
+  }
+  const leftMs = leftMsOf(situation)
   const untilLate = leftMs - leastNoticeMs
   if (presences === undefined) return wait(untilLate, 'no runner answers')
   if (situation.isMissing) return wait(untilLate, 'the event may be over')
   if (wish === 'hold') return wait(untilLate, 'the relay lets another VM go first')
   const startsInMs = leftMs === forever ? 0 : leftMs - leadMs
   if (startsInMs > 0 && wish !== 'now') return wait(startsInMs, 'it is too early')
-  const graceMs = Math.min(answerWithinMs, (notBeforeAt - firstSeenAt) * shareOfNotice)
+  const noticeMs = (event.notBeforeAt ?? forever) - firstSeenAt
+  const graceMs = Math.min(answerWithinMs, noticeMs * shareOfNotice)
   const graceLeftMs = firstSeenAt + graceMs - now
   if (!situation.isAnswered && graceLeftMs > 0)
     return wait(graceLeftMs, 'the relay has not replied')

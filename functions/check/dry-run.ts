@@ -154,29 +154,8 @@ function notifiedOf(relay: Pick<Relay, 'config' | 'notifiers'>, record: OpenReco
     notified.push({ moment: label, channels, ...(onlyAfter.length > 0 && { onlyAfter }) })
     return deliveries
   }
-  if (record.phase === 'scheduled') {
-    const { decide, rule } = record.policy
-    const waits = waitsOf(record) !== undefined
-    const asking = waits ? askedBy(record) : record
-    sure.push(...add('scheduled', record))
-    if (decide === 'approve') {
-      const approved = add('approved', decidedBy(record, 'approved', 'policy', rule))
-      ;(waits ? maybe : sure).push(...approved)
-    }
-    maybe.push(...add('changed', record))
-    if (waits) maybe.push(...add('not_ready', asking))
-    for (const { at, label } of remindersFor(asking, remindersOf(relay.config.routes))) {
-      maybe.push(...add('reminder', at, label))
-    }
-    // with "notify", messages still have the link, so people can decide
-    if (decide === 'ask' || decide === 'notify') {
-      add('approved', decidedBy(record, 'approved', 'link', 'somebody'))
-    }
-    if (decide === 'ask' || decide === 'notify' || waits) {
-      add('declined', decidedBy(asking, 'declined', 'link', 'somebody'))
-    }
-    if (decide !== 'ignore') maybe.push(...add('stuck', record))
-  }
+  const reminders = remindersOf(relay.config.routes)
+  if (record.phase === 'scheduled') whileScheduled(record, reminders, add, sure, maybe)
   const started = withStarted(record, 0)
   const begun = add('started', started)
   const completed = withEnd(started, { at: 0, outcome: 'completed' })
@@ -187,6 +166,37 @@ function notifiedOf(relay: Pick<Relay, 'config' | 'notifiers'>, record: OpenReco
   } else sure.push(...begun)
   add('lost', withEnd(record, { at: 0, outcome: 'lost' }))
   return notified
+}
+
+/** The moments before the event starts. Adds their deliveries to `sure` and `maybe`. */
+function whileScheduled(
+  record: OpenRecord,
+  reminders: number[],
+  add: (moment: Moment, at: EventRecord, label?: string) => Delivery[],
+  sure: Delivery[],
+  maybe: Delivery[],
+): void {
+  const { decide, rule } = record.policy
+  const waits = waitsOf(record) !== undefined
+  const asking = waits ? askedBy(record) : record
+  sure.push(...add('scheduled', record))
+  if (decide === 'approve') {
+    const approved = add('approved', decidedBy(record, 'approved', 'policy', rule))
+    ;(waits ? maybe : sure).push(...approved)
+  }
+  maybe.push(...add('changed', record))
+  if (waits) maybe.push(...add('not_ready', asking))
+  for (const { at, label } of remindersFor(asking, reminders)) {
+    maybe.push(...add('reminder', at, label))
+  }
+  // with "notify", messages still have the link, so people can decide
+  if (decide === 'ask' || decide === 'notify') {
+    add('approved', decidedBy(record, 'approved', 'link', 'somebody'))
+  }
+  if (decide === 'ask' || decide === 'notify' || waits) {
+    add('declined', decidedBy(asking, 'declined', 'link', 'somebody'))
+  }
+  if (decide !== 'ignore') maybe.push(...add('stuck', record))
 }
 
 /** The rule waited in vain. */

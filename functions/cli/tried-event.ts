@@ -24,39 +24,51 @@ export function caseOf(
   const types = eventTypes.join(', ')
   if (!type) throw wrong(`the event has no type; write --type and one of ${types}`)
   const known = knownType(type)
-  const source = options.source ?? (read === undefined ? 'Platform' : read.event.source)
-  const seconds = numberOf('--duration', options.duration, -1) ?? read?.event.durationSeconds
-  const names = options.resource?.flatMap(namesIn)
-  const event: ScheduledEvent = {
-    eventId,
-    status: read?.event.status ?? 'Scheduled',
-    eventType: known ?? type,
-    resources: names ?? read?.event.resources ?? [],
-    ...(source && { source }),
-    ...(seconds !== undefined && { durationSeconds: seconds }),
-    ...(read?.event.description && { description: read.event.description }),
-  }
+  const event = eventOf(options, known ?? type, read?.event)
   const vms = vmsOf(options, event.resources) ?? read?.vms ?? []
   const wanted = numberOf('--notice', options.notice, 0, maxNoticeSeconds)
   const notice = noticeOf(type, read?.event.notBeforeAt, now)
   const meant = didYouMean(type, eventTypes)
   const doubt = `Azure has no type "${type}" today; it has ${types}${meant}`
   const doubts = known === undefined ? [doubt] : []
-  const notes: string[] = []
-  if (event.resources.length === 0) {
-    notes.push('No VM is named, so no condition on VMs matches. Set one with --resource.')
-  } else if (event.resources.some((name) => vms.every(({ vm }) => !isSameName(vm, name)))) {
-    notes.push(
-      'Tags, groups and scale sets are unknown, as for VMs whose beacon has not reported. ' +
-        'Set them with --tag, --resource-group and --scale-set.',
-    )
-  }
+  const notes = notesOnVms(event, vms)
   if (options.notice === undefined && event.status === 'Scheduled') {
     notes.push(`NotBefore ${notice.why}. Change it with --notice.`)
   }
   const noticeSeconds = wanted ?? notice.seconds
   const fleet = fleetOf(options.fleet, fleets)
   return { case: { fleet, event, vms, noticeSeconds }, doubts, notes }
+}
+
+function eventOf(
+  options: Options,
+  eventType: string,
+  read: ScheduledEvent | undefined,
+): ScheduledEvent {
+  const source = options.source ?? (read === undefined ? 'Platform' : read.source)
+  const seconds = numberOf('--duration', options.duration, -1) ?? read?.durationSeconds
+  const names = options.resource?.flatMap(namesIn)
+  return {
+    eventId,
+    status: read?.status ?? 'Scheduled',
+    eventType,
+    resources: names ?? read?.resources ?? [],
+    ...(source && { source }),
+    ...(seconds !== undefined && { durationSeconds: seconds }),
+    ...(read?.description && { description: read.description }),
+  }
+}
+
+function notesOnVms(event: ScheduledEvent, vms: KnownVm[]): string[] {
+  if (event.resources.length === 0) {
+    return ['No VM is named, so no condition on VMs matches. Set one with --resource.']
+  }
+  const isKnown = event.resources.every((name) => vms.some(({ vm }) => isSameName(vm, name)))
+  if (isKnown) return []
+  return [
+    'Tags, groups and scale sets are unknown, as for VMs whose beacon has not reported. ' +
+      'Set them with --tag, --resource-group and --scale-set.',
+  ]
 }
 
 /** Seconds from first sight to NotBefore, and why. A NotBefore in the past does not count. */

@@ -73,25 +73,27 @@ export function fillIn(
       if (lookalike.test(item)) filled.lookalikes.add(where)
       return item
     }
-    const name = item.slice('env:'.length)
+    const key = path.findLast((part) => typeof part === 'string')
+    return lookUp(item.slice('env:'.length), where, String(key)) ?? item
+  }
+  /** Undefined: the variable is missing. */
+  const lookUp = (name: string, where: string, key: string): string | undefined => {
     filled.paths.set(where, shownName(name))
     if (!nameForm.test(name)) {
-      filled.mistakes.push(
-        `${where}: "env:" must be followed by the name of a variable; write "env:NAME"`,
-      )
-      return item
+      const what = '"env:" must be followed by the name of a variable; write "env:NAME"'
+      filled.mistakes.push(`${where}: ${what}`)
+      return undefined
     }
     const found = environment[name]
     if (found !== undefined && found !== '') return found
-    const key = path.findLast((part) => typeof part === 'string')
-    const placeholder = missing === 'assumed' ? placeholderFor(String(key)) : undefined
+    const placeholder = missing === 'assumed' ? placeholderFor(key) : undefined
     if (placeholder !== undefined) {
       filled.assumed.push(shownName(name))
       return placeholder(name)
     }
     const remedy = missing === 'assumed' ? ', which other settings depend on; set it' : '; set it'
     filled.mistakes.push(`${where}: the environment has no ${shownName(name)}${remedy}`)
-    return item
+    return undefined
   }
   filled.value = walk(value, [])
   filled.assumed = [...new Set(filled.assumed)]

@@ -62,28 +62,39 @@ function mistakesInKeys(text: string, value: unknown): string[] {
   const mistakes: string[] = []
   for (const { 0: token, index } of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/g)) {
     const level = levels.at(-1)
-    if (levels.length > maxDepth) {
-      const line = text.slice(0, index).split('\n').length
-      throw invalid(`line ${line} is nested more than ${maxDepth} levels deep; close some brackets`)
-    }
+    if (levels.length > maxDepth) throw tooDeep(text.slice(0, index).split('\n').length)
     if (token === '{') levels.push({ keys: new Set(), at: undefined })
     else if (token === '[') levels.push({ keys: undefined, at: 0 })
     else if (token === '}' || token === ']') levels.pop()
-    else if (level === undefined) continue
-    else if (token === ',') level.at = typeof level.at === 'number' ? level.at + 1 : undefined
-    else if (level.at === undefined) {
+    else if (token === ',') moveOn(level)
+    else if (level !== undefined && level.at === undefined) {
       const key = String(JSON.parse(token))
       const path = levels.slice(0, -1).map(({ at }) => at!)
-      const where = pathOf(path, value)
-      if (key === '__proto__')
-        mistakes.push(`${where}: "${key}" is not allowed as a name; write another`)
-      if (level.keys?.has(key)) {
-        const shown = isPresentable(key) ? `"${key}"` : 'a key'
-        mistakes.push(`${where}: ${shown} appears twice; remove one, or rename it`)
-      }
+      mistakes.push(...mistakesInKey(key, level, pathOf(path, value)))
       level.keys?.add(key)
       level.at = key
     }
+  }
+  return mistakes
+}
+
+/** To the next key or entry. */
+function moveOn(level: Level | undefined): void {
+  if (level !== undefined) level.at = typeof level.at === 'number' ? level.at + 1 : undefined
+}
+
+function tooDeep(line: number) {
+  return invalid(`line ${line} is nested more than ${maxDepth} levels deep; close some brackets`)
+}
+
+function mistakesInKey(key: string, { keys }: Level, where: string): string[] {
+  const mistakes: string[] = []
+  if (key === '__proto__') {
+    mistakes.push(`${where}: "${key}" is not allowed as a name; write another`)
+  }
+  if (keys?.has(key)) {
+    const shown = isPresentable(key) ? `"${key}"` : 'a key'
+    mistakes.push(`${where}: ${shown} appears twice; remove one, or rename it`)
   }
   return mistakes
 }

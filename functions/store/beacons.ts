@@ -140,7 +140,7 @@ export class Beacons {
     after,
     limit,
   }: BeaconSearch): Promise<BeaconsFound> {
-    const { rows, together } = this.#parts
+    const { rows } = this.#parts
     const name = keyOf(prefix.toLowerCase())
     if (after !== undefined && !after.startsWith(name)) return { beacons: [] }
     const found: { beacon: ListedBeacon; key: string }[] = []
@@ -150,26 +150,27 @@ export class Beacons {
       const size = state === undefined ? Math.min(pageSize, limit + 1) : pageSize
       const entries = await rows.find(namesOf(fleet), from, `${name}~`, size)
       isLast = entries.length < size
-      from = isLast ? from : justAfter(entries.at(-1)!.key)
-      const wanted = entries.filter(({ summary }) => {
-        const [, counted] = JSON.parse(summary) as CountedAs
-        return state === undefined || state === counted || state === 'heard'
-      })
+      from = justAfter(entries.at(-1)?.key ?? from)
+      const wanted = entries.filter((entry) => mayBe(state, entry))
+      const isShown = (one: ListedBeacon) => state === undefined || shownState(one, now) === state
       for (let i = 0; i < wanted.length && found.length <= limit; i += limit + 1) {
-        const some = wanted.slice(i, i + limit + 1)
-        const read = await together(some.map((one) => () => rows.read(one.partition, one.row)))
-        for (const [j, entry] of some.entries()) {
-          const row = read[j]
-          if (!isNamed(entry, row)) continue
-          const beacon = listedOf(toBeacon(row))
-          const isWanted = state === undefined || shownState(beacon, now) === state
-          if (isWanted) found.push({ beacon, key: entry.key })
-        }
+        const read = await this.#listedAt(wanted.slice(i, i + limit + 1))
+        found.push(...read.filter(({ beacon }) => isShown(beacon)))
       }
     }
     const shown = found.slice(0, limit)
     const next = found.length > limit ? shown.at(-1)!.key : isLast ? undefined : lastOf(from)
     return { beacons: shown.map(({ beacon }) => beacon), ...(next !== undefined && { next }) }
+  }
+
+  /** Without entries that no row names. */
+  async #listedAt(entries: Found[]): Promise<{ beacon: ListedBeacon; key: string }[]> {
+    const { rows, together } = this.#parts
+    const read = await together(entries.map((one) => () => rows.read(one.partition, one.row)))
+    return entries.flatMap((entry, i) => {
+      const row = read[i]
+      return isNamed(entry, row) ? [{ beacon: listedOf(toBeacon(row)), key: entry.key }] : []
+    })
   }
 
   /**
@@ -183,24 +184,30 @@ export class Beacons {
   ): Promise<number> {
     const { rows, together } = this.#parts
     const found = await rows.find(heardIndex, '', timeKey(before), limit)
-    const works = found.map((entry) => async () => {
-      const row = await rows.read(entry.partition, entry.row)
-      if (!isNamed(entry, row)) {
-        await rows.tidy([entry], before)
-        return 0
-      }
-      const beacon = toBeacon(row)
-      if (beacon.heardAt >= before) {
-        await this.#moveKeys(row, heardIndex)
-        return 0
-      }
-      for (const eventId of beacon.sees) {
-        if (await isOpen({ fleet: beacon.fleet, eventId })) return 0
-      }
-      const removed = await rows.change(row.partition, [{ kind: 'remove', was: row }])
-      return removed === 'conflict' ? 0 : 1
-    })
-    return (await together(works)).reduce<number>((sum, n) => sum + n, 0)
+    const works = found.map((entry) => () => this.#forgetOne(entry, before, isOpen))
+    return (await together(works)).filter((isGone) => isGone).length
+  }
+
+  async #forgetOne(
+    entry: Found,
+    before: number,
+    isOpen: (key: EventKey) => Promise<boolean>,
+  ): Promise<boolean> {
+    const { rows } = this.#parts
+    const row = await rows.read(entry.partition, entry.row)
+    if (!isNamed(entry, row)) {
+      await rows.tidy([entry], before)
+      return false
+    }
+    const beacon = toBeacon(row)
+    if (beacon.heardAt >= before) {
+      await this.#moveKeys(row, heardIndex)
+      return false
+    }
+    for (const eventId of beacon.sees) {
+      if (await isOpen({ fleet: beacon.fleet, eventId })) return false
+    }
+    return (await rows.change(row.partition, [{ kind: 'remove', was: row }])) !== 'conflict'
   }
 
   /** Moves a key to its time. If the beacon is being written, that moves it, or the next look does. */
@@ -225,6 +232,12 @@ export class Beacons {
   #row(fleet: string, beacon: string): Promise<Row | undefined> {
     return this.#parts.rows.read(partitionOf(fleet), rowOf(beacon))
   }
+}
+
+/** Of the state when the beacon was counted. One that was heard then may have another state now. */
+function mayBe(state: BeaconSearch['state'], { summary }: Found): boolean {
+  const [, counted] = JSON.parse(summary) as CountedAs
+  return state === undefined || state === counted || state === 'heard'
 }
 
 function partitionOf(fleet: string): string {

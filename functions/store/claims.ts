@@ -84,6 +84,14 @@ interface Choice {
   groups: Pending[][]
 }
 
+/** What a claim takes of one queue. */
+interface Wanted {
+  most: number
+  roomOf: (channel: string) => number
+  /** Whether there is room for it, which it takes. */
+  takes: (one: Pending) => boolean
+}
+
 type Partitions = Map<string, HeldPartition>
 
 export class Claims {
@@ -292,20 +300,8 @@ export class Claims {
     }
     const queues: Queue<Pending>[] = []
     for (const queue of fleets) {
-      const own: Pending[] = []
-      let seen = 0
-      const isFree = (entry: Found) => {
-        seen += 1
-        return hasRoom(entry, roomOf)
-      }
-      const isLate = (at: number) => {
-        return at > now || own.length >= most || (own.length > 0 && seen > maxSeen)
-      }
-      for await (const one of this.#sendableIn(queue, partitions, now, isFree, isLate)) {
-        seen += 1
-        if (one.one !== undefined && one.at <= now && takes(one)) own.push(one)
-      }
-      if (own.length > 0) queues.push({ fleet: queue.fleet, waiting: own.sort(byDue) })
+      const own = await this.#dueIn(queue, partitions, now, { most, roomOf, takes })
+      if (own.length > 0) queues.push({ fleet: queue.fleet, waiting: own })
     }
     queues.sort((a, b) => byDue(a.waiting[0]!, b.waiting[0]!))
     const first = queues[0]?.waiting[0]
@@ -318,6 +314,28 @@ export class Claims {
     const head = pending.slice(0, 1)
     const isAlone = head.some(({ one }) => one.alone)
     return [{ waiting, first, groups: [isAlone ? head : pending.filter(({ one }) => !one.alone)] }]
+  }
+
+  /** The deliveries of a queue that can be sent now, at most `most`. The one due longest comes first. */
+  async #dueIn(
+    queue: FleetQueue,
+    partitions: Partitions,
+    now: number,
+    { most, roomOf, takes }: Wanted,
+  ): Promise<Pending[]> {
+    const own: Pending[] = []
+    let seen = 0
+    const isFree = (entry: Found) => {
+      seen += 1
+      return hasRoom(entry, roomOf)
+    }
+    const isEnough = () => own.length >= most || (own.length > 0 && seen > maxSeen)
+    const isLate = (at: number) => at > now || isEnough()
+    for await (const one of this.#sendableIn(queue, partitions, now, isFree, isLate)) {
+      seen += 1
+      if (one.one !== undefined && one.at <= now && takes(one)) own.push(one)
+    }
+    return own.sort(byDue)
   }
 
   /** Books the slots of each channel before the leases. Leaves out channels that others booked. */
@@ -388,40 +406,27 @@ export class Claims {
     isLate: (at: number) => boolean,
   ): AsyncGenerator<Pending | UnderWay> {
     const shown = new Set<string>()
-    for await (const entries of this.#pagesOf(queue)) {
-      for (let i = 0; i < entries.length; i += eventsAtOnce) {
-        const due = entries.slice(i, i + eventsAtOnce).filter(({ key }) => !isLate(timeOf(key)))
-        if (due.length === 0) return
-        const looked = due.filter(isFree).map((entry) => {
-          return { entry, until: this.#underWayUntil(entry.key, now) }
-        })
-        const free = looked.filter(({ until }) => until === undefined)
-        await this.#load(
-          free.map(({ entry }) => entry),
-          partitions,
-        )
-        for (const { entry, until } of looked) {
-          if (isLate(timeOf(entry.key))) return
-          if (until !== undefined) {
-            yield { at: until }
-            continue
-          }
-          const partition = partitions.get(groupOf(entry))!
-          for (const channel of channelsOf(entry, queue.channel, partition)) {
-            const head = headOf(partition, channel, now)
-            if (head === undefined || shown.has(head.one.id)) continue
-            shown.add(head.one.id)
-            yield { ...head, partition }
-          }
-        }
+    for await (const entries of this.#entriesOf(queue)) {
+      const due = entries.filter(({ key }) => !isLate(timeOf(key)))
+      if (due.length === 0) return
+      const looked = due.filter(isFree).map((entry) => {
+        return { entry, until: this.#underWayUntil(entry.key, now) }
+      })
+      const free = looked.filter(({ until }) => until === undefined).map(({ entry }) => entry)
+      await this.#load(free, partitions)
+      for (const { entry, until } of looked) {
+        if (isLate(timeOf(entry.key))) return
+        if (until === undefined) yield* headsOf(entry, queue.channel, partitions, now, shown)
+        else yield { at: until }
       }
     }
   }
 
-  async *#pagesOf({ channel, fleet, entries }: FleetQueue): AsyncGenerator<Found[]> {
+  /** As many at once as may be read together. */
+  async *#entriesOf({ channel, fleet, entries }: FleetQueue): AsyncGenerator<Found[]> {
     let page = entries
     for (let pages = 1; pages <= maxQueuePages; pages++) {
-      yield page
+      for (let i = 0; i < page.length; i += eventsAtOnce) yield page.slice(i, i + eventsAtOnce)
       const last = page.at(-1)
       if (last === undefined || page.length < pageSize) return
       const from = justAfter(last.key)
@@ -505,6 +510,23 @@ function hasRoom({ summary }: Found, roomOf: Pacing['roomOf']): boolean {
   const [, , , , subscriptions] = JSON.parse(summary) as PendingSummary
   const isFree = (one: string) => roomOf(subscriptionChannel(one)) > 0
   return subscriptions?.some(isFree) ?? true
+}
+
+/** The next delivery of the entry's event to each of the entry's channels, each only once. */
+function headsOf(
+  entry: Found,
+  channel: string,
+  partitions: Partitions,
+  now: number,
+  shown: Set<string>,
+): Pending[] {
+  const partition = partitions.get(groupOf(entry))!
+  return channelsOf(entry, channel, partition).flatMap((own) => {
+    const head = headOf(partition, own, now)
+    if (head === undefined || shown.has(head.one.id)) return []
+    shown.add(head.one.id)
+    return [{ ...head, partition }]
+  })
 }
 
 /** The channels of an entry's deliveries: one, or subscriptions whose deliveries share a row. */

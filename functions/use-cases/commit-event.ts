@@ -71,16 +71,19 @@ async function work(relay: Parts, key: EventKey, queue: Job[]): Promise<void> {
       const made = await attempt(relay, key, before, jobs)
       held = made.record
       conflicts = made.outcome === 'conflict' ? conflicts + 1 : 0
-      if (conflicts >= maxAttempts) {
-        for (const job of jobs) end(job, { result: { outcome: 'busy', record: before } })
-      } else {
-        queue.unshift(...made.left)
-      }
+      const isBusy = conflicts >= maxAttempts
+      if (isBusy) endAll(jobs, { result: { outcome: 'busy', record: before } })
+      else queue.unshift(...made.left)
     } catch (error) {
       held = undefined
-      for (const job of jobs) if (job.ended === undefined) end(job, { error })
+      endAll(jobs, { error })
     }
   }
+}
+
+/** Those that have not ended yet. */
+function endAll(jobs: Job[], ended: NonNullable<Job['ended']>): void {
+  for (const job of jobs) if (job.ended === undefined) end(job, ended)
 }
 
 function end(job: Job, ended: NonNullable<Job['ended']>): void {
@@ -103,19 +106,8 @@ async function attempt(
   before: EventRecord | undefined,
   jobs: Job[],
 ): Promise<Attempt> {
-  const nowOf = ({ change }: Job) => change.now?.() ?? relay.now()
-  const times = jobs.map(nowOf)
-  const loaded = await loadAll(jobs, before, times)
-  let record = before
-  const decided: { job: Job; decision: Decided; isChange: boolean }[] = []
-  for (const [i, job] of jobs.entries()) {
-    const decision = job.change.decide(record, times[i]!, loaded[i])
-    const isNews = decision.moments.length > 0 || (decision.deliveries?.length ?? 0) > 0
-    const isChange = decision.record !== undefined && (decision.record !== record || isNews)
-    decided.push({ job, decision, isChange })
-    if (isChange) record = decision.record
-    if (isNews) break
-  }
+  const times = jobs.map(({ change }) => change.now?.() ?? relay.now())
+  const { decided, record } = decideEach(jobs, before, times, await loadAll(jobs, before, times))
   const left = jobs.slice(decided.length)
   const last = decided.findLast(({ isChange }) => isChange)
   if (last === undefined || record === undefined) {
@@ -131,11 +123,30 @@ async function attempt(
   told(relay, key, before, commit)
   for (const { job, decision, isChange } of decided) {
     const outcome = isChange ? 'committed' : 'unchanged'
-    const now = isChange || decision.record !== undefined ? commit.record : undefined
+    const now = decision.record === undefined ? undefined : commit.record
     if (isChange) logStep(relay, commit.record, decision, job.change.log)
     end(job, { result: { outcome, decision, record: now } })
   }
   return { outcome: 'made', record: commit.record, left }
+}
+
+function decideEach(
+  jobs: Job[],
+  before: EventRecord | undefined,
+  times: number[],
+  loaded: unknown[],
+) {
+  let record = before
+  const decided: { job: Job; decision: Decided; isChange: boolean }[] = []
+  for (const [i, job] of jobs.entries()) {
+    const decision = job.change.decide(record, times[i]!, loaded[i])
+    const isNews = decision.moments.length > 0 || (decision.deliveries?.length ?? 0) > 0
+    const isChange = decision.record !== undefined && (decision.record !== record || isNews)
+    decided.push({ job, decision, isChange })
+    if (isChange) record = decision.record
+    if (isNews) break
+  }
+  return { decided, record }
 }
 
 /** One after the other: few need to read anything. */

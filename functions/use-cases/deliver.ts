@@ -32,7 +32,7 @@ import { composePart } from './compose-part.ts'
 import { splitForRequest } from './decision-buttons.ts'
 import { type Finish, setApart, settle } from './finish-attempt.ts'
 import { ownersNow } from './raise-alert.ts'
-import { channelNamed, notifierOf, type Relay, rateOf } from './relay.ts'
+import { channelFacts, channelNamed, notifierOf, type Relay, rateOf } from './relay.ts'
 import { findChannel, noteAttempt, type Target } from './subscription-channel.ts'
 
 /** If the claim read the event longer ago than this, the event is read again before sending. */
@@ -96,7 +96,7 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
 
   const together = sent ? inRequest : prepared.filter(isWaiting)
   const list = together.length > 1 ? { retryAt: retryAtOf(relay, together, sent) } : undefined
-  const opensIncidents = channel !== undefined && notifierOf(relay, channel).opensIncidents
+  const opensIncidents = channelFacts(relay).opensIncidents(first.channel)
   const finishes: Finish[] = []
   for (const one of prepared) {
     const { siblings, instead } = one

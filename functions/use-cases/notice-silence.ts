@@ -136,6 +136,25 @@ export async function depart(
 /** Beacons of one VM name that are read, to see whether they replaced a silent one. */
 const maxNamesakes = 5
 
+/** The beacons whose VM has another one by now. */
+async function replacedIn(
+  { store }: Relay,
+  silent: Beacon[],
+  listed: Awaited<ReturnType<typeof listFleet>>,
+): Promise<Set<Beacon>> {
+  const byVm = Map.groupBy(listed, vmOf)
+  const gone = new Set<Beacon>()
+  for (const beacon of silent) {
+    const namesakes = byVm.get(vmOf(beacon)) ?? []
+    const later = namesakes.filter(({ heardAt }) => heardAt > beacon.heardAt)
+    for (const { beacon: id } of later.slice(0, maxNamesakes)) {
+      const other = await store.readBeacon(beacon.fleet, id)
+      if (other !== undefined && replaces(other, beacon)) gone.add(beacon)
+    }
+  }
+  return gone
+}
+
 /** Changes the alert once for all, then ends the look at each beacon. */
 async function note(
   relay: Relay,
@@ -146,16 +165,7 @@ async function note(
 ): Promise<void> {
   if (silent.length + over.length === 0) return
   const listed = silent.length === 0 ? undefined : await listFleet(relay, fleet)
-  const byVm = Map.groupBy(listed ?? [], vmOf)
-  const gone = new Set<Beacon>()
-  for (const beacon of silent) {
-    const namesakes = byVm.get(vmOf(beacon)) ?? []
-    const later = namesakes.filter(({ heardAt }) => heardAt > beacon.heardAt)
-    for (const { beacon: id } of later.slice(0, maxNamesakes)) {
-      const other = await relay.store.readBeacon(fleet, id)
-      if (other !== undefined && replaces(other, beacon)) gone.add(beacon)
-    }
-  }
+  const gone = await replacedIn(relay, silent, listed ?? [])
   const absent = silent.filter((beacon) => !gone.has(beacon))
   const row = await noteLasting(relay, fleet, 'beacons_silent', {
     add: absent.map(({ beacon, vm, silence }) => ({ id: beacon, name: vm, ...silence! })),

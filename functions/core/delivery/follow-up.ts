@@ -119,6 +119,21 @@ function copyId(telling: Delivery['telling'], to: string): string | undefined {
   return telling.moment === 'alert' ? undefined : deliveryId(telling.event, telling.moment, to)
 }
 
+/** The alerts that the channel itself is in trouble. */
+function troubleAlerts(
+  claimed: Claimed,
+  state: Settlement['state'],
+  context: Context,
+  now: number,
+): Delivery[] {
+  const { health, instead } = context
+  if (health === undefined || health.state === 'ok') return []
+  if (!alertsFallbackIn(context, claimed)) return []
+  const about = { state: health.state, since: health.since }
+  const as = { state, note: health.note }
+  return instead.map((name) => planChannelAlert(claimed, name, as, now, about))
+}
+
 function followUps(
   claimed: Claimed,
   result: SendOutcome,
@@ -128,15 +143,7 @@ function followUps(
 ): Delivery[] {
   const { health, instead, siblings } = context
   const inTrouble = health !== undefined && health.state !== 'ok'
-  const trouble =
-    inTrouble && alertsFallbackIn(context, claimed)
-      ? instead.map((name) =>
-          planChannelAlert(claimed, name, { state, note: health.note }, now, {
-            state: health.state,
-            since: health.since,
-          }),
-        )
-      : []
+  const trouble = troubleAlerts(claimed, state, context, now)
   // a test is about this channel alone
   const isAlert = isAlertOf(claimed.telling) && !isTestOf(claimed.telling)
   if (claimed.telling.moment === 'alert' && !isAlert) return trouble

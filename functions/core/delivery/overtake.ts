@@ -24,28 +24,45 @@ export function overtaken(
 ): string | undefined {
   const { telling } = delivery
   if (telling.moment === 'alert') return afterItsEpisode(delivery, siblings, overtakes)
-  if (record !== undefined) {
-    if (telling.moment === 'reminder' && skipsPast(telling, overtakes)) {
-      const why = whyPointless(telling, record)
-      if (why !== undefined) return why
-    }
-    const isOver = record.ended !== undefined || record.epoch > telling.event.epoch
-    const late = isOver ? afterItsEnd(delivery, overtakes) : undefined
-    if (late !== undefined) return late
-  }
-  if (telling.insteadOf !== undefined) {
-    const original = deliveryId(telling.event, telling.moment, telling.insteadOf)
-    const has = siblings.some(({ id, state }) => id === original && state === 'delivered')
-    // a fallback that knows of the event receives all further messages
-    const knows = siblings.some(
-      (one) => one.id !== delivery.id && isSameStory(one, delivery) && mayHaveArrived(one),
-    )
-    if (has && !knows) return `"${telling.insteadOf}" has it by now`
-    // a fallback may have sent the end by its own route, also where it wants every step
-    if (traits[telling.moment].expires && hasSentEnd(delivery, siblings)) return endedFirst
-  }
   const alive = siblings.filter(({ state }) => state === 'pending' || state === 'delivered')
-  return overtakenBy(delivery, alive, overtakes)
+  return (
+    byTheEvent(delivery, telling, record, overtakes) ??
+    byTheOriginal(delivery, telling, siblings) ??
+    overtakenBy(delivery, alive, overtakes)
+  )
+}
+
+/** What the event is by now makes the message pointless. */
+function byTheEvent(
+  delivery: Delivery,
+  telling: Telling,
+  record: EventRecord | undefined,
+  overtakes: Overtakes,
+): string | undefined {
+  if (record === undefined) return undefined
+  const isReminder = telling.moment === 'reminder' && skipsPast(telling, overtakes)
+  const why = isReminder ? whyPointless(telling, record) : undefined
+  const isOver = record.ended !== undefined || record.epoch > telling.event.epoch
+  return why ?? (isOver ? afterItsEnd(delivery, overtakes) : undefined)
+}
+
+/** A fallback's copy is too late if the channel that it stands in for has the message. */
+function byTheOriginal(
+  delivery: Delivery,
+  telling: Telling,
+  siblings: Delivery[],
+): string | undefined {
+  if (telling.insteadOf === undefined) return undefined
+  const original = deliveryId(telling.event, telling.moment, telling.insteadOf)
+  const has = siblings.some(({ id, state }) => id === original && state === 'delivered')
+  // a fallback that knows of the event receives all further messages
+  const knows = siblings.some(
+    (one) => one.id !== delivery.id && isSameStory(one, delivery) && mayHaveArrived(one),
+  )
+  if (has && !knows) return `"${telling.insteadOf}" has it by now`
+  // a fallback may have sent the end by its own route, also where it wants every step
+  const isLate = traits[telling.moment].expires && hasSentEnd(delivery, siblings)
+  return isLate ? endedFirst : undefined
 }
 
 /**

@@ -93,12 +93,7 @@ export function decideReport(
   const known = before?.sights.find(({ beacon }) => beacon === reporter.beacon)
   if (known !== undefined && isOlder(reporter, known)) return unchanged('older_report')
   const listening = { now, listeningSince: context.listeningSince }
-  const joined =
-    before === undefined
-      ? begun(reporter, news)
-      : isOpen(before)
-        ? joinedTo(before, reporter, news, listening)
-        : afterEnd(before, known, reporter, news, listening)
+  const joined = joinedBy(before, known, reporter, news, listening)
   if (joined === undefined) return unchanged('unknown_event')
   const opens = isOpen(joined) && (before === undefined || !isOpen(before))
   if (opens && context.refusal !== undefined) {
@@ -116,6 +111,20 @@ export function decideReport(
     ? { record: started, moments: [], reason: 'nothing_new' }
     : conclude(before, started, context, told, now)
   return directed(concluded, reporter, news, now)
+}
+
+/** The event with the values of the report: a new one, an open one, or one that ended. */
+function joinedBy(
+  before: EventRecord | undefined,
+  known: Sight | undefined,
+  reporter: Reporter,
+  news: EventNews,
+  listening: Listening,
+): EventRecord | undefined {
+  if (before === undefined) return begun(reporter, news)
+  return isOpen(before)
+    ? joinedTo(before, reporter, news, listening)
+    : afterEnd(before, known, reporter, news, listening)
 }
 
 /** What passing time brings. */

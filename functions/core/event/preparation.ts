@@ -18,20 +18,22 @@ export function preparationFor(
 ): 'now' | 'hold' | undefined {
   const { wait, verdict, policy } = record
   const { turn } = wait
-  // without `whenReady`, the turn ends with the question to people
-  const waits = policy.whenReady === true || policy.decide === 'approve'
-  const takesTurns = policy.maxConcurrent !== undefined && waits
   // it may open again, and then it needs a turn
-  if (!isOpen(record)) return takesTurns ? 'hold' : undefined
+  if (!isOpen(record)) return takesTurns(policy) ? 'hold' : undefined
   const shown = document.filter(({ eventId }) => eventId === record.eventId)
   if (![record.facts, ...shown].some((one) => isHit(one, vm))) return undefined
   if (wait.prepareNow !== undefined) return record.phase === 'scheduled' ? 'now' : undefined
   if (verdict?.decision === 'approved') return undefined
   if (turn?.state === 'unknown') return 'hold'
-  if (!takesTurns) return undefined
+  if (!takesTurns(policy)) return undefined
   if (turn?.state !== 'held') return 'hold'
   const isDue = policy.whenReady === true && preparesFrom(record) <= now
   return record.phase === 'scheduled' && isDue ? 'now' : undefined
+}
+
+/** Without `whenReady`, the turn ends with the question to people. */
+function takesTurns({ maxConcurrent, whenReady, decide }: EventRecord['policy']): boolean {
+  return maxConcurrent !== undefined && (whenReady === true || decide === 'approve')
 }
 
 /** Whether a person can ask the VMs to prepare at once. */

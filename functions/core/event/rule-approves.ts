@@ -254,20 +254,26 @@ export function nextWeighingAt(record: EventRecord, listening: Listening): numbe
   const never = Number.POSITIVE_INFINITY
   if (record.phase !== 'scheduled' || verdict?.decision === 'approved') return never
   const times = turn?.state === 'unknown' ? [awaitedUntil(record)] : []
-  if (policy.decide === 'approve' && verdict === undefined) {
-    const { values, since } = disagreement(record, listening)
-    if (values.length > 0) times.push(since + disagreeMs)
-    if (policy.whenReady || policy.maxConcurrent !== undefined) {
-      times.push(asksAt(record), awaitedUntil(record), preparesFrom(record))
-      if (preparesFrom(record) <= now && now < asksAt(record)) times.push(now + lookMs)
-    }
-  }
-  if (turn?.state === 'waits') {
-    const isPast = (record.facts.notBeforeAt ?? never) <= now
+  if (policy.decide === 'approve' && verdict === undefined)
+    times.push(...ruleTimes(record, listening))
+  const isPast = (record.facts.notBeforeAt ?? never) <= now
+  if (turn?.state === 'waits' && !isPast) {
     const from = policy.whenReady ? preparesFrom(record) : now
-    if (!isPast) times.push(Math.max(from, turn.at + turnEveryMs))
+    times.push(Math.max(from, turn.at + turnEveryMs))
   }
   return Math.min(never, ...times.filter((at) => at > now))
+}
+
+/** When a rule that waits may approve, or gives up. */
+function ruleTimes(record: EventRecord, listening: Listening): number[] {
+  const { policy } = record
+  const { now } = listening
+  const { values, since } = disagreement(record, listening)
+  const times = values.length > 0 ? [since + disagreeMs] : []
+  if (!policy.whenReady && policy.maxConcurrent === undefined) return times
+  const mayBeReady = preparesFrom(record) <= now && now < asksAt(record)
+  const looks = mayBeReady ? [now + lookMs] : []
+  return [...times, asksAt(record), awaitedUntil(record), preparesFrom(record), ...looks]
 }
 
 /** The rule that approved would not approve any more by what is known now, or a VM is not ready. */

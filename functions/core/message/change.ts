@@ -43,18 +43,8 @@ function describeChanged(name: keyof Values, event: EventView, now: number): str
       const before = lastingClock(from.notBeforeAt, now).replace(/ UTC$/, '')
       return [`${drill ? 'The drill moved' : 'Azure moved it'} from ${before} to ${to}.`]
     }
-    case 'resources': {
-      const { resources: before } = from
-      if (before === undefined) return ['Azure changed the affected VMs.']
-      // the lines about the approval already name the added VMs
-      const isNamed = lapseLines(event, false).length > 0 || unapprovedOf(event).length > 0
-      const added = namesBeside(facts.resources, before)
-      const spared = namesBeside(before, facts.resources)
-      return [
-        ...(added.length === 0 || isNamed ? [] : [`Azure added ${describeNames(added)}.`]),
-        ...(spared.length === 0 ? [] : [`It no longer affects ${describeNames(spared)}.`]),
-      ]
-    }
+    case 'resources':
+      return describeVms(from.resources, event)
     case 'durationSeconds':
       return [
         'Azure changed its expected duration ' +
@@ -63,6 +53,18 @@ function describeChanged(name: keyof Values, event: EventView, now: number): str
     case 'description':
       return ['Azure changed the reason that it gives.']
   }
+}
+
+function describeVms(before: string[] | undefined, event: EventView): string[] {
+  if (before === undefined) return ['Azure changed the affected VMs.']
+  // the lines about the approval already name the added VMs
+  const isNamed = lapseLines(event, false).length > 0 || unapprovedOf(event).length > 0
+  const added = namesBeside(event.facts.resources, before)
+  const spared = namesBeside(before, event.facts.resources)
+  return [
+    ...(added.length === 0 || isNamed ? [] : [`Azure added ${describeNames(added)}.`]),
+    ...(spared.length === 0 ? [] : [`It no longer affects ${describeNames(spared)}.`]),
+  ]
 }
 
 function requester(source = ''): string {

@@ -133,16 +133,7 @@ function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Ask
   if (isTooLarge(event.facts)) {
     return `${tooLarge} ${capital(azureStarts(event, now))}.`
   }
-  if (asksFor(event, now)) {
-    const starts = azureStarts(event, now)
-    if (!areReaders(askers)) return `${capital(starts)}. ${whoDecides(askers)}`
-    const how = howTo(event, askers)
-    // after the advice to redeploy the VM yourself, approval is the alternative
-    if (isAdvised) return `Or ${how}. Otherwise, ${starts}.`
-    return event.verdict?.decision === 'declined'
-      ? `${capital(starts)}. A person chose "not now", but you can still ${how}.`
-      : `${capital(starts)}. ${capital(how)}, or do nothing.`
-  }
+  if (asksFor(event, now)) return yourDecision(event, isAdvised, now, askers)
   if (event.verdict?.decision === 'approved') {
     return `${capital(describeVerdict(event.verdict))}: it may start at any moment.`
   }
@@ -158,6 +149,17 @@ function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Ask
     return `Policy rule "${event.policy.rule}" approves it, so it may start at any moment.`
   }
   return `Nothing to decide. ${capital(azureStarts(event, now))}.`
+}
+
+function yourDecision(event: EventView, isAdvised: boolean, now: number, askers: Askers): string {
+  const starts = azureStarts(event, now)
+  if (!areReaders(askers)) return `${capital(starts)}. ${whoDecides(askers)}`
+  const how = howTo(event, askers)
+  // after the advice to redeploy the VM yourself, approval is the alternative
+  if (isAdvised) return `Or ${how}. Otherwise, ${starts}.`
+  return event.verdict?.decision === 'declined'
+    ? `${capital(starts)}. A person chose "not now", but you can still ${how}.`
+    : `${capital(starts)}. ${capital(how)}, or do nothing.`
 }
 
 /** A link opens a page that asks. A button in the message decides at once. */

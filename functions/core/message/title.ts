@@ -23,7 +23,7 @@ function titleWith(
   timeOf: (at: number, now: number) => string,
   now: number,
 ): string {
-  const { startKind, startedAt, ended, verdict } = event
+  const { startKind, ended, verdict } = event
   const subject = subjectOf(event)
   const ahead = (event.facts.notBeforeAt ?? now) > now
   const on = (at: number | undefined) => (at === undefined ? '' : ` at ${timeOf(at, now)}`)
@@ -43,17 +43,25 @@ function titleWith(
     case 'stuck':
       return `Approved, but not started: ${subject}${due}`
     case 'started':
-      if (isBack(event)) return `Back, started${on(startedAt)}: ${subject}`
-      if (startKind === 'already_running') return `Already running: ${subject}`
-      return `Started${startKind === 'none' ? ' without notice' : ''}${on(startedAt)}: ${subject}`
+      if (startKind === 'already_running' && !isBack(event)) return `Already running: ${subject}`
+      return `${startOf(event)}${on(event.startedAt)}: ${subject}`
     case 'completed':
-      return `${isGuess(ended) ? 'Probably completed' : 'Completed'}${on(ended?.at)}: ${subject}`
+      return `${surely('Completed', ended)}${on(ended?.at)}: ${subject}`
     case 'cancelled':
       if (ended?.inferred === 'drill_overdue') return `Not run: ${subject}`
-      return `${isGuess(ended) ? 'Probably cancelled' : 'Cancelled'}${on(ended?.at)}: ${subject}`
+      return `${surely('Cancelled', ended)}${on(ended?.at)}: ${subject}`
     case 'lost':
       return `Outcome unknown: ${subject}`
   }
+}
+
+function surely(word: string, ended: EventView['ended']): string {
+  return isGuess(ended) ? `Probably ${word.toLowerCase()}` : word
+}
+
+function startOf(event: EventView): string {
+  if (isBack(event)) return 'Back, started'
+  return event.startKind === 'none' ? 'Started without notice' : 'Started'
 }
 
 /** By why the rule waited in vain. */

@@ -55,30 +55,38 @@ interface Wish {
   access: Access
   filter: MomentFilter
   after: number
+  /** Asks for one answer, after this time at the latest. Absent: for a stream. */
+  waitMs?: number | undefined
 }
 
 export function streamRoute(relay: Relay): (c: Context) => Promise<Response> {
   const shares = createStreamShares()
   return async (c) => {
-    const read = readQuery(c, streamQuery)
-    if ('refusal' in read) return problem(c, 400, 'query_invalid', read.refusal)
-    const { fleet, type, moment, resource, after, wait } = read.query
-    const seen = fleetsFor(relay, c)
-    const unknown = fleet?.find((name) => !seen.includes(name))
-    if (unknown !== undefined) return fleetUnknown(c, unknown, seen)
-    const access = accessOf(c)
-    // without a filter, the log also has events of fleets that left the configuration
-    const fleets = fleet ?? (isBound(access) ? access.fleets : undefined)
-    const filter = { fleets, eventTypes: type, moments: moment, resource }
-    const last = lastPosition(relay)
-    const given = c.req.header('last-event-id') || after
-    const from = given === undefined ? last : await openCursor(relay.linkKeys, given)
-    if (from === undefined || from > last) return cursorUnknown(c, given)
-    const wish = { access, filter, after: from }
-    if (wait !== undefined) return poll(relay, c, wish, wait * 1_000)
+    const wish = await readWish(relay, c)
+    if (wish instanceof Response) return wish
+    if (wish.waitMs !== undefined) return poll(relay, c, wish, wish.waitMs)
     if (!relay.holdsConnections) return unsupported(c)
     return hold(relay, c, wish, shares)
   }
+}
+
+/** A response refuses what is asked for. */
+async function readWish(relay: Relay, c: Context): Promise<Wish | Response> {
+  const read = readQuery(c, streamQuery)
+  if ('refusal' in read) return problem(c, 400, 'query_invalid', read.refusal)
+  const { fleet, type, moment, resource, after, wait } = read.query
+  const seen = fleetsFor(relay, c)
+  const unknown = fleet?.find((name) => !seen.includes(name))
+  if (unknown !== undefined) return fleetUnknown(c, unknown, seen)
+  const access = accessOf(c)
+  // without a filter, the log also has events of fleets that left the configuration
+  const fleets = fleet ?? (isBound(access) ? access.fleets : undefined)
+  const filter = { fleets, eventTypes: type, moments: moment, resource }
+  const last = lastPosition(relay)
+  const given = c.req.header('last-event-id') || after
+  const from = given === undefined ? last : await openCursor(relay.linkKeys, given)
+  if (from === undefined || from > last) return cursorUnknown(c, given)
+  return { access, filter, after: from, waitMs: wait && wait * 1_000 }
 }
 
 /** Refuses a cursor of another store: new moments here might have lower positions than it has. */

@@ -47,12 +47,11 @@ export function createSlackDesk(hmac: Hmac, maxSeen = usualSeen): Desk {
       const timestamp = header('x-slack-request-timestamp') ?? ''
       const signed = /^v0=[0-9a-f]{64}$/.test(signature) && /^\d{1,12}$/.test(timestamp)
       if (!signed) return refused(401, 'signature_missing', missing)
-      let matches = false
-      for (const secret of secrets) {
-        const mac = await hmac(keyOf(secret), `v0:${timestamp}:${body}`)
-        if (isSame(signature, `v0=${toHex(mac)}`)) matches = true
-      }
-      if (!matches) return refused(401, 'signature_invalid', invalid)
+      const macs = await Promise.all(
+        secrets.map((secret) => hmac(keyOf(secret), `v0:${timestamp}:${body}`)),
+      )
+      const matches = macs.filter((mac) => isSame(signature, `v0=${toHex(mac)}`))
+      if (matches.length === 0) return refused(401, 'signature_invalid', invalid)
       const apartMs = Math.abs(now - Number(timestamp) * 1000)
       if (apartMs > toleranceMs) return refused(401, 'outside_tolerance', outside)
       if (!isFirst(signature, now)) return { outcome: 'acknowledged', note: 'a repeated request' }

@@ -130,44 +130,49 @@ interface OneChannel {
 }
 
 export function channelBody(one: OneChannel, now: number): Html {
-  const { base, channel, facts, deliveries, lists, next, after, send, tests, tested, notice } = one
+  const { base, channel, deliveries, lists, next, after, notice } = one
   const back = channel.path.slice(base.length)
   const isKept = keeps.includes(channel.state)
   const { send: _, ...readOnly } = one
-  const buttons =
-    send === undefined
-      ? ''
-      : html`<div class="pager">${tests ? sendForm(`${base}/test`, send, { name: channel.name, back }, 'Send a test message') : ''}
-${channel.failed === 0 || isKept ? '' : sendForm(`${base}/replay-all`, send, { name: channel.name, back }, 'Send everything that failed again')}</div>`
-  const all: [string, Html][] = [
-    ['Health', stateOf(channel)],
-    ...(channel.note === undefined ? [] : ([['Last answer', channel.note]] as [string, Html][])),
-    ...(channel.since === undefined
-      ? []
-      : ([['Since', whole(utc(channel.since))]] as [string, Html][])),
-    ['Last success', agoOf(channel.deliveredAt, now)],
-    ['Pending', countOf(channel.pending)],
-    ...(channel.pendingSince === undefined
-      ? []
-      : ([['Oldest pending', whole(utcOn(channel.pendingSince, now))]] as [string, Html][])),
-    ['Failed', countOf(channel.failed)],
-    ...(tested === undefined ? [] : ([['Last test', fateOf(tested, now)]] as [string, Html][])),
-    ...(channel.recent === undefined
-      ? []
-      : ([['Last 24 hours', recentOf(channel.recent)]] as [string, Html][])),
-    ['Rate', channel.rate],
-    ...facts.map(([name, value]): [string, Html] => [name, whole(plain(value))]),
-  ]
   return html`<p><a href="${base}/channels">All channels</a></p>
 <h1>${plain(channel.label ?? channel.name)} ${chip(channel.kind)}</h1>
 ${noticePart(notice)}
-<dl>${all.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
-${buttons}
+<dl>${rowsOf(one, now).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
+${buttonsOf(one, isKept, back)}
 ${isKept ? html`<p class="note">The relay keeps its messages. To send them, first make the subscription active through the API.</p>` : ''}
 <h2 id="failed">${lists === 'all' ? 'Messages' : 'Failed messages'}</h2>
 ${deliveries.length === 0 ? html`<p class="empty">${lists === 'all' ? 'No messages yet.' : 'No message failed.'}</p>` : failures(isKept ? readOnly : one, back, now)}
 <div class="pager">${after === undefined ? '' : html`<a href="${channel.path}">Newest</a>`}
 ${next === undefined ? '' : html`<a href="${channel.path}?${new URLSearchParams({ after: next }).toString()}" rel="next">Older</a>`}</div>`
+}
+
+function buttonsOf(
+  { base, channel, send, tests }: OneChannel,
+  isKept: boolean,
+  back: string,
+): Html {
+  if (send === undefined) return ''
+  const fields = { name: channel.name, back }
+  return html`<div class="pager">${tests ? sendForm(`${base}/test`, send, fields, 'Send a test message') : ''}
+${channel.failed === 0 || isKept ? '' : sendForm(`${base}/replay-all`, send, fields, 'Send everything that failed again')}</div>`
+}
+
+function rowsOf({ channel, facts, tested }: OneChannel, now: number): [string, Html][] {
+  const { note, since, pendingSince, recent } = channel
+  const rows: [string, Html | undefined][] = [
+    ['Health', stateOf(channel)],
+    ['Last answer', note],
+    ['Since', since === undefined ? since : whole(utc(since))],
+    ['Last success', agoOf(channel.deliveredAt, now)],
+    ['Pending', countOf(channel.pending)],
+    ['Oldest pending', pendingSince === undefined ? pendingSince : whole(utcOn(pendingSince, now))],
+    ['Failed', countOf(channel.failed)],
+    ['Last test', tested && fateOf(tested, now)],
+    ['Last 24 hours', recent && recentOf(recent)],
+    ['Rate', channel.rate],
+    ...facts.map(([name, value]): [string, Html] => [name, whole(plain(value))]),
+  ]
+  return rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
 }
 
 function recentOf({ planned, failed }: NonNullable<ShownChannel['recent']>): string {
