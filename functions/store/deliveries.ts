@@ -127,6 +127,7 @@ export class Deliveries {
 
   noteClaimed(claimed: Claimed, { place, stored, one }: HeldDelivery): void {
     this.#places.set(claimed, place)
+    place.underWay = (place.underWay ?? 0) + 1
     const isFree = (each: StoredDelivery) => each.state === 'pending' && each.lease === undefined
     // a row of deliveries to subscriptions has one key: another one of it may still be free
     const isRest = subscriptionOf(one.channel) !== undefined && stored.deliveries.some(isFree)
@@ -165,7 +166,9 @@ export class Deliveries {
       const counted = counts.length === 0 ? ended : this.#counted(ended, counts, now)
       return { result: 'settled', next: withDelivery(stored, counted, further) }
     }
-    return this.#parts.edits.edit(place, make, { hurry: !isShared })
+    // the last one of the row ends the wait of the others
+    place.underWay = Math.max(0, (place.underWay ?? 0) - 1)
+    return this.#parts.edits.edit(place, make, { hurry: place.underWay === 0 })
   }
 
   /** One that exists stays as it is. */

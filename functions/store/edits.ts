@@ -10,6 +10,8 @@ const maxAttempts = 20
 
 /** A row, and its version that was read or written last. Callers may share it. */
 export interface Place {
+  /** How many of its deliveries this worker sends now. */
+  underWay?: number
   partition: string
   row: string
   held?: Row | undefined

@@ -1,10 +1,12 @@
 // Storage calls of one step of the relay on Azure Functions: every request to the tables, and every
 // wake-up in the queue. The store of Azure Tables keeps its rows in memory, and the real requests send.
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Requests } from '../../../functions/host/azure/requests.ts'
-import { JoinedTable } from '../../../functions/store/azure/joined.ts'
 import type { Table } from '../../../functions/store/azure/table.ts'
+import { RelayStore } from '../../../functions/store/relay-store.ts'
 import { MemoryTable } from '../../support/memory-table.ts'
-import { azureRows, storeOver } from '../../support/stores.ts'
+import { azureRows } from '../../support/stores.ts'
 import { baseConfig, createWorld, event, FakeBeacon, hookSecret } from '../../support/world.ts'
 import type { Figure } from '../figures.ts'
 
@@ -40,9 +42,9 @@ async function createMeter(channels: string[]) {
     },
     paced: true,
   })
-  // joined as on Azure, so that the calls of one moment are one
-  const table = new JoinedTable(noted(new MemoryTable(), calls), () => new Promise(() => {}))
-  const store = storeOver(azureRows(table, () => world.clock.now))
+  const table = noted(new MemoryTable(), calls)
+  const rows = azureRows(table, () => world.clock.now)
+  const store = new RelayStore({ rows, newId: randomUUID, random: Math.random, gather: sleep })
   const schedule = async () => void calls.push('queue')
   const requests = new Requests(world.relay, schedule)
   let committed = 0
