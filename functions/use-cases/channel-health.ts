@@ -5,12 +5,8 @@ import type { SendOutcome } from '../core/delivery/attempt.ts'
 import {
   afterAlert,
   afterAnswer,
-  beforeRequest,
   type ChannelHealth,
-  type Passage,
-  type Refusing,
-  tryNow,
-  type Unreachable,
+  type Troubled,
 } from '../core/delivery/channel-health.ts'
 import { type Claimed, subscriptionOf } from '../core/delivery/delivery.ts'
 import { hash } from '../core/hash.ts'
@@ -43,51 +39,30 @@ interface Read {
   health?: Health
 }
 
-interface Gate {
-  passage: Passage
-  /** The fingerprint of the channel. */
-  of: string
-  /** The request runs under the lease of this delivery. */
-  first: Claimed
-  read: Read
-}
-
-/** Whether this channel may get a request now. Never throws: if the health can't be read, wait. */
-export async function passGate(relay: Relay, channel: Channel, first: Claimed): Promise<Gate> {
-  const of = fingerprint(first.channel, channel)
-  const decide = (before: Health) => beforeRequest(before, of, first, relay.now())
-  try {
-    const { passage, read } = await change(relay, first.channel, decide)
-    return { passage, of, first, read }
-  } catch (error) {
-    relay.log.error('channel_health_failed', { channel: first.channel, error: messageOf(error) })
-    const note = 'the health of the channel could not be read; see the log'
-    return { passage: { go: 'wait', note }, of, first, read: { version: 0 } }
-  }
-}
-
 /**
- * Writes and returns the health after a request. `sent` is undefined if nothing was sent.
- * `overdueSince` is when the message was planned that has waited too long. Never throws: if the
- * health can't be written, the channel is only tried once more.
+ * Writes and returns the health after a request. `first` is its first delivery; `overdueSince` is when
+ * the message was planned that has waited too long. Never throws: if the health can't be read or
+ * written, the channel counts as ok.
  */
 export async function noteAnswer(
   relay: Relay,
-  { of, first, read }: Gate,
-  sent: SendOutcome | undefined,
+  channel: Channel,
+  first: Claimed,
+  sent: SendOutcome,
   overdueSince: number | undefined,
 ): Promise<Health> {
-  const { channel, id, lease, leaseUntil } = first
-  const answer = { channel, of, id, lease, leaseUntil, sent, overdueSince }
+  const { channel: name, id, leaseUntil } = first
+  const of = fingerprint(name, channel)
+  const answer = { channel: name, of, id, leaseUntil, sent, overdueSince }
   const decide = (before: Health) => afterAnswer(before, answer, relay.now())
   try {
-    const { health, log } = await change(relay, channel, decide, read)
-    if (log === 'channel_recovered') relay.log.info(log, { channel })
-    else if (log !== undefined) relay.log.error(log, { channel, note: sent?.note })
+    const { health, log } = await change(relay, name, decide)
+    if (log === 'channel_recovered') relay.log.info(log, { channel: name })
+    else if (log !== undefined) relay.log.error(log, { channel: name, note: sent.note })
     return health
   } catch (error) {
-    relay.log.error('channel_health_failed', { channel, error: messageOf(error) })
-    return read.health?.of === of ? read.health : undefined
+    relay.log.error('channel_health_failed', { channel: name, error: messageOf(error) })
+    return undefined
   }
 }
 
@@ -96,16 +71,8 @@ export async function noteNotified(relay: Relay, channel: string): Promise<void>
   await change(relay, channel, (known) => ({ health: known && afterAlert(known, relay.now()) }))
 }
 
-/** After an owner fixed these channels, or all of them, the next message tries them. */
-export async function tryAgain(relay: Relay, channels?: string[]): Promise<void> {
-  const names = channels ?? (await readHealthRows(relay.store)).map(({ channel }) => channel)
-  for (const name of names) {
-    await change(relay, name, (known) => ({ health: known && tryNow(known, relay.now()) }))
-  }
-}
-
 /** Channels of the configuration that are refusing or unreachable. */
-export async function channelsInTrouble(relay: Relay): Promise<(Refusing | Unreachable)[]> {
+export async function channelsInTrouble(relay: Relay): Promise<Troubled[]> {
   const rows = await readHealthRows(relay.store)
   return rows.flatMap(({ channel: name, health }) => {
     const channel = channelNamed(relay, name)
@@ -119,18 +86,14 @@ async function change<After extends { health: Health }>(
   relay: Relay,
   channel: string,
   decide: (before: Health) => After,
-  known?: Read,
-): Promise<After & { read: Read }> {
-  let read: Read = known ?? (await readHealth(relay.store, channel)) ?? { version: 0 }
+): Promise<After> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const { version } = read
+    const read: Read = (await readHealth(relay.store, channel)) ?? { version: 0 }
     const after = decide(read.health)
     const { health } = after
-    if (health === undefined || health === read.health) return { ...after, read }
-    if ((await writeHealth(relay.store, channel, health, version)) === 'written') {
-      return { ...after, read: { health, version: version + 1 } }
-    }
-    read = (await readHealth(relay.store, channel)) ?? { version: 0 }
+    if (health === undefined || health === read.health) return after
+    const written = await writeHealth(relay.store, channel, health, read.version)
+    if (written === 'written') return after
   }
   throw new Error(`too many workers write the health of channel "${channel}" at once`)
 }

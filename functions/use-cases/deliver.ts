@@ -8,7 +8,7 @@ import {
   listRetryAt,
   type SendOutcome,
 } from '../core/delivery/attempt.ts'
-import { isOverdue, type Passage } from '../core/delivery/channel-health.ts'
+import { isOverdue } from '../core/delivery/channel-health.ts'
 import {
   type Claimed,
   channelTroubleIn,
@@ -27,7 +27,7 @@ import { listLink } from '../links/link.ts'
 import type { Outgoing, Part, PostAccess } from '../notify/notifier.ts'
 import { readPost, writePost } from '../store/memos.ts'
 import type { Claim, Pacing } from '../store/store.ts'
-import { channelsInTrouble, noteAnswer, passGate } from './channel-health.ts'
+import { channelsInTrouble, noteAnswer } from './channel-health.ts'
 import { composePart } from './compose-part.ts'
 import { splitForRequest } from './decision-buttons.ts'
 import { type Finish, setApart, settle } from './finish-attempt.ts'
@@ -79,10 +79,9 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
   const first = group[0]!
   const target = await targetOf(relay, first)
   if (target === undefined) return 'open'
-  const { channel, kept } = target
-  const gate = channel && kept === undefined ? await passGate(relay, channel, first) : undefined
+  const { channel } = target
   const prepared: Prepared[] = []
-  for (const claimed of group) prepared.push(await prepare(relay, claimed, target, gate?.passage))
+  for (const claimed of group) prepared.push(await prepare(relay, claimed, target))
 
   const { together: parts } = splitForRequest(
     prepared.flatMap(({ next }) => ('part' in next ? next.part : [])),
@@ -91,19 +90,18 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
 
   const inRequest = prepared.filter(({ next }) => 'part' in next && parts.includes(next.part))
   const overdue = inRequest.find((one) => isOverdue(one.claimed, one.siblings, relay.now()))
-  const health = gate && (await noteAnswer(relay, gate, sent, overdue?.claimed.plannedAt))
+  const since = overdue?.claimed.plannedAt
+  const health = channel && sent && (await noteAnswer(relay, channel, first, sent, since))
   await noteAttempt(relay, target, first, sent, health)
 
-  const together = sent ? inRequest : prepared.filter(isWaiting)
-  const list = together.length > 1 ? { retryAt: retryAtOf(relay, together, sent) } : undefined
+  const list = inRequest.length > 1 ? { retryAt: retryAtOf(relay, inRequest, sent) } : undefined
   const opensIncidents = channelFacts(relay).opensIncidents(first.channel)
   const finishes: Finish[] = []
   for (const one of prepared) {
     const { siblings, instead } = one
-    const own = together.includes(one) ? list : undefined
-    const answer = inRequest.includes(one) ? sent : undefined
-    const context = { health, siblings, instead, opensIncidents, list: own }
-    finishes.push(await finish(relay, one, answer, context))
+    const isIn = inRequest.includes(one)
+    const context = { health, siblings, instead, opensIncidents, list: isIn ? list : undefined }
+    finishes.push(await finish(relay, one, isIn ? sent : undefined, context))
   }
   return finishes.includes('open') ? 'open' : 'ended'
 }
@@ -123,7 +121,6 @@ async function prepare(
   relay: Relay,
   claimed: Claimed,
   { channel, kept }: Target,
-  passage: Passage | undefined,
 ): Promise<Prepared> {
   const isConfigured = subscriptionOf(claimed.channel) === undefined
   try {
@@ -133,7 +130,7 @@ async function prepare(
     const judgement = judgeDelivery(claimed, {
       record,
       siblings,
-      channel: channel && passage && { overtakes: notifierOf(relay, channel).overtakes, passage },
+      overtakes: channel && notifierOf(relay, channel).overtakes,
       kept,
       inTrouble: isAboutChannel ? (await channelsInTrouble(relay)).map((one) => one.channel) : [],
     })
@@ -232,23 +229,15 @@ function listedIn(parts: Part[]): Claimed[] {
   return parts.filter(({ pageUrl }) => pageUrl !== undefined).map(({ delivery }) => delivery)
 }
 
-/** Nothing was sent because of the channel, not because of the message. */
-function isWaiting({ next }: Prepared): boolean {
-  return 'result' in next && 'unsent' in next.result
-}
-
-/** When to send a failed or waiting list again. Its messages stay one list. */
+/** When to send a failed list again. Its messages stay one list. */
 function retryAtOf(
   relay: Relay,
   together: Prepared[],
   sent: SendOutcome | undefined,
 ): number | undefined {
-  const [{ next, claimed }] = together as [Prepared]
-  const result = 'result' in next ? next.result : sent
-  if (result?.outcome !== 'retry') return undefined
-  const rate = rateOf(relay, claimed.channel)
-  const list = together.map((one) => one.claimed)
-  return listRetryAt(list, result, relay.now(), relay.random(), rate)
+  if (sent?.outcome !== 'retry') return undefined
+  const list = together.map(({ claimed }) => claimed)
+  return listRetryAt(list, sent, relay.now(), relay.random(), rateOf(relay, list[0]!.channel))
 }
 
 /** If this fails, the lease ends and the delivery is retried. */

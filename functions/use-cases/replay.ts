@@ -1,7 +1,6 @@
 // Sends failed messages again, because an owner asked for it.
 import { channelIn, subscriptionOf } from '../core/delivery/delivery.ts'
 import { type Access, isBound, nameOf } from '../core/rules/access.ts'
-import { tryAgain } from './channel-health.ts'
 import { channelNamed, type Relay } from './relay.ts'
 import { subscriptionFor } from './subscriptions.ts'
 
@@ -21,8 +20,6 @@ export async function replayOne(
     return 'unchanged'
   const replayed = await relay.store.replay({ id, ...own }, relay.now(), 1)
   if (replayed === 0) return 'unchanged'
-  // the owner may have repaired the channel
-  await tryAgain(relay, [channelIn(id)])
   relay.log.info('replayed', { deliveries: replayed, by: nameOf(access) })
   relay.wake(replayed)
   return 'replayed'
@@ -44,7 +41,6 @@ export async function replayChannel(
 ): Promise<number> {
   const own = isBound(access) ? { fleets: access.fleets } : {}
   if (channelNamed(relay, channel) === undefined) return 0
-  await tryAgain(relay, [channel])
   const which = { since, channel, ...own }
   const replayed = await relay.store.replay(which, relay.now(), maxReplayed)
   if (replayed === 0) return 0

@@ -5,9 +5,7 @@ import { eventTypes, limits } from '../../shared/document.ts'
 import { decideDrill } from '../core/event/decide.ts'
 import { type DrillWish, drillId } from '../core/event/drill.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
-import { channelsRouted } from '../core/rules/routes.ts'
 import { object, oneOf } from '../schema/checks.ts'
-import { tryAgain } from './channel-health.ts'
 import { commitEvent } from './commit-event.ts'
 import { contextOf, type Relay } from './relay.ts'
 
@@ -77,9 +75,6 @@ export async function startDrill(relay: Relay, wish: DrillWish, id: string): Pro
   // two requests at the same moment may exceed the limit by one, which does no harm
   const open = await openDrills(relay, wish.fleet)
   if (open.length >= maxOpenDrills) return { outcome: 'too_many', open }
-  const { config } = relay
-  // a drill must show whether a channel works now, even if it refused messages before
-  await tryAgain(relay, channelsRouted(config.routes, config.channels, [wish.fleet]))
   const key = { fleet: wish.fleet, eventId: drillId(id) }
   const committed = await commitEvent(relay, key, {
     decide: (before, now) => decideDrill(before, wish, id, contextOf(relay), now),

@@ -33,7 +33,6 @@ import {
   writeSubscription,
 } from '../store/memos.ts'
 import type { DeliveryPage } from '../store/store.ts'
-import { tryAgain } from './channel-health.ts'
 import { randomHex } from './random-hex.ts'
 import type { Relay } from './relay.ts'
 import { changeSubscription, fleetFor } from './subscription-channel.ts'
@@ -189,7 +188,6 @@ export async function testSubscription(
   const done = await changeSubscription(relay, id, pinged)
   if (done.outcome === 'unknown') return undefined
   const { subscription } = done
-  await tryAgain(relay, [subscriptionChannel(id)])
   const delivery = mustShakeHands(subscription)
     ? await ping(relay, subscription)
     : await planned(
@@ -214,8 +212,6 @@ async function change(
   if (done.outcome === 'changed') {
     relay.log.info('subscription_changed', { id, what, by: nameOf(access) })
   }
-  const isTried = subscription.pings > before.pings || subscription.state !== before.state
-  if (isTried && subscription.state !== 'paused') await tryAgain(relay, [subscriptionChannel(id)])
   if (subscription.pings > before.pings) await ping(relay, subscription)
   return subscription
 }
@@ -254,7 +250,6 @@ export async function replayTo(
 ): Promise<number> {
   if (state !== 'active') return 0
   const channel = subscriptionChannel(id)
-  await tryAgain(relay, [channel])
   const wish = 'id' in which ? which : { ...which, channel }
   const replayed = await relay.store.replay(wish, relay.now(), maxReplayed)
   if (replayed === 0) return 0

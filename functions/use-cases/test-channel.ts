@@ -4,7 +4,6 @@ import { planChannelTest, testEveryMs, testRowId } from '../core/delivery/alert.
 import { type Delivery, noFleet } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { type Access, nameOf } from '../core/rules/access.ts'
-import { tryAgain } from './channel-health.ts'
 import { commitEvent } from './commit-event.ts'
 import type { Relay } from './relay.ts'
 
@@ -12,8 +11,6 @@ type Tested = { outcome: 'planned'; delivery: Delivery } | { outcome: 'too_soon'
 
 /** The user must see the channel. */
 export async function testChannel(relay: Relay, access: Access, channel: string): Promise<Tested> {
-  // the owner may have repaired the channel
-  await tryAgain(relay, [channel])
   const key = keyOf(relay, channel)
   const by = nameOf(access)
   let planned: Delivery[] = []

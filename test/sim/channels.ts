@@ -63,7 +63,6 @@ export class Channels {
     // an edit alone is no message, nor is the end of an incident on the side: either may be repeated
     const aside = isAside(parts[0]!.delivery, request)
     const tells = !url.endsWith('chat.update') && !aside
-    this.#judge.marks.sent(parts[0]!.delivery)
     for (const part of parts) {
       this.#judge.messages.sent(part, request)
       if (takes && tells) this.#judge.accepted(part, request)

@@ -1,16 +1,8 @@
-// The book of channels in trouble. If a channel refuses everything, only the worker that tries it sends
-// to it, and its fallback is notified once of each outage.
+// The book of channels in trouble: the fallback is notified once of each outage.
 
 import type { ChannelHealth } from '../../functions/core/delivery/channel-health.ts'
-import {
-  type Claimed,
-  channelTroubleIn,
-  type Delivery,
-} from '../../functions/core/delivery/delivery.ts'
+import { channelTroubleIn, type Delivery } from '../../functions/core/delivery/delivery.ts'
 import type { Docket } from './docket.ts'
-
-/** A worker that looked before the health was written sends within its lease. */
-const lookedBeforeMs = 21_000
 
 export class MarkBook {
   readonly #docket: Docket
@@ -33,15 +25,6 @@ export class MarkBook {
     this.#marks.set(channel, { health, markedAt: same ? known.markedAt : this.#docket.now })
     // trouble that comes back soon is not told anew
     if (!same && health.alerting !== undefined) count(this.#outages, channel)
-  }
-
-  sent({ channel, lease }: Claimed): void {
-    const mark = this.#marks.get(channel)
-    if (mark?.health.state !== 'refusing') return
-    if (this.#docket.now < mark.markedAt + lookedBeforeMs) return
-    if (mark.health.trying?.by !== lease) {
-      this.#docket.broke('hammering', `${channel} is sent to, although it refuses everything`)
-    }
   }
 
   planned(deliveries: Delivery[]): void {

@@ -74,6 +74,8 @@ function fallbackOf({ parts }: Judge, channel: string): string | undefined {
   return parts.plan.config.channels[channel]?.fallback
 }
 
+const leastMoveMs = 60_000
+
 function checkRecord(judge: Judge, record: EventRecord): void {
   const key = `${record.fleet}/${record.eventId}`
   const { ended } = record
@@ -102,7 +104,11 @@ function checkRecord(judge: Judge, record: EventRecord): void {
     .filter(({ vm, process }) => vm.fleet === record.fleet && process.alive)
     .every(({ process }) => process.bornAt > overAt)
   const knowable = isSeen && !isBlind
-  if (knowable && happened('ended') && ended.outcome === 'cancelled') {
+  // by law 3, a NotBefore that came earlier by less than a minute has not moved
+  const startedAt = truth.steps.find((one) => one.step === 'started')?.at ?? 0
+  const earlierMs = (record.facts.notBeforeAt ?? startedAt) - startedAt
+  const isEarlier = earlierMs > 0 && earlierMs < leastMoveMs
+  if (knowable && !isEarlier && happened('ended') && ended.outcome === 'cancelled') {
     judge.broke('outcome', `${key} took place, and is told as cancelled`)
   }
   if (

@@ -14,7 +14,6 @@ import { type Notifiers, notifiers } from '../../functions/notify/registry.ts'
 import { createSlackDesk } from '../../functions/notify/slack/desk.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { Changes } from '../../functions/use-cases/changes.ts'
-import { tryAgain } from '../../functions/use-cases/channel-health.ts'
 import { receiveAndHold } from '../../functions/use-cases/hold-answer.ts'
 import type { Holds, Relay } from '../../functions/use-cases/relay.ts'
 import { Room } from '../../functions/use-cases/room.ts'
@@ -189,7 +188,6 @@ export class Worker {
 
   async #directly({ path, fleet, body }: Request): Promise<Reply> {
     if (path === replayPath) {
-      await tryAgain(this.#relay)
       await this.#relay.store.replay({ since: 0 }, this.#parts.kernel.now, 1_000)
       this.#hint(1)
       return { status: 200, text: '' }

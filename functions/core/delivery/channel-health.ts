@@ -1,7 +1,7 @@
-// Channel health: ok, refusing or unreachable. If a channel refuses everything, one message at a
-// time tries it, and the others go to its fallback at once. If a channel is unreachable, both the
-// channel and its fallback get every message.
-import { deliveryLeaseMs, type SendOutcome } from './attempt.ts'
+// Channel health: ok, refusing or unreachable. Each message is sent, whatever the health of its channel
+// is: the channel's answer says at once whether it works again. Health decides when the fallback is
+// notified of the trouble, and that no message waits long for a channel that is in trouble already.
+import type { SendOutcome } from './attempt.ts'
 import { type Claimed, type Delivery, isSameStory } from './delivery.ts'
 
 interface Known {
@@ -15,36 +15,21 @@ interface Known {
   alertedAt?: number
 }
 
-interface Troubled extends Known {
+/** `refusing`: it rejects every message. `unreachable`: for too long, no answer or temporary errors. */
+export interface Troubled extends Known {
+  state: 'refusing' | 'unreachable'
   /** The delivery that notifies the fallback, until its lease ends. Absent: not needed. */
   alerting?: { id: string; until: number }
-}
-
-/** It rejects every message, so an owner has to fix it. */
-export interface Refusing extends Troubled {
-  state: 'refusing'
-  /** When the next message may try the channel, and the length of this wait. */
-  nextTryAt: number
-  waitMs: number
-  /** The request that is trying, by its first delivery. `by` is its lease. */
-  trying?: { id: string; by: string; until: number }
-}
-
-/** For too long, it gave no answer or only temporary errors. */
-export interface Unreachable extends Troubled {
-  state: 'unreachable'
-  /** It refused everything before. `alertedAt` is when the fallback was notified of that. */
-  was?: 'refusing'
 }
 
 /** It accepted a message again at `since`. If the same trouble returns soon, nobody is notified. */
 export interface Recovered extends Known {
   state: 'ok'
-  was: (Refusing | Unreachable)['state']
+  was: Troubled['state']
 }
 
 /** Undefined elsewhere means that the channel was never in trouble. */
-export type ChannelHealth = Recovered | Refusing | Unreachable
+export type ChannelHealth = Recovered | Troubled
 
 /** A stored row. */
 export interface HealthRow {
@@ -54,66 +39,14 @@ export interface HealthRow {
   health: ChannelHealth
 }
 
-export const firstWaitMs = 60_000
-export const maxWaitMs = 600_000
 /** If the same trouble comes back within this time, the fallback is not notified again. */
 const sameTroubleMs = 3_600_000
 
-/** Whether a message may go to the channel now. */
-export type Passage =
-  | { go: 'send' }
-  /** This message tries whether the channel accepts messages again. */
-  | { go: 'try' }
-  | { go: 'wait'; note: string }
-  /** Send it to the fallback. */
-  | { go: 'divert'; note: string }
-
-export function passageOf(health: ChannelHealth | undefined, now: number): Passage {
-  if (health?.state !== 'refusing') return { go: 'send' }
-  const { trying, nextTryAt, since, note } = health
-  // if the clock was set back, times too far ahead do not count
-  if (trying !== undefined && trying.until > now && trying.until <= now + deliveryLeaseMs) {
-    return {
-      go: 'wait',
-      note: 'another message is trying whether the channel accepts messages again',
-    }
-  }
-  if (nextTryAt <= now || nextTryAt > now + maxWaitMs) return { go: 'try' }
-  const from = new Date(since).toISOString()
-  return {
-    go: 'divert',
-    note: `not sent, as the channel has refused messages since ${from}: ${note}`,
-  }
-}
-
-/** The lease of a request is that of its first message. */
-type Lease = Pick<Claimed, 'id' | 'lease' | 'leaseUntil'>
-
-/**
- * Whether a request may be sent, and the health with this request as the try. If the worker that
- * was to notify the fallback died, this one takes over.
- */
-export function beforeRequest(
-  before: ChannelHealth | undefined,
-  of: string,
-  { id, lease, leaseUntil: until }: Lease,
-  now: number,
-): { passage: Passage; health: ChannelHealth | undefined } {
-  const known = before?.of === of ? before : undefined
-  const passage = passageOf(known, now)
-  if (known === undefined || known.state === 'ok') return { passage, health: known }
-  const { alerting } = known
-  const isLost = alerting !== undefined && alerting.id !== id && alerting.until <= now
-  const health = isLost ? { ...known, alerting: { id, until } } : known
-  if (passage.go !== 'try' || health.state !== 'refusing') return { passage, health }
-  return { passage, health: { ...health, trying: { id, by: lease, until } } }
-}
-
-export interface Answer extends Lease {
+/** A request, by its first delivery and that one's lease. */
+export interface Answer extends Pick<Claimed, 'id' | 'leaseUntil'> {
   channel: string
   of: string
-  /** Undefined: nothing was sent. */
-  sent: SendOutcome | undefined
+  sent: SendOutcome
   /** When the overdue message in it was planned. Absent if none is overdue. */
   overdueSince?: number | undefined
 }
@@ -130,38 +63,28 @@ export function afterAnswer(
   now: number,
 ): { health: ChannelHealth | undefined; log?: HealthLog } {
   const known = before?.of === answer.of ? before : undefined
-  const isTry = known?.state === 'refusing' && isTrying(known, answer)
+  const troubled = known?.state === 'ok' ? undefined : known
   switch (evidenceIn(answer.sent)) {
-    case 'refuses':
-      if (known?.state === 'refusing') return { health: refusedAgain(known, isTry, answer, now) }
-      return { health: refused(known, answer, now), log: 'channel_refuses' }
     case 'takes':
-      if (isTry || known?.state === 'unreachable') {
-        return { health: recovered(known, now), log: 'channel_recovered' }
-      }
-      // the request began before the first refusal, so it proves nothing
-      return { health: known }
+      if (troubled === undefined) return { health: known }
+      return { health: recovered(troubled, now), log: 'channel_recovered' }
+    case 'refuses':
+      if (troubled?.state === 'refusing') return { health: goesOn(troubled, answer, now) }
+      return { health: begun('refusing', known, answer, now), log: 'channel_refuses' }
     case 'silent':
-      // otherwise each message would have to wait for one that tries it until its time-out
-      if (isTry) return { health: silentNow(known, answer) }
+      if (troubled !== undefined) return { health: goesOn(troubled, answer, now) }
       if (!isUnreachable(known, answer, now)) return { health: known }
       return { health: begun('unreachable', known, answer, now), log: 'channel_unreachable' }
     case 'none':
-      return { health: isTry ? withoutTry(known) : known }
+      return { health: known }
   }
-}
-
-function isTrying({ trying }: Refusing, { id, lease }: Lease): boolean {
-  return trying?.id === id && trying.by === lease
 }
 
 type Evidence = 'refuses' | 'takes' | 'silent' | 'none'
 
 /** A channel that refuses one message has read it, so it is not broken. */
-function evidenceIn(sent: SendOutcome | undefined): Evidence {
-  if (sent === undefined || sent.outcome === 'superseded' || sent.outcome === 'given_up') {
-    return 'none'
-  }
+function evidenceIn(sent: SendOutcome): Evidence {
+  if (sent.outcome === 'superseded' || sent.outcome === 'given_up') return 'none'
   if (sent.outcome === 'delivered') return 'takes'
   if (sent.outcome === 'refused') return sent.broken ? 'refuses' : 'takes'
   return sent.unsent ? 'none' : 'silent'
@@ -179,54 +102,32 @@ function isUnreachable(
   if (overdueSince === undefined) return false
   if (known === undefined) return true
   // a time in the future is from before the clock was set back
-  return known.state === 'ok' && (known.since < overdueSince || known.since > now)
+  return known.since < overdueSince || known.since > now
 }
 
-function refused(known: ChannelHealth | undefined, answer: Answer, now: number): Refusing {
-  const waits = { nextTryAt: now + firstWaitMs, waitMs: firstWaitMs }
-  return { ...begun('refusing', known, answer, now), ...waits }
+/** If the worker that was to notify the fallback died, this one takes over. */
+function goesOn(known: Troubled, { id, leaseUntil, sent }: Answer, now: number): Troubled {
+  const { alerting, note } = known
+  const isLost = alerting !== undefined && alerting.until <= now
+  if (!isLost && note === sent.note) return known
+  return { ...known, note: sent.note, ...(isLost && { alerting: { id, until: leaseUntil } }) }
 }
 
-function refusedAgain(known: Refusing, isTry: boolean, answer: Answer, now: number): Refusing {
-  const note = noteIn(answer)
-  // a request that began before the first refusal does not delay the next try
-  if (!isTry) return note === known.note ? known : { ...known, note }
-  const waitMs = Math.min(2 * known.waitMs, maxWaitMs)
-  return { ...withoutTry(known), note, waitMs, nextTryAt: now + waitMs }
-}
-
-function recovered({ state, channel, of, note, alertedAt }: Refusing | Unreachable, now: number) {
+function recovered({ state, channel, of, note, alertedAt }: Troubled, now: number): Recovered {
   const alerted = alertedAt === undefined ? {} : { alertedAt }
-  return { state: 'ok' as const, was: state, channel, of, note, since: now, ...alerted }
+  return { state: 'ok', was: state, channel, of, note, since: now, ...alerted }
 }
 
-function silentNow({ trying: _, nextTryAt: __, waitMs: ___, ...known }: Refusing, answer: Answer) {
-  return { ...known, state: 'unreachable' as const, was: 'refusing' as const, note: noteIn(answer) }
-}
-
-function withoutTry({ trying: _, ...rest }: Refusing): Refusing {
-  return rest
-}
-
-function begun<State extends Recovered['was']>(
-  state: State,
+function begun(
+  state: Troubled['state'],
   known: ChannelHealth | undefined,
-  answer: Answer,
+  { channel, of, id, leaseUntil, sent }: Answer,
   now: number,
-): Troubled & { state: State } {
-  const { channel, of, id, leaseUntil } = answer
-  const trouble = { state, channel, of, since: now, note: noteIn(answer) }
-  const alertedAt = wasOf(known) === state ? known?.alertedAt : undefined
+): Troubled {
+  const trouble = { state, channel, of, since: now, note: sent.note }
+  const alertedAt = known?.state === 'ok' && known.was === state ? known.alertedAt : undefined
   const isKnown = alertedAt !== undefined && alertedAt <= now && now - alertedAt < sameTroubleMs
   return isKnown ? { ...trouble, alertedAt } : { ...trouble, alerting: { id, until: leaseUntil } }
-}
-
-function wasOf(known: ChannelHealth | undefined): Recovered['was'] | undefined {
-  return known === undefined || known.state === 'refusing' ? undefined : known.was
-}
-
-function noteIn({ sent }: Answer): string {
-  return sent?.note ?? ''
 }
 
 /** The fallback is notified, or there is none. */
@@ -234,11 +135,6 @@ export function afterAlert(health: ChannelHealth, now: number): ChannelHealth {
   if (health.state === 'ok') return { ...health, alertedAt: now }
   const { alerting: _, ...rest } = health
   return { ...rest, alertedAt: now }
-}
-
-/** An owner has fixed the channel, so the next message tries it. */
-export function tryNow<Health extends ChannelHealth>(health: Health, now: number): Health {
-  return health.state === 'refusing' ? { ...health, nextTryAt: now } : health
 }
 
 /** After this time, or half of the time left, a message also goes to the fallback. */

@@ -5,7 +5,7 @@
 
 import { isEnd } from '../event/moment.ts'
 import { afterAttempt, giveUpMs, type SendOutcome, type Settlement } from './attempt.ts'
-import { type ChannelHealth, firstWaitMs, isOverdue, isPutOff } from './channel-health.ts'
+import { type ChannelHealth, isOverdue, isPutOff } from './channel-health.ts'
 import {
   alertDeliveryId,
   type Claimed,
@@ -19,6 +19,10 @@ import {
   unsentFor,
 } from './delivery.ts'
 import type { Rate } from './rate.ts'
+
+/** How long a refused message that must arrive waits at first, and at most. */
+const firstWaitMs = 60_000
+const maxWaitMs = 600_000
 
 export interface Context {
   /** The channel's health after the request. */
@@ -78,8 +82,9 @@ function afterRefusal(
   const resolves = context.opensIncidents && isClosing(claimed.telling)
   const waits = resolves || isRefusedEverywhere(claimed, context)
   if (!waits || now >= claimed.plannedAt + giveUpMs) return { state: 'refused', nextAt: now, note }
-  const { health } = context
-  const nextAt = health?.state === 'refusing' ? health.nextTryAt : now + firstWaitMs
+  // after a wait as long as all before
+  const waitMs = Math.min(Math.max(now - claimed.plannedAt, firstWaitMs), maxWaitMs)
+  const nextAt = now + waitMs
   // refused, so nothing arrived
   return { state: 'pending', nextAt, note, unsent: true }
 }

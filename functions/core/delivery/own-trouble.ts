@@ -6,7 +6,7 @@ import { span } from '../event/time.ts'
 import type { Tally } from '../metrics/tally.ts'
 import { total } from '../metrics/tally.ts'
 import type { Channel } from '../rules/config.ts'
-import type { Refusing, Unreachable } from './channel-health.ts'
+import type { Troubled } from './channel-health.ts'
 import type { LastingChange } from './lasting-alert.ts'
 
 /** A disk is nearly full if less than the smaller of these two is free. */
@@ -133,7 +133,7 @@ export function backlogTrouble(
 
 /** Leaves out channels whose fallback is one of the owners: it gets an alert of its own. */
 export function channelTrouble(
-  inTrouble: (Refusing | Unreachable)[],
+  inTrouble: Troubled[],
   channels: Record<string, Channel>,
   owners: string[],
 ): Trouble {

@@ -65,14 +65,14 @@ export function readReport(
       one.event.eventId === eventId ? pastOf(one, now) : [],
     )
     const last = past.at(-1)
-    const isOutside = document === null || outside.has(eventId)
     // the document had no room for it, so its last change is what the document shows
+    const isOutside = outside.has(eventId)
     const event =
       shown.get(eventId) ?? (isOutside && last?.kind === 'seen' ? last.event : undefined)
     return {
       ...{ fleet, eventId },
       ...(event !== undefined && { shown: event }),
-      isLacking: !isOutside && event === undefined,
+      isLacking: document !== null && !isOutside && event === undefined,
       past,
       starts: report.starts
         .filter((start) => start.eventId === eventId)

@@ -141,7 +141,6 @@ export const channelsAnswer = z.object({
         state: z.enum(['ok', 'refusing', 'unreachable']),
         since: time.exactOptional(),
         note: z.string().exactOptional(),
-        nextTryAt: time.exactOptional(),
       })
       .meta({ id: 'Channel' }),
   ),

@@ -14,7 +14,6 @@ import { describeVerdict, tooLarge } from '../../core/message/phrases.ts'
 import { deciderOf, isBound, nameOf, seesFleet } from '../../core/rules/access.ts'
 import { remedyOf } from '../../schema/checks.ts'
 import type { EventKey } from '../../store/store.ts'
-import { tryAgain } from '../../use-cases/channel-health.ts'
 import { type Decided, decideEvent } from '../../use-cases/decide-event.ts'
 import { readPage } from '../../use-cases/list-events.ts'
 import { readRecord } from '../../use-cases/read-events.ts'
@@ -25,7 +24,7 @@ import { accessOf, authenticate, fleetsFor, need } from './access.ts'
 import type { KeyGuard } from './admin-key.ts'
 import { postBackup } from './backup.ts'
 import { deleteBeacon, getBeacons } from './beacons.ts'
-import { channelsFor, getChannels, postChannelTest } from './channels.ts'
+import { getChannels, postChannelTest } from './channels.ts'
 import { streamRoute } from './stream.ts'
 import { subscriptionRoutes } from './subscriptions.ts'
 import { deleteToken, getToken, getTokens, maxTokenBytes, postToken } from './tokens.ts'
@@ -174,10 +173,6 @@ async function replay(relay: Relay, c: Context): Promise<Response> {
     return problem(c, 400, 'replay_malformed', detail)
   }
   const access = accessOf(c)
-  // A replay means that the owner has repaired the channel.
-  const named = 'id' in which ? undefined : which.channel
-  const repaired = channelsFor(relay, c) ?? Object.keys(relay.config.channels)
-  await tryAgain(relay, named === undefined ? repaired : repaired.filter((one) => one === named))
   const own = isBound(access) ? { ...which, fleets: access.fleets } : which
   const replayed = await relay.store.replay(own, relay.now(), maxReplayed)
   if (replayed > 0) {

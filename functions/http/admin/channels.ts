@@ -22,8 +22,7 @@ export async function getChannels(relay: Relay, c: Context): Promise<Response> {
     const what = { name, ...asConfigured(kind), fallback }
     if (health === undefined) return { ...what, state: 'ok' }
     const { state, since, note } = health
-    const next = state === 'refusing' ? { nextTryAt: iso(health.nextTryAt) } : {}
-    return { ...what, state, since: iso(since), note, ...next }
+    return { ...what, state, since: iso(since), note }
   })
   return c.json({ channels })
 }

@@ -1,32 +1,24 @@
-// Channel health: which messages are sent, try, wait or go to the fallback. And what each answer
-// changes, for every health.
+// Channel health: what each answer changes, for every health, and who notifies the fallback.
 import { describe, expect, test } from 'vitest'
 import type { SendOutcome } from '../../../functions/core/delivery/attempt.ts'
 import {
   type Answer,
   afterAlert,
   afterAnswer,
-  beforeRequest,
   type ChannelHealth,
   isOverdue,
-  maxWaitMs,
-  passageOf,
   type Recovered,
-  type Refusing,
-  tryNow,
-  type Unreachable,
+  type Troubled,
 } from '../../../functions/core/delivery/channel-health.ts'
 import { at, delivery } from '../../support/records.ts'
 
 const minute = 60_000
 const hour = 60 * minute
-const lease = { id: 'd1', lease: 'l1', leaseUntil: at + 20_000 }
-const alerting = { id: 'd0', until: at }
+const lease = { id: 'd1', leaseUntil: at + 20_000 }
+const alerting = { id: 'd0', until: at + 1 }
 const known = { channel: 'chat', of: 'a', since: at - minute, note: 'HTTP 404' }
-const waits = { nextTryAt: at + minute, waitMs: minute }
-const refusing: Refusing = { state: 'refusing', ...known, ...waits, alerting }
-const trying: Refusing = { ...refusing, trying: { id: 'd1', by: 'l1', until: at + 20_000 } }
-const unreachable: Unreachable = { state: 'unreachable', ...known, alerting }
+const refusing: Troubled = { state: 'refusing', ...known, alerting }
+const unreachable: Troubled = { state: 'unreachable', ...known, alerting }
 const recovered: Recovered = { state: 'ok', was: 'refusing', ...known }
 
 const refused: SendOutcome = { outcome: 'refused', note: 'HTTP 410', broken: true }
@@ -36,79 +28,17 @@ const silent: SendOutcome = { outcome: 'retry', note: 'no answer in time' }
 const unsent: SendOutcome = { ...silent, unsent: true }
 const superseded: SendOutcome = { outcome: 'superseded', note: 'decided meanwhile' }
 
-function answer(sent: SendOutcome | undefined, changes: Partial<Answer> = {}): Answer {
+function answer(sent: SendOutcome, changes: Partial<Answer> = {}): Answer {
   return { channel: 'chat', of: 'a', ...lease, sent, ...changes }
 }
-
-describe('before a request', () => {
-  test.each([
-    ['no trouble yet', undefined, at, 'send'],
-    ['recovered', recovered, at, 'send'],
-    ['unreachable', unreachable, at, 'send'],
-    ['just refused', refusing, at, 'divert'],
-    ['until a minute is over', refusing, at + minute - 1, 'divert'],
-    ['then one tries', refusing, at + minute, 'try'],
-    ['while one tries', trying, at + 19_999, 'wait'],
-    ['one that tried and died', trying, at + minute, 'try'],
-    ['one that tried and died early', trying, at + 20_000, 'divert'],
-    ['the clock was set back, and one tried', trying, at - hour, 'try'],
-    ['the clock was set back', refusing, at - hour, 'try'],
-  ] as const)('%s', (_, health, now, go) => {
-    expect(passageOf(health, now).go).toBe(go)
-  })
-
-  test('the note of a diverted message: since when, and the answer of the channel', () => {
-    const note =
-      'not sent, as the channel has refused messages since 2026-11-21T11:59:00.000Z: HTTP 404'
-    expect(passageOf(refusing, at)).toEqual({ go: 'divert', note })
-  })
-
-  test('a channel with another configuration gets messages at once', () => {
-    for (const health of [refusing, trying, unreachable]) {
-      expect(beforeRequest(health, 'b', lease, at)).toEqual({ passage: { go: 'send' } })
-    }
-  })
-
-  test('the one that tries is on record', () => {
-    const now = at + minute
-    const until = now + 20_000
-    const { passage, health } = beforeRequest(refusing, 'a', { ...lease, leaseUntil: until }, now)
-    expect(passage).toEqual({ go: 'try' })
-    expect(health).toMatchObject({ trying: { id: 'd1', by: 'l1', until } })
-  })
-
-  test.each([
-    ['is left to the first delivery while its worker may live', at - 1, lease.id, 'd0'],
-    ['is left to it for its next attempt', at, 'd0', 'd0'],
-    ['goes to another delivery if its worker died', at, lease.id, 'd1'],
-  ])('notifying the fallback %s', (_, now, id, expected) => {
-    for (const before of [refusing, unreachable]) {
-      const { health } = beforeRequest(before, 'a', { ...lease, id }, now)
-      expect(health).toMatchObject({ alerting: { id: expected } })
-      if (expected === 'd0') expect(health).toBe(before)
-    }
-  })
-
-  test('nothing changes if no alert and no try is due', () => {
-    const { alerting: _, ...told } = refusing
-    for (const health of [undefined, recovered, told]) {
-      expect(beforeRequest(health, 'a', lease, at).health).toBe(health)
-    }
-  })
-})
 
 describe('after an answer', () => {
   const overdue = { overdueSince: at - 3 * minute }
   const begun = { channel: 'chat', of: 'a', since: at, alerting: { id: 'd1', until: at + 20_000 } }
-  const refusesNow = { state: 'refusing', ...begun, note: 'HTTP 410', ...waits }
+  const refusesNow = { state: 'refusing', ...begun, note: 'HTTP 410' }
   const awayNow = { state: 'unreachable', ...begun, note: 'no answer in time' }
   const okNow = (was: Recovered['was']) => ({ state: 'ok', was, ...known, since: at })
-  const { trying: own, ...tried } = trying
-  const { nextTryAt: _at, waitMs: _ms, ...rest } = tried
-  const hanging = { ...rest, state: 'unreachable', was: 'refusing', note: 'no answer in time' }
-  const byOther = (other: object): Refusing => ({ ...trying, trying: { ...own!, ...other } })
   const answers = {
-    nothing: answer(undefined),
     unsent: answer(unsent, overdue),
     superseded: answer(superseded),
     delivered: answer(delivered),
@@ -152,32 +82,14 @@ describe('after an answer', () => {
       },
     ],
     [
-      'refusing, and the request is older than that',
+      'refusing',
       refusing,
-      { refused: [{ ...refusing, note: 'HTTP 410' }] },
-    ],
-    [
-      'refusing, and another worker tries it',
-      byOther({ by: 'l2' }),
-      { refused: [{ ...byOther({ by: 'l2' }), note: 'HTTP 410' }] },
-    ],
-    [
-      'refusing, and another request that was claimed together with this one tries it',
-      byOther({ id: 'd2' }),
-      { refused: [{ ...byOther({ id: 'd2' }), note: 'HTTP 410' }] },
-    ],
-    [
-      'refusing, and this message tries it',
-      trying,
       {
-        nothing: [tried],
-        unsent: [tried],
-        superseded: [tried],
         delivered: [okNow('refusing'), 'channel_recovered'],
         wrong: [okNow('refusing'), 'channel_recovered'],
-        refused: [{ ...tried, note: 'HTTP 410', waitMs: 2 * minute, nextTryAt: at + 2 * minute }],
-        silent: [hanging],
-        overdue: [hanging],
+        refused: [{ ...refusing, note: 'HTTP 410' }],
+        silent: [{ ...refusing, note: 'no answer in time' }],
+        overdue: [{ ...refusing, note: 'no answer in time' }],
       },
     ],
     [
@@ -187,6 +99,8 @@ describe('after an answer', () => {
         delivered: [okNow('unreachable'), 'channel_recovered'],
         wrong: [okNow('unreachable'), 'channel_recovered'],
         refused: [refusesNow, 'channel_refuses'],
+        silent: [{ ...unreachable, note: 'no answer in time' }],
+        overdue: [{ ...unreachable, note: 'no answer in time' }],
       },
     ],
   ])('%s', (_, before, rows) => {
@@ -200,25 +114,13 @@ describe('after an answer', () => {
   })
 
   test('another configuration of the channel begins as ok', () => {
-    for (const before of [recovered, refusing, trying, unreachable]) {
+    for (const before of [recovered, refusing, unreachable]) {
       for (const one of Object.values(answers)) {
         expect(afterAnswer(before, { ...one, of: 'b' }, at)).toEqual(
           afterAnswer(undefined, { ...one, of: 'b' }, at),
         )
       }
     }
-  })
-
-  test('each refused try waits twice as long, to ten minutes', () => {
-    const minutes: number[] = []
-    let health = refusing
-    for (let now = at; minutes.length < 6; now = health.nextTryAt) {
-      const before = { ...health, trying: { id: 'd1', by: 'l1', until: now } }
-      health = afterAnswer(before, answer(refused), now).health as Refusing
-      minutes.push((health.nextTryAt - now) / minute)
-    }
-    expect(minutes).toEqual([2, 4, 8, 10, 10, 10])
-    expect(health).toMatchObject({ waitMs: maxWaitMs, since: refusing.since })
   })
 
   test('the same answer again is no change', () => {
@@ -228,8 +130,21 @@ describe('after an answer', () => {
 })
 
 describe('notifying the fallback', () => {
+  test.each([
+    ['is left to the first delivery while its worker may live', at, 'd0'],
+    ['goes to another delivery if its worker died', at + 1, 'd1'],
+  ])('%s', (_, now, expected) => {
+    for (const [before, sent] of [
+      [refusing, refused],
+      [unreachable, silent],
+    ] as const) {
+      const { health } = afterAnswer(before, answer(sent), now)
+      expect(health).toMatchObject({ alerting: { id: expected } })
+    }
+  })
+
   const refusesAgain = (before: ChannelHealth, now: number) =>
-    afterAnswer(before, answer(refused), now).health as Refusing
+    afterAnswer(before, answer(refused), now).health as Troubled
 
   test('is over once it was done', () => {
     for (const health of [refusing, unreachable]) {
@@ -250,24 +165,21 @@ describe('notifying the fallback', () => {
     expect(next.alertedAt !== undefined).toBe(!isDue)
   })
 
+  const { alerting: _, ...before } = refusing
+
   test('a channel that refuses and hangs by turns is reported once', () => {
-    const told = { ...trying, alertedAt: at - minute }
+    const told = { ...before, alertedAt: at - minute }
     const hanging = afterAnswer(told, answer(silent), at).health!
     expect(refusesAgain(hanging, at + minute)).toMatchObject({ alertedAt: at - minute })
     expect(refusesAgain(hanging, at + minute)).not.toHaveProperty('alerting')
   })
 
   test('it is remembered over a recovery', () => {
-    const told = { ...trying, alertedAt: at - minute }
+    const told = { ...before, alertedAt: at - minute }
     expect(afterAnswer(told, answer(delivered), at).health).toMatchObject({
       alertedAt: at - minute,
     })
   })
-})
-
-test('after an owner fixed the channel, the next message tries it at once', () => {
-  expect(passageOf(tryNow(refusing, at), at).go).toBe('try')
-  expect(tryNow(unreachable, at)).toBe(unreachable)
 })
 
 test.each([

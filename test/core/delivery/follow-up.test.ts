@@ -13,9 +13,7 @@ const refused: SendOutcome = { outcome: 'refused', note: 'HTTP 400' }
 const broken: SendOutcome = { ...refused, broken: true }
 const silent: SendOutcome = { outcome: 'retry', note: 'no answer in time' }
 const base = { channel: 'chat', of: 'a', since: at, note: 'HTTP 404' }
-const refusing: ChannelHealth = {
-  ...{ ...base, state: 'refusing', nextTryAt: at + 3 * minute, waitMs: minute },
-}
+const refusing: ChannelHealth = { ...base, state: 'refusing' }
 const unreachable: ChannelHealth = { ...base, state: 'unreachable' }
 const recovered: ChannelHealth = { ...base, state: 'ok', was: 'refusing' }
 const byOwn = { alerting: { id: 'own', until: at } }
@@ -124,11 +122,17 @@ describe('the new state', () => {
     expect(followUps.map(what)).toEqual(['cancelled to team'])
   })
 
-  test('waits for the next try of a channel that refuses', () => {
+  test('waits as long as it has waited, a minute to ten', () => {
     const siblings = [copy('refused')]
-    expect(finish(broken, { siblings }).settlement.nextAt).toBe(at + minute)
-    const waiting = { state: 'pending', nextAt: at + 3 * minute, unsent: true }
-    expect(finish(broken, { siblings, health: refusing }).settlement).toMatchObject(waiting)
+    for (const [waited, waits] of [
+      [0, 1],
+      [3, 3],
+      [60, 10],
+    ] as const) {
+      const now = at + waited * minute
+      const waiting = { state: 'pending', nextAt: now + waits * minute, unsent: true }
+      expect(finish(broken, { siblings }, now).settlement).toMatchObject(waiting)
+    }
     expect(finish(broken, { siblings }, at + giveUpMs).settlement.state).toBe('refused')
   })
 })

@@ -128,7 +128,6 @@ describe('a backlog', () => {
 describe('channels in trouble', () => {
   const refusing = (channel: string) => ({
     ...{ state: 'refusing' as const, channel, of: '', since: at, note: 'HTTP 404' },
-    ...{ nextTryAt: at, waitMs: 1 },
   })
   const channels = {
     chat: { kind: 'slack' },

@@ -1,6 +1,5 @@
 // Whether a claimed delivery is sent: each reason against it, and which reason comes first.
 import { describe, expect, test } from 'vitest'
-import type { Passage } from '../../../functions/core/delivery/channel-health.ts'
 import { channelTroubleIn, planChannelAlert } from '../../../functions/core/delivery/delivery.ts'
 import {
   judgeDelivery,
@@ -18,14 +17,11 @@ const about = (health?: { state: 'refusing'; since: number }) => ({
 })
 const trouble = about({ state: 'refusing', since: at })
 
-function known(changes: Partial<Known> = {}, passage: Passage = { go: 'send' }): Known {
-  const channel = { overtakes: () => true, passage }
-  return { record: record(), siblings: [own], channel, inTrouble: [], ...changes }
+function known(changes: Partial<Known> = {}): Known {
+  return { record: record(), siblings: [own], overtakes: () => true, inTrouble: [], ...changes }
 }
 
 const gone = 'the configuration has no such channel any more'
-const waits: Passage = { go: 'wait', note: 'another one tries' }
-const diverts: Passage = { go: 'divert', note: 'HTTP 404' }
 const overtakes = () => false
 const later = delivery('later', { seq: 128, telling: telling({ moment: 'approved' }) })
 
@@ -33,28 +29,18 @@ describe('a claimed delivery', () => {
   test.each([
     ['of an open event', own, known(), 'send'],
     ['whose event is gone', own, known({ record: undefined }), 'send'],
-    ['that tries the channel', own, known({}, { go: 'try' }), 'send'],
-    ['while another one tries', own, known({}, waits), 'wait', 'another one tries'],
-    ['to a refusing channel', own, known({}, diverts), 'refused', 'HTTP 404'],
-    ['to a removed channel', own, known({ channel: undefined }), 'refused', gone],
+    ['to a removed channel', own, known({ overtakes: undefined }), 'refused', gone],
     ['of an ended event', own, known({ record: ended }), 'superseded', 'the event ended first'],
     [
       'of an ended event, to a channel that wants every step',
       own,
-      known({ record: ended, channel: { overtakes, passage: { go: 'send' } } }),
+      known({ record: ended, overtakes }),
       'send',
-    ],
-    [
-      'of an ended event, to a refusing channel',
-      own,
-      known({ record: ended }, diverts),
-      'superseded',
-      'the event ended first',
     ],
     [
       'of an ended event, to a removed channel',
       own,
-      known({ record: ended, channel: undefined }),
+      known({ record: ended, overtakes: undefined }),
       'superseded',
       'the event ended first',
     ],
@@ -85,10 +71,8 @@ describe('a claimed delivery', () => {
 })
 
 test.each([
-  ['waits, as no attempt', known({}, waits), { outcome: 'retry', unsent: true }],
   ['is superseded', known({ record: ended }), { outcome: 'superseded' }],
-  ['is refused by the channel', known({}, diverts), { outcome: 'refused', broken: true }],
-  ['is refused alone', known({ channel: undefined }), { outcome: 'refused' }],
+  ['is refused', known({ overtakes: undefined }), { outcome: 'refused' }],
 ])('one that is not sent %s', (_, values, outcome) => {
   const judgement = judgeDelivery(own, values)
   if (judgement.go === 'send') throw new Error('it is sent')

@@ -292,17 +292,4 @@ describe('lists of a token that is bound to a fleet', () => {
     const { approvals } = await read(path, { decision: 'approve' })
     expect(approvals).toMatchObject([{ decision: 'approved', how: 'token' }])
   })
-
-  test('a drill tries only channels of its fleet again', async () => {
-    const channel = async (name: string) => {
-      const response = await askApi(world, adminKey, '/v1/channels')
-      const { channels } = (await response.json()) as { channels: { name: string }[] }
-      return channels.find((one) => one.name === name)
-    }
-    const [before, own] = [await channel('hidden-chat'), await channel('hook')]
-    expect([before, own]).toMatchObject([{ state: 'refusing' }, { state: 'refusing' }])
-    await read('/v1/drills', { ...drill, fleet: 'prod' })
-    expect(await channel('hidden-chat')).toEqual(before)
-    expect(await channel('hook')).not.toEqual(own)
-  })
 })

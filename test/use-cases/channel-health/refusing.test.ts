@@ -91,19 +91,16 @@ describe('ten events in five minutes', () => {
     expect(asks()[0]).toContain('\\"chat\\"')
   })
 
-  test('the channel itself gets one after a minute, then after two', () => {
-    expect(texts('slack')).toHaveLength(3)
+  test('the channel itself gets each once, so that it works again as soon as it is repaired', () => {
+    expect(texts('slack')).toHaveLength(10)
   })
 
-  test('each delivery is refused and notes whether it was sent', async () => {
+  test('each delivery is refused and notes why', async () => {
     const rows = await Promise.all(
       [0, 1].map(async (i) => (await world.getEvent(idOf(i))).body.deliveries[0]),
     )
-    const since = 'not sent, as the channel has refused messages since 2026-11-21T12:00:00.000Z'
-    expect(rows).toMatchObject([
-      { channel: 'chat', state: 'refused', attempts: 1, note: 'HTTP 404: no_service' },
-      { state: 'refused', attempts: 1, note: `${since}: HTTP 404: no_service` },
-    ])
+    const refused = { state: 'refused', attempts: 1, note: 'HTTP 404: no_service' }
+    expect(rows).toMatchObject([{ channel: 'chat', ...refused }, refused])
     expect((await world.getEvent(idOf(0))).body.deliveries.slice(1)).toMatchObject([
       { channel: 'team', moment: 'scheduled', insteadOf: 'chat' },
       { channel: 'team', moment: 'alert', insteadOf: 'chat' },
@@ -235,11 +232,11 @@ test('a decision by the link of the fallback is notified there, and so is the en
   expect((await rowsOf(world, 'chat')).at(-1)).toMatchObject({ state: 'delivered' })
 })
 
-test('a channel without a fallback is rarely tried too, and its messages can be replayed', async () => {
+test('a channel without a fallback gets each message once, and its messages can be replayed', async () => {
   await begin({ channels: { chat: { ...channels.chat, fallback: undefined } } })
   answer(world, 'slack', gone)
   await eventsInARow(10, 30_000)
-  expect(world.sent).toHaveLength(3)
+  expect(world.sent).toHaveLength(10)
   expect((await health()).status).toBe('troubled')
 })
 
@@ -250,7 +247,6 @@ test('the fallback is notified even if the relay dies between both writes', asyn
   await world.pass(20_001)
   expect(notices()).toHaveLength(1)
   expect(asks()).toHaveLength(1)
-  expect(texts('slack')).toHaveLength(1)
 })
 
 test('if that message is superseded meanwhile, another one notifies the fallback', async () => {

@@ -114,14 +114,15 @@ describe('failures', () => {
   }
   const routes = [{ match: {}, channels: ['chat'] }]
 
-  test('if the fallback refuses too, each is tried after 1, 2, 4, 8 min without ping-pong', async () => {
+  test('if the fallback refuses too, each is tried after 1, 2, 4, 8 and 16 min without ping-pong', async () => {
     await startRelay({ channels, routes })
     world.channels.answer = ({ url }) =>
       new Response('', { status: url.includes('slack') ? 404 : 410 })
     await report(event({ notBeforeAt: startAt + hour }))
     await passInSteps(world, 20 * minute, minute)
-    expect(sentTo(world, 'slack')).toHaveLength(5)
-    expect(sentTo(world, 'hook')).toHaveLength(5)
+    // at 0, 1, 2, 4, 8 and 16 min; and one message that was refused
+    expect(sentTo(world, 'slack')).toHaveLength(7)
+    expect(sentTo(world, 'hook')).toHaveLength(6)
     const { body } = await world.getEvent(eventId)
     const states = body.deliveries.map(({ channel, moment, state }: Row) => [
       channel,

@@ -253,19 +253,3 @@ test('a VM that is not affected cannot flip a value for ever', async () => {
   expect(directed).not.toEqual([])
   expect((await eventNow()).eventType).toBe('Reboot')
 })
-
-test('a change in a report without a document is what that VM saw last', async () => {
-  const short = event({ eventType: 'Freeze', durationSeconds: 9 })
-  const long = { ...short, durationSeconds: 60 }
-  await honest.sees([short])
-  await world.pass(1_000)
-  const change = { kind: 'changed' as const, ageMs: 100, firstPoll: false, event: long }
-  await honest.post({ ...honest.body([], { changes: [change] }), document: null })
-  for (let i = 0; i < 6; i++) {
-    await world.pass(20_000)
-    const later = honest.body([])
-    await honest.post({ ...later, document: { ...later.document!, hidden: [eventId] } })
-    expect((await liar.sees([short])).directives).toEqual([])
-  }
-  expect((await eventNow()).durationSeconds).toBe(60)
-})
