@@ -225,7 +225,8 @@ export class EventBook {
     // affected VMs speak for themselves
     const isOutsider = !isHit(record.facts, beacon.vm.name)
     const isMoved = live && moved && real === event.notBeforeAt && !isOutsider
-    if (isMoved && record.facts.notBeforeAt !== real) {
+    const offMs = Math.abs((record.facts.notBeforeAt ?? 0) - (real ?? 0))
+    if (isMoved && offMs >= leastMoveMs) {
       this.#docket.broke('acknowledged', `${key} was moved, and the new NotBefore is not kept`)
     }
     const was = before?.eventType
