@@ -162,9 +162,9 @@ export class Loop {
         this.#more ||= group.some(hasNext)
         this.#underWay.begin(group, (finish) => this.#ended(finish))
       }
+      this.#more ||= requests.some(([one]) => this.#isFull(one!.channel))
       if (requests.length === limit) continue
       if (!isAll) this.#isUnsure = true
-      this.#more ||= requests.some(([one]) => this.#isFull(one!.channel))
       return
     }
     this.#more = true

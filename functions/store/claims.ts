@@ -1,82 +1,47 @@
 // Finds and claims due deliveries, channel by channel and fleet by fleet. A lease is a change of the
 // delivery's row: the first worker that changes it gets the delivery.
 import { FoghornError } from '../../shared/errors.ts'
-import { type Claimed, subscriptionChannel } from '../core/delivery/delivery.ts'
+import type { Claimed } from '../core/delivery/delivery.ts'
 import { afterSlots, freeAt, slotsAt, unlimited } from '../core/delivery/rate.ts'
 import { type Queue, roundRobin } from '../core/delivery/round-robin.ts'
-import type { Deliveries, HeldDelivery, HeldPartition } from './deliveries.ts'
+import type { Deliveries, HeldPartition } from './deliveries.ts'
 import {
+  isLent,
   madeOf,
-  type PendingSummary,
   pendingIndex,
   pendingKey,
-  rangeAround,
   type StoredDeliveries,
   type StoredDelivery,
   subscribers,
   toStoredDeliveries,
 } from './delivery-rows.ts'
 import type { Content, Made } from './edits.ts'
-import { endOf, justAfter, keyOf } from './keys.ts'
+import { justAfter, keyOf } from './keys.ts'
 import type { Parts } from './parts.ts'
-import { type Found, insertOrReplace, type Row } from './rows.ts'
+import {
+  byDue,
+  channelsPartition,
+  type FleetQueue,
+  firstEntryAt,
+  hasRoom,
+  type Partitions,
+  type Pending,
+  pageSize,
+  Queues,
+  type Spent,
+  toSpent,
+  type Waiting,
+} from './queues.ts'
+import { type Found, insertOrReplace } from './rows.ts'
 import type { Claim, ClaimRequest, Pacing } from './store.ts'
 
-/** Entries of one page. */
-const pageSize = 200
-/** Pages of one search, to see each channel and fleet. A long queue needs two pages. */
-const maxPages = 512
-/** Pages of one queue, because the deliveries that are due longest may have to wait for others. */
-const maxQueuePages = 25
-/** Events that are read at once. */
-const eventsAtOnce = 8
 /** Another pass follows if other workers were faster. */
 const maxPasses = 12
 /** Deliveries of a queue that a claim looks at once it has one: the next claim goes on. */
 const maxSeen = 400
 const maxPauseAttempts = 20
-/** Another worker's request may end long before its lease: look again after this time. */
-const lookAgainMs = 2_000
 /** Subscriptions are many, so a claim reads no more channels than it needs. */
 const channelsAtOnce = 32
-const channelsPartition = keyOf('channels')
-
-/** A channel that may have pending deliveries. */
-interface Waiting {
-  channel: string
-  spentUntil: number
-  /** The row of `spentUntil`. */
-  spent: Row | undefined
-  fleets: FleetQueue[]
-}
-
-/** Pending deliveries of one fleet for one channel. */
-interface FleetQueue {
-  channel: string
-  fleet: string
-  /** By time. If they fill a page, there may be more. */
-  entries: Found[]
-}
-
-interface Spent {
-  channel: string
-  spentUntil: number
-  /** The fleet that had the last turn. */
-  fleet?: string | undefined
-}
-
-/** A pending delivery. No earlier one of its event and channel is pending. */
-interface Pending extends HeldDelivery {
-  partition: HeldPartition
-  /** When it can be sent. */
-  at: number
-}
-
-/** One that this worker has under way: it can be sent again when its lease ends. */
-interface UnderWay {
-  at: number
-  one?: undefined
-}
 
 /** Deliveries of one channel to claim: one group for each request, and one slot of its rate. */
 interface Choice {
@@ -92,42 +57,44 @@ interface Wanted {
   takes: (one: Pending) => boolean
 }
 
-type Partitions = Map<string, HeldPartition>
-
 export class Claims {
   readonly #parts: Parts
   readonly #deliveries: Deliveries
+  readonly #queues: Queues
   /** For each channel without a rate: the fleet that had this worker's last turn. */
   readonly #served = new Map<string, string>()
 
   constructor(parts: Parts, deliveries: Deliveries) {
     this.#parts = parts
     this.#deliveries = deliveries
+    this.#queues = new Queues(parts, deliveries)
   }
 
   async claim(request: ClaimRequest): Promise<Claim> {
     const lease = this.#parts.newId()
     const claimed: Claimed[][] = []
     let isAll = true
+    let isLast = false
     const taken = new Map<string, number>()
     const roomOf = (channel: string) => {
       const own = taken.get(channel) ?? 0
       const { together } = request.rateOf(channel)
       return together > 1 && own > 0 ? 0 : request.roomOf(channel) - own
     }
-    for (let pass = 0; pass < maxPasses && claimed.length < request.limit; pass++) {
+    for (let pass = 0; pass < maxPasses && !isLast; pass++) {
       const limit = request.limit - claimed.length
+      if (limit <= 0) break
       const own = { ...request, limit, roomOf }
-      const waiting = await this.#look(own)
+      const waiting = await this.#queues.look(own)
       const choices = await this.#choose(waiting, own)
-      isAll = this.#areAll(waiting, choices, own)
+      isAll &&= this.#areAll(waiting, choices, own)
       const booked = await this.#book(choices, request)
       const { requests, isContested } = await this.#lease(booked, request, lease)
       for (const [one] of requests) taken.set(one!.channel, (taken.get(one!.channel) ?? 0) + 1)
       claimed.push(...requests)
-      if (booked.length === choices.length && !isContested) break
+      isLast = booked.length === choices.length && !isContested
     }
-    return { requests: claimed, isAll }
+    return { requests: claimed, isAll: isAll && isLast }
   }
 
   /** When the next delivery can be claimed. Infinity if none waits. */
@@ -135,13 +102,19 @@ export class Claims {
     const { now, rateOf } = pacing
     const partitions: Partitions = new Map()
     let first = Number.POSITIVE_INFINITY
-    for (const { channel, spentUntil, fleets } of await this.#look(pacing)) {
+    for (const { channel, spentUntil, fleets } of await this.#queues.look(pacing)) {
       const free = channel === subscribers ? now : freeAt(rateOf(channel), spentUntil, now)
       for (const queue of fleets) {
         let next = Number.POSITIVE_INFINITY
         const isLate = (at: number) => at >= Math.min(next, first)
         const isFree = (entry: Found) => hasRoom(entry, pacing.roomOf)
-        for await (const { at, one } of this.#sendableIn(queue, partitions, now, isFree, isLate)) {
+        for await (const { at, one } of this.#queues.sendableIn(
+          queue,
+          partitions,
+          now,
+          isFree,
+          isLate,
+        )) {
           // each subscription has room of its own
           if (one === undefined || pacing.roomOf(one.channel) > 0) next = Math.min(next, at)
         }
@@ -190,45 +163,6 @@ export class Claims {
     }
   }
 
-  /** The channels with room, and their entries. */
-  async #look({ roomOf }: Pick<Pacing, 'roomOf'>): Promise<Waiting[]> {
-    const { rows, together } = this.#parts
-    const [spent, entries] = (await together<Row[] | Found[]>([
-      () => rows.list(channelsPartition, '', '~'),
-      () => this.#scan(),
-    ])) as [Row[], Found[]]
-    const spents = new Map(spent.map((row) => [toSpent(row).channel, row]))
-    const queues = Map.groupBy(entries, ({ key }) => queueOf(key))
-    const channels = Map.groupBy(queues.values(), ([first]) => first!.key.split('|')[0]!)
-    return [...channels.values()].flatMap((own): Waiting[] => {
-      const fleets = own.map((some): FleetQueue => {
-        const [channel, fleet] = JSON.parse(some[0]!.summary) as PendingSummary
-        return { channel, fleet, entries: some }
-      })
-      const { channel } = fleets[0]!
-      if (channel !== subscribers && roomOf(channel) <= 0) return []
-      const row = spents.get(channel)
-      return [{ channel, spent: row, spentUntil: row ? toSpent(row).spentUntil : 0, fleets }]
-    })
-  }
-
-  /** For each channel and fleet: all entries, or one full page of them. */
-  async #scan(): Promise<Found[]> {
-    const found: Found[] = []
-    let from = ''
-    for (let pages = 0; pages < maxPages; pages++) {
-      const page = await this.#parts.rows.find(pendingIndex, from, '~', pageSize)
-      const last = page.at(-1)
-      if (last === undefined || page.length < pageSize) return [...found, ...page]
-      const queue = queueOf(last.key)
-      // if the last queue begins within this page, read it again from its start
-      const isCut = queueOf(page[0]!.key) !== queue
-      found.push(...page.filter(({ key }) => !isCut || queueOf(key) !== queue))
-      from = isCut ? `${queue}|` : `${queue}|~`
-    }
-    return found
-  }
-
   /** Which deliveries go into which request. The channel that is due longest comes first. */
   async #choose(waiting: Waiting[], request: ClaimRequest): Promise<Choice[]> {
     const due = waiting.filter((one) => {
@@ -245,15 +179,7 @@ export class Claims {
       const earlier = ready.flatMap(({ groups }) => groups.filter(([one]) => one!.at <= from))
       if (earlier.length >= request.limit) break
       const some = due.slice(i, i + channelsAtOnce)
-      // the messages of one event are often due in several channels
-      const entries = some.flatMap(({ fleets }) =>
-        fleets.flatMap((queue) => queue.entries.slice(0, eventsAtOnce)),
-      )
-      const free = entries.filter(({ key }) => this.#isDueAndFree(key, request.now))
-      await this.#load(
-        free.filter((one) => hasRoom(one, request.roomOf)),
-        partitions,
-      )
+      await this.#queues.loadFirst(some, partitions, request)
       for (const one of some) ready.push(...(await this.#chooseIn(one, partitions, request)))
     }
     let left = request.limit
@@ -267,13 +193,15 @@ export class Claims {
   }
 
   /** False: something is due, and waits for the rate of its channel, or for another worker. */
-  #areAll(waiting: Waiting[], choices: Choice[], { now }: ClaimRequest): boolean {
+  #areAll(waiting: Waiting[], choices: Choice[], { now, roomOf }: ClaimRequest): boolean {
     const chosen = choices.flatMap(({ groups }) => groups.flat())
     const keys = new Set(chosen.map(({ stored, one }) => pendingKey(stored, one)))
-    // subscriptions have no rate: they wait for what this worker has under way
-    const rated = waiting.filter(({ channel }) => channel !== subscribers)
-    const entries = rated.flatMap(({ fleets }) => fleets.flatMap((queue) => queue.entries))
-    return entries.every(({ key }) => keys.has(key) || !this.#isDueAndFree(key, now))
+    const entries = waiting.flatMap(({ fleets }) => fleets.flatMap((queue) => queue.entries))
+    return entries.every((one) => {
+      const isOthers = !keys.has(one.key) && this.#queues.isDueAndFree(one.key, now)
+      // what has no room waits for what this worker has under way
+      return !isOthers || !hasRoom(one, roomOf)
+    })
   }
 
   /** Empty if nothing of the channel can be sent now. */
@@ -331,7 +259,7 @@ export class Claims {
     }
     const isEnough = () => own.length >= most || (own.length > 0 && seen > maxSeen)
     const isLate = (at: number) => at > now || isEnough()
-    for await (const one of this.#sendableIn(queue, partitions, now, isFree, isLate)) {
+    for await (const one of this.#queues.sendableIn(queue, partitions, now, isFree, isLate)) {
       seen += 1
       if (one.one !== undefined && one.at <= now && takes(one)) own.push(one)
     }
@@ -362,6 +290,8 @@ export class Claims {
   async #lease(choices: Choice[], { now, leaseMs }: ClaimRequest, lease: string) {
     const leaseUntil = now + leaseMs
     const all = choices.flatMap(({ groups }) => groups.flat())
+    const single = choices.flatMap(({ groups }) => groups.filter(({ length }) => length === 1))
+    const alone = new Set(single.flat().map(({ one }) => one.id))
     const byRow = Map.groupBy(all, ({ place }) => place)
     const works = [...byRow].map(([place, pending]) => async () => {
       const ids = new Set(pending.map(({ one }) => one.id))
@@ -375,7 +305,8 @@ export class Claims {
       const known = await this.#knownOf(partition)
       return deliveries.map((delivery): [string, Claimed] => {
         const claimed: Claimed = { ...delivery, lease, leaseUntil, ...(known && { known }) }
-        this.#deliveries.noteClaimed(claimed, held.find(({ one }) => one.id === delivery.id)!)
+        const own = held.find(({ one }) => one.id === delivery.id)!
+        this.#deliveries.noteClaimed(claimed, own, { now, isAlone: alone.has(claimed.id) })
         return [delivery.id, claimed]
       })
     })
@@ -392,67 +323,6 @@ export class Claims {
     if (partition.record === undefined) return undefined
     const siblings = await this.#deliveries.toDeliveries(partition.deliveries, partition)
     return { record: partition.record, siblings }
-  }
-
-  /**
-   * The deliveries of a queue that need not wait for an earlier one of their event, by time. Ends
-   * at an entry that is too late.
-   */
-  async *#sendableIn(
-    queue: FleetQueue,
-    partitions: Partitions,
-    now: number,
-    isFree: (entry: Found) => boolean,
-    isLate: (at: number) => boolean,
-  ): AsyncGenerator<Pending | UnderWay> {
-    const shown = new Set<string>()
-    for await (const entries of this.#entriesOf(queue)) {
-      const due = entries.filter(({ key }) => !isLate(timeOf(key)))
-      if (due.length === 0) return
-      const looked = due.filter(isFree).map((entry) => {
-        return { entry, until: this.#underWayUntil(entry.key, now) }
-      })
-      const free = looked.filter(({ until }) => until === undefined).map(({ entry }) => entry)
-      await this.#load(free, partitions)
-      for (const { entry, until } of looked) {
-        if (isLate(timeOf(entry.key))) return
-        if (until === undefined) yield* headsOf(entry, queue.channel, partitions, now, shown)
-        else yield { at: until }
-      }
-    }
-  }
-
-  /** As many at once as may be read together. */
-  async *#entriesOf({ channel, fleet, entries }: FleetQueue): AsyncGenerator<Found[]> {
-    let page = entries
-    for (let pages = 1; pages <= maxQueuePages; pages++) {
-      for (let i = 0; i < page.length; i += eventsAtOnce) yield page.slice(i, i + eventsAtOnce)
-      const last = page.at(-1)
-      if (last === undefined || page.length < pageSize) return
-      const from = justAfter(last.key)
-      page = await this.#parts.rows.find(pendingIndex, from, endOf(channel, fleet), pageSize)
-    }
-  }
-
-  #isDueAndFree(key: string, now: number): boolean {
-    return timeOf(key) <= now && this.#underWayUntil(key, now) === undefined
-  }
-
-  #underWayUntil(key: string, now: number): number | undefined {
-    const until = this.#deliveries.underWay.get(key)
-    if (until === undefined || until > now) return until
-    this.#deliveries.underWay.delete(key)
-    return undefined
-  }
-
-  async #load(entries: Found[], partitions: Partitions): Promise<void> {
-    const missing = new Map(entries.map((entry) => [groupOf(entry), entry]))
-    const works = [...missing]
-      .filter(([name]) => !partitions.has(name))
-      .map(([name, { partition, row }]) => async () => {
-        partitions.set(name, await this.#deliveries.load(partition, rangeAround(row)))
-      })
-    await this.#parts.together(works)
   }
 }
 
@@ -476,83 +346,4 @@ function lend(
   if (leased.length === 0) return { result: undefined }
   const lent = { ...stored, deliveries }
   return { result: { stored: lent, leased }, next: madeOf(lent) }
-}
-
-function isLent({ lease, nextAt }: StoredDelivery, now: number): boolean {
-  return lease !== undefined && nextAt > now
-}
-
-/**
- * The first pending delivery of an event to a channel, and when it can be sent. If a later one was
- * planned since its last attempt, it does not wait for its own time: people need one of them now.
- */
-function headOf({ deliveries }: HeldPartition, channel: string, now: number) {
-  const pending = deliveries.filter(({ one }) => one.channel === channel && one.state === 'pending')
-  const [head] = pending
-  if (head === undefined) return undefined
-  if (isLent(head.one, now)) return { ...head, at: Math.min(head.one.nextAt, now + lookAgainMs) }
-  const { triedAt = Number.NEGATIVE_INFINITY, nextAt } = head.one
-  const newer = pending.filter(({ one }) => one.plannedAt > triedAt).map(({ one }) => one.nextAt)
-  return { ...head, at: Math.min(nextAt, ...newer) }
-}
-
-function toSpent({ body }: Row): Spent {
-  return JSON.parse(body) as Spent
-}
-
-/** What is read together for an entry: deliveries that wait for each other. */
-function groupOf({ partition, row }: Found): string {
-  return `${partition} ${rangeAround(row)[0]}`
-}
-
-/** False: no subscription of the row has room, so nobody needs to read it. */
-function hasRoom({ summary }: Found, roomOf: Pacing['roomOf']): boolean {
-  const [, , , , subscriptions] = JSON.parse(summary) as PendingSummary
-  const isFree = (one: string) => roomOf(subscriptionChannel(one)) > 0
-  return subscriptions?.some(isFree) ?? true
-}
-
-/** The next delivery of the entry's event to each of the entry's channels, each only once. */
-function headsOf(
-  entry: Found,
-  channel: string,
-  partitions: Partitions,
-  now: number,
-  shown: Set<string>,
-): Pending[] {
-  const partition = partitions.get(groupOf(entry))!
-  return channelsOf(entry, channel, partition).flatMap((own) => {
-    const head = headOf(partition, own, now)
-    if (head === undefined || shown.has(head.one.id)) return []
-    shown.add(head.one.id)
-    return [{ ...head, partition }]
-  })
-}
-
-/** The channels of an entry's deliveries: one, or subscriptions whose deliveries share a row. */
-function channelsOf(entry: Found, channel: string, { deliveries }: HeldPartition): string[] {
-  if (channel !== subscribers) return [channel]
-  const own = deliveries.filter(
-    ({ place, one }) => place.row === entry.row && one.state === 'pending',
-  )
-  return own.map(({ one }) => one.channel)
-}
-
-/** The channel and fleet of an entry. */
-function queueOf(key: string): string {
-  return key.split('|', 2).join('|')
-}
-
-function timeOf(key: string): number {
-  return Number(key.split('|')[2])
-}
-
-/** No delivery of the channel is due earlier. */
-function firstEntryAt({ fleets }: Waiting): number {
-  return Math.min(...fleets.map(({ entries }) => timeOf(entries[0]!.key)))
-}
-
-/** The one that is due longest comes first. */
-function byDue(a: Pending, b: Pending): number {
-  return a.at - b.at || a.one.seq - b.one.seq
 }

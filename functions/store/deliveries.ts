@@ -14,6 +14,7 @@ import {
   failedIndex,
   hasFailed,
   historyIndex,
+  isLent,
   listKey,
   newRows,
   pendingKey,
@@ -64,8 +65,8 @@ export interface HeldPartition {
 export class Deliveries {
   readonly #parts: Parts
   readonly #events: Events
-  /** The row of each delivery that this worker claimed. */
-  readonly #places = new WeakMap<Claimed, Place>()
+  /** The row of each delivery that this worker claimed, and the key of that row then. */
+  readonly #places = new WeakMap<Claimed, { place: Place; key: string }>()
   /** Deliveries that this worker has under way, by their keys, and until when. */
   readonly underWay = new Map<string, number>()
 
@@ -125,13 +126,19 @@ export class Deliveries {
     return new Map(await this.#parts.together(works))
   }
 
-  noteClaimed(claimed: Claimed, { place, stored, one }: HeldDelivery): void {
-    this.#places.set(claimed, place)
-    place.underWay = (place.underWay ?? 0) + 1
-    const isFree = (each: StoredDelivery) => each.state === 'pending' && each.lease === undefined
+  /** `isAlone`: it is in no list. The results of a list are written one after the other, so none waits. */
+  noteClaimed(
+    claimed: Claimed,
+    { place, stored, one }: HeldDelivery,
+    { now, isAlone }: { now: number; isAlone: boolean },
+  ): void {
+    const key = pendingKey(stored, one)
+    this.#places.set(claimed, { place, key })
+    if (isAlone) place.underWay = (place.underWay ?? 0) + 1
+    const isFree = (each: StoredDelivery) => each.state === 'pending' && !isLent(each, now)
     // a row of deliveries to subscriptions has one key: another one of it may still be free
     const isRest = subscriptionOf(one.channel) !== undefined && stored.deliveries.some(isFree)
-    if (!isRest) this.underWay.set(pendingKey(stored, one), claimed.leaseUntil)
+    if (!isRest) this.underWay.set(key, claimed.leaseUntil)
   }
 
   async settle(
@@ -140,13 +147,14 @@ export class Deliveries {
     now: number,
     follow: Delivery[],
   ): Promise<'settled' | 'lost'> {
-    const place = this.#places.get(claimed) ?? (await this.#find(claimed))?.place
+    const known = this.#places.get(claimed)
+    const place = known?.place ?? (await this.#find(claimed))?.place
     if (place === undefined) return 'lost'
-    const { deliveries: known } =
+    const { deliveries: siblings } =
       follow.length === 0 ? noDeliveries : await this.load(place.partition, rangeOf(''))
-    const sequences = new Set(known.map(({ one }) => one.sequence))
+    const sequences = new Set(siblings.map(({ one }) => one.sequence))
     const further = follow
-      .filter(({ id }) => known.every(({ one }) => one.id !== id))
+      .filter(({ id }) => siblings.every(({ one }) => one.id !== id))
       .map((one) => {
         const { sequence } = one.telling.event
         return toStored(one, sequences.has(sequence) ? sequence : undefined)
@@ -159,8 +167,11 @@ export class Deliveries {
       if (stored === undefined || one === undefined || !isMine) return { result: 'lost' }
       const others = stored.deliveries.filter((each) => each.id !== one.id)
       // a row of deliveries to subscriptions has one key
-      const isBusy = isShared && others.some(({ state }) => state === 'pending')
-      if (!isBusy || settlement.state === 'pending') this.underWay.delete(pendingKey(stored, one))
+      const isBusy =
+        isShared && others.some((each) => each.state === 'pending' && isLent(each, now))
+      if (known !== undefined && (!isBusy || settlement.state === 'pending')) {
+        this.underWay.delete(known.key)
+      }
       const ended = settled(one, settlement, now)
       const counts = this.#countsOf(stored, ended, claimed, now)
       const counted = counts.length === 0 ? ended : this.#counted(ended, counts, now)

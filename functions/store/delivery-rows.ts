@@ -171,6 +171,10 @@ export function withoutDeliveries(rows: Row[], ids: string[]): Change[] {
   })
 }
 
+export function isLent({ lease, nextAt }: StoredDelivery, now: number): boolean {
+  return lease !== undefined && nextAt > now
+}
+
 export function hasFailed({ state }: Pick<Delivery, 'state'>): boolean {
   return state === 'refused' || state === 'given_up'
 }

@@ -96,13 +96,14 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
 
   const list = inRequest.length > 1 ? { retryAt: retryAtOf(relay, inRequest, sent) } : undefined
   const opensIncidents = channelFacts(relay).opensIncidents(first.channel)
-  const finishes: Finish[] = []
-  for (const one of prepared) {
+  const finishOne = (one: Prepared) => {
     const { siblings, instead } = one
     const isIn = inRequest.includes(one)
     const context = { health, siblings, instead, opensIncidents, list: isIn ? list : undefined }
-    finishes.push(await finish(relay, one, isIn ? sent : undefined, context))
+    return finish(relay, one, isIn ? sent : undefined, context)
   }
+  const finishes: Finish[] = []
+  for (const one of prepared) finishes.push(await finishOne(one))
   return finishes.includes('open') ? 'open' : 'ended'
 }
 

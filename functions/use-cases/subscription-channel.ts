@@ -75,7 +75,7 @@ export async function noteAttempt(
       if (isConsent(subscription, claimed)) await activate(relay, subscription)
       return
     }
-    const why = whyDisabled(subscription, sent.answered, health, claimed.plannedAt)
+    const why = whyDisabled(subscription, sent.outcome, sent.answered, health, claimed.plannedAt)
     if (why === undefined) return
     // a ping belongs to no fleet
     const fleet = isPing(claimed.telling) ? fleetFor(relay, subscription) : claimed.fleet

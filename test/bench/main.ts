@@ -14,6 +14,7 @@ import { fanout } from './fanout/fanout.ts'
 import type { Figure } from './figures.ts'
 import { latency } from './latency.ts'
 import { memory } from './memory.ts'
+import { path } from './path.ts'
 import { storm } from './storm/storm.ts'
 import { throughput } from './throughput.ts'
 
@@ -30,6 +31,7 @@ const benches: Record<string, () => Promise<Figure[]>> = {
   storm,
   fanout,
   memory,
+  path,
   crowd,
   azure,
   'azure-events': eventReports,

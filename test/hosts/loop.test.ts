@@ -7,7 +7,14 @@ import type { Store } from '../../functions/store/store.ts'
 import type { Relay } from '../../functions/use-cases/relay.ts'
 import { around } from '../sim/around.ts'
 import { endpoint, happen, subscribe } from '../support/subscriptions.ts'
-import { createWorld, event, FakeBeacon, usualAnswer, type World } from '../support/world.ts'
+import {
+  baseConfig,
+  createWorld,
+  event,
+  FakeBeacon,
+  usualAnswer,
+  type World,
+} from '../support/world.ts'
 
 let world: World
 let loop: Loop | undefined
@@ -97,6 +104,18 @@ test('what waits for the rate of a channel is sent when the rate allows it, with
     await loop.settled(5_000)
   }
   expect(sleeps.at(-1)).toBeLessThanOrEqual(1_000)
+})
+
+test('a burst that fills claims and channel exactly is sent to its end', async () => {
+  const only = { routes: [{ match: {}, channels: ['hook'] }] }
+  world = await createWorld({ config: { ...baseConfig, ...only } })
+  const own = loopOf(world.relay, { places: { all: 64, claimed: 16 } })
+  await own.tick()
+  const events = Array.from({ length: 40 }, (_, i) => event({ eventId: `burst-${i}` }))
+  await new FakeBeacon(world, 'web_0').sees(events)
+  own.hint(events.length, { event: { fleet: 'prod', eventId: 'burst-0' }, deliveries: 40 })
+  await own.settled(5_000)
+  expect(world.sent).toHaveLength(events.length)
 })
 
 test('a turn that runs when the loop is stopped begins nothing more', async () => {

@@ -83,7 +83,7 @@ describe('a relay that is broken on purpose is found', () => {
       return [`on azure, ${name}`, { storage: 'azure', spoilTable, only: causes[name] ?? deadly }]
     }),
   ]
-  test.each(relays)('%s', { timeout: 120_000 }, async (_, options) => {
+  test.each(relays)('%s', { timeout: 300_000 }, async (_, options) => {
     for (const seed of seedsUpTo(mostSeeds)) {
       const { broken } = await runWorld(seed, options)
       // a world that never ends shows no cause, but with a spoilt table there may be no other sign: a

@@ -1,7 +1,7 @@
 // Channel health: ok, refusing or unreachable. Each message is sent, whatever the health of its channel
 // is: the channel's answer says at once whether it works again. Health decides when the fallback is
 // notified of the trouble, and that no message waits long for a channel that is in trouble already.
-import type { SendOutcome } from './attempt.ts'
+import { deliveryLeaseMs, type SendOutcome } from './attempt.ts'
 import { type Claimed, type Delivery, isSameStory } from './delivery.ts'
 
 interface Known {
@@ -9,7 +9,7 @@ interface Known {
   /** Fingerprint of the channel's configuration. After a change, the channel starts as ok. */
   of: string
   since: number
-  /** Its last answer, without any secret. */
+  /** Its answer when the trouble began, without any secret. */
   note: string
   /** When the fallback was last notified of this kind of trouble. */
   alertedAt?: number
@@ -66,7 +66,8 @@ export function afterAnswer(
   const troubled = known?.state === 'ok' ? undefined : known
   switch (evidenceIn(answer.sent)) {
     case 'takes':
-      if (troubled === undefined) return { health: known }
+      // a request that began before the first refusal proves nothing
+      if (troubled === undefined || isOlder(answer, troubled)) return { health: known }
       return { health: recovered(troubled, now), log: 'channel_recovered' }
     case 'refuses':
       if (troubled?.state === 'refusing') return { health: goesOn(troubled, answer, now) }
@@ -78,6 +79,10 @@ export function afterAnswer(
     case 'none':
       return { health: known }
   }
+}
+
+function isOlder({ leaseUntil }: Answer, { state, since }: Troubled): boolean {
+  return state === 'refusing' && leaseUntil - deliveryLeaseMs < since
 }
 
 type Evidence = 'refuses' | 'takes' | 'silent' | 'none'
@@ -107,10 +112,9 @@ function isUnreachable(
 
 /** If the worker that was to notify the fallback died, this one takes over. */
 function goesOn(known: Troubled, { id, leaseUntil, sent }: Answer, now: number): Troubled {
-  const { alerting, note } = known
-  const isLost = alerting !== undefined && alerting.until <= now
-  if (!isLost && note === sent.note) return known
-  return { ...known, note: sent.note, ...(isLost && { alerting: { id, until: leaseUntil } }) }
+  const { alerting } = known
+  if (alerting === undefined || alerting.until > now) return known
+  return { ...known, note: sent.note, alerting: { id, until: leaseUntil } }
 }
 
 function recovered({ state, channel, of, note, alertedAt }: Troubled, now: number): Recovered {

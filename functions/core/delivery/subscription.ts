@@ -4,6 +4,7 @@
 
 import { hash } from '../hash.ts'
 import { type Access, isBound, seesToken } from '../rules/access.ts'
+import type { SendOutcome } from './attempt.ts'
 import type { ChannelHealth } from './channel-health.ts'
 import {
   type Answered,
@@ -241,6 +242,7 @@ export function whyKept({ state }: Subscription, telling?: Claimed['telling']): 
 /** Why a subscription is disabled after an attempt at a message, or undefined. */
 export function whyDisabled(
   { state }: Subscription,
+  outcome: SendOutcome['outcome'],
   answered: Answered,
   health: ChannelHealth | undefined,
   plannedAt: number,
@@ -248,7 +250,7 @@ export function whyDisabled(
   if (answered.status === 410) return 'its endpoint answered 410 Gone'
   if (state !== 'active' || health === undefined || health.state === 'ok') return undefined
   // nothing may have been sent for days, so the first failure after them proves little
-  const tried = health.state === 'refusing' || answered.at - plannedAt >= minFailingMs
+  const tried = outcome === 'refused' || answered.at - plannedAt >= minFailingMs
   const isFailing = tried && answered.at - health.since >= maxFailingMs
   return isFailing ? 'its endpoint has accepted nothing for 5 days' : undefined
 }

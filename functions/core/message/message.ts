@@ -167,7 +167,7 @@ function channelAlertOf(event: EventView, { channel, reason, health }: ChannelTr
     ? [
         `It answered: ${sentence(reason)}`,
         fixIt,
-        'Until then, its messages come here. Every few minutes, Foghorn tries the channel again.',
+        'Until then, its messages come here. The channel still gets each message first.',
       ]
     : [
         `The last attempt: ${sentence(reason)}`,

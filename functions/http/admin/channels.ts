@@ -28,7 +28,7 @@ export async function getChannels(relay: Relay, c: Context): Promise<Response> {
 }
 
 /** Those that may receive events of the sender's fleets. Undefined: all. */
-export function channelsFor({ config }: Relay, c: Context): string[] | undefined {
+function channelsFor({ config }: Relay, c: Context): string[] | undefined {
   const access = accessOf(c)
   const { routes, channels } = config
   return isBound(access) ? channelsRouted(routes, channels, access.fleets) : undefined

@@ -87,11 +87,9 @@ describe('after an answer', () => {
       {
         delivered: [okNow('refusing'), 'channel_recovered'],
         wrong: [okNow('refusing'), 'channel_recovered'],
-        refused: [{ ...refusing, note: 'HTTP 410' }],
-        silent: [{ ...refusing, note: 'no answer in time' }],
-        overdue: [{ ...refusing, note: 'no answer in time' }],
       },
     ],
+    ['refusing, and the request began before that', { ...refusing, since: at + 1 }, {}],
     [
       'unreachable',
       unreachable,
@@ -99,8 +97,6 @@ describe('after an answer', () => {
         delivered: [okNow('unreachable'), 'channel_recovered'],
         wrong: [okNow('unreachable'), 'channel_recovered'],
         refused: [refusesNow, 'channel_refuses'],
-        silent: [{ ...unreachable, note: 'no answer in time' }],
-        overdue: [{ ...unreachable, note: 'no answer in time' }],
       },
     ],
   ])('%s', (_, before, rows) => {

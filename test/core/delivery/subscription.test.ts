@@ -160,11 +160,17 @@ describe('an attempt disables it', () => {
         false,
         0,
       ],
+      [
+        '5 days after a redirect, and this is the first attempt since',
+        ...[active, answered(503, maxFailingMs), since('refusing'), false, 0],
+      ] as const,
       ['5 days of redirects', active, answered(301, maxFailingMs), since('refusing'), true, 0],
       ['it works again', active, answered(503, maxFailingMs), since('ok'), false],
     ],
   )('%s', (_, one, answer, health, isDisabled, triedMs = hour) => {
-    expect(whyDisabled(one, answer, health, answer.at - triedMs) !== undefined).toBe(isDisabled)
+    const outcome = answer.status === 301 ? 'refused' : 'retry'
+    const why = whyDisabled(one, outcome, answer, health, answer.at - triedMs)
+    expect(why !== undefined).toBe(isDisabled)
   })
 })
 

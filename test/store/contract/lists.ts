@@ -62,13 +62,6 @@ export function listPromises(bench: Bench): void {
       expect(await bench.store.nextDueAt(free)).toBe(at + 500)
     })
 
-    test("under another worker's lease: in 2 s, as its request may end long before", async () => {
-      await expectCommitted(bench.store, { record: record(), deliveries: [delivery('a')] })
-      await claim(bench.store, { leaseMs, limit: 1 })
-      const other = await bench.reopen()
-      expect(await other.nextDueAt(free)).toBe(at + 2_000)
-    })
-
     test('one that waits for an earlier one is not due', async () => {
       const owed = [delivery('1'), delivery('2', { seq: 128 })]
       await expectCommitted(bench.store, { record: record(), deliveries: owed })

@@ -1,0 +1,266 @@
+// The queues of pending deliveries: one for each channel and fleet, by time. Finds what can be sent next,
+// and reads no more rows than it must.
+import { subscriptionChannel } from '../core/delivery/delivery.ts'
+import type { Deliveries, HeldDelivery, HeldPartition } from './deliveries.ts'
+import {
+  isLent,
+  type PendingSummary,
+  pendingIndex,
+  rangeAround,
+  subscribers,
+} from './delivery-rows.ts'
+import { endOf, justAfter, keyOf } from './keys.ts'
+import type { Parts } from './parts.ts'
+import type { Found, Row } from './rows.ts'
+import type { Pacing } from './store.ts'
+
+/** Entries of one page. */
+export const pageSize = 200
+/** Pages of one search, to see each channel and fleet. A long queue needs two pages. */
+const maxPages = 512
+/** Pages of one queue, because the deliveries that are due longest may have to wait for others. */
+const maxQueuePages = 25
+/** Events that are read at once. */
+const eventsAtOnce = 8
+/** Another worker's request may end long before its lease: look again after this time. */
+const lookAgainMs = 2_000
+export const channelsPartition = keyOf('channels')
+
+/** A channel that may have pending deliveries. */
+export interface Waiting {
+  channel: string
+  spentUntil: number
+  /** The row of `spentUntil`. */
+  spent: Row | undefined
+  fleets: FleetQueue[]
+}
+
+/** Pending deliveries of one fleet for one channel. */
+export interface FleetQueue {
+  channel: string
+  fleet: string
+  /** By time. If they fill a page, there may be more. */
+  entries: Found[]
+}
+
+export interface Spent {
+  channel: string
+  spentUntil: number
+  /** The fleet that had the last turn. */
+  fleet?: string | undefined
+}
+
+/** A pending delivery. No earlier one of its event and channel is pending. */
+export interface Pending extends HeldDelivery {
+  partition: HeldPartition
+  /** When it can be sent. */
+  at: number
+}
+
+/** One that this worker has under way: it can be sent again when its lease ends. */
+interface UnderWay {
+  at: number
+  one?: undefined
+}
+
+export type Partitions = Map<string, HeldPartition>
+
+export class Queues {
+  readonly #parts: Parts
+  readonly #deliveries: Deliveries
+
+  constructor(parts: Parts, deliveries: Deliveries) {
+    this.#parts = parts
+    this.#deliveries = deliveries
+  }
+
+  /** The channels with room, and their entries. */
+  async look({ roomOf }: Pick<Pacing, 'roomOf'>): Promise<Waiting[]> {
+    const { rows, together } = this.#parts
+    const [spent, entries] = (await together<Row[] | Found[]>([
+      () => rows.list(channelsPartition, '', '~'),
+      () => this.#scan(),
+    ])) as [Row[], Found[]]
+    const spents = new Map(spent.map((row) => [toSpent(row).channel, row]))
+    const queues = Map.groupBy(entries, ({ key }) => queueOf(key))
+    const channels = Map.groupBy(queues.values(), ([first]) => first!.key.split('|')[0]!)
+    return [...channels.values()].flatMap((own): Waiting[] => {
+      const fleets = own.map((some): FleetQueue => {
+        const [channel, fleet] = JSON.parse(some[0]!.summary) as PendingSummary
+        return { channel, fleet, entries: some }
+      })
+      const { channel } = fleets[0]!
+      if (channel !== subscribers && roomOf(channel) <= 0) return []
+      const row = spents.get(channel)
+      return [{ channel, spent: row, spentUntil: row ? toSpent(row).spentUntil : 0, fleets }]
+    })
+  }
+
+  /** For each channel and fleet: all entries, or one full page of them. */
+  async #scan(): Promise<Found[]> {
+    const found: Found[] = []
+    let from = ''
+    for (let pages = 0; pages < maxPages; pages++) {
+      const page = await this.#parts.rows.find(pendingIndex, from, '~', pageSize)
+      const last = page.at(-1)
+      if (last === undefined || page.length < pageSize) return [...found, ...page]
+      const queue = queueOf(last.key)
+      // if the last queue begins within this page, read it again from its start
+      const isCut = queueOf(page[0]!.key) !== queue
+      found.push(...page.filter(({ key }) => !isCut || queueOf(key) !== queue))
+      from = isCut ? `${queue}|` : `${queue}|~`
+    }
+    return found
+  }
+
+  /**
+   * The deliveries of a queue that need not wait for an earlier one of their event, by time. Ends
+   * at an entry that is too late.
+   */
+  async *sendableIn(
+    queue: FleetQueue,
+    partitions: Partitions,
+    now: number,
+    isFree: (entry: Found) => boolean,
+    isLate: (at: number) => boolean,
+  ): AsyncGenerator<Pending | UnderWay> {
+    const shown = new Set<string>()
+    for await (const entries of this.#entriesOf(queue)) {
+      const due = entries.filter(({ key }) => !isLate(timeOf(key)))
+      if (due.length === 0) return
+      const looked = due.filter(isFree).map((entry) => {
+        return { entry, until: this.#underWayUntil(entry.key, now) }
+      })
+      const free = looked.filter(({ until }) => until === undefined).map(({ entry }) => entry)
+      await this.#load(free, partitions)
+      for (const { entry, until } of looked) {
+        if (isLate(timeOf(entry.key))) return
+        if (until === undefined) yield* headsOf(entry, queue.channel, partitions, now, shown)
+        else yield { at: until }
+      }
+    }
+  }
+
+  /** As many at once as may be read together. */
+  async *#entriesOf({ channel, fleet, entries }: FleetQueue): AsyncGenerator<Found[]> {
+    let page = entries
+    for (let pages = 1; pages <= maxQueuePages; pages++) {
+      for (let i = 0; i < page.length; i += eventsAtOnce) yield page.slice(i, i + eventsAtOnce)
+      const last = page.at(-1)
+      if (last === undefined || page.length < pageSize) return
+      const from = justAfter(last.key)
+      page = await this.#parts.rows.find(pendingIndex, from, endOf(channel, fleet), pageSize)
+    }
+  }
+
+  /** The messages of one event are often due in several channels, so the first of each are read together. */
+  async loadFirst(
+    waiting: Waiting[],
+    partitions: Partitions,
+    { now, roomOf }: Pick<Pacing, 'now' | 'roomOf'>,
+  ): Promise<void> {
+    const queues = waiting.flatMap(({ fleets }) => fleets)
+    const first = queues.flatMap(({ entries }) => entries.slice(0, eventsAtOnce))
+    const free = first.filter(({ key }) => this.isDueAndFree(key, now))
+    await this.#load(
+      free.filter((one) => hasRoom(one, roomOf)),
+      partitions,
+    )
+  }
+
+  isDueAndFree(key: string, now: number): boolean {
+    return timeOf(key) <= now && this.#underWayUntil(key, now) === undefined
+  }
+
+  #underWayUntil(key: string, now: number): number | undefined {
+    const until = this.#deliveries.underWay.get(key)
+    if (until === undefined || until > now) return until
+    this.#deliveries.underWay.delete(key)
+    return undefined
+  }
+
+  async #load(entries: Found[], partitions: Partitions): Promise<void> {
+    const missing = new Map(entries.map((entry) => [groupOf(entry), entry]))
+    const works = [...missing]
+      .filter(([name]) => !partitions.has(name))
+      .map(([name, { partition, row }]) => async () => {
+        partitions.set(name, await this.#deliveries.load(partition, rangeAround(row)))
+      })
+    await this.#parts.together(works)
+  }
+}
+
+/**
+ * The first pending delivery of an event to a channel, and when it can be sent. If a later one was
+ * planned since its last attempt, it does not wait for its own time: people need one of them now.
+ */
+function headOf({ deliveries }: HeldPartition, channel: string, now: number) {
+  const pending = deliveries.filter(({ one }) => one.channel === channel && one.state === 'pending')
+  const [head] = pending
+  if (head === undefined) return undefined
+  if (isLent(head.one, now)) return { ...head, at: Math.min(head.one.nextAt, now + lookAgainMs) }
+  const { triedAt = Number.NEGATIVE_INFINITY, nextAt } = head.one
+  const newer = pending.filter(({ one }) => one.plannedAt > triedAt).map(({ one }) => one.nextAt)
+  return { ...head, at: Math.min(nextAt, ...newer) }
+}
+
+export function toSpent({ body }: Row): Spent {
+  return JSON.parse(body) as Spent
+}
+
+/** What is read together for an entry: deliveries that wait for each other. */
+function groupOf({ partition, row }: Found): string {
+  return `${partition} ${rangeAround(row)[0]}`
+}
+
+/** False: no subscription of the row has room, so nobody needs to read it. */
+export function hasRoom({ summary }: Found, roomOf: Pacing['roomOf']): boolean {
+  const [, , , , subscriptions] = JSON.parse(summary) as PendingSummary
+  const isFree = (one: string) => roomOf(subscriptionChannel(one)) > 0
+  return subscriptions?.some(isFree) ?? true
+}
+
+/** The next delivery of the entry's event to each of the entry's channels, each only once. */
+function headsOf(
+  entry: Found,
+  channel: string,
+  partitions: Partitions,
+  now: number,
+  shown: Set<string>,
+): Pending[] {
+  const partition = partitions.get(groupOf(entry))!
+  return channelsOf(entry, channel, partition).flatMap((own) => {
+    const head = headOf(partition, own, now)
+    if (head === undefined || shown.has(head.one.id)) return []
+    shown.add(head.one.id)
+    return [{ ...head, partition }]
+  })
+}
+
+/** The channels of an entry's deliveries: one, or subscriptions whose deliveries share a row. */
+function channelsOf(entry: Found, channel: string, { deliveries }: HeldPartition): string[] {
+  if (channel !== subscribers) return [channel]
+  const own = deliveries.filter(
+    ({ place, one }) => place.row === entry.row && one.state === 'pending',
+  )
+  return own.map(({ one }) => one.channel)
+}
+
+/** The channel and fleet of an entry. */
+function queueOf(key: string): string {
+  return key.split('|', 2).join('|')
+}
+
+function timeOf(key: string): number {
+  return Number(key.split('|')[2])
+}
+
+/** No delivery of the channel is due earlier. */
+export function firstEntryAt({ fleets }: Waiting): number {
+  return Math.min(...fleets.map(({ entries }) => timeOf(entries[0]!.key)))
+}
+
+/** The one that is due longest comes first. */
+export function byDue(a: Pending, b: Pending): number {
+  return a.at - b.at || a.one.seq - b.one.seq
+}
