@@ -61,6 +61,10 @@ test.each(storages)(
 
 /** What brings about the fault of a table: a process dies between two of its calls. */
 const deadly: FaultKind[] = ['relay_crashes', 'store_slow']
+/** Where a fault showed last whose worlds take long: tried first, which saves a search while it is true. */
+const shownLately: Record<string, number> = {
+  'on azure, index entries written after the row': 102,
+}
 /** The same for faults that are rare elsewhere. */
 const causes: Record<string, FaultKind[]> = {
   'a lost answer taken for a lost race': ['store_slow'],
@@ -83,8 +87,8 @@ describe('a relay that is broken on purpose is found', () => {
       return [`on azure, ${name}`, { storage: 'azure', spoilTable, only: causes[name] ?? deadly }]
     }),
   ]
-  test.each(relays)('%s', { timeout: 300_000 }, async (_, options) => {
-    for (const seed of seedsUpTo(mostSeeds)) {
+  test.each(relays)('%s', { timeout: 300_000 }, async (name, options) => {
+    for (const seed of [shownLately[name] ?? 1, ...seedsUpTo(mostSeeds)]) {
       const { broken } = await runWorld(seed, options)
       // a world that never ends shows no cause, but with a spoilt table there may be no other sign: a
       // pending message that no worker finds
