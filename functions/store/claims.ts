@@ -81,9 +81,8 @@ export class Claims {
       const { together } = request.rateOf(channel)
       return together > 1 && own > 0 ? 0 : request.roomOf(channel) - own
     }
-    for (let pass = 0; pass < maxPasses && !isLast; pass++) {
+    for (let pass = 0; pass < maxPasses && claimed.length < request.limit && !isLast; pass++) {
       const limit = request.limit - claimed.length
-      if (limit <= 0) break
       const own = { ...request, limit, roomOf }
       const waiting = await this.#queues.look(own)
       const choices = await this.#choose(waiting, own)

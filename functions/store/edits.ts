@@ -3,7 +3,10 @@
 import { FoghornError } from '../../shared/errors.ts'
 import { insertOrReplace, type Row, type Rows } from './rows.ts'
 
-/** For so long, a result that is in no hurry waits for others of its row. A crash loses it: it is sent again. */
+/**
+ * An edit that is in no hurry waits this long for others of its row. If the process dies meanwhile, the
+ * result of a delivery is lost, and the message is sent again.
+ */
 const gatherMs = 100
 /** Attempts of one write, each after another worker was faster. */
 const maxAttempts = 20

@@ -36,7 +36,7 @@ interface StoreOptions {
   /** Ms of a clock that never jumps. */
   elapsed?: () => number
   together?: Together
-  /** How results of deliveries to subscriptions wait for each other: see edits.ts. */
+  /** How results of one row of deliveries wait for each other: see edits.ts. */
   gather?: Gather
   /** How an edit waits for another one: see edits.ts. */
   waitForEdit?: Wait

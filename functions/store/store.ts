@@ -156,7 +156,8 @@ export interface DeliveryStore {
   listDeliveries(channel: string, page: DeliveryPage): Promise<DeliveryList>
 
   /**
-   * Leases due deliveries, the longest due first. No delivery has two leases at once. A delivery waits while an earlier one of its event and channel is pending.
+   * Leases due deliveries, the longest due first. No delivery has two leases at once. A delivery
+   * waits while an earlier one of its event and channel is pending.
    * All workers together keep each channel's rate. Counts an attempt. A delivery that was settled
    * as `alone` shares its list with no other.
    */

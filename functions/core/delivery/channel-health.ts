@@ -111,10 +111,10 @@ function isUnreachable(
 }
 
 /** If the worker that was to notify the fallback died, this one takes over. */
-function goesOn(known: Troubled, { id, leaseUntil, sent }: Answer, now: number): Troubled {
+function goesOn(known: Troubled, { id, leaseUntil }: Answer, now: number): Troubled {
   const { alerting } = known
   if (alerting === undefined || alerting.until > now) return known
-  return { ...known, note: sent.note, alerting: { id, until: leaseUntil } }
+  return { ...known, alerting: { id, until: leaseUntil } }
 }
 
 function recovered({ state, channel, of, note, alertedAt }: Troubled, now: number): Recovered {

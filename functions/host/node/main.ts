@@ -1,5 +1,4 @@
 // The relay on plain Node, started by `npm start`: one process with an embedded SQLite.
-
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { createServer, type RequestListener, type ServerOptions } from 'node:http'

@@ -161,7 +161,7 @@ function rowsOf({ channel, facts, tested }: OneChannel, now: number): [string, H
   const { note, since, pendingSince, recent } = channel
   const rows: [string, Html | undefined][] = [
     ['Health', stateOf(channel)],
-    ['Last answer', note],
+    ['Answer then', note],
     ['Since', since === undefined ? since : whole(utc(since))],
     ['Last success', agoOf(channel.deliveredAt, now)],
     ['Pending', countOf(channel.pending)],
