@@ -89,9 +89,6 @@ export const relayEvents: Record<string, string> = {
     'A beacon will not come back. `why`: its package was `removed`, Azure `terminated` the VM, another beacon `replaced` it, or an `owner` said so.',
   beacon_unsupported:
     'A beacon has a version that this relay does not support. Logged once per fleet and version.',
-  beacons_absent:
-    'Beacons are silent (`beacons_silent`) or never reported (`beacons_missing`). If there are `owners`, their channels receive this too.',
-  beacons_back: 'Beacons that were alerted report again, or have left.',
   channel_recovered: 'A channel that was in trouble accepted a message.',
   channel_refuses:
     'A channel rejects whatever it is sent. `note` is its answer. An owner has to repair it.',
@@ -118,8 +115,6 @@ export const relayEvents: Record<string, string> = {
   events_refused: 'A report had events above a limit.',
   fleet_size_unread:
     'Azure Functions only. The number of beacons could not be read. The relay uses the last one.',
-  fleet_alert: 'The text of an alert. If there are `owners`, their channels receive it too.',
-  fleet_alert_over: 'The cause of an alert has not occurred for 15 min (`kind`).',
   forgotten: 'Old events and beacons were removed.',
   forms_refused: 'The relay refused forms that did not come from its own pages.',
   health_failed: '`/healthz` could not read the store.',
@@ -132,6 +127,9 @@ export const relayEvents: Record<string, string> = {
   press_failed: 'A press of a Slack button could not be handled.',
   press_refused: 'A press of a Slack button had no effect. `reason` says why.',
   own_check_failed: 'The relay could not check itself (`kind`). It tries again.',
+  problem_begun:
+    'Something of Foghorn itself is wrong (`kind`): silent beacons, a fleet over its limits, a channel, the disk. If there are `owners`, their channels receive this too.',
+  problem_over: 'The problems of an alert are over (`kind`), or some of them.',
   principal_ignored:
     'The relay ignored a sign-in: it is malformed, or of another tenant (`reason`).',
   loop_failed: 'One round of sending failed. The next one follows.',
@@ -140,11 +138,8 @@ export const relayEvents: Record<string, string> = {
     'Plain Node and Cloudflare only. The process was suspended, or its clock was set. The silence of beacons counts from here.',
   relay_misconfigured:
     'Azure Functions and Cloudflare only. The settings are wrong, and the line says how.',
-  relay_recovered: 'A trouble of the relay itself is over (`kind`).',
   relay_started: 'The relay is ready.',
   relay_stopped: 'Plain Node only. The relay has stopped.',
-  relay_troubled:
-    'The relay is in trouble: its disk, its clock, a backlog, or channels (`kind`). If there are `owners`, their channels receive this too.',
   replayed: 'An owner or a token sent failed messages again. `by` says who.',
   report_refused:
     'Reports were refused. `code`, `detail` and `fleet` say why. `vm` is present if the sender was authenticated.',

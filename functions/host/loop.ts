@@ -3,11 +3,12 @@
 // everything that is pending. A round never waits for a request to a channel.
 import { messageOf } from '../../shared/errors.ts'
 import type { Claimed } from '../core/delivery/delivery.ts'
+import type { Disk } from '../core/delivery/own-trouble.ts'
 import { checkAbsences } from '../use-cases/check-absences.ts'
 import { claimDue, nextDueAt } from '../use-cases/deliver.ts'
 import type { Finish } from '../use-cases/finish-attempt.ts'
 import { forgetOld } from '../use-cases/forget.ts'
-import { createOwnWatch, type Machine } from '../use-cases/own-troubles.ts'
+import { checkItself } from '../use-cases/own-troubles.ts'
 import { type Planned, type Relay, rateOf } from '../use-cases/relay.ts'
 import { sweep } from '../use-cases/sweep.ts'
 import { type UnderWay, within } from './under-way.ts'
@@ -40,7 +41,8 @@ export interface LoopOptions {
   maxSleepMs: number
   /** Whether the loop also forgets what is old and checks the relay itself. */
   keepsHouse?: boolean
-  machine?: Machine | undefined
+  /** The disk that holds the data. Absent if the host has none. */
+  disk?: () => Promise<Disk>
 }
 
 export class Loop {
@@ -48,7 +50,6 @@ export class Loop {
   readonly #underWay: UnderWay
   readonly #host: Host
   readonly #options: LoopOptions
-  readonly #checkItself: () => Promise<void>
   /** When time alone may change an event, as far as this process knows. */
   #dueAt = 0
   /** After an event failed: the earliest next round. */
@@ -73,7 +74,6 @@ export class Loop {
     this.#underWay = underWay
     this.#host = host
     this.#options = options
-    this.#checkItself = createOwnWatch(relay, options.machine)
   }
 
   /** `Relay.wake`. A commit without messages only moves the next tick. */
@@ -142,9 +142,9 @@ export class Loop {
   async #conclude(): Promise<void> {
     const now = this.#relay.now()
     if (now < Math.max(this.#dueAt, this.#restsUntil)) return
+    this.#dueAt = never
     const failed = await sweep(this.#relay)
     if (failed > 0) this.#restsUntil = this.#relay.now() + failedEventMs
-    this.#dueAt = never
     this.#isUnsure = true
   }
 
@@ -232,7 +232,7 @@ export class Loop {
     }
     if (now < this.#checkAt) return
     await checkAbsences(this.#relay)
-    await this.#checkItself()
+    await checkItself(this.#relay, this.#options.disk)
     this.#checkAt = now + checkEveryMs
   }
 }

@@ -7,6 +7,7 @@ import {
   channelTroubleIn,
   type Delivery,
   isAlertOf,
+  isAlertOver,
   isTestOf,
   type Telling,
 } from '../core/delivery/delivery.ts'
@@ -66,13 +67,11 @@ function stepsOfAlert(telling: AlertTelling, mayHaveHeard: Delivery['telling'][]
   const resolve: Step = { key, action: 'resolve' }
   // a test leaves no incident open
   if (isTestOf(telling)) return [trigger, resolve]
-  const news = telling.event.alert?.news
+  const news = isAlertOf(telling) ? telling.about.news : undefined
   // the incident stays open for those that are still absent
   if (news?.form === 'over' && news.remaining > 0) return []
   // a message about a channel belongs to an event, whose own incident stays as it is
-  const begun = mayHaveHeard.filter(
-    (one) => isSameSubject(one, telling) && one.event.alert?.news?.form !== 'over',
-  )
+  const begun = mayHaveHeard.filter((one) => isSameSubject(one, telling) && !isAlertOver(one))
   const known = new Set(inOrder(begun).slice(-maxReplaced).map(keyOf))
   known.delete(key)
   const over = [...known].map((key): Step => ({ key, action: 'resolve' }))
@@ -128,7 +127,7 @@ const actions = { opens: 'trigger', acknowledges: 'acknowledge', resolves: 'reso
  */
 function keyOf(telling: Delivery['telling']): string {
   if (isAlertOf(telling)) {
-    const { alert, episode, message = 1 } = telling.about
+    const { alert, episode, message } = telling.about
     const { fleet, eventId } = telling.event
     const which = message === 1 ? '' : `/${message}`
     return `foghorn/alert/${fleet}/${isTestOf(telling) ? eventId : alert}/${episode}${which}`

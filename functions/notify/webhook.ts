@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { sign } from '../../shared/signature.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import {
+  type AlertNews,
   type AlertTelling,
   type FleetAlert,
   isAlertOf,
@@ -11,7 +12,6 @@ import {
 } from '../core/delivery/delivery.ts'
 import { unlimited } from '../core/delivery/rate.ts'
 import { messageIdOf } from '../core/delivery/subscription.ts'
-import type { LastingNews } from '../core/event/alert-row.ts'
 import type { EventView } from '../core/event/view.ts'
 import { alertText } from '../core/message/alert.ts'
 import { cloudEventBody, type EventLinks, wholeCharacters } from '../core/message/cloud-event.ts'
@@ -152,16 +152,18 @@ function pingBody(id: string, subscription: string, at: number): string {
 /** An alert has no event, so the body has the fleet and the texts. */
 function alertBody(
   id: string,
-  { at, event: { fleet, alert }, about }: AlertTelling & { about: FleetAlert },
+  { at, event: { fleet }, about }: AlertTelling & { about: FleetAlert },
   publicUrl: string,
 ): string {
   const data: AlertData = {
     ...(fleet === noFleet ? {} : { fleet }),
     kind: about.alert,
     episode: about.episode,
-    ...(alert && { since: new Date(alert.since).toISOString(), ...alertText(fleet, alert, at) }),
-    ...(alert && { vms: alert.vms.filter(Boolean), reasons: alert.reasons }),
-    ...(alert?.news && newsOf(alert.news)),
+    since: new Date(about.since).toISOString(),
+    ...alertText(fleet, about, at),
+    vms: about.names.filter(Boolean),
+    reasons: about.reasons,
+    ...(about.news && newsOf(about.news)),
   }
   const body = {
     specversion: '1.0',
@@ -177,7 +179,7 @@ function alertBody(
   return JSON.stringify(body, wholeCharacters)
 }
 
-/** Of an alert that lasts. `vms` has the first of `count`. */
-function newsOf({ form, count, remaining, left }: LastingNews) {
+/** `vms` has the first of `count`. */
+function newsOf({ form, count, remaining, left }: AlertNews) {
   return { form, count, remaining, left }
 }

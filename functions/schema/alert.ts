@@ -1,6 +1,6 @@
 // What other systems read about an alert: the schema of `data` in webhooks about Foghorn itself.
 import * as z from 'zod'
-import { alertKinds } from '../core/event/alert-row.ts'
+import { alertKinds } from '../core/delivery/delivery.ts'
 import { count, time } from './event.ts'
 
 /** Grows with every change that could break a receiver. New fields do not. */
@@ -16,9 +16,9 @@ export const alertDataSchema = z.object({
     .describe('The fleet that it is about. Absent if it is about the relay itself.'),
   kind: z.enum(alertKinds).describe('Also in `type`, and the `subject`.'),
   episode: z.int().min(1).describe('How often this alert has begun.'),
-  since: time.exactOptional().describe('When the trouble began.'),
-  title: z.string().exactOptional().describe('The title of the message.'),
-  lines: z.array(z.string()).exactOptional().describe('Its sentences.'),
+  since: time.describe('When the problem began.'),
+  title: z.string().describe('The title of the message.'),
+  lines: z.array(z.string()).describe('Its sentences.'),
   vms: z
     .array(z.string())
     .exactOptional()
@@ -28,7 +28,7 @@ export const alertDataSchema = z.object({
     .enum(['begun', 'over'])
     .exactOptional()
     .describe(
-      'Only of alerts that last. `over`: the beacons are back or have left, or the trouble is over.',
+      'Absent in a test of a channel. `over`: the beacons are back or have left, or the problem is over.',
     ),
   count: count.exactOptional().describe('How many beacons, or other things, the alert is about.'),
   remaining: count.exactOptional().describe('How many are still missing or in trouble.'),

@@ -182,9 +182,10 @@ export class Deliveries {
     return this.#parts.edits.edit(place, make, { hurry: place.underWay === 0 })
   }
 
-  /** One that exists stays as it is. */
-  async addPing(ping: Delivery): Promise<void> {
-    await this.#parts.rows.change(eventPartition(ping), newRows([ping], 0, undefined))
+  /** Those that exist stay as they are. */
+  async add(deliveries: Delivery[]): Promise<void> {
+    const partition = eventPartition(deliveries[0]!)
+    await this.#parts.rows.change(partition, newRows(deliveries, 0, undefined))
   }
 
   /** Deliveries to one subscription. The one that was planned last comes first. */

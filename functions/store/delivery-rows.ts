@@ -1,12 +1,13 @@
 // A row of deliveries: those that one commit plans for its channels, or one to a subscription. The
 // event as it was then is in the row of the commit's moments.
+import { alertPrefix } from '../../shared/document.ts'
 import { type Delivery, noFleet, subscriptionOf } from '../core/delivery/delivery.ts'
 import type { EventView } from '../core/event/view.ts'
 import { hash } from '../core/hash.ts'
 import type { Count } from '../core/metrics/tally.ts'
 import type { Content } from './edits.ts'
 import { endOf, keyOf, newestFirst, startOf, timeKey } from './keys.ts'
-import type { Change, Key, Row } from './rows.ts'
+import type { Change, Key } from './rows.ts'
 
 export const pendingIndex = 'pending'
 export const failedIndex = 'failed'
@@ -158,19 +159,6 @@ export function madeOf(stored: StoredDeliveries): Content {
   return made
 }
 
-/** Removes ended deliveries from these rows. */
-export function withoutDeliveries(rows: Row[], ids: string[]): Change[] {
-  return rows.flatMap((was): Change[] => {
-    const stored = toStoredDeliveries(was)
-    const deliveries = stored.deliveries.filter(
-      ({ id, state }) => state === 'pending' || !ids.includes(id),
-    )
-    if (deliveries.length === stored.deliveries.length) return []
-    if (deliveries.length === 0) return [{ kind: 'remove', was }]
-    return [{ kind: 'replace', was, ...madeOf({ ...stored, deliveries }) }]
-  })
-}
-
 export function isLent({ lease, nextAt }: StoredDelivery, now: number): boolean {
   return lease !== undefined && nextAt > now
 }
@@ -199,6 +187,11 @@ function keysOf(stored: StoredDeliveries): Key[] {
     const all: PendingSummary = [subscribers, fleet, plannedAt, eventId, [...own]]
     const summary = JSON.stringify(all)
     keys.push({ index: pendingIndex, key: pendingKey(stored, first), summary })
+  }
+  // a ping or an alert has no event with which it is forgotten
+  if (fleet === noFleet || eventId.startsWith(alertPrefix)) {
+    const [{ plannedAt, seq }] = deliveries as [StoredDelivery]
+    keys.push({ index: endedIndex, key: keyOf(timeKey(plannedAt), fleet, eventId, seq) })
   }
   return keys
 }
@@ -243,10 +236,6 @@ function keysOfOne(stored: StoredDeliveries, one: StoredDelivery): Key[] {
   if (subscription !== undefined) {
     const summary = JSON.stringify([fleet, state] satisfies HistorySummary)
     keys.push({ index: historyIndex(subscription), key: listKey(one), summary })
-  }
-  // a ping has no event with which it is forgotten
-  if (subscription !== undefined && fleet === noFleet) {
-    keys.push({ index: endedIndex, key: keyOf(timeKey(plannedAt), fleet, eventId) })
   }
   return keys
 }

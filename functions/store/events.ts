@@ -8,8 +8,8 @@ import { maxOpenOfFleet, type OpenCounts, onlyBeaconOf } from '../core/event/ope
 import { namesOf, summaryOf } from '../core/event/summary.ts'
 import type { EventView } from '../core/event/view.ts'
 import { type Count, eventCount } from '../core/metrics/tally.ts'
-import { countsIndex, endedIndex, newRows, withoutDeliveries } from './delivery-rows.ts'
-import { endOf, eventPartition, keyOf, newestFirst, startOf, timeKey } from './keys.ts'
+import { countsIndex, endedIndex, newRows } from './delivery-rows.ts'
+import { eventPartition, keyOf, newestFirst, startOf, timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { type Change, type Found, insertOrReplace, isNamed, type Key, type Row } from './rows.ts'
 import type { EventKey, EventPage } from './store.ts'
@@ -64,7 +64,7 @@ export class Events {
   }
 
   async commit(
-    { record, basedOn, deliveries, forget = [], moments, now }: Commit,
+    { record, basedOn, deliveries, moments, now }: Commit,
     before: EventRecord | undefined,
   ): Promise<'committed' | 'conflict'> {
     const { rows } = this.#parts
@@ -75,7 +75,6 @@ export class Events {
     if ((stored?.record.sequence ?? 0) !== basedOn) return 'conflict'
     const event = moments[0]?.telling.event ?? viewIn(deliveries)
     const counts = countsOf(stored?.record, record)
-    const removals = forget.length === 0 ? [] : await this.#forgotten(partition, forget)
     const hasMoments = event !== undefined || counts.length > 0
     const next: StoredEvent = { record, position: stored?.position }
     const momentKeys: Key[] = []
@@ -98,7 +97,6 @@ export class Events {
       changes.push({ kind: 'insert', row: moment, body, keys: momentKeys })
     }
     changes.push(...newRows(deliveries, record.sequence, event))
-    changes.push(...removals)
     const from = this.#parts.elapsed()
     const written = await rows.change(partition, changes)
     if (written === 'conflict') {
@@ -257,13 +255,6 @@ export class Events {
     })
     await this.#parts.rows.change(was.partition, [{ kind: 'replace', was, body: was.body, keys }])
   }
-
-  /** Removes ended deliveries, by their ids. */
-  async #forgotten(partition: string, ids: string[]): Promise<Change[]> {
-    const { rows } = this.#parts
-    const found = await rows.list(partition, startOf('deliveries'), endOf('deliveries'))
-    return withoutDeliveries(found, ids)
-  }
 }
 
 /** Whether an open event is decided, its NotBefore, and whether people are asked about it. */
@@ -302,7 +293,6 @@ function viewIn(deliveries: Commit['deliveries']): EventView | undefined {
 }
 
 function countsOf(before: EventRecord | undefined, record: EventRecord): Count[] {
-  if (record.alert !== undefined) return []
   const [was, is] = [before && eventCount(before), eventCount(record)]
   if (was !== undefined && was.one === is.one && was.two === is.two) return []
   return was === undefined ? [is] : [{ ...was, n: -1 }, is]
@@ -310,7 +300,7 @@ function countsOf(before: EventRecord | undefined, record: EventRecord): Count[]
 
 /** `before`: those of the row until now. A due time may be too early, so it moves only if it must. */
 function keysOf(record: EventRecord, before: readonly Key[] = []): Key[] {
-  const { fleet, eventId, dueAt, ended, alert, firstSeenAt, facts } = record
+  const { fleet, eventId, dueAt, ended, firstSeenAt, facts } = record
   const keys: Key[] = []
   if (dueAt !== undefined) {
     const key = keyOf(timeKey(dueAt), fleet, eventId)
@@ -320,8 +310,6 @@ function keysOf(record: EventRecord, before: readonly Key[] = []): Key[] {
   if (ended !== undefined) {
     keys.push({ index: endedIndex, key: keyOf(timeKey(ended.at), fleet, eventId) })
   }
-  // lists show events, not alerts
-  if (alert !== undefined) return keys
   if (ended === undefined) {
     const isDecided = record.startedAt !== undefined || record.verdict !== undefined
     const need: Need = [isDecided ? 1 : 0, facts.notBeforeAt ?? 0, isUndecided(record) ? 1 : 0]

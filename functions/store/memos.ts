@@ -1,8 +1,9 @@
 // Gives the store's memos types: messages that channels edit, the health of channels, the holders
 // of turns, and tokens. Reading checks nothing: the relay trusts what it wrote.
 import type { ChannelHealth, HealthRow } from '../core/delivery/channel-health.ts'
-import { subscriptionChannel } from '../core/delivery/delivery.ts'
+import { type ProblemKind, subscriptionChannel } from '../core/delivery/delivery.ts'
 import type { Post, PostKey, PostState } from '../core/delivery/post.ts'
+import type { ProblemRow } from '../core/delivery/problem.ts'
 import type { Subscription } from '../core/delivery/subscription.ts'
 import type { Holder } from '../core/event/turn.ts'
 import type { Token } from '../core/rules/token.ts'
@@ -57,6 +58,28 @@ export function writeHealth(
   basedOn: number,
 ) {
   return store.writeMemo(healthMemo(channel), { channel, health }, basedOn)
+}
+
+interface StoredProblems extends Memo {
+  row: ProblemRow
+}
+
+/** Of all fleets. */
+export async function listProblems(store: MemoStore): Promise<ProblemRow[]> {
+  return ((await store.listMemos('problem')) as StoredProblems[]).map(({ row }) => row)
+}
+
+export async function readProblems(
+  store: MemoStore,
+  fleet: string,
+  kind: ProblemKind,
+): Promise<StoredProblems | undefined> {
+  return (await store.readMemo(problemMemo(fleet, kind))) as StoredProblems | undefined
+}
+
+/** As `writeMemo`. */
+export function writeProblems(store: MemoStore, row: ProblemRow, basedOn: number) {
+  return store.writeMemo(problemMemo(row.fleet, row.kind), { row }, basedOn)
 }
 
 /** The events of one fleet that have their turn. */
@@ -128,6 +151,10 @@ function subscriptionMemo(id: string): MemoKey {
 
 function healthMemo(channel: string): MemoKey {
   return { kind: 'health', name: [channel] }
+}
+
+function problemMemo(fleet: string, kind: ProblemKind): MemoKey {
+  return { kind: 'problem', name: [fleet, kind] }
 }
 
 function tokenMemo(id: string): MemoKey {

@@ -76,7 +76,7 @@ export class RelayStore implements Store {
 
   readonly readDeliveries: Store['readDeliveries'] = (key, subscription) =>
     this.#deliveries.read(key, subscription)
-  readonly addPing: Store['addPing'] = (ping) => this.#deliveries.addPing(ping)
+  readonly addDeliveries: Store['addDeliveries'] = (added) => this.#deliveries.add(added)
   readonly listDeliveries: Store['listDeliveries'] = (channel, page) =>
     this.#deliveries.list(channel, page)
   readonly listFailed: Store['listFailed'] = (page) => this.#deliveries.failed(page)

@@ -149,8 +149,11 @@ export interface DeliveryStore {
    */
   readDeliveries(key: EventKey, subscription?: string): Promise<Delivery[]>
 
-  /** Adds a ping of a subscription, which belongs to no event. One that exists stays as it is. */
-  addPing(ping: Delivery): Promise<void>
+  /**
+   * Adds deliveries that one step plans, and that belong to no event: a ping, or an alert. All have
+   * one key. If the step was added before, that stays as it is.
+   */
+  addDeliveries(deliveries: Delivery[]): Promise<void>
 
   /** Deliveries to a subscription, whatever their state. The one that was planned last comes first. */
   listDeliveries(channel: string, page: DeliveryPage): Promise<DeliveryList>
@@ -198,14 +201,15 @@ interface MomentStore {
 }
 
 /**
- * `post`: the message of an event in a channel. `health`: the health of a channel. `turns`: the
- * events of a fleet that have their turn. `token`: a token of the API. `subscription`: a webhook of
- * another system. `listening`: since when the relay has listened. `opened`: when an event's page was
+ * `post`: the message of an event in a channel. `health`: the health of a channel. `problem`: what
+ * is wrong in a fleet, by kind. `turns`: the events of a fleet that have their turn. `token`: a token
+ * of the API. `subscription`: a webhook of another system. `listening`: since when the relay has listened. `opened`: when an event's page was
  * opened last.
  */
 export type MemoKind =
   | 'post'
   | 'health'
+  | 'problem'
   | 'turns'
   | 'token'
   | 'subscription'

@@ -1,13 +1,12 @@
 // Which beacons the configuration expects, and which of them never reported. A host checks this now
 // and then, and whether the alert about silent beacons still holds.
 import { messageOf } from '../../shared/errors.ts'
-import { alertId } from '../core/delivery/alert.ts'
-import { isLasting, maxItems } from '../core/delivery/lasting-alert.ts'
+import { maxProblems } from '../core/delivery/problem.ts'
 import { silentPaces } from '../core/event/silence.ts'
 import type { Fleet } from '../core/rules/config.ts'
 import type { ListedBeacon } from '../store/store.ts'
-import { checkSilent, noteLasting } from './lasting-alerts.ts'
 import { listFleet } from './list-beacons.ts'
+import { checkSilent, noteProblems } from './problems.ts'
 import type { Relay } from './relay.ts'
 
 /** How many never reported, and the names of their VMs, if the configuration has them. */
@@ -47,21 +46,19 @@ export async function checkAbsences(relay: Relay): Promise<void> {
 }
 
 async function checkMissing(relay: Relay, name: string, fleet: Fleet): Promise<void> {
-  const key = { fleet: name, eventId: alertId('beacons_missing') }
-  const row = await relay.store.readEvent(key)
-  const known = row !== undefined && isLasting(row) ? row.alert.lasting.items : []
-  if (fleet.expectedBeacons === undefined && known.length === 0) return
   const listed = fleet.expectedBeacons === undefined ? [] : await listFleet(relay, name)
   const missing = missingIn(fleet, listed) ?? { expected: 0, missing: 0, names: [] }
   const now = relay.now()
   const ids = idsOf(missing)
-  const gone = known.map(({ id }) => id).filter((id) => !ids.has(id))
   const isExpected = isExpectedBy(fleet)
-  await noteLasting(relay, name, 'beacons_missing', {
-    add: [...ids].map(([id, name]) => ({ id, name, since: now, from: now })),
-    back: gone.filter(isExpected),
-    left: gone.filter((id) => !isExpected(id)),
-    of: missing.expected,
+  await noteProblems(relay, name, 'beacons_missing', (known) => {
+    const gone = known.map(({ id }) => id).filter((id) => !ids.has(id))
+    return {
+      add: [...ids].map(([id, name]) => ({ id, name, since: now, from: now })),
+      back: gone.filter(isExpected),
+      left: gone.filter((id) => !isExpected(id)),
+      of: missing.expected,
+    }
   })
 }
 
@@ -71,8 +68,11 @@ async function checkMissing(relay: Relay, name: string, fleet: Fleet): Promise<v
  */
 function idsOf({ expected, missing, names }: Missing): Map<string, string> {
   if (names.length > 0)
-    return new Map(names.slice(0, maxItems).map((name) => [name.toLowerCase(), name]))
-  const places = Array.from({ length: Math.min(missing, maxItems) }, (_, i) => `#${expected - i}`)
+    return new Map(names.slice(0, maxProblems).map((name) => [name.toLowerCase(), name]))
+  const places = Array.from(
+    { length: Math.min(missing, maxProblems) },
+    (_, i) => `#${expected - i}`,
+  )
   return new Map(places.map((place) => [place, '']))
 }
 

@@ -2,15 +2,12 @@
 // it decides again. Changes that come while the event is being written are decided one after the other
 // in memory, and written together, up to the first one that people are notified of.
 import type { Fields } from '../../shared/log.ts'
-import { pastMessages } from '../core/delivery/alert.ts'
 import { type Commit, commitPlan, mayReachMore } from '../core/delivery/commit.ts'
-import type { Delivery } from '../core/delivery/delivery.ts'
 import type { Decision } from '../core/event/decide.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { concernsBeacons } from '../core/event/pace.ts'
 import { listSubscriptions } from '../store/memos.ts'
 import type { EventKey } from '../store/store.ts'
-import { retainedSince } from './forget.ts'
 import { channelFacts, type Relay } from './relay.ts'
 
 const maxAttempts = 100
@@ -21,10 +18,7 @@ type Parts = Pick<
   | ('listeningSince' | 'holds' | 'changes')
 >
 
-/** If `deliveries` is set, they replace those of the routes: alerts have no routes. */
-type Decided = Decision & { deliveries?: Delivery[] }
-
-interface Change<D extends Decided, Loaded> {
+interface Change<D extends Decision, Loaded> {
   /** Pure. It may be called again after a conflict. */
   decide(before: EventRecord | undefined, now: number, loaded: Loaded): D
   /** Reads what the decision needs beside the event. */
@@ -43,13 +37,13 @@ type Committed<D> =
   | { outcome: 'busy'; record: EventRecord | undefined }
 
 interface Job {
-  change: Change<Decided, unknown>
-  ended?: { result: Committed<Decided> } | { error: unknown }
+  change: Change<Decision, unknown>
+  ended?: { result: Committed<Decision> } | { error: unknown }
   /** Called at the end, if another change of the event makes this one. */
   resume?: () => void
 }
 
-export async function commitEvent<D extends Decided, Loaded = undefined>(
+export async function commitEvent<D extends Decision, Loaded = undefined>(
   relay: Parts,
   key: EventKey,
   change: Change<D, Loaded>,
@@ -137,10 +131,10 @@ function decideEach(
   loaded: unknown[],
 ) {
   let record = before
-  const decided: { job: Job; decision: Decided; isChange: boolean }[] = []
+  const decided: { job: Job; decision: Decision; isChange: boolean }[] = []
   for (const [i, job] of jobs.entries()) {
     const decision = job.change.decide(record, times[i]!, loaded[i])
-    const isNews = decision.moments.length > 0 || (decision.deliveries?.length ?? 0) > 0
+    const isNews = decision.moments.length > 0
     const isChange = decision.record !== undefined && (decision.record !== record || isNews)
     decided.push({ job, decision, isChange })
     if (isChange) record = decision.record
@@ -173,18 +167,11 @@ function told(relay: Parts, key: EventKey, before: EventRecord | undefined, comm
 async function plan(
   relay: Parts,
   before: EventRecord | undefined,
-  decision: Decided & { record: EventRecord },
+  decision: Decision & { record: EventRecord },
   now: number,
 ): Promise<Commit> {
   const { store, config } = relay
-  const { record, moments, deliveries } = decision
-  if (deliveries !== undefined) {
-    const basedOn = before?.sequence ?? 0
-    const next = { ...record, sequence: basedOn + 1 }
-    const known = deliveries.length === 0 ? [] : await store.readDeliveries(record)
-    const forget = pastMessages(next, known, retainedSince(config, now))
-    return { record: next, basedOn, deliveries, forget, moments: [], now }
-  }
+  const { record, moments } = decision
   const isNews = moments.length > 0
   const reads = before !== undefined && (isNews || mayReachMore(before, record, moments))
   const context = {
@@ -199,8 +186,8 @@ async function plan(
 function logStep(
   { log }: Parts,
   { fleet, eventId, phase, epoch, policy }: EventRecord,
-  decision: Decided,
-  line: { event: string; fields?: (decision: Decided) => Fields } | undefined,
+  decision: Decision,
+  line: { event: string; fields?: (decision: Decision) => Fields } | undefined,
 ): void {
   const { moments, reason } = decision
   if (line === undefined || moments.length === 0) return

@@ -31,7 +31,7 @@ import { channelsInTrouble, noteAnswer } from './channel-health.ts'
 import { composePart } from './compose-part.ts'
 import { splitForRequest } from './decision-buttons.ts'
 import { type Finish, setApart, settle } from './finish-attempt.ts'
-import { ownersNow } from './raise-alert.ts'
+import { ownersNow } from './problems.ts'
 import { channelFacts, channelNamed, notifierOf, type Relay, rateOf } from './relay.ts'
 import { findChannel, noteAttempt, type Target } from './subscription-channel.ts'
 

@@ -1,7 +1,6 @@
 // Notices beacons that fall silent, come back or have left, without any request. Each step can be
 // repeated: a beacon stays due until the alert has taken it, so after a crash the next sweep goes on.
 import { messageOf } from '../../shared/errors.ts'
-import { isLasting } from '../core/delivery/lasting-alert.ts'
 import type { Beacon, Departure } from '../core/event/beacon.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { isHit } from '../core/event/facts.ts'
@@ -16,8 +15,8 @@ import {
   vmOf,
 } from '../core/event/silence.ts'
 import type { BeaconKey } from '../store/store.ts'
-import { noteLasting } from './lasting-alerts.ts'
 import { listFleet } from './list-beacons.ts'
+import { noteProblems } from './problems.ts'
 import type { Relay } from './relay.ts'
 
 /** How many beacons one look at the index finds, and how many looks one sweep makes. */
@@ -167,13 +166,12 @@ async function note(
   const listed = silent.length === 0 ? undefined : await listFleet(relay, fleet)
   const gone = await replacedIn(relay, silent, listed ?? [])
   const absent = silent.filter((beacon) => !gone.has(beacon))
-  const row = await noteLasting(relay, fleet, 'beacons_silent', {
+  const known = await noteProblems(relay, fleet, 'beacons_silent', () => ({
     add: absent.map(({ beacon, vm, silence }) => ({ id: beacon, name: vm, ...silence! })),
     back: over.filter(({ left }) => left === undefined).map(({ beacon }) => beacon),
     left: over.filter(({ left }) => left !== undefined).map(({ beacon }) => beacon),
-    ...(listed && { of: listed.filter(({ left }) => left === undefined).length }),
-  })
-  const known = row !== undefined && isLasting(row) ? row.alert.lasting.items : []
+    of: listed?.filter(({ left }) => left === undefined).length,
+  }))
   const ids = new Set(known.map(({ id }) => id))
   for (const beacon of silent) {
     const { silentAt: _, ...rest } = beacon

@@ -23,7 +23,7 @@ export async function readRecord(
 ): Promise<WholeRecord | undefined> {
   const key = { fleet, eventId: eventId.toLowerCase() }
   const record = await relay.store.readEvent(key)
-  if (record === undefined || record.alert !== undefined) return undefined
+  if (record === undefined) return undefined
   const deliveries = await relay.store.readDeliveries(key)
   const listening = { now: relay.now(), listeningSince: relay.listeningSince }
   const { vms = [], ...spared } = extentOf(record, listening, maxAnswerVmBytes)

@@ -10,7 +10,7 @@ import { preparationFor } from '../core/event/preparation.ts'
 import { isBack, withReport } from '../core/event/silence.ts'
 import { tidyReport } from '../core/event/tidy.ts'
 import { isOutage, type Joined, joinEvents } from './join-events.ts'
-import { raiseAlert } from './raise-alert.ts'
+import { noteOccurrence } from './problems.ts'
 import type { Relay } from './relay.ts'
 
 /** A report that comes after this part of the pace counts as on time. */
@@ -165,5 +165,5 @@ async function raiseOverLimits(
   vm: string,
   reason: string,
 ): Promise<void> {
-  await raiseAlert(relay, fleet, { kind: 'over_limits', vm, reason })
+  await noteOccurrence(relay, fleet, 'over_limits', { name: vm, reason })
 }

@@ -16,7 +16,7 @@ import {
 } from '../core/delivery/subscription.ts'
 import type { Channel } from '../core/rules/config.ts'
 import { readSubscription, writeSubscription } from '../store/memos.ts'
-import { raiseAlert } from './raise-alert.ts'
+import { noteOccurrence } from './problems.ts'
 import { channelNamed, type Relay } from './relay.ts'
 
 /** Each attempt loses to another worker that writes the same subscription. */
@@ -116,7 +116,7 @@ async function disable(
   // nobody relies on one whose endpoint has never consented
   if (isHearing(subscription)) {
     const reason = `${name}: ${why}`
-    await raiseAlert(relay, fleet, { kind: 'subscription_disabled', vm: id, reason })
+    await noteOccurrence(relay, fleet, 'subscription_disabled', { name: id, reason })
   }
   const { outcome } = await changeSubscription(relay, id, (before) =>
     before.url === url ? disabled(before, why, relay.now()) : before,

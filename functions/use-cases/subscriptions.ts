@@ -107,7 +107,7 @@ function ping(relay: Relay, subscription: Subscription): Promise<Delivery> {
 }
 
 async function planned(relay: Relay, planned: Delivery): Promise<Delivery> {
-  await relay.store.addPing(planned)
+  await relay.store.addDeliveries([planned])
   relay.wake(1)
   return planned
 }

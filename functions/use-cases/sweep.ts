@@ -1,12 +1,10 @@
 // Does what time brings, such as stuck, lost or a rule's turn, without any request.
 import { messageOf } from '../../shared/errors.ts'
-import { isLasting } from '../core/delivery/lasting-alert.ts'
 import { decideTime } from '../core/event/decide.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
-import { concludeLasting } from './lasting-alerts.ts'
 import { sweepBeacons } from './notice-silence.ts'
-import { concludeAlert, isAlert } from './raise-alert.ts'
+import { sendProblems } from './problems.ts'
 import { contextOf, type Relay } from './relay.ts'
 import { takeTurnIfDue } from './take-turn.ts'
 
@@ -15,13 +13,14 @@ const maxEventsPerSweep = 200
 const maxSweepMs = 30_000
 
 /**
- * Looks at beacons that may be silent, then concludes the events that are due, as many as time
+ * Looks at beacons that may be silent, notifies owners of problems, then concludes the events that are due, as many as time
  * allows. Logs failures: these stay due, and the others go on. Returns how many failed.
  */
 export async function sweep(relay: Relay): Promise<number> {
   const from = relay.now()
   // first, so that no alert names a beacon that is back
   let failed = await sweepBeacons(relay)
+  failed += await sendProblems(relay)
   const due = await relay.store.dueEvents(from, maxEventsPerSweep)
   for (const key of due) {
     if (relay.now() - from >= maxSweepMs) break
@@ -38,8 +37,6 @@ export async function sweep(relay: Relay): Promise<number> {
 async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
   const first = await relay.store.readEvent(key)
   if (first === undefined) return
-  if (isLasting(first)) return concludeLasting(relay, first)
-  if (isAlert(first)) return concludeAlert(relay, first)
   await commitEvent(relay, key, {
     first,
     load: (before, now) => takeTurnIfDue(relay, before, now),

@@ -1,31 +1,23 @@
 // Sends a test message to a configured channel, because an owner asked for it. It is a delivery like
 // any other: it has attempts, keeps the channel's rate, and shows whether the channel works.
-import { planChannelTest, testEveryMs, testRowId } from '../core/delivery/alert.ts'
 import { type Delivery, noFleet } from '../core/delivery/delivery.ts'
-import type { EventRecord } from '../core/event/event.ts'
+import { planChannelTest, testEveryMs, testId } from '../core/delivery/problem.ts'
 import { type Access, nameOf } from '../core/rules/access.ts'
-import { commitEvent } from './commit-event.ts'
 import type { Relay } from './relay.ts'
 
 type Tested = { outcome: 'planned'; delivery: Delivery } | { outcome: 'too_soon'; waitMs: number }
 
 /** The user must see the channel. */
 export async function testChannel(relay: Relay, access: Access, channel: string): Promise<Tested> {
-  const key = keyOf(relay, channel)
+  const { store, log } = relay
   const by = nameOf(access)
-  let planned: Delivery[] = []
-  const decide = (before: EventRecord | undefined, now: number) => {
-    const plan = planChannelTest(before, channel, by, now)
-    planned = plan?.deliveries ?? []
-    const { record = before, deliveries = [] } = plan ?? {}
-    return { record, moments: [], reason: 'asked', deliveries }
-  }
-  const { outcome } = await commitEvent(relay, key, { decide })
-  const [delivery] = planned
-  if (outcome !== 'committed' || delivery === undefined) {
-    return { outcome: 'too_soon', waitMs: testEveryMs }
-  }
-  relay.log.info('channel_tested', { channel, by })
+  const key = keyOf(relay, channel)
+  const existing = await store.readDeliveries(key)
+  const delivery = planChannelTest(existing, noFleet, { channel, by }, relay.now())
+  if (delivery === undefined) return { outcome: 'too_soon', waitMs: testEveryMs }
+  await store.addDeliveries([delivery])
+  relay.wake(1, { event: key, deliveries: 1 })
+  log.info('channel_tested', { channel, by })
   return { outcome: 'planned', delivery }
 }
 
@@ -35,5 +27,5 @@ export async function lastTest(relay: Relay, channel: string): Promise<Delivery 
 }
 
 function keyOf(relay: Relay, channel: string) {
-  return { fleet: noFleet, eventId: testRowId(channel, relay.now()) }
+  return { fleet: noFleet, eventId: testId(channel, relay.now()) }
 }

@@ -182,8 +182,7 @@ test('checks itself every 5 minutes, and at once after its clock was set back', 
     checks += 1
     return { freeBytes: 1, totalBytes: 1 }
   }
-  const clocks = () => ({ wall: world.clock.now, monotonic: 0 })
-  const own = loopOf(world.relay, { machine: { disk, clocks } })
+  const own = loopOf(world.relay, { disk })
   const after = async (ms: number) => {
     world.clock.now += ms
     void own.tick()

@@ -2,26 +2,23 @@
 // in trouble, late and skipped messages, scale sets, hostile names.
 
 import {
-  type Occurrence,
-  planAlert,
-  planChannelTest,
-  withOccurrence,
-} from '../../functions/core/delivery/alert.ts'
-import {
   type AlertTelling,
   channelTroubleIn,
   type Delivery,
   isAlertOf,
   noFleet,
+  type ProblemKind,
   type Telling,
 } from '../../functions/core/delivery/delivery.ts'
-import {
-  type LastingChange,
-  sendLasting,
-  withLasting,
-} from '../../functions/core/delivery/lasting-alert.ts'
 import type { Posted } from '../../functions/core/delivery/post.ts'
-import type { LastingKind } from '../../functions/core/event/alert-row.ts'
+import {
+  alertId,
+  alertsTo,
+  type Problem,
+  planChannelTest,
+  withChange,
+  withMessage,
+} from '../../functions/core/delivery/problem.ts'
 import { stampOf } from '../../functions/core/event/approval.ts'
 import type { Verdict } from '../../functions/core/event/event.ts'
 import type { Moment } from '../../functions/core/event/moment.ts'
@@ -481,53 +478,47 @@ function notice(state: string, reason: string, health?: 'refusing' | 'unreachabl
   return sent('prod/e/1/scheduled/ops-teams/notice/ops', { moment: 'alert', at, event, about })
 }
 
-const ops = { owners: ['ops'], heard: [] }
-
 function overLimits(): Outgoing {
   const reason = refusalOf({ ofBeacon: maxOpenOfBeacon, ofFleet: 0 })!
-  return alert({ kind: 'over_limits', vm: 'web_0', reason })
-}
-
-function withinLimits(): Outgoing {
-  const met = { kind: 'over_limits' as const, vm: 'web_0', reason: 'full' }
-  const first = planAlert(withOccurrence(undefined, 'prod', met, at) as never, ops, at + minute)
-  const { deliveries } = planAlert(first.record as never, ops, at + 17 * minute)
-  return after(first.deliveries, deliveries)
+  return problem('over_limits', ['web_0'], { reasons: [reason] })
 }
 
 function disabledSubscription(): Outgoing {
   const id = '4f0c7a1be29d3356'
-  const reason = `${id} (cmdb): its endpoint answered 410 Gone`
-  return alert({ kind: 'subscription_disabled', vm: id, reason })
+  const reasons = [`${id} (cmdb): its endpoint answered 410 Gone`]
+  return problem('subscription_disabled', [id], { reasons })
 }
 
-function alert(met: Occurrence): Outgoing {
-  const first = withOccurrence(undefined, 'prod', met, at)!
-  const { deliveries } = planAlert({ ...first, alert: first.alert! }, ops, at + 60 * second)
-  const [{ id, telling } = deliveries[0]!] = deliveries
-  return sent(id, telling)
+interface Course {
+  reasons?: string[]
+  /** Names of those that are back or have left: the message is about their end. */
+  back?: string[]
+  left?: string[]
+  of?: number
 }
 
-/** The last message of an alert about these VMs, of which some are back or have left. */
-function lasting(
-  kind: LastingKind,
-  vms: string[],
-  { back = [], left = [], ...rest }: Partial<Omit<LastingChange, 'add'>>,
-): Outgoing {
-  const fleet = kind.startsWith('beacons') ? 'prod' : noFleet
-  const add = vms.map((vm, i) => ({ id: `${vm}${i}`, name: vm, since: at, from: at + 15 * minute }))
+/** The last message about these problems. */
+function problem(kind: ProblemKind, names: string[], course: Course = {}): Outgoing {
+  const { reasons = [], back = [], left = [], of } = course
+  const isOwn = kind === 'channels_in_trouble' || kind === 'disk_nearly_full'
+  const key = { fleet: isOwn ? noFleet : 'prod', kind }
+  const begunAt = at + (kind.startsWith('beacons') ? 15 : 1) * minute
+  const add = names.map((name, i): Problem => {
+    const [reason] = reasons.slice(i)
+    return { id: `${name}${i}`, name, since: at, from: begunAt, ...(reason && { reason }) }
+  })
+  const messageAt = (row: ReturnType<typeof withChange>, now: number) => {
+    const { row: next, about } = withMessage(row!, now)
+    const own = { fleet: key.fleet, eventId: alertId(kind), sequence: next.sent }
+    return { row: next, deliveries: alertsTo(['ops'], own, about!, now) }
+  }
+  const begun = messageAt(withChange(undefined, key, { add, of }, at), begunAt)
+  if (back.length + left.length === 0) return after([], begun.deliveries)
   const idsOf = (some: string[]) =>
     add.filter(({ name }) => some.includes(name)).map(({ id }) => id)
-  const first = withLasting(undefined, fleet, kind, { add, back: [], left: [], ...rest }, at)!
-  const nobody = { back: [], left: [] }
-  const told = sendLasting(first as never, nobody, ops, at + 15 * minute)
-  const isOver = back.length + left.length > 0
-  const change = { add: [], back: idsOf(back), left: idsOf(left), ...rest }
-  const later = isOver
-    ? withLasting(told.record, fleet, kind, change, at + 20 * minute)!
-    : undefined
-  const { deliveries } = later ? sendLasting(later as never, nobody, ops, at + 31 * minute) : told
-  return after(later ? told.deliveries : [], deliveries)
+  const change = { back: idsOf(back), left: idsOf(left) }
+  const over = messageAt(withChange(begun.row, key, change, at + 20 * minute), at + 31 * minute)
+  return after(begun.deliveries, over.deliveries)
 }
 
 /** A message of an alert, after these earlier ones. */
@@ -541,7 +532,7 @@ function webs(count: number): string[] {
 }
 
 function channelTest(): Outgoing {
-  const [{ id, telling }] = planChannelTest(undefined, 'ops', 'admin', at)!.deliveries as [Delivery]
+  const { id, telling } = planChannelTest([], noFleet, { channel: 'ops', by: 'admin' }, at)!
   return sent(id, telling)
 }
 
@@ -567,33 +558,25 @@ export const scenes: Record<string, Outgoing> = {
     'completed',
   ]),
   'a fleet is over its limits': overLimits(),
-  'a fleet is within its limits again': withinLimits(),
+  'a fleet is within its limits again': problem('over_limits', ['web_0'], { back: ['web_0'] }),
   'a subscription is disabled': disabledSubscription(),
-  'a beacon is silent': lasting('beacons_silent', ['web_3'], { of: 40 }),
-  'many beacons are silent': lasting('beacons_silent', webs(12), { of: 40 }),
-  'all beacons are silent': lasting('beacons_silent', webs(3), { of: 3 }),
-  'some beacons are back': lasting('beacons_silent', webs(12), { back: webs(11) }),
-  'the last beacon is back, and one has left': lasting('beacons_silent', webs(2), {
+  'a beacon is silent': problem('beacons_silent', ['web_3'], { of: 40 }),
+  'many beacons are silent': problem('beacons_silent', webs(12), { of: 40 }),
+  'all beacons are silent': problem('beacons_silent', webs(3), { of: 3 }),
+  'some beacons are back': problem('beacons_silent', webs(12), { back: webs(11) }),
+  'the last beacon is back, and one has left': problem('beacons_silent', webs(2), {
     ...{ back: ['web_0'], left: ['web_1'] },
   }),
-  'expected beacons are missing': lasting('beacons_missing', ['db_0', 'db_1'], { of: 40 }),
-  'a number of beacons is missing': lasting('beacons_missing', [''], { of: 40 }),
-  'a missing beacon reports': lasting('beacons_missing', ['db_0'], { of: 40, back: ['db_0'] }),
-  'channels are in trouble': lasting('channels_in_trouble', ['ops-teams', 'pager'], {
+  'expected beacons are missing': problem('beacons_missing', ['db_0', 'db_1'], { of: 40 }),
+  'a number of beacons is missing': problem('beacons_missing', [''], { of: 40 }),
+  'a missing beacon reports': problem('beacons_missing', ['db_0'], { of: 40, back: ['db_0'] }),
+  'channels are in trouble': problem('channels_in_trouble', ['ops-teams', 'pager'], {
     reasons: ['ops-teams is refusing: HTTP 404', 'pager is unreachable: no answer in time'],
   }),
-  'a channel is in order again': lasting('channels_in_trouble', ['pager'], { back: ['pager'] }),
-  'messages pile up': lasting('backlog_grows', [''], {
-    reasons: ['340 messages wait, the oldest for 6 min'],
-  }),
-  'messages no longer pile up': lasting('backlog_grows', [''], { back: [''] }),
-  'the disk is nearly full': lasting('disk_nearly_full', [''], {
+  'a channel is in order again': problem('channels_in_trouble', ['pager'], { back: ['pager'] }),
+  'the disk is nearly full': problem('disk_nearly_full', [''], {
     reasons: ['612 MB of 20.0 GB are free'],
   }),
-  'the disk has space again': lasting('disk_nearly_full', [''], {
-    ...{ back: [''], reasons: ['4.2 GB of 20.0 GB are free'] },
-  }),
-  'the clock jumped': lasting('clock_jumped', [''], { reasons: ['2 h back'] }),
-  'the clock is steady': lasting('clock_jumped', [''], { back: [''] }),
+  'the disk has space again': problem('disk_nearly_full', [''], { back: [''] }),
   'a test of a channel': channelTest(),
 }

@@ -29,7 +29,7 @@ const storeMethods = [
   'countOpen',
   'countBeacons',
   'readMoments',
-  'addPing',
+  'addDeliveries',
   'listDeliveries',
   'listOpen',
   'findEvents',

@@ -88,7 +88,6 @@ export class EventBook {
 
   #count(before: EventRecord | undefined, record: EventRecord): void {
     const { stats } = this.#docket
-    if (record.alert !== undefined) return
     if (before === undefined) stats.events += 1
     if (before !== undefined && record.epoch > before.epoch) stats.reopened += 1
     const holder = before?.azure.directive?.beacon
@@ -111,10 +110,8 @@ export class EventBook {
     if (epoch > before.epoch) return
     if (ranks.indexOf(phase) < ranks.indexOf(before.phase)) broke(`falls back to ${phase}`)
     const restores = asWithout(before) === asWithout(record)
-    // an alert that was sent notes when its cause occurs again
-    const notes = record.alert !== undefined
     const isFinal = before.ended !== undefined && before.ended.outcome !== 'lost'
-    if (isFinal && !restores && !notes) broke('changes after its end')
+    if (isFinal && !restores) broke('changes after its end')
   }
 
   #checkShare(key: string, { ended }: EventRecord): void {

@@ -100,7 +100,6 @@ export class Judge extends Docket {
     this.events.committed(process, { ...commit, deliveries })
     this.sights.committed(process, key, before, record)
     this.hooks.committed(key, before, record)
-    this.silences.committed(before, record)
   }
 
   turns(requests: Claimed[][], { now }: ClaimRequest): void {

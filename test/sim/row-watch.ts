@@ -3,6 +3,7 @@
 import type { HealthRow } from '../../functions/core/delivery/channel-health.ts'
 import type { Delivery } from '../../functions/core/delivery/delivery.ts'
 import type { MomentEntry } from '../../functions/core/delivery/moment-log.ts'
+import type { ProblemRow } from '../../functions/core/delivery/problem.ts'
 import type { Subscription } from '../../functions/core/delivery/subscription.ts'
 import {
   type StoredDeliveries,
@@ -38,6 +39,12 @@ export class RowWatch {
       for (const { row } of written) {
         const { channel, health } = JSON.parse(row.body) as HealthRow
         judge.marks.written(channel, health)
+      }
+    }
+    if (partition === 'problem') {
+      for (const { row, before } of written) {
+        const was = before === undefined ? undefined : parse<{ row: ProblemRow }>(before).row
+        judge.silences.written(was, parse<{ row: ProblemRow }>(row.body).row)
       }
     }
     if (partition === 'subscription') {

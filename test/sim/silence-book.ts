@@ -1,15 +1,13 @@
 // The book of silence: a beacon that died for good is told, in time and once, and none is told that was
 // heard. Only what no event can explain counts.
 
-import { isLasting } from '../../functions/core/delivery/lasting-alert.ts'
-import type { BeaconAlertKind } from '../../functions/core/event/alert-row.ts'
+import type { ProblemRow } from '../../functions/core/delivery/problem.ts'
 import type { EventRecord } from '../../functions/core/event/event.ts'
 import { isHit } from '../../functions/core/event/facts.ts'
 import type { Beacon } from './beacons.ts'
 import type { Docket } from './docket.ts'
 import { minute } from './plan.ts'
 
-const kind: BeaconAlertKind = 'beacons_silent'
 const leastMs = 2 * minute
 /** An alert names those that will be silent within this time, too. */
 const leadMs = minute
@@ -40,13 +38,11 @@ export class SilenceBook {
     this.#restartedAt = this.#docket.now
   }
 
-  committed(before: EventRecord | undefined, record: EventRecord): void {
-    if (record.alert?.kind !== kind || !isLasting(record)) return
-    const known = before !== undefined && isLasting(before) ? before.alert.lasting.items : []
-    for (const one of record.alert.lasting.items) {
-      const was = known.find(({ id }) => id === one.id)
-      if (!one.notified || was?.notified) continue
-      this.#check(record.fleet, one.id, one.since)
+  written(before: ProblemRow | undefined, row: ProblemRow): void {
+    if (row.kind !== 'beacons_silent') return
+    for (const one of row.problems) {
+      const was = before?.problems.find(({ id }) => id === one.id)
+      if (one.notified && !was?.notified) this.#check(row.fleet, one.id, one.since)
     }
   }
 
@@ -72,7 +68,7 @@ export class SilenceBook {
   }
 
   checkEnd(records: Iterable<EventRecord>): void {
-    const events = [...records].filter(({ alert }) => alert === undefined)
+    const events = [...records]
     for (const beacon of this.#beacons()) this.#checkDead(beacon, events)
   }
 

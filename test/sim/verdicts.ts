@@ -1,6 +1,6 @@
 // What must hold once nothing is owed and nothing is open: every message has its end, every event is
 // closed, no incident is left, and the record agrees with what happened where that can be known.
-import { type Delivery, isAlertOf } from '../../functions/core/delivery/delivery.ts'
+import { type Delivery, endsAlert, isAlertOf } from '../../functions/core/delivery/delivery.ts'
 import type { EventRecord } from '../../functions/core/event/event.ts'
 import type { Store } from '../../functions/store/store.ts'
 import type { Judge } from './judge.ts'
@@ -220,5 +220,5 @@ async function checkAlerts(judge: Judge, store: Store): Promise<void> {
 function isOver({ channel, state, telling }: Delivery, other: Delivery): boolean {
   const isSame = channel === other.channel && telling.event.epoch === other.telling.event.epoch
   const isFailed = state === 'refused' || state === 'given_up'
-  return isSame && !isFailed && telling.event.alert?.news?.remaining === 0
+  return isSame && !isFailed && endsAlert(telling)
 }

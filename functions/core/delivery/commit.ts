@@ -33,8 +33,6 @@ export interface Commit {
    * becomes due at once, as the new one waits for it.
    */
   deliveries: Delivery[]
-  /** Deliveries to remove, by their ids. One that is pending by now stays. */
-  forget?: string[]
   /** For the log of moments. */
   moments: MomentEntry[]
   now: number

@@ -1,7 +1,6 @@
 // The delivery of a message to a channel: its shape, its id, and how it is planned. The id names
 // event, moment and channel, so planning a message twice changes nothing.
 
-import type { Alert } from '../event/alert-row.ts'
 import type { EventRecord } from '../event/event.ts'
 import { type Moment, traits } from '../event/moment.ts'
 import { type EventView, viewOf } from '../event/view.ts'
@@ -42,13 +41,49 @@ export interface ChannelTrouble {
   health?: 'refusing' | 'unreachable'
 }
 
-/** An alert for the owners of a fleet; `AlertTelling.event` is its row, see alert.ts. */
+export const alertKinds = [
+  'over_limits',
+  'beacons_silent',
+  'beacons_missing',
+  'subscription_disabled',
+  'channels_in_trouble',
+  'disk_nearly_full',
+  'channel_test',
+] as const
+export type AlertKind = (typeof alertKinds)[number]
+/** Kinds of problems, see problem.ts. A test of a channel is none. */
+export type ProblemKind = Exclude<AlertKind, 'channel_test'>
+
+/** An alert for the owners of a fleet, or of the whole configuration. */
 export interface FleetAlert {
-  alert: Alert['kind']
-  /** Counts the episodes of this kind in this fleet. */
+  alert: AlertKind
+  /** How often problems of this kind have begun in this fleet. */
   episode: number
-  /** Counts the messages of the episode, if there can be several. */
-  message?: number
+  /** Counts the messages of the episode. */
+  message: number
+  /** When the episode began. */
+  since: number
+  /** The first names of VMs, subscriptions or channels, by kind. */
+  names: string[]
+  /** One sentence each. */
+  reasons: string[]
+  /** Absent in a test of a channel. */
+  news?: AlertNews
+}
+
+export interface AlertNews {
+  /** `begun`: these are not heard or in trouble. `over`: these are back, have left or are well. */
+  form: 'begun' | 'over'
+  /** How many the message is about. */
+  count: number
+  /** `begun`: since when none of them was heard. `over`: when the first of them was back. */
+  since: number
+  /** How many there are now, also those of earlier messages. */
+  remaining: number
+  /** VMs of `over` that left. */
+  left: string[]
+  /** Beacons in the fleet, as counted last. */
+  of?: number
 }
 
 /** Asks a subscriber whether it wants messages, or tests its endpoint. */
@@ -211,6 +246,16 @@ export function isAlertOf(
   return telling.moment === 'alert' && 'alert' in telling.about
 }
 
+/** Whether it says that problems are over. */
+export function isAlertOver(telling: Telling | AlertTelling): boolean {
+  return isAlertOf(telling) && telling.about.news?.form === 'over'
+}
+
+/** Whether it says that the last problem is over. */
+export function endsAlert(telling: Telling | AlertTelling): boolean {
+  return isAlertOver(telling) && isAlertOf(telling) && telling.about.news?.remaining === 0
+}
+
 /** Whether an owner sent it to try the channel. */
 export function isTestOf(telling: Telling | AlertTelling): boolean {
   return isAlertOf(telling) && telling.about.alert === 'channel_test'
@@ -220,13 +265,14 @@ export function isPing(telling: Telling | AlertTelling): telling is AlertTelling
   return telling.moment === 'alert' && 'ping' in telling.about
 }
 
+/** Workers that plan the same message at once give it the same id. */
 export function alertDeliveryId(
   { fleet, eventId, epoch }: EventView,
-  { message }: FleetAlert,
+  { message, news, names }: FleetAlert,
   channel: string,
 ): string {
-  const which = message === undefined ? [] : [String(message)]
-  return [fleet, eventId, String(epoch), 'alert', channel, ...which].map(encode).join('/')
+  const which = shortHash([message, news, names])
+  return [fleet, eventId, String(epoch), 'alert', channel, which].map(encode).join('/')
 }
 
 export function deliveryId(record: EventView, moment: Moment, channel: string): string {

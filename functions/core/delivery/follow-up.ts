@@ -12,6 +12,7 @@ import {
   type Delivery,
   deliveryId,
   isAlertOf,
+  isAlertOver,
   isPing,
   isSameStory,
   isTestOf,
@@ -90,8 +91,8 @@ function afterRefusal(
 }
 
 /** Whether the event or the alert is over with this message. */
-function isClosing({ moment, event }: Claimed['telling']): boolean {
-  return moment === 'alert' ? event.alert?.news?.form === 'over' : isEnd(moment)
+function isClosing(telling: Claimed['telling']): boolean {
+  return telling.moment === 'alert' ? isAlertOver(telling) : isEnd(telling.moment)
 }
 
 /** Whether every other channel that was to get the message also refused it. */

@@ -6,6 +6,7 @@ import { isEnd, type Moment, traits } from '../event/moment.ts'
 import {
   type Delivery,
   deliveryId,
+  endsAlert,
   isAlertOf,
   isSameStep,
   isSameStory,
@@ -75,10 +76,7 @@ function afterItsEpisode(
   overtakes: Overtakes,
 ): string | undefined {
   const ends = siblings.filter(
-    (one) =>
-      one.seq > delivery.seq &&
-      !isSameStep(one, delivery) &&
-      one.telling.event.alert?.news?.remaining === 0,
+    (one) => one.seq > delivery.seq && !isSameStep(one, delivery) && endsAlert(one.telling),
   )
   const follows = ends.some((one) => one.channel === delivery.channel && one.state === 'pending')
   const { at, event } = delivery.telling

@@ -2,6 +2,7 @@
 // or a made-up event, which tests the endpoint. Each has an id that no event of a fleet has.
 import type { Moment } from '../event/moment.ts'
 import { testEvent } from '../event/test-event.ts'
+import { noEvent } from '../event/view.ts'
 import {
   type AlertTelling,
   type Delivery,
@@ -15,19 +16,8 @@ import type { Subscription } from './subscription.ts'
 export function planPing(one: Subscription, origin: string, now: number): Delivery {
   const eventId = `ping-${countedId(one)}`
   const handshake = mustShakeHands(one) ? { handshake: origin } : {}
-  const event = {
-    fleet: noFleet,
-    eventId,
-    epoch: 1,
-    sequence: one.pings,
-    phase: 'scheduled' as const,
-    facts: { eventType: 'Ping', resources: [] },
-    firstSeenAt: now,
-    azure: {},
-    wait: {},
-    reminders: { passed: [] },
-    policy: { decide: 'notify' as const, rule: 'ping' },
-  }
+  const key = { fleet: noFleet, eventId, epoch: 1, sequence: one.pings, eventType: 'Ping' }
+  const event = noEvent(key, now)
   return planToEndpoint(one, event, { ping: one.id, ...handshake }, now)
 }
 

@@ -89,7 +89,7 @@ export function decideReport(
     return { record: before, moments: [], reason, isDirected: false }
   }
   // no beacon sees these: what a report says of them changes nothing
-  if (before?.drill || before?.alert) return { ...unchanged('relays_own'), record: undefined }
+  if (before?.drill) return { ...unchanged('relays_own'), record: undefined }
   const known = before?.sights.find(({ beacon }) => beacon === reporter.beacon)
   if (known !== undefined && isOlder(reporter, known)) return unchanged('older_report')
   const listening = { now, listeningSince: context.listeningSince }

@@ -1,6 +1,5 @@
 // The record of one event: facts from Azure, and what people and beacons did.
 import type { Start } from '../../../shared/report.ts'
-import type { Alert } from './alert-row.ts'
 import type { Facts, Values } from './facts.ts'
 import type { NotReady, Readiness, Turn } from './hook-state.ts'
 import type { KnownVm, Sight } from './sight.ts'
@@ -181,8 +180,6 @@ interface Kept {
   firstSeenAt: number
   /** Only in an event of the relay's own, which never reaches a beacon. */
   drill?: DrillPlan
-  /** Only in the row of an alert. */
-  alert?: Alert
   /** What its VMs last showed of it. Of the VMs that it does not affect, at most four. */
   sights: Sight[]
   /** The newest change: when a document showed it, which values, and what they were, if known. */

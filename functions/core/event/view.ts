@@ -17,3 +17,21 @@ export function viewOf(record: EventRecord): EventView {
   const { directive: _l, ...azure } = record.azure
   return { ...view, azure }
 }
+
+/** Stands in for the event in a message that is about none: a ping, or an alert. */
+export function noEvent(
+  key: Pick<EventView, 'fleet' | 'eventId' | 'epoch' | 'sequence'> & { eventType: string },
+  now: number,
+): EventView {
+  const { eventType, ...own } = key
+  return {
+    ...own,
+    phase: 'scheduled',
+    facts: { eventType, resources: [] },
+    firstSeenAt: now,
+    azure: {},
+    wait: {},
+    reminders: { passed: [] },
+    policy: { decide: 'notify', rule: eventType.toLowerCase() },
+  }
+}

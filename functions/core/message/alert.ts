@@ -1,8 +1,7 @@
 // The texts of alerts to owners: what is wrong, what follows from it, and what to do.
 
-import { quietMs } from '../delivery/alert.ts'
-import { steadyMs } from '../delivery/own-trouble.ts'
-import type { Alert, BeaconAlertKind, LastingNews, TroubleKind } from '../event/alert-row.ts'
+import type { AlertNews, FleetAlert } from '../delivery/delivery.ts'
+import { quietMs } from '../delivery/problem.ts'
 import { maxBeaconsOfFleet, maxOpenOfBeacon, maxOpenOfFleet } from '../event/open-limits.ts'
 import { lastingClock, span } from '../event/time.ts'
 
@@ -11,49 +10,50 @@ interface AlertText {
   lines: string[]
 }
 
-type News = LastingNews & { vms: string[]; fleet: string; at: number }
+type News = AlertNews & { names: string[]; fleet: string; at: number }
 
 /** Names in a title, and in a fact. */
 const [fewNames, manyNames] = [3, 10]
 
 /** `at` is when the alert was planned, so a retry says the same. */
-export function alertText(fleet: string, alert: Alert, at: number): AlertText {
-  const { kind, news, vms, reasons } = alert
-  if (kind === 'over_limits') return overLimits(fleet, reasons, news)
-  if (kind === 'subscription_disabled') return subscriptionDisabled(vms, reasons)
-  if (kind === 'channel_test') return channelTest(vms, reasons)
+export function alertText(fleet: string, about: FleetAlert, at: number): AlertText {
+  const { alert: kind, news, names, reasons } = about
+  if (kind === 'channel_test') return channelTest(names, reasons)
   if (news === undefined) throw new Error(`an alert of kind ${kind} has no news`)
-  const named = { ...news, vms: vms.filter(Boolean) }
+  if (kind === 'over_limits') return overLimits(fleet, reasons, news)
+  if (kind === 'subscription_disabled') return subscriptionDisabled(news.count, reasons)
+  const named = { ...news, names: names.filter(Boolean) }
   return kind === 'beacons_silent' || kind === 'beacons_missing'
     ? beaconAlerts[kind][news.form]({ ...named, fleet, at })
     : troubles[kind][news.form](named, reasons)
 }
 
-export function alertFacts({ kind, vms, news }: Alert): { name: string; value: string }[] {
+export function alertFacts(about: FleetAlert): { name: string; value: string }[] {
+  const { alert: kind, names, news } = about
   const limits =
     `${maxOpenOfBeacon} open events that one beacon alone reports, ` +
     `${maxOpenOfFleet} open events and ${maxBeaconsOfFleet} beacons in a fleet`
   if (kind === 'over_limits') {
     return [
-      { name: 'Reported by', value: vms.join(', ') },
+      { name: 'Reported by', value: listed(names, news?.count ?? 0, manyNames) },
       { name: 'Limits', value: limits },
     ]
   }
   if (kind === 'subscription_disabled')
-    return [{ name: 'Subscriptions', value: listed(vms, vms.length, manyNames) }]
+    return [{ name: 'Subscriptions', value: listed(names, news?.count ?? 0, manyNames) }]
   if (kind !== 'beacons_silent' && kind !== 'beacons_missing') return []
-  const named = vms.filter(Boolean)
+  const named = names.filter(Boolean)
   const count = (news?.count ?? 0) - (news?.left.length ?? 0)
   return named.length > fewNames ? [{ name: 'VMs', value: listed(named, count, manyNames) }] : []
 }
 
 /** Whether the alert says that its cause is over. */
-export function isGoodNews({ news }: Alert): boolean {
+export function isGoodNews({ news }: FleetAlert): boolean {
   return news?.form === 'over'
 }
 
-function overLimits(fleet: string, reasons: string[], news: LastingNews | undefined): AlertText {
-  if (news !== undefined) {
+function overLimits(fleet: string, reasons: string[], news: AlertNews): AlertText {
+  if (news.form === 'over') {
     return {
       title: `Fleet "${fleet}" is within its limits again`,
       lines: [`The relay has refused no event of these VMs for ${span(quietMs)}.`],
@@ -69,9 +69,9 @@ function overLimits(fleet: string, reasons: string[], news: LastingNews | undefi
   }
 }
 
-function subscriptionDisabled(ids: string[], reasons: string[]): AlertText {
-  const what = ids.length === 1 ? 'a subscription' : `${ids.length} subscriptions`
-  const others = ids.length - reasons.length
+function subscriptionDisabled(count: number, reasons: string[]): AlertText {
+  const what = count === 1 ? 'a subscription' : `${count} subscriptions`
+  const others = count - reasons.length
   return {
     title: `The relay disabled ${what}: ${reasons[0]}`,
     lines: [
@@ -93,40 +93,33 @@ function channelTest([channel = '']: string[], [by = '']: string[]): AlertText {
   }
 }
 
-type Named = Pick<News, 'count' | 'left' | 'vms'>
+type Named = Pick<News, 'count' | 'left' | 'names'>
 type TroubleText = (news: Named, reasons: string[]) => AlertText
 
-const troubles: Record<TroubleKind, Record<LastingNews['form'], TroubleText>> = {
+const troubles: Record<
+  'channels_in_trouble' | 'disk_nearly_full',
+  Record<AlertNews['form'], TroubleText>
+> = {
   channels_in_trouble: {
     begun: (news, reasons) => ({
-      title: `Channel${news.count === 1 ? '' : 's'} in trouble: ${names(news)}`,
+      title: `Channel${news.count === 1 ? '' : 's'} in trouble: ${namesIn(news)}`,
       lines: [
         ...reasons.map((reason) => `${reason.replace(/[\s.]+$/, '')}.`),
         'Check each channel and its entry in the configuration. Then run a test in the console.',
       ],
     }),
     over: (news) => {
-      const { count, left, vms } = news
+      const { count, left, names } = news
       const back = count - left.length
       if (back === 0) {
         const title = `No longer in trouble: ${listed(left, count, fewNames)}`
         return { title, lines: ['The configuration no longer contains the channels named here.'] }
       }
       return {
-        title: `Channel${back === 1 ? '' : 's'} ${listed(vms, back, fewNames)} work${back === 1 ? 's' : ''} again`,
+        title: `Channel${back === 1 ? '' : 's'} ${listed(names, back, fewNames)} work${back === 1 ? 's' : ''} again`,
         lines: ['To send the failed messages again, open Channels in the console.'],
       }
     },
-  },
-  backlog_grows: {
-    begun: (_, [reason = '']) => ({
-      title: `Messages pile up: ${reason}`,
-      lines: [
-        'Their channels answer, but new messages arrive faster than the relay sends them.',
-        "Check the load of the relay's machine. Look for delivery_retried in the relay's log.",
-      ],
-    }),
-    over: () => ({ title: 'Messages no longer pile up', lines: ['The relay keeps up again.'] }),
   },
   disk_nearly_full: {
     begun: (_, [reason = '']) => ({
@@ -136,30 +129,16 @@ const troubles: Record<TroubleKind, Record<LastingNews['form'], TroubleText>> = 
         'Free space on the disk of FOGHORN_DATA, or move that folder to a larger disk.',
       ],
     }),
-    over: (_, [reason = '']) => ({
-      title: `The relay's disk has space again: ${reason}`,
-      lines: ['The relay can store events and messages.'],
-    }),
-  },
-  clock_jumped: {
-    begun: (_, [reason = 'an unknown time']) => ({
-      title: `The relay's clock jumped: ${reason}`,
-      lines: [
-        'Times in messages and reminders may be off by the same amount.',
-        "Check the time synchronization of the relay's machine.",
-        'A machine that was suspended causes this alert, too.',
-      ],
-    }),
     over: () => ({
-      title: `The relay's clock has been steady for ${span(steadyMs)}`,
-      lines: ['No further jump was seen.'],
+      title: "The relay's disk has space again",
+      lines: ['The relay can store events and messages.'],
     }),
   },
 }
 
 const beaconAlerts: Record<
-  BeaconAlertKind,
-  Record<LastingNews['form'], (news: News) => AlertText>
+  'beacons_silent' | 'beacons_missing',
+  Record<AlertNews['form'], (news: News) => AlertText>
 > = {
   beacons_silent: {
     begun: (news) => {
@@ -169,7 +148,7 @@ const beaconAlerts: Record<
       const [these, each] =
         count === 1 ? ['this VM shows', 'the VM'] : ['these VMs show', 'each VM']
       return {
-        title: `${beacons(count)} of fleet "${fleet}" silent since ${time}: ${names(news)}`,
+        title: `${beacons(count)} of fleet "${fleet}" silent since ${time}: ${namesIn(news)}`,
         lines: [
           ...(isAll
             ? ['No beacon of the fleet reports. Check first that VMs reach the relay.']
@@ -188,7 +167,7 @@ const beaconAlerts: Record<
   beacons_missing: {
     begun: (news) => {
       const { fleet, count, remaining, of = count } = news
-      const found = news.vms.length > 0 ? `: ${names(news)}` : ''
+      const found = news.names.length > 0 ? `: ${namesIn(news)}` : ''
       return {
         title: `${count} of ${of} expected beacons of fleet "${fleet}" never reported${found}`,
         lines: [
@@ -215,14 +194,14 @@ const beaconAlerts: Record<
 
 /** `ifNone`: what became of all of them, if none reports. */
 function overTitle(
-  { fleet, count, left, vms }: News,
+  { fleet, count, left, names }: News,
   back: string,
   when: string,
   ifNone: (all: string) => string,
 ): string {
   const returned = count - left.length
   if (returned === 0) return ifNone(beacons(count))
-  const found = vms.length > 0 ? `: ${listed(vms, returned, fewNames)}` : ''
+  const found = names.length > 0 ? `: ${listed(names, returned, fewNames)}` : ''
   const reports = `report${returned === 1 ? 's' : ''}`
   return `${back}${beacons(returned)} of fleet "${fleet}" ${reports} ${when}${found}`
 }
@@ -241,13 +220,13 @@ function remainingLine({ remaining }: News, what: string): string[] {
   return [`${remaining} ${remaining === 1 ? 'is' : 'are'} still ${what}.`]
 }
 
-function names({ vms, count }: Named): string {
-  return listed(vms, count, fewNames)
+function namesIn({ names, count }: Named): string {
+  return listed(names, count, fewNames)
 }
 
-/** `web_0, web_1 and 9 more`: `count` is how many there are, of which `vms` has the first. */
-function listed(vms: string[], count: number, most: number): string {
-  const shown = vms.slice(0, count <= most + 1 ? most + 1 : most)
+/** `web_0, web_1 and 9 more`: `count` is how many there are, of which `names` has the first. */
+function listed(names: string[], count: number, most: number): string {
+  const shown = names.slice(0, count <= most + 1 ? most + 1 : most)
   const more = count - shown.length
   return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }

@@ -20,7 +20,6 @@ const refresh = 'PT15M'
 
 /** Whether the calendar has the event: it is open, or it was cancelled lately. */
 export function isInCalendar(record: EventRecord, now: number): boolean {
-  if (record.alert !== undefined) return false
   if (isOpen(record)) return true
   return record.ended.outcome === 'cancelled' && now - record.ended.at < cancelledMs
 }

@@ -3,6 +3,7 @@
 import {
   type AlertTelling,
   type ChannelTrouble,
+  type FleetAlert,
   noFleet,
   type Telling,
 } from '../delivery/delivery.ts'
@@ -126,7 +127,7 @@ function stepOf(telling: Telling, now: number, askers: Askers): Message {
 }
 
 function alertOf({ at, event, about }: AlertTelling, now: number): Message {
-  if ('alert' in about) return fleetAlertOf(event, at)
+  if ('alert' in about) return fleetAlertOf(event.fleet, about, at)
   if ('ping' in about) return pingOf(about.ping)
   if (about.health !== undefined) return channelAlertOf(event, about)
   const title = `Channel "${about.channel}" refused "${about.moment}" for ${subjectOf(event)}`
@@ -149,12 +150,11 @@ function pingOf(id: string): Message {
   return { ...calm, title, lastingTitle: title, lines: [], facts: [], reference: '' }
 }
 
-function fleetAlertOf({ fleet, alert }: EventView, at: number): Message {
-  if (alert === undefined) throw new Error('the row of an alert has no alert')
-  const { title, lines } = alertText(fleet, alert, at)
-  const facts = alertFacts(alert)
+function fleetAlertOf(fleet: string, about: FleetAlert, at: number): Message {
+  const { title, lines } = alertText(fleet, about, at)
+  const facts = alertFacts(about)
   const reference = fleet === noFleet ? 'About Foghorn itself.' : `Fleet ${fleet}.`
-  const tone = alert.kind === 'channel_test' ? 'info' : isGoodNews(alert) ? 'good' : 'warning'
+  const tone = about.alert === 'channel_test' ? 'info' : isGoodNews(about) ? 'good' : 'warning'
   const calm = { tone, asks: false, declined: false } as const
   return { ...calm, title, lastingTitle: title, lines, facts, reference }
 }

@@ -17,7 +17,7 @@ import { RelayStore } from '../../store/relay-store.ts'
 import { Changes } from '../../use-cases/changes.ts'
 import { checkAbsences } from '../../use-cases/check-absences.ts'
 import { forgetOld } from '../../use-cases/forget.ts'
-import { createOwnWatch } from '../../use-cases/own-troubles.ts'
+import { checkItself } from '../../use-cases/own-troubles.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { Room } from '../../use-cases/room.ts'
 import { createBell } from '../bell.ts'
@@ -178,7 +178,6 @@ function compose(environment: Environment, write: (line: string) => void, folder
     queue,
     requests,
     size,
-    checkItself: createOwnWatch(relay),
     logs,
     app: createApp(relay),
     /** Opens the store once. If that fails, the next invocation tries again. */
@@ -232,14 +231,14 @@ async function wake({ relay, requests, listen }: Parts, message: unknown): Promi
 
 /** Runs all parts even if one fails, and then fails. */
 async function onTimer(all: Parts): Promise<void> {
-  const { relay, requests, listen, queue, size, checkItself } = all
+  const { relay, requests, listen, queue, size } = all
   await listen()
   const parts = [
     () => requests.run(),
     () => logTroubles(relay, queue),
     // metrics find counts that are at most a minute old
     () => size.follow(timerMs / 2),
-    () => checkSometimes(relay, checkItself),
+    () => checkSometimes(relay),
     () => hourly(relay),
   ]
   const outcomes: PromiseSettledResult<void>[] = []
@@ -254,9 +253,9 @@ async function logTroubles(relay: Relay, queue: WakeQueue): Promise<void> {
 }
 
 /** After the counts are prepared, which it reads. */
-async function checkSometimes(relay: Relay, checkItself: () => Promise<void>): Promise<void> {
+async function checkSometimes(relay: Relay): Promise<void> {
   const minute = new Date(relay.now() + timerMs / 2).getUTCMinutes()
-  if (minute % checkEvery === 0) await checkItself()
+  if (minute % checkEvery === 0) await checkItself(relay)
 }
 
 /** Once an hour, in the run nearest to the full hour: the timer may run a moment early. */

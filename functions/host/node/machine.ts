@@ -1,21 +1,15 @@
-// What the relay checks of its machine: the disk that holds its data, and its clocks.
+// The disk that holds the relay's data.
 import { statfs } from 'node:fs/promises'
-import { describeDisk, isNearlyFull } from '../../core/delivery/own-trouble.ts'
-import type { Machine } from '../../use-cases/own-troubles.ts'
+import { type Disk, describeDisk, isNearlyFull } from '../../core/delivery/own-trouble.ts'
 
-export function machineOf(folder: string): Machine {
-  return {
-    async disk() {
-      const { bavail, blocks, bsize } = await statfs(folder)
-      return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
-    },
-    clocks: () => ({ wall: Date.now(), monotonic: performance.now() }),
-  }
+export async function diskOf(folder: string): Promise<Disk> {
+  const { bavail, blocks, bsize } = await statfs(folder)
+  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
 }
 
 /** For `/healthz`. */
-export async function troublesOf({ disk }: Pick<Machine, 'disk'>): Promise<string[]> {
-  const found = await disk()
-  if (!isNearlyFull(found, false)) return []
-  return [`the disk of FOGHORN_DATA is nearly full: ${describeDisk(found)}`]
+export async function troublesOf(folder: string): Promise<string[]> {
+  const disk = await diskOf(folder)
+  if (!isNearlyFull(disk, false)) return []
+  return [`the disk of FOGHORN_DATA is nearly full: ${describeDisk(disk)}`]
 }

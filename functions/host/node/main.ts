@@ -24,7 +24,7 @@ import { allSecrets } from '../settings.ts'
 import { UnderWay } from '../under-way.ts'
 import { createBackup } from './backup.ts'
 import { reportsFirst } from './direct.ts'
-import { machineOf, troublesOf } from './machine.ts'
+import { diskOf, troublesOf } from './machine.ts'
 import { readSettings, type Settings } from './settings.ts'
 
 const drainMs = 5_000
@@ -52,7 +52,6 @@ async function start(settings: Settings, write: (line: string) => void) {
   const rows = new SqlRows(file, { nonce: randomUUID(), soon: afterTwoTurns })
   const store = new RelayStore({ rows, newId: randomUUID, random: Math.random, gather: sleep })
   await store.freeLeases(Date.now())
-  const machine = machineOf(dataDirectory)
   const outbound = createOutbound(config.allowNetworks)
   const relay: Relay = {
     ...commonParts(settings, log),
@@ -68,7 +67,7 @@ async function start(settings: Settings, write: (line: string) => void) {
     room: new Room(store),
     holdsConnections: true,
     backup: createBackup(file, dataDirectory),
-    troubles: () => troublesOf(machine),
+    troubles: () => troublesOf(dataDirectory),
   }
   let timer: NodeJS.Timeout | undefined
   const set = (ms: number) => {
@@ -76,7 +75,7 @@ async function start(settings: Settings, write: (line: string) => void) {
     timer = setTimeout(() => void loop.tick(), ms)
   }
   const underWay = new UnderWay(relay, places)
-  const options = { places, maxSleepMs, keepsHouse: true, machine }
+  const options = { places, maxSleepMs, keepsHouse: true, disk: () => diskOf(dataDirectory) }
   const loop: Loop = new Loop(relay, underWay, { set }, options)
   const { app, ...parts } = createParts(relay)
   const server = await listen(app.fetch, port, address, (others) => reportsFirst(parts, others))

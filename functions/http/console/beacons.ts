@@ -2,13 +2,12 @@
 // missing. Those come from the row that the relay's own check keeps, so that nothing is counted here.
 import type { Context } from 'hono'
 import * as z from 'zod'
-import { alertId } from '../../core/delivery/alert.ts'
-import { isLasting } from '../../core/delivery/lasting-alert.ts'
 import { shownState } from '../../core/event/silence.ts'
 import { utc } from '../../core/event/time.ts'
 import { unsupported } from '../../core/rules/beacon-version.ts'
 import { beaconsBody, type ShownBeacon } from '../../pages/console/beacons.ts'
 import { oneOf } from '../../schema/checks.ts'
+import { readProblems } from '../../store/memos.ts'
 import type { ListedBeacon } from '../../store/store.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { beaconStates } from '../admin/beacons.ts'
@@ -69,12 +68,10 @@ export async function showBeacons(relay: Relay, c: Context, visitor: Visitor): P
 /** As the relay's check found last. */
 async function missingOf({ store, config }: Relay, fleet: string) {
   if (config.fleets[fleet]?.expectedBeacons === undefined) return undefined
-  const row = await store.readEvent({ fleet, eventId: alertId('beacons_missing') })
-  if (row === undefined || row.ended !== undefined || !isLasting(row)) return undefined
-  const { items, of } = row.alert.lasting
-  if (items.length === 0) return undefined
-  const names = items.map(({ name }) => name)
-  return { count: items.length, names, ...(of === undefined ? {} : { of }) }
+  const { problems = [], of } = (await readProblems(store, fleet, 'beacons_missing'))?.row ?? {}
+  const names = problems.filter(({ over }) => over === undefined).map(({ name }) => name)
+  if (names.length === 0) return undefined
+  return { count: names.length, names, ...(of === undefined ? {} : { of }) }
 }
 
 function shown(one: ListedBeacon, now: number): ShownBeacon {

@@ -68,7 +68,7 @@ export async function decideByForm(relay: Relay, c: Context, visitor: Visitor): 
   const before = seesFleet(access, form.key.fleet)
     ? await relay.store.readEvent(form.key)
     : undefined
-  if (before === undefined || before.alert !== undefined) return { outcome: 'unknown' }
+  if (before === undefined) return { outcome: 'unknown' }
   const by = deciderOf(access)
   const pressed = await decideByPress(relay, before, { decision, by, seen: form.seen })
   return { outcome: 'answered', ...pressed }

@@ -73,11 +73,10 @@ describe('overtaken, when it is to be sent', () => {
 describe('an alert that an owner replays', () => {
   const news = { form: 'over' as const, count: 1, since: at, remaining: 0, left: [] }
   const kind = 'beacons_silent' as const
-  const alert = { kind, since: at, lastAt: at, vms: [], reasons: [], news }
-  const about = { alert: kind, episode: 1 }
+  const alert = { alert: kind, episode: 1, message: 1, since: at, names: [], reasons: [] }
   const alertRow = (seq: number, remaining: number, changes: Partial<Delivery> = {}) => {
-    const event = { ...telling().event, alert: { ...alert, news: { ...news, remaining } } }
-    const told = { moment: 'alert' as const, at, event, about }
+    const about = { ...alert, news: { ...news, remaining } }
+    const told = { moment: 'alert' as const, at, event: telling().event, about }
     return delivery(`alert ${seq}`, { seq, telling: told, ...changes })
   }
   const begun = alertRow(64, 1)

@@ -139,12 +139,12 @@ describe('with an Idempotency-Key', () => {
   })
 
   test('a repeated request completes one that broke off', async () => {
-    const { addPing } = world.store
-    world.store.addPing = async () => {
+    const { addDeliveries } = world.store
+    world.store.addDeliveries = async () => {
       throw new Error('the disk is busy')
     }
     expect((await create({ url: endpoint }, 'k')).status).toBe(500)
-    world.store.addPing = addPing
+    world.store.addDeliveries = addDeliveries
     const { status, body } = await create({ url: endpoint }, 'k')
     expect([status, body.secret]).toEqual([201, expect.stringMatching(/^whsec_/)])
     await world.drain()

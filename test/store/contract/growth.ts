@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DeliveryState } from '../../../functions/core/delivery/delivery.ts'
 import { claim, free } from '../../support/claims.ts'
-import { at, beaconOf, delivery, key, record, telling } from '../../support/records.ts'
+import { at, beaconOf, delivery, key, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
 const leaseMs = 20_000
@@ -81,34 +81,6 @@ export function growthPromises(bench: Bench): void {
       expect(await store.replay({ id: first, fleets: [a, c] }, at, 9)).toBe(1)
       expect(await store.replay({ since: 0, fleets: [c, a] }, at, 9)).toBe(1)
     })
-  })
-
-  test('a commit removes some ended deliveries of its event, and no pending one', async () => {
-    const { store } = bench
-    // a and b share one view, c and d another one
-    const other = telling({ at: at + 1, event: { ...telling().event, epoch: 7 } })
-    const [a, b, c, d] = [
-      delivery('a', { state: 'delivered' }),
-      delivery('b', { state: 'refused' }),
-      delivery('c', { state: 'given_up', telling: other }),
-      delivery('d', { channel: 'team', telling: other }),
-    ] as const
-    await expectCommitted(store, { record: record(), deliveries: [a, b, c, d] })
-    const forget = [a.id, c.id, d.id, 'unknown']
-    const again = {
-      record: record({ sequence: 2 }),
-      basedOn: 1,
-      deliveries: [delivery('e', { seq: 128 })],
-    }
-    await expectCommitted(store, { ...again, forget })
-    const left = async () => (await store.readDeliveries(key)).map(({ id }) => id).sort()
-    expect(await left()).toEqual(['b', 'd', 'e'])
-    expect(await store.replay({ since: 0 }, at, 9)).toBe(1)
-    // the replay made it pending again, so it stays
-    await expectCommitted(store, { record: record({ sequence: 3 }), basedOn: 2, forget: ['b'] })
-    expect(await left()).toEqual(['b', 'd', 'e'])
-    const claims = await claim(store, { leaseMs, limit: 99 })
-    expect(claims.map(({ id }) => id).sort()).toEqual(['b', 'd'])
   })
 
   describe('forget', () => {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { withOccurrence } from '../../../functions/core/delivery/alert.ts'
 import { maxOpenOfBeacon } from '../../../functions/core/event/open-limits.ts'
 import { at, beaconOf, type Fields, record, sight } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
@@ -83,16 +82,5 @@ export function sharePromises(bench: Bench): void {
     expect(await store.countBeacons('test')).toBe(1)
     await store.forget(at + 1, 10)
     expect(await store.countBeacons('prod')).toBe(0)
-  })
-
-  test('an alert does not count as an open event, and no list shows it', async () => {
-    const met = { kind: 'over_limits', vm: 'web_0', reason: 'full' } as const
-    const alert = withOccurrence(undefined, 'prod', met, at)!
-    await expectCommitted(bench.store, { record: { ...alert, sequence: 1 } })
-    expect(await count('web_0')).toEqual([0, 0])
-    expect(await bench.store.listEvents({ limit: 10 })).toEqual([])
-    expect(await bench.store.listEvents({ limit: 10, fleets: ['prod'] })).toEqual([])
-    const { fleet, eventId } = alert
-    expect(await bench.store.dueEvents(alert.dueAt!, 9)).toEqual([{ fleet, eventId }])
   })
 }

@@ -141,13 +141,16 @@ describe('the alert', () => {
     await new FakeBeacon(world, 'web_0').sees([])
     await pass(46 * minute)
     const logged = world.lines.map((line) => JSON.parse(line))
-    expect(logged.filter((line) => line.event === 'beacons_absent')).toMatchObject([
-      { fleet: 'prod', kind: 'beacons_silent', count: 1, vms: ['web_0'], owners: [] },
+    expect(logged.filter((line) => line.event === 'problem_begun')).toMatchObject([
+      { fleet: 'prod', kind: 'beacons_silent', count: 1, names: ['web_0'], owners: [] },
     ])
   })
 
   test('goes on after a crash at any step', async () => {
-    const steps = ['commit', 'replaceBeacon', 'listEvents', 'readBeacon', 'listBeacons'] as const
+    const steps = [
+      ...(['writeMemo', 'addDeliveries', 'listMemos', 'replaceBeacon', 'listEvents'] as const),
+      ...(['readBeacon', 'listBeacons'] as const),
+    ]
     for (const [i, step] of steps.entries()) {
       for (const call of [1, 2]) {
         const name = `web_${i}_${call}`

@@ -6,6 +6,7 @@ import {
   maxOpenOfBeacon,
   maxOpenOfFleet,
 } from '../../../functions/core/event/open-limits.ts'
+import { forgetOld } from '../../../functions/use-cases/forget.ts'
 import { bigNames } from '../../support/big.ts'
 import { answer, idOf, passInSteps, sentTo } from '../../support/deliveries.ts'
 import { startRelay, world } from '../../support/relay.ts'
@@ -228,6 +229,7 @@ describe('the alert', () => {
       await world.pass(60_000)
       await liar.sees([])
       for (let minutes = 0; minutes < 20; minutes += 5) await world.pass(5 * 60_000)
+      await forgetOld(world.relay)
       counts.push((await world.store.readDeliveries(alert)).length)
       world.clock.now += 5 * 24 * 3_600_000
     }
@@ -245,15 +247,15 @@ describe('the alert', () => {
     await passInSteps(world, 6 * 60_000, 60_000)
     const said = () => alerts().map(({ json: { data } }) => [data.episode, data.form])
     expect(said()).toEqual([
-      [1, undefined],
+      [1, 'begun'],
       [1, 'over'],
     ])
     await liar.sees(many)
     await world.pass(60_000)
     expect(said()).toEqual([
-      [1, undefined],
+      [1, 'begun'],
       [1, 'over'],
-      [2, undefined],
+      [2, 'begun'],
     ])
     expect(new Set(alerts().map(({ headers }) => headers['webhook-id'])).size).toBe(3)
   })
@@ -266,7 +268,7 @@ describe('the alert', () => {
     await passInSteps(world, 14 * 60_000, 60_000)
     expect(alerts()).toHaveLength(1)
     await passInSteps(world, 2 * 60_000, 60_000)
-    expect(alerts().map(({ json }) => json.data.form)).toEqual([undefined, 'over'])
+    expect(alerts().map(({ json }) => json.data.form)).toEqual(['begun', 'over'])
   })
 
   test("is one for each fleet, on that fleet's channels, of any kind", async () => {
@@ -299,8 +301,8 @@ describe('the alert', () => {
     await world.pass(60_000)
     expect(alerts()).toHaveLength(0)
     const logged = world.lines.map((line) => JSON.parse(line))
-    expect(logged.filter((line) => line.event === 'fleet_alert')).toMatchObject([
-      { fleet: 'prod', kind: 'over_limits', vms: ['liar'], owners: [] },
+    expect(logged.filter((line) => line.event === 'problem_begun')).toMatchObject([
+      { fleet: 'prod', kind: 'over_limits', names: ['liar'], owners: [] },
     ])
   })
 
@@ -330,14 +332,12 @@ describe('the alert', () => {
     await liar.sees(many)
     await world.pass(60_000)
     const key = { fleet: 'prod', eventId: 'alert-over_limits' }
-    expect(await world.store.readEvent(key)).toBeDefined()
+    expect(await world.store.readDeliveries(key)).toHaveLength(1)
     const headers = { authorization: `Bearer ${adminKey}` }
     const list = await (await world.app.request('/v1/events?limit=200', { headers })).text()
     expect(list).not.toContain('alert-')
     expect((await world.getEvent(key.eventId)).status).toBe(404)
-    await world.pass(15 * 60_000)
     await world.store.forget(world.clock.now + 1, 100)
-    expect(await world.store.readEvent(key)).toBeUndefined()
     expect(await world.store.readDeliveries(key)).toEqual([])
   })
 })

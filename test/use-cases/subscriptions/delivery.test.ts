@@ -289,8 +289,8 @@ describe('the relay disables it', () => {
     await passInSteps(world, hour, 10 * minute)
     expect(await stateOf(world, id)).toBe('disabled')
     expect(alerts()).toHaveLength(1)
-    const [line] = world.lines.filter((one) => one.includes('"fleet_alert"'))
-    expect(JSON.parse(line!)).toMatchObject({ fleet: 'test', vms: [id] })
+    const [line] = world.lines.filter((one) => one.includes('"problem_begun"'))
+    expect(JSON.parse(line!)).toMatchObject({ fleet: 'test', names: [id] })
   })
 
   test('and one alert counts all that are disabled at once', async () => {

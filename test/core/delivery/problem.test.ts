@@ -1,14 +1,16 @@
-// The row of an alert that lasts: what it sends, when, and how it ends.
+// Problems of Foghorn itself: what owners are notified of, when, and how that ends.
 import { describe, expect, test } from 'vitest'
+import type { ProblemKind } from '../../../functions/core/delivery/delivery.ts'
 import {
-  isLasting,
-  type LastingChange,
-  maxItems,
-  sendLasting,
-  withLasting,
-} from '../../../functions/core/delivery/lasting-alert.ts'
-import type { BeaconAlertKind } from '../../../functions/core/event/alert-row.ts'
-import type { EventRecord } from '../../../functions/core/event/event.ts'
+  alertId,
+  alertsTo,
+  maxProblems,
+  nextMessageAt,
+  type ProblemChange,
+  type ProblemRow,
+  withChange,
+  withMessage,
+} from '../../../functions/core/delivery/problem.ts'
 import { at } from '../../support/records.ts'
 
 const second = 1_000
@@ -16,40 +18,39 @@ const minute = 60 * second
 const since = at - 14 * minute
 
 /** A row on a clock: notes changes, and sends what is due. */
-function rowOf(kind: BeaconAlertKind = 'beacons_silent') {
-  let row: EventRecord | undefined
+function rowOf(kind: ProblemKind = 'beacons_silent') {
+  let row: ProblemRow | undefined
   let now = at
-  /** What the relay finds when it looks at the beacons. */
-  const over = { back: [] as string[], left: [] as string[] }
-  const told: { form: string; count: number; remaining: number; vms: string[]; left: string[] }[] =
-    []
+  const told: {
+    form: string
+    count: number
+    remaining: number
+    names: string[]
+    left: string[]
+  }[] = []
   const ids: string[] = []
   return {
-    ...{ told, ids, over },
+    ...{ told, ids },
     get row() {
       return row
     },
     get dueInMs() {
-      return row?.dueAt === undefined ? undefined : row.dueAt - now
+      return row && nextMessageAt(row) - now
     },
-    note(change: Partial<LastingChange>) {
-      row = withLasting(row, 'prod', kind, { add: [], back: [], left: [], ...change }, now)
+    note(change: ProblemChange) {
+      row = withChange(row, { fleet: 'prod', kind }, change, now)
     },
     pass(ms: number) {
       const until = now + ms
-      while (row !== undefined && isLasting(row) && (row.dueAt ?? until + 1) <= until) {
-        now = Math.max(now, row.dueAt!)
-        const { record, deliveries, news } = sendLasting(
-          row,
-          over,
-          { owners: ['chat', 'pager'], heard: [] },
-          now,
-        )
-        row = { ...record, sequence: row.sequence + 1 } as EventRecord
-        ids.push(...deliveries.map(({ id }) => id))
-        if (news === undefined) continue
-        const { form, count, remaining, vms, left } = news
-        told.push({ form, count, remaining, vms, left })
+      while (row !== undefined && nextMessageAt(row) <= until) {
+        now = Math.max(now, nextMessageAt(row))
+        const { row: next, about } = withMessage(row, now)
+        row = next
+        if (about === undefined) continue
+        const key = { fleet: 'prod', eventId: alertId(kind), sequence: row.sent }
+        ids.push(...alertsTo(['chat', 'pager'], key, about, now).map(({ id }) => id))
+        const { form, count, remaining, left } = about.news
+        told.push({ form, count, remaining, names: about.names, left })
       }
       now = until
     },
@@ -74,7 +75,7 @@ describe('absences', () => {
     alert.note({ add: [item('web_0'), item('web_2', at + 119 * second)] })
     alert.pass(60 * minute)
     expect(alert.told).toMatchObject([
-      { form: 'begun', count: 3, vms: ['web_0', 'web_1', 'web_2'] },
+      { form: 'begun', count: 3, names: ['web_0', 'web_1', 'web_2'] },
     ])
     alert.note({ add: [item('web_0')] })
     alert.pass(60 * minute)
@@ -85,7 +86,7 @@ describe('absences', () => {
     const alert = rowOf()
     alert.note({ add: [item('web_0')] })
     alert.note({ back: ['id-web_0'] })
-    expect(alert.row?.ended).toBeDefined()
+    expect(alert.row?.problems).toEqual([])
     alert.pass(60 * minute)
     expect(alert.told).toEqual([])
   })
@@ -100,19 +101,19 @@ describe('absences', () => {
     alert.pass(9 * minute - 1)
     expect(forms(alert)).toEqual(['begun 1'])
     alert.pass(1)
-    expect(alert.told[1]).toMatchObject({ count: 2, remaining: 3, vms: ['web_1', 'web_2'] })
+    expect(alert.told[1]).toMatchObject({ count: 2, remaining: 3, names: ['web_1', 'web_2'] })
   })
 
   test('are listed up to a limit; others have to wait', () => {
     const alert = rowOf()
-    const many = Array.from({ length: maxItems + 5 }, (_, i) => item(`vm${i}`))
+    const many = Array.from({ length: maxProblems + 5 }, (_, i) => item(`vm${i}`))
     alert.note({ add: many })
     alert.pass(2 * minute)
-    expect(alert.told).toMatchObject([{ count: maxItems }])
-    expect(alert.told[0]!.vms.length).toBeLessThan(100)
+    expect(alert.told).toMatchObject([{ count: maxProblems }])
+    expect(alert.told[0]!.names.length).toBeLessThan(100)
     alert.note({ back: ['id-vm0'] })
     alert.note({ add: many.slice(-5) })
-    expect(isLasting(alert.row!) && alert.row.alert.lasting.items).toHaveLength(maxItems)
+    expect(alert.row?.problems).toHaveLength(maxProblems)
   })
 
   test('have a message each, with an id of its own for each owner', () => {
@@ -139,14 +140,13 @@ describe('returns', () => {
     alert.pass(29 * second)
     expect(forms(alert)).toEqual(['begun 3'])
     alert.pass(second)
-    expect(alert.told[1]).toMatchObject({ form: 'over', count: 2, remaining: 1, vms: ['a', 'b'] })
-    expect(alert.row?.ended).toBeUndefined()
+    expect(alert.told[1]).toMatchObject({ form: 'over', count: 2, remaining: 1, names: ['a', 'b'] })
     alert.note({ back: ['id-c'] })
     alert.pass(13 * minute)
     expect(alert.told).toHaveLength(2)
     alert.pass(2 * minute)
     expect(alert.told[2]).toMatchObject({ form: 'over', count: 1, remaining: 0 })
-    expect(alert.row).toMatchObject({ ended: { outcome: 'completed' } })
+    expect(alert.row?.problems).toEqual([])
   })
 
   test('of an item that begins again before are not sent', () => {
@@ -156,7 +156,7 @@ describe('returns', () => {
     alert.note({ back: ['id-a', 'id-b'] })
     alert.note({ add: [item('a')] })
     alert.pass(60 * minute)
-    expect(alert.told[1]).toMatchObject({ form: 'over', count: 1, remaining: 1, vms: ['b'] })
+    expect(alert.told[1]).toMatchObject({ form: 'over', count: 1, remaining: 1, names: ['b'] })
     alert.note({ back: ['id-a'] })
     alert.note({ add: [item('a')] })
     alert.pass(60 * minute)
@@ -169,12 +169,12 @@ describe('returns', () => {
     alert.pass(2 * minute)
     alert.note({ back: ['id-a'], left: ['id-b'] })
     alert.pass(2 * minute)
-    expect(alert.told[1]).toMatchObject({ count: 2, remaining: 0, vms: ['a'], left: ['b'] })
+    expect(alert.told[1]).toMatchObject({ count: 2, remaining: 0, names: ['a'], left: ['b'] })
   })
 
   test('end the episode; the next one has the next number, and waits for the same limit', () => {
     const alert = rowOf()
-    const episode = () => alert.row?.epoch
+    const episode = () => alert.row?.episode
     alert.note({ add: [item('a')] })
     alert.pass(minute)
     alert.note({ back: ['id-a'] })
@@ -190,21 +190,12 @@ describe('returns', () => {
 })
 
 describe('while nothing is to be told', () => {
-  test('a report that came while the silence was noted counts', () => {
-    const alert = rowOf()
-    alert.note({ add: [item('a'), item('b')] })
-    alert.over.back.push('id-a')
-    alert.pass(2 * minute)
-    expect(alert.told).toMatchObject([{ count: 1, remaining: 1, vms: ['b'] }])
-  })
-
   test.each(['beacons_silent', 'beacons_missing'] as const)('%s: the row is not due', (kind) => {
     const alert = rowOf(kind)
     alert.note({ add: [item('a')] })
     alert.pass(2 * minute)
     expect(alert.told).toHaveLength(1)
-    expect(alert.dueInMs).toBeUndefined()
-    expect(alert.row?.ended).toBeUndefined()
+    expect(alert.dueInMs).toBe(Infinity)
   })
 
   test('a change without news is no write', () => {
@@ -217,4 +208,46 @@ describe('while nothing is to be told', () => {
     alert.note({ back: ['id-b'] })
     expect(alert.row).toBe(before)
   })
+})
+
+describe('without an end of its own', () => {
+  test('what occurs is over 15 min after it occurred last', () => {
+    const alert = rowOf('over_limits')
+    for (let minutes = 0; minutes < 30; minutes++) {
+      alert.note({ add: [item('web_0')] })
+      alert.pass(minute)
+    }
+    expect(forms(alert)).toEqual(['begun 1'])
+    alert.pass(14 * minute)
+    expect(alert.told).toHaveLength(1)
+    alert.pass(minute)
+    expect(forms(alert)).toEqual(['begun 1', 'over 1'])
+    expect(alert.row?.problems).toEqual([])
+  })
+
+  test('a disabled subscription is told once, and its end never', () => {
+    const alert = rowOf('subscription_disabled')
+    alert.note({ add: [item('a')] })
+    alert.pass(minute)
+    expect(alert.row?.problems).toEqual([])
+    alert.note({ add: [item('b')] })
+    alert.pass(60 * minute)
+    expect(alert.told.map(({ names }) => names)).toEqual([['a'], ['b']])
+    expect(alert.row?.episode).toBe(2)
+  })
+})
+
+test('times in the future are from before the clock was set back', () => {
+  const alert = rowOf()
+  alert.note({ add: [item('a')] })
+  alert.pass(2 * minute)
+  alert.note({ back: ['id-a'] })
+  alert.pass(60 * minute)
+  const early = withChange(
+    alert.row,
+    alert.row!,
+    { add: [item('a', at - 60 * minute)] },
+    at - 60 * minute,
+  )
+  expect(nextMessageAt(early!)).toBe(at - 60 * minute)
 })

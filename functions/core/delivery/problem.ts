@@ -1,0 +1,306 @@
+// Problems of Foghorn itself: silent beacons, channels that fail, a fleet over its limits. A row for
+// each fleet and kind lists them. Owners get one message about what is new and one about what is over.
+import { alertPrefix, cut } from '../../../shared/document.ts'
+import { noEvent } from '../event/view.ts'
+import {
+  type AlertKind,
+  type AlertNews,
+  alertDeliveryId,
+  type Delivery,
+  type FleetAlert,
+  isAlertOf,
+  type ProblemKind,
+  seqOf,
+  urgentMs,
+} from './delivery.ts'
+import { mayHaveArrived } from './overtake.ts'
+
+/** Ends within this time go into one message. */
+export const collectMs = 60_000
+/** Two messages of a kind about new problems, or about ends, are this far apart. */
+export const quietMs = 15 * 60_000
+/** Others wait until there is room. */
+export const maxProblems = 500
+/** Names and reasons in one message. Channels show fewer names. */
+const maxNames = 50
+const maxReasons = 5
+/** Azure's names are at most this long. A longer, invented name must not overflow the row. */
+const maxNameLength = 64
+/** How often the row is written while the same problem occurs again and again. */
+const renewMs = 60_000
+
+/** Problems without an end of their own: these are over if none occurs for `quietMs`. */
+const occurring: ProblemKind[] = ['over_limits']
+/** Owners are not notified of an end. */
+const endless: ProblemKind[] = ['subscription_disabled']
+
+export interface Problem {
+  /** Of a beacon that was never heard, the name of its VM. */
+  id: string
+  /** The name of its VM, subscription or channel. Empty if it needs none. */
+  name: string
+  /** When a beacon was last heard, or when the problem began. */
+  since: number
+  /** Owners are notified from this time on. */
+  from: number
+  /** One sentence. */
+  reason?: string
+  notified?: true
+  /** Owners were notified of the problem, and are still to be notified of its end. */
+  over?: { at: number; left: boolean }
+}
+
+/** All times are epoch ms. */
+export interface ProblemRow {
+  fleet: string
+  kind: ProblemKind
+  /** How often such problems have begun after there were none, and when they last did. */
+  episode: number
+  since: number
+  problems: Problem[]
+  /** Messages of all episodes, and of those before this one. */
+  sent: number
+  sentBefore: number
+  /** The last message about new problems, and about ends. */
+  notifiedAt?: number
+  overNotifiedAt?: number
+  /** When a problem of an occurring kind was seen last, to the minute. */
+  occurredAt?: number
+  /** Beacons in the fleet, as counted last. */
+  of?: number
+}
+
+export interface ProblemChange {
+  add?: Omit<Problem, 'notified' | 'over'>[]
+  /** Ids of problems that are over. */
+  back?: string[]
+  /** The same, of VMs that left, or of channels that the configuration no longer has. */
+  left?: string[]
+  of?: number | undefined
+}
+
+/** The row with this change, or `before` if nothing is new. */
+export function withChange(
+  before: ProblemRow | undefined,
+  { fleet, kind }: Pick<ProblemRow, 'fleet' | 'kind'>,
+  change: ProblemChange,
+  now: number,
+): ProblemRow | undefined {
+  const { add = [], of = before?.of } = change
+  const isOpen = before !== undefined && before.problems.length > 0
+  if (!isOpen && add.length === 0) return before
+  const row = isOpen ? before : begun(before, fleet, kind, now)
+  const problems = withNew(withEnds(row.problems, change, now), add)
+  const occurs = add.length > 0 && occurring.includes(kind)
+  const isOld = row.occurredAt === undefined || Math.abs(now - row.occurredAt) >= renewMs
+  if (isSame(problems, row.problems) && !(occurs && isOld)) return before
+  return {
+    ...row,
+    problems,
+    ...(of !== undefined && { of }),
+    ...(occurs && { occurredAt: now }),
+  }
+}
+
+function isSame(some: Problem[], others: Problem[]): boolean {
+  return some.length === others.length && some.every((one, i) => one === others[i])
+}
+
+function begun(
+  before: ProblemRow | undefined,
+  fleet: string,
+  kind: ProblemKind,
+  now: number,
+): ProblemRow {
+  const { episode = 0, sent = 0, notifiedAt = 0, overNotifiedAt = 0 } = before ?? {}
+  const row = { fleet, kind, episode: episode + 1, since: now, problems: [], sent }
+  // a time in the future is from before the clock was set back
+  return {
+    ...{ ...row, sentBefore: sent },
+    ...(notifiedAt <= now && { notifiedAt }),
+    ...(overNotifiedAt <= now && { overNotifiedAt }),
+  }
+}
+
+/** Nobody is notified of the end of a problem that nobody was notified of. */
+function withEnds(known: Problem[], { back = [], left = [] }: ProblemChange, now: number) {
+  const [isBack, hasLeft] = [new Set(back), new Set(left)]
+  return known.flatMap((one) => {
+    const { id, over, notified } = one
+    if (over !== undefined || !(isBack.has(id) || hasLeft.has(id))) return [one]
+    return notified ? [{ ...one, over: { at: now, left: hasLeft.has(id) } }] : []
+  })
+}
+
+/** If owners were not notified of its end, its return is no news. */
+function withNew(known: Problem[], add: NonNullable<ProblemChange['add']>): Problem[] {
+  const added = new Set(add.map(({ id }) => id))
+  const still = known.map((one) => {
+    const { over, ...rest } = one
+    return over !== undefined && added.has(one.id) ? rest : one
+  })
+  const ids = new Set(known.map(({ id }) => id))
+  const room = Math.max(0, maxProblems - known.length)
+  const fresh = add.filter(({ id }) => !ids.has(id)).slice(0, room)
+  return [...still, ...fresh.map((one) => ({ ...one, name: cut(one.name, maxNameLength) }))]
+}
+
+/** When the row has something to say. `Infinity`: never, unless it changes. */
+export function nextMessageAt(row: ProblemRow): number {
+  return Math.min(begunAt(row), overAt(row), quietFrom(row))
+}
+
+function begunAt({ problems, notifiedAt = Number.NEGATIVE_INFINITY }: ProblemRow): number {
+  const from = problems.flatMap((one) => (one.notified ? [] : [one.from]))
+  return Math.max(Math.min(...from), notifiedAt + quietMs)
+}
+
+function overAt({ problems, overNotifiedAt = Number.NEGATIVE_INFINITY }: ProblemRow): number {
+  const since = Math.min(...problems.flatMap(({ over }) => (over === undefined ? [] : [over.at])))
+  return Math.max(since + collectMs, overNotifiedAt + quietMs)
+}
+
+function quietFrom({ problems, occurredAt }: ProblemRow): number {
+  const isOn = occurredAt !== undefined && problems.some(({ over }) => over === undefined)
+  return isOn ? occurredAt + quietMs : Number.POSITIVE_INFINITY
+}
+
+/** The row after its next message, and the message, if one is due. */
+export function withMessage(before: ProblemRow, now: number): { row: ProblemRow; about?: Said } {
+  const isQuiet = quietFrom(before) <= now
+  const all = isQuiet ? before.problems.map(({ id }) => id) : []
+  const row = { ...before, problems: withEnds(before.problems, { back: all }, now) }
+  if (begunAt(row) <= now) return ofBegun(row, now)
+  return overAt(row) <= now ? ofOver(row, now) : { row }
+}
+
+type Said = FleetAlert & { news: AlertNews }
+
+function ofBegun(before: ProblemRow, now: number): { row: ProblemRow; about: Said } {
+  const { problems, kind, of } = before
+  const fresh = problems.filter((one) => !one.notified)
+  const noted = problems.map((one): Problem => ({ ...one, notified: true }))
+  const left = endless.includes(kind) ? [] : noted
+  const row = { ...before, problems: left, notifiedAt: now, sent: before.sent + 1 }
+  const reasons = fresh.flatMap(({ reason }) => (reason === undefined ? [] : [reason]))
+  const about = {
+    ...aboutOf(row, fresh),
+    reasons: [...new Set(reasons)].slice(0, maxReasons),
+    news: {
+      form: 'begun' as const,
+      count: fresh.length,
+      remaining: remainingIn(left),
+      left: [],
+      since: Math.max(...fresh.map(({ since }) => since)),
+      ...(of !== undefined && { of }),
+    },
+  }
+  return { row, about }
+}
+
+function ofOver(before: ProblemRow, now: number): { row: ProblemRow; about: Said } {
+  const over = before.problems.filter((one) => one.over !== undefined)
+  const problems = before.problems.filter((one) => one.over === undefined)
+  const row = { ...before, problems, overNotifiedAt: now, sent: before.sent + 1 }
+  const gone = over.filter((one) => one.over?.left)
+  const about = {
+    ...aboutOf(
+      row,
+      over.filter((one) => !one.over?.left),
+    ),
+    reasons: [],
+    news: {
+      form: 'over' as const,
+      count: over.length,
+      remaining: problems.length,
+      left: gone.map(({ name }) => name).slice(0, maxNames),
+      since: Math.min(...over.map((one) => one.over!.at)),
+    },
+  }
+  return { row, about }
+}
+
+function remainingIn(problems: Problem[]): number {
+  return problems.filter(({ over }) => over === undefined).length
+}
+
+function aboutOf({ kind, episode, sent, sentBefore, since }: ProblemRow, named: Problem[]) {
+  const names = named.map(({ name }) => name).sort(byName)
+  const message = sent - sentBefore
+  return { alert: kind, episode, message, since, names: names.slice(0, maxNames) }
+}
+
+/** `web_2` before `web_10`. */
+function byName(one: string, other: string): number {
+  return one.localeCompare(other, 'en', { numeric: true })
+}
+
+/** The key of the messages of one kind, beside the fleet. No event of a fleet has it. */
+export function alertId(kind: AlertKind): string {
+  return `${alertPrefix}${kind}`
+}
+
+/** Channels that an earlier message of the episode may have reached, such as a fallback. */
+export function reachedBy(existing: Delivery[], episode: number): string[] {
+  const reached = existing.filter(
+    (one) =>
+      isAlertOf(one.telling) &&
+      one.telling.about.episode === episode &&
+      (one.state === 'pending' || mayHaveArrived(one)),
+  )
+  return reached.map(({ channel }) => channel)
+}
+
+/** One message for each channel. `sequence`: of the messages with this key. */
+export function alertsTo(
+  channels: string[],
+  { fleet, eventId, sequence }: { fleet: string; eventId: string; sequence: number },
+  about: FleetAlert,
+  now: number,
+): Delivery[] {
+  const epoch = about.episode
+  const event = noEvent({ fleet, eventId, epoch, sequence, eventType: 'Alert' }, now)
+  return [...new Set(channels)].map((channel, i) => ({
+    id: alertDeliveryId(event, about, channel),
+    fleet,
+    eventId,
+    channel,
+    seq: seqOf(event, i),
+    plannedAt: now,
+    urgentUntil: now + urgentMs,
+    nextAt: now,
+    telling: { moment: 'alert', at: now, event, about },
+    state: 'pending',
+    attempts: 0,
+    note: '',
+  }))
+}
+
+/** A channel gets no more than one test in this time. */
+export const testEveryMs = 10_000
+
+/** Under which the tests of a channel of one day are stored. */
+export function testId(channel: string, now: number): string {
+  const day = new Date(now).toISOString().slice(0, 10)
+  return `${alertId('channel_test')}-${day}-${channel}`
+}
+
+/** A message that an owner sends to try a channel. Undefined: another one was sent a moment ago. */
+export function planChannelTest(
+  existing: Delivery[],
+  fleet: string,
+  { channel, by }: { channel: string; by: string },
+  now: number,
+): Delivery | undefined {
+  const last = existing.at(-1)
+  const sinceLastMs = now - (last?.telling.at ?? Number.NEGATIVE_INFINITY)
+  // a time in the future is from before the clock was set back
+  if (sinceLastMs >= 0 && sinceLastMs < testEveryMs) return undefined
+  const episode = (last?.telling.event.epoch ?? 0) + 1
+  const about: FleetAlert = {
+    ...{ alert: 'channel_test', episode, message: 1, since: now },
+    ...{ names: [channel], reasons: [by] },
+  }
+  const key = { fleet, eventId: testId(channel, now), sequence: episode }
+  return alertsTo([channel], key, about, now)[0]
+}
