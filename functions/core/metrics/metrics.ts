@@ -191,6 +191,13 @@ export const metrics: readonly Metric[] = [
     labels: [],
     samples: ({ listeningSince }) => [{ labels: {}, value: seconds(listeningSince) }],
   },
+  {
+    name: 'foghorn_clock_timestamp_seconds',
+    type: 'gauge',
+    help: "The time by the relay's clock.",
+    labels: [],
+    samples: ({ now }) => [{ labels: {}, value: seconds(now) }],
+  },
 ]
 
 /** Counts of one kind. What has left the configuration counts as the fleet `other`. */
