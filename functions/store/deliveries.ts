@@ -182,10 +182,10 @@ export class Deliveries {
     return this.#parts.edits.edit(place, make, { hurry: place.underWay === 0 })
   }
 
-  /** Those that exist stay as they are. */
-  async add(deliveries: Delivery[]): Promise<void> {
+  async add(deliveries: Delivery[]): Promise<'added' | 'known'> {
     const partition = eventPartition(deliveries[0]!)
-    await this.#parts.rows.change(partition, newRows(deliveries, 0, undefined))
+    const written = await this.#parts.rows.change(partition, newRows(deliveries, 0, undefined))
+    return written === 'conflict' ? 'known' : 'added'
   }
 
   /** Deliveries to one subscription. The one that was planned last comes first. */

@@ -151,9 +151,9 @@ export interface DeliveryStore {
 
   /**
    * Adds deliveries that one step plans, and that belong to no event: a ping, or an alert. All have
-   * one key. If the step was added before, that stays as it is.
+   * one key. `known`, and nothing written, if the step was added before.
    */
-  addDeliveries(deliveries: Delivery[]): Promise<void>
+  addDeliveries(deliveries: Delivery[]): Promise<'added' | 'known'>
 
   /** Deliveries to a subscription, whatever their state. The one that was planned last comes first. */
   listDeliveries(channel: string, page: DeliveryPage): Promise<DeliveryList>

@@ -1,14 +1,9 @@
-// Keeps the health of channels: reads it, lets the core judge, and writes it by compare-and-set. If
-// several workers find the same trouble at once, one of them notifies the fallback.
+// Keeps the health of channels: reads it, lets the core judge, and writes it by compare-and-set. Every
+// worker that finds a channel in trouble plans the alert to its fallback, under one id.
 import { messageOf } from '../../shared/errors.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
-import {
-  afterAlert,
-  afterAnswer,
-  type ChannelHealth,
-  type Troubled,
-} from '../core/delivery/channel-health.ts'
-import { type Claimed, subscriptionOf } from '../core/delivery/delivery.ts'
+import { afterAnswer, type ChannelHealth, type Troubled } from '../core/delivery/channel-health.ts'
+import { type Claimed, planTroubleAlert, subscriptionOf } from '../core/delivery/delivery.ts'
 import { hash } from '../core/hash.ts'
 import type { Channel } from '../core/rules/config.ts'
 import { readHealth, readHealthRows, writeHealth } from '../store/memos.ts'
@@ -51,14 +46,17 @@ export async function noteAnswer(
   sent: SendOutcome,
   overdueSince: number | undefined,
 ): Promise<Health> {
-  const { channel: name, id, leaseUntil } = first
+  const { channel: name, leaseUntil } = first
   const of = fingerprint(name, channel)
-  const answer = { channel: name, of, id, leaseUntil, sent, overdueSince }
+  const answer = { channel: name, of, leaseUntil, sent, overdueSince }
   const decide = (before: Health) => afterAnswer(before, answer, relay.now())
   try {
     const { health, log } = await change(relay, name, decide)
     if (log === 'channel_recovered') relay.log.info(log, { channel: name })
     else if (log !== undefined) relay.log.error(log, { channel: name, note: sent.note })
+    if (health !== undefined && health.state !== 'ok') {
+      await alertFallback(relay, channel, first, health)
+    }
     return health
   } catch (error) {
     relay.log.error('channel_health_failed', { channel: name, error: messageOf(error) })
@@ -66,9 +64,16 @@ export async function noteAnswer(
   }
 }
 
-/** Call this once the fallback knows of the trouble, or if the channel has no fallback. */
-export async function noteNotified(relay: Relay, channel: string): Promise<void> {
-  await change(relay, channel, (known) => ({ health: known && afterAlert(known, relay.now()) }))
+async function alertFallback(
+  relay: Relay,
+  { fallback }: Channel,
+  first: Claimed,
+  health: Troubled,
+): Promise<void> {
+  if (fallback === undefined) return
+  const alert = planTroubleAlert(first, fallback, health, relay.now())
+  if ((await relay.store.addDeliveries([alert])) === 'known') return
+  relay.wake(1, { event: alert, deliveries: 1 })
 }
 
 /** Channels of the configuration that are refusing or unreachable. */

@@ -3,7 +3,6 @@ import type { SendOutcome, Settlement } from '../core/delivery/attempt.ts'
 import { type Claimed, subscriptionOf } from '../core/delivery/delivery.ts'
 import { afterResult, type Context } from '../core/delivery/follow-up.ts'
 import type { Part } from '../notify/notifier.ts'
-import { noteNotified } from './channel-health.ts'
 import { type Relay, rateOf } from './relay.ts'
 
 /** Whether a delivery needs another attempt. */
@@ -28,13 +27,12 @@ export async function settle(
 ): Promise<Finish> {
   const now = relay.now()
   const chance = { now, random: relay.random(), rate: rateOf(relay, claimed.channel) }
-  const { settlement, followUps, alertsFallback } = afterResult(claimed, result, context, chance)
+  const { settlement, followUps } = afterResult(claimed, result, context, chance)
   const settled = await relay.store.settle(claimed, settlement, now, followUps)
   logAttempt(relay, claimed, settlement, settled)
   if (settled === 'lost') return 'open'
   const deliveries = followUps.length
   if (deliveries > 0) relay.wake(deliveries, { event: claimed, deliveries })
-  if (alertsFallback) await noteNotified(relay, claimed.channel)
   return settlement.state === 'pending' ? 'open' : 'ended'
 }
 

@@ -6,8 +6,8 @@ import type { Docket } from './docket.ts'
 
 export class MarkBook {
   readonly #docket: Docket
-  readonly #marks = new Map<string, { health: ChannelHealth; markedAt: number }>()
-  readonly #outages = new Map<string, number>()
+  /** The alerts that each channel's outages have. */
+  readonly #outages = new Map<string, Set<string>>()
   readonly #notices = new Map<string, Set<string>>()
 
   constructor(docket: Docket) {
@@ -15,24 +15,15 @@ export class MarkBook {
   }
 
   written(channel: string, health: ChannelHealth): void {
-    const known = this.#marks.get(channel)
     this.#docket.note(`${channel} is ${health.state}: ${health.note}`)
-    if (health.state === 'ok') {
-      this.#marks.delete(channel)
-      return
-    }
-    const same = known?.health.state === health.state
-    this.#marks.set(channel, { health, markedAt: same ? known.markedAt : this.#docket.now })
-    // trouble that comes back soon is not told anew
-    if (!same && health.alerting !== undefined) count(this.#outages, channel)
+    if (health.state !== 'ok') note(this.#outages, channel, `${health.state} ${health.alert}`)
   }
 
   planned(deliveries: Delivery[]): void {
     for (const { id, telling } of deliveries) {
       const about = channelTroubleIn(telling)
       if (about === undefined) continue
-      const { channel } = about
-      this.#notices.set(channel, (this.#notices.get(channel) ?? new Set()).add(id))
+      note(this.#notices, about.channel, id)
     }
   }
 
@@ -42,13 +33,14 @@ export class MarkBook {
     if (relay_crashes + relay_away + relay_stalls + store_slow > 0) return
     for (const [channel, outages] of this.#outages) {
       const told = this.#notices.get(channel)?.size ?? 0
-      if (hasFallback(channel) && told !== outages) {
-        this.#docket.broke('trouble', `${channel} failed ${outages} times, and ${told} were told`)
+      if (hasFallback(channel) && told !== outages.size) {
+        const text = `${channel} failed ${outages.size} times, and ${told} were told`
+        this.#docket.broke('trouble', text)
       }
     }
   }
 }
 
-function count(counts: Map<string, number>, key: string): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1)
+function note(notes: Map<string, Set<string>>, channel: string, one: string): void {
+  notes.set(channel, (notes.get(channel) ?? new Set()).add(one))
 }

@@ -2,7 +2,7 @@
 // is: the channel's answer says at once whether it works again. Health decides when the fallback is
 // notified of the trouble, and that no message waits long for a channel that is in trouble already.
 import { deliveryLeaseMs, type SendOutcome } from './attempt.ts'
-import { type Claimed, type Delivery, isSameStory } from './delivery.ts'
+import { type Delivery, isSameStory } from './delivery.ts'
 
 interface Known {
   channel: string
@@ -11,15 +11,13 @@ interface Known {
   since: number
   /** Its answer when the trouble began, without any secret. */
   note: string
-  /** When the fallback was last notified of this kind of trouble. */
-  alertedAt?: number
+  /** The alert to the fallback has this time in its id, so it is sent once: when the trouble began. */
+  alert: number
 }
 
 /** `refusing`: it rejects every message. `unreachable`: for too long, no answer or temporary errors. */
 export interface Troubled extends Known {
   state: 'refusing' | 'unreachable'
-  /** The delivery that notifies the fallback, until its lease ends. Absent: not needed. */
-  alerting?: { id: string; until: number }
 }
 
 /** It accepted a message again at `since`. If the same trouble returns soon, nobody is notified. */
@@ -39,12 +37,13 @@ export interface HealthRow {
   health: ChannelHealth
 }
 
-/** If the same trouble comes back within this time, the fallback is not notified again. */
+/** If the same trouble comes back within this time, its alert is the same. */
 const sameTroubleMs = 3_600_000
 
-/** A request, by its first delivery and that one's lease. */
-export interface Answer extends Pick<Claimed, 'id' | 'leaseUntil'> {
+export interface Answer {
   channel: string
+  /** Of the first delivery in the request. */
+  leaseUntil: number
   of: string
   sent: SendOutcome
   /** When the overdue message in it was planned. Absent if none is overdue. */
@@ -53,10 +52,7 @@ export interface Answer extends Pick<Claimed, 'id' | 'leaseUntil'> {
 
 type HealthLog = 'channel_refuses' | 'channel_unreachable' | 'channel_recovered'
 
-/**
- * The health after a request, and the log event. If trouble begins, the health names the delivery
- * that notifies the fallback, see follow-up.ts.
- */
+/** The health after a request, and the log event. */
 export function afterAnswer(
   before: ChannelHealth | undefined,
   answer: Answer,
@@ -70,11 +66,10 @@ export function afterAnswer(
       if (troubled === undefined || isOlder(answer, troubled)) return { health: known }
       return { health: recovered(troubled, now), log: 'channel_recovered' }
     case 'refuses':
-      if (troubled?.state === 'refusing') return { health: goesOn(troubled, answer, now) }
+      if (troubled?.state === 'refusing') return { health: known }
       return { health: begun('refusing', known, answer, now), log: 'channel_refuses' }
     case 'silent':
-      if (troubled !== undefined) return { health: goesOn(troubled, answer, now) }
-      if (!isUnreachable(known, answer, now)) return { health: known }
+      if (troubled !== undefined || !isUnreachable(known, answer, now)) return { health: known }
       return { health: begun('unreachable', known, answer, now), log: 'channel_unreachable' }
     case 'none':
       return { health: known }
@@ -110,35 +105,19 @@ function isUnreachable(
   return known.since < overdueSince || known.since > now
 }
 
-/** If the worker that was to notify the fallback died, this one takes over. */
-function goesOn(known: Troubled, { id, leaseUntil }: Answer, now: number): Troubled {
-  const { alerting } = known
-  if (alerting === undefined || alerting.until > now) return known
-  return { ...known, alerting: { id, until: leaseUntil } }
-}
-
-function recovered({ state, channel, of, note, alertedAt }: Troubled, now: number): Recovered {
-  const alerted = alertedAt === undefined ? {} : { alertedAt }
-  return { state: 'ok', was: state, channel, of, note, since: now, ...alerted }
+function recovered({ state, ...known }: Troubled, now: number): Recovered {
+  return { ...known, state: 'ok', was: state, since: now }
 }
 
 function begun(
   state: Troubled['state'],
   known: ChannelHealth | undefined,
-  { channel, of, id, leaseUntil, sent }: Answer,
+  { channel, of, sent }: Answer,
   now: number,
 ): Troubled {
-  const trouble = { state, channel, of, since: now, note: sent.note }
-  const alertedAt = known?.state === 'ok' && known.was === state ? known.alertedAt : undefined
-  const isKnown = alertedAt !== undefined && alertedAt <= now && now - alertedAt < sameTroubleMs
-  return isKnown ? { ...trouble, alertedAt } : { ...trouble, alerting: { id, until: leaseUntil } }
-}
-
-/** The fallback is notified, or there is none. */
-export function afterAlert(health: ChannelHealth, now: number): ChannelHealth {
-  if (health.state === 'ok') return { ...health, alertedAt: now }
-  const { alerting: _, ...rest } = health
-  return { ...rest, alertedAt: now }
+  const isSame = known?.state === 'ok' && known.was === state
+  const isKnown = isSame && known.alert <= now && now - known.alert < sameTroubleMs
+  return { state, channel, of, since: now, note: sent.note, alert: isKnown ? known.alert : now }
 }
 
 /** After this time, or half of the time left, a message also goes to the fallback. */

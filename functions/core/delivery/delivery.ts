@@ -1,6 +1,7 @@
 // The delivery of a message to a channel: its shape, its id, and how it is planned. The id names
 // event, moment and channel, so planning a message twice changes nothing.
 
+import { alertPrefix } from '../../../shared/document.ts'
 import type { EventRecord } from '../event/event.ts'
 import { type Moment, traits } from '../event/moment.ts'
 import { type EventView, viewOf } from '../event/view.ts'
@@ -199,33 +200,49 @@ export function plan(
   }))
 }
 
-/**
- * An alert for the channel's fallback: the channel refused this delivery. With `health`, the
- * channel itself is in trouble.
- */
+/** An alert for the channel's fallback: the channel refused this delivery. */
 export function planChannelAlert(
   failed: Delivery,
   fallback: string,
   end: { state: DeliveryState; note: string },
   now: number,
-  health?: { state: 'refusing' | 'unreachable'; since: number },
 ): Delivery {
-  const { telling } = failed
-  const which = health === undefined ? [] : [health.state, shortHash(health.since)]
-  const about = {
-    channel: failed.channel,
-    moment: telling.moment,
-    state: end.state,
-    reason: end.note,
-    ...(health && { health: health.state }),
-  }
   return {
     ...unsentFor(failed, fallback, now),
-    id: [failed.id, 'alert', encode(fallback), ...which].join('/'),
+    id: [failed.id, 'alert', encode(fallback)].join('/'),
     seq: failed.seq + alertsFrom,
-    urgentUntil: now + urgentMs,
-    telling: { moment: 'alert', at: now, event: telling.event, about },
+    ...aboutChannel(failed, end, now),
   }
+}
+
+/**
+ * An alert for the channel's fallback: the channel is in trouble, as its answer to this delivery shows.
+ * Every worker that finds the same trouble plans the same alert.
+ */
+export function planTroubleAlert(
+  failed: Delivery,
+  fallback: string,
+  { state, note, alert }: { state: 'refusing' | 'unreachable'; note: string; alert: number },
+  now: number,
+): Delivery {
+  const key = { fleet: noFleet, eventId: `${alertPrefix}channel-${failed.channel}` }
+  const which = [key.fleet, key.eventId, '1', 'alert', fallback, state, shortHash(alert)]
+  return {
+    ...unsentFor({ ...failed, ...key, seq: alert }, fallback, now),
+    id: which.map(encode).join('/'),
+    ...aboutChannel(failed, { state: 'pending', note }, now, state),
+  }
+}
+
+function aboutChannel(
+  { channel, telling }: Delivery,
+  { state, note }: { state: DeliveryState; note: string },
+  now: number,
+  health?: 'refusing' | 'unreachable',
+): Pick<Delivery, 'urgentUntil' | 'telling'> {
+  const about = { channel, moment: telling.moment, state, reason: note, ...(health && { health }) }
+  const alert = { moment: 'alert' as const, at: now, event: telling.event, about }
+  return { urgentUntil: now + urgentMs, telling: alert }
 }
 
 /** For another channel. It leaves out what a claim adds: the lease, and the event as it was then. */

@@ -40,8 +40,6 @@ export interface Context {
 interface FollowUp {
   settlement: Settlement
   followUps: Delivery[]
-  /** This delivery notifies the fallback that the channel is in trouble. */
-  alertsFallback: boolean
 }
 
 /** `random` is in [0, 1). */
@@ -59,16 +57,7 @@ export function afterResult(
     settlement = { ...settlement, nextAt: list.retryAt }
   }
   if (result.answered !== undefined) settlement = { ...settlement, answered: result.answered }
-  const alertsFallback = alertsFallbackIn(context, claimed)
-  return {
-    settlement,
-    followUps: followUps(claimed, result, settlement, context, now),
-    alertsFallback,
-  }
-}
-
-function alertsFallbackIn({ health }: Context, { id }: Claimed): boolean {
-  return health !== undefined && health.state !== 'ok' && health.alerting?.id === id
+  return { settlement, followUps: followUps(claimed, result, settlement, context, now) }
 }
 
 function afterRefusal(
@@ -125,21 +114,6 @@ function copyId(telling: Delivery['telling'], to: string): string | undefined {
   return telling.moment === 'alert' ? undefined : deliveryId(telling.event, telling.moment, to)
 }
 
-/** The alerts that the channel itself is in trouble. */
-function troubleAlerts(
-  claimed: Claimed,
-  state: Settlement['state'],
-  context: Context,
-  now: number,
-): Delivery[] {
-  const { health, instead } = context
-  if (health === undefined || health.state === 'ok') return []
-  if (!alertsFallbackIn(context, claimed)) return []
-  const about = { state: health.state, since: health.since }
-  const as = { state, note: health.note }
-  return instead.map((name) => planChannelAlert(claimed, name, as, now, about))
-}
-
 function followUps(
   claimed: Claimed,
   result: SendOutcome,
@@ -149,10 +123,9 @@ function followUps(
 ): Delivery[] {
   const { health, instead, siblings } = context
   const inTrouble = health !== undefined && health.state !== 'ok'
-  const trouble = troubleAlerts(claimed, state, context, now)
   // a test is about this channel alone
   const isAlert = isAlertOf(claimed.telling) && !isTestOf(claimed.telling)
-  if (claimed.telling.moment === 'alert' && !isAlert) return trouble
+  if (claimed.telling.moment === 'alert' && !isAlert) return []
   const isSilent = result.outcome === 'retry' && !result.unsent
   // no message waits for a channel that is in trouble already
   const late =
@@ -173,7 +146,7 @@ function followUps(
   const alerts = missed
     ? instead.map((name) => planChannelAlert(claimed, name, { state, note }, now))
     : []
-  return [...trouble, ...copies, ...alerts]
+  return [...copies, ...alerts]
 }
 
 /** Deliveries that wait for this one, also of a later epoch. */

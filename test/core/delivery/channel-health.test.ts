@@ -1,9 +1,8 @@
-// Channel health: what each answer changes, for every health, and who notifies the fallback.
+// Channel health: what each answer changes, for every health, and which alert the fallback gets.
 import { describe, expect, test } from 'vitest'
 import type { SendOutcome } from '../../../functions/core/delivery/attempt.ts'
 import {
   type Answer,
-  afterAlert,
   afterAnswer,
   type ChannelHealth,
   isOverdue,
@@ -14,12 +13,11 @@ import { at, delivery } from '../../support/records.ts'
 
 const minute = 60_000
 const hour = 60 * minute
-const lease = { id: 'd1', leaseUntil: at + 20_000 }
-const alerting = { id: 'd0', until: at + 1 }
-const known = { channel: 'chat', of: 'a', since: at - minute, note: 'HTTP 404' }
-const refusing: Troubled = { state: 'refusing', ...known, alerting }
-const unreachable: Troubled = { state: 'unreachable', ...known, alerting }
-const recovered: Recovered = { state: 'ok', was: 'refusing', ...known }
+const lease = { leaseUntil: at + 20_000 }
+const known = { channel: 'chat', of: 'a', since: at - minute, note: 'HTTP 404', alert: at - minute }
+const refusing: Troubled = { state: 'refusing', ...known }
+const unreachable: Troubled = { state: 'unreachable', ...known }
+const recovered: Recovered = { state: 'ok', was: 'refusing', ...known, alert: at - 2 * hour }
 
 const refused: SendOutcome = { outcome: 'refused', note: 'HTTP 410', broken: true }
 const wrong: SendOutcome = { outcome: 'refused', note: 'HTTP 400' }
@@ -34,7 +32,7 @@ function answer(sent: SendOutcome, changes: Partial<Answer> = {}): Answer {
 
 describe('after an answer', () => {
   const overdue = { overdueSince: at - 3 * minute }
-  const begun = { channel: 'chat', of: 'a', since: at, alerting: { id: 'd1', until: at + 20_000 } }
+  const begun = { channel: 'chat', of: 'a', since: at, alert: at }
   const refusesNow = { state: 'refusing', ...begun, note: 'HTTP 410' }
   const awayNow = { state: 'unreachable', ...begun, note: 'no answer in time' }
   const okNow = (was: Recovered['was']) => ({ state: 'ok', was, ...known, since: at })
@@ -125,57 +123,14 @@ describe('after an answer', () => {
   })
 })
 
-describe('notifying the fallback', () => {
-  test.each([
-    ['is left to the first delivery while its worker may live', at, 'd0'],
-    ['goes to another delivery if its worker died', at + 1, 'd1'],
-  ])('%s', (_, now, expected) => {
-    for (const [before, sent] of [
-      [refusing, refused],
-      [unreachable, silent],
-    ] as const) {
-      const { health } = afterAnswer(before, answer(sent), now)
-      expect(health).toMatchObject({ alerting: { id: expected } })
-    }
-  })
-
-  const refusesAgain = (before: ChannelHealth, now: number) =>
-    afterAnswer(before, answer(refused), now).health as Troubled
-
-  test('is over once it was done', () => {
-    for (const health of [refusing, unreachable]) {
-      const { alerting: _, ...rest } = health
-      expect(afterAlert(health, at)).toEqual({ ...rest, alertedAt: at })
-    }
-    expect(afterAlert(recovered, at)).toEqual({ ...recovered, alertedAt: at })
-  })
-
-  test.each([
-    ['the same trouble, within an hour', 'refusing', hour - 1, false],
-    ['the same trouble, after an hour', 'refusing', hour, true],
-    ['other trouble', 'unreachable', minute, true],
-    ['the same trouble, as the clock was set back', 'refusing', -1, true],
-  ] as const)('is due again or not: %s', (_, was, laterMs, isDue) => {
-    const next = refusesAgain({ ...recovered, was, alertedAt: at }, at + laterMs)
-    expect(next.alerting !== undefined).toBe(isDue)
-    expect(next.alertedAt !== undefined).toBe(!isDue)
-  })
-
-  const { alerting: _, ...before } = refusing
-
-  test('a channel that refuses and hangs by turns is reported once', () => {
-    const told = { ...before, alertedAt: at - minute }
-    const hanging = afterAnswer(told, answer(silent), at).health!
-    expect(refusesAgain(hanging, at + minute)).toMatchObject({ alertedAt: at - minute })
-    expect(refusesAgain(hanging, at + minute)).not.toHaveProperty('alerting')
-  })
-
-  test('it is remembered over a recovery', () => {
-    const told = { ...before, alertedAt: at - minute }
-    expect(afterAnswer(told, answer(delivered), at).health).toMatchObject({
-      alertedAt: at - minute,
-    })
-  })
+test.each([
+  ['the same trouble, within an hour', 'refusing', hour - 1, at],
+  ['the same trouble, after an hour', 'refusing', hour, at + hour],
+  ['other trouble', 'unreachable', minute, at + minute],
+  ['the same trouble, as the clock was set back', 'refusing', -1, at - 1],
+] as const)('the fallback gets one alert of %s', (_, was, laterMs, alert) => {
+  const before: ChannelHealth = { ...recovered, was, alert: at }
+  expect(afterAnswer(before, answer(refused), at + laterMs).health).toMatchObject({ alert })
 })
 
 test.each([

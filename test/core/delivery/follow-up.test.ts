@@ -12,11 +12,10 @@ const own = claimed('own', { attempts: 2 })
 const refused: SendOutcome = { outcome: 'refused', note: 'HTTP 400' }
 const broken: SendOutcome = { ...refused, broken: true }
 const silent: SendOutcome = { outcome: 'retry', note: 'no answer in time' }
-const base = { channel: 'chat', of: 'a', since: at, note: 'HTTP 404' }
+const base = { channel: 'chat', of: 'a', since: at, note: 'HTTP 404', alert: at }
 const refusing: ChannelHealth = { ...base, state: 'refusing' }
 const unreachable: ChannelHealth = { ...base, state: 'unreachable' }
 const recovered: ChannelHealth = { ...base, state: 'ok', was: 'refusing' }
-const byOwn = { alerting: { id: 'own', until: at } }
 
 function finish(result: SendOutcome, changes: Partial<Context> = {}, now = at, one = own) {
   const context = {
@@ -60,20 +59,6 @@ describe('what other channels get', () => {
     ['refused, without a fallback', refused, { instead: [] }, at, []],
     ['refused in a list', refused, { list: { retryAt: undefined } }, at, []],
     ['refused by a refusing channel', broken, { health: refusing }, at, [scheduled]],
-    [
-      'refused by a channel that just began to refuse',
-      broken,
-      { health: { ...refusing, ...byOwn } },
-      at,
-      [alert, scheduled],
-    ],
-    [
-      'no answer, and just unreachable',
-      silent,
-      { health: { ...unreachable, ...byOwn } },
-      late,
-      [alert, scheduled],
-    ],
     ['given up', silent, {}, at + giveUpMs, [scheduled]],
     ['to several', refused, { instead: ['team', 'ops'] }, at, [scheduled, 'scheduled to ops']],
   ])('%s', (_, result, context, now, expected) => {
@@ -84,14 +69,6 @@ describe('what other channels get', () => {
     const notice = { ...own, ...planChannelAlert(own, 'team', own, at) }
     expect(finish(refused, {}, at, notice).followUps).toEqual([])
     expect(finish(silent, { health: unreachable }, at, notice).followUps).toEqual([])
-  })
-
-  test('the delivery that the health names notifies the fallback', () => {
-    expect(finish(broken, { health: { ...refusing, ...byOwn } }).alertsFallback).toBe(true)
-    const other = { alerting: { id: 'other', until: at } }
-    for (const health of [undefined, recovered, refusing, { ...refusing, ...other }]) {
-      expect(finish(broken, { health }).alertsFallback).toBe(false)
-    }
   })
 })
 

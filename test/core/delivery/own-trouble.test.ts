@@ -22,7 +22,7 @@ describe('a disk', () => {
 
 describe('channels in trouble', () => {
   const refusing = (channel: string) => ({
-    ...{ state: 'refusing' as const, channel, of: '', since: at, note: 'HTTP 404' },
+    ...{ state: 'refusing' as const, channel, of: '', since: at, note: 'HTTP 404', alert: at },
   })
   const channels = {
     chat: { kind: 'slack' },

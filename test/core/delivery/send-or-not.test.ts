@@ -1,6 +1,10 @@
 // Whether a claimed delivery is sent: each reason against it, and which reason comes first.
 import { describe, expect, test } from 'vitest'
-import { channelTroubleIn, planChannelAlert } from '../../../functions/core/delivery/delivery.ts'
+import {
+  channelTroubleIn,
+  planChannelAlert,
+  planTroubleAlert,
+} from '../../../functions/core/delivery/delivery.ts'
 import {
   judgeDelivery,
   type Known,
@@ -11,11 +15,8 @@ import { at, claimed, delivery, record, telling } from '../../support/records.ts
 const own = claimed('own')
 const ended = record({ ended: { at, outcome: 'cancelled' } })
 const failed = delivery('failed', { channel: 'chat' })
-const about = (health?: { state: 'refusing'; since: number }) => ({
-  ...own,
-  ...planChannelAlert(failed, 'team', failed, at, health),
-})
-const trouble = about({ state: 'refusing', since: at })
+const refusing = { state: 'refusing' as const, note: 'HTTP 404', alert: at }
+const trouble = { ...own, ...planTroubleAlert(failed, 'team', refusing, at) }
 
 function known(changes: Partial<Known> = {}): Known {
   return { record: record(), siblings: [own], overtakes: () => true, inTrouble: [], ...changes }
@@ -59,14 +60,21 @@ describe('a claimed delivery', () => {
       'superseded',
       'that channel takes messages again',
     ],
-    ['about one refused message', about(), known(), 'send'],
+    [
+      'about one refused message',
+      { ...own, ...planChannelAlert(failed, 'team', failed, at) },
+      known(),
+      'send',
+    ],
   ] as const)('%s', (_, one, values, go, reason = undefined) => {
     expect(judgeDelivery(one, values)).toMatchObject({ go, ...(reason && { reason }) })
   })
 
   test('about trouble is known as such', () => {
     expect(channelTroubleIn(trouble.telling)).toMatchObject({ channel: 'chat', health: 'refusing' })
-    expect(channelTroubleIn(about().telling)).toBeUndefined()
+    expect(
+      channelTroubleIn({ ...own, ...planChannelAlert(failed, 'team', failed, at) }.telling),
+    ).toBeUndefined()
   })
 })
 

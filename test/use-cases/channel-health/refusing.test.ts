@@ -103,7 +103,6 @@ describe('ten events in five minutes', () => {
     expect(rows).toMatchObject([{ channel: 'chat', ...refused }, refused])
     expect((await world.getEvent(idOf(0))).body.deliveries.slice(1)).toMatchObject([
       { channel: 'team', moment: 'scheduled', insteadOf: 'chat' },
-      { channel: 'team', moment: 'alert', insteadOf: 'chat' },
     ])
   })
 
@@ -227,7 +226,6 @@ test('a decision by the link of the fallback is notified there, and so is the en
     ['stuck', 'delivered'],
     ['started', 'superseded'],
     ['completed', 'delivered'],
-    ['alert', 'delivered'],
   ])
   expect((await rowsOf(world, 'chat')).at(-1)).toMatchObject({ state: 'delivered' })
 })
@@ -260,10 +258,6 @@ test('if that message is superseded meanwhile, another one notifies the fallback
     state: 'superseded',
   })
   expect(notices()).toHaveLength(1)
-  const { body } = await world.getEvent(eventId)
-  expect(body.deliveries.filter((row: { moment: string }) => row.moment === 'alert')).toHaveLength(
-    1,
-  )
 })
 
 test('an incident that may have been opened before the channel refused is resolved', async () => {

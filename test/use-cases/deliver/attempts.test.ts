@@ -120,9 +120,9 @@ describe('failures', () => {
       new Response('', { status: url.includes('slack') ? 404 : 410 })
     await report(event({ notBeforeAt: startAt + hour }))
     await passInSteps(world, 20 * minute, minute)
-    // at 0, 1, 2, 4, 8 and 16 min; and one message that was refused
+    // at 0, 1, 2, 4, 8 and 16 min: the alerts about both channels, and the message to the fallback
     expect(sentTo(world, 'slack')).toHaveLength(7)
-    expect(sentTo(world, 'hook')).toHaveLength(6)
+    expect(sentTo(world, 'hook')).toHaveLength(12)
     const { body } = await world.getEvent(eventId)
     const states = body.deliveries.map(({ channel, moment, state }: Row) => [
       channel,
@@ -132,8 +132,6 @@ describe('failures', () => {
     expect(states).toEqual([
       ['chat', 'scheduled', 'refused'],
       ['hook', 'scheduled', 'pending'],
-      ['hook', 'alert', 'pending'],
-      ['chat', 'alert', 'pending'],
     ])
   })
 
