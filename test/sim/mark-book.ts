@@ -1,14 +1,24 @@
 // The book of channels in trouble: the fallback is notified once of each outage.
 
 import type { ChannelHealth } from '../../functions/core/delivery/channel-health.ts'
-import { channelTroubleIn, type Delivery } from '../../functions/core/delivery/delivery.ts'
+import {
+  type ChannelTrouble,
+  channelTroubleIn,
+  type Delivery,
+} from '../../functions/core/delivery/delivery.ts'
 import type { Docket } from './docket.ts'
+import { minute } from './plan.ts'
+
+const sameTroubleMs = 60 * minute
+/** Clocks of relays differ, and a worker may die between the mark and its alert. */
+const skewMs = 10 * minute
 
 export class MarkBook {
   readonly #docket: Docket
   /** The alerts that each channel's outages have. */
   readonly #outages = new Map<string, Set<string>>()
   readonly #notices = new Map<string, Set<string>>()
+  readonly #last = new Map<string, { about: ChannelTrouble; at: number }>()
 
   constructor(docket: Docket) {
     this.#docket = docket
@@ -24,6 +34,18 @@ export class MarkBook {
       const about = channelTroubleIn(telling)
       if (about === undefined) continue
       note(this.#notices, about.channel, id)
+      this.#checkRepeated(about, telling.at)
+    }
+  }
+
+  /** Trouble that comes back within an hour is told once. */
+  #checkRepeated(about: ChannelTrouble, at: number): void {
+    const { channel, health } = about
+    const last = this.#last.get(channel)
+    this.#last.set(channel, { about, at })
+    const isSame = last !== undefined && last.about.health === health
+    if (isSame && Math.abs(at - last.at) < sameTroubleMs - skewMs) {
+      this.#docket.broke('trouble', `${channel} is ${health}, which is told again`)
     }
   }
 

@@ -116,7 +116,7 @@ function begun(
   now: number,
 ): Troubled {
   const isSame = known?.state === 'ok' && known.was === state
-  const isKnown = isSame && known.alert <= now && now - known.alert < sameTroubleMs
+  const isKnown = isSame && Math.abs(now - known.alert) < sameTroubleMs
   return { state, channel, of, since: now, note: sent.note, alert: isKnown ? known.alert : now }
 }
 

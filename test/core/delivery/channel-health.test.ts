@@ -127,7 +127,7 @@ test.each([
   ['the same trouble, within an hour', 'refusing', hour - 1, at],
   ['the same trouble, after an hour', 'refusing', hour, at + hour],
   ['other trouble', 'unreachable', minute, at + minute],
-  ['the same trouble, as the clock was set back', 'refusing', -1, at - 1],
+  ['the same trouble, as the clock was set back', 'refusing', -hour, at - hour],
 ] as const)('the fallback gets one alert of %s', (_, was, laterMs, alert) => {
   const before: ChannelHealth = { ...recovered, was, alert: at }
   expect(afterAnswer(before, answer(refused), at + laterMs).health).toMatchObject({ alert })
