@@ -1,9 +1,10 @@
 // Finds and claims due deliveries, channel by channel and fleet by fleet. A lease is a change of the
 // delivery's row: the first worker that changes it gets the delivery.
-import { FoghornError } from '../../shared/errors.ts'
+import type { ChannelHealth } from '../core/delivery/channel-health.ts'
 import type { Claimed } from '../core/delivery/delivery.ts'
 import { afterSlots, freeAt, slotsAt, unlimited } from '../core/delivery/rate.ts'
 import { type Queue, roundRobin } from '../core/delivery/round-robin.ts'
+import { type Channels, toState } from './channels.ts'
 import type { Deliveries, HeldPartition } from './deliveries.ts'
 import {
   isLent,
@@ -16,11 +17,10 @@ import {
   toStoredDeliveries,
 } from './delivery-rows.ts'
 import type { Content, Made } from './edits.ts'
-import { justAfter, keyOf } from './keys.ts'
+import { justAfter } from './keys.ts'
 import type { Parts } from './parts.ts'
 import {
   byDue,
-  channelsPartition,
   type FleetQueue,
   firstEntryAt,
   hasRoom,
@@ -28,18 +28,15 @@ import {
   type Pending,
   pageSize,
   Queues,
-  type Spent,
-  toSpent,
   type Waiting,
 } from './queues.ts'
-import { type Found, insertOrReplace } from './rows.ts'
+import type { Found } from './rows.ts'
 import type { Claim, ClaimRequest, Pacing } from './store.ts'
 
 /** Another pass follows if other workers were faster. */
 const maxPasses = 12
 /** Deliveries of a queue that a claim looks at once it has one: the next claim goes on. */
 const maxSeen = 400
-const maxPauseAttempts = 20
 /** Subscriptions are many, so a claim reads no more channels than it needs. */
 const channelsAtOnce = 32
 
@@ -60,14 +57,16 @@ interface Wanted {
 export class Claims {
   readonly #parts: Parts
   readonly #deliveries: Deliveries
+  readonly #channels: Channels
   readonly #queues: Queues
   /** For each channel without a rate: the fleet that had this worker's last turn. */
   readonly #served = new Map<string, string>()
 
-  constructor(parts: Parts, deliveries: Deliveries) {
+  constructor(parts: Parts, deliveries: Deliveries, channels: Channels) {
     this.#parts = parts
     this.#deliveries = deliveries
-    this.#queues = new Queues(parts, deliveries)
+    this.#channels = channels
+    this.#queues = new Queues(parts, deliveries, channels)
   }
 
   async claim(request: ClaimRequest): Promise<Claim> {
@@ -84,11 +83,11 @@ export class Claims {
     for (let pass = 0; pass < maxPasses && claimed.length < request.limit && !isLast; pass++) {
       const limit = request.limit - claimed.length
       const own = { ...request, limit, roomOf }
-      const waiting = await this.#queues.look(own)
+      const { waiting, healthOf } = await this.#queues.look(own)
       const choices = await this.#choose(waiting, own)
       isAll &&= this.#areAll(waiting, choices, own)
       const booked = await this.#book(choices, request)
-      const { requests, isContested } = await this.#lease(booked, request, lease)
+      const { requests, isContested } = await this.#lease(booked, request, lease, healthOf)
       for (const [one] of requests) taken.set(one!.channel, (taken.get(one!.channel) ?? 0) + 1)
       claimed.push(...requests)
       isLast = booked.length === choices.length && !isContested
@@ -101,7 +100,7 @@ export class Claims {
     const { now, rateOf } = pacing
     const partitions: Partitions = new Map()
     let first = Number.POSITIVE_INFINITY
-    for (const { channel, spentUntil, fleets } of await this.#queues.look(pacing)) {
+    for (const { channel, spentUntil, fleets } of (await this.#queues.look(pacing)).waiting) {
       const free = channel === subscribers ? now : freeAt(rateOf(channel), spentUntil, now)
       for (const queue of fleets) {
         let next = Number.POSITIVE_INFINITY
@@ -121,24 +120,6 @@ export class Claims {
       }
     }
     return first
-  }
-
-  /** Pauses a channel, unless it already pauses longer. */
-  async pause(channel: string, spentUntil: number): Promise<void> {
-    for (let attempt = 0; attempt < maxPauseAttempts; attempt++) {
-      const row = await this.#parts.rows.read(channelsPartition, keyOf(channel))
-      const spent = row && toSpent(row)
-      if (spent !== undefined && spent.spentUntil >= spentUntil) return
-      const change = insertOrReplace(
-        row,
-        keyOf(channel),
-        JSON.stringify({ ...spent, channel, spentUntil }),
-      )
-      if ((await this.#parts.rows.change(channelsPartition, [change])) !== 'conflict') return
-      await this.#parts.stepAside()
-    }
-    const what = `too many workers write channel "${channel}" at once`
-    throw new FoghornError('storage_busy', `${what}; the delivery is retried`)
   }
 
   /** Makes all leases end. Only for a worker that is alone. */
@@ -209,7 +190,7 @@ export class Claims {
     partitions: Partitions,
     request: ClaimRequest,
   ): Promise<(Choice & { first: Pending })[]> {
-    const { channel, spent, spentUntil, fleets } = waiting
+    const { channel, row, spentUntil, fleets } = waiting
     const { now, limit } = request
     const isOfSubscribers = channel === subscribers
     const rate = isOfSubscribers ? unlimited : request.rateOf(channel)
@@ -233,7 +214,7 @@ export class Claims {
     queues.sort((a, b) => byDue(a.waiting[0]!, b.waiting[0]!))
     const first = queues[0]?.waiting[0]
     if (first === undefined) return []
-    const last = (spent && toSpent(spent).fleet) ?? this.#served.get(channel)
+    const last = (row && toState(row).fleet) ?? this.#served.get(channel)
     const pending = roundRobin(queues, last, most)
     if (rate.together === 1) {
       return [{ waiting, first, groups: pending.map((one) => [one]) }]
@@ -269,7 +250,7 @@ export class Claims {
   async #book(choices: Choice[], { rateOf, now }: ClaimRequest): Promise<Choice[]> {
     const works = choices.map((choice) => async (): Promise<Choice[]> => {
       const { waiting, groups } = choice
-      const { channel, spent, spentUntil } = waiting
+      const { channel, row, spentUntil } = waiting
       const rate = channel === subscribers ? unlimited : rateOf(channel)
       const fleet = groups.flat().at(-1)!.stored.fleet
       if (rate.everyMs === 0) {
@@ -277,16 +258,20 @@ export class Claims {
         return [choice]
       }
       const after = afterSlots(rate, spentUntil, now, groups.length)
-      const body = JSON.stringify({ channel, spentUntil: after, fleet } satisfies Spent)
-      const change = insertOrReplace(spent, keyOf(channel), body)
-      const outcome = await this.#parts.rows.change(channelsPartition, [change])
+      const before = row ? toState(row) : { channel }
+      const outcome = await this.#channels.replace(row, { ...before, spentUntil: after, fleet })
       return outcome === 'conflict' ? [] : [choice]
     })
     return (await this.#parts.together(works)).flat()
   }
 
   /** Deliveries of one row get their leases in one write. */
-  async #lease(choices: Choice[], { now, leaseMs }: ClaimRequest, lease: string) {
+  async #lease(
+    choices: Choice[],
+    { now, leaseMs }: ClaimRequest,
+    lease: string,
+    healthOf: (channel: string) => ChannelHealth | undefined,
+  ) {
     const leaseUntil = now + leaseMs
     const all = choices.flatMap(({ groups }) => groups.flat())
     const single = choices.flatMap(({ groups }) => groups.filter(({ length }) => length === 1))
@@ -303,9 +288,11 @@ export class Claims {
       const deliveries = await this.#deliveries.toDeliveries(held, partition)
       const known = await this.#knownOf(partition)
       return deliveries.map((delivery): [string, Claimed] => {
-        const claimed: Claimed = { ...delivery, lease, leaseUntil, ...(known && { known }) }
-        const own = held.find(({ one }) => one.id === delivery.id)!
-        this.#deliveries.noteClaimed(claimed, own, { now, isAlone: alone.has(claimed.id) })
+        const { channel } = delivery
+        const own = { ...delivery, lease, leaseUntil, health: healthOf(channel) }
+        const claimed: Claimed = { ...own, ...(known && { known }) }
+        const place = held.find(({ one }) => one.id === delivery.id)!
+        this.#deliveries.noteClaimed(claimed, place, { now, isAlone: alone.has(claimed.id) })
         return [delivery.id, claimed]
       })
     })

@@ -1,7 +1,6 @@
-// Gives the store's memos types: messages that channels edit, the health of channels, the holders
-// of turns, and tokens. Reading checks nothing: the relay trusts what it wrote.
-import type { ChannelHealth, HealthRow } from '../core/delivery/channel-health.ts'
-import { type ProblemKind, subscriptionChannel } from '../core/delivery/delivery.ts'
+// Gives the store's memos types: messages that channels edit, problems, the holders of turns, and
+// tokens. Reading checks nothing: the relay trusts what it wrote.
+import type { ProblemKind } from '../core/delivery/delivery.ts'
 import type { Post, PostKey, PostState } from '../core/delivery/post.ts'
 import type { ProblemRow } from '../core/delivery/problem.ts'
 import type { Subscription } from '../core/delivery/subscription.ts'
@@ -36,28 +35,6 @@ export async function readPost(store: MemoStore, key: PostKey): Promise<Post | u
 /** As `writeMemo`. */
 export function writePost(store: MemoStore, key: PostKey, state: PostState, basedOn: number) {
   return store.writeMemo(postMemo(key), { state }, basedOn)
-}
-
-/** The health of all channels that have or had trouble. */
-export async function readHealthRows(store: MemoStore): Promise<HealthRow[]> {
-  return (await store.listMemos('health')) as HealthRow[]
-}
-
-export async function readHealth(
-  store: MemoStore,
-  channel: string,
-): Promise<HealthRow | undefined> {
-  return (await store.readMemo(healthMemo(channel))) as HealthRow | undefined
-}
-
-/** As `writeMemo`. */
-export function writeHealth(
-  store: MemoStore,
-  channel: string,
-  health: ChannelHealth,
-  basedOn: number,
-) {
-  return store.writeMemo(healthMemo(channel), { channel, health }, basedOn)
 }
 
 interface StoredProblems extends Memo {
@@ -139,18 +116,13 @@ export function writeSubscription(store: MemoStore, one: Subscription, basedOn: 
   return store.writeMemo(subscriptionMemo(one.id), fields, basedOn)
 }
 
-/** As `removeMemo`. Also removes the health of its channel. */
-export async function removeSubscription(store: MemoStore, id: string): Promise<void> {
-  await store.removeMemo(subscriptionMemo(id))
-  await store.removeMemo(healthMemo(subscriptionChannel(id)))
+/** As `removeMemo`. */
+export function removeSubscription(store: MemoStore, id: string): Promise<void> {
+  return store.removeMemo(subscriptionMemo(id))
 }
 
 function subscriptionMemo(id: string): MemoKey {
   return { kind: 'subscription', name: [id] }
-}
-
-function healthMemo(channel: string): MemoKey {
-  return { kind: 'health', name: [channel] }
 }
 
 function problemMemo(fleet: string, kind: ProblemKind): MemoKey {

@@ -1,6 +1,7 @@
 // The queues of pending deliveries: one for each channel and fleet, by time. Finds what can be sent next,
 // and reads no more rows than it must.
 import { subscriptionChannel } from '../core/delivery/delivery.ts'
+import { type Channels, toState } from './channels.ts'
 import type { Deliveries, HeldDelivery, HeldPartition } from './deliveries.ts'
 import {
   isLent,
@@ -9,7 +10,7 @@ import {
   rangeAround,
   subscribers,
 } from './delivery-rows.ts'
-import { endOf, justAfter, keyOf } from './keys.ts'
+import { endOf, justAfter } from './keys.ts'
 import type { Parts } from './parts.ts'
 import type { Found, Row } from './rows.ts'
 import type { Pacing } from './store.ts'
@@ -24,14 +25,12 @@ const maxQueuePages = 25
 const eventsAtOnce = 8
 /** Another worker's request may end long before its lease: look again after this time. */
 const lookAgainMs = 2_000
-export const channelsPartition = keyOf('channels')
 
 /** A channel that may have pending deliveries. */
 export interface Waiting {
   channel: string
   spentUntil: number
-  /** The row of `spentUntil`. */
-  spent: Row | undefined
+  row: Row | undefined
   fleets: FleetQueue[]
 }
 
@@ -41,13 +40,6 @@ export interface FleetQueue {
   fleet: string
   /** By time. If they fill a page, there may be more. */
   entries: Found[]
-}
-
-export interface Spent {
-  channel: string
-  spentUntil: number
-  /** The fleet that had the last turn. */
-  fleet?: string | undefined
 }
 
 /** A pending delivery. No earlier one of its event and channel is pending. */
@@ -68,32 +60,38 @@ export type Partitions = Map<string, HeldPartition>
 export class Queues {
   readonly #parts: Parts
   readonly #deliveries: Deliveries
+  readonly #channels: Channels
 
-  constructor(parts: Parts, deliveries: Deliveries) {
+  constructor(parts: Parts, deliveries: Deliveries, channels: Channels) {
     this.#parts = parts
     this.#deliveries = deliveries
+    this.#channels = channels
   }
 
-  /** The channels with room, and their entries. */
-  async look({ roomOf }: Pick<Pacing, 'roomOf'>): Promise<Waiting[]> {
-    const { rows, together } = this.#parts
-    const [spent, entries] = (await together<Row[] | Found[]>([
-      () => rows.list(channelsPartition, '', '~'),
+  /** The channels with room and their entries, and the health of all channels. */
+  async look({ roomOf }: Pick<Pacing, 'roomOf'>) {
+    const { together } = this.#parts
+    const [rows, entries] = (await together<Map<string, Row> | Found[]>([
+      () => this.#channels.list(),
       () => this.#scan(),
-    ])) as [Row[], Found[]]
-    const spents = new Map(spent.map((row) => [toSpent(row).channel, row]))
+    ])) as [Map<string, Row>, Found[]]
     const queues = Map.groupBy(entries, ({ key }) => queueOf(key))
     const channels = Map.groupBy(queues.values(), ([first]) => first!.key.split('|')[0]!)
-    return [...channels.values()].flatMap((own): Waiting[] => {
+    const waiting = [...channels.values()].flatMap((own): Waiting[] => {
       const fleets = own.map((some): FleetQueue => {
         const [channel, fleet] = JSON.parse(some[0]!.summary) as PendingSummary
         return { channel, fleet, entries: some }
       })
       const { channel } = fleets[0]!
       if (channel !== subscribers && roomOf(channel) <= 0) return []
-      const row = spents.get(channel)
-      return [{ channel, spent: row, spentUntil: row ? toSpent(row).spentUntil : 0, fleets }]
+      const row = rows.get(channel)
+      return [{ channel, row, spentUntil: row ? toState(row).spentUntil : 0, fleets }]
     })
+    const healthOf = (channel: string) => {
+      const row = rows.get(channel)
+      return row && toState(row).health
+    }
+    return { waiting, healthOf }
   }
 
   /** For each channel and fleet: all entries, or one full page of them. */
@@ -202,10 +200,6 @@ function headOf({ deliveries }: HeldPartition, channel: string, now: number) {
   const { triedAt = Number.NEGATIVE_INFINITY, nextAt } = head.one
   const newer = pending.filter(({ one }) => one.plannedAt > triedAt).map(({ one }) => one.nextAt)
   return { ...head, at: Math.min(nextAt, ...newer) }
-}
-
-export function toSpent({ body }: Row): Spent {
-  return JSON.parse(body) as Spent
 }
 
 /** What is read together for an entry: deliveries that wait for each other. */

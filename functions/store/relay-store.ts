@@ -4,6 +4,7 @@ import type { Settlement } from '../core/delivery/attempt.ts'
 import type { Claimed, Delivery } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { Beacons } from './beacons.ts'
+import { Channels } from './channels.ts'
 import { Claims } from './claims.ts'
 import { Counts } from './counts.ts'
 import { Deliveries } from './deliveries.ts'
@@ -47,6 +48,7 @@ export class RelayStore implements Store {
   readonly #together: Together
   readonly #events: Events
   readonly #deliveries: Deliveries
+  readonly #channels: Channels
   readonly #claims: Claims
   readonly #beacons: Beacons
   readonly #documents: Documents
@@ -84,6 +86,12 @@ export class RelayStore implements Store {
     this.#deliveries.replay(which, now, limit)
   readonly claim: Store['claim'] = (request) => this.#claims.claim(request)
 
+  readonly listHealth: Store['listHealth'] = () => this.#channels.listHealth()
+  readonly readHealth: Store['readHealth'] = (channel) => this.#channels.readHealth(channel)
+  readonly changeHealth: Store['changeHealth'] = (channel, decide) =>
+    this.#channels.changeHealth(channel, decide)
+  readonly removeChannel: Store['removeChannel'] = (channel) => this.#channels.remove(channel)
+
   readonly readMemo: Store['readMemo'] = (key) => this.#documents.read(key)
   readonly listMemos: Store['listMemos'] = (kind) => this.#documents.list(kind)
   readonly writeMemo: Store['writeMemo'] = (key, fields, basedOn) =>
@@ -105,7 +113,8 @@ export class RelayStore implements Store {
     this.#together = together
     this.#events = new Events(parts)
     this.#deliveries = new Deliveries(parts, this.#events)
-    this.#claims = new Claims(parts, this.#deliveries)
+    this.#channels = new Channels(parts)
+    this.#claims = new Claims(parts, this.#deliveries, this.#channels)
     this.#beacons = new Beacons(parts)
     this.#documents = new Documents(rows)
     this.#searches = new Searches(parts, this.#events)
@@ -139,7 +148,7 @@ export class RelayStore implements Store {
 
   async settle(claimed: Claimed, settlement: Settlement, now: number, follow: Delivery[]) {
     const { spentUntil, state } = settlement
-    if (spentUntil !== undefined) await this.#claims.pause(claimed.channel, spentUntil)
+    if (spentUntil !== undefined) await this.#channels.pause(claimed.channel, spentUntil)
     const outcome = await this.#deliveries.settle(claimed, settlement, now, follow)
     if (outcome === 'settled' && state === 'delivered') {
       await this.#searches.noteDelivered(claimed.channel, now)

@@ -2,6 +2,7 @@
 // test in test/store/contract.ts, over every adapter of rows. A use case takes the narrowest
 // interface it needs. A write is durable once it returns.
 import type { Settlement } from '../core/delivery/attempt.ts'
+import type { ChannelHealth } from '../core/delivery/channel-health.ts'
 import type { Commit } from '../core/delivery/commit.ts'
 import type { Claimed, Delivery } from '../core/delivery/delivery.ts'
 import type { LoggedMoment } from '../core/delivery/moment-log.ts'
@@ -187,6 +188,26 @@ export interface DeliveryStore {
   replay(which: Replay, now: number, limit: number): Promise<number>
 }
 
+interface ChannelStore {
+  /** The health of all channels that fail or have failed. */
+  listHealth(): Promise<ChannelHealth[]>
+
+  /** Undefined: it never failed. */
+  readHealth(channel: string): Promise<ChannelHealth | undefined>
+
+  /**
+   * Replaces the health of a channel, and returns it. Calls `decide` again each time another worker
+   * was faster. If it returns what it got, nothing is written.
+   */
+  changeHealth(
+    channel: string,
+    decide: (before: ChannelHealth | undefined) => ChannelHealth | undefined,
+  ): Promise<ChannelHealth | undefined>
+
+  /** Removes what is kept of a channel. */
+  removeChannel(channel: string): Promise<void>
+}
+
 interface MomentStore {
   /**
    * Moments of all events with a higher position, in order, at most `limit`. A moment that a later
@@ -201,14 +222,13 @@ interface MomentStore {
 }
 
 /**
- * `post`: the message of an event in a channel. `health`: the health of a channel. `problem`: what
- * is wrong in a fleet, by kind. `turns`: the events of a fleet that have their turn. `token`: a token
- * of the API. `subscription`: a webhook of another system. `listening`: since when the relay has listened. `opened`: when an event's page was
+ * `post`: the message of an event in a channel. `problem`: what is wrong in a fleet, by kind.
+ * `turns`: the events of a fleet that have their turn. `token`: a token of the API. `subscription`: a
+ * webhook of another system. `listening`: since when the relay has listened. `opened`: when an event's page was
  * opened last.
  */
 export type MemoKind =
   | 'post'
-  | 'health'
   | 'problem'
   | 'turns'
   | 'token'
@@ -264,6 +284,7 @@ export interface Store
   extends EventStore,
     BeaconStore,
     DeliveryStore,
+    ChannelStore,
     MomentStore,
     MemoStore,
     BrowseStore {

@@ -6,13 +6,9 @@ import { afterAnswer, type ChannelHealth, type Troubled } from '../core/delivery
 import { type Claimed, planTroubleAlert, subscriptionOf } from '../core/delivery/delivery.ts'
 import { hash } from '../core/hash.ts'
 import type { Channel } from '../core/rules/config.ts'
-import { readHealth, readHealthRows, writeHealth } from '../store/memos.ts'
 import { channelNamed, type Relay } from './relay.ts'
 
 type Health = ChannelHealth | undefined
-
-/** Each attempt loses to another worker that writes the same channel's health. */
-const maxAttempts = 20
 
 /**
  * Changes with the configuration of a channel, and does not reveal it. Of a subscription, only the
@@ -28,16 +24,11 @@ function fingerprint(name: string, channel: Channel): string {
 
 const fingerprints = new WeakMap<Channel, string>()
 
-/** A channel's health as it was read. `version` is 0 if there is no row. */
-interface Read {
-  version: number
-  health?: Health
-}
-
 /**
- * Writes and returns the health after a request. `first` is its first delivery; `overdueSince` is when
- * the message was planned that has waited too long. Never throws: if the health can't be read or
- * written, the channel counts as ok.
+ * Writes and returns the health after a request. If the answer changes nothing of what the claim has
+ * read, the store is not asked. `first` is the first delivery; `overdueSince` is when the message was
+ * planned that has waited too long. Never throws: if the health can't be read or written, the channel
+ * counts as ok.
  */
 export async function noteAnswer(
   relay: Relay,
@@ -50,8 +41,16 @@ export async function noteAnswer(
   const of = fingerprint(name, channel)
   const answer = { channel: name, of, leaseUntil, sent, overdueSince }
   const decide = (before: Health) => afterAnswer(before, answer, relay.now())
+  const expected = decide(first.health)
   try {
-    const { health, log } = await change(relay, name, decide)
+    const isOk = first.health === undefined || first.health.state === 'ok'
+    if (isOk && expected.health === first.health) return first.health
+    let log = expected.log
+    const health = await relay.store.changeHealth(name, (before) => {
+      const after = decide(before)
+      log = after.log
+      return after.health
+    })
     if (log === 'channel_recovered') relay.log.info(log, { channel: name })
     else if (log !== undefined) relay.log.error(log, { channel: name, note: sent.note })
     if (health !== undefined && health.state !== 'ok') {
@@ -78,27 +77,10 @@ async function alertFallback(
 
 /** Channels of the configuration that are refusing or unreachable. */
 export async function channelsInTrouble(relay: Relay): Promise<Troubled[]> {
-  const rows = await readHealthRows(relay.store)
-  return rows.flatMap(({ channel: name, health }) => {
-    const channel = channelNamed(relay, name)
+  const all = await relay.store.listHealth()
+  return all.flatMap((health) => {
+    const channel = channelNamed(relay, health.channel)
     if (channel === undefined || health.state === 'ok') return []
-    return health.of === fingerprint(name, channel) ? [health] : []
+    return health.of === fingerprint(health.channel, channel) ? [health] : []
   })
-}
-
-/** Decides again each time another worker has written the health in the meantime. */
-async function change<After extends { health: Health }>(
-  relay: Relay,
-  channel: string,
-  decide: (before: Health) => After,
-): Promise<After> {
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const read: Read = (await readHealth(relay.store, channel)) ?? { version: 0 }
-    const after = decide(read.health)
-    const { health } = after
-    if (health === undefined || health === read.health) return after
-    const written = await writeHealth(relay.store, channel, health, read.version)
-    if (written === 'written') return after
-  }
-  throw new Error(`too many workers write the health of channel "${channel}" at once`)
 }

@@ -27,7 +27,6 @@ import { type Access, isBound, nameOf } from '../core/rules/access.ts'
 import { whyRefused } from '../core/rules/address.ts'
 import {
   listSubscriptions,
-  readHealth,
   readSubscription,
   removeSubscription,
   writeSubscription,
@@ -224,16 +223,17 @@ export async function deleteSubscription(
 ): Promise<'deleted' | 'unknown'> {
   if ((await subscriptionFor(relay, access, id)) === undefined) return 'unknown'
   await removeSubscription(relay.store, id)
+  await relay.store.removeChannel(subscriptionChannel(id))
   relay.log.info('subscription_deleted', { id, by: nameOf(access) })
   return 'deleted'
 }
 
 /** The health of its endpoint. Undefined: it was never in trouble. */
-export async function healthOf(
+export function healthOf(
   { store }: Relay,
   { id }: Subscription,
 ): Promise<ChannelHealth | undefined> {
-  return (await readHealth(store, subscriptionChannel(id)))?.health
+  return store.readHealth(subscriptionChannel(id))
 }
 
 /** Lists the deliveries to a subscription that this user sees. */

@@ -44,7 +44,7 @@ test('an admin learns of each trouble, and at once', async () => {
 
 describe('the store', () => {
   test('is asked once in 5 s, however many strangers ask', async () => {
-    const reads = [vi.spyOn(world.store, 'nextDueAt'), vi.spyOn(world.store, 'listMemos')]
+    const reads = [vi.spyOn(world.store, 'nextDueAt'), vi.spyOn(world.store, 'listHealth')]
     await Promise.all(Array.from({ length: 100 }, () => ask()))
     world.clock.now += 4_999
     await ask()

@@ -1,10 +1,10 @@
 // Tells the judge what took effect in the rows, at the moment it did, whatever becomes of the process
 // that wrote it: commits, plans, claims, ends of attempts, the health of channels, subscriptions.
-import type { HealthRow } from '../../functions/core/delivery/channel-health.ts'
 import type { Delivery } from '../../functions/core/delivery/delivery.ts'
 import type { MomentEntry } from '../../functions/core/delivery/moment-log.ts'
 import type { ProblemRow } from '../../functions/core/delivery/problem.ts'
 import type { Subscription } from '../../functions/core/delivery/subscription.ts'
+import type { ChannelState } from '../../functions/store/channels.ts'
 import {
   type StoredDeliveries,
   type StoredDelivery,
@@ -35,10 +35,10 @@ export class RowWatch {
     written: WrittenRow[],
     removed: string[],
   ): void {
-    if (partition === 'health') {
+    if (partition === 'channels') {
       for (const { row } of written) {
-        const { channel, health } = JSON.parse(row.body) as HealthRow
-        judge.marks.written(channel, health)
+        const { channel, health } = parse<ChannelState>(row.body)
+        if (health !== undefined) judge.marks.written(channel, health)
       }
     }
     if (partition === 'problem') {

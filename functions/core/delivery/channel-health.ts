@@ -29,14 +29,6 @@ export interface Recovered extends Known {
 /** Undefined elsewhere means that the channel was never in trouble. */
 export type ChannelHealth = Recovered | Troubled
 
-/** A stored row. */
-export interface HealthRow {
-  /** Grows by one with each write. */
-  version: number
-  channel: string
-  health: ChannelHealth
-}
-
 /** If the same trouble comes back within this time, its alert is the same. */
 const sameTroubleMs = 3_600_000
 

@@ -6,6 +6,7 @@ import type { EventRecord } from '../event/event.ts'
 import { type Moment, traits } from '../event/moment.ts'
 import { type EventView, viewOf } from '../event/view.ts'
 import { hash } from '../hash.ts'
+import type { ChannelHealth } from './channel-health.ts'
 
 /** The fleet of pings, and of alerts about the relay. No configured fleet can have this name. */
 export const noFleet = '-'
@@ -136,6 +137,8 @@ export interface Claimed extends Delivery {
   lease: string
   /** From then on, another worker may claim it. */
   leaseUntil: number
+  /** The health of its channel, as the claim has read it. */
+  health?: ChannelHealth | undefined
   /** Its event and all deliveries of it, if the claim has read them. */
   known?: { record: EventRecord | undefined; siblings: Delivery[] }
 }

@@ -4,7 +4,7 @@ import { at, delivery, key, record } from '../../support/records.ts'
 import { type Bench, contentsOf, expectCommitted } from './bench.ts'
 
 const ofEvent: MemoKey = { kind: 'post', event: key, name: [1, 'chat'] }
-const ofNone: MemoKey = { kind: 'health', name: ['chat'] }
+const ofNone: MemoKey = { kind: 'problem', name: ['chat'] }
 
 /** Small objects that workers replace. Of two writers, the second one reads again. */
 export function memoPromises(bench: Bench): void {
@@ -47,7 +47,7 @@ export function memoPromises(bench: Bench): void {
     })
 
     test('is one for each kind and name, whatever letters they have', async () => {
-      const kinds = (['post', 'health', 'turns', 'token'] as const).map((kind) => ({
+      const kinds = (['post', 'problem', 'turns', 'token'] as const).map((kind) => ({
         ...own,
         kind,
       }))
@@ -105,18 +105,18 @@ export function memoPromises(bench: Bench): void {
     })
 
     test('of a kind are listed, without those of events', async () => {
-      expect(await bench.store.listMemos('health')).toEqual([])
+      expect(await bench.store.listMemos('problem')).toEqual([])
       const names = ['chat', 'Chat', 'a/b#c?d', 'ü'.repeat(300)]
       for (const name of names) await write({ ...ofNone, name: [name] }, 0, name)
       await write(ofNone, 1, 'chat')
       await write({ ...ofNone, event: key }, 0, 'of an event')
       await write({ ...ofNone, kind: 'post' }, 0, 'of another kind')
-      const listed = await bench.store.listMemos('health')
+      const listed = await bench.store.listMemos('problem')
       const expected = names.map((text) => ({ version: text === 'chat' ? 2 : 1, text }))
       expect(listed).toHaveLength(names.length)
       expect(listed).toEqual(expect.arrayContaining(expected))
       await bench.store.removeMemo({ ...ofNone, name: ['Chat'] })
-      expect(await bench.store.listMemos('health')).toHaveLength(names.length - 1)
+      expect(await bench.store.listMemos('problem')).toHaveLength(names.length - 1)
     })
 
     test('are all forgotten with their event, and with no other', async () => {

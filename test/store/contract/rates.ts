@@ -169,4 +169,40 @@ export function ratePromises(bench: Bench): void {
       expect(next).toBe(freeAt(merging, at + 1_000, at))
     })
   })
+
+  describe('the health of a channel', () => {
+    const failing = {
+      ...{ state: 'refusing' as const, channel: 'chat', of: '', since: at, note: 'HTTP 404' },
+      alert: at,
+    }
+
+    test('is kept beside its rate, for any worker, and a claim shows it', async () => {
+      await owe('chat', 'a')
+      await turn(bench.store, at)
+      expect(await bench.store.changeHealth('chat', () => failing)).toEqual(failing)
+      await owe('chat', 'b')
+      await owe('pager', 'c')
+      const other = await bench.reopen()
+      expect(await other.readHealth('chat')).toEqual(failing)
+      expect(await other.readHealth('pager')).toBeUndefined()
+      expect(await other.listHealth()).toEqual([failing])
+      expect(await turn(other, at + 999)).toEqual([['c']])
+      const request = { leaseMs: 20_000, limit: 9, ...pacing, now: at + 1_000 }
+      const [claimed] = (await other.claim(request)).requests.flat()
+      expect(claimed).toMatchObject({ id: 'b', health: failing })
+      expect(await bench.store.listHealth()).toEqual([failing])
+    })
+
+    test('is decided by each of many workers after the one before', async () => {
+      const stores = [bench.store, await bench.reopen(), await bench.reopen()]
+      const count = (before: { since: number } | undefined) => ({
+        ...failing,
+        since: (before?.since ?? 0) + 1,
+      })
+      await Promise.all(stores.map((store) => store.changeHealth('chat', count)))
+      expect(await bench.store.readHealth('chat')).toMatchObject({ since: 3 })
+      await bench.store.removeChannel('chat')
+      expect(await bench.store.readHealth('chat')).toBeUndefined()
+    })
+  })
 }

@@ -1,0 +1,100 @@
+// A row for each channel that has a rate, or that fails or has failed.
+import { FoghornError } from '../../shared/errors.ts'
+import type { ChannelHealth } from '../core/delivery/channel-health.ts'
+import { keyOf } from './keys.ts'
+import type { Parts } from './parts.ts'
+import { insertOrReplace, type Row } from './rows.ts'
+
+const partition = keyOf('channels')
+const maxAttempts = 20
+
+export interface ChannelState {
+  channel: string
+  /** Until then, the requests that its rate allows are spent. */
+  spentUntil: number
+  /** The fleet that had the last turn. */
+  fleet?: string | undefined
+  /** Absent: it never failed. */
+  health?: ChannelHealth | undefined
+}
+
+export class Channels {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** By channel. */
+  async list(): Promise<Map<string, Row>> {
+    const rows = await this.#parts.rows.list(partition, '', '~')
+    return new Map(rows.map((row) => [toState(row).channel, row]))
+  }
+
+  async listHealth(): Promise<ChannelHealth[]> {
+    const rows = await this.list()
+    return [...rows.values()].flatMap((row) => toState(row).health ?? [])
+  }
+
+  async readHealth(channel: string): Promise<ChannelHealth | undefined> {
+    const row = await this.#read(channel)
+    return row && toState(row).health
+  }
+
+  async changeHealth(
+    channel: string,
+    decide: (before: ChannelHealth | undefined) => ChannelHealth | undefined,
+  ): Promise<ChannelHealth | undefined> {
+    const state = await this.#edit(channel, (before) => {
+      const health = decide(before.health)
+      return health === before.health ? before : { ...before, health }
+    })
+    return state.health
+  }
+
+  /** Pauses a channel, unless it already pauses longer. */
+  async pause(channel: string, spentUntil: number): Promise<void> {
+    await this.#edit(channel, (before) =>
+      before.spentUntil >= spentUntil ? before : { ...before, spentUntil },
+    )
+  }
+
+  /** Writes the row as it was listed. */
+  replace(was: Row | undefined, state: ChannelState): Promise<Row[] | 'conflict'> {
+    const change = insertOrReplace(was, keyOf(state.channel), JSON.stringify(state))
+    return this.#parts.rows.change(partition, [change])
+  }
+
+  async remove(channel: string): Promise<void> {
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const was = await this.#read(channel)
+      if (was === undefined) return
+      const removed = await this.#parts.rows.change(partition, [{ kind: 'remove', was }])
+      if (removed !== 'conflict') return
+    }
+  }
+
+  /** Decides again each time another worker has written the row meanwhile. */
+  async #edit(
+    channel: string,
+    decide: (before: ChannelState) => ChannelState,
+  ): Promise<ChannelState> {
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const row = await this.#read(channel)
+      const before = row ? toState(row) : { channel, spentUntil: 0 }
+      const after = decide(before)
+      if (after === before || (await this.replace(row, after)) !== 'conflict') return after
+      await this.#parts.stepAside()
+    }
+    const what = `too many workers write channel "${channel}" at once`
+    throw new FoghornError('storage_busy', `${what}; the delivery is retried`)
+  }
+
+  #read(channel: string): Promise<Row | undefined> {
+    return this.#parts.rows.read(partition, keyOf(channel))
+  }
+}
+
+export function toState({ body }: Row): ChannelState {
+  return JSON.parse(body) as ChannelState
+}
