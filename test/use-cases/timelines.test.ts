@@ -95,6 +95,23 @@ test('no affected VM has a beacon: onlookers carry the event from the first mess
   expect(moments()).toEqual(['scheduled', 'approved', 'started', 'completed'])
 })
 
+test('a VM that restarted during the event, and again before it is over: completed', async () => {
+  const all = await begin()
+  const both = shown({ resources: all.slice(0, 2).map(({ name }) => name) })
+  await pass(10 * second, all.slice(0, 2), [both])
+  await silence(30 * second)
+  restart(all[0]!)
+  await all[0]!.sees([])
+  // the other VM is silent, so the relay waits for it
+  await silence(30 * second)
+  restart(all[0]!, second)
+  await pass(30 * second, all.slice(0, 2), [])
+  expect(await outcome()).toMatchObject({
+    phase: 'completed',
+    inferred: 'start_not_seen_vm_rebooted',
+  })
+})
+
 test('the polls of a beacon fail while its event ends: a failed poll ends nothing', async () => {
   const [hit] = await begin()
   await pass(10 * second, [hit!], [started()])

@@ -265,17 +265,21 @@ function sightAfter(
 /** First missed and last seen by the beacon's changes, or else by its documents. */
 function missingAfter(
   known: Sight | undefined,
-  { polledAt }: Reporter,
+  { polledAt, bootedAt }: Reporter,
   isLacking: boolean,
   last: EventNews['past'][number] | undefined,
 ): Missing | undefined {
   if (!isLacking) return last === undefined ? known?.missing : undefined
-  if (last?.kind === 'gone') return { firstAt: last.at, lastSeenAt: last.lastSeenAt }
   if (known?.missing !== undefined && last === undefined) return known.missing
-  return {
-    firstAt: polledAt,
-    lastSeenAt: Math.min(polledAt, last?.at ?? known?.polledAt ?? polledAt),
-  }
+  const { firstAt, lastSeenAt } =
+    last?.kind === 'gone'
+      ? { firstAt: last.at, lastSeenAt: last.lastSeenAt }
+      : {
+          firstAt: polledAt,
+          lastSeenAt: Math.min(polledAt, last?.at ?? known?.polledAt ?? polledAt),
+        }
+  const hasRestarted = bootedAt > lastSeenAt && bootedAt <= firstAt
+  return { firstAt, lastSeenAt, ...(hasRestarted && { restarted: true as const }) }
 }
 
 function startsReported(record: EventRecord, { beacon }: Reporter, { starts }: EventNews) {

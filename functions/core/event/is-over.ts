@@ -120,7 +120,7 @@ export function whyCompleted(
 /** Since its last document with the event, or it is still silent without a goodbye. */
 function hasRestarted(sight: Sight, listening: Listening): boolean {
   const { missing, bootedAt, polledAt, goodbye } = sight
-  if (missing !== undefined) return bootedAt > missing.lastSeenAt && bootedAt <= missing.firstAt
+  if (missing !== undefined) return missing.restarted === true
   return bootedAt > polledAt || (goodbye === undefined && !isHeard(sight, listening))
 }
 

@@ -56,6 +56,8 @@ export interface Missing {
   /** The first poll without the event, and the last one with it. */
   firstAt: number
   lastSeenAt: number
+  /** The VM restarted in between. */
+  restarted?: true
 }
 
 export interface Sight extends Reporter {

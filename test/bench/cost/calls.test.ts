@@ -4,9 +4,9 @@ import { measureCalls } from './calls.ts'
 
 const limits = {
   heartbeat: 2,
-  'first report of an event, without its messages': 8,
-  'its two messages': 9,
-  'its message to a channel with a rate': 6,
+  'first report of an event, without its messages': 7,
+  'its two messages': 7,
+  'its message to a channel with a rate': 5,
   // it is no longer the only beacon that reports the event
   "second VM's report": 8,
   'report of one of the first four onlookers': 6,
