@@ -1,9 +1,10 @@
 // Keeps the health of channels: reads it, lets the core judge, and writes it by compare-and-set. Every
 // worker that finds a channel in trouble plans the alert to its fallback, under one id.
 import { messageOf } from '../../shared/errors.ts'
+import { planTroubleAlert } from '../core/delivery/alert.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import { afterAnswer, type ChannelHealth, type Troubled } from '../core/delivery/channel-health.ts'
-import { type Claimed, planTroubleAlert, subscriptionOf } from '../core/delivery/delivery.ts'
+import { type Claimed, subscriptionOf } from '../core/delivery/delivery.ts'
 import { hash } from '../core/hash.ts'
 import type { Channel } from '../core/rules/config.ts'
 import { channelNamed, type Relay } from './relay.ts'

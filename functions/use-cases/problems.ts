@@ -3,16 +3,14 @@
 // again under the same id.
 import { messageOf } from '../../shared/errors.ts'
 import type { Fields } from '../../shared/log.ts'
+import { alertId, alertsTo, reachedBy } from '../core/delivery/alert.ts'
 import { type FleetAlert, noFleet, type ProblemKind } from '../core/delivery/delivery.ts'
 import {
-  alertId,
-  alertsTo,
   collectMs,
   nextMessageAt,
   type Problem,
   type ProblemChange,
   type ProblemRow,
-  reachedBy,
   withChange,
   withMessage,
 } from '../core/delivery/problem.ts'

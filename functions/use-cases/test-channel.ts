@@ -1,7 +1,8 @@
 // Sends a test message to a configured channel, because an owner asked for it. It is a delivery like
 // any other: it has attempts, keeps the channel's rate, and shows whether the channel works.
+
+import { planChannelTest, testEveryMs, testId } from '../core/delivery/alert.ts'
 import { type Delivery, noFleet } from '../core/delivery/delivery.ts'
-import { planChannelTest, testEveryMs, testId } from '../core/delivery/problem.ts'
 import { type Access, nameOf } from '../core/rules/access.ts'
 import type { Relay } from './relay.ts'
 

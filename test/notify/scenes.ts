@@ -1,6 +1,7 @@
 // Typical messages: each moment with the event that leads to it, and special cases: lists, channels
 // in trouble, late and skipped messages, scale sets, hostile names.
 
+import { alertId, alertsTo, planChannelTest } from '../../functions/core/delivery/alert.ts'
 import {
   type AlertTelling,
   channelTroubleIn,
@@ -11,14 +12,7 @@ import {
   type Telling,
 } from '../../functions/core/delivery/delivery.ts'
 import type { Posted } from '../../functions/core/delivery/post.ts'
-import {
-  alertId,
-  alertsTo,
-  type Problem,
-  planChannelTest,
-  withChange,
-  withMessage,
-} from '../../functions/core/delivery/problem.ts'
+import { type Problem, withChange, withMessage } from '../../functions/core/delivery/problem.ts'
 import { stampOf } from '../../functions/core/event/approval.ts'
 import type { Verdict } from '../../functions/core/event/event.ts'
 import type { Moment } from '../../functions/core/event/moment.ts'

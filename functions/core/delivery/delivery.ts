@@ -1,7 +1,6 @@
 // The delivery of a message to a channel: its shape, its id, and how it is planned. The id names
 // event, moment and channel, so planning a message twice changes nothing.
 
-import { alertPrefix } from '../../../shared/document.ts'
 import type { EventRecord } from '../event/event.ts'
 import { type Moment, traits } from '../event/moment.ts'
 import { type EventView, viewOf } from '../event/view.ts'
@@ -163,9 +162,6 @@ export function seqOf({ sequence }: Pick<EventView, 'sequence'>, i: number): num
   return sequence * seqPerCommit + i
 }
 
-/** Alerts about a channel sort last, so that messages about the event do not wait for them. */
-const alertsFrom = 2 ** 40
-
 /** Whether one commit planned both. */
 export function isSameStep(one: Delivery, other: Delivery): boolean {
   return Math.floor(one.seq / seqPerCommit) === Math.floor(other.seq / seqPerCommit)
@@ -203,51 +199,6 @@ export function plan(
   }))
 }
 
-/** An alert for the channel's fallback: the channel refused this delivery. */
-export function planChannelAlert(
-  failed: Delivery,
-  fallback: string,
-  end: { state: DeliveryState; note: string },
-  now: number,
-): Delivery {
-  return {
-    ...unsentFor(failed, fallback, now),
-    id: [failed.id, 'alert', encode(fallback)].join('/'),
-    seq: failed.seq + alertsFrom,
-    ...aboutChannel(failed, end, now),
-  }
-}
-
-/**
- * An alert for the channel's fallback: the channel is in trouble, as its answer to this delivery shows.
- * Every worker that finds the same trouble plans the same alert.
- */
-export function planTroubleAlert(
-  failed: Delivery,
-  fallback: string,
-  { state, note, alert }: { state: 'refusing' | 'unreachable'; note: string; alert: number },
-  now: number,
-): Delivery {
-  const key = { fleet: noFleet, eventId: `${alertPrefix}channel-${failed.channel}` }
-  const which = [key.fleet, key.eventId, '1', 'alert', fallback, state, shortHash(alert)]
-  return {
-    ...unsentFor({ ...failed, ...key, seq: alert }, fallback, now),
-    id: which.map(encode).join('/'),
-    ...aboutChannel(failed, { state: 'pending', note }, now, state),
-  }
-}
-
-function aboutChannel(
-  { channel, telling }: Delivery,
-  { state, note }: { state: DeliveryState; note: string },
-  now: number,
-  health?: 'refusing' | 'unreachable',
-): Pick<Delivery, 'urgentUntil' | 'telling'> {
-  const about = { channel, moment: telling.moment, state, reason: note, ...(health && { health }) }
-  const alert = { moment: 'alert' as const, at: now, event: telling.event, about }
-  return { urgentUntil: now + urgentMs, telling: alert }
-}
-
 /** For another channel. It leaves out what a claim adds: the lease, and the event as it was then. */
 export function unsentFor({ fleet, eventId, seq }: Delivery, channel: string, now: number) {
   const state: DeliveryState = 'pending'
@@ -283,16 +234,6 @@ export function isTestOf(telling: Telling | AlertTelling): boolean {
 
 export function isPing(telling: Telling | AlertTelling): telling is AlertTelling & { about: Ping } {
   return telling.moment === 'alert' && 'ping' in telling.about
-}
-
-/** Workers that plan the same message at once give it the same id. */
-export function alertDeliveryId(
-  { fleet, eventId, epoch }: EventView,
-  { message, news, names }: FleetAlert,
-  channel: string,
-): string {
-  const which = shortHash([message, news, names])
-  return [fleet, eventId, String(epoch), 'alert', channel, which].map(encode).join('/')
 }
 
 export function deliveryId(record: EventView, moment: Moment, channel: string): string {
@@ -347,12 +288,12 @@ export function changeOf(record: EventView): string {
 }
 
 /** 128 bits: no other values with the same hash can be found, and it is short enough for a key. */
-function shortHash(values: unknown): string {
+export function shortHash(values: unknown): string {
   return hash(JSON.stringify(values)).slice(0, 32)
 }
 
 /** Standard Webhooks forbids a dot in an id. */
-function encode(part: string): string {
+export function encode(part: string): string {
   return encodeURIComponent(part).replaceAll('.', '%2E')
 }
 

@@ -4,10 +4,10 @@
 // long, the fallback gets the message and the steps that wait behind it.
 
 import { isEnd } from '../event/moment.ts'
+import { alertDeliveryId, planChannelAlert } from './alert.ts'
 import { afterAttempt, giveUpMs, type SendOutcome, type Settlement } from './attempt.ts'
 import { type ChannelHealth, isOverdue, isPutOff } from './channel-health.ts'
 import {
-  alertDeliveryId,
   type Claimed,
   type Delivery,
   deliveryId,
@@ -16,7 +16,6 @@ import {
   isPing,
   isSameStory,
   isTestOf,
-  planChannelAlert,
   unsentFor,
 } from './delivery.ts'
 import type { Rate } from './rate.ts'

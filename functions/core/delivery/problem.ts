@@ -1,19 +1,7 @@
 // Problems of Foghorn itself: silent beacons, channels that fail, a fleet over its limits. A row for
 // each fleet and kind lists them. Owners get one message about what is new and one about what is over.
-import { alertPrefix, cut } from '../../../shared/document.ts'
-import { noEvent } from '../event/view.ts'
-import {
-  type AlertKind,
-  type AlertNews,
-  alertDeliveryId,
-  type Delivery,
-  type FleetAlert,
-  isAlertOf,
-  type ProblemKind,
-  seqOf,
-  urgentMs,
-} from './delivery.ts'
-import { mayHaveArrived } from './overtake.ts'
+import { cut } from '../../../shared/document.ts'
+import type { AlertNews, FleetAlert, ProblemKind } from './delivery.ts'
 
 /** Ends within this time go into one message. */
 export const collectMs = 60_000
@@ -233,74 +221,4 @@ function aboutOf({ kind, episode, sent, sentBefore, since }: ProblemRow, named: 
 /** `web_2` before `web_10`. */
 function byName(one: string, other: string): number {
   return one.localeCompare(other, 'en', { numeric: true })
-}
-
-/** The key of the messages of one kind, beside the fleet. No event of a fleet has it. */
-export function alertId(kind: AlertKind): string {
-  return `${alertPrefix}${kind}`
-}
-
-/** Channels that an earlier message of the episode may have reached, such as a fallback. */
-export function reachedBy(existing: Delivery[], episode: number): string[] {
-  const reached = existing.filter(
-    (one) =>
-      isAlertOf(one.telling) &&
-      one.telling.about.episode === episode &&
-      (one.state === 'pending' || mayHaveArrived(one)),
-  )
-  return reached.map(({ channel }) => channel)
-}
-
-/** One message for each channel. `sequence`: of the messages with this key. */
-export function alertsTo(
-  channels: string[],
-  { fleet, eventId, sequence }: { fleet: string; eventId: string; sequence: number },
-  about: FleetAlert,
-  now: number,
-): Delivery[] {
-  const epoch = about.episode
-  const event = noEvent({ fleet, eventId, epoch, sequence, eventType: 'Alert' }, now)
-  return [...new Set(channels)].map((channel, i) => ({
-    id: alertDeliveryId(event, about, channel),
-    fleet,
-    eventId,
-    channel,
-    seq: seqOf(event, i),
-    plannedAt: now,
-    urgentUntil: now + urgentMs,
-    nextAt: now,
-    telling: { moment: 'alert', at: now, event, about },
-    state: 'pending',
-    attempts: 0,
-    note: '',
-  }))
-}
-
-/** A channel gets no more than one test in this time. */
-export const testEveryMs = 10_000
-
-/** Under which the tests of a channel of one day are stored. */
-export function testId(channel: string, now: number): string {
-  const day = new Date(now).toISOString().slice(0, 10)
-  return `${alertId('channel_test')}-${day}-${channel}`
-}
-
-/** A message that an owner sends to try a channel. Undefined: another one was sent a moment ago. */
-export function planChannelTest(
-  existing: Delivery[],
-  fleet: string,
-  { channel, by }: { channel: string; by: string },
-  now: number,
-): Delivery | undefined {
-  const last = existing.at(-1)
-  const sinceLastMs = now - (last?.telling.at ?? Number.NEGATIVE_INFINITY)
-  // a time in the future is from before the clock was set back
-  if (sinceLastMs >= 0 && sinceLastMs < testEveryMs) return undefined
-  const episode = (last?.telling.event.epoch ?? 0) + 1
-  const about: FleetAlert = {
-    ...{ alert: 'channel_test', episode, message: 1, since: now },
-    ...{ names: [channel], reasons: [by] },
-  }
-  const key = { fleet, eventId: testId(channel, now), sequence: episode }
-  return alertsTo([channel], key, about, now)[0]
 }

@@ -1,9 +1,9 @@
 // Deliveries: their ids, their order, and how long they are urgent.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { planChannelAlert } from '../../../functions/core/delivery/alert.ts'
 import {
   plan,
-  planChannelAlert,
   subscriptionChannel,
   subscriptionOf,
 } from '../../../functions/core/delivery/delivery.ts'

@@ -1,9 +1,8 @@
 // Problems of Foghorn itself: what owners are notified of, when, and how that ends.
 import { describe, expect, test } from 'vitest'
+import { alertId, alertsTo } from '../../../functions/core/delivery/alert.ts'
 import type { ProblemKind } from '../../../functions/core/delivery/delivery.ts'
 import {
-  alertId,
-  alertsTo,
   maxProblems,
   nextMessageAt,
   type ProblemChange,

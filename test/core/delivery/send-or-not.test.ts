@@ -1,10 +1,7 @@
 // Whether a claimed delivery is sent: each reason against it, and which reason comes first.
 import { describe, expect, test } from 'vitest'
-import {
-  channelTroubleIn,
-  planChannelAlert,
-  planTroubleAlert,
-} from '../../../functions/core/delivery/delivery.ts'
+import { planChannelAlert, planTroubleAlert } from '../../../functions/core/delivery/alert.ts'
+import { channelTroubleIn } from '../../../functions/core/delivery/delivery.ts'
 import {
   judgeDelivery,
   type Known,
