@@ -1,0 +1,173 @@
+// What a report makes of the record of an event, before anything is concluded: its values, the sight of
+// the beacon, and what Azure answered. decide.ts concludes.
+import { withStart } from './directive.ts'
+import { type EventRecord, isOpen, type OpenRecord, type StartKind, withStarted } from './event.ts'
+import { isHit } from './facts.ts'
+import { addHistory } from './history.ts'
+import { withRuns } from './hooks.ts'
+import { isBack, reopened } from './is-back.ts'
+import { seemsOver } from './is-over.ts'
+import type { EventNews } from './news.ts'
+import {
+  isNews,
+  type Listening,
+  type Missing,
+  type Reporter,
+  type Sight,
+  shownOf,
+  withSight,
+} from './sight.ts'
+import { withValues } from './values.ts'
+
+/** The event with the values of the report: a new one, an open one, or one that ended. */
+export function joinedBy(
+  before: EventRecord | undefined,
+  known: Sight | undefined,
+  reporter: Reporter,
+  news: EventNews,
+  listening: Listening,
+): EventRecord | undefined {
+  if (before === undefined) return begun(reporter, news)
+  return isOpen(before)
+    ? joinedTo(before, reporter, news, listening)
+    : afterEnd(before, known, reporter, news, listening)
+}
+
+/** A new event, from a document or from a change since the last report. */
+function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
+  const { fleet, eventId, shown, past } = news
+  const seen = past.filter(({ kind }) => kind === 'seen')
+  const last = shown ?? seen.at(-1)?.event
+  if (last === undefined) return undefined
+  const { eventId: _, status: _s, ...facts } = last
+  const firstSeenAt = seen[0]?.at ?? reporter.polledAt
+  const statuses = [...seen.map(({ event }) => event.status), ...(shown ? [shown.status] : [])]
+  const wasScheduled = statuses[0] !== 'Started'
+  const kept = {
+    ...{ fleet, eventId, epoch: 1, facts, firstSeenAt, sights: [], sequence: 0 },
+    ...{ azure: {}, wait: {}, reminders: { passed: [] } },
+    policy: { decide: 'ask' as const, rule: 'default' },
+    history: [
+      {
+        at: firstSeenAt,
+        what: wasScheduled ? ('seen' as const) : ('started' as const),
+        note: reporter.vm,
+      },
+    ],
+  }
+  if (!statuses.includes('Started')) return { ...kept, phase: 'scheduled' }
+  const startedAt = seen.find(({ event }) => event.status === 'Started')?.at ?? reporter.polledAt
+  const startKind: StartKind = wasScheduled
+    ? 'reported_late'
+    : seen[0]?.appeared
+      ? 'none'
+      : 'already_running'
+  const record: OpenRecord = { ...kept, phase: 'started', startedAt, startKind }
+  return wasScheduled
+    ? addHistory(record, { at: startedAt, what: 'started', note: reporter.vm })
+    : record
+}
+
+/** Law 3, and *Started* counts from anybody. */
+function joinedTo(
+  before: OpenRecord,
+  reporter: Reporter,
+  { shown, past }: EventNews,
+  listening: Listening,
+): OpenRecord {
+  const valued = shown === undefined ? before : withValues(before, reporter, shown, listening)
+  if (valued.phase === 'started') return valued
+  const isSeen = shown?.status === 'Started'
+  const earlier = past.find(({ kind, event }) => kind === 'seen' && event.status === 'Started')
+  if (!isSeen && earlier === undefined) return valued
+  const at = earlier?.at ?? reporter.polledAt
+  return addHistory(withStarted(valued, at), { at, what: 'started', note: reporter.vm })
+}
+
+/** Law 7. */
+function afterEnd(
+  before: Exclude<EventRecord, OpenRecord>,
+  known: Sight | undefined,
+  reporter: Reporter,
+  news: EventNews,
+  listening: Listening,
+): EventRecord {
+  const isAgain = isBack(before, known, reporter, news, listening)
+  return isAgain ? reopened(before, reporter, news.shown!) : before
+}
+
+/** The record with the sight of this beacon, if the report says more than that it is heard. */
+export function withOwnSight(
+  record: EventRecord,
+  known: Sight | undefined,
+  reporter: Reporter,
+  news: EventNews,
+  listening: Listening,
+): EventRecord {
+  const sight = sightAfter(record, known, reporter, news, listening.now)
+  if (sight === undefined || !isNews(known, sight)) return record
+  const sights = withSight(record, sight, listening)
+  if (sights === record.sights) return record
+  const next: EventRecord = { ...record, sights }
+  const [was, is] = [seemsOver(record), seemsOver(next)]
+  if (was === is || !isOpen(record)) return next
+  const at = is ? (sight.missing?.firstAt ?? sight.polledAt) : sight.polledAt
+  return addHistory(next, { at, what: is ? 'gone' : 'seen_again', note: sight.vm })
+}
+
+/** Undefined if this beacon never saw the event. */
+function sightAfter(
+  record: EventRecord,
+  known: Sight | undefined,
+  reporter: Reporter,
+  { shown, isLacking, past, runs }: EventNews,
+  now: number,
+): Sight | undefined {
+  const last = past.at(-1)
+  const event = shown ?? past.findLast(({ kind }) => kind === 'seen')?.event
+  if (known === undefined && event === undefined) return undefined
+  const shows = event === undefined ? known!.shows : shownOf(event)
+  const isOwn = event === undefined ? known!.isHit === true : isHit(event, reporter.vm)
+  const firstSeenAt = known?.firstSeenAt ?? past[0]?.at ?? reporter.polledAt
+  const hooks = withRuns(known?.hooks ?? {}, runs, shown !== undefined, now)
+  // what it lacked before the end counts until the event is back
+  const missing =
+    shown !== undefined && isOpen(record)
+      ? undefined
+      : missingAfter(known, reporter, isLacking, last)
+  return {
+    ...reporter,
+    firstSeenAt: record.epoch > 1 && known === undefined ? reporter.polledAt : firstSeenAt,
+    shows,
+    ...(isOwn && { isHit: true as const }),
+    ...(missing && { missing }),
+    ...(hooks && { hooks }),
+  }
+}
+
+/** First missed and last seen by the beacon's changes, or else by its documents. */
+function missingAfter(
+  known: Sight | undefined,
+  { polledAt, bootedAt }: Reporter,
+  isLacking: boolean,
+  last: EventNews['past'][number] | undefined,
+): Missing | undefined {
+  if (!isLacking) return last === undefined ? known?.missing : undefined
+  if (known?.missing !== undefined && last === undefined) return known.missing
+  const { firstAt, lastSeenAt } =
+    last?.kind === 'gone'
+      ? { firstAt: last.at, lastSeenAt: last.lastSeenAt }
+      : {
+          firstAt: polledAt,
+          lastSeenAt: Math.min(polledAt, last?.at ?? known?.polledAt ?? polledAt),
+        }
+  const hasRestarted = bootedAt > lastSeenAt && bootedAt <= firstAt
+  return { firstAt, lastSeenAt, ...(hasRestarted && { restarted: true as const }) }
+}
+
+export function startsReported(record: EventRecord, { beacon }: Reporter, { starts }: EventNews) {
+  return starts.reduce(
+    (known, { start, at }) => withStart(known, beacon, start, at) ?? known,
+    record,
+  )
+}
