@@ -70,9 +70,13 @@ function stepsOfAlert(telling: AlertTelling, mayHaveHeard: Delivery['telling'][]
   const news = isAlertOf(telling) ? telling.about.news : undefined
   // the incident stays open for those that are still absent
   if (news?.form === 'over' && news.remaining > 0) return []
-  // a message about a channel belongs to an event, whose own incident stays as it is
+  // an event's own incident stays as it is
   const begun = mayHaveHeard.filter((one) => isSameSubject(one, telling) && !isAlertOver(one))
   const known = new Set(inOrder(begun).slice(-maxReplaced).map(keyOf))
+  // the message that opened the last one may be forgotten by now
+  if (news?.begunBy !== undefined && isAlertOf(telling)) {
+    known.add(keyOf({ ...telling, about: { ...telling.about, message: news.begunBy } }))
+  }
   known.delete(key)
   const over = [...known].map((key): Step => ({ key, action: 'resolve' }))
   return news?.form === 'over' ? over : [trigger, ...over]

@@ -2,7 +2,7 @@
 // worker that finds a channel in trouble plans the alert to its fallback, under one id.
 import { messageOf } from '../../shared/errors.ts'
 import { planTroubleAlert } from '../core/delivery/alert.ts'
-import type { SendOutcome } from '../core/delivery/attempt.ts'
+import { deliveryLeaseMs, type SendOutcome } from '../core/delivery/attempt.ts'
 import { afterAnswer, type ChannelHealth, type Troubled } from '../core/delivery/channel-health.ts'
 import { type Claimed, subscriptionOf } from '../core/delivery/delivery.ts'
 import { hash } from '../core/hash.ts'
@@ -10,6 +10,9 @@ import type { Channel } from '../core/rules/config.ts'
 import { channelNamed, type Relay } from './relay.ts'
 
 type Health = ChannelHealth | undefined
+
+/** After this time, another answer may have changed the health that the claim has read. */
+const freshMs = 2_000
 
 /**
  * Changes with the configuration of a channel, and does not reveal it. Of a subscription, only the
@@ -26,8 +29,8 @@ function fingerprint(name: string, channel: Channel): string {
 const fingerprints = new WeakMap<Channel, string>()
 
 /**
- * Writes and returns the health after a request. If the answer changes nothing of what the claim has
- * read, the store is not asked. `first` is the first delivery; `overdueSince` is when the message was
+ * Writes and returns the health after a request. If the answer comes at once and changes nothing of
+ * what the claim has read, the store is not asked. `first` is the first delivery; `overdueSince` is when the message was
  * planned that has waited too long. Never throws: if the health can't be read or written, the channel
  * counts as ok.
  */
@@ -45,7 +48,8 @@ export async function noteAnswer(
   const expected = decide(first.health)
   try {
     const isOk = first.health === undefined || first.health.state === 'ok'
-    if (isOk && expected.health === first.health) return first.health
+    const isFresh = relay.now() - (leaseUntil - deliveryLeaseMs) < freshMs
+    if (isOk && isFresh && expected.health === first.health) return first.health
     let log = expected.log
     const health = await relay.store.changeHealth(name, (before) => {
       const after = decide(before)

@@ -1,6 +1,6 @@
 // Problems of Foghorn itself. Code that finds one, or its end, notes it here. The sweep notifies the
-// owners. The message is stored before its row: after a crash in between, the same message is planned
-// again under the same id.
+// owners: a write of the row decides what its next message says, and to whom. Then the deliveries are
+// stored, and the row forgets the message.
 import { messageOf } from '../../shared/errors.ts'
 import type { Fields } from '../../shared/log.ts'
 import { alertId, alertsTo, reachedBy } from '../core/delivery/alert.ts'
@@ -13,6 +13,7 @@ import {
   type ProblemRow,
   withChange,
   withMessage,
+  withoutMessage,
 } from '../core/delivery/problem.ts'
 import { isBack } from '../core/event/silence.ts'
 import type { Config } from '../core/rules/config.ts'
@@ -45,7 +46,7 @@ function wakeAt(relay: Relay, { fleet, kind }: ProblemRow, dueAt: number): void 
   relay.wake(0, { event: { fleet, eventId: alertId(kind) }, deliveries: 0, dueAt })
 }
 
-/** Notes something that happened. Never throws: if the store fails, it will happen again. */
+/** Notes something that happened. Throws if that is not stored. */
 export async function noteOccurrence(
   relay: Relay,
   fleet: string,
@@ -53,24 +54,54 @@ export async function noteOccurrence(
   { name, reason }: { name: string; reason: string },
 ): Promise<void> {
   const now = relay.now()
-  try {
-    const add = [{ id: name, name, since: now, from: now + collectMs, reason }]
-    await noteProblems(relay, fleet, kind, () => ({ add }))
-  } catch (error) {
-    relay.log.error('alert_failed', { fleet, kind, error: messageOf(error) })
-  }
+  const add = [{ id: name, name, since: now, from: now + collectMs, reason }]
+  await noteProblems(relay, fleet, kind, () => ({ add }))
 }
 
 function openIn(row: ProblemRow | undefined): Problem[] {
   return row?.problems.filter(({ over }) => over === undefined) ?? []
 }
 
-/** Decides again each time another worker has written the row meanwhile. */
+type Decide = (before: ProblemRow | undefined) => Promise<ProblemRow | undefined>
+
+interface Job {
+  run(): Promise<void>
+  resume?: () => void
+}
+
+/** Changes of one row that come together in this process wait for each other. */
 async function change(
+  relay: Relay,
+  fleet: string,
+  kind: ProblemKind,
+  decide: Decide,
+): Promise<ProblemRow | undefined> {
+  const made: { row?: ProblemRow | undefined; error?: unknown } = {}
+  const job: Job = {
+    async run() {
+      try {
+        made.row = await changeRow(relay, fleet, kind, decide)
+      } catch (error) {
+        made.error = error
+      }
+    },
+  }
+  await relay.changes.make(JSON.stringify([fleet, alertId(kind)]), job, async (queue) => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      await (next as Job).run()
+      next.resume?.()
+    }
+  })
+  if (made.error !== undefined) throw made.error
+  return made.row
+}
+
+/** Decides again each time another worker has written the row meanwhile. */
+async function changeRow(
   { store }: Relay,
   fleet: string,
   kind: ProblemKind,
-  decide: (before: ProblemRow | undefined) => Promise<ProblemRow | undefined>,
+  decide: Decide,
 ): Promise<ProblemRow | undefined> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { version = 0, row: before } = (await readProblems(store, fleet, kind)) ?? {}
@@ -110,28 +141,38 @@ export async function sendProblems(relay: Relay): Promise<number> {
 async function send(relay: Relay, { fleet, kind }: ProblemRow): Promise<void> {
   const { store } = relay
   const key = { fleet, eventId: alertId(kind) }
-  const owners = ownersNow(relay, fleet)
-  let said: FleetAlert | undefined
-  let count = 0
-  await change(relay, fleet, kind, async (before) => {
-    const now = relay.now()
-    said = undefined
-    if (before === undefined || nextMessageAt(before) > now) return before
-    const gone = await noLongerSilent(relay, fleet, kind, openIn(before))
-    const { row, about } = withMessage(withChange(before, before, gone, now)!, now)
-    if (about === undefined) return row
-    const isOver = about.news.form === 'over'
-    const reached = isOver ? reachedBy(await store.readDeliveries(key), row.episode) : []
-    const channels = [...owners, ...reached.filter((name) => channelNamed(relay, name))]
-    const deliveries = alertsTo(channels, { ...key, sequence: row.sent }, about, now)
-    if (deliveries.length > 0) await store.addDeliveries(deliveries)
-    said = about
-    count = deliveries.length
-    return row
-  })
-  if (said === undefined) return
-  relay.wake(count, { event: key, deliveries: count })
-  logMessage(relay, fleet, said, owners)
+  const row = await change(relay, fleet, kind, (before) => withNextMessage(relay, before))
+  if (row?.message === undefined) return
+  const { about, to } = row.message
+  const deliveries = alertsTo(to, { ...key, sequence: row.sent }, about, relay.now())
+  if (deliveries.length > 0) await store.addDeliveries(deliveries)
+  const after = await change(
+    relay,
+    fleet,
+    kind,
+    async (before) => before && withoutMessage(before, row),
+  )
+  relay.wake(deliveries.length, { event: key, deliveries: deliveries.length })
+  if (after !== undefined) wakeAt(relay, after, nextMessageAt(after))
+  logMessage(relay, fleet, about)
+}
+
+/** Decides the message that is due, and who gets it. */
+async function withNextMessage(
+  relay: Relay,
+  before: ProblemRow | undefined,
+): Promise<ProblemRow | undefined> {
+  const now = relay.now()
+  if (before === undefined || before.message !== undefined || nextMessageAt(before) > now)
+    return before
+  const { fleet, kind } = before
+  const gone = await noLongerSilent(relay, fleet, kind, openIn(before))
+  const { row, about } = withMessage(withChange(before, before, gone, now)!, now)
+  if (about === undefined) return row
+  const isOver = about.news.form === 'over'
+  const existing = isOver ? await relay.store.readDeliveries({ fleet, eventId: alertId(kind) }) : []
+  const reached = reachedBy(existing, row.episode).filter((name) => channelNamed(relay, name))
+  return { ...row, message: { about, to: [...ownersNow(relay, fleet), ...reached] } }
 }
 
 /** Corrects the row about silent beacons of a fleet, if it names one that is not silent. */
@@ -161,11 +202,12 @@ async function noLongerSilent(
 }
 
 function logMessage(
-  { log }: Relay,
+  relay: Relay,
   fleet: string,
   { alert: kind, names, reasons, news }: FleetAlert,
-  owners: string[],
 ): void {
+  const { log } = relay
+  const owners = ownersNow(relay, fleet)
   const { form, count, remaining, left } = news!
   const about: Fields = { ...(fleet !== noFleet && { fleet }), kind, names, count, remaining }
   if (form === 'begun') log.warn('problem_begun', { ...about, reasons, owners })

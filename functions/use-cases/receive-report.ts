@@ -1,6 +1,7 @@
 // Joins a report into the committed events. The answer says what to start and when to report again.
 // Events are written before the beacon: after a crash in between, the next report repeats them.
 import { limits } from '../../shared/document.ts'
+import { messageOf } from '../../shared/errors.ts'
 import type { Answer, Refused, Report } from '../../shared/report.ts'
 import type { Beacon } from '../core/event/beacon.ts'
 import { untilHeartbeat } from '../core/event/heartbeat.ts'
@@ -165,5 +166,11 @@ async function raiseOverLimits(
   vm: string,
   reason: string,
 ): Promise<void> {
-  await noteOccurrence(relay, fleet, 'over_limits', { name: vm, reason })
+  const kind = 'over_limits'
+  try {
+    await noteOccurrence(relay, fleet, kind, { name: vm, reason })
+  } catch (error) {
+    // it occurs again with the next report
+    relay.log.error('alert_failed', { fleet, kind, error: messageOf(error) })
+  }
 }

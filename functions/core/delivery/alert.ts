@@ -91,14 +91,14 @@ export function planChannelTest(
   return alertsTo([channel], key, about, now)[0]
 }
 
-/** Workers that plan the same message at once give it the same id. */
+/** Workers that store the same message give it the same id. */
 export function alertDeliveryId(
   { fleet, eventId, epoch }: EventView,
-  { message, news, names }: FleetAlert,
+  { message }: FleetAlert,
   channel: string,
 ): string {
-  const which = shortHash([message, news, names])
-  return [fleet, eventId, String(epoch), 'alert', channel, which].map(encode).join('/')
+  const which = [fleet, eventId, String(epoch), 'alert', channel, String(message)]
+  return which.map(encode).join('/')
 }
 
 /** An alert for the channel's fallback: the channel refused this delivery. */

@@ -85,6 +85,8 @@ export interface AlertNews {
   left: string[]
   /** Beacons in the fleet, as counted last. */
   of?: number
+  /** Of `over`: the number of the last message about new problems. */
+  begunBy?: number
 }
 
 /** Asks a subscriber whether it wants messages, or tests its endpoint. */

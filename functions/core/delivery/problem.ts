@@ -49,6 +49,8 @@ export interface ProblemRow {
   /** Messages of all episodes, and of those before this one. */
   sent: number
   sentBefore: number
+  /** The last message of the episode about new problems. */
+  begunBy?: number
   /** The last message about new problems, and about ends. */
   notifiedAt?: number
   overNotifiedAt?: number
@@ -56,6 +58,8 @@ export interface ProblemRow {
   occurredAt?: number
   /** Beacons in the fleet, as counted last. */
   of?: number
+  /** The last message, until its deliveries are stored. */
+  message?: { about: Said; to: string[] }
 }
 
 export interface ProblemChange {
@@ -100,11 +104,12 @@ function begun(
   kind: ProblemKind,
   now: number,
 ): ProblemRow {
-  const { episode = 0, sent = 0, notifiedAt = 0, overNotifiedAt = 0 } = before ?? {}
+  const { episode = 0, sent = 0, notifiedAt = 0, overNotifiedAt = 0, message } = before ?? {}
   const row = { fleet, kind, episode: episode + 1, since: now, problems: [], sent }
   // a time in the future is from before the clock was set back
   return {
     ...{ ...row, sentBefore: sent },
+    ...(message && { message }),
     ...(notifiedAt <= now && { notifiedAt }),
     ...(overNotifiedAt <= now && { overNotifiedAt }),
   }
@@ -135,6 +140,7 @@ function withNew(known: Problem[], add: NonNullable<ProblemChange['add']>): Prob
 
 /** When the row has something to say. `Infinity`: never, unless it changes. */
 export function nextMessageAt(row: ProblemRow): number {
+  if (row.message !== undefined) return 0
   return Math.min(begunAt(row), overAt(row), quietFrom(row))
 }
 
@@ -162,6 +168,12 @@ export function withMessage(before: ProblemRow, now: number): { row: ProblemRow;
   return overAt(row) <= now ? ofOver(row, now) : { row }
 }
 
+/** Once the deliveries of its message are stored. `of`: the row that had the message. */
+export function withoutMessage(before: ProblemRow, of: ProblemRow): ProblemRow {
+  const { message, ...rest } = before
+  return message !== undefined && before.sent === of.sent ? rest : before
+}
+
 type Said = FleetAlert & { news: AlertNews }
 
 function ofBegun(before: ProblemRow, now: number): { row: ProblemRow; about: Said } {
@@ -169,7 +181,9 @@ function ofBegun(before: ProblemRow, now: number): { row: ProblemRow; about: Sai
   const fresh = problems.filter((one) => !one.notified)
   const noted = problems.map((one): Problem => ({ ...one, notified: true }))
   const left = endless.includes(kind) ? [] : noted
-  const row = { ...before, problems: left, notifiedAt: now, sent: before.sent + 1 }
+  const sent = before.sent + 1
+  const begunBy = sent - before.sentBefore
+  const row = { ...before, problems: left, notifiedAt: now, sent, begunBy }
   const reasons = fresh.flatMap(({ reason }) => (reason === undefined ? [] : [reason]))
   const about = {
     ...aboutOf(row, fresh),
@@ -203,6 +217,7 @@ function ofOver(before: ProblemRow, now: number): { row: ProblemRow; about: Said
       remaining: problems.length,
       left: gone.map(({ name }) => name).slice(0, maxNames),
       since: Math.min(...over.map((one) => one.over!.at)),
+      ...(before.begunBy !== undefined && { begunBy: before.begunBy }),
     },
   }
   return { row, about }

@@ -252,7 +252,6 @@ async function logTroubles(relay: Relay, queue: WakeQueue): Promise<void> {
     relay.log.error('host_troubled', { trouble })
 }
 
-/** After the counts are prepared, which it reads. */
 async function checkSometimes(relay: Relay): Promise<void> {
   const minute = new Date(relay.now() + timerMs / 2).getUTCMinutes()
   if (minute % checkEvery === 0) await checkItself(relay)

@@ -121,7 +121,6 @@ async function postDecision(relay: Relay, c: Context): Promise<Response> {
   const key = keyIn(c)
   const access = accessOf(c)
   const shown = seesFleet(access, key.fleet) ? await relay.store.readEvent(key) : undefined
-  // An alert is stored like an event, but there is nothing to decide.
   if (shown === undefined) return unknownEvent(c)
   const decision = wish.data.decision === 'approve' ? 'approved' : 'declined'
   const { outcome, record } = await decideEvent(relay, shown, { decision, by: deciderOf(access) })

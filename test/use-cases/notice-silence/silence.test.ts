@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { checkAbsences } from '../../../functions/use-cases/check-absences.ts'
 import { forgetOld } from '../../../functions/use-cases/forget.ts'
+import { noteOccurrence, sendProblems } from '../../../functions/use-cases/problems.ts'
 import type { Goodbye } from '../../../shared/report.ts'
 import { sentTo } from '../../support/deliveries.ts'
 import { minute, second, startRelay, world } from '../../support/relay.ts'
@@ -178,6 +179,56 @@ describe('the alert', () => {
       }
     }
   })
+})
+
+test('a VM that is back after a crash between message and row is told, in one message', async () => {
+  world.store.close()
+  await startRelay({ owners: ['hook', 'pager'] })
+  world.relay.heartbeats = { paceMs: idleMs }
+  const web = new FakeBeacon(world, 'web_0')
+  await web.sees([])
+  await pass(3 * idleMs - second)
+  const add = world.store.addDeliveries.bind(world.store)
+  world.store.addDeliveries = async (deliveries) => {
+    world.store.addDeliveries = add
+    await add(deliveries)
+    throw new Error('the process ends here')
+  }
+  await pass(second)
+  await web.sees([])
+  await pass(20 * minute, [web])
+  expect(said()).toEqual(['begun web_0', 'over web_0'])
+  const steps = sentTo(world, 'pager').map(({ json }) => json.event_action)
+  expect(steps).toEqual(['trigger', 'resolve'])
+})
+
+test('what occurs often at once is all noted, and told in one message', async () => {
+  const names = Array.from({ length: 100 }, (_, i) => `s${i}`)
+  const note = (name: string) =>
+    noteOccurrence(world.relay, 'prod', 'subscription_disabled', { name, reason: 'HTTP 410' })
+  await Promise.all(names.map(note))
+  world.clock.now += minute
+  await Promise.all([sendProblems(world.relay), sendProblems(world.relay)])
+  await world.drain()
+  const counts = sentTo(world, 'hook').map(({ json }) => json.data.count)
+  expect(counts).toEqual([100])
+})
+
+test('an alert whose messages were forgotten meanwhile still ends, and so does its incident', async () => {
+  world.store.close()
+  await startRelay({ owners: ['hook', 'pager'], retentionDays: 10 })
+  world.relay.heartbeats = { paceMs: idleMs }
+  const web = new FakeBeacon(world, 'web_0')
+  const other = new FakeBeacon(world, 'web_1')
+  await web.sees([])
+  await pass(20 * minute, [other])
+  world.clock.now += 11 * 24 * 60 * minute
+  await other.sees([])
+  await world.store.forget(world.clock.now - 10 * 24 * 60 * minute, 100, 0)
+  await web.sees([])
+  await pass(20 * minute, [web, other])
+  const steps = sentTo(world, 'pager').map(({ json }) => `${json.event_action} ${json.dedup_key}`)
+  expect(steps).toContain('resolve foghorn/alert/prod/beacons_silent/1')
 })
 
 test('a report that is stored while its silence is noted prevents the message', async () => {
