@@ -149,7 +149,10 @@ function begunAt({ problems, notifiedAt = Number.NEGATIVE_INFINITY }: ProblemRow
   return Math.max(Math.min(...from), notifiedAt + quietMs)
 }
 
-function overAt({ problems, overNotifiedAt = Number.NEGATIVE_INFINITY }: ProblemRow): number {
+function overAt(row: ProblemRow): number {
+  const { kind, problems, overNotifiedAt = Number.NEGATIVE_INFINITY } = row
+  // these are over together
+  if (occurring.includes(kind) && remainingIn(problems) > 0) return Number.POSITIVE_INFINITY
   const since = Math.min(...problems.flatMap(({ over }) => (over === undefined ? [] : [over.at])))
   return Math.max(since + collectMs, overNotifiedAt + quietMs)
 }

@@ -224,6 +224,17 @@ describe('without an end of its own', () => {
     expect(alert.row?.problems).toEqual([])
   })
 
+  test('what occurs is over together', () => {
+    const alert = rowOf('over_limits')
+    alert.note({ add: [item('web_0')] })
+    alert.pass(15 * minute)
+    alert.note({ add: [item('web_1', at + 15 * minute)] })
+    alert.pass(14 * minute)
+    expect(forms(alert)).toEqual(['begun 1', 'begun 1'])
+    alert.pass(10 * minute)
+    expect(forms(alert)).toEqual(['begun 1', 'begun 1', 'over 2'])
+  })
+
   test('a disabled subscription is told once, and its end never', () => {
     const alert = rowOf('subscription_disabled')
     alert.note({ add: [item('a')] })
