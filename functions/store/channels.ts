@@ -1,6 +1,6 @@
 // A row for each channel that has a rate, or that fails or has failed.
 import { FoghornError } from '../../shared/errors.ts'
-import type { ChannelHealth } from '../core/delivery/channel-health.ts'
+import type { ChannelHealth } from '../core/delivery/health.ts'
 import { keyOf } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { insertOrReplace, type Row } from './rows.ts'

@@ -1,7 +1,8 @@
 // Finds and claims due deliveries, channel by channel and fleet by fleet. A lease is a change of the
 // delivery's row: the first worker that changes it gets the delivery.
-import type { ChannelHealth } from '../core/delivery/channel-health.ts'
+
 import type { Claimed } from '../core/delivery/delivery.ts'
+import type { ChannelHealth } from '../core/delivery/health.ts'
 import { afterSlots, freeAt, slotsAt, unlimited } from '../core/delivery/rate.ts'
 import { type Queue, roundRobin } from '../core/delivery/round-robin.ts'
 import { type Channels, toState } from './channels.ts'

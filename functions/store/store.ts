@@ -2,9 +2,9 @@
 // test in test/store/contract.ts, over every adapter of rows. A use case takes the narrowest
 // interface it needs. A write is durable once it returns.
 import type { Settlement } from '../core/delivery/attempt.ts'
-import type { ChannelHealth } from '../core/delivery/channel-health.ts'
 import type { Commit } from '../core/delivery/commit.ts'
 import type { Claimed, Delivery } from '../core/delivery/delivery.ts'
+import type { ChannelHealth } from '../core/delivery/health.ts'
 import type { LoggedMoment } from '../core/delivery/moment-log.ts'
 import type { Rate } from '../core/delivery/rate.ts'
 import type { Beacon } from '../core/event/beacon.ts'

@@ -46,6 +46,12 @@ function wakeAt(relay: Relay, { fleet, kind }: ProblemRow, dueAt: number): void 
   relay.wake(0, { event: { fleet, eventId: alertId(kind) }, deliveries: 0, dueAt })
 }
 
+/** What is wrong now, as noted last. */
+export async function readOpen({ store }: Relay, fleet: string, kind: ProblemKind) {
+  const row = (await readProblems(store, fleet, kind))?.row
+  return { problems: openIn(row), of: row?.of }
+}
+
 /** Notes something that happened. Throws if that is not stored. */
 export async function noteOccurrence(
   relay: Relay,

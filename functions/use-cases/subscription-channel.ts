@@ -2,8 +2,8 @@
 // its own. Also what an attempt means for the subscription: it consents, or it is disabled.
 import { messageOf } from '../../shared/errors.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
-import type { ChannelHealth } from '../core/delivery/channel-health.ts'
 import { type Claimed, isPing, subscriptionOf } from '../core/delivery/delivery.ts'
+import type { ChannelHealth } from '../core/delivery/health.ts'
 import {
   activated,
   disabled,

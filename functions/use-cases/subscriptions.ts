@@ -2,8 +2,8 @@
 // requests that make it or rotate it.
 
 import { toBase64 } from '../../shared/signature.ts'
-import type { ChannelHealth } from '../core/delivery/channel-health.ts'
 import { type Delivery, subscriptionChannel } from '../core/delivery/delivery.ts'
+import type { ChannelHealth } from '../core/delivery/health.ts'
 import type { MomentFilter } from '../core/delivery/moment-log.ts'
 import { mustShakeHands, planPing, planTest } from '../core/delivery/ping.ts'
 import {

@@ -1,11 +1,11 @@
 // The book of channels in trouble: the fallback is notified once of each outage.
 
-import type { ChannelHealth } from '../../functions/core/delivery/channel-health.ts'
 import {
   type ChannelTrouble,
   channelTroubleIn,
   type Delivery,
 } from '../../functions/core/delivery/delivery.ts'
+import type { ChannelHealth } from '../../functions/core/delivery/health.ts'
 import type { Docket } from './docket.ts'
 import { minute } from './plan.ts'
 

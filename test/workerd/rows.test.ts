@@ -27,7 +27,7 @@ async function counter(relay: ReturnType<typeof env.RELAY.get>): Promise<{ writt
   return count
 }
 
-test('a heartbeat writes one row, and a run of the cron trigger two', async () => {
+test('a heartbeat writes one row, and so does a run of the cron trigger', async () => {
   const relay = env.RELAY.get(env.RELAY.newUniqueId())
   const request = (path: string, init: RequestInit) =>
     relay.fetch(`https://foghorn.example${path}`, init)
@@ -44,5 +44,5 @@ test('a heartbeat writes one row, and a run of the cron trigger two', async () =
   await beacon.sees([])
   expect(count.written).toBe(1)
   await relay.sweep()
-  expect(count.written).toBe(1 + 2)
+  expect(count.written).toBe(1 + 1)
 })

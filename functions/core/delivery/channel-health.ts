@@ -3,31 +3,7 @@
 // notified of the trouble, and that no message waits long for a channel that is in trouble already.
 import { deliveryLeaseMs, type SendOutcome } from './attempt.ts'
 import { type Delivery, isSameStory } from './delivery.ts'
-
-interface Known {
-  channel: string
-  /** Fingerprint of the channel's configuration. After a change, the channel starts as ok. */
-  of: string
-  since: number
-  /** Its answer when the trouble began, without any secret. */
-  note: string
-  /** The alert to the fallback has this time in its id, so it is sent once: when the trouble began. */
-  alert: number
-}
-
-/** `refusing`: it rejects every message. `unreachable`: for too long, no answer or temporary errors. */
-export interface Troubled extends Known {
-  state: 'refusing' | 'unreachable'
-}
-
-/** It accepted a message again at `since`. If the same trouble returns soon, nobody is notified. */
-export interface Recovered extends Known {
-  state: 'ok'
-  was: Troubled['state']
-}
-
-/** Undefined elsewhere means that the channel was never in trouble. */
-export type ChannelHealth = Recovered | Troubled
+import type { ChannelHealth, Recovered, Troubled } from './health.ts'
 
 /** If the same trouble comes back within this time, its alert is the same. */
 const sameTroubleMs = 3_600_000

@@ -5,7 +5,7 @@ import type { EventRecord } from '../event/event.ts'
 import { type Moment, traits } from '../event/moment.ts'
 import { type EventView, viewOf } from '../event/view.ts'
 import { hash } from '../hash.ts'
-import type { ChannelHealth } from './channel-health.ts'
+import type { ChannelHealth } from './health.ts'
 
 /** The fleet of pings, and of alerts about the relay. No configured fleet can have this name. */
 export const noFleet = '-'

@@ -6,7 +6,7 @@
 import { isEnd } from '../event/moment.ts'
 import { alertDeliveryId, planChannelAlert } from './alert.ts'
 import { afterAttempt, giveUpMs, type SendOutcome, type Settlement } from './attempt.ts'
-import { type ChannelHealth, isOverdue, isPutOff } from './channel-health.ts'
+import { isOverdue, isPutOff } from './channel-health.ts'
 import {
   type Claimed,
   type Delivery,
@@ -18,6 +18,7 @@ import {
   isTestOf,
   unsentFor,
 } from './delivery.ts'
+import type { ChannelHealth } from './health.ts'
 import type { Rate } from './rate.ts'
 
 /** How long a refused message that must arrive waits at first, and at most. */

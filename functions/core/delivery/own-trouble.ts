@@ -1,6 +1,6 @@
 // Problems of the relay itself: a nearly full disk, and channels whose owners would not hear of it.
 import type { Channel } from '../rules/config.ts'
-import type { Troubled } from './channel-health.ts'
+import type { Troubled } from './health.ts'
 import type { Problem, ProblemChange } from './problem.ts'
 
 /** A disk is nearly full if less than the smaller of these two is free. */

@@ -5,7 +5,6 @@
 import { hash } from '../hash.ts'
 import { type Access, isBound, seesToken } from '../rules/access.ts'
 import type { SendOutcome } from './attempt.ts'
-import type { ChannelHealth } from './channel-health.ts'
 import {
   type Answered,
   type Claimed,
@@ -19,6 +18,7 @@ import {
   type Telling,
   urgentUntil,
 } from './delivery.ts'
+import type { ChannelHealth } from './health.ts'
 import { type MomentEntry, type MomentFilter, passes } from './moment-log.ts'
 import { type Rate, unlimited } from './rate.ts'
 

@@ -6,8 +6,8 @@ import { eventTypes } from '../../../shared/document.ts'
 import { describeIssues } from '../../../shared/errors.ts'
 import { defined, iso, parseJson } from '../../../shared/json.ts'
 import { looksSecret } from '../../../shared/presentable.ts'
-import type { ChannelHealth } from '../../core/delivery/channel-health.ts'
 import { type Delivery, isPing } from '../../core/delivery/delivery.ts'
+import type { ChannelHealth } from '../../core/delivery/health.ts'
 import type { MomentFilter } from '../../core/delivery/moment-log.ts'
 import {
   consents,

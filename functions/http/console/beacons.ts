@@ -7,8 +7,8 @@ import { utc } from '../../core/event/time.ts'
 import { unsupported } from '../../core/rules/beacon-version.ts'
 import { beaconsBody, type ShownBeacon } from '../../pages/console/beacons.ts'
 import { oneOf } from '../../schema/checks.ts'
-import { readProblems } from '../../store/memos.ts'
 import type { ListedBeacon } from '../../store/store.ts'
+import { readOpen } from '../../use-cases/problems.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { beaconStates } from '../admin/beacons.ts'
 import { readQuery } from '../query.ts'
@@ -66,10 +66,10 @@ export async function showBeacons(relay: Relay, c: Context, visitor: Visitor): P
 }
 
 /** As the relay's check found last. */
-async function missingOf({ store, config }: Relay, fleet: string) {
-  if (config.fleets[fleet]?.expectedBeacons === undefined) return undefined
-  const { problems = [], of } = (await readProblems(store, fleet, 'beacons_missing'))?.row ?? {}
-  const names = problems.filter(({ over }) => over === undefined).map(({ name }) => name)
+async function missingOf(relay: Relay, fleet: string) {
+  if (relay.config.fleets[fleet]?.expectedBeacons === undefined) return undefined
+  const { problems, of } = await readOpen(relay, fleet, 'beacons_missing')
+  const names = problems.map(({ name }) => name)
   if (names.length === 0) return undefined
   return { count: names.length, names, ...(of === undefined ? {} : { of }) }
 }

@@ -4,11 +4,9 @@ import type { SendOutcome } from '../../../functions/core/delivery/attempt.ts'
 import {
   type Answer,
   afterAnswer,
-  type ChannelHealth,
   isOverdue,
-  type Recovered,
-  type Troubled,
 } from '../../../functions/core/delivery/channel-health.ts'
+import type { ChannelHealth, Recovered, Troubled } from '../../../functions/core/delivery/health.ts'
 import { at, delivery } from '../../support/records.ts'
 
 const minute = 60_000

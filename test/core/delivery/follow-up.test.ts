@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import { planChannelAlert } from '../../../functions/core/delivery/alert.ts'
 import { giveUpMs, type SendOutcome } from '../../../functions/core/delivery/attempt.ts'
-import type { ChannelHealth } from '../../../functions/core/delivery/channel-health.ts'
 import type { Delivery } from '../../../functions/core/delivery/delivery.ts'
 import { afterResult, type Context, divert } from '../../../functions/core/delivery/follow-up.ts'
+import type { ChannelHealth } from '../../../functions/core/delivery/health.ts'
 import { unlimited } from '../../../functions/core/delivery/rate.ts'
 import { at, claimed, delivery, telling } from '../../support/records.ts'
 

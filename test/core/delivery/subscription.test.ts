@@ -1,7 +1,7 @@
 // The states of a subscription, its secrets, and when it is disabled.
 import { describe, expect, test } from 'vitest'
-import type { ChannelHealth } from '../../../functions/core/delivery/channel-health.ts'
 import type { Answered } from '../../../functions/core/delivery/delivery.ts'
+import type { ChannelHealth } from '../../../functions/core/delivery/health.ts'
 import {
   activated,
   changed,

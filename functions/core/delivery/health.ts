@@ -1,0 +1,26 @@
+// The health of a channel, as its row has it. channel-health.ts decides it.
+
+interface Known {
+  channel: string
+  /** Fingerprint of the channel's configuration. After a change, the channel starts as ok. */
+  of: string
+  since: number
+  /** Its answer when the trouble began, without any secret. */
+  note: string
+  /** The alert to the fallback has this time in its id, so it is sent once: when the trouble began. */
+  alert: number
+}
+
+/** `refusing`: it rejects every message. `unreachable`: for too long, no answer or temporary errors. */
+export interface Troubled extends Known {
+  state: 'refusing' | 'unreachable'
+}
+
+/** It accepted a message again at `since`. If the same trouble returns soon, nobody is notified. */
+export interface Recovered extends Known {
+  state: 'ok'
+  was: Troubled['state']
+}
+
+/** Undefined elsewhere means that the channel was never in trouble. */
+export type ChannelHealth = Recovered | Troubled
