@@ -21,7 +21,7 @@ afterAll(() => browser?.close())
 test.each(hosts)(
   'a click on the page reaches Azure within seconds on %s, and no secret leaves',
   {
-    timeout: 60_000,
+    timeout: 120_000,
   },
   async (host) => {
     stage = await startStage({ vms: [['web_0', 'web_1', 'web_2']], host })

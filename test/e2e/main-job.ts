@@ -56,7 +56,7 @@ export function mainJob(host: HostName, way: Way): void {
   afterEach(() => stage.stop())
 
   test('the recorded live migration: one message per moment and channel', {
-    timeout: 60_000,
+    timeout: 120_000,
   }, async () => {
     const vms = ['WestNO_0', 'WestNO_1']
     const eventId = 'c7061bac-afdc-4513-b24b-aa5f13a16123'
@@ -121,7 +121,7 @@ export function mainJob(host: HostName, way: Way): void {
   })
 
   test('two fleets that see one event: each has a record, messages and a decision of its own', {
-    timeout: 60_000,
+    timeout: 120_000,
   }, async () => {
     const key = `whsec_${randomBytes(32).toString('base64')}`
     stage = await startStage({
@@ -159,7 +159,7 @@ export function mainJob(host: HostName, way: Way): void {
   })
 
   test('Preempt of one of three: the others see the end, and the incident is resolved', {
-    timeout: 90_000,
+    timeout: 150_000,
   }, async () => {
     stage = await startStage({ vms: [['web_0', 'web_1', 'web_2']], host, way })
     await stage.startRelay()
