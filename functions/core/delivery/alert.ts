@@ -47,18 +47,10 @@ export function alertsTo(
   const epoch = about.episode
   const event = noEvent({ fleet, eventId, epoch, sequence, eventType: 'Alert' }, now)
   return [...new Set(channels)].map((channel, i) => ({
+    ...unsentFor({ fleet, eventId, seq: seqOf(event, i) }, channel, now),
     id: alertDeliveryId(event, about, channel),
-    fleet,
-    eventId,
-    channel,
-    seq: seqOf(event, i),
-    plannedAt: now,
     urgentUntil: now + urgentMs,
-    nextAt: now,
     telling: { moment: 'alert', at: now, event, about },
-    state: 'pending',
-    attempts: 0,
-    note: '',
   }))
 }
 

@@ -202,7 +202,11 @@ export function plan(
 }
 
 /** For another channel. It leaves out what a claim adds: the lease, and the event as it was then. */
-export function unsentFor({ fleet, eventId, seq }: Delivery, channel: string, now: number) {
+export function unsentFor(
+  { fleet, eventId, seq }: Pick<Delivery, 'fleet' | 'eventId' | 'seq'>,
+  channel: string,
+  now: number,
+) {
   const state: DeliveryState = 'pending'
   return { fleet, eventId, channel, seq, plannedAt: now, state, attempts: 0, nextAt: now, note: '' }
 }

@@ -8,6 +8,7 @@ import {
   type Delivery,
   noFleet,
   subscriptionChannel,
+  unsentFor,
   urgentMs,
 } from './delivery.ts'
 import type { Subscription } from './subscription.ts'
@@ -49,17 +50,9 @@ function planToEndpoint(
   const { eventId } = event
   const what = about.tests === undefined ? 'ping' : 'test'
   return {
+    ...unsentFor({ fleet: noFleet, eventId, seq: pings }, channel, now),
     id: `${noFleet}/${eventId}/1/${what}/${encodeURIComponent(channel)}`,
-    fleet: noFleet,
-    eventId,
-    channel,
-    seq: pings,
-    plannedAt: now,
     urgentUntil: now + urgentMs,
-    nextAt: now,
     telling: { moment: 'alert', at: now, event, about },
-    state: 'pending',
-    attempts: 0,
-    note: '',
   }
 }
