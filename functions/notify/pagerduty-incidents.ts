@@ -11,6 +11,7 @@ import {
   isTestOf,
   type Telling,
 } from '../core/delivery/delivery.ts'
+import { lastLapse } from '../core/event/event.ts'
 import { isEnd, traits } from '../core/event/moment.ts'
 import { hash } from '../core/hash.ts'
 import type { Outgoing } from './notifier.ts'
@@ -140,7 +141,8 @@ function keyOf(telling: Delivery['telling']): string {
     const which = channelTroubleIn(telling) === undefined ? '' : `/${telling.at}`
     return `foghorn/channel/${channelIn(telling)}${which}`
   }
-  const { lapsedAt, wait } = telling.event
+  const { wait } = telling.event
+  const lapsedAt = lastLapse(telling.event)
   const anew = lapsedAt === undefined ? '' : `/anew-${hash(String(lapsedAt))}`
   const asked = wait.notReady === undefined ? '' : `/asked-${hash(String(wait.notReady.at))}`
   return eventKeyOf(telling) + anew + asked

@@ -24,7 +24,7 @@ export function factsOf(record: EventRecord): Fact[] {
     .map(({ name, value }): Fact => [name, value === firstNames ? names : fixed(value)])
   return [
     ...(verdict ? [['Identity', proofs[verdict.how]] as Fact] : []),
-    ...(overruled ? [['Earlier decision', inWords(overruled)] as Fact] : []),
+    ...overruled.map((one): Fact => ['Earlier decision', inWords(one)]),
     ...shown,
     ...unreadyIn(record),
     ['Reference', reference],

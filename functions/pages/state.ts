@@ -137,13 +137,13 @@ export function stateOf(record: EventRecord, now: number): State {
 }
 
 function rawStateOf(record: EventRecord, now: number): State {
-  const { ended, startedAt, verdict } = record
+  const { ended, started, verdict } = record
   if (ended !== undefined) return endedState(record, now)
-  if (startedAt !== undefined) {
+  if (started !== undefined) {
     const who = record.drill ? 'The drill' : 'Azure'
-    const notice = record.startKind === 'none' && !isBack(record) ? [`${who} gave no notice.`] : []
-    const when = relative(startedAt, now)
-    const isFirstSight = record.startKind === 'already_running'
+    const notice = started.kind === 'none' && !isBack(record) ? [`${who} gave no notice.`] : []
+    const when = relative(started.at, now)
+    const isFirstSight = started.kind === 'already_running'
     const headline = isFirstSight ? `First seen ${when}, already running.` : `It started ${when}.`
     const decision = [...verdictLines(record, now), ...growthLines(record, now)]
     const ready = readinessLines(record)
@@ -229,7 +229,7 @@ const endings = {
 
 function verdictLines(record: EventRecord, now: number): string[] {
   if (record.verdict !== undefined) return [said(record, now)]
-  const hasLapsed = record.overruled?.lapsedAt !== undefined
+  const hasLapsed = record.overruled.at(-1)?.lapsedAt !== undefined
   return [hasLapsed ? 'The approval no longer applied.' : 'Nobody had decided.']
 }
 

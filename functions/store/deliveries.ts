@@ -314,7 +314,8 @@ export class Deliveries {
   #countsOf(stored: StoredDeliveries, one: StoredDelivery, claimed: Claimed, now: number): Count[] {
     const counts = countOf(stored, one)
     const { event, moment } = claimed.telling
-    const begins = moment === 'scheduled' || (moment === 'started' && event.startKind !== undefined)
+    const begins =
+      moment === 'scheduled' || (moment === 'started' && event.started?.kind !== undefined)
     const isFirst =
       begins &&
       event.epoch === 1 &&

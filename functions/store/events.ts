@@ -311,7 +311,7 @@ function keysOf(record: EventRecord, before: readonly Key[] = []): Key[] {
     keys.push({ index: endedIndex, key: keyOf(timeKey(ended.at), fleet, eventId) })
   }
   if (ended === undefined) {
-    const isDecided = record.startedAt !== undefined || record.verdict !== undefined
+    const isDecided = record.started !== undefined || record.verdict !== undefined
     const need: Need = [isDecided ? 1 : 0, facts.notBeforeAt ?? 0, isUndecided(record) ? 1 : 0]
     const summary = JSON.stringify(need)
     keys.push({

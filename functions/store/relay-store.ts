@@ -20,7 +20,7 @@ import type { Commit, EventKey, Pacing, Store } from './store.ts'
 import { together as atOnce, type Together } from './together.ts'
 
 /** Increase this if an older relay would not understand the changed rows. */
-const formatVersion = 3
+const formatVersion = 4
 const relayPartition = keyOf('relay')
 const formatRow = keyOf('format')
 /** After a conflict, writers wait a random time up to this. */

@@ -132,7 +132,7 @@ const settings: Record<string, Setting> = {
   started: {
     moment: 'started',
     afterMs: 70 * second,
-    course: { verdict: approved, phase: 'started', startedAt: at + 70 * second },
+    course: { verdict: approved, phase: 'started', started: { at: at + 70 * second } },
     spared: 11,
   },
   completed: {
@@ -141,7 +141,7 @@ const settings: Record<string, Setting> = {
     course: {
       verdict: approved,
       phase: 'completed',
-      startedAt: at + 70 * second,
+      started: { at: at + 70 * second },
       ended: { at: at + 2 * minute, outcome: 'completed' },
     },
   },
@@ -203,12 +203,13 @@ const settings: Record<string, Setting> = {
     course: {
       facts: { ...usual, resources: ['web_3', 'db_0'] },
       changed: { at: at + 3 * minute, names: ['resources'], from: { resources: ['web_3'] } },
-      overruled: {
-        ...approved,
-        agreed: { eventType: 'Reboot', resources: ['web_3'] },
-        lapsedAt: at + 3 * minute,
-      },
-      lapsedAt: at + 3 * minute,
+      overruled: [
+        {
+          ...approved,
+          agreed: { eventType: 'Reboot', resources: ['web_3'] },
+          lapsedAt: at + 3 * minute,
+        },
+      ],
     },
     heard: ['scheduled', 'approved'],
   },
@@ -216,14 +217,14 @@ const settings: Record<string, Setting> = {
   'back after its end, and started': {
     moment: 'started',
     afterMs: minute,
-    course: { epoch: 2, phase: 'started', startedAt: at + minute },
+    course: { epoch: 2, phase: 'started', started: { at: at + minute } },
     heard: [],
   },
   'deleted without notice': {
     moment: 'started',
     heard: [],
     course: {
-      ...{ startKind: 'none', phase: 'started', startedAt: at },
+      ...{ phase: 'started', started: { at: at, kind: 'none' } },
       facts: { ...noTime(), eventType: 'Terminate', source: 'User', description: '' },
     },
   },
@@ -287,7 +288,7 @@ const settings: Record<string, Setting> = {
     course: {
       facts: { ...usual, resources: [...Array(6).keys()].map((i) => `web_${i}`) },
       phase: 'started',
-      startedAt: at + 15 * minute,
+      started: { at: at + 15 * minute },
       wait: {
         readiness: {
           counts: { failed: 4, refused: 1, ready: 1 },
@@ -309,7 +310,7 @@ const settings: Record<string, Setting> = {
   'started without notice': {
     moment: 'started',
     heard: [],
-    course: { startKind: 'none', phase: 'started', startedAt: at, facts: noTime() },
+    course: { phase: 'started', started: { at: at, kind: 'none' }, facts: noTime() },
   },
   'failing hardware': {
     moment: 'scheduled',
@@ -362,7 +363,7 @@ const settings: Record<string, Setting> = {
   'skipped stages': {
     moment: 'started',
     afterMs: 15 * minute,
-    course: { phase: 'started', startedAt: at + 15 * minute },
+    course: { phase: 'started', started: { at: at + 15 * minute } },
     lateMs: 5 * minute,
     skipped: ['scheduled', 'reminder'],
     heard: [],

@@ -44,7 +44,7 @@ const running: Fields = {
   verdict: approved,
   azure: { accepted },
   phase: 'started',
-  startedAt,
+  started: { at: startedAt },
   history: [...seen, told, directed, passed, began],
 }
 
@@ -113,7 +113,7 @@ const courses: Record<string, Fields> = {
   declined: notNow,
   approved: decided,
   'approved by a rule': { verdict: byRule, policy: { decide: 'approve', rule: 'short freeze' } },
-  'approved after not now': { verdict: bySlack, overruled: declined },
+  'approved after not now': { verdict: bySlack, overruled: [declined] },
   'approved and passed on': {
     ...decided,
     azure: { accepted },
@@ -153,20 +153,21 @@ const courses: Record<string, Fields> = {
   },
   'lapsed, to decide again': {
     facts: { ...usual, resources: ['web_3', 'db_0'] },
-    overruled: {
-      ...approved,
-      lapsedAt: now - second,
-      agreed: { eventType: 'Reboot', resources: ['web_3'] },
-    },
+    overruled: [
+      {
+        ...approved,
+        lapsedAt: now - second,
+        agreed: { eventType: 'Reboot', resources: ['web_3'] },
+      },
+    ],
   },
   'back after its end': { epoch: 2 },
   started: running,
   'already running when first seen': {
     phase: 'started',
-    startedAt: at,
-    startKind: 'already_running',
+    started: { at, kind: 'already_running' },
   },
-  'started without notice': { phase: 'started', startedAt: at, startKind: 'none' },
+  'started without notice': { phase: 'started', started: { at, kind: 'none' } },
   completed: {
     ...running,
     phase: 'completed',

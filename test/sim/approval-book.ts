@@ -96,7 +96,7 @@ export class ApprovalBook {
     const revoked = earlier?.decision === 'approved' && verdict?.decision !== 'approved'
     // unless it grew beyond what was approved
     const grown =
-      record.overruled?.lapsedAt !== undefined &&
+      record.overruled.at(-1)?.lapsedAt !== undefined &&
       (!isWithin(earlier?.agreed, record.facts) || earlier?.how === 'policy')
     if (sameEpoch && revoked && !grown && verdict === undefined) broke('is unapproved')
     if (sameEpoch && revoked && verdict !== undefined) broke('is declined after it was approved')

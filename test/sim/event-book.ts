@@ -125,10 +125,10 @@ export class EventBook {
   /** A scheduled event is over only after its own VMs have missed it for the settle time. */
   #checkEnd(key: string, record: EventRecord): void {
     const { inferred } = record.ended!
-    const { facts, startedAt, fleet } = record
+    const { facts, started, fleet } = record
     if (inferred === 'vm_gone' || inferred === 'nobody_left_to_see') return
     if (this.#docket.mistaken.has(fleet) || this.#docket.lies.has(key)) return
-    if (startedAt !== undefined || (facts.notBeforeAt ?? 0) <= this.#docket.now) return
+    if (started !== undefined || (facts.notBeforeAt ?? 0) <= this.#docket.now) return
     const against = this.#docket.parts.beacons().flatMap((beacon) => {
       if (beacon.vm.fleet !== fleet || !isHit(facts, beacon.vm.name)) return []
       const { view } = this.#viewOf(beacon, record) ?? {}

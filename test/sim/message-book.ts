@@ -2,6 +2,7 @@
 // in the order of the event's life, and PagerDuty's incidents opened and closed.
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
 import { type Claimed, type Delivery, isSameStep } from '../../functions/core/delivery/delivery.ts'
+import { lastLapse } from '../../functions/core/event/event.ts'
 import type { Part } from '../../functions/notify/notifier.ts'
 import type { Sent } from '../support/world.ts'
 import type { Docket } from './docket.ts'
@@ -218,7 +219,7 @@ export class MessageBook {
     const earlier = this.#accepted.get(key) ?? []
     // after an approval lapsed or a rule waited in vain, the end closes several incidents
     const { event } = claimed.telling
-    const isAsked = event.lapsedAt !== undefined || event.wait.notReady !== undefined
+    const isAsked = lastLapse(event) !== undefined || event.wait.notReady !== undefined
     const isOneOfSeveral = resolvesIn(request) && isAsked
     for (const before of isOneOfSeveral ? [] : earlier) {
       const recorded = before.settled === 'delivered'
@@ -365,7 +366,8 @@ function nameOf({ telling, channel, eventId }: Delivery): string {
 
 /** The message by its meaning, whatever its id says. */
 function whatIsTold({ id, fleet, eventId, channel, telling }: Delivery): string {
-  const { epoch, lapsedAt = '' } = telling.event
+  const { epoch } = telling.event
+  const lapsedAt = lastLapse(telling.event) ?? ''
   const step = `${fleet}/${eventId}/${epoch}/${telling.moment}/${channel}`
   if (telling.moment === 'alert') return `${step} ${id}`
   if (telling.moment === 'reminder')
@@ -378,8 +380,8 @@ function whatIsTold({ id, fleet, eventId, channel, telling }: Delivery): string 
 
 /** What a change says. */
 function valuesOf({ telling }: Delivery): string {
-  const { facts, lapsedAt } = telling.event
+  const { facts } = telling.event
   const { eventType, source, notBeforeAt, resources, durationSeconds, description } = facts
   const values = [notBeforeAt, resources, durationSeconds, description, eventType, source]
-  return JSON.stringify([...values, lapsedAt])
+  return JSON.stringify([...values, lastLapse(telling.event)])
 }

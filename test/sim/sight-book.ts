@@ -133,8 +133,8 @@ export class SightBook {
       for (const { beacon, sight } of own) this.#heard(key, beacon, sight)
     } else if (before?.ended === undefined) this.#checkSilence(key, record)
     this.#meet(key, before, record)
-    const isNew = before?.startKind === undefined
-    if (isNew && record.startKind === 'none' && this.#scheduled.has(key)) {
+    const isNew = before?.started?.kind === undefined
+    if (isNew && record.started?.kind === 'none' && this.#scheduled.has(key)) {
       this.#docket.broke('alert', `${key} is told as without notice, and was announced`)
     }
     if (phase === 'scheduled') this.#scheduled.add(key)

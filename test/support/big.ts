@@ -26,7 +26,8 @@ export function bigRecord(changes: Fields = {}): EventRecord {
     at,
     agreed: agreedOf(full, false),
   }
-  full.overruled = { ...full.verdict, agreed: agreedOf({ facts: bigFacts(1_000) }, false) }
+  const other = { ...full.verdict, agreed: agreedOf({ facts: bigFacts(1_000) }, false) }
+  full.overruled = Array.from({ length: 10 }, () => other)
   full.changed = { at, names: ['resources'], from: { resources: bigNames(2_000) } }
   full = addHistory(full, { at, what: 'approved', note: 'link: chat' })
   for (let i = 0; i < 300; i++) {

@@ -41,6 +41,7 @@ export function record(changes: Fields = {}): EventRecord {
     sights: [],
     azure: {},
     wait: {},
+    overruled: [],
     reminders: { passed: [] },
     history: [{ at, what: 'seen', note: 'web_0' }],
     sequence: 1,

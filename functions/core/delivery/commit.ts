@@ -1,6 +1,6 @@
 // Turns a decision into one atomic write: the record, and the deliveries that it plans.
 import { knownVms } from '../event/drill.ts'
-import { type EventRecord, isOpen } from '../event/event.ts'
+import { type EventRecord, isOpen, lastLapse } from '../event/event.ts'
 import { fitEvent } from '../event/event-size.ts'
 import { isHit } from '../event/facts.ts'
 import { maxMessageVmBytes } from '../event/hit-vms.ts'
@@ -48,7 +48,7 @@ export function commitPlan(
   const basedOn = before?.sequence ?? 0
   const record = fitEvent({ ...decided, sequence: basedOn + 1 })
   const vms = knownVms(decided)
-  const isLapse = record.lapsedAt !== before?.lapsedAt
+  const isLapse = lastLapse(record) !== (before && lastLapse(before))
   const routed = mayReachMore(before, record, moments)
     ? newlyRouted(routes, record, vms, existing)
     : []

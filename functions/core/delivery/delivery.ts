@@ -1,7 +1,7 @@
 // The delivery of a message to a channel: its shape, its id, and how it is planned. The id names
 // event, moment and channel, so planning a message twice changes nothing.
 
-import type { EventRecord } from '../event/event.ts'
+import { type EventRecord, lastLapse } from '../event/event.ts'
 import { type Moment, traits } from '../event/moment.ts'
 import { type EventView, viewOf } from '../event/view.ts'
 import { hash } from '../hash.ts'
@@ -273,7 +273,8 @@ function whichOf(record: EventView, moment: Moment): string[] {
 }
 
 /** After an approval lapsed, messages may be sent again. */
-function againOf({ lapsedAt }: EventView): string[] {
+function againOf(event: EventView): string[] {
+  const lapsedAt = lastLapse(event)
   return lapsedAt === undefined ? [] : [shortHash(lapsedAt)]
 }
 

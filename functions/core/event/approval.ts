@@ -1,6 +1,6 @@
 // Takes a decision of a person or a rule into the event. `directive.ts` passes an approval on.
 import { hash } from '../hash.ts'
-import { type EventRecord, isOpen, type OpenRecord, type Verdict } from './event.ts'
+import { type EventRecord, isOpen, type OpenRecord, type Verdict, withOverruled } from './event.ts'
 import { isTooLarge } from './facts.ts'
 import { addHistory, decisionNote } from './history.ts'
 import type { Moment } from './moment.ts'
@@ -33,9 +33,9 @@ export function decide(record: EventRecord, verdict: Verdict): DecideOutcome {
   }
   const byRule = verdict.how === 'policy'
   const agreed = verdict.decision === 'approved' ? { agreed: agreedOf(record, byRule) } : {}
-  const overruled = record.verdict === undefined ? {} : { overruled: record.verdict }
+  const before = record.verdict === undefined ? record : withOverruled(record, record.verdict)
   const noted = addHistory(
-    { ...record, ...overruled, verdict: { ...verdict, ...agreed } },
+    { ...before, verdict: { ...verdict, ...agreed } },
     { at: verdict.at, what: verdict.decision, note: decisionNote(verdict) },
   )
   return { outcome: 'decided', record: noted, moments: [verdict.decision] }

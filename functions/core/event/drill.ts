@@ -46,7 +46,9 @@ export function beginDrill(wish: DrillWish, id: string, now: number): OpenRecord
     epoch: 1,
     facts: started ? facts : { ...facts, notBeforeAt: now + noticeSeconds * 1_000 },
     firstSeenAt: now,
-    ...(started ? { phase: 'started', startedAt: now, startKind: 'none' } : { phase: 'scheduled' }),
+    ...(started
+      ? { phase: 'started', started: { at: now, kind: 'none' } }
+      : { phase: 'scheduled' }),
     drill: {
       impactSeconds,
       ...(changes ? { changesAt: now + changeAfterSeconds * 1_000 } : {}),
@@ -56,6 +58,7 @@ export function beginDrill(wish: DrillWish, id: string, now: number): OpenRecord
     sights: [],
     azure: {},
     wait: {},
+    overruled: [],
     reminders: { passed: [] },
     history: [{ at: now, what: started ? 'started' : 'seen', note: drillNote }],
     sequence: 0,
@@ -93,7 +96,7 @@ export function drillDueAt(record: EventRecord, plan: DrillPlan): number {
 /** While a relay runs, no drill is open later than this. */
 export function drillEndsBy(record: EventRecord, plan: DrillPlan): number {
   const movesMs = plan.changesAt === undefined ? 0 : drillMoveMs
-  const lastStartAt = record.startedAt ?? (record.facts.notBeforeAt ?? 0) + movesMs
+  const lastStartAt = record.started?.at ?? (record.facts.notBeforeAt ?? 0) + movesMs
   return lastStartAt + plan.impactSeconds * 1_000
 }
 
@@ -102,8 +105,8 @@ function startsAt({ facts, verdict }: EventRecord): number {
   return Math.min(facts.notBeforeAt ?? 0, approvedAt ?? Number.POSITIVE_INFINITY)
 }
 
-function endsAt({ startedAt = 0 }: EventRecord, { impactSeconds }: DrillPlan): number {
-  return startedAt + impactSeconds * 1_000
+function endsAt({ started }: EventRecord, { impactSeconds }: DrillPlan): number {
+  return (started?.at ?? 0) + impactSeconds * 1_000
 }
 
 /** An approved drill is about to start, so its time no longer moves. */

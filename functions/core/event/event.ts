@@ -30,6 +30,12 @@ export const inferences = [
 ] as const
 export type Inference = (typeof inferences)[number]
 
+interface Started {
+  at: number
+  /** Absent if a beacon saw it Scheduled before. */
+  kind?: StartKind
+}
+
 export interface Ended {
   at: number
   outcome: 'completed' | 'cancelled' | 'lost'
@@ -191,10 +197,8 @@ interface Kept {
   wait: Wait
   /** The last decision. Nobody can take an approval back, but it may lapse (scope.ts). */
   verdict?: Verdict
-  /** A *not now* that a later approval replaced, or an approval that lapsed. */
-  overruled?: Verdict
-  /** When an approval last lapsed. Later messages get new ids, so they are sent again. */
-  lapsedAt?: number
+  /** Earlier decisions, at most 10: a *not now* that an approval replaced, approvals that lapsed. */
+  overruled: Verdict[]
   azure: Azure
   reminders: Reminders
   /** The last epoch of which people were notified, how many changes, and `changeOf` what they know. */
@@ -213,23 +217,19 @@ interface Pending extends Kept {
 
 interface ScheduledRecord extends Pending {
   phase: 'scheduled'
-  startedAt?: undefined
-  startKind?: undefined
+  started?: undefined
 }
 
 export interface StartedRecord extends Pending {
   phase: 'started'
-  startedAt: number
-  /** Absent if a beacon saw it Scheduled before. */
-  startKind?: StartKind | undefined
+  started: Started
 }
 
 export interface EndedRecord extends Kept {
   /** A lost event keeps the phase in which it was last seen. */
   phase: Phase
   ended: Ended
-  startedAt?: number | undefined
-  startKind?: StartKind | undefined
+  started?: Started | undefined
   dueAt?: undefined
 }
 
@@ -249,10 +249,29 @@ export function withEnd(record: EventRecord, ended: Ended): EndedRecord {
 }
 
 export function withStarted(record: OpenRecord, startedAt: number): StartedRecord {
-  return { ...record, phase: 'started', startedAt }
+  return { ...record, phase: 'started', started: { at: startedAt } }
+}
+
+const maxOverruled = 10
+
+export function withOverruled<R extends EventRecord>(record: R, earlier: Verdict): R {
+  return { ...record, overruled: [...record.overruled, earlier].slice(-maxOverruled) }
+}
+
+/** All decisions, oldest first. */
+export function listDecisions({
+  overruled,
+  verdict,
+}: Pick<EventRecord, 'overruled' | 'verdict'>): Verdict[] {
+  return verdict === undefined ? overruled : [...overruled, verdict]
+}
+
+/** When an approval last lapsed. Later messages get new ids, so they are sent again. */
+export function lastLapse({ overruled }: Pick<EventRecord, 'overruled'>): number | undefined {
+  return overruled.findLast(({ lapsedAt }) => lapsedAt !== undefined)?.lapsedAt
 }
 
 /** Whether its start surprised everybody. If a user asked for it, somebody knew. */
-export function isUnannounced({ startKind, facts }: Pick<EventRecord, 'startKind' | 'facts'>) {
-  return startKind === 'none' && facts.source !== 'User'
+export function isUnannounced({ started, facts }: Pick<EventRecord, 'started' | 'facts'>) {
+  return started?.kind === 'none' && facts.source !== 'User'
 }

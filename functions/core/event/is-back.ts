@@ -33,7 +33,7 @@ export function isBack(
 
 /** The event in a new epoch. Its values, its phase and its sights come from the document that shows it. */
 export function reopened(
-  { phase: _p, ended: _e, startedAt: _s, ...record }: EndedRecord,
+  { phase: _p, ended: _e, started: before, ...record }: EndedRecord,
   { vm, polledAt }: Reporter,
   shown: ShownEvent,
 ): OpenRecord {
@@ -48,12 +48,11 @@ export function reopened(
   const kept = {
     ...{ fleet, eventId, epoch: record.epoch + 1, facts: now, firstSeenAt, sights, sequence },
     ...{ history, backAt: polledAt, policy: { decide: 'ask' as const, rule: 'default' } },
-    ...{ wait: {}, reminders: { passed: [] } },
+    ...{ wait: {}, overruled: [], reminders: { passed: [] } },
     ...stillValid(record as EndedRecord, now),
   }
   if (status !== 'Started') return { ...kept, phase: 'scheduled' }
-  const { startKind } = record
-  return { ...kept, phase: 'started', startedAt: polledAt, ...(startKind && { startKind }) }
+  return { ...kept, phase: 'started', started: { ...before, at: polledAt } }
 }
 
 /**
@@ -79,7 +78,7 @@ export function endedAnew(
 ): EndedRecord | undefined {
   const { missing } = sight
   if (record.ended.outcome !== 'lost' || missing === undefined) return undefined
-  const at = Math.max(goneAt([missing]), record.startedAt ?? 0)
+  const at = Math.max(goneAt([missing]), record.started?.at ?? 0)
   const wasSeen = record.phase === 'started'
   const inferred = wasSeen ? undefined : whyCompleted(record, at, listening)
   const outcome = wasSeen || inferred !== undefined ? 'completed' : 'cancelled'

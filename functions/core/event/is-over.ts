@@ -61,7 +61,7 @@ export function nextEndAt(record: OpenRecord, listening: Listening): number {
 
 /** When the documents that lack the event prove its end. */
 function lacksFrom(record: OpenRecord, listening: Listening): number {
-  const { phase, startedAt = 0, facts } = record
+  const { phase, started: { at: startedAt } = { at: 0 }, facts } = record
   const since = speakersOf(record, listening).map(({ lacksSince = never }) => lacksSince)
   if (since.length === 0) return never
   const all = Math.max(...since) + settleMs
@@ -81,7 +81,7 @@ function endedByDocuments(record: OpenRecord, listening: Listening): Ended {
   const missing = missingIn(record)
   const at = goneAt(missing)
   if (record.phase === 'started') {
-    return { at: Math.max(at, record.startedAt), outcome: 'completed' }
+    return { at: Math.max(at, record.started.at), outcome: 'completed' }
   }
   const inferred = whyCompleted(record, at, listening)
   return inferred === undefined
@@ -140,13 +140,13 @@ function vmGoneAt(record: OpenRecord, listening: Listening): number {
   // an onlooker that still sees it Scheduled knows more than Azure's answer
   const onlookers = record.sights.filter((one) => !isAffected(record.facts, one))
   const isSeen = seeingVms(onlookers, listening).some(({ lacksSince }) => lacksSince === undefined)
-  const from = isSeen ? (record.startedAt ?? record.facts.notBeforeAt) : dueFrom(record)
+  const from = isSeen ? (record.started?.at ?? record.facts.notBeforeAt) : dueFrom(record)
   return Math.max(from ?? never, ...heard) + vmGoneMs
 }
 
 /** When Azure takes the VMs down at the latest. Undefined if nobody knows. */
-function dueFrom({ startedAt, azure, facts }: OpenRecord): number | undefined {
-  return startedAt ?? azure.accepted?.at ?? facts.notBeforeAt
+function dueFrom({ started, azure, facts }: OpenRecord): number | undefined {
+  return started?.at ?? azure.accepted?.at ?? facts.notBeforeAt
 }
 
 function lostAt(record: OpenRecord, listening: Listening): number {

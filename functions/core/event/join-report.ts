@@ -45,7 +45,7 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
   const wasScheduled = statuses[0] !== 'Started'
   const kept = {
     ...{ fleet, eventId, epoch: 1, facts, firstSeenAt, sights: [], sequence: 0 },
-    ...{ azure: {}, wait: {}, reminders: { passed: [] } },
+    ...{ azure: {}, wait: {}, overruled: [], reminders: { passed: [] } },
     policy: { decide: 'ask' as const, rule: 'default' },
     history: [
       {
@@ -62,7 +62,11 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
     : seen[0]?.appeared
       ? 'none'
       : 'already_running'
-  const record: OpenRecord = { ...kept, phase: 'started', startedAt, startKind }
+  const record: OpenRecord = {
+    ...kept,
+    phase: 'started',
+    started: { at: startedAt, kind: startKind },
+  }
   return wasScheduled
     ? addHistory(record, { at: startedAt, what: 'started', note: reporter.vm })
     : record

@@ -1,7 +1,15 @@
 // An event for other systems, in webhooks and in the events API: ISO times, no internals.
 import { defined, iso } from '../../../shared/json.ts'
 import type { Delivery } from '../delivery/delivery.ts'
-import type { Decider, Ended, EventRecord, Inference, StartKind, Verdict } from './event.ts'
+import {
+  type Decider,
+  type Ended,
+  type EventRecord,
+  type Inference,
+  listDecisions,
+  type StartKind,
+  type Verdict,
+} from './event.ts'
 import type { HitVm } from './hit-vms.ts'
 import type { HookState, HookStates, NotReady, Readiness, Turn } from './hook-state.ts'
 import { isAffected } from './sight.ts'
@@ -52,7 +60,7 @@ export interface PublicEvent {
 }
 
 export function publicView(event: EventView): PublicEvent {
-  const { facts, overruled, verdict, ended, azure, startKind } = event
+  const { facts, ended, azure, started } = event
   const { readiness, turn, notReady, prepareNow } = event.wait
   const { resources, eventType, source, durationSeconds, description, notBeforeAt } = facts
   return defined({
@@ -77,12 +85,12 @@ export function publicView(event: EventView): PublicEvent {
     notReady: notReady && { ...notReady, at: iso(notReady.at) },
     prepareNow: prepareNow && { ...prepareNow, at: iso(prepareNow.at) },
     firstSeenAt: iso(event.firstSeenAt),
-    startedAt: iso(event.startedAt),
-    startKind,
+    startedAt: iso(started?.at),
+    startKind: started?.kind,
     endedAt: iso(ended?.at),
     outcome: ended?.outcome,
     inferred: ended?.inferred,
-    approvals: [overruled, verdict].filter((one) => one !== undefined).map(publicVerdict),
+    approvals: listDecisions(event).map(publicVerdict),
     passedOn: azure.accepted && { ...azure.accepted, at: iso(azure.accepted.at) },
   }) as PublicEvent
 }

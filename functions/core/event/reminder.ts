@@ -1,6 +1,6 @@
 // Reminders of undecided events, at the distances from NotBefore that routes set.
 
-import type { Asking, EventRecord, OpenRecord } from './event.ts'
+import { type Asking, type EventRecord, lastLapse, type OpenRecord } from './event.ts'
 import { addHistory } from './history.ts'
 import { isUndecided } from './is-over.ts'
 
@@ -44,12 +44,12 @@ export function remind(
 
 /** When people were last asked, and by which moment. */
 function lastAsked(record: EventRecord): { at: number; by: Asking } {
-  const { changed, firstSeenAt, backAt = 0, wait, lapsedAt } = record
+  const { changed, firstSeenAt, backAt = 0, wait } = record
   const isMoved = changed?.names.includes('notBeforeAt') === true
   const times: [Asking, number | undefined][] = [
     ['scheduled', Math.max(firstSeenAt, backAt)],
     ['changed', isMoved ? changed.at : undefined],
-    ['changed', lapsedAt],
+    ['changed', lastLapse(record)],
     ['not_ready', wait.notReady?.at],
   ]
   return times

@@ -1,7 +1,7 @@
 // What an approval covers: law 10. An approval to restart one VM does not cover two. If the event
 // outgrows its approval, the approval lapses and people decide again.
 import type { ScheduledEvent } from '../../../shared/document.ts'
-import { type Agreed, type EventRecord, isOpen, type OpenRecord } from './event.ts'
+import { type Agreed, type EventRecord, isOpen, type OpenRecord, withOverruled } from './event.ts'
 import type { Facts } from './facts.ts'
 import { addHistory } from './history.ts'
 
@@ -47,11 +47,12 @@ export function mayLapse(record: EventRecord, now: number): record is Approved {
 
 export function lapse(record: Approved, at: number): EventRecord {
   // without `stuckAt`, a later approval can be reported as stuck again
-  const { verdict, azure: before, ...undecided } = record
-  const overruled = { ...verdict, lapsedAt: at }
+  const { azure: before } = record
+  const lapsed = withOverruled(record, { ...record.verdict, lapsedAt: at })
+  const { verdict: _, ...undecided } = lapsed
   const { directive, accepted = before.acceptedBefore } = before
   const azure = { ...(directive && { directive }), ...(accepted && { acceptedBefore: accepted }) }
-  return addHistory({ ...undecided, azure, overruled, lapsedAt: at }, { at, what: 'lapsed' })
+  return addHistory({ ...undecided, azure }, { at, what: 'lapsed' })
 }
 
 /** Azure's 200 to a start of ours, also if the approval no longer applies. */

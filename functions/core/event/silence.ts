@@ -83,8 +83,8 @@ export function isPast({ ended }: EventRecord, heardAt: number, now: number): bo
 function explainsUntil(event: EventRecord, now: number): number {
   if (event.drill !== undefined) return 0
   if (!isOpen(event)) return event.ended!.at + aftermathMs
-  const { startedAt, facts } = event
-  const began = [startedAt, lastAccepted(event)?.at, facts.notBeforeAt].some(
+  const { started, facts } = event
+  const began = [started?.at, lastAccepted(event)?.at, facts.notBeforeAt].some(
     (at) => at !== undefined && at <= now,
   )
   return began ? now + explainedLookMs : 0

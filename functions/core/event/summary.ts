@@ -41,18 +41,18 @@ const maxNames = 8
 
 export function stepOf({
   ended,
-  startedAt,
+  started,
   verdict,
-}: Pick<EventRecord, 'ended' | 'startedAt' | 'verdict'>): EventStep {
+}: Pick<EventRecord, 'ended' | 'started' | 'verdict'>): EventStep {
   if (ended !== undefined) return ended.outcome
-  return startedAt === undefined ? (verdict?.decision ?? 'open') : 'started'
+  return started === undefined ? (verdict?.decision ?? 'open') : 'started'
 }
 
 export function summaryOf(record: EventRecord): EventSummary {
-  const { fleet, eventId, facts, firstSeenAt, startedAt, ended, verdict, drill } = record
+  const { fleet, eventId, facts, firstSeenAt, started, ended, verdict, drill } = record
   const times = {
     notBeforeAt: facts.notBeforeAt,
-    startedAt,
+    started,
     endedAt: ended?.at,
     decidedAt: verdict?.at,
     decidedHow: verdict?.how,

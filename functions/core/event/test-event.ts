@@ -45,6 +45,7 @@ export function testEvent({ fleet, eventType, id, moment }: TestWish, now: numbe
     sights: [],
     azure: {},
     wait: {},
+    overruled: [],
     reminders: { passed: [] },
     history: [],
   }
@@ -68,7 +69,13 @@ function courseOf(record: EventRecord, moment: Moment, now: number): EventRecord
   const approved = byTest('approved', record.firstSeenAt + minute)
   const startedAt = record.firstSeenAt + startsMs
   const azure = { accepted: { vm: 'foghorn-test-observer', at: startedAt - 5 * second } }
-  const started = { ...record, verdict: approved, phase: 'started' as const, startedAt, azure }
+  const started = {
+    ...record,
+    verdict: approved,
+    phase: 'started' as const,
+    started: { at: startedAt },
+    azure,
+  }
   switch (moment) {
     case 'scheduled':
       return record

@@ -41,11 +41,11 @@ export function lanesOf(records: EventRecord[], deliveries: Delivery[], now: num
 }
 
 function slotOf(record: EventRecord, now: number): Omit<Slot, 'clashes'> {
-  const { startedAt, facts } = record
+  const { started, facts } = record
   const { notBeforeAt, durationSeconds = -1 } = facts
   const lasts = durationSeconds > 0 ? durationSeconds * 1_000 : usualMs
-  if (startedAt !== undefined)
-    return { record, from: startedAt, to: Math.max(now, startedAt + lasts) }
+  if (started !== undefined)
+    return { record, from: started.at, to: Math.max(now, started.at + lasts) }
   // from NotBefore on, it may start at any moment
   const from = Math.max(notBeforeAt ?? now, now)
   return { record, from, to: from + lasts }

@@ -31,6 +31,7 @@ export function noEvent(
     firstSeenAt: now,
     azure: {},
     wait: {},
+    overruled: [],
     reminders: { passed: [] },
     policy: { decide: 'notify', rule: eventType.toLowerCase() },
   }

@@ -66,8 +66,9 @@ const failures: Record<StartFailure['outcome'], string> = {
 /** The approval no longer applies, because it does not cover what the event is now. */
 export function lapseLines(event: EventView, asks: boolean): string[] {
   const { overruled, verdict, facts, azure } = event
-  if (overruled?.lapsedAt === undefined || verdict !== undefined) return []
-  const added = namesBeyond(facts.resources, overruled.agreed?.resources)
+  const lapsed = overruled.at(-1)
+  if (lapsed?.lapsedAt === undefined || verdict !== undefined) return []
+  const added = namesBeyond(facts.resources, lapsed.agreed?.resources)
   const why =
     added.length > 0
       ? `Azure added ${inSentence(added)} after the approval`

@@ -67,13 +67,13 @@ function entryOf(record: EventRecord, publicUrl: string, now: number): string[] 
   ]
 }
 
-function statusOf({ ended, verdict, startedAt }: EventRecord): string {
+function statusOf({ ended, verdict, started }: EventRecord): string {
   if (ended !== undefined) return 'CANCELLED'
-  return startedAt !== undefined || verdict?.decision === 'approved' ? 'CONFIRMED' : 'TENTATIVE'
+  return started !== undefined || verdict?.decision === 'approved' ? 'CONFIRMED' : 'TENTATIVE'
 }
 
-function beginOf({ startedAt, facts: { notBeforeAt }, firstSeenAt }: EventRecord): number {
-  return startedAt ?? notBeforeAt ?? firstSeenAt
+function beginOf({ started, facts: { notBeforeAt }, firstSeenAt }: EventRecord): number {
+  return started?.at ?? notBeforeAt ?? firstSeenAt
 }
 
 function endOf(record: EventRecord, now: number): number {

@@ -14,7 +14,7 @@ export function lostLines(event: EventView): string[] {
   ]
 }
 
-export function completedLines({ ended, startedAt, startKind }: EventView): string[] {
+export function completedLines({ ended, started }: EventView): string[] {
   if (ended?.inferred !== undefined) {
     // if the VM is silent, no document shows that the event is gone
     const listed = ended.inferred === 'vm_gone' ? '' : 'Azure no longer lists it. '
@@ -22,9 +22,9 @@ export function completedLines({ ended, startedAt, startKind }: EventView): stri
       `${listed}Foghorn concludes that the event completed: ${describeInference(ended.inferred)}.`,
     ]
   }
-  const tookMs = ended === undefined || startedAt === undefined ? -1 : ended.at - startedAt
+  const tookMs = ended === undefined || started === undefined ? -1 : ended.at - started.at
   if (tookMs < 0) return ['It is over.']
-  const about = startKind === 'already_running' ? 'at least' : 'about'
+  const about = started?.kind === 'already_running' ? 'at least' : 'about'
   return [`It took ${about} ${span(tookMs)}.`]
 }
 

@@ -13,12 +13,12 @@ const maxOutput = 120
 
 /** How many VMs are ready, and why others are not. Empty if no VM has a hook. */
 export function readinessLines(event: EventView): string[] {
-  const { wait, facts, startedAt } = event
+  const { wait, facts, started } = event
   const { readiness } = wait
   const total = facts.resources.length
   if (readiness === undefined || total === 0) return []
   const { ready = 0 } = readiness.counts
-  const isBefore = startedAt === undefined
+  const isBefore = started === undefined
   const are = (count: number) =>
     isBefore ? (count === 1 ? 'is' : 'are') : count === 1 ? 'was' : 'were'
   if (ready === total) {

@@ -182,9 +182,9 @@ export function hardwareAdvice({ facts, firstSeenAt }: EventView): string[] {
 
 /** Who started the event, if it was announced and Foghorn did not start it. */
 function startLines(event: EventView): string[] {
-  const { verdict, overruled, startKind, startedAt = 0, policy, drill } = event
+  const { verdict, overruled, started: { at: startedAt, kind } = { at: 0 }, policy, drill } = event
   const { notBeforeAt } = event.facts
-  if (startKind !== undefined || verdict?.decision === 'approved') return []
+  if (kind !== undefined || verdict?.decision === 'approved') return []
   if (notBeforeAt !== undefined && startedAt < notBeforeAt - earlyMs) {
     return [
       'It started before NotBefore, and Foghorn did not start it. ' +
@@ -194,16 +194,17 @@ function startLines(event: EventView): string[] {
   const when = notBeforeAt === undefined ? '' : ' when it was due'
   const started = `${drill ? 'the drill started' : 'Azure started it'}${when}`
   if (verdict !== undefined) return [`A person chose "not now". ${capital(started)}.`]
-  if (overruled?.lapsedAt !== undefined) return [`The approval no longer applied, so ${started}.`]
+  if (overruled.at(-1)?.lapsedAt !== undefined)
+    return [`The approval no longer applied, so ${started}.`]
   return [policy.decide === 'ask' ? `Nobody decided, so ${started}.` : `${capital(started)}.`]
 }
 
 function noticeLines(event: EventView, now: number): string[] {
-  const { startKind, startedAt } = event
+  const { at: startedAt, kind } = event.started ?? {}
   // the event was known before
-  if (isBack(event) && startKind !== 'reported_late') return []
+  if (isBack(event) && kind !== 'reported_late') return []
   const seenAt = startedAt === undefined ? '' : `, at ${lastingClock(startedAt, now)}`
-  switch (startKind) {
+  switch (kind) {
     case 'none':
       return [noNoticeLine(event)]
     case 'already_running':
@@ -241,8 +242,8 @@ export function factsOf(
   { moment, event }: { moment: Telling['moment'] | 'alert'; event: EventView },
   now: number,
 ): Message['facts'] {
-  const { facts, ended, startedAt } = event
-  const ahead = ended === undefined && startedAt === undefined && moment !== 'approved'
+  const { facts, ended, started } = event
+  const ahead = ended === undefined && started === undefined && moment !== 'approved'
   const decides = moment === 'approved' || moment === 'declined'
   const due = ahead && facts.notBeforeAt !== undefined
   const isOverdue = ended?.inferred === 'drill_overdue'
@@ -250,8 +251,8 @@ export function factsOf(
   const rows: [string, string | undefined][] = [
     ['When', due ? when(facts.notBeforeAt!, now) : undefined],
     [
-      event.startKind === 'already_running' ? 'Running at' : 'Started',
-      startedAt === undefined ? undefined : when(startedAt, now),
+      started?.kind === 'already_running' ? 'Running at' : 'Started',
+      started && when(started.at, now),
     ],
     [ending, ended === undefined ? undefined : when(ended.at, now)],
     [

@@ -23,7 +23,7 @@ function titleWith(
   timeOf: (at: number, now: number) => string,
   now: number,
 ): string {
-  const { startKind, ended, verdict } = event
+  const { started, ended, verdict } = event
   const subject = subjectOf(event)
   const ahead = (event.facts.notBeforeAt ?? now) > now
   const on = (at: number | undefined) => (at === undefined ? '' : ` at ${timeOf(at, now)}`)
@@ -43,8 +43,9 @@ function titleWith(
     case 'stuck':
       return `Approved, but not started: ${subject}${due}`
     case 'started':
-      if (startKind === 'already_running' && !isBack(event)) return `Already running: ${subject}`
-      return `${startOf(event)}${on(event.startedAt)}: ${subject}`
+      if (started?.kind === 'already_running' && !isBack(event))
+        return `Already running: ${subject}`
+      return `${startOf(event)}${on(started?.at)}: ${subject}`
     case 'completed':
       return `${surely('Completed', ended)}${on(ended?.at)}: ${subject}`
     case 'cancelled':
@@ -61,7 +62,7 @@ function surely(word: string, ended: EventView['ended']): string {
 
 function startOf(event: EventView): string {
   if (isBack(event)) return 'Back, started'
-  return event.startKind === 'none' ? 'Started without notice' : 'Started'
+  return event.started?.kind === 'none' ? 'Started without notice' : 'Started'
 }
 
 /** By why the rule waited in vain. */

@@ -44,13 +44,13 @@ export function severityOf({ moment, event }: Pick<Telling, 'moment' | 'event'>)
   }
 }
 
-function forType({ facts, policy, startKind, verdict }: Telling['event']): Severity {
+function forType({ facts, policy, started, verdict }: Telling['event']): Severity {
   const { eventType, durationSeconds: seconds = -1 } = facts
   // Azure's -1 means unknown, not short
   const short = eventType === 'Freeze' && seconds >= 0 && seconds < shortFreezeSeconds
   const name = short ? 'short Freeze' : eventType
   const row = (Object.hasOwn(severities, name) && severities[name]) || unknownType
-  if (isUnannounced({ startKind, facts })) return row.unannounced
+  if (isUnannounced({ started, facts })) return row.unannounced
   const asks = policy.decide === 'ask' && verdict === undefined
   return asks ? row.asked : row.otherwise
 }

@@ -132,7 +132,7 @@ async function postDecision(relay: Relay, c: Context): Promise<Response> {
 const whyNot: Record<Exclude<Decided['outcome'], 'decided'>, (record: EventRecord) => string> = {
   already_approved: before,
   already_declined: (record) => `${before(record)}; you can still approve it`,
-  started: ({ startedAt = 0 }) => `it started at ${new Date(startedAt).toISOString()}`,
+  started: ({ started }) => `it started at ${new Date(started?.at ?? 0).toISOString()}`,
   ended: ({ ended }) => `it ended at ${new Date(ended?.at ?? 0).toISOString()}: ${ended?.outcome}`,
   too_many_vms: () => tooLarge,
   busy: () => 'too many requests changed this event at once; send the request again',

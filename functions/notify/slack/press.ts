@@ -73,7 +73,7 @@ function reasonOf(
 ): string {
   // The owner can add this to the configuration.
   const you = `Your id, for "approvers": "${how}:${who}".`
-  const { verdict, startedAt, ended } = record
+  const { verdict, started, ended } = record
   const decided =
     verdict === undefined
       ? ''
@@ -84,7 +84,7 @@ function reasonOf(
     case 'already_declined':
       return `nothing changed, because it was already decided.${decided} You can still approve it.`
     case 'started': {
-      const since = startedAt === undefined ? '' : ` at ${clock(startedAt, now)}`
+      const since = started === undefined ? '' : ` at ${clock(started.at, now)}`
       return `too late: it started${since}.${decided}`
     }
     case 'ended': {

@@ -2,7 +2,7 @@
 // its attempts.
 
 import { html } from 'hono/html'
-import type { EventRecord } from '../../core/event/event.ts'
+import { type EventRecord, listDecisions, type StartKind } from '../../core/event/event.ts'
 import type { PublicSighting, publicDelivery } from '../../core/event/public-view.ts'
 import { utc } from '../../core/event/time.ts'
 import { type EventView, viewOf } from '../../core/event/view.ts'
@@ -113,14 +113,14 @@ function statusOf({ phase, ended }: EventView): string {
 }
 
 /** Why the event had started when it was first seen. */
-const startKinds: Record<NonNullable<EventRecord['startKind']>, string> = {
+const startKinds: Record<StartKind, string> = {
   none: 'Azure gave none',
   already_running: 'already running when first seen',
   reported_late: 'reported late; it had been scheduled',
 }
 
 function rowsOf(record: EventRecord): [name: string, value: string][] {
-  const { facts, policy, startedAt, ended, startKind } = record
+  const { facts, policy, started, ended } = record
   const rows: [name: string, value: string | undefined][] = [
     ['Fleet', record.fleet],
     ['Event', record.eventId],
@@ -128,11 +128,11 @@ function rowsOf(record: EventRecord): [name: string, value: string][] {
     ['Status', statusOf(record)],
     ['Rule', `"${policy.rule}": ${policy.decide}`],
     ['NotBefore', facts.notBeforeAt === undefined ? 'unknown' : utc(facts.notBeforeAt)],
-    ['Started', startedAt && utc(startedAt)],
+    ['Started', started && utc(started.at)],
     ['Ended', ended && utc(ended.at)],
     ['Expected duration', describeDuration(facts.durationSeconds)],
     ['Affected VMs', allNames(record) || 'unknown'],
-    ['Notice', startKind && startKinds[startKind]],
+    ['Notice', started?.kind && startKinds[started.kind]],
     ['Requested by', askedBy(record)],
     ['Why', facts.description],
     ...decisionsOf(record),
@@ -140,10 +140,10 @@ function rowsOf(record: EventRecord): [name: string, value: string][] {
   return rows.filter((row): row is [string, string] => row[1] !== undefined)
 }
 
-function decisionsOf({ overruled, verdict, azure: { accepted } }: EventRecord): [string, string][] {
-  const decided = [overruled, verdict].filter((one) => one !== undefined)
+function decisionsOf(record: EventRecord): [string, string][] {
+  const { accepted } = record.azure
   return [
-    ...decided.map((one): [string, string] => [
+    ...listDecisions(record).map((one): [string, string] => [
       'Decided',
       `${describeVerdict(one)}, ${utc(one.at)}${one.lapsedAt ? `; it lapsed ${utc(one.lapsedAt)}` : ''}`,
     ]),

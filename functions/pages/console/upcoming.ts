@@ -121,15 +121,14 @@ function barTone({ record }: Slot): string {
 
 function slotText({ record, from }: Slot, now: number): string {
   const what = plain(subjectOf(viewOf(record)))
-  return record.startedAt === undefined ? `${what} ${relative(from, now)}` : `${what}, running`
+  return record.started === undefined ? `${what} ${relative(from, now)}` : `${what}, running`
 }
 
 function laneText(base: string, { fleet, set, slots }: Lane, now: number): Html {
   const rows = slots.map(({ record, from, clashes }) => {
     const path = `${base}/events/${encodeURIComponent(record.fleet)}/${encodeURIComponent(record.eventId)}`
     const view = viewOf(record)
-    const when =
-      record.startedAt === undefined ? minuteUtc(utc(from)) : `running since ${utc(from)}`
+    const when = record.started === undefined ? minuteUtc(utc(from)) : `running since ${utc(from)}`
     return html`<li data-key="${fleet}/${set}/${record.eventId}">${badge(stepOf(record))} <a href="${path}">${drillMark(view)}${subjectOf(view)}</a> ${whole(when)} <span class="note">${relative(from, now)}</span>${clashes ? html` ${chip('close to another', 'bad')}` : ''}</li>`
   })
   return html`<h2>${plain(set)} ${chip(fleet)}</h2><ul class="record">${rows}</ul>`

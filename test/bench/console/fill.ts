@@ -49,7 +49,7 @@ function eventAt(i: number) {
         ...own,
         facts: facts(of),
         phase: 'completed',
-        startedAt: 1,
+        started: { at: 1 },
         ended: { at: firstSeenAt + 900_000, outcome: 'completed' },
       })
   const deliveries = Array.from({ length: counts.deliveriesOfEvent }, (_, k) => {

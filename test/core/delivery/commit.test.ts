@@ -73,7 +73,13 @@ describe('each moment', () => {
 })
 
 test('the lapse of an approval also goes to open incidents', () => {
-  const lapse = { after: { lapsedAt: at } }
+  const lapse = {
+    after: {
+      overruled: [
+        { decision: 'approved' as const, how: 'admin' as const, who: 'admin', at, lapsedAt: at },
+      ],
+    },
+  }
   expect(hearers('changed', [heard('pager')], lapse)).toEqual(['pager', 'routed'])
 })
 

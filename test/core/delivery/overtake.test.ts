@@ -48,7 +48,7 @@ describe('overtaken, when it is to be sent', () => {
     [
       'a start, for a reminder',
       row('reminder', 64),
-      record({ phase: 'started', startedAt: at }),
+      record({ phase: 'started', started: { at: at } }),
       [],
       'started meanwhile',
     ],

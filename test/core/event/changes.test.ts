@@ -97,7 +97,7 @@ describe('an approval that no longer covers the event', () => {
       'The event has changed since the approval, so the approval no longer applies. Please decide again for web_0.',
     ],
   ])('affects %j now', (resources, line) => {
-    const grown = record({ facts: facts({ resources }), overruled: { ...overruled, agreed } })
+    const grown = record({ facts: facts({ resources }), overruled: [{ ...overruled, agreed }] })
     expect(changeIn(say(grown))).toEqual([line])
     const told = { ...grown, policy: { decide: 'notify', rule: 'own' } as const }
     expect(changeIn(say(told))[0]).not.toContain('decide again')

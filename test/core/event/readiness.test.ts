@@ -69,7 +69,7 @@ describe('the state of a VM', () => {
     [
       'silent, as it has started',
       [web0({ prepare: run('succeeded') }, { heardAt: at })],
-      { phase: 'started', startedAt: at + minute },
+      { phase: 'started', started: { at: at + minute } },
       { state: 'ready' },
     ],
     [

@@ -77,7 +77,7 @@ describe('an event of the VM', () => {
     ['explains from NotBefore on', due(later), later, heard(later + 2 * minute, id)],
     [
       'explains from its start on',
-      { phase: 'started', startedAt: at },
+      { phase: 'started', started: { at: at } },
       later,
       heard(22 * minute, id),
     ],

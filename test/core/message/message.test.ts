@@ -51,7 +51,7 @@ describe('every message is whole', () => {
             facts: { ...some, eventType },
             policy: { decide, rule: 'own rule' },
             ...(verdict && { verdict }),
-            ...(startKind && { startKind, startedAt: at, phase: 'started' as const }),
+            ...(startKind && { startKind, started: { at: at }, phase: 'started' as const }),
           })),
         ),
       ),

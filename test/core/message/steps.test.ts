@@ -98,7 +98,7 @@ test('after "not now", the text names no rule that approves', () => {
 })
 
 test('an event that is back says so, and not since when it runs', () => {
-  const begun = { phase: 'started', startedAt: at, startKind: 'already_running' } as const
+  const begun = { phase: 'started', started: { at: at, kind: 'already_running' } } as const
   const { title, lines } = say('started', { ...begun, epoch: 2 })
   expect(title).toBe('Back, started at 12:00 UTC: Reboot of web_0')
   expect(lines.join(' ')).not.toMatch(/first saw|no notice/)
@@ -112,7 +112,7 @@ describe('started without notice', () => {
     ['Preempt', 'Azure gave no notice. It will not bring web_0 back.'],
     ['Freeze', 'Azure gave no notice. Check web_0.'],
   ])('%s', (eventType, line) => {
-    const begun = { phase: 'started', startedAt: at, startKind: 'none' } as const
+    const begun = { phase: 'started', started: { at: at, kind: 'none' } } as const
     expect(say('started', { ...begun, facts: facts({ eventType }) }).lines).toContain(line)
     const pair = facts({ eventType, resources: ['a', 'b'] })
     expect(textOf('started', { ...begun, facts: pair })).toMatch(
@@ -121,14 +121,14 @@ describe('started without notice', () => {
   })
 
   test("a user's own event needs none", () => {
-    const begun = { phase: 'started', startedAt: at, startKind: 'none' } as const
+    const begun = { phase: 'started', started: { at: at, kind: 'none' } } as const
     expect(say('started', { ...begun, facts: facts({ source: 'User' }) }).lines).toContain(
       'A user of your subscription asked for it, and it started at once.',
     )
   })
 
   test('a late report blames neither the VM nor the relay', () => {
-    const begun = { phase: 'started', startedAt: at, startKind: 'reported_late' } as const
+    const begun = { phase: 'started', started: { at: at, kind: 'reported_late' } } as const
     expect(say('started', begun).lines).toContain(
       'It had been scheduled before, but the report reached Foghorn late.',
     )
@@ -159,7 +159,7 @@ describe('Azure added VMs after it was told', () => {
   )
 
   test('started: names them, whether or not Azure was told', () => {
-    const begun = { phase: 'started', startedAt: at } as const
+    const begun = { phase: 'started', started: { at: at } } as const
     expect(say('started', { ...grown, ...begun }).lines).toContain(nobody)
     const untold = { ...grown, azure: {} }
     expect(say('started', { ...untold, ...begun }).lines).toContain(nobody)
@@ -174,8 +174,9 @@ describe('Azure added VMs after it was told', () => {
 })
 
 test('an event that started after its approval lapsed', () => {
-  const overruled = { ...approved, lapsedAt: at, agreed: { eventType: 'Reboot', resources: ['a'] } }
-  const begun = { phase: 'started', startedAt: dueAt, overruled } as const
+  const agreed = { eventType: 'Reboot', resources: ['a'] }
+  const overruled = [{ ...approved, lapsedAt: at, agreed }]
+  const begun = { phase: 'started' as const, started: { at: dueAt }, overruled }
   expect(say('started', begun, dueAt).lines).toContain(
     'The approval no longer applied, so Azure started it when it was due.',
   )
@@ -196,29 +197,29 @@ describe('started: by whom', () => {
     ],
     [
       'before its time',
-      { startedAt: at + minute },
+      { started: { at: at + minute } },
       'It started before NotBefore, and Foghorn did not start it. Somebody may have approved it outside Foghorn.',
     ],
     ['approved', { verdict: approved }, undefined],
-    ['without notice', { startKind: 'none' }, undefined],
-    ['running', { startKind: 'already_running' }, undefined],
+    ['without notice', { started: { at, kind: 'none' } }, undefined],
+    ['running', { started: { at, kind: 'already_running' } }, undefined],
     ['a drill', { drill: aDrill }, 'Nobody decided, so the drill started when it was due.'],
   ]
   test('does not say that it was due if Azure named no time', () => {
     const { notBeforeAt: _, ...timeless } = facts()
-    const begun = { phase: 'started', startedAt: at, facts: timeless } as const
+    const begun = { phase: 'started', started: { at: at }, facts: timeless } as const
     expect(say('started', begun).lines).toContain('Nobody decided, so Azure started it.')
   })
 
   test.each(rows)('%s', (_, course, line) => {
-    const begun = { phase: 'started', startedAt: dueAt, ...course } as const
+    const begun = { phase: 'started', started: { at: dueAt }, ...course } as const
     const { lines } = say('started', begun, dueAt)
     const found = lines.filter((one) => /started (it|when|before)/.test(one))
     expect(found).toEqual(line === undefined ? [] : [line])
   })
 
   test('the title of one that was already running says no time', () => {
-    const begun = { phase: 'started', startedAt: at, startKind: 'already_running' } as const
+    const begun = { phase: 'started', started: { at: at, kind: 'already_running' } } as const
     const { title, lines } = say('started', begun)
     expect(title).toBe('Already running: Reboot of web_0')
     expect(lines.join(' ')).toContain('when Foghorn first saw it, at 12:00 UTC.')

@@ -48,13 +48,19 @@ describe('by type and policy', () => {
   })
 
   test('a restart without notice is critical, whatever the policy; a pause is not', () => {
-    const unannounced = { startKind: 'none', policy: { decide: 'notify', rule: 'r' } } as const
+    const unannounced = {
+      started: { at: 0, kind: 'none' },
+      policy: { decide: 'notify', rule: 'r' },
+    } as const
     expect(of({ ...typed('Reboot'), ...unannounced }, 'started')).toBe('critical')
     expect(of({ ...typed('Freeze', 5), ...unannounced }, 'started')).toBe('info')
   })
 
   test("a user's own restart that starts at once is not urgent", () => {
-    const started = { startKind: 'none', policy: { decide: 'approve', rule: 'r' } } as const
+    const started = {
+      started: { at: 0, kind: 'none' },
+      policy: { decide: 'approve', rule: 'r' },
+    } as const
     const { facts } = typed('Reboot')
     expect(of({ ...started, facts: { ...facts, source: 'User' } }, 'started')).toBe('warning')
   })

@@ -61,7 +61,7 @@ describe('the reply to a press that decides nothing', () => {
   const approved = record({ verdict: { decision: 'approved', ...by } })
   const declined = record({ verdict: { decision: 'declined', ...by } })
   const begun = record({
-    ...{ verdict: approved.verdict!, phase: 'started', startedAt: at - minute },
+    ...{ verdict: approved.verdict!, phase: 'started', started: { at: at - minute } },
   })
   const over = record({ ended: { at: at - minute, outcome: 'cancelled' } })
   const guessed = record({ ended: { ...over.ended!, inferred: 'gone_before_its_time' } })

@@ -47,7 +47,7 @@ export function browsePromises(bench: Bench): void {
       await keep({ eventId: 'late', facts: facts({ notBeforeAt: at + 900 }) })
       await keep({ eventId: 'decided', facts: facts({ notBeforeAt: at + 10 }), verdict })
       await keep({ eventId: 'soon', facts: facts({ notBeforeAt: at + 100 }) })
-      await keep({ eventId: 'runs', phase: 'started', startedAt: at, facts: facts() })
+      await keep({ eventId: 'runs', phase: 'started', started: { at: at }, facts: facts() })
       await keep({ eventId: 'over', ended: { at, outcome: 'completed' }, phase: 'completed' })
       await keep({ eventId: 'other', fleet: 'test' })
       const ids = async (fleets: string[], limit = 9) =>
@@ -79,7 +79,7 @@ export function browsePromises(bench: Bench): void {
       const verdict = { decision: 'approved', how: 'slack', who: 'T/U', at: at + 5 } as const
       const resources = Array.from({ length: 12 }, (_, i) => `web_${i}`)
       const ended = { at: at + 9, outcome: 'completed', inferred: 'vm_gone' } as const
-      const whole = { facts: facts({ resources }), verdict, startedAt: at + 7, ended }
+      const whole = { facts: facts({ resources }), verdict, started: { at: at + 7 }, ended }
       await keep({ eventId: 'a', phase: 'completed', drill: aDrill, ...whole })
       await keep({ eventId: 'b', fleet: 'test', firstSeenAt: at + 1 })
       const { events } = await bench.store.findEvents({ fleets: ['prod'], limit: 9 })
@@ -88,7 +88,7 @@ export function browsePromises(bench: Bench): void {
         {
           ...{ fleet: 'prod', eventId: 'a', eventType: 'Reboot', step: 'completed', drill: true },
           ...{ inferred: true, vms: resources.slice(0, 8), vmCount: 12, firstSeenAt: at },
-          ...{ notBeforeAt, startedAt: at + 7, endedAt: at + 9 },
+          ...{ notBeforeAt, started: { at: at + 7 }, endedAt: at + 9 },
           ...{ decidedAt: at + 5, decidedHow: 'slack' },
         },
       ])
@@ -99,7 +99,7 @@ export function browsePromises(bench: Bench): void {
     test('by type, step and time, also after a change', async () => {
       await keep({ eventId: 'a', firstSeenAt: at })
       await keep({ eventId: 'b', firstSeenAt: at + day, facts: facts({ eventType: 'Freeze' }) })
-      await keep({ eventId: 'c', firstSeenAt: at + 2 * day, phase: 'started', startedAt: at })
+      await keep({ eventId: 'c', firstSeenAt: at + 2 * day, phase: 'started', started: { at: at } })
       expect(await find({ eventType: 'Reboot' })).toEqual(['c', 'a'])
       expect(await find({ step: 'open' })).toEqual(['b', 'a'])
       expect(await find({ step: 'started', eventType: 'Freeze' })).toEqual([])

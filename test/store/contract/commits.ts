@@ -13,7 +13,7 @@ export function commitPromises(bench: Bench): void {
     })
 
     test('a committed event is read back unchanged, by any handle', async () => {
-      const first = record({ dueAt: at + minute, startedAt: at, phase: 'started' })
+      const first = record({ dueAt: at + minute, started: { at: at }, phase: 'started' })
       await expectCommitted(bench.store, { record: first, deliveries: [delivery('a')] })
       for (const store of [bench.store, await bench.reopen()]) {
         expect(await store.readEvent(key)).toEqual(first)

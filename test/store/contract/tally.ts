@@ -50,7 +50,7 @@ export function tallyPromises(bench: Bench): void {
       await keep({ eventId: 'a' })
       await keep({ eventId: 'a', sequence: 2 }, 1)
       await keep({ eventId: 'b', facts: facts({ eventType: 'Meteorite' }) })
-      await keep({ eventId: 'c', fleet: 'test', phase: 'started', startedAt: at })
+      await keep({ eventId: 'c', fleet: 'test', phase: 'started', started: { at: at } })
       expect((await read()).counts).toEqual({
         'event prod Reboot scheduled': 1,
         'event prod other scheduled': 1,
@@ -103,7 +103,7 @@ export function tallyPromises(bench: Bench): void {
       await keep({ eventId: 'c', policy: { decide: 'notify', rule: '' } })
       const verdict = { decision: 'declined' as const, how: 'admin' as const, who: 'admin', at }
       await keep({ eventId: 'd', verdict })
-      await keep({ eventId: 'e', phase: 'started', startedAt: at })
+      await keep({ eventId: 'e', phase: 'started', started: { at: at } })
       const { undecided } = await read()
       expect(undecided).toEqual([{ fleet: 'prod', count: 2, deadlineAt: notBeforeAt }])
     })
