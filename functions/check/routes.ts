@@ -7,7 +7,6 @@ import type { Route } from '../core/rules/routes.ts'
 import { onConditions, sources } from './conditions.ts'
 import { isHidden, isNarrow, mayMatch } from './cover.ts'
 import { list } from './policy.ts'
-import { usualNoticeOf } from './usual-notice.ts'
 
 /** Seconds. The schema allows no shorter reminder. */
 const shortest = 30
@@ -139,4 +138,22 @@ function onReminders(at: string, { match, remindBeforeSeconds = [] }: Route): st
         `that were asked get no reminder ${seconds} s ahead; ${remedy}`,
     ]
   })
+}
+
+/**
+ * Seconds, as Microsoft documents them; in practice sometimes less. Terminate: the owner of the
+ * scale set chooses 5 to 15 min. Azure announces failing hardware days ahead, or not at all.
+ */
+const usualNoticeSeconds: Record<(typeof eventTypes)[number], number> = {
+  Freeze: 900,
+  Reboot: 900,
+  Redeploy: 600,
+  Preempt: 30,
+  Terminate: 900,
+}
+
+/** Undefined for a type that Foghorn does not know. */
+export function usualNoticeOf(eventType: string): number | undefined {
+  const type = knownType(eventType)
+  return type && usualNoticeSeconds[type]
 }

@@ -1,7 +1,7 @@
 // The event of a dry run, from a file, from options, or from both. Options override the file.
 import { eventTypes, isSameName, knownType, type ScheduledEvent } from '../../shared/document.ts'
 import type { Case } from '../check/dry-run.ts'
-import { usualNoticeOf } from '../check/usual-notice.ts'
+import { usualNoticeOf } from '../check/routes.ts'
 import type { KnownVm } from '../core/event/sight.ts'
 import { didYouMean } from '../schema/suggest.ts'
 import { type Options, tagsIn, wrong } from './arguments.ts'

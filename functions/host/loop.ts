@@ -4,13 +4,12 @@
 import { messageOf } from '../../shared/errors.ts'
 import type { Claimed } from '../core/delivery/delivery.ts'
 import type { Disk } from '../core/delivery/own-trouble.ts'
-import { checkAbsences } from '../use-cases/check-absences.ts'
+import { checkAbsences } from '../use-cases/beacons.ts'
 import { claimDue, nextDueAt } from '../use-cases/deliver.ts'
 import type { Finish } from '../use-cases/finish-attempt.ts'
-import { forgetOld } from '../use-cases/forget.ts'
-import { checkItself } from '../use-cases/own-troubles.ts'
+import { checkItself } from '../use-cases/problems.ts'
 import { type Planned, type Relay, rateOf } from '../use-cases/relay.ts'
-import { sweep } from '../use-cases/sweep.ts'
+import { forgetOld, sweep } from '../use-cases/sweep.ts'
 import { type UnderWay, within } from './under-way.ts'
 
 /** An event that fails stays due, so wait at least this long before the next round. */

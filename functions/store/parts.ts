@@ -1,7 +1,6 @@
-// What each part of the store works with.
+// What each part of the store works with. The simulation replaces `together`.
 import type { Edits } from './edits.ts'
 import type { Rows } from './rows.ts'
-import type { Together } from './together.ts'
 
 export interface Parts {
   rows: Rows
@@ -15,4 +14,23 @@ export interface Parts {
   random: () => number
   /** Waits a short while before another attempt. */
   stepAside: () => Promise<void>
+}
+
+/** Runs all, and returns the results in the same order. */
+export type Together = <T>(works: (() => Promise<T>)[]) => Promise<T[]>
+
+/** Storage calls under way for one call of the store. */
+const atOnce = 16
+
+export const together: Together = async <T>(works: (() => Promise<T>)[]) => {
+  const results: T[] = []
+  let next = 0
+  const run = async () => {
+    while (next < works.length) {
+      const i = next++
+      results[i] = await works[i]!()
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, works.length) }, run))
+  return results
 }

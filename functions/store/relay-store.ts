@@ -13,11 +13,10 @@ import { Edits, type Gather, type Wait } from './edits.ts'
 import { Events } from './events.ts'
 import { Forgetting } from './forget.ts'
 import { keyOf } from './keys.ts'
-import type { Parts } from './parts.ts'
+import { together as atOnce, type Parts, type Together } from './parts.ts'
 import { insertOrReplace, type Rows } from './rows.ts'
 import { Searches } from './searches.ts'
 import type { Commit, EventKey, Pacing, Store } from './store.ts'
-import { together as atOnce, type Together } from './together.ts'
 
 /** Increase this if an older relay would not understand the changed rows. */
 const formatVersion = 4

@@ -1,12 +1,14 @@
 // Keeps the health of channels: reads it, lets the core judge, and writes it by compare-and-set. Every
-// worker that finds a channel in trouble plans the alert to its fallback, under one id.
+// worker that finds a channel in trouble plans the alert to its fallback, under one id. An owner can
+// test a channel: the test is a delivery like any other.
 import { messageOf } from '../../shared/errors.ts'
-import { planTroubleAlert } from '../core/delivery/alert.ts'
+import { planChannelTest, planTroubleAlert, testEveryMs, testId } from '../core/delivery/alert.ts'
 import { deliveryLeaseMs, type SendOutcome } from '../core/delivery/attempt.ts'
 import { afterAnswer } from '../core/delivery/channel-health.ts'
-import { type Claimed, subscriptionOf } from '../core/delivery/delivery.ts'
+import { type Claimed, type Delivery, noFleet, subscriptionOf } from '../core/delivery/delivery.ts'
 import type { ChannelHealth, Troubled } from '../core/delivery/health.ts'
 import { hash } from '../core/hash.ts'
+import { type Access, nameOf } from '../core/rules/access.ts'
 import type { Channel } from '../core/rules/config.ts'
 import { channelNamed, type Relay } from './relay.ts'
 
@@ -31,9 +33,9 @@ const fingerprints = new WeakMap<Channel, string>()
 
 /**
  * Writes and returns the health after a request. If the answer comes at once and changes nothing of
- * what the claim has read, the store is not asked. `first` is the first delivery; `overdueSince` is when the message was
- * planned that has waited too long. Never throws: if the health can't be read or written, the channel
- * counts as ok.
+ * what the claim has read, the store is not asked. `first` is the first delivery. `overdueSince`: when
+ * the message was planned that has waited too long. Never throws: if the health can't be read or
+ * written, the channel counts as ok.
  */
 export async function noteAnswer(
   relay: Relay,
@@ -89,4 +91,29 @@ export async function channelsInTrouble(relay: Relay): Promise<Troubled[]> {
     if (channel === undefined || health.state === 'ok') return []
     return health.of === fingerprint(health.channel, channel) ? [health] : []
   })
+}
+
+type Tested = { outcome: 'planned'; delivery: Delivery } | { outcome: 'too_soon'; waitMs: number }
+
+/** The user must see the channel. */
+export async function testChannel(relay: Relay, access: Access, channel: string): Promise<Tested> {
+  const { store, log } = relay
+  const by = nameOf(access)
+  const key = keyOf(relay, channel)
+  const existing = await store.readDeliveries(key)
+  const delivery = planChannelTest(existing, noFleet, { channel, by }, relay.now())
+  if (delivery === undefined) return { outcome: 'too_soon', waitMs: testEveryMs }
+  await store.addDeliveries([delivery])
+  relay.wake(1, { event: key, deliveries: 1 })
+  log.info('channel_tested', { channel, by })
+  return { outcome: 'planned', delivery }
+}
+
+/** The last test of this day, if there is one. */
+export async function lastTest(relay: Relay, channel: string): Promise<Delivery | undefined> {
+  return (await relay.store.readDeliveries(keyOf(relay, channel))).at(-1)
+}
+
+function keyOf(relay: Relay, channel: string) {
+  return { fleet: noFleet, eventId: testId(channel, relay.now()) }
 }

@@ -18,7 +18,7 @@ import {
   subscriptionOf,
 } from '../core/delivery/delivery.ts'
 import { type Context, copyFor } from '../core/delivery/follow-up.ts'
-import { judgeDelivery, withoutSending } from '../core/delivery/send-or-not.ts'
+import { judgeDelivery, withoutSending } from '../core/delivery/overtake.ts'
 import { knownVms } from '../core/event/drill.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { Channel } from '../core/rules/config.ts'

@@ -1,14 +1,17 @@
-// Reads one page of the events for the API, newest first. A page ends after a number of events or of
+// Reads one event, or a page of them for the API, newest first. A page ends after a number of events or of
 // bytes. The cursor is exact: events that were first seen in one millisecond may be on two pages.
 import * as z from 'zod'
 import { eventTypes } from '../../shared/document.ts'
 import { parseJson } from '../../shared/json.ts'
+import type { Delivery } from '../core/delivery/delivery.ts'
 import { type EventRecord, phases } from '../core/event/event.ts'
-import { publicView } from '../core/event/public-view.ts'
-import { viewOf } from '../core/event/view.ts'
+import { extentOf, maxAnswerVmBytes } from '../core/event/hit-vms.ts'
+import { type PublicSighting, publicSightings, publicView } from '../core/event/public-view.ts'
+import { type EventView, viewOf } from '../core/event/view.ts'
 import { matchEvent } from '../core/rules/match.ts'
 import { fromBase64Url, toBase64Url } from '../links/link.ts'
 import { oneOf, wholeNumber } from '../schema/checks.ts'
+import type { EventKey } from '../store/store.ts'
 import type { Relay } from './relay.ts'
 
 const maxPage = 200
@@ -168,4 +171,27 @@ function placeIn(cursor: string): Place | undefined {
   if (!read.success) return undefined
   const [firstSeenAt, fleet, eventId] = read.data
   return { firstSeenAt, fleet, eventId }
+}
+
+interface WholeRecord {
+  record: EventRecord
+  /** With the extent of the event. */
+  view: EventView
+  deliveries: Delivery[]
+  seenBy: PublicSighting[]
+}
+
+/** Undefined if there is no such event. Ids are stored in lower case. */
+export async function readRecord(
+  relay: Relay,
+  { fleet, eventId }: EventKey,
+): Promise<WholeRecord | undefined> {
+  const key = { fleet, eventId: eventId.toLowerCase() }
+  const record = await relay.store.readEvent(key)
+  if (record === undefined) return undefined
+  const deliveries = await relay.store.readDeliveries(key)
+  const listening = { now: relay.now(), listeningSince: relay.listeningSince }
+  const { vms = [], ...spared } = extentOf(record, listening, maxAnswerVmBytes)
+  const view = { ...viewOf(record), ...spared, vms }
+  return { record, view, deliveries, seenBy: publicSightings(record) }
 }

@@ -15,7 +15,7 @@ import {
   vmOf,
 } from '../core/event/silence.ts'
 import type { BeaconKey } from '../store/store.ts'
-import { listFleet } from './list-beacons.ts'
+import { listFleet } from './beacons.ts'
 import { noteProblems } from './problems.ts'
 import type { Relay } from './relay.ts'
 
@@ -113,7 +113,7 @@ async function judge(
 }
 
 /** The beacon will not come back. If it was silent, it stays due until the alert knows. */
-export async function depart(
+async function depart(
   relay: Pick<Relay, 'store' | 'log'>,
   beacon: Beacon,
   why: Departure,
@@ -226,4 +226,21 @@ class FleetEvents {
     }
     return [...events.values()]
   }
+}
+
+/** Each attempt loses to a report, or to the sweep. */
+const maxAttempts = 5
+
+/** An owner's word that a beacon has left. If it reports again, it is heard again. */
+export async function dismissBeacon(
+  relay: Relay,
+  { fleet, beacon }: BeaconKey,
+): Promise<Beacon | 'unknown' | 'busy'> {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const known = await relay.store.readBeacon(fleet, beacon)
+    if (known === undefined) return 'unknown'
+    if (known.left !== undefined) return known
+    await depart(relay, known, 'owner', relay.now())
+  }
+  return 'busy'
 }

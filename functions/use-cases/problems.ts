@@ -5,6 +5,7 @@ import { messageOf } from '../../shared/errors.ts'
 import type { Fields } from '../../shared/log.ts'
 import { alertId, alertsTo, reachedBy } from '../core/delivery/alert.ts'
 import { type FleetAlert, noFleet, type ProblemKind } from '../core/delivery/delivery.ts'
+import { channelProblems, type Disk, diskProblem } from '../core/delivery/own-trouble.ts'
 import {
   collectMs,
   nextMessageAt,
@@ -18,6 +19,7 @@ import {
 import { isBack } from '../core/event/silence.ts'
 import type { Config } from '../core/rules/config.ts'
 import { listProblems, readProblems, writeProblems } from '../store/memos.ts'
+import { channelsInTrouble } from './channel-health.ts'
 import { channelNamed, type Relay } from './relay.ts'
 
 /** Each attempt loses to another worker that writes the same row. */
@@ -229,4 +231,26 @@ export function ownersOf({ fleets, owners = [] }: Config, fleet: string): string
 /** Those that the configuration still has as channels. */
 export function ownersNow(relay: Relay, fleet: string): string[] {
   return ownersOf(relay.config, fleet).filter((name) => channelNamed(relay, name))
+}
+
+/** Logs failures: the next check tries again. `disk`: absent if the host has none. */
+export async function checkItself(relay: Relay, disk?: () => Promise<Disk>): Promise<void> {
+  const { config } = relay
+  const check = async (
+    kind: ProblemKind,
+    find: (known: Problem[], now: number) => Promise<ProblemChange>,
+  ) => {
+    try {
+      await noteProblems(relay, noFleet, kind, (known) => find(known, relay.now()))
+    } catch (error) {
+      relay.log.error('own_check_failed', { kind, error: messageOf(error) })
+    }
+  }
+  if (disk) {
+    await check('disk_nearly_full', async (known, now) => diskProblem(await disk(), known, now))
+  }
+  await check('channels_in_trouble', async (known, now) => {
+    const owners = ownersOf(config, noFleet)
+    return channelProblems(await channelsInTrouble(relay), config.channels, owners, known, now)
+  })
 }

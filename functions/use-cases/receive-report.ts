@@ -17,7 +17,7 @@ import type { Relay } from './relay.ts'
 /** A report that comes after this part of the pace counts as on time. */
 const punctual = 0.8
 
-export type Received =
+type Received =
   | { outcome: 'answered'; answer: Answer }
   /** `retired`: a newer boot of this VM has reported. `busy`: other writers were always faster. */
   | { outcome: 'retired' | 'busy' }
@@ -173,4 +173,35 @@ async function raiseOverLimits(
     // it occurs again with the next report
     relay.log.error('alert_failed', { fleet, kind, error: messageOf(error) })
   }
+}
+
+/**
+ * As `receive`, for a beacon that may wait: holds the answer while people may be deciding, so that an
+ * approval reaches a beacon at once. The report is stored before the wait. A held answer never has a
+ * directive: it only makes the beacon report again, so a connection that broke meanwhile loses nothing.
+ */
+export async function receiveAndHold(
+  relay: Relay,
+  fleet: string,
+  key: string,
+  report: Report,
+): Promise<Received> {
+  if (report.waitMs === undefined) return receive(relay, fleet, key, report)
+  // take it before the events are read: a decision after that ends the wait
+  const place = relay.holds.take(fleet, key, idsIn(report))
+  try {
+    const received = await receive(relay, fleet, key, report)
+    if (place === undefined || received.outcome !== 'answered') return received
+    const { waitMs, ...answer } = received.answer
+    if (waitMs === undefined) return received
+    const ended = await place.wait(Math.min(waitMs, report.waitMs))
+    const again = ended === 'over' ? { waitMs } : {}
+    return { outcome: 'answered', answer: { ...answer, ...again } }
+  } finally {
+    place?.leave()
+  }
+}
+
+function idsIn({ document }: Report): string[] {
+  return (document?.events ?? []).map(({ eventId }) => eventId)
 }

@@ -32,9 +32,9 @@ import {
   writeSubscription,
 } from '../store/memos.ts'
 import type { DeliveryPage } from '../store/store.ts'
-import { randomHex } from './random-hex.ts'
 import type { Relay } from './relay.ts'
 import { changeSubscription, fleetFor } from './subscription-channel.ts'
+import { randomHex } from './tokens.ts'
 
 const secretBytes = 32
 const maxReplayed = 1_000

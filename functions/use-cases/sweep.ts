@@ -1,4 +1,5 @@
-// Does what time brings, such as stuck, lost or a rule's turn, without any request.
+// Does what time brings, such as stuck, lost or a rule's turn, without any request. Another step removes
+// what ended long ago, in bounded steps.
 import { messageOf } from '../../shared/errors.ts'
 import { decideTime } from '../core/event/decide.ts'
 import type { EventKey } from '../store/store.ts'
@@ -13,8 +14,9 @@ const maxEventsPerSweep = 200
 const maxSweepMs = 30_000
 
 /**
- * Looks at beacons that may be silent, notifies owners of problems, then concludes the events that are due, as many as time
- * allows. Logs failures: these stay due, and the others go on. Returns how many failed.
+ * Looks at beacons that may be silent, notifies owners of problems, then concludes the events that are
+ * due, as many as time allows. Logs failures: these stay due, and the others go on. Returns how many
+ * failed.
  */
 export async function sweep(relay: Relay): Promise<number> {
   const from = relay.now()
@@ -46,4 +48,18 @@ async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
       fields: ({ record }) => ({ inferred: record?.ended?.inferred }),
     },
   })
+}
+
+const dayMs = 86_400_000
+const maxPerStep = 500
+/** A deleted VM stays silent. A VM that was only switched off comes back under the same name. */
+const beaconDays = 7
+
+/** Takes one step. Returns whether there is more to remove. */
+export async function forgetOld(relay: Relay): Promise<boolean> {
+  const now = relay.now()
+  const before = now - relay.config.retentionDays * dayMs
+  const forgotten = await relay.store.forget(before, maxPerStep, now - beaconDays * dayMs)
+  if (forgotten > 0) relay.log.info('forgotten', { rows: forgotten })
+  return forgotten >= maxPerStep
 }

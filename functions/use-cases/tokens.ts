@@ -1,6 +1,5 @@
 // Makes, lists and revokes tokens of the API. The text of a token leaves the relay once, in the
 // answer to the request that made it.
-
 import { hash } from '../core/hash.ts'
 import { type Access, type Grant, grantTo, nameOf, seesToken } from '../core/rules/access.ts'
 import {
@@ -12,7 +11,6 @@ import {
   tokenText,
 } from '../core/rules/token.ts'
 import { listTokens, readToken, removeToken, writeToken } from '../store/memos.ts'
-import { randomHex } from './random-hex.ts'
 import type { Relay } from './relay.ts'
 
 type NotGranted = Exclude<ReturnType<typeof grantTo>, { outcome: 'granted' }>
@@ -81,4 +79,10 @@ async function keptTokens(relay: Relay): Promise<Token[]> {
     await removeToken(store, id)
   }
   return tokens.filter((token) => !isOutdated(token, at))
+}
+
+/** Two hexadecimal digits a byte. */
+export function randomHex(bytes: number): string {
+  const random = crypto.getRandomValues(new Uint8Array(bytes))
+  return [...random].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { alignedHeartbeats } from '../../functions/core/event/heartbeat.ts'
 import type { Tally } from '../../functions/core/metrics/tally.ts'
-import { FleetSize } from '../../functions/host/azure/fleet-size.ts'
+import { FleetSize } from '../../functions/host/azure/requests.ts'
 import { createWorld } from '../support/world.ts'
 
 const minute = 60_000

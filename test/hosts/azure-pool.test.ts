@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { watchBody } from '../../functions/host/azure/body.ts'
+import { watchBody } from '../../functions/host/azure/http.ts'
 import { get, host } from './azure-running.ts'
 
 const pieceBytes = 16_000

@@ -1,6 +1,6 @@
 // A relay with a lifelike day of a company: three fleets, open events in every state, half a year of
 // history, channels in trouble and subscriptions. For pictures and tests of the console.
-import { checkAbsences } from '../../functions/use-cases/check-absences.ts'
+import { checkAbsences } from '../../functions/use-cases/beacons.ts'
 import { createSubscription } from '../../functions/use-cases/subscriptions.ts'
 import { createToken } from '../../functions/use-cases/tokens.ts'
 import {

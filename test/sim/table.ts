@@ -2,8 +2,8 @@
 // it takes effect, and the process may end in either: what it had begun to write stays as far as it
 // came. The answer to a write may be lost, and the client then writes again by itself, as Azure's does.
 import type { Entity, EntityChange, Table } from '../../functions/store/azure/table.ts'
+import type { Together } from '../../functions/store/parts.ts'
 import type { Key } from '../../functions/store/rows.ts'
-import type { Together } from '../../functions/store/together.ts'
 import { MemoryTable, type Written } from '../support/memory-table.ts'
 import type { Caller } from './followers.ts'
 import type { Judge } from './judge.ts'

@@ -1,6 +1,6 @@
 // The relay's alerts about itself: once when a trouble begins, once when it is over.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { checkItself } from '../../functions/use-cases/own-troubles.ts'
+import { checkItself } from '../../functions/use-cases/problems.ts'
 import { answer, gone, sentTo } from '../support/deliveries.ts'
 import { minute, report, startRelay, world } from '../support/relay.ts'
 import { event, usualAnswer } from '../support/world.ts'

@@ -1,11 +1,10 @@
 // Turns a decision into one atomic write: the record, and the deliveries that it plans.
 import { knownVms } from '../event/drill.ts'
 import { type EventRecord, isOpen, lastLapse } from '../event/event.ts'
-import { fitEvent } from '../event/event-size.ts'
 import { isHit } from '../event/facts.ts'
-import { maxMessageVmBytes } from '../event/hit-vms.ts'
+import { fitEvent } from '../event/history.ts'
+import { extentOf, maxMessageVmBytes } from '../event/hit-vms.ts'
 import { isEnd, type Moment } from '../event/moment.ts'
-import { extentOf } from '../event/reach.ts'
 import type { KnownVm } from '../event/sight.ts'
 import { viewOf } from '../event/view.ts'
 import { channelsFor, type Route } from '../rules/routes.ts'

@@ -1,4 +1,4 @@
-// The history of an event: what is added, and what is cut if it is full.
+// Keeps an event small enough for its row: what the history takes, and what is cut if it is full.
 import { cut } from '../../../shared/document.ts'
 import type { EventRecord, HistoryEntry, Verdict } from './event.ts'
 
@@ -38,4 +38,28 @@ export function addHistory<State extends EventRecord>(record: State, entry: Hist
   const history = [...record.history, shortNote(entry)]
   while (history.length > maxHistory) history.splice(leastValuable(history), 1)
   return { ...record, history }
+}
+
+/**
+ * Characters of an event as JSON. A row of Azure Tables holds 480,000. All parts of an event have limits
+ * but what VMs say of themselves, so false reports cannot make a later report or decision fail.
+ */
+export const maxEventLength = 400_000
+
+export function eventLength(event: EventRecord): number {
+  return JSON.stringify(event).length
+}
+
+/** Without the largest sights, if there is no room for them. Their VMs are asked again. */
+export function fitEvent(record: EventRecord): EventRecord {
+  let over = eventLength(record) - maxEventLength
+  if (over <= 0) return record
+  const sized = record.sights.map((sight) => ({ sight, length: JSON.stringify(sight).length + 1 }))
+  const cut = new Set<EventRecord['sights'][number]>()
+  for (const { sight, length } of sized.sort((a, b) => b.length - a.length)) {
+    if (over <= 0) break
+    cut.add(sight)
+    over -= length
+  }
+  return { ...record, sights: record.sights.filter((sight) => !cut.has(sight)) }
 }

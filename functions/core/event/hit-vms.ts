@@ -1,10 +1,12 @@
-// What the relay knows of the affected VMs, for systems that keep an inventory. It comes from the
-// VMs' own beacons. If there is not enough room, tags are cut first, then the last VMs.
+// The extent of an event: what the relay knows of the affected VMs, and how many others see it. Facts
+// about a VM come from its own beacons. If there is not enough room, tags are cut first, then the last
+// VMs.
 import { knownVms } from './drill.ts'
 import type { EventRecord } from './event.ts'
+import { isTooLarge } from './facts.ts'
 import type { VmState } from './hook-state.ts'
 import { byName, readinessOf } from './readiness.ts'
-import type { Inventory, KnownVm, Listening } from './sight.ts'
+import { type Inventory, isAffected, type KnownVm, type Listening, maxOnlookers } from './sight.ts'
 
 /** As JSON, in a message. The body of a webhook has 20 kB for everything. */
 export const maxMessageVmBytes = 8_000
@@ -24,6 +26,13 @@ export interface HitVm {
   tags?: Record<string, string>
   /** Only if the event has a summary of readiness. */
   readiness?: VmState
+}
+
+export interface Extent {
+  /** How many VMs see the event without being hit. Absent if there may be more. */
+  spared?: number
+  /** Facts about affected VMs, cut to a limit. Absent if there are none. */
+  vms?: HitVm[]
 }
 
 interface Tagged {
@@ -95,4 +104,32 @@ function tagsOf(beacons: Known[]): Record<string, string> | undefined {
 /** With the comma. */
 function bytesOf(value: object): number {
   return new TextEncoder().encode(JSON.stringify(value)).length + 1
+}
+
+/** VMs that are not hit report some seconds later. An earlier count would be too low. */
+const countedAfterMs = 10_000
+
+/**
+ * How many VMs see the event without being affected. Undefined while VMs are still reporting, for a
+ * drill, and if there may be more than have a sight.
+ */
+function sparedBy(record: EventRecord, now: number): number | undefined {
+  const { facts, sights, firstSeenAt, drill } = record
+  if (now - firstSeenAt < countedAfterMs || drill || sights.length === 0) return undefined
+  // affected VMs without a name here count as onlookers
+  if (isTooLarge(facts)) return undefined
+  const onlookers = sights.filter((one) => !isAffected(facts, one))
+  if (onlookers.length >= maxOnlookers) return undefined
+  const names = onlookers.map(({ resourceGroup, vm }) => `${resourceGroup}/${vm}`.toLowerCase())
+  return new Set(names).size
+}
+
+/** For messages and the API. `maxVmBytes` limits the facts about affected VMs. */
+export function extentOf(record: EventRecord, listening: Listening, maxVmBytes: number): Extent {
+  const spared = sparedBy(record, listening.now)
+  const vms = hitVms(record, listening, maxVmBytes)
+  return {
+    ...(spared === undefined ? {} : { spared }),
+    ...(vms.length === 0 ? {} : { vms }),
+  }
 }

@@ -1,5 +1,5 @@
 // What beacons report of the hooks of their VMs, and how far the VMs of one event are prepared.
-import type { Hook, HookRun } from '../../../shared/report.ts'
+import type { Hook, HookRun, Report } from '../../../shared/report.ts'
 import type { Ruled } from './facts.ts'
 
 /** The latest run of one hook on one VM. */
@@ -88,3 +88,43 @@ export type Turn =
   | { state: 'held'; wish: string }
   | { state: 'waits'; behind: string[]; at: number }
   | { state: 'unknown' }
+
+/** Reports travel for this long. A start of the state within this time of the known one is equal. */
+const travelMs = 30_000
+
+/** What one report says of the hooks of its VM, for one event. */
+export function runsOf({ hooks }: Report, eventId: string): HookRun[] {
+  return (hooks?.runs ?? []).filter((run) => run.eventId === eventId)
+}
+
+/** The states after these runs. A document without the event need not list its runs any more. */
+export function withRuns(
+  known: HookStates,
+  runs: HookRun[],
+  inDocument: boolean,
+  now: number,
+): HookStates | undefined {
+  const shown = {
+    ...stateIn(runs, 'prepare', known, now),
+    ...stateIn(runs, 'restore', known, now),
+  }
+  const hooks = inDocument ? shown : { ...known, ...shown }
+  return Object.keys(hooks).length === 0 ? undefined : hooks
+}
+
+function stateIn(runs: HookRun[], hook: Hook, known: HookStates, now: number): HookStates {
+  const run = runs.findLast((one) => one.hook === hook)
+  if (run === undefined) return {}
+  const { state, ageMs, exitCode, note, eventType } = run
+  const { [hook]: last } = known
+  const at = now - ageMs
+  const isKnown = last?.state === state && Math.abs(last.since - at) <= travelMs
+  const what: HookState = {
+    state,
+    since: isKnown ? last.since : at,
+    ...(exitCode === undefined ? {} : { exitCode }),
+    ...(note === undefined || note === '' ? {} : { note }),
+    ...(eventType === undefined ? {} : { eventType }),
+  }
+  return { [hook]: what }
+}

@@ -3,7 +3,7 @@
 import type { HookRun, Report, Start } from '../../../shared/report.ts'
 import type { Beacon } from './beacon.ts'
 import type { ShownEvent } from './facts.ts'
-import { runsOf } from './hooks.ts'
+import { runsOf } from './hook-state.ts'
 import type { Reporter } from './sight.ts'
 
 /** A step that the beacon saw since its last accepted report. */

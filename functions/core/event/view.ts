@@ -1,16 +1,13 @@
 // An event as messages, pages and the API show it.
 import type { EventRecord } from './event.ts'
-import type { HitVm } from './hit-vms.ts'
+import type { Extent } from './hit-vms.ts'
 
 /** The part of a record that a message may need. */
-export type EventView = Omit<EventRecord, 'sights' | 'history' | 'dueAt'> & {
-  /** How many VMs see the event without being hit. Absent if there may be more. */
-  spared?: number
-  /** Facts about affected VMs. Only in messages, cut to a limit. Absent if there are none. */
-  vms?: HitVm[]
-  /** Made up for a test of a subscription. */
-  test?: true
-}
+export type EventView = Omit<EventRecord, 'sights' | 'history' | 'dueAt'> &
+  Extent & {
+    /** Made up for a test of a subscription. */
+    test?: true
+  }
 
 export function viewOf(record: EventRecord): EventView {
   const { sights: _s, history: _h, dueAt: _d, ...view } = record

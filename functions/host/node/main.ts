@@ -24,8 +24,7 @@ import { allSecrets } from '../settings.ts'
 import { UnderWay } from '../under-way.ts'
 import { createBackup } from './backup.ts'
 import { reportsFirst } from './direct.ts'
-import { diskOf, troublesOf } from './machine.ts'
-import { readSettings, type Settings } from './settings.ts'
+import { diskOf, readSettings, type Settings, troublesOf } from './settings.ts'
 
 const drainMs = 5_000
 /** A stream sends something every 15 s, so its reader has stopped reading by then. */

@@ -1,6 +1,9 @@
 // What a relay that listens on a port takes from its environment.
+
+import { statfs } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { FoghornError } from '../../../shared/errors.ts'
+import { type Disk, describeDisk, isNearlyFull } from '../../core/delivery/own-trouble.ts'
 import { readConfigFile } from '../config-file.ts'
 import { type Attempt, type Common, readEnvironment } from '../settings.ts'
 
@@ -37,4 +40,16 @@ function addressOf(text: string): string {
     `HOST is "${text}"; write the address to listen on: 127.0.0.1, 0.0.0.0 for all networks, ` +
       'or another IP',
   )
+}
+
+export async function diskOf(folder: string): Promise<Disk> {
+  const { bavail, blocks, bsize } = await statfs(folder)
+  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
+}
+
+/** For `/healthz`. */
+export async function troublesOf(folder: string): Promise<string[]> {
+  const disk = await diskOf(folder)
+  if (!isNearlyFull(disk, false)) return []
+  return [`the disk of FOGHORN_DATA is nearly full: ${describeDisk(disk)}`]
 }

@@ -1,6 +1,5 @@
 // Beacons for admins: `GET /v1/beacons` lists those of a fleet and who is missing, and `DELETE
 // /v1/beacons/:fleet/:beacon` is an owner's word that one has left.
-
 import type { Context } from 'hono'
 import * as z from 'zod'
 import { iso } from '../../../shared/json.ts'
@@ -8,9 +7,8 @@ import { shownState } from '../../core/event/silence.ts'
 import { unsupported } from '../../core/rules/beacon-version.ts'
 import { oneOf, quoted, wholeNumber } from '../../schema/checks.ts'
 import type { ListedBeacon } from '../../store/store.ts'
-import { missingIn } from '../../use-cases/check-absences.ts'
-import { dismissBeacon } from '../../use-cases/dismiss-beacon.ts'
-import { listFleet } from '../../use-cases/list-beacons.ts'
+import { listFleet, missingIn } from '../../use-cases/beacons.ts'
+import { dismissBeacon } from '../../use-cases/notice-silence.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { fleetUnknown, named, problem } from '../problem.ts'
 import { readQuery } from '../query.ts'

@@ -1,14 +1,12 @@
 // `/v1/channels`: the configured channels, their health, and a test message.
-
 import type { Context } from 'hono'
 import { iso } from '../../../shared/json.ts'
 import { publicDelivery } from '../../core/event/public-view.ts'
 import { isBound } from '../../core/rules/access.ts'
 import type { Channel } from '../../core/rules/config.ts'
 import { channelsRouted } from '../../core/rules/routes.ts'
-import { channelsInTrouble } from '../../use-cases/channel-health.ts'
+import { channelsInTrouble, testChannel } from '../../use-cases/channel-health.ts'
 import { channelNamed, type Relay } from '../../use-cases/relay.ts'
-import { testChannel } from '../../use-cases/test-channel.ts'
 import { named, problem } from '../problem.ts'
 import { accessOf } from './access.ts'
 

@@ -1,7 +1,9 @@
-// `GET /metrics`: what monitoring reads, in Prometheus' text format.
+// `GET /metrics`: what monitoring reads, in Prometheus' text format, version 0.0.4:
+// https://prometheus.io/docs/instrumenting/exposition_formats/
+
 import { Hono } from 'hono'
 import * as z from 'zod'
-import { metricsText, metricsType } from '../../core/metrics/text.ts'
+import { metrics, type Source } from '../../core/metrics/metrics.ts'
 import { createMetricsReader } from '../../use-cases/read-metrics.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import type { RouteDescription } from '../description.ts'
@@ -28,4 +30,34 @@ export function metricsRoutes(relay: Relay, guard: KeyGuard, reports: ReportCoun
     return c.body(metricsText(source), 200, { 'content-type': metricsType })
   })
   return routes
+}
+
+const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
+
+function metricsText(source: Source): string {
+  const lines = metrics.flatMap(({ name, type, help, samples }) => {
+    const values = new Map<string, number>()
+    for (const { suffix = '', labels, value } of samples(source)) {
+      const series = `${name}${suffix}${labelsText(labels)}`
+      // several counts may share the name `other`
+      values.set(series, (values.get(series) ?? 0) + value)
+    }
+    const found = [...values].map(([series, value]) => `${series} ${value}`)
+    const head = [`# HELP ${name} ${escaped(help)}`, `# TYPE ${name} ${type}`]
+    return found.length === 0 ? [] : [...head, ...found]
+  })
+  return `${lines.join('\n')}\n`
+}
+
+function labelsText(labels: Record<string, string>): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${quoted(value)}"`)
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
+}
+
+function quoted(text: string): string {
+  return escaped(text).replaceAll('"', '\\"')
 }

@@ -1,5 +1,6 @@
 // `GET /v1/events/stream`: every moment of every event for other systems, as server-sent events or, with
 // `wait`, as a long poll. Both read the log of moments from a cursor, so nothing is missed in between.
+
 import type { Context } from 'hono'
 import * as z from 'zod'
 import { eventTypes } from '../../../shared/document.ts'
@@ -16,7 +17,6 @@ import { stillHolds } from '../../use-cases/verify-token.ts'
 import { fleetUnknown, named, problem } from '../problem.ts'
 import { readQuery } from '../query.ts'
 import { accessOf, fleetsFor } from './access.ts'
-import { createStreamShares } from './stream-shares.ts'
 
 /** How often to look for commits of other processes: they do not ring the bell of this one. */
 const lookEveryMs = 2_000
@@ -225,4 +225,51 @@ async function idLine({ linkKeys }: Relay, position: number): Promise<string> {
 function bodyOf(relay: Relay, moment: LoggedMoment): string {
   const links = eventLinks(relay, moment.telling.event)
   return cloudEventBody(moment, links, relay.config)
+}
+
+/** In one process. */
+const maxStreams = 100
+/** Streams of tokens. The rest is reserved for the admin key. */
+const maxTokenStreams = 80
+/** Of tokens that are bound to this fleet, alone or with others. */
+const maxStreamsOfFleet = 20
+
+interface StreamShares {
+  /** Opens a stream, or says which limit is reached. Each stream must be closed once. */
+  open(access: Access): { close(): void } | { refusal: string }
+}
+
+/**
+ * How many streams one process holds, and for whom. A stream of a token that is bound to fleets counts
+ * for each of them, so a token with several fleets gets no additional share.
+ */
+function createStreamShares(): StreamShares {
+  const open = new Set<{ access: Access }>()
+  const countOf = (counts: (access: Access) => boolean) =>
+    [...open].filter(({ access }) => counts(access)).length
+  const refusalOf = (access: Access): string | undefined => {
+    if (open.size >= maxStreams) return `${maxStreams} streams are open`
+    if (access.by === 'admin') return undefined
+    const full = isBound(access)
+      ? access.fleets.find((fleet) => countOf((one) => isFor(one, fleet)) >= maxStreamsOfFleet)
+      : undefined
+    if (full !== undefined) {
+      return `${maxStreamsOfFleet} streams of tokens for fleet "${full}" are open`
+    }
+    const isFull = countOf(({ by }) => by !== 'admin') >= maxTokenStreams
+    return isFull ? `${maxTokenStreams} streams of tokens are open` : undefined
+  }
+  return {
+    open(access) {
+      const refusal = refusalOf(access)
+      if (refusal !== undefined) return { refusal }
+      const stream = { access }
+      open.add(stream)
+      return { close: () => open.delete(stream) }
+    },
+  }
+}
+
+function isFor(access: Access, fleet: string): boolean {
+  return isBound(access) && access.fleets.includes(fleet)
 }

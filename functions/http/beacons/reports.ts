@@ -11,7 +11,7 @@ import {
   retiredCode,
 } from '../../../shared/report.ts'
 import { unsupported } from '../../core/rules/beacon-version.ts'
-import { receiveAndHold } from '../../use-cases/hold-answer.ts'
+import { receiveAndHold } from '../../use-cases/receive-report.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { incomingOf, limit, type Refusal, refuse } from '../problem.ts'
 import type { Refusals } from '../refusals.ts'

@@ -8,7 +8,7 @@ import { publicDelivery } from '../../core/event/public-view.ts'
 import { type Access, isBound, may, seesFleet } from '../../core/rules/access.ts'
 import { channelBody, channelsBody, type ShownChannel } from '../../pages/console/channels.ts'
 import type { ChannelActivity } from '../../store/store.ts'
-import { channelsInTrouble } from '../../use-cases/channel-health.ts'
+import { channelsInTrouble, lastTest } from '../../use-cases/channel-health.ts'
 import { channelNamed, type Relay, rateOf } from '../../use-cases/relay.ts'
 import {
   deliveriesTo,
@@ -16,7 +16,6 @@ import {
   subscriptionFor,
   subscriptionsFor,
 } from '../../use-cases/subscriptions.ts'
-import { lastTest } from '../../use-cases/test-channel.ts'
 import { tokenFor } from '../admin/console-form.ts'
 import { publicSubscription } from '../admin/subscription-body.ts'
 import { readQuery } from '../query.ts'

@@ -1,14 +1,23 @@
-// The addresses of the console, below its own path.
+// The addresses of the console, below its own path. Its two pages without actions are here: charts from
+// the summaries of the last months (`/insights`), and the open events on a line of time (`/upcoming`).
+
 import type { Context } from 'hono'
+import * as z from 'zod'
+import { type Insights, insightsOf, insightsSince } from '../../core/event/insights.ts'
+import { lanesOf } from '../../core/event/upcoming.ts'
+import { insightsBody } from '../../pages/console/insights.ts'
+import { reaches, reachFor, upcomingBody } from '../../pages/console/upcoming.ts'
+import { oneOf } from '../../schema/checks.ts'
 import type { Relay } from '../../use-cases/relay.ts'
+import { readQuery } from '../query.ts'
+import { answerPage, baseOf } from './answer.ts'
 import { showBeacons } from './beacons.ts'
 import { showChannel, showChannels, showSubscription } from './channels.ts'
-import { decideEventPage, download, showEvent, showHistory } from './history.ts'
-import { createCharts, showInsights } from './insights.ts'
+import { decideEventPage, download, showEvent, showHistory, wrongAddress } from './history.ts'
+import { createKept, type Kept } from './kept.ts'
 import { decideNow, showNow } from './now.ts'
 import { replay, replayAll, sendTest } from './send.ts'
-import { createSnapshots } from './snapshot.ts'
-import { showUpcoming } from './upcoming.ts'
+import { createSnapshots, type Snapshots } from './snapshot.ts'
 import type { Visitor } from './visitor.ts'
 
 type Show = (c: Context, visitor: Visitor) => Promise<Response>
@@ -44,4 +53,62 @@ export function consoleRoutes(relay: Relay): Routes {
       '/test': (c, visitor) => sendTest(relay, c, visitor),
     },
   }
+}
+
+/** Charts may count thousands of events. */
+const keptMs = 60_000
+/** More events are not counted. On Azure Tables, each 1,000 of a fleet are one call. */
+const maxEvents = 4_000
+
+interface Counted {
+  insights: Insights
+  isCut: boolean
+}
+
+/** The same for all visitors of the same fleets, until they are a minute old. */
+function createCharts(relay: Relay): Kept<Counted> {
+  return createKept(relay, keptMs, (fleets) => count(relay, fleets))
+}
+
+async function count({ store, now: clock }: Relay, fleets: string[]): Promise<Counted> {
+  const now = clock()
+  const search = { fleets, since: insightsSince(now), limit: maxEvents }
+  const { events, next } = await store.findEvents(search)
+  return { insights: insightsOf(events, now), isCut: next !== undefined }
+}
+
+async function showInsights(
+  relay: Relay,
+  charts: Kept<Counted>,
+  c: Context,
+  visitor: Visitor,
+): Promise<Response> {
+  const { insights, isCut } = await charts.read(visitor.fleets)
+  const body = insightsBody({
+    base: baseOf(relay),
+    insights,
+    ...(isCut ? { cutAt: maxEvents } : {}),
+  })
+  return answerPage(relay, c, visitor, { title: 'Insights', tab: 'insights', body })
+}
+
+const refreshSeconds = 15
+
+const upcomingQuery = z.strictObject({ hours: oneOf(['1', '6', '24', '72', '168']).optional() })
+
+async function showUpcoming(
+  relay: Relay,
+  snapshots: Snapshots,
+  c: Context,
+  visitor: Visitor,
+): Promise<Response> {
+  const read = readQuery(c, upcomingQuery)
+  if ('refusal' in read) return wrongAddress(relay, c, visitor, read.refusal)
+  const { records, deliveries, more } = await snapshots.read(visitor.fleets)
+  const now = relay.now()
+  const lanes = lanesOf(records, deliveries.flat(), now)
+  const asked = reaches.find((hours) => String(hours) === read.query.hours)
+  const view = { base: baseOf(relay), lanes, reach: asked ?? reachFor(lanes, now), more }
+  const body = upcomingBody(view, now)
+  return answerPage(relay, c, visitor, { title: 'Upcoming', tab: 'upcoming', body, refreshSeconds })
 }

@@ -2,8 +2,7 @@
 // a person whom the host signed in and `viewers` lists.
 import type { Context } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
-import { type Access, fleetsOf } from '../../core/rules/access.ts'
-import { accessOfPerson, hasViewers } from '../../core/rules/viewers.ts'
+import { type Access, accessOfPerson, fleetsOf, hasViewers } from '../../core/rules/access.ts'
 import { principalHeader, readPrincipal } from '../../identity/principal.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { cookieNamed, createSession, readSession, sessionMs } from '../admin/session.ts'

@@ -3,7 +3,7 @@
 import { type Context, Hono } from 'hono'
 import { messageOf } from '../../../shared/errors.ts'
 import type { Press } from '../../notify/desk.ts'
-import { type Answer, decidePress } from '../../use-cases/decide-press.ts'
+import { type Answer, decidePress } from '../../use-cases/decide-event.ts'
 import { channelNamed, type Relay } from '../../use-cases/relay.ts'
 import { limit, problem } from '../problem.ts'
 import type { Refusals } from '../refusals.ts'

@@ -6,7 +6,7 @@ import {
   judgeDelivery,
   type Known,
   withoutSending,
-} from '../../../functions/core/delivery/send-or-not.ts'
+} from '../../../functions/core/delivery/overtake.ts'
 import { at, claimed, delivery, record, telling } from '../../support/records.ts'
 
 const own = claimed('own')

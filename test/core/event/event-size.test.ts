@@ -1,7 +1,11 @@
 // An event fits into one row, whatever beacons report.
 import { expect, test } from 'vitest'
-import { eventLength, fitEvent, maxEventLength } from '../../../functions/core/event/event-size.ts'
-import { addHistory } from '../../../functions/core/event/history.ts'
+import {
+  addHistory,
+  eventLength,
+  fitEvent,
+  maxEventLength,
+} from '../../../functions/core/event/history.ts'
 import { withValues } from '../../../functions/core/event/values.ts'
 import { bigNames, bigRecord } from '../../support/big.ts'
 import { at, facts, openRecord, record, sight } from '../../support/records.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { accessOfPerson, hasViewers } from '../../../functions/core/rules/viewers.ts'
+import { accessOfPerson, hasViewers } from '../../../functions/core/rules/access.ts'
 
 const [tenant, user, group] = ['t-1', 'u-1', 'g-1']
 const person = { tenant, user, groups: [group, 'g-2'], name: 'Ann' }

@@ -1,6 +1,6 @@
 // Beacons in the console: by fleet, name and state, and which expected ones are missing.
 import { beforeEach, expect, test } from 'vitest'
-import { checkAbsences } from '../../../functions/use-cases/check-absences.ts'
+import { checkAbsences } from '../../../functions/use-cases/beacons.ts'
 import { asAdmin, asToken, type Visit } from '../../support/console.ts'
 import { textOf } from '../../support/people.ts'
 import { hour, startRelay, world } from '../../support/relay.ts'

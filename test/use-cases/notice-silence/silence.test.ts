@@ -1,8 +1,8 @@
 // Beacons that fall silent, come back and leave: what owners are told, and what the list shows.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { checkAbsences } from '../../../functions/use-cases/check-absences.ts'
-import { forgetOld } from '../../../functions/use-cases/forget.ts'
+import { checkAbsences } from '../../../functions/use-cases/beacons.ts'
 import { noteOccurrence, sendProblems } from '../../../functions/use-cases/problems.ts'
+import { forgetOld } from '../../../functions/use-cases/sweep.ts'
 import type { Goodbye } from '../../../shared/report.ts'
 import { sentTo } from '../../support/deliveries.ts'
 import { minute, second, startRelay, world } from '../../support/relay.ts'

@@ -6,7 +6,7 @@ import {
   maxOpenOfBeacon,
   maxOpenOfFleet,
 } from '../../../functions/core/event/open-limits.ts'
-import { forgetOld } from '../../../functions/use-cases/forget.ts'
+import { forgetOld } from '../../../functions/use-cases/sweep.ts'
 import { bigNames } from '../../support/big.ts'
 import { answer, idOf, passInSteps, sentTo } from '../../support/deliveries.ts'
 import { startRelay, world } from '../../support/relay.ts'

@@ -1,6 +1,6 @@
 // Beacons that the configuration expects, and that never reported.
 import { afterEach, describe, expect, test } from 'vitest'
-import { checkAbsences } from '../../functions/use-cases/check-absences.ts'
+import { checkAbsences } from '../../functions/use-cases/beacons.ts'
 import { sentTo } from '../support/deliveries.ts'
 import { minute, startRelay, world } from '../support/relay.ts'
 import { adminKey, baseConfig, FakeBeacon } from '../support/world.ts'

@@ -1,11 +1,10 @@
-// Which beacons the configuration expects, and which of them never reported. A host checks this now
-// and then, and whether the alert about silent beacons still holds.
+// The beacons of a fleet: all of them page by page, and which of those that the configuration expects never
+// reported. A host checks now and then who is absent.
 import { messageOf } from '../../shared/errors.ts'
 import { maxProblems } from '../core/delivery/problem.ts'
 import { silentPaces } from '../core/event/silence.ts'
 import type { Fleet } from '../core/rules/config.ts'
 import type { ListedBeacon } from '../store/store.ts'
-import { listFleet } from './list-beacons.ts'
 import { checkSilent, noteProblems } from './problems.ts'
 import type { Relay } from './relay.ts'
 
@@ -80,4 +79,23 @@ function isExpectedBy({ expectedBeacons: expected }: Fleet): (id: string) => boo
   if (typeof expected === 'number') return (id) => Number(id.slice(1)) <= expected
   const names = new Set((expected ?? []).map((name) => name.toLowerCase()))
   return (id) => names.has(id)
+}
+
+const pageSize = 1_000
+/** A larger fleet is listed in part. */
+const maxPages = 10
+
+export async function listFleet(
+  { store }: Pick<Relay, 'store'>,
+  fleet: string,
+): Promise<ListedBeacon[]> {
+  const beacons: ListedBeacon[] = []
+  for (let page = 0; page < maxPages; page++) {
+    const after = beacons.at(-1)?.beacon
+    const range = { limit: pageSize, ...(after === undefined ? {} : { after }) }
+    const found = await store.listBeacons(fleet, range)
+    beacons.push(...found)
+    if (found.length < pageSize) break
+  }
+  return beacons
 }
