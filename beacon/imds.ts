@@ -11,12 +11,11 @@ import {
 import type { Log } from '../shared/log.ts'
 import type { Vm } from '../shared/report.ts'
 import { parseRetryAfter } from '../shared/retry.ts'
-import { type AccessToken, parseAccessToken } from './access-token.ts'
 import { type Asked, createAsk, pauseMsOf } from './ask.ts'
 import type { Clock } from './clock.ts'
 import type { Exchanged, Transport } from './exchange.ts'
 import { createGate } from './gate.ts'
-import { parseInstance } from './instance.ts'
+import { type AccessToken, parseAccessToken, parseInstance } from './instance.ts'
 import { createTransport } from './transport.ts'
 import { createVersions } from './versions.ts'
 

@@ -1,6 +1,6 @@
 // Who may decide, and who may see the console: people by their ids in Slack or Entra, and groups by
-// theirs. Names and addresses can change owner.
-import { guid, object, textBy } from '../schema/checks.ts'
+// theirs. Names and addresses can change owner. And how they prove who they are.
+import { guid, list, object, textBy } from '../schema/checks.ts'
 
 const guidForm = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 const approverForm = new RegExp(
@@ -33,4 +33,22 @@ const tenantRule = 'write the GUID of the tenant whose people sign in'
 
 export const signInSchema = object({
   tenantId: guid(tenantRule).describe('The tenant whose people sign in.'),
+})
+
+const signingRule = "write the app's signing secret, 32 hexadecimal digits"
+const signingSecret = textBy(signingRule).regex(/^[0-9a-f]{32,64}$/, signingRule)
+const teamRule =
+  'write the id of a workspace, such as "T0123ABCD", or of an organisation, "E0123ABCD"'
+
+/** The Slack app whose buttons decide. */
+export const slackAppSchema = object({
+  signingSecret: list(signingSecret, `${signingRule}, or a list while you replace it`).describe(
+    'The signing secret of the app, under Basic Information. A list while you replace it.',
+  ),
+  team: list(
+    textBy(teamRule).regex(/^[TE][A-Z0-9]{4,30}$/, teamRule),
+    `${teamRule}, or a list of these`,
+  ).describe(
+    'Workspaces whose users may press a button. A shared channel also has users of other workspaces.',
+  ),
 })

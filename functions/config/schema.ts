@@ -20,8 +20,14 @@ import {
   secrets,
   textBy,
 } from '../schema/checks.ts'
-import { approver, approversRule, signInSchema, viewer, viewersRule } from './people.ts'
-import { slackAppSchema } from './slack-app.ts'
+import {
+  approver,
+  approversRule,
+  signInSchema,
+  slackAppSchema,
+  viewer,
+  viewersRule,
+} from './people.ts'
 
 /** A commit has at most 60 deliveries and up to three moments. */
 const maxChannels = 20

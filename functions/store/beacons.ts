@@ -1,10 +1,9 @@
 // Beacons, one partition for each fleet.
 import { FoghornError } from '../../shared/errors.ts'
-import type { Beacon } from '../core/event/beacon.ts'
+import { type Beacon, type ListedBeacon, listedFields } from '../core/event/beacon.ts'
 import { shownState } from '../core/event/silence.ts'
 import { beaconCount, type Count, total } from '../core/metrics/tally.ts'
 import { endOf, justAfter, keyOf, startOf, timeKey } from './keys.ts'
-import { type ListedBeacon, listedFields } from './listed-beacon.ts'
 import type { Parts } from './parts.ts'
 import { type Change, type Found, insertOrReplace, isNamed, type Key, type Row } from './rows.ts'
 import type { BeaconKey, BeaconPage, BeaconSearch, BeaconsFound, EventKey } from './store.ts'

@@ -2,9 +2,9 @@
 // channels. Every list has a limit and goes on at a cursor that only the store can
 // read. A page may be shorter than its limit and still not be the last one.
 import type { Delivery } from '../core/delivery/delivery.ts'
+import type { ListedBeacon } from '../core/event/beacon.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { EventStep, EventSummary } from '../core/event/summary.ts'
-import type { ListedBeacon } from './listed-beacon.ts'
 
 interface Page {
   /** `next` of the page before. */

@@ -7,18 +7,18 @@ import type { Claimed, Delivery } from '../core/delivery/delivery.ts'
 import type { ChannelHealth } from '../core/delivery/health.ts'
 import type { LoggedMoment } from '../core/delivery/moment-log.ts'
 import type { Rate } from '../core/delivery/rate.ts'
-import type { Beacon } from '../core/event/beacon.ts'
+import type { Beacon, ListedBeacon } from '../core/event/beacon.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { OpenCounts } from '../core/event/open-limits.ts'
 import type { Tally } from '../core/metrics/tally.ts'
 import type { BrowseStore } from './browse.ts'
-import type { ListedBeacon } from './listed-beacon.ts'
 
 export interface EventKey {
   fleet: string
   eventId: string
 }
 
+export type { ListedBeacon } from '../core/event/beacon.ts'
 export type {
   BeaconSearch,
   BeaconsFound,
@@ -27,7 +27,6 @@ export type {
   FailedFound,
   FailedPage,
 } from './browse.ts'
-export type { ListedBeacon } from './listed-beacon.ts'
 export type { Commit }
 
 export interface EventPage {

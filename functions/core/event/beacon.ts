@@ -51,3 +51,23 @@ export interface Beacon {
   silence?: { since: number; from: number }
   left?: { why: Departure; at: number }
 }
+
+/** The fields of a beacon that a list shows. Its tags and the ids of its events may be large. */
+export const listedFields = [
+  'beacon',
+  'vm',
+  'resourceGroup',
+  'scaleSet',
+  'heardAt',
+  'paceMs',
+  'version',
+  'hooks',
+  'goodbye',
+  'explainedBy',
+  'silence',
+  'left',
+] as const
+
+export interface ListedBeacon extends Pick<Beacon, (typeof listedFields)[number]> {
+  seesEvents: number
+}

@@ -1,6 +1,7 @@
-// `POST /v1/reports`: reads the report of a beacon, and calls the use case. A host may take reports from
-// its own server, past the routes: most requests are reports.
-import { Hono } from 'hono'
+// What beacons ask: `POST /v1/reports` reads a report and calls the use case, `POST /v1/beacons/check` is
+// for a person. A host may take reports from its own server, past the routes: most requests are reports.
+import { type Context, Hono } from 'hono'
+import { type CheckAnswer, checkPath, checkSchema, maxCheckBytes } from '../../../shared/check.ts'
 import { cut } from '../../../shared/document.ts'
 import {
   type Answer,
@@ -18,7 +19,8 @@ import type { Refusals } from '../refusals.ts'
 import { nameBeacon } from './authenticate.ts'
 import { type Incoming, type Refused, readRequest } from './request.ts'
 
-const malformedCode = 'report_malformed'
+const reportCode = 'report_malformed'
+const checkCode = 'check_malformed'
 
 export type TakeReport = (incoming: Incoming) => Promise<{ answer: Answer } | Refused>
 
@@ -61,7 +63,7 @@ async function takeReport(
   noteVersion: NoteVersion,
   incoming: Incoming,
 ): ReturnType<TakeReport> {
-  const request = await readRequest(relay, refusals, incoming, reportSchema, malformedCode)
+  const request = await readRequest(relay, refusals, incoming, reportSchema, reportCode)
   if ('refusal' in request) return request
   const { fleet, sender, body, refuse } = request
   const named = nameBeacon(sender, body)
@@ -86,4 +88,30 @@ const outcomes: Record<'retired' | 'busy', Refusal> = {
     code: 'busy',
     detail: 'too many reports changed one event at once; report again',
   },
+}
+
+/**
+ * `POST /v1/beacons/check`: authenticates as a report does, and answers what the relay knows of the
+ * sender. It stores nothing and retires no boot id, so a check disturbs no beacon.
+ */
+export function checkRoutes(relay: Relay, refusals: Refusals): Hono {
+  const routes = new Hono()
+  routes.post(checkPath, limit(maxCheckBytes), (c) => postCheck(relay, refusals, c))
+  return routes
+}
+
+async function postCheck(relay: Relay, refusals: Refusals, c: Context): Promise<Response> {
+  const incoming = await incomingOf(c)
+  const request = await readRequest(relay, refusals, incoming, checkSchema, checkCode)
+  if ('refusal' in request) return refuse(c, request.refusal)
+  const { fleet, sender } = request
+  const { vm } = request.body
+  const answer: CheckAnswer = { fleet, time: relay.now() }
+  if (vm === null) return c.json(answer)
+  const named = nameBeacon(sender, { vm })
+  if ('refusal' in named) return refuse(c, request.refuse(named.refusal).refusal)
+  const { beacon } = named
+  const known = await relay.store.readBeacon(fleet, beacon)
+  const heard = known === undefined ? {} : { heardAt: known.heardAt }
+  return c.json({ ...answer, beacon, ...heard })
 }

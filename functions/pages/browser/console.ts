@@ -2,8 +2,7 @@
 // page again while it is visible. The surprise: it does not touch what is under a pointer or has the
 // focus. Then a bar at the lower edge offers the new state. `npm run generate` compiles it.
 import { waitMs } from './answers.ts'
-import { relayNow, setRelayTime } from './clock.ts'
-import { countdown } from './countdown.ts'
+import { countdown, relayNow, setRelayTime } from './clock.ts'
 import { arePressesGuarded, guardPresses } from './press-guard.ts'
 import { answerLimitMs, send } from './send.ts'
 import { addReadersTimes, setText } from './text.ts'

@@ -2,8 +2,7 @@
 // the forms. `npm run generate` compiles it into embedded.ts.
 import type { LiveAnswer } from '../state.ts'
 import { askEveryMs, readStatus, waitMs } from './answers.ts'
-import { relayNow, setRelayTime } from './clock.ts'
-import { countdown } from './countdown.ts'
+import { countdown, relayNow, setRelayTime } from './clock.ts'
 import { arePressesGuarded, guardPresses, keepInPlace } from './press-guard.ts'
 import { answerLimitMs, send } from './send.ts'
 import { show } from './show.ts'

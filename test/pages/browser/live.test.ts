@@ -1,7 +1,7 @@
 // The decisions of the program in the browser, tested without one. The rest is in test/browser.
 import { afterEach, describe, expect, test } from 'vitest'
 import { readAnswer, readStatus, waitMs } from '../../../functions/pages/browser/answers.ts'
-import { countdown } from '../../../functions/pages/browser/countdown.ts'
+import { countdown } from '../../../functions/pages/browser/clock.ts'
 import { readersTime } from '../../../functions/pages/browser/readers-time.ts'
 import { type Shown, updateOf } from '../../../functions/pages/browser/update.ts'
 import { piecesOf } from '../../../functions/pages/pieces.ts'
