@@ -41,9 +41,6 @@ interface Cover {
   until: number
 }
 
-/** Azure starts an event that it accepted within this time, and a report takes its own. */
-const acceptedMs = 61_000
-
 /** A directive arrives within 10 s of its report, after those that were given before it. */
 const directiveMs = 20_000
 
@@ -110,17 +107,6 @@ export class ApprovalBook {
     }
     if (verdict.how !== 'policy') this.#checkPerson(key, record, verdict)
     else this.#checkPolicy(record, verdict, earlier, broke)
-  }
-
-  /** Azure has had its minute to start the event. Nobody tells it again, so people decide. */
-  heard(record: EventRecord, vm: string, own: ScheduledEvent, polledAt: number): void {
-    const { fleet, eventId, verdict, azure, phase, ended, facts, changed } = record
-    const knownAt = Math.max(verdict?.at ?? 0, record.backAt ?? 0, changed?.at ?? 0)
-    if (phase !== 'scheduled' || ended || own.status !== 'Scheduled') return
-    if (verdict?.decision !== 'approved' || azure.accepted === undefined || polledAt < knownAt)
-      return
-    if (polledAt < azure.accepted.at + acceptedMs || isWithin(verdict.agreed, facts)) return
-    this.#docket.broke('unasked', `${fleet}/${eventId} stays approved, and ${vm} shows it grown`)
   }
 
   #end(cover: Cover): void {

@@ -31,12 +31,7 @@ interface Acked {
   ackedAt: number
   /** By which silence is judged. One wait for a heartbeat may be shorter. */
   paceMs: number
-  /** The wait for a held answer counts only if the relay offered it. It answers a directive at once. */
-  surePaceMs: number
-  sees: string[]
   values: Map<string, ScheduledEvent>
-  /** Of each event that it has not seen any more: the last poll that showed it. */
-  missing: Map<string, number>
 }
 
 export class Beacon {
@@ -47,8 +42,6 @@ export class Beacon {
   offsetMs = 0
   bootedAt: number
   acked: Acked | undefined
-  /** When its operating system last started in this world. */
-  restartedAt = Number.NEGATIVE_INFINITY
   /** Whether its documents are late. */
   isLate = false
   /** Undefined if its VM has no runner of hooks. */
@@ -57,10 +50,6 @@ export class Beacon {
   wentDown = false
   /** The beacon has checked a directive against its document, and is about to send it to Azure. */
   onAsked: (eventId: string) => void = () => {}
-  /** When a poll of this VM showed an event last, where the newest one does not. */
-  readonly lastShownAt = new Map<string, number>()
-  /** What reports showed that a relay took after the last one that it answered, and when. */
-  #unanswered: { sees: string[]; at: number }[] = []
   readonly #shownSince = new Map<string, number>()
   /** Source and duration of events, as this process last saw them. */
   readonly #lastSaid = new Map<string, Pick<ScheduledEvent, 'source' | 'durationSeconds'>>()
@@ -133,8 +122,6 @@ export class Beacon {
   }
 
   kill(): void {
-    const { events = [], seenAt = 0 } = this.state?.document ?? {}
-    for (const { eventId } of events) this.lastShownAt.set(eventId, this.process.bornAt + seenAt)
     this.process.kill()
     this.state = undefined
     this.#shownSince.clear()
@@ -144,7 +131,6 @@ export class Beacon {
   /** The VM restarts. */
   reboot(): void {
     this.bootedAt = this.#kernel.now
-    this.restartedAt = this.#kernel.now
   }
 
   /** What it sees. Values that its api-version no longer shows are as it saw them before. */
@@ -160,49 +146,23 @@ export class Beacon {
     })
   }
 
-  shows(eventId: string): boolean {
-    return this.state?.document?.events.some((event) => event.eventId === eventId) ?? false
-  }
-
   /** Since when it has seen the event without a break; never, where it does not. */
   showsSince(eventId: string): number {
     return this.#shownSince.get(eventId) ?? Number.POSITIVE_INFINITY
   }
 
-  taken(sees: string[]): void {
-    this.#unanswered.push({ sees, at: this.#kernel.now })
-  }
-
-  /** A relay took in a report without the event after the last answer. */
-  missesSince(eventId: string): boolean {
-    return this.#unanswered.some(({ sees }) => !sees.includes(eventId))
-  }
-
-  acknowledged(report: Report, { time, paceMs: wait, waitMs: offeredMs }: Answer): void {
+  acknowledged(report: Report, { time, paceMs: wait }: Answer): void {
     const paceMs = [nearPaceMs, openPaceMs].includes(wait) ? wait : this.#idlePaceMs
     const at = time - (report.document?.ageMs ?? 0)
-    // a held answer may come after later reports were taken
-    this.#unanswered = this.#unanswered.filter((one) => one.at > time)
     const { waitMs } = report
     const shown = (report.document?.events ?? []).map((event) => [event.eventId, event] as const)
-    const hidden = report.document?.hidden ?? []
     const values = new Map([...(this.acked?.values ?? []), ...shown])
-    const missing = new Map(
-      [...this.lastShownAt].filter(
-        // the answer may be to a report from before the event appeared
-        ([id, shownAt]) =>
-          shownAt <= at && !shown.some(([one]) => one === id) && !hidden.includes(id),
-      ),
-    )
     this.acked = {
       at,
       takenAt: time,
       ackedAt: waitMs === undefined ? this.#kernel.now : time,
       paceMs: paceMs + (waitMs ?? 0),
-      surePaceMs: paceMs + (offeredMs === undefined ? 0 : (waitMs ?? 0)),
-      sees: [...shown.map(([id]) => id), ...hidden],
       values,
-      missing,
     }
   }
 
@@ -232,7 +192,6 @@ export class Beacon {
   #noteShown(events: ScheduledEvent[], state: State): void {
     for (const { eventId } of state.document?.events ?? []) {
       if (events.some((event) => event.eventId === eventId)) continue
-      this.lastShownAt.set(eventId, this.process.bornAt + state.document!.seenAt)
       this.#shownSince.delete(eventId)
     }
     for (const { eventId, source, durationSeconds } of events) {

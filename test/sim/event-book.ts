@@ -15,11 +15,6 @@ import type { FleetName } from './plan.ts'
 /** A shorter move of NotBefore is no change. */
 const leastMoveMs = 60_000
 const ranks = ['scheduled', 'cancelled', 'started', 'completed']
-const confirmMs = 10_000
-/** What was said while the relay made up its mind may come too late. */
-const graceMs = 1_000
-/** One less than the relay's: within a pace it need not note that a beacon was heard again. */
-const silentPaces = 2
 /** A report takes at most this long. After that its beacon has given up. */
 const handlingMs = 10_000
 /**
@@ -35,10 +30,6 @@ const maxOfOneBeacon = 100
  * Azure's tables, a relay that knows of fewer than ten does not read the exact number.
  */
 const atOnce = 20
-interface View {
-  /** `unsure`: it misses the event, and the relay may have heard that too late. */
-  view: 'sees' | 'misses' | 'missed just now' | 'unsure'
-}
 
 export class EventBook {
   readonly records = new Map<string, EventRecord>()
@@ -83,7 +74,6 @@ export class EventBook {
     this.#checkLife(key, before, record)
     if (this.#docket.invented.has(key)) this.#checkShare(key, record)
     this.#approvals.committed(key, before, record)
-    if (record.ended !== undefined && before?.ended === undefined) this.#checkEnd(key, record)
   }
 
   #count(before: EventRecord | undefined, record: EventRecord): void {
@@ -122,55 +112,6 @@ export class EventBook {
       this.#docket.broke('shares', `one VM has ${size} events open at a time`)
   }
 
-  /** A scheduled event is over only after its own VMs have missed it for the settle time. */
-  #checkEnd(key: string, record: EventRecord): void {
-    const { inferred } = record.ended!
-    const { facts, started, fleet } = record
-    if (inferred === 'vm_gone' || inferred === 'nobody_left_to_see') return
-    if (this.#docket.mistaken.has(fleet) || this.#docket.lies.has(key)) return
-    if (started !== undefined || (facts.notBeforeAt ?? 0) <= this.#docket.now) return
-    const against = this.#docket.parts.beacons().flatMap((beacon) => {
-      if (beacon.vm.fleet !== fleet || !isHit(facts, beacon.vm.name)) return []
-      const { view } = this.#viewOf(beacon, record) ?? {}
-      const isAgainst = view === 'sees' || view === 'missed just now'
-      return isAgainst ? [`${beacon.vm.name} ${view}`] : []
-    })
-    if (against.length === 0) return
-    this.#docket.broke('settling', `${key} is told as over, but ${against}`)
-  }
-
-  /**
-   * What a beacon makes of an event, as far as the relay was told. Undefined if that cannot be
-   * relied on.
-   */
-  #viewOf(beacon: Beacon, record: EventRecord): View | undefined {
-    const { acked, process, vm } = beacon
-    const { now, parts } = this.#docket
-    const { store_slow, report_delayed } = parts.faults
-    if (acked === undefined) return undefined
-    // its report without the event is being handled
-    const isHandled = beacon.missesSince(record.eventId) && !beacon.shows(record.eventId)
-    const isMissing = acked.missing.has(record.eventId)
-    if (acked.ackedAt >= now - graceMs)
-      return isMissing || isHandled ? { view: 'unsure' } : undefined
-    // the last document of a VM that is down still counts against the others
-    if (!process.alive) return isMissing ? { view: 'misses' } : undefined
-    if (beacon.shows(record.eventId)) {
-      const heard = now - acked.at < silentPaces * acked.surePaceMs
-      const told =
-        heard && acked.sees.includes(record.eventId) && !beacon.missesSince(record.eventId)
-      const taken = takesVm(record) && isHit(record.facts, vm.name)
-      if (told && store_slow === 0 && !taken) return { view: 'sees' }
-      // the relay has not heard yet that it sees the event again
-      return isMissing || beacon.missesSince(record.eventId) ? { view: 'unsure' } : undefined
-    }
-    const lastShownAt = acked.missing.get(record.eventId)
-    if (lastShownAt === undefined) return isHandled ? { view: 'unsure' } : undefined
-    // if a report was long under way, it is older than the relay or its answer says
-    const early = report_delayed + store_slow === 0 && now - lastShownAt < confirmMs - 1
-    return { view: early ? 'missed just now' : 'misses' }
-  }
-
   acknowledged(beacon: Beacon, report: Report, answer: Answer): void {
     const { fleet, name } = beacon.vm
     const shown = report.document?.events ?? []
@@ -187,11 +128,6 @@ export class EventBook {
       if (event.status === 'Started' && open) this.seenStarted.add(`${key} ${record?.epoch}`)
     }
     for (const event of shown) this.#checkHeard(beacon, event, answer.time)
-    const polledAt = answer.time - (report.document?.ageMs ?? 0)
-    for (const event of shown) {
-      const record = this.records.get(`${fleet}/${event.eventId}`)
-      if (record !== undefined) this.#approvals.heard(record, name, event, polledAt)
-    }
     for (const { eventId } of answer.directives) {
       const own = shown.some((event) => event.eventId === eventId && event.status === 'Scheduled')
       if (!own) this.#docket.broke('unasked', `${name} is directed to start ${eventId}, unseen`)
@@ -333,10 +269,6 @@ function asWithout({ wait: _w, sequence: _s, ...all }: EventRecord): string {
 
 function keyOf({ fleet, eventId }: { fleet: string; eventId: string }): string {
   return `${fleet}/${eventId}`
-}
-
-function takesVm({ facts: { eventType } }: EventRecord): boolean {
-  return eventType === 'Preempt' || eventType === 'Terminate'
 }
 
 function say(shown: ScheduledEvent[]): string {

@@ -1,7 +1,6 @@
 // The book of hooks: no rule approves before every hit VM has reported that it is ready, no two events
-// of one group have their turn at once, and if a rule waits in vain, people are asked.
+// of one group have their turn at once.
 import type { EventRecord } from '../../functions/core/event/event.ts'
-import { seemsOver } from '../../functions/core/event/is-over.ts'
 import type { Report } from '../../shared/report.ts'
 import type { Docket } from './docket.ts'
 import type { HookPlan } from './hooks.ts'
@@ -9,8 +8,6 @@ import type { FleetName } from './plan.ts'
 
 /** What the relay knows late, it may decide late. */
 const lagMs = 20_000
-/** In time to decide: NotBefore less this, or less a third of the notice. */
-const askBeforeMs = 60_000
 /** A directive that was given before a report arrives within this time after it. */
 const directiveMs = 20_000
 
@@ -37,8 +34,6 @@ export class HookBook {
   readonly #hadTurn = new Set<string>()
   /** Since when a rule with turns applies, by event. */
   readonly #turnsSince = new Map<string, number>()
-  /** Since when a rule waits, by event. */
-  readonly #waitsSince = new Map<string, number>()
 
   constructor(docket: Docket) {
     this.#docket = docket
@@ -118,7 +113,8 @@ export class HookBook {
     else if (!this.#turnsSince.has(key)) this.#turnsSince.set(key, this.#docket.now)
     this.#checkApproval(key, hooks.rule, before, record)
     this.#checkTurns(key, record)
-    this.#checkAsked(key, before, record)
+    if (record.wait.notReady !== undefined && before?.wait.notReady === undefined)
+      this.#docket.met.add('a rule waits in vain')
   }
 
   #checkApproval(
@@ -178,38 +174,6 @@ export class HookBook {
       }
     }
     return counts
-  }
-
-  #checkAsked(key: string, before: EventRecord | undefined, record: EventRecord): void {
-    const { policy, verdict, wait, phase, facts, changed } = record
-    const { notReady, readiness, turn } = wait
-    if (notReady !== undefined && before?.wait.notReady === undefined)
-      this.#docket.met.add('a rule waits in vain')
-    const waits = policy.whenReady === true || policy.maxConcurrent !== undefined
-    const isWaiting = waits && policy.decide === 'approve' && verdict === undefined
-    if (!isWaiting || seemsOver(record) || before?.epoch !== record.epoch) {
-      this.#waitsSince.delete(key)
-      return
-    }
-    const { now } = this.#docket
-    const since = this.#waitsSince.get(key) ?? now
-    this.#waitsSince.set(key, since)
-    const { notBeforeAt } = before.facts
-    if (phase === 'scheduled' || before.phase !== 'scheduled' || notBeforeAt === undefined) return
-    const isReady = readiness?.counts.ready === facts.resources.length
-    const isFree = policy.maxConcurrent === undefined || turn?.state === 'held'
-    const isMoved = changed?.names.includes('notBeforeAt') === true
-    const knownAt = Math.max(isMoved ? changed.at : record.firstSeenAt, since)
-    const deadline = notBeforeAt - Math.min(askBeforeMs, (notBeforeAt - knownAt) / 3)
-    const isMissed = knownAt < deadline - lagMs && now > deadline + lagMs
-    if (isMissed && this.#isCalm() && !(isFree && (isReady || !policy.whenReady)))
-      this.#broke(`${key} starts, and nobody was asked`)
-  }
-
-  /** Without these, the relay looks at what is due in time. */
-  #isCalm(): boolean {
-    const { relay_crashes, relay_away, relay_stalls, store_slow } = this.#docket.parts.faults
-    return relay_crashes + relay_away + relay_stalls + store_slow === 0
   }
 
   #broke(text: string): void {

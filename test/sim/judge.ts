@@ -72,7 +72,7 @@ export class Judge extends Docket {
 
   crashed(process: Process): void {
     const { name } = process
-    this.sights.crashed(process)
+    this.sights.crashed()
     this.stats.crashes += 1
     this.note(`${name} crashes`)
     this.events.crashed()
@@ -98,7 +98,7 @@ export class Judge extends Docket {
     this.planned(commit.deliveries)
     const deliveries = commit.deliveries.filter(({ channel }) => !subscriptionOf(channel))
     this.events.committed(process, { ...commit, deliveries })
-    this.sights.committed(process, key, before, record)
+    this.sights.committed(key, before, record)
     this.hooks.committed(key, before, record)
   }
 

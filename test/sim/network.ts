@@ -8,7 +8,7 @@ import type { Cluster } from './cluster.ts'
 import type { Faults } from './faults.ts'
 import type { VmImds } from './imds.ts'
 import type { Judge } from './judge.ts'
-import type { Kernel, Process } from './kernel.ts'
+import type { Kernel } from './kernel.ts'
 import type { FleetName } from './plan.ts'
 import type { Random } from './random.ts'
 import type { Reply } from './workers.ts'
@@ -94,10 +94,7 @@ export class Network {
       if (!strikes(faults.report_delayed * 2)) return random.int(5, 80)
       return random.chance(0.8) ? random.int(500, 9_000) : random.int(10_000, 50_000)
     }
-    const { process, state } = beacon
-    const { document } = state!
-    const sees = document?.events.map(({ eventId }) => eventId) ?? []
-    const polledAt = process.bornAt + (document?.seenAt ?? 0)
+    const { process } = beacon
     return kernel.park<Reply>(process, (resume) => {
       const copies = lost ? 0 : doubled ? 2 : 1
       kernel.after(timeoutMs + waitMs, () => resume(undefined), process)
@@ -113,9 +110,7 @@ export class Network {
           fleet: beacon.vm.fleet,
           body,
           headers,
-          onTaken: (relay: Process) => {
-            beacon.taken(sees)
-            judge.sights.arrived(beacon, sees, polledAt, relay)
+          onTaken: () => {
             judge.hooks.arrived(beacon.vm.fleet, beacon.vm.name, JSON.parse(body))
           },
         }

@@ -100,7 +100,7 @@ describe('a relay that is broken on purpose is found', () => {
 })
 
 test('a story says how to replay it, and names the faults that it takes', async () => {
-  const name = 'no settle time'
+  const name = '"not now" kept as an approval'
   const options = { spoil: spoilt[name]! }
   for (const seed of seedsUpTo(mostSeeds)) {
     const outcome = await runWorld(seed, options)

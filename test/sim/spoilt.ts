@@ -4,9 +4,6 @@
 import type { Config } from '../../functions/config/config.ts'
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
 import type { Claimed, Delivery } from '../../functions/core/delivery/delivery.ts'
-import { isOpen } from '../../functions/core/event/event.ts'
-import { settleMs } from '../../functions/core/event/is-over.ts'
-import type { Sight } from '../../functions/core/event/sight.ts'
 import type { EntityChange, Table } from '../../functions/store/azure/table.ts'
 import type { Commit, Store } from '../../functions/store/store.ts'
 import { spoiltSubscriptions } from './spoilt-subscriptions.ts'
@@ -49,24 +46,6 @@ const settleWithoutLease: Spoil = () => {
       return store.settle({ ...claimed, lease }, settlement, 0, follow)
     },
   })
-}
-
-/** What is gone from one document is gone for good, at once. */
-const withoutSettleTime: Spoil = () => (store) => ({
-  ...store,
-  commit: (commit: Commit) => {
-    const { record, now } = commit
-    const isMissed = record.sights.some(({ missing }) => missing !== undefined)
-    if (!isOpen(record) || !isMissed) return store.commit(commit)
-    const sights = record.sights.map(longMissing)
-    return store.commit({ ...commit, record: { ...record, sights, dueAt: now + 1 } })
-  },
-})
-
-function longMissing(sight: Sight): Sight {
-  const { missing } = sight
-  if (missing === undefined) return sight
-  return { ...sight, missing: { ...missing, firstAt: missing.firstAt - settleMs } }
 }
 
 /** The beacon is written first, and what its report says of events after that. */
@@ -151,7 +130,6 @@ const yesToAll: Spoil = () => (store) => ({
 export const spoilt: Record<string, Spoil> = {
   'no dedup id': withoutDedupId,
   'settle without lease check': settleWithoutLease,
-  'no settle time': withoutSettleTime,
   'beacon written before the event': beaconFirst,
   'overtaking off': withoutOvertaking,
   'posts forgotten': withoutPosts,

@@ -86,7 +86,6 @@ function checkRecord(judge: Judge, record: EventRecord): void {
   const truth = judge.parts.platform().truths.get(key)
   if (ended === undefined) judge.broke('ending', `${key} is open for ever`)
   if (judge.invented.has(key) || judge.mistaken.has(record.fleet)) return
-  judge.sights.checkCancelled(key, record)
   if (truth === undefined) judge.broke('life', `${key} never was`)
   if (ended === undefined || truth === undefined) return
   const happened = (step: string) => truth.steps.some((one) => one.step === step)

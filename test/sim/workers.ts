@@ -42,7 +42,7 @@ export interface Request {
   body: string
   headers?: Record<string, string>
   /** A relay begins to work on the report. */
-  onTaken?: (relay: Process) => void
+  onTaken?: () => void
 }
 
 export const replayPath = '/v1/deliveries/replay'
@@ -175,7 +175,7 @@ export class Worker {
   }
 
   take(request: Request): Promise<Reply> {
-    request.onTaken?.(this.process)
+    request.onTaken?.()
     // over HTTP a drill has a new id each time, and one seed would make many worlds
     const http = this.#parts.http && request.path !== drillPath
     return http ? this.#overHttp(request) : this.#directly(request)

@@ -13,7 +13,7 @@ import {
 } from './sight.ts'
 
 /** How long all speakers must lack an event. An IMDS hiccup must not end it. */
-export const settleMs = 10_000
+const settleMs = 10_000
 /** How long half of all VMs must lack an event that has started or is due. */
 const halfMs = 30_000
 /** A Preempt or Terminate is completed if its VMs were silent for this long after its start. */
