@@ -14,15 +14,12 @@ import {
   drillLifeMs,
   drillMoveMs,
   drillStartMs,
-  knownVms,
 } from '../../../functions/core/event/drill.ts'
 import type { EventRecord, OpenRecord, Verdict } from '../../../functions/core/event/event.ts'
 import { lostMs } from '../../../functions/core/event/is-over.ts'
-import { moments } from '../../../functions/core/event/moment.ts'
 import { publicView } from '../../../functions/core/event/public-view.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
 import { compose, composeList } from '../../../functions/core/message/message.ts'
-import { judgePolicy } from '../../../functions/core/rules/policy.ts'
 import { agreed, at, record } from '../../support/records.ts'
 import { event } from '../../support/world.ts'
 
@@ -176,55 +173,7 @@ describe('no beacon gets a directive', () => {
   })
 })
 
-describe('rules see the VMs as the plan describes them', () => {
-  const rules = [{ name: 'web', match: { tag: ['role=web'] }, decide: 'approve' as const }]
-  const vm = { resourceGroup: 'rg', scaleSet: '', tags: { role: 'web' } }
-
-  test.each([
-    ['no description', [], 'ask'],
-    ['all described', [{ vm: 'web_3', ...vm }], 'approve'],
-    ['another value', [{ vm: 'web_3', ...vm, tags: { role: 'db' } }], 'ask'],
-  ] as const)('%s', (_name, vms, decision) => {
-    const drill = begin({ vms: [...vms] })
-    expect(judgePolicy(rules, drill, knownVms(drill)).decide).toBe(decision)
-  })
-
-  test('an approval needs every VM, as ever', () => {
-    const facts = { eventType: 'Reboot', resources: ['web_3', 'web_4'] }
-    const drill = begin({ facts, vms: [{ vm: 'web_3', ...vm }] })
-    expect(judgePolicy(rules, drill, knownVms(drill)).decide).toBe('ask')
-  })
-})
-
-describe('every message about a drill says so', () => {
-  const line = 'This is a drill: no VM is touched.'
-
-  test.each(moments)('%s', (moment) => {
-    const verdict: Verdict = { decision: 'approved', how: 'link', who: 'chat', at }
-    const event = viewOf({ ...begin(), verdict })
-    const { title, lines } = compose({ moment, at, event }, at)
-    expect(title).toMatch(/^DRILL: /)
-    expect(lines[0]).toBe(line)
-    expect(lines.join(' ')).not.toMatch(
-      /Azure (is told|starts|started|changed|moved|gave|will|may)/,
-    )
-    expect(lines.join(' ')).not.toMatch(/(?<!In a real event, )the VM restarts/i)
-    const real = compose({ moment, at, event: viewOf(record({ verdict })) }, at)
-    expect([real.title, ...real.lines].join(' ')).not.toMatch(/drill/i)
-  })
-
-  test('an alert about a channel says that the problem is real', () => {
-    const about = {
-      channel: 'ops',
-      moment: 'scheduled',
-      state: 'refused',
-      reason: 'HTTP 404',
-    } as const
-    const { title, lines } = compose({ moment: 'alert', at, event: viewOf(begin()), about }, at)
-    expect(title).toMatch(/^DRILL: Channel "ops" refused/)
-    expect(lines.slice(0, 2)).toEqual([line, 'The problem with the channel is real.'])
-  })
-
+describe('it is marked', () => {
   test('a list of drills is marked, a list with a real event in it is not', () => {
     const drill = compose({ moment: 'scheduled', at, event: viewOf(begin()) }, at)
     const real = compose({ moment: 'scheduled', at, event: viewOf(record()) }, at)

@@ -89,7 +89,6 @@ add('not now, although a rule approves', 'scheduled', { policy: rule, verdict: d
 add('not now', 'scheduled', { verdict: declined })
 add('already approved', 'scheduled', { verdict: approved })
 add('only notified', 'scheduled', { policy: { decide: 'notify', rule: 'own' } })
-add('a drill', 'scheduled', { drill: aDrill })
 add('time unknown', 'declined', { facts: timeless, verdict: declined })
 for (const days of [1, 6]) {
   for (const eventType of ['Redeploy', 'Reboot', 'Freeze']) {
@@ -156,7 +155,6 @@ const told = begun({ policy: { decide: 'notify', rule: 'own' } }, dueAt)
 add('started: nobody was asked', 'started', told, { now: dueAt })
 add('started: before its time', 'started', begun({}, at + minute), { now: at + minute })
 add('started: approved', 'started', begun({ verdict: approved }, dueAt), { now: dueAt })
-add('started: a drill', 'started', begun({ drill: aDrill }, dueAt), { now: dueAt })
 add('started: Azure named no time', 'started', begun({ facts: timeless }))
 const lapsed = { ...approved, lapsedAt: at, agreed: { eventType: 'Reboot', resources: ['web_0'] } }
 const overruled = [lapsed]
@@ -232,6 +230,18 @@ for (const [how, askers] of people) {
   add(`decided ${how}`, 'scheduled', {}, { askers })
   add(`decided ${how}, after not now`, 'declined', { verdict: declined }, { askers })
 }
+
+const ofDrill: [Moment, Fields][] = [
+  ['scheduled', {}],
+  ['changed', {}],
+  ['reminder', {}],
+  ['approved', { verdict: approved }],
+  ['declined', { verdict: declined }],
+  ['started', begun()],
+  ['completed', { ended: { at, outcome: 'completed' } }],
+]
+for (const [moment, course] of ofDrill)
+  add(`drill: ${moment}`, moment, { drill: aDrill, ...course })
 
 const golden = goldenTexts(new URL('variants.txt', import.meta.url), texts)
 
