@@ -237,7 +237,7 @@ const ofDrill: [Moment, Fields][] = [
   ['reminder', {}],
   ['approved', { verdict: approved }],
   ['declined', { verdict: declined }],
-  ['started', begun()],
+  ['started', begun({}, dueAt)],
   ['completed', { ended: { at, outcome: 'completed' } }],
 ]
 for (const [moment, course] of ofDrill)
