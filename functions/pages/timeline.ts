@@ -89,7 +89,7 @@ function concluded(what: string, inferred: Inference): string {
   return `${shown}: ${describeInference(inferred)}`
 }
 
-/** The note that `withStart` writes. */
+/** The note that `withStartResult` writes. */
 const failure = /^(.*): (\w+)(?: \(HTTP (\d+)\))?$/s
 
 const isoTime = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g

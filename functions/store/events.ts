@@ -75,7 +75,7 @@ export class Events {
     if ((stored?.record.sequence ?? 0) !== basedOn) return 'conflict'
     const event = moments[0]?.telling.event ?? viewIn(deliveries)
     const counts = countsOf(stored?.record, record)
-    const hasMoments = event !== undefined || counts.length > 0
+    const needsMomentRow = event !== undefined || counts.length > 0
     const next: StoredEvent = { record, position: stored?.position }
     const momentKeys: Key[] = []
     for (const { id, telling } of moments) {
@@ -88,7 +88,7 @@ export class Events {
       insertOrReplace(was, eventRow, eventBody(next), keysOf(record, was?.keys)),
     ]
     const moment = momentRow(record.sequence)
-    if (hasMoments) {
+    if (needsMomentRow) {
       const body = JSON.stringify({
         fleet: record.fleet,
         eventId: record.eventId,
@@ -106,7 +106,8 @@ export class Events {
     this.#known.set(record, written[0]!)
     const tookMs = this.#parts.elapsed() - from
     if (rows.lagMs > 0 && tookMs > slowCommitMs && momentKeys.length > 0) {
-      await this.#logAgain(written[1]!, now + tookMs)
+      const [, rowOfMoments] = written
+      await this.#logAgain(rowOfMoments!, now + tookMs)
     }
     return 'committed'
   }

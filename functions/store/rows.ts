@@ -8,7 +8,7 @@ export interface Key {
   key: string
   /** At most 1 kB that `find` returns with the key, so that lists need not read the row. */
   summary?: string
-  /** The entry may be lost in a crash, so it needs no write of its own before the row's. */
+  /** On Azure, the entry is written after the row, so a crash may lose it. Only for counts. */
   mayBeLost?: true
 }
 

@@ -26,7 +26,7 @@ interface Change<D extends Decision, Loaded> {
   /** Default: the relay's clock. */
   now?: () => number
   /** The event, if the caller has read it. */
-  first?: EventRecord | undefined
+  known?: EventRecord | undefined
   /** The log line of a commit with moments. */
   log?: { event: string; fields?: (decision: D) => Fields }
 }
@@ -39,7 +39,7 @@ type Committed<D> =
 interface Job {
   change: Change<Decision, unknown>
   ended?: { result: Committed<Decision> } | { error: unknown }
-  /** Called at the end, if another change of the event makes this one. */
+  /** The loop of another call may do this job. Then it calls this when the job has ended. */
   resume?: () => void
 }
 
@@ -57,19 +57,20 @@ export async function commitEvent<D extends Decision, Loaded = undefined>(
 
 async function work(relay: Parts, key: EventKey, queue: Job[]): Promise<void> {
   const { store } = relay
-  let held: EventRecord | undefined = queue[0]!.change.first
+  /** As this loop read or wrote it last. */
+  let stored: EventRecord | undefined = queue[0]!.change.known
   for (let conflicts = 0; queue.length > 0; ) {
     const jobs = queue.splice(0)
     try {
-      const before = held ?? (await store.readEvent(key))
+      const before = stored ?? (await store.readEvent(key))
       const made = await attempt(relay, key, before, jobs)
-      held = made.record
+      stored = made.record
       conflicts = made.outcome === 'conflict' ? conflicts + 1 : 0
       const isBusy = conflicts >= maxAttempts
       if (isBusy) endAll(jobs, { result: { outcome: 'busy', record: before } })
       else queue.unshift(...made.left)
     } catch (error) {
-      held = undefined
+      stored = undefined
       endAll(jobs, { error })
     }
   }
@@ -114,12 +115,12 @@ async function attempt(
   if ((await relay.store.commit(commit, before)) === 'conflict') {
     return { outcome: 'conflict', record: undefined, left: jobs }
   }
-  told(relay, key, before, commit)
+  announce(relay, key, before, commit)
   for (const { job, decision, isChange } of decided) {
     const outcome = isChange ? 'committed' : 'unchanged'
-    const now = decision.record === undefined ? undefined : commit.record
+    const stored = decision.record === undefined ? undefined : commit.record
     if (isChange) logStep(relay, commit.record, decision, job.change.log)
-    end(job, { result: { outcome, decision, record: now } })
+    end(job, { result: { outcome, decision, record: stored } })
   }
   return { outcome: 'made', record: commit.record, left }
 }
@@ -134,16 +135,16 @@ function decideEach(
   const decided: { job: Job; decision: Decision; isChange: boolean }[] = []
   for (const [i, job] of jobs.entries()) {
     const decision = job.change.decide(record, times[i]!, loaded[i])
-    const isNews = decision.moments.length > 0
-    const isChange = decision.record !== undefined && (decision.record !== record || isNews)
+    const hasMoments = decision.moments.length > 0
+    const isChange = decision.record !== undefined && (decision.record !== record || hasMoments)
     decided.push({ job, decision, isChange })
     if (isChange) record = decision.record
-    if (isNews) break
+    if (hasMoments) break
   }
   return { decided, record }
 }
 
-/** One after the other: few need to read anything. */
+/** By the event before the first job. One after the other, as few need to read anything. */
 async function loadAll(
   jobs: Job[],
   before: EventRecord | undefined,
@@ -156,7 +157,13 @@ async function loadAll(
   return loaded
 }
 
-function told(relay: Parts, key: EventKey, before: EventRecord | undefined, commit: Commit): void {
+/** Wakes senders, readers of the stream, and answers that are held. */
+function announce(
+  relay: Parts,
+  key: EventKey,
+  before: EventRecord | undefined,
+  commit: Commit,
+): void {
   const { deliveries, record, moments } = commit
   const about = { event: key, deliveries: deliveries.length, dueAt: record.dueAt }
   relay.wake(deliveries.length, about)

@@ -52,7 +52,7 @@ export async function decideEvent(relay: Relay, shown: EventRecord, wish: Wish):
   const { decision, by } = wish
   const { fleet, eventId } = shown
   const committed = await commitEvent(relay, shown, {
-    first: shown,
+    known: shown,
     decide: (before, now) =>
       decideByPerson(before ?? shown, wish, config.routes, { now, listeningSince }),
     log: { event: 'event_decided', fields: () => ({ decision, ...by }) },

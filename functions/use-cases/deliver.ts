@@ -36,20 +36,20 @@ import { channelFacts, channelNamed, notifierOf, type Relay, rateOf } from './re
 import { findChannel, noteAttempt, type Target } from './subscription-channel.ts'
 
 /** If the claim read the event longer ago than this, the event is read again before sending. */
-const knownMs = 2_000
+const freshMs = 2_000
 
 /** How many requests to a channel this worker has under way. `Infinity`: it gets no more now. */
 type UnderWay = (channel: string) => number
 
-const none: UnderWay = () => 0
+const noneUnderWay: UnderWay = () => 0
 
-/** Claims what is due. Each list is one request for `deliverTogether`; none waits for another. */
-export function claimDue(relay: Relay, limit: number, underWay = none): Promise<Claim> {
+/** Claims what is due. Each list is one request for `deliverTogether`. No request waits for another. */
+export function claimDue(relay: Relay, limit: number, underWay = noneUnderWay): Promise<Claim> {
   return relay.store.claim({ leaseMs: deliveryLeaseMs, limit, ...pacing(relay, underWay) })
 }
 
 /** When the next delivery can be claimed or the next event is due. */
-export function nextDueAt(relay: Relay, underWay = none): Promise<number | undefined> {
+export function nextDueAt(relay: Relay, underWay = noneUnderWay): Promise<number | undefined> {
   return relay.store.nextDueAt(pacing(relay, underWay))
 }
 
@@ -157,7 +157,7 @@ const unread = { record: undefined, siblings: [] as Delivery[] }
 /** A worker may have slept since the claim, so what the claim has read is good for a moment only. */
 async function eventOf({ store, now }: Relay, claimed: Claimed) {
   const { known, leaseUntil } = claimed
-  if (known !== undefined && now() - (leaseUntil - deliveryLeaseMs) < knownMs) return known
+  if (known !== undefined && now() - (leaseUntil - deliveryLeaseMs) < freshMs) return known
   return { record: await store.readEvent(claimed), siblings: await store.readDeliveries(claimed) }
 }
 

@@ -32,7 +32,7 @@ export async function receive(
   received: Report,
 ): Promise<Received> {
   try {
-    return await join(relay, fleet, key, received)
+    return await handle(relay, fleet, key, received)
   } catch (error) {
     // a report that cannot be stored must not make its beacon silent
     if (isOutage(error)) relay.listeningSince = relay.now()
@@ -40,7 +40,12 @@ export async function receive(
   }
 }
 
-async function join(relay: Relay, fleet: string, key: string, received: Report): Promise<Received> {
+async function handle(
+  relay: Relay,
+  fleet: string,
+  key: string,
+  received: Report,
+): Promise<Received> {
   const report = tidyReport(received)
   const now = relay.now()
   const known = await relay.store.readBeacon(fleet, key)
@@ -60,13 +65,13 @@ async function join(relay: Relay, fleet: string, key: string, received: Report):
   if (joined === 'busy') return { outcome: 'busy' }
   const { refused, directives, seen } = joined
   if (refused.length > 0) await noteRefused(relay, reading.beacon, refused)
-  const { beacon, pace } = paced(relay, reading, known, joined, report, now)
-  // store the counter: a repeat of a report that may get a directive must be recognized
-  const counts = reading.news.some(
+  const { beacon, pace } = rowAndPace(relay, reading, known, joined, report, now)
+  // store the counter: if this report comes again, it must get no second directive
+  const mayBeDirected = reading.news.some(
     ({ shown, starts }) => shown?.status === 'Scheduled' || starts.length > 0,
   )
-  if (counts || isWorthNoting(known, beacon)) {
-    // `stale` is fine: a later report of this beacon was faster, and contains all of this one
+  if (mayBeDirected || isWorthNoting(known, beacon)) {
+    // `stale` means that a later report of this beacon was faster. It contains all of this one
     await relay.store.writeBeacon(beacon, known)
   }
   if (known?.bootId !== beacon.bootId) {
@@ -90,7 +95,7 @@ async function noteRefused(relay: Relay, { fleet, vm }: Beacon, refused: Refused
   await raiseOverLimits(relay, fleet, vm, reason)
 }
 
-/** When each VM prepares that does not follow its own plan. */
+/** For each event: when this VM must run `prepare`, if not by its own plan. */
 function preparationsOf(seen: Seen[], vm: string, { document }: Report, now: number) {
   const own = { vm, document: document?.events ?? [] }
   return seen.flatMap(({ record }) => {
@@ -100,7 +105,7 @@ function preparationsOf(seen: Seen[], vm: string, { document }: Report, now: num
 }
 
 /** The beacon as its row is written, and when it is to report again. */
-function paced(
+function rowAndPace(
   relay: Relay,
   { beacon, hidden }: Reading,
   known: Beacon | undefined,
@@ -108,18 +113,18 @@ function paced(
   report: Report,
   now: number,
 ): { beacon: Beacon; pace: Pick<Answer, 'paceMs' | 'waitMs'> } {
-  // a host may replace them while the row is written, and row and answer must agree
+  // read once: a host may replace both meanwhile, and row and answer must agree
   const { heartbeats, listeningSince } = relay
   const { fleet, beacon: key, vm, sees } = beacon
   const usualMs = paceFor(seen, key, { now, listeningSince }, heartbeats.paceMs)
-  // there may be room soon, a hidden event may be shown again, or an event may be over
+  // the relay refused an event, unreadable entries may hide one, or the beacon lacks an open one
   const isSoon = refused.length + hidden.length + lacking.length > 0
   const paceMs = isSoon ? Math.min(usualMs, openPaceMs) : usualMs
   const mayHold = preparationsOf(seen, vm, report, now).length === 0
   const waitMs = mayHold && relay.holds.hasRoom(fleet, key) ? holdFor(seen, usualMs) : undefined
   const isHeld = waitMs !== undefined && report.waitMs !== undefined
-  const outside = new Set(refused.map(({ eventId }) => eventId))
-  const stored = [...sees, ...lacking].filter((id) => !outside.has(id))
+  const refusedIds = new Set(refused.map(({ eventId }) => eventId))
+  const stored = [...sees, ...lacking].filter((id) => !refusedIds.has(id))
   const next = { ...beacon, paceMs: isHeld ? paceMs + waitMs : paceMs, sees: [...new Set(stored)] }
   const isIdle = seen.length === 0 && !isSoon
   return {

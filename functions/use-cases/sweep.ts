@@ -37,10 +37,10 @@ export async function sweep(relay: Relay): Promise<number> {
 }
 
 async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
-  const first = await relay.store.readEvent(key)
-  if (first === undefined) return
+  const known = await relay.store.readEvent(key)
+  if (known === undefined) return
   await commitEvent(relay, key, {
-    first,
+    known,
     load: (before, now) => takeTurnIfDue(relay, before, now),
     decide: (before, now, taken) => decideTime(before, { ...contextOf(relay), taken }, now),
     log: {

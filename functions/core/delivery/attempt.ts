@@ -55,21 +55,24 @@ export function afterAttempt(
   }
   if (result.outcome !== 'retry') return { state: result.outcome, nextAt: now, note, ...seen }
   const { retryAfterMs, unsent } = result
-  const left = delivery.urgentUntil - now
-  const own = left > 0 ? denseWait(delivery, left, random) : sparseWait(-left, random)
-  // an attempt at the deadline is too late
-  const latest = left > 0 ? Math.floor(left / 2) : sparse.capMs
+  const untilDeadlineMs = delivery.urgentUntil - now
+  const isBefore = untilDeadlineMs > 0
+  const own = isBefore
+    ? denseWait(delivery, untilDeadlineMs, random)
+    : sparseWait(-untilDeadlineMs, random)
+  // one more attempt comes before the deadline, even if the channel asks for a longer pause
+  const latest = isBefore ? Math.floor(untilDeadlineMs / 2) : sparse.capMs
   const wait = Math.max(own, Math.min(retryAfterMs ?? 0, latest))
-  const spent = now + wait > delivery.plannedAt + giveUpMs || delivery.attempts >= maxAttempts
+  const isGivenUp = now + wait > delivery.plannedAt + giveUpMs || delivery.attempts >= maxAttempts
   const pauseMs = Math.min(retryAfterMs ?? 0, maxPauseMs)
-  const rest = {
+  const common = {
     ...seen,
     ...(unsent && { unsent }),
     ...(retryAfterMs !== undefined && { spentUntil: spentByPause(rate, now + pauseMs) }),
   }
-  return spent
-    ? { state: 'given_up', nextAt: now, note, ...rest }
-    : { state: 'pending', nextAt: now + wait, note, ...rest }
+  return isGivenUp
+    ? { state: 'given_up', nextAt: now, note, ...common }
+    : { state: 'pending', nextAt: now + wait, note, ...common }
 }
 
 /** When a list is retried: with its first message. Undefined if none of its messages is retried. */

@@ -75,7 +75,7 @@ export function decideReport(
   const unchanged = (reason: string): ReportDecision => {
     return { record: before, moments: [], reason, isDirected: false }
   }
-  // no beacon sees these: what a report says of them changes nothing
+  // no document shows a drill, so a report changes nothing of it
   if (before?.drill) return { ...unchanged('relays_own'), record: undefined }
   const known = before?.sights.find(({ beacon }) => beacon === reporter.beacon)
   if (known !== undefined && isOlder(reporter, known)) return unchanged('older_report')
@@ -89,9 +89,10 @@ export function decideReport(
   const sighted = withOwnSight(joined, known, reporter, news, listening)
   const started = startsReported(sighted, reporter, news)
   if (!isOpen(started)) {
-    return unchangedOr(before, lateWords(started, reporter, news, listening))
+    return unchangedOr(before, decideAfterEnd(started, reporter, news, listening))
   }
   const isApproved = started.phase === 'scheduled' && started.verdict?.decision === 'approved'
+  // an approval may lapse a minute after Azure accepted it, and `dueAt` does not know that time
   const isIdle = started === before && (started.dueAt ?? never) > now && !isApproved
   const told = { isShown: news.shown !== undefined }
   const concluded = isIdle
@@ -124,7 +125,7 @@ export function decideDrill(
 }
 
 /** A lost event whose VM is back ends anew. Other late words change only sights and history. */
-function lateWords(
+function decideAfterEnd(
   record: EventRecord,
   { beacon, vm }: Reporter,
   { past }: EventNews,
@@ -237,19 +238,19 @@ function lifeMoment(
   const { epoch, phase, told, drill } = record
   const last = changeOf(record)
   const count = told?.epoch === epoch ? told.count : 0
-  const now = (changes: number) => ({ ...record, told: { epoch, count: changes, last } })
+  const withTold = (changes: number) => ({ ...record, told: { epoch, count: changes, last } })
   if (phase === 'started') {
     const wasStarted = before?.phase === 'started' && before.epoch === epoch
-    return wasStarted ? { record, moments: [] } : { record: now(count), moments: ['started'] }
+    return wasStarted ? { record, moments: [] } : { record: withTold(count), moments: ['started'] }
   }
   if (told?.epoch !== epoch) {
-    // it is over already, or only a change of the past shows it
+    // no document shows the event now: it may be over already, so people are not asked
     if (!isShown && !drill) return { record, moments: [] }
-    return { record: now(0), moments: ['scheduled'] }
+    return { record: withTold(0), moments: ['scheduled'] }
   }
   const isChanged = record.changed?.at !== before?.changed?.at && told.last !== last
   if (!(isChanged || isLapse) || count >= maxChangesSent) return { record, moments: [] }
-  return { record: now(count + 1), moments: ['changed'] }
+  return { record: withTold(count + 1), moments: ['changed'] }
 }
 
 function stuckAt(record: EventRecord): number {
@@ -261,7 +262,7 @@ function stuckAt(record: EventRecord): number {
   return verdict.at + (azure.accepted === undefined ? usualMs : notStartedMs)
 }
 
-/** An event that all affected VMs lack may be over. */
+/** If all affected VMs lack the event, it may be over, so it is not stuck. */
 function isStuck(record: EventRecord, now: number): boolean {
   return stuckAt(record) <= now && !seemsOver(record)
 }

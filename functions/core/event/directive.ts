@@ -33,17 +33,20 @@ export function leaseOf(
     isWithin(verdict.agreed, record.facts) &&
     isWithin(verdict.agreed, own)
   if (!due) return 'not_due'
-  if (accepted !== undefined && !isAcceptedInVain(record, beacon, now)) return 'not_due'
+  if (accepted !== undefined && !mustTellAgain(record, beacon, now)) return 'not_due'
   if (directive === undefined) return 'granted'
   const { beacon: holder, until, failed } = directive
   if (holder !== beacon) return failed || until <= now ? 'granted' : 'not_due'
-  // others come first: all that see the event report every 2 s
+  // if its lease ended without a result, the holder waits one more, so that another beacon comes first
   if (until + directiveLeaseMs <= now) return 'granted'
   return failed || until <= now ? 'not_due' : 'held_already'
 }
 
-/** Whether Azure must be told again. Another beacon is asked before the one that told Azure. */
-function isAcceptedInVain(
+/**
+ * Azure accepted, and has not started the event for a minute. The beacon that told Azure waits for two,
+ * so that another one comes first.
+ */
+function mustTellAgain(
   { azure: { accepted, directive } }: EventRecord,
   beacon: string,
   now: number,
@@ -62,9 +65,9 @@ export function withLease(record: OpenRecord, beacon: string, vm: string, now: n
     failed: false,
     ...(again && { again: true as const }),
   }
-  const first = azure.directive?.again === undefined
+  const isFirstRepeat = azure.directive?.again === undefined
   const noted =
-    again && first ? addHistory(record, { at: now, what: 'not_started' as const }) : record
+    again && isFirstRepeat ? addHistory(record, { at: now, what: 'not_started' as const }) : record
   return addHistory(
     { ...noted, azure: { ...azure, directive } },
     { at: now, what: 'directed', note: vm },
@@ -75,7 +78,7 @@ export function withLease(record: OpenRecord, beacon: string, vm: string, now: n
  * Applies the result of a directive. Only the holder of the last lease counts, even after its lease
  * ended. Undefined if nothing changes.
  */
-export function withStart(
+export function withStartResult(
   record: EventRecord,
   beacon: string,
   start: Start,

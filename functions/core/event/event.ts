@@ -14,7 +14,11 @@ export type Asking = 'scheduled' | 'changed' | 'not_ready'
 export const decisions = ['approve', 'ask', 'notify', 'ignore'] as const
 export type Decide = (typeof decisions)[number]
 
-/** Why an event was first seen as Started. */
+/**
+ * Why the first document that showed an event showed it as Started. `none`: Azure gave no notice.
+ * `already_running`: it ran when the beacon first polled. `reported_late`: a beacon saw it Scheduled, and
+ * could not report that.
+ */
 export const startKinds = ['none', 'already_running', 'reported_late'] as const
 export type StartKind = (typeof startKinds)[number]
 
@@ -32,7 +36,7 @@ export type Inference = (typeof inferences)[number]
 
 interface Started {
   at: number
-  /** Absent if a beacon saw it Scheduled before. */
+  /** Only if the relay first heard of the event when it had started. */
   kind?: StartKind
 }
 
@@ -74,14 +78,15 @@ export interface Agreed {
 export interface Verdict extends Decider {
   decision: 'approved' | 'declined'
   at: number
-  /** What was approved. */
+  /** What the approval covers. Absent if declined. */
   agreed?: Agreed
-  /** When the event exceeded that. */
+  /** When this approval lapsed, because the event exceeded it. */
   lapsedAt?: number
 }
 
 /** Azure's 200 to a StartRequests of ours. */
 interface Accepted {
+  /** The VM that told Azure. */
   vm: string
   at: number
 }
@@ -89,7 +94,9 @@ interface Accepted {
 /** The lease to tell Azure. One beacon at a time holds it. */
 interface Directive {
   beacon: string
+  /** The VM of that beacon. */
   vm: string
+  /** The lease ends then. */
   until: number
   /** The beacon failed, so another one may get the lease at once. */
   failed: boolean
@@ -110,6 +117,7 @@ export interface StartFailure {
 interface Wait {
   /** Absent if no affected VM has a hook, and no rule waits for one. */
   readiness?: Readiness
+  /** Whether the event may go on under a rule with `maxConcurrent`. */
   turn?: Turn
   /** A rule waited in vain, so people were asked, and no rule approves the event. */
   notReady?: NotReady
@@ -130,17 +138,21 @@ interface Azure {
 }
 
 interface Reminders {
-  /** Distances from NotBefore that need no reminder any more. */
+  /** Seconds before NotBefore. For these, no reminder is sent any more. */
   passed: number[]
   /**
-   * The last reminder, for all distances that were due. `late`: people were asked after their time,
-   * by `askedBy`. Absent: by *scheduled*.
+   * The last reminder. `due`: all distances that were due then. `late`: the reminder's time came before
+   * people were last asked. `askedBy`: the moment that asked them last, if it is late.
    */
   last?: { beforeSeconds: number; due: number[]; late: boolean; askedBy?: Asking }
 }
 
 export interface HistoryEntry {
   at: number
+  /**
+   * `directed`: a beacon got the lease. `passed_on`: Azure accepted. `not_started`: Azure accepted, but
+   * did not start the event, so it is told again. `gone`: a VM's document lacks the event.
+   */
   what:
     | 'seen'
     | 'started'
@@ -180,9 +192,10 @@ export interface DrillPlan {
 interface Kept {
   fleet: string
   eventId: string
-  /** Grows when an event that seemed over is seen again. */
+  /** Grows when an event that ended is back, and when a lost event gets a known end. */
   epoch: number
   facts: Facts
+  /** In the first epoch. */
   firstSeenAt: number
   /** Only in an event of the relay's own, which never reaches a beacon. */
   drill?: DrillPlan
@@ -190,28 +203,31 @@ interface Kept {
   sights: Sight[]
   /** The newest change: when a document showed it, which values, and what they were, if known. */
   changed?: { at: number; names: (keyof Values)[]; from: Partial<Values> }
-  /** When a document last began an epoch, if the event is back. */
+  /** If the event is back: poll time of the document that showed it again. */
   backAt?: number
-  /** With `whenReady` or `maxConcurrent`, the rule waits before it approves. */
+  /** `rule`: its name, or `default` if none matches. With `whenReady` or `maxConcurrent`, it waits. */
   policy: { decide: Decide; rule: string; whenReady?: true; maxConcurrent?: number }
   wait: Wait
-  /** The last decision. Nobody can take an approval back, but it may lapse (scope.ts). */
+  /** The decision that counts now. Nobody can take an approval back, but it may lapse (scope.ts). */
   verdict?: Verdict
-  /** Earlier decisions, at most 10: a *not now* that an approval replaced, approvals that lapsed. */
+  /** Those that no longer count, at most 10: a *not now* that was replaced, approvals that lapsed. */
   overruled: Verdict[]
   azure: Azure
   reminders: Reminders
-  /** The last epoch of which people were notified, how many changes, and `changeOf` what they know. */
+  /**
+   * What people know: of which epoch, how many of its changes, and `last`, a hash of its values
+   * (`changeOf`).
+   */
   told?: { epoch: number; count: number; last: string }
   history: HistoryEntry[]
-  /** Grows with every commit. Receivers may drop older values. */
+  /** Grows with every commit. A receiver may ignore a message with a smaller one. */
   sequence: number
 }
 
 /** Fields that are needed only until the end of the event. */
 interface Pending extends Kept {
   ended?: undefined
-  /** When the sweep looks at the event, as time alone may conclude something. */
+  /** When the sweep must look at the event, even if no report comes. May be too early. */
   dueAt?: number | undefined
 }
 

@@ -1,4 +1,4 @@
-// Whether an event is over, and how it ended: laws 4 to 6. Documents that lack it show an end, or the
+// Whether an event is over, and how it ended: laws 4 to 6 of docs/how-it-works.md. Documents that lack it show an end, or the
 // silence of its VMs. `drill.ts` ends drills.
 import { type Ended, type EventRecord, type Inference, isOpen, type OpenRecord } from './event.ts'
 import {
@@ -25,7 +25,10 @@ const lookMs = 10_000
 
 const never = Number.POSITIVE_INFINITY
 
-/** Whether all affected VMs lack the event, else all onlookers. People and rules wait until it is clear why. */
+/**
+ * Whether the last document of every affected VM lacks the event. If none has a sight, the onlookers
+ * count. Silent VMs count, too. Until its end is proven, nobody is asked and no rule approves.
+ */
 export function seemsOver({ facts, sights }: EventRecord): boolean {
   const affected = sights.filter((one) => isAffected(facts, one))
   const counting = affected.length > 0 ? affected : sights
@@ -42,7 +45,7 @@ export function isUndecided(record: EventRecord): boolean {
 /** How it ended. Undefined while the event goes on. */
 export function endOf(record: OpenRecord, listening: Listening): Ended | undefined {
   const { now } = listening
-  if (lacksFrom(record, listening) <= now) return endedByDocuments(record, listening)
+  if (goneProvenAt(record, listening) <= now) return endedByDocuments(record, listening)
   if (vmGoneAt(record, listening) <= now) {
     return { at: now, outcome: 'completed', inferred: 'vm_gone' }
   }
@@ -52,7 +55,7 @@ export function endOf(record: OpenRecord, listening: Listening): Ended | undefin
   return undefined
 }
 
-/** When `endOf` must look again if no report arrives. It may be too early. */
+/** When `endOf` must look again if no report arrives. The time may be too early. */
 export function nextEndAt(record: OpenRecord, listening: Listening): number {
   const isMissed = record.sights.some(({ missing }) => missing !== undefined)
   const times = [lostAt(record, listening), vmGoneAt(record, listening)]
@@ -60,21 +63,22 @@ export function nextEndAt(record: OpenRecord, listening: Listening): number {
 }
 
 /** When the documents that lack the event prove its end. */
-function lacksFrom(record: OpenRecord, listening: Listening): number {
+function goneProvenAt(record: OpenRecord, listening: Listening): number {
   const { phase, started: { at: startedAt } = { at: 0 }, facts } = record
   const since = speakersOf(record, listening).map(({ lacksSince = never }) => lacksSince)
   if (since.length === 0) return never
-  const all = Math.max(...since) + settleMs
+  const allProvenAt = Math.max(...since) + settleMs
   const isBegun = phase === 'started' || (facts.notBeforeAt ?? never) <= listening.now
-  // a VM that fell silent speaks for three more minutes: if it restarted, its next report says so
-  if (!isBegun) return all
+  // until then, half of the VMs are not enough: a document that lags must not cancel the event. A VM
+  // that fell silent speaks for three more minutes, so its report of a restart comes before the end
+  if (!isBegun) return allProvenAt
   // a document from before the start says nothing about the end
   const sights = record.sights.filter(({ polledAt }) => polledAt >= startedAt)
-  const of = seeingVms(sights, listening).map(({ lacksSince = never }) =>
+  const lackTimes = seeingVms(sights, listening).map(({ lacksSince = never }) =>
     Math.max(lacksSince, startedAt),
   )
-  const half = of.sort((a, b) => a - b)[Math.ceil(of.length / 2) - 1] ?? never
-  return Math.min(all, half + halfMs)
+  const half = lackTimes.sort((a, b) => a - b)[Math.ceil(lackTimes.length / 2) - 1] ?? never
+  return Math.min(allProvenAt, half + halfMs)
 }
 
 function endedByDocuments(record: OpenRecord, listening: Listening): Ended {
@@ -111,13 +115,17 @@ export function whyCompleted(
 ): Inference | undefined {
   const affected = sights.filter((one) => isAffected(facts, one))
   if (affected.some((one) => hasRestarted(one, listening))) return 'start_not_seen_vm_rebooted'
+  // from the earliest acceptance on, Azure could start it
   if (((azure.acceptedBefore ?? azure.accepted)?.at ?? never) <= at)
     return 'start_not_seen_approved'
   if ((facts.notBeforeAt ?? never) <= at) return 'start_not_seen_not_before_passed'
   return undefined
 }
 
-/** Since its last document with the event, or it is still silent without a goodbye. */
+/**
+ * Whether the VM restarted since its last document with the event. If it is silent, and said no goodbye,
+ * it may be restarting.
+ */
 function hasRestarted(sight: Sight, listening: Listening): boolean {
   const { missing, bootedAt, polledAt, goodbye } = sight
   if (missing !== undefined) return missing.restarted === true
@@ -140,16 +148,16 @@ function vmGoneAt(record: OpenRecord, listening: Listening): number {
   // an onlooker that still sees it Scheduled knows more than Azure's answer
   const onlookers = record.sights.filter((one) => !isAffected(record.facts, one))
   const isSeen = seeingVms(onlookers, listening).some(({ lacksSince }) => lacksSince === undefined)
-  const from = isSeen ? (record.started?.at ?? record.facts.notBeforeAt) : dueFrom(record)
+  const from = isSeen ? (record.started?.at ?? record.facts.notBeforeAt) : mayRunFrom(record)
   return Math.max(from ?? never, ...heard) + vmGoneMs
 }
 
-/** When Azure takes the VMs down at the latest. Undefined if nobody knows. */
-function dueFrom({ started, azure, facts }: OpenRecord): number | undefined {
+/** From when on the event may be running. Undefined if nobody knows. */
+function mayRunFrom({ started, azure, facts }: OpenRecord): number | undefined {
   return started?.at ?? azure.accepted?.at ?? facts.notBeforeAt
 }
 
 function lostAt(record: OpenRecord, listening: Listening): number {
   const seenAt = record.sights.map((one) => Math.max(one.polledAt, listening.listeningSince))
-  return Math.max(dueFrom(record) ?? record.firstSeenAt, ...seenAt) + lostMs
+  return Math.max(mayRunFrom(record) ?? record.firstSeenAt, ...seenAt) + lostMs
 }

@@ -1,6 +1,6 @@
 // What a report makes of the record of an event, before anything is concluded: its values, the sight of
 // the beacon, and what Azure answered. decide.ts concludes.
-import { withStart } from './directive.ts'
+import { withStartResult } from './directive.ts'
 import { type EventRecord, isOpen, type OpenRecord, type StartKind, withStarted } from './event.ts'
 import { isHit } from './facts.ts'
 import { addHistory } from './history.ts'
@@ -171,7 +171,7 @@ function missingAfter(
 
 export function startsReported(record: EventRecord, { beacon }: Reporter, { starts }: EventNews) {
   return starts.reduce(
-    (known, { start, at }) => withStart(known, beacon, start, at) ?? known,
+    (known, { start, at }) => withStartResult(known, beacon, start, at) ?? known,
     record,
   )
 }

@@ -5,7 +5,7 @@ import { type Agreed, type EventRecord, isOpen, type OpenRecord, withOverruled }
 import type { Facts } from './facts.ts'
 import { addHistory } from './history.ts'
 
-/** If Azure accepted the approval, it has this long to start the event before the approval lapses. */
+/** After Azure accepted an approval, Azure has this long to start the event. Then the approval may lapse. */
 const acceptedMs = 60_000
 
 type Covered = Pick<ScheduledEvent, 'eventType' | 'resources' | 'source' | 'durationSeconds'>
@@ -20,18 +20,22 @@ export function agreedOf({ facts }: { facts: Facts }, byRule: boolean): Agreed {
   }
 }
 
+/**
+ * Whether the event exceeds the approval in nothing that is known. Unknown values pass here. The beacon
+ * refuses them (`beacon/starter.ts`).
+ */
 export function isWithin(agreed: Agreed | undefined, event: Covered): boolean {
   if (agreed === undefined) return false
   const { eventType, resources, source, durationSeconds } = agreed
-  const asRequested =
+  const isSameSource =
     source === undefined ||
     event.source === undefined ||
     event.source.toLowerCase() === source.toLowerCase()
-  const asLong = durationSeconds === undefined || event.durationSeconds === undefined
+  const isAnyDuration = durationSeconds === undefined || event.durationSeconds === undefined
   return (
     event.eventType.toLowerCase() === eventType.toLowerCase() &&
-    asRequested &&
-    (asLong || event.durationSeconds === durationSeconds) &&
+    isSameSource &&
+    (isAnyDuration || event.durationSeconds === durationSeconds) &&
     namesIn(event).every((name) => resources.includes(name))
   )
 }

@@ -1,7 +1,7 @@
 // Decisions and directives: every combination of an event, its decision and the new decision.
 import { describe, expect, test } from 'vitest'
 import { decide, decideByPolicy } from '../../../functions/core/event/approval.ts'
-import { leaseOf, withLease, withStart } from '../../../functions/core/event/directive.ts'
+import { leaseOf, withLease, withStartResult } from '../../../functions/core/event/directive.ts'
 import type { EventRecord, Phase, Verdict } from '../../../functions/core/event/event.ts'
 import { directiveLeaseMs, type Start } from '../../../shared/report.ts'
 import { agreed, at, openRecord, record } from '../../support/records.ts'
@@ -114,7 +114,7 @@ describe('leaseOf', () => {
   })
 })
 
-describe('withStart', () => {
+describe('withStartResult', () => {
   const leased = withLease(openRecord({ verdict: approved }), 'a', 'A', at)
   const said = (outcome: Start['outcome'], status?: number): Start => ({
     eventId: leased.eventId,
@@ -124,32 +124,34 @@ describe('withStart', () => {
   })
 
   test('only the holder of the last lease counts', () => {
-    const done = withStart(leased, 'a', said('accepted', 200), at + 1)
+    const done = withStartResult(leased, 'a', said('accepted', 200), at + 1)
     expect(done?.azure.accepted).toEqual({ vm: 'A', at: at + 1 })
-    expect(withStart(leased, 'a', said('accepted'), at + 3_600_000)?.azure.accepted?.vm).toBe('A')
+    expect(withStartResult(leased, 'a', said('accepted'), at + 3_600_000)?.azure.accepted?.vm).toBe(
+      'A',
+    )
   })
 
   test.each(['rejected', 'unreachable', 'not_scheduled'] as const)(
     '%s fails the lease once',
     (outcome) => {
-      const failed = withStart(leased, 'a', said(outcome, 500), at)
+      const failed = withStartResult(leased, 'a', said(outcome, 500), at)
       expect(failed?.azure.directive?.failed).toBe(true)
       expect(failed?.azure.accepted).toBeUndefined()
       expect(failed?.history.at(-1)?.note).toBe(`A: ${outcome} (HTTP 500)`)
-      expect(withStart(failed!, 'a', said(outcome, 500), at)).toBeUndefined()
-      expect(withStart(failed!, 'a', said('accepted', 200), at)?.azure.accepted?.vm).toBe('A')
+      expect(withStartResult(failed!, 'a', said(outcome, 500), at)).toBeUndefined()
+      expect(withStartResult(failed!, 'a', said('accepted', 200), at)?.azure.accepted?.vm).toBe('A')
     },
   )
 
   test.each(['accepted', 'rejected', 'unreachable', 'not_scheduled'] as const)(
     '%s by anybody else, without a lease, or when it is done, changes nothing',
     (outcome) => {
-      expect(withStart(leased, 'b', said(outcome), at)).toBeUndefined()
-      expect(withStart(record({ verdict: approved }), 'a', said(outcome), at)).toBeUndefined()
+      expect(withStartResult(leased, 'b', said(outcome), at)).toBeUndefined()
+      expect(withStartResult(record({ verdict: approved }), 'a', said(outcome), at)).toBeUndefined()
       const done = { ...leased, azure: { ...leased.azure, accepted: { vm: 'A', at } } }
-      expect(withStart(done, 'a', said(outcome), at)).toBeUndefined()
+      expect(withStartResult(done, 'a', said(outcome), at)).toBeUndefined()
       const moved = withLease(leased, 'b', 'B', at + 5_000)
-      expect(withStart(moved, 'a', said(outcome), at + 5_001)).toBeUndefined()
+      expect(withStartResult(moved, 'a', said(outcome), at + 5_001)).toBeUndefined()
     },
   )
 })
