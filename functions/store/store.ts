@@ -9,7 +9,7 @@ import type { LoggedMoment } from '../core/delivery/moment-log.ts'
 import type { Rate } from '../core/delivery/rate.ts'
 import type { Beacon, ListedBeacon } from '../core/event/beacon.ts'
 import type { EventRecord } from '../core/event/event.ts'
-import type { OpenCounts } from '../core/event/open-limits.ts'
+import type { OpenCounts } from '../core/limits.ts'
 import type { Tally } from '../core/metrics/tally.ts'
 import type { BrowseStore } from './browse.ts'
 
@@ -60,7 +60,7 @@ export interface EventStore {
 
   /**
    * Counts the open events of a fleet, and those that this beacon alone reports. Counting stops at
-   * the limits in core/event/open-limits.ts. The count of a fleet may be some seconds old, as may
+   * the limits in core/limits.ts. The count of a fleet may be some seconds old, as may
    * the count of a beacon with few events.
    */
   countOpen(fleet: string, beacon: string, now: number): Promise<OpenCounts>

@@ -1,8 +1,8 @@
 // The beacons of a fleet: all of them page by page, and which of those that the configuration expects never
 // reported. A host checks now and then who is absent.
 import { messageOf } from '../../shared/errors.ts'
-import { maxProblems } from '../core/delivery/problem.ts'
 import { silentPaces } from '../core/event/silence.ts'
+import { maxProblems } from '../core/limits.ts'
 import type { Fleet } from '../core/rules/config.ts'
 import type { ListedBeacon } from '../store/store.ts'
 import { checkSilent, noteProblems } from './problems.ts'

@@ -1,5 +1,6 @@
-// Whether a fleet has room for one more open event or beacon. The limits are in core/event/open-limits.ts.
-import { beaconRefusal, maxBeaconsOfFleet, refusalOf } from '../core/event/open-limits.ts'
+// Whether a fleet has room for one more open event or beacon. The limits are in core/limits.ts.
+
+import { beaconRefusal, maxBeaconsOfFleet, refusalOf } from '../core/limits.ts'
 import type { Store } from '../store/store.ts'
 
 /** The beacons of a fleet are counted this often, because many new ones may report at once. */

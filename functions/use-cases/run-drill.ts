@@ -5,12 +5,11 @@ import { eventTypes, limits } from '../../shared/document.ts'
 import { decideDrill } from '../core/event/decide.ts'
 import { type DrillWish, drillId } from '../core/event/drill.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
+import { maxOpenDrills } from '../core/limits.ts'
 import { object, oneOf } from '../schema/checks.ts'
 import { commitEvent } from './commit-event.ts'
 import { contextOf, type Relay } from './relay.ts'
 
-/** Per fleet. A drill wakes people, so there must not be many. */
-export const maxOpenDrills = 3
 export const maxNoticeSeconds = 3_600
 export const maxImpactSeconds = 600
 const usualNoticeSeconds = 120

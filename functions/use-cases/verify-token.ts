@@ -1,14 +1,13 @@
 // Finds the token of a request by its id, and notes its use. The surprise: while many wrong tokens
 // arrive, it looks up only ids that exist, so that strangers cannot load the store.
-
 import { messageOf } from '../../shared/errors.ts'
+import { maxTokens } from '../core/limits.ts'
 import { setNewest } from '../core/newest.ts'
 import type { Access } from '../core/rules/access.ts'
 import {
   accessBy,
   isExpired,
   isTextOf,
-  maxTokens,
   type Token,
   tokenIdIn,
   useNotedMs,

@@ -1,6 +1,5 @@
 // Typical messages: each moment with the event that leads to it, and special cases: lists, channels
 // in trouble, late and skipped messages, scale sets, hostile names.
-
 import { alertId, alertsTo, planChannelTest } from '../../functions/core/delivery/alert.ts'
 import {
   type AlertTelling,
@@ -16,8 +15,8 @@ import { type Problem, withChange, withMessage } from '../../functions/core/deli
 import { stampOf } from '../../functions/core/event/approval.ts'
 import type { Verdict } from '../../functions/core/event/event.ts'
 import type { Moment } from '../../functions/core/event/moment.ts'
-import { maxOpenOfBeacon, refusalOf } from '../../functions/core/event/open-limits.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
+import { maxOpenOfBeacon, refusalOf } from '../../functions/core/limits.ts'
 import { compose } from '../../functions/core/message/message.ts'
 import type { Outgoing, Part } from '../../functions/notify/notifier.ts'
 import { webHmac } from '../../shared/signature.ts'

@@ -1,9 +1,9 @@
 // The largest event about which Foghorn decides, and a large form of its record.
-
 import type { EventRecord } from '../../functions/core/event/event.ts'
-import { type Facts, maxVms } from '../../functions/core/event/facts.ts'
+import type { Facts } from '../../functions/core/event/facts.ts'
 import { addHistory } from '../../functions/core/event/history.ts'
 import { agreedOf } from '../../functions/core/event/scope.ts'
+import { maxVms } from '../../functions/core/limits.ts'
 import { at, type Fields, facts, record } from './records.ts'
 
 /** Names as long as Azure's may be, all different. `from` makes other names. */

@@ -1,14 +1,13 @@
 // Problems of Foghorn itself: silent beacons, channels that fail, a fleet over its limits. A row for
 // each fleet and kind lists them. Owners get one message about what is new and one about what is over.
 import { cut } from '../../../shared/document.ts'
+import { maxProblems } from '../limits.ts'
 import type { AlertNews, FleetAlert, ProblemKind } from './delivery.ts'
 
 /** Ends within this time go into one message. */
 export const collectMs = 60_000
 /** Two messages of a kind about new problems, or about ends, are this far apart. */
 export const quietMs = 15 * 60_000
-/** Others wait until there is room. */
-export const maxProblems = 500
 /** Names and reasons in one message. Channels show fewer names. */
 const maxNames = 50
 const maxReasons = 5

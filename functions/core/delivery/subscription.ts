@@ -1,8 +1,8 @@
 // Subscriptions: webhook channels that other systems make for themselves through the API. A new
 // endpoint must consent before it gets messages. The relay keeps the messages that a subscription
 // misses for a replay.
-
 import { hash } from '../hash.ts'
+import { maxSubscriptions, maxSubscriptionsOfBound } from '../limits.ts'
 import { type Access, isBound, seesToken } from '../rules/access.ts'
 import type { SendOutcome } from './attempt.ts'
 import {
@@ -67,9 +67,6 @@ export interface Subscription {
 }
 
 export const subscriptionIdBytes = 8
-export const maxSubscriptions = 200
-/** A maker that is bound to fleets sees at most this many, so that other fleets have room. */
-export const maxSubscriptionsOfBound = 50
 /** After a rotation, the old secret also signs for this long. */
 const oldSecretMs = 24 * 3_600_000
 /** A repeated request gets the secret again within this time. */

@@ -1,9 +1,6 @@
 // What Azure says of an event, as its speakers show it.
 import type { ScheduledEvent } from '../../../shared/document.ts'
 
-/** Foghorn stores this many names of VMs of one event, and decides nothing about more VMs. */
-export const maxVms = 200
-
 /** The event in a report. `vmCount`: of how many VMs, if `resources` has only the first ones. */
 export type ShownEvent = ScheduledEvent & { vmCount?: number }
 

@@ -1,5 +1,6 @@
 // Keeps an event small enough for its row: what the history takes, and what is cut if it is full.
 import { cut } from '../../../shared/document.ts'
+import { maxEventLength } from '../limits.ts'
 import type { EventRecord, HistoryEntry, Verdict } from './event.ts'
 
 const maxHistory = 50
@@ -39,12 +40,6 @@ export function addHistory<State extends EventRecord>(record: State, entry: Hist
   while (history.length > maxHistory) history.splice(leastValuable(history), 1)
   return { ...record, history }
 }
-
-/**
- * Characters of an event as JSON. A row of Azure Tables holds 480,000. All parts of an event have limits
- * but what VMs say of themselves, so false reports cannot make a later report or decision fail.
- */
-export const maxEventLength = 400_000
 
 export function eventLength(event: EventRecord): number {
   return JSON.stringify(event).length

@@ -1,12 +1,14 @@
 // The extent of an event: what the relay knows of the affected VMs, and how many others see it. Facts
 // about a VM come from its own beacons. If there is not enough room, tags are cut first, then the last
 // VMs.
+
+import { maxOnlookers } from '../limits.ts'
 import { knownVms } from './drill.ts'
 import type { EventRecord } from './event.ts'
 import { isTooLarge } from './facts.ts'
 import type { VmState } from './hook-state.ts'
 import { byName, readinessOf } from './readiness.ts'
-import { type Inventory, isAffected, type KnownVm, type Listening, maxOnlookers } from './sight.ts'
+import { type Inventory, isAffected, type KnownVm, type Listening } from './sight.ts'
 
 /** As JSON, in a message. The body of a webhook has 20 kB for everything. */
 export const maxMessageVmBytes = 8_000

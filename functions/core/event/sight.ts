@@ -3,6 +3,7 @@
 import { isSameName, type ScheduledEvent, unknownType } from '../../../shared/document.ts'
 import type { Goodbye } from '../../../shared/report.ts'
 import { hash } from '../hash.ts'
+import { maxOnlookers } from '../limits.ts'
 import { type Facts, isHit, type Values } from './facts.ts'
 import type { HookStates } from './hook-state.ts'
 
@@ -76,7 +77,6 @@ export interface Sight extends Reporter {
 const silentMs = 3 * 60_000
 /** A sight is written again after this time, to note that its VM is heard. */
 const renewMs = 48_000
-export const maxOnlookers = 4
 
 /** Silence counts only while the relay listens. */
 export interface Listening {
@@ -211,4 +211,9 @@ export function differs(name: keyof Values, one: Shown, other: Shown): boolean {
   if (name === 'notBeforeAt') return Math.abs(Number(a) - Number(b)) >= leastMoveMs
   if (name === 'description') return a !== b
   return !isSameName(String(a), String(b))
+}
+
+/** The beacon that alone reports the event: it counts against it. */
+export function onlyBeaconOf({ sights }: { sights: Sight[] }): string | undefined {
+  return sights.length === 1 ? sights[0]!.beacon : undefined
 }

@@ -2,7 +2,8 @@
 // cannot hold.
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import type { Report } from '../../../shared/report.ts'
-import { maxVms, type ShownEvent } from './facts.ts'
+import { maxVms } from '../limits.ts'
+import type { ShownEvent } from './facts.ts'
 
 /** Of the names of an event's VMs, as JSON. Azure's names have at most 64 characters, and a number. */
 const maxNamesLength = 40_000

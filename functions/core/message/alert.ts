@@ -1,9 +1,8 @@
 // The texts of alerts to owners: what is wrong, what follows from it, and what to do.
-
 import type { AlertNews, FleetAlert } from '../delivery/delivery.ts'
 import { quietMs } from '../delivery/problem.ts'
-import { maxBeaconsOfFleet, maxOpenOfBeacon, maxOpenOfFleet } from '../event/open-limits.ts'
 import { lastingClock, span } from '../event/time.ts'
+import { maxBeaconsOfFleet, maxOpenOfBeacon, maxOpenOfFleet } from '../limits.ts'
 
 interface AlertText {
   title: string

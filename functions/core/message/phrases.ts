@@ -2,9 +2,10 @@
 import { cut } from '../../../shared/document.ts'
 import { visible } from '../../../shared/presentable.ts'
 import type { Decider, Ended, Inference, Proof } from '../event/event.ts'
-import { maxVms, vmCountOf } from '../event/facts.ts'
+import { vmCountOf } from '../event/facts.ts'
 import { lastingClock } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
+import { maxVms } from '../limits.ts'
 
 /** Some kinds cut a title after 150 characters. It must have room for the time. */
 const limit = {

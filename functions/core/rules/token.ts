@@ -2,6 +2,7 @@
 // The id leads to the stored token, so that checking a token needs one read.
 import { isSame } from '../../../shared/signature.ts'
 import { hash } from '../hash.ts'
+import { maxTokens, maxTokensOfBound } from '../limits.ts'
 import { type Access, type Grant, isBound, seesToken } from './access.ts'
 
 /** A token as it is stored. Times are epoch ms. */
@@ -19,10 +20,6 @@ export interface Token extends Grant {
 
 export const tokenIdBytes = 8
 export const tokenSecretBytes = 32
-/** Tokens of a relay. */
-export const maxTokens = 1_000
-/** A maker that is bound to fleets sees at most this many, so that other fleets have room. */
-export const maxTokensOfBound = 200
 export const maxTokenDays = 3_650
 /** An expired token is listed this long, so that its owner sees why it is refused. */
 export const expiredKeptMs = 7 * 86_400_000

@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { alertId, alertsTo } from '../../../functions/core/delivery/alert.ts'
 import type { ProblemKind } from '../../../functions/core/delivery/delivery.ts'
 import {
-  maxProblems,
   nextMessageAt,
   type ProblemChange,
   type ProblemRow,
   withChange,
   withMessage,
 } from '../../../functions/core/delivery/problem.ts'
+import { maxProblems } from '../../../functions/core/limits.ts'
 import { at } from '../../support/records.ts'
 
 const second = 1_000

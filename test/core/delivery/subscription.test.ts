@@ -9,8 +9,6 @@ import {
   fleetOf,
   idFor,
   maxFailingMs,
-  maxSubscriptions,
-  maxSubscriptionsOfBound,
   newSubscription,
   paused,
   pinged,
@@ -24,6 +22,7 @@ import {
   whyDisabled,
   whyKept,
 } from '../../../functions/core/delivery/subscription.ts'
+import { maxSubscriptions, maxSubscriptionsOfBound } from '../../../functions/core/limits.ts'
 import { at, telling } from '../../support/records.ts'
 
 const url = 'https://cmdb.example/in'

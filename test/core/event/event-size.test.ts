@@ -1,12 +1,8 @@
 // An event fits into one row, whatever beacons report.
 import { expect, test } from 'vitest'
-import {
-  addHistory,
-  eventLength,
-  fitEvent,
-  maxEventLength,
-} from '../../../functions/core/event/history.ts'
+import { addHistory, eventLength, fitEvent } from '../../../functions/core/event/history.ts'
 import { withValues } from '../../../functions/core/event/values.ts'
+import { maxEventLength } from '../../../functions/core/limits.ts'
 import { bigNames, bigRecord } from '../../support/big.ts'
 import { at, facts, openRecord, record, sight } from '../../support/records.ts'
 

@@ -1,6 +1,7 @@
 // The text of a token, its time, and how many there may be.
 import { describe, expect, test } from 'vitest'
 import { hash } from '../../../functions/core/hash.ts'
+import { maxTokens, maxTokensOfBound } from '../../../functions/core/limits.ts'
 import type { Access } from '../../../functions/core/rules/access.ts'
 import {
   expiredKeptMs,
@@ -8,8 +9,6 @@ import {
   isOutdated,
   isTextOf,
   limitReached,
-  maxTokens,
-  maxTokensOfBound,
   tokenIdIn,
   tokenText,
 } from '../../../functions/core/rules/token.ts'

@@ -1,6 +1,7 @@
 // What an admin can send to start a drill, and the errors for everything else.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { drillSchema, maxOpenDrills, startDrill } from '../../../functions/use-cases/run-drill.ts'
+import { maxOpenDrills } from '../../../functions/core/limits.ts'
+import { drillSchema, startDrill } from '../../../functions/use-cases/run-drill.ts'
 import { maxDescribed } from '../../../shared/errors.ts'
 import { postDrill, problemOf } from '../../support/drills.ts'
 import { startRelay, world } from '../../support/relay.ts'

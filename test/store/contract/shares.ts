@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { maxOpenOfBeacon } from '../../../functions/core/event/open-limits.ts'
+import { maxOpenOfBeacon } from '../../../functions/core/limits.ts'
 import { at, beaconOf, type Fields, record, sight } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 

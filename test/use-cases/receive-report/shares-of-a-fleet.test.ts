@@ -5,7 +5,7 @@ import {
   maxBeaconsOfFleet,
   maxOpenOfBeacon,
   maxOpenOfFleet,
-} from '../../../functions/core/event/open-limits.ts'
+} from '../../../functions/core/limits.ts'
 import { forgetOld } from '../../../functions/use-cases/sweep.ts'
 import { bigNames } from '../../support/big.ts'
 import { answer, idOf, passInSteps, sentTo } from '../../support/deliveries.ts'
