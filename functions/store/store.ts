@@ -212,7 +212,7 @@ interface MomentStore {
    * Moments of all events with a higher position, in order, at most `limit`. A moment that a later
    * call shows first has a higher position than all that were shown before, whichever worker
    * committed it. The moments of one event are in the order of its commits. On Azure, moments
-   * appear 5 s late.
+   * appear 5 s late. One that took more than 3 s to write may appear twice, or after later ones.
    */
   readMoments(after: number, limit: number, now: number): Promise<LoggedMoment[]>
 

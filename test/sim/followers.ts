@@ -97,6 +97,7 @@ export class MomentBook {
   readonly #committed = new Set<string>()
   readonly #seen = new Map<string, string[]>()
   readonly #lastPosition = new Map<string, number>()
+  readonly #twice: string[] = []
 
   constructor(docket: Docket) {
     this.#docket = docket
@@ -111,7 +112,7 @@ export class MomentBook {
     this.#seen.set(follower, seen)
     for (const { id, position } of moments) {
       if (!this.#committed.has(id)) this.#broke(`${follower} reads ${id}, which nobody committed`)
-      if (seen.includes(id)) this.#broke(`${follower} reads ${id} twice`)
+      if (seen.includes(id)) this.#twice.push(`${follower} reads ${id} twice`)
       if (position <= (this.#lastPosition.get(follower) ?? 0)) {
         this.#broke(`${follower} reads position ${position} late`)
       }
@@ -120,7 +121,10 @@ export class MomentBook {
     }
   }
 
-  /** A slow write on Azure is logged once more, maybe after later moments of its event. */
+  /**
+   * `logsLate`: a slow write on Azure is logged once more, maybe after later moments of its event, and
+   * after somebody has read it.
+   */
   async checkEnd(store: Store, logsLate: boolean): Promise<void> {
     // on Azure, the last ones appear 5 s late
     const logged = await store.readMoments(0, manyMoments, this.#docket.now + 10_000)
@@ -128,10 +132,15 @@ export class MomentBook {
     const lost = [...this.#committed].filter((id) => !ids.includes(id))
     if (lost.length > 0) this.#broke(`${lost.join(', ')} is not in the log`)
     for (const [follower, seen] of this.#seen) {
-      const missed = seen.findIndex((id, i) => id !== ids[i])
-      if (missed >= 0)
-        this.#broke(`${follower} reads ${seen[missed]} where the log has ${ids[missed]}`)
+      const last = this.#lastPosition.get(follower) ?? 0
+      const passed = logged.filter(({ position }) => position <= last)
+      const missed = passed.find(({ id }) => !seen.includes(id))
+      if (missed) this.#broke(`${follower} never reads ${missed.id}`)
+      const other = seen.findIndex((id, i) => id !== ids[i])
+      if (other >= 0 && !logsLate)
+        this.#broke(`${follower} reads ${seen[other]} where the log has ${ids[other]}`)
     }
+    if (!logsLate) for (const text of this.#twice) this.#broke(text)
     const sequences = new Map<string, number>()
     for (const { id, telling } of logged) {
       const { fleet, eventId, sequence } = telling.event
