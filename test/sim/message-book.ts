@@ -371,7 +371,7 @@ function whatIsTold({ id, fleet, eventId, channel, telling }: Delivery): string 
   const step = `${fleet}/${eventId}/${epoch}/${telling.moment}/${channel}`
   if (telling.moment === 'alert') return `${step} ${id}`
   if (telling.moment === 'reminder')
-    return `${step} ${telling.event.facts.notBeforeAt} ${telling.event.reminders.last?.beforeSeconds}`
+    return `${step} ${telling.event.facts.notBeforeAt} ${telling.event.told?.count} ${telling.event.reminders.last?.beforeSeconds}`
   if (['approved', 'declined', 'stuck'].includes(telling.moment)) return `${step} ${lapsedAt}`
   if (telling.moment !== 'changed') return step
   // Azure may take a change back, and make it again

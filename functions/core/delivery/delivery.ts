@@ -264,8 +264,9 @@ function idOf(record: EventView, moment: Moment, channel: string[]): string {
 /** Tells apart several messages about one kind of moment. */
 function whichOf(record: EventView, moment: Moment): string[] {
   if (moment === 'reminder') {
-    const { notBeforeAt } = record.facts
-    return [`${record.reminders.last?.beforeSeconds}s`, shortHash(notBeforeAt ?? null)]
+    // NotBefore may move away and back, which starts new reminders
+    const time = [record.facts.notBeforeAt ?? null, record.told?.count ?? 0]
+    return [`${record.reminders.last?.beforeSeconds}s`, shortHash(time)]
   }
   if (['approved', 'declined', 'stuck'].includes(moment)) return againOf(record)
   // Azure may take a change back, and make it again
