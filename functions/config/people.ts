@@ -1,5 +1,5 @@
 // Who may decide, and who may see the console: people by their ids in Slack or Entra, and groups by
-// theirs. Names and addresses can change owner. And how they prove who they are.
+// theirs. Names and addresses can change owner. Sign-in and the Slack app prove who a person is.
 import { guid, list, object, textBy } from '../schema/checks.ts'
 
 const guidForm = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'

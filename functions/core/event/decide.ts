@@ -59,12 +59,6 @@ interface ReportDecision extends Decision {
   refusal?: string
 }
 
-/** What the news is, for the moments of the event's life. */
-interface Told {
-  /** A document shows it now. */
-  isShown: boolean
-}
-
 export function decideReport(
   before: EventRecord | undefined,
   reporter: Reporter,
@@ -94,10 +88,10 @@ export function decideReport(
   const isApproved = started.phase === 'scheduled' && started.verdict?.decision === 'approved'
   // an approval may lapse a minute after Azure accepted it, and `dueAt` does not know that time
   const isIdle = started === before && (started.dueAt ?? never) > now && !isApproved
-  const told = { isShown: news.shown !== undefined }
+  const isShown = news.shown !== undefined
   const concluded = isIdle
     ? { record: started, moments: [], reason: 'nothing_new' }
-    : conclude(before, started, context, told, now)
+    : conclude(before, started, context, isShown, now)
   return directed(concluded, reporter, news, now)
 }
 
@@ -109,7 +103,7 @@ export function decideTime(
 ): Decision {
   if (before === undefined) return { record: before, moments: [], reason: 'forgotten' }
   if (!isOpen(before)) return { record: before, moments: [], reason: 'ended_before' }
-  return conclude(before, before, context, { isShown: false }, now)
+  return conclude(before, before, context, false, now)
 }
 
 /** A drill begins. One that exists stays as it is. */
@@ -121,7 +115,7 @@ export function decideDrill(
   now: number,
 ): Decision {
   if (before !== undefined) return { record: before, moments: [], reason: 'exists' }
-  return conclude(before, beginDrill(wish, id, now), context, { isShown: true }, now)
+  return conclude(before, beginDrill(wish, id, now), context, true, now)
 }
 
 /** A lost event whose VM is back ends anew. Other late words change only sights and history. */
@@ -170,12 +164,15 @@ function directed(
   }
 }
 
-/** All that follows from the sights and the time: laws 4 to 6 and 9 to 11, reminders, the next due time. */
+/**
+ * All that follows from the sights and the time: laws 4 to 6 and 9 to 11, reminders, the next due time.
+ * `isShown`: a document shows the event now.
+ */
 function conclude(
   before: EventRecord | undefined,
   record: OpenRecord,
   context: Context,
-  told: Told,
+  isShown: boolean,
   now: number,
 ): Decision {
   const { rules, reminders, listeningSince, taken } = context
@@ -195,7 +192,7 @@ function conclude(
       )
     : weighed.record
   const reminded = remind(checked, reminders, now)
-  const steps = lifeMoment(before, reminded ?? checked, lapsed !== open, told)
+  const steps = lifeMoment(before, reminded ?? checked, lapsed !== open, isShown)
   const moments: Moment[] = [
     ...steps.moments,
     ...weighed.moments,
@@ -233,7 +230,7 @@ function lifeMoment(
   before: EventRecord | undefined,
   record: OpenRecord,
   isLapse: boolean,
-  { isShown }: Told,
+  isShown: boolean,
 ): { record: OpenRecord; moments: Moment[] } {
   const { epoch, phase, told, drill } = record
   const last = changeOf(record)

@@ -151,7 +151,7 @@ export interface HistoryEntry {
   at: number
   /**
    * `directed`: a beacon got the lease. `passed_on`: Azure accepted. `not_started`: Azure accepted, but
-   * did not start the event, so it is told again. `gone`: a VM's document lacks the event.
+   * did not start the event, so Azure is told again. `gone`: a VM's document lacks the event.
    */
   what:
     | 'seen'
@@ -268,6 +268,7 @@ export function withStarted(record: OpenRecord, startedAt: number): StartedRecor
   return { ...record, phase: 'started', started: { at: startedAt } }
 }
 
+/** So that the row of an event keeps its size. */
 const maxOverruled = 10
 
 export function withOverruled<R extends EventRecord>(record: R, earlier: Verdict): R {

@@ -1,5 +1,6 @@
-// Whether an event is over, and how it ended: laws 4 to 6 of docs/how-it-works.md. Documents that lack it show an end, or the
-// silence of its VMs. `drill.ts` ends drills.
+// Whether an event is over, and how it ended: laws 4 to 6 (docs/how-it-works.md). Three things prove an
+// end: documents that lack the event, the silence of VMs that Azure takes, or 10 minutes without a document.
+// `sight.ts` says who speaks for an event, `drill.ts` ends drills.
 import { type Ended, type EventRecord, type Inference, isOpen, type OpenRecord } from './event.ts'
 import {
   heardAt,
