@@ -1,23 +1,18 @@
 // Puts the relay's HTTP routes together. It knows no host: each host calls its `fetch`.
-import { Hono } from 'hono'
+import { Hono, type MiddlewareHandler } from 'hono'
 import { reportPath } from '../shared/report.ts'
+import { admit } from './http/admin/access.ts'
 import { createKeyGuard } from './http/admin/admin-key.ts'
-import { adminRoutes } from './http/admin/api.ts'
-import { calendarRoutes } from './http/admin/calendar.ts'
 import { consolePages } from './http/admin/console.ts'
-import { metricsRoutes } from './http/admin/metrics.ts'
 import { createDirectReports, type DirectReports } from './http/beacons/direct.ts'
-import { checkRoutes, createTakeReport, reportRoutes } from './http/beacons/reports.ts'
-import { descriptions } from './http/descriptions.ts'
-import { healthRoute } from './http/health.ts'
+import { createTakeReport } from './http/beacons/reports.ts'
 import { endBodyOfHead, keepPrivate, notFound } from './http/page.ts'
-import { pageRoutes } from './http/people/approve.ts'
-import { interactionRoutes } from './http/people/slack.ts'
-import { onlyKnownQuery } from './http/query.ts'
 import { createRefusals } from './http/refusals.ts'
 import { createReportCounts } from './http/report-counts.ts'
-import { schemaRoutes } from './http/schemas.ts'
+import { bodyOf, type Caller, routerPath, type Shared, serve } from './http/route.ts'
+import { routes } from './http/routes.ts'
 import { answerThrown, createNoteBrokenOff, type NoteBrokenOff } from './http/thrown.ts'
+import { createLinkGuard } from './links/guard.ts'
 import type { Relay } from './use-cases/relay.ts'
 
 export function createApp(relay: Relay): Hono {
@@ -34,25 +29,37 @@ export function createParts(relay: Relay): Parts {
   const app = new Hono()
   const refusals = createRefusals({ now: () => relay.now(), log: relay.log })
   const noteBrokenOff = createNoteBrokenOff(refusals)
-  const guard = createKeyGuard(relay, refusals, 'api')
+  const reports = createReportCounts(relay)
+  const keyGuard = createKeyGuard(relay, refusals, 'api')
+  const linkGuard = createLinkGuard({ now: () => relay.now(), refusals })
+  const shared: Shared = { relay, keyGuard, linkGuard, refusals, reports, routes }
   app.use('*', keepPrivate(relay))
   app.use('*', endBodyOfHead)
-  app.use('*', onlyKnownQuery(descriptions))
-  const reports = createReportCounts(relay)
-  const take = createTakeReport(relay, refusals)
   app.use(reportPath, reports.count)
-  app.route('/', reportRoutes(take))
-  app.route('/', checkRoutes(relay, refusals))
-  app.route('/approve', pageRoutes(relay, refusals))
-  app.route('/', interactionRoutes(relay, refusals))
-  app.route('/v1', adminRoutes(relay, guard))
-  app.route('/', metricsRoutes(relay, guard, reports))
-  app.route('/', calendarRoutes(relay, guard))
+  for (const route of routes) {
+    const handlers = [
+      admissionTo(route.caller, shared),
+      bodyOf(route),
+      serve(route, shared),
+    ] as const
+    app.on(route.method, routerPath(route), ...handlers)
+  }
   app.route('/console', consolePages(relay, refusals))
   app.get('/', (c) => c.redirect(new URL(`${relay.config.publicUrl}/console`).pathname, 302))
-  app.route('/', schemaRoutes(relay, descriptions))
-  app.get('/healthz', healthRoute(relay, guard))
   app.notFound(notFound)
   app.onError(answerThrown(relay.log, noteBrokenOff))
+  const take = createTakeReport(relay, refusals)
   return { app, ...createDirectReports(relay, take, reports), noteBrokenOff }
+}
+
+function admissionTo(caller: Caller, { relay, keyGuard }: Shared): MiddlewareHandler {
+  switch (caller) {
+    case 'anyone':
+    case 'beacon':
+    case 'slack':
+    case 'link':
+      return (_c, next) => next()
+    default:
+      return admit(relay, keyGuard, caller)
+  }
 }

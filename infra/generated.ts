@@ -4,8 +4,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildSync } from 'esbuild'
 import { editorSchema } from '../functions/config/editor-schema.ts'
-import { descriptions } from '../functions/http/descriptions.ts'
 import { openapi } from '../functions/http/openapi.ts'
+import { routes } from '../functions/http/routes.ts'
 import { alertSchema, eventSchema } from '../functions/schema/published.ts'
 import { filledDocuments } from './reference.ts'
 
@@ -33,7 +33,7 @@ export function generated(): Generated[] {
     },
     { path: 'infra/event.schema.json', content: () => json(eventSchema(exampleUrl)) },
     { path: 'infra/alert.schema.json', content: () => json(alertSchema(exampleUrl)) },
-    { path: 'infra/openapi.json', content: () => json(openapi(descriptions, exampleUrl)) },
+    { path: 'infra/openapi.json', content: () => json(openapi(routes, exampleUrl)) },
     { path: 'functions/pages/browser/embedded.ts', content: embeddedPrograms },
     ...documents.map(([path, text]) => ({ path, content: () => text })),
   ]

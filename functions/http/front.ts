@@ -1,21 +1,21 @@
 // Checks requests in front of a relay that is one object elsewhere. Refuses a wrong credential or
 // address as the relay would, so that junk does not reach the object. It has no store.
-// The relay checks each request again. The surprise: it counts no wrong keys and links, as each
-// request may come to another process; the relay counts those that reach it.
+// The relay checks each request again. The front counts no wrong keys and links, as each request may
+// come to another process; the relay counts those that reach it.
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { readToken } from '../links/link.ts'
 import type { Relay } from '../use-cases/relay.ts'
 import { refuseKeyless } from './admin/access.ts'
 import { readSigned } from './beacons/request.ts'
-import type { RouteDescription } from './description.ts'
-import { descriptions } from './descriptions.ts'
-import { keepPrivate, limitForm, notFound } from './page.ts'
+import { keepPrivate, notFound } from './page.ts'
 import { deadEnd } from './people/entry.ts'
 import { refusePress } from './people/slack.ts'
-import { incomingOf, limit, refuse } from './problem.ts'
-import { onlyKnownQuery } from './query.ts'
+import { incomingOf, problem, refuse } from './problem.ts'
+import { refuseNames } from './query.ts'
 import { createRefusals, type Refusals } from './refusals.ts'
-import { schemaDescriptions, schemaRoutes } from './schemas.ts'
+import { bodyOf, type Caller, routerPath, serve } from './route.ts'
+import { routes } from './routes.ts'
+import { documentRoutes } from './schemas.ts'
 import { answerThrown, createNoteBrokenOff } from './thrown.ts'
 
 type FrontParts = Pick<
@@ -32,15 +32,19 @@ export function createFront(
   const refusals = createRefusals(relay)
   const checks = checksOf(relay, refusals)
   front.use('*', keepPrivate(relay))
-  front.use('*', onlyKnownQuery(descriptions))
-  front.route('/', schemaRoutes(relay, descriptions))
-  for (const route of descriptions) {
-    if (schemaDescriptions.includes(route)) continue
-    const { caller, method, body } = route
-    const path = honoPath(route)
-    // first the body: signatures cover it
-    if (body !== undefined) front.on(method, path, limitOf(caller)(body.maxBytes))
-    front.on(method, path, checks[caller], async (c) => forward(await unread(c)))
+  for (const route of documentRoutes) {
+    front.on(route.method, routerPath(route), serve(route, { relay, routes }))
+  }
+  for (const route of routes.filter(
+    ({ name }) => !documentRoutes.some((one) => one.name === name),
+  )) {
+    const names: MiddlewareHandler = async (c, next) => {
+      const refusal = refuseNames(c, route.query)
+      return refusal === undefined ? next() : problem(c, 400, 'query_invalid', refusal)
+    }
+    // the body comes before the credential: signatures cover it
+    const handlers = [names, bodyOf(route), checks[route.caller]] as const
+    front.on(route.method, routerPath(route), ...handlers, async (c) => forward(await unread(c)))
   }
   for (const path of ['/', '/console', '/console/*']) front.all(path, (c) => forward(c.req.raw))
   front.notFound(notFound)
@@ -49,13 +53,15 @@ export function createFront(
   return front
 }
 
-type Caller = RouteDescription['caller']
-
 /** The answer to a request whose credential is wrong. All others go on to the relay. */
 function checksOf(relay: FrontParts, refusals: Refusals): Record<Caller, MiddlewareHandler> {
+  const withKey: MiddlewareHandler = async (c, next) => refuseKeyless(relay, c) ?? next()
   return {
     anyone: (_c, next) => next(),
-    admin: async (c, next) => refuseKeyless(relay, c) ?? next(),
+    admin: withKey,
+    read: withKey,
+    decide: withKey,
+    manage: withKey,
     async beacon(c, next) {
       const read = await readSigned(relay, refusals, await incomingOf(c))
       return 'refusal' in read ? refuse(c, read.refusal) : next()
@@ -68,17 +74,7 @@ function checksOf(relay: FrontParts, refusals: Refusals): Record<Caller, Middlew
   }
 }
 
-function limitOf(caller: Caller): (maxBytes: number) => MiddlewareHandler {
-  return caller === 'link' ? limitForm : limit
-}
-
-/** An id in the API may contain slashes, and a proxy may have decoded them. */
-function honoPath({ path, caller }: RouteDescription): string {
-  const last = caller === 'admin' ? '{.+}' : ''
-  return path.replace(/\{(\w+)\}$/, `:$1${last}`).replace(/\{(\w+)\}/g, ':$1')
-}
-
-/** The request with its body, which `limit` has read. */
+/** The request with its body, which `bodyOf` has read. */
 async function unread(c: Context): Promise<Request> {
   const { url, method, headers } = c.req.raw
   if (!c.req.raw.bodyUsed) return c.req.raw

@@ -1,7 +1,6 @@
 // `GET /healthz`: strangers and probes get one word. The admin key and tokens for all fleets get the
 // list of troubles, which names channels. Strangers share one answer for 5 s, so that they cannot
 // load the store.
-import type { Context } from 'hono'
 import * as z from 'zod'
 import { messageOf } from '../../shared/errors.ts'
 import { isBound, may } from '../core/rules/access.ts'
@@ -9,8 +8,7 @@ import { channelsInTrouble } from '../use-cases/channel-health.ts'
 import { nextDueAt } from '../use-cases/deliver.ts'
 import type { Relay } from '../use-cases/relay.ts'
 import { authorizationIn, findAccess } from './admin/access.ts'
-import type { KeyGuard } from './admin/admin-key.ts'
-import type { RouteDescription } from './description.ts'
+import { route } from './route.ts'
 
 const sharedMs = 5_000
 
@@ -20,7 +18,12 @@ const healthAnswer = z.object({
   troubles: z.array(z.string()).exactOptional().describe('With a credential. One sentence each.'),
 })
 
-export const healthDescription: RouteDescription = {
+interface Health {
+  status: 'ok' | 'troubled' | 'failed'
+  troubles: string[]
+}
+
+export const healthRoute = route({
   method: 'get',
   path: '/healthz',
   name: 'getHealth',
@@ -31,30 +34,24 @@ export const healthDescription: RouteDescription = {
     200: { about: 'The store answers.', schema: healthAnswer },
     503: { about: 'The store does not answer.', schema: healthAnswer },
   },
-}
-
-interface Health {
-  status: 'ok' | 'troubled' | 'failed'
-  troubles: string[]
-}
-
-export function healthRoute(relay: Relay, guard: KeyGuard) {
-  let shared: { readAt: number; health: Promise<Health> } | undefined
-  const read = () => {
-    shared = { readAt: relay.now(), health: readHealth(relay) }
-    return shared.health
-  }
-  return async (c: Context): Promise<Response> => {
-    const found = authorizationIn(c) === '' ? undefined : await findAccess(relay, guard, c)
-    if (found instanceof Response) return found
-    const isStranger = found === undefined || isBound(found) || !may(found, 'read')
-    const isFresh = shared !== undefined && relay.now() - shared.readAt < sharedMs
-    const { status, troubles } = await (isStranger && isFresh ? shared!.health : read())
-    const time = new Date(relay.now()).toISOString()
-    const detail = isStranger ? {} : { time, ...(troubles[0] && { troubles }) }
-    return c.json({ status, ...detail }, status === 'failed' ? 503 : 200)
-  }
-}
+  handler({ relay, keyGuard }) {
+    let shared: { readAt: number; health: Promise<Health> } | undefined
+    const read = () => {
+      shared = { readAt: relay.now(), health: readHealth(relay) }
+      return shared.health
+    }
+    return async (c) => {
+      const found = authorizationIn(c) === '' ? undefined : await findAccess(relay, keyGuard, c)
+      if (found instanceof Response) return found
+      const isStranger = found === undefined || isBound(found) || !may(found, 'read')
+      const isFresh = shared !== undefined && relay.now() - shared.readAt < sharedMs
+      const { status, troubles } = await (isStranger && isFresh ? shared!.health : read())
+      const time = new Date(relay.now()).toISOString()
+      const detail = isStranger ? {} : { time, ...(troubles[0] && { troubles }) }
+      return c.json({ status, ...detail }, status === 'failed' ? 503 : 200)
+    }
+  },
+})
 
 async function readHealth(relay: Relay): Promise<Health> {
   try {

@@ -6,7 +6,7 @@ import { fleetHeader } from '../../shared/report.ts'
 import { alertDataSchema } from '../schema/alert.ts'
 import { eventDataSchema } from '../schema/event.ts'
 import { type JsonSchema, jsonSchemaOf, type Use } from '../schema/published.ts'
-import type { RouteDescription } from './description.ts'
+import { type Caller, openapiPath, type Route } from './route.ts'
 
 /** Of the API. A change that could break a client raises the first number. */
 const version = '1.0.0'
@@ -39,24 +39,31 @@ const securitySchemes = {
   slackSignature: { type: 'apiKey', in: 'header', name: 'x-slack-signature' },
 }
 
-const security: Record<RouteDescription['caller'], Json[]> = {
+const security: Record<Caller, Json[]> = {
   anyone: [],
   admin: [{ bearer: [] }],
+  read: [{ bearer: ['read'] }],
+  decide: [{ bearer: ['decide'] }],
+  manage: [{ bearer: ['manage'] }],
   beacon: [{ fleetKey: [] }, { vmIdentity: [] }],
   slack: [{ slackSignature: [] }],
   link: [],
 }
 
 /** Errors that follow from who calls. */
-const callerProblems: Record<RouteDescription['caller'], number[]> = {
+const wrongKey = [401, 403, 429]
+const callerProblems: Record<Caller, number[]> = {
   anyone: [],
-  admin: [401, 403, 429],
+  admin: wrongKey,
+  read: wrongKey,
+  decide: wrongKey,
+  manage: wrongKey,
   beacon: [401, 503],
   slack: [401],
   link: [],
 }
 
-const groups: Record<RouteDescription['group'], string> = {
+const groups: Record<Route['group'], string> = {
   Events: 'Events and decisions.',
   Beacons: 'What beacons report, and the list of them.',
   Channels: 'Channels, and messages that failed.',
@@ -72,11 +79,12 @@ const params: Record<string, string> = {
   eventId: 'The id of the event, in either case.',
 }
 
-export function openapi(routes: readonly RouteDescription[], publicUrl: string): Json {
+export function openapi(routes: readonly Route[], publicUrl: string): Json {
   const components = new Components()
   const paths: Record<string, Json> = {}
   for (const route of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method]: operation(route, components) }
+    const path = openapiPath(route)
+    paths[path] = { ...paths[path], [route.method]: operation(route, components) }
   }
   const problem = components.schema(problemSchema, 'sent')
   const webhooks = {
@@ -108,8 +116,9 @@ export function openapi(routes: readonly RouteDescription[], publicUrl: string):
   }
 }
 
-function operation(route: RouteDescription, components: Components): Json {
-  const { name, summary, about, group, caller, body, answers } = route
+function operation(route: Route, components: Components): Json {
+  const { name, summary, about, group, caller, answers } = route
+  const body = takenBy(route)
   const parameters = parametersOf(route)
   const problems = problemsOf(route).map((status) => [
     status,
@@ -127,7 +136,7 @@ function operation(route: RouteDescription, components: Components): Json {
         required: !body.isOptional,
         description: `At most ${body.maxBytes} bytes.`,
         content: {
-          [body.type ?? 'application/json']: { schema: components.schema(body.schema, 'accepted') },
+          [body.type]: { schema: components.schema(body.schema, 'accepted') },
         },
       },
     }),
@@ -141,23 +150,30 @@ function operation(route: RouteDescription, components: Components): Json {
 }
 
 function answer(
-  { about, schema, type = 'application/json' }: RouteDescription['answers'][number],
+  { about, schema, type = 'application/json' }: Route['answers'][number],
   components: Components,
 ): Json {
   if (schema === undefined) return { description: about }
   return { description: about, content: { [type]: { schema: components.schema(schema, 'sent') } } }
 }
 
-function problemsOf({ caller, query, body, problems = [] }: RouteDescription): number[] {
+function takenBy({ json, body }: Route) {
+  if (json !== undefined) return { isOptional: false, ...json, type: 'application/json' }
+  return body && { isOptional: false, type: 'application/json', ...body }
+}
+
+function problemsOf(route: Route): number[] {
+  const { caller, query, problems = [] } = route
   const takesQuery = query === 'any' ? [] : [400]
-  const takesBody = body === undefined ? [] : [400, 413]
+  const takesBody = takenBy(route) === undefined ? [] : [400, 413]
   const all = [...callerProblems[caller], ...takesQuery, ...takesBody, ...problems]
   // a page answers 404 to links that it does not know
   return [...new Set(caller === 'link' ? [404, ...all] : all)].sort((a, b) => a - b)
 }
 
-function parametersOf({ path, params: own, query, caller }: RouteDescription): Json[] {
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+function parametersOf(route: Route): Json[] {
+  const { params: own, query, caller } = route
+  const inPath = [...openapiPath(route).matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,

@@ -1,19 +1,24 @@
 // The parameters of an address. One that the relay does not know is an error: ignoring a misspelt
 // filter would answer with too much. A parameter whose schema is a list may be repeated.
-import type { Context, MiddlewareHandler } from 'hono'
+import type { Context } from 'hono'
 import * as z from 'zod'
 import { quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
-import type { RouteDescription } from './description.ts'
-import { named, problem } from './problem.ts'
+import { named } from './problem.ts'
 
-type Read<Schema extends z.ZodType> = { query: z.output<Schema> } | { refusal: string }
+type Read<Schema extends z.ZodObject> = { query: z.output<Schema> } | { refusal: string }
+
+const none = z.strictObject({})
 
 /** Reads the parameters by their schema. The refusal says what to write instead. */
-export function readQuery<Schema extends z.ZodObject>(c: Context, schema: Schema): Read<Schema> {
+export function readQuery<Schema extends z.ZodObject>(
+  c: Context,
+  schema: Schema | 'any' = none as unknown as Schema,
+): Read<Schema> {
+  const refusal = refuseNames(c, schema)
+  if (refusal !== undefined) return { refusal }
+  if (schema === 'any') return { query: {} as z.output<Schema> }
   const { searchParams } = new URL(c.req.url)
-  const unknown = refuseNames(searchParams, schema.shape)
-  if (unknown !== undefined) return { refusal: unknown }
   const values = Object.fromEntries(
     [...new Set(searchParams.keys())].map((name) => [
       name,
@@ -21,8 +26,7 @@ export function readQuery<Schema extends z.ZodObject>(c: Context, schema: Schema
     ]),
   )
   const read = schema.safeParse(values)
-  if (read.success) return { query: read.data }
-  return { refusal: queryMistake(read.error, values) }
+  return read.success ? { query: read.data } : { refusal: queryMistake(read.error, values) }
 }
 
 /** The first mistake. The schema says what to write. */
@@ -43,8 +47,12 @@ function isList(schema: Shape[string] | undefined): boolean {
   return inner instanceof z.ZodArray
 }
 
-function refuseNames(given: URLSearchParams, shape: Shape): string | undefined {
-  const allowed = Object.keys(shape)
+/** Why the names of the parameters are refused, or undefined. */
+export function refuseNames(c: Context, schema: z.ZodObject | 'any' = none): string | undefined {
+  // most requests have no parameters
+  if (schema === 'any' || !c.req.url.includes('?')) return undefined
+  const { searchParams: given } = new URL(c.req.url)
+  const allowed = Object.keys(schema.shape)
   const names = [...new Set(given.keys())]
   const unknown = names.find((name) => !allowed.includes(name))
   if (unknown !== undefined) {
@@ -52,32 +60,6 @@ function refuseNames(given: URLSearchParams, shape: Shape): string | undefined {
       allowed.length === 0 ? 'this address takes none' : `write one of ${quoted(allowed)}`
     return `there is no parameter ${named(unknown)}; ${rest}${didYouMean(unknown, allowed)}`
   }
-  const twice = names.find((name) => !isList(shape[name]) && given.getAll(name).length > 1)
+  const twice = names.find((name) => !isList(schema.shape[name]) && given.getAll(name).length > 1)
   return twice && `the parameter "${twice}" is there more than once; write it once`
-}
-
-/** Middleware: refuses parameters that the description of the route does not name. */
-export function onlyKnownQuery(routes: readonly RouteDescription[]): MiddlewareHandler {
-  const known = routes.map(({ method, path, query }) => ({
-    method: method.toUpperCase(),
-    path: pattern(path, '[^/]+'),
-    // a proxy may have decoded the slashes of a parameter
-    decoded: pattern(path, '.+'),
-    shape: query === 'any' ? undefined : (query?.shape ?? {}),
-  }))
-  return async (c, next) => {
-    // most requests have no parameters
-    if (!c.req.url.includes('?')) return next()
-    const method = c.req.method === 'HEAD' ? 'GET' : c.req.method
-    const able = known.filter((one) => one.method === method)
-    const route =
-      able.find(({ path }) => path.test(c.req.path)) ??
-      able.find(({ decoded }) => decoded.test(c.req.path))
-    const refusal = route?.shape && refuseNames(new URL(c.req.url).searchParams, route.shape)
-    return refusal === undefined ? next() : problem(c, 400, 'query_invalid', refusal)
-  }
-}
-
-function pattern(path: string, parameter: string): RegExp {
-  return new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, parameter)}$`)
 }

@@ -48,35 +48,30 @@ export const pageQuery = z.strictObject({
       `At most so many events, ${usualPage} if absent. ` +
         `A page with more than ${maxPageBytes / 1_000_000} MB ends earlier.`,
     ),
-  cursor: z.string().optional().describe('The `cursor` of the page before.'),
+  cursor: z
+    .string()
+    .refine((text) => placeIn(text) !== undefined, 'write the cursor of the page before')
+    .optional()
+    .describe('The `cursor` of the page before.'),
 })
 
 /** The place of an event in the list. */
 type Place = Pick<EventRecord, 'firstSeenAt' | 'fleet' | 'eventId'>
 
-type PageRead =
-  /** `events`: each as JSON. `cursor`: for the next page, if there is one. */
-  { outcome: 'read'; events: string[]; cursor?: string } | { outcome: 'refused'; reason: string }
+interface EventPage {
+  /** Each as JSON. */
+  events: string[]
+  /** For the next page, if there is one. */
+  cursor?: string
+}
 
 /** Without a fleet in the query, the page has the events of `fleets`, or of all fleets. */
 export async function readPage(
   relay: Relay,
-  query: (name: string) => string | undefined,
+  { fleet, since, until, limit = usualPage, cursor, ...filter }: z.output<typeof pageQuery>,
   fleets?: string[],
-): Promise<PageRead> {
-  const given = Object.keys(pageQuery.shape).map((name) => [name, query(name)] as const)
-  const read = pageQuery.safeParse(
-    Object.fromEntries(given.filter(([, value]) => value !== undefined)),
-  )
-  if (!read.success) {
-    const [{ path, message }] = read.error.issues as [z.core.$ZodIssue]
-    return { outcome: 'refused', reason: `${String(path[0])}: ${message}` }
-  }
-  const { fleet, since, until, limit = usualPage, cursor, ...filter } = read.data
+): Promise<EventPage> {
   const after = cursor === undefined ? undefined : placeIn(cursor)
-  if (cursor !== undefined && after === undefined) {
-    return { outcome: 'refused', reason: 'cursor: write the cursor of the page before' }
-  }
   const wanted = fleet === undefined ? fleets : [fleet]
   const isFiltered = Object.keys(filter).length > 0
   const count = isFiltered ? maxSearched + 1 : limit + 1
@@ -105,7 +100,7 @@ async function fillPage(
   records: AsyncIterable<EventRecord>,
   filter: Filter,
   limit: number,
-): Promise<PageRead> {
+): Promise<EventPage> {
   const events: string[] = []
   let last: EventRecord | undefined
   let bytes = 0
@@ -116,12 +111,12 @@ async function fillPage(
     const isFull = events.length >= limit || (events.length > 0 && bytes > maxPageBytes)
     searched += 1
     if (last !== undefined && ((found !== undefined && isFull) || searched > maxSearched)) {
-      return { outcome: 'read', events, cursor: cursorOf(last) }
+      return { events, cursor: cursorOf(last) }
     }
     if (found !== undefined) events.push(found)
     last = record
   }
-  return { outcome: 'read', events }
+  return { events }
 }
 
 interface Range {

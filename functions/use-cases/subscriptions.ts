@@ -39,7 +39,7 @@ import { randomHex } from './tokens.ts'
 const secretBytes = 32
 const maxReplayed = 1_000
 
-export interface SubscriptionWish {
+interface SubscriptionWish {
   url: string
   description?: string | undefined
   filter: MomentFilter

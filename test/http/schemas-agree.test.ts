@@ -2,8 +2,8 @@
 // an independent validator does.
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { descriptions } from '../../functions/http/descriptions.ts'
 import { openapi } from '../../functions/http/openapi.ts'
+import { routes } from '../../functions/http/routes.ts'
 import { isWebUrl } from '../../functions/schema/checks.ts'
 import { checkPath } from '../../shared/check.ts'
 import { looksSecret } from '../../shared/presentable.ts'
@@ -18,7 +18,7 @@ fc.configureGlobal({ seed: 1 })
 
 type Json = ReturnType<typeof JSON.parse>
 
-const { paths } = openapi(descriptions, 'https://foghorn.example') as Json
+const { paths } = openapi(routes, 'https://foghorn.example') as Json
 const byKey = async (body: string) => ({
   ...(await sign([prodKey], 'an-id', world.clock.now, body)),
   [fleetHeader]: 'prod',
@@ -138,7 +138,9 @@ Object.assign(cases, {
 } satisfies Record<string, Case>)
 
 test('each body in JSON is tried', () => {
-  const inJson = descriptions.filter(({ body }) => body !== undefined && body.type === undefined)
+  const isInJson = ({ json, body }: (typeof routes)[number]) =>
+    json !== undefined || (body !== undefined && body.type === undefined)
+  const inJson = routes.filter(isInJson)
   expect(new Set(Object.values(cases).map(({ path }) => path))).toEqual(
     new Set(inJson.map(({ path }) => path)),
   )

@@ -2,9 +2,10 @@
 // come signed. Most worlds spare themselves the page's HTTP face, which takes time; what somebody saw goes along with
 // their decision either way.
 
+import { Hono } from 'hono'
 import { stampOf } from '../../functions/core/event/approval.ts'
 import type { Decider, Verdict } from '../../functions/core/event/event.ts'
-import { interactionRoutes } from '../../functions/http/people/slack.ts'
+import { answerPress, interactionsPath } from '../../functions/http/people/slack.ts'
 import { createRefusals } from '../../functions/http/refusals.ts'
 import { createFormToken } from '../../functions/links/link.ts'
 import { actionIds } from '../../functions/notify/slack/blocks.ts'
@@ -129,7 +130,8 @@ export function httpPage(relay: Relay, app: App): PageDoor {
 
 /** As Slack comes: with a signed payload, to be answered at the address in it. */
 export function slackDoor(relay: Relay, replies: Replies): SlackDoor {
-  const app = interactionRoutes(relay, createRefusals(relay), patient)
+  const refusals = createRefusals(relay)
+  const app = new Hono().post(interactionsPath, (c) => answerPress(relay, refusals, c, patient))
   return {
     async press(value, { who }, decision) {
       const [team, user] = who.split('/')

@@ -1,5 +1,5 @@
-// Who may use an address of the API. `authenticate` finds out who sends a request, `need` refuses
-// those who lack a scope, and a handler asks `accessOf` for the fleets that the sender may see.
+// Who may use an address of the API. `admit` finds out who sends a request, and refuses those who
+// lack a scope. A handler asks `accessOf` for the fleets that the sender may see.
 import type { Context, MiddlewareHandler } from 'hono'
 import { type Access, fleetsOf, may, type Scope } from '../../core/rules/access.ts'
 import type { Relay } from '../../use-cases/relay.ts'
@@ -17,29 +17,26 @@ export function authorizationIn(c: Context): string {
   return (c.req.header('authorization') ?? '').replace(/^Bearer( |$)/i, '')
 }
 
-/** Middleware: refuses a request without a valid key. Put `need` behind it. */
-export function authenticate(relay: Relay, guard: KeyGuard): MiddlewareHandler {
+/** Middleware: refuses a sender whose key does not allow the route. The admin key has all scopes. */
+export function admit(relay: Relay, guard: KeyGuard, caller: 'admin' | Scope): MiddlewareHandler {
   return async (c, next) => {
     const found = await findAccess(relay, guard, c)
     if (found instanceof Response) return found
     c.set('access', found)
-    return next()
-  }
-}
-
-/** Middleware: refuses a sender without this scope. The admin key has all scopes. */
-export function need(scope: Scope): MiddlewareHandler {
-  return async (c, next) => {
-    if (may(accessOf(c), scope)) return next()
-    const detail = `this token lacks the scope "${scope}"; use a token that has it`
+    if (caller === 'admin') {
+      if (found.by === 'admin') return next()
+      return problem(c, 403, 'admin_only', 'a token may not do this; use the admin key')
+    }
+    if (may(found, caller)) return next()
+    const detail = `this token lacks the scope "${caller}"; use a token that has it`
     return problem(c, 403, 'scope_missing', detail)
   }
 }
 
-/** Who sends the request. Only behind `authenticate`. */
+/** Who sends the request. Only behind `admit`. */
 export function accessOf(c: Context): Access {
   const access = c.get('access') as Access | undefined
-  if (access === undefined) throw new Error(`${c.req.path} is not behind authenticate`)
+  if (access === undefined) throw new Error(`${c.req.path} is not behind admit`)
   return access
 }
 

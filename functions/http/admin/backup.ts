@@ -1,16 +1,13 @@
 // `POST /v1/backup`: the database as one file. Only the admin key may have it, as it contains all
 // fleets, and hashes of all tokens.
-import type { Context } from 'hono'
 import * as z from 'zod'
 import { FoghornError } from '../../../shared/errors.ts'
-import type { Relay } from '../../use-cases/relay.ts'
-import type { RouteDescription } from '../description.ts'
 import { problem } from '../problem.ts'
-import { accessOf } from './access.ts'
+import { route } from '../route.ts'
 
 const backupType = 'application/vnd.sqlite3'
 
-export const backupDescription: RouteDescription = {
+export const backupRoute = route({
   method: 'post',
   path: '/v1/backup',
   name: 'makeBackup',
@@ -26,27 +23,25 @@ export const backupDescription: RouteDescription = {
     },
   },
   problems: [501, 503, 507],
-}
-
-export async function postBackup(relay: Relay, c: Context): Promise<Response> {
-  if (accessOf(c).by !== 'admin') {
-    return problem(c, 403, 'admin_only', 'a token cannot make a backup; use the admin key')
-  }
-  try {
-    const backup = await relay.backup()
-    if (backup.outcome === 'unsupported') {
-      return problem(c, 501, 'backup_unsupported', backup.instead)
-    }
-    if (backup.outcome === 'busy') {
-      c.header('retry-after', '10')
-      const detail = 'another backup is being made; try again when it is done'
-      return problem(c, 503, 'backup_busy', detail)
-    }
-    const { bytes, body } = backup
-    relay.log.info('backup_made', { bytes })
-    return c.body(body, 200, { 'content-type': backupType, 'content-length': String(bytes) })
-  } catch (error) {
-    if (!(error instanceof FoghornError) || error.code !== 'disk_full') throw error
-    return problem(c, 507, 'disk_full', error.message)
-  }
-}
+  handler:
+    ({ relay }) =>
+    async (c) => {
+      try {
+        const backup = await relay.backup()
+        if (backup.outcome === 'unsupported') {
+          return problem(c, 501, 'backup_unsupported', backup.instead)
+        }
+        if (backup.outcome === 'busy') {
+          c.header('retry-after', '10')
+          const detail = 'another backup is being made; try again when it is done'
+          return problem(c, 503, 'backup_busy', detail)
+        }
+        const { bytes, body } = backup
+        relay.log.info('backup_made', { bytes })
+        return c.body(body, 200, { 'content-type': backupType, 'content-length': String(bytes) })
+      } catch (error) {
+        if (!(error instanceof FoghornError) || error.code !== 'disk_full') throw error
+        return problem(c, 507, 'disk_full', error.message)
+      }
+    },
+})

@@ -1,36 +1,29 @@
 // `GET /metrics`: what monitoring reads, in Prometheus' text format, version 0.0.4:
 // https://prometheus.io/docs/instrumenting/exposition_formats/
 
-import { Hono } from 'hono'
 import * as z from 'zod'
 import { metrics, type Source } from '../../core/metrics/metrics.ts'
 import { createMetricsReader } from '../../use-cases/read-metrics.ts'
-import type { Relay } from '../../use-cases/relay.ts'
-import type { RouteDescription } from '../description.ts'
-import type { ReportCounts } from '../report-counts.ts'
-import { accessOf, authenticate, need } from './access.ts'
-import type { KeyGuard } from './admin-key.ts'
+import { route } from '../route.ts'
+import { accessOf } from './access.ts'
 
-export const metricsDescription: RouteDescription = {
+export const metricsRoute = route({
   method: 'get',
   path: '/metrics',
   name: 'getMetrics',
   summary: 'Metrics in the text format of Prometheus. At most 5 s older than the counts they show.',
   about: 'A token that is bound to fleets sees its own fleets and their channels.',
   group: 'Relay',
-  caller: 'admin',
+  caller: 'read',
   answers: { 200: { about: 'All metrics.', schema: z.string(), type: 'text/plain' } },
-}
-
-export function metricsRoutes(relay: Relay, guard: KeyGuard, reports: ReportCounts): Hono {
-  const routes = new Hono()
-  const read = createMetricsReader(relay)
-  routes.get('/metrics', authenticate(relay, guard), need('read'), async (c) => {
-    const source = { ...(await read(accessOf(c))), reports: reports.read() }
-    return c.body(metricsText(source), 200, { 'content-type': metricsType })
-  })
-  return routes
-}
+  handler({ relay, reports }) {
+    const read = createMetricsReader(relay)
+    return async (c) => {
+      const source = { ...(await read(accessOf(c))), reports: reports.read() }
+      return c.body(metricsText(source), 200, { 'content-type': metricsType })
+    }
+  },
+})
 
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
 

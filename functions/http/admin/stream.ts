@@ -15,7 +15,7 @@ import { lastPosition, readMoments } from '../../use-cases/read-moments.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { stillHolds } from '../../use-cases/verify-token.ts'
 import { fleetUnknown, named, problem } from '../problem.ts'
-import { readQuery } from '../query.ts'
+import { route } from '../route.ts'
 import { accessOf, fleetsFor } from './access.ts'
 
 /** How often to look for commits of other processes: they do not ring the bell of this one. */
@@ -35,7 +35,16 @@ const contentType = 'text/event-stream'
 const text = z.string().min(1, 'write a name').max(300, 'write at most 300 characters')
 const tooMany = `write at most ${maxValues} values`
 
-export const streamQuery = z.strictObject({
+/** Who reads, what, and where from. */
+interface Wish {
+  access: Access
+  filter: MomentFilter
+  after: number
+  /** Asks for one answer, after this time at the latest. Absent: for a stream. */
+  waitMs?: number | undefined
+}
+
+const streamQuery = z.strictObject({
   fleet: z.array(text).max(maxValues, tooMany).optional().describe('Only events of these fleets.'),
   type: z.array(oneOf(eventTypes)).max(maxValues, tooMany).optional().describe('Only these types.'),
   moment: z
@@ -50,31 +59,46 @@ export const streamQuery = z.strictObject({
     .describe('Seconds. The answer is JSON, once there is a step or the time is over.'),
 })
 
-/** Who reads, what, and where from. */
-interface Wish {
-  access: Access
-  filter: MomentFilter
-  after: number
-  /** Asks for one answer, after this time at the latest. Absent: for a stream. */
-  waitMs?: number | undefined
-}
-
-export function streamRoute(relay: Relay): (c: Context) => Promise<Response> {
-  const shares = createStreamShares()
-  return async (c) => {
-    const wish = await readWish(relay, c)
-    if (wish instanceof Response) return wish
-    if (wish.waitMs !== undefined) return poll(relay, c, wish, wish.waitMs)
-    if (!relay.holdsConnections) return unsupported(c)
-    return hold(relay, c, wish, shares)
-  }
-}
+export const streamRoute = route({
+  method: 'get',
+  path: '/v1/events/stream',
+  name: 'followEvents',
+  summary: 'Follows every step of every event: server-sent events or, with `wait`, a long poll.',
+  about:
+    'Without `wait`, the answer is `text/event-stream`: `id` is the cursor, `data` a CloudEvent. ' +
+    'The header `Last-Event-ID` counts before `after`.',
+  group: 'Events',
+  caller: 'read',
+  query: streamQuery,
+  answers: {
+    200: {
+      about: 'With `wait`: the next steps.',
+      schema: z.object({
+        events: z.array(z.looseObject({})).describe('CloudEvents, as webhooks get them.'),
+        next: z.string().describe('The cursor for the next request.'),
+        more: z.boolean().describe('There may be more to read at once.'),
+      }),
+    },
+  },
+  problems: [404, 406, 409, 429],
+  handler({ relay }) {
+    const shares = createStreamShares()
+    return async (c, { query }) => {
+      const wish = await readWish(relay, c, query)
+      if (wish instanceof Response) return wish
+      if (wish.waitMs !== undefined) return poll(relay, c, wish, wish.waitMs)
+      if (!relay.holdsConnections) return unsupported(c)
+      return hold(relay, c, wish, shares)
+    }
+  },
+})
 
 /** A response refuses what is asked for. */
-async function readWish(relay: Relay, c: Context): Promise<Wish | Response> {
-  const read = readQuery(c, streamQuery)
-  if ('refusal' in read) return problem(c, 400, 'query_invalid', read.refusal)
-  const { fleet, type, moment, resource, after, wait } = read.query
+async function readWish(
+  relay: Relay,
+  c: Context,
+  { fleet, type, moment, resource, after, wait }: z.output<typeof streamQuery>,
+): Promise<Wish | Response> {
   const seen = fleetsFor(relay, c)
   const unknown = fleet?.find((name) => !seen.includes(name))
   if (unknown !== undefined) return fleetUnknown(c, unknown, seen)

@@ -1,10 +1,16 @@
 // What beacons ask: `POST /v1/reports` reads a report and calls the use case, `POST /v1/beacons/check` is
 // for a person. A host may take reports from its own server, past the routes: most requests are reports.
-import { type Context, Hono } from 'hono'
-import { type CheckAnswer, checkPath, checkSchema, maxCheckBytes } from '../../../shared/check.ts'
+import {
+  type CheckAnswer,
+  checkAnswerSchema,
+  checkPath,
+  checkSchema,
+  maxCheckBytes,
+} from '../../../shared/check.ts'
 import { cut } from '../../../shared/document.ts'
 import {
   type Answer,
+  answerSchema,
   maxReportBytes,
   type Report,
   reportPath,
@@ -14,8 +20,9 @@ import {
 import { unsupported } from '../../core/rules/beacon-version.ts'
 import { receiveAndHold } from '../../use-cases/receive-report.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { incomingOf, limit, type Refusal, refuse } from '../problem.ts'
+import { incomingOf, type Refusal, refuse } from '../problem.ts'
 import type { Refusals } from '../refusals.ts'
+import { type Route, route } from '../route.ts'
 import { nameBeacon } from './authenticate.ts'
 import { type Incoming, type Refused, readRequest } from './request.ts'
 
@@ -29,14 +36,25 @@ export function createTakeReport(relay: Relay, refusals: Refusals): TakeReport {
   return (incoming) => takeReport(relay, refusals, noteVersion, incoming)
 }
 
-export function reportRoutes(take: TakeReport): Hono {
-  const routes = new Hono()
-  routes.post(reportPath, limit(maxReportBytes), async (c) => {
-    const taken = await take(await incomingOf(c))
-    return 'refusal' in taken ? refuse(c, taken.refusal) : c.json(taken.answer)
-  })
-  return routes
-}
+const postReport = route({
+  method: 'post',
+  path: reportPath,
+  name: 'postReport',
+  summary: 'A beacon reports what its VM sees, and receives directives.',
+  about: 'Changes since the last accepted report are included. Repeating a report changes nothing.',
+  group: 'Beacons',
+  caller: 'beacon',
+  body: { schema: reportSchema, maxBytes: maxReportBytes },
+  answers: { 200: { about: 'Stored, or seen before.', schema: answerSchema } },
+  problems: [409],
+  handler({ relay, refusals }) {
+    const take = createTakeReport(relay, refusals)
+    return async (c) => {
+      const taken = await take(await incomingOf(c))
+      return 'refusal' in taken ? refuse(c, taken.refusal) : c.json(taken.answer)
+    }
+  },
+})
 
 type NoteVersion = (fleet: string, report: Report) => void
 
@@ -90,28 +108,33 @@ const outcomes: Record<'retired' | 'busy', Refusal> = {
   },
 }
 
-/**
- * `POST /v1/beacons/check`: authenticates as a report does, and answers what the relay knows of the
- * sender. It stores nothing and retires no boot id, so a check disturbs no beacon.
- */
-export function checkRoutes(relay: Relay, refusals: Refusals): Hono {
-  const routes = new Hono()
-  routes.post(checkPath, limit(maxCheckBytes), (c) => postCheck(relay, refusals, c))
-  return routes
-}
+/** It stores nothing and retires no boot id, so a check disturbs no beacon. */
+const postCheck = route({
+  method: 'post',
+  path: checkPath,
+  name: 'checkBeacon',
+  summary: 'Authenticates a beacon as a report does, and stores nothing.',
+  group: 'Beacons',
+  caller: 'beacon',
+  body: { schema: checkSchema, maxBytes: maxCheckBytes },
+  answers: { 200: { about: 'What the relay knows of the VM.', schema: checkAnswerSchema } },
+  handler:
+    ({ relay, refusals }) =>
+    async (c) => {
+      const incoming = await incomingOf(c)
+      const request = await readRequest(relay, refusals, incoming, checkSchema, checkCode)
+      if ('refusal' in request) return refuse(c, request.refusal)
+      const { fleet, sender } = request
+      const { vm } = request.body
+      const answer: CheckAnswer = { fleet, time: relay.now() }
+      if (vm === null) return c.json(answer)
+      const named = nameBeacon(sender, { vm })
+      if ('refusal' in named) return refuse(c, request.refuse(named.refusal).refusal)
+      const { beacon } = named
+      const known = await relay.store.readBeacon(fleet, beacon)
+      const heard = known === undefined ? {} : { heardAt: known.heardAt }
+      return c.json({ ...answer, beacon, ...heard })
+    },
+})
 
-async function postCheck(relay: Relay, refusals: Refusals, c: Context): Promise<Response> {
-  const incoming = await incomingOf(c)
-  const request = await readRequest(relay, refusals, incoming, checkSchema, checkCode)
-  if ('refusal' in request) return refuse(c, request.refusal)
-  const { fleet, sender } = request
-  const { vm } = request.body
-  const answer: CheckAnswer = { fleet, time: relay.now() }
-  if (vm === null) return c.json(answer)
-  const named = nameBeacon(sender, { vm })
-  if ('refusal' in named) return refuse(c, request.refuse(named.refusal).refusal)
-  const { beacon } = named
-  const known = await relay.store.readBeacon(fleet, beacon)
-  const heard = known === undefined ? {} : { heardAt: known.heardAt }
-  return c.json({ ...answer, beacon, ...heard })
-}
+export const reportRoutes: Route[] = [postReport, postCheck]

@@ -17,7 +17,7 @@ import {
   subscriptionsFor,
 } from '../../use-cases/subscriptions.ts'
 import { tokenFor } from '../admin/console-form.ts'
-import { publicSubscription } from '../admin/subscription-body.ts'
+import { publicSubscription } from '../admin/subscription-answers.ts'
 import { readQuery } from '../query.ts'
 import { answerMessage, answerPage, baseOf } from './answer.ts'
 import { wrongAddress } from './history.ts'

@@ -1,8 +1,9 @@
 // The pages behind a link: one event or a list, the state that an open page polls, and the form
 // that decides. Only a POST from the page itself decides, as mail scanners open links, too.
-import { type Context, Hono } from 'hono'
+import type { Context } from 'hono'
+import * as z from 'zod'
 import { principalHeader } from '../../identity/principal.ts'
-import { createLinkGuard, type LinkGuard } from '../../links/guard.ts'
+import type { LinkGuard } from '../../links/guard.ts'
 import { type FormToken, oneOf, readFormToken } from '../../links/link.ts'
 import { eventPage, messagePage } from '../../pages/approve.ts'
 import type { Seen } from '../../pages/event.ts'
@@ -12,23 +13,78 @@ import { noteOpened } from '../../use-cases/opened.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { decideByPress, decisions } from '../decision-answers.ts'
 import { isOwnForm, isPrefetch, isSurelyOwn } from '../form.ts'
-import { limitForm, type Page, page } from '../page.ts'
-import type { Refusals } from '../refusals.ts'
+import { type Page, page } from '../page.ts'
+import { type Route, route } from '../route.ts'
 import { charge, type Found, find, type Link, pathIn, readLink, signedInAs } from './entry.ts'
 import { listOf, placeIn, recordsOf, seenBy, type Visitor } from './seen.ts'
 import { viewerOf } from './viewer.ts'
 
-export const maxFormBytes = 4_096
+const link = {
+  path: '/approve/{token}',
+  group: 'Decisions',
+  caller: 'link',
+  params: { token: 'From a message. Only the relay can make one.' },
+  // mail programs add their own
+  query: 'any',
+} as const
+const html = { about: 'A page.', type: 'text/html', schema: z.string() }
 
-export function pageRoutes(relay: Relay, refusals: Refusals): Hono {
-  const guard = createLinkGuard({ now: () => relay.now(), refusals })
-  const routes = new Hono()
-  routes.get('/:token', (c) => getPage(relay, guard, c))
-  routes.get('/:token/state', (c) => getState(relay, guard, c))
-  routes.post('/:token', limitForm(maxFormBytes), (c) => postDecision(relay, guard, c))
-  routes.options('/:token', (c) => c.body(null, 204, { allow: 'GET, HEAD, POST, OPTIONS' }))
-  return routes
-}
+const showPage = route({
+  ...link,
+  method: 'get',
+  name: 'showApprovePage',
+  summary: 'The page behind a link. It changes nothing.',
+  answers: { 200: html },
+  handler:
+    ({ relay, linkGuard }) =>
+    (c) =>
+      getPage(relay, linkGuard, c),
+})
+
+const submitPage = route({
+  ...link,
+  method: 'post',
+  name: 'submitApprovePage',
+  summary: 'The form of that page, which decides.',
+  body: {
+    schema: z.object({
+      decision: z.enum(['approve', 'not_now', 'prepare']),
+      form: z.string().describe('As the page has it.'),
+      event: z.string().optional().describe('In a list: the place of the event.'),
+    }),
+    type: 'application/x-www-form-urlencoded',
+    maxBytes: 4_096,
+  },
+  answers: { 200: html },
+  handler:
+    ({ relay, linkGuard }) =>
+    (c) =>
+      postDecision(relay, linkGuard, c),
+})
+
+const listMethods = route({
+  ...link,
+  method: 'options',
+  name: 'approvePageMethods',
+  summary: 'The methods of that page.',
+  answers: { 204: { about: 'In the header `allow`.' } },
+  handler: () => (c) => c.body(null, 204, { allow: 'GET, HEAD, POST, OPTIONS' }),
+})
+
+const pollPage = route({
+  ...link,
+  path: '/approve/{token}/state',
+  method: 'get',
+  name: 'pollApprovePage',
+  summary: 'What an open page asks for. Its form may change at any time.',
+  answers: { 200: { about: 'The state of the event.', schema: z.looseObject({}) } },
+  handler:
+    ({ relay, linkGuard }) =>
+    (c) =>
+      getState(relay, linkGuard, c),
+})
+
+export const pageRoutes: Route[] = [showPage, submitPage, listMethods, pollPage]
 
 interface Entered {
   link: Link

@@ -1,17 +1,19 @@
 // `POST /slack/interactions`: buttons pressed in Slack. Slack wants an answer within 3 s, so the
 // request waits for the decision for 2 s at most. The reply goes to the address in the press.
-import { type Context, Hono } from 'hono'
+import type { Context } from 'hono'
+import * as z from 'zod'
 import { messageOf } from '../../../shared/errors.ts'
 import type { Press } from '../../notify/desk.ts'
 import { type Answer, decidePress } from '../../use-cases/decide-event.ts'
 import { channelNamed, type Relay } from '../../use-cases/relay.ts'
-import { limit, problem } from '../problem.ts'
+import { problem } from '../problem.ts'
 import type { Refusals } from '../refusals.ts'
+import { route } from '../route.ts'
 
 export const interactionsPath = '/slack/interactions'
 
 /** The payload repeats the message, with up to 13 000 characters of text. */
-export const maxPayloadBytes = 64 * 1024
+const maxPayloadBytes = 64 * 1024
 
 interface Patience {
   /** Slack shows an error after 3 s, of which the host may need a part. */
@@ -22,17 +24,31 @@ interface Patience {
 
 const usual: Patience = { answerMs: 2_000, replyMs: 5_000 }
 
-export function interactionRoutes(relay: Relay, refusals: Refusals, patience = usual): Hono {
-  const app = new Hono()
-  app.post(interactionsPath, limit(maxPayloadBytes), (c) => interact(relay, refusals, c, patience))
-  return app
-}
+export const pressRoute = route({
+  method: 'post',
+  path: interactionsPath,
+  name: 'slackInteraction',
+  summary: 'Slack says that a button was pressed.',
+  group: 'Decisions',
+  caller: 'slack',
+  body: {
+    schema: z.object({ payload: z.string() }),
+    type: 'application/x-www-form-urlencoded',
+    maxBytes: maxPayloadBytes,
+  },
+  answers: { 200: { about: 'Read. The reply to the person goes to Slack.' } },
+  problems: [404],
+  handler:
+    ({ relay, refusals }) =>
+    (c) =>
+      answerPress(relay, refusals, c),
+})
 
-async function interact(
+export async function answerPress(
   relay: Relay,
   refusals: Refusals,
   c: Context,
-  patience: Patience,
+  patience = usual,
 ): Promise<Response> {
   const read = await readPress(relay, refusals, c)
   if (read instanceof Response) return read

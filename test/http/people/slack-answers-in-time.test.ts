@@ -1,7 +1,7 @@
 // Slack gets its answer in time, even if the store or the reply address fails or hangs.
 import { Hono } from 'hono'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { interactionRoutes } from '../../../functions/http/people/slack.ts'
+import { answerPress } from '../../../functions/http/people/slack.ts'
 import { createRefusals } from '../../../functions/http/refusals.ts'
 import { FoghornError } from '../../../shared/errors.ts'
 import { around } from '../../sim/around.ts'
@@ -26,9 +26,9 @@ const body = () => formOf(payloadOf(valueIn(world)))
 
 /** The route alone, with less patience. */
 function hurried() {
-  const app = new Hono().route(
-    '/',
-    interactionRoutes(world.relay, createRefusals(world.relay), { answerMs: 20, replyMs: 30 }),
+  const refusals = createRefusals(world.relay)
+  const app = new Hono().post('/slack/interactions', (c) =>
+    answerPress(world.relay, refusals, c, { answerMs: 20, replyMs: 30 }),
   )
   return { app: app as unknown as World['app'], clock: world.clock }
 }

@@ -1,0 +1,79 @@
+// `POST /v1/deliveries/replay`: sends messages again that were refused or given up.
+import * as z from 'zod'
+import { channelIn, subscriptionOf } from '../../core/delivery/delivery.ts'
+import { moments } from '../../core/event/moment.ts'
+import { isBound, nameOf } from '../../core/rules/access.ts'
+import { count, time } from '../../schema/event.ts'
+import { problem } from '../problem.ts'
+import { route } from '../route.ts'
+import { accessOf } from './access.ts'
+
+const maxReplayed = 1_000
+
+export const deliveryAnswer = z
+  .object({
+    id: z.string(),
+    channel: z.string(),
+    moment: z.enum([...moments, 'alert']),
+    epoch: z.int(),
+    state: z
+      .enum(['pending', 'delivered', 'refused', 'superseded', 'given_up'])
+      .describe(
+        '`refused`: the channel rejected it. `superseded`: a later message says more. `given_up`: after 24 h.',
+      ),
+    attempts: count,
+    note: z.string().describe('The result of the last attempt.'),
+    insteadOf: z.string().exactOptional().describe('The channel that a fallback message replaces.'),
+    plannedAt: time,
+    nextAttemptAt: time.exactOptional(),
+    settledAt: time.exactOptional(),
+  })
+  .meta({ id: 'Delivery' })
+
+export const replayAnswer = z.object({ replayed: count })
+
+const replayRule = 'send {"id": "…"}, or {"since": "2026-11-21T00:00:00Z"} and optionally "channel"'
+
+export const replayRoute = route({
+  method: 'post',
+  path: '/v1/deliveries/replay',
+  name: 'replayDeliveries',
+  summary: 'Sends messages again that were refused or given up: one, or all since a time.',
+  about: `At most ${maxReplayed.toLocaleString('en')} at once.`,
+  group: 'Channels',
+  caller: 'manage',
+  json: {
+    schema: z.union(
+      [
+        z.strictObject({ id: z.string().min(1) }),
+        z.strictObject({
+          since: z.iso.datetime({ offset: true }),
+          channel: z.string().exactOptional(),
+        }),
+      ],
+      replayRule,
+    ),
+    maxBytes: 4_096,
+    code: 'replay_malformed',
+    example: replayRule.replace('send ', ''),
+  },
+  answers: { 200: { about: 'How many are sent again.', schema: replayAnswer } },
+  handler:
+    ({ relay }) =>
+    async (c, { body }) => {
+      if ('id' in body && subscriptionOf(channelIn(body.id)) !== undefined) {
+        const detail =
+          'this message belongs to a subscription; use POST /v1/subscriptions/:id/replay'
+        return problem(c, 400, 'replay_malformed', detail)
+      }
+      const access = accessOf(c)
+      const which = 'id' in body ? body : { ...body, since: Date.parse(body.since) }
+      const own = isBound(access) ? { ...which, fleets: access.fleets } : which
+      const replayed = await relay.store.replay(own, relay.now(), maxReplayed)
+      if (replayed > 0) {
+        relay.log.info('replayed', { deliveries: replayed, by: nameOf(access) })
+        relay.wake(replayed)
+      }
+      return c.json({ replayed })
+    },
+})

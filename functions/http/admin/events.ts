@@ -1,0 +1,172 @@
+// `/v1/events`: lists, reads and decides events. The admin key and tokens decide without being listed
+// as approvers: they come from the owner, and the event's history records their use.
+import type { Context } from 'hono'
+import * as z from 'zod'
+import type { EventRecord } from '../../core/event/event.ts'
+import {
+  type PublicSighting,
+  publicDelivery,
+  publicHistory,
+  publicView,
+} from '../../core/event/public-view.ts'
+import { viewOf } from '../../core/event/view.ts'
+import { describeVerdict, tooLarge } from '../../core/message/phrases.ts'
+import { deciderOf, isBound, seesFleet } from '../../core/rules/access.ts'
+import { object, oneOf } from '../../schema/checks.ts'
+import { eventDataSchema, hookRun, publicEventSchema, time } from '../../schema/event.ts'
+import type { EventKey } from '../../store/store.ts'
+import { type Decided, decideEvent } from '../../use-cases/decide-event.ts'
+import { pageQuery, readPage, readRecord } from '../../use-cases/list-events.ts'
+import { fleetUnknown, named, problem } from '../problem.ts'
+import { type Route, route } from '../route.ts'
+import { accessOf, fleetsFor } from './access.ts'
+import { deliveryAnswer } from './deliveries.ts'
+
+const listEvents = route({
+  method: 'get',
+  path: '/v1/events',
+  name: 'listEvents',
+  summary: 'Lists events, newest first.',
+  group: 'Events',
+  caller: 'read',
+  query: pageQuery,
+  answers: {
+    200: {
+      about: 'One page.',
+      schema: z.object({
+        events: z.array(publicEventSchema).describe('A page may be shorter than `limit`.'),
+        more: z.boolean(),
+        cursor: z.string().exactOptional().describe('For the next page, if there is one.'),
+      }),
+    },
+  },
+  handler:
+    ({ relay }) =>
+    async (c, { query }) => {
+      const fleets = fleetsFor(relay, c)
+      if (query.fleet !== undefined && !fleets.includes(query.fleet)) {
+        return fleetUnknown(c, query.fleet, fleets)
+      }
+      const access = accessOf(c)
+      // without a filter, the list also has events of fleets that left the configuration
+      const all = isBound(access) ? access.fleets : undefined
+      const { events, cursor } = await readPage(relay, query, all)
+      const rest = JSON.stringify({ more: cursor !== undefined, cursor }).slice(1)
+      const text = `{"events":[${events.join(',')}],${rest}`
+      return c.body(text, 200, { 'content-type': 'application/json' })
+    },
+})
+
+const sighting = z.object({
+  vm: z.string(),
+  hit: z.boolean().describe('The event affects this VM.'),
+  firstSeenAt: time,
+  lastSeenAt: time,
+  goneAt: time.exactOptional(),
+  hooks: z
+    .object({ prepare: hookRun.exactOptional(), restore: hookRun.exactOptional() })
+    .exactOptional(),
+}) satisfies z.ZodType<PublicSighting>
+
+const historyEntry = z.object({
+  at: time,
+  what: z.string().describe('seen, changed, approved, directed, passed_on, started, …'),
+  note: z.string().exactOptional(),
+})
+
+const wholeEvent = z
+  .object({
+    ...publicEventSchema.shape,
+    vms: eventDataSchema.shape.vms,
+    history: z.array(historyEntry).describe('At most 200 entries. The first one always stays.'),
+    deliveries: z.array(deliveryAnswer),
+    seenBy: z.array(sighting).describe('Affected VMs come first. Of the others, at most four.'),
+  })
+  .meta({ id: 'WholeEvent' })
+
+const getEvent = route({
+  method: 'get',
+  path: '/v1/events/{fleet}/{eventId}',
+  name: 'getEvent',
+  summary: 'Reads one event, with its history, its deliveries and the VMs that saw it.',
+  group: 'Events',
+  caller: 'read',
+  answers: { 200: { about: 'The event.', schema: wholeEvent } },
+  problems: [404],
+  handler:
+    ({ relay }) =>
+    async (c, { params }) => {
+      const key = keyIn(params)
+      const whole = seesFleet(accessOf(c), key.fleet) ? await readRecord(relay, key) : undefined
+      if (whole === undefined) return unknownEvent(c, key)
+      const { record, view, deliveries, seenBy } = whole
+      return c.json({
+        ...publicView(view),
+        history: publicHistory(record),
+        deliveries: deliveries.map(publicDelivery),
+        seenBy,
+      })
+    },
+})
+
+const decisions = { approve: 'approved', not_now: 'declined' } as const
+
+const postDecision = route({
+  method: 'post',
+  path: '/v1/events/{fleet}/{eventId}/decision',
+  name: 'decideEvent',
+  summary: 'Decides an event: approve or not now.',
+  about: 'The history records `admin`, or the token.',
+  group: 'Events',
+  caller: 'decide',
+  json: {
+    schema: object({ decision: oneOf(['approve', 'not_now']) }),
+    maxBytes: 4_096,
+    code: 'decision_malformed',
+    example: '{"decision": "approve"} or {"decision": "not_now"}',
+  },
+  answers: { 200: { about: 'The event, decided.', schema: publicEventSchema } },
+  problems: [404, 409, 503],
+  handler:
+    ({ relay }) =>
+    async (c, { params, body }) => {
+      const key = keyIn(params)
+      const access = accessOf(c)
+      const shown = seesFleet(access, key.fleet) ? await relay.store.readEvent(key) : undefined
+      if (shown === undefined) return unknownEvent(c, key)
+      const wish = { decision: decisions[body.decision], by: deciderOf(access) }
+      const { outcome, record } = await decideEvent(relay, shown, wish)
+      if (outcome === 'decided') return c.json(publicView(viewOf(record)))
+      const detail = `nothing was decided: ${whyNot[outcome](record)}`
+      return problem(c, outcome === 'busy' ? 503 : 409, outcome, detail)
+    },
+})
+
+const whyNot: Record<Exclude<Decided['outcome'], 'decided'>, (record: EventRecord) => string> = {
+  already_approved: before,
+  already_declined: (record) => `${before(record)}; you can still approve it`,
+  started: ({ started }) => `it started at ${new Date(started?.at ?? 0).toISOString()}`,
+  ended: ({ ended }) => `it ended at ${new Date(ended?.at ?? 0).toISOString()}: ${ended?.outcome}`,
+  too_many_vms: () => tooLarge,
+  busy: () => 'too many requests changed this event at once; send the request again',
+  // The API never gets these three: it needs no list, and is not bound to a page.
+  identity_needed: () => 'only listed approvers can decide this event',
+  not_listed: () => 'only listed approvers can decide this event',
+  moved_on: () => 'the event has changed; read it again, then decide',
+}
+
+function before({ verdict }: EventRecord): string {
+  if (verdict === undefined) return 'it was decided before'
+  return `${describeVerdict(verdict)} at ${new Date(verdict.at).toISOString()}`
+}
+
+function keyIn({ fleet, eventId }: EventKey): EventKey {
+  return { fleet, eventId: eventId.toLowerCase() }
+}
+
+function unknownEvent(c: Context, { fleet, eventId }: EventKey): Response {
+  const detail = `fleet ${named(fleet)} has no event ${named(eventId)}; GET /v1/events lists all`
+  return problem(c, 404, 'event_unknown', detail)
+}
+
+export const eventRoutes: Route[] = [listEvents, getEvent, postDecision]

@@ -1,0 +1,193 @@
+// `/v1/subscriptions/{id}/…`: what was sent to a subscription, a test of its endpoint, a pause, a new
+// secret, and a replay.
+import type { Context } from 'hono'
+import * as z from 'zod'
+import { channelIn, subscriptionChannel } from '../../core/delivery/delivery.ts'
+import type { Subscription } from '../../core/delivery/subscription.ts'
+import { moments } from '../../core/event/moment.ts'
+import { object, oneOf } from '../../schema/checks.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import {
+  deliveriesTo,
+  pause,
+  replayTo,
+  resume,
+  rotateSecret,
+  subscriptionFor,
+  testSubscription,
+} from '../../use-cases/subscriptions.ts'
+import { named, problem } from '../problem.ts'
+import { type Route, route } from '../route.ts'
+import { accessOf } from './access.ts'
+import { replayAnswer } from './deliveries.ts'
+import {
+  answerWithSecret,
+  deliveryToAnswer,
+  maxSubscriptionBytes,
+  pageQuery,
+  publicDeliveryTo,
+  publicSubscription,
+  subscriptionAnswer,
+  subscriptionOf,
+  unknown,
+  usualPage,
+} from './subscription-answers.ts'
+
+const listDeliveries = route({
+  ...subscriptionOf,
+  method: 'get',
+  path: '/v1/subscriptions/{id}/deliveries',
+  name: 'listDeliveriesTo',
+  summary: 'Lists what was sent to a subscription, the newest first.',
+  query: pageQuery,
+  answers: {
+    200: {
+      about: 'One page.',
+      schema: z.object({
+        deliveries: z.array(deliveryToAnswer),
+        more: z.boolean(),
+        cursor: z.string().exactOptional(),
+      }),
+    },
+  },
+  handler:
+    ({ relay }) =>
+    async (c, { params: { id }, query: { limit = usualPage, cursor: before } }) => {
+      const found = await subscriptionFor(relay, accessOf(c), id)
+      if (found === undefined) return unknown(c, id)
+      const page = { limit, ...(before === undefined ? {} : { before }) }
+      const { deliveries, next: cursor } = await deliveriesTo(relay, found, page)
+      const more = cursor !== undefined
+      return c.json({ deliveries: deliveries.map(publicDeliveryTo), more, cursor })
+    },
+})
+
+const postTest = route({
+  ...subscriptionOf,
+  method: 'post',
+  path: '/v1/subscriptions/{id}/test',
+  name: 'testSubscription',
+  summary: 'Sends a test event. A pending subscription becomes active if its endpoint accepts it.',
+  about:
+    'The event is made up, and its `data.test` is true. `moment` chooses the step of its life ' +
+    '(`scheduled` if absent). If the endpoint must consent by `OPTIONS` first, it gets only that.',
+  json: {
+    schema: object({ moment: oneOf(moments).optional() }),
+    maxBytes: maxSubscriptionBytes,
+    code: 'subscription_malformed',
+    example: '{"moment": "started"}, or no body',
+    isOptional: true,
+  },
+  answers: {
+    202: { about: 'It is sent.', schema: z.object({ delivery: deliveryToAnswer }) },
+  },
+  problems: [404, 409],
+  handler:
+    ({ relay }) =>
+    async (c, { params: { id }, body: { moment = 'scheduled' } }) => {
+      const tested = await testSubscription(relay, accessOf(c), id, moment)
+      if (tested === undefined) return unknown(c, id)
+      if (tested.outcome === 'disabled') {
+        return notActive(c, 'disabled; resume it, which sends a ping')
+      }
+      return c.json({ delivery: publicDeliveryTo(tested.delivery) }, 202)
+    },
+})
+
+function notActive(c: Context, why: string): Response {
+  return problem(c, 409, 'subscription_not_active', `the subscription is ${why}`)
+}
+
+const postPause = route({
+  ...subscriptionOf,
+  method: 'post',
+  path: '/v1/subscriptions/{id}/pause',
+  name: 'pauseSubscription',
+  summary: 'Pauses a subscription. What it misses can be replayed.',
+  answers: { 200: { about: 'The subscription.', schema: subscriptionAnswer } },
+  handler:
+    ({ relay }) =>
+    async (c, { params: { id } }) =>
+      changedTo(relay, c, id, await pause(relay, accessOf(c), id)),
+})
+
+const postResume = route({
+  ...subscriptionOf,
+  method: 'post',
+  path: '/v1/subscriptions/{id}/resume',
+  name: 'resumeSubscription',
+  summary: 'Resumes a subscription, with a ping if its endpoint has to consent.',
+  answers: { 200: { about: 'The subscription.', schema: subscriptionAnswer } },
+  handler:
+    ({ relay }) =>
+    async (c, { params: { id } }) =>
+      changedTo(relay, c, id, await resume(relay, accessOf(c), id)),
+})
+
+function changedTo(relay: Relay, c: Context, id: string, done: Subscription | undefined) {
+  return done === undefined ? unknown(c, id) : c.json(publicSubscription(done, relay.now()))
+}
+
+const postRotation = route({
+  ...subscriptionOf,
+  method: 'post',
+  path: '/v1/subscriptions/{id}/rotate-secret',
+  name: 'rotateSecret',
+  summary: 'Makes a new secret. The old one also signs for 24 hours.',
+  answers: { 200: { about: 'The subscription, with its secret.', schema: answerWithSecret } },
+  handler:
+    ({ relay }) =>
+    async (c, { params: { id } }) => {
+      const done = await rotateSecret(relay, accessOf(c), id)
+      if (done === undefined) return unknown(c, id)
+      return c.json({ ...publicSubscription(done.subscription, relay.now()), secret: done.secret })
+    },
+})
+
+const replayRule = 'send {"id": "…"} or {"since": "2026-11-21T00:00:00Z"}'
+
+const postReplay = route({
+  ...subscriptionOf,
+  method: 'post',
+  path: '/v1/subscriptions/{id}/replay',
+  name: 'replayToSubscription',
+  summary: 'Sends again what failed: one delivery, or all since a time.',
+  json: {
+    maxBytes: maxSubscriptionBytes,
+    code: 'replay_malformed',
+    schema: z.union(
+      [
+        z.strictObject({ id: z.string().min(1) }),
+        z.strictObject({ since: z.iso.datetime({ offset: true }) }),
+      ],
+      replayRule,
+    ),
+    example: replayRule.replace('send ', ''),
+  },
+  answers: { 200: { about: 'How many are sent again.', schema: replayAnswer } },
+  problems: [404, 409],
+  handler:
+    ({ relay }) =>
+    async (c, { params: { id }, body }) => {
+      const found = await subscriptionFor(relay, accessOf(c), id)
+      if (found === undefined) return unknown(c, id)
+      if ('id' in body && channelIn(body.id) !== subscriptionChannel(id)) {
+        const detail = `this subscription has no delivery ${named(body.id)}; GET …/deliveries lists all`
+        return problem(c, 404, 'delivery_unknown', detail)
+      }
+      if (found.state !== 'active') {
+        return notActive(c, `${found.state}; it must be active for a replay`)
+      }
+      const which = 'id' in body ? body : { since: Date.parse(body.since) }
+      return c.json({ replayed: await replayTo(relay, accessOf(c), found, which) })
+    },
+})
+
+export const subscriptionActionRoutes: Route[] = [
+  listDeliveries,
+  postTest,
+  postPause,
+  postResume,
+  postRotation,
+  postReplay,
+]

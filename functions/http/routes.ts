@@ -1,0 +1,40 @@
+// All routes that outsiders use. The console is for browsers only and has its own.
+import { backupRoute } from './admin/backup.ts'
+import { beaconRoutes } from './admin/beacons.ts'
+import { calendarRoute } from './admin/calendar.ts'
+import { channelRoutes } from './admin/channels.ts'
+import { replayRoute } from './admin/deliveries.ts'
+import { drillRoute } from './admin/drills.ts'
+import { eventRoutes } from './admin/events.ts'
+import { metricsRoute } from './admin/metrics.ts'
+import { streamRoute } from './admin/stream.ts'
+import { subscriptionActionRoutes } from './admin/subscription-actions.ts'
+import { subscriptionRoutes } from './admin/subscriptions.ts'
+import { tokenRoutes } from './admin/tokens.ts'
+import { reportRoutes } from './beacons/reports.ts'
+import { healthRoute } from './health.ts'
+import { pageRoutes } from './people/approve.ts'
+import { pressRoute } from './people/slack.ts'
+import type { Route } from './route.ts'
+import { documentRoutes } from './schemas.ts'
+
+export const routes: readonly Route[] = [
+  // before `/v1/events/{fleet}/{eventId}`
+  streamRoute,
+  ...eventRoutes,
+  ...beaconRoutes,
+  ...channelRoutes,
+  replayRoute,
+  drillRoute,
+  ...tokenRoutes,
+  ...subscriptionRoutes,
+  ...subscriptionActionRoutes,
+  ...reportRoutes,
+  ...pageRoutes,
+  pressRoute,
+  ...documentRoutes,
+  healthRoute,
+  metricsRoute,
+  calendarRoute,
+  backupRoute,
+]
