@@ -180,7 +180,7 @@ async function plan(
   const { store, config } = relay
   const { record, moments } = decision
   const isNews = moments.length > 0
-  const reads = before !== undefined && (isNews || mayReachMore(before, record, moments))
+  const reads = before !== undefined && (isNews || mayReachMore(before, record))
   const context = {
     deliveries: reads ? await store.readDeliveries(record) : [],
     now,

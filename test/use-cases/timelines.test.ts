@@ -211,6 +211,36 @@ test('tags become known after the first message: the channel that they route to 
   expect(moments()).toEqual(['scheduled'])
 })
 
+test('tags become known with a reminder: the channel that they route to is notified all the same', async () => {
+  const routes = [
+    { match: { tag: ['team=db'] }, channels: ['team'] },
+    { match: {}, channels: ['hook'], remindBeforeSeconds: [60] },
+  ]
+  await begin({ routes })
+  const onlooker = new FakeBeacon(world, 'web_1')
+  await pass(10 * second, [onlooker], [shown()])
+  world.clock.now = startAt + 4 * minute + second
+  const hit = new FakeBeacon(world, 'web_0', { vm: { tags: { team: 'db' } } })
+  await hit.sees([shown()])
+  await world.drain()
+  expect(moments()).toEqual(['scheduled', 'reminder'])
+  expect(sentTo(world, 'teams')).toHaveLength(1)
+})
+
+test('a change that the newest document does not show waits for the document', async () => {
+  const [hit, lagging] = await begin()
+  const both = shown({ resources: ['web_0', 'web_1'] })
+  await pass(4 * second, [hit!, lagging!], [both])
+  const { eventId: _, ...rest } = { ...both, eventType: 'Redeploy' as const }
+  const change = { ...rest, eventId }
+  const changes: Change[] = [{ kind: 'changed', ageMs: 1_000, firstPoll: false, event: change }]
+  // the poll after the change failed
+  await hit!.sees(null, { changes })
+  await pass(4 * second, [lagging!], [both])
+  await pass(4 * second, [hit!], [change])
+  expect(moments()).toEqual(['scheduled', 'changed'])
+})
+
 test('a VM takes every directive and never tells Azure: another VM gets it, and people hear of it', async () => {
   const all = await begin()
   await pass(10 * second, all, [shown()])

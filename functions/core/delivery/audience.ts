@@ -45,7 +45,7 @@ export function audienceOf(
   const routed = (moment: Moment) => channelsFor(routes, record, vms, moment, existing)
 
   const audience = (moment: Moment): string[] => {
-    if (moment === 'scheduled' && !logged.includes('scheduled')) return newlyRouted()
+    if (!logged.includes(moment)) return newlyRouted(moment)
     const isAfterLapse = isLapse && moment === 'changed'
     const { fallbacks, incidents } = isAfterLapse ? afterLapse : traits[moment].further
     const named = routed(moment)
@@ -56,10 +56,10 @@ export function audienceOf(
       : []
     return [...new Set([...due, ...open, ...fallbacksOf(record, existing, fallbacks)])]
   }
-  // a changed event may match other routes, and these need not name *changed*
-  const newlyRouted = () => {
-    const known = logged.includes('changed') ? [...notified, ...audience('changed')] : notified
-    return routed('scheduled').filter((name) => !known.includes(name))
+  // a route that matches only now need not name the moment of this step
+  const newlyRouted = (moment: Moment) => {
+    const known = [...notified, ...logged.flatMap(audience)]
+    return routed(moment).filter((name) => !known.includes(name))
   }
   return audience
 }
@@ -69,7 +69,7 @@ export function isIgnored({ policy }: EventRecord): boolean {
 }
 
 /** Channels that a message of this epoch was planned for. */
-export function plannedFor({ epoch }: EventRecord, existing: Delivery[]): string[] {
+function plannedFor({ epoch }: EventRecord, existing: Delivery[]): string[] {
   return existing
     .filter(({ telling }) => telling.event.epoch === epoch && telling.moment !== 'alert')
     .map(({ channel }) => channel)

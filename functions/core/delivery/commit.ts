@@ -5,10 +5,9 @@ import { isHit } from '../event/facts.ts'
 import { fitEvent } from '../event/history.ts'
 import { extentOf, maxMessageVmBytes } from '../event/hit-vms.ts'
 import { isEnd, type Moment } from '../event/moment.ts'
-import type { KnownVm } from '../event/sight.ts'
 import { viewOf } from '../event/view.ts'
-import { channelsFor, type Route } from '../rules/routes.ts'
-import { audienceOf, type ChannelFacts, isIgnored, plannedFor } from './audience.ts'
+import type { Route } from '../rules/routes.ts'
+import { audienceOf, type ChannelFacts, isIgnored } from './audience.ts'
 import { type Delivery, plan } from './delivery.ts'
 import { entriesFor, type MomentEntry } from './moment-log.ts'
 import { planForSubscriptions, type Subscription } from './subscription.ts'
@@ -48,17 +47,13 @@ export function commitPlan(
   const record = fitEvent({ ...decided, sequence: basedOn + 1 })
   const vms = knownVms(decided)
   const isLapse = lastLapse(record) !== (before && lastLapse(before))
-  const routed = mayReachMore(before, record, moments)
-    ? newlyRouted(routes, record, vms, existing)
-    : []
-  const told = [...moments, ...routed]
-  const channelsOf = audienceOf(routes, channels, { record, moments: told, isLapse, vms, existing })
-  const notified = isIgnored(record) ? told.filter(isEnd) : told
-  // a changed event may concern other channels
-  const isChanged = moments.includes('changed') && record.phase === 'scheduled'
-  const isNews = isChanged && !isIgnored(record) && channelsOf('scheduled').length > 0
-  const sent: Moment[] = isNews ? [...notified, 'scheduled'] : notified
-  const isNotified = told.length > 0 || isNews
+  const newest = record.phase === 'started' ? 'started' : 'scheduled'
+  const channelsOf = audienceOf(routes, channels, { record, moments, isLapse, vms, existing })
+  const own = isIgnored(record) ? moments.filter(isEnd) : moments
+  const mayReach = mayReachMore(before, record) && !moments.includes(newest)
+  const reaches = mayReach && !isIgnored(record) && channelsOf(newest).length > 0
+  const sent: Moment[] = reaches ? [...own, newest] : own
+  const isNotified = moments.length > 0 || reaches
   const listening = { now, listeningSince }
   const extent = isNotified ? extentOf(decided, listening, maxMessageVmBytes) : {}
   const event = { ...viewOf(record), ...extent }
@@ -71,14 +66,10 @@ export function commitPlan(
 
 /**
  * Whether routes may match that did not before: more is known of the affected VMs, or the values or
- * the policy changed. Without a moment of its own, such a step sends the newest one to their channels.
+ * the policy changed. Such a step sends the newest moment to the channels that have heard nothing.
  */
-export function mayReachMore(
-  before: EventRecord | undefined,
-  record: EventRecord,
-  moments: Moment[],
-): boolean {
-  if (before === undefined || !isOpen(record) || moments.length > 0) return false
+export function mayReachMore(before: EventRecord | undefined, record: EventRecord): boolean {
+  if (before === undefined || !isOpen(record)) return false
   if (record.told?.epoch !== record.epoch) return false
   const known = (one: EventRecord) => {
     const vms = one.sights.filter(({ vm }) => isHit(record.facts, vm))
@@ -89,17 +80,4 @@ export function mayReachMore(
     ])
   }
   return known(before) !== known(record)
-}
-
-function newlyRouted(
-  routes: Route[],
-  record: EventRecord,
-  vms: KnownVm[],
-  existing: Delivery[],
-): Moment[] {
-  if (isIgnored(record)) return []
-  const moment = record.phase === 'started' ? 'started' : 'scheduled'
-  const notified = plannedFor(record, existing)
-  const hearers = channelsFor(routes, record, vms, moment)
-  return hearers.every((name) => notified.includes(name)) ? [] : [moment]
 }

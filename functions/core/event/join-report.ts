@@ -128,7 +128,9 @@ function sightAfter(
   now: number,
 ): Sight | undefined {
   const last = past.at(-1)
-  const event = shown ?? past.findLast(({ kind }) => kind === 'seen')?.event
+  // a change that the document does not show replaces nothing that is known
+  const first = known === undefined ? past.findLast(({ kind }) => kind === 'seen') : undefined
+  const event = shown ?? first?.event
   if (known === undefined && event === undefined) return undefined
   const shows = event === undefined ? known!.shows : shownOf(event)
   const isOwn = event === undefined ? known!.isHit === true : isHit(event, reporter.vm)

@@ -90,14 +90,18 @@ test('a change brings "scheduled" to a channel of a route that matches only now'
     { match: { eventType: ['Reboot'] }, moments, channels: ['reboots'] },
   ]
   const changed = (deliveries: Delivery[]) => {
-    const decided = { record: record(), moments: ['changed' as const] }
+    const decided = {
+      record: record({ told: { epoch: 1, count: 2, last: '' } }),
+      moments: ['changed' as const],
+    }
+    const before = record({ facts: { ...decided.record.facts, eventType: 'Freeze' } })
     const context = {
       deliveries,
       now: at,
       listeningSince: 0,
       subscriptions: [],
     }
-    const { deliveries: sent, moments } = commitPlan(reboots, channels, record(), decided, context)
+    const { deliveries: sent, moments } = commitPlan(reboots, channels, before, decided, context)
     expect(moments.map(({ telling }) => telling.moment)).toEqual(['changed'])
     return sent.map(({ channel, telling }) => [channel, telling.moment])
   }
