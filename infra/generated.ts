@@ -34,7 +34,7 @@ export function generated(): Generated[] {
     { path: 'infra/event.schema.json', content: () => json(eventSchema(exampleUrl)) },
     { path: 'infra/alert.schema.json', content: () => json(alertSchema(exampleUrl)) },
     { path: 'infra/openapi.json', content: () => json(openapi(routes, exampleUrl)) },
-    { path: 'functions/pages/browser/embedded.ts', content: embeddedPrograms },
+    { path: 'functions/pages/browser/embedded.ts', content: embeddedProgram },
     ...documents.map(([path, text]) => ({ path, content: () => text })),
   ]
 }
@@ -51,24 +51,20 @@ export function outdated(): string[] {
     .map(({ path }) => path)
 }
 
-const programs = { live: 'an open page of a link', console: 'the console' }
-
-function embeddedPrograms(): string {
-  const lines = ['// Generated from live.ts and console.ts by `npm run generate`: do not edit.', '']
-  for (const [name, whose] of Object.entries(programs)) {
-    const program = compile(`functions/pages/browser/${name}.ts`)
-    const hash = createHash('sha256').update(program).digest('base64')
-    const escaped = program.replace(/[\\`]|\$\{/g, '\\$&')
-    lines.push(
-      `/** The program of ${whose}. */`,
-      `export const ${name}Script = \`${escaped}\``,
-      '',
-      '/** SHA-256 of the text in base64, for the policy that lets a page run it. */',
-      `export const ${name}ScriptHash = '${hash}'`,
-      '',
-    )
-  }
-  return lines.join('\n')
+function embeddedProgram(): string {
+  const program = compile('functions/pages/browser/live.ts')
+  const hash = createHash('sha256').update(program).digest('base64')
+  const escaped = program.replace(/[\\`]|\$\{/g, '\\$&')
+  return [
+    '// Generated from live.ts by `npm run generate`: do not edit.',
+    '',
+    '/** The program of an open page. */',
+    `export const liveScript = \`${escaped}\``,
+    '',
+    '/** SHA-256 of the text in base64, for the policy that lets a page run it. */',
+    `export const liveScriptHash = '${hash}'`,
+    '',
+  ].join('\n')
 }
 
 /** One script, for the oldest browsers that support the requests it makes. */

@@ -19,7 +19,7 @@ export interface Pressed {
   record: EventRecord
   status: number
   /** For the page of the event. */
-  answer: Pick<Seen, 'said' | 'mine'>
+  answer: Pick<Seen, 'said'>
 }
 
 /** `seen`: what the form was made for. */
@@ -36,8 +36,7 @@ export async function decideByPress(
     const { said, status = 200 } = answers[outcome]
     return { record, status, answer: { said } }
   }
-  const mine = decision === 'prepare' ? {} : { mine: decision }
-  return { record, status: 200, answer: { said: stored[decision], ...mine } }
+  return { record, status: 200, answer: { said: stored[decision] } }
 }
 
 const stored: Record<Wish['decision'], string> = {

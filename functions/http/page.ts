@@ -6,6 +6,9 @@ import { isSecure, pagePolicy } from '../pages/layout.ts'
 import type { Relay } from '../use-cases/relay.ts'
 import { limit, named, problem, refuse, relayFailed, usualHeaders } from './problem.ts'
 
+/** The relay's time, epoch ms. */
+const timeHeader = 'x-foghorn-time'
+
 export type Page = ReturnType<typeof messagePage>
 
 export async function page(c: Context, status: number, content: Page): Promise<Response> {
@@ -14,6 +17,18 @@ export async function page(c: Context, status: number, content: Page): Promise<R
     'content-security-policy': await pagePolicy(),
   }
   return c.body(String(await content), status as 200, headers)
+}
+
+/** Identifies the content of a page, so that an open page gets no answer that it has. */
+export async function etagOf(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+  const hex = [...new Uint8Array(digest, 0, 12)].map((byte) => byte.toString(16).padStart(2, '0'))
+  return `"${hex.join('')}"`
+}
+
+/** To an open page that shows this content. Its machine may have slept, so it gets the time again. */
+export function notModified(c: Context, etag: string, now: number): Response {
+  return c.body(null, 304, { etag, [timeHeader]: String(now) })
 }
 
 /** Middleware: adds the headers that the answer does not set itself. */

@@ -9,7 +9,7 @@ import { drillLine, drillMark } from '../core/message/message.ts'
 import { impactOf, subjectOf } from '../core/message/phrases.ts'
 import { choicePart, type Html, liveAttributes, type Seen, statePart } from './event.ts'
 import { allNames, factsOf } from './facts.ts'
-import { layout } from './layout.ts'
+import { type Live, layout } from './layout.ts'
 import { timelineOf } from './timeline.ts'
 import { whole } from './times.ts'
 
@@ -17,7 +17,8 @@ import { whole } from './times.ts'
 const namesShown = 20
 
 /** The event, its state and timeline, and the two choices until it is decided. */
-export function eventPage(seen: Seen, now: number) {
+export function eventPage(seen: Seen, live: Live) {
+  const { now } = live
   const { record, said } = seen
   const view = viewOf(record)
   const title = drillMark(view) + subjectOf(view)
@@ -25,26 +26,26 @@ export function eventPage(seen: Seen, now: number) {
 <h1 id="h0">${title}</h1>
 ${record.drill ? html`<p class="drill">${drillLine}</p>` : ''}
 <p class="lead">${impactOf(view)}</p>
-${statePart(seen, now, 0)}
+${statePart(seen, now)}
 ${choicePart(seen, now, 0)}
 <h2>Details</h2>
-<dl data-facts>${factsOf(record).map(
+<dl>${factsOf(record).map(
     ([name, value]) => html`<dt>${name}</dt><dd>${shownOf(name, value, record)}</dd>`,
   )}</dl>
 <h2 id="timeline">Timeline</h2>
-<ol class="timeline" data-timeline>${timelineOf(record).map(
+<ol class="timeline">${timelineOf(record).map(
     ({ time, text }) =>
       html`<li><time><span class="t">${time}</span></time> <span>${whole(text)}</span></li>`,
   )}</ol>
 </article>`
-  return layout(said === undefined ? title : `${said} ${title}`, body, now)
+  return layout(said === undefined ? title : `${said} ${title}`, body, live)
 }
 
 function shownOf(name: string, value: string, record: EventRecord): Html {
   if (name === 'Reference') return reference(value)
   const count = vmCountOf(record.facts)
   if (value !== allNames(record) || count <= namesShown) return whole(value)
-  return html`<details><summary>${count} VMs</summary>${value}</details>`
+  return html`<details id="vms"><summary>${count} VMs</summary>${value}</details>`
 }
 
 /** Marks the event's id, to be copied without a dot. It gets a line of its own if it does not fit. */

@@ -1,7 +1,7 @@
 // The parts of an event that its own page and a list share: its state, and the two choices or the
 // reason why the viewer has none. Element ids contain the event's place in the list.
 import { html } from 'hono/html'
-import type { EventRecord, Verdict } from '../core/event/event.ts'
+import type { EventRecord } from '../core/event/event.ts'
 import { stepOf } from '../core/event/summary.ts'
 import { remaining } from '../core/event/time.ts'
 import { azureStarts, capital, plain } from '../core/message/phrases.ts'
@@ -40,35 +40,27 @@ export interface Seen {
   listed: boolean
   /** The answer to what this person just tried. */
   said?: string
-  /** What this person just decided. */
-  mine?: Verdict['decision']
 }
 
-/** `place`: the event's place on the page. */
-export function statePart({ record, said, mine }: Seen, now: number, place: number): Html {
+export function statePart({ record, said }: Seen, now: number): Html {
   const { tone, headline, lines, until } = stateOf(record, now)
   const left = until === undefined ? '' : remaining(until - now)
-  const answer = html`<p class="said" role="status" tabindex="-1" data-said
- data-mine="${mine === undefined ? '' : chosen[mine]}">${said}</p>`
+  const answer = html`<p class="said" role="status" tabindex="-1" data-said>${said}</p>`
   return html`${said === undefined ? '' : answer}
-<div class="state ${tone}" data-box tabindex="-1">
+<div class="state ${tone}">
 <p class="left" role="timer" data-timer ${until === undefined ? html`hidden` : ''}><b
  data-left="${until ?? ''}">${left}</b> <span>until ${startsOf(record)}</span></p>
-<div aria-live="polite" aria-atomic="true" id="s${place}"><p class="headline"
- data-headline>${headline}</p><p data-lines>${whole(lines.join('\n'))}</p></div>
+<p class="headline" data-headline>${headline}</p><p class="lines">${whole(lines.join('\n'))}</p>
 </div>`
 }
-
-/** The program in the browser appends to it what has happened since. */
-const chosen = { approved: 'You approved it.', declined: 'You chose "not now".' }
 
 function startsOf({ drill }: EventRecord): string {
   return drill ? 'the drill starts' : 'Azure starts it'
 }
 
-/** Read by the program in the browser; see browser/show.ts. */
+/** Read by the program in the browser. */
 export function liveAttributes({ record }: Seen): Html {
-  return html`data-event data-seen="${seenOf(record)}" data-sequence="${record.sequence}"
+  return html`data-event data-key="${record.fleet}/${record.eventId}" data-seen="${seenOf(record)}"
  data-step="${stepOf(record)}"`
 }
 
@@ -80,9 +72,7 @@ export function choicePart(seen: Seen, now: number, place: number, inList = fals
       ? choices(seen, now, place, inList)
       : refusal(seen)
     : ''
-  return html`${isDecidable(record) ? advice(record) : ''}${shown}<p class="moved" role="alert" data-failed hidden></p>
-<p class="moved" role="alert" data-moved hidden>This event changed after you opened the page.
-<a href="">Reload to see the current state.</a></p>`
+  return html`${isDecidable(record) ? advice(record) : ''}${shown}<p class="moved" role="alert" data-failed hidden></p>`
 }
 
 function advice(record: EventRecord): Html {
@@ -105,22 +95,20 @@ function choices(seen: Seen, now: number, place: number, inList: boolean): Html 
   const inner =
     record.verdict === undefined
       ? html`${approve('go')}\n${hint}\n${notNow(record, now, place)}`
-      : html`<details class="after"><summary>Approve after all</summary>\n${hint}\n${approve('quiet')}</details>`
+      : html`<details class="after" id="a${place}"><summary>Approve after all</summary>\n${hint}\n${approve('quiet')}</details>`
   const last = isPreparable(record) ? html`\n${prepare(place)}` : ''
   return html`<form method="post"${target} data-choices>${fields}\n${inner}${last}</form>`
 }
 
-/** The open page keeps this up to date. */
 function unreadyPart(record: EventRecord, place: number): Html {
   const text = approvesUnready(record)
-  return html`<p class="unready" id="u${place}" data-unready ${text === '' ? html`hidden` : ''}>${text}</p>`
+  return html`<p class="unready" id="u${place}" ${text === '' ? html`hidden` : ''}>${text}</p>`
 }
 
-/** The last button: if it disappears, no other one takes its place. */
 function prepare(place: number): Html {
-  return html`<button name="decision" value="prepare" data-prepare
+  return html`<button name="decision" value="prepare"
  aria-describedby="h${place} p${place}">Prepare now</button>
-<p class="hint" id="p${place}" data-prepare>Within a minute, the affected VMs run their hook "prepare".
+<p class="hint" id="p${place}">Within a minute, the affected VMs run their hook "prepare".
 Azure does not start the event.</p>`
 }
 
@@ -133,9 +121,9 @@ function hintOf(record: EventRecord, inList: boolean): string {
 function notNow(record: EventRecord, now: number, place: number): Html {
   const starts = `This does not stop it: ${azureStarts(record, now, '')}.`
   const hint = `${starts} Foghorn sends no more reminders. You can still approve until it starts.`
-  return html`<button name="decision" value="not_now" data-not-now
+  return html`<button name="decision" value="not_now"
  aria-describedby="h${place} n${place}">Not now</button>
-<p class="hint" id="n${place}" data-not-now>${whole(hint)}</p>`
+<p class="hint" id="n${place}">${whole(hint)}</p>`
 }
 
 function countOf({ facts: { resources } }: EventRecord): string {

@@ -9,7 +9,7 @@ import { compose } from '../core/message/message.ts'
 import { capital, describeNames, describeVerdict, plain } from '../core/message/phrases.ts'
 import { minuteUtc } from './times.ts'
 
-export type Fact = [name: string, value: string]
+type Fact = [name: string, value: string]
 
 export function factsOf(record: EventRecord): Fact[] {
   const { verdict, overruled } = record

@@ -7,14 +7,14 @@ import { style } from './style.ts'
 
 const styleHashes = new Map<string, Promise<string>>()
 
-/** What a page may load and run: its own style, and the script with this hash. */
-export async function pagePolicy(own = style, scriptHash = liveScriptHash): Promise<string> {
+/** What a page may load and run: its own style, and the program of an open page. */
+export async function pagePolicy(own = style): Promise<string> {
   const styleHash = styleHashes.get(own) ?? hashOf(own)
   styleHashes.set(own, styleHash)
   return [
     "default-src 'none'",
     `style-src 'sha256-${await styleHash}'`,
-    `script-src 'sha256-${scriptHash}'`,
+    `script-src 'sha256-${liveScriptHash}'`,
     "connect-src 'self'",
     "form-action 'self'",
     "frame-ancestors 'none'",
@@ -39,9 +39,31 @@ export function isSecure(url: string): boolean {
   return /^https:/i.test(url)
 }
 
-/** `now`: the relay's time, for a page that shows events and polls their state. */
-export function layout(title: string, body: ReturnType<typeof html>, now?: number) {
-  const isLive = now !== undefined
+/** For a page that shows events, and asks for news while it is open. */
+export interface Live {
+  /** Epoch ms, by the relay's clock. */
+  now: number
+  /** Identifies the content, so that an open page gets no answer that it has. */
+  etag?: string
+  /** The page asks for news this often. 0: nothing will change. */
+  refreshSeconds: number
+}
+
+export function liveAttributesOf({ now, etag = '', refreshSeconds }: Live, gone: string) {
+  return html`data-now="${now}" data-at="${utc(now)}" data-etag="${etag}" data-refresh="${refreshSeconds}"
+ data-gone="${gone}"`
+}
+
+/** What the program of an open page shows beside the page. */
+export const bars = html`<p class="lost" role="status" data-lost hidden></p>
+<p class="away" role="status" data-news></p>`
+export const liveEnd = html`<p class="waiting" role="status" data-waiting hidden>This page has changed.
+<button class="slim" type="button">Show the new state</button></p>
+<script>${raw(liveScript)}</script>`
+
+const linkGone = 'This link no longer works. The page shows the last known state.'
+
+export function layout(title: string, body: ReturnType<typeof html>, live?: Live) {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -51,10 +73,10 @@ export function layout(title: string, body: ReturnType<typeof html>, now?: numbe
 <style>${raw(style)}</style>
 </head>
 <body>
-${isLive ? html`<p class="lost" role="status" data-lost hidden></p>` : ''}
+${live ? bars : ''}
 <header><i></i>Foghorn</header>
-<main data-page${isLive ? html` data-now="${now}" data-at="${utc(now)}"` : ''}>${body}</main>
-${isLive ? html`<script>${raw(liveScript)}</script>` : ''}
+<main data-page${live ? html` tabindex="-1" data-asks ${liveAttributesOf(live, linkGone)}` : ''}>${body}</main>
+${live ? liveEnd : ''}
 </body>
 </html>`
 }

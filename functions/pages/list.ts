@@ -5,13 +5,13 @@ import { viewOf } from '../core/event/view.ts'
 import { drillLine, drillMark } from '../core/message/message.ts'
 import { impactOf, plain, subjectOf } from '../core/message/phrases.ts'
 import { choicePart, type Html, liveAttributes, type Seen, statePart } from './event.ts'
-import { layout } from './layout.ts'
+import { type Live, layout } from './layout.ts'
 import { isDecidable } from './state.ts'
 
 /** Undefined: the relay has removed the event, or it ended long ago. */
 export type Listed = Seen | undefined
 
-export function listPage(events: Listed[], now: number) {
+export function listPage(events: Listed[], live: Live) {
   const open = events.filter((seen) => seen !== undefined && isDecidable(seen.record)).length
   const count = `${events.length} events`
   const title = open === 0 ? `${count}, nothing to decide` : `${count}, ${open} to decide`
@@ -19,8 +19,8 @@ export function listPage(events: Listed[], now: number) {
   const names = namesOf(events)
   const body = html`<h1>${title}</h1>
 <p class="lead">These events came in one message. Decide each of them separately.</p>
-${events.map((seen, i) => (seen === undefined ? gone(i) : item(seen, names[i]!, now, i)))}`
-  return layout(said === undefined ? title : `${said} ${title}`, body, now)
+${events.map((seen, i) => (seen === undefined ? gone(i) : item(seen, names[i]!, live.now, i)))}`
+  return layout(said === undefined ? title : `${said} ${title}`, body, live)
 }
 
 interface Name {
@@ -61,7 +61,7 @@ function item(seen: Seen, { text, id }: Name, now: number, place: number): Html 
 <h2 id="h${place}">${text}${short}</h2>
 ${seen.record.drill ? html`<p class="drill">${drillLine}</p>` : ''}
 <p class="lead">${impactOf(viewOf(seen.record))}</p>
-${statePart(seen, now, place)}
+${statePart(seen, now)}
 ${choicePart(seen, now, place, true)}
 <p><a href="?event=${place}" aria-describedby="h${place}">Show event</a></p>
 </article>`

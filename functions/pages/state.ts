@@ -1,11 +1,10 @@
-// The state of an event at the top of its page, which an open page polls: a headline, some
-// sentences, and the time left to decide. Pure.
+// The state of an event at the top of its page: a headline, some sentences, and the time left to
+// decide. Pure.
 
 import { stampOf } from '../core/event/approval.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { isTooLarge } from '../core/event/facts.ts'
 import { canPrepareNow } from '../core/event/preparation.ts'
-import { type EventStep, stepOf } from '../core/event/summary.ts'
 import { lastingClock, relative } from '../core/event/time.ts'
 import {
   describeDecision,
@@ -33,8 +32,8 @@ import {
   restoreLines,
   waitLines,
 } from '../core/message/readiness.ts'
-import { type Fact, factsOf } from './facts.ts'
-import { type TimelineEntry, timelineOf } from './timeline.ts'
+import { factsOf } from './facts.ts'
+import { timelineOf } from './timeline.ts'
 import { utcOn } from './times.ts'
 
 /** `ask`: people have to decide. `wait`: nothing to do. `bad`: something is wrong. */
@@ -46,52 +45,6 @@ interface State {
   lines: string[]
   /** While people can decide: when Azure may start it, epoch ms. */
   until?: number
-}
-
-/** The state that an open page polls. */
-export interface LiveState extends State {
-  /** Changes with the VMs, the epoch or the time: the reader saw something else. */
-  seen: string
-  decidable: boolean
-  /** That VMs are not ready, for people who approve. Empty if all are, or if none has a hook. */
-  unready: string
-  /** Whether a person can ask the VMs to prepare now. */
-  preparable: boolean
-  /** Nothing will change any more. */
-  over: boolean
-  sequence: number
-  step: Step
-  /** What has happened since a press that an earlier step answered. */
-  since: string
-  /** These two are absent if the page has them. */
-  timeline?: TimelineEntry[]
-  facts?: Fact[]
-}
-
-/** The answer to an open page: null for an event that the relay has removed. */
-export interface LiveAnswer {
-  time: number
-  events: (LiveState | null)[]
-}
-
-/** The answer to a press is valid until the next step. */
-type Step = EventStep
-
-const since: Record<Step, string> = {
-  open: 'You can decide again.',
-  declined: 'Since then, a person chose "not now".',
-  approved: 'Since then, it has been approved.',
-  started: 'Since then, it has started.',
-  completed: 'It is over now.',
-  cancelled: 'Since then, it has been cancelled.',
-  lost: 'Foghorn gets no more reports about it.',
-}
-
-function sinceOf(record: EventRecord): string {
-  const { inferred } = record.ended ?? {}
-  if (inferred === 'drill_overdue') return 'Since then, the drill has been closed.'
-  const text = since[stepOf(record)]
-  return inferred === 'gone_before_its_time' ? text.replace('it has', 'it has probably') : text
 }
 
 export function isDecidable(record: EventRecord): boolean {
@@ -107,27 +60,15 @@ export function isPreparable(record: EventRecord): boolean {
   return isDecidable(record) && canPrepareNow(record)
 }
 
-/** What a viewer decides about. If it changes, the page asks them to reload. */
+/** What a viewer decides about. If it changes, an open page does not replace the buttons by itself. */
 export function seenOf(record: EventRecord): string {
   return `${stampOf(record)} ${record.facts.notBeforeAt ?? ''}`
 }
 
-/** `have`: the sequence that the page shows. */
-export function liveOf(record: EventRecord, now: number, have?: number): LiveState {
-  const { sequence } = record
-  const step = stepOf(record)
-  return {
-    ...stateOf(record, now),
-    seen: seenOf(record),
-    decidable: isDecidable(record),
-    unready: approvesUnready(record),
-    preparable: isPreparable(record),
-    over: record.ended !== undefined,
-    sequence,
-    step,
-    since: sinceOf(record),
-    ...(have === sequence ? {} : { timeline: timelineOf(record), facts: factsOf(record) }),
-  }
+/** All that a page shows of the event, but for the time left. */
+export function contentOf(record: EventRecord, now: number): unknown[] {
+  const hooks = [approvesUnready(record), isPreparable(record)]
+  return [stateOf(record, now), isDecidable(record), hooks, timelineOf(record), factsOf(record)]
 }
 
 /** The lines contain names from outside. */

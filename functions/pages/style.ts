@@ -59,7 +59,10 @@ p > a { display: inline-block; padding: .625rem 0 }
   background: var(--bad-ground); color: var(--ink); border-bottom: 2px solid var(--bad); text-align: center }
 .t { display: inline-block; max-width: 100% }
 .id { font-size: .8125rem }
-.gone { visibility: hidden }
+.away { position: absolute; left: -99rem }
+.waiting { position: fixed; left: 0; right: 0; bottom: 0; z-index: 2; padding: .5rem 1.25rem; text-align: center;
+  background: var(--wait-ground); color: var(--ink); border-top: 2px solid var(--wait) }
+.waiting button { display: inline-block; width: auto; min-height: 2.75rem; margin-left: .75rem; padding: .375rem .875rem }
 form[aria-busy] { opacity: .6 }
 .after { border: 1px solid var(--line); border-radius: .5rem; padding: 0 1rem }
 .after[open] { padding-bottom: 1rem }
@@ -106,7 +109,7 @@ nav a, nav strong { display: inline-block; padding: .625rem .75rem .625rem 0 }
 @page { margin: 12mm }
 @media print { :root { color-scheme: light; --ink: #000; --soft: #333; --ground: #fff; font-size: 70% }
   body { max-width: none; padding: 0 }
-  form, nav, button, .button, .lost, .moved, .hint { display: none !important }
+  form, nav, button, .button, .lost, .waiting, .moved, .hint { display: none !important }
   .item, .state, .refusal, dl, li, tr { break-inside: avoid }
   h1, h2, h3 { break-after: avoid }
   a { color: inherit; text-decoration: none }

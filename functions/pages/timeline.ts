@@ -15,7 +15,7 @@ import {
 } from '../core/message/phrases.ts'
 import { describeInVain } from '../core/message/readiness.ts'
 
-export interface TimelineEntry {
+interface TimelineEntry {
   time: string
   text: string
 }

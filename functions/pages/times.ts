@@ -1,7 +1,6 @@
 // Times as pages show them: in UTC. The program in the browser adds the reader's own time.
 import { html } from 'hono/html'
 import { utc } from '../core/event/time.ts'
-import { piecesOf } from './pieces.ts'
 
 /** Keeps each time and name of the text on one line. */
 export function whole(text: string) {
@@ -17,4 +16,19 @@ export function minuteUtc(text: string): string {
 export function utcOn(at: number, now: number): string {
   const [text, today] = [utc(at), utc(now).slice(0, 11)]
   return text.startsWith(today) ? text.slice(11) : text
+}
+
+interface Piece {
+  text: string
+  /** A time or a quoted name: it stays on one line. */
+  isWhole: boolean
+}
+
+const unbroken = /((?:\d{4}-\d\d-\d\d )?\d\d:\d\d(?::\d\d)? UTC|"[^"\s]{1,40}")/
+
+/** Splits a text so that a time or a quoted name is never broken across two lines. */
+export function piecesOf(text: string): Piece[] {
+  // `split` puts the captured parts at the odd places.
+  const pieces = text.split(unbroken).map((part, i) => ({ text: part, isWhole: i % 2 === 1 }))
+  return pieces.filter((piece) => piece.text !== '')
 }

@@ -196,14 +196,10 @@ const rules: Record<string, Rule> = {
     banned: (name) => !inFolders(name, 'functions/pages', 'functions/core', 'shared', 'hono/html'),
     instead: 'values handed in by functions/http/',
   },
-  'the program in the browser imports itself, and the types of the state': {
+  'the program in the browser imports only itself': {
     files: /^functions\/pages\/browser\//,
-    banned: (name) =>
-      !inFolders(
-        name,
-        ...['functions/pages/browser', 'functions/pages/pieces.ts', 'functions/pages/state.ts'],
-      ),
-    instead: 'what the page carries in its data attributes, or a small file that both sides share',
+    banned: (name) => !inFolders(name, 'functions/pages/browser'),
+    instead: 'what the page carries in its data attributes',
   },
   'the server imports the program in the browser as the text that is embedded': {
     files: /^(beacon|functions|shared)\//,

@@ -76,7 +76,6 @@ describe('goes on to the relay', () => {
     await new FakeBeacon(world, 'web_0').sees([event()])
     const path = await forge(behind)
     expect((await get(path)).status).toBe(200)
-    expect((await get(`${path}/state`)).status).toBe(200)
     const pressed = await press(world, path, 'approve', { origin: 'https://foghorn.example' })
     expect(pressed.status).toBe(200)
     const { body } = await world.getEvent(eventId)

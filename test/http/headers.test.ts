@@ -8,7 +8,7 @@ import { createDirectReports } from '../../functions/http/beacons/direct.ts'
 import { relayFailed } from '../../functions/http/problem.ts'
 import { createReportCounts } from '../../functions/http/report-counts.ts'
 import { postDrill } from '../support/drills.ts'
-import { formType, linkOf, press } from '../support/people.ts'
+import { formType, linkOf, press, watch } from '../support/people.ts'
 import { signIn } from '../support/record-form.ts'
 import { startWithEvent, world } from '../support/relay.ts'
 import { adminKey, createWorld, eventId } from '../support/world.ts'
@@ -48,7 +48,6 @@ describe('under /approve and /console every error is a page for people', () => {
   const cases: [string, number, () => Answered][] = [
     ['a form that is too long', 413, () => ask(linkOf(world), big)],
     ['a method that is not taken', 404, () => ask(linkOf(world), { method: 'PUT' })],
-    ['POST to the state', 404, () => ask(`${linkOf(world)}/state`, { method: 'POST' })],
     ['a slash at the end', 404, () => ask(`${linkOf(world)}/`)],
     ['no token', 404, () => ask('/approve')],
     ['a path that is not there', 404, () => ask('/console/nope')],
@@ -93,7 +92,7 @@ describe('everything has the headers', () => {
     ['OPTIONS of a link', 204, () => ask(linkOf(world), { method: 'OPTIONS' })],
     ['HEAD of a link', 200, () => ask(linkOf(world), { method: 'HEAD' })],
     ['the page', 200, () => ask(linkOf(world))],
-    ['its state', 200, () => ask(`${linkOf(world)}/state`)],
+    ['news for an open page', 200, () => watch(world, linkOf(world))],
     ['a decision', 200, () => press(world, linkOf(world), 'approve')],
     ['the way to the form of the record', 303, () => ask('/console/events')],
     ['the form of the record', 200, () => ask('/console')],

@@ -244,7 +244,6 @@ describe('answers', () => {
     await expectDescribed('checkBeacon', unsigned)
     await expectDescribed('getHealth', await world.app.request('/healthz'))
     await expectDescribed('getHealth', await ask('/healthz'))
-    await expectDescribed('pollApprovePage', await world.app.request(`${linkOf(world)}/state`))
   })
 
   test('of every other route are documents or pages', () => {

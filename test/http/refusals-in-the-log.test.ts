@@ -1,7 +1,7 @@
 // Refused requests do not fill the log: each kind of refusal has one line a second, with a count.
 // Wrong admin keys are limited everywhere; the right one always works.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { linkOf } from '../support/people.ts'
+import { linkOf, watch } from '../support/people.ts'
 import { annId, signedIn, tenant } from '../support/principals.ts'
 import { signIn } from '../support/record-form.ts'
 import { startRelay, startWithEvent, world } from '../support/relay.ts'
@@ -103,7 +103,7 @@ test('the open page of a guest of another tenant: one line, however often it pol
   for (const headers of [guest, { 'x-ms-client-principal': '{}' }]) {
     for (let i = 0; i < 20; i++) {
       await world.app.request(linkOf(world), { headers })
-      await world.app.request(`${linkOf(world)}/state`, { headers })
+      await watch(world, linkOf(world), { headers })
     }
   }
   expect(linesOf('principal_ignored').map(({ reason, count }) => [reason, count])).toEqual([

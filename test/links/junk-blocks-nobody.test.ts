@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { rightRate } from '../../functions/links/guard.ts'
 import { createListToken } from '../../functions/links/link.ts'
 import { formsOf } from '../support/form.ts'
-import { forge, linkOf, press, submit } from '../support/people.ts'
+import { forge, linkOf, press, submit, watch } from '../support/people.ts'
 import { ann, annInRecord, bobId, signedIn, tenant } from '../support/principals.ts'
 import { eventNow, startWithEvent, world } from '../support/relay.ts'
 import { event, FakeBeacon } from '../support/world.ts'
@@ -86,7 +86,7 @@ test('forms of the page, again and again by the link: she can still look and dec
   const statuses = await flood(() => submit(world, path, form))
   expect([statuses[0], statuses.at(-1)]).toEqual([403, 429])
   expect((await flood(() => world.app.request(path))).at(-1)).toBe(429)
-  expect((await flood(() => world.app.request(`${path}/state`))).at(-1)).toBe(429)
+  expect((await flood(() => watch(world, path))).at(-1)).toBe(429)
   // a person who has not signed in is sent there
   const busy = await (await world.app.request(path)).text()
   expect(busy).toContain(
@@ -94,7 +94,7 @@ test('forms of the page, again and again by the link: she can still look and dec
   )
   const headers = signedIn()
   expect((await world.app.request(path, { headers })).status).toBe(200)
-  expect((await world.app.request(`${path}/state`, { headers })).status).toBe(200)
+  expect((await watch(world, path, { headers })).status).toBe(200)
   expect((await submit(world, path, form, headers)).status).toBe(200)
   expect((await eventNow()).approvals).toMatchObject([annInRecord])
 })

@@ -2,7 +2,7 @@
 // its own limit.
 import { beforeEach, expect, test } from 'vitest'
 import { rightRate, wrongRate } from '../../functions/links/guard.ts'
-import { forge, linkOf, press } from '../support/people.ts'
+import { forge, linkOf, press, watch } from '../support/people.ts'
 import { eventNow, startWithEvent, world } from '../support/relay.ts'
 
 let path: string
@@ -39,7 +39,7 @@ test('1 000 wrong tokens in a second: most get 429, and a valid one can look and
   expect(named).toBeLessThanOrEqual(wrongRate.burst + 1_000 / wrongRate.everyMs)
   expect(new Set(statuses)).toEqual(new Set([403, 429]))
   expect((await world.app.request(path)).status).toBe(200)
-  expect((await world.app.request(`${path}/state`)).status).toBe(200)
+  expect((await watch(world, path)).status).toBe(200)
   expect((await press(world, path, 'approve')).status).toBe(200)
   expect((await eventNow()).approvals).toHaveLength(1)
 })

@@ -260,7 +260,7 @@ const list = [
   seenAs({}),
   seenAs(
     { ...decided, facts: { ...usual, resources: ['web_4', 'web_5'] } },
-    { said: 'Your approval was stored.', mine: 'approved' },
+    { said: 'Your approval was stored.' },
   ),
   seenAs({ eventId: 'c7061bac-afdc-4513-b24b-aa5f13a16124', ...notNow }),
   seenAs({ facts: { ...usual, resources: ['db_1'] } }, { viewer: slackOnly, listed: true }),
@@ -268,14 +268,16 @@ const list = [
   undefined,
 ]
 
+const live = { now, refreshSeconds: 5 }
+
 /** HTML by the name of the state. */
 export async function pageScenes(): Promise<Record<string, string>> {
   const pages: [string, ReturnType<typeof messagePage>][] = [
-    ...entries(courses, (course) => eventPage(seenAs(course), now)),
-    ...entries(viewers, (viewer) => eventPage(seenAs({}, { viewer }), now)),
-    ...entries(tries, ([said, course]) => eventPage(seenAs(course, { said }), now)),
+    ...entries(courses, (course) => eventPage(seenAs(course), live)),
+    ...entries(viewers, (viewer) => eventPage(seenAs({}, { viewer }), live)),
+    ...entries(tries, ([said, course]) => eventPage(seenAs(course, { said }), live)),
     ...entries(dead, ([title, text]) => messagePage(title, text)),
-    ['a list', listPage(list, now)],
+    ['a list', listPage(list, live)],
   ]
   const texts = pages.map(async ([name, page]) => [name, String(await page)])
   return Object.fromEntries(await Promise.all(texts))

@@ -17,7 +17,7 @@ export function fieldsOf(html: string): Record<string, string> {
 
 /** What the page's buttons decide; it has no others. */
 export function buttonsOf(html: string): string[] {
-  return [...html.matchAll(/<button([^>]*)>/g)].map(
+  return [...html.matchAll(/<button([^>]*name="decision"[^>]*)>/g)].map(
     ([, of]) => /value="(\w+)"/.exec(of!)?.[1] ?? '',
   )
 }

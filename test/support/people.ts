@@ -73,3 +73,12 @@ export async function textOf(response: Response): Promise<string> {
   const plain = html.replace(/<(style|script)>[\s\S]*?<\/\1>/g, '').replace(/<[^>]+>/g, ' ')
   return plain.replaceAll('&quot;', '"').replace(/\s+/g, ' ')
 }
+
+/** Asks for news, as an open page does. `etag`: of what it shows. */
+export function watch(
+  { app }: Pick<World, 'app'>,
+  path: string,
+  { etag = '"old"', headers = {} }: { etag?: string; headers?: Record<string, string> } = {},
+) {
+  return app.request(path, { headers: { 'if-none-match': etag, ...headers } })
+}

@@ -10,6 +10,7 @@ import {
 import type { Html } from '../../pages/event.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { tokenFor } from '../admin/console-form.ts'
+import { etagOf, notModified } from '../page.ts'
 import { nameOfVisitor, type Visitor } from './visitor.ts'
 
 interface Shown extends Pick<Frame, 'tab' | 'refreshSeconds' | 'undecided'> {
@@ -36,7 +37,8 @@ export async function answerPage(
   const text = String(await body)
   const isLive = shown.refreshSeconds !== undefined && c.req.method === 'GET'
   const etag = isLive ? (shown.etag ?? (await etagOf(text))) : undefined
-  if (etag !== undefined && etag === c.req.header('if-none-match')) return notModified(c, etag)
+  if (etag !== undefined && etag === c.req.header('if-none-match'))
+    return notModified(c, etag, relay.now())
   const whole = { ...frame, ...shown, ...(etag === undefined ? {} : { etag }) }
   return answer(c, status, consoleLayout(whole, title, body), etag)
 }
@@ -50,10 +52,6 @@ export async function answerMessage(
   return answer(c, status, consoleMessage(await frameOf(relay, c, visitor), title, text))
 }
 
-export function notModified(c: Context, etag: string): Response {
-  return c.body(null, 304, { etag })
-}
-
 export async function answer(
   c: Context,
   status: number,
@@ -65,12 +63,6 @@ export async function answer(
     'content-security-policy': await consolePolicy(),
     ...(etag === undefined ? {} : { etag }),
   })
-}
-
-export async function etagOf(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
-  const hex = [...new Uint8Array(digest, 0, 12)].map((byte) => byte.toString(16).padStart(2, '0'))
-  return `"${hex.join('')}"`
 }
 
 async function frameOf(relay: Relay, c: Context, visitor: Visitor): Promise<Frame> {

@@ -8,7 +8,8 @@ import { askedText, type Card, groupOf, nowBody } from '../../pages/console/now.
 import type { Relay } from '../../use-cases/relay.ts'
 import { nameOf } from '../admin/console-form.ts'
 import type { Pressed } from '../decision-answers.ts'
-import { answerMessage, answerPage, baseOf, notModified } from './answer.ts'
+import { notModified } from '../page.ts'
+import { answerMessage, answerPage, baseOf } from './answer.ts'
 import { choicesOf, decideByForm, mayDecide, seenIn } from './decide.ts'
 import type { Snapshot, Snapshots } from './snapshot.ts'
 import type { Visitor } from './visitor.ts'
@@ -25,7 +26,7 @@ export async function showNow(
 ): Promise<Response> {
   const snapshot = await snapshots.read(visitor.fleets)
   const etag = etagFor(relay, snapshot, visitor)
-  if (c.req.header('if-none-match') === etag) return notModified(c, etag)
+  if (c.req.header('if-none-match') === etag) return notModified(c, etag, relay.now())
   return show(relay, c, visitor, { snapshot, etag })
 }
 

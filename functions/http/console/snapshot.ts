@@ -4,7 +4,7 @@ import type { Delivery } from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { channelsInTrouble } from '../../use-cases/channel-health.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { etagOf } from './answer.ts'
+import { etagOf } from '../page.ts'
 import { createKept, type Kept } from './kept.ts'
 
 const keptMs = 2_000

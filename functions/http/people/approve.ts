@@ -1,19 +1,19 @@
-// The pages behind a link: one event or a list, the state that an open page polls, and the form
-// that decides. Only a POST from the page itself decides, as mail scanners open links, too.
+// The pages behind a link, one event or a list, and the form that decides. Only a POST from the page itself decides, as mail scanners open links, too.
 import type { Context } from 'hono'
 import * as z from 'zod'
+import type { EventRecord } from '../../core/event/event.ts'
 import { principalHeader } from '../../identity/principal.ts'
 import type { LinkGuard } from '../../links/guard.ts'
 import { type FormToken, oneOf, readFormToken } from '../../links/link.ts'
 import { eventPage, messagePage } from '../../pages/approve.ts'
 import type { Seen } from '../../pages/event.ts'
 import { listPage } from '../../pages/list.ts'
-import { type LiveAnswer, liveOf } from '../../pages/state.ts'
+import { contentOf } from '../../pages/state.ts'
 import { noteOpened } from '../../use-cases/opened.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { decideByPress, decisions } from '../decision-answers.ts'
 import { isOwnForm, isPrefetch, isSurelyOwn } from '../form.ts'
-import { type Page, page } from '../page.ts'
+import { etagOf, notModified, type Page, page } from '../page.ts'
 import { type Route, route } from '../route.ts'
 import { charge, type Found, find, type Link, pathIn, readLink, signedInAs } from './entry.ts'
 import { listOf, placeIn, recordsOf, seenBy, type Visitor } from './seen.ts'
@@ -71,69 +71,46 @@ const listMethods = route({
   handler: () => (c) => c.body(null, 204, { allow: 'GET, HEAD, POST, OPTIONS' }),
 })
 
-const pollPage = route({
-  ...link,
-  path: '/approve/{token}/state',
-  method: 'get',
-  name: 'pollApprovePage',
-  summary: 'What an open page asks for. Its form may change at any time.',
-  answers: { 200: { about: 'The state of the event.', schema: z.looseObject({}) } },
-  handler:
-    ({ relay, linkGuard }) =>
-    (c) =>
-      getState(relay, linkGuard, c),
-})
+export const pageRoutes: Route[] = [showPage, submitPage, listMethods]
 
-export const pageRoutes: Route[] = [showPage, submitPage, listMethods, pollPage]
-
-interface Entered {
-  link: Link
-  opened: Found
-}
-
-/** What a GET shows, or the answer if the link leads nowhere or is used too often. */
-async function enter(
-  relay: Relay,
-  guard: LinkGuard,
-  c: Context,
-  use: 'look' | 'watch',
-): Promise<Entered | Response> {
-  const link = await readLink(relay, guard, c)
-  if (link instanceof Response) return link
-  const busy = charge(relay, guard, c, link, use)
-  if (busy !== undefined) return busy
-  const opened = await find(relay, c, link.token)
-  return opened instanceof Response ? opened : { link, opened }
-}
+/** An open page asks for news this often. */
+const refreshSeconds = 5
 
 async function getPage(relay: Relay, guard: LinkGuard, c: Context): Promise<Response> {
-  const entered = await enter(relay, guard, c, 'look')
-  if (entered instanceof Response) return entered
-  const { opened } = entered
-  const { shownBy } = entered.link
-  const now = relay.now()
-  // HEAD requests and prefetches come from machines, so they do not count as attention.
-  const person = c.req.method === 'GET' && !isPrefetch(c)
-  if (opened.outcome === 'list') {
-    const listed = await listOf(relay, shownBy, opened.token, visitorIn(relay, c))
-    for (const seen of listed) if (seen && person) await noteOpened(relay, seen.record)
-    return page(c, 200, listPage(listed, now))
+  const link = await readLink(relay, guard, c)
+  if (link instanceof Response) return link
+  // a page that is open already, so this says nothing about a person's attention
+  const have = c.req.header('if-none-match')
+  const busy = charge(relay, guard, c, link, have === undefined ? 'look' : 'watch')
+  if (busy !== undefined) return busy
+  const opened = await find(relay, c, link.token)
+  if (opened instanceof Response) return opened
+  const records = opened.outcome === 'open' ? [opened.record] : await recordsOf(relay, opened.token)
+  const live = await liveOf(relay, c, records)
+  if (have === live.etag) return notModified(c, live.etag, live.now)
+  c.header('etag', live.etag)
+  // HEAD requests and prefetches come from machines
+  if (have === undefined && c.req.method === 'GET' && !isPrefetch(c)) {
+    for (const record of records) if (record) await noteOpened(relay, record)
   }
-  if (person) await noteOpened(relay, opened.record)
-  const seen = await seenBy(relay, opened.record, shownBy, opened.token, visitorIn(relay, c))
-  return page(c, 200, eventPage(seen, now))
+  const visitor = visitorIn(relay, c)
+  if (opened.outcome === 'list') {
+    const listed = await listOf(relay, link.shownBy, opened.token, records, visitor)
+    return page(c, 200, listPage(listed, live))
+  }
+  const seen = await seenBy(relay, opened.record, link.shownBy, opened.token, visitor)
+  return page(c, 200, eventPage(seen, live))
 }
 
-/** An open page polls this, so it says nothing about a person's attention. */
-async function getState(relay: Relay, guard: LinkGuard, c: Context): Promise<Response> {
-  const entered = await enter(relay, guard, c, 'watch')
-  if (entered instanceof Response) return entered
-  const { opened } = entered
-  const records = opened.outcome === 'open' ? [opened.record] : await recordsOf(relay, opened.token)
-  const time = relay.now()
-  const have = (c.req.query('have') ?? '').split('.')
-  const events = records.map((record, i) => record && liveOf(record, time, Number(have[i] ?? 0)))
-  return c.json({ time, events: events.map((live) => live ?? null) } satisfies LiveAnswer)
+async function liveOf(relay: Relay, c: Context, records: (EventRecord | undefined)[]) {
+  const now = relay.now()
+  const content = records.map((record) => record && contentOf(record, now))
+  const isOver = records.every((record) => record === undefined || record.ended !== undefined)
+  return {
+    now,
+    etag: await etagOf(JSON.stringify([signedInAs(relay, c), content])),
+    refreshSeconds: isOver ? 0 : refreshSeconds,
+  }
 }
 
 interface Form {
@@ -162,8 +139,10 @@ async function postDecision(relay: Relay, guard: LinkGuard, c: Context): Promise
   if (one instanceof Response) return one
   if (one.outcome === 'list') return page(c, 403, notFromHere(relay))
   return decide(relay, c, form, one, async (shown) => {
-    const listed = await listOf(relay, link.shownBy, list, visitorIn(relay, c))
-    return listPage(listed.with(Number(form.place), shown), relay.now())
+    const place = Number(form.place)
+    const records = (await recordsOf(relay, list)).with(place, shown.record)
+    const listed = await listOf(relay, link.shownBy, list, records, visitorIn(relay, c))
+    return listPage(listed.with(place, shown), await liveOf(relay, c, records))
   })
 }
 
@@ -191,7 +170,8 @@ async function decide(
   c: Context,
   { shownBy, seen, wish }: Form,
   opened: Extract<Found, { outcome: 'open' }>,
-  show = async (shown: Seen): Promise<Page> => eventPage(shown, relay.now()),
+  show = async (shown: Seen): Promise<Page> =>
+    eventPage(shown, await liveOf(relay, c, [shown.record])),
 ): Promise<Response> {
   const decision = decisions.get(wish ?? '')
   if (decision === undefined) {

@@ -51,14 +51,14 @@ export function recordsOf(relay: Relay, list: ListToken): Promise<(EventRecord |
   )
 }
 
-/** The same events as the page of the list shows them. */
-export async function listOf(
+/** These events as the page of the list shows them. */
+export function listOf(
   relay: Relay,
   link: string,
   list: ListToken,
+  records: (EventRecord | undefined)[],
   visitor: Visitor,
 ): Promise<Listed[]> {
-  const records = await recordsOf(relay, list)
   return Promise.all(
     records.map(async (record, place) => {
       const own = oneOf(list, String(place))!

@@ -1,146 +1,234 @@
-// The program of an open page. It counts down, polls the state while the page is visible, and sends
-// the forms. `npm run generate` compiles it into embedded.ts.
-import type { LiveAnswer } from '../state.ts'
-import { askEveryMs, readStatus, waitMs } from './answers.ts'
+// The program of an open page. It counts down, shows the reader's own time, and asks the relay for the
+// page again while it is visible. It does not touch what is under a pointer or has the focus, and never
+// replaces buttons by those of a changed event: then a bar at the lower edge offers the new state.
+// `npm run generate` compiles it into embedded.ts.
+import { readNews, waitMs } from './answers.ts'
 import { countdown, relayNow, setRelayTime } from './clock.ts'
 import { arePressesGuarded, guardPresses, keepInPlace } from './press-guard.ts'
-import { answerLimitMs, send } from './send.ts'
-import { show } from './show.ts'
+import { answerLimitMs, isOurs, liveIn, send } from './send.ts'
 import { addReadersTimes, setText } from './text.ts'
 
-const tickMs = 250
-/** One failure can be chance. After this many, the page says that the relay does not answer. */
+const tickMs = 500
 const failuresShown = 2
+/** A pointer that has not moved for this long is not used: a wall screen, or a person who left. */
+const idleMs = 20_000
 
-const bar = document.querySelector<HTMLElement>('[data-lost]')!
-let main: HTMLElement
-let events: HTMLElement[]
+const lost = document.querySelector<HTMLElement>('[data-lost]')!
+const news = document.querySelector<HTMLElement>('[data-news]')!
+const waiting = document.querySelector<HTMLElement>('[data-waiting]')!
+let main = document.querySelector<HTMLElement>('main')!
+let etag = ''
+let fresh: Document | undefined
 let timer: ReturnType<typeof setTimeout> | undefined
-let isOver = false
+let failures = 0
 let isAsking = false
 let isSending = false
-let failures = 0
-/** Counts the pages that were shown here, so that an answer for an earlier one changes nothing. */
+let isOver = false
+/** Counts the pages that were shown, so that an answer for an earlier one changes nothing. */
 let round = 0
+let movedAt = Number.NEGATIVE_INFINITY
+let isPointerInside = false
 
 function begin(): void {
-  main = document.querySelector('main')!
-  events = [...main.querySelectorAll<HTMLElement>('[data-event]')]
-  isOver = events.length === 0
   setRelayTime(Number(main.dataset.now))
+  etag = main.dataset.etag ?? ''
   addReadersTimes(main)
+  main.addEventListener('pointerenter', () => {
+    isPointerInside = true
+  })
+  main.addEventListener('pointerleave', () => {
+    isPointerInside = false
+  })
+  tick()
+  schedule()
+}
+
+/** 0: the page shows nothing that can change. */
+function everyMs(): number {
+  return Number(main.dataset.refresh ?? 0) * 1_000
+}
+
+function schedule(): void {
   clearTimeout(timer)
-  timer = setTimeout(ask, askEveryMs)
+  if (everyMs() > 0 && !isOver) timer = setTimeout(ask, waitMs(everyMs(), failures))
 }
 
 function tick(): void {
   for (const node of document.querySelectorAll<HTMLElement>('[data-left]')) {
     const at = Number(node.dataset.left)
-    const box = node.parentElement
-    if (at === 0 || box === null) continue
-    const leftMs = at - relayNow()
-    const isPast = leftMs <= 0
-    if (box.hidden !== isPast) {
+    if (at === 0) continue
+    const leftMs = Math.max(0, at - relayNow())
+    setText(node, countdown(leftMs))
+    const part = node.closest<HTMLElement>('[data-timer]')
+    if (part !== null && part.hidden !== (leftMs === 0)) {
       keepInPlace(() => {
-        box.hidden = isPast
+        part.hidden = leftMs === 0
       })
     }
-    setText(node, countdown(Math.max(0, leftMs)))
   }
+  if (fresh !== undefined && mayShow(fresh)) show(fresh)
+}
+
+function mayShow(page: Document): boolean {
+  return !isInUse() && !changesChoices(page)
+}
+
+/** Whether a change could move something away from a pointer or a finger, or take the focus. */
+function isInUse(): boolean {
+  if (isSending) return true
+  const isActive = performance.now() - movedAt < idleMs
+  const focused = document.activeElement
+  const isFocusInside = focused !== null && focused !== main && main.contains(focused)
+  return isActive && (isPointerInside || isFocusInside)
+}
+
+/** Whether buttons would decide about something else than the reader has read. */
+function changesChoices(page: Document): boolean {
+  const [shown, next] = [choicesIn(main), choicesIn(page)]
+  const isOther = ([key, seen]: [string, string]) => (next.get(key) ?? seen) !== seen
+  return 'asks' in main.dataset && [...shown].some(isOther)
+}
+
+/** What the buttons of each event decide about, by event. */
+function choicesIn(part: ParentNode): Map<string, string> {
+  const forms = [...part.querySelectorAll('[data-choices]')]
+  return new Map(
+    forms.map((form) => {
+      const { key = '', seen = '' } = form.closest<HTMLElement>('[data-event]')!.dataset
+      return [key, seen]
+    }),
+  )
 }
 
 async function ask(): Promise<void> {
   clearTimeout(timer)
-  if (isAsking || isOver || document.hidden) return
+  if (isAsking || isOver || document.hidden || everyMs() === 0) return
   isAsking = true
   const asked = round
   try {
-    const answer = await fetchState()
-    failures = answer === 'failed' ? failures + 1 : 0
-    if (answer === 'failed') showFailure()
-    else if (asked === round) showAnswer(answer)
-    tick()
+    const { outcome, page } = await fetchPage()
+    failures = outcome === 'failed' ? failures + 1 : 0
+    isOver = outcome === 'gone'
+    if (outcome === 'failed') {
+      setText(lost, 'The relay does not answer: this page may be out of date.')
+    } else if (outcome === 'gone') {
+      setText(lost, main.dataset.gone ?? '')
+    } else if (outcome === 'new' && asked === round) {
+      fresh = page
+      waiting.hidden = mayShow(page!)
+      tick()
+    }
+    showLost(isOver || failures >= failuresShown)
   } finally {
     isAsking = false
-    clearTimeout(timer)
-    if (!isOver) timer = setTimeout(ask, waitMs(failures))
+    schedule()
   }
 }
 
-function showFailure(): void {
-  setText(bar, 'The relay does not answer: this page may be out of date.')
-  showBar(failures >= failuresShown)
-}
-
-async function fetchState(): Promise<LiveAnswer | 'gone' | 'failed'> {
-  const url = new URL(location.href)
-  url.pathname += '/state'
-  url.searchParams.set('have', events.map(({ dataset }) => dataset.sequence ?? '').join('.'))
+async function fetchPage(): Promise<{ outcome: ReturnType<typeof readNews>; page?: Document }> {
   const signal = AbortSignal.timeout(answerLimitMs)
+  // the relay knows by this header that no person has opened the page
+  const headers = { 'if-none-match': etag || '""' }
   try {
-    const answer = await fetch(url, { cache: 'no-store', redirect: 'error', signal })
-    const outcome = readStatus(answer.status)
-    return outcome === 'state' ? await answer.json() : outcome
+    const { href } = location
+    const answer = await fetch(href, { cache: 'no-store', headers, signal })
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
+    const { status } = answer
+    // this machine may have slept
+    const time = answer.headers.get('x-foghorn-time')
+    if (time !== null) setRelayTime(Number(time))
+    return { outcome: readNews({ status, isOurs: isOurs(page), isLive: liveIn(page) }), page }
   } catch {
-    return 'failed'
+    return { outcome: 'failed' }
   }
 }
 
-function showAnswer(answer: LiveAnswer | 'gone'): void {
+function showLost(isShown: boolean): void {
+  if (lost.hidden !== isShown) return
   keepInPlace(() => {
-    if (answer === 'gone') {
-      setText(bar, 'This link no longer works. The page shows the last known state.')
-      isOver = true
-      return
-    }
-    setRelayTime(answer.time)
-    events.forEach((event, i) => {
-      show(event, answer.events[i] ?? null)
-    })
-    isOver = answer.events.every((state) => state === null || state.over)
-  })
-  showBar(answer === 'gone')
-}
-
-/** Pushes the page down so that the bar does not cover the heading. */
-function showBar(isShown: boolean): void {
-  if (bar.hidden !== isShown) return
-  keepInPlace(() => {
-    bar.hidden = !isShown
+    lost.hidden = !isShown
   }, false)
 }
 
-/** Shows the page that answers a form, as the browser would without this program. */
-function turnTo(fresh: Document, url: string): void {
+/** Shows the new state where the reader was: same place, same open parts. */
+function show(page: Document): void {
+  const open = new Set([...main.querySelectorAll('details[open][id]')].map(({ id }) => id))
+  const hadFocus = main.contains(document.activeElement)
+  const steps = new Set(events().map(stepOf))
+  const anchor = keyed().find((node) => node.getBoundingClientRect().bottom > 0)
+  const top = anchor?.getBoundingClientRect().top ?? 0
+  turn(page)
+  // a screen reader would not say what has changed
+  const changed = events().filter((node) => !steps.has(stepOf(node)))
+  setText(news, changed.map((node) => node.querySelector('[data-headline]')?.textContent).join(' '))
+  for (const id of open) document.getElementById(id)?.setAttribute('open', '')
+  const same = keyed().find((node) => node.dataset.key === anchor?.dataset.key)
+  if (same !== undefined && scrollY > 0) scrollBy(0, same.getBoundingClientRect().top - top)
+  if (hadFocus) main.focus({ preventScroll: true })
+}
+
+function events(): HTMLElement[] {
+  return [...main.querySelectorAll<HTMLElement>('[data-event]')]
+}
+
+function stepOf({ dataset: { key, step } }: HTMLElement): string {
+  return `${key} ${step}`
+}
+
+function keyed(): HTMLElement[] {
+  return [...main.querySelectorAll<HTMLElement>('[data-key]')]
+}
+
+function turn(page: Document): void {
   round += 1
-  main.replaceWith(fresh.querySelector('main')!)
-  document.title = fresh.title
-  history.replaceState(null, '', url)
+  fresh = undefined
+  waiting.hidden = true
+  const next = document.importNode(page.querySelector<HTMLElement>('main')!, true)
+  main.replaceWith(next)
+  main = next
+  document.title = page.title
   begin()
-  bar.hidden = true
   guardPresses()
-  const said =
-    main.querySelector<HTMLElement>('[data-said]') ?? main.querySelector<HTMLElement>('h1')!
-  said.tabIndex = -1
+}
+
+/** Shows the page that answers a form, as the browser would without this program. */
+function showAnswer(page: Document): void {
+  turn(page)
+  showLost(false)
+  const said = main.querySelector<HTMLElement>('[data-said]') ?? main.querySelector('h1')!
+  said.setAttribute('tabindex', '-1')
   said.focus({ preventScroll: true })
-  const item = said.closest('.item')
-  if (item === null) scrollTo(0, 0)
-  else item.scrollIntoView()
+  said.scrollIntoView({ block: 'center' })
+}
+
+for (const kind of ['pointermove', 'pointerdown', 'keydown', 'wheel', 'touchstart']) {
+  addEventListener(
+    kind,
+    () => {
+      movedAt = performance.now()
+    },
+    { passive: true, capture: true },
+  )
 }
 
 addEventListener('submit', (event) => {
+  const { target, submitter } = event
+  if (!(target instanceof HTMLFormElement) || target.dataset.choices === undefined) return
   if (isSending || arePressesGuarded()) {
     event.preventDefault()
     return
   }
-  const { target, submitter } = event
-  // An old browser does not say which button was pressed, so let it send the form.
-  if (!(target instanceof HTMLFormElement && submitter instanceof HTMLButtonElement)) return
+  // an old browser does not say which button was pressed, so let it send the form
+  if (!(submitter instanceof HTMLButtonElement)) return
   event.preventDefault()
   isSending = true
-  send(target, submitter, turnTo).finally(() => {
+  send(target, submitter, showAnswer).finally(() => {
     isSending = false
   })
+})
+
+waiting.querySelector('button')?.addEventListener('click', () => {
+  if (fresh !== undefined) show(fresh)
 })
 document.addEventListener('visibilitychange', ask)
 addEventListener('pageshow', (event) => {
@@ -148,5 +236,4 @@ addEventListener('pageshow', (event) => {
 })
 
 begin()
-tick()
 setInterval(tick, tickMs)

@@ -1,7 +1,6 @@
 // Sends a form without leaving the page, so the page stays visible if the relay does not answer.
 import { readAnswer } from './answers.ts'
 import { guardPresses, keepInPlace } from './press-guard.ts'
-import { partOf } from './show.ts'
 import { setText } from './text.ts'
 
 export const answerLimitMs = 10_000
@@ -11,16 +10,24 @@ const reasons = {
   not_sent: 'The relay did not answer. It may have stored your decision: reload the page to see.',
 }
 
-/** `onPage` gets the page that answers the form, and the address it would have. */
+export function isOurs(page: Document): boolean {
+  return page.querySelector('main[data-page]') !== null
+}
+
+export function liveIn(page: Document): boolean {
+  return page.querySelector('main[data-refresh]') !== null
+}
+
+/** `onPage` gets the page that answers the form. */
 export async function send(
   form: HTMLFormElement,
   button: HTMLButtonElement,
-  onPage: (fresh: Document, url: string) => void,
+  onPage: (fresh: Document) => void,
 ): Promise<void> {
   form.setAttribute('aria-busy', 'true')
   const answer = await post(form, button)
   if (typeof answer === 'string') showFailure(form, reasons[answer])
-  else onPage(answer, form.action)
+  else onPage(answer)
   form.removeAttribute('aria-busy')
 }
 
@@ -39,22 +46,18 @@ async function post(
       redirect: 'error',
       signal: AbortSignal.timeout(answerLimitMs),
     })
-    const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html')
-    const outcome = readAnswer({
-      status: answer.status,
-      isOurs: fresh.querySelector('main[data-page]') !== null,
-      hasEvent: fresh.querySelector('main[data-page] [data-event]') !== null,
-    })
-    return outcome === 'shown' ? fresh : outcome
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
+    const { status } = answer
+    const outcome = readAnswer({ status, isOurs: isOurs(page), isLive: liveIn(page) })
+    return outcome === 'shown' ? page : outcome
   } catch {
     return 'not_sent'
   }
 }
 
 function showFailure(form: HTMLFormElement, reason: string): void {
-  const event = form.closest('[data-event]')
-  const failed = event === null ? null : partOf(event, 'failed')
-  if (failed === null) return
+  const failed = form.closest('[data-event]')?.querySelector<HTMLElement>('[data-failed]')
+  if (failed === null || failed === undefined) return
   keepInPlace(() => {
     setText(failed, reason)
     failed.hidden = false

@@ -42,13 +42,13 @@ export function eventBody(shown: Shown, now: number): Html {
   const { record } = seen
   const view = viewOf(record)
   return html`<p><a href="${base}/events">All events</a></p>
-<article ${liveAttributes(seen)} data-key="event">
+<article ${liveAttributes(seen)}>
 <h1 id="h0">${drillMark(view)}${subjectOf(view)}</h1>
 ${record.drill ? html`<p class="drill">${drillLine}</p>` : ''}
 <p class="lead">${chip(record.fleet)} ${impactOf(view)}</p>
 ${noticePart(notice)}
 <div class="columns"><div>
-${statePart(seen, now, 0)}
+${statePart(seen, now)}
 ${decides ? html`<div class="decide">${choicePart(seen, now, 0, true)}</div>` : ''}
 <h2 id="timeline">Timeline</h2>
 ${daysOf(linesOf(record, deliveries)).map(

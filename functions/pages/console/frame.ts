@@ -1,9 +1,7 @@
 // The frame of every page of the console: who is signed in, the tabs, and the bars of an open page.
 import { html, raw } from 'hono/html'
-import { utc } from '../../core/event/time.ts'
-import { consoleScript, consoleScriptHash } from '../browser/embedded.ts'
 import type { Html } from '../event.ts'
-import { pagePolicy } from '../layout.ts'
+import { bars, type Live, liveAttributesOf, liveEnd, pagePolicy } from '../layout.ts'
 import { consoleStyle } from './style.ts'
 
 const tabs = {
@@ -16,7 +14,7 @@ const tabs = {
 } as const
 type Tab = keyof typeof tabs
 
-export interface Frame {
+export interface Frame extends Partial<Live> {
   /** The path of the console. */
   base: string
   /** Absent on the page of one thing. */
@@ -25,41 +23,35 @@ export interface Frame {
   who: string
   /** The token of the form that signs out. Absent for a person, whom the host signs out. */
   signOut?: string
-  /** Epoch ms. */
   now: number
-  /** An open page asks for news this often. Absent: never. */
-  refreshSeconds?: number
-  /** Identifies the content, so that an open page gets no answer that it has. */
-  etag?: string
   /** Undecided events, for the title of the tab. */
   undecided?: number
 }
 
 export function consolePolicy(): Promise<string> {
-  return pagePolicy(consoleStyle, consoleScriptHash)
+  return pagePolicy(consoleStyle)
 }
 
 export function consoleLayout(frame: Frame, title: string, body: Html) {
-  const { base, tab, now, refreshSeconds = 0, etag = '', undecided = 0 } = frame
+  const { base, tab, refreshSeconds = 0, undecided = 0 } = frame
   const links = Object.entries(tabs).map(
     ([name, { path, label }]) =>
       html`<a href="${base}${path}"${name === tab ? html` aria-current="page"` : ''}>${label}</a>`,
   )
-  const full = `${title} · Foghorn`
+  const waiting = undecided === 0 ? '' : `(${undecided}) `
   return bare(
-    full,
+    `${waiting}${title} · Foghorn`,
     html`<a class="skip" href="#content">Skip to the content</a>
-<p class="lost" role="status" data-lost hidden></p>
+${bars}
 <header class="top"><a class="brand" href="${base}"><i></i>Foghorn</a>
 <nav class="tabs" aria-label="Console">${links}</nav>
 <div class="whom"><span>${frame.who}</span>${signOutOf(frame)}</div></header>
-<main id="content" tabindex="-1" data-page data-console data-now="${now}" data-refresh="${refreshSeconds}"
- data-at="${utc(now)}" data-etag="${etag}" data-title="${full}" data-undecided="${undecided}">${body}</main>
-<p class="waiting" role="status" data-waiting hidden>This page has changed.
-<button class="slim" type="button">Show the new state</button></p>
-<script>${raw(consoleScript)}</script>`,
+<main id="content" tabindex="-1" data-page ${liveAttributesOf({ ...frame, refreshSeconds }, signedOut)}>${body}</main>
+${liveEnd}`,
   )
 }
+
+const signedOut = 'You are signed out. Reload the page to sign in.'
 
 function signOutOf({ base, signOut }: Frame): Html {
   if (signOut === undefined) return html`<a href="/.auth/logout">Sign out</a>`
@@ -117,7 +109,7 @@ An owner can add you to <code>viewers</code> in the configuration.</p>`
 signed in for 8 hours.</p>`
   return bare(
     'Sign in · Foghorn',
-    html`<main class="narrow"><header class="brand"><i></i>Foghorn</header>
+    html`<main class="narrow" data-page><header class="brand"><i></i>Foghorn</header>
 <h1>Console</h1>
 ${other}${said}${host}${key}</main>`,
   )

@@ -133,10 +133,10 @@ function cardPart(
       : choices === 'elsewhere'
         ? html`<p><a class="button slim" href="${path}">Open to decide</a></p>`
         : ''
-  return html`<article class="item" id="e${place}" data-key="${seen.name ?? ''}" ${liveAttributes(seen)}>
+  return html`<article class="item" id="e${place}" ${liveAttributes(seen)}>
 <h2 id="h${place}"><a href="${path}">${drillMark(view)}${subjectOf(view)}</a></h2>
 <p class="meta">${chip(record.fleet)} ${vmCount(record)}, requested by ${askedBy(view)}</p>
-${statePart(seen, now, place)}
+${statePart(seen, now)}
 ${unreadyPart(record)}
 ${deliveries === undefined ? '' : sentPart(deliveries, record.epoch, now)}
 ${choice}</article>`

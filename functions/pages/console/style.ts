@@ -73,11 +73,7 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 .pager a { padding: .625rem 0 }
 .columns { display: grid; gap: 0 2rem; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr) }
 .columns > * { min-width: 0 }
-.waiting { position: fixed; left: 0; right: 0; bottom: 0; z-index: 2; padding: .5rem 1.25rem; text-align: center;
-  background: var(--wait-ground); color: var(--ink); border-top: 2px solid var(--wait) }
-.waiting button { margin-left: .75rem }
 .console .lost { margin: 0 }
-.away { position: absolute; left: -99rem }
 .decide form { display: grid; grid-template-columns: 1fr 1fr; gap: .25rem .5rem; margin: .5rem 0 }
 .decide form > * { grid-column: 1 / -1 }
 .decide form > button { grid-column: auto; order: 1 }

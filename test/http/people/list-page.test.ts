@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { createListToken, type ListToken, maxLinkLength } from '../../../functions/links/link.ts'
 import { idOf, sentTo } from '../../support/deliveries.ts'
 import { formsOf } from '../../support/form.ts'
-import { forge, submit, textOf } from '../../support/people.ts'
+import { forge, submit, textOf, watch } from '../../support/people.ts'
 import { beacon, startRelay, world } from '../../support/relay.ts'
 import { event, FakeBeacon, started, testKey } from '../../support/world.ts'
 
@@ -89,8 +89,7 @@ test('one event of a list has its own page behind the same link, which can decid
   const response = await submit(world, path, { ...forms[0]!, decision: 'approve' })
   expect(response.status).toBe(200)
   expect(await Promise.all([2, 3, 4].map(approvals))).toEqual([0, 1, 0])
-  const state = await (await world.app.request(`${pathOf('slack')}/state?event=2&have=1`)).json()
-  expect(state).toMatchObject({ events: [{ headline: 'Approved' }] })
+  expect(await textOf(await watch(world, path))).toContain('Approved')
 })
 
 test('events with the same text show their ids, others do not', async () => {
@@ -204,9 +203,11 @@ test('an open page polls all of its events in one request', async () => {
   const path = await forgeList({
     events: [1, 2, 99].map((i) => ({ fleet: 'prod', eventId: idOf(i) })),
   })
-  const response = await world.app.request(`${path}/state?have=1.0.`)
-  const { events } = (await response.json()) as { events: ({ sequence: number } | null)[] }
-  expect(events.map((one) => one !== null)).toEqual([true, true, false])
+  const first = await watch(world, path)
+  const etag = first.headers.get('etag')!
+  expect((await watch(world, path, { etag })).status).toBe(304)
+  await beacon.sees(wave(0, 3).map((one) => ({ ...one, status: 'Started' as const })))
+  expect((await watch(world, path, { etag })).status).toBe(200)
 })
 
 test('the link of a list expires after 9 days, and a changed one is not valid', async () => {

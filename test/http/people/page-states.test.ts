@@ -1,19 +1,17 @@
-// Every state of the page: its buttons, its texts (`golden/pages.txt`), and what an open page polls.
+// Every state of the page: its buttons, its texts (`golden/pages.txt`), and what an open page asks for.
 // Look at changed texts (`npm run preview`) before you accept them:
 //   FOGHORN_GOLDEN=write npm test -- test/http/people/page-states.test.ts
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { LiveState } from '../../../functions/pages/state.ts'
 import { pageScenes } from '../../preview/page-scenes.ts'
 import { buttonsOf } from '../../support/form.ts'
 import { goldenTexts } from '../../support/golden.ts'
-import { forge, linkOf, press } from '../../support/people.ts'
+import { forge, linkOf, press, watch } from '../../support/people.ts'
 import { beacon, eventNow, startWithEvent, world } from '../../support/relay.ts'
 import { event, startAt, started } from '../../support/world.ts'
 
 const scenes = await pageScenes()
 
-const changed = 'This event changed after you opened the page.'
-const onEveryPage = ['', 'Foghorn', changed, 'Reload to see the current state.']
+const onEveryPage = ['', 'Foghorn', 'This page has changed.', '[Show the new state]']
 
 /** A line for each block of the page. */
 function readableOf(html: string): string[] {
@@ -124,69 +122,41 @@ describe('a route with approvers', () => {
   })
 })
 
-describe('the state that an open page polls', () => {
+describe('an open page', () => {
   beforeEach(() => startWithEvent())
 
-  async function live(query = ''): Promise<{ time: number; event: LiveState }> {
-    const response = await world.app.request(`${await forge(world)}/state${query}`)
-    const { time, events } = (await response.json()) as { time: number; events: LiveState[] }
-    return { time, event: events[0]! }
-  }
+  const etagOf = async () => (await watch(world, await forge(world))).headers.get('etag')!
+  const isSame = async (etag: string) =>
+    (await watch(world, await forge(world), { etag })).status === 304
+  const shown = async () => (await world.app.request(await forge(world))).text()
 
-  test("the relay's time, the state, and when it is due", async () => {
-    world.clock.now += 5_000
-    const { time, event } = await live()
-    expect(time).toBe(startAt + 5_000)
-    expect(event).toMatchObject({
-      ...{ tone: 'ask', headline: 'Not decided.', until: startAt + 15 * 60_000 },
-      ...{
-        decidable: true,
-        over: false,
-        timeline: [{ text: 'First seen by web_0' }],
-        step: 'open',
-      },
-      ...{ facts: expect.arrayContaining([['When', '2026-11-21 12:15 UTC']]) },
-    })
-  })
-
-  test('the timeline, only if the page lacks some of it', async () => {
-    const { event: first } = await live()
-    expect((await live(`?have=${first.sequence}`)).event.timeline).toBeUndefined()
-    await press(world, await forge(world), 'approve')
-    const { event: second } = await live(`?have=${first.sequence}`)
-    expect(second.timeline?.map(({ text }) => text)).toEqual([
-      'First seen by web_0',
-      'Approved through the link sent to "chat"',
-    ])
-    expect(second).toMatchObject({ decidable: false, headline: 'Approved' })
-    for (const odd of ['x', '-1', '1.2.3', '%00'])
-      expect((await live(`?have=${odd}`)).event.timeline).toBeDefined()
-  })
-
-  test('`seen` changes with the VMs and the time, not with a reminder', async () => {
-    const { seen } = (await live()).event
-    await beacon.sees([event({ notBeforeAt: startAt + 20 * 60_000 })])
-    const moved = (await live()).event.seen
-    await beacon.sees([
-      event({ notBeforeAt: startAt + 20 * 60_000, resources: ['web_0', 'web_1'] }),
-    ])
-    const grown = (await live()).event.seen
-    expect(new Set([seen, moved, grown]).size).toBe(3)
-    expect(await (await world.app.request(await forge(world))).text()).toContain(
-      `data-seen="${grown}"`,
-    )
+  test('gets no page while nothing changes but the time left', async () => {
+    const etag = await etagOf()
+    world.clock.now += 60_000
+    await beacon.sees([event()])
+    expect(await isSame(etag)).toBe(true)
     await press(world, await forge(world), 'not_now')
-    expect((await live()).event.seen).toBe(grown)
+    expect(await isSame(etag)).toBe(false)
   })
 
-  test('the end, after which nothing changes', async () => {
+  test('what its buttons decide about changes with the VMs and the time, not with a decision', async () => {
+    const seen = async () => /data-seen="([^"]*)"/.exec(await shown())![1]
+    const first = await seen()
+    const later = startAt + 20 * 60_000
+    await beacon.sees([event({ notBeforeAt: later })])
+    const moved = await seen()
+    await beacon.sees([event({ notBeforeAt: later, resources: ['web_0', 'web_1'] })])
+    const grown = await seen()
+    expect(new Set([first, moved, grown]).size).toBe(3)
+    await press(world, await forge(world), 'not_now')
+    expect(await seen()).toBe(grown)
+  })
+
+  test('asks no more after the end', async () => {
     await beacon.sees([started()])
-    expect((await live()).event).toMatchObject({ decidable: false, over: false })
+    expect(await shown()).toContain('data-refresh="5"')
     await beacon.sees([])
     await world.pass(10_001)
-    expect((await live()).event).toMatchObject({
-      over: true,
-      headline: 'It was completed 10 s ago.',
-    })
+    expect(await shown()).toContain('data-refresh="0"')
   })
 })

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { createListToken } from '../../../functions/links/link.ts'
 import { buttonsOf } from '../../support/form.ts'
-import { forge, linkOf, press, textOf } from '../../support/people.ts'
+import { forge, linkOf, press, textOf, watch } from '../../support/people.ts'
 import { beacon, eventNow, relayForEach, report, world } from '../../support/relay.ts'
 import { event, eventId, FakeBeacon, started, testKey } from '../../support/world.ts'
 
@@ -110,7 +110,7 @@ describe('links that lead nowhere', () => {
     const before = world.store.contents()
     for (const path of paths) {
       expect((await show(path)).status).toBe(410)
-      expect((await world.app.request(`${path}/state`)).status).toBe(410)
+      expect((await watch(world, path)).status).toBe(410)
       expect((await press(world, path, 'approve')).status).toBe(410)
     }
     expect(world.store.contents()).toEqual(before)

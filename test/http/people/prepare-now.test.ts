@@ -1,9 +1,8 @@
 // The button "Prepare now": who has it, what pressing it changes, and what the page says of VMs that
 // are not ready.
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { LiveAnswer } from '../../../functions/pages/state.ts'
 import { buttonsOf } from '../../support/form.ts'
-import { linkOf, press, textOf } from '../../support/people.ts'
+import { linkOf, press, textOf, watch } from '../../support/people.ts'
 import { beacon, eventNow, moments, startRelay, world } from '../../support/relay.ts'
 import { event } from '../../support/world.ts'
 
@@ -16,12 +15,6 @@ beforeEach(async () => {
 })
 
 const show = async () => (await world.app.request(linkOf(world))).text()
-const state = async () => {
-  const { events } = (await (
-    await world.app.request(`${linkOf(world)}/state`)
-  ).json()) as LiveAnswer
-  return events[0]!
-}
 const answer = async () => (await beacon.runs([event()], 'planned')).preparations
 
 test('asks the VMs to prepare, decides nothing and notifies nobody', async () => {
@@ -69,14 +62,13 @@ test('only people who may approve have it', async () => {
 
 describe('an open page', () => {
   test('learns of readiness without a message', async () => {
-    const before = await state()
-    expect(before).toMatchObject({ preparable: true })
-    expect(before.unready).toContain('web_0')
+    const before = await watch(world, linkOf(world))
+    expect(buttonsOf(await before.text())).toContain('prepare')
     await beacon.runs([event()], 'succeeded')
-    const after = await state()
-    expect(after).toMatchObject({ preparable: false, unready: '' })
-    expect(after.lines.join()).toContain('web_0 is ready')
-    expect(after.sequence).toBeGreaterThan(before.sequence)
+    const after = await watch(world, linkOf(world), { etag: before.headers.get('etag')! })
+    const html = await after.text()
+    expect(buttonsOf(html)).not.toContain('prepare')
+    expect(html).toContain('web_0 is ready')
   })
 
   test('says why a hook failed, as plain text', async () => {

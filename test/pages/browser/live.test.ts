@@ -1,11 +1,9 @@
 // The decisions of the program in the browser, tested without one. The rest is in test/browser.
 import { afterEach, describe, expect, test } from 'vitest'
-import { readAnswer, readStatus, waitMs } from '../../../functions/pages/browser/answers.ts'
+import { readAnswer, readNews, waitMs } from '../../../functions/pages/browser/answers.ts'
 import { countdown } from '../../../functions/pages/browser/clock.ts'
 import { readersTime } from '../../../functions/pages/browser/readers-time.ts'
-import { type Shown, updateOf } from '../../../functions/pages/browser/update.ts'
-import { piecesOf } from '../../../functions/pages/pieces.ts'
-import type { LiveState } from '../../../functions/pages/state.ts'
+import { piecesOf } from '../../../functions/pages/times.ts'
 
 const [minuteMs, hourMs] = [60_000, 3_600_000]
 
@@ -26,32 +24,38 @@ describe('the countdown', () => {
   })
 })
 
-test('it polls every 5 s, and less often while the relay does not answer', () => {
-  expect([0, 1, 2, 3, 4, 5, 40].map(waitMs)).toEqual([
-    ...[5_000, 10_000, 20_000, 40_000, 60_000, 60_000, 60_000],
-  ])
+test('it asks less often while the relay does not answer', () => {
+  const waits = (everyMs: number) => [0, 1, 2, 3, 4, 5, 40].map((n) => waitMs(everyMs, n))
+  expect(waits(5_000)).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000, 60_000])
+  expect(waits(90_000)).toEqual(Array(7).fill(90_000))
 })
 
-test.each([
-  [200, 'state'],
-  [403, 'gone'],
-  [404, 'gone'],
-  [410, 'gone'],
-  [429, 'failed'],
-  [500, 'failed'],
-])('an answer %i to the question for the state: %s', (status, outcome) => {
-  expect(readStatus(status)).toBe(outcome)
+const live = { isOurs: true, isLive: true }
+const ours = { isOurs: true, isLive: false }
+const foreign = { isOurs: false, isLive: false }
+
+describe('an answer to the question for news', () => {
+  test.each([
+    [200, live, 'new'],
+    [304, foreign, 'same'],
+    [200, ours, 'gone'],
+    [410, ours, 'gone'],
+    [404, ours, 'gone'],
+    [403, ours, 'gone'],
+    [200, foreign, 'failed'],
+    [429, ours, 'failed'],
+    [502, foreign, 'failed'],
+  ])('%i %j: %s', (status, page, outcome) => {
+    expect(readNews({ status, ...page })).toBe(outcome)
+  })
 })
 
 describe('an answer to a form', () => {
-  const ours = { isOurs: true, hasEvent: false }
-  const event = { isOurs: true, hasEvent: true }
-  const foreign = { isOurs: false, hasEvent: false }
   test.each([
-    [200, event, 'shown'],
-    [409, event, 'shown'],
-    [429, event, 'shown'],
-    [503, event, 'shown'],
+    [200, live, 'shown'],
+    [409, live, 'shown'],
+    [429, live, 'shown'],
+    [503, live, 'shown'],
     [403, ours, 'shown'],
     [429, ours, 'busy'],
     [503, ours, 'not_sent'],
@@ -60,37 +64,6 @@ describe('an answer to a form', () => {
     [502, foreign, 'not_sent'],
   ])('%i %j: %s', (status, page, outcome) => {
     expect(readAnswer({ status, ...page })).toBe(outcome)
-  })
-})
-
-describe('a newer state', () => {
-  const shown: Shown = { sequence: 4, step: 'open', seen: 'a', hasForm: true, wasClosed: false }
-  const state = { sequence: 5, step: 'open', seen: 'a', decidable: true } as LiveState
-  const nothing = { isNextStep: false, removesForm: false, needsReload: false }
-  test.each<[string, Partial<Shown>, Partial<LiveState>, ReturnType<typeof updateOf>]>([
-    ['the same again', {}, { sequence: 4 }, nothing],
-    ['an older one, which was late', {}, { sequence: 3 }, undefined],
-    ['other VMs', {}, { seen: 'b' }, { ...nothing, needsReload: true }],
-    ['a decision', {}, { step: 'declined' }, { ...nothing, isNextStep: true }],
-    [
-      'it started',
-      {},
-      { step: 'started', decidable: false, seen: 'b' },
-      { isNextStep: true, removesForm: true, needsReload: false },
-    ],
-    [
-      'it can be decided again, and the buttons are gone',
-      { hasForm: false, wasClosed: true },
-      {},
-      { ...nothing, needsReload: true },
-    ],
-    ['the reader may not decide', { hasForm: false }, {}, nothing],
-  ])('%s', (_, page, news, update) => {
-    expect(updateOf({ ...shown, ...page }, { ...state, ...news })).toEqual(update)
-  })
-
-  test('an event that the relay has removed stays as it was', () => {
-    expect(updateOf(shown, null)).toBeUndefined()
   })
 })
 

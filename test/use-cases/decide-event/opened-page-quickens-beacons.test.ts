@@ -1,7 +1,7 @@
 // Far from NotBefore beacons report once a minute. If a person opens the page, a decision is near,
 // so they report more often.
 import { beforeEach, expect, test } from 'vitest'
-import { press } from '../../support/people.ts'
+import { press, watch } from '../../support/people.ts'
 import { beacon, report, startRelay, world } from '../../support/relay.ts'
 import { event, startAt } from '../../support/world.ts'
 
@@ -31,7 +31,7 @@ test('a HEAD, an OPTIONS, a prefetch or an open page does not count', async () =
   for (const name of ['sec-purpose', 'purpose', 'x-moz']) {
     await world.app.request(link(), { headers: { [name]: 'prefetch' } })
   }
-  await world.app.request(`${link()}/state`)
+  await watch(world, link())
   expect((await beacon.sees([far])).paceMs).toBe(60_000)
 })
 
