@@ -1,31 +1,13 @@
 // Chooses the configuration that `npm run bundle` packs, and refuses it if it must not be deployed.
 // Checks it as check-config does, and also for mistakes of a deployment. If a variable of an
 // "env:NAME" is not set here, its value is assumed to be valid.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { parseWords, wrong } from '../functions/cli/arguments.ts'
-import { run } from '../functions/cli/check-config.ts'
-import { readConfigWith } from '../functions/config/config.ts'
+import { check } from '../functions/cli/check-config.ts'
+import { flag, type Given, type Io, text, wrong } from '../functions/cli/command.ts'
 import { isLoopback } from '../functions/schema/checks.ts'
-import { FoghornError } from '../shared/errors.ts'
 
-export const help = `npm run bundle [-- FOLDER] [--config FILE | --without-config] [--local]
-
-Writes the files to deploy into FOLDER (default: dist): the beacon, and the relay for Azure
-Functions and for Cloudflare Workers.
-
-  --config FILE      the configuration to pack (default: FOGHORN_CONFIG, or foghorn.config.json if
-                     it exists)
-  --without-config   pack no configuration
-  --local            allow a loopback publicUrl, to try the bundle on this machine
-`
-
-const options = {
-  help: { type: 'boolean', short: 'h' },
-  config: { type: 'string' },
-  'without-config': { type: 'boolean' },
-  local: { type: 'boolean' },
-} as const
+export const bundleOptions = { config: text, 'without-config': flag, local: flag } as const
 
 interface Choice {
   folder: string
@@ -36,16 +18,12 @@ interface Choice {
 }
 
 /** Paths from `root`. Throws FoghornError `arguments_wrong`. */
-export function readBundleWords(
-  words: string[],
+export function choiceOf(
+  values: Given<typeof bundleOptions>['options'],
+  folder: string,
   environment: NodeJS.ProcessEnv,
   root: string,
-): Choice | 'help' {
-  const { values, positionals } = parseWords(words, options)
-  if (values.help) return 'help'
-  const [folder = 'dist', ...more] = positionals
-  if (more.length > 0)
-    throw wrong(`the command takes one folder, but "${more[0]}" follows; see --help`)
+): Choice {
   const without = values['without-config'] === true
   if (without && values.config !== undefined) {
     throw wrong('--config and --without-config exclude each other; write one of them')
@@ -60,22 +38,15 @@ export function readBundleWords(
   return { folder: resolve(root, folder), config, isLocal: values.local === true }
 }
 
-/** The output of check-config. Throws FoghornError if the configuration must not be deployed. */
-export function checkPacked(
-  file: string,
-  shown: string,
-  environment: NodeJS.ProcessEnv,
-  isLocal: boolean,
-): string {
-  const { code, out, err } = run([file, '--without-env'], environment)
-  if (code !== 0) throw new FoghornError('config_invalid', err.replaceAll(file, shown).trimEnd())
-  const { publicUrl } = readConfigWith(readFileSync(file, 'utf8'), environment, 'assumed').config
+/** Prints what check-config does. Throws FoghornError if the configuration must not be deployed. */
+export function checkPacked(file: string, isLocal: boolean, io: Io): void {
+  const { publicUrl } = check(file, true, io)
   if (isLoopback(publicUrl) && !isLocal) {
     const remedy =
       'Write the address of the function app: the output appUrl of the deployment. To try the bundle on this ' +
       'machine, add --local.'
     const what = `publicUrl "${publicUrl}" is loopback, so this is a test configuration`
-    throw new FoghornError('config_local', `${shown}: ${what}. ${remedy}`)
+    throw wrong(`${file}: ${what}. ${remedy}`)
   }
-  return `${out.replaceAll(file, shown).trimEnd()}\nLinks in messages lead to ${publicUrl}`
+  io.print(`Links in messages lead to ${publicUrl}`)
 }

@@ -5,27 +5,12 @@
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
-import { FoghornError } from '../shared/errors.ts'
-import { checkPacked, help, readBundleWords } from './bundle-config.ts'
+import { command } from '../functions/cli/command.ts'
+import { bundleOptions, checkPacked, choiceOf } from './bundle-config.ts'
 import { bundleWorker } from './cloudflare/bundle.ts'
 
 const root = join(import.meta.dirname, '..')
 const shown = (path: string) => relative(root, path)
-const choice = readOrEnd(() => readBundleWords(process.argv.slice(2), process.env, root))
-if (choice === 'help') {
-  process.stdout.write(help)
-  process.exit(0)
-}
-const { folder: dist, config, isLocal } = choice
-const azure = join(dist, 'azure')
-rmSync(azure, { recursive: true, force: true })
-// made of the folder by the commands of the guide
-rmSync(join(dist, 'azure.zip'), { force: true })
-const verdict =
-  config === undefined
-    ? 'No configuration was packed. Put foghorn.config.json beside main.mjs, or the relay does not start.'
-    : readOrEnd(() => checkPacked(config, shown(config), process.env, isLocal))
-
 const common: BuildOptions = {
   bundle: true,
   platform: 'node',
@@ -40,41 +25,57 @@ const common: BuildOptions = {
 const requireBanner =
   "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
 
-await build({
-  ...common,
-  entryPoints: ['beacon/main.ts'],
-  outfile: join(dist, 'beacon.mjs'),
-  // runs before all other code
-  inject: ['infra/vm/node-version.mjs'],
-})
+export const bundle = command({
+  usage: '[FOLDER] [--config FILE | --without-config] [--local]',
+  about: `
+Writes the files to deploy into FOLDER (default: dist): the beacon, and the relay for Azure
+Functions and for Cloudflare Workers.
 
-mkdirSync(azure, { recursive: true })
-await build({
-  ...common,
-  entryPoints: { main: 'infra/azure/main.ts' },
-  outdir: azure,
-  outExtension: { '.js': '.mjs' },
-  // modules that are loaded lazily stay in separate files
-  splitting: true,
-  banner: { js: requireBanner },
-  // the Functions host provides it
-  external: ['@azure/functions-core'],
-})
-copyFileSync(join(root, 'infra/azure/host.json'), join(azure, 'host.json'))
-const manifest = { name: 'foghorn-relay', private: true, type: 'module', main: 'main.mjs' }
-writeFileSync(join(azure, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
-if (config !== undefined) copyFileSync(config, join(azure, 'foghorn.config.json'))
-const cloudflare = join(dist, 'cloudflare')
-await bundleWorker(cloudflare, config)
-const made = [shown(join(dist, 'beacon.mjs')), `${shown(azure)}/`, `${shown(cloudflare)}/`]
-process.stdout.write(`${[...made, verdict].join('\n')}\n`)
+  --config FILE      the configuration to pack (default: FOGHORN_CONFIG, or foghorn.config.json if
+                     it exists)
+  --without-config   pack no configuration
+  --local            allow a loopback publicUrl, to try the bundle on this machine`,
+  options: bundleOptions,
+  words: { least: 0, most: 1 },
+  async run({ options, words: [named = 'dist'], io }) {
+    const { folder: dist, config, isLocal } = choiceOf(options, named, io.environment, root)
+    const azure = join(dist, 'azure')
+    rmSync(azure, { recursive: true, force: true })
+    // made of the folder by the commands of the guide
+    rmSync(join(dist, 'azure.zip'), { force: true })
+    if (config !== undefined) checkPacked(shown(config), isLocal, io)
+    await build({
+      ...common,
+      entryPoints: ['beacon/main.ts'],
+      outfile: join(dist, 'beacon.mjs'),
+      // runs before all other code
+      inject: ['infra/vm/node-version.mjs'],
+    })
 
-function readOrEnd<T>(read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    if (!(error instanceof FoghornError)) throw error
-    process.stderr.write(`${error.message}\n`)
-    process.exit(2)
-  }
-}
+    mkdirSync(azure, { recursive: true })
+    await build({
+      ...common,
+      entryPoints: { main: 'infra/azure/main.ts' },
+      outdir: azure,
+      outExtension: { '.js': '.mjs' },
+      // modules that are loaded lazily stay in separate files
+      splitting: true,
+      banner: { js: requireBanner },
+      // the Functions host provides it
+      external: ['@azure/functions-core'],
+    })
+    copyFileSync(join(root, 'infra/azure/host.json'), join(azure, 'host.json'))
+    const manifest = { name: 'foghorn-relay', private: true, type: 'module', main: 'main.mjs' }
+    writeFileSync(join(azure, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+    if (config !== undefined) copyFileSync(config, join(azure, 'foghorn.config.json'))
+    const cloudflare = join(dist, 'cloudflare')
+    await bundleWorker(cloudflare, config)
+    const made = [shown(join(dist, 'beacon.mjs')), `${shown(azure)}/`, `${shown(cloudflare)}/`]
+    io.print(made.join('\n'))
+    if (config === undefined) {
+      io.print(
+        'No configuration was packed. Put foghorn.config.json beside main.mjs, or the relay does not start.',
+      )
+    }
+  },
+})

@@ -1,20 +1,25 @@
-// `npm run generate [-- --check]`: writes the generated files. With --check it writes nothing, and
-// exits with code 1 if one is out of date.
+// `npm run generate [-- --check]`: writes the generated files.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { command, exitCodes, flag } from '../functions/cli/command.ts'
 import { generated, outdated, root } from './generated.ts'
 
-const words = process.argv.slice(2)
-const paths = outdated()
-if (words.some((word) => word !== '--check')) {
-  process.stderr.write('npm run generate [-- --check]\n')
-  process.exitCode = 2
-} else if (words.length > 0) {
-  for (const path of paths) process.stderr.write(`${path} is out of date: run npm run generate\n`)
-  if (paths.length > 0) process.exitCode = 1
-} else {
-  for (const { path, content } of generated().filter((one) => paths.includes(one.path))) {
-    writeFileSync(join(root, path), content())
-    process.stdout.write(`${path}\n`)
-  }
-}
+export const generate = command({
+  usage: '[--check]',
+  about: `
+Writes the generated files that are out of date. With --check it writes nothing, and exits with
+code 1 if there is one.`,
+  options: { check: flag },
+  run({ options: { check = false }, io }) {
+    const paths = outdated()
+    if (check) {
+      for (const path of paths) io.note(`${path} is out of date: run npm run generate`)
+      return paths.length > 0 ? exitCodes.broken : exitCodes.fine
+    }
+    for (const { path, content } of generated().filter((one) => paths.includes(one.path))) {
+      writeFileSync(join(root, path), content())
+      io.print(path)
+    }
+    return exitCodes.fine
+  },
+})

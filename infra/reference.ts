@@ -5,7 +5,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { variables } from '../beacon/settings.ts'
-import { run } from '../functions/cli/check-config.ts'
+import { tryEvent } from '../functions/cli/check-config.ts'
+import { readConfigWith } from '../functions/config/config.ts'
 import { configSchema } from '../functions/config/schema.ts'
 import { moments } from '../functions/core/event/moment.ts'
 import { metrics } from '../functions/core/metrics/metrics.ts'
@@ -57,7 +58,7 @@ export const makers: Record<string, () => string> = {
   'receiver-typescript': () => fenced('ts', file('infra/examples/receiver.ts')),
   'approve-drained': () => fenced('ts', file('infra/examples/approve-drained.ts')),
   'receiver-python': () => fenced('python', file('infra/examples/receiver.py')),
-  'dry-run': () => dryRun('--type', 'Reboot', '--resource', 'web_3', '--tag', 'role=web'),
+  'dry-run': () => dryRun({ type: 'Reboot', resource: ['web_3'], tag: ['role=web'] }),
 }
 
 const markers =
@@ -134,11 +135,14 @@ function fenced(language: string, text: string): string {
 }
 
 /** The output of check-config for this event with the full example. */
-function dryRun(...event: string[]): string {
-  const file = join(root, 'infra/examples/full.config.json')
-  const { out, err } = run([file, '--without-env', ...event], {})
-  if (err !== '') throw new Error(err)
-  return `\`\`\`\n${out.slice(out.indexOf('Dry run:')).trim()}\n\`\`\``
+function dryRun(event: Parameters<typeof tryEvent>[1]): string {
+  const { config } = readConfigWith(file('infra/examples/full.config.json'), {}, 'assumed')
+  let printed = ''
+  const print = (text: string) => {
+    printed += text
+  }
+  tryEvent(config, event, { print })
+  return fenced('', printed)
 }
 
 function fieldsTable(schema: JsonSchema): string {

@@ -1,57 +1,91 @@
 // `npm run check-config -- FILE`: lists mistakes and warnings of a configuration, and dry-runs one
 // event. Reads only files and the environment.
 import { readFileSync } from 'node:fs'
-import { FoghornError, messageOf } from '../../shared/errors.ts'
+import { FoghornError } from '../../shared/errors.ts'
 import { adviseOn } from '../check/advice.ts'
 import { dryRun } from '../check/dry-run.ts'
 import { type Config, readConfigWith } from '../config/config.ts'
 import type { Environment } from '../config/environment.ts'
 import { notifiers } from '../notify/registry.ts'
-import { type Arguments, exitCodes, help, readArguments, wrong } from './arguments.ts'
+import { command, flag, type Io, wrong } from './command.ts'
 import { counted, describeOutcome, listed, wrap } from './layout.ts'
-import { caseOf } from './tried-event.ts'
+import { caseOf, type EventOptions, eventOptions } from './tried-event.ts'
 
-interface Ran {
-  code: number
-  out: string
-  err: string
-}
+const options = { 'without-env': flag, ...eventOptions } as const
 
-/** The command without its process. */
-export function run(words: string[], environment: Environment): Ran {
-  const textOf = (lines: string[]) => `${lines.join('\n')}\n`
-  try {
-    const given = readArguments(words)
-    const lines = given === 'help' ? help.trimEnd().split('\n') : check(given, environment)
-    return { code: exitCodes.fine, out: textOf(lines), err: '' }
-  } catch (error) {
-    const known = error instanceof FoghornError
-    const lines = (known ? error.message : messageOf(error)).split('\n')
-    const short = lines.flatMap((line) => (line.startsWith(' ') ? line : wrap(line, '', '  ')))
-    return { code: known ? exitCodes.wrong : exitCodes.broken, out: '', err: textOf(short) }
-  }
-}
+export const checkConfig = command({
+  usage: 'FILE [--without-env] [--event FILE | --type TYPE ...]',
+  about: `
+Checks the configuration in FILE. If it has mistakes, the exit code is 2. With warnings it is 0.
 
-function check({ file, options, isDryRun }: Arguments, environment: Environment): string[] {
-  const isBare = options['without-env'] === true
-  const { config, assumed } = readConfiguration(file, environment, isBare)
+  --without-env    assume that missing "env:NAME" values are valid
+
+Dry run: shows what the policy decides for one event, and which channels are notified.
+
+  --event FILE     the event as IMDS shows it (one entry of Events), or as a beacon reports it;
+                   other options override it
+  --type TYPE      Freeze, Reboot, Redeploy, Preempt or Terminate
+  --source SOURCE  Platform (default) or User
+  --resource VM    an affected VM; several by commas, or repeated
+  --duration N     expected seconds of interruption (default: unknown)
+  --notice N       seconds from first sight to NotBefore (default: from the file, or as usual for
+                   the type)
+  --fleet NAME     required if the configuration has several fleets
+  --tag NAME=VALUE, --scale-set NAME, --resource-group NAME
+                   what the beacons of these VMs report about them; --tag may be repeated
+
+Examples:
+  npm run check-config -- foghorn.config.json
+  npm run check-config -- foghorn.config.json --without-env --type Reboot --resource web_3`,
+  options,
+  words: { least: 1, most: 1 },
+  run({ options: { 'without-env': isBare = false, ...event }, words: [file = ''], io }) {
+    // the result stands below the summary, but a wrong event prints neither
+    const printed: string[] = []
+    const later = { ...io, print: (text: string) => void printed.push(text) }
+    const config = check(file, isBare, later)
+    if (Object.keys(event).length > 0) tryEvent(config, event, later)
+    io.print(printed.join('\n'))
+  },
+})
+
+/** Prints the summary and the warnings. Throws FoghornError with all mistakes. */
+export function check(
+  file: string,
+  isBare: boolean,
+  io: Pick<Io, 'environment' | 'print' | 'paint'>,
+) {
+  const { config, assumed } = readConfiguration(file, io.environment, isBare)
   const warnings = adviseOn(config)
-  const lines = [...wrap(summaryOf(file, config, warnings.length))]
+  const summary = wrap(summaryOf(file, config, warnings.length)).join('\n')
+  io.print(warnings.length === 0 ? io.paint('ok', summary) : summary)
   if (assumed.length > 0) {
     const names = assumed.join(', ')
-    lines.push(...wrap(`Missing in the environment, so not checked (--without-env): ${names}`))
+    const skipped = `Missing in the environment, so not checked (--without-env): ${names}`
+    io.print(wrap(skipped).join('\n'))
   }
-  if (warnings.length > 0) lines.push('', ...listed(warnings))
-  if (!isDryRun) return lines
+  if (warnings.length > 0) io.print(io.paint('warning', ['', ...listed(warnings)].join('\n')))
+  return config
+}
+
+/** Prints what the relay would do with this event. */
+export function tryEvent(
+  config: Config,
+  options: EventOptions,
+  { print }: Pick<Io, 'print'>,
+): void {
   const event = options.event === undefined ? undefined : readText(options.event, '--event: ')
   const fleets = Object.keys(config.fleets)
   const { case: one, doubts, notes } = caseOf(options, event, fleets, Date.now())
   const outcome = dryRun({ config, notifiers }, one)
-  // first, because the outcome depends on it
-  if (doubts.length > 0) lines.push('', ...doubts.flatMap((doubt) => wrap(doubt, '', '  ')))
-  lines.push('', ...describeOutcome(one, outcome, Object.keys(config.channels)))
-  if (notes.length > 0) lines.push('', ...notes.flatMap((note) => wrap(note, '  ')))
-  return lines
+  const lines = [
+    // first, because the outcome depends on it
+    ...(doubts.length === 0 ? [] : ['', ...doubts.flatMap((doubt) => wrap(doubt, '', '  '))]),
+    '',
+    ...describeOutcome(one, outcome, Object.keys(config.channels)),
+    ...(notes.length === 0 ? [] : ['', ...notes.flatMap((note) => wrap(note, '  '))]),
+  ]
+  print(lines.join('\n'))
 }
 
 function readConfiguration(file: string, environment: Environment, withoutEnvironment: boolean) {
@@ -65,7 +99,7 @@ function readConfiguration(file: string, environment: Environment, withoutEnviro
     const hint = "\nOn a machine other than the relay's, add --without-env to skip such values."
     const more = lacks && !withoutEnvironment ? hint : ''
     const count = `${file} has ${counted(lines.length, 'mistake')}:`
-    throw new FoghornError(error.code, [count, ...listed(lines)].join('\n') + more)
+    throw wrong([count, ...listed(lines)].join('\n') + more)
   }
 }
 
@@ -89,11 +123,4 @@ function readText(path: string, where = ''): string {
     const what = code === 'ENOENT' ? 'there is no file' : `${code}: cannot read`
     throw wrong(`${where}${what} "${path}"; write a path relative to the folder of package.json`)
   }
-}
-
-if (import.meta.main) {
-  const { code, out, err } = run(process.argv.slice(2), process.env)
-  process.stdout.write(out)
-  process.stderr.write(err)
-  process.exitCode = code
 }

@@ -1,15 +1,24 @@
 // `npm run drill`: starts a drill on a running relay and prints its progress until it is over. It
 // never decides the event: people test the link in a message with it.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { eventTypes } from '../../shared/document.ts'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import type { PublicEvent } from '../core/event/public-view.ts'
-import { exitCodes, wrong } from './arguments.ts'
-import { askRelay } from './ask-relay.ts'
-import { type DrillArguments, drillHelp, inOptions, readDrillArguments } from './drill-arguments.ts'
+import {
+  command,
+  exitCodes,
+  type Given,
+  type Io,
+  secondsOf,
+  tagsIn,
+  text,
+  texts,
+  typeOf,
+  wrong,
+} from './command.ts'
 import { beginning, isOver, newsOf, resultOf, type Shown } from './drill-course.ts'
-import { reportFailure } from './failure.ts'
 import { listed, wrap } from './layout.ts'
-import { adminKeyOf, relayUrl } from './relay-address.ts'
+import { adminKeyOf, askRelay, relayUrl } from './relay.ts'
 
 const requestMs = 15_000
 const lookEveryMs = 1_000
@@ -19,26 +28,116 @@ const patienceMs = 60_000
 interface RelayAddress {
   url: string
   adminKey: string
+  io: Io
 }
 
-try {
-  const given = readDrillArguments(process.argv.slice(2))
-  if (given === 'help') print(drillHelp.trimEnd())
-  else process.exitCode = await drill(given)
-} catch (error) {
-  reportFailure(error)
+const options = {
+  fleet: text,
+  type: text,
+  resource: texts,
+  notice: text,
+  impact: text,
+  'change-after': text,
+  source: text,
+  duration: text,
+  description: text,
+  tag: texts,
+  'scale-set': text,
+  'resource-group': text,
+  config: text,
+} as const
+
+export const drill = command({
+  usage: '--fleet NAME --type TYPE [options]',
+  about: `
+Sends a test event, marked as a drill, through the policy, the routes and the real channels until
+it is completed. No VM is affected: an approval is stored and announced, but sent to no beacon.
+PagerDuty calls the on-call engineer as for a real event. The drill's end resolves the incident.
+
+  --fleet NAME     a fleet of the relay's configuration
+  --type TYPE      Freeze, Reboot, Redeploy, Preempt or Terminate
+  --resource VM    a VM to show as affected (default: drill-vm); several by commas, or repeated
+  --notice N       seconds to NotBefore (default: 120, at most 3600); 0: it starts without notice
+  --impact N       seconds from start to end (default: 10, at most 600)
+  --change-after N seconds until NotBefore moves by a minute (default: never)
+  --source SOURCE  Platform (default) or User
+  --duration N     expected seconds of interruption (default: unknown)
+  --description TEXT
+  --tag NAME=VALUE, --scale-set NAME, --resource-group NAME
+                   what the beacons of these VMs would report; --tag may be repeated
+  --config FILE    take the relay's address from publicUrl in FILE
+
+Environment: FOGHORN_ADMIN_KEY is the admin key of the relay, FOGHORN_URL its address. Without
+FOGHORN_URL and --config, the address is publicUrl in FOGHORN_CONFIG or foghorn.config.json.
+
+People can decide by the link in the messages. Exit codes: 0 if the drill was completed and every
+message was delivered, 2 if an option or a setting is wrong, otherwise 1.
+
+Example:
+  npm run drill -- --fleet prod --type Reboot --resource web_3 --tag role=web`,
+  options,
+  async run({ options: given, io }) {
+    const request = requestOf(given)
+    const adminKey = adminKeyOf(io.environment.FOGHORN_ADMIN_KEY)
+    const relay = { url: relayUrl(given.config, io.environment), adminKey, io }
+    const begun = await begin(relay, request)
+    for (const line of beginning(begun, relay.url)) io.print(wrap(line, '', '  ').join('\n'))
+    const last = await follow(relay, begun)
+    const { summary, wrong: faults } = resultOf(last)
+    const isFine = faults.length === 0
+    io.print(io.paint(isFine ? 'ok' : 'mistake', wrap(`Drill: ${summary}`).join('\n')))
+    for (const line of listed(faults)) io.print(line)
+    return isFine ? exitCodes.fine : exitCodes.broken
+  },
+})
+
+/** The body of the request. The relay fills in what is missing, and checks the limits. */
+export function requestOf(given: Given<typeof options>['options']) {
+  const { fleet, type, resource, source, description } = given
+  if (!fleet)
+    throw wrong('--fleet is missing; write --fleet and the name of a fleet in the configuration')
+  if (!type) throw wrong(`--type is missing; write --type and one of ${eventTypes.join(', ')}`)
+  return {
+    fleet,
+    type: typeOf(type),
+    resources: resource?.flatMap((one) => one.split(',').map((part) => part.trim())),
+    noticeSeconds: secondsOf('--notice', given.notice),
+    impactSeconds: secondsOf('--impact', given.impact),
+    changeAfterSeconds: secondsOf('--change-after', given['change-after']),
+    source,
+    durationSeconds: secondsOf('--duration', given.duration),
+    description,
+    tags: given.tag && tagsIn(given.tag),
+    scaleSet: given['scale-set'],
+    resourceGroup: given['resource-group'],
+  }
 }
 
-async function drill({ request, config }: DrillArguments): Promise<number> {
-  const adminKey = adminKeyOf(process.env.FOGHORN_ADMIN_KEY)
-  const relay = { url: relayUrl(config), adminKey }
-  const begun = await begin(relay, request)
-  for (const line of beginning(begun, relay.url)) print(wrap(line, '', '  ').join('\n'))
-  const last = await follow(relay, begun)
-  const { summary, wrong: faults } = resultOf(last)
-  for (const line of wrap(`Drill: ${summary}`)) print(line)
-  for (const line of listed(faults)) print(line)
-  return faults.length === 0 ? exitCodes.fine : exitCodes.broken
+/** The option for each key of the request. */
+const optionOf: Record<string, string> = {
+  resources: '--resource',
+  noticeSeconds: '--notice',
+  impactSeconds: '--impact',
+  changeAfterSeconds: '--change-after',
+  durationSeconds: '--duration',
+  tags: '--tag',
+  scaleSet: '--scale-set',
+  resourceGroup: '--resource-group',
+  fleet: '--fleet',
+  type: '--type',
+  source: '--source',
+  description: '--description',
+}
+
+/** The relay's error, one mistake per line, with options in place of the request's keys. */
+export function inOptions(detail: string): string {
+  const lines = detail.split('\n').map((line) => line.replace(/^\w+(?=[.[:])/, nameOf))
+  // inside a sentence, a key such as "source" may be a common word
+  return lines.map((line) => line.replace(/\b[a-z]+(?:Seconds|Set|Group)\b/gi, nameOf)).join('\n')
+}
+
+function nameOf(key: string): string {
+  return optionOf[key] ?? key
 }
 
 async function begin(
@@ -64,10 +163,10 @@ async function follow(
     const path = `/v1/events/${encodeURIComponent(fleet)}/${eventId}`
     const looked = await look(relay, path)
     if (typeof looked === 'string') {
-      if (!isAway) print(`The relay does not answer. Retrying: ${looked}`)
+      if (!isAway) relay.io.note(`The relay does not answer. Retrying: ${looked}`)
       isAway = true
     } else {
-      for (const line of newsOf(last, looked, Date.now())) print(line)
+      for (const line of newsOf(last, looked, Date.now())) relay.io.print(line)
       isAway = false
       last = looked
       if (isOver(last)) return last
@@ -122,8 +221,4 @@ async function refusal({ url }: RelayAddress, response: Response): Promise<Fogho
 
 function failed(message: string): FoghornError {
   return new FoghornError('drill_failed', message)
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`)
 }

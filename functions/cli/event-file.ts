@@ -10,7 +10,7 @@ import {
 import { describeIssues } from '../../shared/errors.ts'
 import type { KnownVm } from '../core/event/sight.ts'
 import { remedyOf } from '../schema/checks.ts'
-import { wrong } from './arguments.ts'
+import { wrong } from './command.ts'
 
 const eventId = 'dry-run'
 

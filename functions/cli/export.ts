@@ -2,29 +2,10 @@
 // messages, as the API shows them. It works with every host.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../shared/errors.ts'
-import { parseWords, text, wrong } from './arguments.ts'
-import { askRelay, refusalOf } from './ask-relay.ts'
-import { reportFailure } from './failure.ts'
-import { credentialIn, localRelayUrl } from './relay-address.ts'
+import { command, type Io, text, wrong } from './command.ts'
+import { askRelay, credentialIn, localRelayUrl, refusalOf } from './relay.ts'
 import { writeWhole } from './whole-file.ts'
 
-const help = `npm run export -- FILE [--fleet NAME]
-
-Stores all events of a relay in FILE, one JSON object a line, the newest first: each as
-GET /v1/events/FLEET/ID answers it, with history and messages. Only the owner of FILE can read it.
-FILE has its name only once it is whole. A file that is there is replaced.
-
-  --fleet NAME     only events of this fleet
-
-Environment: FOGHORN_TOKEN is a token with the scope "read", or FOGHORN_ADMIN_KEY the admin key;
-FOGHORN_URL is the address of the relay. Without it, it is the relay of this machine on PORT (7071).
-
-Exit codes: 0 if all events are stored, 2 if an option or a setting is wrong, otherwise 1.
-
-Example:
-  npm run export -- events.jsonl --fleet prod`
-
-const options = { help: { type: 'boolean', short: 'h' }, fleet: text } as const
 const pageSize = 200
 /** Requests at once. */
 const atOnce = 8
@@ -40,43 +21,57 @@ interface Listed {
 
 type Ask = (path: string) => Promise<Response>
 
-try {
-  const { values, positionals } = parseWords(process.argv.slice(2), options)
-  const [file, ...more] = positionals
-  if (values.help) print(help)
-  else if (file === undefined || more.length > 0) {
-    throw wrong('name one file; write npm run export -- FILE')
-  } else await exportAll(file, values.fleet)
-} catch (error) {
-  reportFailure(error)
-}
+export const exportEvents = command({
+  usage: 'FILE [--fleet NAME]',
+  about: `
+Stores all events of a relay in FILE, one JSON object a line, the newest first: each as
+GET /v1/events/FLEET/ID answers it, with history and messages. Only the owner of FILE can read it.
+FILE has its name only once it is whole. A file that is there is replaced.
 
-async function exportAll(file: string, fleet: string | undefined): Promise<void> {
-  const url = localRelayUrl()
-  const credential = credentialIn(process.env)
-  const ask: Ask = async (path) => {
-    const answer = await askPatiently(url, path, credential)
-    // the relay may have removed the event since it was listed
-    if (answer.status !== 200 && answer.status !== 404) throw await refusalOf(url, answer)
-    return answer
-  }
-  let count = 0
-  async function* lines() {
-    for await (const page of pagesOf(ask, url, fleet)) {
-      for (let i = 0; i < page.length; i += atOnce) {
-        const some = await Promise.all(page.slice(i, i + atOnce).map((one) => lineOf(ask, one)))
-        const found = some.filter((line) => line !== undefined)
-        count += found.length
-        yield found.join('')
+  --fleet NAME     only events of this fleet
+
+Environment: FOGHORN_TOKEN is a token with the scope "read", or FOGHORN_ADMIN_KEY the admin key;
+FOGHORN_URL is the address of the relay. Without it, it is the relay of this machine on PORT (7071).
+
+Exit codes: 0 if all events are stored, 2 if an option or a setting is wrong, otherwise 1.
+
+Example:
+  npm run export -- events.jsonl --fleet prod`,
+  options: { fleet: text },
+  words: { least: 1, most: 1 },
+  async run({ options: { fleet }, words: [file = ''], io }) {
+    const url = localRelayUrl(io.environment)
+    const credential = credentialIn(io.environment)
+    const ask: Ask = async (path) => {
+      const answer = await askPatiently(url, path, credential, io)
+      // the relay may have removed the event since it was listed
+      if (answer.status !== 200 && answer.status !== 404) throw await refusalOf(url, answer)
+      return answer
+    }
+    let count = 0
+    async function* lines() {
+      for await (const page of pagesOf(ask, url, fleet)) {
+        for (let i = 0; i < page.length; i += atOnce) {
+          const some = await Promise.all(page.slice(i, i + atOnce).map((one) => lineOf(ask, one)))
+          const found = some.filter((line) => line !== undefined)
+          count += found.length
+          io.progress(`${count} events`)
+          yield found.join('')
+        }
       }
     }
-  }
-  await writeWhole(file, lines())
-  print(`${file}: ${count} events`)
-}
+    await writeWhole(file, lines())
+    io.print(`${file}: ${count} events`)
+  },
+})
 
 /** Tries again if the relay does not answer, is busy, or fails: an export makes many requests. */
-async function askPatiently(url: string, path: string, credential: string): Promise<Response> {
+async function askPatiently(
+  url: string,
+  path: string,
+  credential: string,
+  { note }: Io,
+): Promise<Response> {
   for (let attempt = 1; ; attempt++) {
     const isLast = attempt === maxAttempts
     let reason: string
@@ -91,7 +86,7 @@ async function askPatiently(url: string, path: string, credential: string): Prom
       if (isLast) throw error
       reason = messageOf(error)
     }
-    process.stderr.write(`The relay at ${url} fails. Retrying: ${reason}\n`)
+    note(`The relay at ${url} fails. Retrying: ${reason}`)
     await sleep(retryMs * 2 ** (attempt - 1))
   }
 }
@@ -122,8 +117,4 @@ async function lineOf(ask: Ask, { fleet, eventId }: Listed): Promise<string | un
   const path = [fleet, eventId].map(encodeURIComponent).join('/')
   const answer = await ask(`/v1/events/${path}`)
   return answer.status === 404 ? undefined : `${JSON.stringify(await answer.json())}\n`
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`)
 }

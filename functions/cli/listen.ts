@@ -3,14 +3,15 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
+import { eventTypes } from '../../shared/document.ts'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { visible } from '../../shared/presentable.ts'
 import { secretBytes, sign } from '../../shared/signature.ts'
-import { wrong } from './arguments.ts'
-import { askRelay } from './ask-relay.ts'
-import { reportFailure } from './failure.ts'
-import { type ListenArguments, listenHelp, readListenArguments } from './listen-arguments.ts'
-import { credentialIn, relayUrl } from './relay-address.ts'
+import { moments } from '../core/event/moment.ts'
+import { isLoopback, isWebUrl } from '../schema/checks.ts'
+import { didYouMean } from '../schema/suggest.ts'
+import { command, flag, type Given, type Io, text, texts, typeOf, wrong } from './command.ts'
+import { askRelay, credentialIn, relayUrl } from './relay.ts'
 import { serverSent } from './server-sent.ts'
 
 const retryMs = 2_000
@@ -35,8 +36,91 @@ const cloudEventSchema = z.looseObject({
 })
 const pollSchema = z.object({ events: z.array(z.unknown()), next: z.string() })
 
+const options = {
+  json: flag,
+  fleet: texts,
+  type: texts,
+  moment: texts,
+  resource: text,
+  all: flag,
+  forward: text,
+  config: text,
+} as const
+
+export const listen = command({
+  usage: '[options]',
+  about: `
+Prints every step of every event as it happens. With --forward, it also sends each step to a program
+on your own machine, as a signed webhook.
+
+  --fleet NAME      only this fleet; may be repeated, as may --type and --moment
+  --type TYPE       only ${eventTypes.join(', ')}
+  --moment MOMENT   only these steps: ${moments.slice(0, 6).join(', ')},
+                    ${moments.slice(6).join(', ')}
+  --resource GLOB   only events of VMs with such names: web_*
+  --all             begin with all steps that the relay still has, not with the next one
+  --forward URL     send each step here: http:// on this machine, or https://
+  --json            print the CloudEvents, one a line
+  --config FILE     take the relay's address from publicUrl in FILE
+
+Environment: FOGHORN_TOKEN is a token with the scope "read" (or FOGHORN_ADMIN_KEY the admin key).
+FOGHORN_URL is the relay's address. Without it and --config, the address is publicUrl in
+FOGHORN_CONFIG or foghorn.config.json. FOGHORN_WEBHOOK_SECRET ("whsec_" and base64) signs what is
+forwarded. Without it, the command makes a secret and prints it.
+
+Example:
+  npm run listen -- --fleet prod --forward http://localhost:3000/webhooks`,
+  options,
+  async run({ options: given, io }) {
+    const { environment } = io
+    const { forward, json = false, all = false } = given
+    const listening: Listening = {
+      io,
+      json,
+      query: queryOf(given),
+      forward: forwardOf(forward),
+      url: relayUrl(given.config, environment),
+      credential: credentialIn(environment),
+      cursor: all ? '0' : undefined,
+      secret: secretOf(environment.FOGHORN_WEBHOOK_SECRET, forward, io),
+    }
+    return follow(listening)
+  },
+})
+
+/** For the relay, which checks the rest. */
+export function queryOf({
+  fleet = [],
+  type = [],
+  moment = [],
+  resource,
+}: Given<typeof options>['options']): URLSearchParams {
+  const query = new URLSearchParams()
+  for (const name of fleet) query.append('fleet', name)
+  for (const name of type) query.append('type', typeOf(name))
+  for (const name of moment) query.append('moment', momentOf(name))
+  if (resource !== undefined) query.set('resource', resource)
+  return query
+}
+
+function momentOf(wanted: string): string {
+  if (moments.some((moment) => moment === wanted)) return wanted
+  const known = moments.join(', ')
+  throw wrong(`--moment: there is no "${wanted}"; write ${known}${didYouMean(wanted, moments)}`)
+}
+
+/** Steps name VMs, so they leave this machine encrypted only. */
+function forwardOf(url: string | undefined): string | undefined {
+  if (url === undefined) return undefined
+  if (isWebUrl(url) && (url.startsWith('https:') || isLoopback(url))) return url
+  throw wrong(`--forward is "${url}"; write http://localhost:PORT/PATH, or an https:// address`)
+}
+
 interface Listening {
-  given: ListenArguments
+  io: Io
+  query: URLSearchParams
+  forward: string | undefined
+  json: boolean
   url: string
   credential: string
   /** Signs what is forwarded. */
@@ -44,39 +128,24 @@ interface Listening {
   cursor: string | undefined
 }
 
-try {
-  const given = readListenArguments(process.argv.slice(2))
-  if (given === 'help') print(listenHelp.trimEnd())
-  else await listen(given)
-} catch (error) {
-  reportFailure(error)
-}
-
 /** Until the process is ended, or the relay rejects the request. */
-async function listen(given: ListenArguments): Promise<void> {
-  const credential = credentialIn(process.env)
-  const listening: Listening = {
-    given,
-    credential,
-    url: relayUrl(given.config),
-    cursor: given.all ? '0' : undefined,
-    secret: secretOf(process.env.FOGHORN_WEBHOOK_SECRET, given),
-  }
-  note(`Listening to ${listening.url}. Ctrl+C ends it.`)
+async function follow(listening: Listening): Promise<never> {
+  const { io, url } = listening
+  io.note(`Listening to ${url}. Ctrl+C ends it.`)
   let holds = true
   for (;;) {
     try {
-      const answer = holds ? await follow(listening) : await poll(listening)
+      const answer = holds ? await hold(listening) : await poll(listening)
       if (answer === 'stream_unsupported') holds = false
     } catch (error) {
       if (error instanceof FoghornError) throw error
-      note(`The connection ended. Retrying: ${messageOf(error)}`)
+      io.note(`The connection ended. Retrying: ${messageOf(error)}`)
       await sleep(retryMs)
     }
   }
 }
 
-async function follow(listening: Listening): Promise<'ended' | 'stream_unsupported'> {
+async function hold(listening: Listening): Promise<'ended' | 'stream_unsupported'> {
   const quiet = new AbortController()
   const timer = setTimeout(() => quiet.abort(new Error('the relay sends nothing')), quietMs)
   try {
@@ -104,8 +173,9 @@ async function poll(listening: Listening): Promise<'ended'> {
   return 'ended'
 }
 
-function ask({ url, credential, given, cursor }: Listening, more: object, signal: AbortSignal) {
-  const query = new URLSearchParams([...given.query, ...Object.entries(more)])
+function ask(listening: Listening, more: object, signal: AbortSignal) {
+  const { url, credential, cursor } = listening
+  const query = new URLSearchParams([...listening.query, ...Object.entries(more)])
   if (cursor !== undefined) query.set('after', cursor)
   const accept = 'text/event-stream, application/json'
   return askRelay(url, `/v1/events/stream?${query}`, { credential, accept, signal })
@@ -120,12 +190,12 @@ async function refuseBad({ url }: Listening, response: Response): Promise<void> 
   throw status >= 500 || status === 429 ? new Error(text) : wrong(text)
 }
 
-async function show({ given, secret }: Listening, text: string): Promise<void> {
+async function show({ json, forward, secret, io }: Listening, text: string): Promise<void> {
   const event = cloudEventSchema.parse(JSON.parse(text))
-  print(given.json ? text : lineOf(event))
-  if (given.forward === undefined) return
-  const answer = await forward(given.forward, secret, event.id, text)
-  note(`  forwarded: ${answer}`)
+  io.print(json ? text : lineOf(event))
+  if (forward === undefined) return
+  // apart from the moments, so that they can go into a pipe
+  io.note(`  forwarded: ${await post(forward, secret, event.id, text)}`)
 }
 
 function lineOf({ time, data }: z.output<typeof cloudEventSchema>): string {
@@ -137,7 +207,7 @@ function lineOf({ time, data }: z.output<typeof cloudEventSchema>): string {
 }
 
 /** One attempt: a developer sees the answer and can begin again with --all. */
-async function forward(url: string, secret: string, id: string, body: string): Promise<string> {
+async function post(url: string, secret: string, id: string, body: string): Promise<string> {
   try {
     const signature = await sign([secret], id, Date.now(), body)
     const headers = { ...signature, 'content-type': 'application/cloudevents+json' }
@@ -151,7 +221,7 @@ async function forward(url: string, secret: string, id: string, body: string): P
   }
 }
 
-function secretOf(given: string | undefined, { forward }: ListenArguments): string {
+function secretOf(given: string | undefined, forward: string | undefined, { note }: Io): string {
   if (given) {
     try {
       secretBytes(given)
@@ -165,13 +235,4 @@ function secretOf(given: string | undefined, { forward }: ListenArguments): stri
   const made = `whsec_${randomBytes(32).toString('base64')}`
   if (forward !== undefined) note(`The secret that signs what is forwarded: ${made}`)
   return made
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`)
-}
-
-/** Apart from the moments, so that they can go into a pipe. */
-function note(line: string): void {
-  process.stderr.write(`${line}\n`)
 }

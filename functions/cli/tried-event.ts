@@ -4,8 +4,22 @@ import type { Case } from '../check/dry-run.ts'
 import { usualNoticeOf } from '../check/routes.ts'
 import type { KnownVm } from '../core/event/sight.ts'
 import { didYouMean } from '../schema/suggest.ts'
-import { type Options, tagsIn, wrong } from './arguments.ts'
+import { type Given, secondsOf, tagsIn, text, texts, wrong } from './command.ts'
 import { readEvent } from './event-file.ts'
+
+export const eventOptions = {
+  event: text,
+  type: text,
+  source: text,
+  resource: texts,
+  duration: text,
+  notice: text,
+  fleet: text,
+  tag: texts,
+  'scale-set': text,
+  'resource-group': text,
+} as const
+export type EventOptions = Given<typeof eventOptions>['options']
 
 /** Assumed notice of an unknown type, in seconds. */
 const noticeOfUnknown = 900
@@ -14,7 +28,7 @@ const eventId = 'dry-run'
 
 /** `doubts`: what was probably not intended. `notes`: what was assumed. One sentence each. */
 export function caseOf(
-  options: Options,
+  options: EventOptions,
   file: string | undefined,
   fleets: string[],
   now: number,
@@ -26,7 +40,7 @@ export function caseOf(
   const known = knownType(type)
   const event = eventOf(options, known ?? type, read?.event)
   const vms = vmsOf(options, event.resources) ?? read?.vms ?? []
-  const wanted = numberOf('--notice', options.notice, 0, maxNoticeSeconds)
+  const wanted = secondsOf('--notice', options.notice, 0, maxNoticeSeconds)
   const notice = noticeOf(type, read?.event.notBeforeAt, now)
   const meant = didYouMean(type, eventTypes)
   const doubt = `Azure has no type "${type}" today; it has ${types}${meant}`
@@ -41,12 +55,12 @@ export function caseOf(
 }
 
 function eventOf(
-  options: Options,
+  options: EventOptions,
   eventType: string,
   read: ScheduledEvent | undefined,
 ): ScheduledEvent {
   const source = options.source ?? (read === undefined ? 'Platform' : read.source)
-  const seconds = numberOf('--duration', options.duration, -1) ?? read?.durationSeconds
+  const seconds = secondsOf('--duration', options.duration, -1) ?? read?.durationSeconds
   const names = options.resource?.flatMap(namesIn)
   return {
     eventId,
@@ -100,23 +114,10 @@ function fleetOf(wanted: string | undefined, fleets: string[]): string {
 }
 
 /** The VMs, all with the same facts from the options. Undefined without such options. */
-function vmsOf(options: Options, names: string[]): KnownVm[] | undefined {
+function vmsOf(options: EventOptions, names: string[]): KnownVm[] | undefined {
   const { tag, 'scale-set': scaleSet, 'resource-group': resourceGroup } = options
   if (tag === undefined && scaleSet === undefined && resourceGroup === undefined) return undefined
   const tags = tagsIn(tag ?? [])
   const vm = { resourceGroup: resourceGroup ?? '', scaleSet: scaleSet ?? '', tags }
   return names.map((name) => ({ vm: name, ...vm }))
-}
-
-function numberOf(
-  flag: string,
-  text: string | undefined,
-  least: number,
-  most = Number.MAX_SAFE_INTEGER,
-): number | undefined {
-  if (text === undefined) return undefined
-  const number = Number(text)
-  if (text.trim() !== '' && number >= least && number <= most) return number
-  const upTo = most === Number.MAX_SAFE_INTEGER ? '' : ` to ${most}`
-  throw wrong(`${flag} is "${text}"; write a number of seconds, from ${least}${upTo}`)
 }

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs'
 import { open, rename, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { messageOf } from '../../shared/errors.ts'
-import { wrong } from './arguments.ts'
+import { wrong } from './command.ts'
 
 /** The file has names of VMs and people. */
 const ownerOnly = 0o600

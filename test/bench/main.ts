@@ -1,7 +1,5 @@
-// `npm run bench [-- NAME...] [--minutes N]`: each figure as a line `name: value unit`. Everything is
-// real but Azure and the channels, and all of it shares this machine. `--minutes` is how long beacons
-// are watched: an hour if the bench is named, else some minutes.
-import { parseArgs } from 'node:util'
+// `npm run bench [-- NAME...]`: measures, and prints the figures.
+import { command, text, wrong } from '../../functions/cli/command.ts'
 import { approval } from './approval.ts'
 import { azure, eventReports } from './azure/azure.ts'
 import { coldStart } from './azure/cold-start.ts'
@@ -18,13 +16,7 @@ import { path } from './path.ts'
 import { storm } from './storm/storm.ts'
 import { throughput } from './throughput.ts'
 
-const { values, positionals: wanted } = parseArgs({
-  options: { minutes: { type: 'string' } },
-  allowPositionals: true,
-})
-const minutes = Number(values.minutes ?? (wanted.includes('beacon') ? 60 : 5))
-
-const benches: Record<string, () => Promise<Figure[]>> = {
+const benches: Record<string, (minutes: number) => Promise<Figure[]>> = {
   latency: () => latency(),
   approval: () => approval(),
   throughput,
@@ -38,27 +30,40 @@ const benches: Record<string, () => Promise<Figure[]>> = {
   'cold-start': coldStart,
   cloudflare,
   cost,
-  beacon: () => beacon(minutes),
+  beacon,
   console: consolePages,
 }
 
-const unknown = wanted.filter((name) => !(name in benches))
-if (unknown.length > 0) {
-  const names = Object.keys(benches).join(', ')
-  process.stderr.write(`There is no bench "${unknown[0]}"; there are: ${names}\n`)
-  process.exit(2)
-}
-if (!(minutes >= 0.5 && minutes <= 24 * 60)) {
-  process.stderr.write(`--minutes is "${values.minutes}"; write a number from 0.5 to 1440\n`)
-  process.exit(2)
-}
-for (const [name, bench] of Object.entries(benches)) {
-  if (wanted.length > 0 && !wanted.includes(name)) continue
-  for (const figure of await bench()) {
-    const line = `${figure.name}: ${round(figure.value)} ${figure.unit}`
-    process.stdout.write(`${line.trimEnd()}\n`)
-  }
-}
+export const bench = command({
+  usage: '[NAME...] [--minutes N]',
+  about: `
+Measures each NAME (default: all), and prints each figure as a line "name: value unit". Everything
+is real but Azure and the channels, and all of it shares this machine.
+
+  NAME          ${Object.keys(benches).slice(0, 8).join(', ')},
+                ${Object.keys(benches).slice(8).join(', ')}
+  --minutes N   how long beacons are watched (default: 60 if the bench is named, else 5)`,
+  options: { minutes: text },
+  words: { least: 0, most: 100 },
+  async run({ options, words: wanted, io }) {
+    const minutes = Number(options.minutes ?? (wanted.includes('beacon') ? 60 : 5))
+    const unknown = wanted.find((name) => !Object.hasOwn(benches, name))
+    if (unknown !== undefined) {
+      const names = Object.keys(benches).join(', ')
+      throw wrong(`there is no bench "${unknown}"; there are: ${names}`)
+    }
+    if (!(minutes >= 0.5 && minutes <= 24 * 60)) {
+      throw wrong(`--minutes is "${options.minutes}"; write a number from 0.5 to 1440`)
+    }
+    for (const [name, measure] of Object.entries(benches)) {
+      if (wanted.length > 0 && !wanted.includes(name)) continue
+      io.progress(`${name} …`)
+      for (const figure of await measure(minutes)) {
+        io.print(`${figure.name}: ${round(figure.value)} ${figure.unit}`.trimEnd())
+      }
+    }
+  },
+})
 
 function round(value: number): number {
   return value >= 100 ? Math.round(value) : Number(value.toPrecision(3))

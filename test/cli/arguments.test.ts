@@ -1,16 +1,17 @@
 // The arguments of check-config, and the event of a dry run.
+import { parseArgs } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { readArguments } from '../../functions/cli/arguments.ts'
-import { caseOf } from '../../functions/cli/tried-event.ts'
+import { checkConfig } from '../../functions/cli/check-config.ts'
+import { caseOf, eventOptions } from '../../functions/cli/tried-event.ts'
+import { refusalOf } from '../support/command.ts'
 import { event } from '../support/world.ts'
 
 const now = Date.parse('2026-11-21T12:00:00Z')
 
 function read(words: string[], content?: unknown, fleets = ['prod']) {
-  const given = readArguments(['x.json', ...words])
-  if (given === 'help') throw new Error('help was asked for')
+  const { values } = parseArgs({ args: words, options: eventOptions })
   const text = typeof content === 'string' ? content : content && JSON.stringify(content)
-  return caseOf(given.options, text as string | undefined, fleets, now)
+  return caseOf(values, text as string | undefined, fleets, now)
 }
 
 const asImds = {
@@ -123,23 +124,32 @@ describe('what is taken for granted is said', () => {
 })
 
 describe('wrong words', () => {
-  test.each<[string[], string, unknown?]>([
-    [['b.json'], 'the command takes one file, but "b.json" follows; write npm run check-config'],
+  test.each<[string[], string]>([
+    [['b.json'], '"b.json" is one word too many; write npm run '],
     [['--verbose'], 'unknown option --verbose; --help lists all options'],
     [['-x'], 'unknown option -x'],
     [['--resorce', 'a'], 'unknown option --resorce; did you mean --resource?'],
     [['--type'], '--type needs a value; write --type=VALUE'],
     [['--duration', '-1'], '--duration needs a value; write --duration=VALUE'],
     [['--without-env=yes'], '--without-env takes no value'],
+  ])('of every command, %j: %s', async (words, said) => {
+    expect(await refusalOf(checkConfig, ['x.json', ...words])).toContain(said)
+  })
+
+  test('no file', async () => {
+    expect(await refusalOf(checkConfig, [])).toContain('a word is missing; write npm run')
+  })
+
+  test.each<[string[], string, unknown?]>([
     [['--resource', 'web_0'], 'the event has no type; write --type and one of Freeze'],
     [
       ['--type=Reboot', '--duration=soon'],
-      '--duration is "soon"; write a number of seconds, from -1',
+      '--duration is "soon"; write a whole number of seconds, from -1',
     ],
-    [['--type=Reboot', '--duration='], '--duration is ""; write a number'],
+    [['--type=Reboot', '--duration='], '--duration is ""; write a whole number'],
     [
       ['--type=Reboot', '--notice=-5'],
-      '--notice is "-5"; write a number of seconds, from 0 to 604800',
+      '--notice is "-5"; write a whole number of seconds, from 0 to 604800',
     ],
     [
       ['--type=Reboot', '--fleet=prdo'],

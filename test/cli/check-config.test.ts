@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
-import { run as play } from '../../functions/cli/check-config.ts'
+import { checkConfig } from '../../functions/cli/check-config.ts'
+import { playCommand } from '../support/command.ts'
 import { compileCache } from '../support/process.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -28,10 +29,13 @@ function write(name: string, content: unknown): string {
   return file
 }
 
+const play = (words: string[], env: Record<string, string>) =>
+  playCommand('check-config', checkConfig, words, env)
+
 /** As an owner does; the rest is played without a process, as that takes long. */
 function start(words: string[], env: Record<string, string> = {}) {
   return new Promise<{ code: number; out: string; err: string }>((resolve) => {
-    const args = ['functions/cli/check-config.ts', ...words]
+    const args = ['infra/foghorn.mjs', 'check-config', ...words]
     const options = { cwd: root, env: { PATH: process.env.PATH ?? '', ...compileCache(), ...env } }
     execFile(process.execPath, args, options, (error, out, err) => {
       resolve({ code: Number(error?.code ?? 0), out, err })
@@ -40,7 +44,7 @@ function start(words: string[], env: Record<string, string> = {}) {
 }
 
 async function run(words: string[], env: Record<string, string> = {}) {
-  const { code, out, err } = play(words, env)
+  const { code, out, err } = await play(words, env)
   for (const line of `${out}${err}`.split('\n')) expect(line.length).toBeLessThanOrEqual(100)
   for (const secret of [/hunter2/, /MfKQ9/, /aG9va3/, /0123456789abcdef/]) {
     expect(`${out}${err}`).not.toMatch(secret)
@@ -58,7 +62,7 @@ describe('the command', () => {
     ['words that it does not know', ['--nonsense'], {}],
   ]
   test.each(cases)('prints for %s the same as without a process', async (_, words, env) => {
-    expect(await start(words, env)).toEqual(play(words, env))
+    expect(await start(words, env)).toEqual(await play(words, env))
   })
 })
 
@@ -189,7 +193,7 @@ describe('a dry run', () => {
 
 describe('wrong words end it with code 2 and what to write', () => {
   test.each<[string[], ...string[]]>([
-    [[], 'no file was given', 'npm run check-config -- foghorn.config.json'],
+    [[], 'a word is missing; write npm run check-config -- FILE'],
     [['nowhere.json'], 'there is no file "nowhere.json"', 'write a path relative to'],
     [['infra'], `cannot read "infra"`],
     [[example, '--typ', 'Reboot'], 'unknown option --typ; did you mean --type?'],

@@ -29,8 +29,8 @@ test('an export follows the cursor, however short a page is, and goes on after a
   const { port } = server.address() as AddressInfo
   const environment = { FOGHORN_URL: `http://127.0.0.1:${port}`, FOGHORN_ADMIN_KEY: adminKey }
   const file = join(newFolder('export'), 'events.jsonl')
-  const words = [file]
-  const program = new Program('export', 'functions/cli/export.ts', environment, () => {}, words)
+  const words = ['export', file]
+  const program = new Program('export', 'infra/foghorn.mjs', environment, () => {}, words)
   const { code } = await program.exited
   await program.ended
   server.close()
@@ -48,8 +48,8 @@ test('an export from an address without a relay says so', async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const environment = { FOGHORN_URL: `http://127.0.0.1:${port}`, FOGHORN_ADMIN_KEY: adminKey }
-  const words = [join(newFolder('export'), 'events.jsonl')]
-  const program = new Program('export', 'functions/cli/export.ts', environment, () => {}, words)
+  const words = ['export', join(newFolder('export'), 'events.jsonl')]
+  const program = new Program('export', 'infra/foghorn.mjs', environment, () => {}, words)
   expect((await program.exited).code).toBe(2)
   await program.ended
   server.close()

@@ -6,8 +6,9 @@ import { text } from 'node:stream/consumers'
 import { serve } from '@hono/node-server'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { readListenArguments } from '../../functions/cli/listen-arguments.ts'
+import { listen as command, queryOf } from '../../functions/cli/listen.ts'
 import { serverSent } from '../../functions/cli/server-sent.ts'
+import { refusalOf } from '../support/command.ts'
 import { Program } from '../support/process.ts'
 import { startRelay, world } from '../support/relay.ts'
 import { adminKey, event, FakeBeacon, prodKey } from '../support/world.ts'
@@ -50,8 +51,10 @@ function listen(words: string[], more: Record<string, string> = {}): Program {
     FOGHORN_ADMIN_KEY: adminKey,
     ...more,
   }
-  const file = 'functions/cli/listen.ts'
-  const program = new Program('listen', file, environment, undefined, words)
+  const program = new Program('listen', 'infra/foghorn.mjs', environment, undefined, [
+    'listen',
+    ...words,
+  ])
   programs.push(program)
   return program
 }
@@ -137,21 +140,17 @@ test.each([
 
 describe('arguments', () => {
   test('become a query', () => {
-    const words = ['--fleet', 'a', '--fleet', 'b', '--type', 'reboot', '--resource', 'web_*']
-    const given = readListenArguments(words)
-    expect(given).toMatchObject({ all: false, forward: undefined, json: false })
-    expect(String((given as { query: unknown }).query)).toBe(
-      'fleet=a&fleet=b&type=Reboot&resource=web_*',
-    )
+    const query = queryOf({ fleet: ['a', 'b'], type: ['reboot'], resource: 'web_*' })
+    expect(String(query)).toBe('fleet=a&fleet=b&type=Reboot&resource=web_*')
   })
 
   test.each([
     [['--type', 'Nap'], /there is no "Nap"; write Freeze/],
     [['--moment', 'start'], /there is no "start"; write scheduled/],
     [['--forward', 'http://example.com/in'], /write http:\/\/localhost/],
-    [['web_0'], /belongs to no option/],
-  ])('%j are refused', (words, says) => {
-    expect(() => readListenArguments(words)).toThrow(says)
+    [['web_0'], /"web_0" is one word too many/],
+  ])('%j are refused', async (words, says) => {
+    expect(await refusalOf(command, words)).toMatch(says)
   })
 })
 

@@ -1,6 +1,6 @@
 // Where a command finds the relay, and the key that it shows there.
 import { describe, expect, test } from 'vitest'
-import { adminKeyOf, credentialIn, relayUrlOf } from '../../functions/cli/relay-address.ts'
+import { adminKeyOf, credentialIn, relayUrlOf } from '../../functions/cli/relay.ts'
 
 describe('where the relay is', () => {
   test.each([

@@ -2,7 +2,7 @@
 // demo clicks by itself. `-- --host` chooses where the relay runs. The demo always ends: if nobody
 // clicks, Azure starts the event at NotBefore.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
+import { command, flag, text, wrong } from '../../functions/cli/command.ts'
 import { decideByForm } from '../support/form.ts'
 import { type HostName, hosts } from '../support/relay-hosts.ts'
 import { type Stage, startStage } from '../support/stage.ts'
@@ -19,57 +19,40 @@ const endWithinMs = 24_000
 /** How long the page stays after the end. */
 const staysSeconds = 30
 
-const help = `npm run demo [-- --auto] [--host ${hosts.join('|')}]
-
-Plays one maintenance event on this machine: a relay, four simulated VMs and four channels.
-  --auto   clicks the link by itself
-  --host   where the relay runs (default: ${hosts[0]}): plain Node, the bundle for Azure Functions
-           with Azurite as its storage, or Cloudflare's workerd
-`
-const { isAuto, host } = readArguments()
 /** A person needs time to read the page and to press. */
-const noticeSeconds = isAuto ? 22 : 150
+const noticeFor = { person: 150, auto: 22 }
+
 const terminal = createTerminal(process.stdout)
+let noticeSeconds = noticeFor.person
 let stage: Stage | undefined
 let ending = false
 /** What Ctrl+C ends the demo with. */
 let interrupted = 130
 
-process.once('SIGINT', () => void end(interrupted))
+export const demo = command({
+  usage: `[--auto] [--host ${hosts.join('|')}]`,
+  about: `
+Plays one maintenance event on this machine: a relay, four simulated VMs and four channels.
 
-try {
-  await play()
-} catch (error) {
-  terminal.fail(`The demo failed: ${(error as Error).message}`)
-  await end(1)
-}
-
-/** Ends the process if the arguments ask for help, or are wrong. */
-function readArguments(): { isAuto: boolean; host: HostName } {
-  const options = {
-    auto: { type: 'boolean' },
-    host: { type: 'string' },
-    help: { type: 'boolean', short: 'h' },
-  } as const
-  try {
-    const { values } = parseArgs({ options })
-    const { auto = false, host: named = hosts[0] } = values
+  --auto   clicks the link by itself
+  --host   where the relay runs (default: ${hosts[0]}): plain Node, the bundle for Azure Functions
+           with Azurite as its storage, or Cloudflare's workerd`,
+  options: { auto: flag, host: { ...text, default: hosts[0] } },
+  async run({ options: { auto = false, host: named } }) {
     const host = hosts.find((one) => one === named)
-    if (host === undefined) {
-      throw new Error(
-        `--host is "${named}"; write ${hosts.slice(0, -1).join(', ')} or ${hosts.at(-1)}`,
-      )
+    if (host === undefined) throw wrong(`--host is "${named}"; write one of ${hosts.join(', ')}`)
+    process.once('SIGINT', () => void end(interrupted))
+    if (auto) noticeSeconds = noticeFor.auto
+    try {
+      await play(auto, host)
+    } catch (error) {
+      terminal.fail(`The demo failed: ${(error as Error).message}`)
+      await end(1)
     }
-    if (!values.help) return { isAuto: auto, host }
-    process.stdout.write(help)
-    process.exit(0)
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n\n${help}`)
-    process.exit(2)
-  }
-}
+  },
+})
 
-async function play(): Promise<void> {
+async function play(isAuto: boolean, host: HostName): Promise<void> {
   terminal.title('Foghorn: one maintenance event, from first sight to completion')
   stage = await startStage({
     vms: [['web_0', 'web_1', 'web_2'], ['db_0']],

@@ -28,7 +28,10 @@ async function run(command: 'backup' | 'export', words: string[], more: object =
     FOGHORN_ADMIN_KEY: stage.secrets.adminKey,
     ...more,
   }
-  const program = new Program(command, `functions/cli/${command}.ts`, environment, () => {}, words)
+  const program = new Program(command, 'infra/foghorn.mjs', environment, () => {}, [
+    command,
+    ...words,
+  ])
   const { code } = await program.exited
   await program.ended
   return { code, output: program.output }
@@ -112,8 +115,8 @@ test('what goes wrong leaves no file, and says what to do', { timeout: 60_000 },
   const file = join(stage.directory, 'copy.sqlite')
   writeFileSync(file, 'an older backup')
   const wrongs: [string[], object, number, string][] = [
-    [[], {}, 2, 'name one file'],
-    [[file, file], {}, 2, 'name one file'],
+    [[], {}, 2, 'a word is missing'],
+    [[file, file], {}, 2, 'is one word too many'],
     [[file], { FOGHORN_ADMIN_KEY: '' }, 2, 'FOGHORN_ADMIN_KEY is not set'],
     [[file], { FOGHORN_ADMIN_KEY: 'wrong' }, 1, 'neither a valid token nor the admin key'],
     [[file], { FOGHORN_URL: 'http://relay.example' }, 2, 'send the key unencrypted'],

@@ -13,13 +13,12 @@ afterEach(() => stage.stop())
 
 /** `environment` beside what an owner has set; as they run it, and until it ends. */
 async function drill(words: string[], environment: Record<string, string> = {}) {
-  const file = 'functions/cli/drill.ts'
   const own = {
     FOGHORN_ADMIN_KEY: stage.secrets.adminKey,
     FOGHORN_URL: stage.relayUrl,
     ...environment,
   }
-  const program = new Program('drill', file, own, () => {}, words)
+  const program = new Program('drill', 'infra/foghorn.mjs', own, () => {}, ['drill', ...words])
   stage.programs.push(program)
   const [{ code }] = await Promise.all([program.exited, program.ended])
   return { code, output: program.output, flat: program.output.replace(/\s+/g, ' ') }

@@ -9,6 +9,8 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Vitest, wrangler and workerd load these. */
 const entryPoints = [
+  // loaded by infra/foghorn.mjs
+  'infra/commands.ts: main',
   ...['test/vitest.config.ts: default', 'test/support/test-folder.ts: default'],
   'test/hosts/worker.ts: default',
   ...['infra/cloudflare/main.ts: default', 'infra/cloudflare/main.ts: RelayObject'],

@@ -17,7 +17,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { roundWaitMs } from '../../functions/host/azure/requests.ts'
 import { connectionName } from '../../functions/host/azure/storage.ts'
-import { checkPacked, readBundleWords } from '../../infra/bundle-config.ts'
+import { choiceOf } from '../../infra/bundle-config.ts'
 import { startAzurite } from '../support/azurite.ts'
 import { Program } from '../support/process.ts'
 import { baseConfig } from '../support/world.ts'
@@ -91,7 +91,7 @@ describe('the bundle', () => {
 
   /** Its exit code and its output. */
   const bundle = async (words: string[], own: Record<string, string> = {}) => {
-    const all = ['infra/bundle.ts', directory, ...words]
+    const all = ['infra/foghorn.mjs', 'bundle', directory, ...words]
     const env = { ...process.env, ...own }
     const ran = promisify(execFile)(process.execPath, all, { cwd: root, env })
     const { code = 0, stdout, stderr } = await ran.catch((error) => error)
@@ -179,16 +179,18 @@ describe('the bundle', () => {
     }
   })
 
-  test('may have a configuration for this machine if it runs here', () => {
+  test('may have a configuration for this machine if it runs here', async () => {
     const publicUrl = 'http://127.0.0.1:7071'
     const config = write('own.json', JSON.stringify({ ...baseConfig, publicUrl }))
-    expect(checkPacked(config, 'own.json', {}, true)).toContain(publicUrl)
+    const { code, said } = await bundle(['--local', '--config', config])
+    expect([code, said]).toEqual([0, expect.stringContaining(publicUrl)])
   })
 
-  test('accepts environment values that this machine lacks', () => {
+  test('accepts environment values that this machine lacks', async () => {
     const fleets = { prod: { key: 'env:A_KEY_OF_ANOTHER_MACHINE' } }
     const config = write('bare.json', JSON.stringify({ ...baseConfig, fleets }))
-    expect(checkPacked(config, 'bare.json', {}, false)).toContain('A_KEY_OF_ANOTHER_MACHINE')
+    const { code, said } = await bundle(['--config', config])
+    expect([code, said]).toEqual([0, expect.stringContaining('A_KEY_OF_ANOTHER_MACHINE')])
   })
 
   test.each<[string, string, string]>([
@@ -203,26 +205,25 @@ describe('the bundle', () => {
     expect(existsSync(azure)).toBe(false)
   })
 
-  test.each<[string, string[], NodeJS.ProcessEnv, string]>([
-    ['a missing configuration', [], { FOGHORN_CONFIG: 'nowhere.json' }, 'nowhere.json'],
-    ['an unknown option', ['--confg'], {}, '--config'],
-    ['two contradicting options', ['--config', 'a', '--without-config'], {}, '--without-config'],
-  ])('refuses %s', (_, words, environment, remedy) => {
-    expect(() => readBundleWords(words, environment, directory)).toThrow(remedy)
+  test('refuses a missing configuration, and two contradicting options', () => {
+    const choose =
+      (options: object, environment = {}) =>
+      () =>
+        choiceOf(options, 'dist', environment, directory)
+    expect(choose({}, { FOGHORN_CONFIG: 'nowhere.json' })).toThrow('nowhere.json')
+    expect(choose({ config: 'a', 'without-config': true })).toThrow('--without-config')
   })
 
   test('packs the named configuration, else the usual one if it exists, else none', () => {
-    const chosen = (words: string[], environment: NodeJS.ProcessEnv = {}) => {
-      const choice = readBundleWords(words, environment, directory)
-      return choice === 'help' ? choice : choice.config?.slice(directory.length + 1)
-    }
+    const chosen = (options: object, environment = {}) =>
+      choiceOf(options, 'dist', environment, directory).config?.slice(directory.length + 1)
     write('a.json', '{}')
     write('b.json', '{}')
-    expect(chosen([])).toBeUndefined()
-    expect(chosen(['--config', 'a.json'], { FOGHORN_CONFIG: 'b.json' })).toBe('a.json')
-    expect(chosen([], { FOGHORN_CONFIG: 'b.json' })).toBe('b.json')
+    expect(chosen({})).toBeUndefined()
+    expect(chosen({ config: 'a.json' }, { FOGHORN_CONFIG: 'b.json' })).toBe('a.json')
+    expect(chosen({}, { FOGHORN_CONFIG: 'b.json' })).toBe('b.json')
     write('foghorn.config.json', '{}')
-    expect(chosen([])).toBe('foghorn.config.json')
-    expect(chosen(['--without-config'], { FOGHORN_CONFIG: 'b.json' })).toBeUndefined()
+    expect(chosen({})).toBe('foghorn.config.json')
+    expect(chosen({ 'without-config': true }, { FOGHORN_CONFIG: 'b.json' })).toBeUndefined()
   })
 })

@@ -12,7 +12,9 @@ let directory: string
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'foghorn-beacon-'))
-  await run(process.execPath, ['infra/bundle.ts', directory, '--without-config'], { cwd: root })
+  await run(process.execPath, ['infra/foghorn.mjs', 'bundle', directory, '--without-config'], {
+    cwd: root,
+  })
 })
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }))

@@ -34,7 +34,7 @@ test('the relay and an executable beacon work under their units', async (context
 test('the relay and a beacon on Node work under their units', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'foghorn-units-'))
   try {
-    const bundle = ['infra/bundle.ts', folder, '--without-config']
+    const bundle = ['infra/foghorn.mjs', 'bundle', folder, '--without-config']
     expect(spawnSync(process.execPath, bundle, { cwd: root }).status).toBe(0)
     await expectHeard(
       context,
@@ -72,7 +72,7 @@ END
     systemctl start foghorn-relay
     heard foghorn-relay relay_started
     cd ${root}
-    ${process.execPath} test/simulator/main.ts --port 9100 --vms web_0 --first-get-ms 0 >/trial/ports &
+    ${process.execPath} infra/foghorn.mjs simulator --port 9100 --vms web_0 --first-get-ms 0 >/trial/ports &
     cat >/etc/foghorn/beacon.env <<END
 FOGHORN_RELAY_URL=http://localhost:7071
 FOGHORN_FLEET=prod

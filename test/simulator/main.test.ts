@@ -4,12 +4,15 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { help, readArguments, sentenceOf } from './arguments.ts'
+import { refusalOf } from '../support/command.ts'
+import { simulator } from './main.ts'
 
-const MAIN = fileURLToPath(new URL('main.ts', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../infra/foghorn.mjs', import.meta.url))
 
 function run(...args: string[]) {
-  const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [MAIN, 'simulator', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const output = { out: '', err: '' }
   child.stdout.on('data', (chunk) => {
     output.out += chunk
@@ -33,13 +36,6 @@ test.each(['SIGTERM', 'SIGINT'] as const)('runs until %s, then exits cleanly', a
   expect(output.err).toBe('')
 })
 
-test('--help names every option', () => {
-  expect(readArguments(['--help'])).toBe('help')
-  for (const option of ['--port', '--vms', '--first-get-ms', '--api-versions']) {
-    expect(help).toContain(option)
-  }
-})
-
 test.each([
   [['--port', 'http'], '--port must be a whole number'],
   [['--port', '65535'], '--port must be a whole number from 0 to 65532'],
@@ -50,10 +46,8 @@ test.each([
   [['--api-versions', ''], '--api-versions needs'],
   [['--nonsense'], '--nonsense'],
   [['nonsense'], 'nonsense'],
-])('%j: one sentence', (args, mention) => {
-  const error = thrownBy(() => readArguments(args))
-  expect(sentenceOf(error)).toContain(mention)
-  expect(sentenceOf(error)!.split('\n')).toHaveLength(1)
+])('%j: one sentence', async (args, mention) => {
+  expect(await refusalOf(simulator, args)).toContain(mention)
 })
 
 test('wrong words end it with code 2', async () => {
@@ -61,11 +55,3 @@ test('wrong words end it with code 2', async () => {
   expect(await closed).toEqual([2, null])
   expect(output.err.trim().split('\n')).toHaveLength(1)
 })
-
-function thrownBy(call: () => unknown): unknown {
-  try {
-    return call()
-  } catch (error) {
-    return error
-  }
-}

@@ -37,7 +37,7 @@ export async function prepareHost(
     return { file: startCommand(), environment: {}, started: 'relay_started', async stop() {} }
   }
   if (name === 'cloudflare') {
-    const file = 'infra/cloudflare/dev.ts'
+    const file = [process.execPath, 'infra/foghorn.mjs', 'dev:cloudflare']
     // wrangler keeps its own files in the home folder
     const environment = { HOME: process.env.HOME ?? tmpdir() }
     return { file, environment, started: 'worker_started', hasChildren: true, async stop() {} }
@@ -64,7 +64,7 @@ function startCommand(): string[] {
 }
 
 function bundled(folder: string): string {
-  const words = ['infra/bundle.ts', folder, '--without-config']
+  const words = ['infra/foghorn.mjs', 'bundle', folder, '--without-config']
   const { status, stderr } = spawnSync(process.execPath, words, { cwd: root, encoding: 'utf8' })
   if (status !== 0) throw new Error(`the bundle failed: ${stderr}`)
   return join(folder, 'azure/main.mjs')

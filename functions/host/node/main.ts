@@ -155,7 +155,8 @@ function fail(what: string): (error: unknown) => void {
   }
 }
 
-if (import.meta.main) {
+/** Until the process is told to stop. */
+export async function run(): Promise<void> {
   const write = (line: string) => void process.stdout.write(`${line}\n`)
   const stopped = new Promise((resolve) => {
     process.once('SIGTERM', resolve).once('SIGINT', resolve)
@@ -168,3 +169,5 @@ if (import.meta.main) {
     fail('The relay cannot start')(error)
   }
 }
+
+if (import.meta.main) await run()

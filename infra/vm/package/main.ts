@@ -3,8 +3,9 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
+import { command } from '../../../functions/cli/command.ts'
 import packageJson from '../../../package.json' with { type: 'json' }
-import { FoghornError } from '../../../shared/errors.ts'
+import { readTargets } from '../../build-beacon.ts'
 import { buildBeacon, fileNameOf } from '../executable.ts'
 import { type Target, targets } from '../runtimes.ts'
 import { debTools, makeDeb } from './deb.ts'
@@ -29,38 +30,33 @@ function linux(cpu: 'x64' | 'arm64') {
   ]
 }
 
-try {
-  const wanted = readTargets(process.argv.slice(2))
-  assertTools(wanted.flatMap((target) => makers[target].flatMap(({ tools }) => tools)))
-  rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true })
-  mkdirSync(executables, { recursive: true })
-  const files: string[] = []
-  for (const target of wanted) {
-    // built anew, so that no package is older than the code
-    const executable = join(executables, fileNameOf(target))
-    await buildBeacon(target, executable)
-    const made = { executable, version: packageJson.version, folder }
-    files.push(...makers[target].map(({ make }) => make(made)))
-  }
-  const sums = files.map((file) => `${sha256(file)}  ${basename(file)}\n`)
-  writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''))
-  for (const file of files) process.stdout.write(`${relative(root, file)}\n`)
-} catch (error) {
-  if (!(error instanceof FoghornError)) throw error
-  process.stderr.write(`${error.message}\n`)
-  process.exitCode = 2
-}
-
-/** All targets if none is named. */
-function readTargets(words: string[]): readonly Target[] {
-  const unknown = words.find((word) => !targets.includes(word as Target))
-  if (unknown === undefined) return words.length === 0 ? targets : (words as Target[])
-  throw new FoghornError(
-    'arguments_wrong',
-    `"${unknown}" is no target. Write npm run package [-- TARGET…], with ${targets.join(', ')}.`,
-  )
-}
+export const packBeacons = command({
+  usage: '[TARGET...]',
+  about: `
+Builds the executables for each TARGET (default: all), and packs them into dist/packages: each Linux
+target as a deb and an rpm, the Windows target as a zip. Targets:
+${targets.join(', ')}.`,
+  words: { least: 0, most: targets.length },
+  async run({ words, io }) {
+    const wanted = readTargets(words)
+    assertTools(wanted.flatMap((target) => makers[target].flatMap(({ tools }) => tools)))
+    rmSync(folder, { recursive: true, force: true })
+    mkdirSync(folder, { recursive: true })
+    mkdirSync(executables, { recursive: true })
+    const files: string[] = []
+    for (const target of wanted) {
+      io.progress(`${target} …`)
+      // built anew, so that no package is older than the code
+      const executable = join(executables, fileNameOf(target))
+      await buildBeacon(target, executable)
+      const made = { executable, version: packageJson.version, folder }
+      files.push(...makers[target].map(({ make }) => make(made)))
+    }
+    const sums = files.map((file) => `${sha256(file)}  ${basename(file)}\n`)
+    writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''))
+    for (const file of files) io.print(relative(root, file))
+  },
+})
 
 function sha256(file: string): string {
   return createHash('sha256').update(readFileSync(file)).digest('hex')

@@ -16,7 +16,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url))
 const app = 'dist/azure'
 
 export async function coldStart(): Promise<Figure[]> {
-  await promisify(execFile)(process.execPath, ['infra/bundle.ts', '--without-config'], {
+  await promisify(execFile)(process.execPath, ['infra/foghorn.mjs', 'bundle', '--without-config'], {
     cwd: root,
   })
   const stage = await startStage({ vms: [['web_0']], host: 'azure' })

@@ -1,28 +1,28 @@
-// Where a command finds the running relay, and the key that it shows there.
+// Where a command finds the running relay, the key that it shows there, and how it asks.
 import { readFileSync } from 'node:fs'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
+import { parseJson } from '../../shared/json.ts'
 import { readConfigWith } from '../config/config.ts'
 import { keyPattern } from '../core/rules/access.ts'
 import { isLoopback, isWebUrl } from '../schema/checks.ts'
-import { wrong } from './arguments.ts'
+import { wrong } from './command.ts'
 
 /** `file` is a configuration. Without it, FOGHORN_URL counts first. */
-export function relayUrl(file: string | undefined): string {
-  const { FOGHORN_URL: url, FOGHORN_CONFIG } = process.env
+export function relayUrl(file: string | undefined, environment: NodeJS.ProcessEnv): string {
+  const { FOGHORN_URL: url, FOGHORN_CONFIG } = environment
   if (url && file === undefined) return relayUrlOf(url, 'FOGHORN_URL')
   const path = file ?? FOGHORN_CONFIG ?? 'foghorn.config.json'
-  return relayUrlOf(publicUrlIn(path), `publicUrl in ${path}`)
+  return relayUrlOf(publicUrlIn(path, environment), `publicUrl in ${path}`)
 }
 
 /** FOGHORN_URL, or the relay of this machine. */
-export function localRelayUrl(): string {
-  const { FOGHORN_URL: url, PORT } = process.env
+export function localRelayUrl({ FOGHORN_URL: url, PORT }: NodeJS.ProcessEnv): string {
   return relayUrlOf(url || `http://127.0.0.1:${PORT || usualPort}`, url ? 'FOGHORN_URL' : 'PORT')
 }
 
 const usualPort = 7071
 
-function publicUrlIn(path: string): string {
+function publicUrlIn(path: string, environment: NodeJS.ProcessEnv): string {
   let text: string
   try {
     text = readFileSync(path, 'utf8')
@@ -31,7 +31,7 @@ function publicUrlIn(path: string): string {
     throw wrong(`set FOGHORN_URL to the address of the relay, or write --config FILE (${why})`)
   }
   try {
-    return readConfigWith(text, process.env, 'assumed').config.publicUrl
+    return readConfigWith(text, environment, 'assumed').config.publicUrl
   } catch (error) {
     if (!(error instanceof FoghornError)) throw error
     throw wrong(`${path} has mistakes; npm run check-config -- ${path} lists them`)
@@ -63,4 +63,34 @@ function keyIn(given: string | undefined, name: string, what: string): string {
   if (!given) throw wrong(`${name} is not set; set it to ${what}`)
   if (keyPattern.test(given)) return given
   throw wrong(`${name} has characters that a header cannot have; write only the key`)
+}
+
+interface Asked {
+  credential: string
+  /** Sent as JSON. Without it, the request is a GET. */
+  body?: object
+  accept?: string
+  signal: AbortSignal
+}
+
+/** Follows no redirect: only the relay may get the key. */
+export function askRelay(
+  url: string,
+  path: string,
+  { credential, body, accept, signal }: Asked,
+): Promise<Response> {
+  const headers = {
+    authorization: `Bearer ${credential}`,
+    ...(accept && { accept }),
+    ...(body && { 'content-type': 'application/json' }),
+  }
+  const sent = body && { method: 'POST', body: JSON.stringify(body) }
+  return fetch(`${url}${path}`, { ...sent, headers, redirect: 'manual', signal })
+}
+
+/** The error for an answer that a command cannot use: what the relay says, or its status. */
+export async function refusalOf(url: string, answer: Response): Promise<Error> {
+  const body = parseJson(await answer.text()) as { detail?: unknown } | undefined
+  const detail = typeof body?.detail === 'string' ? body.detail : `it answered ${answer.status}`
+  return new Error(`The relay at ${url} refused: ${detail}`)
 }

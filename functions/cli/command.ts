@@ -1,0 +1,174 @@
+// What all commands share: how their words are read, how they show help, and how they fail. A command is
+// a value; infra/commands.ts lists them, and `foghorn NAME` runs one.
+import { type ParseArgsConfig, parseArgs, styleText } from 'node:util'
+import { eventTypes, knownType } from '../../shared/document.ts'
+import { FoghornError, messageOf } from '../../shared/errors.ts'
+import { didYouMean, nearest } from '../schema/suggest.ts'
+import { wrap } from './layout.ts'
+
+/** Of every command. `wrong`: the user must change the input. */
+export const exitCodes = { fine: 0, broken: 1, wrong: 2 }
+
+type Options = NonNullable<ParseArgsConfig['options']>
+type Values<Known extends Options> = ReturnType<typeof parseArgs<{ options: Known }>>['values']
+
+export interface Given<Known extends Options> {
+  options: Values<Known>
+  /** Those that belong to no option. */
+  words: string[]
+  io: Io
+}
+
+interface TypedCommand<Known extends Options> {
+  /** What follows the name: `FILE [--fleet NAME]`. */
+  usage: string
+  /** What it does, its options and examples. */
+  about: string
+  options?: Known
+  /** How many words it takes beside its options. Default: none. */
+  words?: { least: number; most: number }
+  /** May return a number, the exit code. */
+  run(given: Given<Known>): unknown
+}
+
+export interface Command extends Omit<TypedCommand<Options>, 'run'> {
+  run(given: Given<never>): unknown
+}
+
+/** Checks that `run` takes the options that the command has. */
+export function command<const Known extends Options = Record<never, never>>(
+  typed: TypedCommand<Known>,
+): Command {
+  return typed as Command
+}
+
+/** Where a command reads and writes. */
+export interface Io {
+  environment: NodeJS.ProcessEnv
+  /** The result, on standard output. */
+  print(text: string): void
+  /** Beside the result, on standard error. */
+  note(text: string): void
+  /** How far long work is: one line of a terminal, which the next one replaces. */
+  progress(text: string): void
+  paint(as: keyof typeof colors, text: string): string
+}
+
+const colors = { ok: 'green', warning: 'yellow', mistake: 'red' } as const
+
+function processIo(): Io {
+  const { stdout, stderr } = process
+  let isOpen = false
+  const clear = () => {
+    if (isOpen) stderr.write('\r\x1b[K')
+    isOpen = false
+  }
+  const write = (stream: NodeJS.WriteStream) => (text: string) => {
+    clear()
+    stream.write(`${text}\n`)
+  }
+  return {
+    environment: process.env,
+    print: write(stdout),
+    note: write(stderr),
+    progress(text) {
+      if (!stderr.isTTY) return
+      clear()
+      stderr.write(text)
+      isOpen = text !== ''
+    },
+    paint: (as, text) => styleText(colors[as], text, { stream: stdout }),
+  }
+}
+
+export const text = { type: 'string' } as const
+export const texts = { type: 'string', multiple: true } as const
+export const flag = { type: 'boolean' } as const
+
+/** Runs a command with the words behind its name. Returns its exit code. */
+export async function runCommand(
+  name: string,
+  { usage, about, options = {}, words: { least, most } = { least: 0, most: 0 }, run }: Command,
+  given: string[],
+  io: Io = processIo(),
+): Promise<number> {
+  const call = `npm run ${name}${usage === '' ? '' : ` -- ${usage}`}`
+  try {
+    const known = { ...options, help: { type: 'boolean', short: 'h' } } as const
+    const { values, positionals } = parseWords(given, known)
+    if (values.help) {
+      io.print(`${call}\n\n${about.trim()}`)
+      return exitCodes.fine
+    }
+    if (positionals.length < least) throw wrong(`a word is missing; write ${call}`)
+    if (positionals.length > most) {
+      throw wrong(`"${positionals[most]}" is one word too many; write ${call}`)
+    }
+    const code = await run({ options: values as never, words: positionals, io })
+    io.progress('')
+    return typeof code === 'number' ? code : exitCodes.fine
+  } catch (error) {
+    const known = error instanceof FoghornError
+    const lines = (known ? error.message : messageOf(error)).split('\n')
+    // a line that is indented has its layout already
+    const whole = lines.flatMap((line) => (line.startsWith(' ') ? line : wrap(line, '', '  ')))
+    io.note(io.paint('mistake', whole.join('\n')))
+    return known && error.code === 'arguments_wrong' ? exitCodes.wrong : exitCodes.broken
+  }
+}
+
+/** Throws FoghornError `arguments_wrong`. */
+function parseWords<const Known extends Options>(words: string[], options: Known) {
+  try {
+    return parseArgs({ args: words, options, allowPositionals: true })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (!code?.startsWith('ERR_PARSE_ARGS')) throw error
+    const named = /'(?:-\w, )?(--?[\w-]+)/.exec(message)?.[1] ?? ''
+    if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+      const meant = nearest(named.replace(/^-+/, ''), Object.keys(options))
+      const suggestion = meant === undefined ? '' : `did you mean --${meant}? `
+      throw wrong(`unknown option ${named}; ${suggestion}--help lists all options`)
+    }
+    if (message.includes('does not take an argument')) throw wrong(`${named} takes no value`)
+    throw wrong(`${named} needs a value; write ${named}=VALUE`)
+  }
+}
+
+/** The user must change the input. */
+export function wrong(message: string): FoghornError {
+  return new FoghornError('arguments_wrong', message)
+}
+
+/** Azure's spelling of an event's type. Throws FoghornError `arguments_wrong`. */
+export function typeOf(wanted: string): string {
+  const known = knownType(wanted)
+  if (known !== undefined) return known
+  const types = eventTypes.join(', ')
+  throw wrong(`--type: there is no "${wanted}"; write ${types}${didYouMean(wanted, eventTypes)}`)
+}
+
+/** Tags from `NAME=VALUE` texts. */
+export function tagsIn(given: string[]): Record<string, string> {
+  const pairs = given.map((one) => {
+    const [name = '', ...value] = one.split('=')
+    return [name, value.join('=')]
+  })
+  return Object.fromEntries(pairs)
+}
+
+/** A number of seconds in an option. */
+export function secondsOf(
+  named: string,
+  given: string | undefined,
+  least = Number.NEGATIVE_INFINITY,
+  most = Number.POSITIVE_INFINITY,
+): number | undefined {
+  if (given === undefined) return undefined
+  const seconds = Number(given)
+  const isIn = seconds >= least && seconds <= most
+  if (given.trim() !== '' && Number.isInteger(seconds) && isIn) return seconds
+  const range = least > Number.NEGATIVE_INFINITY ? `, from ${least}` : ''
+  const upTo = most < Number.POSITIVE_INFINITY ? ` to ${most}` : ''
+  throw wrong(`${named} is "${given}"; write a whole number of seconds${range}${upTo}`)
+}
