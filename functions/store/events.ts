@@ -25,6 +25,8 @@ const maxNames = 200
 const maxSameTime = 10_000
 /** A commit that took longer may be behind what readers of the log have read: it is logged again. */
 const slowCommitMs = 3_000
+/** No write to Azure Tables takes longer. */
+const maxCommitMs = 30_000
 
 export const eventRow = 'event'
 const dueIndex = 'due'
@@ -204,7 +206,12 @@ export class Events {
     const distinct = [...new Map(found.map((entry) => [nameOf(entry), entry])).values()]
     const read = await together(distinct.map((one) => () => rows.read(one.partition, one.row)))
     const byName = new Map(distinct.map((one, i) => [nameOf(one), read[i]]))
-    return found.flatMap((entry): LoggedMoment[] => {
+    // on Azure, entries come before their row; a reader that went past them would miss it
+    const isUnderWay = (entry: Found) =>
+      byName.get(nameOf(entry)) === undefined && Number(entry.key) > (now - maxCommitMs) * 1_000
+    const first = found.findIndex(isUnderWay)
+    const known = first === -1 ? found : found.slice(0, first)
+    return known.flatMap((entry): LoggedMoment[] => {
       const row = byName.get(nameOf(entry))
       if (!isNamed(entry, row)) return []
       const [id, moment, at] = JSON.parse(entry.summary) as LoggedAs

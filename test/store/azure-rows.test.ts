@@ -5,6 +5,8 @@ import { AzureRows } from '../../functions/store/azure/rows.ts'
 import type { EntityChange, Table } from '../../functions/store/azure/table.ts'
 import { isNamed, type Key, type Row, type Rows } from '../../functions/store/rows.ts'
 import { MemoryTable } from '../support/memory-table.ts'
+import { at, record, telling } from '../support/records.ts'
+import { storeOver } from '../support/stores.ts'
 
 const minute = 60_000
 const key = (at: string): Key => ({ index: 'due', key: at })
@@ -142,4 +144,36 @@ test('an entry moves away and back while its first removal is under way', async 
   )
   await rows.change('p', [{ kind: 'replace', was, body: 'away', keys: [key('2')] }])
   expect(await unfound(others, (await others.read('p', 'a'))!)).toEqual([])
+})
+
+test('a reader of the log waits for a row whose entries are written, at most half a minute', async () => {
+  const table = new MemoryTable()
+  const moment = { id: 'a', telling: telling({ at, event: record() }) }
+  const commit = { record: record(), basedOn: 0, deliveries: [], moments: [moment], now: at }
+  const later = {
+    ...commit,
+    record: record({ eventId: 'other' }),
+    moments: [{ id: 'b', telling: telling({ at, event: record({ eventId: 'other' }) }) }],
+    now: at + 1_000,
+  }
+  let goOn = () => {}
+  const slow = withChange(table, async (...of) => {
+    const [partition] = of
+    if (partition !== 'index') {
+      await new Promise<void>((resolve) => {
+        goOn = resolve
+      })
+    }
+    return table.change(...of)
+  })
+  const committing = storeOver(rowsOn(slow)).commit(commit)
+  const other = storeOver(rowsOn(table))
+  expect(await other.commit(later)).toBe('committed')
+  const idsAt = async (now: number) => (await other.readMoments(0, 10, now)).map(({ id }) => id)
+  expect(await idsAt(at + 20_000)).toEqual([])
+  // its writer has died
+  expect(await idsAt(at + 40_000)).toEqual(['b'])
+  goOn()
+  expect(await committing).toBe('committed')
+  expect(await idsAt(at + 20_000)).toEqual(['a', 'b'])
 })
