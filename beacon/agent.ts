@@ -1,13 +1,14 @@
 // Runs the loops of one beacon: poll, report, start events, identify the VM, run hooks. They do not
 // wait for each other, so a hanging relay never stops the polls.
-import { createDue } from './due.ts'
-import { createEpisode } from './episode.ts'
+
 import { createHooks } from './hooks/hooks.ts'
-import { createPatience } from './patience.ts'
+import { createImdsBackoff } from './imds-backoff.ts'
+import { createTroubleLog } from './log-once.ts'
 import { pollLoop } from './poll.ts'
 import { reportLoop } from './reporter.ts'
 import { createStarter } from './starter.ts'
 import type { Parts, State } from './state.ts'
+import { createWakeTimer } from './wake-timer.ts'
 
 /** Tags can change while a VM runs, and policies match them. */
 const identityRefreshMs = 10 * 60_000
@@ -20,7 +21,11 @@ export async function runAgent(parts: Parts, signal: AbortSignal): Promise<void>
   const stop = () => stopping.abort()
   signal.addEventListener('abort', stop)
   if (signal.aborted) stop()
-  const state: State = { vm: undefined, document: undefined, reportDue: createDue(parts.clock) }
+  const state: State = {
+    vm: undefined,
+    document: undefined,
+    reportTimer: createWakeTimer(parts.clock),
+  }
   if (parts.hooks !== undefined) state.hooks = createHooks(parts, parts.hooks, state)
   const starter = createStarter(parts, state)
   // a beacon that fails says no goodbye: its silence is to be noticed
@@ -42,25 +47,25 @@ export async function runAgent(parts: Parts, signal: AbortSignal): Promise<void>
 /** Reports begin after the first answer. A later failure keeps the VM that is known. */
 async function identityLoop(parts: Parts, state: State, stop: AbortSignal): Promise<void> {
   const { clock, imds, log } = parts
-  const episode = createEpisode(log, 'imds')
-  const patience = createPatience(clock, parts.random, identityRetryMs)
+  const trouble = createTroubleLog(log, 'imds')
+  const backoff = createImdsBackoff(clock, parts.random, identityRetryMs)
   while (!stop.aborted) {
     const answer = await imds.identify(stop)
     if (stop.aborted) return
     if (answer.kind === 'vm') {
-      patience.reset()
-      episode.recovered({ endpoint: 'instance' })
+      backoff.reset()
+      trouble.recovered({ endpoint: 'instance' })
       const first = state.vm === undefined
       state.vm = answer.vm
       if (first) {
         log.info('beacon_started', { vm: answer.vm.name, ...parts.about })
-        state.reportDue.bring(clock.monotonic())
+        state.reportTimer.bring(clock.monotonic())
       }
       await clock.sleep(identityRefreshMs, stop)
     } else {
       const { reason, status } = answer
-      episode.failed('', { endpoint: 'instance', reason, status })
-      await clock.sleep(patience.waitMs(answer), stop)
+      trouble.failed('', { endpoint: 'instance', reason, status })
+      await clock.sleep(backoff.waitMs(answer), stop)
     }
   }
 }

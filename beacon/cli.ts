@@ -1,4 +1,6 @@
 // The command line: which command the words name, and what `--help` says.
+
+import { writeSync } from 'node:fs'
 import { variables } from './settings.ts'
 
 export interface Command {
@@ -66,4 +68,29 @@ function tableOf(commands: readonly Command[]): string {
   const width = Math.max(...commands.map(({ words }) => words.length))
   const rows = commands.map(({ words, about }) => `  ${program} ${words.padEnd(width)}  ${about}`)
   return rows.join('\n')
+}
+
+type Stream = 'stdout' | 'stderr'
+
+const descriptors: Record<Stream, number> = { stdout: 1, stderr: 2 }
+/** A Windows console needs text in place of bytes, which only the streams write. */
+const streaming = new Set<Stream>(process.platform === 'win32' ? ['stdout', 'stderr'] : [])
+
+/** Both get one line without its end. */
+export const terminal = {
+  out: (line: string) => print('stdout', line),
+  error: (line: string) => print('stderr', line),
+}
+
+function print(stream: Stream, line: string): void {
+  let rest = Buffer.from(`${line}\n`)
+  while (rest.length > 0 && !streaming.has(stream)) {
+    try {
+      rest = rest.subarray(writeSync(descriptors[stream], rest))
+    } catch {
+      // A reader is slow, or gone. The stream waits for a slow one, and keeps the order of lines.
+      streaming.add(stream)
+    }
+  }
+  if (rest.length > 0) process[stream].write(rest)
 }

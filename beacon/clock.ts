@@ -1,5 +1,6 @@
 // The clocks of the beacon. Wall time can jump, so ages within one process come from the monotonic
 // clock.
+
 export interface Clock {
   /** Epoch ms; may jump. */
   now(): number
@@ -23,4 +24,22 @@ export const systemClock: Clock = {
       const timer = setTimeout(done, ms)
       signal.addEventListener('abort', done)
     }),
+}
+
+export interface Instant {
+  /** Epoch ms. */
+  wall: number
+  /** Of this process only. */
+  monotonic?: number
+}
+
+/** The instant of a monotonic time of this process; without one, now. */
+export function instantOf(clock: Clock, monotonic = clock.monotonic()): Instant {
+  return { monotonic, wall: clock.now() - (clock.monotonic() - monotonic) }
+}
+
+/** At least 0 ms: the wall clock may have been set back between two processes. */
+export function ageMsOf(clock: Clock, { wall, monotonic }: Instant): number {
+  if (monotonic !== undefined) return clock.monotonic() - monotonic
+  return Math.max(0, clock.now() - wall)
 }

@@ -1,5 +1,5 @@
-// The client of the VM's metadata service (IMDS). Its surprise: failures are normal here, so every
-// outcome is a value, and a failed poll never looks like "no events".
+// The client of the VM's metadata service (IMDS). Failures are normal here, so every outcome is a
+// value, and a failed poll never looks like "no events".
 import * as z from 'zod/mini'
 import {
   type ApiVersion,
@@ -11,10 +11,9 @@ import {
 import type { Log } from '../shared/log.ts'
 import type { Vm } from '../shared/report.ts'
 import { parseRetryAfter } from '../shared/retry.ts'
-import { type Asked, createAsk, pauseMsOf } from './ask.ts'
 import type { Clock } from './clock.ts'
 import type { Exchanged, Transport } from './exchange.ts'
-import { createGate } from './gate.ts'
+import { type Asked, createImdsRequest, createRateLimit, pauseMsOf } from './imds-request.ts'
 import { type AccessToken, parseAccessToken, parseInstance } from './instance.ts'
 import { createTransport } from './transport.ts'
 import { createVersions } from './versions.ts'
@@ -97,9 +96,9 @@ export function createImds(options: {
   const { clock } = options
   // without a proxy: IMDS must see the VM itself
   const transport = createTransport()
-  const gate = createGate(clock)
+  const rateLimit = createRateLimit(clock)
   const send = options.exchange ?? transport.exchange
-  const ask = createAsk({ origin: options.origin, gate, clock, send })
+  const ask = createImdsRequest({ origin: options.origin, rateLimit, clock, send })
   const versions = createVersions(options.log)
   const laterMs = options.laterTimeoutMs ?? laterTimeoutMs
   const firstMs = options.firstTimeoutMs ?? firstTimeoutMs

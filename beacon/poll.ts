@@ -7,9 +7,9 @@ import {
   type Unreadable,
 } from '../shared/document.ts'
 import type { Fields, Log } from '../shared/log.ts'
-import { createEpisode } from './episode.ts'
 import type { Poll } from './imds.ts'
-import { createPatience } from './patience.ts'
+import { createImdsBackoff } from './imds-backoff.ts'
+import { createTroubleLog } from './log-once.ts'
 import type { Parts, State } from './state.ts'
 import { type Step, watch } from './watch.ts'
 
@@ -18,8 +18,8 @@ const spreadMs = 2_000
 
 export async function pollLoop(parts: Parts, state: State, stop: AbortSignal): Promise<void> {
   const { clock, imds, log, pollMs } = parts
-  const episode = createEpisode(log, 'imds')
-  const patience = createPatience(clock, parts.random, pollMs)
+  const trouble = createTroubleLog(log, 'imds')
+  const backoff = createImdsBackoff(clock, parts.random, pollMs)
   const logOddities = createOddityLog(parts)
   while (!stop.aborted) {
     const askedAt = clock.monotonic()
@@ -27,17 +27,17 @@ export async function pollLoop(parts: Parts, state: State, stop: AbortSignal): P
     if (stop.aborted) return
     let waitMs = askedAt + pollMs - clock.monotonic()
     if (poll.kind === 'document') {
-      patience.reset()
-      episode.recovered({ endpoint: 'scheduledevents' })
+      backoff.reset()
+      trouble.recovered({ endpoint: 'scheduledevents' })
       observe(parts, state, poll)
       logOddities(poll.document)
     } else {
-      waitMs = patience.waitMs(poll)
+      waitMs = backoff.waitMs(poll)
       const { reason, status } = poll
       log.debug('poll_failed', { reason, status })
       // versions.ts logs a change of version, which is no failure of IMDS
       if (poll.class !== 'fallback') {
-        episode.failed('', { endpoint: 'scheduledevents', reason, status })
+        trouble.failed('', { endpoint: 'scheduledevents', reason, status })
       }
     }
     await clock.sleep(Math.max(0, waitMs), stop)
@@ -64,7 +64,7 @@ function observe(parts: Parts, state: State, poll: Poll & { kind: 'document' }):
   if (state.vm === undefined || (news.length === 0 && last !== undefined)) return
   const { name } = state.vm
   const hit = news.some((event) => hits(event, name))
-  state.reportDue.bring(seenAt + (hit ? 0 : random() * spreadMs))
+  state.reportTimer.bring(seenAt + (hit ? 0 : random() * spreadMs))
 }
 
 const stepEvents = { appeared: 'event_seen', changed: 'event_changed', gone: 'event_gone' } as const

@@ -1,6 +1,6 @@
-// Builds the body of a report from what the beacon knows now: no body is sent twice. Its surprise:
-// an item that does not fit waits for the next report. If the document does not fit, it is sent
-// without descriptions, and then without the events that do not fit.
+// Builds the body of a report from what the beacon knows now: no body is sent twice. An item that
+// does not fit waits for the next report. If the document does not fit, it is sent without
+// descriptions, and then without the events that do not fit.
 import { hitsFirst, limits, type ScheduledEvent } from '../shared/document.ts'
 import {
   type Change,

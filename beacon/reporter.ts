@@ -3,9 +3,9 @@
 import type { Log } from '../shared/log.ts'
 import type { Directive, Goodbye, Refused } from '../shared/report.ts'
 import { type Backoff, backoffMs } from '../shared/retry.ts'
-import { createEpisode, type Episode } from './episode.ts'
+import { createTroubleLog, type TroubleLog } from './log-once.ts'
+import type { Sent } from './relay-client.ts'
 import { type BuiltReport, buildReport, type Facts } from './report.ts'
-import type { Sent } from './send-report.ts'
 import type { Parts, State } from './state.ts'
 
 /** Between two reports, whatever the relay answers. */
@@ -33,7 +33,7 @@ export async function reportLoop(
   const reporter = new Reporter(parts, state, direct)
   let sentAt = Number.NEGATIVE_INFINITY
   for (;;) {
-    await state.reportDue.wait(stop, sentAt + shortestGapMs)
+    await state.reportTimer.wait(stop, sentAt + shortestGapMs)
     if (stop.aborted) break
     sentAt = parts.clock.monotonic()
     const { waitMs } = reporter
@@ -41,7 +41,7 @@ export async function reportLoop(
       parts.relay.send(() => reporter.build({ waitMs }), signal, waitMs)
     const sent = await (waitMs === undefined ? send(stop) : sendUntilNews(state, stop, send))
     if (stop.aborted) break
-    if (sent !== undefined) state.reportDue.bring(parts.clock.monotonic() + reporter.handle(sent))
+    if (sent !== undefined) state.reportTimer.bring(parts.clock.monotonic() + reporter.handle(sent))
   }
   if (reporter.isKnown) await sayGoodbye(parts, reporter, whyStopping)
 }
@@ -52,7 +52,7 @@ async function sendUntilNews(
   stop: AbortSignal,
   send: (signal: AbortSignal) => Promise<Sent>,
 ): Promise<Sent | undefined> {
-  const news = state.reportDue.brought()
+  const news = state.reportTimer.brought()
   const end = () => news.abort()
   stop.addEventListener('abort', end)
   const sent = await send(news.signal)
@@ -91,7 +91,7 @@ class Reporter {
   readonly #parts: Parts
   readonly #state: State
   readonly #direct: Direct
-  readonly #episode: Episode
+  readonly #trouble: TroubleLog
   #boot: Boot
   /** The report that was built last. */
   #built: BuiltReport | undefined
@@ -110,7 +110,7 @@ class Reporter {
     this.#parts = parts
     this.#state = state
     this.#direct = direct
-    this.#episode = createEpisode(parts.log, 'relay')
+    this.#trouble = createTroubleLog(parts.log, 'relay')
     this.#boot = { id: parts.newId(), counter: 0 }
   }
 
@@ -145,7 +145,7 @@ class Reporter {
     this.#offeredMs = sent.kind === 'accepted' ? sent.answer.waitMs : undefined
     if (sent.kind === 'accepted') return this.#accepted(sent)
     if (sent.kind === 'retired') return this.#retired(again)
-    logFailure(this.#parts.log, this.#episode, sent)
+    logFailure(this.#parts.log, this.#trouble, sent)
     return sent.kind === 'refused' ? this.#refused(sent) : this.#failed(sent)
   }
 
@@ -158,7 +158,7 @@ class Reporter {
     }
     this.#reached = true
     log.debug('report_accepted', { outcome, counter: this.#boot.counter, paceMs, waitMs })
-    this.#episode.recovered()
+    this.#trouble.recovered()
     // The relay stored nothing of a repeated report, so keep its items.
     if (outcome === 'repeated') return this.#backoffMs(openBackoff)
     this.#noteRefused(refused)
@@ -229,10 +229,14 @@ class Reporter {
   }
 }
 
-function logFailure(log: Log, episode: Episode, sent: Sent & { kind: 'refused' | 'failed' }): void {
+function logFailure(
+  log: Log,
+  trouble: TroubleLog,
+  sent: Sent & { kind: 'refused' | 'failed' },
+): void {
   const { kind, reason, status } = sent
   log.debug('report_failed', { kind, reason, status })
-  episode.failed(kind === 'refused' ? `refused ${status}` : kind, { kind, reason, status })
+  trouble.failed(kind === 'refused' ? `refused ${status}` : kind, { kind, reason, status })
 }
 
 /** Gives up items that fit into no report. No event of Azure should cause that. */

@@ -40,7 +40,7 @@ const defaultImdsUrl = 'http://169.254.169.254'
 /** In the working directory, for any user. The service on a VM sets /var/lib/foghorn. */
 const defaultStateDirectory = '.foghorn-beacon'
 const defaultPollSeconds = 1
-/** The gate lets 4 requests out in 1.05 s, see gate.ts. */
+/** At most 4 requests go out in 1.05 s; see imds-request.ts. */
 const leastPollSeconds = 0.3
 const mostPollSeconds = 60
 

@@ -5,9 +5,8 @@ import * as z from 'zod/mini'
 import { messageOf } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
 import { changeSchema, maxChanges, type Start, startSchema } from '../shared/report.ts'
-import type { Clock } from './clock.ts'
+import { ageMsOf, type Clock, type Instant, instantOf } from './clock.ts'
 import { freeSpaceOn, isDiskFull, openDatabase } from './database.ts'
-import { ageMsOf, type Instant, instantOf } from './instant.ts'
 import type { Step } from './watch.ts'
 
 /** The outcome of a directive, at `seenAt` (monotonic ms). */

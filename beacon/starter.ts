@@ -2,10 +2,10 @@
 // the relay directed it and this VM's own document shows it as Scheduled.
 import { isSameName } from '../shared/document.ts'
 import { type Directive, directiveLeaseMs, freshDocumentMs, type Start } from '../shared/report.ts'
-import { createDue } from './due.ts'
 import type { Started } from './imds.ts'
 import type { StartResult } from './spool.ts'
 import type { Parts, State } from './state.ts'
+import { createWakeTimer } from './wake-timer.ts'
 
 /** A repeated directive is ignored for this time: it may have crossed our report of the success. */
 const quietMs = 2_000
@@ -28,7 +28,7 @@ interface Waiting {
 }
 
 export function createStarter(parts: Parts, state: State): Starter {
-  const due = createDue(parts.clock)
+  const due = createWakeTimer(parts.clock)
   const queue = new Queue(parts, state)
   return {
     direct(directives) {
@@ -145,7 +145,7 @@ class Queue {
       }
     })
     spool.append(results)
-    this.#state.reportDue.bring(seenAt)
+    this.#state.reportTimer.bring(seenAt)
   }
 }
 

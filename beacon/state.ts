@@ -1,12 +1,14 @@
 // What the loops of one beacon share: their dependencies and their state.
 import type { Fields, Log } from '../shared/log.ts'
-import type { Goodbye, Vm } from '../shared/report.ts'
+import type { Answer, Goodbye, Report, Vm } from '../shared/report.ts'
 import type { Clock } from './clock.ts'
-import type { Due } from './due.ts'
-import type { HookParts, Hooks } from './hooks/parts.ts'
+import type { RunnerLink } from './hooks/link.ts'
+import type { HookSettings } from './hooks/settings.ts'
+import type { CourseStore } from './hooks/store.ts'
 import type { Imds } from './imds.ts'
-import type { Relay } from './send-report.ts'
+import type { Relay } from './relay-client.ts'
 import type { Spool } from './spool.ts'
+import type { WakeTimer } from './wake-timer.ts'
 import type { Snapshot } from './watch.ts'
 
 /** Every effect of a beacon, so that a simulation can pass its own clock and network. */
@@ -39,6 +41,23 @@ export interface State {
   /** The last good document. A failed poll does not change it. */
   document: Snapshot | undefined
   /** When the next report goes out. */
-  reportDue: Due
+  reportTimer: WakeTimer
   hooks?: Hooks
+}
+
+export interface HookParts {
+  link: RunnerLink
+  store: CourseStore
+  settings: Pick<HookSettings, 'leadMs' | 'eventTypes'>
+}
+
+/** What the other loops of the beacon use. */
+export interface Hooks {
+  /** There is a new document. */
+  documentSeen(): void
+  /** For the report that is built now. Undefined while no runner answers. */
+  report(): Report['hooks']
+  /** The relay has answered the report that was built last. */
+  answered(preparations: Answer['preparations']): void
+  loop(stop: AbortSignal): Promise<void>
 }

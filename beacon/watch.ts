@@ -1,6 +1,6 @@
 // Compares two documents of this VM and returns the steps between them. Pure: the relay decides
-// what they mean. Its surprise: a document can hide an event, in an unreadable entry or because of
-// an older api-version. Then the event is kept as last seen: a wrong end is worse than a late one.
+// what they mean. A document can hide an event, in an unreadable entry or because of an older api-
+// version. Then the event is kept as last seen: a wrong end is worse than a late one.
 import {
   type ApiVersion,
   limits,

@@ -1,5 +1,5 @@
-// Reads the times that IMDS writes, as epoch ms. Its surprise: it does not use `Date.parse`, which
-// reads the year 0001 as 2001 and February 31 as March 3.
+// Reads the times that IMDS writes, as epoch ms. It does not use `Date.parse`, which reads the year
+// 0001 as 2001 and February 31 as March 3.
 
 /** For "no date" .NET writes its first or last date. No real event is outside these years. */
 const earliestAt = Date.UTC(2010, 0, 1)

@@ -1,5 +1,5 @@
-// Makes text from outside safe to show: no secrets, no invisible characters, no links. Its
-// surprise: people paste secrets where a name belongs, so not every name is shown.
+// Makes text from outside safe to show: no secrets, no invisible characters, no links. People paste
+// secrets where a name belongs, so not every name is shown.
 
 const why = 'not shown, as it may be a secret'
 export const notShown = `(${why})`

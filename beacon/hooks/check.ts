@@ -2,8 +2,7 @@
 import { parseJson } from '../../shared/json.ts'
 import type { Hook } from '../../shared/report.ts'
 import { findHook, trustOf } from './inspect.ts'
-import { connected, readLines } from './line.ts'
-import { answerSchema, type Presence, type Status } from './protocol.ts'
+import { answerSchema, connected, type Presence, readLines, type Status } from './protocol.ts'
 import type { HookSettings } from './settings.ts'
 
 const answerWithinMs = 5_000

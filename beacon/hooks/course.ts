@@ -2,7 +2,7 @@
 // change that. The values are replaced, never changed.
 import { hits, type ScheduledEvent } from '../../shared/document.ts'
 import type { Hook, HookRun } from '../../shared/report.ts'
-import type { Instant } from '../instant.ts'
+import type { Instant } from '../clock.ts'
 import type { Snapshot } from '../watch.ts'
 import { type Plan, type Phase as PlannedPhase, restoreWithinMs } from './plan.ts'
 import type { Status } from './protocol.ts'

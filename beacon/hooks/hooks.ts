@@ -3,9 +3,9 @@
 // status. So the next look repairs a missed step.
 import { isSameName, type ScheduledEvent } from '../../shared/document.ts'
 import type { Answer, Report } from '../../shared/report.ts'
-import { createDue, type Due } from '../due.ts'
-import { ageMsOf, type Instant, instantOf } from '../instant.ts'
-import type { Parts, State } from '../state.ts'
+import { ageMsOf, type Instant, instantOf } from '../clock.ts'
+import type { HookParts, Hooks, Parts, State } from '../state.ts'
+import { createWakeTimer, type WakeTimer } from '../wake-timer.ts'
 import type { Snapshot } from '../watch.ts'
 import {
   type Course,
@@ -21,7 +21,6 @@ import {
   seenAgain,
   withAnswer,
 } from './course.ts'
-import type { HookParts, Hooks } from './parts.ts'
 import { type Plan, planHook, type Situation } from './plan.ts'
 import type { Status } from './protocol.ts'
 
@@ -43,7 +42,7 @@ class CourseHooks implements Hooks {
   readonly #beacon: BeaconParts
   readonly #hooks: HookParts
   readonly #state: State
-  readonly #due: Due
+  readonly #due: WakeTimer
   readonly #courses: Map<string, Course>
   /** When the first document without the event arrived, monotonic ms. */
   readonly #missingSince = new Map<string, number>()
@@ -57,7 +56,7 @@ class CourseHooks implements Hooks {
     this.#beacon = beacon
     this.#hooks = hooks
     this.#state = state
-    this.#due = createDue(beacon.clock)
+    this.#due = createWakeTimer(beacon.clock)
     this.#courses = new Map(hooks.store.load().map((course) => [course.event.eventId, course]))
   }
 
@@ -103,7 +102,7 @@ class CourseHooks implements Hooks {
     const facts = this.#factsNow()
     if (facts === this.#facts || this.#state.vm === undefined) return
     this.#facts = facts
-    this.#state.reportDue.bring(this.#beacon.clock.monotonic())
+    this.#state.reportTimer.bring(this.#beacon.clock.monotonic())
   }
 
   #work(): void {

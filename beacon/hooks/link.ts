@@ -1,12 +1,11 @@
-// The beacon's way to the runner of hooks: over its socket, or within this process. Its surprise: a
-// runner that restarts is not missed at once, so that reports do not say for a moment "no hooks".
+// The beacon's way to the runner of hooks: over its socket, or within this process. A runner that
+// restarts is not missed at once, so that reports do not say for a moment "no hooks".
 import type { Socket } from 'node:net'
 import { parseJson } from '../../shared/json.ts'
 import type { Log } from '../../shared/log.ts'
 import { backoffMs } from '../../shared/retry.ts'
 import type { Clock } from '../clock.ts'
-import { connected, readLines } from './line.ts'
-import { answerSchema, type Question, type Status } from './protocol.ts'
+import { answerSchema, connected, type Question, readLines, type Status } from './protocol.ts'
 import type { Runner } from './runner.ts'
 
 const reconnect = { baseMs: 1_000, capMs: 30_000 }

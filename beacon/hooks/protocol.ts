@@ -1,7 +1,11 @@
 // What the beacon and the runner of hooks say to each other: one JSON object a line. The beacon asks
 // for a run of `prepare` or `restore` for an event. It cannot name a program, a path or an argument.
+
+import { statSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import * as z from 'zod/mini'
 import { limits, scheduledEventSchema } from '../../shared/document.ts'
+import { messageOf } from '../../shared/errors.ts'
 import { hookSchema, maxHookNote } from '../../shared/report.ts'
 
 /** An event with 1,000 names of 256 characters fits. */
@@ -63,3 +67,51 @@ export type Status = z.infer<typeof statusSchema>
 
 /** A status, and how many questions of this connection it takes into account. */
 export const answerSchema = z.object({ heard: z.int().check(z.minimum(0)), status: statusSchema })
+
+const connectTimeoutMs = 5_000
+
+/** The socket, or a sentence that says why there is none. */
+export async function connected(path: string): Promise<Socket | string> {
+  const obstacle = obstacleTo(path)
+  if (obstacle !== undefined) return obstacle
+  const { connect } = process.getBuiltinModule('node:net')
+  return new Promise((resolve) => {
+    const socket = connect(path)
+    const fail = (reason: string) => {
+      clearTimeout(timer)
+      socket.destroy()
+      resolve(reason)
+    }
+    const timer = setTimeout(() => fail(`${path} does not answer`), connectTimeoutMs)
+    socket.on('error', (error) => fail(messageOf(error)))
+    socket.once('connect', () => {
+      clearTimeout(timer)
+      resolve(socket)
+    })
+  })
+}
+
+/**
+ * Why nobody can answer there. Most VMs have no hooks, so the beacon loads node:net only if there is
+ * a socket. A pipe of Windows is no file.
+ */
+function obstacleTo(path: string): string | undefined {
+  try {
+    if (process.platform !== 'win32') statSync(path)
+    return undefined
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
+/** Closes the connection if a line is too long. */
+export function readLines(socket: Socket, onLine: (line: string) => void): void {
+  const decoder = new TextDecoder()
+  let rest = ''
+  socket.on('data', (chunk: Buffer) => {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) if (!socket.destroyed) onLine(line)
+    if (rest.length > maxLineBytes) socket.destroy()
+  })
+}

@@ -6,10 +6,9 @@ import { type Hook, maxHookNote } from '../../shared/report.ts'
 import type { Clock } from '../clock.ts'
 import type { Environment } from '../read-variable.ts'
 import { eventJson, variablesOf } from './event.ts'
-import { type End, execute } from './execute.ts'
+import { createOutput, type End, execute } from './execute.ts'
 import { findHook, trustOf } from './inspect.ts'
 import type { Leftover } from './leftover.ts'
-import { createOutput } from './output.ts'
 import { type Ended, maxEnded, type Order, type Presence, type Status } from './protocol.ts'
 
 interface RunnerParts {

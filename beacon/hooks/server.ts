@@ -6,8 +6,7 @@ import { dirname } from 'node:path'
 import { describeIssues, FoghornError, messageOf } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
 import type { Log } from '../../shared/log.ts'
-import { connected, readLines } from './line.ts'
-import { questionSchema } from './protocol.ts'
+import { connected, questionSchema, readLines } from './protocol.ts'
 import type { Runner } from './runner.ts'
 
 /** The beacon, and a person who runs `check`. */

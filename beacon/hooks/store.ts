@@ -1,5 +1,5 @@
-// The courses of hooks on disk, so that `restore` runs also after the VM restarted. Its surprise: it
-// is a cache of what the beacon knows, so a disk that fails stops no hook.
+// The courses of hooks on disk, so that `restore` runs also after the VM restarted. It is a cache
+// of what the beacon knows, so a disk that fails stops no hook.
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
@@ -7,7 +7,7 @@ import { scheduledEventSchema } from '../../shared/document.ts'
 import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import { hookRunSchema } from '../../shared/report.ts'
-import type { Instant } from '../instant.ts'
+import type { Instant } from '../clock.ts'
 import type { Course, Phase } from './course.ts'
 
 export interface CourseStore {

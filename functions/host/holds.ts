@@ -1,5 +1,5 @@
-// The answers that wait for a decision in this process. The surprise: a place collects wake-ups from
-// the time when it is taken, before the wait begins, so that none is lost in between.
+// The answers that wait for a decision in this process. A place collects wake-ups from the time
+// when it is taken, before the wait begins, so that none is lost in between.
 import type { Holds, Place } from '../use-cases/relay.ts'
 
 /** Waits until `end` is called, at most `ms`. */

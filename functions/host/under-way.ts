@@ -1,6 +1,6 @@
-// Counts the requests that one worker has under way, for each channel, and waits for them. The
-// surprise: a subscription gets one request at a time until it has answered quickly. Otherwise,
-// a few endpoints that hang would take all places of this worker.
+// Counts the requests that one worker has under way, for each channel, and waits for them. A
+// subscription gets one request at a time until it has answered quickly. Otherwise, a few endpoints
+// that hang would take all places of this worker.
 import { messageOf } from '../../shared/errors.ts'
 import { type Claimed, subscriptionOf } from '../core/delivery/delivery.ts'
 import { deliverTogether } from '../use-cases/deliver.ts'

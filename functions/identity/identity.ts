@@ -1,7 +1,7 @@
 // Authenticates a beacon by the token of its VM's managed identity instead of a fleet's key. An
-// adapter checks the signature, and this file decides purely what the claims prove. The surprise: a
-// valid signature proves nothing without tenant, audience and resource, because one of Entra's keys
-// signs for many tenants, and every application of a tenant gets tokens.
+// adapter checks the signature, and this file decides purely what the claims prove. A valid
+// signature proves nothing without tenant, audience and resource, because one of Entra's keys signs
+// for many tenants, and every application of a tenant gets tokens.
 import * as z from 'zod'
 import { cut, isSameName } from '../../shared/document.ts'
 import type { Vm } from '../../shared/report.ts'

@@ -1,7 +1,6 @@
-// Reads which person has signed in through App Service Authentication with Microsoft Entra. The
-// surprise: a host without it accepts the same header from anybody. So the header counts only if
-// the configuration has `signIn`, and a host with `signIn` does not start if the authentication is
-// off.
+// Reads which person has signed in through App Service Authentication with Microsoft Entra. A host
+// without it accepts the same header from anybody. So the header counts only if the configuration
+// has `signIn`, and a host with `signIn` does not start if the authentication is off.
 import * as z from 'zod'
 import { cut } from '../../shared/document.ts'
 import { fromBase64 } from '../../shared/signature.ts'

@@ -1,6 +1,6 @@
 // Limits how often each relay process answers links. All invalid tokens share one budget, and each
-// valid link has its own, so guesses never keep a person from deciding. The surprise: each use of a
-// link also has its own budget, because all people in a channel have the same link.
+// valid link has its own, so guesses never keep a person from deciding. Each use of a link also has
+// its own budget, because all people in a channel have the same link.
 
 import type { Fields } from '../../shared/log.ts'
 import { afterSlots, freeAt, type Rate, slotsAt, unlimited } from '../core/delivery/rate.ts'

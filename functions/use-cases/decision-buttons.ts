@@ -1,5 +1,5 @@
-// Buttons in a message that decide: whether an event has them in a channel, and what they carry.
-// The surprise: a button's value proves no more than a link. Only the signed press proves a person.
+// Buttons in a message that decide: whether an event has them in a channel, and what they carry. A
+// button's value proves no more than a link. Only the signed press proves a person.
 
 import type { Telling } from '../core/delivery/delivery.ts'
 import { stampOf } from '../core/event/approval.ts'

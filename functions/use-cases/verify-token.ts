@@ -1,5 +1,5 @@
-// Finds the token of a request by its id, and notes its use. The surprise: while many wrong tokens
-// arrive, it looks up only ids that exist, so that strangers cannot load the store.
+// Finds the token of a request by its id, and notes its use. While many wrong tokens arrive, it
+// looks up only ids that exist, so that strangers cannot load the store.
 import { messageOf } from '../../shared/errors.ts'
 import { maxTokens } from '../core/limits.ts'
 import { setNewest } from '../core/newest.ts'

@@ -2,7 +2,7 @@
 import { onTestFinished } from 'vitest'
 import { runAgent } from '../../beacon/agent.ts'
 import type { Failed, FailureClass, Imds, Started } from '../../beacon/imds.ts'
-import type { Sent } from '../../beacon/send-report.ts'
+import type { Sent } from '../../beacon/relay-client.ts'
 import { openSpool } from '../../beacon/spool.ts'
 import type { Parts } from '../../beacon/state.ts'
 import type { ApiVersion, ScheduledEvent, Unreadable } from '../../shared/document.ts'

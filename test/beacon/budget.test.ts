@@ -1,7 +1,7 @@
 // The requests of a whole beacon to IMDS, which grants a VM 5 a second. The beacon sends at most
 // 4, even if it must start many events, and none while IMDS asks it to wait.
 import { describe, expect, test } from 'vitest'
-import { TokenCredential } from '../../beacon/token.ts'
+import { TokenCredential } from '../../beacon/credential.ts'
 import { accepted, aDirective, startBeacon } from './agent-world.ts'
 import { type Request, withoutNetwork } from './fake-imds.ts'
 

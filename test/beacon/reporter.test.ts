@@ -1,6 +1,6 @@
 // How the beacon reports to a relay that is slow or down, rejects reports or answers nonsense.
 import { describe, expect, test } from 'vitest'
-import type { Sent } from '../../beacon/send-report.ts'
+import type { Sent } from '../../beacon/relay-client.ts'
 import type { Step } from '../../beacon/watch.ts'
 import { accepted, aDirective, failing, startBeacon } from './agent-world.ts'
 import { anEvent } from './events.ts'

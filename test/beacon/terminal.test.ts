@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { compileCache } from '../support/process.ts'
 import { temporaryDirectory } from './world.ts'
 
-const terminal = join(import.meta.dirname, '../../beacon/terminal.ts')
+const terminal = join(import.meta.dirname, '../../beacon/cli.ts')
 /** More bytes than a socket holds. */
 const lines = Array.from({ length: 20_000 }, (_, i) => `${i} ${'ä'.repeat(50)}`)
 const program = `

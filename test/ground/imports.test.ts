@@ -288,7 +288,7 @@ const bans: Record<string, Ban> = {
   'the beacon loads large modules of Node where it uses them': {
     files: /^beacon\//,
     call: /\bimport (?!type )[^']*from 'node:(?!fs'|os'|path')|\bprocess\.(stdout|stderr)\b/,
-    instead: 'process.getBuiltinModule in the function that needs it, and terminal.ts to print',
+    instead: 'process.getBuiltinModule in the function that needs it, and `terminal` of cli.ts to print',
   },
   'nothing prints but the log': {
     files: /^(beacon|functions|shared)\//,

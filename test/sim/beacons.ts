@@ -1,15 +1,15 @@
 // A VM with its beacon: the real loops that poll, report and start, on the world's clock. What they reach
 // is simulated: the metadata service, the spool's disk (memory that outlives the process), the network.
 import type { Clock } from '../../beacon/clock.ts'
-import { createDue } from '../../beacon/due.ts'
-import { createGate } from '../../beacon/gate.ts'
 import type { Poll } from '../../beacon/imds.ts'
+import { createRateLimit } from '../../beacon/imds-request.ts'
 import { pollLoop } from '../../beacon/poll.ts'
+import type { Relay } from '../../beacon/relay-client.ts'
 import { reportLoop } from '../../beacon/reporter.ts'
-import type { Relay } from '../../beacon/send-report.ts'
 import type { Item, Pending, Spool } from '../../beacon/spool.ts'
 import { createStarter } from '../../beacon/starter.ts'
 import type { Parts, State } from '../../beacon/state.ts'
+import { createWakeTimer } from '../../beacon/wake-timer.ts'
 import { nearPaceMs, openPaceMs } from '../../functions/core/event/pace.ts'
 import type { KnownVm } from '../../functions/core/event/sight.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
@@ -83,10 +83,10 @@ export class Beacon {
     // nobody stops a beacon here: it is killed, and takes what listens to this with it
     const never = new AbortController().signal
     const clock = this.#clock(never)
-    const gate = createGate(clock)
+    const gate = createRateLimit(clock)
     const { name, tags } = this.vm
     const vm = vmSchema.parse({ name, vmId: this.key, resourceGroup: 'rg', tags })
-    const state: State = { vm, document: undefined, reportDue: createDue(clock) }
+    const state: State = { vm, document: undefined, reportTimer: createWakeTimer(clock) }
     this.state = state
     imds.restarted()
     const parts: Parts = {
@@ -118,7 +118,7 @@ export class Beacon {
     run(() => pollLoop(parts, state, never))
     run(() => reportLoop(parts, state, starter.direct, never))
     run(() => starter.loop(never))
-    state.reportDue.bring(0)
+    state.reportTimer.bring(0)
   }
 
   kill(): void {

@@ -1,5 +1,5 @@
-// One VM's metadata service, with its bad moments. Its surprise: it is asked once a second, and yet a poll
-// that brings no news takes until there is some, or a world would consist of polls.
+// One VM's metadata service, with its bad moments. It is asked once a second, and yet a poll that
+// brings no news takes until there is some, or a world would consist of polls.
 import type { Failed, Poll, Started } from '../../beacon/imds.ts'
 import { createVersions, type Versions } from '../../beacon/versions.ts'
 import { type ApiVersion, apiVersions, parseDocument } from '../../shared/document.ts'

@@ -1,6 +1,6 @@
-// The world's clock, and who runs when. Its surprise: time passes only while nobody works. One task at a
-// time is let go, and the next one only once that one waits again, so that the order of everything is
-// the seed's, however long the machine takes for a signature.
+// The world's clock, and who runs when. Time passes only while nobody works. One task at a time is
+// let go, and the next one only once that one waits again, so that the order of everything is the
+// seed's, however long the machine takes for a signature.
 
 const maxSteps = 40_000_000
 

@@ -1,5 +1,5 @@
 // The way from a beacon to the relay and back: reports get lost, doubled and late, and so do answers.
-import type { Relay, Sent } from '../../beacon/send-report.ts'
+import type { Relay, Sent } from '../../beacon/relay-client.ts'
 import { answerSchema, fleetHeader, type Report, reportPath } from '../../shared/report.ts'
 import { sign } from '../../shared/signature.ts'
 import { prodKey, testKey } from '../support/world.ts'

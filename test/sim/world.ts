@@ -224,7 +224,7 @@ function raise(
     const { process } = beacon
     if (plan.hooks?.vms.includes(vm.name)) {
       const hooks = new Hooks(kernel, vm.name, luck.fork('hooks'))
-      hooks.onChange = () => beacon.state?.reportDue.bring(kernel.now - process.bornAt)
+      hooks.onChange = () => beacon.state?.reportTimer.bring(kernel.now - process.bornAt)
       hooks.onPrepare = (eventId) => judge.prepares(vm, eventId)
       beacon.hooks = hooks
     }

@@ -1,8 +1,8 @@
 // A stand-in for `@azure/functions-core`, the module that exists only inside Azure's Node worker.
 // Importing this file makes it resolve, the way the worker does it: by watching every `require`.
 // Then the real `@azure/functions` registers what it is told to, instead of skipping it in its
-// "test mode". The surprise: the library keeps its state for the process, so there is one app in a
-// process, as in Azure.
+// "test mode". The library keeps its state for the process, so there is one app in a process, as in
+// Azure.
 import Module from 'node:module'
 
 export type Level = 'trace' | 'debug' | 'information' | 'warning' | 'error' | 'critical' | 'none'

@@ -1,8 +1,7 @@
 // A small Azure Functions host: it starts an app on the real `@azure/functions`, serves its HTTP
-// functions on a loopback port, and runs queue and timer functions when told to. The surprise: with
-// streams enabled no body passes through the invocation; the library runs an HTTP server of its
-// own, to which the host forwards each request under the invocation's id, while it tells the
-// headers twice.
+// functions on a loopback port, and runs queue and timer functions when told to. With streams
+// enabled no body passes through the invocation; the library runs an HTTP server of its own, to
+// which the host forwards each request under the invocation's id, while it tells the headers twice.
 import { randomUUID } from 'node:crypto'
 import {
   type CoreInvocationContext,

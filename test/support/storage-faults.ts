@@ -1,6 +1,6 @@
-// A proxy in front of Azurite's tables that fails where a test wants it to, as Azure Storage does. The
-// surprise: a signature covers the path, not the host, so requests pass it as they are; and the answer
-// to a transaction is 202 even where a change in it was refused.
+// A proxy in front of Azurite's tables that fails where a test wants it to, as Azure Storage does.
+// A signature covers the path, not the host, so requests pass it as they are; and the answer to a
+// transaction is 202 even where a change in it was refused.
 import {
   createServer,
   request as httpRequest,

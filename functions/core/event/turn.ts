@@ -1,6 +1,6 @@
 // Turns: with `maxConcurrent`, the relay prepares and approves few VMs of one group at a time.
-// `rule-approves.ts` lets an event wait for its turn. All holders of a fleet are in one row, which workers
-// replace by compare-and-set. The surprise: an event holds its turn to its end, also if people decide it,
+// `rule-approves.ts` lets an event wait for its turn. All holders of a fleet are in one row, which
+// workers replace by compare-and-set. An event holds its turn to its end, also if people decide it,
 // as its VMs may be prepared already.
 import { hash } from '../hash.ts'
 import { knownVm, tagIn } from '../rules/match.ts'

@@ -1,5 +1,5 @@
-// Composes every message that people read. Notifiers and pages only lay it out. The surprise: `now`
-// is an argument, as texts such as "in 14 min" depend on it.
+// Composes every message that people read. Notifiers and pages only lay it out. `now` is an
+// argument, as texts such as "in 14 min" depend on it.
 import {
   type AlertTelling,
   type ChannelTrouble,

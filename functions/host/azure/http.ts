@@ -1,6 +1,6 @@
 // Connects Azure Functions to a fetch handler, with bodies as streams. Needs `app.setup({
-// enableHttpStream: true })`. The surprise: with it, an invocation that throws is never answered
-// (azure-functions-nodejs-library issue 324), so no error may leave this file.
+// enableHttpStream: true })`. With it, an invocation that throws is never answered (azure-
+// functions-nodejs-library issue 324), so no error may leave this file.
 import { type HttpHandler, type HttpRequest, HttpResponse } from '@azure/functions'
 import { messageOf } from '../../../shared/errors.ts'
 import type { Log } from '../../../shared/log.ts'

@@ -1,6 +1,6 @@
 // The relay's log in Azure Functions. Lines of an invocation go to its own logger, so that
-// Application Insights links them to it; other lines go to `write`. The surprise: that logger warns
-// about lines after its handler returned. Lines of work that continues go to `write`, too, with the
+// Application Insights links them to it; other lines go to `write`. That logger warns about lines
+// after its handler returned. Lines of work that continues go to `write`, too, with the
 // invocation's id.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { InvocationContext } from '@azure/functions'

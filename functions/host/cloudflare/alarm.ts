@@ -1,6 +1,6 @@
-// The loop's timer in a Durable Object: its alarm, which also survives a restart. The surprise: if
-// an alarm fails six times, Cloudflare never tries it again, so the handler must not throw, and the
-// Worker's cron trigger also looks what is due.
+// The loop's timer in a Durable Object: its alarm, which also survives a restart. If an alarm fails
+// six times, Cloudflare never tries it again, so the handler must not throw, and the Worker's cron
+// trigger also looks what is due.
 import { messageOf } from '../../../shared/errors.ts'
 import type { Log } from '../../../shared/log.ts'
 import type { Host } from '../loop.ts'

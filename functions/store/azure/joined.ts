@@ -1,6 +1,6 @@
 // Joins changes of one partition into one transaction: those of one moment, and those that come
 // while another transaction of the partition is under way. So many reports at once need few calls.
-// The surprise: a conflict of one change refuses all, so then each is made for itself.
+// A conflict of one change refuses all, so then each is made for itself.
 import { FoghornError } from '../../../shared/errors.ts'
 import { maxChanges } from '../rows.ts'
 import type { Entity, EntityChange, Table } from './table.ts'

@@ -1,6 +1,6 @@
 // What the check finds about IMDS: the api-version that works, and what to do without one.
 import { expect, test } from 'vitest'
-import { checkImds, describeVm } from '../../../beacon/check/imds.ts'
+import { checkImds, describeVm } from '../../../beacon/check.ts'
 import type { Failed, FailureClass, Poll } from '../../../beacon/imds.ts'
 import type { ApiVersion } from '../../../shared/document.ts'
 import type { Vm } from '../../../shared/report.ts'

@@ -1,7 +1,6 @@
 // What the check concludes from the relay's answer, or from none.
 import { expect, test } from 'vitest'
-import type { Finding } from '../../../beacon/check/finding.ts'
-import { relayFindings } from '../../../beacon/check/relay.ts'
+import { type Finding, relayFindings } from '../../../beacon/check.ts'
 import type { Posted } from '../../../beacon/relay-client.ts'
 
 const now = 1_000_000_000

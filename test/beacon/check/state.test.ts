@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { checkStateFolder } from '../../../beacon/check/check.ts'
+import { checkStateFolder } from '../../../beacon/check.ts'
 import { systemClock } from '../../../beacon/clock.ts'
 import { openSpool } from '../../../beacon/spool.ts'
 import { createTestLog, temporaryDirectory } from '../world.ts'

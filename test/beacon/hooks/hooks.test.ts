@@ -2,11 +2,11 @@
 // played; runner.test.ts has the real one.
 import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { createDue } from '../../../beacon/due.ts'
 import { createHooks } from '../../../beacon/hooks/hooks.ts'
 import type { RunnerLink } from '../../../beacon/hooks/link.ts'
 import type { Ended, Order, Status } from '../../../beacon/hooks/protocol.ts'
 import { createCourseStore } from '../../../beacon/hooks/store.ts'
+import { createWakeTimer } from '../../../beacon/wake-timer.ts'
 import { watch } from '../../../beacon/watch.ts'
 import type { Answer, Report } from '../../../shared/report.ts'
 import { vmSchema } from '../../../shared/report.ts'
@@ -371,7 +371,7 @@ test('an answer to a report that showed no plan lets nothing run', () => {
   const shown = { seenAt: 0, apiVersion: '2020-07-01' as const, events: [inFive] }
   const { snapshot } = watch(undefined, { ...shown, unreadable: { count: 0, samples: [] } })
   const vm = vmSchema.parse({ name: 'vm1' })
-  const state = { vm, document: snapshot, reportDue: createDue(clock) }
+  const state = { vm, document: snapshot, reportTimer: createWakeTimer(clock) }
   const store = createCourseStore(temporaryDirectory(), createTestLog())
   const settings = { leadMs: 10 * minute, eventTypes: undefined }
   const parts = { clock, log: createTestLog(), newId: () => 'run-1' }

@@ -31,7 +31,7 @@ function imdsWaitMs(failed: Failed, streak: Streak, pollMs: number, random: numb
   return Math.max(pollMs, waitMs[failed.class])
 }
 
-export interface Patience {
+export interface ImdsBackoff {
   /** Ms to wait after this failure. */
   waitMs(failed: Failed): number
   /** Call after a success: the next failure counts as the first. */
@@ -39,11 +39,11 @@ export interface Patience {
 }
 
 /** Counts the consecutive failures of one kind of request. */
-export function createPatience(
+export function createImdsBackoff(
   clock: Pick<Clock, 'monotonic'>,
   random: () => number,
   pollMs: number,
-): Patience {
+): ImdsBackoff {
   let streak: { class: FailureClass; attempt: number; since: number } | undefined
   return {
     waitMs(failed) {

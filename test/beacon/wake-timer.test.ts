@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { createDue } from '../../beacon/due.ts'
+import { createWakeTimer } from '../../beacon/wake-timer.ts'
 import { createFakeClock } from './fake-clock.ts'
 
 function setUp() {
   const clock = createFakeClock()
-  const due = createDue(clock)
+  const due = createWakeTimer(clock)
   const stopping = new AbortController()
   const waits: number[] = []
   const wait = async (notBefore?: number) => {

@@ -1,7 +1,7 @@
 // The time that a loop waits for. Others may bring it forward while the loop waits.
 import type { Clock } from './clock.ts'
 
-export interface Due {
+export interface WakeTimer {
   /** Makes it due at `at` (monotonic ms), unless it is already due earlier. */
   bring(at: number): void
   /** Resolves when due, but not before `notBefore`, or when `stop` aborts. Then clears it. */
@@ -13,7 +13,7 @@ export interface Due {
 /** Timers count in 32 bits, so a longer wait takes several. */
 const longestSleepMs = 86_400_000
 
-export function createDue(clock: Clock): Due {
+export function createWakeTimer(clock: Clock): WakeTimer {
   let due = Number.POSITIVE_INFINITY
   let nudge = new AbortController()
   return {

@@ -1,7 +1,7 @@
 // The limit on requests to IMDS: how many go out, in which order, and when none goes out.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createGate } from '../../beacon/gate.ts'
+import { createRateLimit } from '../../beacon/imds-request.ts'
 import { createFakeClock } from './fake-clock.ts'
 
 const forever = new AbortController().signal
@@ -9,7 +9,7 @@ type Kind = 'poll' | 'other'
 
 function setUp() {
   const clock = createFakeClock()
-  const gate = createGate(clock)
+  const gate = createRateLimit(clock)
   const passed: { at: number; kind: Kind }[] = []
   const pass = async (kind: Kind, signal = forever) => {
     await gate.pass(kind, signal)

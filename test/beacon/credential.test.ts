@@ -1,9 +1,9 @@
 // A beacon without a key: when it asks IMDS for a token, which one it sends, and what it does if
 // the relay rejects one. The clock moves only when a test advances it.
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { renewAfterMs, TokenCredential } from '../../beacon/credential.ts'
 import type { Failed } from '../../beacon/imds.ts'
-import { createRelay } from '../../beacon/send-report.ts'
-import { renewAfterMs, TokenCredential } from '../../beacon/token.ts'
+import { createRelay } from '../../beacon/relay-client.ts'
 import { failing } from './agent-world.ts'
 import { createFakeClock } from './fake-clock.ts'
 import { createTestLog, serve } from './world.ts'

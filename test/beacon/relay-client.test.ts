@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKeyCredential } from '../../beacon/credential.ts'
 import type { ProxyEnvironment } from '../../beacon/exchange.ts'
-import { createRelay } from '../../beacon/send-report.ts'
+import { createRelay } from '../../beacon/relay-client.ts'
 import { verify } from '../../shared/signature.ts'
 import { aDirective } from './agent-world.ts'
 import { createFakeClock } from './fake-clock.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Failed, FailureClass } from '../../beacon/imds.ts'
-import { createPatience } from '../../beacon/patience.ts'
+import { createImdsBackoff } from '../../beacon/imds-backoff.ts'
 import { createFakeClock } from './fake-clock.ts'
 
 const failure = (kind: FailureClass, retryAfterMs?: number): Failed => ({
@@ -12,7 +12,7 @@ const failure = (kind: FailureClass, retryAfterMs?: number): Failed => ({
 
 /** The waits after the same failure again and again, with the least jitter or the most. */
 function waits(failed: Failed, times: number, random = 1, pollMs = 1_000): number[] {
-  const patience = createPatience(createFakeClock(), () => random, pollMs)
+  const patience = createImdsBackoff(createFakeClock(), () => random, pollMs)
   return Array.from({ length: times }, () => patience.waitMs(failed))
 }
 
@@ -46,7 +46,7 @@ describe('the wait after a failed poll', () => {
 
   test('stays short for 70 s of 410, then grows', async () => {
     const clock = createFakeClock()
-    const patience = createPatience(clock, () => 1, 1_000)
+    const patience = createImdsBackoff(clock, () => 1, 1_000)
     const seen: number[] = []
     for (let i = 0; i < 73; i++) {
       seen.push(patience.waitMs(failure('updating')))
@@ -57,7 +57,7 @@ describe('the wait after a failed poll', () => {
   })
 
   test('starts over with another class, and after a success', () => {
-    const patience = createPatience(createFakeClock(), () => 1, 1_000)
+    const patience = createImdsBackoff(createFakeClock(), () => 1, 1_000)
     for (let i = 0; i < 9; i++) patience.waitMs(failure('absent'))
     expect(patience.waitMs(failure('transient'))).toBe(1_000)
     expect(patience.waitMs(failure('transient'))).toBe(2_000)

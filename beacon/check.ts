@@ -1,0 +1,251 @@
+// `foghorn-beacon check`: looks at everything that a beacon needs, and says how to fix problems. It
+// disturbs nothing: it opens no file of the state folder, and the relay stores nothing.
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { type CheckRequest, checkAnswerSchema, checkPath } from '../shared/check.ts'
+import { cut } from '../shared/document.ts'
+import { messageOf } from '../shared/errors.ts'
+import { parseJson } from '../shared/json.ts'
+import type { Log } from '../shared/log.ts'
+import type { Vm } from '../shared/report.ts'
+import { signatureToleranceMs } from '../shared/signature.ts'
+import type { Clock } from './clock.ts'
+import { freeSpaceOn, hasSpace, spoolFileName } from './database.ts'
+import { checkHooks } from './hooks/check.ts'
+import type { Failed, FailureClass, Imds } from './imds.ts'
+import { type Posted, problemIn, type RelayClient, reasonIn } from './relay-client.ts'
+import type { Settings } from './settings.ts'
+
+/** For the parts that log. Their failures are findings. */
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** Prints each finding as soon as it is known. Whether all is well. */
+export async function check(parts: CheckParts): Promise<boolean> {
+  const { settings, print } = parts
+  const signal = new AbortController().signal
+  print(`Asking IMDS at ${settings.imdsUrl}. Its first answer to a VM may take two minutes.`)
+  const identity = parts.imds.identify(signal)
+  const checks: (() => Promise<Finding[]> | Finding[])[] = [
+    () => checkImds(parts, signal),
+    async () => describeVm(await identity),
+    async () => checkRelay(parts, await identity, signal),
+    () => checkStateFolder(settings.stateDirectory),
+    async () => [await hooksFinding(settings.hooks)],
+  ]
+  let isWell = true
+  for (const findings of checks) {
+    for (const { verdict, about, text } of await findings()) {
+      print(`${verdict.padEnd(4)}  ${about.padEnd(10)}  ${text}`)
+      if (verdict === 'fix') isWell = false
+    }
+  }
+  return isWell
+}
+
+async function hooksFinding(hooks: CheckParts['settings']['hooks']): Promise<Finding> {
+  const found = await checkHooks(hooks)
+  return found.ok ? ok('hooks', found.says) : fix('hooks', found.says)
+}
+
+export function checkStateFolder(directory: string): Finding[] {
+  const folder = resolve(directory)
+  const remedy = 'set FOGHORN_STATE_DIR to a folder that the beacon may write to'
+  try {
+    const existing = nearest(folder)
+    if (!statSync(existing).isDirectory()) {
+      return [fix('state', `${existing} is not a folder; ${remedy}`)]
+    }
+    accessSync(existing, constants.W_OK | constants.X_OK)
+    const file = join(folder, spoolFileName)
+    if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK)
+    if (!hasSpace(existing)) return [fix('state', `the disk is full; ${freeSpaceOn(existing)}`)]
+    const what = existing === folder ? 'can be written' : 'will be created'
+    return [ok('state', `${folder} ${what}`)]
+  } catch (error) {
+    return [fix('state', `${folder} cannot be used (${messageOf(error)}); ${remedy}`)]
+  }
+}
+
+/** The folder, or the nearest one above it that exists. */
+function nearest(folder: string): string {
+  return existsSync(folder) || dirname(folder) === folder ? folder : nearest(dirname(folder))
+}
+
+interface CheckParts {
+  settings: Pick<Settings, 'relayUrl' | 'imdsUrl' | 'stateDirectory' | 'hooks'>
+  imds: Pick<Imds, 'poll' | 'identify'>
+  client: Pick<RelayClient, 'post'>
+  clock: Clock
+  /** Gets one line of the output. */
+  print(line: string): void
+}
+
+/** One line of the output. */
+export interface Finding {
+  /** `skip`: not known, because of another finding. */
+  verdict: 'ok' | 'fix' | 'skip'
+  about: string
+  /** With `fix`: what is wrong, and what to do. */
+  text: string
+}
+
+const ok = (about: string, text: string): Finding => ({ verdict: 'ok', about, text })
+const fix = (about: string, text: string): Finding => ({ verdict: 'fix', about, text })
+const skip = (about: string, text: string): Finding => ({ verdict: 'skip', about, text })
+
+/** As often as a beacon polls. */
+const pollMs = 1_000
+/** Enough to fall back through all api-versions. */
+const maxPolls = 50
+
+/** Polls until an api-version works. IMDS takes this beside the polls of a running beacon. */
+export async function checkImds(
+  {
+    imds,
+    clock,
+    settings,
+  }: Pick<CheckParts, 'imds' | 'clock'> & { settings: Pick<CheckParts['settings'], 'imdsUrl'> },
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  for (let polls = 1; ; polls++) {
+    const poll = await imds.poll(signal)
+    if (poll.kind === 'document') {
+      const { events, unreadable } = poll.document
+      const odd = unreadable.count === 0 ? '' : `, ${unreadable.count} of them unreadable`
+      const count = `${events.length + unreadable.count} events now${odd}`
+      return [ok('imds', `${settings.imdsUrl} answers, api-version ${poll.apiVersion}, ${count}`)]
+    }
+    if (poll.class !== 'fallback' || polls === maxPolls) {
+      return [fix('imds', `${poll.reason}; ${remedyFor(poll)}`)]
+    }
+    await clock.sleep(pollMs, signal)
+  }
+}
+
+const later = 'check again in a minute'
+const elsewhere = 'run this on an Azure VM, and correct FOGHORN_IMDS_URL if you set it'
+const remedies: Record<FailureClass, string> = {
+  fallback: later,
+  updating: later,
+  throttled: `programs on this VM ask IMDS too often; ${later}`,
+  transient: later,
+  absent: elsewhere,
+}
+
+function remedyFor(failed: Failed): string {
+  if (failed.status !== undefined) return remedies[failed.class]
+  return `${elsewhere}; on an Azure VM, allow this program to reach IMDS through firewalls`
+}
+
+export function describeVm(identity: { kind: 'vm'; vm: Vm } | Failed): Finding[] {
+  if (identity.kind === 'failed') {
+    return [skip('vm', `IMDS did not say which VM this is: ${identity.reason}`)]
+  }
+  const { name, resourceGroup, scaleSet } = identity.vm
+  const group = resourceGroup === '' ? 'no resource group' : `resource group ${resourceGroup}`
+  const set = scaleSet === '' ? 'no scale set' : `scale set ${scaleSet}`
+  return [ok('vm', `${name}, ${group}, ${set}`)]
+}
+
+async function checkRelay(
+  { client, clock, settings }: Pick<CheckParts, 'client' | 'clock' | 'settings'>,
+  identity: { kind: 'vm'; vm: Vm } | Failed,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  const vm = identity.kind === 'vm' ? identity.vm : null
+  const request: CheckRequest = { version: 1, vm }
+  const posted = await client.post(checkPath, () => JSON.stringify(request), signal)
+  return relayFindings(posted, settings.relayUrl, clock.now())
+}
+
+/** `now` is when the answer arrived, by this VM's clock. */
+export function relayFindings(posted: Posted, url: string, now: number): Finding[] {
+  if (posted.kind === 'unready') {
+    return [
+      skip('relay', 'not checked: there is no token to send'),
+      fix('credential', posted.reason),
+    ]
+  }
+  const unknown = skip('credential', 'not checked: the relay did not receive it')
+  if (posted.kind === 'unanswered') {
+    const remedy = certificateRemedy(posted.reason)
+    if (remedy === undefined) return [fix('relay', unreachable(url, posted.reason)), unknown]
+    const reached = ok('relay', `${url} can be reached`)
+    return [reached, fix('certificate', `${posted.reason}; ${remedy}`), unknown]
+  }
+  const { status, text } = posted
+  const reached = [
+    ok('relay', `${url} answers`),
+    ...(url.startsWith('https:') ? [ok('certificate', 'it is valid')] : []),
+  ]
+  const answer = status === 200 ? checkAnswerSchema.safeParse(parseJson(text)).data : undefined
+  if (answer !== undefined) {
+    const accepted = ok('credential', `the relay accepts it for the fleet "${answer.fleet}"`)
+    return [...reached, accepted, clockFinding(answer.time - now), ...heardFindings(answer)]
+  }
+  const problem = problemIn(text)
+  if (status === 401 && problem !== undefined) {
+    const clock = problem.time === undefined ? [] : [clockFinding(problem.time - now)]
+    return [...reached, fix('credential', reasonIn(posted)), ...clock]
+  }
+  if (status === 404 && problem?.code === 'not_found') {
+    const remedy = 'update the relay, which is older than this beacon'
+    return [
+      ...reached.slice(1),
+      fix('relay', `${url} does not support this check; ${remedy}`),
+      unknown,
+    ]
+  }
+  const said =
+    status === 200 ? `the answer does not come from a relay: ${cut(text, 60)}` : reasonIn(posted)
+  return [fix('relay', unreachable(url, said)), unknown]
+}
+
+function unreachable(url: string, reason: string): string {
+  return `${url}: ${reason}; check FOGHORN_RELAY_URL, HTTPS_PROXY, NO_PROXY and firewalls`
+}
+
+/** For the reason of a failed TLS handshake, which begins with the code of the error. */
+function certificateRemedy(reason: string): string | undefined {
+  const code = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)\w*/.exec(
+    reason,
+  )?.[0]
+  if (code === undefined) return undefined
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
+    return "renew the relay's certificate, or correct this VM's clock"
+  }
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return 'set FOGHORN_RELAY_URL to a host name that the certificate contains'
+  }
+  return 'if your own CA signed it, set NODE_EXTRA_CA_CERTS to the file with its certificate'
+}
+
+/** `offsetMs` is the relay's clock minus this VM's. */
+function clockFinding(offsetMs: number): Finding {
+  const direction = offsetMs > 0 ? 'behind' : 'ahead of'
+  const text = `${describeMs(Math.abs(offsetMs))} ${direction} the relay's`
+  if (Math.abs(offsetMs) <= signatureToleranceMs) return ok('clock', text)
+  return fix('clock', `${text}; switch on this VM's time synchronization`)
+}
+
+function heardFindings({
+  beacon,
+  heardAt,
+  time,
+}: {
+  beacon?: string | undefined
+  heardAt?: number | undefined
+  time: number
+}): Finding[] {
+  if (beacon === undefined) return []
+  if (heardAt === undefined) {
+    return [ok('heard', `the relay has not heard the beacon "${beacon}" yet; start the service`)]
+  }
+  const ago = describeMs(Math.max(0, time - heardAt))
+  return [ok('heard', `the relay heard the beacon "${beacon}" ${ago} ago`)]
+}
+
+function describeMs(ms: number): string {
+  if (ms < 120_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`
+  return ms < 2 * 3_600_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`
+}
