@@ -67,7 +67,7 @@ const rules: Record<string, Rule> = {
   },
   'core imports shared and itself': {
     files: /^functions\/core\//,
-    except: /^functions\/core\/hash\.ts$/,
+    except: /^functions\/core\/(hash|rules\/address)\.ts$/,
     banned: (name) => !inFolders(name, 'functions/core', 'shared'),
     instead: 'values handed in as arguments; the core knows no adapter, library or host',
   },
@@ -75,6 +75,11 @@ const rules: Record<string, Rule> = {
     files: /^functions\/core\/hash\.ts$/,
     banned: (name) => !inFolders(name, '@noble/hashes'),
     instead: 'the hash of functions/core/hash.ts, which only takes text',
+  },
+  'address.ts imports the library of addresses only': {
+    files: /^functions\/core\/rules\/address\.ts$/,
+    banned: (name) => !inFolders(name, 'ipaddr.js'),
+    instead: 'the functions of functions/core/rules/address.ts, which only take text',
   },
   'use cases import core and the interfaces, never an adapter': {
     files: /^functions\/use-cases\//,
@@ -288,7 +293,8 @@ const bans: Record<string, Ban> = {
   'the beacon loads large modules of Node where it uses them': {
     files: /^beacon\//,
     call: /\bimport (?!type )[^']*from 'node:(?!fs'|os'|path')|\bprocess\.(stdout|stderr)\b/,
-    instead: 'process.getBuiltinModule in the function that needs it, and `terminal` of cli.ts to print',
+    instead:
+      'process.getBuiltinModule in the function that needs it, and `terminal` of cli.ts to print',
   },
   'nothing prints but the log': {
     files: /^(beacon|functions|shared)\//,

@@ -1,40 +1,22 @@
 // Which network addresses a channel may have. The check of the configuration and the guard of
-// connections (notify/undici.ts) use the same lists. The guard also checks what a name resolves to.
+// connections (notify/undici.ts) use the same rules. The guard also checks what a name resolves to.
+import ipaddr from 'ipaddr.js'
 
-/**
- * Special-purpose IPv4 networks (IANA registry), with documentation ranges and anycast relays. They
- * also apply to IPv4 inside IPv6 (`::ffff:10.0.0.1`).
- */
-const specialIpv4 = [
-  '0.0.0.0/8',
-  '10.0.0.0/8',
-  '100.64.0.0/10',
-  '127.0.0.0/8',
-  '169.254.0.0/16',
-  '172.16.0.0/12',
-  '192.0.0.0/24',
-  '192.0.2.0/24',
-  '192.31.196.0/24',
-  '192.52.193.0/24',
-  '192.88.99.0/24',
-  '192.168.0.0/16',
-  '192.175.48.0/24',
-  '198.18.0.0/15',
-  '198.51.100.0/24',
-  '203.0.113.0/24',
-  '224.0.0.0/4',
-  '240.0.0.0/4',
+const { IPv4, IPv6 } = ipaddr
+type IPv4 = ipaddr.IPv4
+type IPv6 = ipaddr.IPv6
+
+/** Not public either, though ipaddr.js does not say so of them. */
+const otherSpecial = [
   // Azure serves each VM at this public address: DNS, health probes, guest agent
   '168.63.129.16/32',
+  // documentation
+  '3fff::/20',
 ]
-
 /** Global unicast: the only IPv6 addresses that IANA assigns. */
 const ordinaryIpv6 = '2000::/3'
-
-/**
- * Special-purpose networks within it (IANA registry): Teredo, ORCHID, documentation, 6to4, AS112.
- */
-const specialIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20']
+/** A translator reaches the IPv4 address in the last 32 bits (RFC 6052). */
+const translated = '64:ff9b::/96'
 
 /**
  * Ports of other protocols, which `fetch` and browsers refuse (fetch.spec.whatwg.org, "bad port").
@@ -92,13 +74,15 @@ export function whyForbidden(
   return isOrdinary(address) ? undefined : privateRefusal
 }
 
-function isOrdinary(address: string): boolean {
-  if (isWithin(address, [ipv4])) return !isWithin(address, specialIpv4)
-  return isWithin(address, [ordinaryIpv6]) && !isWithin(address, specialIpv6)
+function isOrdinary(text: string): boolean {
+  const address = parse(text)
+  if (address === undefined || isWithin(text, otherSpecial)) return false
+  if (address instanceof IPv4) return address.range() === 'unicast'
+  return isWithin(text, [ordinaryIpv6]) && address.range() === 'unicast'
 }
 
 function isAddress(text: string): boolean {
-  return bitsOf(text) !== undefined
+  return parse(text) !== undefined
 }
 
 function isLocalhost(hostname: string): boolean {
@@ -109,71 +93,46 @@ function unbracketed(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '')
 }
 
-/** Whether the address is in one of the networks (CIDR). */
-export function isWithin(address: string, networks: string[]): boolean {
-  const bits = bitsOf(address)
-  if (bits === undefined) return false
-  return networks.some((network) => {
-    const start = networkBits(network)
-    return start !== undefined && bits.startsWith(start)
-  })
-}
-
-/** The common first bits of a network's (CIDR) addresses. */
-function networkBits(network: string): string | undefined {
-  const [start = '', prefix = ''] = network.split('/')
-  return bitsOf(start)?.slice(0, Number(prefix) + (start.includes(':') ? 0 : mapped.length))
+/**
+ * Whether the address is in one of the networks (CIDR). IPv4 inside IPv6 (`::ffff:10.0.0.1`) is in
+ * the networks of the IPv4 address.
+ */
+export function isWithin(text: string, networks: string[]): boolean {
+  const address = parse(text)
+  return (
+    address !== undefined && networks.some((network) => mapped(address).match(rangeOf(network)))
+  )
 }
 
 /** Prefixes of the widest private networks: 10.0.0.0/8 and fc00::/7. */
 const widest = { ipv4: 8, ipv6: 7 }
+/** Bits before an IPv4 address inside IPv6. */
+const mappedBits = 96
 
 /** Whether a network (CIDR) is wider than every private one, also if it contains IPv4 in IPv6. */
 export function isWiderThanPrivate(network: string): boolean {
-  const bits = networkBits(network) ?? ''
-  if (bits.startsWith(mapped)) return bits.length < mapped.length + widest.ipv4
-  return bits.length < widest.ipv6 || mapped.startsWith(bits)
+  const [start, bits] = rangeOf(network)
+  if (start.isIPv4MappedAddress() && bits >= mappedBits) return bits < mappedBits + widest.ipv4
+  return bits < widest.ipv6 || mapped(IPv4.parse('0.0.0.0')).match(start, bits)
 }
 
-/** The bits before an IPv4 address inside IPv6: `::ffff:10.0.0.1`. */
-const mapped = `${'0'.repeat(80)}${'1'.repeat(16)}`
-
-/** All IPv4 addresses, as `bitsOf` writes them. */
-const ipv4 = '::ffff:0:0/96'
-
-/** One part of an IPv4 address. No leading 0, which some systems read as octal. */
-const octet = '(0|[1-9]\\d{0,2})'
-const dotted = new RegExp(`^${octet}(\\.${octet}){3}$`)
-
-/** The address as 128 bits. IPv4 is as inside IPv6, so that both forms are in the same networks. */
-function bitsOf(address: string): string | undefined {
-  if (dotted.test(address)) {
-    const bits = toBits(address.split('.'), 10, 8)
-    return bits && mapped + bits
-  }
-  if (!/^[\da-f:.]*:[\da-f:.]*$/i.test(address) || /::.*::|:::/.test(address)) return undefined
-  const [head = '', tail] = asGroups(address).split('::', 2)
-  const [before = [], after = []] = [head, tail ?? ''].map((part) =>
-    part.split(':').filter(Boolean),
-  )
-  const missing = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
-  const groups = [...before, ...Array<string>(missing).fill('0'), ...after]
-  const isWhole = groups.length === 8 && groups.every((group) => /^[\da-f]{1,4}$/i.test(group))
-  return isWhole ? toBits(groups, 16, 16) : undefined
+/** Undefined for a text that is no address. Some systems read octets with a leading 0 as octal. */
+function parse(text: string): IPv4 | IPv6 | undefined {
+  if (IPv4.isValidFourPartDecimal(text)) return IPv4.parse(text)
+  if (text.includes('%') || !IPv6.isValid(text)) return undefined
+  const address = IPv6.parse(text)
+  if (address.isIPv4MappedAddress()) return address.toIPv4Address()
+  const isTranslated = address.match(IPv6.parseCIDR(translated))
+  return isTranslated ? new IPv4(address.toByteArray().slice(-4)) : address
 }
 
-/** Writes an IPv4 address at the end as two groups. */
-function asGroups(address: string): string {
-  return address.replace(/[\d.]+\.[\d.]+$/, (end) => {
-    const bits = dotted.test(end) ? toBits(end.split('.'), 10, 8) : undefined
-    const groups = bits?.match(/.{16}/g)?.map((group) => Number.parseInt(group, 2).toString(16))
-    // if the end is not an address, the whole text is none
-    return groups?.join(':') ?? end
-  })
+function mapped(address: IPv4 | IPv6): IPv6 {
+  return address instanceof IPv4 ? address.toIPv4MappedAddress() : address
 }
 
-function toBits(parts: string[], base: number, width: number): string | undefined {
-  const numbers = parts.map((part) => Number.parseInt(part, base))
-  if (!numbers.every((number) => number < 2 ** width)) return undefined
-  return numbers.map((number) => number.toString(2).padStart(width, '0')).join('')
+function rangeOf(network: string): [IPv6, number] {
+  const [start, bits] = ipaddr.parseCIDR(network)
+  return start instanceof IPv4
+    ? [start.toIPv4MappedAddress(), bits + mappedBits]
+    : [start as IPv6, bits]
 }
