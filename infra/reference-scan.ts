@@ -28,7 +28,7 @@ export function eventsIn(source: string): LogEvent[] {
   for (const [, name, rest] of source.matchAll(/refusals\.note\(\s*'([a-z_]+)'([^)]*)/g)) {
     add(name!, rest!.includes("'info'") ? 'info' : 'warn')
   }
-  for (const [, name] of source.matchAll(/createEpisode\([\w.]+, '(\w+)'\)/g)) {
+  for (const [, name] of source.matchAll(/createTroubleLog\([\w.]+, '(\w+)'\)/g)) {
     add(`${name}_failing`, 'warn')
     add(`${name}_recovered`, 'info')
   }

@@ -16,7 +16,7 @@ import {
   typeOf,
   wrong,
 } from './command.ts'
-import { beginning, isOver, newsOf, resultOf, type Shown } from './drill-course.ts'
+import { beginning, isOver, newsOf, resultOf, type Shown } from './drill-progress.ts'
 import { listed, wrap } from './layout.ts'
 import { adminKeyOf, askRelay, relayUrl } from './relay.ts'
 

@@ -1,7 +1,7 @@
 // The parts of a relay that are the same on every host.
 import type { Log } from '../../shared/log.ts'
 import { createEntra } from '../identity/entra.ts'
-import { createSlackDesk } from '../notify/slack/desk.ts'
+import { createSlackPresses } from '../notify/slack/presses.ts'
 import { nodeHmac } from './hmac.ts'
 import type { Common } from './settings.ts'
 
@@ -11,7 +11,7 @@ export function commonParts({ config, linkKeys, adminKey }: Common, log: Log) {
     linkKeys,
     adminKey,
     log,
-    slackDesk: createSlackDesk(nodeHmac),
+    slackPresses: createSlackPresses(nodeHmac),
     hmac: nodeHmac,
     // Without the guard of channels: only the owner chooses the address of the keys. On Cloudflare,
     // `fetch` must be called as a function of its own.

@@ -20,7 +20,7 @@ import { answerThrown, createNoteBrokenOff } from './thrown.ts'
 
 type FrontParts = Pick<
   Relay,
-  'config' | 'adminKey' | 'linkKeys' | 'hmac' | 'identity' | 'slackDesk' | 'now' | 'log'
+  'config' | 'adminKey' | 'linkKeys' | 'hmac' | 'identity' | 'slackPresses' | 'now' | 'log'
 >
 
 /** `forward` sends a request to the relay. */

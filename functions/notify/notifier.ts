@@ -40,7 +40,7 @@ export interface Part {
   /** Present if the message has buttons that decide. */
   buttons?: Buttons
   /** Earlier steps of this event, or messages of this alert, that may have reached the channel. */
-  mayHaveHeard: Delivery['telling'][]
+  mayHaveHeard: Delivery['notification'][]
 }
 
 /** *Approve* and *Not now* in a message. */

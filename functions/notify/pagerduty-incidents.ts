@@ -3,13 +3,13 @@
 // trigger on an acknowledged incident notifies nobody, so a stuck approval and the question after a
 // lapsed approval are separate incidents.
 import {
-  type AlertTelling,
+  type AlertNotification,
   channelTroubleIn,
   type Delivery,
   isAlertOf,
   isAlertOver,
   isTestOf,
-  type Telling,
+  type Notification,
 } from '../core/delivery/delivery.ts'
 import { lastLapse } from '../core/event/event.ts'
 import { isEnd, traits } from '../core/event/moment.ts'
@@ -28,7 +28,7 @@ export interface Step {
 }
 
 /** An acknowledgement does not overtake a trigger. *Stuck* matters until the start or the end. */
-export function overtakes(later: Telling, earlier: Telling): boolean {
+export function overtakes(later: Notification, earlier: Notification): boolean {
   if (earlier.moment === 'stuck') return unsticks(later)
   if (later.moment === 'stuck') return false
   return actionOf(later) !== 'acknowledge' || actionOf(earlier) === 'acknowledge'
@@ -40,18 +40,18 @@ export function overtakes(later: Telling, earlier: Telling): boolean {
  * incident, while an incident that stays open would page somebody. The message's own incident comes
  * first: if PagerDuty refuses it, the earlier one stays open.
  */
-export function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step[] {
-  if (telling.moment === 'alert') return stepsOfAlert(telling, mayHaveHeard)
+export function stepsOf({ delivery: { notification }, mayHaveHeard }: Outgoing): Step[] {
+  if (notification.moment === 'alert') return stepsOfAlert(notification, mayHaveHeard)
   const heard = mayHaveHeard.filter((one) => one.moment !== 'alert')
-  if (telling.moment === 'stuck') return [{ key: stuckKeyOf(telling), action: 'trigger' }]
-  const action = actionOf(telling)
+  if (notification.moment === 'stuck') return [{ key: stuckKeyOf(notification), action: 'trigger' }]
+  const action = actionOf(notification)
   const known = openedBy(heard)
-  const own = action === 'trigger' ? openedBy([...heard, telling]).at(-1) : known.at(-1)
+  const own = action === 'trigger' ? openedBy([...heard, notification]).at(-1) : known.at(-1)
   // People are asked again after they acknowledged an earlier incident.
   const isAnew = own !== undefined && known.length > 0 && !known.includes(own)
   const stuck = heard.filter(({ moment }) => moment === 'stuck').map(stuckKeyOf)
   const over = [
-    ...(unsticks(telling) || isAnew ? stuck : []),
+    ...(unsticks(notification) || isAnew ? stuck : []),
     ...(isAnew ? known : []),
     ...(action === 'resolve' ? known : []),
   ]
@@ -62,30 +62,33 @@ export function stepsOf({ delivery: { telling }, mayHaveHeard }: Outgoing): Step
 }
 
 /** If more beacons fall silent, people may have acknowledged the first incident, so it is replaced. */
-function stepsOfAlert(telling: AlertTelling, mayHaveHeard: Delivery['telling'][]): Step[] {
-  const key = keyOf(telling)
+function stepsOfAlert(
+  notification: AlertNotification,
+  mayHaveHeard: Delivery['notification'][],
+): Step[] {
+  const key = keyOf(notification)
   const trigger: Step = { key, action: 'trigger' }
   const resolve: Step = { key, action: 'resolve' }
   // a test leaves no incident open
-  if (isTestOf(telling)) return [trigger, resolve]
-  const news = isAlertOf(telling) ? telling.about.news : undefined
+  if (isTestOf(notification)) return [trigger, resolve]
+  const news = isAlertOf(notification) ? notification.about.news : undefined
   // the incident stays open for those that are still absent
   if (news?.form === 'over' && news.remaining > 0) return []
   // an event's own incident stays as it is
-  const begun = mayHaveHeard.filter((one) => isSameSubject(one, telling) && !isAlertOver(one))
+  const begun = mayHaveHeard.filter((one) => isSameSubject(one, notification) && !isAlertOver(one))
   const known = new Set(inOrder(begun).slice(-maxReplaced).map(keyOf))
   // the message that opened the last one may be forgotten by now
-  if (news?.begunBy !== undefined && isAlertOf(telling)) {
-    known.add(keyOf({ ...telling, about: { ...telling.about, message: news.begunBy } }))
+  if (news?.begunBy !== undefined && isAlertOf(notification)) {
+    known.add(keyOf({ ...notification, about: { ...notification.about, message: news.begunBy } }))
   }
   known.delete(key)
   const over = [...known].map((key): Step => ({ key, action: 'resolve' }))
   return news?.form === 'over' ? over : [trigger, ...over]
 }
 
-function isSameSubject(one: Delivery['telling'], telling: AlertTelling): boolean {
-  const isAlert = one.moment === 'alert' && isAlertOf(one) === isAlertOf(telling)
-  return isAlert && channelIn(one) === channelIn(telling)
+function isSameSubject(one: Delivery['notification'], notification: AlertNotification): boolean {
+  const isAlert = one.moment === 'alert' && isAlertOf(one) === isAlertOf(notification)
+  return isAlert && channelIn(one) === channelIn(notification)
 }
 
 /**
@@ -93,23 +96,23 @@ function isSameSubject(one: Delivery['telling'], telling: AlertTelling): boolean
  * to the open incident. If people are asked again after an approval lapsed, they get a new
  * incident.
  */
-function openedBy(tellings: Telling[]): string[] {
+function openedBy(notifications: Notification[]): string[] {
   const keys: string[] = []
-  for (const telling of inOrder(tellings)) {
-    if (telling.moment === 'stuck' || actionOf(telling) !== 'trigger') continue
+  for (const notification of inOrder(notifications)) {
+    if (notification.moment === 'stuck' || actionOf(notification) !== 'trigger') continue
     // If a rule approves, nobody has to act.
-    const { verdict, policy } = telling.event
+    const { verdict, policy } = notification.event
     const isDecided = verdict !== undefined || policy.decide === 'approve'
-    keys.push(isDecided ? (keys.at(-1) ?? eventKeyOf(telling)) : keyOf(telling))
+    keys.push(isDecided ? (keys.at(-1) ?? eventKeyOf(notification)) : keyOf(notification))
   }
   return [...new Set(keys)]
 }
 
-function inOrder<One extends Delivery['telling']>(tellings: One[]): One[] {
-  return tellings.toSorted((one, other) => one.event.sequence - other.event.sequence)
+function inOrder<One extends Delivery['notification']>(notifications: One[]): One[] {
+  return notifications.toSorted((one, other) => one.event.sequence - other.event.sequence)
 }
 
-function unsticks({ moment }: Delivery['telling']): boolean {
+function unsticks({ moment }: Delivery['notification']): boolean {
   return moment === 'started' || (moment !== 'alert' && isEnd(moment))
 }
 
@@ -117,7 +120,7 @@ function unsticks({ moment }: Delivery['telling']): boolean {
  * After a decision, a start only acknowledges: a second trigger would page again. If the event is
  * back after a *not now*, nobody expects it to start.
  */
-function actionOf({ moment, event: { verdict, epoch } }: Delivery['telling']): Action {
+function actionOf({ moment, event: { verdict, epoch } }: Delivery['notification']): Action {
   if (moment === 'alert') return 'trigger'
   const isExpected = verdict?.decision === 'approved' || (verdict !== undefined && epoch === 1)
   return moment === 'started' && isExpected ? 'acknowledge' : actions[traits[moment].incident]
@@ -130,33 +133,33 @@ const actions = { opens: 'trigger', acknowledges: 'acknowledge', resolves: 'reso
  * their own: the first one asked nobody to act. So does each trouble of a channel, as nobody may have
  * resolved the last one.
  */
-function keyOf(telling: Delivery['telling']): string {
-  if (isAlertOf(telling)) {
-    const { alert, episode, message } = telling.about
-    const { fleet, eventId } = telling.event
+function keyOf(notification: Delivery['notification']): string {
+  if (isAlertOf(notification)) {
+    const { alert, episode, message } = notification.about
+    const { fleet, eventId } = notification.event
     const which = message === 1 ? '' : `/${message}`
-    return `foghorn/alert/${fleet}/${isTestOf(telling) ? eventId : alert}/${episode}${which}`
+    return `foghorn/alert/${fleet}/${isTestOf(notification) ? eventId : alert}/${episode}${which}`
   }
-  if (telling.moment === 'alert') {
-    const which = channelTroubleIn(telling) === undefined ? '' : `/${telling.at}`
-    return `foghorn/channel/${channelIn(telling)}${which}`
+  if (notification.moment === 'alert') {
+    const which = channelTroubleIn(notification) === undefined ? '' : `/${notification.at}`
+    return `foghorn/channel/${channelIn(notification)}${which}`
   }
-  const { wait } = telling.event
-  const lapsedAt = lastLapse(telling.event)
+  const { wait } = notification.event
+  const lapsedAt = lastLapse(notification.event)
   const anew = lapsedAt === undefined ? '' : `/anew-${hash(String(lapsedAt))}`
   const asked = wait.notReady === undefined ? '' : `/asked-${hash(String(wait.notReady.at))}`
-  return eventKeyOf(telling) + anew + asked
+  return eventKeyOf(notification) + anew + asked
 }
 
-function stuckKeyOf(telling: Telling): string {
-  return `${keyOf(telling)}/stuck`
+function stuckKeyOf(notification: Notification): string {
+  return `${keyOf(notification)}/stuck`
 }
 
-function eventKeyOf({ event: { fleet, eventId, epoch } }: Telling): string {
+function eventKeyOf({ event: { fleet, eventId, epoch } }: Notification): string {
   return `foghorn/${fleet}/${eventId}/${epoch}`
 }
 
-export function channelIn({ about }: AlertTelling): string {
+export function channelIn({ about }: AlertNotification): string {
   if ('channel' in about) return about.channel
   return 'alert' in about ? about.alert : about.ping
 }

@@ -122,39 +122,40 @@ function bodyOf(outgoing: Outgoing, { action, key }: Step, routingKey: string): 
   return JSON.stringify({ ...whole, payload: payloadOf(outgoing) })
 }
 
-function payloadOf({ message, delivery: { telling } }: Outgoing) {
-  const { event } = telling
+function payloadOf({ message, delivery: { notification } }: Outgoing) {
+  const { event } = notification
   return {
     // PagerDuty keeps the first title of an incident.
     summary: cut(linkless(message.lastingTitle), limit.summary),
-    source: cut(shown(sourceOf(telling)), limit.source),
-    severity: severityIn(telling),
-    timestamp: new Date(telling.at).toISOString(),
+    source: cut(shown(sourceOf(notification)), limit.source),
+    severity: severityIn(notification),
+    timestamp: new Date(notification.at).toISOString(),
     ...(event.fleet === noFleet ? {} : { group: cut(shown(event.fleet), limit.source) }),
     class: cut(shown(event.facts.eventType), limit.source),
   }
 }
 
-function severityIn(telling: Delivery['telling']) {
-  if (isAlertOf(telling)) return isTestOf(telling) ? ('info' as const) : ('warning' as const)
-  return telling.moment === 'alert' ? ('error' as const) : severityOf(telling)
+function severityIn(notification: Delivery['notification']) {
+  if (isAlertOf(notification))
+    return isTestOf(notification) ? ('info' as const) : ('warning' as const)
+  return notification.moment === 'alert' ? ('error' as const) : severityOf(notification)
 }
 
 /** What has the problem: a VM, a channel, a fleet or the relay. */
-function sourceOf(telling: Delivery['telling']): string {
-  if (isAlertOf(telling)) {
-    return telling.event.fleet === noFleet ? 'Foghorn' : telling.event.fleet
+function sourceOf(notification: Delivery['notification']): string {
+  if (isAlertOf(notification)) {
+    return notification.event.fleet === noFleet ? 'Foghorn' : notification.event.fleet
   }
-  if (telling.moment === 'alert') return channelIn(telling)
-  return telling.event.facts.resources[0] ?? telling.event.fleet
+  if (notification.moment === 'alert') return channelIn(notification)
+  return notification.event.facts.resources[0] ?? notification.event.fleet
 }
 
-function detailsOf({ message, delivery: { telling } }: Outgoing) {
-  const { fleet, eventId } = telling.event
+function detailsOf({ message, delivery: { notification } }: Outgoing) {
+  const { fleet, eventId } = notification.event
   const facts = message.facts.map(({ name, value }) => [name, linkless(value)])
   const which = [
     ...(fleet === noFleet ? [] : [['Fleet', shown(fleet)]]),
-    ...(isAlertOf(telling) ? [] : [['Event', shown(eventId)]]),
+    ...(isAlertOf(notification) ? [] : [['Event', shown(eventId)]]),
   ]
   return Object.fromEntries([['In short', linkless(message.lines.join(' '))], ...facts, ...which])
 }

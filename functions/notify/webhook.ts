@@ -4,7 +4,7 @@ import { sign } from '../../shared/signature.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import {
   type AlertNews,
-  type AlertTelling,
+  type AlertNotification,
   type FleetAlert,
   isAlertOf,
   isPing,
@@ -49,11 +49,11 @@ const notifier: Notifier<z.output<typeof schema>> = {
   buttons: undefined,
   async notify(outgoing, channel, send) {
     const { delivery, now, signal } = outgoing
-    const { telling } = delivery
+    const { notification } = delivery
     const id = messageIdOf(delivery)
     try {
-      if (isPing(telling) && telling.about.handshake !== undefined) {
-        return await shakeHands(send, channel.url, telling.about.handshake, { now, signal })
+      if (isPing(notification) && notification.about.handshake !== undefined) {
+        return await shakeHands(send, channel.url, notification.about.handshake, { now, signal })
       }
       const body = bodyOf(id, outgoing, channel.links)
       const signature = await sign(channel.secret, id, now, body, outgoing.hmac)
@@ -83,26 +83,30 @@ function judge(answer: Answer, now: number): SendOutcome {
 
 /** The address that decides is only for channels that ask for it, and only until the event ends. */
 function linksOf({ links, pageUrl, delivery }: Outgoing, wanted = 'read'): EventLinks {
-  const decides = wanted === 'decide' && delivery.telling.event.ended === undefined
+  const decides = wanted === 'decide' && delivery.notification.event.ended === undefined
   return { ...links!, ...(decides && pageUrl !== undefined ? { decide: pageUrl } : {}) }
 }
 
 function bodyOf(id: string, outgoing: Outgoing, wanted: 'read' | 'decide' | undefined): string {
-  const { telling } = outgoing.delivery
-  if (isPing(telling)) {
-    const { ping, tests } = telling.about
-    if (tests === undefined) return pingBody(id, ping, telling.at)
-    const { at, event } = telling
-    return cloudEventBody({ id, telling: { moment: tests, at, event } }, outgoing.links!, outgoing)
+  const { notification } = outgoing.delivery
+  if (isPing(notification)) {
+    const { ping, tests } = notification.about
+    if (tests === undefined) return pingBody(id, ping, notification.at)
+    const { at, event } = notification
+    return cloudEventBody(
+      { id, notification: { moment: tests, at, event } },
+      outgoing.links!,
+      outgoing,
+    )
   }
-  if (isAlertOf(telling)) return alertBody(id, telling, outgoing.publicUrl)
+  if (isAlertOf(notification)) return alertBody(id, notification, outgoing.publicUrl)
   const links = linksOf(outgoing, wanted)
-  if (telling.moment === 'alert') return cloudEventBody({ id, telling }, links, outgoing)
-  const { event, moment, at } = telling
+  if (notification.moment === 'alert') return cloudEventBody({ id, notification }, links, outgoing)
+  const { event, moment, at } = notification
   const key = [id, moment, at, outgoing.publicUrl, ...Object.values(links)].join(' ')
   const known = bodies.get(event)
   if (known?.key === key) return known.body
-  const body = cloudEventBody({ id, telling }, links, outgoing)
+  const body = cloudEventBody({ id, notification }, links, outgoing)
   bodies.set(event, { key, body })
   return body
 }
@@ -152,7 +156,7 @@ function pingBody(id: string, subscription: string, at: number): string {
 /** An alert has no event, so the body has the fleet and the texts. */
 function alertBody(
   id: string,
-  { at, event: { fleet }, about }: AlertTelling & { about: FleetAlert },
+  { at, event: { fleet }, about }: AlertNotification & { about: FleetAlert },
   publicUrl: string,
 ): string {
   const data: AlertData = {

@@ -156,7 +156,7 @@ export class Deliveries {
     const further = follow
       .filter(({ id }) => siblings.every(({ one }) => one.id !== id))
       .map((one) => {
-        const { sequence } = one.telling.event
+        const { sequence } = one.notification.event
         return toStored(one, sequences.has(sequence) ? sequence : undefined)
       })
     const isShared = subscriptionOf(claimed.channel) !== undefined
@@ -313,7 +313,7 @@ export class Deliveries {
   /** What a settled delivery adds to the counts. */
   #countsOf(stored: StoredDeliveries, one: StoredDelivery, claimed: Claimed, now: number): Count[] {
     const counts = countOf(stored, one)
-    const { event, moment } = claimed.telling
+    const { event, moment } = claimed.notification
     const begins =
       moment === 'scheduled' || (moment === 'started' && event.started?.kind !== undefined)
     const isFirst =

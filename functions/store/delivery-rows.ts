@@ -27,8 +27,8 @@ export type HistorySummary = [fleet: string, state: Delivery['state']]
 
 type WithoutEvent<T> = T extends unknown ? Omit<T, 'event'> : never
 
-export interface StoredDelivery extends Omit<Delivery, 'fleet' | 'eventId' | 'telling'> {
-  telling: WithoutEvent<Delivery['telling']>
+export interface StoredDelivery extends Omit<Delivery, 'fleet' | 'eventId' | 'notification'> {
+  notification: WithoutEvent<Delivery['notification']>
   /** The commit whose moments have the event as it was. Absent: it is here. */
   sequence?: number
   event?: EventView
@@ -95,7 +95,7 @@ export function newRows(
       fleet,
       eventId,
       deliveries: own.map((one) =>
-        toStored(one, one.telling.event === event ? sequence : undefined),
+        toStored(one, one.notification.event === event ? sequence : undefined),
       ),
     }
     const place = [timeKey(seq), hash(id).slice(0, 16)]
@@ -106,23 +106,28 @@ export function newRows(
 
 /** `sequence`: of the commit whose moments have the event. */
 export function toStored(
-  { fleet: _f, eventId: _e, telling, ...own }: Delivery,
+  { fleet: _f, eventId: _e, notification, ...own }: Delivery,
   sequence: number | undefined,
 ): StoredDelivery {
-  const { event, ...rest } = telling
+  const { event, ...rest } = notification
   const keyAt = own.state === 'pending' ? { keyAt: own.nextAt } : {}
   const where = sequence === undefined ? { event } : { sequence }
-  return { ...own, ...keyAt, ...where, telling: rest as StoredDelivery['telling'] }
+  return { ...own, ...keyAt, ...where, notification: rest as StoredDelivery['notification'] }
 }
 
 export function toDelivery(
   { fleet, eventId }: StoredDeliveries,
-  { telling, ...stored }: StoredDelivery,
+  { notification, ...stored }: StoredDelivery,
   event: EventView,
 ): Delivery {
   const { keyAt: _k, triedAt: _t, lease: _l, alone: _a, counted: _c, ...rest } = stored
   const { sequence: _s, event: _e, ...own } = rest
-  return { ...own, fleet, eventId, telling: { ...telling, event } as Delivery['telling'] }
+  return {
+    ...own,
+    fleet,
+    eventId,
+    notification: { ...notification, event } as Delivery['notification'],
+  }
 }
 
 /** What rows contain. Nobody changes these values. */

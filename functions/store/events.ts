@@ -47,7 +47,7 @@ interface StoredMoments {
 }
 
 /** What an entry of the log says of one moment. */
-type LoggedAs = [id: string, moment: LoggedMoment['telling']['moment'], at: number]
+type LoggedAs = [id: string, moment: LoggedMoment['notification']['moment'], at: number]
 
 export class Events {
   readonly #parts: Parts
@@ -76,14 +76,14 @@ export class Events {
     const was = known ?? (basedOn === 0 ? undefined : await rows.read(partition, eventRow))
     const stored = was && toStored(was)
     if ((stored?.record.sequence ?? 0) !== basedOn) return 'conflict'
-    const event = moments[0]?.telling.event ?? viewIn(deliveries)
+    const event = moments[0]?.notification.event ?? viewIn(deliveries)
     const counts = countsOf(stored?.record, record)
     const needsMomentRow = event !== undefined || counts.length > 0
     const next: StoredEvent = { record, position: stored?.position }
     const momentKeys: Key[] = []
-    for (const { id, telling } of moments) {
+    for (const { id, notification } of moments) {
       next.position = this.nextPosition(now, next.position)
-      const summary = JSON.stringify([id, telling.moment, telling.at] satisfies LoggedAs)
+      const summary = JSON.stringify([id, notification.moment, notification.at] satisfies LoggedAs)
       momentKeys.push({ index: logIndex, key: timeKey(next.position), summary })
     }
     if (counts.length > 0) momentKeys.push(this.countsKey(counts, now, partition))
@@ -215,8 +215,8 @@ export class Events {
       const row = byName.get(nameOf(entry))
       if (!isNamed(entry, row)) return []
       const [id, moment, at] = JSON.parse(entry.summary) as LoggedAs
-      const telling = { moment, at, event: viewOfMoment(row)! }
-      return [{ position: Number(entry.key), id, telling }]
+      const notification = { moment, at, event: viewOfMoment(row)! }
+      return [{ position: Number(entry.key), id, notification }]
     })
   }
 
@@ -298,7 +298,7 @@ export function viewOfMoment({ body }: Pick<Row, 'body'>): EventView | undefined
 }
 
 function viewIn(deliveries: Commit['deliveries']): EventView | undefined {
-  return deliveries.find(({ telling }) => telling.moment !== 'alert')?.telling.event
+  return deliveries.find(({ notification }) => notification.moment !== 'alert')?.notification.event
 }
 
 function countsOf(before: EventRecord | undefined, record: EventRecord): Count[] {

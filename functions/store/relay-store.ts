@@ -8,7 +8,6 @@ import { Channels } from './channels.ts'
 import { Claims } from './claims.ts'
 import { Counts } from './counts.ts'
 import { Deliveries } from './deliveries.ts'
-import { Documents } from './documents.ts'
 import { Edits, type Gather, type Wait } from './edits.ts'
 import { Events } from './events.ts'
 import { Forgetting } from './forget.ts'
@@ -16,6 +15,7 @@ import { keyOf } from './keys.ts'
 import { together as atOnce, type Parts, type Together } from './parts.ts'
 import { insertOrReplace, type Rows } from './rows.ts'
 import { Searches } from './searches.ts'
+import { SmallRows } from './small-rows.ts'
 import type { Commit, EventKey, Pacing, Store } from './store.ts'
 
 /** Increase this if an older relay would not understand the changed rows. */
@@ -50,7 +50,7 @@ export class RelayStore implements Store {
   readonly #channels: Channels
   readonly #claims: Claims
   readonly #beacons: Beacons
-  readonly #documents: Documents
+  readonly #smallRows: SmallRows
   readonly #searches: Searches
   readonly #counts: Counts
   readonly #forgetting: Forgetting
@@ -91,11 +91,11 @@ export class RelayStore implements Store {
     this.#channels.changeHealth(channel, decide)
   readonly removeChannel: Store['removeChannel'] = (channel) => this.#channels.remove(channel)
 
-  readonly readMemo: Store['readMemo'] = (key) => this.#documents.read(key)
-  readonly listMemos: Store['listMemos'] = (kind) => this.#documents.list(kind)
-  readonly writeMemo: Store['writeMemo'] = (key, fields, basedOn) =>
-    this.#documents.write(key, fields, basedOn)
-  readonly removeMemo: Store['removeMemo'] = (key) => this.#documents.remove(key)
+  readonly readSmallRow: Store['readSmallRow'] = (key) => this.#smallRows.read(key)
+  readonly listSmallRows: Store['listSmallRows'] = (kind) => this.#smallRows.list(kind)
+  readonly writeSmallRow: Store['writeSmallRow'] = (key, fields, basedOn) =>
+    this.#smallRows.write(key, fields, basedOn)
+  readonly removeSmallRow: Store['removeSmallRow'] = (key) => this.#smallRows.remove(key)
 
   readonly findEvents: Store['findEvents'] = (search) => this.#searches.events(search)
   readonly channelActivity: Store['channelActivity'] = (channels, question) =>
@@ -115,7 +115,7 @@ export class RelayStore implements Store {
     this.#channels = new Channels(parts)
     this.#claims = new Claims(parts, this.#deliveries, this.#channels)
     this.#beacons = new Beacons(parts)
-    this.#documents = new Documents(rows)
+    this.#smallRows = new SmallRows(rows)
     this.#searches = new Searches(parts, this.#events)
     this.#counts = new Counts(parts, this.#events, this.#beacons)
     this.#forgetting = new Forgetting(parts)

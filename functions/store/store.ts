@@ -226,46 +226,46 @@ interface MomentStore {
  * webhook of another system. `listening`: since when the relay has listened. `opened`: when an event's page was
  * opened last.
  */
-export type MemoKind =
+export type SmallRowKind =
   | 'post'
   | 'problem'
-  | 'turns'
+  | 'slots'
   | 'token'
   | 'subscription'
   | 'listening'
   | 'opened'
 
-export interface MemoKey {
-  kind: MemoKind
-  /** The memo is forgotten with this event. */
+export interface SmallRowKey {
+  kind: SmallRowKind
+  /** The small row is forgotten with this event. */
   event?: EventKey
   name: readonly (string | number)[]
 }
 
 /**
- * A small object that workers replace by compare-and-set. functions/store/memos.ts gives the kinds
+ * A small object that workers replace by compare-and-set. functions/store/small-rows.ts gives the kinds
  * types.
  */
-export interface Memo {
+export interface SmallRow {
   /** Grows by one with each write. */
   version: number
 }
 
-export interface MemoStore {
-  /** The memo as it was written last, or undefined. */
-  readMemo(key: MemoKey): Promise<Memo | undefined>
+export interface SmallRowStore {
+  /** The small row as it was written last, or undefined. */
+  readSmallRow(key: SmallRowKey): Promise<SmallRow | undefined>
 
-  /** All memos of a kind that belong to no event. */
-  listMemos(kind: MemoKind): Promise<Memo[]>
+  /** All small rows of a kind that belong to no event. */
+  listSmallRows(kind: SmallRowKind): Promise<SmallRow[]>
 
   /**
-   * Replaces all fields of a memo. `conflict`, and nothing written, if the stored version is not
+   * Replaces all fields of a small row. `conflict`, and nothing written, if the stored version is not
    * `basedOn` (0: there is none). Durable once it returns.
    */
-  writeMemo(key: MemoKey, fields: object, basedOn: number): Promise<'written' | 'conflict'>
+  writeSmallRow(key: SmallRowKey, fields: object, basedOn: number): Promise<'written' | 'conflict'>
 
-  /** Removes a memo, if it is there. Durable once it returns. */
-  removeMemo(key: MemoKey): Promise<void>
+  /** Removes a small row, if it is there. Durable once it returns. */
+  removeSmallRow(key: SmallRowKey): Promise<void>
 }
 
 export interface TallyRequest {
@@ -285,10 +285,10 @@ export interface Store
     DeliveryStore,
     ChannelStore,
     MomentStore,
-    MemoStore,
+    SmallRowStore,
     BrowseStore {
   /**
-   * Removes events that ended before a time, with their deliveries and memos. Also
+   * Removes events that ended before a time, with their deliveries and small rows. Also
    * removes beacons that were not heard since `unheardSince` (usually the same time), moments that
    * are older than the time, and deliveries to subscriptions that were planned before it, except
    * pending ones. At most `limit` of each. Open events stay, and so do beacons whose last document shows one. Returns how

@@ -6,7 +6,7 @@ import { type Commit, commitPlan, mayReachMore } from '../core/delivery/commit.t
 import type { Decision } from '../core/event/decide.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { concernsBeacons } from '../core/event/pace.ts'
-import { listSubscriptions } from '../store/memos.ts'
+import { listSubscriptions } from '../store/small-rows.ts'
 import type { EventKey } from '../store/store.ts'
 import { channelFacts, type Relay } from './relay.ts'
 
@@ -14,7 +14,7 @@ const maxAttempts = 100
 
 type Parts = Pick<
   Relay,
-  | ('store' | 'config' | 'notifiers' | 'wake' | 'bell' | 'log' | 'now')
+  | ('store' | 'config' | 'notifiers' | 'wake' | 'commitSignal' | 'log' | 'now')
   | ('listeningSince' | 'holds' | 'changes')
 >
 
@@ -167,7 +167,7 @@ function announce(
   const { deliveries, record, moments } = commit
   const about = { event: key, deliveries: deliveries.length, dueAt: record.dueAt }
   relay.wake(deliveries.length, about)
-  if (moments.length > 0) relay.bell.ring()
+  if (moments.length > 0) relay.commitSignal.raise()
   if (concernsBeacons(before, record)) relay.holds.wake(key)
 }
 

@@ -24,22 +24,23 @@ export async function composePart(
   record: EventRecord | undefined,
   siblings: Delivery[],
 ): Promise<Part> {
-  const { telling } = claimed
+  const { notification } = claimed
   const now = relay.now()
-  const links = hasEvent(telling) ? { links: eventLinks(relay, telling.event) } : {}
+  const links = hasEvent(notification) ? { links: eventLinks(relay, notification.event) } : {}
   if (subscriptionOf(claimed.channel) !== undefined) {
     return { delivery: claimed, message: noText, ...links, mayHaveHeard: [] }
   }
-  const asks = record !== undefined && telling.moment !== 'alert' && asksFor(telling.event, now)
+  const asks =
+    record !== undefined && notification.moment !== 'alert' && asksFor(notification.event, now)
   const { buttons, askers } = asks
-    ? await waysToDecide(relay, record, telling.event, claimed.channel)
+    ? await waysToDecide(relay, record, notification.event, claimed.channel)
     : {}
   return {
     delivery: claimed,
-    message: compose(telling, now, skippedBefore(claimed, siblings), askers),
+    message: compose(notification, now, skippedBefore(claimed, siblings), askers),
     ...(buttons && { buttons }),
-    ...(hasPage(telling)
-      ? { pageUrl: await pageLink(relay, claimed, issuedAt(telling, now)) }
+    ...(hasPage(notification)
+      ? { pageUrl: await pageLink(relay, claimed, issuedAt(notification, now)) }
       : {}),
     ...links,
     mayHaveHeard: mayHaveHeard(claimed, siblings, (name) => !channelNamed(relay, name)),
@@ -47,15 +48,21 @@ export async function composePart(
 }
 
 /** The same link at every attempt, so that a body stays the same. A late replay gets a new one. */
-function issuedAt({ at }: Claimed['telling'], now: number): number {
+function issuedAt({ at }: Claimed['notification'], now: number): number {
   return now - at <= giveUpMs ? at : now
 }
 
 /** A test has an event, which is made up. */
-function hasEvent(telling: Claimed['telling']): boolean {
-  return !isAlertOf(telling) && !(isPing(telling) && telling.about.tests === undefined)
+function hasEvent(notification: Claimed['notification']): boolean {
+  return (
+    !isAlertOf(notification) && !(isPing(notification) && notification.about.tests === undefined)
+  )
 }
 
-function hasPage(telling: Claimed['telling']): boolean {
-  return channelTroubleIn(telling) === undefined && !isAlertOf(telling) && !isPing(telling)
+function hasPage(notification: Claimed['notification']): boolean {
+  return (
+    channelTroubleIn(notification) === undefined &&
+    !isAlertOf(notification) &&
+    !isPing(notification)
+  )
 }

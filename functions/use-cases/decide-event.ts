@@ -8,7 +8,7 @@ import { compose } from '../core/message/message.ts'
 import { asksFor } from '../core/message/step.ts'
 import { isListed } from '../core/rules/permission.ts'
 import { isExpired, type LinkToken, type ListToken, pageLink, readToken } from '../links/link.ts'
-import type { DeadPress, Press, PressOutcome, Reply } from '../notify/desk.ts'
+import type { DeadPress, Press, PressOutcome, Reply } from '../notify/presses.ts'
 import { commitEvent } from './commit-event.ts'
 import { buttonSupportOf, decidesHere, readValue, waysToDecide } from './decision-buttons.ts'
 import { channelNamed, type Relay } from './relay.ts'
@@ -132,21 +132,21 @@ async function replacementFor(
 ): Promise<Reply | undefined> {
   const planned = await relay.store.readDeliveries(record)
   const hasOwn = planned.some(
-    ({ channel: name, telling }) =>
+    ({ channel: name, notification }) =>
       name === channel &&
-      telling.moment === decision &&
-      telling.event.epoch === record.epoch &&
-      telling.event.verdict?.at === record.verdict?.at,
+      notification.moment === decision &&
+      notification.event.epoch === record.epoch &&
+      notification.event.verdict?.at === record.verdict?.at,
   )
   if (hasOwn && buttonSupportOf(relay, channel)?.isEdited) return undefined
   const now = relay.now()
   const pageUrl = await pageLink(relay, { ...record, channel }, now)
   if (hasOwn) return { decided: record, pageUrl }
   const event = viewOf(record)
-  const telling = { moment: decision, at: now, event }
-  if (!asksFor(event, now)) return { shown: { message: compose(telling, now), telling } }
+  const notification = { moment: decision, at: now, event }
+  if (!asksFor(event, now)) return { shown: { message: compose(notification, now), notification } }
   // after "not now" a person can still approve the event
   const { buttons, askers } = await waysToDecide(relay, record, event, channel)
-  const message = compose(telling, now, [], askers)
-  return { shown: { message, telling, pageUrl, ...(buttons && { buttons }) } }
+  const message = compose(notification, now, [], askers)
+  return { shown: { message, notification, pageUrl, ...(buttons && { buttons }) } }
 }

@@ -1,7 +1,7 @@
 // Buttons in a message that decide: whether an event has them in a channel, and what they carry. A
 // button's value proves no more than a link. Only the signed press proves a person.
 
-import type { Telling } from '../core/delivery/delivery.ts'
+import type { Notification } from '../core/delivery/delivery.ts'
 import { stampOf } from '../core/event/approval.ts'
 import { knownVms } from '../core/event/drill.ts'
 import type { EventRecord } from '../core/event/event.ts'
@@ -51,7 +51,7 @@ interface Ways {
 export async function waysToDecide(
   relay: Relay,
   record: EventRecord,
-  shown: Telling['event'],
+  shown: Notification['event'],
   channel: string,
 ): Promise<Ways> {
   const { routes } = relay.config
@@ -76,7 +76,7 @@ function servicesOf({ notifiers }: RelayParts): Record<string, string> {
 async function buttonsFor(
   relay: Relay,
   record: EventRecord,
-  shown: Telling['event'],
+  shown: Notification['event'],
   channel: string,
   { maxValueLength }: ButtonSupport,
 ): Promise<Buttons | undefined> {

@@ -25,7 +25,7 @@ import type { Channel } from '../core/rules/config.ts'
 import { channelsFor } from '../core/rules/routes.ts'
 import { listLink } from '../links/link.ts'
 import type { Outgoing, Part, PostAccess } from '../notify/notifier.ts'
-import { readPost, writePost } from '../store/memos.ts'
+import { readPost, writePost } from '../store/small-rows.ts'
 import type { Claim, Pacing } from '../store/store.ts'
 import { channelsInTrouble, noteAnswer } from './channel-health.ts'
 import { composePart } from './compose-part.ts'
@@ -127,7 +127,7 @@ async function prepare(
   try {
     // a subscription gets every step in order, so no other step matters
     const { record, siblings } = isConfigured ? await eventOf(relay, claimed) : unread
-    const isAboutChannel = channelTroubleIn(claimed.telling) !== undefined
+    const isAboutChannel = channelTroubleIn(claimed.notification) !== undefined
     const judgement = judgeDelivery(claimed, {
       record,
       siblings,
@@ -176,11 +176,12 @@ async function channelsInstead(
   record: EventRecord | undefined,
   siblings: Delivery[],
 ): Promise<string[]> {
-  const { telling, fleet } = claimed
+  const { notification, fleet } = claimed
   const lacksIt = (name: string) => copyFor(claimed, name, siblings) === undefined
-  if (isAlertOf(telling)) return isTestOf(telling) ? [] : ownersNow(relay, fleet).filter(lacksIt)
-  if (record === undefined || telling.moment === 'alert') return []
-  const { moment, insteadOf } = telling
+  if (isAlertOf(notification))
+    return isTestOf(notification) ? [] : ownersNow(relay, fleet).filter(lacksIt)
+  if (record === undefined || notification.moment === 'alert') return []
+  const { moment, insteadOf } = notification
   const fallback = fallbackOf(insteadOf === undefined ? undefined : channelNamed(relay, insteadOf))
   const routed = channelsFor(relay.config.routes, record, knownVms(record), moment, siblings)
   return (fallback.length > 0 ? fallback : routed).filter(lacksIt)
@@ -217,8 +218,8 @@ async function send(relay: Relay, parts: Part[], channel: Channel): Promise<Send
   }
 }
 
-function postsOf({ store }: Relay, { fleet, eventId, channel, telling }: Claimed): PostAccess {
-  const key = { fleet, eventId, epoch: telling.event.epoch, channel }
+function postsOf({ store }: Relay, { fleet, eventId, channel, notification }: Claimed): PostAccess {
+  const key = { fleet, eventId, epoch: notification.event.epoch, channel }
   return {
     read: () => readPost(store, key),
     write: (state, basedOn) => writePost(store, key, state, basedOn),

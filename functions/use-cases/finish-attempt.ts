@@ -42,8 +42,8 @@ function logAttempt(
   { state, note, nextAt }: Settlement,
   settled: 'settled' | 'lost',
 ): void {
-  const { fleet, eventId, channel, attempts, telling } = claimed
-  const fields = { fleet, eventId, channel, moment: telling.moment, attempts, state, note }
+  const { fleet, eventId, channel, attempts, notification } = claimed
+  const fields = { fleet, eventId, channel, moment: notification.moment, attempts, state, note }
   if (settled === 'lost') relay.log.warn('delivery_lease_lost', fields)
   else if (state === 'delivered' && !subscriptionOf(channel)) relay.log.info('delivered', fields)
   // there may be 1,000 for one moment, and the API lists them

@@ -10,7 +10,7 @@ import { agreedOf } from '../core/event/scope.ts'
 import { commitEvent } from './commit-event.ts'
 import { isOpenedLately } from './opened.ts'
 import { contextOf, type Relay } from './relay.ts'
-import { takeTurnIfDue } from './take-turn.ts'
+import { takeSlotIfDue } from './take-slot.ts'
 
 /** The results for the events of one report. */
 export interface Joined {
@@ -36,7 +36,7 @@ export async function joinEvents(
   let full: string | undefined
   const refusal = async () => {
     const { fleet, beacon } = reading.beacon
-    full ??= await relay.room.forEvent(fleet, beacon, now)
+    full ??= await relay.openLimits.forEvent(fleet, beacon, now)
     return full
   }
   for (const news of reading.news) {
@@ -84,7 +84,7 @@ async function join(
   const committed = await commitEvent(relay, news, {
     load: async (before) => ({
       refusal: before === undefined || !isOpen(before) ? await refusal() : undefined,
-      taken: await takeTurnIfDue(relay, before, now),
+      taken: await takeSlotIfDue(relay, before, now),
     }),
     decide: (before, _, loaded) =>
       decideReport(before, reporter, news, { ...context, ...loaded }, now),

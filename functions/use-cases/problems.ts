@@ -18,7 +18,7 @@ import {
 } from '../core/delivery/problem.ts'
 import { isBack } from '../core/event/silence.ts'
 import type { Config } from '../core/rules/config.ts'
-import { listProblems, readProblems, writeProblems } from '../store/memos.ts'
+import { listProblems, readProblems, writeProblems } from '../store/small-rows.ts'
 import { channelsInTrouble } from './channel-health.ts'
 import { channelNamed, type Relay } from './relay.ts'
 

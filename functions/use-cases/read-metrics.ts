@@ -4,7 +4,7 @@ import type { Source } from '../core/metrics/metrics.ts'
 import type { Tally } from '../core/metrics/tally.ts'
 import { type Access, fleetsOf, isBound } from '../core/rules/access.ts'
 import { channelsRouted } from '../core/rules/routes.ts'
-import { listSubscriptions } from '../store/memos.ts'
+import { listSubscriptions } from '../store/small-rows.ts'
 import { channelsInTrouble } from './channel-health.ts'
 import type { Relay } from './relay.ts'
 

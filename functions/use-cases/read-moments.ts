@@ -24,7 +24,7 @@ export async function readMoments(
   let next = after
   for (let page = 0; page < maxPages; page++) {
     const read = await relay.store.readMoments(next, pageSize, relay.now())
-    const wanted = read.filter(({ telling }) => passes(filter, telling))
+    const wanted = read.filter(({ notification }) => passes(filter, notification))
     const moments = wanted.slice(0, limit)
     const isCut = wanted.length > limit
     next = (isCut ? moments : read).at(-1)?.position ?? next

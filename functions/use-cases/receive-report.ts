@@ -53,7 +53,7 @@ async function handle(
   if (freshness === 'retired') return { outcome: 'retired' }
   if (freshness === 'repeated') return { outcome: 'answered', answer: repeat(relay, known!) }
   if (known === undefined) {
-    const reason = await relay.room.forBeacon(fleet, now)
+    const reason = await relay.openLimits.forBeacon(fleet, now)
     if (reason !== undefined) {
       await raiseOverLimits(relay, fleet, report.vm.name, reason)
       return { outcome: 'full', reason }

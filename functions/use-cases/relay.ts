@@ -10,11 +10,11 @@ import type { Heartbeats } from '../core/event/heartbeat.ts'
 import type { Channel, Config } from '../core/rules/config.ts'
 import { remindersOf } from '../core/rules/routes.ts'
 import type { Identity } from '../identity/identity.ts'
-import type { Desk } from '../notify/desk.ts'
 import type { Notifier, Send } from '../notify/notifier.ts'
+import type { Presses } from '../notify/presses.ts'
 import type { EventKey, Store } from '../store/store.ts'
 import type { Changes } from './changes.ts'
-import type { Room } from './room.ts'
+import type { OpenLimits } from './open-limits.ts'
 
 export interface Relay {
   config: Config
@@ -24,7 +24,7 @@ export interface Relay {
   /** Makes one request, with the host's guard against addresses that a channel must not reach. */
   send: Send
   /** Reads and answers the presses of buttons in Slack. */
-  slackDesk: Desk
+  slackPresses: Presses
   /** Checks the signatures of reports, and signs webhooks. */
   hmac: Hmac
   /** Checks the tokens of reports. */
@@ -49,13 +49,13 @@ export interface Relay {
    */
   wake(messages: number, about?: Planned): void
   /** Rings after each commit of this process that has moments. */
-  bell: Bell
+  commitSignal: CommitSignal
   /** Answers that wait for a decision. It has no places on a host that bills waiting requests. */
   holds: Holds
   /** Changes of events that this process is writing. */
   changes: Changes
   /** Whether a fleet has room for more events and beacons. */
-  room: Room
+  openLimits: OpenLimits
   /** Whether the host can keep an answer open for minutes. */
   holdsConnections: boolean
   /** Copies all that is stored, while the relay works. Throws FoghornError `disk_full`. */
@@ -79,14 +79,14 @@ export type Backup =
   /** `instead`: what an owner can do on this host. */
   | { outcome: 'unsupported'; instead: string }
 
-export interface Bell {
+export interface CommitSignal {
   /** How often it rang. */
-  readonly rung: number
+  readonly raised: number
   /** The host stops, so readers must end. */
   readonly isClosed: boolean
-  ring(): void
+  raise(): void
   close(): void
-  /** Resolves once it has rung more than `seen` times or is closed, at the latest after `ms`. */
+  /** Resolves once it has raised more than `seen` times or is closed, at the latest after `ms`. */
   next(seen: number, ms: number): Promise<void>
 }
 

@@ -15,7 +15,7 @@ import {
   whyKept,
 } from '../core/delivery/subscription.ts'
 import type { Channel } from '../core/rules/config.ts'
-import { readSubscription, writeSubscription } from '../store/memos.ts'
+import { readSubscription, writeSubscription } from '../store/small-rows.ts'
 import { noteOccurrence } from './problems.ts'
 import { channelNamed, type Relay } from './relay.ts'
 
@@ -41,7 +41,7 @@ export async function findChannel(relay: Relay, claimed: Claimed): Promise<Targe
   const subscription = await readSubscription(relay.store, id)
   if (subscription === undefined) return { channel: undefined }
   const channel = channelOf(subscription, relay.now())
-  return { channel, subscription, kept: whyKept(subscription, claimed.telling) }
+  return { channel, subscription, kept: whyKept(subscription, claimed.notification) }
 }
 
 /** Notifiers keep what they derive from a channel with its object, so make the object once. */
@@ -78,7 +78,7 @@ export async function noteAttempt(
     const why = whyDisabled(subscription, sent.outcome, sent.answered, health, claimed.plannedAt)
     if (why === undefined) return
     // a ping belongs to no fleet
-    const fleet = isPing(claimed.telling) ? fleetFor(relay, subscription) : claimed.fleet
+    const fleet = isPing(claimed.notification) ? fleetFor(relay, subscription) : claimed.fleet
     await disable(relay, subscription, fleet, why)
   } catch (error) {
     relay.log.error('subscription_failed', { id, error: messageOf(error) })
@@ -91,9 +91,9 @@ export function fleetFor({ config }: Pick<Relay, 'config'>, subscription: Subscr
 }
 
 /** An endpoint that is to consent by the handshake does not consent by an answer to a message. */
-function isConsent({ consent }: Subscription, { telling }: Claimed): boolean {
-  if (!isPing(telling)) return false
-  return consent === 'ping' || telling.about.handshake !== undefined
+function isConsent({ consent }: Subscription, { notification }: Claimed): boolean {
+  if (!isPing(notification)) return false
+  return consent === 'ping' || notification.about.handshake !== undefined
 }
 
 async function activate(relay: Relay, { id, url, consented }: Subscription): Promise<void> {

@@ -30,7 +30,7 @@ import {
   readSubscription,
   removeSubscription,
   writeSubscription,
-} from '../store/memos.ts'
+} from '../store/small-rows.ts'
 import type { DeliveryPage } from '../store/store.ts'
 import type { Relay } from './relay.ts'
 import { changeSubscription, fleetFor } from './subscription-channel.ts'

@@ -7,7 +7,7 @@ import { commitEvent } from './commit-event.ts'
 import { sweepBeacons } from './notice-silence.ts'
 import { sendProblems } from './problems.ts'
 import { contextOf, type Relay } from './relay.ts'
-import { takeTurnIfDue } from './take-turn.ts'
+import { takeSlotIfDue } from './take-slot.ts'
 
 const maxEventsPerSweep = 200
 /** Sending waits for the sweep, so if the store is slow, the rest waits for the next sweep. */
@@ -41,7 +41,7 @@ async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
   if (known === undefined) return
   await commitEvent(relay, key, {
     known,
-    load: (before, now) => takeTurnIfDue(relay, before, now),
+    load: (before, now) => takeSlotIfDue(relay, before, now),
     decide: (before, now, taken) => decideTime(before, { ...contextOf(relay), taken }, now),
     log: {
       event: 'event_concluded',

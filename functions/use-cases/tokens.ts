@@ -10,7 +10,7 @@ import {
   tokenSecretBytes,
   tokenText,
 } from '../core/rules/token.ts'
-import { listTokens, readToken, removeToken, writeToken } from '../store/memos.ts'
+import { listTokens, readToken, removeToken, writeToken } from '../store/small-rows.ts'
 import type { Relay } from './relay.ts'
 
 type NotGranted = Exclude<ReturnType<typeof grantTo>, { outcome: 'granted' }>

@@ -12,7 +12,7 @@ import {
   tokenIdIn,
   useNotedMs,
 } from '../core/rules/token.ts'
-import { listTokens, readToken, writeToken } from '../store/memos.ts'
+import { listTokens, readToken, writeToken } from '../store/small-rows.ts'
 import type { Relay } from './relay.ts'
 
 /** How old the list of existing ids may be. A newer token is refused until then. */

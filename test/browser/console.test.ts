@@ -69,7 +69,7 @@ describe('every page', () => {
       expect(await check(page)).toEqual([])
       await signIn(page, url)
       const [event] = await world.store.listOpen(['prod'], 1)
-      const [subscription] = await world.store.listMemos('subscription')
+      const [subscription] = await world.store.listSmallRows('subscription')
       const tabs = await page
         .locator('.tabs a')
         .evaluateAll((all) => all.map((a) => a.getAttribute('href')!))

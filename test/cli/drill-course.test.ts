@@ -6,7 +6,7 @@ import {
   newsOf,
   resultOf,
   type Shown,
-} from '../../functions/cli/drill-course.ts'
+} from '../../functions/cli/drill-progress.ts'
 
 const at = '2026-11-21T12:00:00.000Z'
 const now = Date.parse('2026-11-21T12:00:07.000Z')

@@ -1,7 +1,7 @@
 // The Worker's front: it answers junk as the relay would, and passes all else on unchanged.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createFront } from '../../functions/http/front.ts'
-import { createSlackDesk } from '../../functions/notify/slack/desk.ts'
+import { createSlackPresses } from '../../functions/notify/slack/presses.ts'
 import { webHmac } from '../../shared/signature.ts'
 import { forge, press } from '../support/people.ts'
 import {
@@ -29,8 +29,8 @@ let behind: World
 beforeEach(async () => {
   behind = await createWorld({ config: slackDecides })
   passed = []
-  const desk = { ...behind.relay, slackDesk: createSlackDesk(webHmac) }
-  const front = createFront(desk, async (request) => {
+  const parts = { ...behind.relay, slackPresses: createSlackPresses(webHmac) }
+  const front = createFront(parts, async (request) => {
     passed.push(request.clone())
     return behind.app.fetch(request)
   })
@@ -139,8 +139,8 @@ test('a report is answered alike with and without the front', async () => {
 })
 
 test('if the relay does not answer, people get a page, others a problem, and the log a line', async () => {
-  const desk = { ...behind.relay, slackDesk: createSlackDesk(webHmac) }
-  const front = createFront(desk, async () => {
+  const parts = { ...behind.relay, slackPresses: createSlackPresses(webHmac) }
+  const front = createFront(parts, async () => {
     throw new Error('the object was reset')
   })
   const page = await front.request('/console')

@@ -17,7 +17,8 @@ const published = Object.fromEntries(
     JSON.parse(readFileSync(join(root, `infra/${name}.schema.json`), 'utf8')),
   ]),
 )
-const kindOf = (name: string) => (isAlertOf(scenes[name]!.delivery.telling) ? 'alert' : 'event')
+const kindOf = (name: string) =>
+  isAlertOf(scenes[name]!.delivery.notification) ? 'alert' : 'event'
 
 describe('the address', () => {
   test.each(files)('of %s needs no credential and names its version', async (name) => {

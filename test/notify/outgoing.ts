@@ -1,7 +1,7 @@
 // The input of notifiers in these tests, and the requests that they make.
 import type { Channel } from '../../functions/config/config.ts'
 import type { SendOutcome } from '../../functions/core/delivery/attempt.ts'
-import type { Telling } from '../../functions/core/delivery/delivery.ts'
+import type { Notification } from '../../functions/core/delivery/delivery.ts'
 import type { Post, PostState } from '../../functions/core/delivery/post.ts'
 import type { Facts } from '../../functions/core/event/facts.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
@@ -9,7 +9,7 @@ import { compose } from '../../functions/core/message/message.ts'
 import type { Outgoing, PostAccess, Send } from '../../functions/notify/notifier.ts'
 import { notifiers } from '../../functions/notify/registry.ts'
 import { webHmac } from '../../shared/signature.ts'
-import { at, claimed, facts, record, telling } from '../support/records.ts'
+import { at, claimed, facts, notification, record } from '../support/records.ts'
 import { eventId } from '../support/world.ts'
 import { channels, type Json, type Kind, kindTable } from './kinds.ts'
 
@@ -19,15 +19,18 @@ export const links = {
   api: `https://foghorn.example/v1/events/prod/${eventId}`,
 }
 
-export function outgoing(changes: Partial<Outgoing> = {}, told: Partial<Telling> = {}): Outgoing {
+export function outgoing(
+  changes: Partial<Outgoing> = {},
+  told: Partial<Notification> = {},
+): Outgoing {
   const now = changes.now ?? at
-  const what = telling(told)
+  const what = notification(told)
   return {
-    delivery: claimed('prod/an-event/1/scheduled/chat', { telling: what }),
+    delivery: claimed('prod/an-event/1/scheduled/chat', { notification: what }),
     message: compose(what, now),
     pageUrl: 'https://foghorn.example/approve/token',
     links,
-    mayHaveHeard: [telling()],
+    mayHaveHeard: [notification()],
     also: [],
     posts: memoryPosts(),
     publicUrl: 'https://foghorn.example',
@@ -61,7 +64,7 @@ export function lastingPosts(state?: PostState): PostAccess {
 }
 
 /** A message about an event with these facts. */
-export function about(changes: Partial<Facts>, told: Partial<Telling> = {}): Outgoing {
+export function about(changes: Partial<Facts>, told: Partial<Notification> = {}): Outgoing {
   const event = viewOf(record({ facts: facts(changes) }))
   return outgoing({}, { event, ...told })
 }

@@ -1,13 +1,13 @@
 // PagerDuty's incidents: one for each epoch of an event, opened once, closed only if opened.
 import { describe, expect, test } from 'vitest'
-import type { AlertTelling, Delivery } from '../../functions/core/delivery/delivery.ts'
+import type { AlertNotification, Delivery } from '../../functions/core/delivery/delivery.ts'
 import type { Verdict } from '../../functions/core/event/event.ts'
 import { type Moment, moments, opensIncident } from '../../functions/core/event/moment.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
 import { compose } from '../../functions/core/message/message.ts'
 import type { Outgoing, Send } from '../../functions/notify/notifier.ts'
 import { notifiers } from '../../functions/notify/registry.ts'
-import { at, claimed, type Fields, facts, record, telling } from '../support/records.ts'
+import { at, claimed, type Fields, facts, notification, record } from '../support/records.ts'
 import { channels } from './kinds.ts'
 import { capture as captureAny, notify, outgoing } from './outgoing.ts'
 
@@ -19,8 +19,8 @@ async function capture(what: Outgoing) {
 }
 
 function step(moment: Moment, changes: Fields = {}, more: Partial<Outgoing> = {}) {
-  const told = telling({ moment, event: viewOf(record(changes)) })
-  const delivery = claimed(`id/${moment}`, { telling: told })
+  const told = notification({ moment, event: viewOf(record(changes)) })
+  const delivery = claimed(`id/${moment}`, { notification: told })
   return outgoing({ delivery, message: compose(told, at), ...more })
 }
 
@@ -81,8 +81,13 @@ describe('the key of an incident', () => {
   test('of an alert is separate: the trouble of a channel does not end with the event', async () => {
     const delivery: Delivery = claimed('prod/e/1/scheduled/chat/notice/pager')
     const about = { channel: 'chat', moment: 'scheduled' as const, state: 'refused', reason: 'no' }
-    const notice: AlertTelling = { moment: 'alert', at, event: delivery.telling.event, about }
-    const what = outgoing({ delivery: claimed(delivery.id, { telling: notice }) })
+    const notice: AlertNotification = {
+      moment: 'alert',
+      at,
+      event: delivery.notification.event,
+      about,
+    }
+    const what = outgoing({ delivery: claimed(delivery.id, { notification: notice }) })
     const { requests } = await captureAny('pagerduty', what)
     expect(requests.map(({ json }) => json.event_action)).toEqual(['trigger'])
     const { json } = requests[0]!
@@ -107,7 +112,7 @@ describe('a rule that waited in vain', () => {
   const notReady = { at, rule: 'drained', why: 'cannot_be_ready' } as const
   const waiting = { policy: { decide: 'approve' as const, rule: 'r', whenReady: true as const } }
   const asking: Fields = { policy: { ...waiting.policy, decide: 'ask' }, wait: { notReady } }
-  const heard = [telling({ event: viewOf(record(waiting)) })]
+  const heard = [notification({ event: viewOf(record(waiting)) })]
   const said = async (what: Outgoing) => {
     const { requests } = await captureAny('pagerduty', what)
     return requests.map(({ json }) => {
@@ -146,7 +151,7 @@ describe('a rule that waited in vain', () => {
     expect(await said(step('scheduled', asking, { mayHaveHeard: [] }))).toEqual([
       'trigger …/asked-# error',
     ])
-    const mayHaveHeard = [telling({ event: viewOf(record(asking)) })]
+    const mayHaveHeard = [notification({ event: viewOf(record(asking)) })]
     expect(await said(step('not_ready', asking, { mayHaveHeard }))).toEqual([
       'trigger …/asked-# error',
     ])
@@ -159,7 +164,7 @@ describe('a rule that waited in vain', () => {
 describe('a stuck approval', () => {
   const stuckAt = at + 60_000
   const earlier = (...moments: Moment[]) =>
-    moments.map((moment) => telling({ moment, event: viewOf(record({ verdict: approved })) }))
+    moments.map((moment) => notification({ moment, event: viewOf(record({ verdict: approved })) }))
   const ended = { at, outcome: 'cancelled' } as const
   const sentFor = async (moment: Moment, heard: Moment[], changes: Fields = {}) => {
     const what = step(moment, { verdict: approved, azure: { stuckAt }, ...changes })
@@ -247,7 +252,7 @@ describe('the title of an incident', () => {
     [at - 6 * 24 * hour, 'Reboot of web_0 at 2026-11-21 12:15 UTC'],
   ])('holds whenever it is read (%i)', async (now, summary) => {
     const what = step('scheduled')
-    const message = compose({ ...telling(), at: now }, now)
+    const message = compose({ ...notification(), at: now }, now)
     const { json } = await capture({ ...what, message })
     expect(json.payload.summary).toBe(summary)
     expect(json.payload.custom_details.When).toMatch(/\(in |ago\)$/)
@@ -257,7 +262,7 @@ describe('the title of an incident', () => {
     const midnight = Date.parse('2026-11-22T00:05:00Z')
     const event = viewOf(record({ facts: facts({ notBeforeAt: midnight }) }))
     const now = midnight - 15 * 60_000
-    const message = compose(telling({ event, at: now }), now)
+    const message = compose(notification({ event, at: now }), now)
     const { json } = await capture({ ...step('scheduled'), message })
     expect(json.payload.summary).toBe('Reboot of web_0 at 2026-11-22 00:05 UTC')
   })
@@ -279,7 +284,7 @@ describe('the payload', () => {
   test('says the outcome when it is resolved', async () => {
     const ended = { at, outcome: 'cancelled', inferred: 'gone_before_its_time' } as const
     const what = step('cancelled', { phase: 'cancelled', ended })
-    const { json } = await capture({ ...what, message: compose(what.delivery.telling, at) })
+    const { json } = await capture({ ...what, message: compose(what.delivery.notification, at) })
     expect(json.event_action).toBe('resolve')
     expect(json.payload.summary).toBe('Probably cancelled at 12:00 UTC: Reboot of web_0')
     expect(json.payload.custom_details['In short']).toContain(

@@ -2,13 +2,13 @@
 // in trouble, late and skipped messages, scale sets, hostile names.
 import { alertId, alertsTo, planChannelTest } from '../../functions/core/delivery/alert.ts'
 import {
-  type AlertTelling,
+  type AlertNotification,
   channelTroubleIn,
   type Delivery,
   isAlertOf,
+  type Notification,
   noFleet,
   type ProblemKind,
-  type Telling,
 } from '../../functions/core/delivery/delivery.ts'
 import type { Posted } from '../../functions/core/delivery/post.ts'
 import { type Problem, withChange, withMessage } from '../../functions/core/delivery/problem.ts'
@@ -248,7 +248,7 @@ const settings: Record<string, Setting> = {
     course: {
       policy: { decide: 'approve', rule: 'one at a time', maxConcurrent: 1 },
       wait: {
-        turn: { state: 'waits', behind: ['web_7'], at },
+        slot: { state: 'waits', behind: ['web_7'], at },
       },
     },
   },
@@ -258,7 +258,7 @@ const settings: Record<string, Setting> = {
     course: {
       policy: { decide: 'ask', rule: 'one at a time', whenReady: true, maxConcurrent: 1 },
       wait: {
-        turn: { state: 'waits', behind: ['web_7'], at },
+        slot: { state: 'waits', behind: ['web_7'], at },
         notReady: { at: at + 14 * minute, rule: 'one at a time', why: 'no_turn_in_time' },
         readiness: {
           counts: { planned: 1 },
@@ -428,13 +428,13 @@ function outgoingOf(name: string, setting: Setting): Outgoing {
     ...viewOf(record({ facts: usual, ...course })),
     ...(spared === undefined ? {} : { spared }),
   }
-  const telling: Telling = {
+  const notification: Notification = {
     ...{ moment, at: at + afterMs, event },
     ...(insteadOf && { insteadOf }),
   }
   const { heard = moment === 'scheduled' ? [] : ['scheduled'] } = setting
   const id = `prod/${eventId}/1/${encodeURIComponent(name)}/ops`
-  const one = sent(id, telling, { lateMs, skipped, heard })
+  const one = sent(id, notification, { lateMs, skipped, heard })
   if (!setting.decides) return one
   const notNow = event.verdict === undefined
   const value = `key.content.mac:${stampOf(event)}`
@@ -443,20 +443,20 @@ function outgoingOf(name: string, setting: Setting): Outgoing {
 
 function sent(
   id: string,
-  telling: Telling | AlertTelling,
+  notification: Notification | AlertNotification,
   { lateMs = 0, skipped = [], heard = [] }: Pick<Setting, 'lateMs' | 'skipped' | 'heard'> = {},
 ): Outgoing {
   // a message is on its way for a moment
-  const now = telling.at + lateMs + (lateMs === 0 ? second : 0)
+  const now = notification.at + lateMs + (lateMs === 0 ? second : 0)
   return {
-    delivery: claimed(id, { telling }),
-    message: compose(telling, now, skipped),
-    ...(channelTroubleIn(telling) || isAlertOf(telling)
+    delivery: claimed(id, { notification }),
+    message: compose(notification, now, skipped),
+    ...(channelTroubleIn(notification) || isAlertOf(notification)
       ? {}
       : { pageUrl: 'https://foghorn.example/approve/token' }),
-    ...(isAlertOf(telling) ? {} : { links }),
+    ...(isAlertOf(notification) ? {} : { links }),
     publicUrl: 'https://foghorn.example',
-    mayHaveHeard: heard.map((moment) => ({ moment, at, event: telling.event })),
+    mayHaveHeard: heard.map((moment) => ({ moment, at, event: notification.event })),
     also: [],
     now,
     hmac: webHmac,
@@ -517,8 +517,8 @@ function problem(kind: ProblemKind, names: string[], course: Course = {}): Outgo
 
 /** A message of an alert, after these earlier ones. */
 function after(earlier: Delivery[], [own]: Delivery[]): Outgoing {
-  const mayHaveHeard = earlier.map(({ telling }) => telling)
-  return { ...sent(own!.id, own!.telling), mayHaveHeard }
+  const mayHaveHeard = earlier.map(({ notification }) => notification)
+  return { ...sent(own!.id, own!.notification), mayHaveHeard }
 }
 
 function webs(count: number): string[] {
@@ -526,8 +526,8 @@ function webs(count: number): string[] {
 }
 
 function channelTest(): Outgoing {
-  const { id, telling } = planChannelTest([], noFleet, { channel: 'ops', by: 'admin' }, at)!
-  return sent(id, telling)
+  const { id, notification } = planChannelTest([], noFleet, { channel: 'ops', by: 'admin' }, at)!
+  return sent(id, notification)
 }
 
 /** As many as a chat is told in one message, of several moments. */

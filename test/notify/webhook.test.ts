@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { moments } from '../../functions/core/event/moment.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
-import { at, claimed, facts, record, telling } from '../support/records.ts'
+import { at, claimed, facts, notification, record } from '../support/records.ts'
 import { eventId, hookSecret, prodKey } from '../support/world.ts'
 import { channels } from './kinds.ts'
 import { about, links, notify, outgoing } from './outgoing.ts'
@@ -100,7 +100,7 @@ describe('the body', () => {
   })
 
   test('is the same at every attempt, while time and signature are not', async () => {
-    const delivery = claimed('id', { telling: telling() })
+    const delivery = claimed('id', { notification: notification() })
     const first = await capture(outgoing({ delivery }))
     const retried = { ...delivery, attempts: 7, note: 'HTTP 503', nextAt: at + 9, lease: 'other' }
     const second = await capture(outgoing({ delivery: retried, now: at + 3_600_000 }))
@@ -172,7 +172,7 @@ describe('the body', () => {
     const unready = Array(20).fill(one)
     const failed = { counts: { failed: 20 }, unready, restore: { counts: {}, failed: unready } }
     const event = viewOf(record({ wait: { readiness: failed } }))
-    const delivery = claimed('id', { telling: telling({ event }) })
+    const delivery = claimed('id', { notification: notification({ event }) })
     const { body, json } = await capture(outgoing({ delivery }))
     expect(bytes(body)).toBeLessThan(20_000)
     expect(json.data.readiness.counts).toEqual({ failed: 20 })

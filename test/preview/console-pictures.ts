@@ -3,7 +3,7 @@
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import type { Browser } from 'playwright-core'
-import { listSubscriptions } from '../../functions/store/memos.ts'
+import { listSubscriptions } from '../../functions/store/small-rows.ts'
 import { adminKey } from '../support/world.ts'
 import { consoleWorld } from './console-world.ts'
 

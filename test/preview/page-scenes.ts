@@ -76,7 +76,7 @@ const courses: Record<string, Fields> = {
     ...threeVms,
     policy: { decide: 'approve', rule: 'drained', whenReady: true, maxConcurrent: 1 },
     wait: {
-      turn: { state: 'waits', behind: ['web_1'], at },
+      slot: { state: 'waits', behind: ['web_1'], at },
       readiness: {
         counts: { planned: 2, ready: 1 },
         unready: [

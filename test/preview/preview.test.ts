@@ -28,7 +28,7 @@ test('every scene has a place of its own, and every moment is a scene', () => {
 /** What a bot does with a step: first it posts, then it edits what stands there and replies to it. */
 async function captionsOf(name: string): Promise<string[]> {
   const { posts, delivery } = scenes[name]!
-  const { moment } = delivery.telling
+  const { moment } = delivery.notification
   if (moment === 'alert' || (await posts.read()) === undefined) return ['new message']
   const calls = ['changed', 'not_ready', 'reminder', 'stuck', 'lost'].includes(moment)
   return ['edited message', `reply in its thread${calls ? ', and in the channel' : ''}`]
@@ -58,7 +58,7 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
       expect(shown).toEqual(able)
       const card = await scene.locator('.ac-adaptiveCard').innerText()
       const slack = await scene.locator('.slack').allInnerTexts()
-      const { verdict } = delivery.telling.event
+      const { verdict } = delivery.notification.event
       const id = verdict?.how === 'slack' ? verdict.who.split('/')[1] : 'nobody'
       for (const said of [card, ...slack]) {
         expect(said.replaceAll('∶', ':')).toContain(message.title.slice(0, 80))

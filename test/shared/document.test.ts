@@ -1,4 +1,4 @@
-// Documents of every api-version, as they are documented and as they were met in the field.
+// SmallRows of every api-version, as they are documented and as they were met in the field.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

@@ -86,14 +86,14 @@ export class EndpointBook {
       this.#docket.broke('address', `${name}: a redirect would be followed`)
     if (request.method === 'OPTIONS') return
     this.#checkSignature(known, request)
-    const isOff = known.state !== 'active' && !isPing(claimed.telling)
+    const isOff = known.state !== 'active' && !isPing(claimed.notification)
     if (isOff && this.#docket.now > known.since + lookedBeforeMs) {
       this.#docket.broke('kept', `${claimed.id} is sent, although ${name} is ${known.state}`)
     }
     const { type, data } = request.json
     if (type === 'foghorn.ping') return
     const isMadeUp = data.test === true && data.eventId.startsWith('test-')
-    if (isMadeUp !== isPing(claimed.telling)) {
+    if (isMadeUp !== isPing(claimed.notification)) {
       this.#docket.broke(
         'tests',
         `${name} cannot tell ${data.eventId} from a ${isMadeUp ? 'test' : 'real one'}`,

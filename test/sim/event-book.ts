@@ -65,7 +65,7 @@ export class EventBook {
     if (names !== record.facts.resources.join()) this.#grownAt.set(key, this.#docket.now)
     if (before?.policy.decide === 'ignore' && record.policy.decide !== 'ignore')
       this.#noticedAt.set(key, this.#docket.now)
-    const told = deliveries.map(({ telling, channel }) => `${telling.moment}@${channel}`)
+    const told = deliveries.map(({ notification, channel }) => `${notification.moment}@${channel}`)
     const state = `${record.phase} epoch ${record.epoch} verdict ${record.verdict?.decision}`
     const end = record.ended === undefined ? '' : ` ended ${record.ended.outcome}`
     const why = record.ended?.inferred === undefined ? '' : ` (${record.ended.inferred})`
@@ -184,7 +184,7 @@ export class EventBook {
     if (this.#docket.now < (record.backAt ?? 0) + handlingMs) return
     const hearers = channelsFor(plan.config.routes, record, [beacon.known], 'scheduled')
     const rows = [...this.#messages.rows.values()].filter(
-      (row) => keyOf(row) === key && row.telling.event.epoch === record.epoch,
+      (row) => keyOf(row) === key && row.notification.event.epoch === record.epoch,
     )
     for (const channel of hearers) {
       if (rows.some((row) => row.channel === channel)) continue

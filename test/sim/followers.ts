@@ -142,8 +142,8 @@ export class MomentBook {
     }
     if (!logsLate) for (const text of this.#twice) this.#broke(text)
     const sequences = new Map<string, number>()
-    for (const { id, telling } of logged) {
-      const { fleet, eventId, sequence } = telling.event
+    for (const { id, notification } of logged) {
+      const { fleet, eventId, sequence } = notification.event
       const key = `${fleet}/${eventId}`
       if (sequence < (sequences.get(key) ?? 0) && !logsLate) this.#broke(`${id} is logged late`)
       sequences.set(key, sequence)

@@ -124,18 +124,18 @@ export class HookBook {
     record: EventRecord,
   ): void {
     const { verdict, wait } = record
-    const { turn } = wait
+    const { slot } = wait
     if (verdict?.how !== 'policy' || verdict.at === before?.verdict?.at) return
     const unready = record.facts.resources.filter((vm) => !this.#ready.has(`${key} ${vm}`))
     if (whenReady && unready.length > 0) this.#broke(`${key} is approved before ${unready}`)
-    if (maxConcurrent !== undefined && turn?.state !== 'held')
+    if (maxConcurrent !== undefined && slot?.state !== 'held')
       this.#broke(`${key} is approved before its turn`)
     this.#docket.met.add('a rule waits, and then approves')
   }
 
   #checkTurns(key: string, record: EventRecord): void {
     const { epoch, ended, wait, facts, eventId } = record
-    const { turn } = wait
+    const { slot } = wait
     const fleet = record.fleet as FleetName
     const name = `${key} ${epoch}`
     for (const other of this.#held.keys()) {
@@ -143,13 +143,13 @@ export class HookBook {
         this.#held.delete(other)
       }
     }
-    if (turn?.state === 'waits' && turn.behind.length > 0)
+    if (slot?.state === 'waits' && slot.behind.length > 0)
       this.#docket.met.add('an event waits for its turn')
-    if (ended !== undefined || turn?.state !== 'held') return
+    if (ended !== undefined || slot?.state !== 'held') return
     this.#hadTurn.add(key)
     // it may grow after its approval
-    if (this.#held.get(name)?.wish === turn.wish) return
-    this.#held.set(name, { fleet, eventId, wish: turn.wish, resources: facts.resources })
+    if (this.#held.get(name)?.wish === slot.wish) return
+    this.#held.set(name, { fleet, eventId, wish: slot.wish, resources: facts.resources })
     // with a fleet's key, a liar can change the tags of VMs
     if (this.#docket.mistaken.has(fleet)) return
     const { maxConcurrent = 0 } = record.policy

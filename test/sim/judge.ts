@@ -143,8 +143,8 @@ export class Judge extends Docket {
   }
 
   turnedAway(claimed: Claimed, fate: string): void {
-    const { channel, telling, eventId } = claimed
-    this.note(`${channel} ${fate} "${telling.moment}" of ${eventId}`)
+    const { channel, notification, eventId } = claimed
+    this.note(`${channel} ${fate} "${notification.moment}" of ${eventId}`)
     this.messages.turnedAway(claimed, fate)
   }
 

@@ -30,11 +30,11 @@ export class MarkBook {
   }
 
   planned(deliveries: Delivery[]): void {
-    for (const { id, telling } of deliveries) {
-      const about = channelTroubleIn(telling)
+    for (const { id, notification } of deliveries) {
+      const about = channelTroubleIn(notification)
       if (about === undefined) continue
       note(this.#notices, about.channel, id)
-      this.#checkRepeated(about, telling.at)
+      this.#checkRepeated(about, notification.at)
     }
   }
 

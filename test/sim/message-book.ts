@@ -53,9 +53,9 @@ const stuckKey = /\/stuck$/
 const anewKey = /(\/(anew|asked)-[0-9a-f]{64})+(?=\/stuck$|$)/
 
 /** Whether PagerDuty is sent the end of an earlier incident before this message. */
-export function isAside({ telling }: Delivery, request: Pick<Sent, 'url' | 'json'>): boolean {
+export function isAside({ notification }: Delivery, request: Pick<Sent, 'url' | 'json'>): boolean {
   if (unsticks(request)) return true
-  return resolvesIn(request) && !ends.includes(telling.moment)
+  return resolvesIn(request) && !ends.includes(notification.moment)
 }
 
 function resolvesIn({ url, json }: Pick<Sent, 'url' | 'json'>): boolean {
@@ -106,13 +106,13 @@ export class MessageBook {
       if (this.rows.has(one.id)) continue
       this.rows.set(one.id, one)
       this.#plannedAt.set(one.id, this.#docket.now)
-      if (one.telling.moment === 'changed') this.#checkChange(one)
+      if (one.notification.moment === 'changed') this.#checkChange(one)
     }
   }
 
   /** The same values are news only if others were told in between. */
   #checkChange(one: Delivery): void {
-    const { epoch, told } = one.telling.event
+    const { epoch, told } = one.notification.event
     const count = told?.count ?? 0
     const place = (number: number) => `${one.fleet}/${one.eventId}/${epoch} ${number}`
     this.#changes.set(place(count), valuesOf(one))
@@ -218,7 +218,7 @@ export class MessageBook {
     const key = whatIsTold(claimed)
     const earlier = this.#accepted.get(key) ?? []
     // after an approval lapsed or a rule waited in vain, the end closes several incidents
-    const { event } = claimed.telling
+    const { event } = claimed.notification
     const isAsked = lastLapse(event) !== undefined || event.wait.notReady !== undefined
     const isOneOfSeveral = resolvesIn(request) && isAsked
     for (const before of isOneOfSeveral ? [] : earlier) {
@@ -247,7 +247,7 @@ export class MessageBook {
 
   /** A bot has one message for each story: what it knows of is edited. */
   #checkPost(claimed: Claimed, attempt: Attempt, { json }: Sent): void {
-    if (json.thread_ts !== undefined || claimed.telling.moment === 'alert') return
+    if (json.thread_ts !== undefined || claimed.notification.moment === 'alert') return
     const story = storyOf(claimed)
     const earlier = this.#posted.get(story) ?? []
     if (earlier.some(({ settled }) => settled === 'delivered')) {
@@ -256,23 +256,24 @@ export class MessageBook {
     this.#posted.set(story, [...earlier, attempt])
   }
 
-  #checkOrder({ fleet, eventId, channel, telling }: Claimed): void {
-    const place = `${fleet}/${eventId}/${telling.event.epoch}/${channel}`
-    if (ends.includes(telling.moment)) this.#told.set(place, telling.moment)
+  #checkOrder({ fleet, eventId, channel, notification }: Claimed): void {
+    const place = `${fleet}/${eventId}/${notification.event.epoch}/${channel}`
+    if (ends.includes(notification.moment)) this.#told.set(place, notification.moment)
     const ended = this.#told.get(place)
-    if (ended !== undefined && pointlessAfterEnd.includes(telling.moment)) {
+    if (ended !== undefined && pointlessAfterEnd.includes(notification.moment)) {
       this.#docket.broke(
         'order',
-        `${channel} is told "${telling.moment}" after "${ended}": ${place}`,
+        `${channel} is told "${notification.moment}" after "${ended}": ${place}`,
       )
     }
   }
 
   /** A fleet that floods the relay does not delay the first message about another fleet's event. */
-  #checkNeighbour({ id, fleet, channel, telling }: Claimed): void {
+  #checkNeighbour({ id, fleet, channel, notification }: Claimed): void {
     const { now, flooded, parts } = this.#docket
     const own = parts.plan.events.length <= maxQuietEvents
-    if (flooded === undefined || flooded.fleet === fleet || telling.moment !== 'scheduled') return
+    if (flooded === undefined || flooded.fleet === fleet || notification.moment !== 'scheduled')
+      return
     const { faults } = parts
     const kinds = [
       'relay_away',
@@ -293,8 +294,8 @@ export class MessageBook {
 
   /** People are not notified of a step after the next one has long been known. */
   #checkOvertaken(claimed: Claimed, isReply: boolean): void {
-    const { telling, channel } = claimed
-    if (telling.moment === 'alert' || channel === 'hook' || channel === 'pager') return
+    const { notification, channel } = claimed
+    if (notification.moment === 'alert' || channel === 'hook' || channel === 'pager') return
     const { relay_stalls, store_slow } = this.#docket.parts.faults
     const freezes = relay_stalls > 0 || store_slow > 0
     // a reply follows an edit, which may take as long as an attempt
@@ -302,11 +303,11 @@ export class MessageBook {
     for (const row of this.rows.values()) {
       const own = row.fleet === claimed.fleet && row.eventId === claimed.eventId
       if (!own || row.channel !== channel || this.#isDropped(row)) continue
-      if (row.telling.moment === 'alert' || row.telling.moment === 'reminder') continue
+      if (row.notification.moment === 'alert' || row.notification.moment === 'reminder') continue
       const later =
         row.seq > claimed.seq && !isSameStep(row, claimed) && this.#plannedAt.get(row.id)! < before
-      if (!later || row.telling.event.epoch !== telling.event.epoch) continue
-      const text = `${channel} is told "${telling.moment}" long after "${row.telling.moment}"`
+      if (!later || row.notification.event.epoch !== notification.event.epoch) continue
+      const text = `${channel} is told "${notification.moment}" long after "${row.notification.moment}"`
       this.#docket.broke('order', `${text} was owed: ${claimed.id}`)
     }
   }
@@ -317,7 +318,7 @@ export class MessageBook {
     const key = String(json.dedup_key)
     const ofStuck = stuckKey.test(key)
     const doubts = [...(this.#doubts.get(storyOf(delivery)) ?? [])].filter(
-      (id) => (this.rows.get(id)?.telling.moment === 'stuck') === ofStuck,
+      (id) => (this.rows.get(id)?.notification.moment === 'stuck') === ofStuck,
     )
     const opened = this.#triggered.has(key) || doubts.some((id) => id !== delivery.id)
     if (json.event_action === 'trigger') this.#triggered.add(key)
@@ -329,12 +330,12 @@ export class MessageBook {
 
   keepIncident(row: Delivery, { url, json }: Sent): void {
     const key = String(json.dedup_key)
-    const { fleet, eventId, telling } = row
-    const own = `foghorn/${fleet}/${eventId}/${telling.event.epoch}`
-    const ofStuck = telling.moment === 'stuck' || unsticks({ url, json })
+    const { fleet, eventId, notification } = row
+    const own = `foghorn/${fleet}/${eventId}/${notification.event.epoch}`
+    const ofStuck = notification.moment === 'stuck' || unsticks({ url, json })
     // after an approval lapsed or a rule waited in vain, people are asked by a new incident
     const name = key.replace(anewKey, '')
-    if (telling.moment !== 'alert' && name !== (ofStuck ? `${own}/stuck` : own)) {
+    if (notification.moment !== 'alert' && name !== (ofStuck ? `${own}/stuck` : own)) {
       this.#docket.broke('incidents', `${row.id} has the dedup key ${key}`)
     }
     const known = this.incidents.get(key) ?? { open: false, resolved: false, row }
@@ -343,7 +344,7 @@ export class MessageBook {
     }
     const resolves = json.event_action === 'resolve'
     const isReplaced =
-      resolves && !ofStuck && telling.moment !== 'alert' && !ends.includes(telling.moment)
+      resolves && !ofStuck && notification.moment !== 'alert' && !ends.includes(notification.moment)
     const others = [...this.incidents].filter(([other]) => other !== key && other.startsWith(own))
     if (isReplaced && !others.some(([, { open }]) => open)) {
       this.#docket.broke('incidents', `${key} is closed, and people have no other`)
@@ -356,33 +357,37 @@ export class MessageBook {
   }
 }
 
-function storyOf({ fleet, eventId, channel, telling }: Delivery): string {
-  return `${fleet}/${eventId}/${telling.event.epoch}/${channel}`
+function storyOf({ fleet, eventId, channel, notification }: Delivery): string {
+  return `${fleet}/${eventId}/${notification.event.epoch}/${channel}`
 }
 
-function nameOf({ telling, channel, eventId }: Delivery): string {
-  return `"${telling.moment}" of ${eventId} for ${channel}`
+function nameOf({ notification, channel, eventId }: Delivery): string {
+  return `"${notification.moment}" of ${eventId} for ${channel}`
 }
 
 /** The message by its meaning, whatever its id says. */
-function whatIsTold({ id, fleet, eventId, channel, telling }: Delivery): string {
-  const { epoch } = telling.event
-  const lapsedAt = lastLapse(telling.event) ?? ''
-  const step = `${fleet}/${eventId}/${epoch}/${telling.moment}/${channel}`
-  if (telling.moment === 'alert') return `${step} ${id}`
-  if (telling.moment === 'reminder')
-    return `${step} ${telling.event.facts.notBeforeAt} ${telling.event.told?.count} ${telling.event.reminders.last?.beforeSeconds}`
-  if (['approved', 'declined', 'stuck'].includes(telling.moment)) return `${step} ${lapsedAt}`
-  if (telling.moment !== 'changed') return step
+function whatIsTold({ id, fleet, eventId, channel, notification }: Delivery): string {
+  const { epoch } = notification.event
+  const lapsedAt = lastLapse(notification.event) ?? ''
+  const step = `${fleet}/${eventId}/${epoch}/${notification.moment}/${channel}`
+  if (notification.moment === 'alert') return `${step} ${id}`
+  if (notification.moment === 'reminder')
+    return `${step} ${notification.event.facts.notBeforeAt} ${notification.event.told?.count} ${notification.event.reminders.last?.beforeSeconds}`
+  if (['approved', 'declined', 'stuck'].includes(notification.moment)) return `${step} ${lapsedAt}`
+  if (notification.moment !== 'changed') return step
   // Azure may take a change back, and make it again
-  return `${step} ${lapsedAt} ${telling.event.told?.count}`
+  return `${step} ${lapsedAt} ${notification.event.told?.count}`
 }
 
 /** What a change says. */
-function valuesOf({ telling }: Delivery): string {
-  const { facts } = telling.event
+function valuesOf({ notification }: Delivery): string {
+  const { facts } = notification.event
   const { eventType, source, notBeforeAt, resources, durationSeconds, description } = facts
   const values = [notBeforeAt, resources, durationSeconds, description, eventType, source]
   // two approvals may lapse in one millisecond
-  return JSON.stringify([...values, lastLapse(telling.event), telling.event.overruled.length])
+  return JSON.stringify([
+    ...values,
+    lastLapse(notification.event),
+    notification.event.overruled.length,
+  ])
 }

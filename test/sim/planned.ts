@@ -13,9 +13,9 @@ export interface PlannedEvent {
   cancelAfterMs: number | undefined
   /** Someone approves it in Azure's portal. */
   approvedElsewhereAfterMs: number | undefined
-  /** Documents lack it during this time, counted from its beginning. */
+  /** SmallRows lack it during this time, counted from its beginning. */
   hiddenMs?: { from: number; until: number }
-  /** Documents show a NotBefore that is earlier than the real one by this much. */
+  /** SmallRows show a NotBefore that is earlier than the real one by this much. */
   overdueMs?: number
   /** What changes under the same EventId. */
   alterations?: { afterMs: number; values: Alteration }[]

@@ -21,7 +21,7 @@ interface PlatformHooks {
   /** A POST arrived; called before it takes effect. */
   onStart(fleet: FleetName, vm: string, eventId: string): void
   onStep(truth: Truth, step: Step): void
-  /** Documents show it from this time on. */
+  /** SmallRows show it from this time on. */
   onBegin(truth: Truth): void
 }
 

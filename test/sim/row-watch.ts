@@ -116,7 +116,7 @@ function momentsIn(written: WrittenRow[]): MomentEntry[] {
       const logged = row.keys.filter(({ index }) => index === 'log')
       return logged.map(({ summary = '' }): MomentEntry => {
         const [id, moment, at] = JSON.parse(summary)
-        return { id, telling: { moment, at, event: viewOfMoment(row)! } }
+        return { id, notification: { moment, at, event: viewOfMoment(row)! } }
       })
     })
 }

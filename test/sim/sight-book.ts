@@ -84,7 +84,7 @@ export class SightBook {
     if (truth.planned.updatesBeacon) met.add('a beacon is updated while Azure cancels')
   }
 
-  /** Documents show a new event. If nothing prevents it, it is on record soon. */
+  /** SmallRows show a new event. If nothing prevents it, it is on record soon. */
   begun(truth: Truth): void {
     const { kernel, plan, beacons, platform } = this.#docket.parts
     const blind = ['imds_empty', 'imds_glitch', 'imds_fails', 'imds_lags', 'imds_refuses'] as const

@@ -1,6 +1,6 @@
 // Relays whose subscriptions are broken on purpose, each by a store that does not keep one promise.
 import { type Delivery, subscriptionOf } from '../../functions/core/delivery/delivery.ts'
-import type { Memo, Store } from '../../functions/store/store.ts'
+import type { SmallRow, Store } from '../../functions/store/store.ts'
 
 type Spoil = () => (store: Store) => Store
 
@@ -31,9 +31,11 @@ const newIds: Spoil = () => {
 /** A subscription hears all fleets, also if its maker may not. */
 const boundsForgotten: Spoil = () => (store) => ({
   ...store,
-  listMemos: async (kind) => {
-    const all = await store.listMemos(kind)
-    return kind === 'subscription' ? all.map(({ bound: _, ...rest }: Memo & Bound) => rest) : all
+  listSmallRows: async (kind) => {
+    const all = await store.listSmallRows(kind)
+    return kind === 'subscription'
+      ? all.map(({ bound: _, ...rest }: SmallRow & Bound) => rest)
+      : all
   },
 })
 
@@ -46,13 +48,13 @@ const nothingKept: Spoil = () => planned((own) => own.filter(({ state }) => stat
 
 /** A pause is stored, and nobody looks. */
 const pausesIgnored: Spoil = () => {
-  const seen = (memo: Memo & { state?: string }) =>
-    memo.state === 'paused' ? { ...memo, state: 'active' } : memo
+  const seen = (row: SmallRow & { state?: string }) =>
+    row.state === 'paused' ? { ...row, state: 'active' } : row
   return (store) => ({
     ...store,
-    readMemo: async (key) => {
-      const memo = await store.readMemo(key)
-      return key.kind === 'subscription' && memo !== undefined ? seen(memo) : memo
+    readSmallRow: async (key) => {
+      const row = await store.readSmallRow(key)
+      return key.kind === 'subscription' && row !== undefined ? seen(row) : row
     },
   })
 }

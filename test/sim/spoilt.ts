@@ -87,9 +87,9 @@ const withoutOvertaking: Spoil = () => (store) => ({
 /** What stands in a channel is noted, and never read. */
 const withoutPosts: Spoil = () => (store) => ({
   ...store,
-  readMemo: async (key) => (key.kind === 'post' ? undefined : store.readMemo(key)),
-  writeMemo: async (key, fields, basedOn) =>
-    key.kind === 'post' ? 'written' : store.writeMemo(key, fields, basedOn),
+  readSmallRow: async (key) => (key.kind === 'post' ? undefined : store.readSmallRow(key)),
+  writeSmallRow: async (key, fields, basedOn) =>
+    key.kind === 'post' ? 'written' : store.writeSmallRow(key, fields, basedOn),
 })
 
 /** That a channel fails is noted, and never read. */
@@ -101,9 +101,9 @@ const withoutMarks: Spoil = () => (store) => ({
 /** Which events have their turn is noted, and never read. */
 const withoutTurns: Spoil = () => (store) => ({
   ...store,
-  readMemo: async (key) => (key.kind === 'turns' ? undefined : store.readMemo(key)),
-  writeMemo: async (key, fields, basedOn) =>
-    key.kind === 'turns' ? 'written' : store.writeMemo(key, fields, basedOn),
+  readSmallRow: async (key) => (key.kind === 'slots' ? undefined : store.readSmallRow(key)),
+  writeSmallRow: async (key, fields, basedOn) =>
+    key.kind === 'slots' ? 'written' : store.writeSmallRow(key, fields, basedOn),
 })
 
 /** The last writer wins, also if another decision was stored meanwhile. */

@@ -112,7 +112,7 @@ export class SubscriptionBook {
       if (!known.hears || known.state === 'deleted') continue
       // a commit that was decided before knows nothing of it
       if (this.#docket.now - known.hearsSince < promptMs) continue
-      for (const moment of news.filter((one) => wants(known.planned, one.telling))) {
+      for (const moment of news.filter((one) => wants(known.planned, one.notification))) {
         const key = `${known.id} ${moment.id}`
         if (this.#expected.has(key)) continue
         this.#expected.set(key, { since: this.#docket.now, known })
@@ -124,7 +124,7 @@ export class SubscriptionBook {
   planned(deliveries: Delivery[]): void {
     for (const one of deliveries) {
       const known = this.#of(one)
-      if (known === undefined || isPing(one.telling)) continue
+      if (known === undefined || isPing(one.notification)) continue
       const key = `${known.id} ${messageIdOf(one)}`
       const before = this.#rows.get(key)
       if (before === one.id) continue
@@ -133,7 +133,7 @@ export class SubscriptionBook {
       if (one.state === 'pending') this.#pendingOf(one).set(one.id, one.seq)
       else this.#docket.met.add('a subscription misses what happens while it is paused')
       this.#unplanned.delete(key)
-      if (!wants(known.planned, one.telling)) this.broke('filter', `${one.id} does not pass`)
+      if (!wants(known.planned, one.notification)) this.broke('filter', `${one.id} does not pass`)
       const { since } = this.#expected.get(key) ?? { since: one.plannedAt }
       const late = this.#docket.now - since
       if (this.#isCalm() && late > promptMs) {
@@ -166,14 +166,14 @@ export class SubscriptionBook {
     for (const [id, seq] of this.#pendingOf(claimed)) {
       if (seq < claimed.seq) this.broke('order', `${claimed.id} is claimed before ${id} has ended`)
     }
-    const { channel, plannedAt, attempts, telling } = claimed
+    const { channel, plannedAt, attempts, notification } = claimed
     const planned = this.#of(claimed)?.planned
     const isOwn = planned?.trouble !== undefined || planned?.isSlow || planned?.pause
     if (attempts !== 1 || isOwn || !this.#isCalm() || this.#planned.length === 0) return
     const before = this.#endedAt.get(placeOf(claimed)) ?? 0
     const waitedMs = this.#docket.now - Math.max(plannedAt, before)
     if (waitedMs <= promptMs) return
-    const text = `${channel} waits ${waitedMs} ms for "${telling.moment}" of ${claimed.eventId}`
+    const text = `${channel} waits ${waitedMs} ms for "${notification.moment}" of ${claimed.eventId}`
     this.broke('neighbours', text)
   }
 
@@ -181,8 +181,8 @@ export class SubscriptionBook {
     if (state === 'pending') return
     this.#endedAt.set(placeOf(claimed), this.#docket.now)
     this.#pendingOf(claimed).delete(claimed.id)
-    const isLate = this.#docket.now - claimed.telling.at > lateMs
-    if (state === 'delivered' && isLate && !isPing(claimed.telling)) {
+    const isLate = this.#docket.now - claimed.notification.at > lateMs
+    if (state === 'delivered' && isLate && !isPing(claimed.notification)) {
       this.#docket.met.add('an endpoint gets days later what it missed')
     }
   }
@@ -260,7 +260,7 @@ function placeOf({ channel, fleet, eventId }: Delivery): string {
 /** What a subscription hears, told apart from the code of the relay. */
 function wants(
   { fleets: bound, filter }: PlannedSubscription,
-  { moment, event }: Delivery['telling'],
+  { moment, event }: Delivery['notification'],
 ): boolean {
   const { fleets, eventTypes, moments, resource } = filter
   const includes = (list: readonly string[] | undefined, value: string) =>

@@ -37,17 +37,17 @@ function checkElsewhere(judge: Judge, rows: Delivery[]): void {
   const isCalm =
     faults.relay_crashes + faults.relay_away + faults.relay_stalls + faults.store_slow === 0
   for (const row of rows) {
-    const { telling, state } = row
+    const { notification, state } = row
     const fallback = fallbackOf(judge, row.channel)
     const waited = isCalm && judge.messages.waitedLong.has(row.id)
     const failed = state === 'refused' || state === 'given_up' || waited
     if (waited && fallback !== undefined) judge.met.add('a channel that is away is stood in for')
-    if (!failed || fallback === undefined || telling.moment === 'alert') continue
+    if (!failed || fallback === undefined || notification.moment === 'alert') continue
     const told = rows.some(
-      ({ id, channel, telling: other }) =>
+      ({ id, channel, notification: other }) =>
         channel === fallback &&
         (id.startsWith(`${row.id}/notice/`) ||
-          (other.moment === telling.moment && other.event.epoch === telling.event.epoch)),
+          (other.moment === notification.moment && other.event.epoch === notification.event.epoch)),
     )
     if (!told) judge.broke('trouble', `${row.id} is ${state}, and "${fallback}" is not told`)
   }
@@ -55,15 +55,15 @@ function checkElsewhere(judge: Judge, rows: Delivery[]): void {
 
 /** If a route brought the beginning of an event to a channel, it also brings the end. */
 function checkHearers(judge: Judge, rows: Delivery[]): void {
-  const isEnd = ({ telling }: Delivery) => ends.includes(telling.moment)
+  const isEnd = ({ notification }: Delivery) => ends.includes(notification.moment)
   const asked = rows.filter(
-    ({ channel, telling }) =>
-      ['scheduled', 'started'].includes(telling.moment) &&
-      !('insteadOf' in telling) &&
+    ({ channel, notification }) =>
+      ['scheduled', 'started'].includes(notification.moment) &&
+      !('insteadOf' in notification) &&
       judge.parts.plan.config.channels[channel] !== undefined,
   )
   for (const one of asked) {
-    const end = rows.filter((row) => row.telling.event.epoch === one.telling.event.epoch)
+    const end = rows.filter((row) => row.notification.event.epoch === one.notification.event.epoch)
     const isDue = end.some(isEnd)
     const isNotified = end.some((row) => row.channel === one.channel && isEnd(row))
     if (isDue && !isNotified) judge.broke('ending', `no end was planned after ${one.id}`)
@@ -182,12 +182,12 @@ async function checkIncidents(judge: Judge, store: Store, record: EventRecord): 
   for (const [key, incident] of judge.messages.incidents) {
     const { row, open } = incident
     const own = row.fleet === record.fleet && row.eventId === record.eventId
-    if (!own || !open || row.telling.moment === 'alert') continue
+    if (!own || !open || row.notification.moment === 'alert') continue
     const given = rows.some(
       (one) =>
         one.channel === row.channel &&
-        one.telling.event.epoch === row.telling.event.epoch &&
-        ends.includes(one.telling.moment) &&
+        one.notification.event.epoch === row.notification.event.epoch &&
+        ends.includes(one.notification.moment) &&
         ['refused', 'given_up'].includes(one.state),
     )
     if (!given) judge.broke('incidents', `${key} stays open`)
@@ -196,7 +196,9 @@ async function checkIncidents(judge: Judge, store: Store, record: EventRecord): 
 
 /** Owners are notified of an alert and of its end, and the end leaves no incident. */
 async function checkAlerts(judge: Judge, store: Store): Promise<void> {
-  const alerts = [...judge.messages.rows.values()].filter(({ telling }) => isAlertOf(telling))
+  const alerts = [...judge.messages.rows.values()].filter(({ notification }) =>
+    isAlertOf(notification),
+  )
   const keys = new Map(
     alerts.map(({ fleet, eventId }) => [`${fleet}/${eventId}`, { fleet, eventId }]),
   )
@@ -207,7 +209,7 @@ async function checkAlerts(judge: Judge, store: Store): Promise<void> {
       if (!finished.includes(state)) judge.broke('ending', `${id} is ${state} for ever`)
     }
     for (const [key, { row, open }] of judge.messages.incidents) {
-      const isOwn = row.fleet === fleet && row.eventId === eventId && isAlertOf(row.telling)
+      const isOwn = row.fleet === fleet && row.eventId === eventId && isAlertOf(row.notification)
       const over = rows.find((one) => isOver(one, row))
       if (isOwn && open && over !== undefined)
         judge.broke('incidents', `${key} stays open after ${over.id}`)
@@ -216,8 +218,9 @@ async function checkAlerts(judge: Judge, store: Store): Promise<void> {
 }
 
 /** Whether one message was to say on the channel of the other that its alert is over. */
-function isOver({ channel, state, telling }: Delivery, other: Delivery): boolean {
-  const isSame = channel === other.channel && telling.event.epoch === other.telling.event.epoch
+function isOver({ channel, state, notification }: Delivery, other: Delivery): boolean {
+  const isSame =
+    channel === other.channel && notification.event.epoch === other.notification.event.epoch
   const isFailed = state === 'refused' || state === 'given_up'
-  return isSame && !isFailed && endsAlert(telling)
+  return isSame && !isFailed && endsAlert(notification)
 }

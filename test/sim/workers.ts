@@ -3,7 +3,7 @@
 
 import { createApp } from '../../functions/app.ts'
 import { subscriptionOf } from '../../functions/core/delivery/delivery.ts'
-import { createBell } from '../../functions/host/bell.ts'
+import { createCommitSignal } from '../../functions/host/commit-signal.ts'
 import { nodeHmac } from '../../functions/host/hmac.ts'
 import { createHolds, type Wait } from '../../functions/host/holds.ts'
 import { Loop } from '../../functions/host/loop.ts'
@@ -11,12 +11,12 @@ import { UnderWay } from '../../functions/host/under-way.ts'
 import { nameBeacon } from '../../functions/http/beacons/authenticate.ts'
 import type { Outgoing, Part, Send } from '../../functions/notify/notifier.ts'
 import { type Notifiers, notifiers } from '../../functions/notify/registry.ts'
-import { createSlackDesk } from '../../functions/notify/slack/desk.ts'
+import { createSlackPresses } from '../../functions/notify/slack/presses.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { Changes } from '../../functions/use-cases/changes.ts'
+import { OpenLimits } from '../../functions/use-cases/open-limits.ts'
 import { receiveAndHold } from '../../functions/use-cases/receive-report.ts'
 import type { Holds, Relay } from '../../functions/use-cases/relay.ts'
-import { Room } from '../../functions/use-cases/room.ts'
 import { drillSchema, startDrill } from '../../functions/use-cases/run-drill.ts'
 import type { Log } from '../../shared/log.ts'
 import { reportSchema } from '../../shared/report.ts'
@@ -102,7 +102,7 @@ export class Worker {
       log,
       // an attempt has its own
       send: replies.send,
-      slackDesk: createSlackDesk(nodeHmac),
+      slackPresses: createSlackPresses(nodeHmac),
       hmac: nodeHmac,
       identity: noIdentity,
       linkKeys: [new Uint8Array(32).fill(7)],
@@ -111,10 +111,10 @@ export class Worker {
       listeningSince: kernel.now,
       heartbeats: plan.heartbeats,
       wake: (...about) => this.#hint(...about),
-      bell: createBell(),
+      commitSignal: createCommitSignal(),
       holds: this.#newHolds(),
       changes: this.#newChanges(),
-      room: new Room(store),
+      openLimits: new OpenLimits(store),
       holdsConnections: true,
       backup: async () => ({ outcome: 'unsupported', instead: '' }),
       troubles: async () => [],
@@ -361,7 +361,7 @@ export class Worker {
     // what a store keeps in memory ends with its process
     this.#relay.store = this.#parts.store(this)
     this.#relay.changes = this.#newChanges()
-    this.#relay.room = new Room(this.#relay.store)
+    this.#relay.openLimits = new OpenLimits(this.#relay.store)
     this.#loop = this.#newLoop()
     this.#parts.judge.silences.restarted()
     this.#sleep(0)

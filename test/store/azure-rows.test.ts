@@ -5,7 +5,7 @@ import { AzureRows } from '../../functions/store/azure/rows.ts'
 import type { EntityChange, Table } from '../../functions/store/azure/table.ts'
 import { isNamed, type Key, type Row, type Rows } from '../../functions/store/rows.ts'
 import { MemoryTable } from '../support/memory-table.ts'
-import { at, record, telling } from '../support/records.ts'
+import { at, notification, record } from '../support/records.ts'
 import { storeOver } from '../support/stores.ts'
 
 const minute = 60_000
@@ -148,12 +148,12 @@ test('an entry moves away and back while its first removal is under way', async 
 
 test('a reader of the log waits for a row whose entries are written, at most half a minute', async () => {
   const table = new MemoryTable()
-  const moment = { id: 'a', telling: telling({ at, event: record() }) }
+  const moment = { id: 'a', notification: notification({ at, event: record() }) }
   const commit = { record: record(), basedOn: 0, deliveries: [], moments: [moment], now: at }
   const later = {
     ...commit,
     record: record({ eventId: 'other' }),
-    moments: [{ id: 'b', telling: telling({ at, event: record({ eventId: 'other' }) }) }],
+    moments: [{ id: 'b', notification: notification({ at, event: record({ eventId: 'other' }) }) }],
     now: at + 1_000,
   }
   let goOn = () => {}

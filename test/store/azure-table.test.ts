@@ -6,7 +6,7 @@ import { viewOf } from '../../functions/core/event/view.ts'
 import { AzureTable, type EntityChange } from '../../functions/store/azure/table.ts'
 import { keyOf } from '../../functions/store/keys.ts'
 import { type Azurite, newClient, newTable, startAzurite } from '../support/azurite.ts'
-import { at, delivery, facts, key, record, telling } from '../support/records.ts'
+import { at, delivery, facts, key, notification, record } from '../support/records.ts'
 import { azureRows, storeOver } from '../support/stores.ts'
 
 let azurite: Azurite
@@ -150,11 +150,11 @@ test('a commit of 60 deliveries with the largest record fits', async () => {
   const store = storeOver(azureRows(newTable(azurite)))
   const resources = Array.from({ length: 1_000 }, (_, i) => `${'v'.repeat(250)}${i}`)
   const large = record({ facts: facts({ resources }), dueAt: at })
-  const told = telling({ event: viewOf(large) })
+  const told = notification({ event: viewOf(large) })
   const deliveries = Array.from({ length: 60 }, (_, i) =>
-    delivery(`d${i}`, { channel: `chat-${i}`, telling: told }),
+    delivery(`d${i}`, { channel: `chat-${i}`, notification: told }),
   )
-  const moments = [{ id: 'a-moment', ...key, telling: told }]
+  const moments = [{ id: 'a-moment', ...key, notification: told }]
   const commit = { record: large, basedOn: 0, deliveries, moments, now: at }
   expect(await store.commit(commit)).toBe('committed')
   expect(await store.readDeliveries(key)).toHaveLength(60)

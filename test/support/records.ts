@@ -1,6 +1,6 @@
 // Values of the core for tests: a record, a delivery, a beacon and what it saw, each as usual as can be.
 
-import type { Claimed, Delivery, Telling } from '../../functions/core/delivery/delivery.ts'
+import type { Claimed, Delivery, Notification } from '../../functions/core/delivery/delivery.ts'
 import type { Beacon } from '../../functions/core/event/beacon.ts'
 import type {
   Ended,
@@ -56,7 +56,7 @@ export function openRecord(changes: Omit<Fields, 'ended'> = {}): OpenRecord {
   return record(changes) as OpenRecord
 }
 
-export function telling(changes: Partial<Telling> = {}): Telling {
+export function notification(changes: Partial<Notification> = {}): Notification {
   return { moment: 'scheduled', at, event: viewOf(record()), ...changes }
 }
 
@@ -71,7 +71,7 @@ export function delivery(id: string, changes: Partial<Delivery> = {}): Delivery 
     seq: 64,
     plannedAt: at,
     urgentUntil: at + 15 * 60_000,
-    telling: telling(),
+    notification: notification(),
     state: 'pending',
     attempts: 0,
     nextAt: at,

@@ -3,15 +3,15 @@
 import { createApp } from '../../functions/app.ts'
 import { readConfig, secretsOf } from '../../functions/config/config.ts'
 import { unlimited } from '../../functions/core/delivery/rate.ts'
-import { createBell } from '../../functions/host/bell.ts'
+import { createCommitSignal } from '../../functions/host/commit-signal.ts'
 import { createHolds } from '../../functions/host/holds.ts'
 import type { Identity } from '../../functions/identity/identity.ts'
 import { type Notifiers, notifiers } from '../../functions/notify/registry.ts'
-import { createSlackDesk } from '../../functions/notify/slack/desk.ts'
+import { createSlackPresses } from '../../functions/notify/slack/presses.ts'
 import { Changes } from '../../functions/use-cases/changes.ts'
 import { claimDue, deliverTogether } from '../../functions/use-cases/deliver.ts'
+import { OpenLimits } from '../../functions/use-cases/open-limits.ts'
 import type { Relay } from '../../functions/use-cases/relay.ts'
-import { Room } from '../../functions/use-cases/room.ts'
 import { sweep } from '../../functions/use-cases/sweep.ts'
 import { createLog } from '../../shared/log.ts'
 import { webHmac } from '../../shared/signature.ts'
@@ -77,7 +77,7 @@ export async function createWorld(
       sent.push(request)
       return channels.answer(request)
     },
-    slackDesk: createSlackDesk(webHmac),
+    slackPresses: createSlackPresses(webHmac),
     hmac: webHmac,
     identity: options.identity ?? noIdentity,
     linkKeys: [new Uint8Array(32).fill(7), new Uint8Array(32).fill(8)],
@@ -93,10 +93,10 @@ export async function createWorld(
     listeningSince: 0,
     heartbeats: { paceMs: 15 * 60_000 },
     wake: () => {},
-    bell: createBell(),
+    commitSignal: createCommitSignal(),
     holds: createHolds(),
     changes: new Changes(),
-    room: new Room(store),
+    openLimits: new OpenLimits(store),
     holdsConnections: true,
     backup: async () => ({ outcome: 'unsupported', instead: 'a test has no file' }),
     troubles: async () => [],

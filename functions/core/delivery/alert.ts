@@ -30,8 +30,8 @@ export function alertId(kind: AlertKind): string {
 export function reachedBy(existing: Delivery[], episode: number): string[] {
   const reached = existing.filter(
     (one) =>
-      isAlertOf(one.telling) &&
-      one.telling.about.episode === episode &&
+      isAlertOf(one.notification) &&
+      one.notification.about.episode === episode &&
       (one.state === 'pending' || mayHaveArrived(one)),
   )
   return reached.map(({ channel }) => channel)
@@ -50,7 +50,7 @@ export function alertsTo(
     ...unsentFor({ fleet, eventId, seq: seqOf(event, i) }, channel, now),
     id: alertDeliveryId(event, about, channel),
     urgentUntil: now + urgentMs,
-    telling: { moment: 'alert', at: now, event, about },
+    notification: { moment: 'alert', at: now, event, about },
   }))
 }
 
@@ -71,10 +71,10 @@ export function planChannelTest(
   now: number,
 ): Delivery | undefined {
   const last = existing.at(-1)
-  const sinceLastMs = now - (last?.telling.at ?? Number.NEGATIVE_INFINITY)
+  const sinceLastMs = now - (last?.notification.at ?? Number.NEGATIVE_INFINITY)
   // a time in the future is from before the clock was set back
   if (sinceLastMs >= 0 && sinceLastMs < testEveryMs) return undefined
-  const episode = (last?.telling.event.epoch ?? 0) + 1
+  const episode = (last?.notification.event.epoch ?? 0) + 1
   const about: FleetAlert = {
     ...{ alert: 'channel_test', episode, message: 1, since: now },
     ...{ names: [channel], reasons: [by] },
@@ -128,12 +128,18 @@ export function planTroubleAlert(
 }
 
 function aboutChannel(
-  { channel, telling }: Delivery,
+  { channel, notification }: Delivery,
   { state, note }: { state: DeliveryState; note: string },
   now: number,
   health?: 'refusing' | 'unreachable',
-): Pick<Delivery, 'urgentUntil' | 'telling'> {
-  const about = { channel, moment: telling.moment, state, reason: note, ...(health && { health }) }
-  const alert = { moment: 'alert' as const, at: now, event: telling.event, about }
-  return { urgentUntil: now + urgentMs, telling: alert }
+): Pick<Delivery, 'urgentUntil' | 'notification'> {
+  const about = {
+    channel,
+    moment: notification.moment,
+    state,
+    reason: note,
+    ...(health && { health }),
+  }
+  const alert = { moment: 'alert' as const, at: now, event: notification.event, about }
+  return { urgentUntil: now + urgentMs, notification: alert }
 }

@@ -71,7 +71,9 @@ export function isIgnored({ policy }: EventRecord): boolean {
 /** Channels that a message of this epoch was planned for. */
 function plannedFor({ epoch }: EventRecord, existing: Delivery[]): string[] {
   return existing
-    .filter(({ telling }) => telling.event.epoch === epoch && telling.moment !== 'alert')
+    .filter(
+      ({ notification }) => notification.event.epoch === epoch && notification.moment !== 'alert',
+    )
     .map(({ channel }) => channel)
 }
 
@@ -101,8 +103,10 @@ function fallbacksOf(
 ): string[] {
   if (which === 'none') return []
   return existing
-    .filter(({ telling }) => telling.moment !== 'alert' && telling.insteadOf !== undefined)
-    .filter(({ telling }) => telling.event.epoch === epoch)
+    .filter(
+      ({ notification }) => notification.moment !== 'alert' && notification.insteadOf !== undefined,
+    )
+    .filter(({ notification }) => notification.event.epoch === epoch)
     .filter(
       (one) =>
         ['pending', 'delivered'].includes(one.state) ||

@@ -123,9 +123,9 @@ function undeliveredUpTo(delivery: Delivery, siblings: Delivery[]): Delivery[] {
   const before = siblings.filter((one) => isSameStory(one, delivery) && one.seq < delivery.seq)
   const delivered = before.filter(({ state }) => state === 'delivered').map(({ seq }) => seq)
   const last = Math.max(...delivered)
-  const tried = before.filter(({ seq, attempts, telling, state }) => {
+  const tried = before.filter(({ seq, attempts, notification, state }) => {
     const waited = state === 'pending' || state === 'superseded'
-    return waited && seq > last && attempts > 0 && telling.moment !== 'alert'
+    return waited && seq > last && attempts > 0 && notification.moment !== 'alert'
   })
   return [...tried, delivery]
 }

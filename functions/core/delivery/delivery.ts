@@ -16,7 +16,7 @@ export const urgentMs = 15 * 60_000
 export type DeliveryState = 'pending' | 'delivered' | 'refused' | 'superseded' | 'given_up'
 
 /** A message: the event as it was at the moment. A retry sends the same. */
-export interface Telling {
+export interface Notification {
   moment: Moment
   at: number
   event: EventView
@@ -25,7 +25,7 @@ export interface Telling {
 }
 
 /** An alert: a message about Foghorn itself. */
-export interface AlertTelling {
+export interface AlertNotification {
   moment: 'alert'
   at: number
   event: EventView
@@ -35,7 +35,7 @@ export interface AlertTelling {
 /** Trouble with a channel. Its fallback is notified. */
 export interface ChannelTrouble {
   channel: string
-  moment: Delivery['telling']['moment']
+  moment: Delivery['notification']['moment']
   state: string
   reason: string
   /** The channel itself is in trouble, which is reported once. */
@@ -93,7 +93,7 @@ export interface AlertNews {
 interface Ping {
   /** The id of the subscription. */
   ping: string
-  /** Absent: a bare ping. Else the body shows `AlertTelling.event`, a made-up one, at this moment. */
+  /** Absent: a bare ping. Else the body shows `AlertNotification.event`, a made-up one, at this moment. */
   tests?: Moment
   /** The relay's origin, if the subscriber consents by the OPTIONS handshake of CloudEvents. */
   handshake?: string
@@ -113,7 +113,7 @@ export interface Delivery {
   /** When it was planned or replayed. Attempts go on for a day. */
   plannedAt: number
   urgentUntil: number
-  telling: Telling | AlertTelling
+  notification: Notification | AlertNotification
   state: DeliveryState
   attempts: number
   nextAt: number
@@ -171,7 +171,9 @@ export function isSameStep(one: Delivery, other: Delivery): boolean {
 
 /** Whether both are for one channel and one epoch of an event. */
 export function isSameStory(one: Delivery, other: Delivery): boolean {
-  return one.channel === other.channel && one.telling.event.epoch === other.telling.event.epoch
+  return (
+    one.channel === other.channel && one.notification.event.epoch === other.notification.event.epoch
+  )
 }
 
 /** One delivery for each moment and channel. `event` is the record as messages show it. */
@@ -193,7 +195,7 @@ export function plan(
     seq: seqOf(record, i),
     plannedAt: now,
     urgentUntil: urgentUntil(record, moment, now),
-    telling: { moment, at: now, event },
+    notification: { moment, at: now, event },
     state: 'pending',
     attempts: 0,
     nextAt: now,
@@ -212,34 +214,40 @@ export function unsentFor(
 }
 
 /** The trouble that an alert is about, if the channel itself is in trouble. */
-export function channelTroubleIn(telling: Telling | AlertTelling): ChannelTrouble | undefined {
-  if (telling.moment !== 'alert' || !('channel' in telling.about)) return undefined
-  return telling.about.health === undefined ? undefined : telling.about
+export function channelTroubleIn(
+  notification: Notification | AlertNotification,
+): ChannelTrouble | undefined {
+  if (notification.moment !== 'alert' || !('channel' in notification.about)) return undefined
+  return notification.about.health === undefined ? undefined : notification.about
 }
 
 export function isAlertOf(
-  telling: Telling | AlertTelling,
-): telling is AlertTelling & { about: FleetAlert } {
-  return telling.moment === 'alert' && 'alert' in telling.about
+  notification: Notification | AlertNotification,
+): notification is AlertNotification & { about: FleetAlert } {
+  return notification.moment === 'alert' && 'alert' in notification.about
 }
 
 /** Whether it says that problems are over. */
-export function isAlertOver(telling: Telling | AlertTelling): boolean {
-  return isAlertOf(telling) && telling.about.news?.form === 'over'
+export function isAlertOver(notification: Notification | AlertNotification): boolean {
+  return isAlertOf(notification) && notification.about.news?.form === 'over'
 }
 
 /** Whether it says that the last problem is over. */
-export function endsAlert(telling: Telling | AlertTelling): boolean {
-  return isAlertOver(telling) && isAlertOf(telling) && telling.about.news?.remaining === 0
+export function endsAlert(notification: Notification | AlertNotification): boolean {
+  return (
+    isAlertOver(notification) && isAlertOf(notification) && notification.about.news?.remaining === 0
+  )
 }
 
 /** Whether an owner sent it to try the channel. */
-export function isTestOf(telling: Telling | AlertTelling): boolean {
-  return isAlertOf(telling) && telling.about.alert === 'channel_test'
+export function isTestOf(notification: Notification | AlertNotification): boolean {
+  return isAlertOf(notification) && notification.about.alert === 'channel_test'
 }
 
-export function isPing(telling: Telling | AlertTelling): telling is AlertTelling & { about: Ping } {
-  return telling.moment === 'alert' && 'ping' in telling.about
+export function isPing(
+  notification: Notification | AlertNotification,
+): notification is AlertNotification & { about: Ping } {
+  return notification.moment === 'alert' && 'ping' in notification.about
 }
 
 export function deliveryId(record: EventView, moment: Moment, channel: string): string {

@@ -69,7 +69,7 @@ function afterRefusal(
   // another message of the list may be to blame
   if (!broken) return { state: 'pending', nextAt: now, note, alone: true }
   // nobody else can resolve the incident, so a copy to the fallback is not enough
-  const resolves = context.opensIncidents && isClosing(claimed.telling)
+  const resolves = context.opensIncidents && isClosing(claimed.notification)
   const waits = resolves || isRefusedEverywhere(claimed, context)
   if (!waits || now >= claimed.plannedAt + giveUpMs) return { state: 'refused', nextAt: now, note }
   // after a wait as long as all before
@@ -80,8 +80,8 @@ function afterRefusal(
 }
 
 /** Whether the event or the alert is over with this message. */
-function isClosing(telling: Claimed['telling']): boolean {
-  return telling.moment === 'alert' ? isAlertOver(telling) : isEnd(telling.moment)
+function isClosing(notification: Claimed['notification']): boolean {
+  return notification.moment === 'alert' ? isAlertOver(notification) : isEnd(notification.moment)
 }
 
 /** Whether every other channel that was to get the message also refused it. */
@@ -90,28 +90,33 @@ function isRefusedEverywhere(claimed: Claimed, { instead, siblings }: Context): 
     const copy = copyFor(claimed, name, siblings)
     return copy !== undefined && ['refused', 'given_up'].includes(copy.state)
   }
-  const { telling } = claimed
-  if (isPing(telling) || isTestOf(telling)) return false
-  if (telling.moment === 'alert' && (!isAlertOf(telling) || instead.length === 0)) return true
+  const { notification } = claimed
+  if (isPing(notification) || isTestOf(notification)) return false
+  if (notification.moment === 'alert' && (!isAlertOf(notification) || instead.length === 0))
+    return true
   const own = [...siblings.filter((one) => isSameStory(one, claimed)), claimed]
-  const isFallback = own.some(({ telling }) => telling.moment !== 'alert' && telling.insteadOf)
+  const isFallback = own.some(
+    ({ notification }) => notification.moment !== 'alert' && notification.insteadOf,
+  )
   return (instead.length > 0 || isFallback) && instead.every(isRefused)
 }
 
 /** The delivery of the same message to another channel, if it is planned. */
 export function copyFor(
-  { telling }: Delivery,
+  { notification }: Delivery,
   name: string,
   siblings: Delivery[],
 ): Delivery | undefined {
-  const id = copyId(telling, name)
+  const id = copyId(notification, name)
   return id === undefined ? undefined : siblings.find((one) => one.id === id)
 }
 
 /** Undefined for an alert about a channel, which is never copied. */
-function copyId(telling: Delivery['telling'], to: string): string | undefined {
-  if (isAlertOf(telling)) return alertDeliveryId(telling.event, telling.about, to)
-  return telling.moment === 'alert' ? undefined : deliveryId(telling.event, telling.moment, to)
+function copyId(notification: Delivery['notification'], to: string): string | undefined {
+  if (isAlertOf(notification)) return alertDeliveryId(notification.event, notification.about, to)
+  return notification.moment === 'alert'
+    ? undefined
+    : deliveryId(notification.event, notification.moment, to)
 }
 
 function followUps(
@@ -124,8 +129,8 @@ function followUps(
   const { health, instead, siblings } = context
   const inTrouble = health !== undefined && health.state !== 'ok'
   // a test is about this channel alone
-  const isAlert = isAlertOf(claimed.telling) && !isTestOf(claimed.telling)
-  if (claimed.telling.moment === 'alert' && !isAlert) return []
+  const isAlert = isAlertOf(claimed.notification) && !isTestOf(claimed.notification)
+  if (claimed.notification.moment === 'alert' && !isAlert) return []
   const isSilent = result.outcome === 'retry' && !result.unsent
   // no message waits for a channel that is in trouble already
   const late =
@@ -155,19 +160,22 @@ function isBehind(claimed: Claimed): (other: Delivery) => boolean {
     other.channel === claimed.channel &&
     other.seq > claimed.seq &&
     other.state === 'pending' &&
-    copyId(other.telling, other.channel) !== undefined
+    copyId(other.notification, other.channel) !== undefined
 }
 
 /** The same message for another channel, with the id that a route to that channel would give it. */
 export function divert(failed: Delivery, to: string, now: number): Delivery {
-  const { telling, urgentUntil } = failed
-  const id = copyId(telling, to)
+  const { notification, urgentUntil } = failed
+  const id = copyId(notification, to)
   if (id === undefined) throw new Error('an alert about a channel cannot be diverted')
   return {
     ...unsentFor(failed, to, now),
     id,
     urgentUntil,
     // for a copy of a copy, this stays the channel of the route
-    telling: telling.moment === 'alert' ? telling : { insteadOf: failed.channel, ...telling },
+    notification:
+      notification.moment === 'alert'
+        ? notification
+        : { insteadOf: failed.channel, ...notification },
   }
 }

@@ -5,13 +5,13 @@ import type { EventRecord } from '../event/event.ts'
 import type { Moment } from '../event/moment.ts'
 import type { EventView } from '../event/view.ts'
 import { matchEvent } from '../rules/match.ts'
-import { momentId, type Telling } from './delivery.ts'
+import { momentId, type Notification } from './delivery.ts'
 
 /** One moment, as the commit that decided it writes it. */
 export interface MomentEntry {
   /** `fleet/eventId/epoch/moment`, as in ids of deliveries. Writing it twice changes nothing. */
   id: string
-  telling: Telling
+  notification: Notification
 }
 
 export interface LoggedMoment extends MomentEntry {
@@ -36,13 +36,13 @@ export function entriesFor(
 ): MomentEntry[] {
   return moments.map((moment) => ({
     id: momentId(record, moment),
-    telling: { moment, at: now, event },
+    notification: { moment, at: now, event },
   }))
 }
 
 export function passes(
   { fleets, eventTypes, moments, resource }: MomentFilter,
-  { moment, event }: Telling,
+  { moment, event }: Notification,
 ): boolean {
   const match = {
     fleet: fleets,

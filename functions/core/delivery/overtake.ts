@@ -13,12 +13,12 @@ import {
   isAlertOf,
   isSameStep,
   isSameStory,
+  type Notification,
   subscriptionOf,
-  type Telling,
 } from './delivery.ts'
 
 /** Whether a kind of channel can skip the earlier message if the later one is planned. */
-export type Overtakes = (later: Telling, earlier: Telling) => boolean
+export type Overtakes = (later: Notification, earlier: Notification) => boolean
 
 /** Why a claimed message is too late, or undefined. */
 export function overtaken(
@@ -27,12 +27,12 @@ export function overtaken(
   siblings: Delivery[],
   overtakes: Overtakes,
 ): string | undefined {
-  const { telling } = delivery
-  if (telling.moment === 'alert') return afterItsEpisode(delivery, siblings, overtakes)
+  const { notification } = delivery
+  if (notification.moment === 'alert') return afterItsEpisode(delivery, siblings, overtakes)
   const alive = siblings.filter(({ state }) => state === 'pending' || state === 'delivered')
   return (
-    byTheEvent(delivery, telling, record, overtakes) ??
-    byTheOriginal(delivery, telling, siblings) ??
+    byTheEvent(delivery, notification, record, overtakes) ??
+    byTheOriginal(delivery, notification, siblings) ??
     overtakenBy(delivery, alive, overtakes)
   )
 }
@@ -40,33 +40,33 @@ export function overtaken(
 /** What the event is by now makes the message pointless. */
 function byTheEvent(
   delivery: Delivery,
-  telling: Telling,
+  notification: Notification,
   record: EventRecord | undefined,
   overtakes: Overtakes,
 ): string | undefined {
   if (record === undefined) return undefined
-  const isReminder = telling.moment === 'reminder' && skipsPast(telling, overtakes)
-  const why = isReminder ? whyPointless(telling, record) : undefined
-  const isOver = record.ended !== undefined || record.epoch > telling.event.epoch
+  const isReminder = notification.moment === 'reminder' && skipsPast(notification, overtakes)
+  const why = isReminder ? whyPointless(notification, record) : undefined
+  const isOver = record.ended !== undefined || record.epoch > notification.event.epoch
   return why ?? (isOver ? afterItsEnd(delivery, overtakes) : undefined)
 }
 
 /** A fallback's copy is too late if the channel that it stands in for has the message. */
 function byTheOriginal(
   delivery: Delivery,
-  telling: Telling,
+  notification: Notification,
   siblings: Delivery[],
 ): string | undefined {
-  if (telling.insteadOf === undefined) return undefined
-  const original = deliveryId(telling.event, telling.moment, telling.insteadOf)
+  if (notification.insteadOf === undefined) return undefined
+  const original = deliveryId(notification.event, notification.moment, notification.insteadOf)
   const has = siblings.some(({ id, state }) => id === original && state === 'delivered')
   // a fallback that knows of the event receives all further messages
   const knows = siblings.some(
     (one) => one.id !== delivery.id && isSameStory(one, delivery) && mayHaveArrived(one),
   )
-  if (has && !knows) return `"${telling.insteadOf}" has it by now`
+  if (has && !knows) return `"${notification.insteadOf}" has it by now`
   // a fallback may have sent the end by its own route, also where it wants every step
-  const isLate = traits[telling.moment].expires && hasSentEnd(delivery, siblings)
+  const isLate = traits[notification.moment].expires && hasSentEnd(delivery, siblings)
   return isLate ? endedFirst : undefined
 }
 
@@ -80,16 +80,19 @@ function afterItsEpisode(
   overtakes: Overtakes,
 ): string | undefined {
   const ends = siblings.filter(
-    (one) => one.seq > delivery.seq && !isSameStep(one, delivery) && endsAlert(one.telling),
+    (one) => one.seq > delivery.seq && !isSameStep(one, delivery) && endsAlert(one.notification),
   )
   const follows = ends.some((one) => one.channel === delivery.channel && one.state === 'pending')
-  const { at, event } = delivery.telling
+  const { at, event } = delivery.notification
   if (ends.length === 0 || follows) return undefined
   return skipsPast({ moment: 'scheduled', at, event }, overtakes) ? 'the alert is over' : undefined
 }
 
 /** A reminder asks for a decision before the NotBefore that it names. */
-function whyPointless({ event }: Pick<Telling, 'event'>, record: EventRecord): string | undefined {
+function whyPointless(
+  { event }: Pick<Notification, 'event'>,
+  record: EventRecord,
+): string | undefined {
   if (record.verdict !== undefined) return 'decided meanwhile'
   if (record.phase !== 'scheduled') return 'started meanwhile'
   return record.facts.notBeforeAt === event.facts.notBeforeAt ? undefined : 'moved meanwhile'
@@ -100,25 +103,25 @@ function overtakenBy(
   others: Delivery[],
   overtakes: Overtakes,
 ): string | undefined {
-  const { telling } = delivery
-  if (telling.moment === 'alert') return undefined
+  const { notification } = delivery
+  if (notification.moment === 'alert') return undefined
   const later = others.find(
     (other) =>
       isSameStory(delivery, other) &&
       other.seq > delivery.seq &&
       !isSameStep(delivery, other) &&
-      other.telling.moment !== 'alert' &&
+      other.notification.moment !== 'alert' &&
       // a reminder may still be dropped, and says less than other messages
-      (other.telling.moment !== 'reminder' || telling.moment === 'reminder') &&
-      overtakes(other.telling, telling),
+      (other.notification.moment !== 'reminder' || notification.moment === 'reminder') &&
+      overtakes(other.notification, notification),
   )
-  return later && `overtaken by "${later.telling.moment}"`
+  return later && `overtaken by "${later.notification.moment}"`
 }
 
 /** After the end, only a channel that wants every step receives this one. */
-function afterItsEnd({ telling }: Delivery, overtakes: Overtakes): string | undefined {
-  if (telling.moment === 'alert' || !traits[telling.moment].expires) return undefined
-  return skipsPast(telling, overtakes) ? endedFirst : undefined
+function afterItsEnd({ notification }: Delivery, overtakes: Overtakes): string | undefined {
+  if (notification.moment === 'alert' || !traits[notification.moment].expires) return undefined
+  return skipsPast(notification, overtakes) ? endedFirst : undefined
 }
 
 const endedFirst = 'the event ended first'
@@ -126,28 +129,28 @@ const endedFirst = 'the event ended first'
 function hasSentEnd(delivery: Delivery, siblings: Delivery[]): boolean {
   return siblings.some(
     (one) =>
-      one.telling.moment !== 'alert' &&
-      isEnd(one.telling.moment) &&
+      one.notification.moment !== 'alert' &&
+      isEnd(one.notification.moment) &&
       isSameStory(one, delivery) &&
       mayHaveArrived(one),
   )
 }
 
 /** Whether the channel's kind skips steps that are over. Machines want every step. */
-function skipsPast(telling: Telling, overtakes: Overtakes): boolean {
-  return overtakes({ ...telling, moment: 'completed' }, telling)
+function skipsPast(notification: Notification, overtakes: Overtakes): boolean {
+  return overtakes({ ...notification, moment: 'completed' }, notification)
 }
 
 /** The steps that this channel missed since its last delivered message. */
 export function skippedBefore(delivery: Delivery, siblings: Delivery[]): Moment[] {
-  if (delivery.telling.moment === 'alert') return []
+  if (delivery.notification.moment === 'alert') return []
   const earlier = siblings.filter(
     (other) => isSameStory(delivery, other) && other.seq < delivery.seq,
   )
   const heard = earlier.filter(({ state }) => state === 'delivered').map(({ seq }) => seq)
   const since = Math.max(...heard)
   const missing = earlier.filter(({ seq, state }) => seq > since && state !== 'pending')
-  const missed = missing.map(({ telling }) => telling.moment).filter((m) => m !== 'alert')
+  const missed = missing.map(({ notification }) => notification.moment).filter((m) => m !== 'alert')
   return [...new Set(missed)]
 }
 
@@ -159,15 +162,15 @@ export function mayHaveHeard(
   delivery: Delivery,
   siblings: Delivery[],
   isGone: (channel: string) => boolean,
-): Delivery['telling'][] {
-  const isAlert = isAlertOf(delivery.telling)
+): Delivery['notification'][] {
+  const isAlert = isAlertOf(delivery.notification)
   const heard = siblings.filter((other) => {
     const own = isGone(other.channel) ? { ...other, channel: delivery.channel } : other
     const isEarlier = isSameStory(delivery, own) && other.seq < delivery.seq
-    const isOfKind = isAlert ? isAlertOf(other.telling) : other.telling.moment !== 'alert'
+    const isOfKind = isAlert ? isAlertOf(other.notification) : other.notification.moment !== 'alert'
     return isEarlier && isOfKind && mayHaveArrived(other)
   })
-  return heard.map(({ telling }) => telling)
+  return heard.map(({ notification }) => notification)
 }
 
 /** A delivery whose only attempt was refused certainly did not arrive. */
@@ -207,8 +210,8 @@ function whyGone({ channel }: Claimed): string {
 }
 
 /** An alert about a channel is not sent if the channel was fixed in the meantime. */
-function overBy({ telling }: Claimed, { inTrouble }: Known): string | undefined {
-  const about = channelTroubleIn(telling)
+function overBy({ notification }: Claimed, { inTrouble }: Known): string | undefined {
+  const about = channelTroubleIn(notification)
   if (about === undefined || inTrouble.includes(about.channel)) return undefined
   return 'that channel takes messages again'
 }

@@ -4,7 +4,7 @@ import type { Moment } from '../event/moment.ts'
 import { testEvent } from '../event/test-event.ts'
 import { noEvent } from '../event/view.ts'
 import {
-  type AlertTelling,
+  type AlertNotification,
   type Delivery,
   noFleet,
   subscriptionChannel,
@@ -42,8 +42,8 @@ function countedId({ id, createdAt, pings }: Subscription): string {
 /** A delivery to the endpoint that belongs to no event of a fleet. */
 function planToEndpoint(
   { id, pings }: Subscription,
-  event: AlertTelling['event'],
-  about: AlertTelling['about'] & { tests?: Moment },
+  event: AlertNotification['event'],
+  about: AlertNotification['about'] & { tests?: Moment },
   now: number,
 ): Delivery {
   const channel = subscriptionChannel(id)
@@ -53,6 +53,6 @@ function planToEndpoint(
     ...unsentFor({ fleet: noFleet, eventId, seq: pings }, channel, now),
     id: `${noFleet}/${eventId}/1/${what}/${encodeURIComponent(channel)}`,
     urgentUntil: now + urgentMs,
-    telling: { moment: 'alert', at: now, event, about },
+    notification: { moment: 'alert', at: now, event, about },
   }
 }

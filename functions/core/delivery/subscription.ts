@@ -12,10 +12,10 @@ import {
   deliveryId,
   isPing,
   momentId,
+  type Notification,
   seqOf,
   subscriptionChannel,
   subscriptionOf,
-  type Telling,
   urgentUntil,
 } from './delivery.ts'
 import type { ChannelHealth } from './health.ts'
@@ -183,9 +183,9 @@ export function fleetOf({ bound, filter }: Subscription, configured: readonly st
 }
 
 /** Whether it hears this moment, by its filter and by the fleets of its maker. */
-function hears(one: Subscription, telling: Telling): boolean {
+function hears(one: Subscription, notification: Notification): boolean {
   if (!isHearing(one)) return false
-  return (one.bound?.includes(telling.event.fleet) ?? true) && passes(one.filter, telling)
+  return (one.bound?.includes(notification.event.fleet) ?? true) && passes(one.filter, notification)
 }
 
 /** The deliveries of the moments of one commit to those that hear them. */
@@ -194,28 +194,33 @@ export function planForSubscriptions(
   moments: MomentEntry[],
   now: number,
 ): Delivery[] {
-  return moments.flatMap(({ telling }, i) => {
-    const seq = seqOf(telling.event, i)
+  return moments.flatMap(({ notification }, i) => {
+    const seq = seqOf(notification.event, i)
     return subscriptions
-      .filter((one) => hears(one, telling))
-      .map((one) => planFor(one, telling, seq, now))
+      .filter((one) => hears(one, notification))
+      .map((one) => planFor(one, notification, seq, now))
   })
 }
 
 /** Its delivery of a moment. If it is not active, the message is kept for a replay. */
-function planFor(one: Subscription, telling: Telling, seq: number, now: number): Delivery {
-  const { event } = telling
+function planFor(
+  one: Subscription,
+  notification: Notification,
+  seq: number,
+  now: number,
+): Delivery {
+  const { event } = notification
   const channel = subscriptionChannel(one.id)
   const kept = whyKept(one)
   return {
-    id: deliveryId(event, telling.moment, channel),
+    id: deliveryId(event, notification.moment, channel),
     fleet: event.fleet,
     eventId: event.eventId,
     channel,
     seq,
     plannedAt: now,
-    urgentUntil: urgentUntil(event, telling.moment, now),
-    telling,
+    urgentUntil: urgentUntil(event, notification.moment, now),
+    notification,
     state: kept === undefined ? 'pending' : 'given_up',
     attempts: 0,
     nextAt: now,
@@ -224,14 +229,17 @@ function planFor(one: Subscription, telling: Telling, seq: number, now: number):
 }
 
 /** What identifies a message for its receiver: the same at every attempt, and in the stream. */
-export function messageIdOf({ id, channel, telling }: Delivery): string {
-  const isMoment = telling.moment !== 'alert' && subscriptionOf(channel) !== undefined
-  return isMoment ? momentId(telling.event, telling.moment) : id
+export function messageIdOf({ id, channel, notification }: Delivery): string {
+  const isMoment = notification.moment !== 'alert' && subscriptionOf(channel) !== undefined
+  return isMoment ? momentId(notification.event, notification.moment) : id
 }
 
 /** Why a message is not sent now but kept, or undefined. */
-export function whyKept({ state }: Subscription, telling?: Claimed['telling']): string | undefined {
-  const mayPing = telling !== undefined && isPing(telling) && state !== 'disabled'
+export function whyKept(
+  { state }: Subscription,
+  notification?: Claimed['notification'],
+): string | undefined {
+  const mayPing = notification !== undefined && isPing(notification) && state !== 'disabled'
   if (state === 'active' || mayPing) return undefined
   return `not sent, as the subscription was ${state}; replay it once the subscription is active`
 }

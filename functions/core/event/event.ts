@@ -1,7 +1,7 @@
 // The record of one event: facts from Azure, and what people and beacons did.
 import type { Start } from '../../../shared/report.ts'
 import type { Facts, Values } from './facts.ts'
-import type { NotReady, Readiness, Turn } from './hook-state.ts'
+import type { NotReady, Readiness, Slot } from './hook-state.ts'
 import type { KnownVm, Sight } from './sight.ts'
 
 export const phases = ['scheduled', 'cancelled', 'started', 'completed'] as const
@@ -118,7 +118,7 @@ interface Wait {
   /** Absent if no affected VM has a hook, and no rule waits for one. */
   readiness?: Readiness
   /** Whether the event may go on under a rule with `maxConcurrent`. */
-  turn?: Turn
+  slot?: Slot
   /** A rule waited in vain, so people were asked, and no rule approves the event. */
   notReady?: NotReady
   /** A person asked the VMs to prepare at once. */

@@ -80,11 +80,11 @@ export interface NotReady {
 }
 
 /**
- * The turn of the event under a rule with `maxConcurrent`. `waits`: other VMs come first; `at`: when it
+ * The slot of the event under a rule with `maxConcurrent`. `waits`: other VMs come first; `at`: when it
  * last asked.
  * `unknown`: such a rule may apply once the beacons of all affected VMs have reported.
  */
-export type Turn =
+export type Slot =
   | { state: 'held'; wish: string }
   | { state: 'waits'; behind: string[]; at: number }
   | { state: 'unknown' }

@@ -82,7 +82,7 @@ export function concernsBeacons(before: EventRecord | undefined, after: EventRec
     record.verdict?.decision,
     record.verdict?.at,
     record.wait.prepareNow?.at,
-    record.wait.turn?.state,
+    record.wait.slot?.state,
   ]
   return before !== undefined && orders(before).some((one, i) => one !== orders(after)[i])
 }

@@ -1,4 +1,4 @@
-// When the VMs of an event run their hook `prepare`: by their own plan, in turns, or at once because
+// When the VMs of an event run their hook `prepare`: by their own plan, in slots, or at once because
 // a person asked for it.
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import type { DecideOutcome } from './approval.ts'
@@ -17,21 +17,21 @@ export function preparationFor(
   now: number,
 ): 'now' | 'hold' | undefined {
   const { wait, verdict, policy } = record
-  const { turn } = wait
-  // it may open again, and then it needs a turn
+  const { slot } = wait
+  // it may open again, and then it needs a slot
   if (!isOpen(record)) return takesTurns(policy) ? 'hold' : undefined
   const shown = document.filter(({ eventId }) => eventId === record.eventId)
   if (![record.facts, ...shown].some((one) => isHit(one, vm))) return undefined
   if (wait.prepareNow !== undefined) return record.phase === 'scheduled' ? 'now' : undefined
   if (verdict?.decision === 'approved') return undefined
-  if (turn?.state === 'unknown') return 'hold'
+  if (slot?.state === 'unknown') return 'hold'
   if (!takesTurns(policy)) return undefined
-  if (turn?.state !== 'held') return 'hold'
+  if (slot?.state !== 'held') return 'hold'
   const isDue = policy.whenReady === true && preparesFrom(record) <= now
   return record.phase === 'scheduled' && isDue ? 'now' : undefined
 }
 
-/** Without `whenReady`, the turn ends with the question to people. */
+/** Without `whenReady`, the slot ends with the question to people. */
 function takesTurns({ maxConcurrent, whenReady, decide }: EventRecord['policy']): boolean {
   return maxConcurrent !== undefined && (whenReady === true || decide === 'approve')
 }
@@ -43,7 +43,7 @@ export function canPrepareNow({ phase, ended, wait }: EventRecord): boolean {
 }
 
 /**
- * Asks the VMs to prepare at once, whatever their plan or turn is. `moved_on`: no hook is planned
+ * Asks the VMs to prepare at once, whatever their plan or slot is. `moved_on`: no hook is planned
  * any more.
  */
 export function prepareNow(

@@ -11,7 +11,7 @@ import {
   type Verdict,
 } from './event.ts'
 import type { HitVm } from './hit-vms.ts'
-import type { HookState, HookStates, NotReady, Readiness, Turn } from './hook-state.ts'
+import type { HookState, HookStates, NotReady, Readiness, Slot } from './hook-state.ts'
 import { isAffected } from './sight.ts'
 import type { EventView } from './view.ts'
 
@@ -41,7 +41,7 @@ export interface PublicEvent {
   /** Absent if no affected VM has a hook, and no rule waits for one. */
   readiness?: PublicReadiness
   /** Under a rule with `maxConcurrent`: `held`, `waits` or `unknown`. */
-  turn?: Turn['state']
+  turn?: Slot['state']
   /** A rule waited in vain, so people were asked, and no rule approves the event. */
   notReady?: { at: string; rule: string; why: NotReady['why']; values?: NotReady['values'] }
   /** A person asked the VMs to prepare at once. */
@@ -61,7 +61,7 @@ export interface PublicEvent {
 
 export function publicView(event: EventView): PublicEvent {
   const { facts, ended, azure, started } = event
-  const { readiness, turn, notReady, prepareNow } = event.wait
+  const { readiness, slot, notReady, prepareNow } = event.wait
   const { resources, eventType, source, durationSeconds, description, notBeforeAt } = facts
   return defined({
     fleet: event.fleet,
@@ -81,7 +81,7 @@ export function publicView(event: EventView): PublicEvent {
     description,
     policy: event.policy,
     readiness: readiness && publicReadiness(readiness),
-    turn: turn?.state,
+    turn: slot?.state,
     notReady: notReady && { ...notReady, at: iso(notReady.at) },
     prepareNow: prepareNow && { ...prepareNow, at: iso(prepareNow.at) },
     firstSeenAt: iso(event.firstSeenAt),
@@ -172,19 +172,19 @@ function publicHooks(hooks: HookStates): NonNullable<PublicSighting['hooks']> {
 
 /** One delivery: a message for a channel, and its state. */
 export function publicDelivery(delivery: Delivery) {
-  const { id, channel, telling, state, attempts, note, plannedAt, nextAt } = delivery
+  const { id, channel, notification, state, attempts, note, plannedAt, nextAt } = delivery
   // for an alert about a channel, that channel
   const insteadOf =
-    telling.moment !== 'alert'
-      ? telling.insteadOf
-      : 'channel' in telling.about
-        ? telling.about.channel
+    notification.moment !== 'alert'
+      ? notification.insteadOf
+      : 'channel' in notification.about
+        ? notification.about.channel
         : undefined
   return {
     id,
     channel,
-    moment: telling.moment,
-    epoch: telling.event.epoch,
+    moment: notification.moment,
+    epoch: notification.event.epoch,
     state,
     attempts,
     note,

@@ -1,29 +1,29 @@
 // When a rule approves an event: law 9. Its match must hold for every affected VM, and every speaker
 // must show the event now, with the values of the record. With `whenReady`, it waits until every VM is
-// ready; with `maxConcurrent`, until the event has its turn. If it waits in vain, people are asked.
-import { judgePolicy, mayTakeTurns, type PolicyRule, ruleFor } from '../rules/policy.ts'
+// ready; with `maxConcurrent`, until the event has its slot. If it waits in vain, people are asked.
+import { judgePolicy, mayTakeSlots, type PolicyRule, ruleFor } from '../rules/policy.ts'
 import type { Route } from '../rules/routes.ts'
 import { decideByPolicy } from './approval.ts'
 import { knownVms } from './drill.ts'
 import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
 import { isHit, isTooLarge, type Ruled, ruled } from './facts.ts'
 import { addHistory } from './history.ts'
-import type { NotReady, Turn, VmReadiness } from './hook-state.ts'
+import type { NotReady, Slot, VmReadiness } from './hook-state.ts'
 import { seemsOver } from './is-over.ts'
 import type { Moment } from './moment.ts'
 import { awaitedUntil, isReady, readinessOf, withReadiness } from './readiness.ts'
 import { differs, type Listening, shownOf, speakersOf } from './sight.ts'
-import { isTooMuch, type TurnTaken, type TurnWish, wishId, wishOf } from './turn.ts'
+import { isTooMuch, type SlotRequest, type SlotTaken, slotRequestId, slotsNeeded } from './slots.ts'
 
 export interface Rules {
   policy: PolicyRule[]
   routes: Route[]
 }
 
-/** The turn that the event asked for, and what it got. */
+/** The slot that the event asked for, and what it got. */
 export interface Taken {
   wish: string
-  taken: TurnTaken
+  taken: SlotTaken
 }
 
 /** Beacons prepare from this long before NotBefore on, unless they are set otherwise. */
@@ -32,8 +32,8 @@ const leadMs = 600_000
 const askBeforeMs = 60_000
 /** If VMs contradict each other for this long, people are asked. */
 const disagreeMs = 2 * 60_000
-/** An event that waits for its turn asks for it this often. */
-const turnEveryMs = 5_000
+/** An event that waits for its slot asks for it this often. */
+const slotEveryMs = 5_000
 /** While a rule waits and VMs prepare, look this often: a beacon may fall silent. */
 const lookMs = 10_000
 
@@ -59,14 +59,14 @@ export function weigh(
     return { record: measured, moments: [] }
   }
   const wish = wishIn(rules, measured)
-  const record = withTurn(measured, rules, wish, taken, listening.now)
+  const record = withSlot(measured, rules, wish, taken, listening.now)
   const { policy, verdict } = record
   const waits = policy.decide === 'approve' && verdict === undefined && !seemsOver(record)
   if (!waits) return { record, moments: [] }
-  const hasTurn = policy.maxConcurrent === undefined || record.wait.turn?.state === 'held'
-  const isPrepared = hasTurn && (!policy.whenReady || isReady(vms))
+  const hasSlot = policy.maxConcurrent === undefined || record.wait.slot?.state === 'held'
+  const isPrepared = hasSlot && (!policy.whenReady || isReady(vms))
   if (isPrepared && isAgreed(record, listening)) return approved(record, listening.now)
-  const why = whyInVain(record, vms, wish, hasTurn, listening)
+  const why = whyInVain(record, vms, wish, hasSlot, listening)
   return why === undefined ? { record, moments: [] } : asked(record, why, listening)
 }
 
@@ -149,8 +149,8 @@ function asksAt({ facts, changed, firstSeenAt, backAt = 0 }: EventRecord): numbe
 function whyInVain(
   record: OpenRecord,
   vms: VmReadiness[],
-  wish: TurnWish | 'unknown' | undefined,
-  hasTurn: boolean,
+  wish: SlotRequest | 'unknown' | undefined,
+  hasSlot: boolean,
   listening: Listening,
 ): NotReady['why'] | undefined {
   const { now } = listening
@@ -168,40 +168,40 @@ function whyInVain(
   if (wish === 'unknown' && now >= awaitedUntil(record)) return 'group_unknown'
   if (wish !== undefined && wish !== 'unknown' && isTooMuch(wish)) return 'too_many_vms'
   if (now < asksAt(record)) return undefined
-  return hasTurn ? 'not_ready_in_time' : 'no_turn_in_time'
+  return hasSlot ? 'not_ready_in_time' : 'no_turn_in_time'
 }
 
-function wishIn({ policy }: Rules, record: EventRecord): TurnWish | 'unknown' | undefined {
+function wishIn({ policy }: Rules, record: EventRecord): SlotRequest | 'unknown' | undefined {
   if (isTooLarge(record.facts)) return undefined
   const vms = knownVms(record)
   const rule = ruleFor(policy, record, vms)
-  return rule && wishOf(rule, record, vms)
+  return rule && slotsNeeded(rule, record, vms)
 }
 
 /**
- * The turn that the stored event must ask for now. Only a stored event may take a turn: after a crash,
+ * The slot that the stored event must ask for now. Only a stored event may take a slot: after a crash,
  * every holder must have its event.
  */
-export function turnToTake(
+export function slotToTake(
   record: EventRecord | undefined,
   rules: Rules,
   listening: Listening,
-): TurnWish | undefined {
+): SlotRequest | undefined {
   if (record === undefined || !isOpen(record) || record.phase !== 'scheduled') return undefined
   if (record.verdict?.decision === 'approved') return undefined
   const judged = record.verdict === undefined ? withPolicy(rules, record) : record
   if (judged.policy.maxConcurrent === undefined && !judged.policy.whenReady) return undefined
   const wish = wishIn(rules, judged)
   if (wish === undefined || wish === 'unknown' || isTooMuch(wish)) return undefined
-  const { turn } = judged.wait
-  if (turn?.state === 'held' && turn.wish === wishId(wish)) return undefined
-  const isTried = turn?.state === 'waits' && turn.at + turnEveryMs > listening.now
+  const { slot } = judged.wait
+  if (slot?.state === 'held' && slot.wish === slotRequestId(wish)) return undefined
+  const isTried = slot?.state === 'waits' && slot.at + slotEveryMs > listening.now
   return !isTried && wantsTurn(judged, listening) ? wish : undefined
 }
 
 /**
- * With `whenReady`, VMs need the turn to prepare, even if people decide. Without it, the rule needs
- * the turn to approve.
+ * With `whenReady`, VMs need the slot to prepare, even if people decide. Without it, the rule needs
+ * the slot to approve.
  */
 function wantsTurn(record: EventRecord, listening: Listening): boolean {
   const { policy, verdict, facts } = record
@@ -211,28 +211,28 @@ function wantsTurn(record: EventRecord, listening: Listening): boolean {
   return policy.decide === 'approve' && verdict === undefined && isAgreed(record, listening)
 }
 
-/** The record with the state of its turn. */
-function withTurn(
+/** The record with the state of its slot. */
+function withSlot(
   record: OpenRecord,
   { policy }: Rules,
-  wish: TurnWish | 'unknown' | undefined,
+  wish: SlotRequest | 'unknown' | undefined,
   taken: Taken | undefined,
   now: number,
 ): OpenRecord {
-  const { turn } = record.wait
+  const { slot } = record.wait
   if (wish === undefined) {
     const mayFollow = record.verdict === undefined && now < awaitedUntil(record)
-    const isUnknown = mayFollow && mayTakeTurns(policy, record, knownVms(record))
-    return turnedTo(record, isUnknown ? { state: 'unknown' } : undefined)
+    const isUnknown = mayFollow && mayTakeSlots(policy, record, knownVms(record))
+    return withSlotState(record, isUnknown ? { state: 'unknown' } : undefined)
   }
-  // it asks for its turn once it is stored
-  const first: Turn = { state: 'waits', behind: [], at: now + 1 - turnEveryMs }
-  const waiting: Turn = turn?.state === 'waits' ? turn : first
-  if (wish === 'unknown' || isTooMuch(wish)) return turnedTo(record, waiting)
-  const id = wishId(wish)
-  if (turn?.state === 'held' && turn.wish === id) return record
-  if (taken?.wish !== id) return turnedTo(record, waiting)
-  return turnedTo(
+  // it asks for its slot once it is stored
+  const first: Slot = { state: 'waits', behind: [], at: now + 1 - slotEveryMs }
+  const waiting: Slot = slot?.state === 'waits' ? slot : first
+  if (wish === 'unknown' || isTooMuch(wish)) return withSlotState(record, waiting)
+  const id = slotRequestId(wish)
+  if (slot?.state === 'held' && slot.wish === id) return record
+  if (taken?.wish !== id) return withSlotState(record, waiting)
+  return withSlotState(
     record,
     taken.taken.outcome === 'held'
       ? { state: 'held', wish: id }
@@ -240,26 +240,26 @@ function withTurn(
   )
 }
 
-function turnedTo(record: OpenRecord, turn: Turn | undefined): OpenRecord {
-  if (JSON.stringify(turn) === JSON.stringify(record.wait.turn)) return record
-  const { turn: _, ...rest } = record.wait
-  return { ...record, wait: turn === undefined ? rest : { ...rest, turn } }
+function withSlotState(record: OpenRecord, slot: Slot | undefined): OpenRecord {
+  if (JSON.stringify(slot) === JSON.stringify(record.wait.slot)) return record
+  const { slot: _, ...rest } = record.wait
+  return { ...record, wait: slot === undefined ? rest : { ...rest, slot } }
 }
 
 /** When time alone may change what the rule does. */
 export function nextWeighingAt(record: EventRecord, listening: Listening): number {
   const { policy, wait, verdict } = record
-  const { turn } = wait
+  const { slot } = wait
   const { now } = listening
   const never = Number.POSITIVE_INFINITY
   if (record.phase !== 'scheduled' || verdict?.decision === 'approved') return never
-  const times = turn?.state === 'unknown' ? [awaitedUntil(record)] : []
+  const times = slot?.state === 'unknown' ? [awaitedUntil(record)] : []
   if (policy.decide === 'approve' && verdict === undefined)
     times.push(...ruleTimes(record, listening))
   const isPast = (record.facts.notBeforeAt ?? never) <= now
-  if (turn?.state === 'waits' && !isPast) {
+  if (slot?.state === 'waits' && !isPast) {
     const from = policy.whenReady ? preparesFrom(record) : now
-    times.push(Math.max(from, turn.at + turnEveryMs))
+    times.push(Math.max(from, slot.at + slotEveryMs))
   }
   return Math.min(never, ...times.filter((at) => at > now))
 }

@@ -62,8 +62,8 @@ function withClashes(slots: Omit<Slot, 'clashes'>[]): Slot[] {
 
 function setsOf(deliveries: Delivery[]): (fleet: string, vm: string) => string {
   const known = new Map<string, string>()
-  for (const { fleet, telling } of deliveries) {
-    for (const { name, scaleSet } of telling.event.vms ?? []) {
+  for (const { fleet, notification } of deliveries) {
+    for (const { name, scaleSet } of notification.event.vms ?? []) {
       if (scaleSet === undefined) continue
       known.set(JSON.stringify([fleet, name.toLowerCase()]), scaleSet)
       known.set(JSON.stringify([fleet, familyOf(name)]), scaleSet)

@@ -1,6 +1,6 @@
 // A moment for other systems, as a CloudEvent 1.0 in structured JSON: webhooks and streams send it.
 import { cut } from '../../../shared/document.ts'
-import type { AlertTelling, ChannelTrouble, Telling } from '../delivery/delivery.ts'
+import type { AlertNotification, ChannelTrouble, Notification } from '../delivery/delivery.ts'
 import type { Readiness } from '../event/hook-state.ts'
 import { type PublicEvent, publicView } from '../event/public-view.ts'
 
@@ -24,7 +24,7 @@ export interface EventLinks {
 
 /** `data` of the CloudEvent. functions/schema/event.ts has its schema. */
 export interface EventData extends PublicEvent {
-  moment: Telling['moment'] | 'alert'
+  moment: Notification['moment'] | 'alert'
   /** The event is made up. Absent for a real one and for a drill. */
   test?: true
   vms: NonNullable<PublicEvent['vms']>
@@ -39,7 +39,7 @@ export interface EventData extends PublicEvent {
 /** What is sent. The id is also the idempotency key. */
 interface Sent {
   id: string
-  telling: Telling | AlertTelling
+  notification: Notification | AlertNotification
 }
 
 interface Place {
@@ -65,7 +65,7 @@ const cutOrder = ['bareVms', 'names', 'listed', 'vms', 'length'] as const
 
 /** The same bytes at every attempt: nothing depends on the time of sending. */
 export function cloudEventBody(sent: Sent, links: EventLinks, place: Place): string {
-  const { event } = sent.telling
+  const { event } = sent.notification
   const written = (kept: Kept) =>
     JSON.stringify(cloudEvent(sent, links, place, kept), wholeCharacters)
   const { resources, description = '' } = event.facts
@@ -98,7 +98,7 @@ function isTooLong(body: string): boolean {
 }
 
 /** The length of the longest list in `readiness`. */
-function listsIn({ wait: { readiness } }: Telling['event']): number {
+function listsIn({ wait: { readiness } }: Notification['event']): number {
   return Math.max(readiness?.unready.length ?? 0, readiness?.restore?.failed.length ?? 0)
 }
 
@@ -116,8 +116,13 @@ export function wholeCharacters(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed() : value
 }
 
-function cloudEvent({ id, telling }: Sent, links: EventLinks, { publicUrl }: Place, kept: Kept) {
-  const { event } = telling
+function cloudEvent(
+  { id, notification }: Sent,
+  links: EventLinks,
+  { publicUrl }: Place,
+  kept: Kept,
+) {
+  const { event } = notification
   const { readiness } = event.wait
   const shown = readiness && { readiness: cutLists(readiness, kept.listed) }
   const known = event.vms ?? []
@@ -138,17 +143,19 @@ function cloudEvent({ id, telling }: Sent, links: EventLinks, { publicUrl }: Pla
     vms: keptVms,
     ...(keptVms.length < vms.length ? { vmsTotal: vms.length } : {}),
     ...(view.description === undefined ? {} : { description: cut(view.description, kept.length) }),
-    moment: telling.moment,
+    moment: notification.moment,
     ...(event.test && { test: event.test }),
-    ...(telling.moment === 'alert' && 'channel' in telling.about ? { about: telling.about } : {}),
+    ...(notification.moment === 'alert' && 'channel' in notification.about
+      ? { about: notification.about }
+      : {}),
     links,
   }
   return {
     specversion: '1.0',
     id,
     source: `/fleets/${encodeURIComponent(event.fleet)}`,
-    type: `foghorn.event.${telling.moment}`,
-    time: new Date(telling.at).toISOString(),
+    type: `foghorn.event.${notification.moment}`,
+    time: new Date(notification.at).toISOString(),
     subject: event.eventId,
     datacontenttype: 'application/json',
     dataschema: `${publicUrl}${eventSchemaAddress}`,

@@ -1,11 +1,11 @@
 // Composes every message that people read. Notifiers and pages only lay it out. `now` is an
 // argument, as texts such as "in 14 min" depend on it.
 import {
-  type AlertTelling,
+  type AlertNotification,
   type ChannelTrouble,
   type FleetAlert,
+  type Notification,
   noFleet,
-  type Telling,
 } from '../delivery/delivery.ts'
 import type { Moment } from '../event/moment.ts'
 import { lastingClock, span } from '../event/time.ts'
@@ -24,23 +24,24 @@ const lateMs = 60_000
  * who is asked to decide.
  */
 export function compose(
-  telling: Telling | AlertTelling,
+  notification: Notification | AlertNotification,
   now: number,
   skipped: Moment[] = [],
   askers: Askers = 'readers',
 ): Message {
-  const message = telling.moment === 'alert' ? alertOf(telling, now) : stepOf(telling, now, askers)
-  const after = [...insteadLines(telling), ...skippedLines(skipped)]
-  const late = lateLines(telling, now)
+  const message =
+    notification.moment === 'alert' ? alertOf(notification, now) : stepOf(notification, now, askers)
+  const after = [...insteadLines(notification), ...skippedLines(skipped)]
+  const late = lateLines(notification, now)
   // if a message asks for a decision, the reader must know first that it is late
   const ordered = message.asks
     ? [...late, ...message.lines, ...after]
     : [...message.lines, ...after, ...late]
-  const lines = [...drillLines(telling), ...ordered]
+  const lines = [...drillLines(notification), ...ordered]
   return {
     ...message,
-    title: plain(drillMark(telling.event) + message.title),
-    lastingTitle: plain(drillMark(telling.event) + message.lastingTitle),
+    title: plain(drillMark(notification.event) + message.title),
+    lastingTitle: plain(drillMark(notification.event) + message.lastingTitle),
     lines: lines.map(plain),
     facts: message.facts.map(({ name, value }) => ({ name, value: plain(value) })),
     reference: plain(message.reference),
@@ -68,7 +69,7 @@ export function drillMark(event: { drill?: unknown }): string {
 
 export const drillLine = 'This is a drill: no VM is touched.'
 
-function drillLines({ moment, event }: Telling | AlertTelling): string[] {
+function drillLines({ moment, event }: Notification | AlertNotification): string[] {
   if (!event.drill) return []
   return moment === 'alert' ? [drillLine, 'The problem with the channel is real.'] : [drillLine]
 }
@@ -111,22 +112,22 @@ export function listButtonOf(messages: Pick<Message, 'asks' | 'lookOnly'>[]): st
     : 'Show all'
 }
 
-function stepOf(telling: Telling, now: number, askers: Askers): Message {
-  const { event } = telling
+function stepOf(notification: Notification, now: number, askers: Askers): Message {
+  const { event } = notification
   return {
-    title: titleOf(telling, now),
-    lastingTitle: lastingTitleOf(telling, now),
-    lines: linesOf(telling, now, askers),
-    facts: factsOf(telling, now),
+    title: titleOf(notification, now),
+    lastingTitle: lastingTitleOf(notification, now),
+    lines: linesOf(notification, now, askers),
+    facts: factsOf(notification, now),
     reference: referenceOf(event),
-    tone: toneOf(telling),
+    tone: toneOf(notification),
     asks: asksFor(event, now),
     declined: event.verdict?.decision === 'declined',
     ...(areReaders(askers) ? {} : { lookOnly: true as const }),
   }
 }
 
-function alertOf({ at, event, about }: AlertTelling, now: number): Message {
+function alertOf({ at, event, about }: AlertNotification, now: number): Message {
   if ('alert' in about) return fleetAlertOf(event.fleet, about, at)
   if ('ping' in about) return pingOf(about.ping)
   if (about.health !== undefined) return channelAlertOf(event, about)
@@ -194,9 +195,9 @@ function referenceOf({ fleet, eventId }: EventView): string {
   return `Fleet ${fleet}, event ${eventId}.`
 }
 
-function insteadLines(telling: Telling | AlertTelling): string[] {
-  if (telling.moment === 'alert' || telling.insteadOf === undefined) return []
-  return [`This message is for channel "${telling.insteadOf}", which did not accept it.`]
+function insteadLines(notification: Notification | AlertNotification): string[] {
+  if (notification.moment === 'alert' || notification.insteadOf === undefined) return []
+  return [`This message is for channel "${notification.insteadOf}", which did not accept it.`]
 }
 
 function skippedLines(skipped: Moment[]): string[] {
@@ -205,7 +206,7 @@ function skippedLines(skipped: Moment[]): string[] {
   return [`This channel missed earlier messages: ${names}.`]
 }
 
-function lateLines({ at }: Telling | AlertTelling, now: number): string[] {
+function lateLines({ at }: Notification | AlertNotification, now: number): string[] {
   if (now - at <= lateMs) return []
   const due = lastingClock(at, now)
   return [`This message is ${span(now - at)} late: it was due at ${due}.`]

@@ -131,8 +131,8 @@ export function inVainLines(event: EventView): string[] {
 }
 
 /** Which VMs come first. Empty if none does. */
-function behindOf({ wait: { turn } }: EventView): string {
-  const behind = turn?.state === 'waits' ? turn.behind : []
+function behindOf({ wait: { slot } }: EventView): string {
+  const behind = slot?.state === 'waits' ? slot.behind : []
   return behind.length === 0 ? '' : `, after ${inSentence(behind)}`
 }
 

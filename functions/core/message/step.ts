@@ -1,6 +1,6 @@
 // The message of each moment: sentences, facts, tone.
 
-import type { Telling } from '../delivery/delivery.ts'
+import type { Notification } from '../delivery/delivery.ts'
 import { isUnannounced } from '../event/event.ts'
 import { isTooLarge } from '../event/facts.ts'
 import { lastingClock, when } from '../event/time.ts'
@@ -47,7 +47,11 @@ export function asksFor(event: EventView, now: number): boolean {
   )
 }
 
-export function linesOf({ moment, event, at }: Telling, now: number, askers: Askers): string[] {
+export function linesOf(
+  { moment, event, at }: Notification,
+  now: number,
+  askers: Askers,
+): string[] {
   switch (moment) {
     case 'scheduled':
       return [...backLines(event), ...ahead(event, now, askers)]
@@ -239,7 +243,7 @@ const endings = { completed: 'Ended', cancelled: 'Gone since', lost: 'Closed' }
 
 /** Leaves out what the sentences of the moment already say. */
 export function factsOf(
-  { moment, event }: { moment: Telling['moment'] | 'alert'; event: EventView },
+  { moment, event }: { moment: Notification['moment'] | 'alert'; event: EventView },
   now: number,
 ): Message['facts'] {
   const { facts, ended, started } = event
@@ -267,7 +271,7 @@ export function factsOf(
   return rows.flatMap(([name, value = '']) => (value.trim() === '' ? [] : [{ name, value }]))
 }
 
-export function toneOf({ moment, event }: Telling): Tone {
+export function toneOf({ moment, event }: Notification): Tone {
   switch (moment) {
     case 'completed':
     case 'cancelled':

@@ -1,24 +1,24 @@
 // The title of each message: what, which VMs, and when.
-import type { Telling } from '../delivery/delivery.ts'
+import type { Notification } from '../delivery/delivery.ts'
 import type { NotReady } from '../event/hook-state.ts'
 import { clock, lastingClock, relative } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { isBack, isGuess, subjectOf } from './phrases.ts'
 
-export function titleOf(telling: Telling, now: number): string {
-  return titleWith(telling, dueOf(telling.event, now), clock, now)
+export function titleOf(notification: Notification, now: number): string {
+  return titleWith(notification, dueOf(notification.event, now), clock, now)
 }
 
 /** A title that is read long after, as in a list of incidents. It has absolute times only. */
-export function lastingTitleOf(telling: Telling, now: number): string {
-  const { notBeforeAt } = telling.event.facts
+export function lastingTitleOf(notification: Notification, now: number): string {
+  const { notBeforeAt } = notification.event.facts
   const due = notBeforeAt === undefined ? '' : ` at ${lastingClock(notBeforeAt, now)}`
-  return titleWith(telling, due, lastingClock, now)
+  return titleWith(notification, due, lastingClock, now)
 }
 
 /** Times come before the names, which may be long and cut. */
 function titleWith(
-  { moment, event }: Telling,
+  { moment, event }: Notification,
   due: string,
   timeOf: (at: number, now: number) => string,
   now: number,

@@ -11,7 +11,7 @@ export interface PolicyRule {
   decide: Decide
   /** Approves only once every affected VM is ready. */
   whenReady?: boolean | undefined
-  /** VMs of one group that this relay prepares or approves at the same time, see event/turn.ts. */
+  /** VMs of one group that this relay prepares or approves at the same time, see event/slots.ts. */
   maxConcurrent?: number | undefined
 }
 
@@ -81,7 +81,7 @@ function mayMatch(match: Match, record: EventRecord, vms: KnownVm[]): boolean {
  * Whether a rule that prepares VMs in turns may decide the event once the beacons of all affected
  * VMs have reported it.
  */
-export function mayTakeTurns(rules: PolicyRule[], record: EventRecord, vms: KnownVm[]): boolean {
+export function mayTakeSlots(rules: PolicyRule[], record: EventRecord, vms: KnownVm[]): boolean {
   const place = firstMatch(rules, record, vms)
   const isOpen = ruleFor(rules, record, vms) === undefined
   const possible = place === -1 ? rules : rules.slice(0, isOpen ? place + 1 : place)

@@ -102,12 +102,12 @@ function keptBy(
     return channels.includes(name)
   }
   const kept = existing.filter(
-    ({ channel, telling }) =>
-      telling.event.epoch === record.epoch &&
-      telling.moment !== 'alert' &&
-      telling.insteadOf === undefined &&
-      comesByRoute(telling.moment) &&
-      !isReached(channel, telling.moment),
+    ({ channel, notification }) =>
+      notification.event.epoch === record.epoch &&
+      notification.moment !== 'alert' &&
+      notification.insteadOf === undefined &&
+      comesByRoute(notification.moment) &&
+      !isReached(channel, notification.moment),
   )
   return new Set(kept.map(({ channel }) => channel))
 }

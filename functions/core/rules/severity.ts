@@ -1,6 +1,6 @@
 // The severity of incidents. PagerDuty treats `critical` and `error` as urgent, and may wake
 // people. The documentation shows this table.
-import type { Telling } from '../delivery/delivery.ts'
+import type { Notification } from '../delivery/delivery.ts'
 import { isUnannounced } from '../event/event.ts'
 
 export type Severity = 'critical' | 'error' | 'warning' | 'info'
@@ -28,7 +28,7 @@ export const severities: Record<string, Row> = {
 const unknownType: Row = { asked: 'error', otherwise: 'warning', unannounced: 'critical' }
 
 /** Stuck is urgent for every type. The end of an incident never is. */
-export function severityOf({ moment, event }: Pick<Telling, 'moment' | 'event'>): Severity {
+export function severityOf({ moment, event }: Pick<Notification, 'moment' | 'event'>): Severity {
   switch (moment) {
     case 'completed':
     case 'cancelled':
@@ -44,7 +44,7 @@ export function severityOf({ moment, event }: Pick<Telling, 'moment' | 'event'>)
   }
 }
 
-function forType({ facts, policy, started, verdict }: Telling['event']): Severity {
+function forType({ facts, policy, started, verdict }: Notification['event']): Severity {
   const { eventType, durationSeconds: seconds = -1 } = facts
   // Azure's -1 means unknown, not short
   const short = eventType === 'Freeze' && seconds >= 0 && seconds < shortFreezeSeconds

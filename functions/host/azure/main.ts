@@ -12,15 +12,15 @@ import { notifiers } from '../../notify/registry.ts'
 import type { Outbound } from '../../notify/undici.ts'
 import { JoinedTable } from '../../store/azure/joined.ts'
 import { AzureRows } from '../../store/azure/rows.ts'
-import { noteListening } from '../../store/memos.ts'
 import { RelayStore } from '../../store/relay-store.ts'
+import { noteListening } from '../../store/small-rows.ts'
 import { checkAbsences } from '../../use-cases/beacons.ts'
 import { Changes } from '../../use-cases/changes.ts'
+import { OpenLimits } from '../../use-cases/open-limits.ts'
 import { checkItself } from '../../use-cases/problems.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { Room } from '../../use-cases/room.ts'
 import { forgetOld } from '../../use-cases/sweep.ts'
-import { createBell } from '../bell.ts'
+import { createCommitSignal } from '../commit-signal.ts'
 import { readConfigFile } from '../config-file.ts'
 import { createHolds } from '../holds.ts'
 import { misconfigured } from '../misconfigured.ts'
@@ -154,11 +154,11 @@ function compose(environment: Environment, write: (line: string) => void, folder
     // until the first count
     heartbeats: alignedHeartbeats(config.publicUrl, 0),
     wake: (messages, about) => requests.hint(messages, about),
-    bell: createBell(),
+    commitSignal: createCommitSignal(),
     // Azure bills a request that waits
     holds: createHolds({ places: { all: 0, ofFleet: 0 } }),
     changes: new Changes(),
-    room: new Room(store),
+    openLimits: new OpenLimits(store),
     // each read and write of the storage gives way
     holdsConnections: false,
     backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),

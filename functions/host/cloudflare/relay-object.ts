@@ -8,13 +8,13 @@ import { attemptMs } from '../../core/delivery/attempt.ts'
 import { createGuardedFetch } from '../../notify/fetch.ts'
 import { notifiers } from '../../notify/registry.ts'
 import { openStorage } from '../../store/durable-object.ts'
-import { noteListening } from '../../store/memos.ts'
 import { RelayStore } from '../../store/relay-store.ts'
+import { noteListening } from '../../store/small-rows.ts'
 import { SqlRows } from '../../store/sqlite.ts'
 import { Changes } from '../../use-cases/changes.ts'
+import { OpenLimits } from '../../use-cases/open-limits.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { Room } from '../../use-cases/room.ts'
-import { createBell } from '../bell.ts'
+import { createCommitSignal } from '../commit-signal.ts'
 import { createHolds } from '../holds.ts'
 import { Loop } from '../loop.ts'
 import { misconfigured } from '../misconfigured.ts'
@@ -126,10 +126,10 @@ async function compose(
       alarm.set(backstopMs)
       loop.hint(messages, about)
     },
-    bell: createBell(),
+    commitSignal: createCommitSignal(),
     holds: createHolds(),
     changes: new Changes(),
-    room: new Room(store),
+    openLimits: new OpenLimits(store),
     // its clock stands still while it works, so nobody knows for how long it has worked
     holdsConnections: true,
     troubles: async () => [],

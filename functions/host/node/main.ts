@@ -14,9 +14,9 @@ import { RelayStore } from '../../store/relay-store.ts'
 import { SqlRows } from '../../store/sqlite.ts'
 import { openFile } from '../../store/sqlite-file.ts'
 import { Changes } from '../../use-cases/changes.ts'
+import { OpenLimits } from '../../use-cases/open-limits.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { Room } from '../../use-cases/room.ts'
-import { createBell } from '../bell.ts'
+import { createCommitSignal } from '../commit-signal.ts'
 import { createHolds } from '../holds.ts'
 import { Loop } from '../loop.ts'
 import { commonParts } from '../parts.ts'
@@ -60,10 +60,10 @@ async function start(settings: Settings, write: (line: string) => void) {
     listeningSince: Date.now(),
     heartbeats: { paceMs: idlePaceMs },
     wake: (messages, about) => loop.hint(messages, about),
-    bell: createBell(),
+    commitSignal: createCommitSignal(),
     holds: createHolds(),
     changes: new Changes(),
-    room: new Room(store),
+    openLimits: new OpenLimits(store),
     holdsConnections: true,
     backup: createBackup(file, dataDirectory),
     troubles: () => troublesOf(dataDirectory),
@@ -88,7 +88,7 @@ async function start(settings: Settings, write: (line: string) => void) {
   return {
     port: server.port,
     async stop() {
-      relay.bell.close()
+      relay.commitSignal.close()
       relay.holds.close()
       await server.close()
       clearTimeout(timer)

@@ -18,7 +18,7 @@ import { fleetUnknown, named, problem } from '../problem.ts'
 import { route } from '../route.ts'
 import { accessOf, fleetsFor } from './access.ts'
 
-/** How often to look for commits of other processes: they do not ring the bell of this one. */
+/** How often to look for commits of other processes: they do not ring the commitSignal of this one. */
 const lookEveryMs = 2_000
 const heartbeatMs = 15_000
 /** After this time the relay ends a stream, and the reader must authenticate again. */
@@ -132,18 +132,18 @@ function unsupported(c: Context): Response {
 async function poll(relay: Relay, c: Context, wish: Wish, waitMs: number): Promise<Response> {
   const until = Math.min(relay.now() + waitMs, expiryOf(wish.access))
   for (;;) {
-    const { rung } = relay.bell
+    const { raised } = relay.commitSignal
     const read = await readMoments(relay, wish.filter, wish.after, maxPolled)
     wish.after = read.next
     const leftMs = until - relay.now()
-    if (read.moments.length > 0 || leftMs <= 0 || relay.bell.isClosed) {
+    if (read.moments.length > 0 || leftMs <= 0 || relay.commitSignal.isClosed) {
       if (!(await stillHolds(relay, wish.access))) return noLongerValid(c)
       const next = await sealCursor(relay.linkKeys, read.next)
       const bodies = read.moments.map((one) => bodyOf(relay, one)).join(',')
       const text = `{"events":[${bodies}],"next":"${next}","more":${read.more}}`
       return c.body(text, 200, { 'content-type': 'application/json' })
     }
-    await relay.bell.next(rung, read.more ? 0 : Math.min(lookEveryMs, leftMs))
+    await relay.commitSignal.next(raised, read.more ? 0 : Math.min(lookEveryMs, leftMs))
   }
 }
 
@@ -220,8 +220,8 @@ async function nextChunk(
   isOver: () => boolean,
 ): Promise<string | undefined> {
   const beatAt = Math.min(relay.now() + heartbeatMs, endsAt)
-  while (!isOver() && !relay.bell.isClosed && relay.now() < endsAt) {
-    const { rung } = relay.bell
+  while (!isOver() && !relay.commitSignal.isClosed && relay.now() < endsAt) {
+    const { raised } = relay.commitSignal
     const { moments, next, more } = await readMoments(relay, wish.filter, wish.after, maxChunk)
     wish.after = next
     const leftMs = beatAt - relay.now()
@@ -229,7 +229,7 @@ async function nextChunk(
     if (isDue && !(await stillHolds(relay, wish.access))) return undefined
     if (moments.length > 0) return chunkOf(relay, moments)
     if (leftMs <= 0) return `: heartbeat\n${await idLine(relay, next)}\n`
-    await relay.bell.next(rung, more ? 0 : Math.min(lookEveryMs, leftMs))
+    await relay.commitSignal.next(raised, more ? 0 : Math.min(lookEveryMs, leftMs))
   }
   return undefined
 }
@@ -247,7 +247,7 @@ async function idLine({ linkKeys }: Relay, position: number): Promise<string> {
 }
 
 function bodyOf(relay: Relay, moment: LoggedMoment): string {
-  const links = eventLinks(relay, moment.telling.event)
+  const links = eventLinks(relay, moment.notification.event)
   return cloudEventBody(moment, links, relay.config)
 }
 

@@ -139,17 +139,17 @@ export const deliveryToAnswer = z
   .meta({ id: 'DeliveryToSubscription' })
 
 export function publicDeliveryTo(delivery: Delivery) {
-  const { id, telling, state, attempts, note, plannedAt, nextAt, answered } = delivery
-  const tests = isPing(telling) ? telling.about.tests : undefined
-  const isBare = isPing(telling) && tests === undefined
-  const moment = isBare ? 'ping' : (tests ?? telling.moment)
+  const { id, notification, state, attempts, note, plannedAt, nextAt, answered } = delivery
+  const tests = isPing(notification) ? notification.about.tests : undefined
+  const isBare = isPing(notification) && tests === undefined
+  const moment = isBare ? 'ping' : (tests ?? notification.moment)
   const { status, text, tookMs, at } = answered ?? {}
   return defined({
     id,
     messageId: messageIdOf(delivery),
     moment,
     ...(tests && { test: true }),
-    ...(isBare ? {} : { fleet: telling.event.fleet, eventId: delivery.eventId }),
+    ...(isBare ? {} : { fleet: notification.event.fleet, eventId: delivery.eventId }),
     state,
     attempts,
     note,

@@ -14,9 +14,9 @@ import { answerPage, baseOf } from './answer.ts'
 import { showBeacons } from './beacons.ts'
 import { showChannel, showChannels, showSubscription } from './channels.ts'
 import { decideEventPage, download, showEvent, showHistory, wrongAddress } from './history.ts'
-import { createKept, type Kept } from './kept.ts'
 import { decideNow, showNow } from './now.ts'
 import { replay, replayAll, sendTest } from './send.ts'
+import { createShortCache, type ShortCache } from './short-cache.ts'
 import { createSnapshots, type Snapshots } from './snapshot.ts'
 import type { Visitor } from './visitor.ts'
 
@@ -66,8 +66,8 @@ interface Counted {
 }
 
 /** The same for all visitors of the same fleets, until they are a minute old. */
-function createCharts(relay: Relay): Kept<Counted> {
-  return createKept(relay, keptMs, (fleets) => count(relay, fleets))
+function createCharts(relay: Relay): ShortCache<Counted> {
+  return createShortCache(relay, keptMs, (fleets) => count(relay, fleets))
 }
 
 async function count({ store, now: clock }: Relay, fleets: string[]): Promise<Counted> {
@@ -79,7 +79,7 @@ async function count({ store, now: clock }: Relay, fleets: string[]): Promise<Co
 
 async function showInsights(
   relay: Relay,
-  charts: Kept<Counted>,
+  charts: ShortCache<Counted>,
   c: Context,
   visitor: Visitor,
 ): Promise<Response> {

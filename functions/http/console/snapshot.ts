@@ -5,7 +5,7 @@ import type { EventRecord } from '../../core/event/event.ts'
 import { channelsInTrouble } from '../../use-cases/channel-health.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { etagOf } from '../page.ts'
-import { createKept, type Kept } from './kept.ts'
+import { createShortCache, type ShortCache } from './short-cache.ts'
 
 const keptMs = 2_000
 /** More open events than this are found by a search. */
@@ -26,10 +26,10 @@ export interface Snapshot {
 }
 
 /** A decision drops them, so that the next read shows it. */
-export type Snapshots = Kept<Snapshot>
+export type Snapshots = ShortCache<Snapshot>
 
 export function createSnapshots(relay: Relay): Snapshots {
-  return createKept(relay, keptMs, (fleets) => readOpen(relay, fleets))
+  return createShortCache(relay, keptMs, (fleets) => readOpen(relay, fleets))
 }
 
 async function readOpen(relay: Relay, fleets: string[]): Promise<Snapshot> {

@@ -3,7 +3,7 @@
 import type { Context } from 'hono'
 import * as z from 'zod'
 import { messageOf } from '../../../shared/errors.ts'
-import type { Press } from '../../notify/desk.ts'
+import type { Press } from '../../notify/presses.ts'
 import { type Answer, decidePress } from '../../use-cases/decide-event.ts'
 import { channelNamed, type Relay } from '../../use-cases/relay.ts'
 import { problem } from '../problem.ts'
@@ -60,7 +60,7 @@ export async function answerPress(
   return c.body(null, 200)
 }
 
-type PressParts = Pick<Relay, 'config' | 'slackDesk' | 'now'>
+type PressParts = Pick<Relay, 'config' | 'slackPresses' | 'now'>
 
 /** What Slack sent, or the answer if the relay refuses it. */
 async function readPress(relay: PressParts, refusals: Refusals, c: Context) {
@@ -71,7 +71,7 @@ async function readPress(relay: PressParts, refusals: Refusals, c: Context) {
   }
   const body = await c.req.text()
   const header = (name: string) => c.req.header(name)
-  const read = await relay.slackDesk.read(header, body, slackApp.signingSecret, relay.now())
+  const read = await relay.slackPresses.read(header, body, slackApp.signingSecret, relay.now())
   if (read.outcome !== 'refused') return read
   const { status, code, detail } = read
   refusals.note('slack_refused', { status, code, detail }, code)
@@ -105,7 +105,7 @@ async function serve(relay: Relay, press: Press, { replyMs }: Patience): Promise
     const configured = channel === undefined ? undefined : channelNamed(relay, channel)
     const to = { replyUrl: press.replyUrl, own: configured?.url ?? configured?.endpoint }
     const times = { now: relay.now(), attemptMs: replyMs }
-    const { outcome, note } = await relay.slackDesk.reply(relay.send, to, reply, times)
+    const { outcome, note } = await relay.slackPresses.reply(relay.send, to, reply, times)
     if (outcome !== 'delivered') relay.log.warn('slack_reply_failed', { note })
   } catch (error) {
     relay.log.error('slack_reply_failed', { error: messageOf(error) })

@@ -6,8 +6,8 @@ import type { Claimed } from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { asksByLink, buttonOf, composeList, listButtonOf } from '../../core/message/message.ts'
 import type { Message } from '../../core/message/shape.ts'
-import type { Shown } from '../desk.ts'
 import type { ButtonSupport, Buttons, Outgoing, Part } from '../notifier.ts'
+import type { Shown } from '../presses.ts'
 import { decidedLine, type Question, questionOf } from './press.ts'
 import { deaden, escaped, escapeText, withName } from './text.ts'
 
@@ -53,22 +53,22 @@ export function slackBlocks(
 ): IncomingWebhookSendArguments {
   const { also, listUrl, ...first } = outgoing
   if (also.length > 0) return list([first, ...also], listUrl)
-  return single({ ...first, telling: first.delivery.telling }, wayIn)
+  return single({ ...first, notification: first.delivery.notification }, wayIn)
 }
 
 /** The text and its buttons first, then the details. */
 export function single(shown: Shown, wayIn: WayIn = 'button') {
-  const { message, pageUrl, telling } = shown
+  const { message, pageUrl, notification } = shown
   const title = `${marks[message.tone]} ${message.title}`
   const asButton = pageUrl !== undefined && (wayIn === 'button' || message.asks)
   const link = pageUrl === undefined || asButton ? '' : ` ${linkTo(pageUrl, message)}`
   return {
-    text: said(telling, [title, ...message.lines].join('\n'), limit.text),
+    text: said(notification, [title, ...message.lines].join('\n'), limit.text),
     unfurl_links: false,
     unfurl_media: false,
     blocks: [
       header(title),
-      section(said(telling, message.lines.join('\n'), limit.section)),
+      section(said(notification, message.lines.join('\n'), limit.section)),
       ...actions(shown, asButton),
       ...facts(shown),
       context(escaped(message.reference, limit.context) + link),
@@ -77,8 +77,8 @@ export function single(shown: Shown, wayIn: WayIn = 'button') {
 }
 
 /** If the message itself can decide, the button to the page is not the main one. */
-function actions({ message, pageUrl, buttons, telling }: Shown, withPage: boolean) {
-  const decide = buttons === undefined ? [] : deciding(buttons, questionOf(telling.event))
+function actions({ message, pageUrl, buttons, notification }: Shown, withPage: boolean) {
+  const decide = buttons === undefined ? [] : deciding(buttons, questionOf(notification.event))
   const rank = buttons === undefined ? message : { asks: false, declined: false }
   const look = pageUrl === undefined || !withPage ? [] : [buttonTo(pageUrl, rank)]
   const elements = [...decide, ...look]
@@ -111,12 +111,12 @@ function deciding({ value, notNow }: Buttons, question: Question) {
 }
 
 /** Short facts side by side, long ones across the message. */
-function facts({ message, telling }: Shown) {
+function facts({ message, notification }: Shown) {
   const { facts: all } = message
   const isShort = ({ value }: Message['facts'][number]) => value.length <= limit.beside
   const texts = (some: Message['facts']) =>
     some.map(
-      ({ name, value }) => `*${name}*\n${said(telling, value, limit.field - name.length - 3)}`,
+      ({ name, value }) => `*${name}*\n${said(notification, value, limit.field - name.length - 3)}`,
     )
   const fields = texts(all.filter(isShort).slice(0, limit.fields))
   const across = texts(all.filter((fact) => !isShort(fact)).slice(0, limit.fields))
@@ -129,11 +129,11 @@ function facts({ message, telling }: Shown) {
 
 /** One step of the event, for the thread of its message. */
 export function slackReply({ message, delivery }: Part): IncomingWebhookSendArguments {
-  const { telling } = delivery
+  const { notification } = delivery
   const heading = `${marks[message.tone]} ${message.title}`
-  const text = titled(message, telling, message.lines.join('\n'), limit.reply)
+  const text = titled(message, notification, message.lines.join('\n'), limit.reply)
   return {
-    text: said(telling, [heading, ...message.lines].join('\n'), limit.text),
+    text: said(notification, [heading, ...message.lines].join('\n'), limit.text),
     unfurl_links: false,
     unfurl_media: false,
     blocks: [{ type: 'section', text: { ...mrkdwn, text } }],
@@ -178,15 +178,15 @@ function list(parts: Part[], listUrl: string | undefined): IncomingWebhookSendAr
 function item({ message, pageUrl, delivery }: Part) {
   const lines = cut(message.lines.join(' '), limit.lines)
   const block = section(
-    titled(message, delivery.telling, `${lines} ${message.reference}`, limit.item),
+    titled(message, delivery.notification, `${lines} ${message.reference}`, limit.item),
   )
   return pageUrl === undefined ? block : { ...block, accessory: buttonTo(pageUrl, message) }
 }
 
 /** The title in bold and the text, together within the limit. */
-function titled(message: Message, telling: About, text: string, length: number): string {
+function titled(message: Message, notification: About, text: string, length: number): string {
   const head = `${marks[message.tone]} *${escaped(message.title, limit.title)}*\n`
-  return head + said(telling, text, length - head.length)
+  return head + said(notification, text, length - head.length)
 }
 
 /** Plain text, in which Slack reads only `:names:` of emoji. */
@@ -226,7 +226,7 @@ function button(url: string, text: string, asks: boolean) {
   }
 }
 
-type About = Pick<Claimed['telling'], 'moment' | 'event'>
+type About = Pick<Claimed['notification'], 'moment' | 'event'>
 
 /** Like `escaped`, with a mention of the person who decided. An alert mentions nobody. */
 function said({ moment, event }: About, text: string, length: number): string {

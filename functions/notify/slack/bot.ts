@@ -30,7 +30,7 @@ const cannotBeRepliedTo = [
 const removeMs = 5_000
 
 /** An edit notifies nobody, so replies about these moments are also shown in the channel. */
-const shownInChannel: Delivery['telling']['moment'][] = [
+const shownInChannel: Delivery['notification']['moment'][] = [
   'changed',
   'not_ready',
   'reminder',
@@ -48,7 +48,7 @@ export const slackBot: Notifier<Bot> = {
   buttons: { ...buttonSupport, isEdited: true },
   async notify(outgoing, channel, send) {
     const attempt = { outgoing, channel, send }
-    if (outgoing.delivery.telling.moment === 'alert') return toOutcome(await create(attempt))
+    if (outgoing.delivery.notification.moment === 'alert') return toOutcome(await create(attempt))
     const known = await outgoing.posts.read()
     const next = nextStep(known, outgoing.delivery, channel.channel, outgoing.now)
     const version = known?.version ?? 0
@@ -106,7 +106,7 @@ async function edit(attempt: Attempt, posted: Posted, version: number): Promise<
     return post(attempt, version)
   }
   if (edited.outcome !== 'done') return toOutcome(edited)
-  const isShown = shownInChannel.includes(delivery.telling.moment)
+  const isShown = shownInChannel.includes(delivery.notification.moment)
   const reply = { ...slackReply(outgoing), channel, thread_ts: ts, reply_broadcast: isShown }
   const replied = await call(attempt, 'chat.postMessage', reply)
   if (replied.outcome === 'refused' && cannotBeRepliedTo.includes(replied.code)) {

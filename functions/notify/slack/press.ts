@@ -13,7 +13,7 @@ import {
   subjectOf,
   tooLarge,
 } from '../../core/message/phrases.ts'
-import type { DeadPress, PressOutcome } from '../desk.ts'
+import type { DeadPress, PressOutcome } from '../presses.ts'
 
 /** Slack's limits for the dialog of a button, in characters. */
 const limit = { title: 100, text: 300, names: 120, fewNames: 80, eventType: 24 }

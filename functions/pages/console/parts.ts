@@ -30,7 +30,7 @@ export const deliveryTones: Record<State, [tone: Tone, mark: string]> = {
 /** For each channel, the last message of this epoch and whether it arrived. */
 export function sentPart(deliveries: Delivery[], epoch: number, now: number): Html {
   const own = deliveries.filter(
-    ({ telling }) => telling.moment !== 'alert' && telling.event.epoch === epoch,
+    ({ notification }) => notification.moment !== 'alert' && notification.event.epoch === epoch,
   )
   if (own.length === 0) return html`<p class="label">No channel was notified.</p>`
   const channels = [...Map.groupBy(own, ({ channel }) => channel)]
@@ -44,8 +44,8 @@ ${whole(plain(fateOf(last, now)))}</span></li>`
 }
 
 /** `scheduled: delivered 12:00:03 UTC`, `reminder: pending, next attempt 12:01 UTC (HTTP 503)` */
-function fateOf({ telling, state, nextAt, note }: Delivery, now: number): string {
-  const what = telling.moment.replaceAll('_', ' ')
+function fateOf({ notification, state, nextAt, note }: Delivery, now: number): string {
+  const what = notification.moment.replaceAll('_', ' ')
   const why = note === '' ? '' : ` (${note})`
   if (state === 'delivered') return `${what}: delivered ${utcOn(nextAt, now)}`
   if (state === 'pending') {

@@ -4,7 +4,7 @@ import { viewOf } from '../../../functions/core/event/view.ts'
 import { RelayStore } from '../../../functions/store/relay-store.ts'
 import { SqlRows } from '../../../functions/store/sqlite.ts'
 import { openFile } from '../../../functions/store/sqlite-file.ts'
-import { beaconOf, commitOf, delivery, facts, record, telling } from '../../support/records.ts'
+import { beaconOf, commitOf, delivery, facts, notification, record } from '../../support/records.ts'
 import { startAt } from '../../support/world.ts'
 
 const counts = { events: 100_000, beacons: 100_000, deliveriesOfEvent: 10, open: 200 }
@@ -64,7 +64,7 @@ function eventAt(i: number) {
       nextAt: firstSeenAt,
       attempts: 1,
       state,
-      telling: telling({ event: viewOf(event) }),
+      notification: notification({ event: viewOf(event) }),
     })
   })
   return commitOf({ record: event, deliveries, now: firstSeenAt })

@@ -2,7 +2,7 @@
 // store of Azure Tables with rows in memory. Nothing takes time, so no two writers meet.
 import { createToken } from '../../../functions/links/link.ts'
 import type { Table } from '../../../functions/store/azure/table.ts'
-import { noteListening } from '../../../functions/store/memos.ts'
+import { noteListening } from '../../../functions/store/small-rows.ts'
 import { nextDueAt } from '../../../functions/use-cases/deliver.ts'
 import { countAll } from '../../../functions/use-cases/read-metrics.ts'
 import type { ScheduledEvent } from '../../../shared/document.ts'

@@ -6,7 +6,7 @@ import { commitPlan } from '../../../functions/core/delivery/commit.ts'
 import type { Delivery } from '../../../functions/core/delivery/delivery.ts'
 import { type Moment, moments } from '../../../functions/core/event/moment.ts'
 import type { Route } from '../../../functions/core/rules/routes.ts'
-import { at, delivery, type Fields, record, telling } from '../../support/records.ts'
+import { at, delivery, type Fields, notification, record } from '../../support/records.ts'
 
 const routes: Route[] = [{ match: {}, channels: ['routed'], remindBeforeSeconds: [300] }]
 const reminder = { beforeSeconds: 300, due: [300], late: false }
@@ -21,7 +21,7 @@ const channels: ChannelFacts = {
 const heard = (channel: string, changes: Partial<Delivery> = {}) =>
   delivery(channel, { channel, state: 'delivered', attempts: 1, ...changes })
 const insteadOf = (channel: string, changes: Partial<Delivery> = {}) =>
-  heard(channel, { telling: telling({ insteadOf: 'routed' }), ...changes })
+  heard(channel, { notification: notification({ insteadOf: 'routed' }), ...changes })
 
 function hearers(
   moment: Moment,
@@ -102,8 +102,8 @@ test('a change brings "scheduled" to a channel of a route that matches only now'
       subscriptions: [],
     }
     const { deliveries: sent, moments } = commitPlan(reboots, channels, before, decided, context)
-    expect(moments.map(({ telling }) => telling.moment)).toEqual(['changed'])
-    return sent.map(({ channel, telling }) => [channel, telling.moment])
+    expect(moments.map(({ notification }) => notification.moment)).toEqual(['changed'])
+    return sent.map(({ channel, notification }) => [channel, notification.moment])
   }
   const both = [
     ['routed', 'changed'],
@@ -125,7 +125,7 @@ test('and so do the fallbacks of notified channels, and their fallbacks', () => 
 })
 
 test('a fallback message of an earlier epoch does not count', () => {
-  const old = insteadOf('reached', { telling: telling({ insteadOf: 'routed' }) })
+  const old = insteadOf('reached', { notification: notification({ insteadOf: 'routed' }) })
   expect(hearers('started', [old], { before: { epoch: 2 } })).toEqual(['routed'])
 })
 
@@ -149,7 +149,7 @@ describe('the log of moments', () => {
 
   test('gets each moment, also if no channel is notified', () => {
     const [entry] = logged('scheduled').moments
-    expect(entry).toMatchObject({ telling: { moment: 'scheduled', at } })
+    expect(entry).toMatchObject({ notification: { moment: 'scheduled', at } })
     expect(entry!.id).toMatch(/^prod\/[^/]+\/1\/scheduled$/)
   })
 

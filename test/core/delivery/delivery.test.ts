@@ -80,7 +80,7 @@ describe('ids', () => {
     const alert = planChannelAlert(failed, 'team.x', end, at + hour)
     expect(alert.id).toBe('id/alert/team%2Ex')
     expect(alert).toMatchObject({ channel: 'team.x', attempts: 0, plannedAt: at + hour, note: '' })
-    expect(alert.telling).toMatchObject({ about: { channel: 'chat', reason: 'HTTP 404' } })
+    expect(alert.notification).toMatchObject({ about: { channel: 'chat', reason: 'HTTP 404' } })
   })
 })
 

@@ -6,7 +6,7 @@ import type { Delivery } from '../../../functions/core/delivery/delivery.ts'
 import { afterResult, type Context, divert } from '../../../functions/core/delivery/follow-up.ts'
 import type { ChannelHealth } from '../../../functions/core/delivery/health.ts'
 import { unlimited } from '../../../functions/core/delivery/rate.ts'
-import { at, claimed, delivery, telling } from '../../support/records.ts'
+import { at, claimed, delivery, notification } from '../../support/records.ts'
 
 const minute = 60_000
 const own = claimed('own', { attempts: 2 })
@@ -28,11 +28,11 @@ function finish(result: SendOutcome, changes: Partial<Context> = {}, now = at, o
 
 /** A copy of one's own message at the fallback. */
 const copy = (state: Delivery['state']) => ({ ...divert(own, 'team', at), state })
-const what = ({ channel, telling }: Delivery) => `${telling.moment} to ${channel}`
+const what = ({ channel, notification }: Delivery) => `${notification.moment} to ${channel}`
 
 describe('what other channels get', () => {
   const late = at + 2 * minute
-  const behind = delivery('behind', { seq: 128, telling: telling({ moment: 'changed' }) })
+  const behind = delivery('behind', { seq: 128, notification: notification({ moment: 'changed' }) })
   const done: Delivery = { ...behind, id: 'done', state: 'delivered' }
   const scheduled = 'scheduled to team'
   const alert = 'alert to team'
@@ -74,8 +74,8 @@ describe('what other channels get', () => {
 })
 
 describe('the new state', () => {
-  const end = { ...own, telling: telling({ moment: 'cancelled' }) }
-  const insteadOf = { ...own, telling: telling({ insteadOf: 'hook' }) }
+  const end = { ...own, notification: notification({ moment: 'cancelled' }) }
+  const insteadOf = { ...own, notification: notification({ insteadOf: 'hook' }) }
   const notice = { ...own, ...planChannelAlert(own, 'team', own, at) }
 
   test.each<[string, SendOutcome, Partial<Context>, object, typeof own?]>([
@@ -126,10 +126,10 @@ describe('a copy for the fallback', () => {
       ...failed,
       id: expect.stringMatching(/\/1\/scheduled\/team$/),
       channel: 'team',
-      telling: { ...failed.telling, insteadOf: 'chat' },
+      notification: { ...failed.notification, insteadOf: 'chat' },
       ...{ plannedAt: at + 7, nextAt: at + 7, state: 'pending', attempts: 0, note: '' },
     })
-    expect(divert(other, 'ops', at).telling).toMatchObject({ insteadOf: 'chat' })
+    expect(divert(other, 'ops', at).notification).toMatchObject({ insteadOf: 'chat' })
   })
 
   test('keeps nothing of the claim, as the event may have changed since', () => {
@@ -143,12 +143,12 @@ describe('a copy for the fallback', () => {
     'the id of a copied "%s" keeps its values',
     (moment) => {
       const event = {
-        ...telling().event,
+        ...notification().event,
         reminder: { beforeSeconds: 300, due: [300], late: false },
       }
-      const step = { ...failed, telling: telling({ moment, event }) }
+      const step = { ...failed, notification: notification({ moment, event }) }
       const later = { ...event, facts: { ...event.facts, notBeforeAt: at + 3 * minute } }
-      const other = { ...failed, telling: telling({ moment, event: later }) }
+      const other = { ...failed, notification: notification({ moment, event: later }) }
       expect(divert(step, 'team', at).id).not.toBe(divert(other, 'team', at).id)
       expect(divert(step, 'team', at).id).toBe(divert(step, 'team', at + 1).id)
     },

@@ -9,14 +9,14 @@ import {
 } from '../../../functions/core/delivery/overtake.ts'
 import type { Moment } from '../../../functions/core/event/moment.ts'
 import { notifiers } from '../../../functions/notify/registry.ts'
-import { at, delivery, facts, record, telling } from '../../support/records.ts'
+import { at, delivery, facts, notification, record } from '../../support/records.ts'
 
 const always: Overtakes = () => true
 const never: Overtakes = () => false
 const verdict = { decision: 'approved' as const, how: 'link' as const, who: 'chat', at }
 
 function row(moment: Moment, seq: number, changes: Partial<Delivery> = {}): Delivery {
-  return delivery(`${moment} ${seq}`, { seq, telling: telling({ moment }), ...changes })
+  return delivery(`${moment} ${seq}`, { seq, notification: notification({ moment }), ...changes })
 }
 
 describe('overtaken, when it is to be sent', () => {
@@ -76,8 +76,8 @@ describe('an alert that an owner replays', () => {
   const alert = { alert: kind, episode: 1, message: 1, since: at, names: [], reasons: [] }
   const alertRow = (seq: number, remaining: number, changes: Partial<Delivery> = {}) => {
     const about = { ...alert, news: { ...news, remaining } }
-    const told = { moment: 'alert' as const, at, event: telling().event, about }
-    return delivery(`alert ${seq}`, { seq, telling: told, ...changes })
+    const told = { moment: 'alert' as const, at, event: notification().event, about }
+    return delivery(`alert ${seq}`, { seq, notification: told, ...changes })
   }
   const begun = alertRow(64, 1)
   const delivered = { state: 'delivered' as const }
@@ -101,8 +101,8 @@ describe('an alert that an owner replays', () => {
 })
 
 describe('kinds of channels', () => {
-  const approved = telling({ moment: 'approved' })
-  const begun = telling({ moment: 'started', event: { ...telling().event, verdict } })
+  const approved = notification({ moment: 'approved' })
+  const begun = notification({ moment: 'started', event: { ...notification().event, verdict } })
 
   test.each([
     ['slack', 'approved', 'scheduled', true],
@@ -115,14 +115,16 @@ describe('kinds of channels', () => {
     ['pagerduty', 'completed', 'approved', true],
   ] as const)('%s: "%s" overtakes "%s": %s', (kind, later, earlier, expected) => {
     const { overtakes } = notifiers[kind]
-    expect(overtakes(telling({ moment: later }), telling({ moment: earlier }))).toBe(expected)
+    expect(overtakes(notification({ moment: later }), notification({ moment: earlier }))).toBe(
+      expected,
+    )
   })
 
   test('PagerDuty gets the message that opens an incident before the one that acknowledges it', () => {
     const { overtakes } = notifiers.pagerduty
-    expect(overtakes(begun, telling())).toBe(false)
+    expect(overtakes(begun, notification())).toBe(false)
     expect(overtakes(begun, approved)).toBe(true)
-    expect(overtakes(telling({ moment: 'started' }), telling())).toBe(true)
+    expect(overtakes(notification({ moment: 'started' }), notification())).toBe(true)
   })
 })
 
@@ -158,8 +160,8 @@ describe('mayHaveHeard', () => {
   const own = delivery('own', { seq: 128 })
   const earlier = (changes: Partial<Delivery> = {}) =>
     delivery('e', { seq: 64, attempts: 1, ...changes })
-  const epoch2 = { ...telling(), event: { ...telling().event, epoch: 2 } }
-  const alert = { ...telling(), moment: 'alert' as const, about: {} as never }
+  const epoch2 = { ...notification(), event: { ...notification().event, epoch: 2 } }
+  const alert = { ...notification(), moment: 'alert' as const, about: {} as never }
 
   test.each([
     ['nothing earlier', [], false],
@@ -176,24 +178,24 @@ describe('mayHaveHeard', () => {
       false,
     ],
     ['on another channel', [earlier({ channel: 'team' })], false],
-    ['of another epoch', [earlier({ telling: epoch2 })], false],
+    ['of another epoch', [earlier({ notification: epoch2 })], false],
     ['a later one', [earlier({ seq: 192, state: 'delivered' })], false],
-    ['an alert', [earlier({ state: 'delivered', telling: alert })], false],
+    ['an alert', [earlier({ state: 'delivered', notification: alert })], false],
   ])('%s', (_, siblings, heard) => {
-    const tellings = siblings.slice(0, heard ? 1 : 0).map(({ telling }) => telling)
-    expect(mayHaveHeard(own, siblings, () => false)).toEqual(tellings)
+    const notifications = siblings.slice(0, heard ? 1 : 0).map(({ notification }) => notification)
+    expect(mayHaveHeard(own, siblings, () => false)).toEqual(notifications)
   })
 
   test('a channel that is configured no more may have been this one', () => {
     const before = earlier({ channel: 'team', state: 'delivered' })
     const isGone = (name: string) => name === 'team'
-    expect(mayHaveHeard(own, [before], isGone)).toEqual([before.telling])
+    expect(mayHaveHeard(own, [before], isGone)).toEqual([before.notification])
   })
 })
 
 describe('a copy for a fallback that wants every step', () => {
   const copy = row('reminder', 64, {
-    telling: { ...telling({ moment: 'reminder' }), insteadOf: 'team' },
+    notification: { ...notification({ moment: 'reminder' }), insteadOf: 'team' },
   })
   const end = (changes: Partial<Delivery>) => row('cancelled', 128, changes)
 

@@ -7,7 +7,7 @@ import {
   type Known,
   withoutSending,
 } from '../../../functions/core/delivery/overtake.ts'
-import { at, claimed, delivery, record, telling } from '../../support/records.ts'
+import { at, claimed, delivery, notification, record } from '../../support/records.ts'
 
 const own = claimed('own')
 const ended = record({ ended: { at, outcome: 'cancelled' } })
@@ -21,7 +21,7 @@ function known(changes: Partial<Known> = {}): Known {
 
 const gone = 'the configuration has no such channel any more'
 const overtakes = () => false
-const later = delivery('later', { seq: 128, telling: telling({ moment: 'approved' }) })
+const later = delivery('later', { seq: 128, notification: notification({ moment: 'approved' }) })
 
 describe('a claimed delivery', () => {
   test.each([
@@ -68,9 +68,12 @@ describe('a claimed delivery', () => {
   })
 
   test('about trouble is known as such', () => {
-    expect(channelTroubleIn(trouble.telling)).toMatchObject({ channel: 'chat', health: 'refusing' })
+    expect(channelTroubleIn(trouble.notification)).toMatchObject({
+      channel: 'chat',
+      health: 'refusing',
+    })
     expect(
-      channelTroubleIn({ ...own, ...planChannelAlert(failed, 'team', failed, at) }.telling),
+      channelTroubleIn({ ...own, ...planChannelAlert(failed, 'team', failed, at) }.notification),
     ).toBeUndefined()
   })
 })

@@ -23,7 +23,7 @@ import {
   whyKept,
 } from '../../../functions/core/delivery/subscription.ts'
 import { maxSubscriptions, maxSubscriptionsOfBound } from '../../../functions/core/limits.ts'
-import { at, telling } from '../../support/records.ts'
+import { at, notification } from '../../support/records.ts'
 
 const url = 'https://cmdb.example/in'
 const hour = 3_600_000
@@ -101,7 +101,9 @@ test('consent counts for the address that was asked, once', () => {
 
 test('hears moments once it consented, of the fleets of its maker', () => {
   const hears = (one: Subscription) =>
-    planForSubscriptions([one], [{ id: 'x', telling: telling() }], at).map(({ state }) => state)
+    planForSubscriptions([one], [{ id: 'x', notification: notification() }], at).map(
+      ({ state }) => state,
+    )
   expect(hears(fresh)).toEqual([])
   expect(hears(active)).toEqual(['pending'])
   expect(hears({ ...active, bound: ['test'] })).toEqual([])
@@ -111,7 +113,7 @@ test('hears moments once it consented, of the fleets of its maker', () => {
 })
 
 test('messages are kept unless it is active, pings only if it is disabled', () => {
-  const ping = { ...telling(), moment: 'alert' as const, about: { ping: 'a' } }
+  const ping = { ...notification(), moment: 'alert' as const, about: { ping: 'a' } }
   const states = [active, fresh, still, off]
   expect(states.map((one) => whyKept(one) === undefined)).toEqual([true, false, false, false])
   const pings = states.map((one) => whyKept(one, ping) === undefined)

@@ -11,7 +11,7 @@ const own = { vm: waiting.facts.resources[0]!, document: [] }
 
 test.each<[string, EventRecord, 'now' | 'hold' | undefined]>([
   ['waits for its turn', waiting, 'hold'],
-  ['has its turn', { ...waiting, wait: { turn: { state: 'held', wish: '' } } }, 'now'],
+  ['has its turn', { ...waiting, wait: { slot: { state: 'held', wish: '' } } }, 'now'],
   ['waits for its turn to be approved', { ...waiting, policy: alone }, 'hold'],
   [
     'waited in vain, so people are asked',

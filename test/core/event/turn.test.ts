@@ -5,10 +5,10 @@ import {
   isOver,
   isTooMuch,
   rivalsOf,
-  takeTurn,
-  wishId,
-  wishOf,
-} from '../../../functions/core/event/turn.ts'
+  slotRequestId,
+  slotsNeeded,
+  takeSlot,
+} from '../../../functions/core/event/slots.ts'
 import type { Match } from '../../../functions/core/rules/match.ts'
 import { facts, record, sight } from '../../support/records.ts'
 
@@ -37,7 +37,7 @@ describe('whether there is room', () => {
     ],
     ['an earlier epoch of it had it', [holder('own', { a: 1 }, 0)], { a: 1 }, 1, false],
   ])('%s: %#', (_, holders, groups, max, isHeld) => {
-    const taken = takeTurn(holders, own, wish(groups, max), [])
+    const taken = takeSlot(holders, own, wish(groups, max), [])
     expect(taken.isHeld).toBe(isHeld)
     expect(taken.holders.some((one) => one.eventId === 'own' && one.epoch === 1)).toBe(
       isHeld || holders.some((one) => one.eventId === 'own' && one.epoch === 1),
@@ -46,28 +46,28 @@ describe('whether there is room', () => {
 
   test('a holder whose event is over makes room, and is removed', () => {
     const over = holder('x', { a: 1 })
-    const { holders, isHeld } = takeTurn([over], own, wish({ a: 1 }), [over])
+    const { holders, isHeld } = takeSlot([over], own, wish({ a: 1 }), [over])
     expect([isHeld, holders]).toEqual([true, [holder('own', { a: 1 })]])
   })
 
   test('a slower worker that read the event before it grew takes nothing of its turn away', () => {
     const holders = [holder('own', { a: 2, b: 1 })]
-    expect(takeTurn(holders, own, wish({ a: 1 }, 2), []).holders).toBe(holders)
+    expect(takeSlot(holders, own, wish({ a: 1 }, 2), []).holders).toBe(holders)
   })
 
   test('if nothing changes, the list is the same object', () => {
     const holders = [holder('own', { a: 1 })]
-    expect(takeTurn(holders, own, wish({ a: 1 }), []).holders).toBe(holders)
+    expect(takeSlot(holders, own, wish({ a: 1 }), []).holders).toBe(holders)
     const others = [holder('x', { a: 1 })]
-    expect(takeTurn(others, own, wish({ a: 1 }), []).holders).toBe(others)
+    expect(takeSlot(others, own, wish({ a: 1 }), []).holders).toBe(others)
   })
 
   test('the row has a limit, and then all its holders are looked at', () => {
     const many = [...Array(2_000).keys()].map((i) => holder(`x${i}`, { [`g${i}`]: 1 }))
-    expect(takeTurn(many, own, wish({ a: 1 }), []).isHeld).toBe(false)
+    expect(takeSlot(many, own, wish({ a: 1 }), []).isHeld).toBe(false)
     expect(rivalsOf(many, own, wish({ a: 1 }))).toHaveLength(2_000)
     expect(rivalsOf(many.slice(0, 10), own, wish({ g3: 1 }))).toEqual([many[3]])
-    expect(takeTurn(many, own, wish({ a: 1 }), many.slice(5)).isHeld).toBe(true)
+    expect(takeSlot(many, own, wish({ a: 1 }), many.slice(5)).isHeld).toBe(true)
   })
 })
 
@@ -88,7 +88,7 @@ describe('what an event takes', () => {
     return { name: 'r', match, decide: 'approve' as const, maxConcurrent: 1 }
   }
   const groupsIn = (match: Match, first: object, second: object) => {
-    const wish = wishOf(rule(match), both, [sight('web_0', first), sight('web_1', second)])
+    const wish = slotsNeeded(rule(match), both, [sight('web_0', first), sight('web_1', second)])
     return wish === undefined || wish === 'unknown' ? wish : Object.values(wish.groups).sort()
   }
 
@@ -111,12 +111,12 @@ describe('what an event takes', () => {
   })
 
   test('unknown, while a beacon has not reported', () => {
-    expect(wishOf(rule({}), both, [sight('web_0')])).toBe('unknown')
+    expect(slotsNeeded(rule({}), both, [sight('web_0')])).toBe('unknown')
   })
 
   test('nothing, without a limit', () => {
     const { maxConcurrent: _, ...unlimited } = rule({})
-    expect(wishOf(unlimited, both, [])).toBeUndefined()
+    expect(slotsNeeded(unlimited, both, [])).toBeUndefined()
   })
 
   test('too much, if it alone has more than the limit', () => {
@@ -125,7 +125,7 @@ describe('what an event takes', () => {
   })
 
   test('its id does not depend on the order of groups', () => {
-    expect(wishId(wish({ a: 1, b: 2 }))).toBe(wishId(wish({ b: 2, a: 1 })))
-    expect(wishId(wish({ a: 1 }))).not.toBe(wishId(wish({ a: 2 })))
+    expect(slotRequestId(wish({ a: 1, b: 2 }))).toBe(slotRequestId(wish({ b: 2, a: 1 })))
+    expect(slotRequestId(wish({ a: 1 }))).not.toBe(slotRequestId(wish({ a: 2 })))
   })
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { lanesOf } from '../../../functions/core/event/upcoming.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
-import { at, delivery, facts, record, telling } from '../../support/records.ts'
+import { at, delivery, facts, notification, record } from '../../support/records.ts'
 
 const minute = 60_000
 const of = (eventId: string, resources: string[], minutes: number, more: object = {}) =>
@@ -46,7 +46,7 @@ test('a long event reaches the next one; other fleets and sets do not', () => {
 test('the scale set that a message named, also for VMs with such names', () => {
   const one = of('a', ['fe1a2b_3'], 0)
   const vms = [{ name: 'fe1a2b_3', scaleSet: 'frontend' }]
-  const told = delivery('x', { telling: telling({ event: { ...viewOf(one), vms } }) })
+  const told = delivery('x', { notification: notification({ event: { ...viewOf(one), vms } }) })
   const records = [one, of('b', ['fe1a2b_4'], 5), of('c', ['other'], 0)]
   expect(named(lanesOf(records, [told], at))).toEqual([
     ['frontend', ['a!', 'b!']],

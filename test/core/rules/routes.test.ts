@@ -6,7 +6,7 @@ import type { EventRecord } from '../../../functions/core/event/event.ts'
 import { type Moment, moments } from '../../../functions/core/event/moment.ts'
 import { type Match, matchEvent } from '../../../functions/core/rules/match.ts'
 import { channelsFor, channelsRouted, type Route } from '../../../functions/core/rules/routes.ts'
-import { delivery, facts, record, sight, telling } from '../../support/records.ts'
+import { delivery, facts, notification, record, sight } from '../../support/records.ts'
 
 const seed = 20_261_121
 const tagged = (name: string, role: string) => sight(name, { tags: { role } })
@@ -151,7 +151,7 @@ describe('a channel that was notified before the VMs were known keeps getting me
     to('log', { moments: ['completed'] }),
   ]
   const told = (channel: string, changes = {}) =>
-    delivery(channel, { channel, telling: telling({ event: onDb, ...changes }) })
+    delivery(channel, { channel, notification: notification({ event: onDb, ...changes }) })
 
   test('ops was asked before the beacon of the VM reported, and is notified of the end', () => {
     expect(channelsFor(routes, onDb, [], 'scheduled')).toEqual(['ops'])
@@ -173,7 +173,7 @@ describe('a channel that was notified before the VMs were known keeps getting me
   test('an alert about a channel is not a message about the event', () => {
     const about = { channel: 'x', moment: 'scheduled' as const, state: 'refused', reason: '' }
     const alert = { moment: 'alert' as const, at: 0, event: onDb, about }
-    const existing = [delivery('n', { channel: 'ops', telling: alert })]
+    const existing = [delivery('n', { channel: 'ops', notification: alert })]
     expect(channelsFor(routes, onDb, known, 'completed', existing)).toEqual(['dba'])
   })
 })
@@ -183,7 +183,7 @@ describe('a channel that a route has notified keeps getting its messages', () =>
   const frozen = record({ facts: facts({ resources: ['db_0'], eventType: 'Freeze' }) })
   const redeployed = record({ facts: facts({ resources: ['db_0'], eventType: 'Redeploy' }) })
   const first = (channel: string, changes = {}) =>
-    delivery(channel, { channel, telling: telling({ event: frozen, ...changes }) })
+    delivery(channel, { channel, notification: notification({ event: frozen, ...changes }) })
   const later = (routes: Route[], moment: Moment, existing = [first('ops')]) =>
     channelsFor(routes, redeployed, known, moment, existing)
 
@@ -307,7 +307,7 @@ describe('for any routes', () => {
         const open = routes.map((one) => ({ ...one, moments: undefined }))
         const first = channelsFor(open, event, before, 'scheduled')
         const existing = first.map((channel) =>
-          delivery(channel, { channel, telling: telling({ event }) }),
+          delivery(channel, { channel, notification: notification({ event }) }),
         )
         const later = channelsFor(open, event, after, 'completed', existing)
         expect(later).toEqual(expect.arrayContaining(first))

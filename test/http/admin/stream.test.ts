@@ -35,7 +35,7 @@ async function bearer(wish: object) {
 
 /** A poll that found nothing yet. */
 async function waitingPoll(headers: Record<string, string>) {
-  const waits = vi.spyOn(world.relay.bell, 'next')
+  const waits = vi.spyOn(world.relay.commitSignal, 'next')
   const answer = get('?wait=25', headers)
   await vi.waitFor(() => expect(waits).toHaveBeenCalled())
   return { answer }
@@ -119,7 +119,7 @@ describe('a poll', () => {
     })
     for (; !isOver; await new Promise(setImmediate)) {
       world.clock.now += 1_000
-      world.relay.bell.ring()
+      world.relay.commitSignal.raise()
     }
     expect(await (await waiting).json()).toMatchObject({ events: [], more: false })
   })
@@ -139,13 +139,13 @@ describe('a poll', () => {
     world.clock.now += 86_400_000 - 5_000
     const waiting = await waitingPoll(key)
     world.clock.now += 5_000
-    world.relay.bell.ring()
+    world.relay.commitSignal.raise()
     expect((await waiting.answer).status).toBe(401)
   })
 
   test('ends when the relay stops', async () => {
     const waiting = get('?wait=25&after=0')
-    world.relay.bell.close()
+    world.relay.commitSignal.close()
     expect((await waiting).status).toBe(200)
   })
 
@@ -260,7 +260,7 @@ describe('a stream', () => {
     await stream.next()
     const waiting = stream.next()
     world.clock.now += 15_000
-    world.relay.bell.ring()
+    world.relay.commitSignal.raise()
     const [, cursor] = /^: heartbeat\nid: (.*)\n\n$/.exec((await waiting)!)!
     await stream.cancel()
     expect((await poll(`&after=${cursor}`)).moments).toEqual([])
@@ -270,9 +270,9 @@ describe('a stream', () => {
     const [first, second] = [await open(), await open()]
     for (const stream of [first, second]) await stream.next()
     world.clock.now += 15 * 60_000
-    world.relay.bell.ring()
+    world.relay.commitSignal.raise()
     expect(await first.next()).toBeUndefined()
-    world.relay.bell.close()
+    world.relay.commitSignal.close()
     expect(await second.next()).toBeUndefined()
   })
 
@@ -371,7 +371,7 @@ describe('a stream', () => {
     const waiting = streams.map((stream) => stream.next())
     await revoke(id)
     world.clock.now += 15_000
-    world.relay.bell.ring()
+    world.relay.commitSignal.raise()
     expect(new Set(await Promise.all(waiting))).toEqual(new Set([undefined]))
     await (await open('', await bearer({ fleets: ['prod'] }))).cancel()
   })
@@ -383,7 +383,7 @@ describe('a stream', () => {
     await stream.next()
     const waiting = stream.next()
     world.clock.now += 5_000
-    world.relay.bell.ring()
+    world.relay.commitSignal.raise()
     expect(await waiting).toBeUndefined()
   })
 

@@ -24,7 +24,7 @@ const statusOf = async (key: string) => (await askApi(world, key, '/v1/events'))
 
 /** The row of a token, as the store has it. */
 async function rowOf(id: string) {
-  const row = await world.store.readMemo({ kind: 'token', name: [id] })
+  const row = await world.store.readSmallRow({ kind: 'token', name: [id] })
   return row as { version: number; lastUsedAt?: number } | undefined
 }
 
@@ -206,7 +206,7 @@ describe('an expired token', () => {
 
 test('one token is shown as in the list, and a request reads its row once', async () => {
   const { id, token } = await makeToken(world, { scopes: ['manage'] })
-  const reads = vi.spyOn(world.store, 'readMemo')
+  const reads = vi.spyOn(world.store, 'readSmallRow')
   expect((await askApi(world, token, '/v1/events')).status).toBe(200)
   expect(reads).toHaveBeenCalledTimes(1)
   const shown = await read(await askApi(world, adminKey, `/v1/tokens/${id}`))
@@ -231,14 +231,18 @@ describe('the last use', () => {
 
   test('is written once, however many requests come before it is stored', async () => {
     const { token } = await makeToken(world, {})
-    const writes = vi.spyOn(world.store, 'writeMemo').mockReturnValue(new Promise<never>(() => {}))
+    const writes = vi
+      .spyOn(world.store, 'writeSmallRow')
+      .mockReturnValue(new Promise<never>(() => {}))
     for (let i = 0; i < 20; i++) await statusOf(token)
     expect(writes).toHaveBeenCalledTimes(1)
   })
 
   test('neither fails nor delays a request', async () => {
     const { token } = await makeToken(world, {})
-    const failing = vi.spyOn(world.store, 'writeMemo').mockRejectedValue(new Error('disk on fire'))
+    const failing = vi
+      .spyOn(world.store, 'writeSmallRow')
+      .mockRejectedValue(new Error('disk on fire'))
     expect(await statusOf(token)).toBe(200)
     await vi.waitFor(() => expect(world.lines.join()).toContain('token_use_failed'))
     failing.mockReturnValue(new Promise<never>(() => {}))
@@ -265,7 +269,7 @@ describe('wrong tokens', () => {
 
   test('many of them do not load the store', async () => {
     const { token } = await makeToken(world, {})
-    const reads = [vi.spyOn(world.store, 'readMemo'), vi.spyOn(world.store, 'listMemos')]
+    const reads = [vi.spyOn(world.store, 'readSmallRow'), vi.spyOn(world.store, 'listSmallRows')]
     for (let i = 0; i < 200; i++) await statusOf(wrong(i))
     expect(reads.map(({ mock }) => mock.calls.length)).toEqual([10, 1])
     expect(await statusOf(token)).toBe(200)

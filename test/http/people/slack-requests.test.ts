@@ -1,7 +1,7 @@
 // Requests to /slack/interactions: signature, time and form. No other request can decide, and
 // refusals do not reveal secrets.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createSlackDesk } from '../../../functions/notify/slack/desk.ts'
+import { createSlackPresses } from '../../../functions/notify/slack/presses.ts'
 import { webHmac } from '../../../shared/signature.ts'
 import { beacon, minute, report, startWithEvent, world } from '../../support/relay.ts'
 import {
@@ -46,10 +46,10 @@ test("Slack's published example is genuine, and any other letter is not", async 
     'x-slack-signature': 'v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503',
     'x-slack-request-timestamp': '1531420618',
   }
-  const desk = createSlackDesk(webHmac)
+  const presses = createSlackPresses(webHmac)
   const read = (text: string, changes: Record<string, string> = {}) => {
     const all = { ...headers, ...changes }
-    return desk.read((name) => all[name], text, [secret], 1_531_420_618_000)
+    return presses.read((name) => all[name], text, [secret], 1_531_420_618_000)
   }
   // The example is a command without a payload.
   expect(await read(body)).toMatchObject({ outcome: 'refused', code: 'payload_missing' })
@@ -117,7 +117,7 @@ describe('the same again', () => {
 
   test('a process that did not see it finds the event decided', async () => {
     const { again } = await postSigned(world, form())
-    world.relay.slackDesk = createSlackDesk(webHmac)
+    world.relay.slackPresses = createSlackPresses(webHmac)
     await again()
     expect(await approvalsOf(world, eventId)).toHaveLength(1)
     expect(toldInPrivate(world)).toContain('already decided')
@@ -134,14 +134,14 @@ describe('the same again', () => {
   })
 
   test('signatures are kept up to a limit; beyond it the oldest goes', async () => {
-    const desk = createSlackDesk(webHmac, 100)
+    const presses = createSlackPresses(webHmac, 100)
     const read = async (body: string, now: number) => {
       const time = String(Math.floor(now / 1000))
       const headers: Record<string, string> = {
         'x-slack-signature': await signatureOf(body, time),
         'x-slack-request-timestamp': time,
       }
-      const one = (at: number) => desk.read((name) => headers[name], body, [signingSecret], at)
+      const one = (at: number) => presses.read((name) => headers[name], body, [signingSecret], at)
       return { outcome: (await one(now)).outcome, one }
     }
     const first = await read(formOf({ type: 'one' }), startAt)

@@ -1,5 +1,5 @@
 // A bot of Slack, the channel that it posts to, and the steps of one event.
-import type { Telling } from '../../../functions/core/delivery/delivery.ts'
+import type { Notification } from '../../../functions/core/delivery/delivery.ts'
 import type { Moment } from '../../../functions/core/event/moment.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
 import { compose } from '../../../functions/core/message/message.ts'
@@ -19,9 +19,9 @@ export function createBotBench() {
     posts: memoryPosts(),
     /** The next step of the event. */
     step(moment: Moment, seq: number, changes: Fields = {}): Outgoing {
-      const telling: Telling = { moment, at, event: viewOf(record(changes)) }
-      const delivery = claimed(`d-${seq}`, { telling, seq, lease: `lease-${seq}` })
-      return outgoing({ delivery, message: compose(telling, at), posts: bench.posts })
+      const notification: Notification = { moment, at, event: viewOf(record(changes)) }
+      const delivery = claimed(`d-${seq}`, { notification, seq, lease: `lease-${seq}` })
+      return outgoing({ delivery, message: compose(notification, at), posts: bench.posts })
     },
     notify: (what: Outgoing, send: Send = slack.send) =>
       notifiers.slack_bot.notify(what, channel, send),

@@ -89,9 +89,9 @@ describe('one message for an event', () => {
     await bot.notify(bot.step('scheduled', 64))
     const kept = bot.posts.kept
     const about = { channel: 'team', moment: 'scheduled' as const, state: 'refused', reason: 'x' }
-    const telling = { moment: 'alert' as const, at, event: viewOf(record()), about }
-    const delivery = claimed('n', { telling, seq: 2 ** 40 })
-    const what = outgoing({ delivery, message: compose(telling, at), posts: bot.posts })
+    const notification = { moment: 'alert' as const, at, event: viewOf(record()), about }
+    const delivery = claimed('n', { notification, seq: 2 ** 40 })
+    const what = outgoing({ delivery, message: compose(notification, at), posts: bot.posts })
     expect((await bot.notify(what)).outcome).toBe('delivered')
     expect(bot.slack.messages()).toHaveLength(2)
     expect(bot.slack.messages().map(({ edits }) => edits)).toEqual([0, 0])
@@ -194,7 +194,7 @@ test.each(Object.keys(scenes))(
     const what = scenes[name]!
     const result = await bot.notify({ ...what, posts: bot.posts })
     expect(result.outcome).toBe('delivered')
-    const edits = what.delivery.telling.moment === 'alert' ? [] : ['chat.update']
+    const edits = what.delivery.notification.moment === 'alert' ? [] : ['chat.update']
     expect(bot.methods()).toEqual(['chat.postMessage', ...edits, 'chat.postMessage'])
     expect(bot.slack.calls.every(({ valid }) => valid === true)).toBe(true)
   },

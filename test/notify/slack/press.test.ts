@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { EventRecord } from '../../../functions/core/event/event.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
 import { impactOf } from '../../../functions/core/message/phrases.ts'
-import type { PressOutcome } from '../../../functions/notify/desk.ts'
+import type { PressOutcome } from '../../../functions/notify/presses.ts'
 import { questionOf, refusalOf } from '../../../functions/notify/slack/press.ts'
 import { aDrill, at, type Fields, facts, record } from '../../support/records.ts'
 

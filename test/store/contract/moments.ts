@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { withEnd } from '../../../functions/core/event/event.ts'
 import type { Store } from '../../../functions/store/store.ts'
-import { at, key, record, telling } from '../../support/records.ts'
+import { at, key, notification, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
 const all = 1_000
@@ -11,7 +11,7 @@ const later = at + 10_000
 /** A moment of the event that `eventId` names, as one commit writes it. */
 const moment = (id: string, sequence = 1, eventId = key.eventId, decidedAt = at) => ({
   id,
-  telling: telling({ at: decidedAt, event: record({ eventId, sequence }) }),
+  notification: notification({ at: decidedAt, event: record({ eventId, sequence }) }),
 })
 
 async function idsIn(store: Store, after = 0, limit = all): Promise<string[]> {
@@ -47,7 +47,7 @@ export function momentPromises(bench: Bench): void {
       for (const store of [bench.store, await bench.reopen()]) {
         const moments = await store.readMoments(0, all, later)
         expect(moments.map(({ id }) => id)).toEqual(['a', 'b', 'c', 'd'])
-        expect(moments[2]!.telling).toEqual(moment('c', 2).telling)
+        expect(moments[2]!.notification).toEqual(moment('c', 2).notification)
         const positions = moments.map(({ position }) => position)
         expect(positions).toEqual(positions.toSorted((a, b) => a - b))
         expect(new Set(positions).size).toBe(4)

@@ -25,7 +25,7 @@ export function sizePromises(bench: Bench): void {
       expect(found).toHaveLength(120)
       expect(found.slice(60)).toEqual(deliveries)
       const [one] = await claim(bench.store, { limit: 1 })
-      expect(one?.telling.event).toEqual(found[0]?.telling.event)
+      expect(one?.notification.event).toEqual(found[0]?.notification.event)
       const done = { state: 'delivered' as const, nextAt: at, note: '' }
       expect(await bench.store.settle(one!, done, at, [])).toBe('settled')
     })

@@ -7,7 +7,7 @@ import {
 } from '../../../functions/core/delivery/delivery.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
 import { claim, free, freeBut } from '../../support/claims.ts'
-import { at, delivery, key, record, telling } from '../../support/records.ts'
+import { at, delivery, key, notification, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
 const channel = subscriptionChannel('s1')
@@ -15,7 +15,7 @@ const answered: Answered = { status: 503, text: 'come back later', tookMs: 41, a
 const event = viewOf(record())
 
 function toSubscription(id: string, changes: Partial<Delivery> = {}): Delivery {
-  return delivery(id, { channel, telling: telling({ event }), ...changes })
+  return delivery(id, { channel, notification: notification({ event }), ...changes })
 }
 
 /** Deliveries to subscriptions. A commit writes them with those to configured channels. */

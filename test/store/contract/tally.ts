@@ -11,8 +11,8 @@ import {
   delivery,
   type Fields,
   facts,
+  notification,
   record,
-  telling,
 } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
@@ -146,7 +146,7 @@ export function tallyPromises(bench: Bench): void {
       const firstSeenAt = at - 3_000
       const commit = (eventId: string, changes: Fields, more: object = {}) => {
         const own = record({ eventId, firstSeenAt, ...changes })
-        const about = { eventId, telling: telling({ event: viewOf(own) }) }
+        const about = { eventId, notification: notification({ event: viewOf(own) }) }
         const deliveries = [
           delivery(`${eventId}1`, about),
           delivery(`${eventId}2`, { ...about, channel: 'team', ...more }),
@@ -170,8 +170,8 @@ export function tallyPromises(bench: Bench): void {
 
     test('an alert is no first message', async () => {
       now = at
-      const alert = { ...telling(), moment: 'alert' as const, about: { ping: 'x' } }
-      const deliveries = [delivery('a', { telling: alert })]
+      const alert = { ...notification(), moment: 'alert' as const, about: { ping: 'x' } }
+      const deliveries = [delivery('a', { notification: alert })]
       await expectCommitted(bench.store, { record: record(), deliveries })
       await settleAll('delivered', at + 1_000)
       expect(await read()).toMatchObject({

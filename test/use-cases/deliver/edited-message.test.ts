@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { readConfigWith } from '../../../functions/config/config.ts'
 import type { PostState } from '../../../functions/core/delivery/post.ts'
-import { readPost } from '../../../functions/store/memos.ts'
+import { readPost } from '../../../functions/store/small-rows.ts'
 import { around } from '../../sim/around.ts'
 import { mistakesOf, withValue } from '../../support/config.ts'
 import { passInSteps, rowsOf } from '../../support/deliveries.ts'
@@ -106,7 +106,7 @@ test('a relay that dies at any call: one message, unless it died between the pos
       const { store, send } = world.relay
       await beacon.sees([event()])
       world.relay.store = around(store, (name, args, call) => {
-        const { state } = (name === 'writeMemo' ? args[1] : {}) as { state?: PostState }
+        const { state } = (name === 'writeSmallRow' ? args[1] : {}) as { state?: PostState }
         return dying(
           state === undefined ? name : `post ${state.is}`,
           call as () => Promise<never>,

@@ -149,7 +149,13 @@ describe('the alert', () => {
 
   test('goes on after a crash at any step', async () => {
     const steps = [
-      ...(['writeMemo', 'addDeliveries', 'listMemos', 'replaceBeacon', 'listEvents'] as const),
+      ...([
+        'writeSmallRow',
+        'addDeliveries',
+        'listSmallRows',
+        'replaceBeacon',
+        'listEvents',
+      ] as const),
       ...(['readBeacon', 'listBeacons'] as const),
     ]
     for (const [i, step] of steps.entries()) {

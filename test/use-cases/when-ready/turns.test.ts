@@ -1,7 +1,7 @@
 // Rules with `maxConcurrent`: of one group, the relay prepares and approves few VMs at a time.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { readTurns } from '../../../functions/store/memos.ts'
-import { takeTurn } from '../../../functions/use-cases/take-turn.ts'
+import { readSlots } from '../../../functions/store/small-rows.ts'
+import { takeSlot } from '../../../functions/use-cases/take-slot.ts'
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import type { HookRun, Report } from '../../../shared/report.ts'
 import { createWorld, event, FakeBeacon, startAt, type World } from '../../support/world.ts'
@@ -30,8 +30,8 @@ const [one, two] = [eventOf('web_0'), eventOf('web_1')]
 
 const recordOf = async ({ eventId }: ScheduledEvent) =>
   (await world.store.readEvent({ fleet: 'prod', eventId }))!
-const turnOf = async (of: ScheduledEvent) => (await recordOf(of)).wait.turn?.state
-const holders = async () => (await readTurns(world.store, 'prod')).holders.map((h) => h.eventId)
+const turnOf = async (of: ScheduledEvent) => (await recordOf(of)).wait.slot?.state
+const holders = async () => (await readSlots(world.store, 'prod')).holders.map((h) => h.eventId)
 
 /** What the answer says of its own event, after the sweep could look at it. */
 async function whenOf(beacon: FakeBeacon, of: ScheduledEvent, state: HookRun['state'] = 'planned') {
@@ -50,7 +50,7 @@ test('of two events of one scale set, the second waits until the first is over',
   await whenOf(web0, one)
   await whenOf(web1, two)
   expect([await turnOf(one), await turnOf(two)]).toEqual(['held', 'waits'])
-  expect((await recordOf(two)).wait.turn).toMatchObject({ behind: ['web_0'] })
+  expect((await recordOf(two)).wait.slot).toMatchObject({ behind: ['web_0'] })
   expect(await whenOf(web1, two)).toEqual(['hold'])
   await whenOf(web0, one, 'succeeded')
   expect((await recordOf(one)).verdict).toMatchObject({ how: 'policy' })
@@ -77,10 +77,10 @@ test('if its turn does not come in time, people are asked and told who came firs
     }
   }
   const { wait, policy } = await recordOf(two)
-  const { notReady, turn } = wait
+  const { notReady, slot } = wait
   expect(notReady).toMatchObject({ why: 'no_turn_in_time' })
   expect(policy.decide).toBe('ask')
-  expect(turn).toMatchObject({ behind: ['web_0'] })
+  expect(slot).toMatchObject({ behind: ['web_0'] })
   expect(world.told().filter((type) => type.endsWith('not_ready'))).toHaveLength(2)
 })
 
@@ -163,24 +163,24 @@ describe('the row of holders', () => {
       const beacon = new FakeBeacon(world, of.resources[0]!)
       await beacon.sees([of])
     }
-    const asked = events.map(({ eventId }) => takeTurn(world.store, { ...own, eventId }, wish))
+    const asked = events.map(({ eventId }) => takeSlot(world.store, { ...own, eventId }, wish))
     const outcomes = (await Promise.all(asked)).map(({ outcome }) => outcome)
     expect(outcomes.filter((outcome) => outcome === 'held')).toHaveLength(1)
   })
 
   test('a holder that the relay no longer knows does not count', async () => {
-    expect(await takeTurn(world.store, { ...own, eventId: 'lost' }, wish)).toMatchObject({
+    expect(await takeSlot(world.store, { ...own, eventId: 'lost' }, wish)).toMatchObject({
       outcome: 'held',
     })
-    expect(await takeTurn(world.store, own, wish)).toEqual({ outcome: 'held' })
+    expect(await takeSlot(world.store, own, wish)).toEqual({ outcome: 'held' })
   })
 
   test('a new epoch of an event must take its turn anew', async () => {
     await whenOf(web0, one)
-    const { groups } = (await readTurns(world.store, 'prod')).holders[0]!
+    const { groups } = (await readSlots(world.store, 'prod')).holders[0]!
     await web0.sees([])
     await world.pass(11_000)
-    expect(await takeTurn(world.store, { ...own, eventId: 'b' }, { max: 1, groups })).toMatchObject(
+    expect(await takeSlot(world.store, { ...own, eventId: 'b' }, { max: 1, groups })).toMatchObject(
       {
         outcome: 'held',
       },
@@ -243,8 +243,8 @@ describe('the row of holders', () => {
 
   test('fleets do not wait for each other', async () => {
     await whenOf(web0, one)
-    const { groups } = (await readTurns(world.store, 'prod')).holders[0]!
-    const elsewhere = await takeTurn(world.store, { ...own, fleet: 'test' }, { max: 1, groups })
+    const { groups } = (await readSlots(world.store, 'prod')).holders[0]!
+    const elsewhere = await takeSlot(world.store, { ...own, fleet: 'test' }, { max: 1, groups })
     expect(elsewhere).toEqual({ outcome: 'held' })
   })
 })

@@ -42,7 +42,7 @@ export type DeadPress = 'forged' | 'expired' | 'channel_gone' | 'unknown' | 'fai
 
 /** A message and what it is about. */
 export interface Shown extends Pick<Part, 'message' | 'pageUrl' | 'buttons'> {
-  telling: Pick<Claimed['telling'], 'moment' | 'event'>
+  notification: Pick<Claimed['notification'], 'moment' | 'event'>
 }
 
 /** The answer to a press: a private text, or a replacement for the message. */
@@ -53,7 +53,7 @@ export type Reply =
   /** Replaced by one line, as the decision has its own message. */
   | { decided: EventRecord; pageUrl: string }
 
-export interface Desk {
+export interface Presses {
   /** Checks signature, time and form. A payload is `pressed` once. Any of `secrets` may sign it. */
   read(
     header: (name: string) => string | undefined,

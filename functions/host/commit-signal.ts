@@ -1,9 +1,9 @@
 // Wakes the readers of moments in this process when a commit has written some. Only a hint: readers
 // also look by themselves, as another process may have committed.
-import type { Bell } from '../use-cases/relay.ts'
+import type { CommitSignal } from '../use-cases/relay.ts'
 
-export function createBell(): Bell {
-  let rung = 0
+export function createCommitSignal(): CommitSignal {
+  let raised = 0
   let isClosed = false
   let waiting: (() => void)[] = []
   const wakeAll = () => {
@@ -12,14 +12,14 @@ export function createBell(): Bell {
     for (const wake of all) wake()
   }
   return {
-    get rung() {
-      return rung
+    get raised() {
+      return raised
     },
     get isClosed() {
       return isClosed
     },
-    ring() {
-      rung += 1
+    raise() {
+      raised += 1
       wakeAll()
     },
     close() {
@@ -27,7 +27,7 @@ export function createBell(): Bell {
       wakeAll()
     },
     next(seen, ms) {
-      if (isClosed || rung !== seen) return Promise.resolve()
+      if (isClosed || raised !== seen) return Promise.resolve()
       return new Promise((resolve) => {
         const timer = setTimeout(done, ms)
         function done() {

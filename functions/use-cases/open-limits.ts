@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts'
 /** The beacons of a fleet are counted this often, because many new ones may report at once. */
 const countMs = 10_000
 
-export class Room {
+export class OpenLimits {
   /** By fleet. Each process counts for itself, so the limit is soft. */
   readonly #beacons = new Map<string, { at: number; count: number }>()
   readonly #store: Pick<Store, 'countBeacons' | 'countOpen'>

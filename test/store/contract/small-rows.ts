@@ -1,64 +1,66 @@
 import { describe, expect, test } from 'vitest'
-import type { MemoKey } from '../../../functions/store/store.ts'
+import type { SmallRowKey } from '../../../functions/store/store.ts'
 import { at, delivery, key, record } from '../../support/records.ts'
 import { type Bench, contentsOf, expectCommitted } from './bench.ts'
 
-const ofEvent: MemoKey = { kind: 'post', event: key, name: [1, 'chat'] }
-const ofNone: MemoKey = { kind: 'problem', name: ['chat'] }
+const ofEvent: SmallRowKey = { kind: 'post', event: key, name: [1, 'chat'] }
+const ofNone: SmallRowKey = { kind: 'problem', name: ['chat'] }
 
 /** Small objects that workers replace. Of two writers, the second one reads again. */
 export function memoPromises(bench: Bench): void {
-  const write = (own: MemoKey, basedOn: number, text = 'a') =>
-    bench.store.writeMemo(own, { text }, basedOn)
+  const write = (own: SmallRowKey, basedOn: number, text = 'a') =>
+    bench.store.writeSmallRow(own, { text }, basedOn)
 
   describe.each([
     ['of an event', ofEvent],
     ['of no event', ofNone],
-  ])('a memo %s', (_, own) => {
+  ])('a small row %s', (_, own) => {
     test('is read as it was written last, by any worker, and its version grows by one', async () => {
-      expect(await bench.store.readMemo(own)).toBeUndefined()
+      expect(await bench.store.readSmallRow(own)).toBeUndefined()
       expect(await write(own, 0)).toBe('written')
-      expect(await bench.store.readMemo(own)).toEqual({ version: 1, text: 'a' })
-      expect(await bench.store.writeMemo(own, { list: [1, { two: 'ü' }] }, 1)).toBe('written')
+      expect(await bench.store.readSmallRow(own)).toEqual({ version: 1, text: 'a' })
+      expect(await bench.store.writeSmallRow(own, { list: [1, { two: 'ü' }] }, 1)).toBe('written')
       const other = await bench.reopen()
-      expect(await other.readMemo(own)).toEqual({ version: 2, list: [1, { two: 'ü' }] })
+      expect(await other.readSmallRow(own)).toEqual({ version: 2, list: [1, { two: 'ü' }] })
     })
 
     test.each([0, 2, 3])('is not replaced based on version %i', async (basedOn) => {
       await write(own, 0)
       expect(await write(own, basedOn, 'b')).toBe('conflict')
-      expect(await bench.store.readMemo(own)).toEqual({ version: 1, text: 'a' })
+      expect(await bench.store.readSmallRow(own)).toEqual({ version: 1, text: 'a' })
     })
 
     test('is not written based on a version that never existed', async () => {
       expect(await write(own, 1)).toBe('conflict')
-      expect(await bench.store.readMemo(own)).toBeUndefined()
+      expect(await bench.store.readSmallRow(own)).toBeUndefined()
     })
 
     test('is written by one of many workers that write at once', async () => {
       const stores = [bench.store, await bench.reopen(), await bench.reopen()]
       for (const basedOn of [0, 1]) {
-        const writes = stores.map((store, i) => store.writeMemo(own, { text: `w${i}` }, basedOn))
+        const writes = stores.map((store, i) =>
+          store.writeSmallRow(own, { text: `w${i}` }, basedOn),
+        )
         const outcomes = await Promise.all(writes)
         expect(outcomes.toSorted()).toEqual(['conflict', 'conflict', 'written'])
         const text = `w${outcomes.indexOf('written')}`
-        expect(await bench.store.readMemo(own)).toEqual({ version: basedOn + 1, text })
+        expect(await bench.store.readSmallRow(own)).toEqual({ version: basedOn + 1, text })
       }
     })
 
     test('is one for each kind and name, whatever letters they have', async () => {
-      const kinds = (['post', 'problem', 'turns', 'token'] as const).map((kind) => ({
+      const kinds = (['post', 'problem', 'slots', 'token'] as const).map((kind) => ({
         ...own,
         kind,
       }))
       const names = [['Chat'], [2, 'chat'], [1, 'team'], [1, 'a/b#c?d'], [1, 'ü"\\'.repeat(100)]]
       const keys = [...kinds, ...names.map((name) => ({ ...own, name }))]
       for (const [i, one] of keys.entries()) {
-        expect(await bench.store.readMemo(one)).toBeUndefined()
+        expect(await bench.store.readSmallRow(one)).toBeUndefined()
         expect(await write(one, 0, `${i}`)).toBe('written')
       }
       for (const [i, one] of keys.entries()) {
-        expect(await bench.store.readMemo(one)).toEqual({ version: 1, text: `${i}` })
+        expect(await bench.store.readSmallRow(one)).toEqual({ version: 1, text: `${i}` })
       }
     })
 
@@ -66,12 +68,12 @@ export function memoPromises(bench: Bench): void {
       const other = { ...own, name: [2, 'chat'] }
       await write(own, 0)
       await write(other, 0, 'other')
-      await bench.store.removeMemo(own)
+      await bench.store.removeSmallRow(own)
       const reopened = await bench.reopen()
-      expect(await reopened.readMemo(own)).toBeUndefined()
-      expect(await reopened.readMemo(other)).toEqual({ version: 1, text: 'other' })
+      expect(await reopened.readSmallRow(own)).toBeUndefined()
+      expect(await reopened.readSmallRow(other)).toEqual({ version: 1, text: 'other' })
       expect(await write(own, 1, 'late')).toBe('conflict')
-      await reopened.removeMemo(own)
+      await reopened.removeSmallRow(own)
       expect(await write(own, 0, 'new')).toBe('written')
     })
 
@@ -79,9 +81,9 @@ export function memoPromises(bench: Bench): void {
       const stores = [await bench.reopen(), await bench.reopen()]
       for (let round = 0; round < 5; round++) {
         expect(await write(own, 0)).toBe('written')
-        const writes = stores.map((store, i) => store.writeMemo(own, { text: `w${i}` }, 1))
-        await Promise.all([...writes, bench.store.removeMemo(own)])
-        expect(await bench.store.readMemo(own)).toBeUndefined()
+        const writes = stores.map((store, i) => store.writeSmallRow(own, { text: `w${i}` }, 1))
+        await Promise.all([...writes, bench.store.removeSmallRow(own)])
+        expect(await bench.store.readSmallRow(own)).toBeUndefined()
       }
     })
 
@@ -91,39 +93,39 @@ export function memoPromises(bench: Bench): void {
       await write(own, 0)
       expect(await contentsOf(bench.store, [key])).toEqual(before)
       await expectCommitted(bench.store, { record: record({ sequence: 2 }), basedOn: 1 })
-      expect(await bench.store.readMemo(own)).toEqual({ version: 1, text: 'a' })
+      expect(await bench.store.readSmallRow(own)).toEqual({ version: 1, text: 'a' })
     })
   })
 
-  describe('memos', () => {
+  describe('small rows', () => {
     test('of two events, or of an event and of none, are different', async () => {
       const event = { fleet: 'test', eventId: 'b' }
       const others = [{ ...key, fleet: 'test' }, { ...key, eventId: 'b' }, event]
-      const keys: MemoKey[] = [ofEvent, ...others.map((one) => ({ ...ofEvent, event: one }))]
+      const keys: SmallRowKey[] = [ofEvent, ...others.map((one) => ({ ...ofEvent, event: one }))]
       keys.push({ kind: ofEvent.kind, name: ofEvent.name })
       for (const one of keys) expect(await write(one, 0)).toBe('written')
     })
 
     test('of a kind are listed, without those of events', async () => {
-      expect(await bench.store.listMemos('problem')).toEqual([])
+      expect(await bench.store.listSmallRows('problem')).toEqual([])
       const names = ['chat', 'Chat', 'a/b#c?d', 'ü'.repeat(300)]
       for (const name of names) await write({ ...ofNone, name: [name] }, 0, name)
       await write(ofNone, 1, 'chat')
       await write({ ...ofNone, event: key }, 0, 'of an event')
       await write({ ...ofNone, kind: 'post' }, 0, 'of another kind')
-      const listed = await bench.store.listMemos('problem')
+      const listed = await bench.store.listSmallRows('problem')
       const expected = names.map((text) => ({ version: text === 'chat' ? 2 : 1, text }))
       expect(listed).toHaveLength(names.length)
       expect(listed).toEqual(expect.arrayContaining(expected))
-      await bench.store.removeMemo({ ...ofNone, name: ['Chat'] })
-      expect(await bench.store.listMemos('problem')).toHaveLength(names.length - 1)
+      await bench.store.removeSmallRow({ ...ofNone, name: ['Chat'] })
+      expect(await bench.store.listSmallRows('problem')).toHaveLength(names.length - 1)
     })
 
     test('are all forgotten with their event, and with no other', async () => {
       const ended = (when: number) => ({ ended: { at: when, outcome: 'completed' as const } })
       await expectCommitted(bench.store, { record: record(ended(at - 1)) })
       await expectCommitted(bench.store, { record: record({ eventId: 'b', ...ended(at) }) })
-      const gone: MemoKey[] = [
+      const gone: SmallRowKey[] = [
         [1, 'chat'],
         [2, 'chat'],
         [1, 'team'],
@@ -133,8 +135,8 @@ export function memoPromises(bench: Bench): void {
       const kept = [{ ...ofEvent, event: { ...key, eventId: 'b' } }, ofNone]
       for (const one of [...gone, ...kept]) await write(one, 0)
       expect(await bench.store.forget(at, 9)).toBe(1)
-      for (const one of gone) expect(await bench.store.readMemo(one)).toBeUndefined()
-      for (const one of kept) expect(await bench.store.readMemo(one)).toBeDefined()
+      for (const one of gone) expect(await bench.store.readSmallRow(one)).toBeUndefined()
+      for (const one of kept) expect(await bench.store.readSmallRow(one)).toBeDefined()
     })
   })
 }

@@ -1,6 +1,6 @@
-// Turns: with `maxConcurrent`, the relay prepares and approves few VMs of one group at a time.
-// `rule-approves.ts` lets an event wait for its turn. All holders of a fleet are in one row, which
-// workers replace by compare-and-set. An event holds its turn to its end, also if people decide it,
+// Slots: with `maxConcurrent`, the relay prepares and approves few VMs of one group at a time.
+// `rule-approves.ts` lets an event wait for its slot. All holders of a fleet are in one row, which
+// workers replace by compare-and-set. An event holds its slot to its end, also if people decide it,
 // as its VMs may be prepared already.
 import { hash } from '../hash.ts'
 import { knownVm, tagIn } from '../rules/match.ts'
@@ -12,13 +12,13 @@ import type { KnownVm } from './sight.ts'
 /** How many VMs an event takes of each group. */
 type Groups = Record<string, number>
 
-export interface TurnWish {
+export interface SlotRequest {
   /** VMs of one group that may be taken at a time. */
   max: number
   groups: Groups
 }
 
-/** An event that has its turn. A new epoch takes a new one, unless Azure was told before. */
+/** An event that has its slot. A new epoch takes a new one, unless Azure was told before. */
 export interface Holder {
   eventId: string
   epoch: number
@@ -26,7 +26,7 @@ export interface Holder {
 }
 
 /** `behind`: VMs of the events that come first, at most `maxBehind`. */
-export type TurnTaken = { outcome: 'held' } | { outcome: 'waits'; behind: string[] }
+export type SlotTaken = { outcome: 'held' } | { outcome: 'waits'; behind: string[] }
 
 export const maxBehind = 5
 /** The groups of all holders together, so that the row stays small. */
@@ -37,11 +37,11 @@ const idLength = 32
  * What the event takes. `unknown`: the beacon of an affected VM has not reported, so its group is
  * not known, or Azure names no VM.
  */
-export function wishOf(
+export function slotsNeeded(
   { match, maxConcurrent: max }: PolicyRule,
   record: EventRecord,
   vms: KnownVm[],
-): TurnWish | 'unknown' | undefined {
+): SlotRequest | 'unknown' | undefined {
   if (max === undefined) return undefined
   if (record.facts.resources.length === 0) return 'unknown'
   const groups: Groups = {}
@@ -60,19 +60,19 @@ export function wishOf(
 }
 
 /** The event alone has more VMs of a group than may be taken. */
-export function isTooMuch({ max, groups }: TurnWish): boolean {
+export function isTooMuch({ max, groups }: SlotRequest): boolean {
   return Object.values(groups).some((count) => count > max)
 }
 
-/** Identifies what an event takes. If it grows, it needs a new turn. */
-export function wishId({ groups }: TurnWish): string {
+/** Identifies what an event takes. If it grows, it needs a new slot. */
+export function slotRequestId({ groups }: SlotRequest): string {
   return hash(JSON.stringify(Object.entries(groups).sort())).slice(0, idLength)
 }
 
 type Own = Pick<EventRecord, 'eventId' | 'epoch'>
 
 /** The holders that matter to this event, without itself. If the row is full, all do. */
-export function rivalsOf(holders: Holder[], own: Own, { groups }: TurnWish): Holder[] {
+export function rivalsOf(holders: Holder[], own: Own, { groups }: SlotRequest): Holder[] {
   const others = holders.filter((one) => !isSame(one, own))
   const isFull = entriesIn(others) + Object.keys(groups).length > maxEntries
   return isFull
@@ -81,13 +81,13 @@ export function rivalsOf(holders: Holder[], own: Own, { groups }: TurnWish): Hol
 }
 
 /**
- * The holders after this event asked for its turn. `over`: holders whose events have ended. The
+ * The holders after this event asked for its slot. `over`: holders whose events have ended. The
  * same list if nothing changes.
  */
-export function takeTurn(
+export function takeSlot(
   holders: Holder[],
   { eventId, epoch }: Own,
-  { max, groups }: TurnWish,
+  { max, groups }: SlotRequest,
   over: Holder[],
 ): { holders: Holder[]; isHeld: boolean } {
   const before = holders.find((one) => isSame(one, { eventId, epoch }))
@@ -103,13 +103,13 @@ export function takeTurn(
   return { holders: [...others, { eventId, epoch, groups: all }], isHeld: true }
 }
 
-/** A turn never becomes smaller: a slower worker may have read the event before it grew. */
+/** A slot never becomes smaller: a slower worker may have read the event before it grew. */
 function withMost(before: Groups, groups: Groups): Groups {
   const most = Object.entries(groups).map(([id, count]) => [id, Math.max(count, before[id] ?? 0)])
   return { ...before, ...Object.fromEntries(most) }
 }
 
-/** An event that grew keeps the turn that it had: its VMs may be prepared. */
+/** An event that grew keeps the slot that it had: its VMs may be prepared. */
 function kept(others: Holder[], before: Holder | undefined): Holder[] {
   return before === undefined ? others : [...others, before]
 }
@@ -121,7 +121,7 @@ export function isOver({ epoch }: Holder, stored: EventRecord | undefined): bool
 }
 
 /**
- * The holder with the VMs that Azure added after it was told, when no new turn can stop the event.
+ * The holder with the VMs that Azure added after it was told, when no new slot can stop the event.
  * Their groups are not looked up, so they count in each of the holder's groups.
  */
 export function asGrown(holder: Holder, record: EventRecord): Holder {

@@ -1,47 +1,47 @@
-// Takes the turn of an event, for a rule with `maxConcurrent`. Asking again changes nothing. A holder
+// Takes the slot of an event, for a rule with `maxConcurrent`. Asking again changes nothing. A holder
 // whose event is over no longer counts, so a crash leaves nothing behind.
 import type { EventRecord } from '../core/event/event.ts'
-import { type Taken, turnToTake } from '../core/event/rule-approves.ts'
+import { slotToTake, type Taken } from '../core/event/rule-approves.ts'
 import {
   asGrown,
   type Holder,
   isOver,
   maxBehind,
   rivalsOf,
-  type TurnTaken,
-  type TurnWish,
-  takeTurn as takeIn,
-  wishId,
-} from '../core/event/turn.ts'
-import { readTurns, writeTurns } from '../store/memos.ts'
-import type { EventStore, MemoStore } from '../store/store.ts'
+  type SlotRequest,
+  type SlotTaken,
+  slotRequestId,
+  takeSlot as takeIn,
+} from '../core/event/slots.ts'
+import { readSlots, writeSlots } from '../store/small-rows.ts'
+import type { EventStore, SmallRowStore } from '../store/store.ts'
 import { contextOf, type Relay } from './relay.ts'
 
 /** Other workers were faster each time. The event asks again some seconds later. */
 const maxAttempts = 10
 
-type Turning = MemoStore & Pick<EventStore, 'readEvent'>
+type SlotStore = SmallRowStore & Pick<EventStore, 'readEvent'>
 
-/** Asks for the turn of the stored event, if it needs one now. */
-export async function takeTurnIfDue(
+/** Asks for the slot of the stored event, if it needs one now. */
+export async function takeSlotIfDue(
   relay: Relay,
   before: EventRecord | undefined,
   now: number,
 ): Promise<Taken | undefined> {
   const { rules, listeningSince } = contextOf(relay)
-  const wish = before && turnToTake(before, rules, { now, listeningSince })
+  const wish = before && slotToTake(before, rules, { now, listeningSince })
   if (before === undefined || wish === undefined) return undefined
-  return { wish: wishId(wish), taken: await takeTurn(relay.store, before, wish) }
+  return { wish: slotRequestId(wish), taken: await takeSlot(relay.store, before, wish) }
 }
 
-export async function takeTurn(
-  store: Turning,
+export async function takeSlot(
+  store: SlotStore,
   own: Pick<EventRecord, 'fleet' | 'eventId' | 'epoch'>,
-  wish: TurnWish,
-): Promise<TurnTaken> {
+  wish: SlotRequest,
+): Promise<SlotTaken> {
   const { fleet } = own
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const { version, holders: stored } = await readTurns(store, fleet)
+    const { version, holders: stored } = await readSlots(store, fleet)
     let holders = stored
     const over: Holder[] = []
     const behind: string[] = []
@@ -58,7 +58,7 @@ export async function takeTurn(
     const taken = takeIn(holders, own, wish, over)
     const isWritten =
       taken.holders === stored ||
-      (await writeTurns(store, fleet, taken.holders, version)) === 'written'
+      (await writeSlots(store, fleet, taken.holders, version)) === 'written'
     if (!isWritten) continue
     if (taken.isHeld) return { outcome: 'held' }
     return { outcome: 'waits', behind: behind.slice(0, maxBehind) }

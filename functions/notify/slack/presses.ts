@@ -8,8 +8,8 @@ import { maskOf } from '../../../shared/log.ts'
 import { linkless } from '../../../shared/presentable.ts'
 import { type Hmac, isSame } from '../../../shared/signature.ts'
 import type { SendOutcome } from '../../core/delivery/attempt.ts'
-import type { Desk, Press, Reading, Reply } from '../desk.ts'
 import { fromError, fromStatus, post, type Send } from '../notifier.ts'
+import type { Press, Presses, Reading, Reply } from '../presses.ts'
 import { actionIds, single, slackLine } from './blocks.ts'
 import { deadPresses, refusalOf } from './press.ts'
 import { escapeText, withName } from './text.ts'
@@ -22,7 +22,7 @@ const maxReplyAttempts = 2
 const replyOrigins = ['https://hooks.slack.com', 'https://hooks.slack-gov.com']
 
 /** Keeps at most `maxSeen` signatures, and drops the oldest. */
-export function createSlackDesk(hmac: Hmac, maxSeen = usualSeen): Desk {
+export function createSlackPresses(hmac: Hmac, maxSeen = usualSeen): Presses {
   /** Signatures with the times they came, the oldest first. */
   const seen = new Map<string, number>()
   const keys = new Map<string, Uint8Array<ArrayBuffer>>()

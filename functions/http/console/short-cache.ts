@@ -5,18 +5,18 @@ import type { Relay } from '../../use-cases/relay.ts'
 /** Sets of fleets whose last read is kept. */
 const maxKept = 100
 
-export interface Kept<Value> {
+export interface ShortCache<Value> {
   read(fleets: string[]): Promise<Value>
   /** The next read is a new one. */
   drop(): void
 }
 
 /** `read` is called again once its value is as old as `keptMs`, or if it failed. */
-export function createKept<Value>(
+export function createShortCache<Value>(
   { now }: Pick<Relay, 'now'>,
   keptMs: number,
   read: (fleets: string[]) => Promise<Value>,
-): Kept<Value> {
+): ShortCache<Value> {
   const kept = new Map<string, { at: number; value: Promise<Value> }>()
   return {
     read(fleets) {
