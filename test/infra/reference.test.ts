@@ -53,7 +53,7 @@ test('reads names from source files', () => {
     )
     refusals.note('three', fields, '', 'info')
     refusals.note('four', { where }, where)
-    createEpisode(parts.log, 'relay')
+    createTroubleLog(parts.log, 'relay')
     problem(c, 400, 'query_invalid', text)
     environment.HOST ?? 'x', environment.FOGHORN_DATA`
   expect(eventsIn(source)).toEqual([
