@@ -19,7 +19,7 @@ import { SmallRows } from './small-rows.ts'
 import type { Commit, EventKey, Pacing, Store } from './store.ts'
 
 /** Increase this if an older relay would not understand the changed rows. */
-const formatVersion = 4
+const formatVersion = 5
 const relayPartition = keyOf('relay')
 const formatRow = keyOf('format')
 /** After a conflict, writers wait a random time up to this. */
