@@ -2,11 +2,12 @@
 // Azure Functions is a folder to zip: the code, host.json, and the configuration if there is one. The
 // relay for Cloudflare Workers is a folder for wrangler.
 // If the configuration has mistakes, the command exits with code 2 and leaves no relay to deploy.
-import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
-import { command } from '../functions/cli/command.ts'
-import { bundleOptions, checkPacked, choiceOf } from './bundle-config.ts'
+import { check } from '../functions/cli/check-config.ts'
+import { command, flag, type Given, type Io, text, wrong } from '../functions/cli/command.ts'
+import { isLoopback } from '../functions/schema/checks.ts'
 import { bundleWorker } from './cloudflare/bundle.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -24,6 +25,8 @@ const common: BuildOptions = {
 /** Libraries written for CommonJS load built-in modules with `require`. */
 const requireBanner =
   "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
+
+const bundleOptions = { config: text, 'without-config': flag, local: flag } as const
 
 export const bundle = command({
   usage: '[FOLDER] [--config FILE | --without-config] [--local]',
@@ -79,3 +82,45 @@ Functions and for Cloudflare Workers.
     }
   },
 })
+
+interface Choice {
+  folder: string
+  /** Undefined: no configuration is packed. */
+  config: string | undefined
+  /** The bundle is only for this machine. */
+  isLocal: boolean
+}
+
+/** Paths from `root`. Throws FoghornError `arguments_wrong`. */
+export function choiceOf(
+  values: Given<typeof bundleOptions>['options'],
+  folder: string,
+  environment: NodeJS.ProcessEnv,
+  root: string,
+): Choice {
+  const without = values['without-config'] === true
+  if (without && values.config !== undefined) {
+    throw wrong('--config and --without-config exclude each other; write one of them')
+  }
+  const named = values.config ?? environment.FOGHORN_CONFIG
+  const file = resolve(root, named ?? 'foghorn.config.json')
+  const found = existsSync(file)
+  if (!without && named !== undefined && !found) {
+    throw wrong(`There is no configuration at "${named}". Write its path, or --without-config.`)
+  }
+  const config = without || !found ? undefined : file
+  return { folder: resolve(root, folder), config, isLocal: values.local === true }
+}
+
+/** Prints what check-config does. Throws FoghornError if the configuration must not be deployed. */
+export function checkPacked(file: string, isLocal: boolean, io: Io): void {
+  const { publicUrl } = check(file, true, io)
+  if (isLoopback(publicUrl) && !isLocal) {
+    const remedy =
+      'Write the address of the function app: the output appUrl of the deployment. To try the bundle on this ' +
+      'machine, add --local.'
+    const what = `publicUrl "${publicUrl}" is loopback, so this is a test configuration`
+    throw wrong(`${file}: ${what}. ${remedy}`)
+  }
+  io.print(`Links in messages lead to ${publicUrl}`)
+}

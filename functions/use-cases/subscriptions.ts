@@ -33,11 +33,11 @@ import {
 } from '../store/small-rows.ts'
 import type { DeliveryPage } from '../store/store.ts'
 import type { Relay } from './relay.ts'
+import { replay } from './replay.ts'
 import { changeSubscription, fleetFor } from './subscription-channel.ts'
 import { randomHex } from './tokens.ts'
 
 const secretBytes = 32
-const maxReplayed = 1_000
 
 interface SubscriptionWish {
   url: string
@@ -249,13 +249,8 @@ export async function replayTo(
   which: { id: string } | { since: number },
 ): Promise<number> {
   if (state !== 'active') return 0
-  const channel = subscriptionChannel(id)
-  const wish = 'id' in which ? which : { ...which, channel }
-  const replayed = await relay.store.replay(wish, relay.now(), maxReplayed)
-  if (replayed === 0) return 0
-  relay.log.info('replayed', { deliveries: replayed, by: nameOf(access) })
-  relay.wake(replayed)
-  return replayed
+  const own = 'id' in which ? which : { ...which, channel: subscriptionChannel(id) }
+  return replay(relay, access, own)
 }
 
 function newSecret(): string {

@@ -2,13 +2,11 @@
 import * as z from 'zod'
 import { channelIn, subscriptionOf } from '../../core/delivery/delivery.ts'
 import { moments } from '../../core/event/moment.ts'
-import { isBound, nameOf } from '../../core/rules/access.ts'
 import { count, time } from '../../schema/event.ts'
+import { replayFor } from '../../use-cases/replay.ts'
 import { problem } from '../problem.ts'
 import { route } from '../route.ts'
 import { accessOf } from './access.ts'
-
-const maxReplayed = 1_000
 
 export const deliveryAnswer = z
   .object({
@@ -39,7 +37,7 @@ export const replayRoute = route({
   path: '/v1/deliveries/replay',
   name: 'replayDeliveries',
   summary: 'Sends messages again that were refused or given up: one, or all since a time.',
-  about: `At most ${maxReplayed.toLocaleString('en')} at once.`,
+  about: 'At most 1,000 at once.',
   group: 'Channels',
   caller: 'manage',
   json: {
@@ -66,14 +64,7 @@ export const replayRoute = route({
           'this message belongs to a subscription; use POST /v1/subscriptions/:id/replay'
         return problem(c, 400, 'replay_malformed', detail)
       }
-      const access = accessOf(c)
       const which = 'id' in body ? body : { ...body, since: Date.parse(body.since) }
-      const own = isBound(access) ? { ...which, fleets: access.fleets } : which
-      const replayed = await relay.store.replay(own, relay.now(), maxReplayed)
-      if (replayed > 0) {
-        relay.log.info('replayed', { deliveries: replayed, by: nameOf(access) })
-        relay.wake(replayed)
-      }
-      return c.json({ replayed })
+      return c.json({ replayed: await replayFor(relay, accessOf(c), which) })
     },
 })

@@ -1,11 +1,12 @@
 // Forms of the console that send something: a failed message again, or a test. They need the scope
 // `manage`, lead back to their page, and say there what happened.
 import type { Context } from 'hono'
+import { channelIn, subscriptionOf } from '../../core/delivery/delivery.ts'
 import { may } from '../../core/rules/access.ts'
 import type { Notice } from '../../pages/console/parts.ts'
 import { testChannel } from '../../use-cases/channel-health.ts'
 import { channelNamed, type Relay } from '../../use-cases/relay.ts'
-import { replayChannel, replayOne } from '../../use-cases/replay.ts'
+import { replayFor } from '../../use-cases/replay.ts'
 import { replayTo, subscriptionFor, testSubscription } from '../../use-cases/subscriptions.ts'
 import { readForm } from '../admin/console-form.ts'
 import { answerMessage, baseOf } from './answer.ts'
@@ -37,9 +38,17 @@ async function sendBy(relay: Relay, c: Context, visitor: Visitor, send: Send): P
 
 export function replay(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
   return sendBy(relay, c, visitor, async (fields) => {
-    const done = await replayOne(relay, visitor.access, fields.get('id') ?? '')
-    return done === 'replayed' ? 'replayed' : 'not_replayed'
+    const id = fields.get('id') ?? ''
+    const subscription = subscriptionOf(channelIn(id))
+    const mayReplay = subscription === undefined || (await isActive(relay, visitor, subscription))
+    const replayed = mayReplay ? await replayFor(relay, visitor.access, { id }) : 0
+    return replayed > 0 ? 'replayed' : 'not_replayed'
   })
+}
+
+/** It may belong to another team. One that is not active keeps its messages. */
+async function isActive(relay: Relay, { access }: Visitor, id: string): Promise<boolean> {
+  return (await subscriptionFor(relay, access, id))?.state === 'active'
 }
 
 /** A name is that of a configured channel, or the id of a subscription. */
@@ -52,8 +61,8 @@ export function replayAll(relay: Relay, c: Context, visitor: Visitor): Promise<R
     const replayed =
       subscription !== undefined
         ? await replayTo(relay, access, subscription, since)
-        : seesChannel(relay, visitor, name)
-          ? await replayChannel(relay, access, name, since.since)
+        : channelNamed(relay, name) !== undefined && seesChannel(relay, visitor, name)
+          ? await replayFor(relay, access, { ...since, channel: name })
           : 0
     return replayed === 0 ? 'not_replayed' : 'replayed'
   })
