@@ -46,7 +46,7 @@ Functions and for Cloudflare Workers.
     rmSync(azure, { recursive: true, force: true })
     // made of the folder by the commands of the guide
     rmSync(join(dist, 'azure.zip'), { force: true })
-    if (config !== undefined) checkPacked(shown(config), isLocal, io)
+    if (config !== undefined) checkPacked(config, isLocal, io)
     await build({
       ...common,
       entryPoints: ['beacon/main.ts'],
@@ -114,13 +114,13 @@ export function choiceOf(
 
 /** Prints what check-config does. Throws FoghornError if the configuration must not be deployed. */
 export function checkPacked(file: string, isLocal: boolean, io: Io): void {
-  const { publicUrl } = check(file, true, io)
+  const { publicUrl } = check(file, true, io, shown(file))
   if (isLoopback(publicUrl) && !isLocal) {
     const remedy =
       'Write the address of the function app: the output appUrl of the deployment. To try the bundle on this ' +
       'machine, add --local.'
     const what = `publicUrl "${publicUrl}" is loopback, so this is a test configuration`
-    throw wrong(`${file}: ${what}. ${remedy}`)
+    throw wrong(`${shown(file)}: ${what}. ${remedy}`)
   }
   io.print(`Links in messages lead to ${publicUrl}`)
 }

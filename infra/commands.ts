@@ -4,7 +4,7 @@ import { didYouMean } from '../functions/schema/suggest.ts'
 
 type Entry = [summary: string, load: () => Promise<Command>]
 
-/** A program that runs until it is stopped, and takes its settings from the environment. */
+/** Starts a program that a signal ends, and that takes its settings from the environment. */
 const program = (about: string, load: () => Promise<unknown>) =>
   command({
     usage: '',

@@ -54,10 +54,11 @@ export function check(
   file: string,
   isBare: boolean,
   io: Pick<Io, 'environment' | 'print' | 'paint'>,
+  shownAs = file,
 ) {
-  const { config, assumed } = readConfiguration(file, io.environment, isBare)
+  const { config, assumed } = readConfiguration(file, io.environment, isBare, shownAs)
   const warnings = adviseOn(config)
-  const summary = wrap(summaryOf(file, config, warnings.length)).join('\n')
+  const summary = wrap(summaryOf(shownAs, config, warnings.length)).join('\n')
   io.print(warnings.length === 0 ? io.paint('ok', summary) : summary)
   if (assumed.length > 0) {
     const names = assumed.join(', ')
@@ -88,7 +89,12 @@ export function tryEvent(
   print(lines.join('\n'))
 }
 
-function readConfiguration(file: string, environment: Environment, withoutEnvironment: boolean) {
+function readConfiguration(
+  file: string,
+  environment: Environment,
+  withoutEnvironment: boolean,
+  shownAs: string,
+) {
   const text = readText(file)
   try {
     return readConfigWith(text, environment, withoutEnvironment ? 'assumed' : 'rejected')
@@ -98,7 +104,7 @@ function readConfiguration(file: string, environment: Environment, withoutEnviro
     const lacks = lines.some((line) => line.includes(': the environment has no '))
     const hint = "\nOn a machine other than the relay's, add --without-env to skip such values."
     const more = lacks && !withoutEnvironment ? hint : ''
-    const count = `${file} has ${counted(lines.length, 'mistake')}:`
+    const count = `${shownAs} has ${counted(lines.length, 'mistake')}:`
     throw wrong([count, ...listed(lines)].join('\n') + more)
   }
 }

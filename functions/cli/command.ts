@@ -51,7 +51,10 @@ export interface Io {
   note(text: string): void
   /** How far long work is: one line of a terminal, which the next one replaces. */
   progress(text: string): void
+  /** In colour if standard output is a terminal. */
   paint(as: keyof typeof colors, text: string): string
+  /** In colour if standard error is a terminal. */
+  paintNote(as: keyof typeof colors, text: string): string
 }
 
 const colors = { ok: 'green', warning: 'yellow', mistake: 'red' } as const
@@ -78,6 +81,7 @@ function processIo(): Io {
       isOpen = text !== ''
     },
     paint: (as, text) => styleText(colors[as], text, { stream: stdout }),
+    paintNote: (as, text) => styleText(colors[as], text, { stream: stderr }),
   }
 }
 
@@ -112,7 +116,7 @@ export async function runCommand(
     const lines = (known ? error.message : messageOf(error)).split('\n')
     // a line that is indented has its layout already
     const whole = lines.flatMap((line) => (line.startsWith(' ') ? line : wrap(line, '', '  ')))
-    io.note(io.paint('mistake', whole.join('\n')))
+    io.note(io.paintNote('mistake', whole.join('\n')))
     return known && error.code === 'arguments_wrong' ? exitCodes.wrong : exitCodes.broken
   }
 }

@@ -49,7 +49,7 @@ type Undecided = Exclude<Decided['outcome'], 'decided'> | 'too_quick'
 
 const answers: Record<Undecided, { said: string; status?: number }> = {
   too_quick: {
-    said: 'Nothing was decided: that looked like a double tap. Press again.',
+    said: 'Nothing was decided: the page had just changed. Check it and press again.',
     status: 409,
   },
   already_approved: { said: 'Nothing changed: the event was already approved.' },

@@ -19,7 +19,6 @@ import type { Route } from './route.ts'
 import { documentRoutes } from './schemas.ts'
 
 export const routes: readonly Route[] = [
-  // before `/v1/events/{fleet}/{eventId}`
   streamRoute,
   ...eventRoutes,
   ...beaconRoutes,

@@ -106,9 +106,9 @@ function unreadyPart(record: EventRecord, place: number): Html {
 }
 
 function prepare(place: number): Html {
-  return html`<button name="decision" value="prepare"
+  return html`<button class="prepare" name="decision" value="prepare"
  aria-describedby="h${place} p${place}">Prepare now</button>
-<p class="hint" id="p${place}">Within a minute, the affected VMs run their hook "prepare".
+<p class="hint prepare" id="p${place}">Within a minute, the affected VMs run their hook "prepare".
 Azure does not start the event.</p>`
 }
 

@@ -13,7 +13,7 @@ export const style = `
   --over: #848d97; --over-ground: #21262d } }
 * { box-sizing: border-box }
 [hidden] { display: none !important }
-/* the script keeps buttons where they are */
+/* the script keeps the reader's place */
 html { overflow-anchor: none }
 body { margin: 0 auto; max-width: 42rem; padding: 1rem 1rem 3rem; background: var(--ground);
   color: var(--ink); font: 1.0625rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
@@ -36,7 +36,7 @@ h2 { font-size: 1.125rem; line-height: 1.3; margin: 1.75rem 0 .5rem }
 .over { --tone: var(--over); --tone-ground: var(--over-ground) }
 .state .left { display: flex; flex-wrap: wrap; gap: 0 .5rem; align-items: baseline; margin-bottom: .375rem }
 .left b { font-size: 1.875rem; line-height: 1.2; font-variant-numeric: tabular-nums }
-[data-lines] { white-space: pre-line }
+.lines { white-space: pre-line }
 .headline { font-weight: 700; font-size: 1.1875rem }
 form { margin: 1rem 0 }
 button, .button { display: block; width: 100%; min-height: 3.25rem; font: inherit; font-weight: 600;

@@ -67,14 +67,14 @@ export function writeProblems(store: SmallRowStore, row: ProblemRow, basedOn: nu
   return store.writeSmallRow(problemKey(row.fleet, row.kind), { row }, basedOn)
 }
 
-/** The events of one fleet that have their turn. */
-interface Turns extends SmallRow {
+/** The events of one fleet that have a slot. */
+interface Slots extends SmallRow {
   holders: Holder[]
 }
 
-export async function readSlots(store: SmallRowStore, fleet: string): Promise<Turns> {
+export async function readSlots(store: SmallRowStore, fleet: string): Promise<Slots> {
   const found = await store.readSmallRow(slotsKey(fleet))
-  return (found as Turns | undefined) ?? { version: 0, holders: [] }
+  return (found as Slots | undefined) ?? { version: 0, holders: [] }
 }
 
 /** As `writeSmallRow`. */

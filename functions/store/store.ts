@@ -222,7 +222,7 @@ interface MomentStore {
 
 /**
  * `post`: the message of an event in a channel. `problem`: what is wrong in a fleet, by kind.
- * `turns`: the events of a fleet that have their turn. `token`: a token of the API. `subscription`: a
+ * `slots`: the events of a fleet that have a slot. `token`: a token of the API. `subscription`: a
  * webhook of another system. `listening`: since when the relay has listened. `opened`: when an event's page was
  * opened last.
  */

@@ -106,6 +106,23 @@ describe('an open page', () => {
     expect(await offer.isVisible()).toBe(false)
   })
 
+  test('nor in two steps, by a decision that expires', async () => {
+    const page = await open(await forge(world))
+    await press(world, await forge(world, { channel: 'team' }), 'approve')
+    await pass(page, 5_000)
+    await page.getByText('Foghorn is sending the approval to Azure.').waitFor()
+    await beacon.sees([event({ resources: ['web_0', 'web_1'] })])
+    await pass(page, 5_000)
+    await page.getByRole('button', { name: 'Show the new state' }).waitFor()
+    expect(await page.locator('main button').count()).toBe(0)
+  })
+
+  test('its sentences stand in lines of their own', async () => {
+    const page = await open(await forge(world))
+    const style = "getComputedStyle(document.querySelector('.lines')).whiteSpace"
+    expect(await page.evaluate(style)).toBe('pre-line')
+  })
+
   test('it moves nothing while a pointer is used, and offers the new state', async () => {
     const page = await open(await forge(world))
     await approve(page).hover()

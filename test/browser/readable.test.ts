@@ -60,7 +60,7 @@ test.each(looks)('$colorScheme, $width px', { timeout: 60_000 }, async ({ colorS
     await page.setContent(html)
     // Shows what the script would show.
     await page.evaluate(
-      "for (const one of document.querySelectorAll('[data-moved]')) one.hidden = false",
+      "for (const one of document.querySelectorAll('[data-failed], [data-lost], [data-waiting]')) one.hidden = false",
     )
     found[name] = await page.evaluate(faults)
   }

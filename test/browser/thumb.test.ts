@@ -96,7 +96,7 @@ describe('after "Not now"', () => {
       if (script) await pages.pass(page, 1_000)
       else pages.world.clock.now += 1_000
       await button(page, 'Approve').click()
-      await page.getByText('that looked like a double tap').waitFor()
+      await page.getByText('the page had just changed').waitFor()
       expect(await approvals()).toHaveLength(1)
       await page.getByText('Approve after all').click()
       if (script) await pages.pass(page, 1_500)
@@ -127,7 +127,7 @@ test('a double tap on a link of our own page reaches no button of the next', asy
   const page = await pages.open(`/approve/${token}`, { javaScriptEnabled: false })
   await page.getByRole('link', { name: 'Show event' }).click()
   await button(page, 'Approve').click()
-  await page.getByText('that looked like a double tap').waitFor()
+  await page.getByText('the page had just changed').waitFor()
   expect(await approvals()).toEqual([])
 })
 
@@ -152,7 +152,7 @@ describe('the relay is away', () => {
     await button(page, 'Approve').click()
     const alert = page.getByRole('alert')
     expect(await alert.innerText()).toBe(
-      'The relay did not answer. It may have stored your decision: reload the page to see.',
+      'The relay did not answer. It may have stored your decision. Once it answers, this page shows that.',
     )
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Reboot of web_0')
     await page.unroute('**/approve/*')
@@ -164,7 +164,10 @@ describe('the relay is away', () => {
 
   test.each([
     [429, 'Nothing was decided: too many requests. Try again in a few seconds.'],
-    [502, 'The relay did not answer. It may have stored your decision: reload the page to see.'],
+    [
+      502,
+      'The relay did not answer. It may have stored your decision. Once it answers, this page shows that.',
+    ],
   ])('an answer %s of a proxy does not replace the page', async (status, words) => {
     const page = await pages.open(await forge(pages.world))
     await page.route('**/approve/*', (route) => route.fulfill({ status, body: '<main>Oh</main>' }))

@@ -20,7 +20,7 @@ const forbidden: string[] = [
   // relays and sinks at addresses that look public
   ...['192.88.99.1', '192.31.196.1', '192.52.193.1', '192.175.48.1', '::ffff:168.63.129.16'],
   // IPv4 inside IPv6: compatible, translated, by a network's own NAT64, Teredo
-  ...['::127.0.0.1', '::7f00:1', '::ffff:0:7f00:1', '::ffff:0:8.8.8.8'],
+  ...['::127.0.0.1', '::7f00:1', '::8.8.8.8', '::ffff:0:7f00:1', '::ffff:0:8.8.8.8'],
   ...['64:ff9b:1::1', '64:ff9b:1:ffff::7f00:1', '2001::1', '2001:0:7f00:1::', '2001:1ff:ffff::'],
   // networks that IANA has not assigned, or that no host may have
   ...['fec0::1', 'feff:ffff::1', 'FEC0::1', '100::1', '100:0:0:1::1', '5f00::1', '3fff::1'],

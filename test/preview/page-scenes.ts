@@ -233,7 +233,10 @@ const viewers: Record<string, Viewer> = {
 const tries: Record<string, [string, Fields]> = {
   'decided now': ['Your approval was stored.', decided],
   'declined now': ['Your "not now" was stored.', notNow],
-  'too quick': ['Nothing was decided: that looked like a double tap. Press again.', notNow],
+  'too quick': [
+    'Nothing was decided: the page had just changed. Check it and press again.',
+    notNow,
+  ],
   'moved on': [
     'Nothing was decided: the event changed after you opened this page. Check it and decide again.',
     { facts: { ...usual, resources: ['web_3', 'web_4'] } },

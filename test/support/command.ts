@@ -14,6 +14,7 @@ export async function playCommand(
     note: (text) => void err.push(`${text}\n`),
     progress: () => {},
     paint: (_, text) => text,
+    paintNote: (_, text) => text,
   })
   return { code, out: out.join(''), err: err.join('') }
 }

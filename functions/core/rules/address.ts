@@ -121,7 +121,9 @@ function parse(text: string): IPv4 | IPv6 | undefined {
   if (IPv4.isValidFourPartDecimal(text)) return IPv4.parse(text)
   if (text.includes('%') || !IPv6.isValid(text)) return undefined
   const address = IPv6.parse(text)
-  if (address.isIPv4MappedAddress()) return address.toIPv4Address()
+  // the library reads the old form `::1.2.3.4` as mapped, but a connection goes elsewhere
+  const isMapped = address.isIPv4MappedAddress() && !/^::\d+\./.test(text)
+  if (isMapped) return address.toIPv4Address()
   const isTranslated = address.match(IPv6.parseCIDR(translated))
   return isTranslated ? new IPv4(address.toByteArray().slice(-4)) : address
 }

@@ -155,7 +155,7 @@ function fail(what: string): (error: unknown) => void {
   }
 }
 
-/** Until the process is told to stop. */
+/** Starts the relay. A signal ends the process. */
 export async function run(): Promise<void> {
   const write = (line: string) => void process.stdout.write(`${line}\n`)
   const stopped = new Promise((resolve) => {

@@ -18,7 +18,7 @@ import { fleetUnknown, named, problem } from '../problem.ts'
 import { route } from '../route.ts'
 import { accessOf, fleetsFor } from './access.ts'
 
-/** How often to look for commits of other processes: they do not ring the commitSignal of this one. */
+/** How often to look for commits of other processes: they raise no signal in this one. */
 const lookEveryMs = 2_000
 const heartbeatMs = 15_000
 /** After this time the relay ends a stream, and the reader must authenticate again. */

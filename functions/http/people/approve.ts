@@ -1,4 +1,5 @@
-// The pages behind a link, one event or a list, and the form that decides. Only a POST from the page itself decides, as mail scanners open links, too.
+// The pages behind a link, one event or a list, and the form that decides. Only a POST from the page
+// itself decides, as mail scanners open links, too.
 import type { Context } from 'hono'
 import * as z from 'zod'
 import type { EventRecord } from '../../core/event/event.ts'
@@ -27,14 +28,14 @@ const link = {
   // mail programs add their own
   query: 'any',
 } as const
-const html = { about: 'A page.', type: 'text/html', schema: z.string() }
+const pageAnswer = { about: 'A page.', type: 'text/html', schema: z.string() }
 
 const showPage = route({
   ...link,
   method: 'get',
   name: 'showApprovePage',
   summary: 'The page behind a link. It changes nothing.',
-  answers: { 200: html },
+  answers: { 200: pageAnswer },
   handler:
     ({ relay, linkGuard }) =>
     (c) =>
@@ -55,7 +56,7 @@ const submitPage = route({
     type: 'application/x-www-form-urlencoded',
     maxBytes: 4_096,
   },
-  answers: { 200: html },
+  answers: { 200: pageAnswer },
   handler:
     ({ relay, linkGuard }) =>
     (c) =>

@@ -25,8 +25,9 @@ export function readNews({
   isLive,
 }: AnswerPage): 'same' | 'new' | 'gone' | 'failed' {
   if (status === 304) return 'same'
+  if (!isOurs) return 'failed'
   if ([403, 404, 410].includes(status)) return 'gone'
-  if (status !== 200 || !isOurs) return 'failed'
+  if (status !== 200) return 'failed'
   return isLive ? 'new' : 'gone'
 }
 

@@ -26,6 +26,8 @@ let isSending = false
 let isOver = false
 /** Counts the pages that were shown, so that an answer for an earlier one changes nothing. */
 let round = 0
+/** What the buttons of each event decided about when they were last shown, by event. */
+let decided = new Map<string, string>()
 let movedAt = Number.NEGATIVE_INFINITY
 let isPointerInside = false
 
@@ -33,6 +35,7 @@ function begin(): void {
   setRelayTime(Number(main.dataset.now))
   etag = main.dataset.etag ?? ''
   addReadersTimes(main)
+  decided = new Map([...decided, ...choicesIn(main)])
   main.addEventListener('pointerenter', () => {
     isPointerInside = true
   })
@@ -84,9 +87,8 @@ function isInUse(): boolean {
 
 /** Whether buttons would decide about something else than the reader has read. */
 function changesChoices(page: Document): boolean {
-  const [shown, next] = [choicesIn(main), choicesIn(page)]
-  const isOther = ([key, seen]: [string, string]) => (next.get(key) ?? seen) !== seen
-  return 'asks' in main.dataset && [...shown].some(isOther)
+  const isOther = ([key, seen]: [string, string]) => (decided.get(key) ?? seen) !== seen
+  return 'asks' in main.dataset && [...choicesIn(page)].some(isOther)
 }
 
 /** What the buttons of each event decide about, by event. */
@@ -113,9 +115,10 @@ async function ask(): Promise<void> {
       setText(lost, 'The relay does not answer: this page may be out of date.')
     } else if (outcome === 'gone') {
       setText(lost, main.dataset.gone ?? '')
-    } else if (outcome === 'new' && asked === round) {
+    } else if (asked === round) {
+      // what was offered before may be over
       fresh = page
-      waiting.hidden = mayShow(page!)
+      waiting.hidden = page === undefined || mayShow(page)
       tick()
     }
     showLost(isOver || failures >= failuresShown)
@@ -137,7 +140,8 @@ async function fetchPage(): Promise<{ outcome: ReturnType<typeof readNews>; page
     // this machine may have slept
     const time = answer.headers.get('x-foghorn-time')
     if (time !== null) setRelayTime(Number(time))
-    return { outcome: readNews({ status, isOurs: isOurs(page), isLive: liveIn(page) }), page }
+    const outcome = readNews({ status, isOurs: isOurs(page), isLive: liveIn(page) })
+    return outcome === 'new' ? { outcome, page } : { outcome }
   } catch {
     return { outcome: 'failed' }
   }
@@ -150,7 +154,7 @@ function showLost(isShown: boolean): void {
   }, false)
 }
 
-/** Shows the new state where the reader was: same place, same open parts. */
+/** Shows the new state where the reader was: same event in place, same open parts. Buttons may move. */
 function show(page: Document): void {
   const open = new Set([...main.querySelectorAll('details[open][id]')].map(({ id }) => id))
   const hadFocus = main.contains(document.activeElement)
@@ -193,6 +197,8 @@ function turn(page: Document): void {
 
 /** Shows the page that answers a form, as the browser would without this program. */
 function showAnswer(page: Document): void {
+  isOver = false
+  failures = 0
   turn(page)
   showLost(false)
   const said = main.querySelector<HTMLElement>('[data-said]') ?? main.querySelector('h1')!
@@ -228,7 +234,7 @@ addEventListener('submit', (event) => {
 })
 
 waiting.querySelector('button')?.addEventListener('click', () => {
-  if (fresh !== undefined) show(fresh)
+  if (fresh !== undefined && !isSending) show(fresh)
 })
 document.addEventListener('visibilitychange', ask)
 addEventListener('pageshow', (event) => {

@@ -1,5 +1,5 @@
-// Protects against presses that miss because the page has just changed. If a change moves the
-// buttons, the page scrolls along. If that is not possible, presses do not count for a moment.
+// Protects against presses that miss because the page has just changed: they do not count for a moment.
+// If a part of the page appears or disappears, the page scrolls along.
 
 const guardMs = 700
 let guardedUntil = 0

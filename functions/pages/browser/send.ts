@@ -7,7 +7,8 @@ export const answerLimitMs = 10_000
 
 const reasons = {
   busy: 'Nothing was decided: too many requests. Try again in a few seconds.',
-  not_sent: 'The relay did not answer. It may have stored your decision: reload the page to see.',
+  not_sent:
+    'The relay did not answer. It may have stored your decision. Once it answers, this page shows that.',
 }
 
 export function isOurs(page: Document): boolean {

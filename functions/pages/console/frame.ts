@@ -46,12 +46,12 @@ ${bars}
 <header class="top"><a class="brand" href="${base}"><i></i>Foghorn</a>
 <nav class="tabs" aria-label="Console">${links}</nav>
 <div class="whom"><span>${frame.who}</span>${signOutOf(frame)}</div></header>
-<main id="content" tabindex="-1" data-page ${liveAttributesOf({ ...frame, refreshSeconds }, signedOut)}>${body}</main>
+<main id="content" tabindex="-1" data-page ${liveAttributesOf({ ...frame, refreshSeconds }, pageGone)}>${body}</main>
 ${liveEnd}`,
   )
 }
 
-const signedOut = 'You are signed out. Reload the page to sign in.'
+const pageGone = 'You are signed out, or this is no longer available. Reload the page.'
 
 function signOutOf({ base, signOut }: Frame): Html {
   if (signOut === undefined) return html`<a href="/.auth/logout">Sign out</a>`

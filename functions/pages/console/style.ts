@@ -37,7 +37,7 @@ export const consoleStyle = `${style}
 .cards .item form > * { grid-column: 1 / -1 }
 .cards .item form > button { grid-column: auto; order: 1; font-size: .9375rem; padding: .5rem .25rem }
 .cards .item form > .hint { order: 2; margin: 0; font-size: .8125rem }
-.cards .item form > [data-prepare] { order: 3; grid-column: 1 / -1 }
+.cards .item form > .prepare { order: 3; grid-column: 1 / -1 }
 .groups { display: grid; gap: 0 1.5rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)) }
 .groups .wide { grid-column: 1 / -1 }
 .item h2 a { color: var(--ink); text-decoration-thickness: 1px; text-underline-offset: .2em }
@@ -78,7 +78,7 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 .decide form > * { grid-column: 1 / -1 }
 .decide form > button { grid-column: auto; order: 1 }
 .decide form > .hint { order: 2; margin: 0 }
-.decide form > [data-prepare] { order: 3; grid-column: 1 / -1 }
+.decide form > .prepare { order: 3; grid-column: 1 / -1 }
 .console .record li { margin: 0; padding: .375rem 0 }
 .lanes { margin: .75rem 0; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .5rem .875rem }
 .lane { display: grid; grid-template-columns: minmax(6rem, 14rem) minmax(0, 1fr); gap: .75rem; align-items: center;

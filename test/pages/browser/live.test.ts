@@ -45,6 +45,7 @@ describe('an answer to the question for news', () => {
     [200, foreign, 'failed'],
     [429, ours, 'failed'],
     [502, foreign, 'failed'],
+    [404, foreign, 'failed'],
   ])('%i %j: %s', (status, page, outcome) => {
     expect(readNews({ status, ...page })).toBe(outcome)
   })
