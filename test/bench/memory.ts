@@ -18,7 +18,7 @@ const bundling = {
   format: 'esm',
   minify: true,
 } as const
-const pollSeconds = 0.2
+const pollSeconds = 0.3
 const polls = 60
 
 export async function memory(): Promise<Figure[]> {
