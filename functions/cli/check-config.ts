@@ -127,6 +127,8 @@ function readText(path: string, where = ''): string {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const what = code === 'ENOENT' ? 'there is no file' : `${code}: cannot read`
-    throw wrong(`${where}${what} "${path}"; write a path relative to the folder of package.json`)
+    throw wrong(
+      `${where}${what} "${path}"; write a path relative to the current folder; npm run sets it to that of package.json`,
+    )
   }
 }

@@ -25,7 +25,7 @@ const maxNames = 200
 const maxSameTime = 10_000
 /** A commit that took longer may be behind what readers of the log have read: it is logged again. */
 const slowCommitMs = 3_000
-/** No write to Azure Tables takes longer. */
+/** Entries and row are two calls to Azure Tables, and each ends after 15 s (azure/table.ts). */
 const maxCommitMs = 30_000
 
 export const eventRow = 'event'

@@ -48,7 +48,7 @@ export interface Relay {
    * time, never a message.
    */
   wake(messages: number, about?: Planned): void
-  /** Rings after each commit of this process that has moments. */
+  /** Raised after each commit of this process that has moments. */
   commitSignal: CommitSignal
   /** Answers that wait for a decision. It has no places on a host that bills waiting requests. */
   holds: Holds

@@ -42,7 +42,7 @@ export interface Context {
   listeningSince: number
   /** Why the fleet or the beacon may not have one more open event. */
   refusal?: string | undefined
-  /** What the event got when it asked for its turn. */
+  /** What the event got when it asked for its slot. */
   taken?: Taken | undefined
 }
 

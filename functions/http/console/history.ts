@@ -1,4 +1,4 @@
-// `/console/events`: the search, its downloads, and one event with its whole course.
+// `/console/events`: the search, its downloads, and one event with all its steps and messages.
 
 import type { Context } from 'hono'
 import * as z from 'zod'
