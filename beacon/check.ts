@@ -1,6 +1,6 @@
 // `foghorn-beacon check`: looks at everything that a beacon needs, and says how to fix problems. It
 // disturbs nothing: it opens no file of the state folder, and the relay stores nothing.
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { type CheckRequest, checkAnswerSchema, checkPath } from '../shared/check.ts'
 import { cut } from '../shared/document.ts'
@@ -10,11 +10,14 @@ import type { Log } from '../shared/log.ts'
 import type { Vm } from '../shared/report.ts'
 import { signatureToleranceMs } from '../shared/signature.ts'
 import type { Clock } from './clock.ts'
-import { freeSpaceOn, hasSpace, spoolFileName } from './database.ts'
 import { checkHooks } from './hooks/check.ts'
 import type { Failed, FailureClass, Imds } from './imds.ts'
 import { type Posted, problemIn, type RelayClient, reasonIn } from './relay-client.ts'
 import type { Settings } from './settings.ts'
+import { spoolFileName } from './spool.ts'
+
+/** With less free space SQLite cannot write a journal. */
+const leastFreeBytes = 64 * 1024
 
 /** For the parts that log. Their failures are findings. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -34,9 +37,9 @@ export async function check(parts: CheckParts): Promise<boolean> {
   ]
   let isWell = true
   for (const findings of checks) {
-    for (const { verdict, about, text } of await findings()) {
-      print(`${verdict.padEnd(4)}  ${about.padEnd(10)}  ${text}`)
-      if (verdict === 'fix') isWell = false
+    for (const { result, about, text } of await findings()) {
+      print(`${result.padEnd(4)}  ${about.padEnd(10)}  ${text}`)
+      if (result === 'fix') isWell = false
     }
   }
   return isWell
@@ -58,12 +61,19 @@ export function checkStateFolder(directory: string): Finding[] {
     accessSync(existing, constants.W_OK | constants.X_OK)
     const file = join(folder, spoolFileName)
     if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK)
-    if (!hasSpace(existing)) return [fix('state', `the disk is full; ${freeSpaceOn(existing)}`)]
+    if (!hasSpace(existing)) {
+      return [fix('state', `the disk is full; free space on the disk that holds ${existing}`)]
+    }
     const what = existing === folder ? 'can be written' : 'will be created'
     return [ok('state', `${folder} ${what}`)]
   } catch (error) {
     return [fix('state', `${folder} cannot be used (${messageOf(error)}); ${remedy}`)]
   }
+}
+
+function hasSpace(directory: string): boolean {
+  const { bavail, bsize, ffree, files } = statfsSync(directory)
+  return bavail * bsize >= leastFreeBytes && (files === 0 || ffree > 0)
 }
 
 /** The folder, or the nearest one above it that exists. */
@@ -83,15 +93,15 @@ interface CheckParts {
 /** One line of the output. */
 export interface Finding {
   /** `skip`: not known, because of another finding. */
-  verdict: 'ok' | 'fix' | 'skip'
+  result: 'ok' | 'fix' | 'skip'
   about: string
   /** With `fix`: what is wrong, and what to do. */
   text: string
 }
 
-const ok = (about: string, text: string): Finding => ({ verdict: 'ok', about, text })
-const fix = (about: string, text: string): Finding => ({ verdict: 'fix', about, text })
-const skip = (about: string, text: string): Finding => ({ verdict: 'skip', about, text })
+const ok = (about: string, text: string): Finding => ({ result: 'ok', about, text })
+const fix = (about: string, text: string): Finding => ({ result: 'fix', about, text })
+const skip = (about: string, text: string): Finding => ({ result: 'skip', about, text })
 
 /** As often as a beacon polls. */
 const pollMs = 1_000

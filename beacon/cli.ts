@@ -1,7 +1,7 @@
 // The command line: which command the words name, and what `--help` says.
 
 import { writeSync } from 'node:fs'
-import { variables } from './settings.ts'
+import { variables } from './variables.ts'
 
 export interface Command {
   /** As typed after `foghorn-beacon`; empty for no word. */

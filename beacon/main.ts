@@ -13,7 +13,7 @@ import { systemClock } from './clock.ts'
 import { createKeyCredential, TokenCredential } from './credential.ts'
 import { createStopping } from './goodbye.ts'
 import { openLink, runHooks } from './hooks/command.ts'
-import { createCourseStore } from './hooks/store.ts'
+import { createHookStore } from './hooks/store.ts'
 import { createImds } from './imds.ts'
 import { createRelay, createRelayClient, type RelayOptions } from './relay-client.ts'
 import { readEnvironment, type Settings } from './settings.ts'
@@ -76,7 +76,7 @@ async function run(settings: Settings, isWithHooks: boolean, log: Log): Promise<
   const stopping = createStopping(stateDirectory)
   // only now: the directory may have been another beacon's
   stopping.clear()
-  const link = await openLink(hooks, isWithHooks, stateDirectory, process.env, log)
+  const link = await openLink(hooks, isWithHooks, process.env, log)
   const imds = createImds({ origin: imdsUrl, clock, log })
   const relay = createRelay(relayOptions(settings, imds, log))
   try {
@@ -93,7 +93,7 @@ async function run(settings: Settings, isWithHooks: boolean, log: Log): Promise<
         uptimeMs: () => uptime() * 1000,
         whyStopping: () => stopping.reason(),
         version: packageJson.version,
-        hooks: { link, store: createCourseStore(stateDirectory, log), settings: hooks },
+        hooks: { link, store: createHookStore(stateDirectory, log), settings: hooks },
         about: { fleet, imds: imdsUrl, relay: relayUrl, signIn: credential.by },
       },
       stopSignal(),

@@ -1,13 +1,30 @@
 // Changes and outcomes that the relay has not accepted yet. The beacon works on the copy in memory.
-// Only a restart reads the file: if the disk is full, we lose durability, not reports.
+// Only a restart reads the file: without the file we lose durability, not reports.
+import { chmodSync, closeSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import * as z from 'zod/mini'
-import { messageOf } from '../shared/errors.ts'
+import { FoghornError, messageOf } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
 import { changeSchema, maxChanges, type Start, startSchema } from '../shared/report.ts'
 import { ageMsOf, type Clock, type Instant, instantOf } from './clock.ts'
-import { freeSpaceOn, isDiskFull, openDatabase } from './database.ts'
 import type { Step } from './watch.ts'
+
+/** Not imported: an old Node without it would exit before it prints which version it needs. */
+const sqlite = process.getBuiltinModule('node:sqlite')
+
+export const spoolFileName = 'spool.db'
+const inMemory = ':memory:'
+/** SQLite writes a `-journal` until the file has its log. */
+const companions = ['-wal', '-journal']
+/** Pages of 4 KB. The log never has many more. */
+const checkpointPages = 100
+const schemaVersion = 1
+/** Only the beacon's own user may read the names of VMs and Azure's plans for them. */
+const ownerOnly = 0o600
+const sqliteBusy = 5
+const sqliteCorrupt = 11
+const sqliteNotADatabase = 26
 
 /** The outcome of a directive, at `seenAt` (monotonic ms). */
 export interface StartResult extends Pick<Start, 'eventId' | 'outcome'> {
@@ -52,7 +69,10 @@ interface Entry {
   lastSeen: Instant | undefined
 }
 
-/** Opens the state directory for this process alone; throws as `openDatabase` does. */
+/**
+ * Opens the state directory for this process alone. Throws FoghornError `state_dir_in_use` if
+ * another beacon has it. If the directory cannot be used, the spool is in memory and has no lock.
+ */
 export function openSpool(options: { directory: string; clock: Clock; log: Log }): Spool {
   return new FileSpool(openDatabase(options.directory, options.log), options)
 }
@@ -132,10 +152,7 @@ class FileSpool implements Spool {
       this.#database.exec('COMMIT')
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-      const isFull = isDiskFull(error, this.#directory)
-      const hint = isFull
-        ? freeSpaceOn(this.#directory)
-        : `check the disk that holds ${this.#directory}`
+      const hint = `check the disk that holds ${this.#directory}: it may be full`
       this.#log.error('spool_write_failed', { error: messageOf(error), hint })
     }
   }
@@ -169,4 +186,95 @@ function load(database: DatabaseSync, log: Log): Entry[] {
 function lastSequence(database: DatabaseSync): number {
   const row = database.prepare('SELECT max(sequence) AS last FROM item').get()
   return typeof row?.last === 'number' ? row.last : 0
+}
+
+function openDatabase(directory: string, log: Log): DatabaseSync {
+  const file = join(directory, spoolFileName)
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    return openFile(file, log)
+  } catch (error) {
+    if (sqliteCode(error) === sqliteBusy) {
+      throw new FoghornError(
+        'state_dir_in_use',
+        `the state directory ${directory} is in use by another beacon: stop that one, or set FOGHORN_STATE_DIR to a directory of its own`,
+      )
+    }
+    const hint = `let the beacon write to ${directory}, free space on its disk, then restart the beacon`
+    log.error('state_dir_unusable', { error: messageOf(error), hint })
+    return openLocked(inMemory)
+  }
+}
+
+/** A damaged file is moved aside. */
+function openFile(file: string, log: Log): DatabaseSync {
+  try {
+    return openLocked(file)
+  } catch (error) {
+    if (!isDamaged(error)) throw error
+    // One name for all damaged files, so that they cannot fill the disk.
+    renameSync(file, `${file}.damaged`)
+    for (const companion of companions) rmSync(`${file}${companion}`, { force: true })
+    log.error('spool_damaged', { movedTo: `${file}.damaged`, error: messageOf(error) })
+    return openLocked(file)
+  }
+}
+
+/**
+ * Exclusive from the first statement on until closed; the kernel frees it when the process is
+ * killed.
+ */
+function openLocked(file: string): DatabaseSync {
+  if (file !== inMemory) keepPrivate(file)
+  const database = new sqlite.DatabaseSync(file, { timeout: 0 })
+  try {
+    // With a rollback journal each write would wait for the disk four times.
+    database.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${checkpointPages}; BEGIN EXCLUSIVE`)
+    const version = database.prepare('PRAGMA user_version').get()?.user_version
+    const checked = database.prepare('PRAGMA quick_check(1)').get()?.quick_check
+    if ((version !== 0 && version !== schemaVersion) || checked !== 'ok') {
+      throw new DamagedError(`schema version ${version}, check: ${checked}`)
+    }
+    database.exec(`
+      CREATE TABLE IF NOT EXISTS item (
+        sequence INTEGER PRIMARY KEY, seen_at REAL NOT NULL, last_seen_at REAL, body TEXT NOT NULL
+      ) STRICT;
+      PRAGMA user_version = ${schemaVersion};
+      COMMIT`)
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+/** If modes cannot be set (Windows, some file systems), the files keep the modes they have. */
+function keepPrivate(file: string): void {
+  attempt(() => closeSync(openSync(file, 'wx', ownerOnly)))
+  for (const one of ['', ...companions, '.damaged'].map((end) => file + end)) {
+    attempt(() => chmodSync(one, ownerOnly))
+  }
+}
+
+/** Ignore system errors: if SQLite cannot open the file, SQLite reports it. */
+function attempt(change: () => void): void {
+  try {
+    change()
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error
+  }
+}
+
+class DamagedError extends Error {}
+
+function isDamaged(error: unknown): boolean {
+  const code = sqliteCode(error)
+  return error instanceof DamagedError || code === sqliteCorrupt || code === sqliteNotADatabase
+}
+
+/** The primary result code; the upper bytes of `errcode` only refine it. */
+function sqliteCode(error: unknown): number | undefined {
+  const code = error instanceof Error && 'errcode' in error ? error.errcode : undefined
+  return typeof code === 'number' ? code & 0xff : undefined
 }

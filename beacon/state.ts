@@ -3,10 +3,10 @@ import type { Fields, Log } from '../shared/log.ts'
 import type { Answer, Goodbye, Report, Vm } from '../shared/report.ts'
 import type { Clock } from './clock.ts'
 import type { RunnerLink } from './hooks/link.ts'
-import type { HookSettings } from './hooks/settings.ts'
-import type { CourseStore } from './hooks/store.ts'
+import type { HookStore } from './hooks/store.ts'
 import type { Imds } from './imds.ts'
 import type { Relay } from './relay-client.ts'
+import type { HookSettings } from './settings.ts'
 import type { Spool } from './spool.ts'
 import type { WakeTimer } from './wake-timer.ts'
 import type { Snapshot } from './watch.ts'
@@ -47,7 +47,7 @@ export interface State {
 
 export interface HookParts {
   link: RunnerLink
-  store: CourseStore
+  store: HookStore
   settings: Pick<HookSettings, 'leadMs' | 'eventTypes'>
 }
 

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { variables } from '../beacon/settings.ts'
+import { variables } from '../beacon/variables.ts'
 import { tryEvent } from '../functions/cli/check-config.ts'
 import { readConfigWith } from '../functions/config/config.ts'
 import { configSchema } from '../functions/config/schema.ts'

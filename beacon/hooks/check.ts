@@ -1,9 +1,9 @@
 // One line of `foghorn-beacon check`: whether hooks would run on this VM, or what to do.
 import { parseJson } from '../../shared/json.ts'
 import type { Hook } from '../../shared/report.ts'
+import type { HookSettings } from '../settings.ts'
 import { findHook, trustOf } from './inspect.ts'
 import { answerSchema, connected, type Presence, readLines, type Status } from './protocol.ts'
-import type { HookSettings } from './settings.ts'
 
 const answerWithinMs = 5_000
 

@@ -1,17 +1,13 @@
 // Starts the runner of hooks: as a service of its own, or within the beacon (`--with-hooks`).
-import { dirname, join } from 'node:path'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { createLog, type Log } from '../../shared/log.ts'
 import { terminal } from '../cli.ts'
 import { systemClock } from '../clock.ts'
-import type { Environment } from '../read-variable.ts'
-import { createLeftover } from './leftover.ts'
+import { type HookSettings, readRunnerSettings } from '../settings.ts'
+import type { Environment } from '../variables.ts'
 import { aborted, localLink, noLink, type RunnerLink, socketLink } from './link.ts'
 import { createRunner, type Runner } from './runner.ts'
 import { assertFree, serveRunner } from './server.ts'
-import { type HookSettings, readRunnerSettings } from './settings.ts'
-
-const recordName = 'hooks.running'
 
 /** `foghorn-beacon hooks`. Returns the exit code: 0 stopped, 1 failed, 2 wrong settings. */
 export async function runHooks(
@@ -36,7 +32,7 @@ export async function runHooks(
   })
   try {
     await assertFree(socket)
-    const runner = runnerOf(folder, environment, dirname(socket), log)
+    const runner = runnerOf(folder, environment, log)
     const close = await serveRunner(socket, runner, log)
     const { prepare, restore } = runner.status()
     const found = { prepare: prepare.state, restore: restore.state }
@@ -65,7 +61,6 @@ function isOpenToAll(platform: string): boolean {
 export async function openLink(
   { folder, socket }: HookSettings,
   isWithin: boolean,
-  stateDirectory: string,
   environment: Environment,
   log: Log,
   platform: string = process.platform,
@@ -75,7 +70,7 @@ export async function openLink(
     return socketLink({ path: socket, clock: systemClock, random: Math.random, log })
   }
   if (!isOpenToAll(platform)) await assertFree(socket)
-  const runner = runnerOf(folder, environment, stateDirectory, log)
+  const runner = runnerOf(folder, environment, log)
   return localLink(runner, await serveIfAllowed(socket, runner, log))
 }
 
@@ -93,7 +88,6 @@ async function serveIfAllowed(
   }
 }
 
-function runnerOf(folder: string, environment: Environment, directory: string, log: Log): Runner {
-  const leftover = createLeftover(join(directory, recordName), log)
-  return createRunner({ folder, environment, leftover, clock: systemClock, log })
+function runnerOf(folder: string, environment: Environment, log: Log): Runner {
+  return createRunner({ folder, environment, clock: systemClock, log })
 }

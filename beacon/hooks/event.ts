@@ -2,7 +2,7 @@
 // reaches a hook, so the environment of the runner is no way for a secret to leak.
 import { iso } from '../../shared/json.ts'
 import { visible } from '../../shared/presentable.ts'
-import type { Environment } from '../read-variable.ts'
+import type { Environment } from '../variables.ts'
 import type { Order } from './protocol.ts'
 
 /** What a program needs to find others. The second list is for Windows. */

@@ -24,8 +24,6 @@ interface Run {
   input: string
   limitMs: number
   output: Output
-  /** Gets the process group as soon as there is one. */
-  onStart: (group: number) => void
 }
 
 export type End =
@@ -99,7 +97,6 @@ function startOf(file: string, run: Run): ChildProcess {
   // A hook need not read its input.
   child.stdin.on('error', () => {})
   child.stdin.end(run.input)
-  if (child.pid !== undefined) run.onStart(child.pid)
   return child
 }
 

@@ -8,10 +8,10 @@ import type { HookParts, Hooks, Parts, State } from '../state.ts'
 import { createWakeTimer, type WakeTimer } from '../wake-timer.ts'
 import type { Snapshot } from '../watch.ts'
 import {
-  type Course,
   confirmGoneMs,
   eventsOf,
   followed,
+  type HookedEvent,
   hooks,
   inState,
   isOver,
@@ -20,12 +20,12 @@ import {
   runsOf,
   seenAgain,
   withAnswer,
-} from './course.ts'
+} from './hooked-event.ts'
 import { type Plan, planHook, type Situation } from './plan.ts'
 import type { Status } from './protocol.ts'
 
 /** Events of this VM with hooks. Azure never had so many; runs of more would fill the report. */
-const maxCourses = 50
+const maxEvents = 50
 /** While another hook runs, plans are looked at this often. */
 const busyLookMs = 1_000
 /** Courses that are over are dropped by then. */
@@ -35,15 +35,15 @@ const idleLookMs = 3_600_000
 type BeaconParts = Pick<Parts, 'clock' | 'log' | 'newId'>
 
 export function createHooks(beacon: BeaconParts, hooks: HookParts, state: State): Hooks {
-  return new CourseHooks(beacon, hooks, state)
+  return new EventHooks(beacon, hooks, state)
 }
 
-class CourseHooks implements Hooks {
+class EventHooks implements Hooks {
   readonly #beacon: BeaconParts
   readonly #hooks: HookParts
   readonly #state: State
   readonly #due: WakeTimer
-  readonly #courses: Map<string, Course>
+  readonly #events: Map<string, HookedEvent>
   /** When the first document without the event arrived, monotonic ms. */
   readonly #missingSince = new Map<string, number>()
   #isSaved = true
@@ -57,13 +57,13 @@ class CourseHooks implements Hooks {
     this.#hooks = hooks
     this.#state = state
     this.#due = createWakeTimer(beacon.clock)
-    this.#courses = new Map(hooks.store.load().map((course) => [course.event.eventId, course]))
+    this.#events = new Map(hooks.store.load().map((hooked) => [hooked.event.eventId, hooked]))
   }
 
   documentSeen(): void {
     const { document, vm } = this.#state
     if (document === undefined || vm === undefined) return
-    const isOpen = [...this.#courses.values()].some((course) => course.ended === undefined)
+    const isOpen = [...this.#events.values()].some((hooked) => hooked.ended === undefined)
     if (isOpen || eventsOf(document, vm.name).size > 0) this.#look()
   }
 
@@ -81,8 +81,8 @@ class CourseHooks implements Hooks {
   answered(preparations: Answer['preparations']): void {
     const wishes = new Map(preparations.map(({ eventId, when }) => [eventId.toLowerCase(), when]))
     for (const eventId of this.#shown) {
-      const course = this.#courses.get(eventId)
-      if (course !== undefined) this.#set(withAnswer(course, wishes.get(eventId)))
+      const hooked = this.#events.get(eventId)
+      if (hooked !== undefined) this.#set(withAnswer(hooked, wishes.get(eventId)))
     }
     if (!this.#isSaved) this.#due.bring(this.#beacon.clock.monotonic())
   }
@@ -120,17 +120,17 @@ class CourseHooks implements Hooks {
     return JSON.stringify(report, (key, value) => (key === 'ageMs' ? 0 : value))
   }
 
-  /** Begins and ends courses, as the document says. */
+  /** Notes which events of this VM begin and end. */
   #observe(document: Snapshot, vmName: string): void {
     const events = eventsOf(document, vmName)
     for (const event of events.values()) {
       this.#missingSince.delete(event.eventId)
-      const course = this.#courses.get(event.eventId)
-      if (course !== undefined) this.#set(seenAgain(course, event, instantOf(this.#beacon.clock)))
+      const hooked = this.#events.get(event.eventId)
+      if (hooked !== undefined) this.#set(seenAgain(hooked, event, instantOf(this.#beacon.clock)))
       else if (this.#isOurs(event)) this.#begin(event)
     }
-    for (const course of [...this.#courses.values()]) {
-      if (!events.has(course.event.eventId)) this.#miss(course, document.seenAt)
+    for (const hooked of [...this.#events.values()]) {
+      if (!events.has(hooked.event.eventId)) this.#miss(hooked, document.seenAt)
     }
   }
 
@@ -140,24 +140,24 @@ class CourseHooks implements Hooks {
   }
 
   #begin(event: ScheduledEvent): void {
-    if (this.#courses.size >= maxCourses) {
-      const oldest = [...this.#courses.values()].find((course) => course.ended !== undefined)
-      // Without a course, the report shows no hook for the event.
+    if (this.#events.size >= maxEvents) {
+      const oldest = [...this.#events.values()].find((hooked) => hooked.ended !== undefined)
+      // Then the report shows no hook for the event.
       if (oldest === undefined) return
       this.#drop(oldest)
     }
     this.#set({ event, firstSeen: instantOf(this.#beacon.clock), isAnswered: false })
   }
 
-  #miss(course: Course, seenAt: number): void {
+  #miss(hooked: HookedEvent, seenAt: number): void {
     const { clock } = this.#beacon
-    const { eventId } = course.event
+    const { eventId } = hooked.event
     const since = this.#missingSince.get(eventId) ?? seenAt
     this.#missingSince.set(eventId, since)
-    if (course.ended === undefined && seenAt - since < confirmGoneMs) return
-    const ended = course.ended ?? instantOf(clock, since)
-    if (isOver(course, ageMsOf(clock, ended))) this.#drop(course)
-    else if (course.ended === undefined) this.#set({ ...course, ended })
+    if (hooked.ended === undefined && seenAt - since < confirmGoneMs) return
+    const ended = hooked.ended ?? instantOf(clock, since)
+    if (isOver(hooked, ageMsOf(clock, ended))) this.#drop(hooked)
+    else if (hooked.ended === undefined) this.#set({ ...hooked, ended })
   }
 
   /** Takes over what the runner says of its runs. */
@@ -165,18 +165,18 @@ class CourseHooks implements Hooks {
     const { clock } = this.#beacon
     if (!this.#hooks.link.isCurrent()) return
     const at = (ageMs: number) => instantOf(clock, clock.monotonic() - ageMs)
-    for (const course of this.#courses.values()) this.#set(followed(course, status, at))
+    for (const hooked of this.#events.values()) this.#set(followed(hooked, status, at))
   }
 
   #plan(vmName: string, status: Status | undefined): void {
     const { clock } = this.#beacon
-    let lookInMs = this.#courses.size > 0 ? idleLookMs : Number.POSITIVE_INFINITY
+    let lookInMs = this.#events.size > 0 ? idleLookMs : Number.POSITIVE_INFINITY
     const ready: Ready[] = []
-    for (const course of this.#courses.values()) {
-      const plan = planHook(this.#situationOf(course, status))
-      this.#set(planned(course, plan, instantOf(clock)))
+    for (const hooked of this.#events.values()) {
+      const plan = planHook(this.#situationOf(hooked, status))
+      this.#set(planned(hooked, plan, instantOf(clock)))
       if (plan.kind === 'wait') lookInMs = Math.min(lookInMs, plan.forMs)
-      if (plan.kind === 'run') ready.push({ eventId: course.event.eventId, plan })
+      if (plan.kind === 'run') ready.push({ eventId: hooked.event.eventId, plan })
     }
     const [next, ...others] = ready.sort((a, b) => this.#rank(a) - this.#rank(b))
     const isFree = this.#hooks.link.isCurrent() && status?.running === undefined
@@ -187,9 +187,9 @@ class CourseHooks implements Hooks {
     if (Number.isFinite(lookInMs)) this.#due.bring(clock.monotonic() + lookInMs)
   }
 
-  #situationOf(course: Course, presences: Status | undefined): Situation {
-    const { event, firstSeen, ended, isAnswered, wish, prepare, restore } = course
-    const others = [...this.#courses.values()].filter((other) => other !== course)
+  #situationOf(hooked: HookedEvent, presences: Status | undefined): Situation {
+    const { event, firstSeen, ended, isAnswered, wish, prepare, restore } = hooked
+    const others = [...this.#events.values()].filter((other) => other !== hooked)
     const { eventType = event.eventType } = prepare ?? {}
     return {
       event,
@@ -213,20 +213,20 @@ class CourseHooks implements Hooks {
   /** What runs first: `prepare` of the earliest event, then `restore`. */
   #rank({ eventId, plan }: Ready): number {
     if (plan.hook === 'restore') return Number.POSITIVE_INFINITY
-    return this.#courses.get(eventId)?.event.notBeforeAt ?? 0
+    return this.#events.get(eventId)?.event.notBeforeAt ?? 0
   }
 
   #run({ eventId, plan }: Ready, vm: string): void {
-    const course = this.#courses.get(eventId)
-    if (course === undefined) return
+    const hooked = this.#events.get(eventId)
+    if (hooked === undefined) return
     const { clock, log, newId } = this.#beacon
     const { hook, limitMs, reason } = plan
-    const { event, firstSeen, ended } = course
+    const { event, firstSeen, ended } = hooked
     const run = newId()
-    const starts = (course[hook]?.starts ?? 0) + 1
+    const starts = (hooked[hook]?.starts ?? 0) + 1
     log.info('hook_due', { eventId, hook, reason, limitSeconds: Math.round(limitMs / 1000) })
     const running = { state: 'running' as const, run, starts, eventType: event.eventType }
-    this.#set(inState(course, hook, running, instantOf(clock)))
+    this.#set(inState(hooked, hook, running, instantOf(clock)))
     // Before it runs: after a crash we still have to restore.
     this.#save()
     const order = { run, hook, limitMs, vm, event, firstSeenAt: firstSeen.wall }
@@ -239,34 +239,34 @@ class CourseHooks implements Hooks {
   #reportOf(status: Status | undefined): Report['hooks'] {
     if (status === undefined) return undefined
     const ageMs = (since: Instant) => ageMsOf(this.#beacon.clock, since)
-    const courses = [...this.#courses.values()]
+    const events = [...this.#events.values()]
     return {
       available: hooks.filter((hook) => status[hook].state === 'ready'),
-      runs: courses.flatMap((course) => runsOf(course, ageMs)),
+      runs: events.flatMap((hooked) => runsOf(hooked, ageMs)),
     }
   }
 
-  #set(course: Course): void {
-    const { eventId } = course.event
-    const before = this.#courses.get(eventId)
-    if (course === before) return
-    this.#courses.set(eventId, course)
+  #set(hooked: HookedEvent): void {
+    const { eventId } = hooked.event
+    const before = this.#events.get(eventId)
+    if (hooked === before) return
+    this.#events.set(eventId, hooked)
     this.#isSaved = false
     for (const hook of hooks) {
-      const { state, note, exitCode } = course[hook] ?? {}
+      const { state, note, exitCode } = hooked[hook] ?? {}
       if (state === undefined || state === before?.[hook]?.state) continue
       this.#beacon.log.info('hook_state', { eventId, hook, state, note, exitCode })
     }
   }
 
-  #drop({ event: { eventId } }: Course): void {
-    this.#courses.delete(eventId)
+  #drop({ event: { eventId } }: HookedEvent): void {
+    this.#events.delete(eventId)
     this.#missingSince.delete(eventId)
     this.#isSaved = false
   }
 
   #save(): void {
-    this.#hooks.store.save([...this.#courses.values()].filter(isWorthKeeping))
+    this.#hooks.store.save([...this.#events.values()].filter(isWorthKeeping))
     this.#isSaved = true
   }
 }

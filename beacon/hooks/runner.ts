@@ -4,18 +4,16 @@ import { cut } from '../../shared/document.ts'
 import type { Fields, Log } from '../../shared/log.ts'
 import { type Hook, maxHookNote } from '../../shared/report.ts'
 import type { Clock } from '../clock.ts'
-import type { Environment } from '../read-variable.ts'
+import type { Environment } from '../variables.ts'
 import { eventJson, variablesOf } from './event.ts'
 import { createOutput, type End, execute } from './execute.ts'
 import { findHook, trustOf } from './inspect.ts'
-import type { Leftover } from './leftover.ts'
 import { type Ended, maxEnded, type Order, type Presence, type Status } from './protocol.ts'
 
 interface RunnerParts {
   folder: string
   /** Of the runner. Hooks get a few of its variables. */
   environment: Environment
-  leftover: Leftover
   clock: Clock
   log: Log
 }
@@ -32,7 +30,6 @@ export interface Runner {
 
 /** Ends what an earlier runner left, so no other runner may be at work. */
 export function createRunner(parts: RunnerParts): Runner {
-  parts.leftover.end()
   return new FolderRunner(parts)
 }
 
@@ -103,7 +100,7 @@ class FolderRunner implements Runner {
 
   /** Undefined if the hook was ended because the runner stops. */
   async #execute(order: Order): Promise<Outcome | undefined> {
-    const { log, environment, leftover } = this.#parts
+    const { log, environment } = this.#parts
     const { hook, limitMs } = order
     const { file, presence } = this.#find(hook)
     if (presence.state === 'absent') return { state: 'refused', note: `there is no ${file}` }
@@ -122,11 +119,9 @@ class FolderRunner implements Runner {
         input: eventJson(order),
         limitMs,
         output,
-        onStart: leftover.note,
       },
       this.#stopping.signal,
     )
-    leftover.clear()
     if (end.kind === 'stopped') {
       log.warn('hook_interrupted', about)
       return undefined

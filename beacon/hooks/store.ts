@@ -1,4 +1,4 @@
-// The courses of hooks on disk, so that `restore` runs also after the VM restarted. It is a cache
+// What hooks did for each event, on disk, so that `restore` runs also after the VM restarted. It is a cache
 // of what the beacon knows, so a disk that fails stops no hook.
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,12 +8,12 @@ import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import { hookRunSchema } from '../../shared/report.ts'
 import type { Instant } from '../clock.ts'
-import type { Course, Phase } from './course.ts'
+import type { HookedEvent, Phase } from './hooked-event.ts'
 
-export interface CourseStore {
-  load(): Course[]
+export interface HookStore {
+  load(): HookedEvent[]
   /** Replaces all. */
-  save(courses: readonly Course[]): void
+  save(events: readonly HookedEvent[]): void
 }
 
 const fileName = 'hooks.json'
@@ -29,7 +29,7 @@ const phaseSchema = z.extend(z.pick(hookRunSchema, shown), {
   since: instantSchema,
   run: z.optional(z.string()),
 })
-const courseSchema = z.object({
+const hookedEventSchema = z.object({
   event: scheduledEventSchema,
   firstSeen: instantSchema,
   wish: z.optional(z.enum(['now', 'hold'])),
@@ -38,25 +38,25 @@ const courseSchema = z.object({
   prepare: z.optional(phaseSchema),
   restore: z.optional(phaseSchema),
 })
-const fileSchema = z.object({ courses: z.array(courseSchema) })
+const fileSchema = z.object({ events: z.array(hookedEventSchema) })
 
 /** A damaged file is as good as none. */
-export function createCourseStore(directory: string, log: Log): CourseStore {
+export function createHookStore(directory: string, log: Log): HookStore {
   const file = join(directory, fileName)
   return {
     load() {
       const text = textOf(file)
       if (text === undefined) return []
       try {
-        return fileSchema.parse(JSON.parse(text)).courses as Course[]
+        return fileSchema.parse(JSON.parse(text)).events as HookedEvent[]
       } catch (error) {
         log.error('hook_state_damaged', { file, error: messageOf(error) })
         return []
       }
     },
-    save(courses) {
+    save(events) {
       try {
-        writeWhole(file, JSON.stringify({ courses: courses.map(written) }))
+        writeWhole(file, JSON.stringify({ events: events.map(written) }))
       } catch (error) {
         log.error('hook_state_write_failed', { file, error: messageOf(error) })
       }
@@ -74,7 +74,7 @@ function textOf(file: string): string | undefined {
 }
 
 /** Instants as wall time: the other clock is of this process only. */
-function written({ firstSeen, ended, prepare, restore, ...rest }: Course): object {
+function written({ firstSeen, ended, prepare, restore, ...rest }: HookedEvent): object {
   const phase = (one: Phase | undefined) => one && { ...one, since: one.since.wall }
   return {
     ...rest,

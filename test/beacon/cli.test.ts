@@ -1,7 +1,7 @@
 // The command line: which command runs, and what a person sees of the others.
 import { expect, test } from 'vitest'
 import { type Command, runCommand } from '../../beacon/cli.ts'
-import { variables } from '../../beacon/settings.ts'
+import { variables } from '../../beacon/variables.ts'
 
 const commands: Command[] = [
   { words: '', about: 'runs the beacon', run: () => 0 },

@@ -1,6 +1,6 @@
 // The beacon as a process, on Node and as the executable: how it starts, what it prints, how it ends.
 import { describe, expect, test, vi } from 'vitest'
-import type { Environment } from '../../beacon/settings.ts'
+import type { Environment } from '../../beacon/variables.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { ways } from '../support/beacon-ways.ts'
 import * as beacons from './process.ts'

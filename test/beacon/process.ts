@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, onTestFinished, vi } from 'vitest'
-import type { Environment } from '../../beacon/settings.ts'
+import type { Environment } from '../../beacon/variables.ts'
 import { type Report, reportSchema } from '../../shared/report.ts'
 import { beaconCommand, type Way } from '../support/beacon-ways.ts'
 import { compileCache } from '../support/process.ts'

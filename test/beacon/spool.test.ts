@@ -5,8 +5,7 @@ import { once } from 'node:events'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { isDiskFull } from '../../beacon/database.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { openSpool, type Spool } from '../../beacon/spool.ts'
 import type { Step } from '../../beacon/watch.ts'
 import { maxChanges } from '../../shared/report.ts'
@@ -169,18 +168,20 @@ describe('the directory', () => {
     expect(idsOf(open())).toEqual(['held'])
   })
 
-  test('that cannot be one is said in a sentence', () => {
+  test('that cannot be used costs durability, not the report', () => {
     const file = join(temporaryDirectory(), 'file')
     writeFileSync(file, '')
-    expect(setUp(file).open).toThrow(
-      expect.objectContaining({
-        code: 'state_dir_unusable',
-        message: expect.stringContaining(`${file} cannot be used`),
-      }),
-    )
-    const directory = temporaryDirectory()
-    mkdirSync(join(directory, 'spool.db'))
-    expect(setUp(directory).open).toThrow(expect.objectContaining({ code: 'state_dir_unusable' }))
+    const folder = temporaryDirectory()
+    mkdirSync(join(folder, 'spool.db'))
+    for (const directory of [file, folder]) {
+      const { open, log } = setUp(directory)
+      const spool = open()
+      spool.append([step('a')])
+      expect(idsOf(spool)).toEqual(['a'])
+      const hint = expect.stringContaining(`let the beacon write to ${directory}`)
+      expect(log.named('state_dir_unusable')).toMatchObject([{ hint }])
+      expect(log.named('spool_write_failed')).toEqual([])
+    }
   })
 })
 
@@ -227,54 +228,10 @@ test('a file that can no longer be written costs durability, not the report', ()
   spool.append([step('a')])
   expect(idsOf(spool)).toEqual(['a'])
   expect(log.named('spool_write_failed')).toMatchObject([
-    { error: expect.stringMatching(/disk is full/) },
+    { error: expect.stringMatching(/disk is full/), hint: expect.stringContaining(directory) },
   ])
   spool.dropThrough(spool.read()[0]!.sequence)
   expect(idsOf(spool)).toEqual([])
-})
-
-describe('a full disk', () => {
-  const full = (fields: object) => Object.assign(new Error('database or disk is full'), fields)
-
-  test.each([
-    ['of the file system', { code: 'ENOSPC' }, true],
-    ['of a quota', { code: 'EDQUOT' }, true],
-    ['of SQLite', { code: 'ERR_SQLITE_ERROR', errcode: 13 }, true],
-    ['of the rights', { code: 'EACCES' }, false],
-    ['of a busy database', { code: 'ERR_SQLITE_ERROR', errcode: 5 }, false],
-  ])('is known by the error %s: %o is one: %s', (_, fields, expected) => {
-    expect(isDiskFull(full(fields), temporaryDirectory())).toBe(expected)
-  })
-
-  /** Makes the next statement fail as on a full disk, which no test can fill. */
-  const fill = () => {
-    const filled = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementationOnce(() => {
-      throw full({ code: 'ERR_SQLITE_ERROR', errcode: 13 })
-    })
-    onTestFinished(() => filled.mockRestore())
-  }
-
-  test('while it is written: the log advises to free space there', () => {
-    const { directory, open, log } = setUp()
-    const spool = open()
-    fill()
-    spool.append([step('a')])
-    expect(idsOf(spool)).toEqual(['a'])
-    expect(log.named('spool_write_failed')).toMatchObject([
-      { hint: expect.stringContaining(`free space on the disk that holds ${directory}`) },
-    ])
-  })
-
-  test('at the start: the beacon works in memory, and the log advises to free space', () => {
-    const { open, log } = setUp()
-    fill()
-    const spool = open()
-    spool.append([step('a')])
-    expect(idsOf(spool)).toEqual(['a'])
-    const [entry] = log.named('state_dir_full')
-    expect(entry?.hint).toContain('free space')
-    expect(JSON.stringify(entry)).not.toContain('FOGHORN_STATE_DIR')
-  })
 })
 
 function withDatabase(file: string, sql: string): void {

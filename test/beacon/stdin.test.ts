@@ -1,10 +1,11 @@
 // A Windows service stops the beacon by closing its standard input.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { fleetKey, temporaryDirectory } from './world.ts'
+import { openSpool } from '../../beacon/spool.ts'
+import { createFakeClock } from './fake-clock.ts'
+import { createTestLog, fleetKey, temporaryDirectory } from './world.ts'
 
 function start(changes: Record<string, string> = {}) {
   const child = spawn(process.execPath, [join(import.meta.dirname, '../../beacon/main.ts')], {
@@ -33,9 +34,10 @@ test('it stops cleanly when its input is closed', async () => {
 })
 
 test('after a failure an open input does not keep it', async () => {
-  const file = join(temporaryDirectory(), 'file')
-  writeFileSync(file, '')
-  const { read, ended } = start({ FOGHORN_STATE_DIR: file })
+  const directory = temporaryDirectory()
+  const spool = openSpool({ directory, clock: createFakeClock(), log: createTestLog() })
+  onTestFinished(() => spool.close())
+  const { read, ended } = start({ FOGHORN_STATE_DIR: directory })
   expect(await ended).toBe(1)
   expect(read.output).toContain('beacon_failed')
 })

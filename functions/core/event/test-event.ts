@@ -51,7 +51,7 @@ export function testEvent({ fleet, eventType, id, moment }: TestWish, now: numbe
   }
   const isNew = moment === 'scheduled'
   return {
-    ...viewOf(courseOf(scheduled, moment, now)),
+    ...viewOf(eventAfter(scheduled, moment, now)),
     ...(isNew ? {} : { spared: 11 }),
     vms: [{ name: vm, resourceGroup: 'foghorn-test', zone: '1', tags: { purpose: 'test' } }],
     test: true,
@@ -65,7 +65,7 @@ function ageMs(moment: Moment): number {
   return moment === 'completed' || moment === 'lost' ? noticeMs + 2 * minute : 5 * minute
 }
 
-function courseOf(record: EventRecord, moment: Moment, now: number): EventRecord {
+function eventAfter(record: EventRecord, moment: Moment, now: number): EventRecord {
   const approved = byTest('approved', record.firstSeenAt + minute)
   const startedAt = record.firstSeenAt + startsMs
   const azure = { accepted: { vm: 'foghorn-test-observer', at: startedAt - 5 * second } }

@@ -1,5 +1,5 @@
 // The file of settings that a package installs: every variable of the beacon, as a comment.
-import { variables } from '../../../beacon/settings.ts'
+import { variables } from '../../../beacon/variables.ts'
 
 /** The service sets it, because it may write nowhere else. */
 const setByService = ['FOGHORN_STATE_DIR']

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { Environment } from '../../../beacon/settings.ts'
+import type { Environment } from '../../../beacon/variables.ts'
 import { checkPath, checkSchema } from '../../../shared/check.ts'
 import { verify } from '../../../shared/signature.ts'
 import { ways } from '../../support/beacon-ways.ts'
@@ -15,8 +15,8 @@ describe.each(ways)('$title', ({ way, isSkipped }) => {
     const { exited, output } = await start(way, environment, { cwd, words: ['check'] })
     const code = await exited
     const lines = output.stdout.trim().split('\n')
-    const verdicts = lines.slice(1).map((line) => line.split(/ +/, 2).join(' '))
-    return { code, lines, verdicts, ...output }
+    const results = lines.slice(1).map((line) => line.split(/ +/, 2).join(' '))
+    return { code, lines, results, ...output }
   }
 
   const settings = {
@@ -32,10 +32,10 @@ describe.each(ways)('$title', ({ way, isSkipped }) => {
     })
     const cwd = temporaryDirectory()
     const urls = { FOGHORN_IMDS_URL: imds.origin, FOGHORN_RELAY_URL: relay.origin }
-    const { code, lines, verdicts, stderr } = await check({ ...settings, ...urls }, cwd)
+    const { code, lines, results, stderr } = await check({ ...settings, ...urls }, cwd)
     expect(lines[0]).toMatch(/two minutes/)
     const about = ['imds', 'vm', 'relay', 'credential', 'clock', 'heard', 'state', 'hooks']
-    expect(verdicts).toEqual(about.map((name) => `ok ${name}`))
+    expect(results).toEqual(about.map((name) => `ok ${name}`))
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
 
     expect(imds.asked.map(({ method }) => method)).toEqual(['GET', 'GET'])
@@ -49,9 +49,9 @@ describe.each(ways)('$title', ({ way, isSkipped }) => {
 
   test.skipIf(isSkipped)('nobody answers', async () => {
     const urls = { FOGHORN_IMDS_URL: 'http://127.0.0.1:1', FOGHORN_RELAY_URL: 'http://127.0.0.1:1' }
-    const { code, verdicts, stdout } = await check({ ...settings, ...urls })
+    const { code, results, stdout } = await check({ ...settings, ...urls })
     const expected = ['fix imds', 'skip vm', 'fix relay', 'skip credential', 'ok state', 'ok hooks']
-    expect(verdicts).toEqual(expected)
+    expect(results).toEqual(expected)
     expect(code).toBe(2)
     expect(stdout).not.toContain(fleetKey.slice(6))
   })

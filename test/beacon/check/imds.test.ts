@@ -36,7 +36,7 @@ test('the version that answers', async () => {
   const { asked, finding } = await check(shows('2020-07-01', 2))
   expect(asked).toBe(1)
   expect(finding).toMatchObject({
-    verdict: 'ok',
+    result: 'ok',
     text: 'http://imds answers, api-version 2020-07-01, 2 events now, 2 of them unreadable',
   })
 })
@@ -51,7 +51,7 @@ test('an older version, after the newer ones were refused', async () => {
 test('an IMDS that never accepts a version ends the check, too', async () => {
   const { asked, finding } = await check(failed('fallback', 400))
   expect(asked).toBe(50)
-  expect(finding.verdict).toBe('fix')
+  expect(finding.result).toBe('fix')
 })
 
 test.each<[Failed, RegExp]>([
@@ -63,13 +63,13 @@ test.each<[Failed, RegExp]>([
 ])('%o', async (poll, remedy) => {
   const { asked, finding } = await check(poll)
   expect(asked).toBe(1)
-  expect(finding).toMatchObject({ verdict: 'fix', text: expect.stringMatching(remedy) })
+  expect(finding).toMatchObject({ result: 'fix', text: expect.stringMatching(remedy) })
 })
 
 test('the VM, as IMDS describes it', () => {
   const vm = { name: 'web_0', resourceGroup: 'rg-web', scaleSet: '' } as Vm
   expect(describeVm({ kind: 'vm', vm })).toMatchObject([
-    { verdict: 'ok', text: 'web_0, resource group rg-web, no scale set' },
+    { result: 'ok', text: 'web_0, resource group rg-web, no scale set' },
   ])
-  expect(describeVm(failed('transient', 500))).toMatchObject([{ verdict: 'skip' }])
+  expect(describeVm(failed('transient', 500))).toMatchObject([{ result: 'skip' }])
 })

@@ -16,7 +16,7 @@ const problem = (status: number, code: string, rest: object = {}) =>
 const known = { fleet: 'prod', time: now, beacon: 'id-1', heardAt: now - 12_000 }
 
 const shortly = (findings: Finding[]) =>
-  findings.map(({ verdict, about }) => `${verdict} ${about}`).join(', ')
+  findings.map(({ result, about }) => `${result} ${about}`).join(', ')
 const textOf = (findings: Finding[], about: string) =>
   findings.find((one) => one.about === about)?.text
 
@@ -68,10 +68,10 @@ test.each([
   [90_000, 'ok', /90 s behind/],
   [301_000, 'fix', /5 min behind .* synchronization/],
   [-36_000_000, 'fix', /10 h ahead/],
-])('a relay whose clock is %i ms ahead', (offsetMs, verdict, text) => {
+])('a relay whose clock is %i ms ahead', (offsetMs, result, text) => {
   const findings = relayFindings(answered(200, { ...known, time: now + offsetMs }), url, now)
   expect(findings.find(({ about }) => about === 'clock')).toMatchObject({
-    verdict,
+    result,
     text: expect.stringMatching(text),
   })
 })

@@ -7,17 +7,17 @@ import { systemClock } from '../../../beacon/clock.ts'
 import { openSpool } from '../../../beacon/spool.ts'
 import { createTestLog, temporaryDirectory } from '../world.ts'
 
-const verdictOn = (directory: string) => checkStateFolder(directory)[0]!
+const findingOn = (directory: string) => checkStateFolder(directory)[0]!
 
 test('a folder that can be written', () => {
   const folder = temporaryDirectory()
-  expect(verdictOn(folder)).toMatchObject({ verdict: 'ok', text: `${folder} can be written` })
+  expect(findingOn(folder)).toMatchObject({ result: 'ok', text: `${folder} can be written` })
   expect(readdirSync(folder)).toEqual([])
 })
 
 test('a folder that is not there yet is not made', () => {
   const folder = join(temporaryDirectory(), 'lib', 'foghorn')
-  expect(verdictOn(folder)).toMatchObject({ verdict: 'ok', text: `${folder} will be created` })
+  expect(findingOn(folder)).toMatchObject({ result: 'ok', text: `${folder} will be created` })
   expect(existsSync(folder)).toBe(false)
 })
 
@@ -26,7 +26,7 @@ test('the folder of a running beacon, whose database is not touched', () => {
   const spool = openSpool({ directory, clock: systemClock, log: createTestLog() })
   const read = () => readdirSync(directory).map((name) => readFileSync(join(directory, name)))
   const before = read()
-  expect(verdictOn(directory).verdict).toBe('ok')
+  expect(findingOn(directory).result).toBe('ok')
   expect(read()).toEqual(before)
   spool.close()
 })
@@ -35,13 +35,13 @@ test('a file in its place', () => {
   const file = join(temporaryDirectory(), 'state')
   writeFileSync(file, '')
   for (const path of [file, join(file, 'deeper')]) {
-    expect(verdictOn(path)).toMatchObject({
-      verdict: 'fix',
+    expect(findingOn(path)).toMatchObject({
+      result: 'fix',
       text: expect.stringContaining('FOGHORN_STATE_DIR'),
     })
   }
 })
 
 test.runIf(process.platform === 'linux')('a disk without space', () => {
-  expect(verdictOn('/proc/foghorn').verdict).toBe('fix')
+  expect(findingOn('/proc/foghorn').result).toBe('fix')
 })

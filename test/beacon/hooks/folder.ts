@@ -3,10 +3,9 @@ import { chmodSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 
 import { join } from 'node:path'
 import { onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../../beacon/clock.ts'
-import { createLeftover } from '../../../beacon/hooks/leftover.ts'
 import type { Order } from '../../../beacon/hooks/protocol.ts'
 import { createRunner } from '../../../beacon/hooks/runner.ts'
-import type { Environment } from '../../../beacon/settings.ts'
+import type { Environment } from '../../../beacon/variables.ts'
 import type { Hook } from '../../../shared/report.ts'
 import { anEvent } from '../events.ts'
 import { createTestLog, temporaryDirectory } from '../world.ts'
@@ -46,14 +45,7 @@ export function startRunner(
   place = hookFolder(programs),
 ) {
   const log = createTestLog()
-  const record = join(place.directory, 'hooks.running')
-  const open = () => {
-    const leftover = createLeftover(record, log)
-    return createRunner({
-      ...{ folder: place.folder, environment, leftover, log, clock: systemClock },
-    })
-  }
-  const runner = open()
+  const runner = createRunner({ folder: place.folder, environment, log, clock: systemClock })
   onTestFinished(() => runner.stop())
   const ended = (run = 'run-1') =>
     vi.waitFor(() => {
@@ -62,7 +54,7 @@ export function startRunner(
       const { ageMs: _, ...rest } = end
       return rest
     }, waitLimit)
-  return { ...place, runner, record, open, log, ended }
+  return { ...place, runner, log, ended }
 }
 
 export const waitLimit = { timeout: 15_000, interval: 10 }

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { createHooks } from '../../../beacon/hooks/hooks.ts'
 import type { RunnerLink } from '../../../beacon/hooks/link.ts'
 import type { Ended, Order, Status } from '../../../beacon/hooks/protocol.ts'
-import { createCourseStore } from '../../../beacon/hooks/store.ts'
+import { createHookStore } from '../../../beacon/hooks/store.ts'
 import { createWakeTimer } from '../../../beacon/wake-timer.ts'
 import { watch } from '../../../beacon/watch.ts'
 import type { Answer, Report } from '../../../shared/report.ts'
@@ -61,7 +61,7 @@ interface Options {
 
 function startHooked(played: Parameters<typeof startBeacon>[0] = {}, options: Options = {}) {
   const { runner = playRunner(), directory = temporaryDirectory(), eventTypes } = options
-  const store = createCourseStore(directory, createTestLog())
+  const store = createHookStore(directory, createTestLog())
   const settings = { leadMs: 10 * minute, eventTypes }
   const reply = (report: Report) =>
     accepted({ preparations: options.preparations?.(report) ?? [], paceMs: 60_000 })
@@ -358,9 +358,9 @@ test('a runner that comes or goes makes a report due', async () => {
 
 test('a damaged file of state is as good as none', async () => {
   const directory = temporaryDirectory()
-  writeFileSync(`${directory}/hooks.json`, '{"courses":[{}]}')
+  writeFileSync(`${directory}/hooks.json`, '{"events":[{}]}')
   const log = createTestLog()
-  expect(createCourseStore(directory, log).load()).toEqual([])
+  expect(createHookStore(directory, log).load()).toEqual([])
   expect(log.named('hook_state_damaged')).toHaveLength(1)
 })
 
@@ -372,7 +372,7 @@ test('an answer to a report that showed no plan lets nothing run', () => {
   const { snapshot } = watch(undefined, { ...shown, unreadable: { count: 0, samples: [] } })
   const vm = vmSchema.parse({ name: 'vm1' })
   const state = { vm, document: snapshot, reportTimer: createWakeTimer(clock) }
-  const store = createCourseStore(temporaryDirectory(), createTestLog())
+  const store = createHookStore(temporaryDirectory(), createTestLog())
   const settings = { leadMs: 10 * minute, eventTypes: undefined }
   const parts = { clock, log: createTestLog(), newId: () => 'run-1' }
   const hooks = createHooks(parts, { link: runner.link, store, settings }, state)

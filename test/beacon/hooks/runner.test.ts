@@ -1,11 +1,7 @@
-// The runner with real programs: what they get, how they end, and what is left of them.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmodSync, existsSync, writeFileSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { killGroup, maxOutputChars, windowsCommand } from '../../../beacon/hooks/execute.ts'
-import { createLeftover } from '../../../beacon/hooks/leftover.ts'
 import { maxHookNote } from '../../../shared/report.ts'
 import { anEvent } from '../events.ts'
 import { anOrder, isAlive, startRunner, waitLimit } from './folder.ts'
@@ -225,35 +221,12 @@ describe('one at a time', () => {
 
 describe('a runner that stops', () => {
   test('ends the hook, and does not call that its outcome', async () => {
-    const { runner, noted, record } = startRunner({ prepare: 'echo $$ > $NOTES; sleep 60' })
+    const { runner, noted } = startRunner({ prepare: 'echo $$ > $NOTES; sleep 60' })
     runner.run(anOrder())
     await vi.waitFor(() => expect(noted()).toHaveLength(1), waitLimit)
     await runner.stop()
     expect(isAlive(Number(noted()[0]))).toBe(false)
     expect(runner.status().ended).toEqual([])
-    expect(existsSync(record)).toBe(false)
-  })
-
-  test('by a crash leaves a hook that the next one ends', async () => {
-    const { open, record, log } = startRunner({ prepare: 'true' })
-    const orphan = spawn('/bin/sh', ['-c', 'sleep 60 & wait'], { detached: true, stdio: 'ignore' })
-    const exited = once(orphan, 'exit')
-    createLeftover(record, log).note(orphan.pid!)
-    open()
-    expect(await exited).toEqual([null, 'SIGKILL'])
-    expect(existsSync(record)).toBe(false)
-  })
-
-  test('by a crash harms no other program that got its number', async () => {
-    const { open, record } = startRunner({ prepare: 'true' })
-    const other = spawn('/bin/sh', ['-c', 'sleep 60'], { detached: true, stdio: 'ignore' })
-    const exited = once(other, 'exit')
-    writeFileSync(record, JSON.stringify({ group: other.pid, startedAt: 'another boot 1' }))
-    open()
-    expect(other.exitCode).toBeNull()
-    expect(isAlive(other.pid!)).toBe(true)
-    other.kill('SIGTERM')
-    expect(await exited).toEqual([null, 'SIGTERM'])
   })
 })
 

@@ -56,7 +56,7 @@ describe('on Windows, where every user of the VM can make the pipe', () => {
   const open = async (platform: string, isWithin: boolean) => {
     const { path, directory, log } = await serve({ prepare: 'echo done' })
     const settings = { folder: directory, socket: path, leadMs: 0, eventTypes: undefined }
-    const link = await openLink(settings, isWithin, directory, {}, log, platform)
+    const link = await openLink(settings, isWithin, {}, log, platform)
     const stopping = new AbortController()
     const running = link.loop(() => {}, stopping.signal)
     onTestFinished(async () => {

@@ -1,5 +1,5 @@
-// The course of hooks for one event: what is known of the event and of its runs, and how news
-// change that. The values are replaced, never changed.
+// An event that hooks of this VM run for: what is known of it and of its runs, and how news change
+// that. The values are replaced, never changed.
 import { hits, type ScheduledEvent } from '../../shared/document.ts'
 import type { Hook, HookRun } from '../../shared/report.ts'
 import type { Instant } from '../clock.ts'
@@ -21,7 +21,7 @@ export interface Phase extends PlannedPhase {
   note?: string
 }
 
-export interface Course {
+export interface HookedEvent {
   /** As seen last. */
   event: ScheduledEvent
   firstSeen: Instant
@@ -39,44 +39,44 @@ export function eventsOf(document: Snapshot, vmName: string): Map<string, Schedu
 
 export const hooks: readonly Hook[] = ['prepare', 'restore']
 
-/** With the relay's answer to a report that showed the course. */
-export function withAnswer(course: Course, wish: Course['wish']): Course {
-  if (course.isAnswered && course.wish === wish) return course
-  const { wish: _, ...rest } = course
+/** With the relay's answer to a report that showed the event. */
+export function withAnswer(hooked: HookedEvent, wish: HookedEvent['wish']): HookedEvent {
+  if (hooked.isAnswered && hooked.wish === wish) return hooked
+  const { wish: _, ...rest } = hooked
   return { ...rest, isAnswered: true, ...(wish === undefined ? {} : { wish }) }
 }
 
 /** The document shows the event, perhaps after it seemed over. */
-export function seenAgain(course: Course, event: ScheduledEvent, at: Instant): Course {
-  const isSame = JSON.stringify(event) === JSON.stringify(course.event)
-  const seen = isSame ? course : { ...course, event }
-  if (course.ended === undefined || course.restore?.state === 'running') return seen
+export function seenAgain(hooked: HookedEvent, event: ScheduledEvent, at: Instant): HookedEvent {
+  const isSame = JSON.stringify(event) === JSON.stringify(hooked.event)
+  const seen = isSame ? hooked : { ...hooked, event }
+  if (hooked.ended === undefined || hooked.restore?.state === 'running') return seen
   // Restored already, so it must be prepared again.
-  if ((course.restore?.starts ?? 0) > 0) return { event, firstSeen: at, isAnswered: false }
+  if ((hooked.restore?.starts ?? 0) > 0) return { event, firstSeen: at, isAnswered: false }
   const { ended: _, restore: __, ...rest } = seen
   return rest
 }
 
 /** With the phase that the plan means. */
-export function planned(course: Course, plan: Plan, at: Instant): Course {
+export function planned(hooked: HookedEvent, plan: Plan, at: Instant): HookedEvent {
   const { hook, kind, reason } = plan
-  if (kind === 'nothing') return withoutPlan(course, hook)
-  if (kind === 'refused') return inState(course, hook, { state: 'refused', note: reason }, at)
-  if (kind === 'missed') return inState(course, hook, { state: 'failed', note: reason }, at)
-  return inState(course, hook, { state: 'planned' }, at)
+  if (kind === 'nothing') return withoutPlan(hooked, hook)
+  if (kind === 'refused') return inState(hooked, hook, { state: 'refused', note: reason }, at)
+  if (kind === 'missed') return inState(hooked, hook, { state: 'failed', note: reason }, at)
+  return inState(hooked, hook, { state: 'planned' }, at)
 }
 
-/** With the phase in its new state. The same course if nothing is new. */
+/** With the phase in its new state. The same object if nothing is new. */
 export function inState(
-  course: Course,
+  hooked: HookedEvent,
   hook: Hook,
   change: Omit<Phase, 'since' | 'starts'> & { starts?: number },
   at: Instant,
-): Course {
-  const before = course[hook]
+): HookedEvent {
+  const before = hooked[hook]
   const { state, note, exitCode, run = before?.run, starts = before?.starts ?? 0 } = change
   const { eventType = before?.eventType } = change
-  if (before?.state === state && before.note === note && before.starts === starts) return course
+  if (before?.state === state && before.note === note && before.starts === starts) return hooked
   const since = before?.state === state && before.starts === starts ? before.since : at
   const phase: Phase = {
     state,
@@ -87,22 +87,26 @@ export function inState(
     ...(exitCode === undefined ? {} : { exitCode }),
     ...(note === undefined ? {} : { note }),
   }
-  return { ...course, [hook]: phase }
+  return { ...hooked, [hook]: phase }
 }
 
 /** Without a plan for a hook that never ran. */
-function withoutPlan(course: Course, hook: Hook): Course {
-  const phase = course[hook]
-  if (phase === undefined || phase.starts > 0 || phase.state === 'running') return course
-  const { [hook]: _, ...rest } = course
+function withoutPlan(hooked: HookedEvent, hook: Hook): HookedEvent {
+  const phase = hooked[hook]
+  if (phase === undefined || phase.starts > 0 || phase.state === 'running') return hooked
+  const { [hook]: _, ...rest } = hooked
   return rest
 }
 
-/** What the runner says of the runs of this course. `at` gives the instant of an age. */
-export function followed(course: Course, status: Status, at: (ageMs: number) => Instant): Course {
-  let next = course
+/** What the runner says of the runs for this event. `at` gives the instant of an age. */
+export function followed(
+  hooked: HookedEvent,
+  status: Status,
+  at: (ageMs: number) => Instant,
+): HookedEvent {
+  let next = hooked
   for (const hook of hooks) {
-    const phase = course[hook]
+    const phase = hooked[hook]
     if (phase?.state !== 'running' || status.running === phase.run) continue
     const end = status.ended.find(({ run }) => run === phase.run)
     if (end === undefined) {
@@ -124,26 +128,26 @@ export function followed(course: Course, status: Status, at: (ageMs: number) => 
 }
 
 /** Nothing will run any more, and reports showed it for long enough. */
-export function isOver(course: Course, endedMs: number): boolean {
-  const { prepare, restore } = course
+export function isOver(hooked: HookedEvent, endedMs: number): boolean {
+  const { prepare, restore } = hooked
   if (prepare === undefined || prepare.starts === 0) return true
   return endedMs >= shownAfterEndMs && restore?.state !== 'running'
 }
 
-/** After a restart, a course without `prepare` is created again, so it need not be stored. */
-export function isWorthKeeping({ prepare }: Course): boolean {
+/** After a restart, an event without `prepare` begins anew, so it need not be stored. */
+export function isWorthKeeping({ prepare }: HookedEvent): boolean {
   return prepare !== undefined
 }
 
 /** For the report. */
-export function runsOf(course: Course, ageMs: (since: Instant) => number): HookRun[] {
+export function runsOf(hooked: HookedEvent, ageMs: (since: Instant) => number): HookRun[] {
   return hooks.flatMap((hook) => {
-    const phase = course[hook]
+    const phase = hooked[hook]
     if (phase === undefined) return []
     const { state, since, exitCode, note, eventType } = phase
     return [
       {
-        eventId: course.event.eventId,
+        eventId: hooked.event.eventId,
         hook,
         state,
         ageMs: Math.round(ageMs(since)),
