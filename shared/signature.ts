@@ -18,7 +18,7 @@ interface SignatureHeaders {
   'webhook-signature': string
 }
 
-export type Verdict =
+export type SignatureCheck =
   | 'valid'
   | 'missing_header'
   | 'malformed_timestamp'
@@ -72,7 +72,7 @@ export async function verify(
   now: number,
   body: string,
   hmac: Hmac = webHmac,
-): Promise<Verdict> {
+): Promise<SignatureCheck> {
   const id = header('webhook-id')
   const timestamp = header('webhook-timestamp')
   const signatures = header('webhook-signature')

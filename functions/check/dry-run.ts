@@ -5,9 +5,9 @@ import { commitPlan } from '../core/delivery/commit.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
 import {
   type Decide,
+  type Decided,
   type EventRecord,
   type OpenRecord,
-  type Verdict,
   withEnd,
   withStarted,
 } from '../core/event/event.ts'
@@ -220,11 +220,11 @@ function remindersFor(first: OpenRecord, beforeSeconds: number[]) {
 
 function decidedBy(
   record: EventRecord,
-  decision: Verdict['decision'],
-  how: Verdict['how'],
+  decision: Decided['decision'],
+  how: Decided['how'],
   who: string,
 ): EventRecord {
-  return { ...record, verdict: { decision, how, who, at: 0 } }
+  return { ...record, decided: { decision, how, who, at: 0 } }
 }
 
 function recordOf({ fleet, event, vms, noticeSeconds }: Case): OpenRecord {

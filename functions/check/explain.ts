@@ -1,5 +1,5 @@
 // Explains why a rule does not match an event. Asks `matchEvent` about each condition, so that the
-// explanation cannot differ from the relay's verdict.
+// explanation cannot differ from what the relay decides.
 import { eventTypes, isSameName } from '../../shared/document.ts'
 import { looksSecret, notShown } from '../../shared/presentable.ts'
 import type { EventRecord } from '../core/event/event.ts'

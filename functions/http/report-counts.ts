@@ -2,8 +2,8 @@
 // fleet, so a refused report counts for a fleet only if the configuration has it.
 import type { MiddlewareHandler } from 'hono'
 import { fleetHeader } from '../../shared/report.ts'
+import { other } from '../core/metrics/counts.ts'
 import type { ReportOutcome, Source } from '../core/metrics/metrics.ts'
-import { other } from '../core/metrics/tally.ts'
 import type { Relay } from '../use-cases/relay.ts'
 
 export interface ReportCounts {

@@ -1,7 +1,7 @@
 // The incidents of PagerDuty: which ones a message opens, acknowledges or resolves, and their keys. Each
 // epoch of an event has one incident: triggered, acknowledged by a decision, resolved at the end. A
 // trigger on an acknowledged incident notifies nobody, so a stuck approval and the question after a
-// lapsed approval are separate incidents.
+// expired approval are separate incidents.
 import {
   type AlertNotification,
   channelTroubleIn,
@@ -11,7 +11,7 @@ import {
   isTestOf,
   type Notification,
 } from '../core/delivery/delivery.ts'
-import { lastLapse } from '../core/event/event.ts'
+import { lastExpiry } from '../core/event/event.ts'
 import { isEnd, traits } from '../core/event/moment.ts'
 import { hash } from '../core/hash.ts'
 import type { Outgoing } from './notifier.ts'
@@ -93,7 +93,7 @@ function isSameSubject(one: Delivery['notification'], notification: AlertNotific
 
 /**
  * Keys of the incidents that these steps opened, the newest last. A step after a decision belongs
- * to the open incident. If people are asked again after an approval lapsed, they get a new
+ * to the open incident. If people are asked again after an approval expired, they get a new
  * incident.
  */
 function openedBy(notifications: Notification[]): string[] {
@@ -101,8 +101,8 @@ function openedBy(notifications: Notification[]): string[] {
   for (const notification of inOrder(notifications)) {
     if (notification.moment === 'stuck' || actionOf(notification) !== 'trigger') continue
     // If a rule approves, nobody has to act.
-    const { verdict, policy } = notification.event
-    const isDecided = verdict !== undefined || policy.decide === 'approve'
+    const { decided, policy } = notification.event
+    const isDecided = decided !== undefined || policy.decide === 'approve'
     keys.push(isDecided ? (keys.at(-1) ?? eventKeyOf(notification)) : keyOf(notification))
   }
   return [...new Set(keys)]
@@ -120,9 +120,9 @@ function unsticks({ moment }: Delivery['notification']): boolean {
  * After a decision, a start only acknowledges: a second trigger would page again. If the event is
  * back after a *not now*, nobody expects it to start.
  */
-function actionOf({ moment, event: { verdict, epoch } }: Delivery['notification']): Action {
+function actionOf({ moment, event: { decided, epoch } }: Delivery['notification']): Action {
   if (moment === 'alert') return 'trigger'
-  const isExpected = verdict?.decision === 'approved' || (verdict !== undefined && epoch === 1)
+  const isExpected = decided?.decision === 'approved' || (decided !== undefined && epoch === 1)
   return moment === 'started' && isExpected ? 'acknowledge' : actions[traits[moment].incident]
 }
 
@@ -145,8 +145,8 @@ function keyOf(notification: Delivery['notification']): string {
     return `foghorn/channel/${channelIn(notification)}${which}`
   }
   const { wait } = notification.event
-  const lapsedAt = lastLapse(notification.event)
-  const anew = lapsedAt === undefined ? '' : `/anew-${hash(String(lapsedAt))}`
+  const expiredAt = lastExpiry(notification.event)
+  const anew = expiredAt === undefined ? '' : `/anew-${hash(String(expiredAt))}`
   const asked = wait.notReady === undefined ? '' : `/asked-${hash(String(wait.notReady.at))}`
   return eventKeyOf(notification) + anew + asked
 }

@@ -3,7 +3,7 @@
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import type { Claimed } from '../core/delivery/delivery.ts'
 import type { DecideOutcome } from '../core/event/approval.ts'
-import type { Decider, EventRecord, Verdict } from '../core/event/event.ts'
+import type { Decided, Decider, EventRecord } from '../core/event/event.ts'
 import type { Permission } from '../core/rules/permission.ts'
 import type { Part, Send } from './notifier.ts'
 
@@ -13,7 +13,7 @@ export interface Press {
   by: Decider
   /** Their workspace, or their organisation if the service sends that instead. */
   team: string
-  decision: Verdict['decision']
+  decision: Decided['decision']
   /** The value of the pressed button, not verified. */
   value: string
   /** Accepts a few answers for half an hour. A secret. */

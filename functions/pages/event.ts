@@ -93,7 +93,7 @@ function choices(seen: Seen, now: number, place: number, inList: boolean): Html 
 <button class="${look}" name="decision" value="approve"
  aria-describedby="h${place} u${place} g${place}">Approve: start it now</button>`
   const inner =
-    record.verdict === undefined
+    record.decided === undefined
       ? html`${approve('go')}\n${hint}\n${notNow(record, now, place)}`
       : html`<details class="after" id="a${place}"><summary>Approve after all</summary>\n${hint}\n${approve('quiet')}</details>`
   const last = isPreparable(record) ? html`\n${prepare(place)}` : ''

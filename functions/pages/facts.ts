@@ -6,13 +6,13 @@ import type { VmState } from '../core/event/hook-state.ts'
 import { utc } from '../core/event/time.ts'
 import { viewOf } from '../core/event/view.ts'
 import { compose } from '../core/message/message.ts'
-import { capital, describeNames, describeVerdict, plain } from '../core/message/phrases.ts'
+import { capital, describeDecided, describeNames, plain } from '../core/message/phrases.ts'
 import { minuteUtc } from './times.ts'
 
 type Fact = [name: string, value: string]
 
 export function factsOf(record: EventRecord): Fact[] {
-  const { verdict, overruled } = record
+  const { decided, overruled } = record
   const view = viewOf(record)
   const at = record.firstSeenAt
   const { facts, reference } = compose({ moment: 'scheduled', at, event: view }, at)
@@ -23,7 +23,7 @@ export function factsOf(record: EventRecord): Fact[] {
     .filter(({ name }) => name !== 'Decision')
     .map(({ name, value }): Fact => [name, value === firstNames ? names : fixed(value)])
   return [
-    ...(verdict ? [['Identity', proofs[verdict.how]] as Fact] : []),
+    ...(decided ? [['Identity', proofs[decided.how]] as Fact] : []),
     ...overruled.map((one): Fact => ['Earlier decision', inWords(one)]),
     ...shown,
     ...unreadyIn(record),
@@ -61,10 +61,10 @@ export function allNames({ facts: { resources, vmCount = 0 } }: EventRecord): st
   return plain(resources.join(', ') + more)
 }
 
-function inWords(verdict: NonNullable<EventRecord['verdict']>): string {
-  const { at, lapsedAt } = verdict
-  const lapsed = lapsedAt === undefined ? '' : `; it lapsed ${utc(lapsedAt)}`
-  return capital(plain(`${describeVerdict(verdict)}, ${utc(at)}${lapsed}`))
+function inWords(decided: NonNullable<EventRecord['decided']>): string {
+  const { at, expiredAt } = decided
+  const expired = expiredAt === undefined ? '' : `; it expired ${utc(expiredAt)}`
+  return capital(plain(`${describeDecided(decided)}, ${utc(at)}${expired}`))
 }
 
 /** How we know who decided. */

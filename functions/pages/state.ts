@@ -9,8 +9,8 @@ import { lastingClock, relative } from '../core/event/time.ts'
 import {
   describeDecision,
   describeFailure,
+  expiryLines,
   growthLines,
-  lapseLines,
   stuckLines,
 } from '../core/message/approval.ts'
 import { lostLines } from '../core/message/ending.ts'
@@ -51,7 +51,7 @@ export function isDecidable(record: EventRecord): boolean {
   return (
     record.ended === undefined &&
     record.phase === 'scheduled' &&
-    record.verdict?.decision !== 'approved' &&
+    record.decided?.decision !== 'approved' &&
     !isTooLarge(record.facts)
   )
 }
@@ -78,7 +78,7 @@ export function stateOf(record: EventRecord, now: number): State {
 }
 
 function rawStateOf(record: EventRecord, now: number): State {
-  const { ended, started, verdict } = record
+  const { ended, started, decided } = record
   if (ended !== undefined) return endedState(record, now)
   if (started !== undefined) {
     const who = record.drill ? 'The drill' : 'Azure'
@@ -86,7 +86,7 @@ function rawStateOf(record: EventRecord, now: number): State {
     const when = relative(started.at, now)
     const isFirstSight = started.kind === 'already_running'
     const headline = isFirstSight ? `First seen ${when}, already running.` : `It started ${when}.`
-    const decision = [...verdictLines(record, now), ...growthLines(record, now)]
+    const decision = [...decidedLines(record, now), ...growthLines(record, now)]
     const ready = readinessLines(record)
     return {
       tone: 'over',
@@ -94,15 +94,15 @@ function rawStateOf(record: EventRecord, now: number): State {
       lines: [...backLines(record), ...notice, ...decision, ...ready],
     }
   }
-  if (verdict?.decision === 'approved') return approvedState(record, now)
+  if (decided?.decision === 'approved') return approvedState(record, now)
   const { notBeforeAt } = record.facts
   const until = notBeforeAt !== undefined && notBeforeAt > now ? { until: notBeforeAt } : {}
   if (isTooLarge(record.facts)) {
     const lines = [...backLines(record), tooLarge, dueOf(record, now)]
     return { tone: 'wait', headline: 'Azure decides.', lines, ...until }
   }
-  if (verdict === undefined) {
-    const why = [...backLines(record), ...lapseLines(record, false), ...inVainLines(record)]
+  if (decided === undefined) {
+    const why = [...backLines(record), ...expiryLines(record, false), ...inVainLines(record)]
     const hooks = [...readinessLines(record), ...waitLines(record)]
     const lines = [...why, ...hooks, dueOf(record, now)]
     return { tone: 'ask', headline: 'Not decided.', lines, ...until }
@@ -150,7 +150,7 @@ function endedState(record: EventRecord, now: number): State {
   const said = isDoubtful ? what.replace('It was', 'It was probably') : what
   const headline = `${said} ${relative(at, now)}.`
   const tone = outcome === 'lost' ? 'bad' : 'over'
-  const decision = [...whyEnded(record), ...verdictLines(record, now)]
+  const decision = [...whyEnded(record), ...decidedLines(record, now)]
   return { tone, headline, lines: [...decision, ...restoreLines(record)] }
 }
 
@@ -168,14 +168,14 @@ const endings = {
   lost: 'The outcome became unknown',
 }
 
-function verdictLines(record: EventRecord, now: number): string[] {
-  if (record.verdict !== undefined) return [said(record, now)]
-  const hasLapsed = record.overruled.at(-1)?.lapsedAt !== undefined
-  return [hasLapsed ? 'The approval no longer applied.' : 'Nobody had decided.']
+function decidedLines(record: EventRecord, now: number): string[] {
+  if (record.decided !== undefined) return [said(record, now)]
+  const hasExpired = record.overruled.at(-1)?.expiredAt !== undefined
+  return [hasExpired ? 'The approval no longer applied.' : 'Nobody had decided.']
 }
 
 function said(record: EventRecord, now: number): string {
-  const at = record.verdict?.at ?? now
+  const at = record.decided?.at ?? now
   return capital(plain(`${describeDecision(record)}, ${utcOn(at, now)}.`))
 }
 

@@ -7,9 +7,9 @@ import { utc } from '../core/event/time.ts'
 import { describeFailure, isFailure } from '../core/message/approval.ts'
 import {
   capital,
+  describeDecided,
   describeDecider,
   describeInference,
-  describeVerdict,
   isGuess,
   plain,
 } from '../core/message/phrases.ts'
@@ -50,8 +50,8 @@ function describeEntry({ at, what, note }: HistoryEntry): string {
   if (note === undefined) return bare[what]
   if (what === 'approved' || what === 'declined') {
     const [how = '', ...who] = note.split(': ')
-    const verdict = { decision: what, how: how as Proof, who: who.join(': '), at }
-    return capital(plain(describeVerdict(verdict)))
+    const decided = { decision: what, how: how as Proof, who: who.join(': '), at }
+    return capital(plain(describeDecided(decided)))
   }
   if (note === drillNote) return `${bare[what]}: a drill`
   return plain(withNote[what]?.(note) ?? `${bare[what]}: ${note}`)
@@ -68,7 +68,7 @@ const withNote: { [What in HistoryEntry['what']]?: (note: string) => string } = 
   not_ready: (why) => `People are asked: ${describeInVain({ why: why as NotReady['why'] })}`,
   reminder: (distance) => `People were reminded, ${distance}`,
   directed: (vm) => `The beacon on ${vm} was asked to tell Azure`,
-  passed_on: (vm) => `The beacon on ${vm} told Azure`,
+  azure_accepted: (vm) => `The beacon on ${vm} told Azure`,
   start_failed: (note) => {
     const [, vm = '', outcome = '', status] = failure.exec(note) ?? []
     if (!isFailure(outcome)) return `${bare.start_failed}: ${note}`
@@ -102,12 +102,12 @@ const bare: Record<HistoryEntry['what'], string> = {
   approved: 'Approved',
   declined: 'Not now',
   directed: 'A beacon was asked to tell Azure',
-  passed_on: 'Azure was told',
+  azure_accepted: 'Azure was told',
   start_failed: 'Azure could not be told',
   not_started: 'Azure was told, but has not started it',
   prepare_now: 'A person asked the VMs to prepare now',
   not_ready: 'The rule could not approve in time, so people were asked',
-  lapsed: 'The approval lapsed because the event changed',
+  expired: 'The approval expired because the event changed',
   stuck: 'Approved, but not started: people are notified',
   gone: 'A VM no longer sees the event',
   seen_again: 'Seen again',

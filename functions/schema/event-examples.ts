@@ -62,7 +62,7 @@ const started: EventData = {
   sequence: 5,
   phase: 'started',
   startedAt: '2026-11-21T12:01:10.000Z',
-  passedOn: { vm: 'web_0', at: '2026-11-21T12:01:02.000Z' },
+  azureAccepted: { vm: 'web_0', at: '2026-11-21T12:01:02.000Z' },
 }
 
 export const eventExamples: Record<EventData['moment'], EventData> = {

@@ -84,7 +84,7 @@ const approval = z.object({
   decision: z.enum(['approved', 'declined']),
   ...decider,
   at: time,
-  lapsedAt: time.exactOptional().describe('The event became more than was approved.'),
+  expiredAt: time.exactOptional().describe('The event became more than was approved.'),
 })
 
 export const publicEventSchema = z
@@ -118,7 +118,7 @@ export const publicEventSchema = z
     description: z.string().exactOptional().describe('As Azure says.'),
     policy: policy.describe('The decision of the policy.'),
     readiness: readiness.exactOptional(),
-    turn: z
+    slot: z
       .enum(['held', 'waits', 'unknown'])
       .exactOptional()
       .describe('Under a rule with `maxConcurrent`.'),
@@ -151,7 +151,7 @@ export const publicEventSchema = z
       .exactOptional()
       .describe('Why the relay concludes the outcome. Absent if a VM saw it.'),
     approvals: z.array(approval).describe('Decisions of this epoch.'),
-    passedOn: z
+    azureAccepted: z
       .object({ vm: z.string(), at: time })
       .exactOptional()
       .describe('The VM that told Azure to start the event.'),

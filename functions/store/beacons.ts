@@ -2,7 +2,7 @@
 import { FoghornError } from '../../shared/errors.ts'
 import { type Beacon, type ListedBeacon, listedFields } from '../core/event/beacon.ts'
 import { shownState } from '../core/event/silence.ts'
-import { beaconCount, type Count, total } from '../core/metrics/tally.ts'
+import { beaconCount, type Count, total } from '../core/metrics/counts.ts'
 import { endOf, justAfter, keyOf, startOf, timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { type Change, type Found, insertOrReplace, isNamed, type Key, type Row } from './rows.ts'
@@ -80,8 +80,8 @@ export class Beacons {
     for (const fleet of fleets) {
       for await (const page of this.#entriesOf(fleet)) {
         const own = page.map(({ summary }): Count => {
-          const [one, two] = JSON.parse(summary) as CountedAs
-          return { what: 'beacon', fleet, one, two, n: 1 }
+          const [name, state] = JSON.parse(summary) as CountedAs
+          return { what: 'beacon', fleet, name, state, n: 1 }
         })
         counts.push(...total(own))
       }
@@ -268,8 +268,8 @@ function keysOf(beacon: Beacon, before: readonly Key[] = []): Key[] {
     const old = before.find((one) => one.index === index)
     return old !== undefined && old.key <= key ? old : { index, key }
   }
-  const { one, two } = beaconCount(beacon)
-  const summary = JSON.stringify([one, two] satisfies CountedAs)
+  const { name, state } = beaconCount(beacon)
+  const summary = JSON.stringify([name, state] satisfies CountedAs)
   const keys = [
     { index: namesOf(fleet), key: keyOf(vm.toLowerCase(), id), summary },
     notLater(heardIndex, heardAt),

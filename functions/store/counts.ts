@@ -1,15 +1,15 @@
 // Counts for metrics: one row that follows the changes of counts, which rows write with what they
 // count. What is pending, open, or a beacon is counted by its entries each time.
 import { alertPrefix } from '../../shared/report.ts'
-import { type Count, type Oldest, type Tally, total } from '../core/metrics/tally.ts'
+import { type Count, type Counts, type Oldest, total } from '../core/metrics/counts.ts'
 import type { Beacons } from './beacons.ts'
 import { countsIndex, type PendingSummary, pendingIndex, subscribers } from './delivery-rows.ts'
 import type { Events } from './events.ts'
 import { justAfter, keyOf, timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { insertOrReplace } from './rows.ts'
-import type { TallyRequest } from './store.ts'
-import { tallyMs } from './store.ts'
+import type { CountsRequest } from './store.ts'
+import { countsMs } from './store.ts'
 
 const partition = keyOf('counts')
 const row = 'counts'
@@ -18,7 +18,7 @@ const pageSize = 1_000
 const maxPages = 20
 const maxPendingPages = 50
 
-interface Stored extends Tally {
+interface Stored extends Counts {
   /** The last change that is in the counts. */
   after: string
   /** The part of `counts` that follows the changes. */
@@ -28,7 +28,7 @@ interface Stored extends Tally {
   beaconsAt: number
 }
 
-export class Counts {
+export class StoredCounts {
   readonly #parts: Parts
   readonly #events: Events
   readonly #beacons: Beacons
@@ -39,13 +39,13 @@ export class Counts {
     this.#beacons = beacons
   }
 
-  async read({ now, fleets, maxAgeMs }: TallyRequest): Promise<Tally> {
+  async read({ now, fleets, maxAgeMs }: CountsRequest): Promise<Counts> {
     // where a read costs nothing, counts are as young as can be
-    const mostMs = maxAgeMs ?? (this.#parts.rows.lagMs === 0 ? 0 : tallyMs)
+    const mostMs = maxAgeMs ?? (this.#parts.rows.lagMs === 0 ? 0 : countsMs)
     const found = await this.#parts.rows.read(partition, row)
     const known = found && (JSON.parse(found.body) as Stored)
     if (known !== undefined && isYoung(known.at, now, mostMs)) return shown(known)
-    const stored = await this.#count(known, now, fleets, maxAgeMs ?? tallyMs)
+    const stored = await this.#count(known, now, fleets, maxAgeMs ?? countsMs)
     // after a conflict, the row has the counts of another worker
     const change = insertOrReplace(found, row, JSON.stringify(stored))
     await this.#parts.rows.change(partition, [change])
@@ -103,7 +103,7 @@ export class Counts {
         if (channel === subscribers || eventId.startsWith(alertPrefix)) continue
         const name = JSON.stringify([channel, fleet])
         const n = (counts.get(name)?.n ?? 0) + 1
-        counts.set(name, { what: 'delivery', fleet, one: channel, two: 'pending', n })
+        counts.set(name, { what: 'delivery', fleet, name: channel, state: 'pending', n })
         const first = Math.min(plannedAt, oldest.get(name)?.plannedAt ?? plannedAt)
         oldest.set(name, { fleet, channel, plannedAt: first })
       }
@@ -113,8 +113,8 @@ export class Counts {
     return { counts: [...counts.values()], oldest: [...oldest.values()] }
   }
 
-  async #undecided(fleets: readonly string[]): Promise<Tally['undecided']> {
-    const works = fleets.map((fleet) => async (): Promise<Tally['undecided']> => {
+  async #undecided(fleets: readonly string[]): Promise<Counts['undecided']> {
+    const works = fleets.map((fleet) => async (): Promise<Counts['undecided']> => {
       const open = await this.#events.openEntries([fleet])
       const asked = open.map(({ need }) => need).filter(([, , isUndecided]) => isUndecided === 1)
       if (asked.length === 0) return []
@@ -131,6 +131,6 @@ function isYoung(at: number, now: number, mostMs: number): boolean {
   return now >= at && now - at < mostMs
 }
 
-function shown({ at, counts, undecided, oldest }: Stored): Tally {
+function shown({ at, counts, undecided, oldest }: Stored): Counts {
   return { at, counts, undecided, oldest }
 }

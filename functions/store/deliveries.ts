@@ -9,7 +9,7 @@ import {
 } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { EventView } from '../core/event/view.ts'
-import { type Count, deliveryCounts, firstMessageCounts } from '../core/metrics/tally.ts'
+import { type Count, deliveryCounts, firstMessageCounts } from '../core/metrics/counts.ts'
 import {
   failedIndex,
   hasFailed,

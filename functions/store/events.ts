@@ -8,7 +8,7 @@ import { onlyBeaconOf } from '../core/event/sight.ts'
 import { namesOf, summaryOf } from '../core/event/summary.ts'
 import type { EventView } from '../core/event/view.ts'
 import { maxOpenOfFleet, type OpenCounts } from '../core/limits.ts'
-import { type Count, eventCount } from '../core/metrics/tally.ts'
+import { type Count, eventCount } from '../core/metrics/counts.ts'
 import { countsIndex, endedIndex, newRows } from './delivery-rows.ts'
 import { eventPartition, keyOf, newestFirst, startOf, timeKey } from './keys.ts'
 import type { Parts } from './parts.ts'
@@ -303,7 +303,7 @@ function viewIn(deliveries: Commit['deliveries']): EventView | undefined {
 
 function countsOf(before: EventRecord | undefined, record: EventRecord): Count[] {
   const [was, is] = [before && eventCount(before), eventCount(record)]
-  if (was !== undefined && was.one === is.one && was.two === is.two) return []
+  if (was !== undefined && was.name === is.name && was.state === is.state) return []
   return was === undefined ? [is] : [{ ...was, n: -1 }, is]
 }
 
@@ -320,7 +320,7 @@ function keysOf(record: EventRecord, before: readonly Key[] = []): Key[] {
     keys.push({ index: endedIndex, key: keyOf(timeKey(ended.at), fleet, eventId) })
   }
   if (ended === undefined) {
-    const isDecided = record.started !== undefined || record.verdict !== undefined
+    const isDecided = record.started !== undefined || record.decided !== undefined
     const need: Need = [isDecided ? 1 : 0, facts.notBeforeAt ?? 0, isUndecided(record) ? 1 : 0]
     const summary = JSON.stringify(need)
     keys.push({

@@ -6,7 +6,7 @@ import type { EventRecord } from '../core/event/event.ts'
 import { Beacons } from './beacons.ts'
 import { Channels } from './channels.ts'
 import { Claims } from './claims.ts'
-import { Counts } from './counts.ts'
+import { StoredCounts } from './counts.ts'
 import { Deliveries } from './deliveries.ts'
 import { Edits, type Gather, type Wait } from './edits.ts'
 import { Events } from './events.ts'
@@ -52,7 +52,7 @@ export class RelayStore implements Store {
   readonly #beacons: Beacons
   readonly #smallRows: SmallRows
   readonly #searches: Searches
-  readonly #counts: Counts
+  readonly #counts: StoredCounts
   readonly #forgetting: Forgetting
 
   readonly readEvent: Store['readEvent'] = (key) => this.#events.read(key)
@@ -100,7 +100,7 @@ export class RelayStore implements Store {
   readonly findEvents: Store['findEvents'] = (search) => this.#searches.events(search)
   readonly channelActivity: Store['channelActivity'] = (channels, question) =>
     this.#searches.activity(channels, question)
-  readonly tally: Store['tally'] = (request) => this.#counts.read(request)
+  readonly readCounts: Store['readCounts'] = (request) => this.#counts.read(request)
 
   constructor(options: StoreOptions) {
     const { rows, newId, random, wait, together = atOnce } = options
@@ -117,7 +117,7 @@ export class RelayStore implements Store {
     this.#beacons = new Beacons(parts)
     this.#smallRows = new SmallRows(rows)
     this.#searches = new Searches(parts, this.#events)
-    this.#counts = new Counts(parts, this.#events, this.#beacons)
+    this.#counts = new StoredCounts(parts, this.#events, this.#beacons)
     this.#forgetting = new Forgetting(parts)
   }
 

@@ -12,7 +12,7 @@ import {
 } from './rows.ts'
 
 /** Increase this if an older relay would not understand the changed rows. */
-export const formatVersion = 6
+export const formatVersion = 7
 
 export const schema = `
 CREATE TABLE IF NOT EXISTS rows (

@@ -10,7 +10,7 @@ import type { Rate } from '../core/delivery/rate.ts'
 import type { Beacon, ListedBeacon } from '../core/event/beacon.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { OpenCounts } from '../core/limits.ts'
-import type { Tally } from '../core/metrics/tally.ts'
+import type { Counts } from '../core/metrics/counts.ts'
 import type { BrowseStore } from './browse.ts'
 
 export interface EventKey {
@@ -268,7 +268,7 @@ export interface SmallRowStore {
   removeSmallRow(key: SmallRowKey): Promise<void>
 }
 
-export interface TallyRequest {
+export interface CountsRequest {
   now: number
   /** Other fleets may be left out. */
   fleets: readonly string[]
@@ -277,7 +277,7 @@ export interface TallyRequest {
 }
 
 /** Usually how old counts may be. */
-export const tallyMs = 60_000
+export const countsMs = 60_000
 
 export interface Store
   extends EventStore,
@@ -297,10 +297,10 @@ export interface Store
   forget(before: number, limit: number, unheardSince?: number): Promise<number>
 
   /**
-   * Counts what is stored, by the rules of core/metrics/tally.ts. What has ended stays counted after
+   * Counts what is stored, by the rules of core/metrics/counts.ts. What has ended stays counted after
    * `forget`.
    */
-  tally(request: TallyRequest): Promise<Tally>
+  readCounts(request: CountsRequest): Promise<Counts>
 
   /** When the next event is due or the next delivery can be claimed; undefined if nothing waits. */
   nextDueAt(pacing: Pacing): Promise<number | undefined>

@@ -136,7 +136,7 @@ async function replacementFor(
       name === channel &&
       notification.moment === decision &&
       notification.event.epoch === record.epoch &&
-      notification.event.verdict?.at === record.verdict?.at,
+      notification.event.decided?.at === record.decided?.at,
   )
   if (hasOwn && buttonSupportOf(relay, channel)?.isEdited) return undefined
   const now = relay.now()

@@ -87,7 +87,7 @@ async function buttonsFor(
   // with a longer value the service would reject the whole message
   if (value.length > maxValueLength) return undefined
   // after "not now" only an approval is left
-  return { value, notNow: shown.verdict?.decision !== 'declined' }
+  return { value, notNow: shown.decided?.decision !== 'declined' }
 }
 
 /** Splits what is due together: lists have no such buttons, so a part with buttons goes alone. */

@@ -6,7 +6,7 @@ import { decideReport } from '../core/event/decide.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
 import type { EventNews, Reading } from '../core/event/news.ts'
 import { isDecisionNear, type Seen } from '../core/event/pace.ts'
-import { agreedOf } from '../core/event/scope.ts'
+import { scopeOf } from '../core/event/scope.ts'
 import { commitEvent } from './commit-event.ts'
 import { isOpenedLately } from './opened.ts'
 import { contextOf, type Relay } from './relay.ts'
@@ -122,8 +122,8 @@ function isLackedBy(beacon: string, record: EventRecord): boolean {
 
 /** Includes what was approved: the beacon starts an event only if its document shows no more. */
 function directiveOf(record: EventRecord): Directive {
-  const { eventId, verdict } = record
-  return { eventId, ...(verdict?.agreed ?? agreedOf(record, false)) }
+  const { eventId, decided } = record
+  return { eventId, ...(decided?.scope ?? scopeOf(record, false)) }
 }
 
 /** A person opened its page lately. This is read only if it makes a difference. */

@@ -1,7 +1,8 @@
 // Gathers what metrics show. All readers share what the store returned, so that frequent scrapes
 // do not load it.
+
+import type { Counts } from '../core/metrics/counts.ts'
 import type { Source } from '../core/metrics/metrics.ts'
-import type { Tally } from '../core/metrics/tally.ts'
 import { type Access, fleetsOf, isBound } from '../core/rules/access.ts'
 import { channelsRouted } from '../core/rules/routes.ts'
 import { listSubscriptions } from '../store/small-rows.ts'
@@ -11,7 +12,7 @@ import type { Relay } from './relay.ts'
 /** How long one read of the store is used. */
 const sharedMs = 5_000
 
-type Stored = Pick<Source, 'tally' | 'troubled' | 'subscriptions'>
+type Stored = Pick<Source, 'counts' | 'troubled' | 'subscriptions'>
 
 /** What the relay knows, by who asks. `reports` are added by the caller, which counts them. */
 export function createMetricsReader(relay: Relay) {
@@ -39,20 +40,20 @@ export function createMetricsReader(relay: Relay) {
 }
 
 /** `maxAgeMs`: see the store. */
-export function countAll({ store, config, now }: Relay, maxAgeMs?: number): Promise<Tally> {
+export function countAll({ store, config, now }: Relay, maxAgeMs?: number): Promise<Counts> {
   const age = maxAgeMs === undefined ? {} : { maxAgeMs }
-  return store.tally({ now: now(), fleets: Object.keys(config.fleets), ...age })
+  return store.readCounts({ now: now(), fleets: Object.keys(config.fleets), ...age })
 }
 
 async function readStored(relay: Relay): Promise<Stored> {
-  const [tally, troubled, all] = await Promise.all([
+  const [counts, troubled, all] = await Promise.all([
     countAll(relay),
     channelsInTrouble(relay),
     listSubscriptions(relay.store),
   ])
   const states = Map.groupBy(all, ({ state }) => state)
   return {
-    tally,
+    counts,
     troubled: Object.fromEntries(troubled.map(({ channel, state }) => [channel, state])),
     subscriptions: Object.fromEntries([...states].map(([state, some]) => [state, some.length])),
   }

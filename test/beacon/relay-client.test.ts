@@ -44,7 +44,7 @@ function client(options: { url: string; environment?: ProxyEnvironment }) {
   return { clock, send: (signal = forever) => relay.send(build, signal) }
 }
 
-function verdictOf({ headers, body }: Asked, now: number) {
+function checkOf({ headers, body }: Asked, now: number) {
   return verify([fleetKey], (name) => headers[name] as string | undefined, now, body)
 }
 
@@ -65,7 +65,7 @@ test('a report is signed as Standard Webhooks has it, with its fleet', async () 
     },
     body: '{"built":1,"name":"Zürich"}',
   })
-  expect(await verdictOf(one!, clock.now())).toBe('valid')
+  expect(await checkOf(one!, clock.now())).toBe('valid')
 })
 
 test('each attempt has a body and an id of its own', async () => {
@@ -157,34 +157,34 @@ describe('an answer', () => {
 describe('where the clock of this VM is wrong', () => {
   /** A relay whose clock is `ahead` of ours, and which tells so. */
   async function setUpRelay(aheadMs: () => number) {
-    const verdicts: string[] = []
+    const checks: string[] = []
     const server = await serve(async (asked, response) => {
       const now = world.clock.now() + aheadMs()
-      const verdict = await verdictOf(asked, now)
-      verdicts.push(verdict)
+      const check = await checkOf(asked, now)
+      checks.push(check)
       const late = problem(401, 'clock_outside_tolerance', now)
-      const { status, body } = verdict === 'valid' ? { status: 200, body: answer } : late
+      const { status, body } = check === 'valid' ? { status: 200, body: answer } : late
       response.writeHead(status ?? 200).end(JSON.stringify(body))
     })
     const world = client({ url: server.origin })
-    return { ...world, ...server, verdicts }
+    return { ...world, ...server, checks }
   }
 
   test('the relay is asked what time it is, once', async () => {
-    const { send, asked, verdicts } = await setUpRelay(() => hour)
+    const { send, asked, checks } = await setUpRelay(() => hour)
     expect(await send()).toMatchObject({ kind: 'accepted' })
     expect(await send()).toMatchObject({ kind: 'accepted' })
-    expect(verdicts).toEqual(['outside_tolerance', 'valid', 'valid'])
+    expect(checks).toEqual(['outside_tolerance', 'valid', 'valid'])
     expect(asked.map(({ body }) => JSON.parse(body).built)).toEqual([1, 2, 3])
   })
 
   test('and again after the clock was set right', async () => {
     let ahead = -hour
-    const { send, verdicts } = await setUpRelay(() => ahead)
+    const { send, checks } = await setUpRelay(() => ahead)
     await send()
     ahead = 0
     expect(await send()).toMatchObject({ kind: 'accepted' })
-    expect(verdicts).toEqual(['outside_tolerance', 'valid', 'outside_tolerance', 'valid'])
+    expect(checks).toEqual(['outside_tolerance', 'valid', 'outside_tolerance', 'valid'])
   })
 
   test('a relay that is never content is not asked a third time', async () => {

@@ -115,7 +115,7 @@ export function mainJob(host: HostName, way: Way): void {
     const record = await stage.settledEvent(eventId)
     const steps = record.history.map((entry: { what: string }) => entry.what)
     expect(steps.filter((what: string) => what === 'directed').length).toBeGreaterThanOrEqual(2)
-    expect(record.passedOn.vm).not.toBe(first.name)
+    expect(record.azureAccepted.vm).not.toBe(first.name)
     const approvals = simulator.startRequests().filter(({ status }) => status === 200)
     expect(approvals.map(({ vm }) => vm)).not.toContain(first.name)
   })

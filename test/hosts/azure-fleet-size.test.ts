@@ -1,7 +1,7 @@
 // How an instance of the relay learns the number of its beacons, and what that costs the storage.
 import { beforeEach, expect, test } from 'vitest'
 import { alignedHeartbeats } from '../../functions/core/event/heartbeat.ts'
-import type { Tally } from '../../functions/core/metrics/tally.ts'
+import type { Counts } from '../../functions/core/metrics/counts.ts'
 import { FleetSize } from '../../functions/host/azure/requests.ts'
 import { createWorld } from '../support/world.ts'
 
@@ -17,15 +17,15 @@ beforeEach(async () => {
   size = new FleetSize(world.relay)
   ages = []
   beacons = 1_000
-  world.relay.store.tally = async ({ now, maxAgeMs }): Promise<Tally> => {
+  world.relay.store.readCounts = async ({ now, maxAgeMs }): Promise<Counts> => {
     ages.push(maxAgeMs)
-    const count = (fleet: string, two: string, n: number) => {
-      return { what: 'beacon' as const, fleet, one: '0.1.0', two, n }
+    const count = (fleet: string, state: string, n: number) => {
+      return { what: 'beacon' as const, fleet, name: '0.1.0', state, n }
     }
     const counts = [
       count('prod', 'heard', beacons - 400),
       ...[count('prod', 'silent', 300), count('other', 'heard', 100), count('prod', 'left', 9_000)],
-      { what: 'event' as const, fleet: 'prod', one: 'Reboot', two: 'completed', n: 70_000 },
+      { what: 'event' as const, fleet: 'prod', name: 'Reboot', state: 'completed', n: 70_000 },
     ]
     return { at: now, counts, undecided: [], oldest: [] }
   }
@@ -52,7 +52,7 @@ test('a request reads the last count once a minute, and waits for nothing', asyn
 
 test('while the storage fails, the last size holds', async () => {
   await size.follow(minute)
-  world.relay.store.tally = () => Promise.reject(new Error('the storage is away'))
+  world.relay.store.readCounts = () => Promise.reject(new Error('the storage is away'))
   world.clock.now += minute
   size.refresh()
   await expect.poll(() => world.lines.join()).toMatch(/fleet_size_unread/)

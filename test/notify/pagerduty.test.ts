@@ -1,7 +1,7 @@
 // PagerDuty's incidents: one for each epoch of an event, opened once, closed only if opened.
 import { describe, expect, test } from 'vitest'
 import type { AlertNotification, Delivery } from '../../functions/core/delivery/delivery.ts'
-import type { Verdict } from '../../functions/core/event/event.ts'
+import type { Decided } from '../../functions/core/event/event.ts'
 import { type Moment, moments, opensIncident } from '../../functions/core/event/moment.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
 import { compose } from '../../functions/core/message/message.ts'
@@ -24,10 +24,10 @@ function step(moment: Moment, changes: Fields = {}, more: Partial<Outgoing> = {}
   return outgoing({ delivery, message: compose(told, at), ...more })
 }
 
-const approved: Verdict = { decision: 'approved', how: 'link', who: 'chat', at }
+const approved: Decided = { decision: 'approved', how: 'link', who: 'chat', at }
 
 describe('the action', () => {
-  test.each<[Moment, Verdict | undefined, string]>([
+  test.each<[Moment, Decided | undefined, string]>([
     ['scheduled', undefined, 'trigger'],
     ['changed', undefined, 'trigger'],
     ['not_ready', undefined, 'trigger'],
@@ -39,8 +39,8 @@ describe('the action', () => {
     ['completed', undefined, 'resolve'],
     ['cancelled', undefined, 'resolve'],
     ['lost', undefined, 'resolve'],
-  ])('of "%s" (%o) is %3$s', async (moment, verdict, action) => {
-    const changes = verdict === undefined ? {} : { verdict }
+  ])('of "%s" (%o) is %3$s', async (moment, decided, action) => {
+    const changes = decided === undefined ? {} : { decided }
     const { result, json } = await capture(step(moment, changes))
     expect(json.event_action).toBe(action)
     expect(result).toEqual({ outcome: 'delivered', note: action })
@@ -64,7 +64,7 @@ describe('the key of an incident', () => {
   test('is the same for all steps of one epoch', async () => {
     const steps: Moment[] = ['scheduled', 'changed', 'approved', 'started', 'completed']
     const keys = await Promise.all(
-      steps.map((moment) => keyOf(step(moment, { verdict: approved }))),
+      steps.map((moment) => keyOf(step(moment, { decided: approved }))),
     )
     expect(new Set(keys).size).toBe(1)
   })
@@ -164,10 +164,10 @@ describe('a rule that waited in vain', () => {
 describe('a stuck approval', () => {
   const stuckAt = at + 60_000
   const earlier = (...moments: Moment[]) =>
-    moments.map((moment) => notification({ moment, event: viewOf(record({ verdict: approved })) }))
+    moments.map((moment) => notification({ moment, event: viewOf(record({ decided: approved })) }))
   const ended = { at, outcome: 'cancelled' } as const
   const sentFor = async (moment: Moment, heard: Moment[], changes: Fields = {}) => {
-    const what = step(moment, { verdict: approved, azure: { stuckAt }, ...changes })
+    const what = step(moment, { decided: approved, azure: { stuckAt }, ...changes })
     const all = { ...what, mayHaveHeard: earlier(...heard) }
     const { result, requests } = await captureAny('pagerduty', all)
     const said = requests.map(({ json }) => `${json.event_action} ${json.dedup_key}`)
@@ -268,7 +268,7 @@ describe('the title of an incident', () => {
   })
 
   test.each(moments)('"%s" says nothing that time makes wrong', async (moment) => {
-    const { json } = await capture(step(moment, { verdict: approved }))
+    const { json } = await capture(step(moment, { decided: approved }))
     expect(json.payload.summary).not.toMatch(/\bin \d|\bago\b|not known/)
     expect(json.payload.summary).toContain('Reboot of web_0')
   })

@@ -13,7 +13,7 @@ import {
 import type { Posted } from '../../functions/core/delivery/post.ts'
 import { type Problem, withChange, withMessage } from '../../functions/core/delivery/problem.ts'
 import { stampOf } from '../../functions/core/event/approval.ts'
-import type { Verdict } from '../../functions/core/event/event.ts'
+import type { Decided } from '../../functions/core/event/event.ts'
 import type { Moment } from '../../functions/core/event/moment.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
 import { maxOpenOfBeacon, refusalOf } from '../../functions/core/limits.ts'
@@ -35,9 +35,9 @@ const dueAt = at + 15 * minute
 
 const usual = facts({ resources: ['web_3'], notBeforeAt: dueAt })
 
-const approved: Verdict = { decision: 'approved', how: 'link', who: 'ops-slack', at: at + minute }
-const declined: Verdict = { ...approved, decision: 'declined' }
-const byRule: Verdict = { decision: 'approved', how: 'policy', who: 'short freeze', at }
+const approved: Decided = { decision: 'approved', how: 'link', who: 'ops-slack', at: at + minute }
+const declined: Decided = { ...approved, decision: 'declined' }
+const byRule: Decided = { decision: 'approved', how: 'policy', who: 'short freeze', at }
 
 interface Setting {
   moment: Moment
@@ -125,20 +125,20 @@ const settings: Record<string, Setting> = {
     },
   },
   reminder: { moment: 'reminder', afterMs: 10 * minute, spared: 11 },
-  approved: { moment: 'approved', afterMs: minute, course: { verdict: approved }, spared: 11 },
-  declined: { moment: 'declined', afterMs: minute, course: { verdict: declined }, spared: 11 },
-  stuck: { moment: 'stuck', afterMs: 3 * minute, course: { verdict: approved }, spared: 11 },
+  approved: { moment: 'approved', afterMs: minute, course: { decided: approved }, spared: 11 },
+  declined: { moment: 'declined', afterMs: minute, course: { decided: declined }, spared: 11 },
+  stuck: { moment: 'stuck', afterMs: 3 * minute, course: { decided: approved }, spared: 11 },
   started: {
     moment: 'started',
     afterMs: 70 * second,
-    course: { verdict: approved, phase: 'started', started: { at: at + 70 * second } },
+    course: { decided: approved, phase: 'started', started: { at: at + 70 * second } },
     spared: 11,
   },
   completed: {
     moment: 'completed',
     afterMs: 2 * minute,
     course: {
-      verdict: approved,
+      decided: approved,
       phase: 'completed',
       started: { at: at + 70 * second },
       ended: { at: at + 2 * minute, outcome: 'completed' },
@@ -173,14 +173,14 @@ const settings: Record<string, Setting> = {
   'stuck, Azure was told': {
     moment: 'stuck',
     afterMs: 12 * minute,
-    course: { verdict: approved, azure: { accepted: { vm: 'web_0', at: at + 2 * minute } } },
+    course: { decided: approved, azure: { accepted: { vm: 'web_0', at: at + 2 * minute } } },
     heard: ['scheduled', 'approved'],
   },
   'stuck, Azure refuses': {
     moment: 'stuck',
     afterMs: 3 * minute,
     course: {
-      verdict: approved,
+      decided: approved,
       azure: { failure: { vm: 'web_0', outcome: 'rejected', status: 500, at: at + 2 * minute } },
     },
     heard: ['scheduled', 'approved'],
@@ -191,12 +191,12 @@ const settings: Record<string, Setting> = {
     course: {
       facts: { ...usual, resources: ['web_3', 'db_0'] },
       changed: { at: at + 3 * minute, names: ['resources'], from: { resources: ['web_3'] } },
-      verdict: { ...approved, agreed: { eventType: 'Reboot', resources: ['web_3'] } },
+      decided: { ...approved, scope: { eventType: 'Reboot', resources: ['web_3'] } },
       azure: { accepted: { vm: 'web_0', at: at + 2 * minute } },
     },
     heard: ['scheduled', 'approved'],
   },
-  'the approval lapsed': {
+  'the approval expired': {
     moment: 'changed',
     afterMs: 3 * minute,
     course: {
@@ -205,8 +205,8 @@ const settings: Record<string, Setting> = {
       overruled: [
         {
           ...approved,
-          agreed: { eventType: 'Reboot', resources: ['web_3'] },
-          lapsedAt: at + 3 * minute,
+          scope: { eventType: 'Reboot', resources: ['web_3'] },
+          expiredAt: at + 3 * minute,
         },
       ],
     },
@@ -272,7 +272,7 @@ const settings: Record<string, Setting> = {
     afterMs: minute,
     course: {
       facts: { ...usual, resources: ['web_3', 'web_7'] },
-      verdict: approved,
+      decided: approved,
       wait: {
         readiness: {
           counts: { preparing: 1, ready: 1 },
@@ -324,11 +324,11 @@ const settings: Record<string, Setting> = {
   },
   'short freeze, approved by a rule': {
     moment: 'scheduled',
-    course: { ...freeze(5), policy: { decide: 'approve', rule: 'short freeze' }, verdict: byRule },
+    course: { ...freeze(5), policy: { decide: 'approve', rule: 'short freeze' }, decided: byRule },
   },
   'short freeze, the approval': {
     moment: 'approved',
-    course: { ...freeze(5), policy: { decide: 'approve', rule: 'short freeze' }, verdict: byRule },
+    course: { ...freeze(5), policy: { decide: 'approve', rule: 'short freeze' }, decided: byRule },
   },
   'freeze of unknown length': { moment: 'scheduled', course: freeze(-1) },
   'Spot VM, told only': {
@@ -386,7 +386,7 @@ const settings: Record<string, Setting> = {
   'decided in Slack, after not now': {
     moment: 'declined',
     afterMs: minute,
-    course: { verdict: { ...declined, how: 'slack', who: 'T0123ABCD/U0123ABCD' } },
+    course: { decided: { ...declined, how: 'slack', who: 'T0123ABCD/U0123ABCD' } },
     decides: true,
   },
   'decided in Slack, much of everything': {
@@ -436,7 +436,7 @@ function outgoingOf(name: string, setting: Setting): Outgoing {
   const id = `prod/${eventId}/1/${encodeURIComponent(name)}/ops`
   const one = sent(id, notification, { lateMs, skipped, heard })
   if (!setting.decides) return one
-  const notNow = event.verdict === undefined
+  const notNow = event.decided === undefined
   const value = `key.content.mac:${stampOf(event)}`
   return { ...one, buttons: { value, notNow } }
 }

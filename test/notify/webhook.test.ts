@@ -94,8 +94,8 @@ describe('the body', () => {
   })
 
   test.each(moments)('type and moment of "%s"', async (moment) => {
-    const verdict = { decision: 'declined', how: 'link', who: 'chat', at } as const
-    const { json } = await capture(outgoing({}, { moment, event: viewOf(record({ verdict })) }))
+    const decided = { decision: 'declined', how: 'link', who: 'chat', at } as const
+    const { json } = await capture(outgoing({}, { moment, event: viewOf(record({ decided })) }))
     expect([json.type, json.data.moment]).toEqual([`foghorn.event.${moment}`, moment])
   })
 

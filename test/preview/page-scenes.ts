@@ -1,6 +1,6 @@
 // Every state that the page behind a link can show, as HTML; for eyes, and for the browser's checks.
 
-import type { HistoryEntry, Verdict } from '../../functions/core/event/event.ts'
+import type { Decided, HistoryEntry } from '../../functions/core/event/event.ts'
 import { deadLinks } from '../../functions/http/people/entry.ts'
 import { eventPage, messagePage } from '../../functions/pages/approve.ts'
 import type { Seen, Viewer } from '../../functions/pages/event.ts'
@@ -17,31 +17,31 @@ const usual = facts({ resources: ['web_3'], notBeforeAt: dueAt, description: why
 const { notBeforeAt: _, ...noTime } = usual
 const seen: HistoryEntry[] = [{ at, what: 'seen', note: 'web_0' }]
 
-const declined: Verdict = {
+const declined: Decided = {
   decision: 'declined',
   how: 'link',
   who: 'ops-slack',
   at: at + minute,
 }
-const approved: Verdict = { ...declined, decision: 'approved', at: at + 2 * minute }
-const bySlack: Verdict = { ...approved, how: 'slack', who: 'T0423/U0871' }
-const byRule: Verdict = { ...approved, how: 'policy', who: 'short freeze', at }
+const approved: Decided = { ...declined, decision: 'approved', at: at + 2 * minute }
+const bySlack: Decided = { ...approved, how: 'slack', who: 'T0423/U0871' }
+const byRule: Decided = { ...approved, how: 'policy', who: 'short freeze', at }
 
 const told: HistoryEntry = { at: approved.at, what: 'approved', note: 'link: ops-slack' }
 const directed: HistoryEntry = { at: approved.at + second, what: 'directed', note: 'web_1' }
 const accepted = { vm: 'web_1', at: approved.at + 1_400 }
-const passed: HistoryEntry = { at: accepted.at, what: 'passed_on', note: 'web_1' }
+const passed: HistoryEntry = { at: accepted.at, what: 'azure_accepted', note: 'web_1' }
 const startedAt = approved.at + 20 * second
 const began: HistoryEntry = { at: startedAt, what: 'started', note: 'web_3' }
 
 const threeVms: Fields = { facts: { ...usual, resources: ['web_3', 'web_4', 'web_5'] } }
 const notNow: Fields = {
-  verdict: declined,
+  decided: declined,
   history: [...seen, { ...told, at: declined.at, what: 'declined' }],
 }
-const decided = { verdict: approved, history: [...seen, told] }
+const decided = { decided: approved, history: [...seen, told] }
 const running: Fields = {
-  verdict: approved,
+  decided: approved,
   azure: { accepted },
   phase: 'started',
   started: { at: startedAt },
@@ -112,15 +112,15 @@ const courses: Record<string, Fields> = {
   },
   declined: notNow,
   approved: decided,
-  'approved by a rule': { verdict: byRule, policy: { decide: 'approve', rule: 'short freeze' } },
-  'approved after not now': { verdict: bySlack, overruled: [declined] },
+  'approved by a rule': { decided: byRule, policy: { decide: 'approve', rule: 'short freeze' } },
+  'approved after not now': { decided: bySlack, overruled: [declined] },
   'approved and passed on': {
     ...decided,
     azure: { accepted },
     history: [...seen, told, directed, passed],
   },
   stuck: {
-    verdict: { ...approved, at: at + minute },
+    decided: { ...approved, at: at + minute },
     azure: { stuckAt: at + 90 * second },
     history: [
       ...seen,
@@ -131,7 +131,7 @@ const courses: Record<string, Fields> = {
     ],
   },
   'stuck, Azure refuses': {
-    verdict: { ...approved, at: at + minute },
+    decided: { ...approved, at: at + minute },
     azure: {
       stuckAt: at + 90 * second,
       failure: { vm: 'web_1', outcome: 'rejected', status: 400, at: at + 62 * second },
@@ -149,15 +149,15 @@ const courses: Record<string, Fields> = {
   'passed on, hits more since': {
     azure: { accepted },
     facts: { ...usual, resources: ['web_3', 'db_0'] },
-    verdict: { ...approved, agreed: { eventType: 'Reboot', resources: ['web_3'] } },
+    decided: { ...approved, scope: { eventType: 'Reboot', resources: ['web_3'] } },
   },
-  'lapsed, to decide again': {
+  'expired, to decide again': {
     facts: { ...usual, resources: ['web_3', 'db_0'] },
     overruled: [
       {
         ...approved,
-        lapsedAt: now - second,
-        agreed: { eventType: 'Reboot', resources: ['web_3'] },
+        expiredAt: now - second,
+        scope: { eventType: 'Reboot', resources: ['web_3'] },
       },
     ],
   },

@@ -58,8 +58,8 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
       expect(shown).toEqual(able)
       const card = await scene.locator('.ac-adaptiveCard').innerText()
       const slack = await scene.locator('.slack').allInnerTexts()
-      const { verdict } = delivery.notification.event
-      const id = verdict?.how === 'slack' ? verdict.who.split('/')[1] : 'nobody'
+      const { decided } = delivery.notification.event
+      const id = decided?.how === 'slack' ? decided.who.split('/')[1] : 'nobody'
       for (const said of [card, ...slack]) {
         expect(said.replaceAll('∶', ':')).toContain(message.title.slice(0, 80))
         expect(said).not.toMatch(/\\|a link or a mention|an emoji/)

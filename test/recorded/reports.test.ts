@@ -43,7 +43,7 @@ describe.each(versions)('reports of beacon %s', (version) => {
     expect(answers[1].directives).toMatchObject([{ eventId: freeze, eventType: 'Freeze' }])
     await world.pass(60_000)
     const { body } = await world.getEvent(freeze)
-    expect(body).toMatchObject({ phase: 'completed', passedOn: { vm: 'web_0' } })
+    expect(body).toMatchObject({ phase: 'completed', azureAccepted: { vm: 'web_0' } })
     expect(body.inferred).toBeUndefined()
     const reboot = await world.getEvent('f020ba2e-3bc0-4c40-a10b-86575a9eabd5')
     expect(reboot.body).toMatchObject({ phase: 'scheduled', resources: ['web_0'] })

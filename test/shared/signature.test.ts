@@ -89,8 +89,8 @@ test.each([
   ['past it', signatureToleranceMs + 1, 'outside_tolerance'],
   ['as far in the future', -signatureToleranceMs, 'valid'],
   ['farther in the future', -signatureToleranceMs - 1, 'outside_tolerance'],
-])('a timestamp %s', async (_, lateMs, verdict) => {
-  expect(await verify([secret], from(await signed()), at + lateMs, body)).toBe(verdict)
+])('a timestamp %s', async (_, lateMs, check) => {
+  expect(await verify([secret], from(await signed()), at + lateMs, body)).toBe(check)
 })
 
 describe('refused', () => {
@@ -107,9 +107,9 @@ describe('refused', () => {
     ['a signature of another version', signature, 'v1a,AAAA', 'no_match'],
     ['a signature that is not base64', signature, 'v1,?', 'no_match'],
     ['an empty MAC', signature, 'v1,', 'no_match'],
-  ])('%s', async (_, name, value, verdict) => {
+  ])('%s', async (_, name, value, check) => {
     const headers = changed(await signed(), name, value)
-    expect(await verify([secret], from(headers), at, body)).toBe(verdict)
+    expect(await verify([secret], from(headers), at, body)).toBe(check)
   })
 
   test('another secret, and none', async () => {

@@ -2,7 +2,7 @@
 // a rule; and what people are answered is what came of it.
 
 import { stampOf } from '../../functions/core/event/approval.ts'
-import type { Decider, EventRecord, Verdict } from '../../functions/core/event/event.ts'
+import type { Decided, Decider, EventRecord } from '../../functions/core/event/event.ts'
 import { isWithin } from '../../functions/core/event/scope.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import type { Docket } from './docket.ts'
@@ -17,7 +17,7 @@ export interface Press {
   /** Which one of the people, whatever they are known as. */
   person: number
   by: Decider
-  decision: Verdict['decision']
+  decision: Decided['decision']
   /** Of what they saw; see `stampOf`. */
   stamp: string
   /** Where the button was: of a page, as browsers send its form, or without the HTTP face. */
@@ -86,27 +86,27 @@ export class ApprovalBook {
   }
 
   committed(key: string, before: EventRecord | undefined, record: EventRecord): void {
-    const { verdict, epoch } = record
-    const earlier = before?.verdict
+    const { decided, epoch } = record
+    const earlier = before?.decided
     const broke = (text: string) => this.#docket.broke('unasked', `${key} ${text}`)
     const sameEpoch = before?.epoch === epoch
-    const revoked = earlier?.decision === 'approved' && verdict?.decision !== 'approved'
+    const revoked = earlier?.decision === 'approved' && decided?.decision !== 'approved'
     // unless it grew beyond what was approved
     const grown =
-      record.overruled.at(-1)?.lapsedAt !== undefined &&
-      (!isWithin(earlier?.agreed, record.facts) || earlier?.how === 'policy')
-    if (sameEpoch && revoked && !grown && verdict === undefined) broke('is unapproved')
-    if (sameEpoch && revoked && verdict !== undefined) broke('is declined after it was approved')
+      record.overruled.at(-1)?.expiredAt !== undefined &&
+      (!isWithin(earlier?.scope, record.facts) || earlier?.how === 'policy')
+    if (sameEpoch && revoked && !grown && decided === undefined) broke('is unapproved')
+    if (sameEpoch && revoked && decided !== undefined) broke('is declined after it was approved')
     if (revoked && record.azure.acceptedBefore !== undefined)
-      this.#docket.met.add('an approval that Azure accepted lapses')
+      this.#docket.met.add('an approval that Azure accepted expires')
     if (revoked) for (const cover of this.#approved.get(key) ?? []) this.#end(cover)
-    if (verdict === undefined || isSame(verdict, earlier)) return
-    this.#decided.add(`${key} ${wayOf(verdict.decision, verdict)}`)
-    if (verdict.decision === 'approved') {
+    if (decided === undefined || isSame(decided, earlier)) return
+    this.#decided.add(`${key} ${wayOf(decided.decision, decided)}`)
+    if (decided.decision === 'approved') {
       this.#approved.set(key, [...(this.#approved.get(key) ?? []), coverOf(record)])
     }
-    if (verdict.how !== 'policy') this.#checkPerson(key, record, verdict)
-    else this.#checkPolicy(record, verdict, earlier, broke)
+    if (decided.how !== 'policy') this.#checkPerson(key, record, decided)
+    else this.#checkPolicy(record, decided, earlier, broke)
   }
 
   #end(cover: Cover): void {
@@ -115,23 +115,23 @@ export class ApprovalBook {
 
   #checkPolicy(
     record: EventRecord,
-    verdict: Verdict,
-    earlier: Verdict | undefined,
+    decided: Decided,
+    earlier: Decided | undefined,
     broke: (text: string) => void,
   ) {
     if (earlier?.decision === 'declined') broke('is approved by policy after "not now"')
-    const rule = this.#docket.parts.plan.config.policy.find(({ name }) => name === verdict.who)
-    if (rule?.decide !== 'approve') broke(`is approved by "${verdict.who}", which does not`)
+    const rule = this.#docket.parts.plan.config.policy.find(({ name }) => name === decided.who)
+    if (rule?.decide !== 'approve') broke(`is approved by "${decided.who}", which does not`)
     // with a fleet's key, a liar who speaks as another VM can also change its tags
     const { mistaken, parts } = this.#docket
     const before = mistaken.has(record.fleet)
       ? undefined
-      : ruleBefore(parts.plan, record, verdict.who)
-    if (before !== undefined) broke(`is approved by "${verdict.who}", and "${before}" comes before`)
+      : ruleBefore(parts.plan, record, decided.who)
+    if (before !== undefined) broke(`is approved by "${decided.who}", and "${before}" comes before`)
   }
 
-  #checkPerson(key: string, record: EventRecord, verdict: Verdict): void {
-    const way = wayOf(verdict.decision, verdict)
+  #checkPerson(key: string, record: EventRecord, decided: Decided): void {
+    const way = wayOf(decided.decision, decided)
     const broke = (text: string) => this.#docket.broke('unasked', `${key} is ${way}, ${text}`)
     const own = this.#presses.filter(
       (press) => press.key === key && wayOf(press.decision, press.by) === way,
@@ -140,7 +140,7 @@ export class ApprovalBook {
     else if (!own.some(({ stamp }) => stamp === stampOf(record))) broke('who saw something else')
     // with a fleet's key, a liar who speaks as another VM can also change its tags
     const isKnown = !this.#docket.mistaken.has(record.fleet)
-    if (isKnown && !mayDecide(this.#docket.parts.plan, record, verdict)) broke('without permission')
+    if (isKnown && !mayDecide(this.#docket.parts.plan, record, decided)) broke('without permission')
   }
 
   pressed(press: Press): Noted {
@@ -170,7 +170,7 @@ export class ApprovalBook {
     const refused = ['identity_needed', 'not_listed', 'outsider'].includes(said)
     if (said === 'moved_on') met.add('a press for what has changed is refused')
     if (refused && !may(by)) met.add('an unlisted person is refused')
-    if (said === 'already_approved' && record.verdict?.how === 'policy')
+    if (said === 'already_approved' && record.decided?.how === 'policy')
       met.add('a person and a policy decide')
     if (said === 'decided' && at === 'slack') met.add('a press in Slack decides')
     if (said === 'decided' && at === 'form') met.add('a form of the page decides')
@@ -181,10 +181,10 @@ export class ApprovalBook {
   }
 }
 
-function coverOf({ facts, verdict }: EventRecord): Cover {
+function coverOf({ facts, decided }: EventRecord): Cover {
   const { eventType, source, durationSeconds } = facts
   const resources = facts.resources.map((name) => name.toLowerCase())
-  const byRule = verdict?.how === 'policy' ? { source, durationSeconds } : {}
+  const byRule = decided?.how === 'policy' ? { source, durationSeconds } : {}
   return { eventType, resources, ...byRule, until: Number.POSITIVE_INFINITY }
 }
 
@@ -211,10 +211,10 @@ function isRace(won: Noted, lost: Noted): boolean {
   )
 }
 
-function isSame(one: Verdict, other: Verdict | undefined): boolean {
+function isSame(one: Decided, other: Decided | undefined): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-function wayOf(decision: Verdict['decision'], { how, who }: Decider): string {
+function wayOf(decision: Decided['decision'], { how, who }: Decider): string {
   return `${decision} by ${how}:${who}`
 }

@@ -4,7 +4,7 @@
 
 import { Hono } from 'hono'
 import { stampOf } from '../../functions/core/event/approval.ts'
-import type { Decider, Verdict } from '../../functions/core/event/event.ts'
+import type { Decided, Decider } from '../../functions/core/event/event.ts'
 import { answerPress, interactionsPath } from '../../functions/http/people/slack.ts'
 import { createRefusals } from '../../functions/http/refusals.ts'
 import { createFormToken } from '../../functions/links/link.ts'
@@ -17,7 +17,7 @@ import { formType } from '../support/people.ts'
 import { signedIn } from '../support/principals.ts'
 import { actionOf, formOf, payloadOf, personOf, postSigned } from '../support/slack-press.ts'
 
-type Decision = Verdict['decision']
+type Decision = Decided['decision']
 
 /** What somebody agrees to: the stamp of what they saw, and what the page's form sends back. */
 interface Shown {

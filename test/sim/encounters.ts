@@ -27,7 +27,7 @@ const all = {
   'an event is of another type': ['event_revised'],
   'a VM is added while its beacon reports': ['event_revised'],
   'a VM no longer shows an event that goes on': ['vm_moves'],
-  'an approval that Azure accepted lapses': ['start_ignored'],
+  'an approval that Azure accepted expires': ['start_ignored'],
   'a beacon is updated while Azure cancels': [],
   'a VM lies about an event': [],
   'somebody speaks as other VMs': ['vm_lies'],

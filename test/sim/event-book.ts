@@ -66,7 +66,7 @@ export class EventBook {
     if (before?.policy.decide === 'ignore' && record.policy.decide !== 'ignore')
       this.#noticedAt.set(key, this.#docket.now)
     const told = deliveries.map(({ notification, channel }) => `${notification.moment}@${channel}`)
-    const state = `${record.phase} epoch ${record.epoch} verdict ${record.verdict?.decision}`
+    const state = `${record.phase} epoch ${record.epoch} decided ${record.decided?.decision}`
     const end = record.ended === undefined ? '' : ` ended ${record.ended.outcome}`
     const why = record.ended?.inferred === undefined ? '' : ` (${record.ended.inferred})`
     this.#docket.note(`${process} commits ${key} ${state}${end}${why} [${told.join(' ')}]`)
@@ -222,8 +222,8 @@ export class EventBook {
 
   crashed(): void {
     const between = [...this.records.values()].some(
-      ({ verdict, azure, phase, drill }) =>
-        verdict?.decision === 'approved' && !azure.directive && phase === 'scheduled' && !drill,
+      ({ decided, azure, phase, drill }) =>
+        decided?.decision === 'approved' && !azure.directive && phase === 'scheduled' && !drill,
     )
     if (between) this.#docket.met.add('a relay dies between decision and directive')
   }
@@ -238,14 +238,14 @@ export class EventBook {
     const { now, parts } = this.#docket
     const waitMs = parts.faults.store_slow > 0 ? slowPassOnMs : passOnMs
     for (const [key, record] of this.records) {
-      const { verdict, ended, phase, azure } = record
+      const { decided, ended, phase, azure } = record
       if (ended !== undefined || phase !== 'scheduled' || azure.accepted !== undefined) continue
-      if (verdict?.decision !== 'approved' || this.#overdue.has(key)) continue
+      if (decided?.decision !== 'approved' || this.#overdue.has(key)) continue
       // honest VMs may see something else than what was approved
       if (this.#docket.lies.has(key) || this.#docket.mistaken.has(record.fleet)) continue
       const awayUntil = this.#docket.beganAt + (this.#docket.parts.plan.away?.untilMs ?? 0)
       const lostAt = this.#directiveLostAt.get(key) ?? 0
-      const since = Math.max(verdict.at, record.firstSeenAt, awayUntil, lostAt)
+      const since = Math.max(decided.at, record.firstSeenAt, awayUntil, lostAt)
       const able = this.#docket.parts
         .beacons()
         .filter(

@@ -83,8 +83,8 @@ export class HookBook {
   }
 
   /** A beacon is about to start an event that a rule approved: no VM may have said that it is not ready. */
-  asked(key: string, own: string, { verdict, policy, facts }: EventRecord): void {
-    if (verdict?.how !== 'policy' || policy.whenReady !== true) return
+  asked(key: string, own: string, { decided, policy, facts }: EventRecord): void {
+    if (decided?.how !== 'policy' || policy.whenReady !== true) return
     const { now } = this.#docket
     const unready = facts.resources.filter((vm) => {
       const since = this.#unreadySince.get(`${key} ${vm}`) ?? Number.POSITIVE_INFINITY
@@ -97,7 +97,7 @@ export class HookBook {
 
   /** A VM begins to prepare. It was last answered at this time. */
   prepares(key: string, record: EventRecord | undefined, answeredAt: number): void {
-    const isTaken = record?.verdict?.decision === 'approved' || this.#hadTurn.has(key)
+    const isTaken = record?.decided?.decision === 'approved' || this.#hadTurn.has(key)
     const since = this.#turnsSince.get(key) ?? Number.POSITIVE_INFINITY
     // an answer that was under way when the rule began to apply does not know of it
     const isInformed = answeredAt > since + lagMs
@@ -123,9 +123,9 @@ export class HookBook {
     before: EventRecord | undefined,
     record: EventRecord,
   ): void {
-    const { verdict, wait } = record
+    const { decided, wait } = record
     const { slot } = wait
-    if (verdict?.how !== 'policy' || verdict.at === before?.verdict?.at) return
+    if (decided?.how !== 'policy' || decided.at === before?.decided?.at) return
     const unready = record.facts.resources.filter((vm) => !this.#ready.has(`${key} ${vm}`))
     if (whenReady && unready.length > 0) this.#broke(`${key} is approved before ${unready}`)
     if (maxConcurrent !== undefined && slot?.state !== 'held')

@@ -2,7 +2,7 @@
 // in the order of the event's life, and PagerDuty's incidents opened and closed.
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
 import { type Claimed, type Delivery, isSameStep } from '../../functions/core/delivery/delivery.ts'
-import { lastLapse } from '../../functions/core/event/event.ts'
+import { lastExpiry } from '../../functions/core/event/event.ts'
 import type { Part } from '../../functions/notify/notifier.ts'
 import type { Sent } from '../support/world.ts'
 import type { Docket } from './docket.ts'
@@ -112,8 +112,8 @@ export class MessageBook {
 
   /** The same values are news only if others were told in between. */
   #checkChange(one: Delivery): void {
-    const { epoch, told } = one.notification.event
-    const count = told?.count ?? 0
+    const { epoch, notified } = one.notification.event
+    const count = notified?.count ?? 0
     const place = (number: number) => `${one.fleet}/${one.eventId}/${epoch} ${number}`
     this.#changes.set(place(count), valuesOf(one))
     const isRepeated = this.#changes.get(place(count - 1)) === valuesOf(one)
@@ -217,9 +217,9 @@ export class MessageBook {
     if (attempt === undefined) throw new Error(`${claimed.id} was sent without a claim`)
     const key = whatIsTold(claimed)
     const earlier = this.#accepted.get(key) ?? []
-    // after an approval lapsed or a rule waited in vain, the end closes several incidents
+    // after an approval expired or a rule waited in vain, the end closes several incidents
     const { event } = claimed.notification
-    const isAsked = lastLapse(event) !== undefined || event.wait.notReady !== undefined
+    const isAsked = lastExpiry(event) !== undefined || event.wait.notReady !== undefined
     const isOneOfSeveral = resolvesIn(request) && isAsked
     for (const before of isOneOfSeveral ? [] : earlier) {
       const recorded = before.settled === 'delivered'
@@ -333,7 +333,7 @@ export class MessageBook {
     const { fleet, eventId, notification } = row
     const own = `foghorn/${fleet}/${eventId}/${notification.event.epoch}`
     const ofStuck = notification.moment === 'stuck' || unsticks({ url, json })
-    // after an approval lapsed or a rule waited in vain, people are asked by a new incident
+    // after an approval expired or a rule waited in vain, people are asked by a new incident
     const name = key.replace(anewKey, '')
     if (notification.moment !== 'alert' && name !== (ofStuck ? `${own}/stuck` : own)) {
       this.#docket.broke('incidents', `${row.id} has the dedup key ${key}`)
@@ -368,15 +368,15 @@ function nameOf({ notification, channel, eventId }: Delivery): string {
 /** The message by its meaning, whatever its id says. */
 function whatIsTold({ id, fleet, eventId, channel, notification }: Delivery): string {
   const { epoch } = notification.event
-  const lapsedAt = lastLapse(notification.event) ?? ''
+  const expiredAt = lastExpiry(notification.event) ?? ''
   const step = `${fleet}/${eventId}/${epoch}/${notification.moment}/${channel}`
   if (notification.moment === 'alert') return `${step} ${id}`
   if (notification.moment === 'reminder')
-    return `${step} ${notification.event.facts.notBeforeAt} ${notification.event.told?.count} ${notification.event.reminders.last?.beforeSeconds}`
-  if (['approved', 'declined', 'stuck'].includes(notification.moment)) return `${step} ${lapsedAt}`
+    return `${step} ${notification.event.facts.notBeforeAt} ${notification.event.notified?.count} ${notification.event.reminders.last?.beforeSeconds}`
+  if (['approved', 'declined', 'stuck'].includes(notification.moment)) return `${step} ${expiredAt}`
   if (notification.moment !== 'changed') return step
   // Azure may take a change back, and make it again
-  return `${step} ${lapsedAt} ${notification.event.told?.count}`
+  return `${step} ${expiredAt} ${notification.event.notified?.count}`
 }
 
 /** What a change says. */
@@ -384,10 +384,10 @@ function valuesOf({ notification }: Delivery): string {
   const { facts } = notification.event
   const { eventType, source, notBeforeAt, resources, durationSeconds, description } = facts
   const values = [notBeforeAt, resources, durationSeconds, description, eventType, source]
-  // two approvals may lapse in one millisecond
+  // two approvals may expire in one millisecond
   return JSON.stringify([
     ...values,
-    lastLapse(notification.event),
+    lastExpiry(notification.event),
     notification.event.overruled.length,
   ])
 }

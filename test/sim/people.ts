@@ -1,6 +1,6 @@
 // People who get messages and may press a button: at once, late, both at the same time, or never; some of them
 // although they may not.
-import type { Decider, Verdict } from '../../functions/core/event/event.ts'
+import type { Decided, Decider } from '../../functions/core/event/event.ts'
 import type { Part } from '../../functions/notify/notifier.ts'
 import { actionIds } from '../../functions/notify/slack/blocks.ts'
 import { readValue } from '../../functions/use-cases/decision-buttons.ts'
@@ -52,7 +52,7 @@ export class People {
     const button = buttonIn(request)
     for (const [person, known] of this.#known.entries()) {
       if (!random.chance(0.6)) continue
-      const decision: Verdict['decision'] = random.chance(0.7) ? 'approved' : 'declined'
+      const decision: Decided['decision'] = random.chance(0.7) ? 'approved' : 'declined'
       const hasty = random.chance(0.5)
       const ms = hasty ? 2_000 : random.int(500, 60_000)
       const pressAt = kernel.now + ms

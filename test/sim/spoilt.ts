@@ -58,9 +58,9 @@ function delayed(store: Store): Pick<Store, 'commit' | 'writeBeacon'> {
   let held: Commit[] = []
   return {
     commit: async (commit) => {
-      const { ended, verdict, drill } = commit.record
+      const { ended, decided, drill } = commit.record
       // a drill is in no report
-      if (ended !== undefined || verdict?.how === 'link' || drill) return store.commit(commit)
+      if (ended !== undefined || decided?.how === 'link' || drill) return store.commit(commit)
       held.push(commit)
       return 'committed'
     },
@@ -120,10 +120,10 @@ const withoutCompareAndSet: Spoil = () => (store) => ({
 const yesToAll: Spoil = () => (store) => ({
   ...store,
   commit: (commit: Commit) => {
-    const { verdict } = commit.record
-    if (verdict?.decision !== 'declined') return store.commit(commit)
-    const approved = { ...verdict, decision: 'approved' as const }
-    return store.commit({ ...commit, record: { ...commit.record, verdict: approved } })
+    const { decided } = commit.record
+    if (decided?.decision !== 'declined') return store.commit(commit)
+    const approved = { ...decided, decision: 'approved' as const }
+    return store.commit({ ...commit, record: { ...commit.record, decided: approved } })
   },
 })
 

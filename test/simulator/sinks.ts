@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { setTimeout as sleep } from 'node:timers/promises'
 import { close, HOST, listen, parseJson, type Reply, readBody, send } from './http.ts'
 import { type Incident, PAGERDUTY_PATH, pagerDutySink } from './sinks/pagerduty.ts'
-import { isWhole, type Sink, type SinkKind, type SinkRequest, type Verdict } from './sinks/sink.ts'
+import { type Decided, isWhole, type Sink, type SinkKind, type SinkRequest } from './sinks/sink.ts'
 import { SLACK_PATH, SLACK_REPLY_PATH, SLACK_REPLY_PREFIX, slackSink } from './sinks/slack.ts'
 import { SLACK_API_PREFIX, SLACK_CHANNEL, SLACK_TOKEN, slackBotSink } from './sinks/slack-bot.ts'
 import { TEAMS_PATH, TEAMS_PREFIX, teamsSink } from './sinks/teams.ts'
@@ -59,7 +59,7 @@ interface Failure {
 export type Sinks = Awaited<ReturnType<typeof startSinks>>
 
 /** Stricter than the real ones, some of which take it and show something else. */
-const broken: Verdict = {
+const broken: Decided = {
   valid: 'half a character',
   reply: { status: 400, body: 'There is half a character in it.' },
 }

@@ -7,6 +7,7 @@ import type { Bench } from './contract/bench.ts'
 import { browsePromises } from './contract/browse.ts'
 import { claimPromises } from './contract/claims.ts'
 import { commitPromises } from './contract/commits.ts'
+import { countPromises } from './contract/counts.ts'
 import { growthPromises } from './contract/growth.ts'
 import { listPromises } from './contract/lists.ts'
 import { momentPromises } from './contract/moments.ts'
@@ -17,7 +18,6 @@ import { sharePromises } from './contract/shares.ts'
 import { sizePromises } from './contract/sizes.ts'
 import { memoPromises } from './contract/small-rows.ts'
 import { subscriptionPromises } from './contract/subscriptions.ts'
-import { tallyPromises } from './contract/tally.ts'
 
 interface Opened {
   store: Store
@@ -52,6 +52,6 @@ export function storeContract(name: string, open: () => Promise<Opened>): void {
     memoPromises(bench)
     momentPromises(bench)
     subscriptionPromises(bench)
-    tallyPromises(bench)
+    countPromises(bench)
   })
 }

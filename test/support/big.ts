@@ -2,7 +2,7 @@
 import type { EventRecord } from '../../functions/core/event/event.ts'
 import type { Facts } from '../../functions/core/event/facts.ts'
 import { addHistory } from '../../functions/core/event/history.ts'
-import { agreedOf } from '../../functions/core/event/scope.ts'
+import { scopeOf } from '../../functions/core/event/scope.ts'
 import { maxVms } from '../../functions/core/limits.ts'
 import { at, type Fields, facts, record } from './records.ts'
 
@@ -19,14 +19,14 @@ function bigFacts(from = 0): Facts {
 export function bigRecord(changes: Fields = {}): EventRecord {
   const whole = bigFacts()
   let full = record({ facts: whole, ...changes })
-  full.verdict = {
+  full.decided = {
     decision: 'approved',
     how: 'link',
     who: 'chat',
     at,
-    agreed: agreedOf(full, false),
+    scope: scopeOf(full, false),
   }
-  const other = { ...full.verdict, agreed: agreedOf({ facts: bigFacts(1_000) }, false) }
+  const other = { ...full.decided, scope: scopeOf({ facts: bigFacts(1_000) }, false) }
   full.overruled = Array.from({ length: 10 }, () => other)
   full.changed = { at, names: ['resources'], from: { resources: bigNames(2_000) } }
   full = addHistory(full, { at, what: 'approved', note: 'link: chat' })

@@ -10,7 +10,7 @@ import type {
   StartedRecord,
 } from '../../functions/core/event/event.ts'
 import type { Facts } from '../../functions/core/event/facts.ts'
-import { agreedOf } from '../../functions/core/event/scope.ts'
+import { scopeOf } from '../../functions/core/event/scope.ts'
 import { type Sight, shownOf } from '../../functions/core/event/sight.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
 import type { Commit } from '../../functions/store/store.ts'
@@ -61,7 +61,7 @@ export function notification(changes: Partial<Notification> = {}): Notification 
 }
 
 /** What an approval of the usual event covers. */
-export const agreed = agreedOf(record(), false)
+export const scope = scopeOf(record(), false)
 
 export function delivery(id: string, changes: Partial<Delivery> = {}): Delivery {
   return {

@@ -25,29 +25,29 @@ export interface ChannelFacts {
 interface Step {
   record: EventRecord
   moments: Moment[]
-  /** Whether an approval lapses with this step. */
-  isLapse: boolean
+  /** Whether an approval expires with this step. */
+  isExpiry: boolean
   vms: KnownVm[]
   /** All deliveries of the event so far. */
   existing: Delivery[]
 }
 
-/** A lapsed approval concerns everyone who may think that the event is decided. */
-const afterLapse: FurtherChannels = { fallbacks: 'reached', incidents: true }
+/** An expired approval concerns everyone who may think that the event is decided. */
+const afterExpiry: FurtherChannels = { fallbacks: 'reached', incidents: true }
 
 /** A function that names the channels of a moment of this step. */
 export function audienceOf(
   routes: Route[],
   channels: ChannelFacts,
-  { record, moments: logged, isLapse, vms, existing }: Step,
+  { record, moments: logged, isExpiry, vms, existing }: Step,
 ): (moment: Moment) => string[] {
   const notified = plannedFor(record, existing)
   const routed = (moment: Moment) => channelsFor(routes, record, vms, moment, existing)
 
   const audience = (moment: Moment): string[] => {
     if (!logged.includes(moment)) return newlyRouted(moment)
-    const isAfterLapse = isLapse && moment === 'changed'
-    const { fallbacks, incidents } = isAfterLapse ? afterLapse : traits[moment].further
+    const isAfterExpiry = isExpiry && moment === 'changed'
+    const { fallbacks, incidents } = isAfterExpiry ? afterExpiry : traits[moment].further
     const named = routed(moment)
     // if a rule ignores the event, only channels that already know of it are notified of its end
     const due = isIgnored(record) ? named.filter((name) => notified.includes(name)) : named

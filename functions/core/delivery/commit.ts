@@ -1,6 +1,6 @@
 // Turns a decision into one atomic write: the record, and the deliveries that it plans.
 import { knownVms } from '../event/drill.ts'
-import { type EventRecord, isOpen, lastLapse } from '../event/event.ts'
+import { type EventRecord, isOpen, lastExpiry } from '../event/event.ts'
 import { isHit } from '../event/facts.ts'
 import { fitEvent } from '../event/history.ts'
 import { extentOf, maxMessageVmBytes } from '../event/hit-vms.ts'
@@ -46,9 +46,9 @@ export function commitPlan(
   const basedOn = before?.sequence ?? 0
   const record = fitEvent({ ...decided, sequence: basedOn + 1 })
   const vms = knownVms(decided)
-  const isLapse = lastLapse(record) !== (before && lastLapse(before))
+  const isExpiry = lastExpiry(record) !== (before && lastExpiry(before))
   const newest = record.phase === 'started' ? 'started' : 'scheduled'
-  const channelsOf = audienceOf(routes, channels, { record, moments, isLapse, vms, existing })
+  const channelsOf = audienceOf(routes, channels, { record, moments, isExpiry, vms, existing })
   const own = isIgnored(record) ? moments.filter(isEnd) : moments
   const mayReach = mayReachMore(before, record) && !moments.includes(newest)
   const reaches = mayReach && !isIgnored(record) && channelsOf(newest).length > 0
@@ -70,7 +70,7 @@ export function commitPlan(
  */
 export function mayReachMore(before: EventRecord | undefined, record: EventRecord): boolean {
   if (before === undefined || !isOpen(record)) return false
-  if (record.told?.epoch !== record.epoch) return false
+  if (record.notified?.epoch !== record.epoch) return false
   const known = (one: EventRecord) => {
     const vms = one.sights.filter(({ vm }) => isHit(record.facts, vm))
     return JSON.stringify([

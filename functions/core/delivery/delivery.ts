@@ -1,7 +1,7 @@
 // The delivery of a message to a channel: its shape, its id, and how it is planned. The id names
 // event, moment and channel, so planning a message twice changes nothing.
 
-import { type EventRecord, lastLapse } from '../event/event.ts'
+import { type EventRecord, lastExpiry } from '../event/event.ts'
 import { type Moment, traits } from '../event/moment.ts'
 import { type EventView, viewOf } from '../event/view.ts'
 import { hash } from '../hash.ts'
@@ -102,7 +102,7 @@ interface Ping {
 export interface Delivery {
   /**
    * `fleet/eventId/epoch/moment/channel`, each part percent-encoded; also the idempotency key. A
-   * change, a reminder or a decision after a lapse has a further part.
+   * change, a reminder or a decision after an expiry has a further part.
    */
   id: string
   fleet: string
@@ -273,18 +273,18 @@ function idOf(record: EventView, moment: Moment, channel: string[]): string {
 function whichOf(record: EventView, moment: Moment): string[] {
   if (moment === 'reminder') {
     // NotBefore may move away and back, which starts new reminders
-    const time = [record.facts.notBeforeAt ?? null, record.told?.count ?? 0]
+    const time = [record.facts.notBeforeAt ?? null, record.notified?.count ?? 0]
     return [`${record.reminders.last?.beforeSeconds}s`, shortHash(time)]
   }
   if (['approved', 'declined', 'stuck'].includes(moment)) return againOf(record)
   // Azure may take a change back, and make it again
-  return moment === 'changed' ? [changeOf(record), String(record.told?.count ?? 0)] : []
+  return moment === 'changed' ? [changeOf(record), String(record.notified?.count ?? 0)] : []
 }
 
-/** After an approval lapsed, messages may be sent again. */
+/** After an approval expired, messages may be sent again. */
 function againOf(event: EventView): string[] {
-  const lapsedAt = lastLapse(event)
-  return lapsedAt === undefined ? [] : [shortHash(lapsedAt)]
+  const expiredAt = lastExpiry(event)
+  return expiredAt === undefined ? [] : [shortHash(expiredAt)]
 }
 
 /** The same for the same values. */

@@ -93,7 +93,7 @@ function whyPointless(
   { event }: Pick<Notification, 'event'>,
   record: EventRecord,
 ): string | undefined {
-  if (record.verdict !== undefined) return 'decided meanwhile'
+  if (record.decided !== undefined) return 'decided meanwhile'
   if (record.phase !== 'scheduled') return 'started meanwhile'
   return record.facts.notBeforeAt === event.facts.notBeforeAt ? undefined : 'moved meanwhile'
 }

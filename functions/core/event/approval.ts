@@ -1,10 +1,10 @@
 // Takes a decision of a person or a rule into the event. `directive.ts` passes an approval on.
 import { hash } from '../hash.ts'
-import { type EventRecord, isOpen, type OpenRecord, type Verdict, withOverruled } from './event.ts'
+import { type Decided, type EventRecord, isOpen, type OpenRecord, withOverruled } from './event.ts'
 import { isTooLarge } from './facts.ts'
 import { addHistory, decisionNote } from './history.ts'
 import type { Moment } from './moment.ts'
-import { agreedOf } from './scope.ts'
+import { scopeOf } from './scope.ts'
 
 export type DecideOutcome =
   | { outcome: 'decided'; record: OpenRecord; moments: Moment[] }
@@ -20,30 +20,30 @@ export function stampOf({ epoch, facts }: Pick<EventRecord, 'epoch' | 'facts'>):
 }
 
 /**
- * Nobody can take an approval back, but it lapses if the event outgrows it (scope.ts). After *not
+ * Nobody can take an approval back, but it expires if the event outgrows it (scope.ts). After *not
  * now*, a person may still approve.
  */
-export function decide(record: EventRecord, verdict: Verdict): DecideOutcome {
+export function decide(record: EventRecord, decided: Decided): DecideOutcome {
   if (!isOpen(record)) return { outcome: 'ended' }
-  if (record.verdict?.decision === 'approved') return { outcome: 'already_approved' }
+  if (record.decided?.decision === 'approved') return { outcome: 'already_approved' }
   if (record.phase !== 'scheduled') return { outcome: 'started' }
   if (isTooLarge(record.facts)) return { outcome: 'too_many_vms' }
-  if (record.verdict !== undefined && verdict.decision === 'declined') {
+  if (record.decided !== undefined && decided.decision === 'declined') {
     return { outcome: 'already_declined' }
   }
-  const byRule = verdict.how === 'policy'
-  const agreed = verdict.decision === 'approved' ? { agreed: agreedOf(record, byRule) } : {}
-  const before = record.verdict === undefined ? record : withOverruled(record, record.verdict)
+  const byRule = decided.how === 'policy'
+  const scope = decided.decision === 'approved' ? { scope: scopeOf(record, byRule) } : {}
+  const before = record.decided === undefined ? record : withOverruled(record, record.decided)
   const noted = addHistory(
-    { ...before, verdict: { ...verdict, ...agreed } },
-    { at: verdict.at, what: verdict.decision, note: decisionNote(verdict) },
+    { ...before, decided: { ...decided, ...scope } },
+    { at: decided.at, what: decided.decision, note: decisionNote(decided) },
   )
-  return { outcome: 'decided', record: noted, moments: [verdict.decision] }
+  return { outcome: 'decided', record: noted, moments: [decided.decision] }
 }
 
 /** A rule never approves after a person chose *not now*. */
 export function decideByPolicy(record: EventRecord, now: number): DecideOutcome {
-  if (record.verdict?.decision === 'declined') return { outcome: 'already_declined' }
+  if (record.decided?.decision === 'declined') return { outcome: 'already_declined' }
   const { rule } = record.policy
   return decide(record, { decision: 'approved', how: 'policy', who: rule, at: now })
 }

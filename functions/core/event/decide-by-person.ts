@@ -4,12 +4,12 @@ import type { Route } from '../rules/routes.ts'
 import { type DecideOutcome, decide, stampOf } from './approval.ts'
 import { type Decision, withDueAt } from './decide.ts'
 import { knownVms } from './drill.ts'
-import type { Decider, EventRecord, Verdict } from './event.ts'
+import type { Decided, Decider, EventRecord } from './event.ts'
 import { prepareNow } from './preparation.ts'
 import type { Listening } from './sight.ts'
 
 export interface Wish {
-  decision: Verdict['decision'] | 'prepare'
+  decision: Decided['decision'] | 'prepare'
   by: Decider
   /** `stampOf` what the person saw. Absent if the person named the event itself. */
   seen?: string

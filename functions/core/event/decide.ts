@@ -21,7 +21,7 @@ import { isNotBeforeNear, openPaceMs } from './pace.ts'
 import { readinessOf, withReadiness } from './readiness.ts'
 import { nextReminder, remind } from './reminder.ts'
 import { isOutgrown, nextWeighingAt, type Rules, type Taken, weigh } from './rule-approves.ts'
-import { isWithin, lapse, mayLapse } from './scope.ts'
+import { expire, isWithin, mayExpire } from './scope.ts'
 import { isOlder, type Listening, type Reporter } from './sight.ts'
 
 /** If Azure was told and has not started the event for this long, people must check. */
@@ -85,8 +85,8 @@ export function decideReport(
   if (!isOpen(started)) {
     return unchangedOr(before, decideAfterEnd(started, reporter, news, listening))
   }
-  const isApproved = started.phase === 'scheduled' && started.verdict?.decision === 'approved'
-  // an approval may lapse a minute after Azure accepted it, and `dueAt` does not know that time
+  const isApproved = started.phase === 'scheduled' && started.decided?.decision === 'approved'
+  // an approval may expire a minute after Azure accepted it, and `dueAt` does not know that time
   const isIdle = started === before && (started.dueAt ?? never) > now && !isApproved
   const isShown = news.shown !== undefined
   const concluded = isIdle
@@ -182,8 +182,8 @@ function conclude(
   const ended = isOpen(life) ? (drill ? undefined : endOf(life, listening)) : life.ended
   if (ended !== undefined) return closed(isOpen(life) ? withEndNoted(life, ended) : life, ended)
   const open = life as OpenRecord
-  const lapsed = open.drill ? open : withoutOutgrown(open, rules, now)
-  const weighed = weigh(lapsed as OpenRecord, rules, listening, taken)
+  const expired = open.drill ? open : withoutOutgrown(open, rules, now)
+  const weighed = weigh(expired as OpenRecord, rules, listening, taken)
   const stuck = isStuck(weighed.record, now)
   const checked = stuck
     ? addHistory(
@@ -192,7 +192,7 @@ function conclude(
       )
     : weighed.record
   const reminded = remind(checked, reminders, now)
-  const steps = lifeMoment(before, reminded ?? checked, lapsed !== open, isShown)
+  const steps = lifeMoment(before, reminded ?? checked, expired !== open, isShown)
   const moments: Moment[] = [
     ...steps.moments,
     ...weighed.moments,
@@ -220,43 +220,48 @@ function closed(record: EventRecord, { outcome }: Ended): Decision {
 
 /** Law 10. People must decide again. */
 function withoutOutgrown(record: OpenRecord, rules: Rules, now: number): EventRecord {
-  if (!mayLapse(record, now)) return record
-  const isCovered = isWithin(record.verdict.agreed, record.facts) && !isOutgrown(record, rules)
-  return isCovered ? record : lapse(record, now)
+  if (!mayExpire(record, now)) return record
+  const isCovered = isWithin(record.decided.scope, record.facts) && !isOutgrown(record, rules)
+  return isCovered ? record : expire(record, now)
 }
 
 /** At most one moment of the event's life: the step from what people know to what is known now. */
 function lifeMoment(
   before: EventRecord | undefined,
   record: OpenRecord,
-  isLapse: boolean,
+  isExpiry: boolean,
   isShown: boolean,
 ): { record: OpenRecord; moments: Moment[] } {
-  const { epoch, phase, told, drill } = record
+  const { epoch, phase, notified, drill } = record
   const last = changeOf(record)
-  const count = told?.epoch === epoch ? told.count : 0
-  const withTold = (changes: number) => ({ ...record, told: { epoch, count: changes, last } })
+  const count = notified?.epoch === epoch ? notified.count : 0
+  const withNotified = (changes: number) => ({
+    ...record,
+    notified: { epoch, count: changes, last },
+  })
   if (phase === 'started') {
     const wasStarted = before?.phase === 'started' && before.epoch === epoch
-    return wasStarted ? { record, moments: [] } : { record: withTold(count), moments: ['started'] }
+    return wasStarted
+      ? { record, moments: [] }
+      : { record: withNotified(count), moments: ['started'] }
   }
-  if (told?.epoch !== epoch) {
+  if (notified?.epoch !== epoch) {
     // no document shows the event now: it may be over already, so people are not asked
     if (!isShown && !drill) return { record, moments: [] }
-    return { record: withTold(0), moments: ['scheduled'] }
+    return { record: withNotified(0), moments: ['scheduled'] }
   }
-  const isChanged = record.changed?.at !== before?.changed?.at && told.last !== last
-  if (!(isChanged || isLapse) || count >= maxChangesSent) return { record, moments: [] }
-  return { record: withTold(count + 1), moments: ['changed'] }
+  const isChanged = record.changed?.at !== before?.changed?.at && notified.last !== last
+  if (!(isChanged || isExpiry) || count >= maxChangesSent) return { record, moments: [] }
+  return { record: withNotified(count + 1), moments: ['changed'] }
 }
 
 function stuckAt(record: EventRecord): number {
-  const { phase, verdict, azure } = record
-  const isWaiting = phase === 'scheduled' && verdict?.decision === 'approved'
+  const { phase, decided, azure } = record
+  const isWaiting = phase === 'scheduled' && decided?.decision === 'approved'
   if (!isWaiting || azure.stuckAt !== undefined || record.drill) return never
   // far from NotBefore, beacons report at the slow pace
-  const usualMs = (isNotBeforeNear(record, verdict.at) ? 0 : openPaceMs) + stuckMs
-  return verdict.at + (azure.accepted === undefined ? usualMs : notStartedMs)
+  const usualMs = (isNotBeforeNear(record, decided.at) ? 0 : openPaceMs) + stuckMs
+  return decided.at + (azure.accepted === undefined ? usualMs : notStartedMs)
 }
 
 /** If all affected VMs lack the event, it may be over, so it is not stuck. */

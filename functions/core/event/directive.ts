@@ -21,7 +21,7 @@ export function leaseOf(
   own: ScheduledEvent,
   now: number,
 ): Lease {
-  const { verdict, azure } = record
+  const { decided, azure } = record
   const { directive, accepted } = azure
   const due =
     // Azure does not know drills
@@ -29,9 +29,9 @@ export function leaseOf(
     isOpen(record) &&
     record.phase === 'scheduled' &&
     now - polledAt <= freshDocumentMs &&
-    verdict?.decision === 'approved' &&
-    isWithin(verdict.agreed, record.facts) &&
-    isWithin(verdict.agreed, own)
+    decided?.decision === 'approved' &&
+    isWithin(decided.scope, record.facts) &&
+    isWithin(decided.scope, own)
   if (!due) return 'not_due'
   if (accepted !== undefined && !mustTellAgain(record, beacon, now)) return 'not_due'
   if (directive === undefined) return 'granted'
@@ -91,7 +91,7 @@ export function withStartResult(
   if (start.outcome === 'accepted') {
     const { failure: _, ...rest } = azure
     const accepted = { vm: directive.vm, at }
-    const entry = { at, what: 'passed_on' as const, note: directive.vm }
+    const entry = { at, what: 'azure_accepted' as const, note: directive.vm }
     return addHistory({ ...record, azure: { ...rest, accepted } }, entry)
   }
   // a repeated report may contain the failure of an earlier lease

@@ -100,8 +100,8 @@ export function drillEndsBy(record: EventRecord, plan: DrillPlan): number {
   return lastStartAt + plan.impactSeconds * 1_000
 }
 
-function startsAt({ facts, verdict }: EventRecord): number {
-  const approvedAt = verdict?.decision === 'approved' ? verdict.at + drillStartMs : undefined
+function startsAt({ facts, decided }: EventRecord): number {
+  const approvedAt = decided?.decision === 'approved' ? decided.at + drillStartMs : undefined
   return Math.min(facts.notBeforeAt ?? 0, approvedAt ?? Number.POSITIVE_INFINITY)
 }
 
@@ -110,8 +110,8 @@ function endsAt({ started }: EventRecord, { impactSeconds }: DrillPlan): number 
 }
 
 /** An approved drill is about to start, so its time no longer moves. */
-function changesAt({ verdict }: EventRecord, plan: DrillPlan): number {
-  const approved = verdict?.decision === 'approved'
+function changesAt({ decided }: EventRecord, plan: DrillPlan): number {
+  const approved = decided?.decision === 'approved'
   return approved ? Number.POSITIVE_INFINITY : (plan.changesAt ?? Number.POSITIVE_INFINITY)
 }
 

@@ -65,7 +65,7 @@ export interface Decider {
 }
 
 /** What an approval covers, see scope.ts. */
-export interface Agreed {
+export interface Scope {
   eventType: string
   /** In lower case, sorted. */
   resources: string[]
@@ -75,13 +75,13 @@ export interface Agreed {
   durationSeconds?: number
 }
 
-export interface Verdict extends Decider {
+export interface Decided extends Decider {
   decision: 'approved' | 'declined'
   at: number
   /** What the approval covers. Absent if declined. */
-  agreed?: Agreed
-  /** When this approval lapsed, because the event exceeded it. */
-  lapsedAt?: number
+  scope?: Scope
+  /** When this approval expired, because the event exceeded it. */
+  expiredAt?: number
 }
 
 /** Azure's 200 to a StartRequests of ours. */
@@ -150,7 +150,7 @@ interface Reminders {
 export interface HistoryEntry {
   at: number
   /**
-   * `directed`: a beacon got the lease. `passed_on`: Azure accepted. `not_started`: Azure accepted, but
+   * `directed`: a beacon got the lease. `azure_accepted`: Azure accepted. `not_started`: Azure accepted, but
    * did not start the event, so Azure is told again. `gone`: a VM's document lacks the event.
    */
   what:
@@ -160,10 +160,10 @@ export interface HistoryEntry {
     | 'approved'
     | 'declined'
     | 'directed'
-    | 'passed_on'
+    | 'azure_accepted'
     | 'start_failed'
     | 'not_started'
-    | 'lapsed'
+    | 'expired'
     | 'prepare_now'
     | 'not_ready'
     | 'stuck'
@@ -208,17 +208,17 @@ interface Kept {
   /** `rule`: its name, or `default` if none matches. With `whenReady` or `maxConcurrent`, it waits. */
   policy: { decide: Decide; rule: string; whenReady?: true; maxConcurrent?: number }
   wait: Wait
-  /** The decision that counts now. Nobody can take an approval back, but it may lapse (scope.ts). */
-  verdict?: Verdict
-  /** Those that no longer count, at most 10: a *not now* that was replaced, approvals that lapsed. */
-  overruled: Verdict[]
+  /** The decision that counts now. Nobody can take an approval back, but it may expire (scope.ts). */
+  decided?: Decided
+  /** Those that no longer count, at most 10: a *not now* that was replaced, approvals that expired. */
+  overruled: Decided[]
   azure: Azure
   reminders: Reminders
   /**
    * What people know: of which epoch, how many of its changes, and `last`, a hash of its values
    * (`changeOf`).
    */
-  told?: { epoch: number; count: number; last: string }
+  notified?: { epoch: number; count: number; last: string }
   history: HistoryEntry[]
   /** Grows with every commit. A receiver may ignore a message with a smaller one. */
   sequence: number
@@ -271,21 +271,21 @@ export function withStarted(record: OpenRecord, startedAt: number): StartedRecor
 /** So that the row of an event keeps its size. */
 const maxOverruled = 10
 
-export function withOverruled<R extends EventRecord>(record: R, earlier: Verdict): R {
+export function withOverruled<R extends EventRecord>(record: R, earlier: Decided): R {
   return { ...record, overruled: [...record.overruled, earlier].slice(-maxOverruled) }
 }
 
 /** All decisions, oldest first. */
 export function listDecisions({
   overruled,
-  verdict,
-}: Pick<EventRecord, 'overruled' | 'verdict'>): Verdict[] {
-  return verdict === undefined ? overruled : [...overruled, verdict]
+  decided,
+}: Pick<EventRecord, 'overruled' | 'decided'>): Decided[] {
+  return decided === undefined ? overruled : [...overruled, decided]
 }
 
-/** When an approval last lapsed. Later messages get new ids, so they are sent again. */
-export function lastLapse({ overruled }: Pick<EventRecord, 'overruled'>): number | undefined {
-  return overruled.findLast(({ lapsedAt }) => lapsedAt !== undefined)?.lapsedAt
+/** When an approval last expired. Later messages get new ids, so they are sent again. */
+export function lastExpiry({ overruled }: Pick<EventRecord, 'overruled'>): number | undefined {
+  return overruled.findLast(({ expiredAt }) => expiredAt !== undefined)?.expiredAt
 }
 
 /** Whether its start surprised everybody. If a user asked for it, somebody knew. */

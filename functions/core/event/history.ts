@@ -1,18 +1,18 @@
 // Keeps an event small enough for its row: what the history takes, and what is cut if it is full.
 import { cut } from '../../../shared/document.ts'
 import { maxEventLength } from '../limits.ts'
-import type { EventRecord, HistoryEntry, Verdict } from './event.ts'
+import type { Decided, EventRecord, HistoryEntry } from './event.ts'
 
 const maxHistory = 50
 /** Characters. Long lists of VMs are in the facts. */
 const maxNoteLength = 300
 /** Entries that repeat while an approval is stuck or a document flickers. */
 const repetitive: HistoryEntry['what'][] = ['directed', 'start_failed', 'gone', 'seen_again']
-const decisive: HistoryEntry['what'][] = ['approved', 'declined', 'lapsed', 'passed_on']
+const decisive: HistoryEntry['what'][] = ['approved', 'declined', 'expired', 'azure_accepted']
 const byRule = 'policy: '
 
 /** How and by whom an event was decided. */
-export function decisionNote({ how, who }: Pick<Verdict, 'how' | 'who'>): string {
+export function decisionNote({ how, who }: Pick<Decided, 'how' | 'who'>): string {
   return how === 'policy' ? `${byRule}${who}` : `${how}: ${who}`
 }
 

@@ -59,14 +59,14 @@ export function reopened(
  * A new epoch keeps a *not now*, and an approval that Azure accepted and that covers the event. If
  * it does not cover the event, only that Azure was told.
  */
-function stillValid({ azure, verdict }: EndedRecord, facts: OpenRecord['facts']) {
+function stillValid({ azure, decided }: EndedRecord, facts: OpenRecord['facts']) {
   const { accepted, acceptedBefore } = azure
   const before = acceptedBefore === undefined ? {} : { acceptedBefore }
-  if (verdict?.decision === 'declined') return { azure: before, verdict }
-  if (verdict === undefined || accepted === undefined) return { azure: before }
-  const isValid = isWithin(verdict.agreed, facts)
+  if (decided?.decision === 'declined') return { azure: before, decided }
+  if (decided === undefined || accepted === undefined) return { azure: before }
+  const isValid = isWithin(decided.scope, facts)
   return isValid
-    ? { azure: { ...before, accepted }, verdict }
+    ? { azure: { ...before, accepted }, decided }
     : { azure: { acceptedBefore: accepted } }
 }
 

@@ -38,9 +38,9 @@ export function seemsOver({ facts, sights }: EventRecord): boolean {
 
 /** Whether people are asked about the event, and nobody has decided. */
 export function isUndecided(record: EventRecord): boolean {
-  const { phase, policy, verdict } = record
+  const { phase, policy, decided } = record
   const isAsked = isOpen(record) && phase === 'scheduled' && policy.decide === 'ask'
-  return isAsked && verdict === undefined && !seemsOver(record)
+  return isAsked && decided === undefined && !seemsOver(record)
 }
 
 /** How it ended. Undefined while the event goes on. */

@@ -72,15 +72,15 @@ export function holdFor(seen: Seen[], paceMs: number): number | undefined {
   return isFree ? holdMs : undefined
 }
 
-function isUnderWay({ verdict, azure }: EventRecord): boolean {
-  return verdict?.decision === 'approved' && azure.accepted === undefined
+function isUnderWay({ decided, azure }: EventRecord): boolean {
+  return decided?.decision === 'approved' && azure.accepted === undefined
 }
 
 /** Whether beacons with a held answer must report again after this commit, to get what is new. */
 export function concernsBeacons(before: EventRecord | undefined, after: EventRecord): boolean {
   const orders = (record: EventRecord) => [
-    record.verdict?.decision,
-    record.verdict?.at,
+    record.decided?.decision,
+    record.decided?.at,
     record.wait.prepareNow?.at,
     record.wait.slot?.state,
   ]

@@ -16,14 +16,14 @@ export function preparationFor(
   { vm, document }: { vm: string; document: Pick<ScheduledEvent, 'eventId' | 'resources'>[] },
   now: number,
 ): 'now' | 'hold' | undefined {
-  const { wait, verdict, policy } = record
+  const { wait, decided, policy } = record
   const { slot } = wait
   // it may open again, and then it needs a slot
   if (!isOpen(record)) return takesTurns(policy) ? 'hold' : undefined
   const shown = document.filter(({ eventId }) => eventId === record.eventId)
   if (![record.facts, ...shown].some((one) => isHit(one, vm))) return undefined
   if (wait.prepareNow !== undefined) return record.phase === 'scheduled' ? 'now' : undefined
-  if (verdict?.decision === 'approved') return undefined
+  if (decided?.decision === 'approved') return undefined
   if (slot?.state === 'unknown') return 'hold'
   if (!takesTurns(policy)) return undefined
   if (slot?.state !== 'held') return 'hold'
@@ -52,7 +52,7 @@ export function prepareNow(
   now: number,
 ): DecideOutcome | { outcome: 'moved_on' } {
   if (!isOpen(record)) return { outcome: 'ended' }
-  if (record.verdict?.decision === 'approved') return { outcome: 'already_approved' }
+  if (record.decided?.decision === 'approved') return { outcome: 'already_approved' }
   if (record.phase !== 'scheduled') return { outcome: 'started' }
   if (!canPrepareNow(record)) return { outcome: 'moved_on' }
   const entry = { at: now, what: 'prepare_now' as const, note: `${by.how}: ${by.who}` }

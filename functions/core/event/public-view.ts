@@ -2,13 +2,13 @@
 import { defined, iso } from '../../../shared/json.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import {
+  type Decided,
   type Decider,
   type Ended,
   type EventRecord,
   type Inference,
   listDecisions,
   type StartKind,
-  type Verdict,
 } from './event.ts'
 import type { HitVm } from './hit-vms.ts'
 import type { HookState, HookStates, NotReady, Readiness, Slot } from './hook-state.ts'
@@ -41,7 +41,7 @@ export interface PublicEvent {
   /** Absent if no affected VM has a hook, and no rule waits for one. */
   readiness?: PublicReadiness
   /** Under a rule with `maxConcurrent`: `held`, `waits` or `unknown`. */
-  turn?: Slot['state']
+  slot?: Slot['state']
   /** A rule waited in vain, so people were asked, and no rule approves the event. */
   notReady?: { at: string; rule: string; why: NotReady['why']; values?: NotReady['values'] }
   /** A person asked the VMs to prepare at once. */
@@ -55,8 +55,8 @@ export interface PublicEvent {
   /** Why the relay concludes the outcome. Absent if a beacon saw it. */
   inferred?: Inference
   /** Who decided, how we know, and when. An approval may follow a *not now*. */
-  approvals: PublicVerdict[]
-  passedOn?: { vm: string; at: string }
+  approvals: PublicDecision[]
+  azureAccepted?: { vm: string; at: string }
 }
 
 export function publicView(event: EventView): PublicEvent {
@@ -81,7 +81,7 @@ export function publicView(event: EventView): PublicEvent {
     description,
     policy: event.policy,
     readiness: readiness && publicReadiness(readiness),
-    turn: slot?.state,
+    slot: slot?.state,
     notReady: notReady && { ...notReady, at: iso(notReady.at) },
     prepareNow: prepareNow && { ...prepareNow, at: iso(prepareNow.at) },
     firstSeenAt: iso(event.firstSeenAt),
@@ -90,8 +90,8 @@ export function publicView(event: EventView): PublicEvent {
     endedAt: iso(ended?.at),
     outcome: ended?.outcome,
     inferred: ended?.inferred,
-    approvals: listDecisions(event).map(publicVerdict),
-    passedOn: azure.accepted && { ...azure.accepted, at: iso(azure.accepted.at) },
+    approvals: listDecisions(event).map(publicDecision),
+    azureAccepted: azure.accepted && { ...azure.accepted, at: iso(azure.accepted.at) },
   }) as PublicEvent
 }
 
@@ -126,14 +126,14 @@ function timed<Run extends { since?: number }>({ since, ...run }: Run): Timed<Ru
   return { ...run, ...(since === undefined ? {} : { since: iso(since) }) }
 }
 
-interface PublicVerdict extends Decider {
-  decision: Verdict['decision']
+interface PublicDecision extends Decider {
+  decision: Decided['decision']
   at: string
-  lapsedAt?: string
+  expiredAt?: string
 }
 
-function publicVerdict({ decision, how, who, at, lapsedAt }: Verdict): PublicVerdict {
-  return { decision, how, who, at: iso(at), ...(lapsedAt && { lapsedAt: iso(lapsedAt) }) }
+function publicDecision({ decision, how, who, at, expiredAt }: Decided): PublicDecision {
+  return { decision, how, who, at: iso(at), ...(expiredAt && { expiredAt: iso(expiredAt) }) }
 }
 
 export interface PublicSighting {

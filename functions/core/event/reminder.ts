@@ -1,6 +1,6 @@
 // Reminders of undecided events, at the distances from NotBefore that routes set.
 
-import { type Asking, type EventRecord, lastLapse, type OpenRecord } from './event.ts'
+import { type Asking, type EventRecord, lastExpiry, type OpenRecord } from './event.ts'
 import { addHistory } from './history.ts'
 import { isUndecided } from './is-over.ts'
 
@@ -49,7 +49,7 @@ function lastAsked(record: EventRecord): { at: number; by: Asking } {
   const times: [Asking, number | undefined][] = [
     ['scheduled', Math.max(firstSeenAt, backAt)],
     ['changed', isMoved ? changed.at : undefined],
-    ['changed', lastLapse(record)],
+    ['changed', lastExpiry(record)],
     ['not_ready', wait.notReady?.at],
   ]
   return times

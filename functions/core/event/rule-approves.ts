@@ -52,20 +52,20 @@ export function weigh(
   listening: Listening,
   taken?: Taken,
 ): Weighed {
-  const judged = before.verdict === undefined ? withPolicy(rules, before) : before
+  const judged = before.decided === undefined ? withPolicy(rules, before) : before
   const vms = readinessOf(judged, listening)
   const measured = withReadiness(judged, vms)
-  if (measured.phase !== 'scheduled' || measured.verdict?.decision === 'approved') {
+  if (measured.phase !== 'scheduled' || measured.decided?.decision === 'approved') {
     return { record: measured, moments: [] }
   }
   const wish = wishIn(rules, measured)
   const record = withSlot(measured, rules, wish, taken, listening.now)
-  const { policy, verdict } = record
-  const waits = policy.decide === 'approve' && verdict === undefined && !seemsOver(record)
+  const { policy, decided } = record
+  const waits = policy.decide === 'approve' && decided === undefined && !seemsOver(record)
   if (!waits) return { record, moments: [] }
   const hasSlot = policy.maxConcurrent === undefined || record.wait.slot?.state === 'held'
   const isPrepared = hasSlot && (!policy.whenReady || isReady(vms))
-  if (isPrepared && isAgreed(record, listening)) return approved(record, listening.now)
+  if (isPrepared && maySpeakersAgree(record, listening)) return approved(record, listening.now)
   const why = whyInVain(record, vms, wish, hasSlot, listening)
   return why === undefined ? { record, moments: [] } : asked(record, why, listening)
 }
@@ -108,7 +108,7 @@ function policyFor({ policy }: Rules, record: EventRecord): EventRecord['policy'
 }
 
 /** Every speaker shows the event now, with the values of the record. A drill has no speakers. */
-function isAgreed(record: EventRecord, listening: Listening): boolean {
+function maySpeakersAgree(record: EventRecord, listening: Listening): boolean {
   if (record.drill) return true
   const speakers = speakersOf(record, listening)
   const show = speakers.every(({ lacksSince }) => lacksSince === undefined)
@@ -188,8 +188,8 @@ export function slotToTake(
   listening: Listening,
 ): SlotRequest | undefined {
   if (record === undefined || !isOpen(record) || record.phase !== 'scheduled') return undefined
-  if (record.verdict?.decision === 'approved') return undefined
-  const judged = record.verdict === undefined ? withPolicy(rules, record) : record
+  if (record.decided?.decision === 'approved') return undefined
+  const judged = record.decided === undefined ? withPolicy(rules, record) : record
   if (judged.policy.maxConcurrent === undefined && !judged.policy.whenReady) return undefined
   const wish = wishIn(rules, judged)
   if (wish === undefined || wish === 'unknown' || isTooMuch(wish)) return undefined
@@ -204,11 +204,11 @@ export function slotToTake(
  * the slot to approve.
  */
 function wantsTurn(record: EventRecord, listening: Listening): boolean {
-  const { policy, verdict, facts } = record
+  const { policy, decided, facts } = record
   const { now } = listening
   if (seemsOver(record) || (facts.notBeforeAt ?? Number.POSITIVE_INFINITY) <= now) return false
   if (policy.whenReady) return now >= preparesFrom(record)
-  return policy.decide === 'approve' && verdict === undefined && isAgreed(record, listening)
+  return policy.decide === 'approve' && decided === undefined && maySpeakersAgree(record, listening)
 }
 
 /** The record with the state of its slot. */
@@ -221,7 +221,7 @@ function withSlot(
 ): OpenRecord {
   const { slot } = record.wait
   if (wish === undefined) {
-    const mayFollow = record.verdict === undefined && now < awaitedUntil(record)
+    const mayFollow = record.decided === undefined && now < awaitedUntil(record)
     const isUnknown = mayFollow && mayTakeSlots(policy, record, knownVms(record))
     return withSlotState(record, isUnknown ? { state: 'unknown' } : undefined)
   }
@@ -248,13 +248,13 @@ function withSlotState(record: OpenRecord, slot: Slot | undefined): OpenRecord {
 
 /** When time alone may change what the rule does. */
 export function nextWeighingAt(record: EventRecord, listening: Listening): number {
-  const { policy, wait, verdict } = record
+  const { policy, wait, decided } = record
   const { slot } = wait
   const { now } = listening
   const never = Number.POSITIVE_INFINITY
-  if (record.phase !== 'scheduled' || verdict?.decision === 'approved') return never
+  if (record.phase !== 'scheduled' || decided?.decision === 'approved') return never
   const times = slot?.state === 'unknown' ? [awaitedUntil(record)] : []
-  if (policy.decide === 'approve' && verdict === undefined)
+  if (policy.decide === 'approve' && decided === undefined)
     times.push(...ruleTimes(record, listening))
   const isPast = (record.facts.notBeforeAt ?? never) <= now
   if (slot?.state === 'waits' && !isPast) {
@@ -278,10 +278,10 @@ function ruleTimes(record: EventRecord, listening: Listening): number[] {
 
 /** The rule that approved would not approve any more by what is known now, or a VM is not ready. */
 export function isOutgrown(record: EventRecord, rules: Rules): boolean {
-  const { verdict, policy, sights, facts } = record
-  if (verdict?.how !== 'policy') return false
+  const { decided, policy, sights, facts } = record
+  if (decided?.how !== 'policy') return false
   const judged = judgePolicy(rules.policy, record, knownVms(record))
-  if (judged.decide !== 'approve' || judged.rule !== verdict.who) return true
+  if (judged.decide !== 'approve' || judged.rule !== decided.who) return true
   const isUnready = sights.some(({ vm, hooks }) => {
     const state = hooks?.prepare?.state
     return isHit(facts, vm) && state !== undefined && state !== 'succeeded'

@@ -1,16 +1,16 @@
 // What an approval covers: law 10. An approval to restart one VM does not cover two. If the event
-// outgrows its approval, the approval lapses and people decide again.
+// outgrows its approval, the approval expires and people decide again.
 import type { ScheduledEvent } from '../../../shared/document.ts'
-import { type Agreed, type EventRecord, isOpen, type OpenRecord, withOverruled } from './event.ts'
+import { type EventRecord, isOpen, type OpenRecord, type Scope, withOverruled } from './event.ts'
 import type { Facts } from './facts.ts'
 import { addHistory } from './history.ts'
 
-/** After Azure accepted an approval, Azure has this long to start the event. Then the approval may lapse. */
+/** After Azure accepted an approval, Azure has this long to start the event. Then the approval may expire. */
 const acceptedMs = 60_000
 
 type Covered = Pick<ScheduledEvent, 'eventType' | 'resources' | 'source' | 'durationSeconds'>
 
-export function agreedOf({ facts }: { facts: Facts }, byRule: boolean): Agreed {
+export function scopeOf({ facts }: { facts: Facts }, byRule: boolean): Scope {
   const { eventType, source, durationSeconds } = facts
   return {
     eventType,
@@ -24,9 +24,9 @@ export function agreedOf({ facts }: { facts: Facts }, byRule: boolean): Agreed {
  * Whether the event exceeds the approval in nothing that is known. Unknown values pass here. The beacon
  * refuses them (`beacon/starter.ts`).
  */
-export function isWithin(agreed: Agreed | undefined, event: Covered): boolean {
-  if (agreed === undefined) return false
-  const { eventType, resources, source, durationSeconds } = agreed
+export function isWithin(scope: Scope | undefined, event: Covered): boolean {
+  if (scope === undefined) return false
+  const { eventType, resources, source, durationSeconds } = scope
   const isSameSource =
     source === undefined ||
     event.source === undefined ||
@@ -40,23 +40,23 @@ export function isWithin(agreed: Agreed | undefined, event: Covered): boolean {
   )
 }
 
-type Approved = OpenRecord & { verdict: NonNullable<EventRecord['verdict']> }
+type Approved = OpenRecord & { decided: NonNullable<EventRecord['decided']> }
 
-/** Whether an approval waits for Azure to start the event, and may lapse. */
-export function mayLapse(record: EventRecord, now: number): record is Approved {
-  const { phase, verdict, azure } = record
-  const isWaiting = isOpen(record) && phase === 'scheduled' && verdict?.decision === 'approved'
+/** Whether an approval waits for Azure to start the event, and may expire. */
+export function mayExpire(record: EventRecord, now: number): record is Approved {
+  const { phase, decided, azure } = record
+  const isWaiting = isOpen(record) && phase === 'scheduled' && decided?.decision === 'approved'
   return isWaiting && (azure.accepted === undefined || azure.accepted.at + acceptedMs <= now)
 }
 
-export function lapse(record: Approved, at: number): EventRecord {
+export function expire(record: Approved, at: number): EventRecord {
   // without `stuckAt`, a later approval can be reported as stuck again
   const { azure: before } = record
-  const lapsed = withOverruled(record, { ...record.verdict, lapsedAt: at })
-  const { verdict: _, ...undecided } = lapsed
+  const expired = withOverruled(record, { ...record.decided, expiredAt: at })
+  const { decided: _, ...undecided } = expired
   const { directive, accepted = before.acceptedBefore } = before
   const azure = { ...(directive && { directive }), ...(accepted && { acceptedBefore: accepted }) }
-  return addHistory({ ...undecided, azure }, { at, what: 'lapsed' })
+  return addHistory({ ...undecided, azure }, { at, what: 'expired' })
 }
 
 /** Azure's 200 to a start of ours, also if the approval no longer applies. */

@@ -117,7 +117,7 @@ function kept(others: Holder[], before: Holder | undefined): Holder[] {
 /** Whether the event of a holder is over, by its stored record. */
 export function isOver({ epoch }: Holder, stored: EventRecord | undefined): boolean {
   if (stored === undefined || stored.ended !== undefined) return true
-  return stored.epoch !== epoch && stored.verdict?.decision !== 'approved'
+  return stored.epoch !== epoch && stored.decided?.decision !== 'approved'
 }
 
 /**

@@ -42,20 +42,20 @@ const maxNames = 8
 export function stepOf({
   ended,
   started,
-  verdict,
-}: Pick<EventRecord, 'ended' | 'started' | 'verdict'>): EventStep {
+  decided,
+}: Pick<EventRecord, 'ended' | 'started' | 'decided'>): EventStep {
   if (ended !== undefined) return ended.outcome
-  return started === undefined ? (verdict?.decision ?? 'open') : 'started'
+  return started === undefined ? (decided?.decision ?? 'open') : 'started'
 }
 
 export function summaryOf(record: EventRecord): EventSummary {
-  const { fleet, eventId, facts, firstSeenAt, started, ended, verdict, drill } = record
+  const { fleet, eventId, facts, firstSeenAt, started, ended, decided, drill } = record
   const times = {
     notBeforeAt: facts.notBeforeAt,
     started,
     endedAt: ended?.at,
-    decidedAt: verdict?.at,
-    decidedHow: verdict?.how,
+    decidedAt: decided?.at,
+    decidedHow: decided?.how,
   }
   return {
     fleet,

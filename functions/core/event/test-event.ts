@@ -1,7 +1,7 @@
 // A made-up event, so that the owner of a subscription sees what its endpoint will get. It exists
 // only in its message: no store, page or stream has it.
 import { testPrefix } from '../../../shared/document.ts'
-import { type EventRecord, type Verdict, withEnd } from './event.ts'
+import { type Decided, type EventRecord, withEnd } from './event.ts'
 import { type Moment, moments } from './moment.ts'
 import { type EventView, viewOf } from './view.ts'
 
@@ -71,7 +71,7 @@ function eventAfter(record: EventRecord, moment: Moment, now: number): EventReco
   const azure = { accepted: { vm: 'foghorn-test-observer', at: startedAt - 5 * second } }
   const started = {
     ...record,
-    verdict: approved,
+    decided: approved,
     phase: 'started' as const,
     started: { at: startedAt },
     azure,
@@ -100,11 +100,11 @@ function eventAfter(record: EventRecord, moment: Moment, now: number): EventReco
         reminders: { passed: [], last: { beforeSeconds: 600, due: [600], late: false } },
       }
     case 'approved':
-      return { ...record, verdict: byTest('approved', now) }
+      return { ...record, decided: byTest('approved', now) }
     case 'declined':
-      return { ...record, verdict: byTest('declined', now) }
+      return { ...record, decided: byTest('declined', now) }
     case 'stuck':
-      return { ...record, verdict: approved, azure: { stuckAt: now } }
+      return { ...record, decided: approved, azure: { stuckAt: now } }
     case 'started':
       return started
     case 'completed':
@@ -116,6 +116,6 @@ function eventAfter(record: EventRecord, moment: Moment, now: number): EventReco
   }
 }
 
-function byTest(decision: Verdict['decision'], at: number): Verdict {
+function byTest(decision: Decided['decision'], at: number): Decided {
   return { decision, how: 'link', who: 'foghorn-test', at }
 }

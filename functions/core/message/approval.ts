@@ -3,7 +3,7 @@
 import type { StartFailure } from '../event/event.ts'
 import { relative, span } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
-import { actionOf, affectedVms, azureStarts, describeVerdict, inSentence } from './phrases.ts'
+import { actionOf, affectedVms, azureStarts, describeDecided, inSentence } from './phrases.ts'
 
 /**
  * Why an approved event has not started, and what to do. `at` is the time that the text describes.
@@ -24,9 +24,9 @@ export function stuckLines(event: EventView, at: number, now: number): string[] 
   return [...whyNotTold(event, at), ...byItself(otherwise, event, now)]
 }
 
-function whyNotTold({ azure: { failure }, verdict, facts }: EventView, at: number): string[] {
+function whyNotTold({ azure: { failure }, decided, facts }: EventView, at: number): string[] {
   if (failure === undefined) {
-    const ago = verdict === undefined ? '' : ` ${span(at - verdict.at)} ago`
+    const ago = decided === undefined ? '' : ` ${span(at - decided.at)} ago`
     const { resources } = facts
     const on = resources.length === 0 ? '' : ` on ${inSentence(resources)}`
     const run = resources.length === 1 ? 'the beacon%s runs' : 'the beacons%s run'
@@ -64,59 +64,59 @@ const failures: Record<StartFailure['outcome'], string> = {
 }
 
 /** The approval no longer applies, because it does not cover what the event is now. */
-export function lapseLines(event: EventView, asks: boolean): string[] {
-  const { overruled, verdict, facts, azure } = event
-  const lapsed = overruled.at(-1)
-  if (lapsed?.lapsedAt === undefined || verdict !== undefined) return []
-  const added = namesBeyond(facts.resources, lapsed.agreed?.resources)
+export function expiryLines(event: EventView, asks: boolean): string[] {
+  const { overruled, decided, facts, azure } = event
+  const expired = overruled.at(-1)
+  if (expired?.expiredAt === undefined || decided !== undefined) return []
+  const added = namesBeyond(facts.resources, expired.scope?.resources)
   const why =
     added.length > 0
       ? `Azure added ${inSentence(added)} after the approval`
       : 'The event has changed since the approval'
   const again = asks ? ` Please decide again for ${inSentence(facts.resources)}.` : ''
-  const told =
+  const azureLines =
     azure.acceptedBefore === undefined
       ? []
       : [`${azure.acceptedBefore.vm} had told Azure before, so Azure may still start the event.`]
-  return [`${why}, so the approval no longer applies.${again}`, ...told]
+  return [`${why}, so the approval no longer applies.${again}`, ...azureLines]
 }
 
 /** Azure added VMs after the approval, which cannot be taken back. */
 export function growthLines(event: EventView, now: number): string[] {
-  const { verdict, azure, facts } = event
+  const { decided, azure, facts } = event
   const added = unapprovedOf(event)
   if (added.length === 0) return []
   const those = added.length === 1 ? 'that VM' : 'those VMs'
   const nobody = `Azure added ${inSentence(added)} afterwards, but nobody approved ${those}.`
   if (azure.accepted === undefined) return [nobody]
   const approved = facts.resources.filter((name) => !added.includes(name))
-  const before = inSentence(approved.length > 0 ? approved : (verdict?.agreed?.resources ?? []))
+  const before = inSentence(approved.length > 0 ? approved : (decided?.scope?.resources ?? []))
   const told = `${azure.accepted.vm} told Azure ${relative(azure.accepted.at, now)}`
-  const eventType = verdict?.agreed?.eventType ?? facts.eventType
+  const eventType = decided?.scope?.eventType ?? facts.eventType
   const action = actionOf({ ...event, facts: { ...facts, eventType } }, before)
   return [`${told} to ${action}.`, nobody]
 }
 
-/** As `describeVerdict`, with the VMs if the decision is not for all of them. */
+/** As `describeDecided`, with the VMs if the decision is not for all of them. */
 export function describeDecision(event: EventView): string | undefined {
-  const { verdict, facts } = event
-  if (verdict === undefined) return undefined
+  const { decided, facts } = event
+  if (decided === undefined) return undefined
   const added = unapprovedOf(event)
   const approved = facts.resources.filter((name) => !added.includes(name))
   const scope =
     added.length === 0 || approved.length === 0 ? '' : `, for ${inSentence(approved)} only`
-  return describeVerdict(verdict) + scope
+  return describeDecided(decided) + scope
 }
 
 /** VMs that Azure added after the event was approved. */
-export function unapprovedOf({ facts, verdict }: EventView): string[] {
-  if (verdict?.decision !== 'approved') return []
-  return namesBeyond(facts.resources, verdict.agreed?.resources)
+export function unapprovedOf({ facts, decided }: EventView): string[] {
+  if (decided?.decision !== 'approved') return []
+  return namesBeyond(facts.resources, decided.scope?.resources)
 }
 
 /** None if the approval lists no VM: then nobody knows which VMs were added. */
-function namesBeyond(names: string[], agreed: string[] = []): string[] {
-  return agreed.length === 0 ? [] : names.filter((name) => !agreed.includes(name.toLowerCase()))
+function namesBeyond(names: string[], scope: string[] = []): string[] {
+  return scope.length === 0 ? [] : names.filter((name) => !scope.includes(name.toLowerCase()))
 }
 
 /** What Azure does at NotBefore, if that is still to come. */

@@ -5,7 +5,7 @@ import { linkless, visible } from '../../../shared/presentable.ts'
 import { type EventRecord, isOpen } from '../event/event.ts'
 import { viewOf } from '../event/view.ts'
 import { drillMark } from './message.ts'
-import { describeNames, describeVerdict, impactOf, subjectOf } from './phrases.ts'
+import { describeDecided, describeNames, impactOf, subjectOf } from './phrases.ts'
 
 const minute = 60_000
 /** Shown for an event whose duration is unknown or short: calendars hide shorter entries. */
@@ -67,9 +67,9 @@ function entryOf(record: EventRecord, publicUrl: string, now: number): string[] 
   ]
 }
 
-function statusOf({ ended, verdict, started }: EventRecord): string {
+function statusOf({ ended, decided, started }: EventRecord): string {
   if (ended !== undefined) return 'CANCELLED'
-  return started !== undefined || verdict?.decision === 'approved' ? 'CONFIRMED' : 'TENTATIVE'
+  return started !== undefined || decided?.decision === 'approved' ? 'CONFIRMED' : 'TENTATIVE'
 }
 
 function beginOf({ started, facts: { notBeforeAt }, firstSeenAt }: EventRecord): number {
@@ -84,22 +84,22 @@ function endOf(record: EventRecord, now: number): number {
 }
 
 function describe(record: EventRecord): string[] {
-  const { verdict, phase, ended, facts, drill } = record
+  const { decided, phase, ended, facts, drill } = record
   const over = drill ? 'The drill is over.' : 'Azure no longer lists it.'
   const known = facts.durationSeconds !== undefined && facts.durationSeconds >= 0
   return [
     impactOf(viewOf(record)),
-    ...(ended === undefined ? [decisionOf(phase, verdict)] : [over]),
+    ...(ended === undefined ? [decisionOf(phase, decided)] : [over]),
     `VMs: ${describeNames(facts.resources, facts.vmCount)}`,
     ...(known ? [] : ['Azure does not say how long it takes.']),
     ...(facts.description ? [`Azure says: ${facts.description}`] : []),
   ]
 }
 
-function decisionOf(phase: EventRecord['phase'], verdict: EventRecord['verdict']): string {
+function decisionOf(phase: EventRecord['phase'], decided: EventRecord['decided']): string {
   if (phase === 'started') return 'It is running.'
-  if (verdict === undefined) return 'Nobody has decided yet. Azure may start it at this time.'
-  return `Decision: ${describeVerdict(verdict)}.`
+  if (decided === undefined) return 'Nobody has decided yet. Azure may start it at this time.'
+  return `Decision: ${describeDecided(decided)}.`
 }
 
 /** `20261121T121500Z` */

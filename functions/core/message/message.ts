@@ -122,7 +122,7 @@ function stepOf(notification: Notification, now: number, askers: Askers): Messag
     reference: referenceOf(event),
     tone: toneOf(notification),
     asks: asksFor(event, now),
-    declined: event.verdict?.decision === 'declined',
+    declined: event.decided?.decision === 'declined',
     ...(areReaders(askers) ? {} : { lookOnly: true as const }),
   }
 }

@@ -141,9 +141,9 @@ export function describeInference(inference: Inference): string {
 }
 
 /** `approved by policy rule "short freeze"`, `not now, chosen through the link sent to "ops"`. */
-export function describeVerdict(verdict: NonNullable<EventView['verdict']>): string {
-  const what = verdict.decision === 'approved' ? 'approved' : 'not now, chosen'
-  return `${what} ${describeDecider(verdict)}`
+export function describeDecided(decided: NonNullable<EventView['decided']>): string {
+  const what = decided.decision === 'approved' ? 'approved' : 'not now, chosen'
+  return `${what} ${describeDecider(decided)}`
 }
 
 /** The name of a person in every text: `Slack user U0ADA`. */

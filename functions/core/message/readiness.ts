@@ -121,9 +121,9 @@ export function describeInVain({ why, values = [] }: Pick<NotReady, 'why' | 'val
 
 /** Why a rule that waited asks people. */
 export function inVainLines(event: EventView): string[] {
-  const { wait, policy, verdict } = event
+  const { wait, policy, decided } = event
   const { notReady } = wait
-  if (notReady === undefined || policy.decide !== 'ask' || verdict !== undefined) return []
+  if (notReady === undefined || policy.decide !== 'ask' || decided !== undefined) return []
   const behind = notReady.why === 'no_turn_in_time' ? behindOf(event) : ''
   return [
     `Policy rule "${notReady.rule}" did not approve it: ${describeInVain(notReady)}${behind}.`,
@@ -138,9 +138,9 @@ function behindOf({ wait: { slot } }: EventView): string {
 
 /** What a rule that has not approved yet waits for. */
 export function waitLines(event: EventView): string[] {
-  const { policy, verdict, facts } = event
+  const { policy, decided, facts } = event
   const { whenReady, maxConcurrent } = policy
-  if (verdict !== undefined || policy.decide !== 'approve') return []
+  if (decided !== undefined || policy.decide !== 'approve') return []
   if (!whenReady && maxConcurrent === undefined) return []
   const behind = behindOf(event)
   const ready = facts.resources.length > 1 ? 'are all ready' : 'is ready'

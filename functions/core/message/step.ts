@@ -5,7 +5,7 @@ import { isUnannounced } from '../event/event.ts'
 import { isTooLarge } from '../event/facts.ts'
 import { lastingClock, when } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
-import { byItself, describeDecision, growthLines, lapseLines, stuckLines } from './approval.ts'
+import { byItself, describeDecision, expiryLines, growthLines, stuckLines } from './approval.ts'
 import { describeChange } from './change.ts'
 import { cancelledLines, completedLines, lostLines } from './ending.ts'
 import {
@@ -17,9 +17,9 @@ import {
   azureStarts,
   backLines,
   capital,
+  describeDecided,
   describeDuration,
   describeNames,
-  describeVerdict,
   impactOf,
   isBack,
   reachOf,
@@ -43,7 +43,7 @@ export function asksFor(event: EventView, now: number): boolean {
     event.policy.decide === 'ask' &&
     event.phase === 'scheduled' &&
     event.ended === undefined &&
-    event.verdict?.decision !== 'approved'
+    event.decided?.decision !== 'approved'
   )
 }
 
@@ -60,12 +60,12 @@ export function linesOf(
       return ahead(event, now, askers)
     case 'changed':
       return [
-        ...lapseLines(event, asksFor(event, now)),
+        ...expiryLines(event, asksFor(event, now)),
         ...describeChange(event, now),
         ...ahead(event, now, askers),
       ]
     case 'approved': {
-      const who = event.verdict === undefined ? 'approved' : describeVerdict(event.verdict)
+      const who = event.decided === undefined ? 'approved' : describeDecided(event.decided)
       const next = event.drill
         ? ['The drill starts in a moment.']
         : [
@@ -75,7 +75,7 @@ export function linesOf(
       return [`${capital(who)}.`, ...next, impactOf(event), ...readinessLines(event)]
     }
     case 'declined': {
-      const who = event.verdict === undefined ? 'not now' : describeVerdict(event.verdict)
+      const who = event.decided === undefined ? 'not now' : describeDecided(event.decided)
       return [
         `${capital(who)}.`,
         `${startsAnyway(event, now)}.`,
@@ -138,10 +138,10 @@ function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Ask
     return `${tooLarge} ${capital(azureStarts(event, now))}.`
   }
   if (asksFor(event, now)) return yourDecision(event, isAdvised, now, askers)
-  if (event.verdict?.decision === 'approved') {
-    return `${capital(describeVerdict(event.verdict))}: it may start at any moment.`
+  if (event.decided?.decision === 'approved') {
+    return `${capital(describeDecided(event.decided))}: it may start at any moment.`
   }
-  if (event.verdict !== undefined) return `${startsAnyway(event, now)}.`
+  if (event.decided !== undefined) return `${startsAnyway(event, now)}.`
   const waits = waitLines(event)
   if (waits.length > 0) {
     const earlier = areReaders(askers)
@@ -161,7 +161,7 @@ function yourDecision(event: EventView, isAdvised: boolean, now: number, askers:
   const how = howTo(event, askers)
   // after the advice to redeploy the VM yourself, approval is the alternative
   if (isAdvised) return `Or ${how}. Otherwise, ${starts}.`
-  return event.verdict?.decision === 'declined'
+  return event.decided?.decision === 'declined'
     ? `${capital(starts)}. A person chose "not now", but you can still ${how}.`
     : `${capital(starts)}. ${capital(how)}, or do nothing.`
 }
@@ -186,9 +186,9 @@ export function hardwareAdvice({ facts, firstSeenAt }: EventView): string[] {
 
 /** Who started the event, if it was announced and Foghorn did not start it. */
 function startLines(event: EventView): string[] {
-  const { verdict, overruled, started: { at: startedAt, kind } = { at: 0 }, policy, drill } = event
+  const { decided, overruled, started: { at: startedAt, kind } = { at: 0 }, policy, drill } = event
   const { notBeforeAt } = event.facts
-  if (kind !== undefined || verdict?.decision === 'approved') return []
+  if (kind !== undefined || decided?.decision === 'approved') return []
   if (notBeforeAt !== undefined && startedAt < notBeforeAt - earlyMs) {
     return [
       'It started before NotBefore, and Foghorn did not start it. ' +
@@ -197,8 +197,8 @@ function startLines(event: EventView): string[] {
   }
   const when = notBeforeAt === undefined ? '' : ' when it was due'
   const started = `${drill ? 'the drill started' : 'Azure started it'}${when}`
-  if (verdict !== undefined) return [`A person chose "not now". ${capital(started)}.`]
-  if (overruled.at(-1)?.lapsedAt !== undefined)
+  if (decided !== undefined) return [`A person chose "not now". ${capital(started)}.`]
+  if (overruled.at(-1)?.expiredAt !== undefined)
     return [`The approval no longer applied, so ${started}.`]
   return [policy.decide === 'ask' ? `Nobody decided, so ${started}.` : `${capital(started)}.`]
 }

@@ -23,7 +23,7 @@ function titleWith(
   timeOf: (at: number, now: number) => string,
   now: number,
 ): string {
-  const { started, ended, verdict } = event
+  const { started, ended, decided } = event
   const subject = subjectOf(event)
   const ahead = (event.facts.notBeforeAt ?? now) > now
   const on = (at: number | undefined) => (at === undefined ? '' : ` at ${timeOf(at, now)}`)
@@ -37,7 +37,7 @@ function titleWith(
     case 'reminder':
       return `Still undecided: ${subject}${due}`
     case 'approved':
-      return `Approved${on(verdict?.at)}: ${subject} should start now`
+      return `Approved${on(decided?.at)}: ${subject} should start now`
     case 'declined':
       return `Not now: ${subject}${ahead ? ' still happens' : ''}${due}`
     case 'stuck':

@@ -5,12 +5,12 @@ import { unsupported } from '../rules/beacon-version.ts'
 import {
   type Count,
   type Counted,
+  type Counts,
   latencySeconds,
   longer,
   other,
   steps,
-  type Tally,
-} from './tally.ts'
+} from './counts.ts'
 
 type Labels = Record<string, string>
 
@@ -35,7 +35,7 @@ export type ReportOutcome = 'accepted' | 'refused'
 
 export interface Source {
   now: number
-  tally: Tally
+  counts: Counts
   /** Fleets and channels that the reader may see. Counts of others are left out. */
   fleets: readonly string[]
   channels: readonly string[]
@@ -66,9 +66,9 @@ export const metrics: readonly Metric[] = [
     help: 'Events by step: scheduled and started are open now, the others ended since the store began.',
     labels: ['fleet', 'type', 'phase'],
     samples: (source) =>
-      counted(source, 'event').map(({ fleet, one, two, n }) => {
-        const type = within(one, eventTypes)
-        return { labels: { fleet, type, phase: within(two, steps) }, value: n }
+      counted(source, 'event').map(({ fleet, name, state, n }) => {
+        const type = within(name, eventTypes)
+        return { labels: { fleet, type, phase: within(state, steps) }, value: n }
       }),
   },
   {
@@ -76,9 +76,9 @@ export const metrics: readonly Metric[] = [
     type: 'gauge',
     help: 'Scheduled events that people are asked about and nobody has decided.',
     labels: ['fleet'],
-    samples: ({ fleets, tally }) =>
+    samples: ({ fleets, counts }) =>
       fleets.map((fleet) => {
-        const own = tally.undecided.find((one) => one.fleet === fleet)
+        const own = counts.undecided.find((one) => one.fleet === fleet)
         return { labels: { fleet }, value: own?.count ?? 0 }
       }),
   },
@@ -87,8 +87,8 @@ export const metrics: readonly Metric[] = [
     type: 'gauge',
     help: 'Seconds until the first undecided event may start. Absent if there is none. Negative if it is overdue.',
     labels: ['fleet'],
-    samples: ({ fleets, tally, now }) =>
-      tally.undecided
+    samples: ({ fleets, counts, now }) =>
+      counts.undecided
         .filter(({ fleet, deadlineAt }) => fleets.includes(fleet) && deadlineAt !== undefined)
         .map(({ fleet, deadlineAt }) => ({
           labels: { fleet },
@@ -107,9 +107,9 @@ export const metrics: readonly Metric[] = [
     type: 'gauge',
     help: 'Age of the oldest pending message about an event. 0 if none is pending.',
     labels: ['channel'],
-    samples: ({ tally, fleets, channels, now }) =>
+    samples: ({ counts, fleets, channels, now }) =>
       channels.map((channel) => {
-        const times = tally.oldest
+        const times = counts.oldest
           .filter((one) => one.channel === channel && fleets.includes(one.fleet))
           .map(({ plannedAt }) => Math.max(0, now - plannedAt))
         return { labels: { channel }, value: seconds(Math.max(0, ...times)) }
@@ -182,7 +182,7 @@ export const metrics: readonly Metric[] = [
     type: 'gauge',
     help: 'How old the counts of events, messages and beacons are. On Azure up to a minute, elsewhere seconds.',
     labels: [],
-    samples: ({ tally, now }) => [{ labels: {}, value: seconds(Math.max(0, now - tally.at)) }],
+    samples: ({ counts, now }) => [{ labels: {}, value: seconds(Math.max(0, now - counts.at)) }],
   },
   {
     name: 'foghorn_listening_since_timestamp_seconds',
@@ -201,8 +201,8 @@ export const metrics: readonly Metric[] = [
 ]
 
 /** Counts of one kind. What has left the configuration counts as the fleet `other`. */
-function counted({ tally, fleets, isUnbound }: Source, what: Counted): Count[] {
-  return tally.counts.flatMap((count) => {
+function counted({ counts, fleets, isUnbound }: Source, what: Counted): Count[] {
+  return counts.counts.flatMap((count) => {
     if (count.what !== what) return []
     if (fleets.includes(count.fleet)) return [count]
     return isUnbound ? [{ ...count, fleet: other }] : []
@@ -213,10 +213,10 @@ function deliverySamples(source: Source): Sample[] {
   const none = source.channels.flatMap((channel) =>
     deliveryStates.map((state) => ({ labels: { channel, state }, value: 0 })),
   )
-  const found = counted(source, 'delivery').flatMap(({ one, two, n }) => {
-    const isShown = source.isUnbound || source.channels.includes(one)
-    const channel = within(one, source.channels)
-    return isShown ? [{ labels: { channel, state: within(two, deliveryStates) }, value: n }] : []
+  const found = counted(source, 'delivery').flatMap(({ name, state, n }) => {
+    const isShown = source.isUnbound || source.channels.includes(name)
+    const channel = within(name, source.channels)
+    return isShown ? [{ labels: { channel, state: within(state, deliveryStates) }, value: n }] : []
   })
   return [...none, ...found]
 }
@@ -224,14 +224,14 @@ function deliverySamples(source: Source): Sample[] {
 function beaconSamples(source: Source): Sample[] {
   const found = counted(source, 'beacon')
   const sums = new Map<string, number>()
-  for (const { one, n } of found) sums.set(one, (sums.get(one) ?? 0) + n)
+  for (const { name, n } of found) sums.set(name, (sums.get(name) ?? 0) + n)
   const shown = [...sums]
     .filter(([version]) => unsupported(version) === undefined)
     .sort(([, a], [, b]) => b - a)
     .slice(0, maxVersions)
     .map(([version]) => version)
-  return found.map(({ fleet, one, two, n }) => ({
-    labels: { fleet, state: within(two, beaconStates), version: within(one, shown) },
+  return found.map(({ fleet, name, state, n }) => ({
+    labels: { fleet, state: within(state, beaconStates), version: within(name, shown) },
     value: n,
   }))
 }
@@ -244,7 +244,7 @@ function latencySamples(source: Source): Sample[] {
   return fleets.flatMap((fleet) => {
     const own = counts.filter((count) => count.fleet === fleet)
     const upTo = (limit: number) => {
-      const isWithin = ({ one }: Count) => one !== longer && Number(one) <= limit
+      const isWithin = ({ name }: Count) => name !== longer && Number(name) <= limit
       return sumOf(own.filter(isWithin))
     }
     const buckets = latencySeconds.map((le) => bucket(fleet, String(le), upTo(le)))

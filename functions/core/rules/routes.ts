@@ -77,7 +77,7 @@ function reachedBy(routes: Route[], record: EventRecord, vms: KnownVm[], moment:
 
 /**
  * If a channel got one of these, a route brought it. PagerDuty gets decisions and ends without a
- * route, and reminders depend on their distance. PagerDuty also gets *changed* if an approval lapses:
+ * route, and reminders depend on their distance. PagerDuty also gets *changed* if an approval expires:
  * then it merely gets more messages of its own routes.
  */
 function comesByRoute(moment: Moment): boolean {

@@ -44,13 +44,13 @@ export function severityOf({ moment, event }: Pick<Notification, 'moment' | 'eve
   }
 }
 
-function forType({ facts, policy, started, verdict }: Notification['event']): Severity {
+function forType({ facts, policy, started, decided }: Notification['event']): Severity {
   const { eventType, durationSeconds: seconds = -1 } = facts
   // Azure's -1 means unknown, not short
   const short = eventType === 'Freeze' && seconds >= 0 && seconds < shortFreezeSeconds
   const name = short ? 'short Freeze' : eventType
   const row = (Object.hasOwn(severities, name) && severities[name]) || unknownType
   if (isUnannounced({ started, facts })) return row.unannounced
-  const asks = policy.decide === 'ask' && verdict === undefined
+  const asks = policy.decide === 'ask' && decided === undefined
   return asks ? row.asked : row.otherwise
 }

@@ -10,7 +10,7 @@ import {
   publicView,
 } from '../../core/event/public-view.ts'
 import { viewOf } from '../../core/event/view.ts'
-import { describeVerdict, tooLarge } from '../../core/message/phrases.ts'
+import { describeDecided, tooLarge } from '../../core/message/phrases.ts'
 import { deciderOf, isBound, seesFleet } from '../../core/rules/access.ts'
 import { object, oneOf } from '../../schema/checks.ts'
 import { eventDataSchema, hookRun, publicEventSchema, time } from '../../schema/event.ts'
@@ -70,7 +70,7 @@ const sighting = z.object({
 
 const historyEntry = z.object({
   at: time,
-  what: z.string().describe('seen, changed, approved, directed, passed_on, started, …'),
+  what: z.string().describe('seen, changed, approved, directed, azure_accepted, started, …'),
   note: z.string().exactOptional(),
 })
 
@@ -155,9 +155,9 @@ const whyNot: Record<Exclude<Decided['outcome'], 'decided'>, (record: EventRecor
   moved_on: () => 'the event has changed; read it again, then decide',
 }
 
-function before({ verdict }: EventRecord): string {
-  if (verdict === undefined) return 'it was decided before'
-  return `${describeVerdict(verdict)} at ${new Date(verdict.at).toISOString()}`
+function before({ decided }: EventRecord): string {
+  if (decided === undefined) return 'it was decided before'
+  return `${describeDecided(decided)} at ${new Date(decided.at).toISOString()}`
 }
 
 function keyIn({ fleet, eventId }: EventKey): EventKey {

@@ -2,7 +2,7 @@
 // fleet. A VM that proves itself by a token of its managed identity may report for itself only.
 // A fleet may accept both, so that its VMs can switch one by one.
 import { clockCode, tokenCode, unavailableCode, type Vm } from '../../../shared/report.ts'
-import { signatureToleranceMs, type Verdict, verify } from '../../../shared/signature.ts'
+import { type SignatureCheck, signatureToleranceMs, verify } from '../../../shared/signature.ts'
 import type { Entra, Fleet } from '../../core/rules/config.ts'
 import { type Claims, judgeClaims, proves } from '../../identity/identity.ts'
 import type { Relay } from '../../use-cases/relay.ts'
@@ -28,10 +28,10 @@ export async function authenticate(
   }
   if (key === undefined) return { refusal: keyless(isSigned) }
   const now = relay.now()
-  const verdict = await verify(key, header, now, body, relay.hmac)
-  if (verdict === 'valid') return { by: 'key' }
+  const check = await verify(key, header, now, body, relay.hmac)
+  if (check === 'valid') return { by: 'key' }
   const rest = isSigned ? '' : otherWay(fleet, token)
-  return { refusal: unsigned(verdict, rest, now) }
+  return { refusal: unsigned(check, rest, now) }
 }
 
 async function authenticateToken(
@@ -80,7 +80,7 @@ function tokenInvalid(reason: string): Refusal {
   return { status: 401, code: tokenCode, detail: `the relay rejects the token: ${reason}` }
 }
 
-const verdicts: Record<Exclude<Verdict, 'valid'>, string> = {
+const checks: Record<Exclude<SignatureCheck, 'valid'>, string> = {
   missing_header: 'webhook-id, webhook-timestamp or webhook-signature is missing',
   malformed_timestamp: 'webhook-timestamp is not a number; write Unix seconds',
   outside_tolerance:
@@ -89,9 +89,9 @@ const verdicts: Record<Exclude<Verdict, 'valid'>, string> = {
   no_match: 'webhook-signature was not made with a key of this fleet; see FOGHORN_FLEET_KEY',
 }
 
-function unsigned(verdict: Exclude<Verdict, 'valid'>, rest: string, time: number): Refusal {
-  const code = verdict === 'outside_tolerance' ? clockCode : 'signature_invalid'
-  return { status: 401, code, detail: verdicts[verdict] + rest, time }
+function unsigned(check: Exclude<SignatureCheck, 'valid'>, rest: string, time: number): Refusal {
+  const code = check === 'outside_tolerance' ? clockCode : 'signature_invalid'
+  return { status: 401, code, detail: checks[check] + rest, time }
 }
 
 const sendToken =

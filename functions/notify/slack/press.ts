@@ -5,8 +5,8 @@ import { clock } from '../../core/event/time.ts'
 import { type EventView, viewOf } from '../../core/event/view.ts'
 import {
   capital,
+  describeDecided,
   describeNames,
-  describeVerdict,
   impactOf,
   isGuess,
   plain,
@@ -49,9 +49,9 @@ function unreadyIn({ wait: { readiness }, facts: { resources } }: EventView): st
 
 /** Replaces the message that asked. The decision has its own message. */
 export function decidedLine(record: EventRecord, now: number): string {
-  const { verdict, drill } = record
-  const who = verdict === undefined ? 'decided' : describeVerdict(verdict)
-  const at = verdict === undefined ? '' : `, at ${clock(verdict.at, now)}`
+  const { decided, drill } = record
+  const who = decided === undefined ? 'decided' : describeDecided(decided)
+  const at = decided === undefined ? '' : `, at ${clock(decided.at, now)}`
   return plain(`${drill ? 'DRILL: ' : ''}${subjectOf(viewOf(record))}: ${who}${at}.`)
 }
 
@@ -73,26 +73,26 @@ function reasonOf(
 ): string {
   // The owner can add this to the configuration.
   const you = `Your id, for "approvers": "${how}:${who}".`
-  const { verdict, started, ended } = record
-  const decided =
-    verdict === undefined
+  const { decided, started, ended } = record
+  const decision =
+    decided === undefined
       ? ''
-      : ` ${capital(describeVerdict(verdict))}, at ${clock(verdict.at, now)}.`
+      : ` ${capital(describeDecided(decided))}, at ${clock(decided.at, now)}.`
   switch (outcome) {
     case 'already_approved':
-      return `nothing changed, because it was already decided.${decided}`
+      return `nothing changed, because it was already decided.${decision}`
     case 'already_declined':
-      return `nothing changed, because it was already decided.${decided} You can still approve it.`
+      return `nothing changed, because it was already decided.${decision} You can still approve it.`
     case 'started': {
       const since = started === undefined ? '' : ` at ${clock(started.at, now)}`
-      return `too late: it started${since}.${decided}`
+      return `too late: it started${since}.${decision}`
     }
     case 'ended': {
       const how =
         ended === undefined
           ? 'is over'
           : `${isGuess(ended) ? guesses[ended.outcome] : endings[ended.outcome]} at ${clock(ended.at, now)}`
-      return `too late: it ${how}.${decided}`
+      return `too late: it ${how}.${decision}`
     }
     case 'too_many_vms':
       return `nothing was decided. ${tooLarge}`

@@ -5,11 +5,11 @@ import type { EventView } from '../../core/event/view.ts'
 import { userOf } from '../../core/message/phrases.ts'
 
 /** Replaces the words for the person who decided in Slack by a mention, which shows their name. */
-export function withName(harmless: string, { verdict }: Pick<EventView, 'verdict'>): string {
-  if (verdict?.how !== 'slack') return harmless
-  const [, id = ''] = verdict.who.split('/')
+export function withName(harmless: string, { decided }: Pick<EventView, 'decided'>): string {
+  if (decided?.how !== 'slack') return harmless
+  const [, id = ''] = decided.who.split('/')
   const isId = /^[UW][A-Z0-9]{2,30}$/.test(id)
-  return isId ? harmless.replaceAll(userOf(verdict), `<@${id}>`) : harmless
+  return isId ? harmless.replaceAll(userOf(decided), `<@${id}>`) : harmless
 }
 
 /** Text from outside as harmless mrkdwn of at most this length. All such text must go through it. */

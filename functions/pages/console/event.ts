@@ -9,9 +9,9 @@ import { type EventView, viewOf } from '../../core/event/view.ts'
 import { drillLine, drillMark } from '../../core/message/message.ts'
 import {
   askedBy,
+  describeDecided,
   describeDuration,
   describeInference,
-  describeVerdict,
   impactOf,
   plain,
   subjectOf,
@@ -145,7 +145,7 @@ function decisionsOf(record: EventRecord): [string, string][] {
   return [
     ...listDecisions(record).map((one): [string, string] => [
       'Decided',
-      `${describeVerdict(one)}, ${utc(one.at)}${one.lapsedAt ? `; it lapsed ${utc(one.lapsedAt)}` : ''}`,
+      `${describeDecided(one)}, ${utc(one.at)}${one.expiredAt ? `; it expired ${utc(one.expiredAt)}` : ''}`,
     ]),
     ...(accepted
       ? [['Passed on', `by ${accepted.vm}, ${utc(accepted.at)}`] as [string, string]]

@@ -72,15 +72,15 @@ describe('each moment', () => {
   })
 })
 
-test('the lapse of an approval also goes to open incidents', () => {
-  const lapse = {
+test('the end of an expired approval also goes to open incidents', () => {
+  const expire = {
     after: {
       overruled: [
-        { decision: 'approved' as const, how: 'admin' as const, who: 'admin', at, lapsedAt: at },
+        { decision: 'approved' as const, how: 'admin' as const, who: 'admin', at, expiredAt: at },
       ],
     },
   }
-  expect(hearers('changed', [heard('pager')], lapse)).toEqual(['pager', 'routed'])
+  expect(hearers('changed', [heard('pager')], expire)).toEqual(['pager', 'routed'])
 })
 
 test('a change brings "scheduled" to a channel of a route that matches only now', () => {
@@ -91,7 +91,7 @@ test('a change brings "scheduled" to a channel of a route that matches only now'
   ]
   const changed = (deliveries: Delivery[]) => {
     const decided = {
-      record: record({ told: { epoch: 1, count: 2, last: '' } }),
+      record: record({ notified: { epoch: 1, count: 2, last: '' } }),
       moments: ['changed' as const],
     }
     const before = record({ facts: { ...decided.record.facts, eventType: 'Freeze' } })

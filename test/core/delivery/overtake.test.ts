@@ -13,7 +13,7 @@ import { at, delivery, facts, notification, record } from '../../support/records
 
 const always: Overtakes = () => true
 const never: Overtakes = () => false
-const verdict = { decision: 'approved' as const, how: 'link' as const, who: 'chat', at }
+const decided = { decision: 'approved' as const, how: 'link' as const, who: 'chat', at }
 
 function row(moment: Moment, seq: number, changes: Partial<Delivery> = {}): Delivery {
   return delivery(`${moment} ${seq}`, { seq, notification: notification({ moment }), ...changes })
@@ -40,11 +40,11 @@ describe('overtaken, when it is to be sent', () => {
     [
       'a decision, for a reminder',
       row('reminder', 64),
-      record({ verdict }),
+      record({ decided }),
       [],
       'decided meanwhile',
     ],
-    ['a decision, for a question', own, record({ verdict }), []],
+    ['a decision, for a question', own, record({ decided }), []],
     [
       'a start, for a reminder',
       row('reminder', 64),
@@ -102,7 +102,7 @@ describe('an alert that an owner replays', () => {
 
 describe('kinds of channels', () => {
   const approved = notification({ moment: 'approved' })
-  const begun = notification({ moment: 'started', event: { ...notification().event, verdict } })
+  const begun = notification({ moment: 'started', event: { ...notification().event, decided } })
 
   test.each([
     ['slack', 'approved', 'scheduled', true],

@@ -2,37 +2,37 @@
 import { describe, expect, test } from 'vitest'
 import { decide, decideByPolicy } from '../../../functions/core/event/approval.ts'
 import { leaseOf, withLease, withStartResult } from '../../../functions/core/event/directive.ts'
-import type { EventRecord, Phase, Verdict } from '../../../functions/core/event/event.ts'
+import type { Decided, EventRecord, Phase } from '../../../functions/core/event/event.ts'
 import { directiveLeaseMs, type Start } from '../../../shared/report.ts'
-import { agreed, at, openRecord, record } from '../../support/records.ts'
+import { at, openRecord, record, scope } from '../../support/records.ts'
 import { event } from '../../support/world.ts'
 
-const approved: Verdict = { decision: 'approved', how: 'link', who: 'chat', at, agreed }
-const declined: Verdict = { ...approved, decision: 'declined' }
+const approved: Decided = { decision: 'approved', how: 'link', who: 'chat', at, scope }
+const declined: Decided = { ...approved, decision: 'declined' }
 const ended = { at, outcome: 'completed' as const }
 
 const states = (['scheduled', 'started', 'completed', 'cancelled'] as Phase[]).flatMap((phase) =>
-  [undefined, declined, approved].flatMap((verdict) =>
-    [false, true].map((over) => ({ phase, verdict, over })),
+  [undefined, declined, approved].flatMap((decided) =>
+    [false, true].map((over) => ({ phase, decided, over })),
   ),
 )
 
-function made({ phase, verdict, over }: (typeof states)[number]): EventRecord {
-  return record({ phase, ...(verdict && { verdict }), ...(over && { ended }) })
+function made({ phase, decided, over }: (typeof states)[number]): EventRecord {
+  return record({ phase, ...(decided && { decided }), ...(over && { ended }) })
 }
 
 describe('decide', () => {
   const all = states.flatMap((state) => [approved, declined].map((wish) => ({ ...state, wish })))
 
-  test.each(all)('$phase, over: $over, $verdict.decision; $wish.decision', (row) => {
-    const { phase, verdict, over, wish } = row
+  test.each(all)('$phase, over: $over, $decided.decision; $wish.decision', (row) => {
+    const { phase, decided, over, wish } = row
     const expected = over
       ? 'ended'
-      : verdict === approved
+      : decided === approved
         ? 'already_approved'
         : phase !== 'scheduled'
           ? 'started'
-          : verdict === declined && wish === declined
+          : decided === declined && wish === declined
             ? 'already_declined'
             : 'decided'
     const before = made(row)
@@ -42,17 +42,17 @@ describe('decide', () => {
     expect(before).toEqual(copy)
     if (result.outcome !== 'decided') return
     expect(result.moments).toEqual([wish.decision])
-    expect(result.record.verdict).toMatchObject(wish)
+    expect(result.record.decided).toMatchObject(wish)
     expect(result.record.history.at(-1)).toEqual({ at, what: wish.decision, note: 'link: chat' })
   })
 
-  test.each(states)('by policy: $phase, over: $over, $verdict.decision', (row) => {
+  test.each(states)('by policy: $phase, over: $over, $decided.decision', (row) => {
     const rule = { policy: { decide: 'approve' as const, rule: 'short' } }
     const result = decideByPolicy({ ...made(row), ...rule }, at)
-    const free = row.phase === 'scheduled' && !row.over && row.verdict === undefined
+    const free = row.phase === 'scheduled' && !row.over && row.decided === undefined
     expect(result.outcome === 'decided').toBe(free)
     if (result.outcome !== 'decided') return
-    expect(result.record.verdict).toMatchObject({
+    expect(result.record.decided).toMatchObject({
       ...{ decision: 'approved', how: 'policy', who: 'short', at },
     })
   })
@@ -65,18 +65,18 @@ describe('leaseOf', () => {
     [60_000, 'granted'],
     [60_001, 'not_due'],
   ] as const)('a document that is %d ms old: %s', (ageMs, lease) => {
-    const approvedEvent = record({ verdict: approved })
+    const approvedEvent = record({ decided: approved })
     const beacon = { beacon: 'a', polledAt: at - ageMs }
     expect(leaseOf(approvedEvent, beacon, event(), at)).toBe(lease)
   })
 
   test('an approval that does not say what it covers starts nothing', () => {
-    const { agreed: _, ...bare } = approved
-    expect(leaseOf(record({ verdict: bare }), fresh('a'), event(), at)).toBe('not_due')
+    const { scope: _, ...bare } = approved
+    expect(leaseOf(record({ decided: bare }), fresh('a'), event(), at)).toBe('not_due')
   })
 
-  test.each(states)('$phase, over: $over, $verdict.decision', (row) => {
-    const due = row.phase === 'scheduled' && !row.over && row.verdict === approved
+  test.each(states)('$phase, over: $over, $decided.decision', (row) => {
+    const due = row.phase === 'scheduled' && !row.over && row.decided === approved
     expect(leaseOf(made(row), fresh('a'), event(), at)).toBe(due ? 'granted' : 'not_due')
   })
 
@@ -100,14 +100,14 @@ describe('leaseOf', () => {
     ['I failed, and it is over', held({ failed: true, until: at }), 'a', 'not_due'],
     ['I failed, and no other came', held({ failed: true, until: at - 5_000 }), 'a', 'granted'],
   ] as const)('%s', (_, directive, beacon, lease) => {
-    const open = record({ verdict: approved, ...(directive && { azure: { directive } }) })
+    const open = record({ decided: approved, ...(directive && { azure: { directive } }) })
     expect(leaseOf(open, fresh(beacon), event(), at)).toBe(lease)
     const done = { ...open, azure: { ...open.azure, accepted: { vm: 'A', at } } }
     expect(leaseOf(done, fresh(beacon), event(), at)).toBe('not_due')
   })
 
   test('a lease lasts 5 s', () => {
-    const leased = withLease(openRecord({ verdict: approved }), 'a', 'A', at)
+    const leased = withLease(openRecord({ decided: approved }), 'a', 'A', at)
     expect(leased.azure.directive).toEqual(held({ until: at + directiveLeaseMs }))
     expect(directiveLeaseMs).toBe(5_000)
     expect(leased.history.at(-1)).toMatchObject({ what: 'directed', note: 'A' })
@@ -115,7 +115,7 @@ describe('leaseOf', () => {
 })
 
 describe('withStartResult', () => {
-  const leased = withLease(openRecord({ verdict: approved }), 'a', 'A', at)
+  const leased = withLease(openRecord({ decided: approved }), 'a', 'A', at)
   const said = (outcome: Start['outcome'], status?: number): Start => ({
     eventId: leased.eventId,
     ageMs: 0,
@@ -147,7 +147,7 @@ describe('withStartResult', () => {
     '%s by anybody else, without a lease, or when it is done, changes nothing',
     (outcome) => {
       expect(withStartResult(leased, 'b', said(outcome), at)).toBeUndefined()
-      expect(withStartResult(record({ verdict: approved }), 'a', said(outcome), at)).toBeUndefined()
+      expect(withStartResult(record({ decided: approved }), 'a', said(outcome), at)).toBeUndefined()
       const done = { ...leased, azure: { ...leased.azure, accepted: { vm: 'A', at } } }
       expect(withStartResult(done, 'a', said(outcome), at)).toBeUndefined()
       const moved = withLease(leased, 'b', 'B', at + 5_000)

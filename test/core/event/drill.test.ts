@@ -15,12 +15,12 @@ import {
   drillMoveMs,
   drillStartMs,
 } from '../../../functions/core/event/drill.ts'
-import type { EventRecord, OpenRecord, Verdict } from '../../../functions/core/event/event.ts'
+import type { Decided, EventRecord, OpenRecord } from '../../../functions/core/event/event.ts'
 import { lostMs } from '../../../functions/core/event/is-over.ts'
 import { publicView } from '../../../functions/core/event/public-view.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
 import { compose, composeList } from '../../../functions/core/message/message.ts'
-import { agreed, at, record } from '../../support/records.ts'
+import { at, record, scope } from '../../support/records.ts'
 import { event } from '../../support/world.ts'
 
 const second = 1_000
@@ -42,16 +42,13 @@ function begin(changes: Partial<DrillWish> = {}): EventRecord {
 }
 
 function approvedAt(drill: EventRecord, seconds: number): EventRecord {
-  const verdict: Verdict = {
-    ...{ decision: 'approved', how: 'link', who: 'chat' },
-    at: at + seconds * second,
-  }
-  const decided = decide(drill, verdict)
+  const who = { how: 'link', who: 'chat' } as const
+  const decided = decide(drill, { decision: 'approved', ...who, at: at + seconds * second })
   if (decided.outcome !== 'decided') throw new Error(decided.outcome)
   return decided.record
 }
 
-const declined: Verdict = { decision: 'declined', how: 'link', who: 'chat', at }
+const declined: Decided = { decision: 'declined', how: 'link', who: 'chat', at }
 
 /** What the sweep makes of it, each step with its second and the phase it leads to. */
 function playOut(from: EventRecord, reminders: number[] = [], lookAt?: number): string[] {
@@ -82,7 +79,7 @@ describe('its course', () => {
       [],
       ['120 started', '130 completed'],
     ],
-    ['not now', { ...begin(), verdict: declined }, [60], ['120 started', '130 completed']],
+    ['not now', { ...begin(), decided: declined }, [60], ['120 started', '130 completed']],
     ['without notice', begin({ noticeSeconds: 0 }), [60], ['10 completed']],
     [
       'with reminders',
@@ -131,7 +128,7 @@ describe('its course', () => {
     const long = begin({ noticeSeconds: 3_600, impactSeconds: 600 })
     const waiting = {
       ...long,
-      verdict: { ...declined, decision: 'approved', at: at + lostMs },
+      decided: { ...declined, decision: 'approved', at: at + lostMs },
     } as EventRecord
     for (const now of [at + stuckMs, at + lostMs, at + 2 * lostMs - 1]) {
       expect(conclude(long, now).moments).toEqual([])
@@ -164,11 +161,11 @@ describe('no beacon gets a directive', () => {
   test('not after an approval by a person, and not by policy', () => {
     const observer = { beacon: 'id-web_3', polledAt: at }
     for (const how of ['link', 'policy'] as const) {
-      const verdict: Verdict = { decision: 'approved', how, who: 'x', at, agreed }
-      const approved = { ...begin(), verdict }
+      const decided: Decided = { decision: 'approved', how, who: 'x', at, scope }
+      const approved = { ...begin(), decided }
       expect(leaseOf(approved, observer, event(), at + 1)).toBe('not_due')
       // the same of a real event would be given
-      expect(leaseOf(record({ verdict }), observer, event(), at + 1)).toBe('granted')
+      expect(leaseOf(record({ decided }), observer, event(), at + 1)).toBe('granted')
     }
   })
 })

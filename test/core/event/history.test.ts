@@ -55,7 +55,7 @@ describe('a record that is full', () => {
     const start = { eventId: full.eventId, ageMs: 0, outcome: 'accepted' as const, status: 200 }
     full = withStartResult(full, 'id-999', start, at + 1e8)!
     expect(said(full).slice(0, 3)).toEqual(['seen', 'declined', 'approved'])
-    expect(full.history.at(-1)).toEqual({ at: at + 1e8, what: 'passed_on', note: 'web_999' })
+    expect(full.history.at(-1)).toEqual({ at: at + 1e8, what: 'azure_accepted', note: 'web_999' })
     expect(listDecisions(full).map(({ decision }) => decision)).toEqual(['declined', 'approved'])
   })
 

@@ -21,9 +21,9 @@ describe('a decision is near', () => {
     ['earlier', due(nearMs + 1), false],
     ['after NotBefore, while it is scheduled', due(-60_000), true],
     ['without a date', { facts: undated }, true],
-    ['approved, days before', { ...due(9e8), verdict: approved }, true],
-    ['approved and passed on', { verdict: approved, azure: { accepted: { vm: 'a', at } } }, false],
-    ['not now', { verdict: { ...approved, decision: 'declined' } }, true],
+    ['approved, days before', { ...due(9e8), decided: approved }, true],
+    ['approved and passed on', { decided: approved, azure: { accepted: { vm: 'a', at } } }, false],
+    ['not now', { decided: { ...approved, decision: 'declined' } }, true],
     ['started', { phase: 'started' }, false],
     ['over', { ended: { at, outcome: 'cancelled' } }, false],
     ['ignored', { policy: { decide: 'ignore', rule: 'r' } }, false],
@@ -42,7 +42,7 @@ describe('the pace', () => {
   const near = record({ sights: five })
   const started = record({ phase: 'started', started: { at: at }, sights: five })
   const ended = withEnd(near, { at, outcome: 'completed' })
-  const waits = record({ sights: five, verdict: approved })
+  const waits = record({ sights: five, decided: approved })
   const silent = record({ sights: [{ ...five[0]!, heardAt: 0 }, ...five.slice(1)] })
   const missing = { missing: { firstAt: at, lastSeenAt: at } }
   const lacked = record({ sights: [{ ...five[0]!, ...missing }, ...five.slice(1)] })

@@ -1,6 +1,6 @@
 // Every moment of every type is a whole message, also if values are unknown.
 import { describe, expect, test } from 'vitest'
-import { type Decide, decisions, type Verdict } from '../../../functions/core/event/event.ts'
+import { type Decide, type Decided, decisions } from '../../../functions/core/event/event.ts'
 import { moments } from '../../../functions/core/event/moment.ts'
 import type { EventView } from '../../../functions/core/event/view.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
@@ -15,9 +15,9 @@ import type { Message } from '../../../functions/core/message/shape.ts'
 import { eventTypes } from '../../../shared/document.ts'
 import { at, type Fields, facts, record } from '../../support/records.ts'
 
-const approved: Verdict = { decision: 'approved', how: 'link', who: 'ops', at }
-const declined: Verdict = { decision: 'declined', how: 'link', who: 'ops', at }
-const byPolicy: Verdict = { decision: 'approved', how: 'policy', who: 'short freeze', at }
+const approved: Decided = { decision: 'approved', how: 'link', who: 'ops', at }
+const declined: Decided = { decision: 'declined', how: 'link', who: 'ops', at }
+const byPolicy: Decided = { decision: 'approved', how: 'policy', who: 'short freeze', at }
 
 const view = (changes: Fields = {}): EventView => viewOf(record(changes))
 
@@ -36,19 +36,19 @@ describe('every message is whole', () => {
   test.each(rows)('%s of %s', (moment, eventType) => {
     const changes = [bare, rich, facts()].flatMap((some) =>
       decisions.flatMap((decide: Decide) =>
-        [undefined, approved, declined, byPolicy].flatMap((verdict) =>
+        [undefined, approved, declined, byPolicy].flatMap((decided) =>
           [undefined, 'none', 'already_running', 'reported_late'].map((startKind) => ({
             facts: { ...some, eventType },
             policy: { decide, rule: 'own rule' },
-            ...(verdict && { verdict }),
+            ...(decided && { decided }),
             ...(startKind && { startKind, started: { at: at }, phase: 'started' as const }),
           })),
         ),
       ),
     )
     for (const course of changes) {
-      if (moment === 'declined' && course.verdict === undefined) continue
-      if (moment === 'approved' && course.verdict === undefined) continue
+      if (moment === 'declined' && course.decided === undefined) continue
+      if (moment === 'approved' && course.decided === undefined) continue
       const event = view(course as Fields)
       const message = compose({ moment, at, event }, at)
       const text = textOf(message)

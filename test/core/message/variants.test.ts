@@ -3,10 +3,10 @@
 //   FOGHORN_GOLDEN=write npm test -- test/core/message/variants.test.ts
 import { expect, test } from 'vitest'
 import type {
+  Decided,
   EventRecord,
   Inference,
   OpenRecord,
-  Verdict,
 } from '../../../functions/core/event/event.ts'
 import type { Facts } from '../../../functions/core/event/facts.ts'
 import type { Moment } from '../../../functions/core/event/moment.ts'
@@ -22,8 +22,8 @@ const minute = 60_000
 const day = 1_440 * minute
 const dueAt = at + 15 * minute
 const past = dueAt + minute
-const approved: Verdict = { decision: 'approved', how: 'link', who: 'ops', at }
-const declined: Verdict = { ...approved, decision: 'declined' }
+const approved: Decided = { decision: 'approved', how: 'link', who: 'ops', at }
+const declined: Decided = { ...approved, decision: 'declined' }
 const accepted = { vm: 'web_9', at }
 const webs = (count: number) => [...Array(count).keys()].map((i) => `web_${i}`)
 const timeless = (({ notBeforeAt: _, ...rest }: Facts): Facts => rest)(facts())
@@ -76,20 +76,20 @@ function change(name: string, steps: Partial<Facts>[], before: Facts = known): v
 
 const known = facts({ resources: ['web_0', 'web_2'], durationSeconds: 5 })
 
-add('decided after NotBefore: not now', 'declined', { verdict: declined }, { now: past })
-add('decided after NotBefore: approved', 'approved', { verdict: approved }, { now: past })
+add('decided after NotBefore: not now', 'declined', { decided: declined }, { now: past })
+add('decided after NotBefore: approved', 'approved', { decided: approved }, { now: past })
 for (const lateMs of [minute, minute + 1, 20 * minute]) {
   add(`${lateMs / 1_000} s late`, 'scheduled', {}, { now: at + lateMs, plannedAt: at })
 }
 const late = { now: at + 12 * minute, plannedAt: at }
-add('late, and asks for nothing', 'approved', { verdict: approved }, late)
+add('late, and asks for nothing', 'approved', { decided: approved }, late)
 const rule = { decide: 'approve', rule: 'own' } as const
 add('a rule approves', 'scheduled', { policy: rule })
-add('not now, although a rule approves', 'scheduled', { policy: rule, verdict: declined })
-add('not now', 'scheduled', { verdict: declined })
-add('already approved', 'scheduled', { verdict: approved })
+add('not now, although a rule approves', 'scheduled', { policy: rule, decided: declined })
+add('not now', 'scheduled', { decided: declined })
+add('already approved', 'scheduled', { decided: approved })
 add('only notified', 'scheduled', { policy: { decide: 'notify', rule: 'own' } })
-add('time unknown', 'declined', { facts: timeless, verdict: declined })
+add('time unknown', 'declined', { facts: timeless, decided: declined })
 for (const days of [1, 6]) {
   for (const eventType of ['Redeploy', 'Reboot', 'Freeze']) {
     const far = facts({ eventType, notBeforeAt: at + days * day })
@@ -117,7 +117,7 @@ const failed = (outcome: 'unreachable' | 'rejected' | 'not_scheduled' | 'not_as_
   ...(outcome === 'rejected' && { status: 400 }),
 })
 const stuck = (name: string, course: Fields, now = at) =>
-  add(`stuck: ${name}`, 'stuck', { verdict: approved, ...course }, { now })
+  add(`stuck: ${name}`, 'stuck', { decided: approved, ...course }, { now })
 stuck('no VM could tell Azure', {}, past)
 stuck('Azure did not answer', { azure: { failure: failed('unreachable') } })
 stuck(
@@ -150,25 +150,25 @@ add('started without notice: asked for by a user', 'started', begun(byUser))
 const again = { started: { at, kind: 'already_running' as const }, epoch: 2 }
 add('started: back', 'started', begun(again))
 add('started: nobody decided', 'started', begun({}, dueAt), { now: dueAt })
-add('started: not now', 'started', begun({ verdict: declined }, dueAt), { now: dueAt })
+add('started: not now', 'started', begun({ decided: declined }, dueAt), { now: dueAt })
 const told = begun({ policy: { decide: 'notify', rule: 'own' } }, dueAt)
 add('started: nobody was asked', 'started', told, { now: dueAt })
 add('started: before its time', 'started', begun({}, at + minute), { now: at + minute })
-add('started: approved', 'started', begun({ verdict: approved }, dueAt), { now: dueAt })
+add('started: approved', 'started', begun({ decided: approved }, dueAt), { now: dueAt })
 add('started: Azure named no time', 'started', begun({ facts: timeless }))
-const lapsed = { ...approved, lapsedAt: at, agreed: { eventType: 'Reboot', resources: ['web_0'] } }
-const overruled = [lapsed]
-add('started: the approval had lapsed', 'started', begun({ overruled }, dueAt), { now: dueAt })
+const expired = { ...approved, expiredAt: at, scope: { eventType: 'Reboot', resources: ['web_0'] } }
+const overruled = [expired]
+add('started: the approval had expired', 'started', begun({ overruled }, dueAt), { now: dueAt })
 
 const wider = facts({ resources: ['web_0', 'web_1'] })
-add('lapsed: a VM was added', 'changed', { facts: wider, overruled })
-add('lapsed: other values', 'changed', { overruled })
+add('expired: a VM was added', 'changed', { facts: wider, overruled })
+add('expired: other values', 'changed', { overruled })
 const noted = { policy: { decide: 'notify', rule: 'own' } } as const
-add('lapsed: nobody is asked', 'changed', { facts: wider, overruled, ...noted })
+add('expired: nobody is asked', 'changed', { facts: wider, overruled, ...noted })
 
 const forOne = { eventType: 'Reboot', resources: ['web_0'] }
 const grown = {
-  ...{ verdict: { ...approved, agreed: forOne }, azure: { accepted } },
+  ...{ decided: { ...approved, scope: forOne }, azure: { accepted } },
   facts: facts({ resources: ['Web_0', 'db_0'] }),
 }
 const later = { now: at + 2 * minute }
@@ -177,8 +177,8 @@ add('Azure was told, then added a VM: changed', 'changed', grown, later)
 add('Azure was told, then added a VM: started', 'started', begun(grown))
 add('a VM was added: started', 'started', begun({ ...grown, azure: {} }))
 add('approved as it is: started', 'started', begun({ ...grown, facts: facts() }))
-const ofAll = { ...approved, agreed: { ...forOne, resources: [] } }
-add('approved when it named no VM', 'scheduled', { ...grown, verdict: ofAll })
+const ofAll = { ...approved, scope: { ...forOne, resources: [] } }
+add('approved when it named no VM', 'scheduled', { ...grown, decided: ofAll })
 
 const ends: [Inference, 'completed' | 'cancelled' | 'lost'][] = [
   ['start_not_seen_vm_rebooted', 'completed'],
@@ -228,15 +228,15 @@ const people: [string, Askers][] = [
 ]
 for (const [how, askers] of people) {
   add(`decided ${how}`, 'scheduled', {}, { askers })
-  add(`decided ${how}, after not now`, 'declined', { verdict: declined }, { askers })
+  add(`decided ${how}, after not now`, 'declined', { decided: declined }, { askers })
 }
 
 const ofDrill: [Moment, Fields][] = [
   ['scheduled', {}],
   ['changed', {}],
   ['reminder', {}],
-  ['approved', { verdict: approved }],
-  ['declined', { verdict: declined }],
+  ['approved', { decided: approved }],
+  ['declined', { decided: declined }],
   ['started', begun({}, dueAt)],
   ['completed', { ended: { at, outcome: 'completed' } }],
 ]

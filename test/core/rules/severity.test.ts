@@ -35,9 +35,9 @@ describe('by type and policy', () => {
   })
 
   test('what somebody has decided is never urgent', () => {
-    const verdict = { decision: 'declined', how: 'link', who: 'chat', at: 0 } as const
+    const decided = { decision: 'declined', how: 'link', who: 'chat', at: 0 } as const
     for (const type of [...Object.keys(severities), 'Teleport']) {
-      expect(loud).not.toContain(of({ ...typed(type), verdict }))
+      expect(loud).not.toContain(of({ ...typed(type), decided }))
     }
   })
 

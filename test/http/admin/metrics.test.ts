@@ -1,7 +1,7 @@
 // `GET /metrics` of a real relay: what the series say, who sees which of them, and that nothing from
 // outside becomes a label.
 import { describe, expect, test } from 'vitest'
-import { eventCount } from '../../../functions/core/metrics/tally.ts'
+import { eventCount } from '../../../functions/core/metrics/counts.ts'
 import { answer, gone } from '../../support/deliveries.ts'
 import { beacon, minute, report, second, startRelay, world } from '../../support/relay.ts'
 import { askApi, makeToken } from '../../support/tokens.ts'
@@ -152,12 +152,12 @@ test('an answer is shared for 5 s', async () => {
 
 test('a failure of the store is not shared', async () => {
   await startRelay()
-  const { tally } = world.store
-  world.store.tally = async () => {
+  const { readCounts } = world.store
+  world.store.readCounts = async () => {
     throw new Error('the disk is away')
   }
   expect((await askApi(world, adminKey, '/metrics')).status).toBe(500)
-  world.store.tally = tally
+  world.store.readCounts = readCounts
   expect((await askApi(world, adminKey, '/metrics')).status).toBe(200)
 })
 
@@ -191,5 +191,5 @@ test('a lost event counts as lost, whatever its phase was', () => {
   const ended = { at: 1, outcome: 'lost' as const }
   const facts = { eventType: 'Reboot' }
   const record = { fleet: 'prod', phase: 'started', facts, ended } as never
-  expect(eventCount(record)).toMatchObject({ one: 'Reboot', two: 'lost' })
+  expect(eventCount(record)).toMatchObject({ name: 'Reboot', state: 'lost' })
 })

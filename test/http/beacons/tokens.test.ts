@@ -117,11 +117,11 @@ describe('a VM with a token of its own', () => {
     const accepted = { eventId, ageMs: 0, outcome: 'accepted' as const, status: 200 }
     await thief.sees([event()], { starts: [accepted] })
     const steps = () => eventNow()
-    expect((await steps()).passedOn).toBeUndefined()
+    expect((await steps()).azureAccepted).toBeUndefined()
     expect(await victim.sees([event()], { starts: [accepted] })).toMatchObject({
       outcome: 'accepted',
     })
-    expect((await steps()).passedOn).toMatchObject({ vm: 'web_1' })
+    expect((await steps()).azureAccepted).toMatchObject({ vm: 'web_1' })
   })
 
   test('proves an instance of its scale set, if its token is of the set', async () => {

@@ -32,7 +32,7 @@ describe('one message for an event', () => {
 
   test('is edited at the next step, text and blocks; the button disappears after an approval', async () => {
     await bot.notify(bot.step('scheduled', 64))
-    const result = await bot.notify(bot.step('approved', 128, { verdict: approved }))
+    const result = await bot.notify(bot.step('approved', 128, { decided: approved }))
     expect(result).toEqual({ outcome: 'delivered', note: 'edited' })
     expect(bot.methods()).toEqual(['chat.postMessage', 'chat.update', 'chat.postMessage'])
     const [message, ...others] = bot.slack.messages()
@@ -58,7 +58,7 @@ describe('one message for an event', () => {
     await bot.notify(bot.step('scheduled', 64))
     const steps: Moment[] = ['changed', 'approved', 'started', 'completed']
     for (const [i, moment] of steps.entries()) {
-      await bot.notify(bot.step(moment, 128 + i, { verdict: approved }))
+      await bot.notify(bot.step(moment, 128 + i, { decided: approved }))
     }
     const [message] = bot.slack.messages()
     expect(bot.slack.replies().map(titleOf)).toEqual([
@@ -78,7 +78,7 @@ describe('one message for an event', () => {
     await bot.notify(bot.step('scheduled', 64))
     const steps: Moment[] = ['changed', 'reminder', 'approved', 'stuck', 'started', 'lost']
     for (const [i, moment] of steps.entries()) {
-      await bot.notify(bot.step(moment, 128 + i, { verdict: approved }))
+      await bot.notify(bot.step(moment, 128 + i, { decided: approved }))
     }
     expect(bot.slack.replies().map(({ broadcast }) => broadcast)).toEqual(
       steps.map((moment) => ['changed', 'reminder', 'stuck', 'lost'].includes(moment)),

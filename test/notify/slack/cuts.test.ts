@@ -22,8 +22,8 @@ const inList = (changes: Partial<Message>): string => {
 const reply = (changes: Partial<Message>): Json => slackReply(saying(changes))
 const page = 'https://foghorn.example/approve/token'
 const line = (length: number): Json => {
-  const verdict = { decision: 'approved', how: 'link', who: x(length), at } as const
-  return slackLine(record({ verdict }), page, at)
+  const decided = { decision: 'approved', how: 'link', who: x(length), at } as const
+  return slackLine(record({ decided }), page, at)
 }
 
 /** The length of the text around, such as the mark and the blank of a title. */

@@ -58,10 +58,10 @@ describe('the question before Approve', () => {
 
 describe('the reply to a press that decides nothing', () => {
   const by = { how: 'slack' as const, who: 'T0HOME/U0ADA', at: at - 2 * minute }
-  const approved = record({ verdict: { decision: 'approved', ...by } })
-  const declined = record({ verdict: { decision: 'declined', ...by } })
+  const approved = record({ decided: { decision: 'approved', ...by } })
+  const declined = record({ decided: { decision: 'declined', ...by } })
   const begun = record({
-    ...{ verdict: approved.verdict!, phase: 'started', started: { at: at - minute } },
+    ...{ decided: approved.decided!, phase: 'started', started: { at: at - minute } },
   })
   const over = record({ ended: { at: at - minute, outcome: 'cancelled' } })
   const guessed = record({ ended: { ...over.ended!, inferred: 'gone_before_its_time' } })

@@ -1,6 +1,6 @@
 // Slack shows the name of the person who decided, in place of the words for them.
 import { expect, test } from 'vitest'
-import { describeVerdict } from '../../../functions/core/message/phrases.ts'
+import { describeDecided } from '../../../functions/core/message/phrases.ts'
 import { withName } from '../../../functions/notify/slack/text.ts'
 import { at } from '../../support/records.ts'
 
@@ -11,7 +11,7 @@ test.each([
   ['entra', 'T0HOME/U0ADA', 'not now, chosen by Entra user U0ADA (tenant T0HOME'],
   ['link', 'T0HOME/U0ADA', 'not now, chosen through the link sent to "T0HOME/U0ADA"'],
 ] as const)('%s %s', (how, who, shown) => {
-  const verdict = { decision: 'declined' as const, how, who, at }
-  expect(withName(describeVerdict(verdict), { verdict })).toContain(shown)
+  const decided = { decision: 'declined' as const, how, who, at }
+  expect(withName(describeDecided(decided), { decided })).toContain(shown)
   expect(withName('Slack user U0ADA', {})).toBe('Slack user U0ADA')
 })

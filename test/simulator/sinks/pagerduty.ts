@@ -3,7 +3,7 @@
 
 import { z } from 'zod'
 import { explain } from '../requests.ts'
-import { type Sink, type SinkRequest, text, type Verdict, webUrl } from './sink.ts'
+import { type Decided, type Sink, type SinkRequest, text, webUrl } from './sink.ts'
 
 export const PAGERDUTY_PATH = '/v2/enqueue'
 const MAX_BODY_BYTES = 512_000
@@ -57,7 +57,7 @@ export function pagerDutySink(): PagerDutySink {
   return { judge, incidents, accept: (request) => accept(incidents, request) }
 }
 
-function judge({ path, body, json }: SinkRequest): Verdict {
+function judge({ path, body, json }: SinkRequest): Decided {
   if (path !== PAGERDUTY_PATH) return { valid: 'unknown path', reply: { status: 404 } }
   const bytes = Buffer.byteLength(body)
   if (bytes > MAX_BODY_BYTES) return refuse(`the event has ${bytes} bytes`)
@@ -71,7 +71,7 @@ function judge({ path, body, json }: SinkRequest): Verdict {
   return { valid: true, reply: { status: 202, body: answer } }
 }
 
-function refuse(why: string): Verdict {
+function refuse(why: string): Decided {
   const body = { status: 'invalid event', message: 'Event object is invalid', errors: [why] }
   return { valid: why, reply: { status: 400, body } }
 }

@@ -16,7 +16,7 @@ export interface SinkRequest {
   readonly json: unknown
 }
 
-export interface Verdict {
+export interface Decided {
   /** True, or why the real service would refuse it. */
   readonly valid: true | string
   readonly reply: Reply
@@ -24,7 +24,7 @@ export interface Verdict {
 
 export interface Sink {
   /** Changes nothing; the answer is the one that the real service would give. */
-  judge(request: SinkRequest): Verdict
+  judge(request: SinkRequest): Decided
   /** Called once for each request that was taken, even when its answer never leaves. */
   accept(request: SinkRequest): void
 }

@@ -2,7 +2,7 @@
 // messages by the time they came, and keeps what stands in the channel now.
 
 import { z } from 'zod'
-import type { Sink, SinkRequest, Verdict } from './sink.ts'
+import type { Decided, Sink, SinkRequest } from './sink.ts'
 import { faultOf } from './slack.ts'
 
 export const SLACK_API_PREFIX = '/slack/api/'
@@ -50,7 +50,7 @@ export function slackBotSink(): SlackBotSink {
   let count = 0
   const nextTs = () => `${FIRST_SECOND + count}.000100`
 
-  const judge = ({ path, headers, json }: SinkRequest): Verdict => {
+  const judge = ({ path, headers, json }: SinkRequest): Decided => {
     const method = path.slice(SLACK_API_PREFIX.length) as keyof typeof methods
     const schema = Object.hasOwn(methods, method) ? methods[method] : undefined
     if (schema === undefined) return refuse('unknown_method', `nothing is at ${path}`)
@@ -112,11 +112,11 @@ export function slackBotSink(): SlackBotSink {
 }
 
 /** Repeats the message, as Slack does. */
-function take(ts: string, json: unknown): Verdict {
+function take(ts: string, json: unknown): Decided {
   const body = { ok: true, channel: SLACK_CHANNEL, ts, message: json }
   return { valid: true, reply: { status: 200, body } }
 }
 
-function refuse(code: string, why: string): Verdict {
+function refuse(code: string, why: string): Decided {
   return { valid: `${code}: ${why}`, reply: { status: 200, body: { ok: false, error: code } } }
 }

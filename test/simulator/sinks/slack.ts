@@ -3,7 +3,7 @@
 
 import { z } from 'zod'
 import { explain } from '../requests.ts'
-import { type Sink, type SinkRequest, text, type Verdict, webUrl } from './sink.ts'
+import { type Decided, type Sink, type SinkRequest, text, webUrl } from './sink.ts'
 
 export const SLACK_PATH = '/services/T0SIM/B0SIM/simulated'
 export const SLACK_REPLY_PREFIX = '/actions/'
@@ -81,7 +81,7 @@ const reply = z.union([
   z.object({ response_type: z.undefined().optional(), replace_original: z.literal(true) }),
 ])
 
-function judge({ path, headers, json }: SinkRequest): Verdict {
+function judge({ path, headers, json }: SinkRequest): Decided {
   const isReply = path === SLACK_REPLY_PATH
   if (!isReply && path.split('?')[0] !== SLACK_PATH) {
     return refuse(404, 'no_service', `nothing is at ${path}`)
@@ -121,6 +121,6 @@ function textLength(part: unknown): number {
   }, 0)
 }
 
-function refuse(status: number, code: string, why: string): Verdict {
+function refuse(status: number, code: string, why: string): Decided {
   return { valid: `${code}: ${why}`, reply: { status, body: code } }
 }

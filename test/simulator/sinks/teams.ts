@@ -3,7 +3,7 @@
 
 import { z } from 'zod'
 import { explain } from '../requests.ts'
-import { type Sink, type SinkRequest, text, type Verdict, webUrl } from './sink.ts'
+import { type Decided, type Sink, type SinkRequest, text, webUrl } from './sink.ts'
 
 export const TEAMS_PREFIX = '/workflows/'
 export const TEAMS_PATH =
@@ -38,7 +38,7 @@ export function teamsSink(): Sink {
   return { judge, accept: () => {} }
 }
 
-function judge({ path, body, json }: SinkRequest): Verdict {
+function judge({ path, body, json }: SinkRequest): Decided {
   if (path !== TEAMS_PATH) return refuse(401, 'the URL is not the one that was handed out')
   const bytes = Buffer.byteLength(body)
   if (bytes > MAX_BODY_BYTES) return refuse(413, `the body has ${bytes} bytes`)
@@ -47,6 +47,6 @@ function judge({ path, body, json }: SinkRequest): Verdict {
   return { valid: true, reply: { status: 202 } }
 }
 
-function refuse(status: number, message: string): Verdict {
+function refuse(status: number, message: string): Decided {
   return { valid: message, reply: { status, body: { error: { message } } } }
 }

@@ -1,7 +1,7 @@
 // A receiver of Standard Webhooks, as another system would build it with the reference library.
 
 import { Webhook } from 'standardwebhooks'
-import type { Sink, SinkRequest, Verdict } from './sink.ts'
+import type { Decided, Sink, SinkRequest } from './sink.ts'
 
 export const WEBHOOK_PATH = '/webhook'
 
@@ -23,7 +23,7 @@ export function webhookSink(secret: string): WebhookSink {
   }
 }
 
-function judge(verifier: Webhook, { body, headers }: SinkRequest): Verdict {
+function judge(verifier: Webhook, { body, headers }: SinkRequest): Decided {
   try {
     verifier.verify(body, headers, { jsonParse: false })
   } catch (error) {

@@ -43,9 +43,9 @@ export function browsePromises(bench: Bench): void {
 
   describe('listOpen', () => {
     test('open events of these fleets, undecided first, by NotBefore', async () => {
-      const verdict = { decision: 'declined', how: 'link', who: 'chat', at } as const
+      const decided = { decision: 'declined', how: 'link', who: 'chat', at } as const
       await keep({ eventId: 'late', facts: facts({ notBeforeAt: at + 900 }) })
-      await keep({ eventId: 'decided', facts: facts({ notBeforeAt: at + 10 }), verdict })
+      await keep({ eventId: 'decided', facts: facts({ notBeforeAt: at + 10 }), decided })
       await keep({ eventId: 'soon', facts: facts({ notBeforeAt: at + 100 }) })
       await keep({ eventId: 'runs', phase: 'started', started: { at: at }, facts: facts() })
       await keep({ eventId: 'over', ended: { at, outcome: 'completed' }, phase: 'completed' })
@@ -76,10 +76,10 @@ export function browsePromises(bench: Bench): void {
 
   describe('findEvents', () => {
     test('a summary of each event, of these fleets only', async () => {
-      const verdict = { decision: 'approved', how: 'slack', who: 'T/U', at: at + 5 } as const
+      const decided = { decision: 'approved', how: 'slack', who: 'T/U', at: at + 5 } as const
       const resources = Array.from({ length: 12 }, (_, i) => `web_${i}`)
       const ended = { at: at + 9, outcome: 'completed', inferred: 'vm_gone' } as const
-      const whole = { facts: facts({ resources }), verdict, started: { at: at + 7 }, ended }
+      const whole = { facts: facts({ resources }), decided, started: { at: at + 7 }, ended }
       await keep({ eventId: 'a', phase: 'completed', drill: aDrill, ...whole })
       await keep({ eventId: 'b', fleet: 'test', firstSeenAt: at + 1 })
       const { events } = await bench.store.findEvents({ fleets: ['prod'], limit: 9 })

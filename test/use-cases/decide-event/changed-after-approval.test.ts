@@ -38,7 +38,7 @@ describe('an event that grows after it was approved', () => {
     const { approvals, resources } = await eventNow()
     expect(resources).toEqual(['web_0', 'db_0'])
     expect(approvals).toMatchObject([
-      { decision: 'approved', how: 'link', lapsedAt: '2026-11-21T12:00:01.000Z' },
+      { decision: 'approved', how: 'link', expiredAt: '2026-11-21T12:00:01.000Z' },
     ])
     await world.drain()
     const changed = world.sent.findLast(({ url }) => url.includes('slack'))!
@@ -53,7 +53,7 @@ describe('an event that grows after it was approved', () => {
     await approve()
     expect((await first.sees([event(soon)])).directives).toHaveLength(1)
     await first.sees([event({ ...soon, resources: ['web_0', 'db_0'] })])
-    expect(await steps()).toContain('lapsed')
+    expect(await steps()).toContain('expired')
     await first.sees([], starts('accepted'))
     await second.sees([])
     await world.pass(11_000)
@@ -74,7 +74,7 @@ describe('an event that grows after it was approved', () => {
     expect((await second.sees([grown])).directives).toEqual([both])
     await world.drain()
     expect(moments().filter((moment) => moment === 'approved')).toHaveLength(2)
-    expect((await steps()).slice(1, 5)).toEqual(['approved', 'changed', 'lapsed', 'approved'])
+    expect((await steps()).slice(1, 5)).toEqual(['approved', 'changed', 'expired', 'approved'])
   })
 
   test('also if only a new VM knows: the first report comes from a VM that was affected before', async () => {
@@ -132,7 +132,7 @@ describe('an event that grows after it was approved', () => {
       await world.pass(58_000)
       await first.sees([grown])
       expect((await eventNow()).approvals).toMatchObject([{ decision: 'approved' }])
-      expect(await steps()).not.toContain('lapsed')
+      expect(await steps()).not.toContain('expired')
     })
 
     test.each([
@@ -152,7 +152,7 @@ describe('an event that grows after it was approved', () => {
       expect(told.directives).toMatchObject([{ eventId, eventType: shown.eventType }])
     })
 
-    describe('and it runs, unseen, after the approval lapsed: it is completed', () => {
+    describe('and it runs, unseen, after the approval expired: it is completed', () => {
       const sees = async (...shown: ReturnType<typeof event>[]) => {
         for (const one of [first, second]) await one.sees(shown)
       }
@@ -162,7 +162,7 @@ describe('an event that grows after it was approved', () => {
           await sees(grown)
           await world.pass(20_000)
         }
-        expect(await steps()).toContain('lapsed')
+        expect(await steps()).toContain('expired')
       })
 
       afterEach(async () => {
@@ -173,10 +173,10 @@ describe('an event that grows after it was approved', () => {
 
       test('at once', async () => {})
 
-      test('also after another lapse', async () => {
+      test('also after another expiry', async () => {
         await approve()
         await sees(event({ resources: ['web_0', 'db_0', 'db_1'] }))
-        expect((await steps()).filter((step: string) => step === 'lapsed')).toHaveLength(2)
+        expect((await steps()).filter((step: string) => step === 'expired')).toHaveLength(2)
       })
 
       test('also after it was gone for a while', async () => {
@@ -196,12 +196,12 @@ describe('an event that grows after it was approved', () => {
       await world.drain()
       expect(moments()).toEqual(['scheduled', 'approved', 'completed', 'scheduled'])
       expect((await eventNow()).approvals).toEqual([])
-      expect((await eventNow()).passedOn).toBeUndefined()
+      expect((await eventNow()).azureAccepted).toBeUndefined()
     })
   })
 })
 
-describe('PagerDuty, when an approval lapses', () => {
+describe('PagerDuty, when an approval expires', () => {
   const grownMore = event({ resources: ['web_0', 'db_0', 'db_1'] })
   const notNow = async () => press(world, await forge(world), 'not_now')
 
@@ -224,7 +224,7 @@ describe('PagerDuty, when an approval lapses', () => {
   }
   const states = () => incidents().map(({ state }) => state)
 
-  async function lapse(shown = grown): Promise<void> {
+  async function expire(shown = grown): Promise<void> {
     world.clock.now += 1_000
     await first.sees([shown])
     await world.drain()
@@ -238,17 +238,17 @@ describe('PagerDuty, when an approval lapses', () => {
 
   test('people are paged again, and one incident is open', async () => {
     expect(states()).toEqual(['acknowledged'])
-    await lapse()
+    await expire()
     expect(states()).toEqual(['resolved', 'triggered'])
     await approve()
     await world.drain()
     expect(states()).toEqual(['resolved', 'acknowledged'])
-    await lapse(grownMore)
+    await expire(grownMore)
     expect(states()).toEqual(['resolved', 'resolved', 'triggered'])
   })
 
   test('each approval and each "not now" is notified', async () => {
-    await lapse()
+    await expire()
     await notNow()
     await world.drain()
     expect(states()).toEqual(['resolved', 'acknowledged'])
@@ -268,7 +268,7 @@ describe('PagerDuty, when an approval lapses', () => {
     await begin()
     await notNow()
     await approve()
-    await lapse()
+    await expire()
     await notNow()
     await world.drain()
     expect(moments().filter((moment) => moment === 'declined')).toHaveLength(2)
@@ -277,7 +277,7 @@ describe('PagerDuty, when an approval lapses', () => {
   test('nobody is paged if a rule approves the event as it is now', async () => {
     await begin({ policy: [{ name: 'all', match: {}, decide: 'approve' }] })
     await world.drain()
-    await lapse()
+    await expire()
     expect(states()).toEqual(['acknowledged'])
   })
 
@@ -287,7 +287,7 @@ describe('PagerDuty, when an approval lapses', () => {
     await first.sees([event({ resources: [] })])
     await approve()
     await world.drain()
-    await lapse(event())
+    await expire(event())
     expect(moments()).toEqual(['scheduled', 'approved', 'changed'])
     expect(states()).toEqual(['resolved', 'triggered'])
   })
@@ -298,15 +298,15 @@ describe('PagerDuty, when an approval lapses', () => {
     await world.drain()
     await approve()
     await world.drain()
-    await lapse()
+    await expire()
     expect(states()).toEqual(['resolved', 'triggered'])
     expect(sentTo(world, 'slack').filter(({ body }) => body.includes('Changed:'))).toEqual([])
   })
 
   test('the end closes every incident that was opened', async () => {
-    await lapse()
+    await expire()
     await approve()
-    await lapse(grownMore)
+    await expire(grownMore)
     for (const beacon of [first, second]) await beacon.sees([])
     await world.pass(minute)
     expect(new Set(states())).toEqual(new Set(['resolved']))
@@ -320,7 +320,7 @@ describe('PagerDuty, when an approval lapses', () => {
       if (isPage && taken++ === 0) throw new TypeError('fetch failed')
       return usualAnswer(request)
     }
-    await lapse()
+    await expire()
     await world.pass(minute)
     expect(taken).toBe(2)
     expect(incidents().map(({ state, opened }) => [state, opened])).toEqual([
@@ -333,7 +333,7 @@ describe('PagerDuty, when an approval lapses', () => {
     await world.pass(minute)
     await world.pass(minute)
     expect(states()).toEqual(['acknowledged', 'triggered'])
-    await lapse()
+    await expire()
     expect(states()).toEqual(['resolved', 'resolved', 'triggered'])
     await approve()
     await world.pass(minute)
@@ -353,7 +353,7 @@ describe('an event that a rule approved', () => {
     expect((await first.sees([grown])).directives).toEqual([])
     const { approvals, policy } = await eventNow()
     expect(approvals).toMatchObject([{ how: 'policy', who: 'web' }])
-    expect(approvals[0].lapsedAt).toBeDefined()
+    expect(approvals[0].expiredAt).toBeDefined()
     expect(policy.decide).toBe('ask')
   })
 
@@ -379,7 +379,7 @@ describe('an approved event that Azure does not start', () => {
     expect((await first.sees([event()])).directives).toEqual([])
     expect((await second.sees([event()])).directives).toMatchObject([{ eventId }])
     await second.sees([event()], starts('accepted'))
-    expect((await eventNow()).passedOn).toMatchObject({ vm: 'web_1' })
+    expect((await eventNow()).azureAccepted).toMatchObject({ vm: 'web_1' })
     expect(await steps()).toContain('not_started')
     world.clock.now += 2 * minute
     expect((await second.sees([event()])).directives).toMatchObject([{ eventId }])

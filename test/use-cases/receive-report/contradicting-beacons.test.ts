@@ -51,7 +51,7 @@ describe('a lie that comes first', () => {
     expect((await eventNow()).approvals).toMatchObject([{ how: 'policy' }])
     expect(await startsOf(honest, truth)).toEqual([])
     await world.drain()
-    expect((await eventNow()).approvals[0].lapsedAt).toBeDefined()
+    expect((await eventNow()).approvals[0].expiredAt).toBeDefined()
     expect(moments().at(-1)).toBe('changed')
     expect(asked()).toContain('Please decide again')
     await expectNothingStarts([liar, lie], [honest, truth], [other, truth])
@@ -174,7 +174,7 @@ describe('no disagreement', () => {
     honest.bootId = 'after-a-restart'
     await honest.sees([event()])
     expect((await eventNow()).source).toBe('Platform')
-    expect((await eventNow()).approvals[0].lapsedAt).toBeDefined()
+    expect((await eventNow()).approvals[0].expiredAt).toBeDefined()
   })
 })
 
@@ -217,7 +217,7 @@ test('a liar cannot keep an approval by also saying that Azure was told', async 
   }
   await world.drain()
   expect(moments()).toContain('changed')
-  expect((await eventNow()).approvals.at(-1)).toHaveProperty('lapsedAt')
+  expect((await eventNow()).approvals.at(-1)).toHaveProperty('expiredAt')
 })
 
 test('a tag that a namesake reports says nothing of a VM that is silent', async () => {

@@ -119,7 +119,7 @@ describe('an approval by a person', () => {
     await first.sees([event()], start('accepted', 200))
     world.clock.now += 59_999
     for (const one of [first, second]) expect((await one.sees([event()])).directives).toEqual([])
-    expect((await eventNow()).passedOn).toMatchObject({ vm: 'web_0' })
+    expect((await eventNow()).azureAccepted).toMatchObject({ vm: 'web_0' })
   })
 
   test('that no beacon passes on for 30 s is notified once as stuck', async () => {

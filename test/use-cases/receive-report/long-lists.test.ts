@@ -82,7 +82,7 @@ describe('an event of more than 200 VMs', () => {
     await world.drain()
     const { body } = await world.getEvent(eventId)
     expect(body.policy.decide).toBe('notify')
-    expect(body.approvals).toMatchObject([{ decision: 'approved', lapsedAt: expect.any(String) }])
+    expect(body.approvals).toMatchObject([{ decision: 'approved', expiredAt: expect.any(String) }])
     expect((await beacon.sees([shown(all)])).directives).toEqual([])
   })
 })

@@ -34,7 +34,7 @@ describe('a beacon that claims to have passed an approval on', () => {
     await approve(world)
     const stranger = new FakeBeacon(world, 'web_0', { fleet: 'test', key: testKey })
     await stranger.sees([event()], claims())
-    expect((await world.getEvent(eventId)).body.passedOn).toBeUndefined()
+    expect((await world.getEvent(eventId)).body.azureAccepted).toBeUndefined()
     expect((await world.getEvent(eventId, 'test')).body.approvals).toEqual([])
     expect((await beacon.sees([event()])).directives).toEqual(directed)
   })
@@ -45,7 +45,7 @@ describe('a beacon that claims to have passed an approval on', () => {
     const other = new FakeBeacon(world, 'web_9')
     expect((await other.sees([], claims())).directives).toEqual([])
     expect((await other.sees(null, claims())).directives).toEqual([])
-    expect((await world.getEvent(eventId)).body.passedOn).toBeUndefined()
+    expect((await world.getEvent(eventId)).body.azureAccepted).toBeUndefined()
     expect((await beacon.sees([event()])).directives).toEqual(directed)
   })
 
@@ -58,7 +58,7 @@ describe('a beacon that claims to have passed an approval on', () => {
     await beacon.sees([event()])
     await beacon.sees([event()], claims())
     const { body } = await world.getEvent(eventId)
-    expect([body.epoch, body.approvals, body.passedOn]).toEqual([2, [], undefined])
+    expect([body.epoch, body.approvals, body.azureAccepted]).toEqual([2, [], undefined])
   })
 
   test('with the name of the VM that has the lease, but another id', async () => {
@@ -66,14 +66,14 @@ describe('a beacon that claims to have passed an approval on', () => {
     await approve(world)
     await beacon.sees([event()])
     await new FakeBeacon(world, 'web_0', { vm: { vmId: 'another' } }).sees([event()], claims())
-    expect((await world.getEvent(eventId)).body.passedOn).toBeUndefined()
+    expect((await world.getEvent(eventId)).body.azureAccepted).toBeUndefined()
   })
 
   test('after "not now": nothing is passed on, and no beacon gets a directive', async () => {
     const { world, beacon } = await begin()
     await press(world, await forge(world), 'not_now')
     expect((await beacon.sees([event()], claims())).directives).toEqual([])
-    expect((await world.getEvent(eventId)).body.passedOn).toBeUndefined()
+    expect((await world.getEvent(eventId)).body.azureAccepted).toBeUndefined()
   })
 })
 

@@ -171,6 +171,6 @@ describe('beacons have no part in it', () => {
     await world.pass(5_000)
     await world.pass(10_000)
     expect((await world.getEvent(id)).body).toMatchObject({ phase: 'completed' })
-    expect((await world.getEvent(id)).body).not.toHaveProperty('passedOn')
+    expect((await world.getEvent(id)).body).not.toHaveProperty('azureAccepted')
   })
 })

@@ -53,7 +53,7 @@ test('of two events of one scale set, the second waits until the first is over',
   expect((await recordOf(two)).wait.slot).toMatchObject({ behind: ['web_0'] })
   expect(await whenOf(web1, two)).toEqual(['hold'])
   await whenOf(web0, one, 'succeeded')
-  expect((await recordOf(one)).verdict).toMatchObject({ how: 'policy' })
+  expect((await recordOf(one)).decided).toMatchObject({ how: 'policy' })
   expect(await whenOf(web1, two)).toEqual(['hold'])
 
   await web0.sees([])
@@ -63,7 +63,7 @@ test('of two events of one scale set, the second waits until the first is over',
   expect([await turnOf(two), await holders()]).toEqual(['held', [two.eventId]])
   expect(await whenOf(web1, two)).toEqual(['now'])
   await whenOf(web1, two, 'succeeded')
-  expect((await recordOf(two)).verdict).toMatchObject({ how: 'policy' })
+  expect((await recordOf(two)).decided).toMatchObject({ how: 'policy' })
 })
 
 test('if its turn does not come in time, people are asked and told who came first', async () => {
@@ -118,19 +118,19 @@ describe('without whenReady', () => {
     // it must be stored before it can have its turn
     expect(await whenOf(web0, one)).toEqual(['hold'])
     expect(await whenOf(web1, two)).toEqual(['hold'])
-    expect((await recordOf(one)).verdict).toMatchObject({ how: 'policy' })
+    expect((await recordOf(one)).decided).toMatchObject({ how: 'policy' })
     expect(await whenOf(web0, one)).toEqual([])
-    expect((await recordOf(two)).verdict).toBeUndefined()
+    expect((await recordOf(two)).decided).toBeUndefined()
     await web0.sees([])
     await world.pass(11_000)
     await world.pass(5_000)
-    expect((await recordOf(two)).verdict).toMatchObject({ how: 'policy' })
+    expect((await recordOf(two)).decided).toMatchObject({ how: 'policy' })
   })
 
   test('if the group of a VM stays unknown, people are asked', async () => {
     await web1.sees([one])
     await world.pass(minute)
-    expect((await recordOf(one)).verdict).toBeUndefined()
+    expect((await recordOf(one)).decided).toBeUndefined()
     await web1.sees([one])
     await world.pass(minute)
     expect((await recordOf(one)).wait.notReady?.why).toBe('group_unknown')
@@ -210,7 +210,7 @@ describe('the row of holders', () => {
       await web0.sees([])
       await world.pass(11_000)
       await web0.sees([one])
-      expect(await recordOf(one)).toMatchObject({ epoch: 2, verdict: { how: 'policy' } })
+      expect(await recordOf(one)).toMatchObject({ epoch: 2, decided: { how: 'policy' } })
       for (let i = 0; i < 3; i++) {
         await web1.sees([two])
         await world.pass(6_000)
@@ -238,7 +238,7 @@ describe('the row of holders', () => {
       await world.pass(5_000)
     }
     expect(await recordOf(one)).toMatchObject({ wait: { notReady: { why: 'group_unknown' } } })
-    expect((await recordOf(one)).verdict).toBeUndefined()
+    expect((await recordOf(one)).decided).toBeUndefined()
   })
 
   test('fleets do not wait for each other', async () => {

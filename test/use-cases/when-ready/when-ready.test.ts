@@ -44,16 +44,16 @@ test('approves once the last VM is ready, and not before', async () => {
   await web0.runs([both], 'running')
   await web1.runs([both], 'planned')
   await world.pass(20_000)
-  expect((await recordNow()).verdict).toBeUndefined()
+  expect((await recordNow()).decided).toBeUndefined()
   await web0.runs([both], 'succeeded')
   await world.pass(10_000)
-  expect((await recordNow()).verdict).toBeUndefined()
+  expect((await recordNow()).decided).toBeUndefined()
   expect(moments()).toEqual(['scheduled'])
 
   const { directives } = await web1.runs([both], 'succeeded')
   expect(directives.map((one) => one.eventId)).toEqual([eventId])
   await world.drain()
-  expect((await recordNow()).verdict).toMatchObject({ how: 'policy', who: 'drained' })
+  expect((await recordNow()).decided).toMatchObject({ how: 'policy', who: 'drained' })
   expect(moments()).toEqual(['scheduled', 'approved'])
 })
 
@@ -66,10 +66,10 @@ test('if the relay died before it stored that the VM is ready, the end of the ev
   }
   await expect(web0.runs([own], 'succeeded')).rejects.toThrow('500')
   world.store.writeBeacon = writeBeacon.bind(world.store)
-  expect((await recordNow()).verdict).toMatchObject({ who: 'drained' })
+  expect((await recordNow()).decided).toMatchObject({ who: 'drained' })
   await world.pass(10_000)
   await web0.sees([], { hooks: { available: ['prepare'], runs: [] } })
-  expect((await recordNow()).verdict).toMatchObject({ who: 'drained' })
+  expect((await recordNow()).decided).toMatchObject({ who: 'drained' })
 })
 
 test.each<[string, { eventType?: string }]>([['a beacon', { eventType: 'Freeze' }]])(
@@ -82,10 +82,10 @@ test.each<[string, { eventType?: string }]>([['a beacon', { eventType: 'Freeze' 
     await web0.runs([both], 'succeeded', { ageMs: 20_000, ...own })
     await web1.runs([both], 'succeeded', { eventType: 'Reboot' })
     await world.pass(70_000)
-    expect((await recordNow()).verdict).toBeUndefined()
+    expect((await recordNow()).decided).toBeUndefined()
     expect((await recordNow()).wait.readiness?.counts).toEqual({ planned: 1, ready: 1 })
     await web0.runs([both], 'succeeded', { eventType: 'Reboot' })
-    expect((await recordNow()).verdict).toMatchObject({ who: 'drained' })
+    expect((await recordNow()).decided).toMatchObject({ who: 'drained' })
   },
 )
 
@@ -134,7 +134,7 @@ describe('asks people at once', () => {
       () => web0.runs([both], 'succeeded'),
       () => web1.runs([both], 'succeeded'),
     )
-    expect((await recordNow()).verdict).toBeUndefined()
+    expect((await recordNow()).decided).toBeUndefined()
     expect(moments()).toEqual(['scheduled', 'not_ready'])
   })
 })
@@ -149,10 +149,10 @@ test('once people were asked, a rule that does not wait approves nothing, either
   const report = () => Promise.all([web0.sees([freeze]), web1.sees([freeze])])
   await report()
   await wait(2 * minute, report)
-  const { facts, policy, verdict, wait: waits } = await recordNow()
+  const { facts, policy, decided, wait: waits } = await recordNow()
   expect(facts.eventType).toBe('Freeze')
   expect(policy).toMatchObject({ decide: 'ask', rule: 'freezes' })
-  expect(verdict).toBeUndefined()
+  expect(decided).toBeUndefined()
   expect(waits.notReady?.rule).toBe('drained')
 })
 
@@ -225,10 +225,10 @@ test('a VM that Azure adds must be ready, too', async () => {
   await world.drain()
   await web0.runs([both], 'succeeded')
   await world.drain()
-  expect((await recordNow()).verdict).toBeUndefined()
+  expect((await recordNow()).decided).toBeUndefined()
   await web1.runs([both], 'succeeded')
   await world.drain()
-  expect((await recordNow()).verdict?.agreed?.resources).toEqual(['web_0', 'web_1'])
+  expect((await recordNow()).decided?.scope?.resources).toEqual(['web_0', 'web_1'])
 })
 
 test('the time of a state does not move with each report', async () => {
@@ -309,13 +309,13 @@ describe('a beacon that says falsely that a VM is ready', () => {
     await world.pass(minute)
     await new FakeBeacon(world, 'web_0', as).runs([one], 'succeeded')
     await world.pass(6_000)
-    expect((await recordNow()).verdict).toMatchObject({ how: 'policy' })
+    expect((await recordNow()).decided).toMatchObject({ how: 'policy' })
     web0.bootId = crypto.randomUUID()
     for (let i = 0; i < 3; i++) {
       expect((await web0.runs([one], 'running')).directives).toEqual([])
       await world.pass(6_000)
     }
-    expect((await recordNow()).verdict).toBeUndefined()
+    expect((await recordNow()).decided).toBeUndefined()
     expect(moments()).toContain('changed')
   })
 
@@ -335,7 +335,7 @@ describe('a beacon that says falsely that a VM is ready', () => {
       expect((await web1.sees([one])).directives).toEqual([])
       await world.pass(5_000)
     }
-    expect((await recordNow()).verdict).toBeUndefined()
+    expect((await recordNow()).decided).toBeUndefined()
     expect(moments()).toContain('changed')
   })
 })

@@ -26,8 +26,8 @@ export type Counted =
 export interface Count {
   what: Counted
   fleet: string
-  one: string
-  two: string
+  name: string
+  state: string
   n: number
 }
 
@@ -46,7 +46,7 @@ export interface Oldest {
   plannedAt: number
 }
 
-export interface Tally {
+export interface Counts {
   /** When it was counted, epoch ms. */
   at: number
   counts: Count[]
@@ -70,7 +70,7 @@ export function eventCount(record: EventRecord): Count {
   const { fleet, facts } = record
   const isKnown = (eventTypes as readonly string[]).includes(facts.eventType)
   const type = isKnown ? facts.eventType : other
-  return { what: 'event', fleet, one: type, two: stepOf(record), n: 1 }
+  return { what: 'event', fleet, name: type, state: stepOf(record), n: 1 }
 }
 
 /** Subscriptions are not counted: there may be a thousand of them. */
@@ -78,7 +78,7 @@ export function deliveryCounts(deliveries: Pick<Delivery, 'fleet' | 'channel' | 
   return deliveries
     .filter(({ channel }) => subscriptionOf(channel) === undefined)
     .map(({ fleet, channel, state }): Count => {
-      return { what: 'delivery', fleet, one: channel, two: state, n: 1 }
+      return { what: 'delivery', fleet, name: channel, state: state, n: 1 }
     })
 }
 
@@ -90,8 +90,8 @@ export function firstMessageCounts(
   if (drill !== undefined || deliveredAt.length === 0) return []
   const took = Math.max(0, Math.min(...deliveredAt) - firstSeenAt)
   return [
-    { what: 'first_message', fleet, one: bucketOf(took), two: '', n: 1 },
-    { what: 'first_message_ms', fleet, one: '', two: '', n: took },
+    { what: 'first_message', fleet, name: bucketOf(took), state: '', n: 1 },
+    { what: 'first_message_ms', fleet, name: '', state: '', n: took },
   ]
 }
 
@@ -104,12 +104,12 @@ export function beaconCount({ fleet, version, ...rest }: Beacon): Count {
   const { left, silence } = rest
   const isSilent = silence !== undefined && !isBack(rest)
   const state = left !== undefined ? 'left' : isSilent ? 'silent' : 'heard'
-  return { what: 'beacon', fleet, one: version, two: state, n: 1 }
+  return { what: 'beacon', fleet, name: version, state: state, n: 1 }
 }
 
 /** Beacons that report, or may do so again. */
-export function beaconsIn({ counts }: Pick<Tally, 'counts'>): number {
-  const present = counts.filter(({ what, two }) => what === 'beacon' && two !== 'left')
+export function beaconsIn({ counts }: Pick<Counts, 'counts'>): number {
+  const present = counts.filter(({ what, state }) => what === 'beacon' && state !== 'left')
   return present.reduce((sum, { n }) => sum + n, 0)
 }
 
@@ -117,7 +117,7 @@ export function beaconsIn({ counts }: Pick<Tally, 'counts'>): number {
 export function total(counts: Count[]): Count[] {
   const sums = new Map<string, Count>()
   for (const { n, ...names } of counts) {
-    const key = JSON.stringify([names.what, names.fleet, names.one, names.two])
+    const key = JSON.stringify([names.what, names.fleet, names.name, names.state])
     sums.set(key, { ...names, n: (sums.get(key)?.n ?? 0) + n })
   }
   return [...sums.values()].filter(({ n }) => n !== 0)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Settlement } from '../../../functions/core/delivery/attempt.ts'
 import { subscriptionChannel } from '../../../functions/core/delivery/delivery.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
-import { tallyMs } from '../../../functions/store/store.ts'
+import { countsMs } from '../../../functions/store/store.ts'
 import { claim } from '../../support/claims.ts'
 import {
   aDrill,
@@ -19,15 +19,15 @@ import { type Bench, expectCommitted } from './bench.ts'
 const day = 24 * 3_600_000
 const fleets = ['prod', 'test']
 
-export function tallyPromises(bench: Bench): void {
+export function countPromises(bench: Bench): void {
   /** Counts may be a minute old. */
   let now = at
-  const read = async (later = tallyMs) => {
+  const read = async (later = countsMs) => {
     now += later
-    const { counts, at: _, ...rest } = await bench.store.tally({ now, fleets })
+    const { counts, at: _, ...rest } = await bench.store.readCounts({ now, fleets })
     const named = counts
       .filter(({ what }) => !what.startsWith('first_message'))
-      .map(({ what, fleet, one, two, n }) => [[what, fleet, one, two].join(' '), n])
+      .map(({ what, fleet, name, state, n }) => [[what, fleet, name, state].join(' '), n])
     const firsts = counts.filter(({ what }) => what.startsWith('first_message'))
     return { ...rest, counts: Object.fromEntries(named) as Record<string, number>, firsts }
   }
@@ -39,7 +39,7 @@ export function tallyPromises(bench: Bench): void {
     }
   }
 
-  describe('tally', () => {
+  describe('counts', () => {
     test('nothing is stored', async () => {
       now = at
       expect(await read()).toMatchObject({ counts: {}, undecided: [], oldest: [], firsts: [] })
@@ -101,8 +101,8 @@ export function tallyPromises(bench: Bench): void {
       await keep({ eventId: 'a', facts: facts({ notBeforeAt: notBeforeAt + 1 }) })
       await keep({ eventId: 'b', facts: facts({ notBeforeAt }) })
       await keep({ eventId: 'c', policy: { decide: 'notify', rule: '' } })
-      const verdict = { decision: 'declined' as const, how: 'admin' as const, who: 'admin', at }
-      await keep({ eventId: 'd', verdict })
+      const decided = { decision: 'declined' as const, how: 'admin' as const, who: 'admin', at }
+      await keep({ eventId: 'd', decided })
       await keep({ eventId: 'e', phase: 'started', started: { at: at } })
       const { undecided } = await read()
       expect(undecided).toEqual([{ fleet: 'prod', count: 2, deadlineAt: notBeforeAt }])
@@ -159,12 +159,12 @@ export function tallyPromises(bench: Bench): void {
       await settleAll('delivered', at + 1_000)
       await settleAll('delivered', at + 60_000)
       const { firsts } = await read()
-      const count = { what: 'first_message', fleet: 'prod', two: '', n: 1 }
-      const inOrder = firsts.sort((a, b) => a.n - b.n || (a.one < b.one ? -1 : 1))
+      const count = { what: 'first_message', fleet: 'prod', state: '', n: 1 }
+      const inOrder = firsts.sort((a, b) => a.n - b.n || (a.name < b.name ? -1 : 1))
       expect(inOrder).toEqual([
-        { ...count, one: '5' },
-        { ...count, one: 'longer' },
-        { what: 'first_message_ms', fleet: 'prod', one: '', two: '', n: 4_000 + day + 1_000 },
+        { ...count, name: '5' },
+        { ...count, name: 'longer' },
+        { what: 'first_message_ms', fleet: 'prod', name: '', state: '', n: 4_000 + day + 1_000 },
       ])
     })
 
@@ -225,9 +225,9 @@ export function tallyPromises(bench: Bench): void {
       await keep({ eventId: 'a' })
       const { counts } = await read()
       const other = await bench.reopen()
-      const again = await other.tally({ now: now + 1, fleets, maxAgeMs: 0 })
+      const again = await other.readCounts({ now: now + 1, fleets, maxAgeMs: 0 })
       expect(again.counts).toEqual([
-        { what: 'event', fleet: 'prod', one: 'Reboot', two: 'scheduled', n: 1 },
+        { what: 'event', fleet: 'prod', name: 'Reboot', state: 'scheduled', n: 1 },
       ])
       expect(counts).toEqual({ 'event prod Reboot scheduled': 1 })
     })
