@@ -23,9 +23,9 @@ const end = '~'
 const maxNames = 200
 /** Events that were first seen in one millisecond. */
 const maxSameTime = 10_000
-/** A commit that took longer may be behind what readers of the log have read: it is logged again. */
-const slowCommitMs = 3_000
-/** Entries and row are two calls to Azure Tables, and each ends after 15 s (azure/table.ts). */
+/** Entries that took longer may be behind what readers of the log have read: they get a new time. */
+const slowEntriesMs = 3_000
+/** A row comes after its entries: its call to Azure Tables ends after 15 s (azure/table.ts). */
 const maxCommitMs = 30_000
 
 export const eventRow = 'event'
@@ -101,17 +101,13 @@ export class Events {
     }
     changes.push(...newRows(deliveries, record.sequence, event))
     const from = this.#parts.elapsed()
-    const written = await rows.change(partition, changes)
+    const isLate = () => this.#parts.elapsed() - from > slowEntriesMs
+    const written = await rows.change(partition, changes, isLate)
     if (written === 'conflict') {
       await this.#parts.stepAside()
       return 'conflict'
     }
     this.#known.set(record, written[0]!)
-    const tookMs = this.#parts.elapsed() - from
-    if (rows.lagMs > 0 && tookMs > slowCommitMs && momentKeys.length > 0) {
-      const [, rowOfMoments] = written
-      await this.#logAgain(rowOfMoments!, now + tookMs)
-    }
     return 'committed'
   }
 
@@ -255,14 +251,6 @@ export class Events {
     await this.#parts.rows.change(row.partition, [
       { kind: 'replace', was: row, body: row.body, keys },
     ])
-  }
-
-  async #logAgain(was: Row, now: number): Promise<void> {
-    const keys = was.keys.map((one): Key => {
-      if (one.index !== logIndex) return one
-      return { ...one, key: timeKey(this.nextPosition(now, undefined)) }
-    })
-    await this.#parts.rows.change(was.partition, [{ kind: 'replace', was, body: was.body, keys }])
   }
 }
 

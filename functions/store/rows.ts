@@ -65,8 +65,11 @@ export interface Rows {
    * Makes all changes or none: at most 100, each row once. `conflict` if a row does not meet the
    * condition of its change, else the rows as they are now; a removed one as it was. Durable once
    * it returns. Throws FoghornError `row_too_large` before it writes anything.
+   *
+   * On Azure, entries are written before their rows. Then `isLate` is asked: if it says true, readers
+   * may have passed the entries, so the rows stay as they were, and the result is `conflict`.
    */
-  change(partition: string, changes: Change[]): Promise<Row[] | 'conflict'>
+  change(partition: string, changes: Change[], isLate?: () => boolean): Promise<Row[] | 'conflict'>
 
   /**
    * Entries from `from` to before `to`, by key, at most `limit`. On Azure, an entry may be left of

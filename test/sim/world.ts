@@ -24,7 +24,7 @@ import { Platform } from './platform.ts'
 import { createRandom, type Random } from './random.ts'
 import { type Storage, storages } from './storages.ts'
 import { Subscriber } from './subscribers.ts'
-import { checkEnd } from './verdicts.ts'
+import { checkEnd } from './check-end.ts'
 
 /** From then on nothing new goes wrong, but for channels that stay dead. */
 const calmMs = 5 * minute
@@ -91,7 +91,7 @@ export async function runWorld(seed: number, options: Options = {}): Promise<Out
     judge.broke('unexpected', `${process}: ${error instanceof Error ? error.stack : error}`)
   }
   if (judge.broken.length === 0) {
-    await checkEnd(judge, storage.plain, name === 'azure' && faults.store_slow > 0)
+    await checkEnd(judge, storage.plain)
   }
   storage.close()
   const { stats, met, broken, trace } = judge

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { AzureRows } from '../../functions/store/azure/rows.ts'
 import type { EntityChange, Table } from '../../functions/store/azure/table.ts'
+import { RelayStore } from '../../functions/store/relay-store.ts'
 import { isNamed, type Key, type Row, type Rows } from '../../functions/store/rows.ts'
 import { MemoryTable } from '../support/memory-table.ts'
 import { at, notification, record } from '../support/records.ts'
@@ -176,4 +177,36 @@ test('a reader of the log waits for a row whose entries are written, at most hal
   goOn()
   expect(await committing).toBe('committed')
   expect(await idsAt(at + 20_000)).toEqual(['a', 'b'])
+})
+
+test('a change whose entries came late is a conflict, and leaves nothing', async () => {
+  const table = new MemoryTable()
+  const rows = rowsOn(table)
+  const row = await insert(rows, 'a', [key('1')])
+  const change = { kind: 'replace' as const, was: row, body: 'late', keys: [key('2')] }
+  expect(await rows.change('p', [change], () => true)).toBe('conflict')
+  expect((await rows.read('p', 'a'))?.body).toBe('first')
+  expect((await look(rows)).found).toMatchObject([{ key: '1' }])
+})
+
+test('a step whose entries took longer than readers wait is written anew, and each reads it', async () => {
+  const table = new MemoryTable()
+  let now = 0
+  let slowMs = 6_000
+  const slow = withChange(table, async (...of) => {
+    const outcome = await table.change(...of)
+    if (of[0] === 'index') now += slowMs
+    slowMs = 0
+    return outcome
+  })
+  const options = { newId: () => 'id', random: Math.random, elapsed: () => now }
+  const store = new RelayStore({ rows: rowsOn(slow), ...options })
+  const moment = { id: 'a', notification: notification({ at, event: record() }) }
+  const commit = { record: record(), basedOn: 0, deliveries: [], moments: [moment], now: at }
+  expect(await store.commit(commit)).toBe('conflict')
+  expect(await store.readEvent(record())).toBeUndefined()
+  expect(await store.commit({ ...commit, now: at + now })).toBe('committed')
+  const read = await store.readMoments(0, 10, at + now + 10_000)
+  expect(read).toMatchObject([{ id: 'a' }])
+  expect(read[0]!.position).toBeGreaterThan((at + 5_000) * 1_000)
 })

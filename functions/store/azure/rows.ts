@@ -93,7 +93,11 @@ export class AzureRows implements Rows {
     await this.#drop(old.map(({ entry }) => entry))
   }
 
-  async change(partition: string, changes: Change[]): Promise<Row[] | 'conflict'> {
+  async change(
+    partition: string,
+    changes: Change[],
+    isLate = () => false,
+  ): Promise<Row[] | 'conflict'> {
     if (changes.length === 0) return []
     checkSizes(partition, changes)
     const id = this.#newId()
@@ -104,6 +108,11 @@ export class AzureRows implements Rows {
     const added = all.filter(({ key }) => !key.mayBeLost)
     const late = all.filter(({ key }) => key.mayBeLost)
     await this.#add(partition, added)
+    const dropAdded = () => this.#drop(added.map(({ key }) => entryOf(key)))
+    if (isLate()) {
+      await dropAdded()
+      return 'conflict'
+    }
     const outcome = await this.#table.change(
       partition,
       writes.map(({ change }) => change),
@@ -111,7 +120,7 @@ export class AzureRows implements Rows {
     // if an answer was lost, the client writes again and conflicts with its own row
     const etags = outcome === 'conflict' ? await this.#etagsOfOwn(partition, writes) : outcome
     if (etags === undefined) {
-      await this.#drop(added.map(({ key }) => entryOf(key)))
+      await dropAdded()
       return 'conflict'
     }
     await this.#drop(

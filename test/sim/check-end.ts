@@ -9,8 +9,7 @@ const ends = ['completed', 'cancelled', 'lost']
 const finished = ['delivered', 'refused', 'superseded', 'given_up']
 const maxEvents = 1_000
 
-/** `logsLate`: a slow write may be logged behind later ones. */
-export async function checkEnd(judge: Judge, store: Store, logsLate: boolean): Promise<void> {
+export async function checkEnd(judge: Judge, store: Store): Promise<void> {
   for (const record of await store.listEvents({ limit: maxEvents })) {
     checkRecord(judge, record)
     const rows = await store.readDeliveries(record)
@@ -25,7 +24,7 @@ export async function checkEnd(judge: Judge, store: Store, logsLate: boolean): P
     await checkIncidents(judge, store, record)
   }
   await checkAlerts(judge, store)
-  await judge.moments.checkEnd(store, logsLate)
+  await judge.moments.checkEnd(store)
   await judge.subscriptions.checkEnd(store)
   judge.silences.checkEnd(judge.events.records.values())
   judge.marks.checkEnd((channel) => fallbackOf(judge, channel) !== undefined)
