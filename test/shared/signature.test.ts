@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
-import { nodeHmac } from '../../functions/host/hmac.ts'
+import { nodeHmac } from '../../functions/host/parts.ts'
 import {
   fromBase64,
   secretBytes,

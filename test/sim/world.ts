@@ -7,6 +7,7 @@ import { createLog } from '../../shared/log.ts'
 import { startAt } from '../support/world.ts'
 import { Beacon } from './beacons.ts'
 import { Channels } from './channels.ts'
+import { checkEnd } from './check-end.ts'
 import { Cluster } from './cluster.ts'
 import type { Broken } from './docket.ts'
 import { Endpoints } from './endpoints.ts'
@@ -24,7 +25,6 @@ import { Platform } from './platform.ts'
 import { createRandom, type Random } from './random.ts'
 import { type Storage, storages } from './storages.ts'
 import { Subscriber } from './subscribers.ts'
-import { checkEnd } from './check-end.ts'
 
 /** From then on nothing new goes wrong, but for channels that stay dead. */
 const calmMs = 5 * minute

@@ -1,13 +1,21 @@
 // The relay on plain Node, started by `npm start`: one process with an embedded SQLite.
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import { createServer, type RequestListener, type ServerOptions } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { serve } from '@hono/node-server'
 import { FoghornError } from '../../../shared/errors.ts'
 import { createLog } from '../../../shared/log.ts'
+import { maxReportBytes, reportPath } from '../../../shared/report.ts'
 import { createParts } from '../../app.ts'
+import type { Answered, DirectReports } from '../../http/beacons/direct.ts'
 import { notifiers } from '../../notify/registry.ts'
 import { createOutbound } from '../../notify/undici.ts'
 import { RelayStore } from '../../store/relay-store.ts'
@@ -23,7 +31,7 @@ import { commonParts } from '../parts.ts'
 import { allSecrets } from '../settings.ts'
 import { UnderWay } from '../under-way.ts'
 import { createBackup } from './backup.ts'
-import { reportsFirst } from './direct.ts'
+import { bodiesFirst } from './bodies.ts'
 import { diskOf, readSettings, type Settings, troublesOf } from './settings.ts'
 
 const drainMs = 5_000
@@ -168,6 +176,47 @@ export async function run(): Promise<void> {
   } catch (error) {
     fail('The relay cannot start')(error)
   }
+}
+
+interface Direct extends DirectReports {
+  noteBrokenOff(method: string, cause: unknown): void
+}
+
+/**
+ * Takes reports from Node's server itself: `Request` and `Response` objects, and the routes that a
+ * report passes, cost as much as judging it. `others` takes all other requests, with `rawBody`.
+ */
+export function reportsFirst(direct: Direct, others: RequestListener): RequestListener {
+  return bodiesFirst({
+    take(request, response, body) {
+      const isReport = request.method === 'POST' && request.url === reportPath
+      if (isReport && body !== undefined && body.length <= maxReportBytes) {
+        void answer(direct, request, String(body), response)
+      } else {
+        others(body === undefined ? request : Object.assign(request, { rawBody: body }), response)
+      }
+    },
+    refuse: (response, refusal) => {
+      response.setHeader('connection', 'close')
+      write(response, direct.refused(refusal))
+    },
+    noteBrokenOff: direct.noteBrokenOff,
+  })
+}
+
+async function answer(
+  { answerReport }: Direct,
+  { headers: sent }: IncomingMessage,
+  text: string,
+  response: ServerResponse,
+): Promise<void> {
+  const header = (name: string) => sent[name]?.toString()
+  write(response, await answerReport({ header, text }))
+}
+
+function write(response: ServerResponse, { status, headers, body }: Answered): void {
+  const length = Buffer.byteLength(body)
+  response.writeHead(status, { ...headers, 'content-length': length }).end(body)
 }
 
 if (import.meta.main) await run()
