@@ -129,6 +129,11 @@ export class Edits {
       now = made.next ?? now
     }
     let after = before
+    if (now === before && place.held !== undefined) {
+      // only a write would show that another worker has changed the row since
+      for (const one of batch) one.place.held = undefined
+      return this.#write(batch)
+    }
     if (now !== undefined && now !== before) {
       const own = insertOrReplace(before, name, now.body, now.keys)
       const written = await this.#rows.change(partition, [own])

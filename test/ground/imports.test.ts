@@ -215,7 +215,7 @@ const rules: Record<string, Rule> = {
   'Node stays in the files named for it': {
     files: /^functions\//,
     except:
-      /^functions\/(host\/(node\/|(config-file|hmac)\.ts|azure\/(main|log|requests)\.ts)|store\/sqlite-file\.ts|notify\/(undici|resolve)\.ts|cli\/)/,
+      /^functions\/(host\/(node\/|(config-file|parts)\.ts|azure\/(main|log|requests)\.ts)|store\/sqlite-file\.ts|notify\/(undici|resolve)\.ts|cli\/)/,
     banned: isNode,
     instead: 'WebCrypto and other globals that every host has, or a value from the host',
   },

@@ -53,3 +53,10 @@ test('one that is in a hurry ends the wait', async () => {
   expect(await first).toBe(1)
   expect(writes).toBe(1)
 })
+
+test('an edit that changes nothing looks at the row as it is now, not as it was read', async () => {
+  const stale = { ...place }
+  await edits.edit(stale, add)
+  await edits.edit({ ...place }, add)
+  expect(await edits.edit(stale, (row) => ({ result: row?.body }))).toBe('xx')
+})
