@@ -1,5 +1,6 @@
 // HTTP exchanges over node:http and node:https.
 import type { Agent, IncomingMessage } from 'node:http'
+import { giveAddressesTime } from '../shared/addresses.ts'
 import { messageOf } from '../shared/errors.ts'
 import {
   type Exchange,
@@ -19,6 +20,7 @@ const maxSockets = 8
 
 /** Loads the modules only if it is called: the executable does not need them. */
 export function createHttpTransport(proxy: ProxyEnvironment): Transport {
+  giveAddressesTime()
   const http = process.getBuiltinModule('node:http')
   const https = process.getBuiltinModule('node:https')
   const keeping = { keepAlive: true, timeout: idleSocketMs, maxSockets }

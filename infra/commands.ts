@@ -1,6 +1,7 @@
 // All commands of `foghorn`. `npm run NAME` calls the same.
 import { type Command, command, exitCodes, runCommand } from '../functions/cli/command.ts'
 import { didYouMean } from '../functions/schema/suggest.ts'
+import { giveAddressesTime } from '../shared/addresses.ts'
 
 type Entry = [summary: string, load: () => Promise<Command>]
 
@@ -113,6 +114,7 @@ function lineOf([name, [summary]]: [string, Entry]): string {
 }
 
 export async function main([name, ...words]: string[]): Promise<void> {
+  giveAddressesTime()
   if (name === undefined || name === '--help' || name === '-h') {
     process.stdout.write(help)
   } else if (Object.hasOwn(commands, name)) {

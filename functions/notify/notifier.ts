@@ -1,5 +1,6 @@
 // The interface of a notifier, which sends to one kind of channel, and what notifiers share.
 
+import { FoghornError } from '../../shared/errors.ts'
 import { parseRetryAfter } from '../../shared/retry.ts'
 import type { Hmac } from '../../shared/signature.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
@@ -159,14 +160,18 @@ export function fromStatus(answer: Answer, now: number): SendOutcome {
 /** A person has to change the address. */
 const forbidden = ['address_forbidden', 'port_blocked']
 
-/** The outcome without an answer. It has no host or address, which may be secret. */
+/**
+ * The outcome without an answer. It has no host, which may be secret. If the address is forbidden, it
+ * has the reason with the remedy.
+ */
 export function fromError(error: unknown, signal: AbortSignal): SendOutcome {
   if (signal.aborted) return { outcome: 'retry', note: 'no answer in time' }
-  const code = codeOf(error)
-  const note = `no answer: ${code}`
-  return forbidden.includes(code)
-    ? { outcome: 'refused', note, broken: true }
-    : { outcome: 'retry', note }
+  const refusal = chainOf(error).find(
+    (one) => one instanceof FoghornError && forbidden.includes(one.code),
+  )
+  const note = `no answer: ${codeOf(error)}`
+  if (refusal === undefined) return { outcome: 'retry', note }
+  return { outcome: 'refused', note: `${note}: ${refusal.message}`, broken: true }
 }
 
 export function isSuccess(status: number): boolean {
@@ -226,12 +231,18 @@ const usualErrors = ['Error', 'TypeError']
 
 /** The first code in the chain of causes, or else the first name with information. */
 function codeOf(error: unknown): string {
-  const chain: Error[] = []
-  for (let at = error; at instanceof Error && chain.length < 5; at = at.cause) chain.push(at)
+  const chain = chainOf(error)
   const codes = chain.map((one) => ('code' in one ? one.code : undefined))
   const names = chain.map(({ name }) => name)
   const candidates = [...codes, ...names.filter((name) => !usualErrors.includes(name)), ...names]
   return candidates.find(isWord) ?? 'unknown'
+}
+
+/** The error and its causes. */
+function chainOf(error: unknown): Error[] {
+  const chain: Error[] = []
+  for (let at = error; at instanceof Error && chain.length < 5; at = at.cause) chain.push(at)
+  return chain
 }
 
 /** Excludes addresses and foreign texts. */

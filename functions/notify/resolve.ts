@@ -1,7 +1,8 @@
 // Resolves the names of channels for hosts on Node. The system's resolver knows /etc/hosts and search
 // domains, but libuv gives it two threads, and a name whose server is silent holds one for 10 s
 // (`timeout` and `attempts` in resolv.conf). So each name is first asked of c-ares, which needs no
-// thread. Names that time out there share one thread, and the other serves everybody else.
+// thread. If the server answers for one kind of address and never for the other, that answer counts.
+// Names that get no answer there share one thread, and the other serves everybody else.
 import { type LookupAddress, type LookupAllOptions, lookup, promises } from 'node:dns'
 
 export type Resolve = (
@@ -42,7 +43,9 @@ export function createResolve(
   }
 
   const resolveOne = async (hostname: string, options: LookupAllOptions) => {
-    return (await isSilent(servers, hostname)) ? inTurn(hostname, options) : ask(hostname, options)
+    const asked = await askServers(servers, hostname)
+    if (asked === 'answers') return ask(hostname, options)
+    return asked === 'silent' ? inTurn(hostname, options) : asked
   }
 
   return (hostname, options, done) => {
@@ -62,9 +65,21 @@ function noAnswer(hostname: string): NodeJS.ErrnoException {
   return Object.assign(error, { code: 'EAI_AGAIN' })
 }
 
-/** Whether a question gets no answer. The system asks for both kinds of addresses, so this does too. */
-async function isSilent(servers: NameServers, hostname: string): Promise<boolean> {
-  if (hostname === 'localhost') return false
-  const answers = await Promise.allSettled([servers.resolve4(hostname), servers.resolve6(hostname)])
-  return answers.some((one) => one.status === 'rejected' && one.reason?.code === 'ETIMEOUT')
+/**
+ * The system asks for both kinds of addresses, so this does too. Addresses: of one kind, because the
+ * other question got no answer.
+ */
+async function askServers(
+  servers: NameServers,
+  hostname: string,
+): Promise<'answers' | 'silent' | LookupAddress[]> {
+  if (hostname === 'localhost') return 'answers'
+  const asked = await Promise.allSettled([servers.resolve4(hostname), servers.resolve6(hostname)])
+  const isSilent = asked.some((one) => one.status === 'rejected' && one.reason?.code === 'ETIMEOUT')
+  if (!isSilent) return 'answers'
+  const found = asked.flatMap((one, i) => {
+    const addresses = one.status === 'fulfilled' ? one.value : []
+    return addresses.map((address): LookupAddress => ({ address, family: i === 0 ? 4 : 6 }))
+  })
+  return found.length === 0 ? 'silent' : found
 }

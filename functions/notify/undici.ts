@@ -4,6 +4,7 @@
 
 import { isIP, type LookupFunction } from 'node:net'
 import { Agent } from 'undici'
+import { giveAddressesTime } from '../../shared/addresses.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import { hasBlockedPort, portRefusal, whyForbidden } from '../core/rules/address.ts'
 import type { Send } from './notifier.ts'
@@ -18,6 +19,7 @@ export interface Outbound {
 }
 
 export function createOutbound(allowNetworks: string[], resolve = createResolve()): Outbound {
+  giveAddressesTime()
   const judge = addressJudge(allowNetworks)
   const agents = {
     'https:': agentFor(judge, false, resolve),
@@ -83,21 +85,33 @@ type Judge = (address: string, plain: boolean) => void
 export function addressJudge(allowNetworks: string[]): Judge {
   return (address, plain) => {
     const why = whyForbidden(address, plain, allowNetworks)
-    if (why !== undefined) throw new FoghornError('address_forbidden', why)
+    if (why !== undefined) throw new FoghornError('address_forbidden', `${address}: ${why}`)
   }
+}
+
+function refusalOf(judge: Judge, address: string, plain: boolean): Error | undefined {
+  try {
+    judge(address, plain)
+    return undefined
+  } catch (error) {
+    return error as Error
+  }
+}
+
+function noAddress(hostname: string): Error {
+  return Object.assign(new Error(`${hostname} has no address`), { code: 'ENOTFOUND' })
 }
 
 function agentFor(judge: Judge, plain: boolean, resolve: Resolve): Agent {
   const guarded: LookupFunction = (hostname, options, done) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return done(error, '', 4)
-      try {
-        for (const { address } of addresses) judge(address, plain)
-      } catch (refusal) {
-        return done(refusal as NodeJS.ErrnoException, '', 4)
-      }
-      const first = addresses[0]!
-      return options.all ? done(null, addresses) : done(null, first.address, first.family)
+      const refusals = addresses.map(({ address }) => refusalOf(judge, address, plain))
+      // a name may also have addresses that only its own network can reach
+      const allowed = addresses.filter((_, i) => refusals[i] === undefined)
+      const first = allowed[0]
+      if (first === undefined) return done(refusals[0] ?? noAddress(hostname), '', 4)
+      return options.all ? done(null, allowed) : done(null, first.address, first.family)
     })
   }
   return new Agent({ connections: connectionsPerOrigin, connect: { lookup: guarded } })

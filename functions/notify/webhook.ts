@@ -9,6 +9,7 @@ import {
   isAlertOf,
   isPing,
   noFleet,
+  subscriptionOf,
 } from '../core/delivery/delivery.ts'
 import { unlimited } from '../core/delivery/rate.ts'
 import { messageIdOf } from '../core/delivery/subscription.ts'
@@ -64,7 +65,10 @@ const notifier: Notifier<z.output<typeof schema>> = {
       if (isSuccess(status)) return { outcome: 'delivered', note: `HTTP ${status}`, reply }
       return { ...judge(answer, now), reply }
     } catch (error) {
-      return fromError(error, signal)
+      const failed = fromError(error, signal)
+      // who made a subscription must not learn what a name resolves to here
+      const isOwn = subscriptionOf(delivery.channel) === undefined
+      return isOwn ? failed : { ...failed, note: failed.note.split(':', 2).join(':') }
     }
   },
 }

@@ -24,8 +24,9 @@ beforeEach(async () => {
   nameServer = createSocket('udp4')
   nameServer.on('message', (query, { port, address }) => {
     const name = nameIn(query)
-    if (name.startsWith('dead') || (name.startsWith('half') && isForV6(query))) return
-    nameServer.send(notFound(query), port, address)
+    if (name.startsWith('dead') || (/^(half|only)/.test(name) && isForV6(query))) return
+    const answer = name.startsWith('only') ? found4(query) : notFound(query)
+    nameServer.send(answer, port, address)
   })
   await new Promise<void>((listening) => nameServer.bind(0, '127.0.0.1', listening))
   const servers = new promises.Resolver({ timeout: 100, tries: 1 })
@@ -51,6 +52,12 @@ test('names with silent servers take one thread of the system, whatever their nu
   // asked after the others timed out
   expect(await found('good.example')).toEqual([{ address: '1.1.1.1', family: 4 }])
   expect(held).toHaveLength(1)
+})
+
+test('if a server answers for IPv4 and never for IPv6, its answer counts at once', async () => {
+  for (let i = 0; i < 20; i++) found(`dead${i}.example`).then(noAnswer)
+  expect(await found('only.example')).toEqual([{ address: '192.0.2.7', family: 4 }])
+  expect(held).not.toContain('only.example')
 })
 
 test('a name that waited as long as its request did is not looked up any more', async () => {
@@ -102,4 +109,16 @@ function notFound(query: Buffer): Buffer {
   const answer = Buffer.from(query)
   answer.writeUInt16BE(0x8183, 2)
   return answer
+}
+
+/** The query as an answer, with one address of IPv4. */
+function found4(query: Buffer): Buffer {
+  const end = query.indexOf(0, 12) + 5
+  const answer = Buffer.from(query.subarray(0, end))
+  answer.writeUInt16BE(0x8180, 2)
+  // one answer, and no further records
+  answer.writeUInt32BE(0x10000, 6)
+  answer.writeUInt16BE(0, 10)
+  const record = Buffer.from('c00c00010001000000010004c0000207', 'hex')
+  return Buffer.concat([answer, record])
 }

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { app } from '@azure/functions'
+import { giveAddressesTime } from '../../../shared/addresses.ts'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import type { Log } from '../../../shared/log.ts'
 import { createApp } from '../../app.ts'
@@ -67,6 +68,7 @@ export function register(
   write: (line: string) => void,
   folder: string,
 ): void {
+  giveAddressesTime()
   const parts = attempt(() => compose(environment, write, folder))
   const logs =
     'relay' in parts ? parts.logs : createAzureLog({ write, now: Date.now, level: 'info' })
