@@ -23,7 +23,7 @@ const end = '~'
 const maxNames = 200
 /** Events that were first seen in one millisecond. */
 const maxSameTime = 10_000
-/** Entries that took longer may be behind what readers of the log have read: they get a new time. */
+/** Entries that took longer may be behind what readers of the log have read: they get a later time. */
 const slowEntriesMs = 3_000
 /** A row comes after its entries: its call to Azure Tables ends after 15 s (azure/table.ts). */
 const maxCommitMs = 30_000
@@ -70,7 +70,8 @@ export class Events {
     { record, basedOn, deliveries, moments, now }: Commit,
     before: EventRecord | undefined,
   ): Promise<'committed' | 'conflict'> {
-    const { rows } = this.#parts
+    const { rows, elapsed } = this.#parts
+    const called = elapsed()
     const partition = eventPartition(record)
     const known = before && this.#known.get(before)
     const was = known ?? (basedOn === 0 ? undefined : await rows.read(partition, eventRow))
@@ -80,29 +81,32 @@ export class Events {
     const counts = countsOf(stored?.record, record)
     const needsMomentRow = event !== undefined || counts.length > 0
     const next: StoredEvent = { record, position: stored?.position }
-    const momentKeys: Key[] = []
-    for (const { id, notification } of moments) {
-      next.position = this.nextPosition(now, next.position)
-      const summary = JSON.stringify([id, notification.moment, notification.at] satisfies LoggedAs)
-      momentKeys.push({ index: logIndex, key: timeKey(next.position), summary })
-    }
-    if (counts.length > 0) momentKeys.push(this.countsKey(counts, now, partition))
-    const changes: Change[] = [
-      insertOrReplace(was, eventRow, eventBody(next), keysOf(record, was?.keys)),
-    ]
-    const moment = momentRow(record.sequence)
-    if (needsMomentRow) {
-      const body = JSON.stringify({
-        fleet: record.fleet,
-        eventId: record.eventId,
-        event,
+    const momentKeysAt = (time: number): Key[] => {
+      next.position = stored?.position
+      const keys = moments.map(({ id, notification: { moment, at } }): Key => {
+        next.position = this.nextPosition(time, next.position)
+        const summary = JSON.stringify([id, moment, at] satisfies LoggedAs)
+        return { index: logIndex, key: timeKey(next.position), summary }
       })
-      changes.push({ kind: 'insert', row: moment, body, keys: momentKeys })
+      return counts.length === 0 ? keys : [...keys, this.countsKey(counts, time, partition)]
     }
-    changes.push(...newRows(deliveries, record.sequence, event))
-    const from = this.#parts.elapsed()
-    const isLate = () => this.#parts.elapsed() - from > slowEntriesMs
-    const written = await rows.change(partition, changes, isLate)
+    const moment = momentRow(record.sequence)
+    const momentBody = JSON.stringify({ fleet: record.fleet, eventId: record.eventId, event })
+    let from = elapsed()
+    const changesNow = (): Change[] => {
+      from = elapsed()
+      const keys = momentKeysAt(now + (from - called))
+      return [
+        insertOrReplace(was, eventRow, eventBody(next), keysOf(record, was?.keys)),
+        ...(needsMomentRow
+          ? [{ kind: 'insert' as const, row: moment, body: momentBody, keys }]
+          : []),
+        ...newRows(deliveries, record.sequence, event),
+      ]
+    }
+    const isLate = () => elapsed() - from > slowEntriesMs
+    const later = () => (isLate() ? changesNow() : undefined)
+    const written = await rows.change(partition, changesNow(), later)
     if (written === 'conflict') {
       await this.#parts.stepAside()
       return 'conflict'

@@ -66,10 +66,14 @@ export interface Rows {
    * condition of its change, else the rows as they are now; a removed one as it was. Durable once
    * it returns. Throws FoghornError `row_too_large` before it writes anything.
    *
-   * On Azure, entries are written before their rows. Then `isLate` is asked: if it says true, readers
-   * may have passed the entries, so the rows stay as they were, and the result is `conflict`.
+   * On Azure, entries are written before their rows. Then `later` is called: if readers may have passed
+   * the entries, it returns the same changes with later keys, and these entries are written first.
    */
-  change(partition: string, changes: Change[], isLate?: () => boolean): Promise<Row[] | 'conflict'>
+  change(
+    partition: string,
+    changes: Change[],
+    later?: () => Change[] | undefined,
+  ): Promise<Row[] | 'conflict'>
 
   /**
    * Entries from `from` to before `to`, by key, at most `limit`. On Azure, an entry may be left of

@@ -111,7 +111,14 @@ async function attempt(
     }
     return { outcome: 'made', record: before, left }
   }
-  const commit = await plan(relay, before, { ...last.decision, record }, times[decided.length - 1]!)
+  const planned = await plan(
+    relay,
+    before,
+    { ...last.decision, record },
+    times[decided.length - 1]!,
+  )
+  // what the plan read took its time, and the log of moments is in the order of writes
+  const commit = { ...planned, now: relay.now() }
   if ((await relay.store.commit(commit, before)) === 'conflict') {
     return { outcome: 'conflict', record: undefined, left: jobs }
   }

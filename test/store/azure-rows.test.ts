@@ -179,17 +179,7 @@ test('a reader of the log waits for a row whose entries are written, at most hal
   expect(await idsAt(at + 20_000)).toEqual(['a', 'b'])
 })
 
-test('a change whose entries came late is a conflict, and leaves nothing', async () => {
-  const table = new MemoryTable()
-  const rows = rowsOn(table)
-  const row = await insert(rows, 'a', [key('1')])
-  const change = { kind: 'replace' as const, was: row, body: 'late', keys: [key('2')] }
-  expect(await rows.change('p', [change], () => true)).toBe('conflict')
-  expect((await rows.read('p', 'a'))?.body).toBe('first')
-  expect((await look(rows)).found).toMatchObject([{ key: '1' }])
-})
-
-test('a step whose entries took longer than readers wait is written anew, and each reads it', async () => {
+test('a step whose entries took longer than readers wait gets a later time, before its row', async () => {
   const table = new MemoryTable()
   let now = 0
   let slowMs = 6_000
@@ -203,10 +193,39 @@ test('a step whose entries took longer than readers wait is written anew, and ea
   const store = new RelayStore({ rows: rowsOn(slow), ...options })
   const moment = { id: 'a', notification: notification({ at, event: record() }) }
   const commit = { record: record(), basedOn: 0, deliveries: [], moments: [moment], now: at }
-  expect(await store.commit(commit)).toBe('conflict')
-  expect(await store.readEvent(record())).toBeUndefined()
-  expect(await store.commit({ ...commit, now: at + now })).toBe('committed')
+  expect(await store.commit(commit)).toBe('committed')
   const read = await store.readMoments(0, 10, at + now + 10_000)
   expect(read).toMatchObject([{ id: 'a' }])
   expect(read[0]!.position).toBeGreaterThan((at + 5_000) * 1_000)
+  expect(await rowsOn(table).find('log', '', '~', 9)).toHaveLength(1)
+})
+
+test('a storage that is always that slow is an error, and leaves no entry', async () => {
+  const table = new MemoryTable()
+  const change = { kind: 'insert' as const, row: 'a', body: '', keys: [key('1')] }
+  const writing = rowsOn(table).change('p', [change], () => [change])
+  await expect(writing).rejects.toMatchObject({ code: 'storage_unavailable' })
+  expect(await look(rowsOn(table))).toEqual({ found: [], unnamed: [] })
+})
+
+test('what a commit reads before it writes is not behind readers either', async () => {
+  const table = new MemoryTable()
+  await storeOver(rowsOn(table)).commit({
+    ...{ record: record({ sequence: 1 }), basedOn: 0, deliveries: [], moments: [], now: at },
+  })
+  let now = 0
+  const slow: Table = {
+    ...withChange(table, (...of) => table.change(...of)),
+    read: async (...of) => {
+      now += 6_000
+      return table.read(...of)
+    },
+  }
+  const options = { newId: () => 'id', random: Math.random, elapsed: () => now }
+  const store = new RelayStore({ rows: rowsOn(slow), ...options })
+  const event = record({ sequence: 2 })
+  const moments = [{ id: 'a', notification: notification({ at, event }) }]
+  await store.commit({ record: event, basedOn: 1, deliveries: [], moments, now: at })
+  const [read] = await store.readMoments(0, 10, at + 20_000)
+  expect(read!.position).toBeGreaterThan((at + 5_000) * 1_000)
 })

@@ -33,6 +33,7 @@ export interface Commit {
   deliveries: Delivery[]
   /** For the log of moments. */
   moments: MomentEntry[]
+  /** When it is written, which is its place in the log. */
   now: number
 }
 

@@ -21,6 +21,8 @@ const graceMs = 10 * 60_000
 /** What was committed this long ago is visible to all workers. */
 const usualLagMs = 5_000
 const indexPartition = 'index'
+/** How often entries of one write are written anew because they came late. */
+const maxMoves = 5
 
 /** A key, and what makes the name of its entry its own. */
 interface Entry extends Key {
@@ -96,23 +98,24 @@ export class AzureRows implements Rows {
   async change(
     partition: string,
     changes: Change[],
-    isLate = () => false,
+    later: () => Change[] | undefined = () => undefined,
   ): Promise<Row[] | 'conflict'> {
     if (changes.length === 0) return []
-    checkSizes(partition, changes)
-    const id = this.#newId()
-    const writes = changes.map((change, i) => this.#writeOf(change, `${id}.${i}`, changes.length))
-    const all = writes.flatMap(({ added, change }) =>
-      added.map((key) => ({ key, row: change.row })),
-    )
-    const added = all.filter(({ key }) => !key.mayBeLost)
-    const late = all.filter(({ key }) => key.mayBeLost)
-    await this.#add(partition, added)
-    const dropAdded = () => this.#drop(added.map(({ key }) => entryOf(key)))
-    if (isLate()) {
-      await dropAdded()
-      return 'conflict'
+    let plan = this.#planOf(partition, changes)
+    /** Entries of earlier plans. */
+    const passed: string[] = []
+    for (let moves = 0; ; moves++) {
+      await this.#add(partition, plan.added)
+      const moved = later()
+      if (moved === undefined) break
+      passed.push(...plan.added.map(({ key }) => entryOf(key)))
+      if (moves === maxMoves) {
+        await this.#drop(passed)
+        throw slow()
+      }
+      plan = this.#planOf(partition, moved)
     }
+    const { writes, added, late } = plan
     const outcome = await this.#table.change(
       partition,
       writes.map(({ change }) => change),
@@ -120,18 +123,31 @@ export class AzureRows implements Rows {
     // if an answer was lost, the client writes again and conflicts with its own row
     const etags = outcome === 'conflict' ? await this.#etagsOfOwn(partition, writes) : outcome
     if (etags === undefined) {
-      await dropAdded()
+      await this.#drop([...passed, ...added.map(({ key }) => entryOf(key))])
       return 'conflict'
     }
-    await this.#drop(
-      writes.flatMap(({ dropped }) => dropped),
-      this.#putsOf(partition, late),
-    )
-    return changes.map((change, i) => {
+    const dropped = writes.flatMap((write) => write.dropped)
+    await this.#drop([...passed, ...dropped], this.#putsOf(partition, late))
+    return plan.changes.map((change, i) => {
       if (change.kind === 'remove') return change.was
       const { keys } = writes[i]!
       return { partition, row: rowOf(change), body: change.body, keys, version: etags[i]! }
     })
+  }
+
+  #planOf(partition: string, changes: Change[]): Plan {
+    checkSizes(partition, changes)
+    const id = this.#newId()
+    const writes = changes.map((change, i) => this.#writeOf(change, `${id}.${i}`, changes.length))
+    const all = writes.flatMap(({ added, change }) =>
+      added.map((key) => ({ key, row: change.row })),
+    )
+    return {
+      changes,
+      writes,
+      added: all.filter(({ key }) => !key.mayBeLost),
+      late: all.filter(({ key }) => key.mayBeLost),
+    }
   }
 
   #writeOf(change: Change, id: string, count: number): Write {
@@ -224,6 +240,19 @@ function refused(): FoghornError {
     'storage_unavailable',
     'Azure Storage refused entries that nobody else has',
   )
+}
+
+function slow(): FoghornError {
+  const what = 'Azure Storage took too long for a write, several times in a row'
+  return new FoghornError('storage_unavailable', `${what}; the relay tries again`)
+}
+
+interface Plan {
+  changes: Change[]
+  writes: Write[]
+  /** Entries to write before the rows, and after them. */
+  added: Added[]
+  late: Added[]
 }
 
 interface Added {
