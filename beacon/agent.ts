@@ -1,7 +1,7 @@
 // Runs the loops of one beacon: poll, report, start events, identify the VM, run hooks. They do not
 // wait for each other, so a hanging relay never stops the polls.
 
-import { createHooks } from './hooks/hooks.ts'
+import { EventHooks } from './hooks/hooks.ts'
 import { createImdsBackoff } from './imds-backoff.ts'
 import { createTroubleLog } from './log-once.ts'
 import { pollLoop } from './poll.ts'
@@ -26,7 +26,7 @@ export async function runAgent(parts: Parts, signal: AbortSignal): Promise<void>
     document: undefined,
     reportTimer: createWakeTimer(parts.clock),
   }
-  if (parts.hooks !== undefined) state.hooks = createHooks(parts, parts.hooks, state)
+  if (parts.hooks !== undefined) state.hooks = new EventHooks(parts, parts.hooks, state)
   const starter = createStarter(parts, state)
   // a beacon that fails says no goodbye: its silence is to be noticed
   const whyStopping = async () => (signal.aborted ? parts.whyStopping() : undefined)

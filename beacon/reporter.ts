@@ -195,7 +195,7 @@ class Reporter {
       hint: 'another beacon reports for this VM, or the VM was restored from a copy',
     })
     this.#boot = { id: this.#parts.newId(), counter: 0 }
-    // Two beacons of one VM retire each other in turn. Back off, so that this is no race.
+    // If two beacons report for one VM, the relay retires them in turn: wait longer each time.
     return again ? this.#backoffMs(idleBackoff) : 0
   }
 

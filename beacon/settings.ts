@@ -35,7 +35,9 @@ export function readEnvironment(environment: Environment): Settings | { problems
   const values = readVariables(allNames, environment, problems)
   const { FOGHORN_FLEET_KEY: key, FOGHORN_AUDIENCE: audience, HTTPS_PROXY, NO_PROXY } = values
   const clientId = values.FOGHORN_IDENTITY_CLIENT_ID
-  if (problems.length === 0) problems.push(...credentialProblems(key, audience, clientId))
+  if (!problems.some(isAboutCredential)) {
+    problems.push(...credentialProblems(key, audience, clientId))
+  }
   if (problems.length > 0) return { problems }
   return {
     relayUrl: values.FOGHORN_RELAY_URL,
@@ -78,6 +80,10 @@ export function readRunnerSettings(
     socket: values.FOGHORN_HOOK_SOCKET,
     logLevel: values.FOGHORN_LOG_LEVEL,
   }
+}
+
+function isAboutCredential(problem: string): boolean {
+  return /^FOGHORN_(FLEET_KEY|AUDIENCE|IDENTITY_CLIENT_ID) /.test(problem)
 }
 
 /** Not both: a key that is not needed should not be on the VM. */

@@ -7,7 +7,7 @@ import type { StartResult } from './spool.ts'
 import type { Parts, State } from './state.ts'
 import { createWakeTimer } from './wake-timer.ts'
 
-/** A repeated directive is ignored for this time: it may have crossed our report of the success. */
+/** A repeated directive is ignored for this time: the relay may have sent it before it got our result. */
 const quietMs = 2_000
 /** Events in one request. */
 const maxPerPost = 50

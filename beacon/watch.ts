@@ -10,8 +10,6 @@ import {
   unknownType,
 } from '../shared/document.ts'
 
-export { hits } from '../shared/document.ts'
-
 /** What one successful poll showed. */
 export interface Shown {
   /** When the answer arrived, monotonic ms. */

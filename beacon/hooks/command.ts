@@ -5,8 +5,8 @@ import { terminal } from '../cli.ts'
 import { systemClock } from '../clock.ts'
 import { type HookSettings, readRunnerSettings } from '../settings.ts'
 import type { Environment } from '../variables.ts'
-import { aborted, localLink, noLink, type RunnerLink, socketLink } from './link.ts'
-import { createRunner, type Runner } from './runner.ts'
+import { aborted, localLink, noLink, type RunnerLink, SocketLink } from './link.ts'
+import { FolderRunner, type Runner } from './runner.ts'
 import { assertFree, serveRunner } from './server.ts'
 
 /** `foghorn-beacon hooks`. Returns the exit code: 0 stopped, 1 failed, 2 wrong settings. */
@@ -67,7 +67,7 @@ export async function openLink(
 ): Promise<RunnerLink> {
   if (!isWithin) {
     if (isOpenToAll(platform)) return noLink
-    return socketLink({ path: socket, clock: systemClock, random: Math.random, log })
+    return new SocketLink({ path: socket, clock: systemClock, random: Math.random, log })
   }
   if (!isOpenToAll(platform)) await assertFree(socket)
   const runner = runnerOf(folder, environment, log)
@@ -89,5 +89,5 @@ async function serveIfAllowed(
 }
 
 function runnerOf(folder: string, environment: Environment, log: Log): Runner {
-  return createRunner({ folder, environment, clock: systemClock, log })
+  return new FolderRunner({ folder, environment, clock: systemClock, log })
 }

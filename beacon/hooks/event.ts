@@ -1,5 +1,5 @@
 // What a hook learns about its event: JSON with the names of webhooks, and variables. Nothing else
-// reaches a hook, so the environment of the runner is no way for a secret to leak.
+// reaches a hook, so a hook cannot read secrets from the environment of the runner.
 import { iso } from '../../shared/json.ts'
 import { visible } from '../../shared/presentable.ts'
 import type { Environment } from '../variables.ts'

@@ -28,17 +28,13 @@ import type { Status } from './protocol.ts'
 const maxEvents = 50
 /** While another hook runs, plans are looked at this often. */
 const busyLookMs = 1_000
-/** Courses that are over are dropped by then. */
+/** By then, events whose hooks are done are removed. */
 const idleLookMs = 3_600_000
 
 /** What hooks need of their beacon. */
 type BeaconParts = Pick<Parts, 'clock' | 'log' | 'newId'>
 
-export function createHooks(beacon: BeaconParts, hooks: HookParts, state: State): Hooks {
-  return new EventHooks(beacon, hooks, state)
-}
-
-class EventHooks implements Hooks {
+export class EventHooks implements Hooks {
   readonly #beacon: BeaconParts
   readonly #hooks: HookParts
   readonly #state: State

@@ -1,5 +1,5 @@
-// The beacon's way to the runner of hooks: over its socket, or within this process. A runner that
-// restarts is not missed at once, so that reports do not say for a moment "no hooks".
+// The beacon's way to the runner of hooks: over its socket, or within this process. While a runner
+// restarts, its last status counts for 30 s, so that reports do not say "no hooks".
 import type { Socket } from 'node:net'
 import { parseJson } from '../../shared/json.ts'
 import type { Log } from '../../shared/log.ts'
@@ -63,17 +63,15 @@ export function localLink(runner: Runner, close: () => Promise<void>): RunnerLin
   }
 }
 
-export function socketLink(parts: {
+interface SocketParts {
   path: string
   clock: Clock
   random: () => number
   log: Log
-}): RunnerLink {
-  return new SocketLink(parts)
 }
 
-class SocketLink implements RunnerLink {
-  readonly #parts: Parameters<typeof socketLink>[0]
+export class SocketLink implements RunnerLink {
+  readonly #parts: SocketParts
   #socket: Socket | undefined
   #status: Status | undefined
   /** Questions of this connection, and how many of them the status takes into account. */
@@ -81,7 +79,7 @@ class SocketLink implements RunnerLink {
   #heard = 0
   #lostAt = Number.NEGATIVE_INFINITY
 
-  constructor(parts: Parameters<typeof socketLink>[0]) {
+  constructor(parts: SocketParts) {
     this.#parts = parts
   }
 

@@ -28,14 +28,10 @@ export interface Runner {
   stop(): Promise<void>
 }
 
-/** Ends what an earlier runner left, so no other runner may be at work. */
-export function createRunner(parts: RunnerParts): Runner {
-  return new FolderRunner(parts)
-}
-
 type Outcome = Omit<Ended, 'run' | 'ageMs'>
 
-class FolderRunner implements Runner {
+/** No other runner may be at work in the folder. */
+export class FolderRunner implements Runner {
   readonly #parts: RunnerParts
   readonly #listeners = new Set<() => void>()
   readonly #stopping = new AbortController()

@@ -20,8 +20,8 @@ import {
   backLines,
   capital,
   describeInference,
-  isBack,
   isGuess,
+  isReopened,
   plain,
   tooLarge,
 } from '../core/message/phrases.ts'
@@ -82,7 +82,7 @@ function rawStateOf(record: EventRecord, now: number): State {
   if (ended !== undefined) return endedState(record, now)
   if (started !== undefined) {
     const who = record.drill ? 'The drill' : 'Azure'
-    const notice = started.kind === 'none' && !isBack(record) ? [`${who} gave no notice.`] : []
+    const notice = started.kind === 'none' && !isReopened(record) ? [`${who} gave no notice.`] : []
     const when = relative(started.at, now)
     const isFirstSight = started.kind === 'already_running'
     const headline = isFirstSight ? `First seen ${when}, already running.` : `It started ${when}.`

@@ -209,7 +209,7 @@ export class Beacons {
     return (await rows.change(row.partition, [{ kind: 'remove', was: row }])) !== 'conflict'
   }
 
-  /** Moves a key to its time. If the beacon is being written, that moves it, or the next look does. */
+  /** Corrects the time in a key. After a conflict, the other write or the next look corrects it. */
   async #moveKeys(row: Row, index: string): Promise<void> {
     const others = row.keys.filter((one) => one.index !== index)
     const keys = keysOf(toBeacon(row), others)

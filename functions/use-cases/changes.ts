@@ -12,8 +12,8 @@ export class Changes<Job extends { resume?: () => void } = { resume?: () => void
   }
 
   /**
-   * Makes the job with `work`, which empties the queue that it gets. If another job of this name is being
-   * made, that one's `work` makes this job, too.
+   * Makes the job with `work`, which empties the queue that it gets. If a job of this name is already
+   * being made, its `work` makes this job, too.
    */
   async make(name: string, job: Job, work: (queue: Job[]) => Promise<void>): Promise<void> {
     const queue = this.#queues.get(name)

@@ -5,7 +5,7 @@ import type { Beacon, Departure } from '../core/event/beacon.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { isHit } from '../core/event/facts.ts'
 import {
-  isBack,
+  isHeardAgain,
   isPast,
   mayShareGroup,
   nextLookAt,
@@ -77,7 +77,7 @@ async function sweepFleet(
     const beacon = await store.readBeacon(fleet, key.beacon)
     if (beacon?.silentAt === undefined || beacon.silentAt > now) continue
     if (beacon.silence !== undefined) {
-      const isOver = isBack(beacon) || beacon.left !== undefined
+      const isOver = isHeardAgain(beacon) || beacon.left !== undefined
       ;(isOver ? over : silent).push(beacon)
       continue
     }

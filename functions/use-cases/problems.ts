@@ -16,7 +16,7 @@ import {
   withMessage,
   withoutMessage,
 } from '../core/delivery/problem.ts'
-import { isBack } from '../core/event/silence.ts'
+import { isHeardAgain } from '../core/event/silence.ts'
 import type { Config } from '../core/rules/config.ts'
 import { listProblems, readProblems, writeProblems } from '../store/small-rows.ts'
 import { channelsInTrouble } from './channel-health.ts'
@@ -204,7 +204,7 @@ async function noLongerSilent(
   for (const { id } of known) {
     const beacon = await store.readBeacon(fleet, id)
     if (beacon === undefined || beacon.left !== undefined) left.push(id)
-    else if (beacon.silence === undefined || isBack(beacon)) back.push(id)
+    else if (beacon.silence === undefined || isHeardAgain(beacon)) back.push(id)
   }
   return { back, left }
 }

@@ -8,7 +8,7 @@ import { untilHeartbeat } from '../core/event/heartbeat.ts'
 import { type Reading, readReport } from '../core/event/news.ts'
 import { holdFor, openPaceMs, paceFor, type Seen } from '../core/event/pace.ts'
 import { preparationFor } from '../core/event/preparation.ts'
-import { isBack, withReport } from '../core/event/silence.ts'
+import { isHeardAgain, withReport } from '../core/event/silence.ts'
 import { tidyReport } from '../core/event/tidy.ts'
 import { isOutage, type Joined, joinEvents } from './join-events.ts'
 import { noteOccurrence } from './problems.ts'
@@ -148,7 +148,7 @@ function freshnessOf(known: Beacon | undefined, report: Report): 'new' | 'repeat
 function isWorthNoting(known: Beacon | undefined, beacon: Beacon): boolean {
   if (known === undefined) return true
   // the first report after a silence ends it
-  if (known.silence !== undefined && !isBack(known)) return true
+  if (known.silence !== undefined && !isHeardAgain(known)) return true
   const same = JSON.stringify(lasting(known)) === JSON.stringify(lasting(beacon))
   return !same || beacon.heardAt - known.heardAt >= beacon.paceMs * punctual
 }

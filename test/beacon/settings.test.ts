@@ -118,8 +118,11 @@ describe('a wrong value is named, shown and corrected', () => {
 
   test('and all of them at once', () => {
     expect(
-      problemsOf({ FOGHORN_RELAY_URL: 'x', FOGHORN_FLEET: '', FOGHORN_POLL_SECONDS: 'x' }),
-    ).toHaveLength(3)
+      problemsOf({
+        ...{ FOGHORN_RELAY_URL: 'x', FOGHORN_FLEET: '', FOGHORN_POLL_SECONDS: 'x' },
+        FOGHORN_FLEET_KEY: undefined,
+      }),
+    ).toHaveLength(4)
   })
 })
 

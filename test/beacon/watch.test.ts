@@ -2,14 +2,19 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   blindMs,
-  hits,
   keptForMs,
   type Shown,
   type Snapshot,
   type Step,
   watch,
 } from '../../beacon/watch.ts'
-import { type ApiVersion, apiVersions, limits, type ScheduledEvent } from '../../shared/document.ts'
+import {
+  type ApiVersion,
+  apiVersions,
+  hits,
+  limits,
+  type ScheduledEvent,
+} from '../../shared/document.ts'
 import { anEvent } from './events.ts'
 
 // The same values in every run; a failure prints what is needed to see it again.

@@ -1,11 +1,11 @@
 // The rate limit of a channel: the generic cell rate algorithm. The store keeps one number for each
-// channel, which all workers share: `spentUntil`, the time when all requests so far are paid off. A
-// burst may be sent a few requests before that time.
+// channel, which all workers share: `spentUntil`, the time when the average rate has caught up with all
+// requests so far. Up to `burst - 1` requests may go out before that time.
 
 export interface Rate {
   /** One request in this time, on average. 0: no limit. */
   everyMs: number
-  /** Requests that a rested channel accepts at once. */
+  /** Requests that an idle channel accepts at once. */
   burst: number
   /** Deliveries that one request may contain. Messages that had to wait become one list. */
   together: number

@@ -118,7 +118,7 @@ export function decideDrill(
   return conclude(before, beginDrill(wish, id, now), context, true, now)
 }
 
-/** A lost event whose VM is back ends anew. Other late words change only sights and history. */
+/** A lost event whose VM is back ends anew. Any other report after the end changes only sights and history. */
 function decideAfterEnd(
   record: EventRecord,
   { beacon, vm }: Reporter,

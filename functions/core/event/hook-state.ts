@@ -89,7 +89,7 @@ export type Slot =
   | { state: 'waits'; behind: string[]; at: number }
   | { state: 'unknown' }
 
-/** Reports travel for this long. A start of the state within this time of the known one is equal. */
+/** Start times that two reports give differ by up to this, as reports travel. Then it is the same start. */
 const travelMs = 30_000
 
 /** What one report says of the hooks of its VM, for one event. */

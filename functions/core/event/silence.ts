@@ -110,7 +110,7 @@ function withSilence(beacon: Beacon, known: Beacon | undefined): Beacon {
 }
 
 /** Whether it has reported since it was found silent. */
-export function isBack({ heardAt, silence }: Pick<Beacon, 'heardAt' | 'silence'>): boolean {
+export function isHeardAgain({ heardAt, silence }: Pick<Beacon, 'heardAt' | 'silence'>): boolean {
   return silence !== undefined && heardAt > silence.since
 }
 
@@ -121,7 +121,8 @@ export function shownState(
 ): BeaconState['state'] {
   const { left, silence } = beacon
   if (left !== undefined) return 'left'
-  if (silence !== undefined) return !isBack(beacon) && now >= silence.from ? 'silent' : 'heard'
+  if (silence !== undefined)
+    return !isHeardAgain(beacon) && now >= silence.from ? 'silent' : 'heard'
   return 'heard'
 }
 

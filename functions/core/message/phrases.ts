@@ -92,12 +92,12 @@ export function aftermathOf(event: EventView): string {
 }
 
 /** Whether Foghorn had closed the event before. */
-export function isBack({ epoch }: Pick<EventView, 'epoch'>): boolean {
+export function isReopened({ epoch }: Pick<EventView, 'epoch'>): boolean {
   return epoch > 1
 }
 
 export function backLines(event: Pick<EventView, 'epoch'>): string[] {
-  return isBack(event)
+  return isReopened(event)
     ? ['It is back: Foghorn had closed this event, but Azure lists it again.']
     : []
 }

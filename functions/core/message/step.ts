@@ -21,7 +21,7 @@ import {
   describeDuration,
   describeNames,
   impactOf,
-  isBack,
+  isReopened,
   reachOf,
   startsAnyway,
   tooLarge,
@@ -206,7 +206,7 @@ function startLines(event: EventView): string[] {
 function noticeLines(event: EventView, now: number): string[] {
   const { at: startedAt, kind } = event.started ?? {}
   // the event was known before
-  if (isBack(event) && kind !== 'reported_late') return []
+  if (isReopened(event) && kind !== 'reported_late') return []
   const seenAt = startedAt === undefined ? '' : `, at ${lastingClock(startedAt, now)}`
   switch (kind) {
     case 'none':

@@ -3,7 +3,7 @@ import type { Notification } from '../delivery/delivery.ts'
 import type { NotReady } from '../event/hook-state.ts'
 import { clock, lastingClock, relative } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
-import { isBack, isGuess, subjectOf } from './phrases.ts'
+import { isGuess, isReopened, subjectOf } from './phrases.ts'
 
 export function titleOf(notification: Notification, now: number): string {
   return titleWith(notification, dueOf(notification.event, now), clock, now)
@@ -29,7 +29,7 @@ function titleWith(
   const on = (at: number | undefined) => (at === undefined ? '' : ` at ${timeOf(at, now)}`)
   switch (moment) {
     case 'scheduled':
-      return `${isBack(event) ? 'Back: ' : ''}${subject}${due}`
+      return `${isReopened(event) ? 'Back: ' : ''}${subject}${due}`
     case 'changed':
       return `Changed: ${subject}${due}`
     case 'not_ready':
@@ -43,7 +43,7 @@ function titleWith(
     case 'stuck':
       return `Approved, but not started: ${subject}${due}`
     case 'started':
-      if (started?.kind === 'already_running' && !isBack(event))
+      if (started?.kind === 'already_running' && !isReopened(event))
         return `Already running: ${subject}`
       return `${startOf(event)}${on(started?.at)}: ${subject}`
     case 'completed':
@@ -61,7 +61,7 @@ function surely(word: string, ended: EventView['ended']): string {
 }
 
 function startOf(event: EventView): string {
-  if (isBack(event)) return 'Back, started'
+  if (isReopened(event)) return 'Back, started'
   return event.started?.kind === 'none' ? 'Started without notice' : 'Started'
 }
 

@@ -5,7 +5,7 @@ import { eventTypes } from '../../../shared/document.ts'
 import { type Delivery, subscriptionOf } from '../delivery/delivery.ts'
 import type { Beacon } from '../event/beacon.ts'
 import type { EventRecord } from '../event/event.ts'
-import { isBack } from '../event/silence.ts'
+import { isHeardAgain } from '../event/silence.ts'
 import type { EventView } from '../event/view.ts'
 
 export const other = 'other'
@@ -102,7 +102,7 @@ function bucketOf(ms: number): string {
 /** By its row alone. `silent` begins when an alert to the owners is collected. */
 export function beaconCount({ fleet, version, ...rest }: Beacon): Count {
   const { left, silence } = rest
-  const isSilent = silence !== undefined && !isBack(rest)
+  const isSilent = silence !== undefined && !isHeardAgain(rest)
   const state = left !== undefined ? 'left' : isSilent ? 'silent' : 'heard'
   return { what: 'beacon', fleet, name: version, state: state, n: 1 }
 }

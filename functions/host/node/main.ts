@@ -186,7 +186,7 @@ interface Direct extends DirectReports {
  * Takes reports from Node's server itself: `Request` and `Response` objects, and the routes that a
  * report passes, cost as much as judging it. `others` takes all other requests, with `rawBody`.
  */
-export function reportsFirst(direct: Direct, others: RequestListener): RequestListener {
+function reportsFirst(direct: Direct, others: RequestListener): RequestListener {
   return bodiesFirst({
     take(request, response, body) {
       const isReport = request.method === 'POST' && request.url === reportPath

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../../beacon/clock.ts'
 import type { Order } from '../../../beacon/hooks/protocol.ts'
-import { createRunner } from '../../../beacon/hooks/runner.ts'
+import { FolderRunner } from '../../../beacon/hooks/runner.ts'
 import type { Environment } from '../../../beacon/variables.ts'
 import type { Hook } from '../../../shared/report.ts'
 import { anEvent } from '../events.ts'
@@ -45,7 +45,7 @@ export function startRunner(
   place = hookFolder(programs),
 ) {
   const log = createTestLog()
-  const runner = createRunner({ folder: place.folder, environment, log, clock: systemClock })
+  const runner = new FolderRunner({ folder: place.folder, environment, log, clock: systemClock })
   onTestFinished(() => runner.stop())
   const ended = (run = 'run-1') =>
     vi.waitFor(() => {

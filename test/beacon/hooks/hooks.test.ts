@@ -2,7 +2,7 @@
 // played; runner.test.ts has the real one.
 import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { createHooks } from '../../../beacon/hooks/hooks.ts'
+import { EventHooks } from '../../../beacon/hooks/hooks.ts'
 import type { RunnerLink } from '../../../beacon/hooks/link.ts'
 import type { Ended, Order, Status } from '../../../beacon/hooks/protocol.ts'
 import { createHookStore } from '../../../beacon/hooks/store.ts'
@@ -375,7 +375,7 @@ test('an answer to a report that showed no plan lets nothing run', () => {
   const store = createHookStore(temporaryDirectory(), createTestLog())
   const settings = { leadMs: 10 * minute, eventTypes: undefined }
   const parts = { clock, log: createTestLog(), newId: () => 'run-1' }
-  const hooks = createHooks(parts, { link: runner.link, store, settings }, state)
+  const hooks = new EventHooks(parts, { link: runner.link, store, settings }, state)
 
   runner.show(undefined)
   expect(hooks.report()).toBeUndefined()

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '../../../beacon/clock.ts'
 import { checkHooks } from '../../../beacon/hooks/check.ts'
 import { openLink, runHooks } from '../../../beacon/hooks/command.ts'
-import { socketLink } from '../../../beacon/hooks/link.ts'
+import { SocketLink } from '../../../beacon/hooks/link.ts'
 import { maxLineBytes } from '../../../beacon/hooks/protocol.ts'
 import { assertFree, serveRunner } from '../../../beacon/hooks/server.ts'
 import type { Hook } from '../../../shared/report.ts'
@@ -23,7 +23,7 @@ async function serve(programs: Partial<Record<Hook, string>>) {
 
 function linkTo(path: string) {
   const log = createTestLog()
-  const link = socketLink({ path, log, clock: systemClock, random: () => 0 })
+  const link = new SocketLink({ path, log, clock: systemClock, random: () => 0 })
   const stopping = new AbortController()
   let changes = 0
   const running = link.loop(() => {
