@@ -95,7 +95,7 @@ export class Events {
     let from = elapsed()
     const changesNow = (): Change[] => {
       from = elapsed()
-      const keys = momentKeysAt(now + (from - called))
+      const keys = momentKeysAt(now + Math.floor(from - called))
       return [
         insertOrReplace(was, eventRow, eventBody(next), keysOf(record, was?.keys)),
         ...(needsMomentRow

@@ -143,7 +143,7 @@ test('a runner with a wrong setting names it, and exits with 2', async () => {
 
 /** Begins slowly, and ends at once when it runs again. */
 const slowOnce =
-  'echo $$ >> $NOTES; if [ ! -e $NOTES.again ]; then touch $NOTES.again; sleep 60; fi; echo done'
+  'if [ -e $NOTES.again ]; then go=true; else touch $NOTES.again; go="sleep 60"; fi; echo $$ >> $NOTES; $go; echo done'
 
 test('a hook runs again if its runner was killed in the middle', async () => {
   const vm = await aVm({ prepare: slowOnce })
