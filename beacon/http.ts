@@ -28,7 +28,7 @@ export function createHttpTransport(proxy: ProxyEnvironment): Transport {
   // itself, and for a relay on this machine.
   const plain = new http.Agent(keeping)
   // explicit, because NODE_TLS_REJECT_UNAUTHORIZED could switch the check off
-  const checked = { rejectUnauthorized: true, proxyEnv: { ...proxy } }
+  const checked = { rejectUnauthorized: true, proxyEnv: asNodeReads(proxy) }
   const secure = new https.Agent({ ...keeping, ...checked })
   return {
     exchange: (asked) =>
@@ -40,6 +40,12 @@ export function createHttpTransport(proxy: ProxyEnvironment): Transport {
       secure.destroy()
     },
   }
+}
+
+/** Node wants commas, and other programs allow blanks. */
+function asNodeReads({ NO_PROXY, ...proxy }: ProxyEnvironment) {
+  const hosts = NO_PROXY?.split(/[\s,]+/).filter((host) => host !== '')
+  return hosts === undefined ? proxy : { ...proxy, NO_PROXY: hosts.join(',') }
 }
 
 function exchange(

@@ -121,8 +121,8 @@ export type Sent =
   | { kind: 'accepted'; answer: Answer }
   /** A newer boot of this VM has reported: the relay accepts only a new boot id. */
   | { kind: 'retired' }
-  /** The relay rejects this report. A retry alone does not help. */
-  | { kind: 'refused'; status: number; reason: string }
+  /** The relay rejects this report, in its own words. A retry alone does not help. */
+  | { kind: 'refused'; status: number; code: string; reason: string }
   /** No valid answer. A retry may help. */
   | { kind: 'failed'; reason: string; status?: number; retryAfterMs?: number }
 
@@ -158,10 +158,12 @@ function readSent(answer: Posted, now: number): Sent {
     const reason = `the answer does not come from a relay: ${cut(text, 60)}`
     return { kind: 'failed', status, reason }
   }
-  if (status === 409 && problemIn(text)?.code === retiredCode) return { kind: 'retired' }
+  // a proxy, a sign-in page or a firewall may answer with any status
+  const code = problemIn(text)?.code ?? ''
+  if (status === 409 && code === retiredCode) return { kind: 'retired' }
   const reason = reasonIn(answer)
-  const later = status === 408 || status === 429
-  if (status >= 400 && status < 500 && !later) return { kind: 'refused', status, reason }
+  const isLater = status === 408 || status === 429 || status >= 500
+  if (status >= 400 && !isLater && code !== '') return { kind: 'refused', status, code, reason }
   const retryAfterMs = parseRetryAfter(answer.headers['retry-after'], now)
   return { kind: 'failed', status, reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }

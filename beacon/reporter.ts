@@ -1,7 +1,7 @@
 // The loop that reports to the relay: at once if there is news, otherwise at the pace that the
 // relay asked for. A failed report is not sent again: the next one is built from the state by then.
 import type { Log } from '../shared/log.ts'
-import type { Directive, Goodbye, Refused } from '../shared/report.ts'
+import { contentCodes, type Directive, type Goodbye, type Refused } from '../shared/report.ts'
 import { type Backoff, backoffMs } from '../shared/retry.ts'
 import { createTroubleLog, type TroubleLog } from './log-once.ts'
 import type { Sent } from './relay-client.ts'
@@ -15,7 +15,6 @@ const openBackoff: Backoff = { baseMs: 1_000, capMs: 10_000 }
 const idleBackoff: Backoff = { baseMs: 1_000, capMs: 60_000 }
 /** If the relay rejects the content of this many reports, the oldest item is given up. */
 const maxContentRefusals = 3
-const contentStatuses: readonly number[] = [400, 413]
 /** For the last report, with its reason. The relay usually answers within some milliseconds. */
 const goodbyeMs = 2_000
 
@@ -199,9 +198,9 @@ class Reporter {
     return again ? this.#backoffMs(idleBackoff) : 0
   }
 
-  #refused({ status, reason }: Sent & { kind: 'refused' }): number {
+  #refused({ code, reason }: Sent & { kind: 'refused' }): number {
     const oldest = this.#built?.included[0]
-    if (contentStatuses.includes(status) && oldest !== undefined) {
+    if (contentCodes.includes(code) && oldest !== undefined) {
       this.#contentRefusals += 1
       if (this.#contentRefusals >= maxContentRefusals) {
         this.#contentRefusals = 0

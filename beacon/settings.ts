@@ -1,7 +1,7 @@
 // The beacon's settings. Reports all mistakes at once, and never shows the fleet's key.
-import type { Level } from '../shared/log.ts'
+import { type Level, secretsInUrl } from '../shared/log.ts'
 import type { ProxyEnvironment } from './exchange.ts'
-import { allNames, type Environment, keyWanted, readVariables, urlOf } from './variables.ts'
+import { allNames, type Environment, keyWanted, readVariables } from './variables.ts'
 
 export interface Settings {
   relayUrl: string
@@ -62,7 +62,7 @@ export function readEnvironment(environment: Environment): Settings | { problems
     },
     secrets: [
       ...(key === undefined ? [] : [key, key.replace(/^whsec_/, '')]),
-      ...passwordIn(HTTPS_PROXY),
+      ...secretsInUrl(HTTPS_PROXY),
     ],
   }
 }
@@ -108,19 +108,4 @@ function credentialProblems(
     return [`FOGHORN_FLEET_KEY is missing: ${keyWanted}`]
   }
   return []
-}
-
-/** The error of a failed connection can contain the proxy's password. */
-function passwordIn(proxy: string | undefined): string[] {
-  const { username, password } = urlOf(proxy ?? '') ?? {}
-  return password ? [`${username}:${password}`, password, decoded(password)] : []
-}
-
-/** As it is if a `%` begins no escape. */
-function decoded(value: string): string {
-  try {
-    return decodeURIComponent(value)
-  } catch {
-    return value
-  }
 }

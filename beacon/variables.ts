@@ -233,7 +233,7 @@ function typesIn(value: string): (string | undefined)[] {
   return value.split(',').map((name) => knownType(name.trim()))
 }
 
-export function urlOf(value: string): URL | undefined {
+function urlOf(value: string): URL | undefined {
   return URL.canParse(value) ? new URL(value) : undefined
 }
 

@@ -40,6 +40,15 @@ export const relaySettings: Record<string, Setting> = {
       'At least 32 characters. Without it the API is off. The console is off too, unless `signIn` is set.',
   },
   FOGHORN_LOG_LEVEL: { usual: 'info', about: '`debug`, `info`, `warn` or `error`.' },
+  HTTPS_PROXY: {
+    usual: '',
+    about:
+      'Plain Node and Azure Functions only. The proxy through which the relay reaches channels, subscriptions and Entra by https. The proxy then resolves their names, and decides which addresses they may have.',
+  },
+  NO_PROXY: {
+    usual: '',
+    about: 'Hosts that the relay reaches without the proxy, by commas or blanks.',
+  },
   AzureWebJobsStorage: {
     usual: '',
     about:

@@ -63,3 +63,19 @@ export function maskOf(secrets: readonly string[]): (text: string) => string {
   const unique = [...new Set(forms)].sort((a, b) => b.length - a.length)
   return (text) => unique.reduce((masked, secret) => masked.replaceAll(secret, '[secret]'), text)
 }
+
+/** The password in the address of a proxy: the error of a failed connection can contain it. */
+export function secretsInUrl(url = ''): string[] {
+  if (!URL.canParse(url)) return []
+  const { username, password } = new URL(url)
+  return password === '' ? [] : [`${username}:${password}`, password, decoded(password)]
+}
+
+/** As it is if a `%` begins no escape. */
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
+  }
+}

@@ -269,5 +269,9 @@ export const retiredCode = 'boot_retired'
 export const clockCode = 'clock_outside_tolerance'
 /** With 401: the relay does not accept the token. A new one may be accepted. */
 export const tokenCode = 'token_invalid'
+/** With 400. */
+export const malformedCode = 'report_malformed'
+/** The report itself is wrong, so it must not be sent again. */
+export const contentCodes: readonly string[] = [malformedCode, 'body_too_large']
 /** With 503: the relay cannot check a token now. */
 export const unavailableCode = 'identity_unavailable'

@@ -6,7 +6,15 @@ import { createEntra } from '../identity/entra.ts'
 import { createSlackPresses } from '../notify/slack/presses.ts'
 import type { Common } from './settings.ts'
 
-export function commonParts({ config, linkKeys, adminKey }: Common, log: Log) {
+type Fetch = Parameters<typeof createEntra>[0]['fetch']
+
+/** `fetchKeys` reads the keys of Entra. It has no guard: only the owner chooses the address. */
+export function commonParts(
+  { config, linkKeys, adminKey }: Common,
+  log: Log,
+  // on Cloudflare, `fetch` must be called as a function of its own
+  fetchKeys: Fetch = (url, init) => fetch(url, init),
+) {
   return {
     config,
     linkKeys,
@@ -14,9 +22,7 @@ export function commonParts({ config, linkKeys, adminKey }: Common, log: Log) {
     log,
     slackPresses: createSlackPresses(nodeHmac),
     hmac: nodeHmac,
-    // Without the guard of channels: only the owner chooses the address of the keys. On Cloudflare,
-    // `fetch` must be called as a function of its own.
-    identity: createEntra({ fetch: (url, init) => fetch(url, init), now: Date.now, log }),
+    identity: createEntra({ fetch: fetchKeys, now: Date.now, log }),
     now: Date.now,
     random: Math.random,
   }

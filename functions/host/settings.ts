@@ -2,10 +2,11 @@
 // mistakes, each with its remedy.
 
 import { FoghornError, messageOf } from '../../shared/errors.ts'
-import type { Level } from '../../shared/log.ts'
+import { type Level, secretsInUrl } from '../../shared/log.ts'
 import { fromBase64, toBase64 } from '../../shared/signature.ts'
 import { type Config, readConfig, secretsOf } from '../config/config.ts'
 import { keyPattern } from '../core/rules/access.ts'
+import type { ForwardProxy } from '../notify/undici.ts'
 
 const minLinkKeyBytes = 32
 const minAdminKeyLength = 32
@@ -23,6 +24,8 @@ export interface Common {
   linkKeys: Uint8Array<ArrayBuffer>[]
   adminKey: string | undefined
   level: Level
+  /** Only on Node and Azure Functions. */
+  proxy: ForwardProxy | undefined
   asWritten: string[]
 }
 
@@ -52,6 +55,7 @@ export function readEnvironment<More>(
     linkKeys: attempt(() => linkKeysOf(environment.FOGHORN_LINK_KEY)),
     adminKey: attempt(() => adminKeyOf(environment.FOGHORN_ADMIN_KEY)),
     level: attempt(() => levelOf(environment.FOGHORN_LOG_LEVEL ?? 'info')),
+    proxy: attempt(() => proxyOf(environment)),
     config,
   }
   if (mistakes.length > 0) throw new FoghornError('settings_invalid', mistakes.join('\n'))
@@ -59,8 +63,9 @@ export function readEnvironment<More>(
 }
 
 /** No log line may show these. */
-export function allSecrets({ config, linkKeys, adminKey, asWritten }: Common): string[] {
-  return [...secretsOf(config), ...linkKeys.map(toBase64), adminKey ?? '', ...asWritten]
+export function allSecrets({ config, linkKeys, adminKey, proxy, asWritten }: Common): string[] {
+  const keys = [...linkKeys.map(toBase64), adminKey ?? '']
+  return [...secretsOf(config), ...keys, ...secretsInUrl(proxy?.url), ...asWritten]
 }
 
 /** In the form that the owner wrote: base64 has several, and a connection string contains a key. */
@@ -106,6 +111,21 @@ function levelOf(text: string): Level {
   throw new FoghornError(
     'level_invalid',
     `FOGHORN_LOG_LEVEL is "${text}"; write debug, info, warn or error`,
+  )
+}
+
+/** Programs write these names in either case. */
+function proxyOf(environment: Environment): ForwardProxy | undefined {
+  const url = environment.https_proxy || environment.HTTPS_PROXY
+  if (!url) return undefined
+  const protocol = URL.canParse(url) ? new URL(url).protocol : ''
+  if (['http:', 'https:'].includes(protocol)) {
+    return { url, except: environment.no_proxy || environment.NO_PROXY || '' }
+  }
+  throw new FoghornError(
+    'proxy_invalid',
+    'HTTPS_PROXY is not the address of a proxy (it is not shown here, because it may contain a ' +
+      'password); write http://proxy.example.com:3128, or remove it',
   )
 }
 

@@ -4,7 +4,7 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { messagePage } from '../pages/approve.ts'
 import { isSecure, pagePolicy } from '../pages/layout.ts'
 import type { Relay } from '../use-cases/relay.ts'
-import { limit, named, problem, refuse, relayFailed, usualHeaders } from './problem.ts'
+import { isBearer, limit, named, problem, refuse, relayFailed, usualHeaders } from './problem.ts'
 
 /** The relay's time, epoch ms. */
 const timeHeader = 'x-foghorn-time'
@@ -36,7 +36,8 @@ export function keepPrivate({ config }: Pick<Relay, 'config'>): MiddlewareHandle
   const isPublicSecure = isSecure(config.publicUrl)
   return async (c, next) => {
     await next()
-    const headers = usualHeaders(c.res.status, isPublicSecure || isSecure(c.req.url))
+    const hadToken = isBearer(c.req.header('authorization')) || c.req.query('token') !== undefined
+    const headers = usualHeaders(c.res.status, isPublicSecure || isSecure(c.req.url), hadToken)
     for (const [name, value] of Object.entries(headers)) {
       if (!c.res.headers.has(name)) c.res.headers.set(name, value)
     }

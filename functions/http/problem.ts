@@ -29,18 +29,33 @@ export function problemText({ code, status, detail, time }: Refusal): string {
 /** After a 503. Most such faults last a moment, and an approval may have only seconds left. */
 const retryAfterSeconds = 2
 
-/** The headers of every answer, wherever it is made. */
-export function usualHeaders(status: number, isSecure: boolean): Record<string, string> {
+/** The headers of every answer, wherever it is made. `hadToken`: the request had one. */
+export function usualHeaders(
+  status: number,
+  isSecure: boolean,
+  hadToken = false,
+): Record<string, string> {
+  const challenge = hadToken ? 'Bearer error="invalid_token"' : 'Bearer'
   return {
     ...privateHeaders,
     ...(isSecure ? secureHeaders : {}),
     ...(status === 503 ? { 'retry-after': String(retryAfterSeconds) } : {}),
+    // RFC 9110, section 15.5.2, and RFC 6750, section 3
+    ...(status === 401 ? { 'www-authenticate': challenge } : {}),
   }
 }
 
+export function isBearer(authorization = ''): boolean {
+  return /^bearer /i.test(authorization)
+}
+
 /** The same for a problem that a host answers itself. */
-export function problemHeaders(status: number, isSecure: boolean): Record<string, string> {
-  return { ...usualHeaders(status, isSecure), 'content-type': problemContentType }
+export function problemHeaders(
+  status: number,
+  isSecure: boolean,
+  hadToken = false,
+): Record<string, string> {
+  return { ...usualHeaders(status, isSecure, hadToken), 'content-type': problemContentType }
 }
 
 /** The answer to a request that met an unexpected error. */

@@ -164,15 +164,26 @@ const forbidden = ['address_forbidden', 'port_blocked']
  * The outcome without an answer. It has no host, which may be secret. If the address is forbidden, it
  * has the reason with the remedy.
  */
-export function fromError(error: unknown, signal: AbortSignal): SendOutcome {
+export function fromError(
+  error: unknown,
+  { signal, delivery }: { signal: AbortSignal; delivery?: { attempts: number } },
+): SendOutcome {
   if (signal.aborted) return { outcome: 'retry', note: 'no answer in time' }
   const refusal = chainOf(error).find(
     (one) => one instanceof FoghornError && forbidden.includes(one.code),
   )
-  const note = `no answer: ${codeOf(error)}`
-  if (refusal === undefined) return { outcome: 'retry', note }
-  return { outcome: 'refused', note: `${note}: ${refusal.message}`, broken: true }
+  const code = codeOf(error)
+  if (refusal !== undefined) {
+    return { outcome: 'refused', note: `no answer: ${code}: ${refusal.message}`, broken: true }
+  }
+  const note = `no ${unreadable.test(code) ? 'readable ' : ''}answer: ${code}`
+  const isRepeated = delivery !== undefined && delivery.attempts > 1
+  if (!unreadable.test(code) || !isRepeated) return { outcome: 'retry', note }
+  return { outcome: 'refused', note: `${note}; the message may have arrived twice` }
 }
+
+/** There was an answer, which breaks the rules of HTTP. The service may have accepted the message. */
+const unreadable = /^(HPE_\w+|UND_ERR_(HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH))$/
 
 export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300

@@ -1,6 +1,7 @@
 // PagerDuty Events API v2: the channel's configuration, its requests and their content.
-import type { z } from 'zod'
+import * as z from 'zod'
 import { cut } from '../../shared/document.ts'
+import { parseJson } from '../../shared/json.ts'
 import { linkless } from '../../shared/presentable.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import { type Delivery, isAlertOf, isTestOf, noFleet } from '../core/delivery/delivery.ts'
@@ -11,8 +12,10 @@ import { severityOf } from '../core/rules/severity.ts'
 import { isWebUrl, textBy, webUrl } from '../schema/checks.ts'
 import { entry, type Kind } from './kind.ts'
 import {
+  type Answer,
   fromError,
   fromStatus,
+  isSuccess,
   isWebPage,
   type Notifier,
   type Outgoing,
@@ -89,16 +92,23 @@ async function sendStep(
   try {
     const headers = { 'content-type': 'application/json' }
     const answer = await post(send, channel.endpoint, body, headers, outgoing.signal)
-    const isAccepted = answer.status === 202 && !isWebPage(answer)
-    if (isAccepted) return { outcome: 'delivered', note: step.action }
+    if (isAccepted(answer)) return { outcome: 'delivered', note: step.action }
     const judged = fromStatus(answer, outgoing.now)
     // Every message contains the routing key, so every message would fail.
-    const isKey = answer.status === 400 && answer.text.includes('routing_key')
+    const isKey = answer.status === 400 && /routing[_ ]key/i.test(answer.text)
     return judged.outcome === 'refused' && isKey ? { ...judged, broken: true } : judged
   } catch (error) {
-    return fromError(error, outgoing.signal)
+    return fromError(error, outgoing)
   }
 }
+
+/** PagerDuty answers 202. A compatible service may answer another 2xx that says the same. */
+function isAccepted(answer: Answer): boolean {
+  if (answer.status === 202) return !isWebPage(answer)
+  return isSuccess(answer.status) && accepted.safeParse(parseJson(answer.text)).success
+}
+
+const accepted = z.object({ status: z.literal('success') })
 
 function fitting(key: string): string {
   if (key.length <= limit.dedupKey) return key

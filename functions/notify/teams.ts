@@ -16,6 +16,7 @@ import {
   type Outgoing,
   type Part,
   post,
+  wordsOf,
 } from './notifier.ts'
 
 /** Teams accepts about 21 KB in practice. */
@@ -57,19 +58,35 @@ const notifier: Notifier<z.output<typeof schema>> = {
       const headers = { 'content-type': 'application/json' }
       const answer = await post(send, channel.url, body, headers, signal)
       if (!isSuccess(answer.status) || isWebPage(answer)) return fromStatus(answer, now)
-      return { outcome: 'delivered', note: answer.status === 202 ? 'queued' : 'ok' }
+      const status = errorIn(answer.text)
+      if (status === undefined) {
+        return { outcome: 'delivered', note: answer.status === 202 ? 'queued' : 'ok' }
+      }
+      const note = `HTTP ${answer.status}${wordsOf(answer)}`
+      return { ...fromStatus({ ...answer, status }, now), note }
     } catch (error) {
-      return fromError(error, signal)
+      return fromError(error, outgoing)
     }
   },
 }
 
 export const teams: Kind<typeof schema> = { schema, notifiers: { teams: notifier } }
 
+/**
+ * The status of an error that the text of a 2xx reports, as connectors do: "Webhook message delivery
+ * failed with error: Microsoft Teams endpoint returned HTTP error 429". 400 if it has no number.
+ */
+function errorIn(text: string): number | undefined {
+  if (!/\b(error|failed|failure|exception)\b/i.test(text)) return undefined
+  return Number(/\b[45]\d\d\b/.exec(text)?.[0] ?? 400)
+}
+
 /** Cuts values harder until the body fits, then drops the facts or the button for all events. */
 function fittingBody({ also, listUrl, ...first }: Outgoing): string {
   const layOut = (length: number, all: string | undefined) =>
-    envelope(also.length === 0 ? single(first, length) : list([first, ...also], length, all))
+    also.length === 0
+      ? envelope(single(first, length), first.message.title)
+      : envelope(list([first, ...also], length, all), titleOf([first, ...also]))
   for (let length = maxTextLength; length > minTextLength; length = Math.floor(length / 2)) {
     const body = JSON.stringify(layOut(length, listUrl))
     if (new TextEncoder().encode(body).length <= maxBodyBytes) return body
@@ -77,7 +94,9 @@ function fittingBody({ also, listUrl, ...first }: Outgoing): string {
   // In a list, each event still has its own button.
   const bare = { ...first, message: { ...first.message, facts: [] } }
   return JSON.stringify(
-    also.length === 0 ? envelope(single(bare, minTextLength)) : layOut(minTextLength, undefined),
+    also.length === 0
+      ? envelope(single(bare, minTextLength), first.message.title)
+      : layOut(minTextLength, undefined),
   )
 }
 
@@ -147,9 +166,15 @@ function openTo(url: string, title: string, asks: boolean) {
   return { type: 'Action.OpenUrl', title, url, ...style }
 }
 
-function envelope(card: Card) {
+function titleOf(parts: Part[]): string {
+  return composeList(parts.map(({ message }) => message)).title
+}
+
+/** `summary`: what phones and watches show of the message. */
+function envelope(card: Card, summary: string) {
   return {
     type: 'message',
+    summary: linkless(cut(summary, maxTextLength)),
     attachments: [
       {
         contentType: 'application/vnd.microsoft.card.adaptive',

@@ -3,7 +3,7 @@
 // three times as long for a message.
 
 import { isIP, type LookupFunction } from 'node:net'
-import { Agent } from 'undici'
+import { Agent, EnvHttpProxyAgent, fetch as fetchBy, interceptors } from 'undici'
 import { giveAddressesTime } from '../../shared/addresses.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import { hasBlockedPort, portRefusal, whyForbidden } from '../core/rules/address.ts'
@@ -13,18 +13,35 @@ import { createResolve, type Resolve } from './resolve.ts'
 /** As many as a relay sends at once. With fewer, a channel would wait for others of its origin. */
 const connectionsPerOrigin = 2_048
 
+/** The way out of a network without another one. For https only: plain http is for allowed networks. */
+export interface ForwardProxy {
+  url: string
+  /** Hosts that are reached without it, by commas or blanks. */
+  except: string
+}
+
 export interface Outbound {
   send: Send
+  /** For addresses that only the owner chooses: nothing is checked. */
+  fetch(url: string, init: RequestInit): Promise<Response>
   close(): Promise<void>
 }
 
-export function createOutbound(allowNetworks: string[], resolve = createResolve()): Outbound {
+/** Behind a proxy, the proxy resolves names, and decides which addresses they may have. */
+export function createOutbound(
+  allowNetworks: string[],
+  {
+    resolve = createResolve(),
+    proxy,
+  }: { resolve?: Resolve; proxy?: ForwardProxy | undefined } = {},
+): Outbound {
   giveAddressesTime()
   const judge = addressJudge(allowNetworks)
   const agents = {
-    'https:': agentFor(judge, false, resolve),
+    'https:': agentFor(judge, false, resolve, proxy),
     'http:': agentFor(judge, true, resolve),
   }
+  const unguarded = proxy && new EnvHttpProxyAgent(optionsOf(proxy))
   const targets = new Map<string, Target>()
   const targetOf = (url: string): Target => {
     const known = targets.get(url)
@@ -38,22 +55,30 @@ export function createOutbound(allowNetworks: string[], resolve = createResolve(
     async send(url, { method, headers, body, signal }) {
       const { origin, path, plain } = targetOf(url)
       // it follows no redirect, which would bypass the check of literal addresses above
-      const answer = await agents[plain ? 'http:' : 'https:'].request({
-        origin,
-        path,
-        method,
-        headers: { ...ownHeaders, ...headers },
-        body: body ?? null,
-        signal: signal ?? null,
-      })
+      const answer = await agents[plain ? 'http:' : 'https:']
+        .request({
+          origin,
+          path,
+          method,
+          headers: { ...ownHeaders, ...headers },
+          body: body ?? null,
+          signal: signal ?? null,
+        })
+        .catch(rethrown)
       const get = (name: string) => [answer.headers[name] ?? null].flat()[0] ?? null
       const isEmpty = get('content-length') === '0'
       // otherwise it would listen to the signal until that aborts
       if (isEmpty) answer.body.resume()
       return { status: answer.statusCode, headers: { get }, body: isEmpty ? null : answer.body }
     },
+    async fetch(url, init) {
+      if (unguarded === undefined) return fetch(url, init)
+      const answer = await fetchBy(url, { ...(init as object), dispatcher: unguarded })
+      return answer as unknown as Response
+    },
     async close() {
-      await Promise.all(Object.values(agents).map((agent) => agent.destroy()))
+      const all = [...Object.values(agents), ...(unguarded === undefined ? [] : [unguarded])]
+      await Promise.all(all.map((agent) => agent.destroy()))
     },
   }
 }
@@ -102,7 +127,7 @@ function noAddress(hostname: string): Error {
   return Object.assign(new Error(`${hostname} has no address`), { code: 'ENOTFOUND' })
 }
 
-function agentFor(judge: Judge, plain: boolean, resolve: Resolve): Agent {
+function agentFor(judge: Judge, plain: boolean, resolve: Resolve, proxy?: ForwardProxy) {
   const guarded: LookupFunction = (hostname, options, done) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return done(error, '', 4)
@@ -114,5 +139,24 @@ function agentFor(judge: Judge, plain: boolean, resolve: Resolve): Agent {
       return options.all ? done(null, allowed) : done(null, first.address, first.family)
     })
   }
-  return new Agent({ connections: connectionsPerOrigin, connect: { lookup: guarded } })
+  const options = { connections: connectionsPerOrigin, connect: { lookup: guarded } }
+  const agent =
+    proxy === undefined
+      ? new Agent(options)
+      : new EnvHttpProxyAgent({ ...options, ...optionsOf(proxy) })
+  // some services compress although nobody asked
+  return agent.compose(interceptors.decompress())
+}
+
+/** Nothing of the environment counts beside them. */
+function optionsOf({ url, except }: ForwardProxy) {
+  return { httpProxy: '', httpsProxy: url, noProxy: except }
+}
+
+/** undici says only in words what a proxy answered. */
+function rethrown(error: unknown): never {
+  const status = /^Proxy response \((\d+)\)/.exec(error instanceof Error ? error.message : '')?.[1]
+  if (status === undefined) throw error
+  const why = `HTTPS_PROXY opens no connection to this address (it answered ${status})`
+  throw new FoghornError(`proxy_answered_${status}`, why, { cause: error })
 }

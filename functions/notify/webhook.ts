@@ -65,7 +65,7 @@ const notifier: Notifier<z.output<typeof schema>> = {
       if (isSuccess(status)) return { outcome: 'delivered', note: `HTTP ${status}`, reply }
       return { ...judge(answer, now), reply }
     } catch (error) {
-      const failed = fromError(error, signal)
+      const failed = fromError(error, outgoing)
       // who made a subscription must not learn what a name resolves to here
       const isOwn = subscriptionOf(delivery.channel) === undefined
       return isOwn ? failed : { ...failed, note: failed.note.split(':', 2).join(':') }

@@ -1,14 +1,13 @@
 // TLS to the relay, on Node and as the executable: only a valid certificate for its host gets a
 // report, whatever the environment says.
 import { writeFileSync } from 'node:fs'
-import http from 'node:http'
 import https from 'node:https'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Environment } from '../../beacon/variables.ts'
 import { ways } from '../support/beacon-ways.ts'
 import { createAuthority } from '../support/certificate.ts'
+import { serveProxy } from '../support/forward-proxy.ts'
 import { serveImds, start } from './process.ts'
 import { fleetKey, serve, temporaryDirectory } from './world.ts'
 
@@ -100,25 +99,10 @@ describe.each(ways)('$title', ({ way, isSkipped }) => {
     expect(stdout).toMatch(/^ok +certificate/m)
     const authorization = `Basic ${Buffer.from('me:p@ss').toString('base64')}`
     expect(tunnels).toEqual([{ url: new URL(relay.origin).host, authorization }])
-    await check({ ...withPassword, NO_PROXY: 'example.com,127.0.0.1' })
+    for (const NO_PROXY of ['example.com,127.0.0.1', 'example.com 127.0.0.1']) {
+      await check({ ...withPassword, NO_PROXY })
+    }
     expect(tunnels).toHaveLength(1)
-    expect(relay.asked).toHaveLength(2)
+    expect(relay.asked).toHaveLength(3)
   })
 })
-
-/** A proxy that opens every tunnel. */
-async function serveProxy() {
-  const server = http.createServer()
-  const tunnels: { url: string; authorization: string | undefined }[] = []
-  server.on('connect', ({ url = '', headers }, socket) => {
-    tunnels.push({ url, authorization: headers['proxy-authorization'] })
-    const [host, port] = url.split(':')
-    const target = connect(Number(port), host, () => {
-      socket.write('HTTP/1.1 200 OK\r\n\r\n')
-      target.pipe(socket).pipe(target)
-    })
-    for (const end of [socket, target]) end.on('error', () => end.destroy())
-  })
-  const { origin } = await serve((_, response) => response.end(), server)
-  return { proxy: origin, tunnels }
-}

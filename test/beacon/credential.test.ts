@@ -223,7 +223,12 @@ describe('a relay that refuses the token', () => {
 
   test('of every kind is reported with its reason, and IMDS is asked at most twice in 5 minutes', async () => {
     const { send, tokens, askedAt, clock } = await setUpRelay(() => false)
-    const refused = { kind: 'refused', status: 401, reason: `the relay answered 401: ${detail}` }
+    const refused = {
+      kind: 'refused',
+      status: 401,
+      code: 'token_invalid',
+      reason: `the relay answered 401: ${detail}`,
+    }
     for (let at = 0; at < 5 * minute; at += 10 * second) {
       expect(await send()).toEqual(refused)
       await clock.advance(10 * second)

@@ -90,8 +90,11 @@ describe('an answer', () => {
     [
       '404 of a stranger',
       { status: 404, body: '<h1>Nothing</h1>' },
-      { reason: expect.stringMatching(/<h1>Nothing/) },
+      { kind: 'failed', reason: expect.stringMatching(/<h1>Nothing/) },
     ],
+    ['400 of a proxy', { status: 400, body: '<h1>No</h1>' }, { kind: 'failed', status: 400 }],
+    ['413 of a proxy', { status: 413, body: '{"error":"too large"}' }, { kind: 'failed' }],
+    ['409 of a proxy', { status: 409, body: '' }, { kind: 'failed' }],
     ['413', problem(413, 'too_large'), { kind: 'refused', status: 413 }],
     ['408', problem(408, 'slow'), { kind: 'failed', status: 408 }],
     ['429', { ...problem(429, 'busy'), headers: { 'retry-after': '9' } }, { retryAfterMs: 9_000 }],

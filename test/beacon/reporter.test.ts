@@ -6,7 +6,9 @@ import { accepted, aDirective, failing, startBeacon } from './agent-world.ts'
 import { anEvent } from './events.ts'
 
 const failed: Sent = { kind: 'failed', reason: 'ECONNREFUSED' }
-const refused = (status: number): Sent => ({ kind: 'refused', status, reason: `${status}: no` })
+const refused = (status: number, code = 'signature_invalid'): Sent => {
+  return { kind: 'refused', status, code, reason: `${status}: no` }
+}
 
 /** Waits between the reports, from the one at `from` on. */
 function gapsOf(reportedAt: number[], from = 0): number[] {
@@ -144,12 +146,15 @@ describe('a relay that refuses', () => {
     expect(log.named('relay_failing')).toMatchObject([{ kind: 'failed' }, { status: 404 }])
   })
 
-  test.each([400, 413])('the content with %i three times: the oldest item goes', async (status) => {
+  test.each([
+    [400, 'report_malformed'],
+    [413, 'body_too_large'],
+  ])('the content with %i three times: the oldest item goes', async (status, code) => {
     const { clock, world, spool, log, reports } = startBeacon({
       events: [anEvent({ eventId: 'poison' }), anEvent({ eventId: 'good' })],
       reply: (report) =>
         report.changes.some((change) => change.event.eventId === 'poison')
-          ? refused(status)
+          ? refused(status, code)
           : accepted(),
     })
     await clock.advance(10_000)
@@ -159,8 +164,17 @@ describe('a relay that refuses', () => {
     expect(world.events).toHaveLength(2)
   })
 
+  test('anything else loses no item, however often', async () => {
+    const { clock, spool } = startBeacon({
+      events: [anEvent()],
+      reply: () => refused(400, 'other'),
+    })
+    await clock.advance(600_000)
+    expect(spool.read()).toHaveLength(1)
+  })
+
   test('a report without items loses nothing by it', async () => {
-    const { clock, log } = startBeacon({ reply: () => refused(400) })
+    const { clock, log } = startBeacon({ reply: () => refused(400, 'report_malformed') })
     await clock.advance(600_000)
     expect(log.named('item_given_up')).toEqual([])
   })

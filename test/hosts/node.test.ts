@@ -101,12 +101,29 @@ describe('settings', () => {
   })
 })
 
+describe('HTTPS_PROXY', () => {
+  test('that is no address is refused, and not shown', () => {
+    const message = refusal({ HTTPS_PROXY: 'me:hunter22@proxy:3128' })
+    expect(message).toMatch(/HTTPS_PROXY is not the address of a proxy .* write http:/)
+    expect(message).not.toContain('hunter22')
+  })
+
+  test('is named at the start, without its password', async () => {
+    const proxied = environment({ HTTPS_PROXY: 'http://me:hunter22@127.0.0.1:9' })
+    const relay = new Program('relay', 'functions/host/node/main.ts', proxied)
+    expect(await relay.waitFor('relay_started')).toMatchObject({ proxy: '127.0.0.1:9' })
+    await relay.stop()
+  })
+})
+
 describe('the process', () => {
   test('answers, and ends on SIGTERM with code 0', async () => {
     const relay = new Program('relay', 'functions/host/node/main.ts', environment())
     const { port } = await relay.waitFor('relay_started')
     const response = await fetch(`http://127.0.0.1:${port}/healthz`)
     expect([response.status, await response.json()]).toMatchObject([200, { status: 'ok' }])
+    // longer than a proxy in front keeps its connections
+    expect(response.headers.get('keep-alive')).toBe('timeout=130')
     expect(await relay.stop()).toEqual({ code: 0, signal: null })
     expect(relay.entries.at(-1)?.event).toBe('relay_stopped')
   })

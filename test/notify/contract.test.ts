@@ -154,6 +154,22 @@ describe.each(kinds)('%s', (kind) => {
     }
   })
 
+  test.each(['HPE_INVALID_HEADER_TOKEN', 'UND_ERR_HEADERS_OVERFLOW'])(
+    'an answer that cannot be read (%s) is repeated once: the message may have arrived',
+    async (code) => {
+      const cause = Object.assign(new Error('both lengths'), { code })
+      const send: Send = () => Promise.reject(new TypeError('fetch failed', { cause }))
+      const attempt = (attempts: number) => {
+        const { delivery } = outgoing()
+        return notify(kind, send, outgoing({ delivery: { ...delivery, attempts } }))
+      }
+      const note = `no readable answer: ${code}`
+      expect(await attempt(1)).toEqual({ outcome: 'retry', note })
+      const again = { outcome: 'refused', note: `${note}; the message may have arrived twice` }
+      expect(await attempt(2)).toEqual(again)
+    },
+  )
+
   test('an address that the guard forbids is refused: only a person can change it', async () => {
     const cause = new FoghornError('address_forbidden', 'the address is private')
     const send: Send = () => Promise.reject(new TypeError('fetch failed', { cause }))

@@ -44,6 +44,9 @@ interface Row<K extends Kind> {
 export type Extras = Pick<Row<Kind>, 'maxAnswerKb' | 'path' | 'written'>
 
 const each = (...statuses: number[]): Answer[] => statuses.map((status) => [status])
+/** What a connector of Teams answers with 200. */
+const connectorError = (status: number) =>
+  `Webhook message delivery failed with error: Microsoft Teams endpoint returned HTTP error ${status} with ContextId tcid=0,server=test,cv=AA.1.0..`
 const said = (error: string) => JSON.stringify({ ok: false, error })
 
 const redirects = each(300, 301, 302, 303, 304, 307, 308)
@@ -179,11 +182,27 @@ export const kindTable: { [K in Kind]: Row<K> } = {
         [200, ''],
         [200, '{"taken":true}'],
         [200, 'a < b'],
+        [200, '1'],
         ...each(201, 204, 205, 299),
       ],
-      retry: [...busy, ...busyTexts],
-      refused: faults,
-      broken: [...gone, ...redirects, ...webPages],
+      retry: [
+        ...[...busy, ...busyTexts],
+        [200, connectorError(429)],
+        [200, connectorError(503)],
+        [202, '{"error":{"code":429,"message":"Rate limit is exceeded"}}'],
+      ],
+      refused: [
+        ...faults,
+        [200, connectorError(413)],
+        [200, connectorError(400)],
+        [200, 'Bad payload received by generic incoming webhook: failed'],
+        [200, '{"error":{"code":"InvalidRequestContent","message":"no card"}}'],
+      ],
+      broken: [
+        ...[...gone, ...redirects, ...webPages],
+        [200, connectorError(404)],
+        [200, connectorError(410)],
+      ],
     },
     brokenOff: 'delivered',
     takes: { requests: 4, inMs: 1_000, ahead: 1 },
@@ -202,15 +221,21 @@ export const kindTable: { [K in Kind]: Row<K> } = {
         [202, '{"status":"success"}'],
         [202, '{}'],
         [202, ''],
+        [200, '{"status":"success"}'],
+        [201, '{"status":"success","message":"taken"}'],
       ],
       retry: [...busy, ...busyTexts],
       refused: [
         ...[...faults, ...each(200, 201, 204, 205, 299)],
         [400, '{"status":"invalid event","errors":["\'severity\' is invalid"]}'],
+        [400, '{"status":"invalid event","errors":["\'payload.summary\' is missing or blank"]}'],
       ],
       broken: [
         ...[...gone, ...redirects, ...webPages],
         [400, '{"status":"invalid event","errors":["\'routing_key\' is invalid"]}'],
+        [400, '{"status":"invalid event","errors":["Invalid routing key"]}'],
+        [400, 'Invalid Routing Key'],
+        [400, '{"errors":["Length of \'routing_key\' is incorrect (should be 32 characters)"]}'],
       ],
     },
     brokenOff: 'delivered',

@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
 import {
   type AddressInfo,
   connect,
@@ -10,8 +11,13 @@ import {
   isIP,
   type Socket,
 } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { fromError, readStart } from '../../functions/notify/notifier.ts'
+import type { Resolve } from '../../functions/notify/resolve.ts'
 import { addressJudge, createOutbound, type Outbound } from '../../functions/notify/undici.ts'
+import { createAuthority } from '../support/certificate.ts'
+import { serveProxy } from '../support/forward-proxy.ts'
 import { channels, kinds } from './kinds.ts'
 import { notify } from './outgoing.ts'
 
@@ -121,6 +127,10 @@ let outbound: Outbound | undefined
 beforeAll(async () => {
   server = createServer((request, response) => {
     requests.push({ path: request.url ?? '', host: request.headers.host ?? '' })
+    if (request.url === '/gzip') {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('ok'))
+      return
+    }
     if (request.url === '/redirect') response.writeHead(307, { location: '/landed' })
     response.end('ok')
   })
@@ -242,7 +252,7 @@ describe('a request', () => {
     'to a name that resolves to %s is refused',
     async (address) => {
       const resolved = [{ address, family: isIP(address) }]
-      outbound = createOutbound([], (_, __, done) => done(null, resolved))
+      outbound = createOutbound([], { resolve: (_, __, done) => done(null, resolved) })
       const failed = outbound.send(`https://chat.example:${port}/`, post)
       expect(codesOf(await failed.catch((error: unknown) => error))).toContain('address_forbidden')
       expect(requests).toEqual([])
@@ -256,13 +266,13 @@ describe('a request', () => {
         address,
         family: isIP(address),
       }))
-      outbound = createOutbound(['127.0.0.0/8'], (_, __, done) => done(null, resolved))
+      outbound = createOutbound(['127.0.0.0/8'], { resolve: (_, __, done) => done(null, resolved) })
       expect((await outbound.send(`http://chat.example:${port}/in`, post)).status).toBe(200)
     },
   )
 
   test('to a name without an address finds none', async () => {
-    outbound = createOutbound([], (_, __, done) => done(null, []))
+    outbound = createOutbound([], { resolve: (_, __, done) => done(null, []) })
     const failed = outbound.send(`https://chat.example:${port}/`, post)
     expect(codesOf(await failed.catch((error: unknown) => error))).toContain('ENOTFOUND')
   })
@@ -273,13 +283,15 @@ describe('a request', () => {
       { address: '127.0.0.1', family: 4 },
       { address: '::1', family: 6 },
     ]
-    outbound = createOutbound(['127.0.0.0/8', '::1/128'], (_, __, done) => done(null, resolved))
+    outbound = createOutbound(['127.0.0.0/8', '::1/128'], {
+      resolve: (_, __, done) => done(null, resolved),
+    })
     expect((await outbound.send(`http://chat.example:${slow}/`, post)).status).toBe(200)
   })
 
   test('to a name reaches its address, if the network is allowed', async () => {
     const resolved = [{ address: '127.0.0.1', family: 4 }]
-    outbound = createOutbound(['127.0.0.0/8'], (_, __, done) => done(null, resolved))
+    outbound = createOutbound(['127.0.0.0/8'], { resolve: (_, __, done) => done(null, resolved) })
     const url = `http://chat.example:${port}/in`
     expect((await outbound.send(url, post)).status).toBe(200)
     expect(requests).toEqual([{ path: '/in', host: `chat.example:${port}` }])
@@ -287,6 +299,11 @@ describe('a request', () => {
 
   test.each(['[fe80::1%25eth0]', '[::1%lo]'])('to a zone of %s is none', async (host) => {
     await expect(send(`https://${host}:${port}/`, [])).rejects.toThrow('Invalid URL')
+  })
+
+  test('whose answer is compressed, though nobody asked, is read', async () => {
+    const response = await send(`http://127.0.0.1:${port}/gzip`, ['127.0.0.0/8'])
+    expect(await readStart(response, 100)).toMatchObject({ text: 'ok' })
   })
 
   test('an allowed network opens no other', async () => {
@@ -346,3 +363,72 @@ describe('a request', () => {
     expect(result).toEqual({ outcome: 'retry', note: 'no answer: ECONNREFUSED' })
   })
 })
+
+describe('behind a forward proxy', () => {
+  const secure = createSecureServer(createAuthority().issue({ host: 'chat.example' }))
+  beforeAll(() => {
+    // the certificate is made up; beacon/certificates.test.ts checks that wrong ones are refused
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+  })
+  afterAll(() => {
+    delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
+    secure.close()
+  })
+
+  const nobody: Resolve = (hostname, _, done) => {
+    done(Object.assign(new Error(`no ${hostname}`), { code: 'ENOTFOUND' }), [])
+  }
+  const through = (url: string, except = '') => {
+    outbound = createOutbound([], { resolve: nobody, proxy: { url, except } })
+    return outbound.send('https://chat.example/in', post)
+  }
+
+  test('a name that only the proxy knows is reached, with the password of the proxy', async () => {
+    const { proxy, tunnels } = await serveProxy({ target: await addressOf(secure) })
+    const response = await through(proxy.replace('//', '//me:p%40ss@'))
+    expect(response.status).toBe(200)
+    const authorization = `Basic ${Buffer.from('me:p@ss').toString('base64')}`
+    expect(tunnels).toEqual([{ url: 'chat.example:443', authorization }])
+  })
+
+  test.each(['other.example,chat.example', 'other.example chat.example'])(
+    'not the hosts in NO_PROXY: %s',
+    async (except) => {
+      const { proxy, tunnels } = await serveProxy()
+      expect(codesOf(await through(proxy, except).catch((e: unknown) => e))).toContain('ENOTFOUND')
+      expect(tunnels).toEqual([])
+    },
+  )
+
+  test('what the proxy refuses has its status', async () => {
+    const { proxy } = await serveProxy({ status: 403 })
+    const error: unknown = await through(proxy).catch((thrown: unknown) => thrown)
+    const note = 'no answer: proxy_answered_403'
+    const { signal } = new AbortController()
+    expect(fromError(error, { signal })).toEqual({ outcome: 'retry', note })
+  })
+
+  test('an address that is written out stays forbidden', async () => {
+    const { proxy, tunnels } = await serveProxy()
+    outbound = createOutbound([], { proxy: { url: proxy, except: '' } })
+    const sent = outbound.send('https://10.0.0.1/in', post)
+    expect(codesOf(await sent.catch((e: unknown) => e))).toContain('address_forbidden')
+    expect(tunnels).toEqual([])
+  })
+
+  test('keys of Entra are read through it, too', async () => {
+    const { proxy, tunnels } = await serveProxy({ target: await addressOf(secure) })
+    outbound = createOutbound([], { proxy: { url: proxy, except: '' } })
+    expect((await outbound.fetch('https://login.example/keys', {})).status).toBe(200)
+    expect(tunnels).toMatchObject([{ url: 'login.example:443' }])
+  })
+})
+
+function createSecureServer({ certificate, key }: { certificate: string; key: string }) {
+  return createHttpsServer({ cert: certificate, key }, (_, response) => response.end('ok'))
+}
+
+async function addressOf(server: Server): Promise<string> {
+  if (!server.listening) await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+}

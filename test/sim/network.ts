@@ -163,5 +163,5 @@ function readReply(reply: Reply, { hooks, state }: Beacon): Sent {
   }
   if (status === 409) return { kind: 'retired' }
   if (status >= 500) return { kind: 'failed', reason: text, status }
-  return { kind: 'refused', reason: text, status }
+  return { kind: 'refused', reason: text, status, code: JSON.parse(text).code }
 }

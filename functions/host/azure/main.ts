@@ -10,7 +10,7 @@ import { createApp } from '../../app.ts'
 import { alignedHeartbeats } from '../../core/event/heartbeat.ts'
 import { interactionsPath } from '../../http/people/slack.ts'
 import { notifiers } from '../../notify/registry.ts'
-import type { Outbound } from '../../notify/undici.ts'
+import type { ForwardProxy, Outbound } from '../../notify/undici.ts'
 import { JoinedTable } from '../../store/azure/joined.ts'
 import { AzureRows } from '../../store/azure/rows.ts'
 import { RelayStore } from '../../store/relay-store.ts'
@@ -146,9 +146,9 @@ function compose(environment: Environment, write: (line: string) => void, folder
   const rows = new AzureRows({ table, newId: randomUUID, now: Date.now })
   const waits = { wait: sleep, gather: sleep }
   const store = new RelayStore({ rows, newId: randomUUID, random: Math.random, ...waits })
-  const outbound = createLater(config.allowNetworks)
+  const outbound = createLater(config.allowNetworks, settings.proxy)
   const relay: Relay = {
-    ...commonParts(settings, logs.log),
+    ...commonParts(settings, logs.log, outbound.fetch),
     store,
     notifiers,
     send: outbound.send,
@@ -186,7 +186,8 @@ function compose(environment: Environment, write: (line: string) => void, folder
       const open = async () => {
         await store.open()
         await Promise.all([listen(), size.follow(Number.POSITIVE_INFINITY)])
-        relay.log.info('relay_started', { publicUrl: config.publicUrl })
+        const proxy = settings.proxy && { proxy: new URL(settings.proxy.url).host }
+        relay.log.info('relay_started', { publicUrl: config.publicUrl, ...proxy })
       }
       opened ??= open().catch((error) => {
         opened = undefined
@@ -278,16 +279,21 @@ async function troublesOf(log: Log, queue: WakeQueue): Promise<string[]> {
 }
 
 /** Loads the library with the first message: it is large, and reports do not need it. */
-function createLater(allowNetworks: string[]): Outbound {
+function createLater(allowNetworks: string[], proxy: ForwardProxy | undefined): Outbound {
   let loaded: Promise<Outbound> | undefined
   const load = async () => {
     const { createOutbound } = await import('../../notify/undici.ts')
-    return createOutbound(allowNetworks)
+    return createOutbound(allowNetworks, { proxy })
   }
   return {
     async send(url, init) {
       loaded ??= load()
       return (await loaded).send(url, init)
+    },
+    async fetch(url, init) {
+      if (proxy === undefined) return fetch(url, init)
+      loaded ??= load()
+      return (await loaded).fetch(url, init)
     },
     async close() {
       await (await loaded)?.close()

@@ -42,6 +42,8 @@ const arrival = {
   requestTimeout: 30_000,
   headersTimeout: 15_000,
   connectionsCheckingInterval: 5_000,
+  // longer than a proxy in front: nginx and load balancers keep one for 60 s, Caddy for 2 min
+  keepAliveTimeout: 130_000,
 }
 /** A heartbeat costs nothing here, and silence is noticed after three. */
 const idlePaceMs = 5 * 60_000
@@ -59,9 +61,9 @@ async function start(settings: Settings, write: (line: string) => void) {
   const rows = new SqlRows(file, { nonce: randomUUID(), soon: afterTwoTurns })
   const store = new RelayStore({ rows, newId: randomUUID, random: Math.random, gather: sleep })
   await store.freeLeases(Date.now())
-  const outbound = createOutbound(config.allowNetworks)
+  const outbound = createOutbound(config.allowNetworks, { proxy: settings.proxy })
   const relay: Relay = {
-    ...commonParts(settings, log),
+    ...commonParts(settings, log, outbound.fetch),
     store,
     notifiers,
     send: outbound.send,
@@ -91,6 +93,7 @@ async function start(settings: Settings, write: (line: string) => void) {
     port: server.port,
     publicUrl: config.publicUrl,
     dataDirectory,
+    ...(settings.proxy && { proxy: new URL(settings.proxy.url).host }),
   })
   void loop.tick()
   return {

@@ -4,7 +4,14 @@ import { messageOf } from '../../../shared/errors.ts'
 import { fleetHeader } from '../../../shared/report.ts'
 import { isSecure } from '../../pages/layout.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { problemHeaders, problemText, type Refusal, relayFailed, usualHeaders } from '../problem.ts'
+import {
+  isBearer,
+  problemHeaders,
+  problemText,
+  type Refusal,
+  relayFailed,
+  usualHeaders,
+} from '../problem.ts'
 import type { ReportCounts } from '../report-counts.ts'
 import type { TakeReport } from './reports.ts'
 import type { Incoming } from './request.ts'
@@ -29,14 +36,15 @@ export function createDirectReports(
 ): DirectReports {
   const secure = isSecure(relay.config.publicUrl)
   const accepted = { 'content-type': 'application/json', ...usualHeaders(200, secure) }
-  const refused = (refusal: Refusal): Answered => {
+  const refused = (refusal: Refusal, hadToken = false): Answered => {
     const { status } = refusal
-    return { status, headers: problemHeaders(status, secure), body: problemText(refusal) }
+    const headers = problemHeaders(status, secure, hadToken)
+    return { status, headers, body: problemText(refusal) }
   }
   const answerOf = async (incoming: Incoming) => {
     const taken = await take(incoming)
     return 'refusal' in taken
-      ? refused(taken.refusal)
+      ? refused(taken.refusal, isBearer(incoming.header('authorization')))
       : { status: 200, headers: accepted, body: JSON.stringify(taken.answer) }
   }
   const answerReport = async (incoming: Incoming) => {

@@ -11,6 +11,7 @@ import { cut } from '../../../shared/document.ts'
 import {
   type Answer,
   answerSchema,
+  malformedCode,
   maxReportBytes,
   type Report,
   reportPath,
@@ -26,7 +27,6 @@ import { type Route, route } from '../route.ts'
 import { nameBeacon } from './authenticate.ts'
 import { type Incoming, type Refused, readRequest } from './request.ts'
 
-const reportCode = 'report_malformed'
 const checkCode = 'check_malformed'
 
 export type TakeReport = (incoming: Incoming) => Promise<{ answer: Answer } | Refused>
@@ -81,7 +81,7 @@ async function takeReport(
   noteVersion: NoteVersion,
   incoming: Incoming,
 ): ReturnType<TakeReport> {
-  const request = await readRequest(relay, refusals, incoming, reportSchema, reportCode)
+  const request = await readRequest(relay, refusals, incoming, reportSchema, malformedCode)
   if ('refusal' in request) return request
   const { fleet, sender, body, refuse } = request
   const named = nameBeacon(sender, body)

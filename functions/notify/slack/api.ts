@@ -75,7 +75,7 @@ export async function callSlack(
   { endpoint, token }: Pick<Bot, 'endpoint' | 'token'>,
   method: Method,
   body: object,
-  { signal, now }: Pick<Outgoing, 'signal' | 'now'>,
+  { signal, now, delivery }: Pick<Outgoing, 'signal' | 'now'> & Partial<Pick<Outgoing, 'delivery'>>,
 ): Promise<Answer> {
   const headers = {
     'content-type': 'application/json; charset=utf-8',
@@ -87,7 +87,7 @@ export async function callSlack(
     signal.throwIfAborted()
     return judge(await post(send, url, JSON.stringify(body), headers, signal, maxAnswerBytes), now)
   } catch (error) {
-    return coded(fromError(error, signal))
+    return coded(fromError(error, { signal, ...(delivery && { delivery }) }))
   }
 }
 

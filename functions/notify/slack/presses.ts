@@ -43,6 +43,7 @@ export function createSlackPresses(hmac: Hmac, maxSeen = usualSeen): Presses {
   }
   return {
     async read(header, body, secrets, now) {
+      if (isSslCheck(body)) return acknowledged('a check of the certificate')
       const signature = header('x-slack-signature') ?? ''
       const timestamp = header('x-slack-request-timestamp') ?? ''
       const signed = /^v0=[0-9a-f]{64}$/.test(signature) && /^\d{1,12}$/.test(timestamp)
@@ -67,6 +68,12 @@ const invalid =
   'no signing secret in slackApp made this signature; copy the secret again from the app\'s "Basic Information"'
 const outside =
   "the timestamp is more than 5 minutes off the relay's clock; check that clock, and let Slack send the request"
+
+/** Slack sends it without a signature from time to time, and it asks for nothing. */
+function isSslCheck(body: string): boolean {
+  const form = new URLSearchParams(body)
+  return form.get('ssl_check') === '1' && !form.has('payload')
+}
 
 function toHex(bytes: Uint8Array): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
@@ -156,7 +163,7 @@ async function replyWith(
       outcome =
         answer.status === 200 ? { outcome: 'delivered', note: 'replied' } : fromStatus(answer, now)
     } catch (error) {
-      outcome = fromError(error, signal)
+      outcome = fromError(error, { signal })
     }
   }
   return { ...outcome, note: maskOf([replyUrl, new URL(replyUrl).pathname])(outcome.note) }

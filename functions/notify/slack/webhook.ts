@@ -67,7 +67,7 @@ export const slackWebhook: Notifier<Incoming> = {
       // The library's own code would hide the reason, such as a forbidden address.
       return fromError(
         error instanceof IncomingWebhookRequestError ? error.original : error,
-        signal,
+        outgoing,
       )
     }
   },

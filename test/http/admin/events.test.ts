@@ -19,6 +19,9 @@ describe('who can read', () => {
         const response = await get(path, authorization)
         expect(response.status).toBe(401)
         expect(await response.json()).toMatchObject({ code: 'unauthorized' })
+        const isWrong = authorization.startsWith('Bearer ')
+        const challenge = `Bearer${isWrong ? ' error="invalid_token"' : ''}`
+        expect(response.headers.get('www-authenticate')).toBe(challenge)
       }
     },
   )

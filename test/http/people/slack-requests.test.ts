@@ -181,6 +181,17 @@ describe('its form', () => {
     expect(await approvalsOf(world, eventId)).toEqual([])
   })
 
+  test('a check of the certificate, signed or not: 200, without effect or warning', async () => {
+    const body = 'ssl_check=1&token=xxx'
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const unsigned = { method: 'POST', body, headers }
+    expect((await world.app.request('/slack/interactions', unsigned)).status).toBe(200)
+    expect((await postSigned(world, body)).response.status).toBe(200)
+    const payload = { ...unsigned, body: `${body}&${form()}` }
+    expect((await world.app.request('/slack/interactions', payload)).status).toBe(401)
+    expect(world.lines.filter((line) => line.includes('slack_refused'))).toHaveLength(1)
+  })
+
   test('100 KB: refused before it is judged', async () => {
     const body = formOf(payloadOf(valueIn(world), { filling: 'x'.repeat(100_000) }))
     const { response } = await postSigned(world, body)
