@@ -56,6 +56,12 @@ async function identityLoop(parts: Parts, state: State, stop: AbortSignal): Prom
       backoff.reset()
       trouble.recovered({ endpoint: 'instance' })
       const first = state.vm === undefined
+      if (first) {
+        parts.takeOver(answer.vm.vmId, () => {
+          parts.spool.forget()
+          state.hooks?.forget()
+        })
+      }
       state.vm = answer.vm
       if (first) {
         log.info('beacon_started', { vm: answer.vm.name, ...parts.about })

@@ -1,5 +1,5 @@
-// Reads what IMDS says besides events. `/metadata/instance` is read leniently: only the name is required,
-// because `Resources` of an event lists names. No error shows any part of a token.
+// Reads what IMDS says besides events. `/metadata/instance` is read leniently, but it must say which VM
+// this is: a report with half an identity would be another VM's. No error shows any part of a token.
 import * as z from 'zod/mini'
 import { cut, limits } from '../shared/document.ts'
 import { parseJson } from '../shared/json.ts'
@@ -21,9 +21,12 @@ const instance = z.object({
     placementGroupId: text,
     location: text,
     zone: text,
-    tagsList: z.catch(z.array(z.unknown()), []),
+    tagsList: z.optional(z.array(z.unknown())),
   }),
 })
+
+/** Azure always gives these. An answer without one is incomplete, and the next one may be whole. */
+const required = ['name', 'vmId', 'resourceGroupName'] as const
 
 const tag = z.object({ name: z.string().check(z.minLength(1)), value: z.string() })
 
@@ -34,7 +37,11 @@ export function parseInstance(body: string): Vm | string {
   const parsed = instance.safeParse(json)
   if (!parsed.success) return `the instance document has no "compute": ${cut(body, 60)}`
   const { compute } = parsed.data
-  if (compute.name === '') return 'the instance document has no compute.name'
+  const { tagsList } = compute
+  const missing = required.find((key) => compute[key] === '')
+  if (missing !== undefined || tagsList === undefined) {
+    return `the instance document has no compute.${missing ?? 'tagsList'}`
+  }
   return {
     name: compute.name,
     vmId: compute.vmId,
@@ -44,7 +51,7 @@ export function parseInstance(body: string): Vm | string {
     placementGroup: compute.placementGroupId,
     location: compute.location,
     zone: compute.zone,
-    tags: tagsOf(compute.tagsList),
+    tags: tagsOf(tagsList),
   }
 }
 

@@ -15,6 +15,7 @@ import { createStopping } from './goodbye.ts'
 import { openLink, runHooks } from './hooks/command.ts'
 import { createHookStore } from './hooks/store.ts'
 import { createImds } from './imds.ts'
+import { createTakeOver } from './owner.ts'
 import { createRelay, createRelayClient, type RelayOptions } from './relay-client.ts'
 import { readEnvironment, type Settings } from './settings.ts'
 import { openSpool } from './spool.ts'
@@ -91,6 +92,7 @@ async function run(settings: Settings, isWithHooks: boolean, log: Log): Promise<
         random: Math.random,
         newId,
         uptimeMs: () => uptime() * 1000,
+        takeOver: createTakeOver(stateDirectory, log),
         whyStopping: () => stopping.reason(),
         version: packageJson.version,
         hooks: { link, store: createHookStore(stateDirectory, log), settings: hooks },

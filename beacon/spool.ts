@@ -52,6 +52,8 @@ export interface Spool {
   read(): readonly Pending[]
   /** Drops all items up to and including `sequence`. */
   dropThrough(sequence: number): void
+  /** Drops what an earlier process stored. */
+  forget(): void
   /** Frees the directory for the next beacon. */
   close(): void
 }
@@ -86,6 +88,8 @@ class FileSpool implements Spool {
   readonly #log: Log
   readonly #entries: Entry[]
   #sequence: number
+  /** The last that an earlier process stored. */
+  readonly #loaded: number
 
   constructor(database: DatabaseSync, options: { directory: string; clock: Clock; log: Log }) {
     this.#database = database
@@ -97,7 +101,8 @@ class FileSpool implements Spool {
     )
     this.#remove = database.prepare('DELETE FROM item WHERE sequence <= ?')
     this.#entries = load(database, options.log)
-    this.#sequence = lastSequence(database)
+    this.#loaded = lastSequence(database)
+    this.#sequence = this.#loaded
   }
 
   append(items: readonly Item[]): void {
@@ -128,6 +133,10 @@ class FileSpool implements Spool {
     const count = this.#entries.findIndex((entry) => entry.sequence > sequence)
     this.#entries.splice(0, count === -1 ? this.#entries.length : count)
     this.#write(() => this.#remove.run(sequence))
+  }
+
+  forget(): void {
+    this.dropThrough(this.#loaded)
   }
 
   close(): void {

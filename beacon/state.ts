@@ -5,6 +5,7 @@ import type { Clock } from './clock.ts'
 import type { RunnerLink } from './hooks/link.ts'
 import type { HookStore } from './hooks/store.ts'
 import type { Imds } from './imds.ts'
+import type { TakeOver } from './owner.ts'
 import type { Relay } from './relay-client.ts'
 import type { HookSettings } from './settings.ts'
 import type { Spool } from './spool.ts'
@@ -29,6 +30,8 @@ export interface Parts {
   version: string
   /** Further fields of the log line `beacon_started`. */
   about: Fields
+  /** Called once, with the VM that IMDS names. */
+  takeOver: TakeOver
   /** Why the beacon stops, for its last report. Asked once, when it stops on purpose. */
   whyStopping: () => Promise<Goodbye>
   /** Left out, the beacon runs no hooks. */
@@ -53,6 +56,8 @@ export interface HookParts {
 
 /** What the other loops of the beacon use. */
 export interface Hooks {
+  /** The state was another VM's: drops all of it. */
+  forget(): void
   /** There is a new document. */
   documentSeen(): void
   /** For the report that is built now. Undefined while no runner answers. */

@@ -244,6 +244,10 @@ export const beaconEvents: Record<string, string> = {
   spool_write_failed: 'Changes could not be written to the disk. The beacon continues in memory.',
   start_requested: 'The beacon asked Azure to start an event, or says why it did not.',
   state_dir_unusable: 'The state directory cannot be used. The beacon runs in memory.',
+  state_of_another_vm:
+    'The state directory was written by another VM, so the disk is a copy. What waited there was dropped.',
+  state_owner_unwritten:
+    'The state directory cannot say whose it is. After a copy, the beacon would not notice.',
   token_failing: 'IMDS gives no token.',
   token_received: 'IMDS gave a new token.',
   token_recovered: 'IMDS gives tokens again.',

@@ -56,6 +56,11 @@ export class EventHooks implements Hooks {
     this.#events = new Map(hooks.store.load().map((hooked) => [hooked.event.eventId, hooked]))
   }
 
+  forget(): void {
+    this.#events.clear()
+    this.#save()
+  }
+
   documentSeen(): void {
     const { document, vm } = this.#state
     if (document === undefined || vm === undefined) return

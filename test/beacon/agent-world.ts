@@ -132,6 +132,7 @@ export function startBeacon(
       version: '0.1.0',
       about: { fleet: 'shop' },
       whyStopping: async () => 'stopped',
+      takeOver: () => {},
       ...parts,
     },
     stopping.signal,

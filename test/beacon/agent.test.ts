@@ -300,6 +300,7 @@ describe('the end', () => {
       },
       read: () => [],
       dropThrough() {},
+      forget() {},
       close() {},
     }
     const { running, clock, world } = startBeacon({}, { spool: broken })

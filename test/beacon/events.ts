@@ -11,3 +11,9 @@ export function anEvent(fields: Partial<ScheduledEvent> = {}): ScheduledEvent {
     ...fields,
   }
 }
+
+/** What `/metadata/instance` says of a VM, with what no answer of Azure lacks. */
+export function instanceOf(name: string): string {
+  const compute = { name, vmId: `id-${name}`, resourceGroupName: 'rg', tagsList: [] }
+  return JSON.stringify({ compute })
+}

@@ -1,6 +1,7 @@
 // An IMDS whose answers a test chooses, and a client of it.
 import { createImds, type Imds } from '../../beacon/imds.ts'
 import type { Log } from '../../shared/log.ts'
+import { instanceOf } from './events.ts'
 import { createFakeClock, type FakeClock } from './fake-clock.ts'
 import { type Asked, createTestLog, serve } from './world.ts'
 
@@ -81,7 +82,7 @@ export function withoutNetwork(
 }
 
 const whoAmI: ReturnType<Parameters<typeof withoutNetwork>[0]> = {
-  body: '{"compute":{"name":"vm1"}}',
+  body: instanceOf('vm1'),
 }
 
 function idsIn(body: string): string[] {

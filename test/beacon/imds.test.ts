@@ -4,6 +4,7 @@ import http from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { createImds, type Poll } from '../../beacon/imds.ts'
 import { hits, limits } from '../../shared/document.ts'
+import { instanceOf } from './events.ts'
 import { createFakeClock } from './fake-clock.ts'
 import { document, forever, pollTimes, type Reply, setUp, versionOf } from './fake-imds.ts'
 import { type Asked, createTestLog, serve } from './world.ts'
@@ -142,7 +143,7 @@ describe('a poll with the same text', () => {
 
   test('is read again once the VM is known, whose events come first', async () => {
     const name = `vm${limits.events}`
-    const instance = JSON.stringify({ compute: { name } })
+    const instance = instanceOf(name)
     const { imds, poll } = await setUp(({ url }) => {
       return { body: url.includes('instance') ? instance : body }
     })

@@ -44,6 +44,17 @@ describe('the identity', () => {
     expect(asked[0]?.headers.metadata).toBe('true')
   })
 
+  test.each(['name', 'vmId', 'resourceGroupName', 'tagsList'])(
+    'without %s is none: the next answer may be whole',
+    async (key) => {
+      const { [key as 'name']: _, ...partial } = compute
+      const body = JSON.stringify({ compute: partial })
+      const { imds } = await setUp(() => ({ body }))
+      const reason = `the instance document has no compute.${key}`
+      expect(await imds.identify(forever)).toMatchObject({ kind: 'failed', reason })
+    },
+  )
+
   test('has the first 50 tags that can be read, and long texts cut', async () => {
     const long = 'x'.repeat(257)
     const tagsList = [
@@ -59,11 +70,6 @@ describe('the identity', () => {
     const kept = Array.from({ length: 49 }, (_, i) => [`tag${i}`, `${i}`])
     expect(Object.entries(answer.vm.tags)).toEqual([[shortened, shortened], ...kept])
     expect(vmSchema.parse(answer.vm)).toEqual(answer.vm)
-  })
-
-  test('needs no more than a name', async () => {
-    const { imds } = await setUp(() => ({ body: '{"compute":{"name":"vm1"}}' }))
-    expect(await imds.identify(forever)).toMatchObject({ vm: { name: 'vm1', zone: '', tags: {} } })
   })
 
   test.each<[string, Reply]>([

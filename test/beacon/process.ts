@@ -7,6 +7,7 @@ import { type Report, reportSchema } from '../../shared/report.ts'
 import { beaconCommand, type Way } from '../support/beacon-ways.ts'
 import { compileCache } from '../support/process.ts'
 import { aDirective } from './agent-world.ts'
+import { instanceOf } from './events.ts'
 import { type Asked, type Entry, fleetKey, serve, temporaryDirectory } from './world.ts'
 
 export const waitLimit = { timeout: 20_000, interval: 10 }
@@ -60,7 +61,7 @@ const event = {
 export function serveImds() {
   return serve(({ url, method }, response) => {
     if (method === 'POST') response.end()
-    else if (url.startsWith('/metadata/instance')) response.end('{"compute":{"name":"vm1"}}')
+    else if (url.startsWith('/metadata/instance')) response.end(instanceOf('vm1'))
     else response.end(JSON.stringify({ DocumentIncarnation: 1, Events: [event] }))
   })
 }

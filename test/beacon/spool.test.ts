@@ -64,6 +64,19 @@ describe('what waits', () => {
     expect(sequences).toEqual([...new Set(sequences)].sort((a, b) => a - b))
   })
 
+  test('of an earlier process can be forgotten, and what was seen since stays', () => {
+    const { open } = setUp()
+    const first = open()
+    first.append([step('a'), step('b')])
+    first.close()
+    const second = open()
+    second.append([step('c')])
+    second.forget()
+    expect(idsOf(second)).toEqual(['c'])
+    second.close()
+    expect(idsOf(open())).toEqual(['c'])
+  })
+
   test(`is at most ${maxChanges} items: the oldest give way, and that is said`, () => {
     const { open, log } = setUp()
     const spool = open()

@@ -112,6 +112,7 @@ export class Beacon {
       newId: () => `boot-${name}-${String(++this.#boots).padStart(4, '0')}`,
       uptimeMs: () => this.#kernel.now - this.bootedAt,
       whyStopping: async () => 'stopped',
+      takeOver: () => {},
     }
     const starter = createStarter(parts, state)
     const run = (loop: () => Promise<void>) => this.#kernel.spawn(process, loop)
@@ -260,6 +261,8 @@ class MemorySpool implements Spool {
   dropThrough(sequence: number): void {
     this.#entries = this.#entries.filter((entry) => entry.sequence > sequence)
   }
+
+  forget(): void {}
 
   close(): void {}
 }

@@ -8,6 +8,7 @@ import type { Environment } from '../../../beacon/variables.ts'
 import { type Hook, type HookRun, reportSchema } from '../../../shared/report.ts'
 import { beaconCommand, usualWay } from '../../support/beacon-ways.ts'
 import { compileCache } from '../../support/process.ts'
+import { instanceOf } from '../events.ts'
 import { type Entry, fleetKey, serve } from '../world.ts'
 import { hookFolder, isAlive, waitLimit } from './folder.ts'
 
@@ -20,7 +21,7 @@ async function aVm(programs: Partial<Record<Hook, string>>) {
   }
   const world = { events: [event] }
   const imds = await serve(({ url }, response) => {
-    if (url.startsWith('/metadata/instance')) response.end('{"compute":{"name":"vm1"}}')
+    if (url.startsWith('/metadata/instance')) response.end(instanceOf('vm1'))
     else response.end(JSON.stringify({ DocumentIncarnation: 1, Events: world.events }))
   })
   const relay = await serve((_, response) => {
