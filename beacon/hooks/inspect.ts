@@ -1,6 +1,15 @@
 // Finds the programs of hooks, and refuses those that somebody else could have written: the runner
 // may be root. Nobody but root and the runner's user may be able to replace the file or its folders.
-import { accessSync, constants, lstatSync, realpathSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  lstatSync,
+  openSync,
+  readSync,
+  realpathSync,
+} from 'node:fs'
 import { join, parse, resolve, sep } from 'node:path'
 import { cut } from '../../shared/document.ts'
 import { messageOf } from '../../shared/errors.ts'
@@ -58,7 +67,11 @@ function faultOf(written: string, file: string, trust: Trust): string | undefine
   if (trust.platform === 'win32') return undefined
   const places = [...foldersTo(folder), file]
   const fault = places.map((place) => ownerFault(place, folder, trust)).find(Boolean)
-  return fault ?? executionFault(file)
+  return (
+    fault ??
+    executionFault(file) ??
+    (trust.platform === 'linux' ? interpreterFault(file) : undefined)
+  )
 }
 
 /** `/`, `/etc`, `/etc/foghorn` … */
@@ -77,6 +90,29 @@ function ownerFault(path: string, folder: string, { users }: Trust): string | un
   const isGuarded = folder.startsWith(path) && path !== folder && (mode & sticky) !== 0
   if ((mode & othersMayWrite) === 0 || isGuarded) return undefined
   return `others may write to ${path}: run chmod go-w ${path}`
+}
+
+/** The system says only that the file does not exist, if the interpreter does not. */
+function interpreterFault(file: string): string | undefined {
+  const [first = ''] = startOf(file).split('\n')
+  const interpreter = /^#!\s*(\S+)/.exec(first)?.[1]
+  if (interpreter === undefined) return undefined
+  if (first.endsWith('\r')) {
+    return `${file} has the line ends of Windows: run sed -i 's/\\r$//' ${file}`
+  }
+  if (existsSync(interpreter)) return undefined
+  return `${file} needs ${interpreter}, which does not exist: correct its first line`
+}
+
+/** Enough for the first line: Linux reads 256 bytes of it. */
+function startOf(file: string): string {
+  const start = Buffer.alloc(256)
+  const descriptor = openSync(file, 'r')
+  try {
+    return start.toString('latin1', 0, readSync(descriptor, start))
+  } finally {
+    closeSync(descriptor)
+  }
 }
 
 function executionFault(file: string): string | undefined {

@@ -81,7 +81,7 @@ function failureOf(
   const what = `The hook "${hook}" on ${vm}`
   const output = note.trim() === '' ? '' : `: "${cut(plain(note).trim(), maxOutput)}"`
   if (state === 'refused') return `${vm} refused to run the hook "${hook}"${output}`
-  if (exitCode === undefined) return `${what} was stopped before it finished${output}`
+  if (exitCode === undefined) return `${what} did not succeed${output}`
   return `${what} failed with exit code ${exitCode}${output}`
 }
 

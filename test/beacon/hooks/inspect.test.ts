@@ -40,6 +40,16 @@ test.each<[string, (place: ReturnType<typeof hookFolder>) => void, RegExp]>([
   ['all may write above its folder', ({ directory }) => chmodSync(directory, 0o777), /go-w/],
   ['nobody may execute it', ({ folder }) => chmodSync(join(folder, 'prepare'), 0o644), /chmod 755/],
   [
+    'it was saved on Windows',
+    ({ folder }) => writeFileSync(join(folder, 'prepare'), '#!/bin/sh\r\nexit 0\r\n'),
+    /line ends of Windows: run sed -i 's\/\\r\$\/\/' .*prepare/,
+  ],
+  [
+    'its interpreter does not exist',
+    ({ folder }) => writeFileSync(join(folder, 'prepare'), '#!/opt/none/python -u\n'),
+    /needs \/opt\/none\/python, which does not exist/,
+  ],
+  [
     'it is a link',
     ({ folder, directory }) => {
       renameSync(join(folder, 'prepare'), join(directory, 'real'))
