@@ -2,7 +2,12 @@
 // disturbs nothing: it opens no file of the state folder, and the relay stores nothing.
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { type CheckRequest, checkAnswerSchema, checkPath } from '../shared/check.ts'
+import {
+  type CheckAnswer,
+  type CheckRequest,
+  checkAnswerSchema,
+  checkPath,
+} from '../shared/check.ts'
 import { cut } from '../shared/document.ts'
 import { messageOf } from '../shared/errors.ts'
 import { parseJson } from '../shared/json.ts'
@@ -238,21 +243,17 @@ function clockFinding(offsetMs: number): Finding {
   return fix('clock', `${text}; switch on this VM's time synchronization`)
 }
 
-function heardFindings({
-  beacon,
-  heardAt,
-  time,
-}: {
-  beacon?: string | undefined
-  heardAt?: number | undefined
-  time: number
-}): Finding[] {
+/** A check that works proves nothing about the service, so a service that does not report is red. */
+function heardFindings({ beacon, heardAt, state, time }: CheckAnswer): Finding[] {
   if (beacon === undefined) return []
+  const remedy = 'start the service foghorn-beacon; if it runs, look at its log'
   if (heardAt === undefined) {
-    return [ok('heard', `the relay has not heard the beacon "${beacon}" yet; start the service`)]
+    return [fix('heard', `the relay has not heard the beacon "${beacon}" yet; ${remedy}`)]
   }
-  const ago = describeMs(Math.max(0, time - heardAt))
-  return [ok('heard', `the relay heard the beacon "${beacon}" ${ago} ago`)]
+  const heard = `the relay heard the beacon "${beacon}" ${describeMs(Math.max(0, time - heardAt))} ago`
+  if (state === 'silent') return [fix('heard', `${heard}, and counts it as silent; ${remedy}`)]
+  if (state === 'left') return [fix('heard', `${heard}, when it was stopped; ${remedy}`)]
+  return [ok('heard', heard)]
 }
 
 function describeMs(ms: number): string {

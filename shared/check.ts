@@ -23,5 +23,7 @@ export const checkAnswerSchema = z.object({
   beacon: z.optional(z.string()),
   /** When it was heard last, by the relay's clock. Absent if it never was. */
   heardAt: z.optional(z.number()),
+  /** Absent if it never was heard. `left`: it said goodbye. */
+  state: z.optional(z.enum(['heard', 'silent', 'left'])),
 })
 export type CheckAnswer = z.infer<typeof checkAnswerSchema>

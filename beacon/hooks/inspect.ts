@@ -107,11 +107,15 @@ function interpreterFault(file: string): string | undefined {
 /** Enough for the first line: Linux reads 256 bytes of it. */
 function startOf(file: string): string {
   const start = Buffer.alloc(256)
-  const descriptor = openSync(file, 'r')
+  let descriptor: number | undefined
   try {
+    descriptor = openSync(file, 'r')
     return start.toString('latin1', 0, readSync(descriptor, start))
+  } catch {
+    // a compiled program need not be readable
+    return ''
   } finally {
-    closeSync(descriptor)
+    if (descriptor !== undefined) closeSync(descriptor)
   }
 }
 

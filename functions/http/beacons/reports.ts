@@ -18,6 +18,7 @@ import {
   reportSchema,
   retiredCode,
 } from '../../../shared/report.ts'
+import { shownState } from '../../core/event/silence.ts'
 import { unsupported } from '../../core/rules/beacon-version.ts'
 import { receiveAndHold } from '../../use-cases/receive-report.ts'
 import type { Relay } from '../../use-cases/relay.ts'
@@ -132,8 +133,9 @@ const postCheck = route({
       if ('refusal' in named) return refuse(c, request.refuse(named.refusal).refusal)
       const { beacon } = named
       const known = await relay.store.readBeacon(fleet, beacon)
-      const heard = known === undefined ? {} : { heardAt: known.heardAt }
-      return c.json({ ...answer, beacon, ...heard })
+      if (known === undefined) return c.json({ ...answer, beacon })
+      const state = shownState(known, relay.now())
+      return c.json({ ...answer, beacon, heardAt: known.heardAt, state })
     },
 })
 

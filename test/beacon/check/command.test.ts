@@ -27,7 +27,8 @@ describe.each(ways)('$title', ({ way, isSkipped }) => {
   test.skipIf(isSkipped)('all is well', async () => {
     const imds = await serveImds()
     const relay = await serve((_, response) => {
-      const answer = { fleet: 'shop', time: Date.now(), beacon: '/vm1' }
+      const time = Date.now()
+      const answer = { fleet: 'shop', time, beacon: '/vm1', heardAt: time, state: 'heard' }
       response.end(JSON.stringify(answer))
     })
     const cwd = temporaryDirectory()

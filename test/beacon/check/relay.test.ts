@@ -79,7 +79,18 @@ test.each([
 test('it says when the beacon was heard', () => {
   const { heardAt: _, ...never } = known
   expect(textOf(relayFindings(answered(200, known), url, now), 'heard')).toMatch(/"id-1" 12 s ago/)
-  expect(textOf(relayFindings(answered(200, never), url, now), 'heard')).toMatch(/not heard .* yet/)
+  const [silent, left] = [
+    { ...known, state: 'silent' },
+    { ...known, state: 'left' },
+  ]
+  const unheard = [never, silent, left].map((answer) =>
+    relayFindings(answered(200, answer), url, now),
+  )
+  const texts = [/not heard .* yet; start the service/, /counts it as silent/, /it was stopped/]
+  for (const [i, findings] of unheard.entries()) {
+    expect(shortly(findings)).toMatch(/fix heard$/)
+    expect(textOf(findings, 'heard')).toMatch(texts[i]!)
+  }
 })
 
 test.each([

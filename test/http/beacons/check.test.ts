@@ -34,7 +34,13 @@ test('it answers the name of the beacon, and when it was heard last', async () =
   world.clock.now += 90_000
   const answer = await (await signed(check)).json()
   expect(answer).toEqual({
-    ...{ fleet: 'prod', time: startAt + 90_000, beacon: 'id-prod-web_0', heardAt: startAt },
+    ...{
+      fleet: 'prod',
+      time: startAt + 90_000,
+      beacon: 'id-prod-web_0',
+      heardAt: startAt,
+      state: 'heard',
+    },
   })
   expect(checkAnswerSchema.parse(answer)).toEqual(answer)
 })
