@@ -58,6 +58,10 @@ links. FOGHORN_ADMIN_KEY opens the API and the console. FOGHORN_LOG_LEVEL is inf
       'stores a copy of the database',
       async () => (await import('../functions/cli/backup.ts')).backup,
     ],
+    restore: [
+      'puts a backup in the place of the database',
+      async () => (await import('../functions/cli/restore.ts')).restore,
+    ],
     export: [
       'stores all events as JSON lines',
       async () => (await import('../functions/cli/export.ts')).exportEvents,

@@ -1,6 +1,6 @@
 // `npm run backup -- FILE`: asks the running relay for a copy of its database, checks it and stores
 // it. Only the relay can open its file: a copy by other programs would lack the latest writes.
-import { DatabaseSync } from 'node:sqlite'
+import { checkBackup } from '../store/sqlite-file.ts'
 import { command, type Io } from './command.ts'
 import { adminKeyOf, askRelay, localRelayUrl, refusalOf } from './relay.ts'
 import { writeWhole } from './whole-file.ts'
@@ -32,7 +32,7 @@ Example:
     const bytes = await writeWhole(file, shown(answer.body, expected, io), (part, length) => {
       if (length !== expected)
         throw new Error(`the answer ended after ${length} of ${expected} bytes`)
-      checkDatabase(part)
+      checkBackup(part, { ofAnyVersion: true })
     })
     io.print(`${file}: ${inMb(bytes)}`)
   },
@@ -49,16 +49,4 @@ async function* shown(body: AsyncIterable<Uint8Array>, expected: number, io: Io)
 
 function inMb(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`
-}
-
-/** Throws if it is not a whole database of a relay. */
-function checkDatabase(path: string): void {
-  const db = new DatabaseSync(path, { readOnly: true })
-  try {
-    const found = db.prepare('PRAGMA quick_check').get()?.quick_check
-    if (found !== 'ok') throw new Error(`the copy is damaged: ${found}`)
-    db.prepare('SELECT 1 FROM rows LIMIT 1').get()
-  } finally {
-    db.close()
-  }
 }

@@ -2,9 +2,10 @@
 // transaction is on disk once it returns.
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import { backup, DatabaseSync, type StatementSync } from 'node:sqlite'
-import { FoghornError } from '../../shared/errors.ts'
+import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { type Database, formatVersion, schema } from './sqlite.ts'
 
+export const databaseName = 'foghorn.sqlite'
 const inMemory = ':memory:'
 /** Only the relay's own user may read events, names of VMs and decisions. */
 const ownerOnly = 0o600
@@ -17,19 +18,43 @@ const cacheKib = 16_384
 
 /**
  * Locks out every other process. Throws FoghornError `data_in_use` if another process uses the file,
- * `data_version` if another version of the relay wrote it, or `disk_full`.
+ * `data_version` if another version of the relay wrote it, `data_damaged`, `data_unusable` or
+ * `disk_full`.
  */
 export function openFile(path: string): DatabaseFile {
   if (path !== inMemory) keepPrivate(path)
-  const db = new DatabaseSync(path)
+  let db: DatabaseSync | undefined
   try {
+    db = new DatabaseSync(path)
     lockFile(db, path)
-    checkVersion(db, path)
+    const isNew = checkVersion(db, path) === 'empty'
     db.exec(`BEGIN IMMEDIATE; ${schema} PRAGMA user_version = ${formatVersion}; COMMIT`)
-    return new DatabaseFile(db, path)
+    return new DatabaseFile(db, path, isNew)
   } catch (error) {
-    db.close()
-    throw explainDisk(error, path)
+    db?.close()
+    throw explainOpening(error, path)
+  }
+}
+
+/**
+ * Throws FoghornError `data_damaged` if the file is not the whole database of a relay, and
+ * `data_version` if another version made it, unless that does not matter.
+ */
+export function checkBackup(path: string, { ofAnyVersion = false } = {}): void {
+  let db: DatabaseSync | undefined
+  try {
+    db = new DatabaseSync(path, { readOnly: true })
+    const found = db.prepare('PRAGMA quick_check').get()?.quick_check
+    if (found !== 'ok') throw new FoghornError('data_damaged', `"${path}" is damaged: ${found}`)
+    const [rows] = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'rows'").all()
+    if (rows === undefined) {
+      throw new FoghornError('data_damaged', `"${path}" is no database of a relay`)
+    }
+    if (!ofAnyVersion) checkVersion(db, path)
+  } catch (error) {
+    throw explainOpening(error, path)
+  } finally {
+    db?.close()
   }
 }
 
@@ -37,6 +62,8 @@ export function openFile(path: string): DatabaseFile {
 const copiedPages = 500
 
 class DatabaseFile implements Database {
+  /** Whether there was none before. */
+  readonly isNew: boolean
   readonly #db: DatabaseSync
   readonly #path: string
   /** Preparing a statement takes longer than running most of them. */
@@ -44,9 +71,10 @@ class DatabaseFile implements Database {
   /** While a copy is made: what waits for the end of its step. */
   #held: (() => void)[] | undefined
 
-  constructor(db: DatabaseSync, path: string) {
+  constructor(db: DatabaseSync, path: string, isNew: boolean) {
     this.#db = db
     this.#path = path
+    this.isNew = isNew
   }
 
   run(text: string, ...values: (string | number)[]): void {
@@ -140,15 +168,18 @@ function lockFile(db: DatabaseSync, path: string): void {
     db.exec('BEGIN EXCLUSIVE; COMMIT')
   } catch (error) {
     if (!(error instanceof Error && error.message.includes('locked'))) throw error
-    const remedy = 'Stop it, or set FOGHORN_DATA to a different folder.'
+    const remedy =
+      'Stop it, or set FOGHORN_DATA to a different folder. If there is none, the folder is on a ' +
+      'network drive that grants no locks: use a disk of this machine.'
     throw new FoghornError('data_in_use', `Another relay is using "${path}". ${remedy}`)
   }
 }
 
-function checkVersion(db: DatabaseSync, path: string): void {
+function checkVersion(db: DatabaseSync, path: string): 'empty' | 'ours' {
   const found = Number(db.prepare('PRAGMA user_version').get()?.user_version)
   const tables = db.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE type = 'table'").get()
-  if (found === formatVersion || Number(tables?.n) === 0) return
+  if (Number(tables?.n) === 0) return 'empty'
+  if (found === formatVersion) return 'ours'
   const remedy = 'Start the version that wrote it, or set FOGHORN_DATA to a different folder.'
   const what = `"${path}" has format ${found}, but this relay needs format ${formatVersion}.`
   throw new FoghornError('data_version', `${what} ${remedy}`)
@@ -156,6 +187,29 @@ function checkVersion(db: DatabaseSync, path: string): void {
 
 /** sqlite.org/rescode.html */
 const sqliteFull = 13
+const sqliteIoError = 10
+const sqliteCorrupt = 11
+const sqliteCannotOpen = 14
+const sqliteNotADatabase = 26
+
+/** SQLite's own sentences name no file and no remedy. */
+function explainOpening(error: unknown, path: string): unknown {
+  const errcode = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
+  if (errcode === sqliteCorrupt || errcode === sqliteNotADatabase) {
+    const remedy =
+      'Restore a backup (npm run restore), or move the file away: the relay then begins with an empty one.'
+    const text = `"${path}" is damaged, or no database. ${remedy}`
+    return new FoghornError('data_damaged', text, { cause: error })
+  }
+  if (errcode === sqliteCannotOpen || errcode === sqliteIoError) {
+    const remedy =
+      'Set FOGHORN_DATA to a folder on a disk of this machine that this user may write to. A network ' +
+      'drive does not do: it grants no locks.'
+    const text = `"${path}" cannot be opened (${messageOf(error)}). ${remedy}`
+    return new FoghornError('data_unusable', text, { cause: error })
+  }
+  return explainDisk(error, path)
+}
 
 /** Replaces the error of a full disk, because SQLite's own names no disk and no remedy. */
 export function explainDisk(error: unknown, path: string): unknown {

@@ -168,6 +168,19 @@ describe('the process', () => {
     taken.close()
   })
 
+  test('a new database is said in the log, with its place', async () => {
+    const FOGHORN_DATA = join(directory, 'fresh')
+    const start = async () => {
+      const changes = environment({ FOGHORN_DATA })
+      const relay = new Program('relay', 'functions/host/node/main.ts', changes)
+      await relay.waitFor('relay_started')
+      await relay.stop()
+      return relay.entries.filter(({ event }) => event === 'database_created')
+    }
+    expect(await start()).toMatchObject([{ path: join(FOGHORN_DATA, 'foghorn.sqlite') }])
+    expect(await start()).toEqual([])
+  })
+
   test('a second relay on the same folder is refused, and the first goes on', async () => {
     const first = new Program('first', 'functions/host/node/main.ts', environment())
     await first.waitFor('relay_started')

@@ -1,7 +1,7 @@
 // The contracts on `node:sqlite`, and what a file must also promise, as it outlives its process.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chmodSync, existsSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
@@ -101,6 +101,16 @@ test('a file of another version is not changed, and the error has a remedy', () 
   db.exec('PRAGMA user_version = 99')
   db.close()
   expect(() => open(path)).toThrow(/format 99.*set FOGHORN_DATA/)
+})
+
+test.each<[string, (path: string) => void, string]>([
+  ['no database', (path) => writeFileSync(path, 'x'.repeat(9_000)), 'data_damaged'],
+  ['a folder', (path) => mkdirSync(path), 'data_unusable'],
+])('a file that is %s is named, with a remedy', (_, make, code) => {
+  const path = newPath()
+  make(path)
+  const message = expect.stringMatching(new RegExp(`^"${path}" .*(FOGHORN_DATA|npm run restore)`))
+  expect(() => openFile(path)).toThrow(expect.objectContaining({ code, message }))
 })
 
 describe('a full disk', () => {

@@ -8,10 +8,10 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from 'node:http'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { serve } from '@hono/node-server'
-import { FoghornError } from '../../../shared/errors.ts'
+import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import { createLog } from '../../../shared/log.ts'
 import { maxReportBytes, reportPath } from '../../../shared/report.ts'
 import { createParts } from '../../app.ts'
@@ -20,7 +20,7 @@ import { notifiers } from '../../notify/registry.ts'
 import { createOutbound } from '../../notify/undici.ts'
 import { RelayStore } from '../../store/relay-store.ts'
 import { SqlRows } from '../../store/sqlite.ts'
-import { openFile } from '../../store/sqlite-file.ts'
+import { databaseName, openFile } from '../../store/sqlite-file.ts'
 import { Changes } from '../../use-cases/changes.ts'
 import { OpenLimits } from '../../use-cases/open-limits.ts'
 import type { Relay } from '../../use-cases/relay.ts'
@@ -56,8 +56,11 @@ async function start(settings: Settings, write: (line: string) => void) {
   const { config, port, address, dataDirectory } = settings
   const secrets = allSecrets(settings)
   const log = createLog({ write, now: Date.now, level: settings.level, secrets })
-  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
-  const file = openFile(join(dataDirectory, 'foghorn.sqlite'))
+  makeFolder(dataDirectory)
+  const path = join(resolve(dataDirectory), databaseName)
+  const file = openFile(path)
+  // after a restore that went wrong, or with a wrong FOGHORN_DATA, this line says so
+  if (file.isNew) log.warn('database_created', { path })
   const rows = new SqlRows(file, { nonce: randomUUID(), soon: afterTwoTurns })
   const store = new RelayStore({ rows, newId: randomUUID, random: Math.random, gather: sleep })
   await store.freeLeases(Date.now())
@@ -108,6 +111,18 @@ async function start(settings: Settings, write: (line: string) => void) {
       file.close()
       log.info('relay_stopped')
     },
+  }
+}
+
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    const remedy = 'set FOGHORN_DATA to a folder that this user may write to'
+    throw new FoghornError(
+      'data_unusable',
+      `"${path}" cannot be made (${messageOf(error)}); ${remedy}`,
+    )
   }
 }
 

@@ -1,0 +1,92 @@
+// `npm run restore -- FILE`: puts a backup in the place of a stopped relay's database. The old
+// database stays beside it under another name.
+import {
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { join, resolve } from 'node:path'
+import { FoghornError } from '../../shared/errors.ts'
+import { checkBackup, databaseName, openFile } from '../store/sqlite-file.ts'
+import { command, wrong } from './command.ts'
+
+/** With what SQLite may have left beside it. */
+const parts = ['', '-wal', '-shm', '-journal']
+
+export const restore = command({
+  usage: 'FILE',
+  about: `
+Puts FILE, which "npm run backup" made, in the place of the database. The relay must be stopped. The
+old database is kept beside it. FILE stays as it is.
+
+Environment: FOGHORN_DATA (.foghorn) is the folder of the database, as the relay has it.
+
+Exit codes: 0 if the database is restored, 2 if FILE or the folder cannot be used, otherwise 1.
+
+Example:
+  FOGHORN_DATA=/var/lib/foghorn-relay npm run restore -- /var/backups/foghorn.sqlite`,
+  words: { least: 1, most: 1 },
+  run({ words: [file = ''], io }) {
+    const folder = resolve(io.environment.FOGHORN_DATA || '.foghorn')
+    const path = join(folder, databaseName)
+    if (existsSync(file) && existsSync(path) && realpathSync(file) === realpathSync(path)) {
+      throw wrong(`${file} is the database itself; write the file of a backup`)
+    }
+    assertUsable(file)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    assertStopped(path)
+    const fresh = `${path}.restoring`
+    try {
+      copyFileSync(file, fresh)
+      // the relay's own user, also if root restores
+      const { uid, gid } = statSync(folder)
+      chownSync(fresh, uid, gid)
+      const old = moveAside(path)
+      renameSync(fresh, path)
+      if (old !== undefined) io.print(`The old database is ${old}`)
+      io.print(`${path} is restored from ${file}. Start the relay.`)
+    } finally {
+      rmSync(fresh, { force: true })
+    }
+  },
+})
+
+function assertUsable(file: string): void {
+  if (!existsSync(file)) throw wrong(`there is no file "${file}"`)
+  if (existsSync(`${file}-wal`) && statSync(`${file}-wal`).size > 0) {
+    throw wrong(
+      `${file} has newer writes in ${file}-wal, so it is a copy of files and no backup; ` +
+        'make backups with "npm run backup"',
+    )
+  }
+  try {
+    checkBackup(file)
+  } catch (error) {
+    if (error instanceof FoghornError) throw wrong(error.message)
+    throw error
+  }
+}
+
+/** A relay that runs would go on with the old file. */
+function assertStopped(path: string): void {
+  if (!existsSync(path)) return
+  try {
+    openFile(path).close()
+  } catch (error) {
+    if (error instanceof FoghornError && error.code === 'data_in_use') throw wrong(error.message)
+    // whatever is wrong with the old one, it is replaced
+  }
+}
+
+/** Its name now. Undefined if there was none. */
+function moveAside(path: string): string | undefined {
+  if (!existsSync(path)) return undefined
+  const old = `${path}.${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}Z`
+  for (const part of parts) if (existsSync(path + part)) renameSync(path + part, old + part)
+  return old
+}
