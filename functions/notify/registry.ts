@@ -65,10 +65,22 @@ function piecesOf(url: string): string[] {
     .slice(1)
     .split('&')
     .map((pair) => pair.split('=', 2)[1] ?? '')
-  const segments = pathname.split('/')
-  // Words such as "services" and "workflows" are no secrets, and answers may contain them.
-  const own = segments.filter((segment, i) => /\d/.test(segment) || i === segments.length - 1)
-  return [pathname + search, pathname, ...raw, ...searchParams.values(), ...own]
+  const pieces = [...raw, ...searchParams.values(), ...pathname.split('/')].filter(mayBeSecret)
+  const isSecretPath = pathname.split('/').some(mayBeSecret)
+  return [
+    ...(search === '' ? [] : [pathname + search]),
+    ...(isSecretPath ? [pathname] : []),
+    ...pieces,
+  ]
+}
+
+/**
+ * Words, dates and versions are no secrets: "services", "delivery" or "api-version=2016-06-01" may stand
+ * in any line of the log. A long text without a separator is none of them.
+ */
+function mayBeSecret(piece: string): boolean {
+  const isWords = /^[a-z]{1,15}([-_.][a-z]{1,15})*$/i.test(piece)
+  return !isWords && !/^[\d.:-]{0,12}$/.test(piece)
 }
 
 const maxNoteLength = 240

@@ -5,6 +5,7 @@ import { createToken } from '../../functions/links/link.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
 import { channelSecrets, notifiers } from '../../functions/notify/registry.ts'
 import { FoghornError } from '../../shared/errors.ts'
+import { maskOf } from '../../shared/log.ts'
 import { at } from '../support/records.ts'
 import { createWorld, event, FakeBeacon, startAt } from '../support/world.ts'
 import {
@@ -134,7 +135,7 @@ describe.each(kinds)('%s', (kind) => {
   test.each(['ENOTFOUND', 'ECONNREFUSED', 'ECONNRESET', 'CERT_HAS_EXPIRED'])(
     'a network error (%s) is a retry that names the code and no address',
     async (code) => {
-      const cause = Object.assign(new Error('connect to path-secret 10.1.2.3'), { code })
+      const cause = Object.assign(new Error('connect to path-s3cret 10.1.2.3'), { code })
       const send: Send = () => Promise.reject(new TypeError('fetch failed', { cause }))
       const result = await notify(kind, send)
       expect(result).toEqual({ outcome: 'retry', note: `no answer: ${code}` })
@@ -142,9 +143,9 @@ describe.each(kinds)('%s', (kind) => {
   )
 
   test('without a code, the note has the name of the error, if that is informative', async () => {
-    const parser = Object.assign(new Error('no HTTP from path-secret'), { name: 'HTTPParserError' })
+    const parser = Object.assign(new Error('no HTTP from path-s3cret'), { name: 'HTTPParserError' })
     const odd = Object.assign(new Error('x'), {
-      code: 'https://10.1.2.3/path-secret',
+      code: 'https://10.1.2.3/path-s3cret',
       cause: parser,
     })
     for (const cause of [parser, odd]) {
@@ -256,7 +257,7 @@ describe.each(kinds)('%s', (kind) => {
   )
 
   test('everything thrown becomes an outcome', async () => {
-    const thrown = [new Error('path-secret'), 'path-secret', undefined, null, { code: 5 }]
+    const thrown = [new Error('path-s3cret'), 'path-s3cret', undefined, null, { code: 5 }]
     for (const one of thrown) {
       const result = await notify(kind, () => Promise.reject(one))
       expect(result.outcome).toBe('retry')
@@ -299,6 +300,17 @@ describe('what is logged and kept', () => {
 test('each part of an address that looks like a key is a secret by itself', () => {
   const url = 'https://hook.example/in/k3y-of-the-team/deliver'
   const secrets = channelSecrets({ kind: 'webhook', url, secret: [] })
-  expect(secrets).toEqual(expect.arrayContaining([url, 'k3y-of-the-team', 'deliver']))
+  expect(secrets).toEqual(expect.arrayContaining([url, 'k3y-of-the-team']))
   expect(secrets).not.toContain('in')
+})
+
+test.each([
+  'https://hook.example/hooks/delivery',
+  'https://hook.example/data/events?api-version=2016-06-01&event=message.created',
+])('words in %s are no secrets: they may stand in any line of the log', (url) => {
+  const mask = maskOf(channelSecrets({ kind: 'webhook', url, secret: [] }))
+  for (const line of ['delivery_retried', '/data/events', '2016-06-01', 'message.created']) {
+    expect(mask(line)).toBe(line)
+  }
+  expect(mask(`POST ${url} failed`)).toBe('POST [secret] failed')
 })

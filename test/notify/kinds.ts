@@ -93,7 +93,7 @@ const slackWebhookGone = [
 
 export const kindTable: { [K in Kind]: Row<K> } = {
   slack: {
-    channel: { kind: 'slack', url: 'https://slack.example/services/T0/B0/path-secret' },
+    channel: { kind: 'slack', url: 'https://slack.example/services/T0/B0/path-s3cret' },
     simulated: ({ slackUrl }) => ({ kind: 'slack', url: slackUrl }),
     contentType: 'application/json',
     answers: {
@@ -130,7 +130,7 @@ export const kindTable: { [K in Kind]: Row<K> } = {
   },
   slack_bot: {
     channel: {
-      ...{ kind: 'slack_bot', token: 'xoxb-path-secret', channel: 'C0123456789' },
+      ...{ kind: 'slack_bot', token: 'xoxb-path-s3cret', channel: 'C0123456789' },
       endpoint: 'https://slack.example/api',
     },
     simulated: ({ slackBot }) => ({ kind: 'slack_bot', ...slackBot }),
@@ -170,7 +170,7 @@ export const kindTable: { [K in Kind]: Row<K> } = {
   teams: {
     channel: {
       kind: 'teams',
-      url: 'https://teams.example/flow/run?api-version=1&sig=query%2Dsecret',
+      url: 'https://teams.example/flow/run?api-version=1&sig=query%2Ds3cret',
     },
     simulated: ({ teamsUrl }) => ({ kind: 'teams', url: teamsUrl }),
     contentType: 'application/json',
@@ -252,7 +252,7 @@ export const kindTable: { [K in Kind]: Row<K> } = {
     live: 'nothing',
   },
   webhook: {
-    channel: { kind: 'webhook', url: 'https://hook.example/in/path-secret', secret: [hookSecret] },
+    channel: { kind: 'webhook', url: 'https://hook.example/in/path-s3cret', secret: [hookSecret] },
     simulated: ({ webhookUrl: url, webhookSecret }) => ({
       kind: 'webhook',
       url,
@@ -296,7 +296,7 @@ export function targetOf(kind: Kind): string {
 export const secretParts = new RegExp(
   [
     ...kinds.flatMap((kind) => channelSecrets(channels[kind])).filter((part) => part.length > 8),
-    ...['path-secret', 'query-secret', '0123456789abcdef', 'aG9va3Nl'],
+    ...['path-s3cret', 'query-s3cret', '0123456789abcdef', 'aG9va3Nl'],
   ]
     .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
     .join('|'),

@@ -323,7 +323,7 @@ describe('a request', () => {
     outbound = createOutbound([])
     const { send } = outbound
     const key = 'endpoint' in channels[kind] ? 'endpoint' : 'url'
-    const channel = { ...channels[kind], [key]: `http://localhost:${port}/path-secret` }
+    const channel = { ...channels[kind], [key]: `http://localhost:${port}/path-s3cret` }
     const result = await notify(kind, send, undefined, channel as never)
     const note = expect.stringMatching(
       /^no answer: address_forbidden: (127.0.0.1|::1): .* add its network to allowNetworks$/,
@@ -335,7 +335,7 @@ describe('a request', () => {
   test.each(kinds)('of %s to a port that fetch blocks can never work', async (kind) => {
     outbound = createOutbound(['127.0.0.0/8'])
     const key = 'endpoint' in channels[kind] ? 'endpoint' : 'url'
-    const channel = { ...channels[kind], [key]: 'http://127.0.0.1:6000/path-secret' }
+    const channel = { ...channels[kind], [key]: 'http://127.0.0.1:6000/path-s3cret' }
     const result = await notify(kind, outbound.send, undefined, channel as never)
     const note = expect.stringMatching(/^no answer: port_blocked: HTTP clients refuse this port/)
     expect(result).toEqual({ outcome: 'refused', note, broken: true })
@@ -345,7 +345,7 @@ describe('a request', () => {
     const other = createPlainServer((socket) => socket.resume().end('SSH-2.0-OpenSSH_9.6\r\n'))
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     outbound = createOutbound(['127.0.0.0/8'])
-    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}/path-secret`
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}/path-s3cret`
     const result = await notify('slack', outbound.send, undefined, { ...channels.slack, url })
     expect(result).toEqual({ outcome: 'retry', note: 'no answer: HTTPParserError' })
     await new Promise((resolve) => other.close(resolve))
@@ -358,7 +358,7 @@ describe('a request', () => {
       closed.listen(0, '127.0.0.1', () => resolve((closed.address() as AddressInfo).port))
     })
     await new Promise((resolve) => closed.close(resolve))
-    const channel = { ...channels.slack, url: `http://127.0.0.1:${free}/path-secret` }
+    const channel = { ...channels.slack, url: `http://127.0.0.1:${free}/path-s3cret` }
     const result = await notify('slack', send, undefined, channel)
     expect(result).toEqual({ outcome: 'retry', note: 'no answer: ECONNREFUSED' })
   })
