@@ -4,6 +4,7 @@
 import { hitsFirst, limits, type ScheduledEvent } from '../shared/document.ts'
 import {
   type Change,
+  clampAge,
   type Goodbye,
   maxReportBytes,
   type Report,
@@ -12,9 +13,6 @@ import {
 } from '../shared/report.ts'
 import type { Pending } from './spool.ts'
 import type { Snapshot } from './watch.ts'
-
-/** The highest age or uptime that the schema of a report accepts. */
-const longestAgeMs = 366 * 86_400_000
 
 export interface Facts {
   vm: Vm
@@ -169,8 +167,4 @@ function textOf(pending: Pending): string {
   const lastSeenAgeMs = pending.lastSeenAgeMs()
   const lastSeen = lastSeenAgeMs === undefined ? {} : { lastSeenAgeMs: clampAge(lastSeenAgeMs) }
   return JSON.stringify({ ...item, ageMs, ...lastSeen } satisfies Change)
-}
-
-function clampAge(ms: number): number {
-  return Math.min(longestAgeMs, Math.max(0, Math.round(ms)))
 }

@@ -23,8 +23,8 @@ const schemaVersion = 1
 /** Only the beacon's own user may read the names of VMs and Azure's plans for them. */
 const ownerOnly = 0o600
 const sqliteBusy = 5
-const sqliteCorrupt = 11
-const sqliteNotADatabase = 26
+/** Busy, locked, read-only, error of the disk, full, cannot be opened. */
+const sqliteOfDisk: readonly number[] = [sqliteBusy, 6, 8, 10, 13, 14]
 
 /** The outcome of a directive, at `seenAt` (monotonic ms). */
 export interface StartResult extends Pick<Start, 'eventId' | 'outcome'> {
@@ -75,8 +75,29 @@ interface Entry {
  * Opens the state directory for this process alone. Throws FoghornError `state_dir_in_use` if
  * another beacon has it. If the directory cannot be used, the spool is in memory and has no lock.
  */
-export function openSpool(options: { directory: string; clock: Clock; log: Log }): Spool {
-  return new FileSpool(openDatabase(options.directory, options.log), options)
+export function openSpool(options: SpoolOptions): Spool {
+  const { directory, log } = options
+  const file = join(directory, spoolFileName)
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    return openFile(file, options)
+  } catch (error) {
+    if (sqliteCode(error) === sqliteBusy) {
+      throw new FoghornError(
+        'state_dir_in_use',
+        `the state directory ${directory} is in use by another beacon: stop that one, or set FOGHORN_STATE_DIR to a directory of its own`,
+      )
+    }
+    const hint = `let the beacon write to ${directory}, free space on its disk, then restart the beacon`
+    log.error('state_dir_unusable', { error: messageOf(error), hint })
+    return spoolAt(inMemory, options)
+  }
+}
+
+interface SpoolOptions {
+  directory: string
+  clock: Clock
+  log: Log
 }
 
 class FileSpool implements Spool {
@@ -91,7 +112,7 @@ class FileSpool implements Spool {
   /** The last that an earlier process stored. */
   readonly #loaded: number
 
-  constructor(database: DatabaseSync, options: { directory: string; clock: Clock; log: Log }) {
+  constructor(database: DatabaseSync, options: SpoolOptions) {
     this.#database = database
     this.#directory = options.directory
     this.#clock = options.clock
@@ -197,35 +218,27 @@ function lastSequence(database: DatabaseSync): number {
   return typeof row?.last === 'number' ? row.last : 0
 }
 
-function openDatabase(directory: string, log: Log): DatabaseSync {
-  const file = join(directory, spoolFileName)
-  try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
-    return openFile(file, log)
-  } catch (error) {
-    if (sqliteCode(error) === sqliteBusy) {
-      throw new FoghornError(
-        'state_dir_in_use',
-        `the state directory ${directory} is in use by another beacon: stop that one, or set FOGHORN_STATE_DIR to a directory of its own`,
-      )
-    }
-    const hint = `let the beacon write to ${directory}, free space on its disk, then restart the beacon`
-    log.error('state_dir_unusable', { error: messageOf(error), hint })
-    return openLocked(inMemory)
-  }
-}
-
 /** A damaged file is moved aside. */
-function openFile(file: string, log: Log): DatabaseSync {
+function openFile(file: string, options: SpoolOptions): Spool {
   try {
-    return openLocked(file)
+    return spoolAt(file, options)
   } catch (error) {
     if (!isDamaged(error)) throw error
     // One name for all damaged files, so that they cannot fill the disk.
     renameSync(file, `${file}.damaged`)
     for (const companion of companions) rmSync(`${file}${companion}`, { force: true })
-    log.error('spool_damaged', { movedTo: `${file}.damaged`, error: messageOf(error) })
-    return openLocked(file)
+    options.log.error('spool_damaged', { movedTo: `${file}.damaged`, error: messageOf(error) })
+    return spoolAt(file, options)
+  }
+}
+
+function spoolAt(file: string, options: SpoolOptions): Spool {
+  const database = openLocked(file)
+  try {
+    return new FileSpool(database, options)
+  } catch (error) {
+    database.close()
+    throw error
   }
 }
 
@@ -243,7 +256,7 @@ function openLocked(file: string): DatabaseSync {
     const version = database.prepare('PRAGMA user_version').get()?.user_version
     const checked = database.prepare('PRAGMA quick_check(1)').get()?.quick_check
     if ((version !== 0 && version !== schemaVersion) || checked !== 'ok') {
-      throw new DamagedError(`schema version ${version}, check: ${checked}`)
+      throw new Error(`schema version ${version}, check: ${checked}`)
     }
     database.exec(`
       CREATE TABLE IF NOT EXISTS item (
@@ -275,11 +288,10 @@ function attempt(change: () => void): void {
   }
 }
 
-class DamagedError extends Error {}
-
+/** Whatever neither the system nor the disk is to blame for: the file has odd content. */
 function isDamaged(error: unknown): boolean {
-  const code = sqliteCode(error)
-  return error instanceof DamagedError || code === sqliteCorrupt || code === sqliteNotADatabase
+  const isOfSystem = error instanceof Error && 'syscall' in error
+  return !isOfSystem && !sqliteOfDisk.includes(sqliteCode(error) ?? 0)
 }
 
 /** The primary result code; the upper bytes of `errcode` only refine it. */

@@ -60,12 +60,26 @@ export const testPrefix = 'test-'
 /** No id of IMDS has one of these prefixes. */
 export const ownPrefixes = [drillPrefix, alertPrefix, testPrefix]
 
+/** No interruption of a VM takes longer: a larger value is not known. */
+const longestSeconds = 30 * 86_400
+
+function plausibleDuration(seconds: number | undefined): number | undefined {
+  if (seconds === undefined || seconds < -1 || seconds > longestSeconds) return undefined
+  return seconds
+}
+
 const name = z.string().check(z.maxLength(limits.name))
 
+/** No address can have them as a part of its path, so such an event could not be opened. */
+const dotSegments = ['.', '..']
+
 /** Lower case: Azure sends either case. */
-export const eventIdSchema = z
-  .string()
-  .check(z.minLength(1), z.maxLength(limits.name), z.toLowerCase())
+export const eventIdSchema = z.string().check(
+  z.minLength(1),
+  z.maxLength(limits.name),
+  z.toLowerCase(),
+  z.refine((id) => !dotSegments.includes(id)),
+)
 
 /** For JSON Schema only: ids of the relay's own are refused by a check of the whole report. */
 const notOurs = `^(?!${ownPrefixes.map(inEitherCase).join('|')})`
@@ -88,7 +102,12 @@ export const scheduledEventSchema = z.object({
   /** One of `sources`, or whatever Azure invents next. */
   source: z.optional(name),
   /** Expected interruption; 0 none, -1 "Azure does not know". */
-  durationSeconds: z.optional(z.number()),
+  durationSeconds: z.optional(
+    z.pipe(
+      z.number(),
+      z.transform((seconds: number) => plausibleDuration(seconds)),
+    ),
+  ),
 })
 export type ScheduledEvent = z.infer<typeof scheduledEventSchema>
 
@@ -127,6 +146,7 @@ const rawEvent = z.object({
     z.trim(),
     z.minLength(1),
     z.refine((id) => !ownPrefixes.some((prefix) => id.toLowerCase().startsWith(prefix))),
+    z.refine((id) => !dotSegments.includes(id)),
   ),
   EventType: rawText,
   EventStatus: rawText,
@@ -248,12 +268,16 @@ function parseEvent(
   if (!raw.success) return undefined
   const { data } = raw
   const notBeforeAt = parseNotBefore(data.NotBefore)
+  const durationSeconds = plausibleDuration(data.DurationInSeconds)
   const status = statusOf(data.EventStatus)
   const eventId = cut(data.EventId.toLowerCase(), limits.name)
   const odd = (what: string) => oddities.push(`event ${eventId}: ${what}`)
   if (status === 'Unknown') odd(`unknown EventStatus "${cut(data.EventStatus, 60)}"`)
   if (data.NotBefore !== '' && notBeforeAt === undefined) {
     odd(`NotBefore "${cut(data.NotBefore, 60)}" is no date`)
+  }
+  if (data.DurationInSeconds !== undefined && durationSeconds === undefined) {
+    odd(`DurationInSeconds ${data.DurationInSeconds} is no duration`)
   }
   return {
     eventId,
@@ -263,7 +287,7 @@ function parseEvent(
     ...(notBeforeAt === undefined ? {} : { notBeforeAt }),
     ...(data.Description === '' ? {} : { description: cut(data.Description, limits.text) }),
     ...(data.EventSource === '' ? {} : { source: sourceOf(data.EventSource) }),
-    ...(data.DurationInSeconds === undefined ? {} : { durationSeconds: data.DurationInSeconds }),
+    ...(durationSeconds === undefined ? {} : { durationSeconds }),
   }
 }
 

@@ -21,7 +21,13 @@ const notOurs = (prefix: string) =>
  * Milliseconds between an observation and the sending of the report, by the beacon's monotonic
  * clock.
  */
-const ageMs = z.number().check(z.minimum(0), z.maximum(366 * 86_400_000))
+const longestAgeMs = 366 * 86_400_000
+const ageMs = z.number().check(z.minimum(0), z.maximum(longestAgeMs))
+
+/** An age that a report may have: a clock or a file may be far off. */
+export function clampAge(ms: number): number {
+  return Math.min(longestAgeMs, Math.max(0, Math.round(ms)))
+}
 
 /** Azure allows this many tags on a VM. Names and values have the same limit. */
 export const tagLimits = { count: 50, text: 256 }

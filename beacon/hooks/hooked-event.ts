@@ -1,7 +1,7 @@
 // An event that hooks of this VM run for: what is known of it and of its runs, and how news change
 // that. The values are replaced, never changed.
 import { hits, type ScheduledEvent } from '../../shared/document.ts'
-import type { Hook, HookRun } from '../../shared/report.ts'
+import { clampAge, type Hook, type HookRun } from '../../shared/report.ts'
 import type { Instant } from '../clock.ts'
 import type { Snapshot } from '../watch.ts'
 import { type Plan, type Phase as PlannedPhase, restoreWithinMs } from './plan.ts'
@@ -150,7 +150,7 @@ export function runsOf(hooked: HookedEvent, ageMs: (since: Instant) => number): 
         eventId: hooked.event.eventId,
         hook,
         state,
-        ageMs: Math.round(ageMs(since)),
+        ageMs: clampAge(ageMs(since)),
         ...(exitCode === undefined ? {} : { exitCode }),
         ...(note === undefined ? {} : { note }),
         ...(eventType === undefined ? {} : { eventType }),

@@ -202,6 +202,8 @@ describe('a damaged file', () => {
   test.each<[string, (file: string) => void]>([
     ['that is no database', (file) => writeFileSync(file, 'x'.repeat(9_000))],
     ['of another schema', (file) => withDatabase(file, 'PRAGMA user_version = 99')],
+    ['with another table', (file) => withDatabase(file, `CREATE TABLE item (x); ${ours}`)],
+    ['with a number that is too large', (file) => withDatabase(file, `${table}; ${huge}; ${ours}`)],
     ['with a page that was overwritten', overwritePage],
   ])('%s is moved aside, and a new one begun', (_, damage) => {
     const { directory, open, log } = setUp()
@@ -246,6 +248,11 @@ test('a file that can no longer be written costs durability, not the report', ()
   spool.dropThrough(spool.read()[0]!.sequence)
   expect(idsOf(spool)).toEqual([])
 })
+
+const ours = 'PRAGMA user_version = 1'
+const table =
+  'CREATE TABLE item (sequence INTEGER PRIMARY KEY, seen_at REAL, last_seen_at REAL, body TEXT)'
+const huge = "INSERT INTO item VALUES (9223372036854775807, 0, 0, '{}')"
 
 function withDatabase(file: string, sql: string): void {
   const database = new DatabaseSync(file)

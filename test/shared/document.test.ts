@@ -161,6 +161,24 @@ describe('NotBefore', () => {
     },
   )
 
+  test.each([1e12, -2, 40 * 86_400])('a duration of %d s is not known, and said', (seconds) => {
+    const document = read({ Events: [{ ...raw, DurationInSeconds: seconds }] })
+    expect(document.events[0]).not.toHaveProperty('durationSeconds')
+    expect(document.oddities).toEqual([
+      `event ${eventId}: DurationInSeconds ${seconds} is no duration`,
+    ])
+    const parsed = scheduledEventSchema.parse({ ...plain, durationSeconds: seconds })
+    expect(parsed.durationSeconds).toBeUndefined()
+  })
+
+  test.each(['.', '..'])('an event called %s is unreadable: it could have no page', (EventId) => {
+    expect(read({ Events: [{ ...raw, EventId }] })).toMatchObject({
+      events: [],
+      unreadable: { count: 1 },
+    })
+    expect(() => scheduledEventSchema.parse({ ...plain, eventId: EventId })).toThrow()
+  })
+
   test('one that is no date is absent, and said', () => {
     const document = read({ Events: [{ ...raw, NotBefore: 'soon' }] })
     expect(document.events[0]).not.toHaveProperty('notBeforeAt')

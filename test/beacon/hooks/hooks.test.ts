@@ -9,7 +9,7 @@ import { createHookStore } from '../../../beacon/hooks/store.ts'
 import { createWakeTimer } from '../../../beacon/wake-timer.ts'
 import { watch } from '../../../beacon/watch.ts'
 import type { Answer, Report } from '../../../shared/report.ts'
-import { vmSchema } from '../../../shared/report.ts'
+import { reportSchema, vmSchema } from '../../../shared/report.ts'
 import { accepted, failing, startBeacon } from '../agent-world.ts'
 import { anEvent } from '../events.ts'
 import { createFakeClock } from '../fake-clock.ts'
@@ -390,4 +390,15 @@ test('an answer to a report that showed no plan lets nothing run', () => {
   hooks.answered([])
   hooks.documentSeen()
   expect(runner.orders).toHaveLength(1)
+})
+
+test('a time in the file that cannot be is reported as a year ago', async () => {
+  const directory = temporaryDirectory()
+  const store = createHookStore(directory, createTestLog())
+  const prepare = { state: 'succeeded' as const, starts: 1, since: { wall: -1e18 } }
+  store.save([{ event: inFive, firstSeen: { wall: 0 }, isAnswered: true, prepare }])
+  const { clock, run, lastReport } = startHooked({ events: [inFive] }, { directory })
+  await clock.advance(1_000)
+  expect(run('prepare')?.ageMs).toBe(366 * 86_400_000)
+  expect(reportSchema.safeParse(lastReport()).success).toBe(true)
 })
