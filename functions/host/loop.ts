@@ -18,6 +18,8 @@ const failedEventMs = 10_000
 const failedRoundMs = 1_000
 const forgetEveryMs = 3_600_000
 const checkEveryMs = 5 * 60_000
+/** Timers of clouds come some seconds late. Less than `maxLateMs`. */
+const graceMs = 15_000
 /** If a tick comes later, the process was halted and may have missed reports. */
 const maxLateMs = 20_000
 /** With more requests under way, those that end within `refillMs` share one look at what is due. */
@@ -92,6 +94,12 @@ export class Loop {
     this.#dueAt = 0
     this.#isHinted = true
     return this.#run()
+  }
+
+  /** The timer of the host has not come for so long that it may be dead. Then a request is the timer. */
+  isLate(): boolean {
+    const sinceMs = this.#relay.now() - this.#tickedAt
+    return this.#tickedAt > 0 && sinceMs > this.#options.maxSleepMs + graceMs
   }
 
   /** Waits until nothing is under way, at most `limitMs`. */

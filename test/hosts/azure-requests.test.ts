@@ -1,5 +1,5 @@
 // Which wake-ups the loop of the Azure host queues. Each one is an invocation, which costs money.
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { Requests, requestWaitMs } from '../../functions/host/azure/requests.ts'
 import { heardBy, subscribe } from '../support/subscriptions.ts'
 import {
@@ -44,6 +44,24 @@ test('a retry queues one wake-up, however many requests come before it', async (
   world.clock.now += set[0]!
   await requests.run()
   expect(set).toHaveLength(2)
+})
+
+test('if the timer is dead, a request sends what is due', async () => {
+  await start()
+  await requests.run()
+  const beacon = new FakeBeacon(world, 'web_0')
+  const isBusy = ({ url }: { url: string }) => url.includes('//hook.')
+  const busy = { status: 503, headers: { 'retry-after': '75' } }
+  world.channels.answer = (request) =>
+    isBusy(request) ? new Response(null, busy) : usualAnswer(request)
+  await requests.during(() => beacon.sees([event()]))
+  const tries = () => world.sent.filter(isBusy).length
+  expect(tries()).toBe(1)
+  for (let i = 0; i < 9; i++) {
+    world.clock.now += 10_000
+    await requests.during(() => beacon.sees([event()]))
+  }
+  await vi.waitFor(() => expect(tries()).toBe(2))
 })
 
 test('if a request could not send because the store failed, a wake-up follows', async () => {

@@ -66,6 +66,7 @@ export class Requests {
     const request: Request = { committed: false, hasMessages: false, answered: false }
     const result = await this.#requests.run(request, work)
     request.answered = true
+    if (this.#loop.isLate()) void this.run()
     if (request.committed) await this.#follow(request, waitMs)
     return result
   }

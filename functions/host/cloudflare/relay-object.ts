@@ -65,7 +65,9 @@ export function relayObject(configText: string, write: Write) {
 
     async fetch(request: Request): Promise<Response> {
       const parts = this.#parts!
-      return 'error' in parts ? misconfigured(request) : parts.app.fetch(request)
+      if ('error' in parts) return misconfigured(request)
+      if (parts.loop.isLate()) void parts.loop.tick()
+      return parts.app.fetch(request)
     }
 
     /** Never throws: see alarm.ts. */
