@@ -47,6 +47,8 @@ export function calendarText(events: EventRecord[], publicUrl: string, now: numb
 function entryOf(record: EventRecord, publicUrl: string, now: number): string[] {
   const { fleet, eventId, sequence, facts } = record
   const view = viewOf(record)
+  // programs that ignore the status would show it as still to come
+  const mark = record.ended === undefined ? '' : 'Cancelled: '
   const changedAt = record.history.at(-1)?.at ?? record.firstSeenAt
   return [
     'BEGIN:VEVENT',
@@ -56,7 +58,7 @@ function entryOf(record: EventRecord, publicUrl: string, now: number): string[] 
     `LAST-MODIFIED:${utc(changedAt)}`,
     `DTSTART:${utc(beginOf(record))}`,
     `DTEND:${utc(endOf(record, now))}`,
-    `SUMMARY:${text(`${drillMark(view)}${subjectOf(view)} (${fleet})`)}`,
+    `SUMMARY:${text(`${mark}${drillMark(view)}${subjectOf(view)} (${fleet})`)}`,
     `DESCRIPTION:${text(describe(record).join('\n'))}`,
     `CATEGORIES:${text(facts.eventType)}`,
     `STATUS:${statusOf(record)}`,

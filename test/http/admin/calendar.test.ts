@@ -98,7 +98,9 @@ describe('the calendar', () => {
       await world.pass(minute)
     }
     const [cancelled] = await entries()
-    expect(cancelled).toMatchObject({ uid: first!.uid, status: 'CANCELLED', from: first!.from })
+    const summary = 'Cancelled: Reboot of web_0 (prod)'
+    const { uid, from } = first!
+    expect(cancelled).toMatchObject({ uid, status: 'CANCELLED', from, summary })
     expect(cancelled!.sequence).toBeGreaterThan(first!.sequence)
     world.clock.now += 6 * day
     expect(await entries()).toHaveLength(1)
