@@ -152,6 +152,8 @@ export const relayEvents: Record<string, string> = {
   relay_started: 'The relay is ready.',
   relay_stopped: 'Plain Node only. The relay has stopped.',
   replayed: 'An owner or a token sent failed messages again. `by` says who.',
+  report_failed:
+    'A report was answered 503 after 4.5 s, because the storage was slow, and then failed.',
   report_refused:
     'Reports were refused. `code`, `detail` and `fleet` say why. `vm` is present if the sender was authenticated.',
   request_answered: 'Azure Functions only. A request and its status.',
@@ -327,6 +329,10 @@ export const problemCodes: Record<string, Code> = {
   idempotency_key_reused: {
     status: '422',
     about: 'An earlier request with this `Idempotency-Key` had another body.',
+  },
+  storage_unavailable: {
+    status: '503',
+    about: 'The storage of the relay does not answer. Send the request again.',
   },
   identity_unavailable: { status: '503', about: 'The keys of the tenant cannot be read now.' },
   internal: { status: '500', about: 'The relay failed. Its log says why.' },

@@ -4,7 +4,7 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { messagePage } from '../pages/approve.ts'
 import { isSecure, pagePolicy } from '../pages/layout.ts'
 import type { Relay } from '../use-cases/relay.ts'
-import { isBearer, limit, named, problem, refuse, relayFailed, usualHeaders } from './problem.ts'
+import { isBearer, limit, named, problem, refusalFor, refuse, usualHeaders } from './problem.ts'
 
 /** The relay's time, epoch ms. */
 const timeHeader = 'x-foghorn-time'
@@ -65,11 +65,12 @@ export function notFound(c: Context): Response | Promise<Response> {
   return problem(c, 404, 'not_found', detail)
 }
 
-export function failed(c: Context): Response | Promise<Response> {
-  if (!isForPeople(c)) return refuse(c, relayFailed)
+export function failed(c: Context, error: unknown): Response | Promise<Response> {
+  const refusal = refusalFor(error)
+  if (!isForPeople(c)) return refuse(c, refusal)
   // The relay may have failed after it stored a decision.
   const text = 'The log says why. Open the page again to see whether your decision was stored.'
-  return page(c, 500, messagePage('The relay failed', text))
+  return page(c, refusal.status as 500, messagePage('The relay failed', text))
 }
 
 function isForPeople(c: Context): boolean {

@@ -7,6 +7,7 @@ import { maskTokens } from '../../shared/log.ts'
 import { privateHeaders, secureHeaders } from '../pages/layout.ts'
 import { quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
+import { isOutage } from '../use-cases/join-events.ts'
 
 /** A problem before it is answered. */
 export type Refusal = Omit<Problem, 'title'>
@@ -59,10 +60,22 @@ export function problemHeaders(
 }
 
 /** The answer to a request that met an unexpected error. */
-export const relayFailed: Refusal = {
+const relayFailed: Refusal = {
   status: 500,
   code: 'internal',
   detail: 'the relay failed; its log says why',
+}
+
+/** The answer to a request that threw this. */
+export function refusalFor(error: unknown): Refusal {
+  return isOutage(error) ? storageAway : relayFailed
+}
+
+export const storageAway: Refusal = {
+  status: 503,
+  code: 'storage_unavailable',
+  detail:
+    'the storage of the relay does not answer; send the request again, which does nothing twice',
 }
 
 /** A request whose body `limit` has read. */

@@ -23,6 +23,6 @@ export function answerThrown(log: Log, noteBrokenOff: NoteBrokenOff): ErrorHandl
       return problem(c, 400, 'body_broken_off', 'the body is incomplete; send the request again')
     }
     log.error('request_failed', { method: c.req.method, error: messageOf(error) })
-    return failed(c)
+    return failed(c, error)
   }
 }

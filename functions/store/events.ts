@@ -25,7 +25,7 @@ const maxNames = 200
 const maxSameTime = 10_000
 /** Entries that took longer may be behind what readers of the log have read: they get a later time. */
 const slowEntriesMs = 3_000
-/** A row comes after its entries: its call to Azure Tables ends after 15 s (azure/table.ts). */
+/** A row comes after its entries, in a call of its own, which has a limit (azure/table.ts). */
 const maxCommitMs = 30_000
 
 export const eventRow = 'event'

@@ -122,6 +122,7 @@ const askHealth = () => {
 describe('a lasting fault', () => {
   test.each<[string, Fault]>([
     ['503', { answer: 503 }],
+    ['no answer at all', { answer: 'hang' }],
     ['429 without Retry-After', { answer: 429, code: 'TooManyRequests' }],
     ['500 within transactions', { answer: 500, inTransaction: true, only: 'changes' }],
     ['409 TableBeingDeleted', { answer: 409, code: 'TableBeingDeleted' }],
@@ -130,7 +131,9 @@ describe('a lasting fault', () => {
     const event = newEvent()
     faults.add(fault)
     const refused = await post([event])
-    expect([refused.status, await refused.json()]).toMatchObject([500, { code: 'internal' }])
+    const code = 'storage_unavailable'
+    expect([refused.status, await refused.json()]).toMatchObject([503, { code }])
+    expect(refused.headers.get('retry-after')).toBe('2')
     faults.clear()
     expect((await post([event])).status).toBe(200)
     await toldOnce(event)
@@ -144,7 +147,7 @@ describe('a lasting fault', () => {
     // wake-ups of the tests before would fail, too
     await queue.clearMessages()
     const known = relay.entries.length
-    expect((await post([newEvent()])).status).toBe(500)
+    expect((await post([newEvent()])).status).toBe(503)
     const said = relay.entries.slice(known).find(({ event }) => event === 'request_failed')
     expect(said!.error).toContain('"Storage Table Data Contributor"')
     expect(said!.error).toContain('AuthorizationPermissionMismatch')
@@ -166,12 +169,13 @@ describe('a lasting fault', () => {
     expect(await (await askHealth()).json()).toMatchObject({ status: 'ok' })
   })
 
-  test('a relay that starts meanwhile answers 500, and works when the fault is over', async () => {
+  test('a relay that starts meanwhile answers 503, also to probes, and works when the fault is over', async () => {
     faults.add({ answer: 503 })
     await stage.relay!.stop()
     await startRelay()
     const event = newEvent()
-    expect((await post([event])).status).toBe(500)
+    expect((await post([event])).status).toBe(503)
+    expect((await askHealth()).status).toBe(503)
     faults.clear()
     expect((await post([event])).status).toBe(200)
     await toldOnce(event)
@@ -207,7 +211,7 @@ test('Azurite is down for a while: a report that was answered 200 is notified on
   stage.sinks.failNext({ kind: 'webhook', status: 503 })
   expect((await post([early])).status).toBe(200)
   await stage.azurite!.halt()
-  expect((await post([early, meanwhile])).status).toBe(500)
+  expect((await post([early, meanwhile])).status).toBe(503)
   await stage.azurite!.resume()
   await toldOnce(early)
   expect((await stage.readEvent(meanwhile.eventId)).code).toBe('event_unknown')

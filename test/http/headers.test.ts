@@ -5,7 +5,7 @@ import { createParts } from '../../functions/app.ts'
 import { httpHandler } from '../../functions/host/azure/http.ts'
 import { misconfigured } from '../../functions/host/misconfigured.ts'
 import { createDirectReports } from '../../functions/http/beacons/direct.ts'
-import { relayFailed } from '../../functions/http/problem.ts'
+import { refusalFor } from '../../functions/http/problem.ts'
 import { createReportCounts } from '../../functions/http/report-counts.ts'
 import { postDrill } from '../support/drills.ts'
 import { formType, linkOf, press, watch } from '../support/people.ts'
@@ -206,7 +206,7 @@ describe('every 503 says when to come back:', () => {
 
 test('the answer of a failed disk is the one of the app', async () => {
   const { refused } = createParts(world.relay)
-  const { status, headers, body } = refused(relayFailed)
+  const { status, headers, body } = refused(refusalFor(new Error('odd')))
   expect([status, headers['content-type']]).toEqual([500, 'application/problem+json'])
   expect(JSON.parse(body)).toMatchObject({ code: 'internal', status })
   expectPrivate(new Response(body, { headers }))

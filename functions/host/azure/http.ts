@@ -4,7 +4,7 @@
 import { type HttpHandler, type HttpRequest, HttpResponse } from '@azure/functions'
 import { messageOf } from '../../../shared/errors.ts'
 import type { Log } from '../../../shared/log.ts'
-import { problemHeaders, problemText, relayFailed } from '../../http/problem.ts'
+import { problemHeaders, problemText, refusalFor } from '../../http/problem.ts'
 import { isSecure, secureHeaders } from '../../pages/layout.ts'
 
 /** The request's signal never fires: the library does not notice that a client went away. */
@@ -21,8 +21,9 @@ export function httpHandler(
     } catch (error) {
       void sent?.finish()
       log.error('request_failed', { method: request.method, error: messageOf(error) })
-      const headers = problemHeaders(500, isSecure(request.url))
-      return { status: 500, headers, body: problemText(relayFailed) }
+      const refusal = refusalFor(error)
+      const headers = problemHeaders(refusal.status, isSecure(request.url))
+      return { status: refusal.status, headers, body: problemText(refusal) }
     }
   }
 }

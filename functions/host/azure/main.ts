@@ -6,11 +6,14 @@ import { app } from '@azure/functions'
 import { giveAddressesTime } from '../../../shared/addresses.ts'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import type { Log } from '../../../shared/log.ts'
+import { reportPath } from '../../../shared/report.ts'
 import { createApp } from '../../app.ts'
 import { alignedHeartbeats } from '../../core/event/heartbeat.ts'
 import { interactionsPath } from '../../http/people/slack.ts'
+import { problemHeaders, problemText, storageAway } from '../../http/problem.ts'
 import { notifiers } from '../../notify/registry.ts'
 import type { ForwardProxy, Outbound } from '../../notify/undici.ts'
+import { isSecure } from '../../pages/layout.ts'
 import { JoinedTable } from '../../store/azure/joined.ts'
 import { AzureRows } from '../../store/azure/rows.ts'
 import { RelayStore } from '../../store/relay-store.ts'
@@ -27,6 +30,7 @@ import { createHolds } from '../holds.ts'
 import { misconfigured } from '../misconfigured.ts'
 import { commonParts } from '../parts.ts'
 import { type Attempt, allSecrets, type Environment, readEnvironment } from '../settings.ts'
+import { within } from '../under-way.ts'
 import { httpHandler } from './http.ts'
 import { createAzureLog } from './log.ts'
 import { FleetSize, pressWaitMs, Requests, requestWaitMs, timerMs } from './requests.ts'
@@ -45,6 +49,8 @@ const attemptsEndMs = 2_000
 const brokenOffMs = 1_000
 /** Once a minute, as `timerMs` says. */
 const schedule = '0 * * * * *'
+/** A storage that has not answered a report by then hangs. Beacons wait 10 s. */
+const reportAnswerMs = 4_500
 /** After a longer gap, the relay may have missed reports, so silent beacons mean nothing. */
 const gapMs = 2 * timerMs
 /** Runs of the timer between two checks of the relay itself. */
@@ -216,11 +222,20 @@ async function answer({ app, requests, relay, size }: Parts, request: Request): 
   const from = performance.now()
   const { pathname } = new URL(request.url)
   const waitMs = pathname === interactionsPath ? pressWaitMs : requestWaitMs
-  const response = await requests.during(async () => app.fetch(request), waitMs)
+  const work = requests.during(async () => app.fetch(request), waitMs)
+  const response = pathname === reportPath ? await inTime(relay, work) : await work
   const path = plainPaths.test(pathname) ? pathname : '[not logged]'
   const ms = Math.round(performance.now() - from)
   relay.log.debug('request_answered', { method, path, status: response.status, ms })
   return response
+}
+
+/** The beacon reports again, so what is stored later is no loss. */
+async function inTime(relay: Relay, work: Promise<Response>): Promise<Response> {
+  if ((await within(reportAnswerMs, work)) === 'ended') return work
+  work.catch((error) => relay.log.error('report_failed', { error: messageOf(error) }))
+  const headers = problemHeaders(503, isSecure(relay.config.publicUrl))
+  return new Response(problemText(storageAway), { status: 503, headers })
 }
 
 async function wake({ relay, requests, listen }: Parts, message: unknown): Promise<void> {

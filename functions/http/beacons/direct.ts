@@ -9,7 +9,7 @@ import {
   problemHeaders,
   problemText,
   type Refusal,
-  relayFailed,
+  refusalFor,
   usualHeaders,
 } from '../problem.ts'
 import type { ReportCounts } from '../report-counts.ts'
@@ -50,7 +50,7 @@ export function createDirectReports(
   const answerReport = async (incoming: Incoming) => {
     const answered = await answerOf(incoming).catch((error: unknown) => {
       relay.log.error('request_failed', { method: 'POST', error: messageOf(error) })
-      return refused(relayFailed)
+      return refused(refusalFor(error))
     })
     counts.note(incoming.header(fleetHeader), answered.status)
     return answered
