@@ -107,6 +107,8 @@ export const relayEvents: Record<string, string> = {
   decision_refused:
     'A person without permission tried to decide an event. `who` and `permission` say why.',
   delivered: 'A channel accepted a message. For a subscription, the level is `debug`.',
+  database_broken:
+    'Plain Node only. The disk failed a write. The relay ended, so that its service starts it again.',
   database_created:
     'Plain Node only. There was no database in FOGHORN_DATA, so the relay begins with an empty one.',
   delivery_failed: 'A message was refused or given up. `note` is the last answer.',

@@ -64,6 +64,8 @@ const copiedPages = 500
 class DatabaseFile implements Database {
   /** Whether there was none before. */
   readonly isNew: boolean
+  /** After an error of the disk, SQLite refuses every write until the file is opened anew. */
+  onBroken: (error: unknown) => void = () => {}
   readonly #db: DatabaseSync
   readonly #path: string
   /** Preparing a statement takes longer than running most of them. */
@@ -97,8 +99,9 @@ class DatabaseFile implements Database {
       this.#db.exec('COMMIT')
       return result
     } catch (error) {
-      // if the disk is full, SQLite has already ended the transaction
+      // if the disk is full or broken, SQLite has already ended the transaction
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
+      if (codeOf(error) === sqliteIoError) this.onBroken(error)
       throw error
     }
   }
@@ -192,9 +195,14 @@ const sqliteCorrupt = 11
 const sqliteCannotOpen = 14
 const sqliteNotADatabase = 26
 
+/** The primary result code; 0 if SQLite did not throw it. */
+function codeOf(error: unknown): number {
+  return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
+}
+
 /** SQLite's own sentences name no file and no remedy. */
 function explainOpening(error: unknown, path: string): unknown {
-  const errcode = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
+  const errcode = codeOf(error)
   if (errcode === sqliteCorrupt || errcode === sqliteNotADatabase) {
     const remedy =
       'Restore a backup (npm run restore), or move the file away: the relay then begins with an empty one.'

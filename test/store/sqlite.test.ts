@@ -113,6 +113,20 @@ test.each<[string, (path: string) => void, string]>([
   expect(() => openFile(path)).toThrow(expect.objectContaining({ code, message }))
 })
 
+test('an error of the disk is said once more, because the file must be opened anew', () => {
+  const file = openFile(newPath())
+  const broken: unknown[] = []
+  file.onBroken = (error) => broken.push(error)
+  const fail = (errcode: number) => () => {
+    throw Object.assign(new Error('disk I/O error'), { errcode })
+  }
+  // SQLITE_IOERR_FSYNC
+  expect(() => file.transaction(fail(1_034))).toThrow('disk I/O error')
+  expect(() => file.transaction(fail(5))).toThrow()
+  expect(broken).toHaveLength(1)
+  file.close()
+})
+
 describe('a full disk', () => {
   test('a change that meets it explains it, and nothing is written', async () => {
     const file = openFile(newPath())
