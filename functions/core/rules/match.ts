@@ -118,25 +118,38 @@ export function tagIn(
   return { name: entry[0], value: entry[1] }
 }
 
-/** The whole name, ignoring case: `vm1` never matches `vm10`. */
+/**
+ * The whole name, ignoring case: `vm1` never matches `vm10`. The parts between stars are searched one
+ * after the other, so the time does not grow with the number of stars.
+ */
 export function matchesGlob(glob: string, name: string): boolean {
-  const [wanted, given] = [glob.toLowerCase(), name.toLowerCase()]
-  let [at, read] = [0, 0]
-  // a RegExp would try every split among all stars; only the last star needs to take more
-  let [star, taken] = [-1, 0]
-  while (read < given.length) {
-    if (wanted[at] === '*') {
-      star = at++
-      taken = read
-    } else if (at < wanted.length && (wanted[at] === '?' || wanted[at] === given[read])) {
-      at++
-      read++
-    } else if (star === -1) return false
-    else {
-      at = star + 1
-      read = ++taken
-    }
+  const given = name.toLowerCase()
+  const [first = '', ...middle] = glob.toLowerCase().split('*')
+  const last = middle.pop()
+  if (last === undefined) return first.length === given.length && stands(first, given, 0)
+  const end = given.length - last.length
+  if (first.length > end || !stands(first, given, 0) || !stands(last, given, end)) return false
+  let at = first.length
+  for (const part of middle) {
+    const found = find(part, given, at)
+    if (found === -1 || found + part.length > end) return false
+    at = found + part.length
   }
-  while (wanted[at] === '*') at++
-  return at === wanted.length
+  return true
+}
+
+/** Whether the part, in which `?` is any character, stands at this place. */
+function stands(part: string, text: string, at: number): boolean {
+  if (!part.includes('?')) return text.startsWith(part, at)
+  for (let i = 0; i < part.length; i++) {
+    if (part[i] !== '?' && part[i] !== text[at + i]) return false
+  }
+  return true
+}
+
+/** The first place from `from` on, or -1. */
+function find(part: string, text: string, from: number): number {
+  if (!part.includes('?')) return text.indexOf(part, from)
+  for (let at = from; at + part.length <= text.length; at++) if (stands(part, text, at)) return at
+  return -1
 }
