@@ -146,6 +146,8 @@ const ruleNameRule =
 const maxConcurrentLimit = 1_000
 const maxConcurrentRule = `write a whole number from 1 to ${maxConcurrentLimit}`
 
+const leadRule = 'write whole seconds from 60 to 86400'
+
 const ruleSchema = object({
   name: text
     .refine((name) => !looksSecret(name) && !/^\S*:\/\/\S*$/.test(name), { error: ruleNameRule })
@@ -161,6 +163,14 @@ const ruleSchema = object({
     .describe(
       'true, with approve: approves once the hook `prepare` has succeeded on every affected VM. If that fails or takes too long, people are asked.',
     ),
+  prepareBeforeSeconds: z
+    .int(leadRule)
+    .min(60, leadRule)
+    .max(86_400, leadRule)
+    .optional()
+    .describe(
+      'With whenReady: VMs run `prepare` from this long before NotBefore on, 600 by default. A beacon whose FOGHORN_HOOK_LEAD_SECONDS is longer begins earlier.',
+    ),
   maxConcurrent: z
     .int(maxConcurrentRule)
     .min(1, maxConcurrentRule)
@@ -170,6 +180,10 @@ const ruleSchema = object({
       'With approve: at most this many VMs of one scale set, or of one tag value if `match` has a tag, are prepared or approved at the same time. The next event waits for its turn.',
     ),
 }).superRefine((rule, { addIssue }) => {
+  if (rule.prepareBeforeSeconds !== undefined && !rule.whenReady) {
+    const message = 'only a rule with "whenReady": true prepares VMs; write that, or remove this'
+    addIssue({ code: 'custom', path: ['prepareBeforeSeconds'], message })
+  }
   if (rule.decide === 'approve') return
   for (const key of ['whenReady', 'maxConcurrent'] as const) {
     if (!rule[key]) continue

@@ -77,6 +77,7 @@ const policy = z.object({
   decide: z.enum(decisions),
   rule: z.string(),
   whenReady: z.literal(true).exactOptional().describe('The rule waits until all VMs are ready.'),
+  prepareBeforeSeconds: z.int().exactOptional().describe('VMs prepare from then on.'),
   maxConcurrent: z.int().exactOptional().describe('The rule waits for its turn.'),
 })
 

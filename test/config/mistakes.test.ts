@@ -237,6 +237,11 @@ const mistakes: [path: string, value: unknown, ...said: string[]][] = [
   ],
   [
     'policy',
+    [{ match: {}, decide: 'approve', prepareBeforeSeconds: 900 }],
+    'policy[0].prepareBeforeSeconds: only a rule with "whenReady": true prepares VMs',
+  ],
+  [
+    'policy',
     [{ match: {}, decide: 'notify', maxConcurrent: 1 }],
     'policy[0].maxConcurrent: only a rule with "decide": "approve" waits',
   ],

@@ -206,7 +206,13 @@ interface Kept {
   /** If the event is back: poll time of the document that showed it again. */
   backAt?: number
   /** `rule`: its name, or `default` if none matches. With `whenReady` or `maxConcurrent`, it waits. */
-  policy: { decide: Decide; rule: string; whenReady?: true; maxConcurrent?: number }
+  policy: {
+    decide: Decide
+    rule: string
+    whenReady?: true
+    prepareBeforeSeconds?: number
+    maxConcurrent?: number
+  }
   wait: Wait
   /** The decision that counts now. Nobody can take an approval back, but it may expire (scope.ts). */
   decided?: Decided

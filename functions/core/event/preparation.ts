@@ -24,11 +24,15 @@ export function preparationFor(
   if (![record.facts, ...shown].some((one) => isHit(one, vm))) return undefined
   if (wait.prepareNow !== undefined) return record.phase === 'scheduled' ? 'now' : undefined
   if (decided?.decision === 'approved') return undefined
-  if (slot?.state === 'unknown') return 'hold'
-  if (!takesTurns(policy)) return undefined
-  if (slot?.state !== 'held') return 'hold'
+  return slot?.state === 'unknown' ? 'hold' : byRule(record, now)
+}
+
+function byRule(record: EventRecord, now: number): 'now' | 'hold' | undefined {
+  const { policy, wait } = record
   const isDue = policy.whenReady === true && preparesFrom(record) <= now
-  return record.phase === 'scheduled' && isDue ? 'now' : undefined
+  const due = record.phase === 'scheduled' && isDue ? 'now' : undefined
+  if (!takesTurns(policy)) return policy.prepareBeforeSeconds === undefined ? undefined : due
+  return wait.slot?.state === 'held' ? due : 'hold'
 }
 
 /** Without `whenReady`, the slot ends with the question to people. */

@@ -26,8 +26,8 @@ export interface Taken {
   taken: SlotTaken
 }
 
-/** Beacons prepare from this long before NotBefore on, unless they are set otherwise. */
-const leadMs = 600_000
+/** Beacons prepare from this long before NotBefore on, unless the rule or the beacon says otherwise. */
+const usualLeadSeconds = 600
 /** People who are asked have this long until NotBefore, or a third of the notice if it is short. */
 const askBeforeMs = 60_000
 /** If VMs contradict each other for this long, people are asked. */
@@ -132,8 +132,11 @@ function disagreement(
 }
 
 /** When beacons begin to prepare. An event without NotBefore may start at any moment. */
-export function preparesFrom({ facts: { notBeforeAt } }: EventRecord): number {
-  return notBeforeAt === undefined ? Number.NEGATIVE_INFINITY : notBeforeAt - leadMs
+export function preparesFrom({ facts: { notBeforeAt }, policy }: EventRecord): number {
+  const { prepareBeforeSeconds = usualLeadSeconds } = policy
+  return notBeforeAt === undefined
+    ? Number.NEGATIVE_INFINITY
+    : notBeforeAt - prepareBeforeSeconds * 1_000
 }
 
 /** When people are asked, if the rule still waits then. */

@@ -11,6 +11,8 @@ export interface PolicyRule {
   decide: Decide
   /** Approves only once every affected VM is ready. */
   whenReady?: boolean | undefined
+  /** With `whenReady`: VMs prepare from this long before NotBefore on. */
+  prepareBeforeSeconds?: number | undefined
   /** VMs of one group that this relay prepares or approves at the same time, see event/slots.ts. */
   maxConcurrent?: number | undefined
 }
@@ -29,11 +31,12 @@ export function judgePolicy(
 ): EventRecord['policy'] {
   const rule = ruleFor(rules, record, vms)
   if (rule === undefined) return { decide: 'ask', rule: defaultRule }
-  const { name, decide, whenReady, maxConcurrent } = rule
+  const { name, decide, whenReady, prepareBeforeSeconds, maxConcurrent } = rule
   return {
     decide,
     rule: name,
     ...(whenReady && { whenReady }),
+    ...(prepareBeforeSeconds !== undefined && { prepareBeforeSeconds }),
     ...(maxConcurrent !== undefined && { maxConcurrent }),
   }
 }

@@ -138,7 +138,7 @@ test('a disk that is full for 12 minutes makes no VM silent', async () => {
   Object.assign(world.store, { commit: full, writeBeacon: full })
   for (let minutes = 0; minutes < 12; minutes += 1) {
     world.clock.now += minute
-    await expect(report(terminate)).rejects.toThrow('500')
+    await expect(report(terminate)).rejects.toThrow('503')
   }
   Object.assign(world.store, { commit, writeBeacon })
   await sweep(world.relay)

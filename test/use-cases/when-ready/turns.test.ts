@@ -248,3 +248,19 @@ describe('the row of holders', () => {
     expect(elsewhere).toEqual({ outcome: 'held' })
   })
 })
+
+test('with prepareBeforeSeconds, the turn and the preparation come that much earlier', async () => {
+  await begin({ prepareBeforeSeconds: 3_600 })
+  const later = eventOf('web_0', { notBeforeAt: startAt + 61 * minute })
+  expect(await whenOf(web0, later)).toEqual(['hold'])
+  await world.pass(2 * minute)
+  expect(await whenOf(web0, later)).toEqual(['now'])
+})
+
+test('it also counts without maxConcurrent', async () => {
+  await begin({ prepareBeforeSeconds: 3_600, maxConcurrent: undefined })
+  const later = eventOf('web_0', { notBeforeAt: startAt + 61 * minute })
+  expect(await whenOf(web0, later)).toEqual([])
+  await world.pass(2 * minute)
+  expect(await whenOf(web0, later)).toEqual(['now'])
+})
