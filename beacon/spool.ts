@@ -242,10 +242,7 @@ function spoolAt(file: string, options: SpoolOptions): Spool {
   }
 }
 
-/**
- * Exclusive from the first statement on until closed; the kernel frees it when the process is
- * killed.
- */
+/** Exclusive until it is closed. If the process is killed, the kernel frees it. */
 function openLocked(file: string): DatabaseSync {
   if (file !== inMemory) keepPrivate(file)
   const database = new sqlite.DatabaseSync(file, { timeout: 0 })

@@ -334,7 +334,7 @@ export const problemCodes: Record<string, Code> = {
   },
   storage_unavailable: {
     status: '503',
-    about: 'The storage of the relay does not answer. Send the request again.',
+    about: 'The storage of the relay fails. Send the request again.',
   },
   identity_unavailable: { status: '503', about: 'The keys of the tenant cannot be read now.' },
   internal: { status: '500', about: 'The relay failed. Its log says why.' },

@@ -1,10 +1,14 @@
 // `npm run restore -- FILE`: puts a backup in the place of a stopped relay's database. The old
 // database stays beside it under another name.
 import {
+  chmodSync,
   chownSync,
+  closeSync,
   copyFileSync,
   existsSync,
+  fsyncSync,
   mkdirSync,
+  openSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -15,6 +19,8 @@ import { FoghornError } from '../../shared/errors.ts'
 import { checkBackup, databaseName, openFile } from '../store/sqlite-file.ts'
 import { command, wrong } from './command.ts'
 
+/** Only the relay's own user may read events, names of VMs and decisions. */
+const ownerOnly = 0o600
 /** With what SQLite may have left beside it. */
 const parts = ['', '-wal', '-shm', '-journal']
 
@@ -42,7 +48,7 @@ Example:
     assertStopped(path)
     const fresh = `${path}.restoring`
     try {
-      copyFileSync(file, fresh)
+      copyWhole(file, fresh)
       // the relay's own user, also if root restores
       const { uid, gid } = statSync(folder)
       chownSync(fresh, uid, gid)
@@ -78,9 +84,19 @@ function assertStopped(path: string): void {
   try {
     openFile(path).close()
   } catch (error) {
-    if (error instanceof FoghornError && error.code === 'data_in_use') throw wrong(error.message)
-    // whatever is wrong with the old one, it is replaced
+    if (!(error instanceof FoghornError)) throw error
+    // a database that is damaged, or of another version, is what a backup replaces
+    if (error.code === 'data_in_use') throw wrong(error.message)
   }
+}
+
+/** All of it is on the disk before the old database is moved. */
+function copyWhole(from: string, to: string): void {
+  copyFileSync(from, to)
+  chmodSync(to, ownerOnly)
+  const descriptor = openSync(to, 'r+')
+  fsyncSync(descriptor)
+  closeSync(descriptor)
 }
 
 /** Its name now. Undefined if there was none. */

@@ -96,7 +96,7 @@ export class Loop {
     return this.#run()
   }
 
-  /** The timer of the host has not come for so long that it may be dead. Then a request is the timer. */
+  /** Whether the host's timer is overdue, and may be dead. Then a request does its work. */
   isLate(): boolean {
     const sinceMs = this.#relay.now() - this.#tickedAt
     return this.#tickedAt > 0 && sinceMs > this.#options.maxSleepMs + graceMs

@@ -74,8 +74,7 @@ export function refusalFor(error: unknown): Refusal {
 export const storageAway: Refusal = {
   status: 503,
   code: 'storage_unavailable',
-  detail:
-    'the storage of the relay does not answer; send the request again, which does nothing twice',
+  detail: 'the storage of the relay fails now, and its log says why; send the request again',
 }
 
 /** A request whose body `limit` has read. */

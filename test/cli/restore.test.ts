@@ -1,5 +1,5 @@
 // `npm run restore`: what it puts where, and what it refuses.
-import { copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
@@ -37,6 +37,7 @@ test('a backup takes the place of the database, which is kept', async () => {
   const { data, path, backup, run } = await setUp()
   await run()
   await databaseAt(path, 'newer')
+  chmodSync(backup, 0o644)
   const { code, out } = await run()
   expect(code).toBe(0)
   expect(await eventsIn(path)).toEqual(['of-the-backup'])

@@ -59,12 +59,12 @@ async function start(settings: Settings, write: (line: string) => void) {
   makeFolder(dataDirectory)
   const path = join(resolve(dataDirectory), databaseName)
   const file = openFile(path)
-  // after a restore that went wrong, or with a wrong FOGHORN_DATA, this line says so
   file.onBroken = (error) => {
     log.error('database_broken', { path, error: messageOf(error) })
     // the service starts it again, with the file as the disk has it
     process.exit(1)
   }
+  // after a restore that went wrong, or with a wrong FOGHORN_DATA, this line says so
   if (file.isNew) log.warn('database_created', { path })
   const rows = new SqlRows(file, { nonce: randomUUID(), soon: afterTwoTurns })
   const store = new RelayStore({ rows, newId: randomUUID, random: Math.random, gather: sleep })
