@@ -253,7 +253,7 @@ export const beaconEvents: Record<string, string> = {
   state_of_another_vm:
     'The state directory was written by another VM, so the disk is a copy. What waited there was dropped.',
   state_owner_unwritten:
-    'The state directory cannot say whose it is. After a copy, the beacon would not notice.',
+    'The beacon could not write the id of its VM into the state directory. It would not notice a copy.',
   token_failing: 'IMDS gives no token.',
   token_received: 'IMDS gave a new token.',
   token_recovered: 'IMDS gives tokens again.',
