@@ -1,7 +1,13 @@
 // The loop that carries out directives. Only this code asks Azure to start an event, and only if
 // the relay directed it and this VM's own document shows it as Scheduled.
 import { isSameName } from '../shared/document.ts'
-import { type Directive, directiveLeaseMs, freshDocumentMs, type Start } from '../shared/report.ts'
+import {
+  type Directive,
+  directiveLeaseMs,
+  freshDocumentMs,
+  isAsRead,
+  type Start,
+} from '../shared/report.ts'
 import type { Started } from './imds.ts'
 import type { StartResult } from './spool.ts'
 import type { Parts, State } from './state.ts'
@@ -111,7 +117,7 @@ class Queue {
   #check(one: Waiting): void {
     const { eventId } = one.directive
     const now = this.#parts.clock.monotonic()
-    const obstacle = obstacleTo(one.directive, this.#state.document, now)
+    const obstacle = obstacleTo(one.directive, this.#state, now)
     if (this.#isQuiet(eventId)) this.#waiting.delete(eventId)
     else if (obstacle !== undefined) this.#end([one], { outcome: obstacle })
     else if (now - one.receivedAt >= workForMs) {
@@ -155,10 +161,10 @@ interface Ended {
   reason?: string
 }
 
-/** Why what this VM sees now is not what was approved. */
+/** Why what this VM sees now, or is, is not what was approved. */
 function obstacleTo(
-  { eventId, eventType, resources, durationSeconds, source }: Directive,
-  document: State['document'],
+  { eventId, eventType, resources, durationSeconds, source, vm: read }: Directive,
+  { document, vm }: Pick<State, 'document' | 'vm'>,
   now: number,
 ): 'not_scheduled' | 'not_as_approved' | undefined {
   const isFresh = document !== undefined && now - document.seenAt <= freshDocumentMs
@@ -170,7 +176,8 @@ function obstacleTo(
     isSameName(event.eventType, eventType) &&
     isCovered(event.resources, resources) &&
     (source === undefined || (event.source !== undefined && isSameName(event.source, source))) &&
-    (durationSeconds === undefined || event.durationSeconds === durationSeconds)
+    (durationSeconds === undefined || event.durationSeconds === durationSeconds) &&
+    (read === undefined || (vm !== undefined && isAsRead(read, vm)))
   return isAsApproved ? undefined : 'not_as_approved'
 }
 

@@ -1,7 +1,7 @@
 // The reports of beacons and the relay's answers. Both sides parse with these schemas.
 import * as z from 'zod/mini'
 import { listOf } from './bounded.ts'
-import { eventIdSchema, limits, ownPrefixes, scheduledEventSchema } from './document.ts'
+import { eventIdSchema, isSameName, limits, ownPrefixes, scheduledEventSchema } from './document.ts'
 
 export { alertPrefix, drillPrefix } from './document.ts'
 
@@ -101,7 +101,8 @@ export const startSchema = z.object({
   /**
    * `accepted`: Azure answered 200. `rejected`: another status. `unreachable`: no answer. The
    * beacon did not ask Azure: `not_scheduled`; or `not_as_approved`, if the document shows another
-   * type, source or duration, or further VMs, or does not show what was approved.
+   * type, source or duration, or further VMs, or does not show what was approved, or if this VM is
+   * not as the rule read it.
    */
   outcome: z.enum(['accepted', 'rejected', 'unreachable', 'not_scheduled', 'not_as_approved']),
   /** HTTP status of IMDS, if it answered. */
@@ -220,7 +221,33 @@ export type Report = z.infer<typeof reportSchema>
 /** A beacon confirms a directive within this time. Else the relay gives it to the next beacon. */
 export const directiveLeaseMs = 5_000
 
-/** An event to start, and what was approved. The beacon compares this with its own document. */
+/**
+ * What rules read of a VM before one of them approved. What is absent was not read. `tags`: by name in
+ * lower case, null if the VM had no such tag.
+ */
+const readVmSchema = z.object({
+  resourceGroup: z.optional(name),
+  scaleSet: z.optional(name),
+  tags: z.optional(z.record(z.string(), z.nullable(z.string()))),
+})
+export type ReadVm = z.infer<typeof readVmSchema>
+
+export function isAsRead(
+  { resourceGroup, scaleSet, tags = {} }: ReadVm,
+  vm: Pick<Vm, 'resourceGroup' | 'scaleSet' | 'tags'>,
+): boolean {
+  const own = new Map(Object.entries(vm.tags).map(([tag, value]) => [tag.toLowerCase(), value]))
+  return (
+    (resourceGroup === undefined || isSameName(resourceGroup, vm.resourceGroup)) &&
+    (scaleSet === undefined || isSameName(scaleSet, vm.scaleSet)) &&
+    Object.entries(tags).every(([tag, value]) => (own.get(tag) ?? null) === value)
+  )
+}
+
+/**
+ * An event to start, and what was approved. The beacon compares this with its own document and its
+ * own VM.
+ */
 const directiveSchema = z.object({
   eventId: eventIdSchema,
   eventType: name,
@@ -230,6 +257,8 @@ const directiveSchema = z.object({
   durationSeconds: z.optional(z.number()),
   /** Absent if the approval covers any source. */
   source: z.optional(name),
+  /** The beacon's own VM. Absent if no rule read anything of it. */
+  vm: z.optional(readVmSchema),
 })
 export type Directive = z.infer<typeof directiveSchema>
 

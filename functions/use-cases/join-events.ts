@@ -1,5 +1,6 @@
 // Joins what one report says of its events into the committed events, each by itself. A failure of one
 // event does not keep the others from being stored.
+import { isSameName } from '../../shared/document.ts'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import type { Directive, Refused } from '../../shared/report.ts'
 import { decideReport } from '../core/event/decide.ts'
@@ -99,7 +100,7 @@ async function join(
 async function note(
   relay: Relay,
   joined: Joined,
-  { beacon: { beacon } }: Reading,
+  { beacon: { beacon, vm } }: Reading,
   news: EventNews,
   { record, isDirected, refusal }: Outcome,
   now: number,
@@ -111,7 +112,7 @@ async function note(
     joined.seen.push({ record, watched: await isWatched(relay, record, now) })
   }
   if (isLackedBy(beacon, record)) joined.lacking.push(eventId)
-  if (isDirected) joined.directives.push(directiveOf(record))
+  if (isDirected) joined.directives.push(directiveOf(record, vm))
 }
 
 /** While the event is open, its beacon goes on reporting that it lacks the event. */
@@ -121,9 +122,13 @@ function isLackedBy(beacon: string, record: EventRecord): boolean {
 }
 
 /** Includes what was approved: the beacon starts an event only if its document shows no more. */
-function directiveOf(record: EventRecord): Directive {
+function directiveOf(record: EventRecord, vm: string): Directive {
   const { eventId, decided } = record
-  return { eventId, ...(decided?.scope ?? scopeOf(record, false)) }
+  const { vms = [], ...scope } = decided?.scope ?? scopeOf(record)
+  const read = vms.find(({ name }) => isSameName(name, vm))
+  if (read === undefined) return { eventId, ...scope }
+  const { name: _, ...own } = read
+  return { eventId, ...scope, vm: own }
 }
 
 /** A person opened its page lately. This is read only if it makes a difference. */

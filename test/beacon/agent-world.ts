@@ -75,7 +75,7 @@ export function startBeacon(
     apiVersion: '2020-07-01',
     unreadable: { count: 0, samples: [] },
     oddities: [],
-    identity: vmSchema.parse({ name: 'vm1' }),
+    identity: vmSchema.parse({ name: 'vm1', resourceGroup: 'rg1', tags: { Env: 'dev' } }),
     approval: { outcome: 'accepted', status: 200 },
     reply: () => accepted(),
     ...played,

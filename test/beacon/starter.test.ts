@@ -62,6 +62,17 @@ describe('what was approved', () => {
     ['has another source', { source: 'Platform' }, known, 0],
     ['has a source that it does not see', { source }, { durationSeconds }, 0],
     ['has no source', { durationSeconds }, known, 1],
+    [
+      'is for what a rule read of this VM',
+      { vm: { resourceGroup: 'RG1', tags: { env: 'dev', auto: null } } },
+      {},
+      1,
+    ],
+    ['is for a VM of another group', { vm: { resourceGroup: 'rg2' } }, {}, 0],
+    ['is for a VM of another scale set', { vm: { scaleSet: 'vmss' } }, {}, 0],
+    ['is for a VM with another tag', { vm: { tags: { env: 'prod' } } }, {}, 0],
+    ['is for a VM with a tag more', { vm: { tags: { auto: 'yes' } } }, {}, 0],
+    ['is for a VM without this tag', { vm: { tags: { env: null } } }, {}, 0],
   ])('%s', async (_, covered, seen, count) => {
     const { clock, approvals, reports } = startBeacon({
       events: [anEvent(seen)],

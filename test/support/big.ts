@@ -24,9 +24,9 @@ export function bigRecord(changes: Fields = {}): EventRecord {
     how: 'link',
     who: 'chat',
     at,
-    scope: scopeOf(full, false),
+    scope: scopeOf(full),
   }
-  const other = { ...full.decided, scope: scopeOf({ facts: bigFacts(1_000) }, false) }
+  const other = { ...full.decided, scope: scopeOf({ facts: bigFacts(1_000) }) }
   full.overruled = Array.from({ length: 10 }, () => other)
   full.changed = { at, names: ['resources'], from: { resources: bigNames(2_000) } }
   full = addHistory(full, { at, what: 'approved', note: 'link: chat' })

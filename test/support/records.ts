@@ -61,7 +61,7 @@ export function notification(changes: Partial<Notification> = {}): Notification 
 }
 
 /** What an approval of the usual event covers. */
-export const scope = scopeOf(record(), false)
+export const scope = scopeOf(record())
 
 export function delivery(id: string, changes: Partial<Delivery> = {}): Delivery {
   return {

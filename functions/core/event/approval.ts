@@ -1,6 +1,13 @@
 // Takes a decision of a person or a rule into the event. `directive.ts` passes an approval on.
 import { hash } from '../hash.ts'
-import { type Decided, type EventRecord, isOpen, type OpenRecord, withOverruled } from './event.ts'
+import {
+  type Decided,
+  type EventRecord,
+  isOpen,
+  type OpenRecord,
+  type ScopedVm,
+  withOverruled,
+} from './event.ts'
 import { isTooLarge } from './facts.ts'
 import { addHistory, decisionNote } from './history.ts'
 import type { Moment } from './moment.ts'
@@ -23,7 +30,7 @@ export function stampOf({ epoch, facts }: Pick<EventRecord, 'epoch' | 'facts'>):
  * Nobody can take an approval back, but it expires if the event outgrows it (scope.ts). After *not
  * now*, a person may still approve.
  */
-export function decide(record: EventRecord, decided: Decided): DecideOutcome {
+export function decide(record: EventRecord, decided: Decided, read?: ScopedVm[]): DecideOutcome {
   if (!isOpen(record)) return { outcome: 'ended' }
   if (record.decided?.decision === 'approved') return { outcome: 'already_approved' }
   if (record.phase !== 'scheduled') return { outcome: 'started' }
@@ -31,8 +38,7 @@ export function decide(record: EventRecord, decided: Decided): DecideOutcome {
   if (record.decided !== undefined && decided.decision === 'declined') {
     return { outcome: 'already_declined' }
   }
-  const byRule = decided.how === 'policy'
-  const scope = decided.decision === 'approved' ? { scope: scopeOf(record, byRule) } : {}
+  const scope = decided.decision === 'approved' ? { scope: scopeOf(record, read) } : {}
   const before = record.decided === undefined ? record : withOverruled(record, record.decided)
   const noted = addHistory(
     { ...before, decided: { ...decided, ...scope } },
@@ -41,9 +47,9 @@ export function decide(record: EventRecord, decided: Decided): DecideOutcome {
   return { outcome: 'decided', record: noted, moments: [decided.decision] }
 }
 
-/** A rule never approves after a person chose *not now*. */
-export function decideByPolicy(record: EventRecord, now: number): DecideOutcome {
+/** A rule never approves after a person chose *not now*. `read`: what it read of the VMs. */
+export function decideByPolicy(record: EventRecord, read: ScopedVm[], now: number): DecideOutcome {
   if (record.decided?.decision === 'declined') return { outcome: 'already_declined' }
   const { rule } = record.policy
-  return decide(record, { decision: 'approved', how: 'policy', who: rule, at: now })
+  return decide(record, { decision: 'approved', how: 'policy', who: rule, at: now }, read)
 }

@@ -1,5 +1,5 @@
 // The record of one event: facts from Azure, and what people and beacons did.
-import type { Start } from '../../../shared/report.ts'
+import type { ReadVm, Start } from '../../../shared/report.ts'
 import type { Facts, Values } from './facts.ts'
 import type { NotReady, Readiness, Slot } from './hook-state.ts'
 import type { KnownVm, Sight } from './sight.ts'
@@ -73,6 +73,13 @@ export interface Scope {
   source?: string
   /** Only if a rule approved, as its match may limit the duration. */
   durationSeconds?: number
+  /** Only if a rule approved, and rules read something of the VMs: their tags, group or scale set. */
+  vms?: ScopedVm[]
+}
+
+/** A VM as the rules read it. `name`: in lower case. */
+export interface ScopedVm extends ReadVm {
+  name: string
 }
 
 export interface Decided extends Decider {
@@ -278,7 +285,10 @@ export function withStarted(record: OpenRecord, startedAt: number): StartedRecor
 const maxOverruled = 10
 
 export function withOverruled<R extends EventRecord>(record: R, earlier: Decided): R {
-  return { ...record, overruled: [...record.overruled, earlier].slice(-maxOverruled) }
+  const { scope, ...decision } = earlier
+  const { vms: _, ...shown } = scope ?? {}
+  const kept = scope === undefined ? earlier : { ...decision, scope: shown as Scope }
+  return { ...record, overruled: [...record.overruled, kept].slice(-maxOverruled) }
 }
 
 /** All decisions, oldest first. */

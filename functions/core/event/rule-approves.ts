@@ -1,11 +1,13 @@
 // When a rule approves an event: law 9. Its match must hold for every affected VM, and every speaker
 // must show the event now, with the values of the record. With `whenReady`, it waits until every VM is
 // ready; with `maxConcurrent`, until the event has its slot. If it waits in vain, people are asked.
-import { judgePolicy, mayTakeSlots, type PolicyRule, ruleFor } from '../rules/policy.ts'
+import { isAsRead } from '../../../shared/report.ts'
+import { knownVm } from '../rules/match.ts'
+import { judgePolicy, mayTakeSlots, type PolicyRule, readBy, ruleFor } from '../rules/policy.ts'
 import type { Route } from '../rules/routes.ts'
 import { decideByPolicy } from './approval.ts'
 import { knownVms } from './drill.ts'
-import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
+import { type EventRecord, isOpen, type OpenRecord, type ScopedVm } from './event.ts'
 import { isHit, isTooLarge, type Ruled, ruled } from './facts.ts'
 import { addHistory } from './history.ts'
 import type { NotReady, Slot, VmReadiness } from './hook-state.ts'
@@ -65,13 +67,15 @@ export function weigh(
   if (!waits) return { record, moments: [] }
   const hasSlot = policy.maxConcurrent === undefined || record.wait.slot?.state === 'held'
   const isPrepared = hasSlot && (!policy.whenReady || isReady(vms))
-  if (isPrepared && maySpeakersAgree(record, listening)) return approved(record, listening.now)
+  if (isPrepared && maySpeakersAgree(record, listening))
+    return approved(record, rules, listening.now)
   const why = whyInVain(record, vms, wish, hasSlot, listening)
   return why === undefined ? { record, moments: [] } : asked(record, why, listening)
 }
 
-function approved(record: OpenRecord, now: number): Weighed {
-  const decided = decideByPolicy(record, now)
+function approved(record: OpenRecord, { policy }: Rules, now: number): Weighed {
+  const read = readBy(policy, record.policy.rule, record.facts.resources, knownVms(record))
+  const decided = decideByPolicy(record, read, now)
   return decided.outcome === 'decided' ? decided : { record, moments: [] }
 }
 
@@ -279,12 +283,21 @@ function ruleTimes(record: EventRecord, listening: Listening): number[] {
   return [...times, asksAt(record), awaitedUntil(record), preparesFrom(record), ...looks]
 }
 
-/** The rule that approved would not approve any more by what is known now, or a VM is not ready. */
+/**
+ * The rule that approved would not approve any more by what is known now, or a VM is not as the rule
+ * read it, or not ready.
+ */
 export function isOutgrown(record: EventRecord, rules: Rules): boolean {
   const { decided, policy, sights, facts } = record
   if (decided?.how !== 'policy') return false
-  const judged = judgePolicy(rules.policy, record, knownVms(record))
+  const vms = knownVms(record)
+  const judged = judgePolicy(rules.policy, record, vms)
   if (judged.decide !== 'approve' || judged.rule !== decided.who) return true
+  const isOther = (read: ScopedVm) => {
+    const vm = knownVm(read.name, vms)
+    return vm !== undefined && !isAsRead(read, vm)
+  }
+  if (decided.scope?.vms?.some(isOther)) return true
   const isUnready = sights.some(({ vm, hooks }) => {
     const state = hooks?.prepare?.state
     return isHit(facts, vm) && state !== undefined && state !== 'succeeded'

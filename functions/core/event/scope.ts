@@ -1,7 +1,14 @@
 // What an approval covers: law 10. An approval to restart one VM does not cover two. If the event
 // outgrows its approval, the approval expires and people decide again.
 import type { ScheduledEvent } from '../../../shared/document.ts'
-import { type EventRecord, isOpen, type OpenRecord, type Scope, withOverruled } from './event.ts'
+import {
+  type EventRecord,
+  isOpen,
+  type OpenRecord,
+  type Scope,
+  type ScopedVm,
+  withOverruled,
+} from './event.ts'
 import type { Facts } from './facts.ts'
 import { addHistory } from './history.ts'
 
@@ -10,13 +17,15 @@ const acceptedMs = 60_000
 
 type Covered = Pick<ScheduledEvent, 'eventType' | 'resources' | 'source' | 'durationSeconds'>
 
-export function scopeOf({ facts }: { facts: Facts }, byRule: boolean): Scope {
+/** `read`: what the rule that approves read of the VMs. Absent if a person approves. */
+export function scopeOf({ facts }: { facts: Facts }, read?: ScopedVm[]): Scope {
   const { eventType, source, durationSeconds } = facts
   return {
     eventType,
     resources: namesIn(facts),
     ...(source === undefined ? {} : { source }),
-    ...(byRule && durationSeconds !== undefined ? { durationSeconds } : {}),
+    ...(read !== undefined && durationSeconds !== undefined ? { durationSeconds } : {}),
+    ...(read !== undefined && read.length > 0 ? { vms: read } : {}),
   }
 }
 

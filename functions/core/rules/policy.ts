@@ -1,8 +1,8 @@
 // What the owner wants done with an event: the first rule that matches decides.
 import { eventTypes } from '../../../shared/document.ts'
-import type { Decide, EventRecord } from '../event/event.ts'
+import type { Decide, EventRecord, ScopedVm } from '../event/event.ts'
 import type { KnownVm } from '../event/sight.ts'
-import { hitNames, type Match, matchEvent, matchVm } from './match.ts'
+import { hitNames, knownVm, type Match, matchEvent, matchVm, tagIn } from './match.ts'
 
 export interface PolicyRule {
   /** `policy[0]`, or the owner's own name. */
@@ -96,6 +96,34 @@ export function mayTakeSlots(rules: PolicyRule[], record: EventRecord, vms: Know
       isKnownType(record) &&
       record.facts.resources.every((vm) => matchVm(match, record, vm, vms) !== 'fails'),
   )
+}
+
+/** What the rules up to this one read of these VMs, as known. Empty if they read only names. */
+export function readBy(
+  rules: PolicyRule[],
+  rule: string,
+  names: string[],
+  vms: KnownVm[],
+): ScopedVm[] {
+  const asked = rules.slice(0, rules.findIndex(({ name }) => name === rule) + 1)
+  const counts = asked.some(({ maxConcurrent }) => maxConcurrent !== undefined)
+  const readsGroup = counts || asked.some(({ match }) => match.resourceGroup !== undefined)
+  const readsSet = counts || asked.some(({ match }) => match.scaleSet !== undefined)
+  const wanted = asked.flatMap(({ match }) => match.tag ?? [])
+  if (!readsGroup && !readsSet && wanted.length === 0) return []
+  const tagNames = [...new Set(wanted.map((tag) => tag.split('=', 1)[0]!.toLowerCase()))]
+  return names.flatMap((name) => {
+    const vm = knownVm(name, vms)
+    if (vm === undefined) return []
+    const tags = tagNames.map((tag) => [tag, tagIn(vm.tags, tag)?.value ?? null])
+    const read = {
+      name: name.toLowerCase(),
+      ...(readsGroup && { resourceGroup: vm.resourceGroup }),
+      ...(readsSet && { scaleSet: vm.scaleSet }),
+      ...(tags.length > 0 && { tags: Object.fromEntries(tags) }),
+    }
+    return [read]
+  })
 }
 
 function isKnownType({ facts }: EventRecord): boolean {

@@ -48,7 +48,7 @@ describe('decide', () => {
 
   test.each(states)('by policy: $phase, over: $over, $decided.decision', (row) => {
     const rule = { policy: { decide: 'approve' as const, rule: 'short' } }
-    const result = decideByPolicy({ ...made(row), ...rule }, at)
+    const result = decideByPolicy({ ...made(row), ...rule }, [], at)
     const free = row.phase === 'scheduled' && !row.over && row.decided === undefined
     expect(result.outcome === 'decided').toBe(free)
     if (result.outcome !== 'decided') return

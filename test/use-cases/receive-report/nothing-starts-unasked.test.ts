@@ -106,3 +106,37 @@ describe('a rule that approves', () => {
     expect([body.policy.decide, body.approvals]).toEqual(['ask', []])
   })
 })
+
+describe('what a rule read of a VM', () => {
+  const byTag = [{ match: { tag: 'auto', resourceGroup: 'RG' }, decide: 'approve' }]
+  /** A report in the name of web_0, by somebody who has the fleet's key. */
+  const claiming = (world: Awaited<ReturnType<typeof createWorld>>, tags: Record<string, string>) =>
+    new FakeBeacon(world, 'web_0', { vm: { tags } })
+
+  test('goes with the approval, and to the beacon of this VM only', async () => {
+    const world = await createWorld({ config: { policy: byTag } })
+    const [directive] = (await claiming(world, { AUTO: 'a', x: 'y' }).sees([event()])).directives
+    expect(directive?.vm).toEqual({ resourceGroup: 'rg', tags: { auto: 'a' } })
+    world.clock.now += 6_000
+    const onlooker = await new FakeBeacon(world, 'web_1').sees([event()])
+    expect(onlooker.directives).toMatchObject([{ eventId }])
+    expect(onlooker.directives[0]).not.toHaveProperty('vm')
+  })
+
+  test('was false: the approval expires once the VM speaks for itself', async () => {
+    const world = await createWorld({ config: { policy: byTag } })
+    await claiming(world, { auto: 'yes' }).sees([event()])
+    world.clock.now += 6_000
+    expect((await claiming(world, {}).sees([event()])).directives).toEqual([])
+    const { body } = await world.getEvent(eventId)
+    expect(body.approvals).toMatchObject([{ expiredAt: expect.anything() }])
+  })
+
+  test('has changed, and the rule still matches: it approves anew', async () => {
+    const world = await createWorld({ config: { policy: byTag } })
+    await claiming(world, { auto: 'a' }).sees([event()])
+    world.clock.now += 11_000
+    const [directive] = (await claiming(world, { auto: 'b' }).sees([event()])).directives
+    expect(directive?.vm?.tags).toEqual({ auto: 'b' })
+  })
+})
