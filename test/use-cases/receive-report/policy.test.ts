@@ -128,7 +128,7 @@ describe('a policy that needs to know the VM', () => {
     await first.sees([event()])
     expect((await first.sees([event()])).directives).toEqual([])
     Object.assign(first.vm, tagged.vm)
-    expect((await first.sees([event()])).directives).toEqual(directed)
+    expect((await first.sees([event()])).directives).toMatchObject(directed)
   })
 
   test('never approves after a person said not now, not even when the event comes back', async () => {
