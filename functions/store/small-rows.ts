@@ -36,6 +36,22 @@ export async function noteListening(
   return since
 }
 
+/** The time as of which the relay has forgotten what was old. Epoch ms. */
+interface Forgotten extends SmallRow {
+  asOf: number
+}
+
+const forgottenKey: SmallRowKey = { kind: 'forgotten', name: [] }
+
+export async function readForgotten(store: SmallRowStore): Promise<Forgotten | undefined> {
+  return (await store.readSmallRow(forgottenKey)) as Forgotten | undefined
+}
+
+/** As `writeSmallRow`. */
+export function writeForgotten(store: SmallRowStore, asOf: number, basedOn: number) {
+  return store.writeSmallRow(forgottenKey, { asOf }, basedOn)
+}
+
 export async function readPost(store: SmallRowStore, key: PostKey): Promise<Post | undefined> {
   return (await store.readSmallRow(postKey(key))) as Post | undefined
 }

@@ -233,6 +233,7 @@ export type SmallRowKind =
   | 'token'
   | 'subscription'
   | 'listening'
+  | 'forgotten'
   | 'opened'
 
 export interface SmallRowKey {

@@ -2,6 +2,7 @@
 // what ended long ago, in bounded steps.
 import { messageOf } from '../../shared/errors.ts'
 import { decideTime } from '../core/event/decide.ts'
+import { readForgotten, writeForgotten } from '../store/small-rows.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
 import { sweepBeacons } from './notice-silence.ts'
@@ -55,11 +56,18 @@ const maxPerStep = 500
 /** A deleted VM stays silent. A VM that was only switched off comes back under the same name. */
 const beaconDays = 7
 
-/** Takes one step. Returns whether there is more to remove. */
-export async function forgetOld(relay: Relay): Promise<boolean> {
-  const now = relay.now()
-  const before = now - relay.config.retentionDays * dayMs
-  const forgotten = await relay.store.forget(before, maxPerStep, now - beaconDays * dayMs)
-  if (forgotten > 0) relay.log.info('forgotten', { rows: forgotten })
-  return forgotten >= maxPerStep
+/**
+ * Takes one step. Returns whether there is more to remove. One run forgets at most what one day makes
+ * old: a clock that is wrong for a moment must not delete the history.
+ */
+export async function forgetOld({ store, log, config, now }: Relay): Promise<boolean> {
+  const last = await readForgotten(store)
+  const asOf = last === undefined ? now() : Math.min(now(), last.asOf + dayMs)
+  const before = asOf - config.retentionDays * dayMs
+  const forgotten = await store.forget(before, maxPerStep, asOf - beaconDays * dayMs)
+  if (forgotten > 0) log.info('forgotten', { rows: forgotten })
+  const isMore = forgotten >= maxPerStep
+  // in a conflict, another worker has just noted the same
+  if (!isMore) await writeForgotten(store, asOf, last?.version ?? 0)
+  return isMore
 }

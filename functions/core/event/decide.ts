@@ -184,7 +184,7 @@ function conclude(
   const open = life as OpenRecord
   const expired = open.drill ? open : withoutOutgrown(open, rules, now)
   const weighed = weigh(expired as OpenRecord, rules, listening, taken)
-  const stuck = isStuck(weighed.record, now)
+  const stuck = isStuck(weighed.record, listening)
   const checked = stuck
     ? addHistory(
         { ...weighed.record, azure: { ...weighed.record.azure, stuckAt: now } },
@@ -255,18 +255,20 @@ function lifeMoment(
   return { record: withNotified(count + 1), moments: ['changed'] }
 }
 
-function stuckAt(record: EventRecord): number {
+function stuckAt(record: EventRecord, { listeningSince }: Listening): number {
   const { phase, decided, azure } = record
   const isWaiting = phase === 'scheduled' && decided?.decision === 'approved'
   if (!isWaiting || azure.stuckAt !== undefined || record.drill) return never
   // far from NotBefore, beacons report at the slow pace
   const usualMs = (isNotBeforeNear(record, decided.at) ? 0 : openPaceMs) + stuckMs
-  return decided.at + (azure.accepted === undefined ? usualMs : notStartedMs)
+  // while the relay was away, no beacon could ask for the approval
+  const from = Math.max(decided.at, listeningSince)
+  return azure.accepted === undefined ? from + usualMs : decided.at + notStartedMs
 }
 
 /** If all affected VMs lack the event, it may be over, so it is not stuck. */
-function isStuck(record: EventRecord, now: number): boolean {
-  return stuckAt(record) <= now && !seemsOver(record)
+function isStuck(record: EventRecord, listening: Listening): boolean {
+  return stuckAt(record, listening) <= listening.now && !seemsOver(record)
 }
 
 /** With the earliest time when time alone may change the event. Always in the future; it may be too early. */
@@ -279,9 +281,10 @@ export function withDueAt<State extends OpenRecord>(
   const { drill, facts } = record
   const reminder = nextReminder(record, reminders)
   const isPast = (facts.notBeforeAt ?? 0) <= now
+  const stuck = stuckAt(record, listening)
   const times = [
     drill === undefined ? nextEndAt(record, listening) : drillDueAt(record, drill),
-    stuckAt(record) > now ? stuckAt(record) : never,
+    stuck > now ? stuck : never,
     nextWeighingAt(record, listening),
     ...(reminder === undefined || isPast ? [] : [reminder.at]),
   ]

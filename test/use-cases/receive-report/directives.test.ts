@@ -132,4 +132,15 @@ describe('an approval by a person', () => {
     expect(world.told().filter((type) => type.endsWith('stuck'))).toHaveLength(1)
     expect((await first.sees([event()])).directives).toEqual(directed)
   })
+
+  test('is not stuck while no beacon could ask for it, because the relay was away', async () => {
+    await world.drain()
+    await press(world, linkOf(world), 'approve')
+    world.clock.now += 60_000
+    world.relay.listeningSince = world.clock.now
+    await world.pass(29_999)
+    expect(world.told()).not.toContain('foghorn.event.stuck')
+    await world.pass(1)
+    expect(world.told()).toContain('foghorn.event.stuck')
+  })
 })
