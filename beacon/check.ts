@@ -196,7 +196,12 @@ export function relayFindings(posted: Posted, url: string, now: number): Finding
   const answer = status === 200 ? checkAnswerSchema.safeParse(parseJson(text)).data : undefined
   if (answer !== undefined) {
     const accepted = ok('credential', `the relay accepts it for the fleet "${answer.fleet}"`)
-    return [...reached, accepted, clockFinding(answer.time - now), ...heardFindings(answer)]
+    return [
+      ...reached,
+      accepted,
+      clockFinding(answer.time - now, answer.relayAheadMs),
+      ...heardFindings(answer),
+    ]
   }
   const problem = problemIn(text)
   if (status === 401 && problem !== undefined) {
@@ -235,10 +240,21 @@ function certificateRemedy(reason: string): string | undefined {
   return 'if your own CA signed it, set NODE_EXTRA_CA_CERTS to the file with its certificate'
 }
 
-/** `offsetMs` is the relay's clock minus this VM's. */
-function clockFinding(offsetMs: number): Finding {
+/** Requests take different times to arrive. */
+const alikeMs = 60_000
+
+/**
+ * `offsetMs` is the relay's clock minus this VM's. `relayAheadMs`: the same for most VMs, if that is
+ * much.
+ */
+function clockFinding(offsetMs: number, relayAheadMs = 0): Finding {
   const direction = offsetMs > 0 ? 'behind' : 'ahead of'
   const text = `${describeMs(Math.abs(offsetMs))} ${direction} the relay's`
+  const isRelays = relayAheadMs !== 0 && Math.abs(offsetMs - relayAheadMs) <= alikeMs
+  if (isRelays) {
+    const remedy = "switch on the time synchronization of the relay's machine"
+    return fix('clock', `${text}, as are the clocks of most VMs: the relay's is wrong; ${remedy}`)
+  }
   if (Math.abs(offsetMs) <= signatureToleranceMs) return ok('clock', text)
   return fix('clock', `${text}; switch on this VM's time synchronization`)
 }

@@ -245,7 +245,8 @@ function buildFitting(parts: Parts, state: State, boot: Boot, special: Special):
   if (vm === undefined) throw new Error('a report was due before the VM was identified')
   const hooks = state.hooks?.report()
   for (;;) {
-    const beacon = { version, bootId: boot.id, counter: boot.counter, uptimeMs: uptimeMs() }
+    const own = { version, bootId: boot.id, counter: boot.counter }
+    const beacon = { ...own, uptimeMs: uptimeMs(), clock: clock.now() }
     const pending = spool.read()
     const facts = { vm, beacon, document, pending, hooks, ...special }
     const built = buildReport({ ...facts, now: clock.monotonic() })

@@ -147,6 +147,9 @@ export const relayEvents: Record<string, string> = {
     'The relay ignored a sign-in: it is malformed, or of another tenant (`reason`).',
   loop_failed: 'One round of sending failed. The next one follows.',
   queue_failed: 'Azure Functions only. The queue of wake-ups does not answer.',
+  relay_clock_right: "The relay's clock agrees with the clocks of most VMs again.",
+  relay_clock_wrong:
+    "The relay's clock differs from the clocks of most VMs, by `aheadSeconds` (negative: it is behind). Switch on the time synchronization of its machine.",
   relay_halted:
     'Plain Node and Cloudflare only. The process was suspended, or its clock was set. The silence of beacons counts from here.',
   relay_misconfigured:

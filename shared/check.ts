@@ -25,5 +25,7 @@ export const checkAnswerSchema = z.object({
   heardAt: z.optional(z.number()),
   /** Absent if it never was heard. `left`: it said goodbye. */
   state: z.optional(z.enum(['heard', 'silent', 'left'])),
+  /** How far the relay's clock is ahead of most VMs', in ms. Absent if they do not agree so. */
+  relayAheadMs: z.optional(z.number()),
 })
 export type CheckAnswer = z.infer<typeof checkAnswerSchema>

@@ -170,6 +170,8 @@ export const reportSchema = z
       counter: z.int().check(z.minimum(1)),
       /** Since the VM's operating system started. */
       uptimeMs: ageMs,
+      /** What the VM's clock showed when the report was made, epoch ms. */
+      clock: z.optional(z.number().check(z.minimum(0))),
     }),
     /**
      * What IMDS shows now; null until a first poll succeeded. A failed poll keeps the last

@@ -4,6 +4,7 @@ import type { Log } from '../../shared/log.ts'
 import type { Hmac } from '../../shared/signature.ts'
 import { createEntra } from '../identity/entra.ts'
 import { createSlackPresses } from '../notify/slack/presses.ts'
+import { ClockWatch } from '../use-cases/clock-watch.ts'
 import type { Common } from './settings.ts'
 
 type Fetch = Parameters<typeof createEntra>[0]['fetch']
@@ -23,6 +24,7 @@ export function commonParts(
     slackPresses: createSlackPresses(nodeHmac),
     hmac: nodeHmac,
     identity: createEntra({ fetch: fetchKeys, now: Date.now, log }),
+    clockWatch: new ClockWatch(log),
     now: Date.now,
     random: Math.random,
   }

@@ -56,7 +56,8 @@ export const healthRoute = route({
 async function readHealth(relay: Relay): Promise<Health> {
   try {
     await nextDueAt(relay)
-    const troubles = [...(await relay.troubles()), ...(await channelTroubles(relay))]
+    const troubles = [...relay.clockWatch.troubles(), ...(await relay.troubles())]
+    troubles.push(...(await channelTroubles(relay)))
     return { status: troubles.length === 0 ? 'ok' : 'troubled', troubles }
   } catch (error) {
     relay.log.error('health_failed', { error: messageOf(error) })

@@ -48,6 +48,8 @@ async function handle(
 ): Promise<Received> {
   const report = tidyReport(received)
   const now = relay.now()
+  const { clock } = report.beacon
+  if (clock !== undefined) relay.clockWatch.note(`${fleet}/${key}`, now - clock)
   const known = await relay.store.readBeacon(fleet, key)
   const freshness = freshnessOf(known, report)
   if (freshness === 'retired') return { outcome: 'retired' }

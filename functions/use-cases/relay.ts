@@ -14,6 +14,7 @@ import type { Notifier, Send } from '../notify/notifier.ts'
 import type { Presses } from '../notify/presses.ts'
 import type { EventKey, Store } from '../store/store.ts'
 import type { Changes } from './changes.ts'
+import type { ClockWatch } from './clock-watch.ts'
 import type { OpenLimits } from './open-limits.ts'
 
 export interface Relay {
@@ -54,6 +55,8 @@ export interface Relay {
   holds: Holds
   /** Changes of events that this process is writing. */
   changes: Changes
+  /** Whether this relay's clock is wrong. */
+  clockWatch: ClockWatch
   /** Whether a fleet has room for more events and beacons. */
   openLimits: OpenLimits
   /** Whether the host can keep an answer open for minutes. */

@@ -132,7 +132,13 @@ describe('the first report', () => {
         report: {
           version: 1,
           vm: { name: 'vm1' },
-          beacon: { version: '0.1.0', bootId: 'boot-0001', counter: 1, uptimeMs: 60_000 },
+          beacon: {
+            version: '0.1.0',
+            bootId: 'boot-0001',
+            counter: 1,
+            uptimeMs: 60_000,
+            clock: expect.any(Number),
+          },
           document: null,
           changes: [],
           starts: [],

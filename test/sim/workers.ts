@@ -14,6 +14,7 @@ import { type Notifiers, notifiers } from '../../functions/notify/registry.ts'
 import { createSlackPresses } from '../../functions/notify/slack/presses.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { Changes } from '../../functions/use-cases/changes.ts'
+import { ClockWatch } from '../../functions/use-cases/clock-watch.ts'
 import { OpenLimits } from '../../functions/use-cases/open-limits.ts'
 import { receiveAndHold } from '../../functions/use-cases/receive-report.ts'
 import type { Holds, Relay } from '../../functions/use-cases/relay.ts'
@@ -117,6 +118,7 @@ export class Worker {
       openLimits: new OpenLimits(store),
       holdsConnections: true,
       backup: async () => ({ outcome: 'unsupported', instead: '' }),
+      clockWatch: new ClockWatch(log),
       troubles: async () => [],
     }
     this.#app = createApp(this.#relay)

@@ -50,6 +50,8 @@ export class FakeBeacon {
   bootId: string = crypto.randomUUID()
   counter = 0
   uptimeMs = 86_400_000
+  /** Of the VM's clock, by that of the relay. */
+  clockAheadMs = 0
 
   constructor(
     world: Reachable,
@@ -81,10 +83,11 @@ export class FakeBeacon {
       tags: {},
     }
     const { bootId, uptimeMs } = this
+    const clock = this.#world.clock.now + this.clockAheadMs
     return {
       version: 1,
       vm: { ...vm, ...this.vm },
-      beacon: { version: 'test', bootId, counter: ++this.counter, uptimeMs },
+      beacon: { version: 'test', bootId, counter: ++this.counter, uptimeMs, clock },
       document:
         events === null
           ? null

@@ -1,5 +1,6 @@
 // A relay in this process for tests: the real app, use cases, notifiers and SQLite, with a clock that
 // the test moves and channels that are a function.
+
 import { createApp } from '../../functions/app.ts'
 import { readConfig, secretsOf } from '../../functions/config/config.ts'
 import { unlimited } from '../../functions/core/delivery/rate.ts'
@@ -9,6 +10,7 @@ import type { Identity } from '../../functions/identity/identity.ts'
 import { type Notifiers, notifiers } from '../../functions/notify/registry.ts'
 import { createSlackPresses } from '../../functions/notify/slack/presses.ts'
 import { Changes } from '../../functions/use-cases/changes.ts'
+import { ClockWatch } from '../../functions/use-cases/clock-watch.ts'
 import { claimDue, deliverTogether } from '../../functions/use-cases/deliver.ts'
 import { OpenLimits } from '../../functions/use-cases/open-limits.ts'
 import type { Relay } from '../../functions/use-cases/relay.ts'
@@ -65,6 +67,12 @@ export async function createWorld(
   const config = readConfig(JSON.stringify({ ...baseConfig, ...options.config }), {})
   const store = openTestStore(options.path, () => clock.now)
   const channels = { answer: usualAnswer as (request: Sent) => Response | Promise<Response> }
+  const log = createLog({
+    write: (line) => lines.push(line),
+    now: () => clock.now,
+    level: 'debug',
+    secrets: secretsOf(config),
+  })
   const relay: Relay = {
     config,
     store,
@@ -84,12 +92,7 @@ export async function createWorld(
     adminKey,
     now: () => clock.now,
     random: () => 0.5,
-    log: createLog({
-      write: (line) => lines.push(line),
-      now: () => clock.now,
-      level: 'debug',
-      secrets: secretsOf(config),
-    }),
+    log,
     listeningSince: 0,
     heartbeats: { paceMs: 15 * 60_000 },
     wake: () => {},
@@ -99,6 +102,7 @@ export async function createWorld(
     openLimits: new OpenLimits(store),
     holdsConnections: true,
     backup: async () => ({ outcome: 'unsupported', instead: 'a test has no file' }),
+    clockWatch: new ClockWatch(log),
     troubles: async () => [],
   }
   const app = createApp(relay)

@@ -127,7 +127,9 @@ const postCheck = route({
       if ('refusal' in request) return refuse(c, request.refusal)
       const { fleet, sender } = request
       const { vm } = request.body
-      const answer: CheckAnswer = { fleet, time: relay.now() }
+      const relayAheadMs = relay.clockWatch.wrongMs()
+      const ahead = relayAheadMs === undefined ? {} : { relayAheadMs }
+      const answer: CheckAnswer = { fleet, time: relay.now(), ...ahead }
       if (vm === null) return c.json(answer)
       const named = nameBeacon(sender, { vm })
       if ('refusal' in named) return refuse(c, request.refuse(named.refusal).refusal)

@@ -76,6 +76,20 @@ test.each([
   })
 })
 
+test.each([
+  [3_600_000, 3_590_000, 'fix', /60 min behind .* the relay's is wrong/],
+  [90_000, 90_000, 'fix', /90 s behind .* the relay's is wrong/],
+  [3_600_000, 120_000, 'fix', /60 min behind the relay's; switch on this VM's/],
+  [0, 3_600_000, 'ok', /^0\.0 s /],
+])('a relay that is %i ms ahead, and of most VMs %i ms', (offsetMs, relayAheadMs, result, text) => {
+  const answer = { ...known, time: now + offsetMs, relayAheadMs }
+  const findings = relayFindings(answered(200, answer), url, now)
+  expect(findings.find(({ about }) => about === 'clock')).toMatchObject({
+    result,
+    text: expect.stringMatching(text),
+  })
+})
+
 test('it says when the beacon was heard', () => {
   const { heardAt: _, ...never } = known
   expect(textOf(relayFindings(answered(200, known), url, now), 'heard')).toMatch(/"id-1" 12 s ago/)
