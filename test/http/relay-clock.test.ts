@@ -24,14 +24,18 @@ async function check(): Promise<object> {
   const body = JSON.stringify({ version: 1, vm: null })
   const signed = await sign([prodKey], crypto.randomUUID(), world.clock.now, body)
   const headers = { ...signed, [fleetHeader]: 'prod' }
-  return (await world.app.request(checkPath, { method: 'POST', body, headers })).json() as Promise<object>
+  return (
+    await world.app.request(checkPath, { method: 'POST', body, headers })
+  ).json() as Promise<object>
 }
 
 const lines = (event: string) => world.lines.filter((line) => line.includes(event))
 
 test('three VMs whose clocks differ by the same: health, log and check blame the relay', async () => {
   for (const late of [0, 10, 20]) await heard(-hour - late * second)
-  expect(await troubles()).toEqual([expect.stringMatching(/60 min ahead of the clocks of most VMs/)])
+  expect(await troubles()).toEqual([
+    expect.stringMatching(/60 min ahead of the clocks of most VMs/),
+  ])
   expect(await check()).toMatchObject({ relayAheadMs: hour + 10 * second })
   await heard(-hour)
   expect(lines('relay_clock_wrong')).toHaveLength(1)
