@@ -46,7 +46,7 @@ Functions and for Cloudflare Workers.
     rmSync(azure, { recursive: true, force: true })
     // made of the folder by the commands of the guide
     rmSync(join(dist, 'azure.zip'), { force: true })
-    if (config !== undefined) checkPacked(config, isLocal, io)
+    if (config !== undefined) await checkPacked(config, isLocal, io)
     await build({
       ...common,
       entryPoints: ['beacon/main.ts'],
@@ -113,8 +113,9 @@ export function choiceOf(
 }
 
 /** Prints what check-config does. Throws FoghornError if the configuration must not be deployed. */
-export function checkPacked(file: string, isLocal: boolean, io: Io): void {
-  const { publicUrl } = check(file, true, io, shown(file))
+export async function checkPacked(file: string, isLocal: boolean, io: Io): Promise<void> {
+  const { config } = await check(file, true, io, { shownAs: shown(file) })
+  const { publicUrl } = config
   if (isLoopback(publicUrl) && !isLocal) {
     const remedy =
       'Write the address of the function app: the output appUrl of the deployment. To try the bundle on this ' +

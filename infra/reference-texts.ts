@@ -101,6 +101,8 @@ export const relayEvents: Record<string, string> = {
   channel_recovered: 'A channel that was in trouble accepted a message.',
   channel_refuses:
     'A channel rejects whatever it is sent. `note` is its answer. An owner has to repair it.',
+  channel_removed:
+    'The configuration lacks a channel that open events (`events`) had reached. The channels that the routes name now get the newest message.',
   channel_tested: 'An owner sent a channel a test message. `by` says who.',
   channel_unreachable: 'A channel has not accepted a message for too long.',
   conclusion_failed: 'The relay could not check an event that was due. It tries again.',
@@ -147,6 +149,8 @@ export const relayEvents: Record<string, string> = {
     'The relay ignored a sign-in: it is malformed, or of another tenant (`reason`).',
   loop_failed: 'One round of sending failed. The next one follows.',
   queue_failed: 'Azure Functions only. The queue of wake-ups does not answer.',
+  reroute_failed:
+    'After a change of routes or channels, an open event could not be sent to new channels. Its next message goes there.',
   relay_clock_right: "The relay's clock agrees with the clocks of most VMs again.",
   relay_clock_wrong:
     "The relay's clock differs from the clocks of most VMs, by `aheadSeconds` (negative: it is behind). Switch on the time synchronization of its machine.",

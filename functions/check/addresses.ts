@@ -42,7 +42,7 @@ const connector = /(^|\.)webhook\.office\.com$|^outlook\.office(365)?\.com$/
 export function onAddress(at: string, channel: Channel): string[] {
   const { hostname, pathname, searchParams } = new URL(addressOf(channel))
   const key = 'endpoint' in channel ? 'endpoint' : 'url'
-  if (channel.kind === 'teams' && connector.test(hostname)) {
+  if (connector.test(hostname)) {
     const remedy = 'create a workflow "when a webhook request is received", and write its address'
     return [`${at}.${key}: Microsoft has retired Office 365 connectors; ${remedy}`]
   }

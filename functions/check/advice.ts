@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts'
 import { adviseOnKeys, adviseOnNetworks } from './addresses.ts'
 import { adviseOnApprovers } from './approvers.ts'
 import { adviseOnChannels } from './channels.ts'
+import { adviseOnOwners, adviseOnSignIn } from './owners.ts'
 import { adviseOnPolicy } from './policy.ts'
 import { adviseOnRoutes } from './routes.ts'
 
@@ -11,6 +12,8 @@ import { adviseOnRoutes } from './routes.ts'
 export function adviseOn(config: Config): string[] {
   return [
     ...adviseOnKeys(config),
+    ...adviseOnOwners(config),
+    ...adviseOnSignIn(config),
     ...adviseOnChannels(config),
     ...adviseOnNetworks(config),
     ...adviseOnPolicy(config),

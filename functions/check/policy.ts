@@ -10,6 +10,16 @@ import { isNarrow, mayMatch, preempts } from './cover.ts'
 /** If a user requests such an event, Azure delays it until it is approved. */
 const userTypes = ['Reboot', 'Redeploy']
 
+/** Messages and records name the rule. */
+function onTwinNames(policy: PolicyRule[]): string[] {
+  return policy.flatMap(({ name }, i) => {
+    const twin = policy.findIndex((earlier) => earlier.name === name)
+    if (twin === i) return []
+    const what = `policy[${twin}] has the same name, so no message tells them apart`
+    return [`policy[${i}].name: ${what}; rename one`]
+  })
+}
+
 export function adviseOnPolicy(config: Config): string[] {
   const fleets = Object.keys(config.fleets)
   const { policy } = config
@@ -22,7 +32,7 @@ export function adviseOnPolicy(config: Config): string[] {
     const what = `never reached: ${earlier} comes first and matches the same events`
     return [...unknown, `${at}${named(rule, i)}: ${what}; move it before that rule, or remove it`]
   })
-  return [...onUserEvents(policy, fleets), ...onRules]
+  return [...onUserEvents(policy, fleets), ...onTwinNames(policy), ...onRules]
 }
 
 /** Rules that approve more than a Freeze, whatever its source and duration. */

@@ -4,21 +4,27 @@ import { readFileSync } from 'node:fs'
 import { FoghornError } from '../../shared/errors.ts'
 import { adviseOn } from '../check/advice.ts'
 import { dryRun } from '../check/dry-run.ts'
+import { adviseOnSecrets } from '../check/owners.ts'
 import { type Config, readConfigWith } from '../config/config.ts'
 import type { Environment } from '../config/environment.ts'
 import { notifiers } from '../notify/registry.ts'
-import { command, flag, type Io, wrong } from './command.ts'
+import { command, exitCodes, flag, type Io, wrong } from './command.ts'
 import { counted, describeOutcome, listed, wrap } from './layout.ts'
+import { missingChannels } from './missing-channels.ts'
 import { caseOf, type EventOptions, eventOptions } from './tried-event.ts'
 
-const options = { 'without-env': flag, ...eventOptions } as const
+const options = { 'without-env': flag, strict: flag, relay: flag, ...eventOptions } as const
 
 export const checkConfig = command({
-  usage: 'FILE [--without-env] [--event FILE | --type TYPE ...]',
+  usage: 'FILE [--without-env] [--strict] [--relay] [--event FILE | --type TYPE ...]',
   about: `
 Checks the configuration in FILE. If it has mistakes, the exit code is 2. With warnings it is 0.
 
   --without-env    assume that missing "env:NAME" values are valid
+  --strict         with warnings, too, the exit code is 1, as CI wants
+  --relay          also compare with the relay that runs at publicUrl (or FOGHORN_URL): which of its
+                   channels are missing here, and how many open events had messages there. It needs
+                   FOGHORN_TOKEN, a token with the scope "read", or FOGHORN_ADMIN_KEY
 
 Dry run: shows what the policy decides for one event, and which channels are notified.
 
@@ -39,25 +45,42 @@ Examples:
   npm run check-config -- foghorn.config.json --without-env --type Reboot --resource web_3`,
   options,
   words: { least: 1, most: 1 },
-  run({ options: { 'without-env': isBare = false, ...event }, words: [file = ''], io }) {
+  async run({ options: given, words: [file = ''], io }) {
+    const { 'without-env': isBare = false, strict = false, relay = false, ...event } = given
     // the result stands below the summary, but a wrong event prints neither
     const printed: string[] = []
     const later = { ...io, print: (text: string) => void printed.push(text) }
-    const config = check(file, isBare, later)
+    const more = relay ? { further: (config: Config) => missingChannels(config, io) } : {}
+    const { config, warnings } = await check(file, isBare, later, more)
     if (Object.keys(event).length > 0) tryEvent(config, event, later)
     io.print(printed.join('\n'))
+    return strict && warnings > 0 ? exitCodes.broken : exitCodes.fine
   },
 })
 
-/** Prints the summary and the warnings. Throws FoghornError with all mistakes. */
-export function check(
+interface More {
+  /** The file's name in the output. */
+  shownAs?: string
+  /** Finds further warnings. */
+  further?: (config: Config) => Promise<string[]>
+}
+
+/**
+ * Prints the summary and the warnings, also those of `further`. Throws FoghornError with all mistakes.
+ */
+export async function check(
   file: string,
   isBare: boolean,
   io: Pick<Io, 'environment' | 'print' | 'paint'>,
-  shownAs = file,
+  { shownAs = file, further = async () => [] }: More = {},
 ) {
-  const { config, assumed } = readConfiguration(file, io.environment, isBare, shownAs)
-  const warnings = adviseOn(config)
+  const text = readText(file)
+  const { config, assumed } = readConfiguration(text, shownAs, io.environment, isBare)
+  const warnings = [
+    ...adviseOn(config),
+    ...adviseOnSecrets(text, config),
+    ...(await further(config)),
+  ]
   const summary = wrap(summaryOf(shownAs, config, warnings.length)).join('\n')
   io.print(warnings.length === 0 ? io.paint('ok', summary) : summary)
   if (assumed.length > 0) {
@@ -66,7 +89,7 @@ export function check(
     io.print(wrap(skipped).join('\n'))
   }
   if (warnings.length > 0) io.print(io.paint('warning', ['', ...listed(warnings)].join('\n')))
-  return config
+  return { config, warnings: warnings.length }
 }
 
 /** Prints what the relay would do with this event. */
@@ -90,12 +113,11 @@ export function tryEvent(
 }
 
 function readConfiguration(
-  file: string,
+  text: string,
+  shownAs: string,
   environment: Environment,
   withoutEnvironment: boolean,
-  shownAs: string,
 ) {
-  const text = readText(file)
   try {
     return readConfigWith(text, environment, withoutEnvironment ? 'assumed' : 'rejected')
   } catch (error) {

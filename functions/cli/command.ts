@@ -61,6 +61,10 @@ const colors = { ok: 'green', warning: 'yellow', mistake: 'red' } as const
 
 function processIo(): Io {
   const { stdout, stderr } = process
+  // the reader has seen enough, as `head` does
+  stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code === 'EPIPE') process.exit(exitCodes.fine)
+  })
   let isOpen = false
   const clear = () => {
     if (isOpen) stderr.write('\r\x1b[K')

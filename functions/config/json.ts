@@ -21,6 +21,11 @@ export function readJson(file: string): { value: unknown; mistakes: string[] } {
   try {
     value = JSON.parse(text)
   } catch {
+    if (/^[\w-]+:( |$)/m.test(text) && !/^\s*[{[]/.test(text)) {
+      throw invalid(
+        'this looks like YAML; write the configuration as JSON, such as { "publicUrl": "…" }',
+      )
+    }
     const remedy = 'put names and texts in double quotes, and remove comments and trailing commas'
     throw invalid(`not JSON: ${describeJsonMistake(text)}; ${remedy}`)
   }

@@ -9,6 +9,7 @@ import { claimDue, nextDueAt } from '../use-cases/deliver.ts'
 import type { Finish } from '../use-cases/finish-attempt.ts'
 import { checkItself } from '../use-cases/problems.ts'
 import { type Planned, type Relay, rateOf } from '../use-cases/relay.ts'
+import { rerouteOpen } from '../use-cases/reroute.ts'
 import { forgetOld, sweep } from '../use-cases/sweep.ts'
 import { type UnderWay, within } from './under-way.ts'
 
@@ -68,6 +69,7 @@ export class Loop {
   #isRefilling = false
   #forgetAt = 0
   #checkAt = 0
+  #isRouted = false
   #stopped = false
 
   constructor(relay: Relay, underWay: UnderWay, host: Host, options: LoopOptions) {
@@ -150,6 +152,8 @@ export class Loop {
     const now = this.#relay.now()
     if (now < Math.max(this.#dueAt, this.#restsUntil)) return
     this.#dueAt = never
+    if (!this.#isRouted) await rerouteOpen(this.#relay)
+    this.#isRouted = true
     const failed = await sweep(this.#relay)
     if (failed > 0) this.#restsUntil = this.#relay.now() + failedEventMs
     this.#isUnsure = true

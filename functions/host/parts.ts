@@ -24,6 +24,7 @@ export function commonParts(
     slackPresses: createSlackPresses(nodeHmac),
     hmac: nodeHmac,
     identity: createEntra({ fetch: fetchKeys, now: Date.now, log }),
+    removedChannels: [],
     clockWatch: new ClockWatch(log),
     now: Date.now,
     random: Math.random,

@@ -3,6 +3,7 @@
 // with it; the others of one kind share a partition. Reading checks nothing: the relay trusts what it
 // wrote.
 import type { ProblemKind } from '../core/delivery/delivery.ts'
+import type { RemovedChannel } from '../core/delivery/health.ts'
 import type { Post, PostKey, PostState } from '../core/delivery/post.ts'
 import type { ProblemRow } from '../core/delivery/problem.ts'
 import type { Subscription } from '../core/delivery/subscription.ts'
@@ -50,6 +51,30 @@ export async function readForgotten(store: SmallRowStore): Promise<Forgotten | u
 /** As `writeSmallRow`. */
 export function writeForgotten(store: SmallRowStore, asOf: number, basedOn: number) {
   return store.writeSmallRow(forgottenKey, { asOf }, basedOn)
+}
+
+/** The configuration that the open events were last routed by. */
+interface Routing extends SmallRow {
+  /** A hash of its routes and channels. */
+  of: string
+  channels: string[]
+  /** Channels that it lacks, and that open events had reached. */
+  removed: RemovedChannel[]
+}
+
+const routingKey: SmallRowKey = { kind: 'routing', name: [] }
+
+export async function readRouting(store: SmallRowStore): Promise<Routing | undefined> {
+  return (await store.readSmallRow(routingKey)) as Routing | undefined
+}
+
+/** As `writeSmallRow`. */
+export function writeRouting(
+  store: SmallRowStore,
+  routing: Omit<Routing, 'version'>,
+  basedOn: number,
+) {
+  return store.writeSmallRow(routingKey, routing, basedOn)
 }
 
 export async function readPost(store: SmallRowStore, key: PostKey): Promise<Post | undefined> {

@@ -27,6 +27,8 @@ interface Change<D extends Decision, Loaded> {
   now?: () => number
   /** The event, if the caller has read it. */
   known?: EventRecord | undefined
+  /** The configuration has other routes or channels: those that have heard nothing are notified. */
+  isRerouted?: true
   /** The log line of a commit with moments. */
   log?: { event: string; fields?: (decision: D) => Fields }
 }
@@ -115,6 +117,7 @@ async function attempt(
     relay,
     before,
     { ...last.decision, record },
+    decided.some(({ job }) => job.change.isRerouted),
     times[decided.length - 1]!,
   )
   // what the plan read took its time, and the log of moments is in the order of writes
@@ -143,7 +146,8 @@ function decideEach(
   for (const [i, job] of jobs.entries()) {
     const decision = job.change.decide(record, times[i]!, loaded[i])
     const hasMoments = decision.moments.length > 0
-    const isChange = decision.record !== undefined && (decision.record !== record || hasMoments)
+    const isNews = decision.record !== record || hasMoments || job.change.isRerouted === true
+    const isChange = decision.record !== undefined && isNews
     decided.push({ job, decision, isChange })
     if (isChange) record = decision.record
     if (hasMoments) break
@@ -182,17 +186,19 @@ async function plan(
   relay: Parts,
   before: EventRecord | undefined,
   decision: Decision & { record: EventRecord },
+  isRerouted: boolean,
   now: number,
 ): Promise<Commit> {
   const { store, config } = relay
   const { record, moments } = decision
   const isNews = moments.length > 0
-  const reads = before !== undefined && (isNews || mayReachMore(before, record))
+  const reads = before !== undefined && (isNews || mayReachMore(before, record, isRerouted))
   const context = {
     deliveries: reads ? await store.readDeliveries(record) : [],
     now,
     listeningSince: relay.listeningSince,
     subscriptions: isNews ? await listSubscriptions(store) : [],
+    isRerouted,
   }
   return commitPlan(config.routes, channelFacts(relay), before, { record, moments }, context)
 }

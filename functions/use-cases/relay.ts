@@ -3,6 +3,7 @@ import type { Log } from '../../shared/log.ts'
 import type { Hmac } from '../../shared/signature.ts'
 import type { ChannelFacts } from '../core/delivery/audience.ts'
 import { subscriptionOf } from '../core/delivery/delivery.ts'
+import type { RemovedChannel } from '../core/delivery/health.ts'
 import { type Rate, unlimited } from '../core/delivery/rate.ts'
 import { subscriptionRate } from '../core/delivery/subscription.ts'
 import type { Context } from '../core/event/decide.ts'
@@ -55,6 +56,8 @@ export interface Relay {
   holds: Holds
   /** Changes of events that this process is writing. */
   changes: Changes
+  /** See reroute.ts. */
+  removedChannels: RemovedChannel[]
   /** Whether this relay's clock is wrong. */
   clockWatch: ClockWatch
   /** Whether a fleet has room for more events and beacons. */

@@ -10,6 +10,7 @@ export const team = { kind: 'teams', url: 'https://teams.example/teams-secret', 
 export const byUsers = { match: { source: 'User' }, decide: 'approve' }
 /** It has no warnings. */
 const good = {
+  owners: ['chat'],
   publicUrl: 'https://foghorn.example',
   fleets: { prod: fleets.prod },
   channels: { chat, team },

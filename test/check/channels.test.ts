@@ -95,6 +95,7 @@ testRows('channels', [
     (moments): Row => [
       `PagerDuty that receives ${moments} only`,
       {
+        owners: ['team'],
         channels: { chat: { kind: 'pagerduty', routingKey, fallback: 'team' }, team },
         routes: [
           { match: {}, channels: ['team'] },

@@ -1,6 +1,9 @@
 // The command as an owner runs it: a process with arguments, output and an exit code.
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,6 +11,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { checkConfig } from '../../functions/cli/check-config.ts'
 import { playCommand } from '../support/command.ts'
 import { compileCache } from '../support/process.ts'
+import { adminKey } from '../support/world.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'foghorn-check-'))
@@ -66,6 +70,18 @@ describe('the command', () => {
   })
 })
 
+test('a reader that ends early, as head does, is no mistake', async () => {
+  const args = ['infra/foghorn.mjs', 'check-config', example, '--without-env']
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+  child.stdout.destroy()
+  let err = ''
+  child.stderr.on('data', (part) => {
+    err += part
+  })
+  const [code] = await once(child, 'close')
+  expect([code, err]).toEqual([0, ''])
+})
+
 describe('a configuration', () => {
   test('that is right ends it with code 0', async () => {
     const own = JSON.parse(readFileSync(join(root, example), 'utf8'))
@@ -81,10 +97,12 @@ describe('a configuration', () => {
     const routes = [{ match: {}, channels: ['chat'] }]
     const fleets = { prod: { key: 'env:PROD_FLEET_KEY' } }
     const config = { publicUrl: 'http://localhost:7071', fleets, channels, policy, routes }
-    const { code, out } = await run([write('warned.json', config)], environment)
+    const file = write('warned.json', config)
+    const { code, out } = await run([file], environment)
     expect(code).toBe(0)
-    expect(flat(out)).toContain('no mistakes, 3 warnings')
-    for (const path of ['publicUrl', 'channels.chat', 'policy[0]'])
+    expect((await run([file, '--strict'], environment)).code).toBe(1)
+    expect(flat(out)).toContain('no mistakes, 4 warnings')
+    for (const path of ['publicUrl', 'owners', 'channels.chat', 'policy[0]'])
       expect(out).toContain(`  - ${path}: `)
   })
 
@@ -100,6 +118,53 @@ describe('a configuration', () => {
     expect([code, out]).toEqual([2, ''])
     expect(flat(err)).toContain('has 5 mistakes: - publicUrl: write an https:// address')
     expect(flat(err)).toContain('did you mean "routes"?')
+  })
+
+  test('that has secrets: the places, and no secret', async () => {
+    const own = JSON.parse(readFileSync(join(root, example), 'utf8'))
+    own.publicUrl = 'https://foghorn.example.org'
+    own.fleets.prod.key = environment.PROD_FLEET_KEY
+    own.channels['ops-slack'].url = environment.SLACK_WEBHOOK_URL
+    const { out } = await run([write('secrets.json', own), '--without-env'], {})
+    expect(flat(out)).toContain('no mistakes, 1 warning ')
+    expect(flat(out)).toContain('fleets.prod.key, channels.ops-slack.url: everybody who reads')
+  })
+
+  test('that lacks a channel of the running relay: how many open events were sent there', async () => {
+    const answers: Record<string, object> = {
+      '/v1/channels': { channels: [{ name: 'ops-slack' }, { name: 'old' }, { name: 'older' }] },
+      '/v1/events?phase=scheduled&limit=200': {
+        events: [
+          { fleet: 'prod', eventId: 'a' },
+          { fleet: 'prod', eventId: 'b', outcome: 'lost' },
+        ],
+      },
+      '/v1/events?phase=started&limit=200': { events: [{ fleet: 'prod', eventId: 'c' }] },
+      '/v1/events/prod/a': { deliveries: [{ channel: 'old' }, { channel: 'old' }] },
+      '/v1/events/prod/c': { deliveries: [{ channel: 'old' }] },
+    }
+    const server = createServer((request, response) => {
+      const isKnown = request.headers.authorization === `Bearer ${adminKey}`
+      const body = answers[request.url!] ?? { detail: `no ${request.url}` }
+      response.writeHead(isKnown && request.url! in answers ? 200 : 401).end(JSON.stringify(body))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const own = JSON.parse(readFileSync(join(root, example), 'utf8'))
+    const file = write('own.json', { ...own, publicUrl: 'https://foghorn.example.org' })
+    const at = { FOGHORN_URL: `http://127.0.0.1:${port}`, FOGHORN_ADMIN_KEY: adminKey }
+    const { code, out } = await run([file, '--relay'], { ...environment, ...at })
+    server.close()
+    expect(code).toBe(0)
+    expect(flat(out)).toContain('no mistakes, 2 warnings')
+    expect(flat(out)).toContain('channels.old: this file lacks the channel, and 2 open events had')
+    expect(flat(out)).toContain('channels.older: the running relay has this channel')
+  })
+
+  test('that is YAML', async () => {
+    const text = 'publicUrl: https://x.example\nfleets:\n  prod: {}\n'
+    const { code, err } = await run([write('foghorn.yaml', text)])
+    expect([code, flat(err)]).toEqual([2, expect.stringContaining('looks like YAML')])
   })
 
   test('that is no JSON', async () => {

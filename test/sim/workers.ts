@@ -118,6 +118,7 @@ export class Worker {
       openLimits: new OpenLimits(store),
       holdsConnections: true,
       backup: async () => ({ outcome: 'unsupported', instead: '' }),
+      removedChannels: [],
       clockWatch: new ClockWatch(log),
       troubles: async () => [],
     }

@@ -102,6 +102,7 @@ export async function createWorld(
     openLimits: new OpenLimits(store),
     holdsConnections: true,
     backup: async () => ({ outcome: 'unsupported', instead: 'a test has no file' }),
+    removedChannels: [],
     clockWatch: new ClockWatch(log),
     troubles: async () => [],
   }

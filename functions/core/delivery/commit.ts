@@ -19,6 +19,8 @@ interface CommitContext {
   /** Before this time, the relay could hear no beacon. */
   listeningSince: number
   subscriptions: Subscription[]
+  /** The configuration has other routes or channels than when the event was written. */
+  isRerouted?: boolean
 }
 
 /** One atomic write. */
@@ -42,7 +44,7 @@ export function commitPlan(
   channels: ChannelFacts,
   before: EventRecord | undefined,
   { record: decided, moments }: { record: EventRecord; moments: Moment[] },
-  { deliveries: existing, now, listeningSince, subscriptions }: CommitContext,
+  { deliveries: existing, now, listeningSince, subscriptions, isRerouted = false }: CommitContext,
 ): Commit {
   const basedOn = before?.sequence ?? 0
   const record = fitEvent({ ...decided, sequence: basedOn + 1 })
@@ -51,7 +53,7 @@ export function commitPlan(
   const newest = record.phase === 'started' ? 'started' : 'scheduled'
   const channelsOf = audienceOf(routes, channels, { record, moments, isExpiry, vms, existing })
   const own = isIgnored(record) ? moments.filter(isEnd) : moments
-  const mayReach = mayReachMore(before, record) && !moments.includes(newest)
+  const mayReach = mayReachMore(before, record, isRerouted) && !moments.includes(newest)
   const reaches = mayReach && !isIgnored(record) && channelsOf(newest).length > 0
   const sent: Moment[] = reaches ? [...own, newest] : own
   const isNotified = moments.length > 0 || reaches
@@ -66,10 +68,14 @@ export function commitPlan(
 }
 
 /**
- * Whether routes may match that did not before: more is known of the affected VMs, or the values or
- * the policy changed. Such a step sends the newest moment to the channels that have heard nothing.
+ * Whether routes may match that did not before: they are others, more is known of the affected VMs, or
+ * the values or the policy changed. Such a step sends the newest moment to the channels that have heard nothing.
  */
-export function mayReachMore(before: EventRecord | undefined, record: EventRecord): boolean {
+export function mayReachMore(
+  before: EventRecord | undefined,
+  record: EventRecord,
+  isRerouted: boolean,
+): boolean {
   if (before === undefined || !isOpen(record)) return false
   if (record.notified?.epoch !== record.epoch) return false
   const known = (one: EventRecord) => {
@@ -80,5 +86,5 @@ export function mayReachMore(before: EventRecord | undefined, record: EventRecor
       one.policy.decide === 'ignore',
     ])
   }
-  return known(before) !== known(record)
+  return isRerouted || known(before) !== known(record)
 }

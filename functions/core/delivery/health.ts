@@ -24,3 +24,12 @@ export interface Recovered extends Known {
 
 /** Undefined elsewhere means that the channel was never in trouble. */
 export type ChannelHealth = Recovered | Troubled
+
+/** The configuration lacks it, and open events had reached it. */
+export interface RemovedChannel {
+  channel: string
+  /** Epoch ms. */
+  at: number
+  /** Events that were open then. */
+  events: number
+}

@@ -6,6 +6,7 @@ import { isBound, may } from '../../core/rules/access.ts'
 import { channelsRouted } from '../../core/rules/routes.ts'
 import { askedText, type Card, groupOf, nowBody } from '../../pages/console/now.ts'
 import type { Relay } from '../../use-cases/relay.ts'
+import { describeRemoved } from '../../use-cases/reroute.ts'
 import { nameOf } from '../admin/console-form.ts'
 import type { Pressed } from '../decision-answers.ts'
 import { notModified } from '../page.ts'
@@ -73,6 +74,8 @@ async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Pro
   const troubles = snapshot.troubles
     .filter(({ channel }) => seesChannel(relay, visitor, channel))
     .map(({ channel, state, note }) => ({ name: channel, text: `${state}: ${note}` }))
+  const removed = isBound(visitor.access) ? [] : snapshot.removed
+  for (const one of removed) troubles.push({ name: one.channel, text: describeRemoved(one) })
   const readOnly = mayDecide(visitor) ? {} : { readOnly: 'This token can read, but not decide.' }
   const body = nowBody(
     { base: baseOf(relay), cards, more: snapshot.more, troubles, ...answered, ...readOnly },

@@ -1,9 +1,11 @@
 // The open events of some fleets, read once for all who look at the same time: fifty open pages cost
 // one read in two seconds.
 import type { Delivery } from '../../core/delivery/delivery.ts'
+import type { RemovedChannel } from '../../core/delivery/health.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { channelsInTrouble } from '../../use-cases/channel-health.ts'
 import type { Relay } from '../../use-cases/relay.ts'
+import { removedChannels } from '../../use-cases/reroute.ts'
 import { etagOf } from '../page.ts'
 import { createShortCache, type ShortCache } from './short-cache.ts'
 
@@ -21,6 +23,7 @@ export interface Snapshot {
   /** Of the first events, in the order of `records`. */
   deliveries: Delivery[][]
   troubles: Troubles
+  removed: RemovedChannel[]
   /** Changes with the content. */
   version: string
 }
@@ -40,11 +43,13 @@ async function readOpen(relay: Relay, fleets: string[]): Promise<Snapshot> {
     channelsInTrouble(relay),
     ...records.slice(0, maxNotified).map((record) => store.readDeliveries(record)),
   ])
+  const removed = removedChannels(relay)
   const content = [
     records.map(({ fleet, eventId, sequence }) => [fleet, eventId, sequence]),
     deliveries.flat().map(({ id, state, attempts, nextAt }) => [id, state, attempts, nextAt]),
     troubles,
+    removed,
   ]
   const version = await etagOf(JSON.stringify(content))
-  return { records, more: found.length > maxShown, deliveries, troubles, version }
+  return { records, more: found.length > maxShown, deliveries, troubles, removed, version }
 }
