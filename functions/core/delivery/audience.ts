@@ -50,7 +50,12 @@ export function audienceOf(
     const { fallbacks, incidents } = isAfterExpiry ? afterExpiry : traits[moment].further
     const named = routed(moment)
     // if a rule ignores the event, only channels that already know of it are notified of its end
-    const due = isIgnored(record) ? named.filter((name) => notified.includes(name)) : named
+    // the first message also says why a rule asks people
+    const first =
+      moment === 'not_ready' && logged.includes('scheduled') ? audience('scheduled') : []
+    const due = isIgnored(record)
+      ? named.filter((name) => notified.includes(name))
+      : named.filter((name) => !first.includes(name))
     const open = incidents
       ? withIncident(channels, notified, () => moments.filter(opensIncident).flatMap(routed))
       : []

@@ -138,15 +138,20 @@ function behindOf({ wait: { slot } }: EventView): string {
 
 /** What a rule that has not approved yet waits for. */
 export function waitLines(event: EventView): string[] {
-  const { policy, decided, facts } = event
+  const { policy, decided, facts, wait } = event
   const { whenReady, maxConcurrent } = policy
   if (decided !== undefined || policy.decide !== 'approve') return []
   if (!whenReady && maxConcurrent === undefined) return []
   const behind = behindOf(event)
   const ready = facts.resources.length > 1 ? 'are all ready' : 'is ready'
-  const until = whenReady ? `once ${affectedVms(event)} ${ready}` : 'when it is its turn'
+  const vms = maxConcurrent === 1 ? '1 VM' : `${maxConcurrent} VMs`
+  const hasSlot = maxConcurrent === undefined || wait.slot?.state === 'held'
+  const until = [
+    ...(hasSlot ? [] : [`its turn has come (at most ${vms} of a group at a time)`]),
+    ...(whenReady ? [`${affectedVms(event)} ${ready}`] : []),
+  ]
   return [
     ...(behind === '' ? [] : [`It waits for its turn${behind}.`]),
-    `Policy rule "${policy.rule}" approves it ${until}.`,
+    `Policy rule "${policy.rule}" approves it${until.length === 0 ? '' : ` once ${until.join(' and ')}`}.`,
   ]
 }

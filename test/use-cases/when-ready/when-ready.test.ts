@@ -124,6 +124,27 @@ describe('asks people at once', () => {
     expect(history.map(({ what }) => what)).toContain('not_ready')
   })
 
+  test('in the first message, if the first VM to report has no hook', async () => {
+    await web0.sees([event()])
+    await world.drain()
+    expect(moments()).toEqual(['scheduled'])
+    const { text } = world.sent
+      .map(({ json }) => json as { text?: string })
+      .find((one) => one.text)!
+    expect(text).toContain('Policy rule "drained" did not approve it')
+  })
+
+  test('also in a channel whose route names this moment only', async () => {
+    const routes = [
+      { match: {}, channels: ['chat'] },
+      { match: {}, channels: ['hook'], moments: ['not_ready'] },
+    ]
+    await begin({ routes })
+    await web0.sees([event()])
+    await world.drain()
+    expect(moments()).toEqual(['not_ready'])
+  })
+
   test('once, and then people decide, even if all VMs are ready later', async () => {
     await web0.runs([both], 'succeeded')
     await web1.runs([both], 'failed')
@@ -216,7 +237,7 @@ test('an event that names no VM is never approved', async () => {
   const unnamed = event({ resources: [] })
   await web0.sees([unnamed])
   await world.drain()
-  expect(moments()).toEqual(['scheduled', 'not_ready'])
+  expect((await recordNow()).wait.notReady).toMatchObject({ why: 'cannot_be_ready' })
 })
 
 test('a VM that Azure adds must be ready, too', async () => {
