@@ -7,12 +7,12 @@ import { consolePages } from './http/admin/console.ts'
 import { createDirectReports, type DirectReports } from './http/beacons/direct.ts'
 import { createTakeReport } from './http/beacons/reports.ts'
 import { endBodyOfHead, keepPrivate, notFound } from './http/page.ts'
-import { createRefusals } from './http/refusals.ts'
 import { createReportCounts } from './http/report-counts.ts'
 import { bodyOf, type Caller, routerPath, type Shared, serve } from './http/route.ts'
 import { routes } from './http/routes.ts'
 import { answerThrown, createNoteBrokenOff, type NoteBrokenOff } from './http/thrown.ts'
 import { createLinkGuard } from './links/guard.ts'
+import { createFrequentLog } from './use-cases/frequent-log.ts'
 import type { Relay } from './use-cases/relay.ts'
 
 export function createApp(relay: Relay): Hono {
@@ -27,7 +27,7 @@ interface Parts extends DirectReports {
 /** For a host that takes reports from its own server. */
 export function createParts(relay: Relay): Parts {
   const app = new Hono()
-  const refusals = createRefusals({ now: () => relay.now(), log: relay.log })
+  const refusals = createFrequentLog({ now: () => relay.now(), log: relay.log })
   const noteBrokenOff = createNoteBrokenOff(refusals)
   const reports = createReportCounts(relay)
   const keyGuard = createKeyGuard(relay, refusals, 'api')

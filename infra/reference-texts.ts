@@ -116,7 +116,8 @@ export const relayEvents: Record<string, string> = {
   delivery_failed: 'A message was refused or given up. `note` is the last answer.',
   delivery_lease_lost:
     'An attempt took longer than its lease, so another worker took over the message.',
-  delivery_retried: 'An attempt failed. The next one is at `nextAt`.',
+  delivery_retried:
+    'An attempt failed. The next one is at `nextAt`. A channel has one such line a minute; `count` says how many attempts failed since the last one.',
   delivery_set_apart:
     'A message with buttons was removed from a combined message, to be sent alone.',
   delivery_superseded: 'A message was not sent, because a later one says more.',

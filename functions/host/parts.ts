@@ -5,7 +5,11 @@ import type { Hmac } from '../../shared/signature.ts'
 import { createEntra } from '../identity/entra.ts'
 import { createSlackPresses } from '../notify/slack/presses.ts'
 import { ClockWatch } from '../use-cases/clock-watch.ts'
+import { createFrequentLog } from '../use-cases/frequent-log.ts'
 import type { Common } from './settings.ts'
+
+/** Of each channel: hundreds of messages may wait for one that is dead. */
+const retryLogMs = 60_000
 
 type Fetch = Parameters<typeof createEntra>[0]['fetch']
 
@@ -24,6 +28,7 @@ export function commonParts(
     slackPresses: createSlackPresses(nodeHmac),
     hmac: nodeHmac,
     identity: createEntra({ fetch: fetchKeys, now: Date.now, log }),
+    retryLog: createFrequentLog({ now: Date.now, log }, retryLogMs),
     removedChannels: [],
     clockWatch: new ClockWatch(log),
     now: Date.now,

@@ -4,6 +4,7 @@
 // come to another process; the relay counts those that reach it.
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { readToken } from '../links/link.ts'
+import { createFrequentLog, type FrequentLog } from '../use-cases/frequent-log.ts'
 import type { Relay } from '../use-cases/relay.ts'
 import { refuseKeyless } from './admin/access.ts'
 import { readSigned } from './beacons/request.ts'
@@ -12,7 +13,6 @@ import { deadEnd } from './people/entry.ts'
 import { refusePress } from './people/slack.ts'
 import { incomingOf, problem, refuse } from './problem.ts'
 import { refuseNames } from './query.ts'
-import { createRefusals, type Refusals } from './refusals.ts'
 import { bodyOf, type Caller, routerPath, serve } from './route.ts'
 import { routes } from './routes.ts'
 import { documentRoutes } from './schemas.ts'
@@ -29,7 +29,7 @@ export function createFront(
   forward: (request: Request) => Promise<Response>,
 ): Hono {
   const front = new Hono()
-  const refusals = createRefusals(relay)
+  const refusals = createFrequentLog(relay)
   const checks = checksOf(relay, refusals)
   front.use('*', keepPrivate(relay))
   for (const route of documentRoutes) {
@@ -54,7 +54,7 @@ export function createFront(
 }
 
 /** The answer to a request whose credential is wrong. All others go on to the relay. */
-function checksOf(relay: FrontParts, refusals: Refusals): Record<Caller, MiddlewareHandler> {
+function checksOf(relay: FrontParts, refusals: FrequentLog): Record<Caller, MiddlewareHandler> {
   const withKey: MiddlewareHandler = async (c, next) => refuseKeyless(relay, c) ?? next()
   return {
     anyone: (_c, next) => next(),

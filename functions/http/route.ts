@@ -7,12 +7,12 @@ import { parseJson } from '../../shared/json.ts'
 import type { Scope } from '../core/rules/access.ts'
 import type { LinkGuard } from '../links/guard.ts'
 import { remedyOf } from '../schema/checks.ts'
+import type { FrequentLog } from '../use-cases/frequent-log.ts'
 import type { Relay } from '../use-cases/relay.ts'
 import type { KeyGuard } from './admin/admin-key.ts'
 import { limitForm } from './page.ts'
 import { limit, problem } from './problem.ts'
 import { readQuery } from './query.ts'
-import type { Refusals } from './refusals.ts'
 import type { ReportCounts } from './report-counts.ts'
 
 /** What handlers share. Each app makes it once. */
@@ -20,7 +20,7 @@ export interface Shared {
   relay: Relay
   keyGuard: KeyGuard
   linkGuard: LinkGuard
-  refusals: Refusals
+  refusals: FrequentLog
   reports: ReportCounts
   routes: readonly Route[]
 }

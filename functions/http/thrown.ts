@@ -2,14 +2,14 @@
 import type { ErrorHandler } from 'hono'
 import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
+import type { FrequentLog } from '../use-cases/frequent-log.ts'
 import { failed } from './page.ts'
 import { BodyBrokenOff, problem } from './problem.ts'
-import type { Refusals } from './refusals.ts'
 
 export type NoteBrokenOff = (method: string, cause: unknown) => void
 
 /** Anybody can break off requests, so the log counts them. */
-export function createNoteBrokenOff(refusals: Refusals): NoteBrokenOff {
+export function createNoteBrokenOff(refusals: FrequentLog): NoteBrokenOff {
   return (method, cause) => {
     const fields = { method, error: messageOf(cause) }
     refusals.note('requests_broken_off', fields, '', 'info')

@@ -176,6 +176,6 @@ function shown(text: string): string {
 }
 
 function linksTo(pageUrl: string, { message }: Outgoing) {
-  const timeline = { href: `${pageUrl}#timeline`, text: 'Timeline' }
-  return [{ href: pageUrl, text: buttonOf(message) }, timeline]
+  const page = { href: pageUrl, text: buttonOf(message) }
+  return message.opensConsole ? [page] : [page, { href: `${pageUrl}#timeline`, text: 'Timeline' }]
 }

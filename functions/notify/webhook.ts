@@ -87,7 +87,8 @@ function judge(answer: Answer, now: number): SendOutcome {
 
 /** The address that decides is only for channels that ask for it, and only until the event ends. */
 function linksOf({ links, pageUrl, delivery }: Outgoing, wanted = 'read'): EventLinks {
-  const decides = wanted === 'decide' && delivery.notification.event.ended === undefined
+  const { moment, event } = delivery.notification
+  const decides = wanted === 'decide' && moment !== 'alert' && event.ended === undefined
   return { ...links!, ...(decides && pageUrl !== undefined ? { decide: pageUrl } : {}) }
 }
 

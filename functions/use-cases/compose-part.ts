@@ -1,11 +1,13 @@
 // The message of one delivery, with the ways to decide that its channel may offer.
 import { giveUpMs } from '../core/delivery/attempt.ts'
 import {
+  type AlertKind,
   type Claimed,
   channelTroubleIn,
   type Delivery,
   isAlertOf,
   isPing,
+  isTestOf,
   subscriptionOf,
 } from '../core/delivery/delivery.ts'
 import { mayHaveHeard, skippedBefore } from '../core/delivery/overtake.ts'
@@ -39,12 +41,38 @@ export async function composePart(
     delivery: claimed,
     message: compose(notification, now, skippedBefore(claimed, siblings), askers),
     ...(buttons && { buttons }),
-    ...(hasPage(notification)
-      ? { pageUrl: await pageLink(relay, claimed, issuedAt(notification, now)) }
-      : {}),
+    ...(await pageOf(relay, claimed, now)),
     ...links,
     mayHaveHeard: mayHaveHeard(claimed, siblings, (name) => !channelNamed(relay, name)),
   }
+}
+
+/** The event's page, or the part of the console that an alert is about. */
+async function pageOf(relay: Relay, claimed: Claimed, now: number): Promise<{ pageUrl?: string }> {
+  const { notification } = claimed
+  if (isPing(notification) || isTestOf(notification)) return {}
+  const part = consolePartOf(notification)
+  if (part === undefined) {
+    return { pageUrl: await pageLink(relay, claimed, issuedAt(notification, now)) }
+  }
+  const { adminKey, config } = relay
+  if (adminKey === undefined && config.signIn === undefined) return {}
+  return { pageUrl: `${config.publicUrl}/console/${part}` }
+}
+
+function consolePartOf(notification: Claimed['notification']): string | undefined {
+  if (isAlertOf(notification)) return consoleParts[notification.about.alert]
+  return channelTroubleIn(notification) && 'channels'
+}
+
+const consoleParts: Record<AlertKind, string> = {
+  over_limits: 'beacons',
+  beacons_silent: 'beacons',
+  beacons_missing: 'beacons',
+  channels_in_trouble: 'channels',
+  subscription_disabled: 'channels',
+  disk_nearly_full: '',
+  channel_test: '',
 }
 
 /** The same link at every attempt, so that a body stays the same. A late replay gets a new one. */
@@ -56,13 +84,5 @@ function issuedAt({ at }: Claimed['notification'], now: number): number {
 function hasEvent(notification: Claimed['notification']): boolean {
   return (
     !isAlertOf(notification) && !(isPing(notification) && notification.about.tests === undefined)
-  )
-}
-
-function hasPage(notification: Claimed['notification']): boolean {
-  return (
-    channelTroubleIn(notification) === undefined &&
-    !isAlertOf(notification) &&
-    !isPing(notification)
   )
 }

@@ -228,7 +228,8 @@ function postsOf({ store }: Relay, { fleet, eventId, channel, notification }: Cl
 
 /** The deliveries that have an approve page. */
 function listedIn(parts: Part[]): Claimed[] {
-  return parts.filter(({ pageUrl }) => pageUrl !== undefined).map(({ delivery }) => delivery)
+  const hasEvent = ({ pageUrl, message }: Part) => pageUrl !== undefined && !message.opensConsole
+  return parts.filter(hasEvent).map(({ delivery }) => delivery)
 }
 
 /** When to send a failed list again. Its messages stay one list. */

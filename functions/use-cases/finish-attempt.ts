@@ -50,6 +50,7 @@ function logAttempt(
   else if (state === 'delivered') relay.log.debug('delivered', fields)
   else if (state === 'superseded') relay.log.info('delivery_superseded', fields)
   else if (state === 'pending') {
-    relay.log.warn('delivery_retried', { ...fields, nextAt: new Date(nextAt).toISOString() })
+    const again = { ...fields, nextAt: new Date(nextAt).toISOString() }
+    relay.retryLog.note('delivery_retried', again, channel)
   } else relay.log.error('delivery_failed', fields)
 }

@@ -16,6 +16,7 @@ import type { Presses } from '../notify/presses.ts'
 import type { EventKey, Store } from '../store/store.ts'
 import type { Changes } from './changes.ts'
 import type { ClockWatch } from './clock-watch.ts'
+import type { FrequentLog } from './frequent-log.ts'
 import type { OpenLimits } from './open-limits.ts'
 
 export interface Relay {
@@ -56,6 +57,8 @@ export interface Relay {
   holds: Holds
   /** Changes of events that this process is writing. */
   changes: Changes
+  /** Lines about attempts that failed. */
+  retryLog: FrequentLog
   /** See reroute.ts. */
   removedChannels: RemovedChannel[]
   /** Whether this relay's clock is wrong. */

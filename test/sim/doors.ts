@@ -6,11 +6,11 @@ import { Hono } from 'hono'
 import { stampOf } from '../../functions/core/event/approval.ts'
 import type { Decided, Decider } from '../../functions/core/event/event.ts'
 import { answerPress, interactionsPath } from '../../functions/http/people/slack.ts'
-import { createRefusals } from '../../functions/http/refusals.ts'
 import { createFormToken } from '../../functions/links/link.ts'
 import { actionIds } from '../../functions/notify/slack/blocks.ts'
 import { isDecidable } from '../../functions/pages/state.ts'
 import { decideEvent, open } from '../../functions/use-cases/decide-event.ts'
+import { createFrequentLog } from '../../functions/use-cases/frequent-log.ts'
 import type { Relay } from '../../functions/use-cases/relay.ts'
 import { fieldsOf } from '../support/form.ts'
 import { formType } from '../support/people.ts'
@@ -130,7 +130,7 @@ export function httpPage(relay: Relay, app: App): PageDoor {
 
 /** As Slack comes: with a signed payload, to be answered at the address in it. */
 export function slackDoor(relay: Relay, replies: Replies): SlackDoor {
-  const refusals = createRefusals(relay)
+  const refusals = createFrequentLog(relay)
   const app = new Hono().post(interactionsPath, (c) => answerPress(relay, refusals, c, patient))
   return {
     async press(value, { who }, decision) {

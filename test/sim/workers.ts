@@ -15,6 +15,7 @@ import { createSlackPresses } from '../../functions/notify/slack/presses.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { Changes } from '../../functions/use-cases/changes.ts'
 import { ClockWatch } from '../../functions/use-cases/clock-watch.ts'
+import { createFrequentLog } from '../../functions/use-cases/frequent-log.ts'
 import { OpenLimits } from '../../functions/use-cases/open-limits.ts'
 import { receiveAndHold } from '../../functions/use-cases/receive-report.ts'
 import type { Holds, Relay } from '../../functions/use-cases/relay.ts'
@@ -118,6 +119,7 @@ export class Worker {
       openLimits: new OpenLimits(store),
       holdsConnections: true,
       backup: async () => ({ outcome: 'unsupported', instead: '' }),
+      retryLog: createFrequentLog({ now: () => kernel.now, log }),
       removedChannels: [],
       clockWatch: new ClockWatch(log),
       troubles: async () => [],

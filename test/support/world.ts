@@ -12,6 +12,7 @@ import { createSlackPresses } from '../../functions/notify/slack/presses.ts'
 import { Changes } from '../../functions/use-cases/changes.ts'
 import { ClockWatch } from '../../functions/use-cases/clock-watch.ts'
 import { claimDue, deliverTogether } from '../../functions/use-cases/deliver.ts'
+import { createFrequentLog } from '../../functions/use-cases/frequent-log.ts'
 import { OpenLimits } from '../../functions/use-cases/open-limits.ts'
 import type { Relay } from '../../functions/use-cases/relay.ts'
 import { sweep } from '../../functions/use-cases/sweep.ts'
@@ -102,6 +103,7 @@ export async function createWorld(
     openLimits: new OpenLimits(store),
     holdsConnections: true,
     backup: async () => ({ outcome: 'unsupported', instead: 'a test has no file' }),
+    retryLog: createFrequentLog({ now: () => clock.now, log }, 60_000),
     removedChannels: [],
     clockWatch: new ClockWatch(log),
     troubles: async () => [],

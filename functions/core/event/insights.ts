@@ -8,6 +8,8 @@ export interface Month {
   /** Events by type, the most frequent type of all months first. */
   types: [type: string, count: number][]
   people: number
+  /** Other systems, by a token of the API. */
+  tokens: number
   rules: number
   /** Events that ran or ended without a decision. */
   undecided: number
@@ -62,7 +64,9 @@ function statistics(month: string, events: EventSummary[], types: string[]): Mon
     events.filter((event) => typeOf(event) === type).length,
   ])
   const inTime = events.filter(wasDecidedInTime)
-  const people = inTime.filter(({ decidedHow }) => decidedHow !== 'policy')
+  const rules = inTime.filter(({ decidedHow }) => decidedHow === 'policy')
+  const tokens = inTime.filter(({ decidedHow }) => decidedHow === 'token')
+  const people = inTime.filter((one) => !rules.includes(one) && !tokens.includes(one))
   const over = events.filter((one) => one.startedAt !== undefined || one.endedAt !== undefined)
   const noticeMs = median(events.flatMap(noticeOf))
   const decidedMs = median(people.map((one) => one.decidedAt! - one.firstSeenAt))
@@ -70,7 +74,8 @@ function statistics(month: string, events: EventSummary[], types: string[]): Mon
     month,
     types: counts,
     people: people.length,
-    rules: inTime.length - people.length,
+    tokens: tokens.length,
+    rules: rules.length,
     undecided: over.filter((one) => !wasDecidedInTime(one)).length,
     ...(noticeMs === undefined ? {} : { noticeMs }),
     ...(decidedMs === undefined ? {} : { decidedMs }),

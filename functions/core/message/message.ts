@@ -92,7 +92,7 @@ export function wantsDecision({ asks, declined }: Pick<Message, 'asks' | 'declin
   return asks && !declined
 }
 
-type Asking = Pick<Message, 'asks' | 'declined' | 'lookOnly'>
+type Asking = Pick<Message, 'asks' | 'declined' | 'lookOnly' | 'opensConsole'>
 
 /** Whether the reader is asked to decide by the link. */
 export function asksByLink(message: Asking): boolean {
@@ -100,7 +100,8 @@ export function asksByLink(message: Asking): boolean {
 }
 
 /** The label of the button that opens the page. */
-export function buttonOf({ asks, declined, lookOnly }: Asking): string {
+export function buttonOf({ asks, declined, lookOnly, opensConsole }: Asking): string {
+  if (opensConsole) return 'Open the console'
   if (!asks || lookOnly) return 'Show event'
   return declined ? 'Open to reconsider' : 'Open to decide'
 }
@@ -156,7 +157,7 @@ function fleetAlertOf(fleet: string, about: FleetAlert, at: number): Message {
   const facts = alertFacts(about)
   const reference = fleet === noFleet ? 'About Foghorn itself.' : `Fleet ${fleet}.`
   const tone = about.alert === 'channel_test' ? 'info' : isGoodNews(about) ? 'good' : 'warning'
-  const calm = { tone, asks: false, declined: false } as const
+  const calm = { tone, asks: false, declined: false, opensConsole: true } as const
   return { ...calm, title, lastingTitle: title, lines, facts, reference }
 }
 
@@ -180,6 +181,7 @@ function channelAlertOf(event: EventView, { channel, reason, health }: ChannelTr
     lastingTitle: title,
     lines,
     facts: [],
+    opensConsole: true,
     reference: `Noticed with a message about ${subjectOf(event)}. ${referenceOf(event)}`,
   }
 }

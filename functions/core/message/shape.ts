@@ -19,4 +19,6 @@ export interface Message {
   declined: boolean
   /** The link shows the event, but does not let its holder decide. */
   lookOnly?: true
+  /** The link leads to the console, where owners see what is wrong. */
+  opensConsole?: true
 }

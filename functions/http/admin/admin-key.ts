@@ -2,9 +2,9 @@
 // in a form.
 import { type Access, nameOf } from '../../core/rules/access.ts'
 import { accessBy } from '../../core/rules/token.ts'
+import type { FrequentLog } from '../../use-cases/frequent-log.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createTokenVerifier, type Verified } from '../../use-cases/verify-token.ts'
-import type { Refusals } from '../refusals.ts'
 
 /** In each minute, further wrong keys get 429. A right key always works. */
 const maxWrongKeys = 10
@@ -22,7 +22,11 @@ type Checked =
   | { outcome: 'busy'; waitSeconds: number }
 
 /** `where` the key was sent. Each has its own limit: API scripts must not lock the form. */
-export function createKeyGuard(relay: Relay, refusals: Refusals, where: 'api' | 'page'): KeyGuard {
+export function createKeyGuard(
+  relay: Relay,
+  refusals: FrequentLog,
+  where: 'api' | 'page',
+): KeyGuard {
   const tokens = createTokenVerifier(relay)
   let since = Number.NEGATIVE_INFINITY
   let count = 0
@@ -51,7 +55,7 @@ export function createKeyGuard(relay: Relay, refusals: Refusals, where: 'api' | 
 }
 
 function note(
-  refusals: Refusals,
+  refusals: FrequentLog,
   where: 'api' | 'page',
   given: string,
   found: Exclude<Verified, { outcome: 'right' }>,

@@ -4,6 +4,7 @@ import { type Context, Hono } from 'hono'
 import { may, nameOf } from '../../core/rules/access.ts'
 import { messagePage } from '../../pages/approve.ts'
 import { signInPage } from '../../pages/console/frame.ts'
+import type { FrequentLog } from '../../use-cases/frequent-log.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { answer, baseOf } from '../console/answer.ts'
 import { consoleRoutes } from '../console/routes.ts'
@@ -17,13 +18,12 @@ import {
 } from '../console/visitor.ts'
 import { limitForm, page } from '../page.ts'
 import { signInUrl } from '../people/viewer.ts'
-import type { Refusals } from '../refusals.ts'
 import { createKeyGuard, type KeyGuard } from './admin-key.ts'
 import { readForm, tokenFor } from './console-form.ts'
 
 const maxFormBytes = 4_096
 
-export function consolePages(relay: Relay, refusals: Refusals): Hono {
+export function consolePages(relay: Relay, refusals: FrequentLog): Hono {
   const pages = new Hono()
   const guard = createKeyGuard(relay, refusals, 'page')
   pages.use('*', async (c, next) => {
@@ -60,7 +60,7 @@ export function consolePages(relay: Relay, refusals: Refusals): Hono {
 
 async function signIn(
   relay: Relay,
-  refusals: Refusals,
+  refusals: FrequentLog,
   guard: KeyGuard,
   c: Context,
 ): Promise<Response> {
@@ -119,7 +119,7 @@ function pathWithin(text: string | null): string {
 }
 
 /** Another tab may have replaced the browser's cookie, so the page offers a new form. */
-function signInAgain(relay: Relay, refusals: Refusals, c: Context): Promise<Response> {
+function signInAgain(relay: Relay, refusals: FrequentLog, c: Context): Promise<Response> {
   refusals.note('forms_refused')
   const text =
     'You are not signed in: another tab opened a newer form, or the browser keeps no cookies. ' +
@@ -127,7 +127,7 @@ function signInAgain(relay: Relay, refusals: Refusals, c: Context): Promise<Resp
   return showSignIn(relay, c, { status: 403, to: '', message: text })
 }
 
-function refuseForm(relay: Relay, refusals: Refusals, c: Context): Promise<Response> {
+function refuseForm(relay: Relay, refusals: FrequentLog, c: Context): Promise<Response> {
   refusals.note('forms_refused')
   const text =
     'The relay accepts this form only from its own page, in the browser that opened it. ' +

@@ -20,10 +20,10 @@ import {
 } from '../../../shared/report.ts'
 import { shownState } from '../../core/event/silence.ts'
 import { unsupported } from '../../core/rules/beacon-version.ts'
+import type { FrequentLog } from '../../use-cases/frequent-log.ts'
 import { receiveAndHold } from '../../use-cases/receive-report.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { incomingOf, type Refusal, refuse } from '../problem.ts'
-import type { Refusals } from '../refusals.ts'
 import { type Route, route } from '../route.ts'
 import { nameBeacon } from './authenticate.ts'
 import { type Incoming, type Refused, readRequest } from './request.ts'
@@ -32,7 +32,7 @@ const checkCode = 'check_malformed'
 
 export type TakeReport = (incoming: Incoming) => Promise<{ answer: Answer } | Refused>
 
-export function createTakeReport(relay: Relay, refusals: Refusals): TakeReport {
+export function createTakeReport(relay: Relay, refusals: FrequentLog): TakeReport {
   const noteVersion = createVersionNotes(relay)
   return (incoming) => takeReport(relay, refusals, noteVersion, incoming)
 }
@@ -78,7 +78,7 @@ function createVersionNotes({ log }: Relay): NoteVersion {
 
 async function takeReport(
   relay: Relay,
-  refusals: Refusals,
+  refusals: FrequentLog,
   noteVersion: NoteVersion,
   incoming: Incoming,
 ): ReturnType<TakeReport> {

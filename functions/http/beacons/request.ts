@@ -6,9 +6,9 @@ import { describeIssues } from '../../../shared/errors.ts'
 import { parseJson } from '../../../shared/json.ts'
 import { shownName } from '../../../shared/presentable.ts'
 import { fleetHeader } from '../../../shared/report.ts'
+import type { FrequentLog } from '../../use-cases/frequent-log.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import type { Refusal } from '../problem.ts'
-import type { Refusals } from '../refusals.ts'
 import { authenticate, type Sender } from './authenticate.ts'
 
 /** A request as any server gives it. */
@@ -39,7 +39,7 @@ interface SignedRequest {
 /** Authenticates the sender. */
 export async function readSigned(
   relay: Pick<Relay, 'config' | 'identity' | 'hmac' | 'now'>,
-  refusals: Refusals,
+  refusals: FrequentLog,
   { header, text }: Incoming,
 ): Promise<SignedRequest | Refused> {
   const name = header(fleetHeader)
@@ -55,7 +55,7 @@ export async function readSigned(
 /** `malformed` is the code for a wrong body. */
 export async function readRequest<Body extends z.core.$ZodType>(
   relay: Relay,
-  refusals: Refusals,
+  refusals: FrequentLog,
   incoming: Incoming,
   schema: Body,
   malformed: string,
@@ -89,7 +89,7 @@ interface Claims {
 }
 
 function refuseRequest(
-  refusals: Refusals,
+  refusals: FrequentLog,
   refusal: Refusal,
   { fleet, json }: Claims = { fleet: '', json: undefined },
 ): Refused {

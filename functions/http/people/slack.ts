@@ -5,9 +5,9 @@ import * as z from 'zod'
 import { messageOf } from '../../../shared/errors.ts'
 import type { Press } from '../../notify/presses.ts'
 import { type Answer, decidePress } from '../../use-cases/decide-event.ts'
+import type { FrequentLog } from '../../use-cases/frequent-log.ts'
 import { channelNamed, type Relay } from '../../use-cases/relay.ts'
 import { problem } from '../problem.ts'
-import type { Refusals } from '../refusals.ts'
 import { route } from '../route.ts'
 
 export const interactionsPath = '/slack/interactions'
@@ -46,7 +46,7 @@ export const pressRoute = route({
 
 export async function answerPress(
   relay: Relay,
-  refusals: Refusals,
+  refusals: FrequentLog,
   c: Context,
   patience = usual,
 ): Promise<Response> {
@@ -63,7 +63,7 @@ export async function answerPress(
 type PressParts = Pick<Relay, 'config' | 'slackPresses' | 'now'>
 
 /** What Slack sent, or the answer if the relay refuses it. */
-async function readPress(relay: PressParts, refusals: Refusals, c: Context) {
+async function readPress(relay: PressParts, refusals: FrequentLog, c: Context) {
   const { slackApp } = relay.config
   if (slackApp === undefined) {
     const detail = 'the configuration has no "slackApp"; docs/deciding.md says how to add it'
@@ -79,7 +79,7 @@ async function readPress(relay: PressParts, refusals: Refusals, c: Context) {
 }
 
 /** The answer to a press that the relay refuses, or undefined. */
-export async function refusePress(relay: PressParts, refusals: Refusals, c: Context) {
+export async function refusePress(relay: PressParts, refusals: FrequentLog, c: Context) {
   const read = await readPress(relay, refusals, c)
   return read instanceof Response ? read : undefined
 }

@@ -28,6 +28,7 @@ export function insightsBody({ base, insights, cutAt }: View): Html {
   const legend = types.map((type) => html`<li><i class="${colorOf(type)}"></i>${plain(type)}</li>`)
   const decisions = [
     ['c0', 'people'],
+    ['c3', 'tokens'],
     ['c1', 'rules'],
     ['c4', 'nobody'],
   ].map(([color, words]) => html`<li><i class="${color!}"></i>${words}</li>`)
@@ -71,13 +72,15 @@ function typeBar(month: Month, colorOf: (type: string) => string): Bar {
   }
 }
 
-function decisionBar({ month, people, rules, undecided }: Month): Bar {
+function decisionBar({ month, people, tokens, rules, undecided }: Month): Bar {
   const parts: Bar['parts'] = [
     ['c0', people],
+    ['c3', tokens],
     ['c1', rules],
     ['c4', undecided],
   ]
-  return { label: month, parts, text: `people ${people}, rules ${rules}, nobody ${undecided}` }
+  const text = `people ${people}, tokens ${tokens}, rules ${rules}, nobody ${undecided}`
+  return { label: month, parts, text }
 }
 
 function timeBar({ month }: Month, ms: number | undefined): Bar {

@@ -33,13 +33,18 @@ test('types by frequency; the rarest together; drills do not count', () => {
 })
 
 test.each([
-  ['a person in time', { decidedAt: november + minute, decidedHow: 'slack' as const }, [1, 0, 0]],
-  ['a rule', { decidedAt: november, decidedHow: 'policy' as const }, [0, 1, 0]],
-  ['nobody', {}, [0, 0, 1]],
-  ['too late', { decidedAt: november + 9 * minute, decidedHow: 'link' as const }, [0, 0, 1]],
-])('decided by %s', (_, changes, [people, rules, undecided]) => {
+  [
+    'a person in time',
+    { decidedAt: november + minute, decidedHow: 'slack' as const },
+    [1, 0, 0, 0],
+  ],
+  ['a token', { decidedAt: november, decidedHow: 'token' as const }, [0, 1, 0, 0]],
+  ['a rule', { decidedAt: november, decidedHow: 'policy' as const }, [0, 0, 1, 0]],
+  ['nobody', {}, [0, 0, 0, 1]],
+  ['too late', { decidedAt: november + 9 * minute, decidedHow: 'link' as const }, [0, 0, 0, 1]],
+])('decided by %s', (_, changes, [people, tokens, rules, undecided]) => {
   const event = summary({ startedAt: november + 5 * minute, ...changes })
-  expect(thisMonth([event])).toMatchObject({ people, rules, undecided })
+  expect(thisMonth([event])).toMatchObject({ people, tokens, rules, undecided })
 })
 
 test('an open event that nobody has decided is not late yet', () => {

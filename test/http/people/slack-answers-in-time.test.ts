@@ -2,7 +2,7 @@
 import { Hono } from 'hono'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { answerPress } from '../../../functions/http/people/slack.ts'
-import { createRefusals } from '../../../functions/http/refusals.ts'
+import { createFrequentLog } from '../../../functions/use-cases/frequent-log.ts'
 import { FoghornError } from '../../../shared/errors.ts'
 import { around } from '../../sim/around.ts'
 import { startWithEvent, world } from '../../support/relay.ts'
@@ -26,7 +26,7 @@ const body = () => formOf(payloadOf(valueIn(world)))
 
 /** The route alone, with less patience. */
 function hurried() {
-  const refusals = createRefusals(world.relay)
+  const refusals = createFrequentLog(world.relay)
   const app = new Hono().post('/slack/interactions', (c) =>
     answerPress(world.relay, refusals, c, { answerMs: 20, replyMs: 30 }),
   )

@@ -24,6 +24,20 @@ describe('retries', () => {
     expect(await rowsOf(world, 'chat')).toMatchObject([{ state: 'delivered', note: 'ok' }])
   })
 
+  test('the log has one line a minute for a channel, and counts the attempts', async () => {
+    answer(world, 'slack', down)
+    const ids = Array.from({ length: 40 }, (_, i) => `${eventId.slice(0, -2)}${10 + i}`)
+    await beacon.sees(ids.map((id) => event({ eventId: id })))
+    for (let seconds = 0; seconds < 120; seconds += 5) await world.pass(5_000)
+    const lines = world.lines
+      .filter((line) => line.includes('delivery_retried'))
+      .map((line) => JSON.parse(line) as { channel: string; count: number })
+    expect(lines.length).toBeLessThanOrEqual(3)
+    expect(lines.length).toBeGreaterThan(1)
+    expect(lines[0]).toMatchObject({ channel: 'chat', count: 1 })
+    expect(lines[1]!.count).toBeGreaterThan(39)
+  })
+
   test('and does not delay the others', async () => {
     answer(world, 'slack', down)
     await report(event())

@@ -1,16 +1,17 @@
-// Logs refused requests, so that junk cannot fill the log: each relay process writes at most one
-// line a second for each kind, with a `count`. Refusals within that second are counted in the next
-// line of their kind, however late it comes.
+// Logs what may happen often, so that it cannot fill the log: each relay process writes at most one
+// line in a while for each kind, with a `count`. What happens within that time is counted in the next
+// line of its kind, however late it comes.
 import type { Fields, Log } from '../../shared/log.ts'
 
-const logEveryMs = 1_000
-
-export interface Refusals {
-  /** `kind` distinguishes refusals of one name. Never a text that a stranger chose: it is kept. */
+export interface FrequentLog {
+  /** `kind` distinguishes lines of one name. Never a text that a stranger chose: it is kept. */
   note(name: string, fields?: Fields, kind?: string, level?: 'info' | 'warn'): void
 }
 
-export function createRefusals({ now, log }: { now(): number; log: Log }): Refusals {
+export function createFrequentLog(
+  { now, log }: { now(): number; log: Log },
+  everyMs = 1_000,
+): FrequentLog {
   const kinds = new Map<string, { unlogged: number; loggedAt: number }>()
   return {
     note(name, fields = {}, kind = '', level = 'warn') {
@@ -19,7 +20,7 @@ export function createRefusals({ now, log }: { now(): number; log: Log }): Refus
       kinds.set(key, known)
       known.unlogged += 1
       const at = now()
-      if (at - known.loggedAt < logEveryMs) return
+      if (at - known.loggedAt < everyMs) return
       log[level](name, { ...fields, count: known.unlogged })
       known.unlogged = 0
       known.loggedAt = at
