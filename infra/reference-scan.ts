@@ -25,7 +25,9 @@ export function eventsIn(source: string): LogEvent[] {
   for (const [, name] of source.matchAll(/\blog: '(channel_\w+)'/g)) {
     add(name!, name!.endsWith('_recovered') ? 'info' : 'error')
   }
-  for (const [, name, rest] of source.matchAll(/(?:refusals|retryLog)\.note\(\s*'([a-z_]+)'([^)]*)/g)) {
+  for (const [, name, rest] of source.matchAll(
+    /(?:refusals|retryLog)\.note\(\s*'([a-z_]+)'([^)]*)/g,
+  )) {
     add(name!, rest!.includes("'info'") ? 'info' : 'warn')
   }
   for (const [, name] of source.matchAll(/createTroubleLog\([\w.]+, '(\w+)'\)/g)) {

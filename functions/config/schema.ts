@@ -233,6 +233,15 @@ const routeSchema = object({
   },
 )
 
+const networks = z
+  .array(
+    z.union([z.cidrv4(), z.cidrv6()], {
+      error: 'write a network like 10.1.0.0/16, or one address like 10.1.2.3/32',
+    }),
+  )
+  .max(maxNetworks)
+  .default([])
+
 export const configSchema = object({
   $schema: z.string().optional().describe('For editors; the relay ignores it.'),
   publicUrl: textBy(publicRule)
@@ -287,17 +296,12 @@ export const configSchema = object({
     .max(3_650)
     .default(90)
     .describe('The relay removes events, with all their data, this many days after their end.'),
-  allowNetworks: z
-    .array(
-      z.union([z.cidrv4(), z.cidrv6()], {
-        error: 'write a network like 10.1.0.0/16, or one address like 10.1.2.3/32',
-      }),
-    )
-    .max(maxNetworks)
-    .default([])
-    .describe(
-      'Private networks (CIDR) that channels may be in, such as `10.1.0.0/16`, or `127.0.0.0/8` for this machine. Plain http is allowed there.',
-    ),
+  allowNetworks: networks.describe(
+    'Private networks (CIDR) that channels may be in, such as `10.1.0.0/16`, or `127.0.0.0/8` for this machine. Plain http is allowed there.',
+  ),
+  tokenNetworks: networks.describe(
+    'Private networks (CIDR) that subscriptions may be in if a token that is bound to fleets made them. `allowNetworks` does not count for these.',
+  ),
 })
 
 export { type Channel, channelSecrets }

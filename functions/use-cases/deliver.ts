@@ -86,7 +86,8 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
   const { together: parts } = splitForRequest(
     prepared.flatMap(({ next }) => ('part' in next ? next.part : [])),
   )
-  const sent = channel && parts.length > 0 ? await send(relay, parts, channel) : undefined
+  const sent =
+    channel && parts.length > 0 ? await send(relay, parts, { ...target, channel }) : undefined
 
   const inRequest = prepared.filter(({ next }) => 'part' in next && parts.includes(next.part))
   const overdue = inRequest.find((one) => isOverdue(one.claimed, one.siblings, relay.now()))
@@ -187,7 +188,11 @@ async function channelsInstead(
   return (fallback.length > 0 ? fallback : routed).filter(lacksIt)
 }
 
-async function send(relay: Relay, parts: Part[], channel: Channel): Promise<SendOutcome> {
+async function send(
+  relay: Relay,
+  parts: Part[],
+  { channel, subscription }: Target & { channel: Channel },
+): Promise<SendOutcome> {
   const [first, ...also] = parts as [Part, ...Part[]]
   const now = relay.now()
   const leftMs = first.delivery.leaseUntil - now
@@ -206,7 +211,7 @@ async function send(relay: Relay, parts: Part[], channel: Channel): Promise<Send
     const { reply, ...sent } = await notifierOf(relay, channel).notify(
       outgoing,
       channel as never,
-      relay.send,
+      subscription?.bound === undefined ? relay.send : relay.sendForBound,
     )
     if (subscriptionOf(first.delivery.channel) === undefined) return sent
     const at = relay.now()

@@ -26,6 +26,8 @@ export interface Relay {
   notifiers: Record<string, Notifier<never>>
   /** Makes one request, with the host's guard against addresses that a channel must not reach. */
   send: Send
+  /** The same for subscriptions of tokens that are bound to fleets. */
+  sendForBound: Send
   /** Reads and answers the presses of buttons in Slack. */
   slackPresses: Presses
   /** Checks the signatures of reports, and signs webhooks. */

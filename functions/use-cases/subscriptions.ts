@@ -23,7 +23,7 @@ import {
 } from '../core/delivery/subscription.ts'
 import type { Moment } from '../core/event/moment.ts'
 import { hash } from '../core/hash.ts'
-import { type Access, isBound, nameOf } from '../core/rules/access.ts'
+import { type Access, isBound, nameOf, networksFor } from '../core/rules/access.ts'
 import { whyRefused } from '../core/rules/address.ts'
 import {
   listSubscriptions,
@@ -60,7 +60,8 @@ export async function createSubscription(
   wish: SubscriptionWish,
   key?: string,
 ): Promise<Created> {
-  const why = whyRefused(wish.url, relay.config.allowNetworks)
+  const bound = isBound(access) ? access.fleets : undefined
+  const why = whyRefused(wish.url, networksFor(bound, relay.config))
   if (why !== undefined) return { outcome: 'address_refused', why }
   const createdBy = nameOf(access)
   const request = key === undefined ? undefined : hash(JSON.stringify(wish))
@@ -69,7 +70,6 @@ export async function createSubscription(
   if (known !== undefined) return repeated(relay, known, request)
   const most = roomReached(access, await listSubscriptions(relay.store))
   if (most !== undefined) return { outcome: 'no_room', most }
-  const bound = isBound(access) ? access.fleets : undefined
   const secret = newSecret()
   const subscription = newSubscription(
     { id, ...wish, bound, createdBy, request },
@@ -140,7 +140,10 @@ export async function changeWish(
   id: string,
   { filter, ...wish }: ChangeOf,
 ): Promise<Subscription | { outcome: 'address_refused'; why: string } | undefined> {
-  const why = wish.url === undefined ? undefined : whyRefused(wish.url, relay.config.allowNetworks)
+  const known = await subscriptionFor(relay, access, id)
+  if (known === undefined) return undefined
+  const networks = networksFor(known.bound, relay.config)
+  const why = wish.url === undefined ? undefined : whyRefused(wish.url, networks)
   if (why !== undefined) return { outcome: 'address_refused', why }
   return change(relay, access, id, 'changed', (before) =>
     changed(before, { ...wish, filter: { ...before.filter, ...filter } }, relay.now()),

@@ -104,6 +104,7 @@ export class Worker {
       log,
       // an attempt has its own
       send: replies.send,
+      sendForBound: replies.send,
       slackPresses: createSlackPresses(nodeHmac),
       hmac: nodeHmac,
       identity: noIdentity,

@@ -86,6 +86,7 @@ export async function createWorld(
       sent.push(request)
       return channels.answer(request)
     },
+    sendForBound: (url, init) => relay.send(url, init),
     slackPresses: createSlackPresses(webHmac),
     hmac: webHmac,
     identity: options.identity ?? noIdentity,

@@ -67,6 +67,22 @@ export function seesFleet(access: Access, fleet: string): boolean {
   return !isBound(access) || access.fleets.includes(fleet)
 }
 
+/**
+ * The private networks that a webhook may be in. `bound`: the fleets of the token that made it, if it is
+ * bound to some: the owner's own networks are not for all who get such a token.
+ */
+export function networksFor(
+  bound: string[] | undefined,
+  { allowNetworks, tokenNetworks }: Pick<Config, 'allowNetworks' | 'tokenNetworks'>,
+): string[] {
+  return bound === undefined ? allowNetworks : tokenNetworks
+}
+
+/** What an endpoint answered may be a secret of its network, so only the owner reads it. */
+export function readsAnswers(access: Access): boolean {
+  return access.by === 'admin'
+}
+
 /** Those of the configured fleets that exist for this user. */
 export function fleetsOf(access: Access, configured: readonly string[]): string[] {
   return configured.filter((fleet) => seesFleet(access, fleet))

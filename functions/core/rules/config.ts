@@ -59,4 +59,5 @@ export interface Config {
   viewers?: string[] | undefined
   retentionDays: number
   allowNetworks: string[]
+  tokenNetworks: string[]
 }

@@ -153,11 +153,13 @@ function compose(environment: Environment, write: (line: string) => void, folder
   const waits = { wait: sleep, gather: sleep }
   const store = new RelayStore({ rows, newId: randomUUID, random: Math.random, ...waits })
   const outbound = createLater(config.allowNetworks, settings.proxy)
+  const forBound = createLater(config.tokenNetworks, settings.proxy)
   const relay: Relay = {
     ...commonParts(settings, logs.log, outbound.fetch),
     store,
     notifiers,
     send: outbound.send,
+    sendForBound: forBound.send,
     listeningSince: Date.now(),
     // until the first count
     heartbeats: alignedHeartbeats(config.publicUrl, 0),
@@ -209,7 +211,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     },
     async stop() {
       await requests.stop(attemptsEndMs)
-      const closed = outbound.close()
+      const closed = Promise.all([outbound.close(), forBound.close()])
       await requests.stop(brokenOffMs)
       await closed
     },

@@ -122,6 +122,7 @@ async function compose(
     store,
     notifiers,
     send: createGuardedFetch(config.allowNetworks),
+    sendForBound: createGuardedFetch(config.tokenNetworks),
     listeningSince: await noteListening(store, Date.now(), gapMs),
     heartbeats: { paceMs: idlePaceMs },
     wake(messages, about) {

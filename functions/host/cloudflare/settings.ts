@@ -10,9 +10,11 @@ export function readSettings(bindings: Record<string, unknown>, configText: stri
   const environment = textsOf(bindings)
   const file = () => ({ name: 'foghorn.config.json', text: configText })
   const settings = readEnvironment(environment, () => ({}), file)
-  if (settings.config.allowNetworks.length === 0 || environment[developmentName]) return settings
-  const remedy = 'remove "allowNetworks": a Worker reaches public addresses only'
-  throw new FoghornError('settings_invalid', `in foghorn.config.json: allowNetworks: ${remedy}`)
+  const { config } = settings
+  const key = (['allowNetworks', 'tokenNetworks'] as const).find((one) => config[one].length > 0)
+  if (key === undefined || environment[developmentName]) return settings
+  const remedy = `remove "${key}": a Worker reaches public addresses only`
+  throw new FoghornError('settings_invalid', `in foghorn.config.json: ${key}: ${remedy}`)
 }
 
 /** Bindings that are not text are objects and queues, for example. */

@@ -70,11 +70,13 @@ async function start(settings: Settings, write: (line: string) => void) {
   const store = new RelayStore({ rows, newId: randomUUID, random: Math.random, gather: sleep })
   await store.freeLeases(Date.now())
   const outbound = createOutbound(config.allowNetworks, { proxy: settings.proxy })
+  const forBound = createOutbound(config.tokenNetworks, { proxy: settings.proxy })
   const relay: Relay = {
     ...commonParts(settings, log, outbound.fetch),
     store,
     notifiers,
     send: outbound.send,
+    sendForBound: forBound.send,
     listeningSince: Date.now(),
     heartbeats: { paceMs: idlePaceMs },
     wake: (messages, about) => loop.hint(messages, about),
@@ -112,7 +114,7 @@ async function start(settings: Settings, write: (line: string) => void) {
       await server.close()
       clearTimeout(timer)
       await loop.stop(drainMs)
-      await outbound.close()
+      await Promise.all([outbound.close(), forBound.close()])
       file.close()
       log.info('relay_stopped')
     },

@@ -59,9 +59,9 @@ export const replayRoute = route({
   handler:
     ({ relay }) =>
     async (c, { body }) => {
-      if ('id' in body && subscriptionOf(channelIn(body.id)) !== undefined) {
-        const detail =
-          'this message belongs to a subscription; use POST /v1/subscriptions/:id/replay'
+      const channel = 'id' in body ? channelIn(body.id) : body.channel
+      if (channel !== undefined && subscriptionOf(channel) !== undefined) {
+        const detail = 'this is a subscription; use POST /v1/subscriptions/:id/replay'
         return problem(c, 400, 'replay_malformed', detail)
       }
       const which = 'id' in body ? body : { ...body, since: Date.parse(body.since) }

@@ -58,7 +58,11 @@ const listDeliveries = route({
       const page = { limit, ...(before === undefined ? {} : { before }) }
       const { deliveries, next: cursor } = await deliveriesTo(relay, found, page)
       const more = cursor !== undefined
-      return c.json({ deliveries: deliveries.map(publicDeliveryTo), more, cursor })
+      return c.json({
+        deliveries: deliveries.map((one) => publicDeliveryTo(one, accessOf(c))),
+        more,
+        cursor,
+      })
     },
 })
 
@@ -90,7 +94,7 @@ const postTest = route({
       if (tested.outcome === 'disabled') {
         return notActive(c, 'disabled; resume it, which sends a ping')
       }
-      return c.json({ delivery: publicDeliveryTo(tested.delivery) }, 202)
+      return c.json({ delivery: publicDeliveryTo(tested.delivery, accessOf(c)) }, 202)
     },
 })
 

@@ -12,6 +12,7 @@ import {
   type Subscription,
 } from '../../core/delivery/subscription.ts'
 import { moments } from '../../core/event/moment.ts'
+import { type Access, readsAnswers } from '../../core/rules/access.ts'
 import { wholeNumber } from '../../schema/checks.ts'
 import { count, time } from '../../schema/event.ts'
 import { named, problem } from '../problem.ts'
@@ -131,14 +132,14 @@ export const deliveryToAnswer = z
         at: time,
         tookMs: z.number(),
         status: z.int().exactOptional().describe('Absent: no answer came.'),
-        text: z.string().describe('The first 4 KB.'),
+        text: z.string().exactOptional().describe('The first 4 KB. Only for the admin key.'),
       })
       .exactOptional()
       .describe('The answer to the last attempt.'),
   })
   .meta({ id: 'DeliveryToSubscription' })
 
-export function publicDeliveryTo(delivery: Delivery) {
+export function publicDeliveryTo(delivery: Delivery, access: Access) {
   const { id, notification, state, attempts, note, plannedAt, nextAt, answered } = delivery
   const tests = isPing(notification) ? notification.about.tests : undefined
   const isBare = isPing(notification) && tests === undefined
@@ -155,6 +156,12 @@ export function publicDeliveryTo(delivery: Delivery) {
     note,
     plannedAt: iso(plannedAt),
     ...(state === 'pending' ? { nextAttemptAt: iso(nextAt) } : { settledAt: iso(nextAt) }),
-    answer: at === undefined ? undefined : defined({ at: iso(at), tookMs, status, text }),
+    answer:
+      at === undefined
+        ? undefined
+        : defined({
+            ...{ at: iso(at), tookMs, status },
+            text: readsAnswers(access) ? text : undefined,
+          }),
   })
 }
