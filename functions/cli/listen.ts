@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
 import { eventTypes } from '../../shared/document.ts'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
-import { visible } from '../../shared/presentable.ts'
+import { escapeUnseen, visible } from '../../shared/presentable.ts'
 import { secretBytes, sign } from '../../shared/signature.ts'
 import { moments } from '../core/event/moment.ts'
 import { isLoopback, isWebUrl } from '../schema/checks.ts'
@@ -192,7 +192,7 @@ async function refuseBad({ url }: Listening, response: Response): Promise<void> 
 
 async function show({ json, forward, secret, io }: Listening, text: string): Promise<void> {
   const event = cloudEventSchema.parse(JSON.parse(text))
-  io.print(json ? text : lineOf(event))
+  io.print(json ? escapeUnseen(text) : lineOf(event))
   if (forward === undefined) return
   // apart from the moments, so that they can go into a pipe
   io.note(`  forwarded: ${await post(forward, secret, event.id, text)}`)

@@ -29,7 +29,12 @@ export async function writeWhole(
   try {
     let bytes = 0
     try {
-      for await (const piece of pieces) bytes += (await file.write(asBytes(piece))).bytesWritten
+      for await (const piece of pieces) {
+        const bytesOf = asBytes(piece)
+        // unlike `write`, this fails if a full disk takes only a part
+        await file.appendFile(bytesOf)
+        bytes += bytesOf.length
+      }
       await file.sync()
     } finally {
       await file.close()

@@ -153,6 +153,35 @@ export function removeToken(store: SmallRowStore, id: string): Promise<void> {
   return store.removeSmallRow(tokenKey(id))
 }
 
+/** A session that ended by a sign-out. */
+interface SignOut extends SmallRow {
+  id: string
+  /** When it would have ended, epoch ms. */
+  endsAt: number
+}
+
+function signOutKey(id: string): SmallRowKey {
+  return { kind: 'session', name: [id] }
+}
+
+export async function readSignOut(store: SmallRowStore, id: string): Promise<SignOut | undefined> {
+  return (await store.readSmallRow(signOutKey(id))) as SignOut | undefined
+}
+
+export async function listSignOuts(store: SmallRowStore): Promise<SignOut[]> {
+  return (await store.listSmallRows('session')) as SignOut[]
+}
+
+/** As `writeSmallRow`. In a conflict, the same session has signed out already. */
+export function writeSignOut(store: SmallRowStore, id: string, endsAt: number) {
+  return store.writeSmallRow(signOutKey(id), { id, endsAt }, 0)
+}
+
+/** As `removeSmallRow`. */
+export function removeSignOut(store: SmallRowStore, id: string): Promise<void> {
+  return store.removeSmallRow(signOutKey(id))
+}
+
 /** A subscription, and the version that the next write is based on. */
 type StoredSubscription = Subscription & SmallRow
 

@@ -235,6 +235,7 @@ export type SmallRowKind =
   | 'listening'
   | 'forgotten'
   | 'routing'
+  | 'session'
   | 'opened'
 
 export interface SmallRowKey {

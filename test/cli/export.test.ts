@@ -1,5 +1,7 @@
 // `npm run export` as a process, beside a relay that answers in pages.
-import { readFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -41,6 +43,28 @@ test('an export follows the cursor, however short a page is, and goes on after a
   expect(lines.map((line) => JSON.parse(line).pathname)).toEqual([
     ...['/v1/events/prod/a', '/v1/events/prod/b', '/v1/events/prod/c'],
   ])
+})
+
+test('an export onto a disk that takes only a part leaves no file, and fails', async () => {
+  const server = createServer((request, response) => {
+    const isList = request.url!.startsWith('/v1/events?')
+    const one = { fleet: 'prod', eventId: 'a' }
+    response.end(JSON.stringify(isList ? { events: [one] } : { text: 'x'.repeat(20_000) }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const file = join(newFolder('export'), 'events.jsonl')
+  const env = {
+    ...process.env,
+    FOGHORN_URL: `http://127.0.0.1:${port}`,
+    FOGHORN_ADMIN_KEY: adminKey,
+  }
+  // blocks of 512 or 1,024 bytes: less than the file needs
+  const script = `ulimit -f 8; exec "${process.execPath}" infra/foghorn.mjs export "${file}"`
+  const child = spawn('sh', ['-c', script], { env, stdio: 'ignore' })
+  const [code] = await once(child, 'close')
+  server.close()
+  expect([code, existsSync(file)]).toEqual([1, false])
 })
 
 test('an export from an address without a relay says so', async () => {

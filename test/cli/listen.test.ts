@@ -79,6 +79,15 @@ test('prints no control characters of a name', async () => {
   expect(program.output).not.toContain('\u001b')
 })
 
+test('nor in JSON, of any kind', async () => {
+  const resources = ['web\u009b2J\u202e_0']
+  await new FakeBeacon(world, 'web_0').sees([event({ resources })])
+  const program = listen(['--json', '--all'])
+  await got(program, 1)
+  expect(program.output).not.toMatch(/[\u0080-\u009f\u202e]/)
+  expect((program.entries[0] as { subject?: string }).subject).toBeDefined()
+})
+
 test('prints what the relay has, and then what happens', async () => {
   const beacon = new FakeBeacon(world, 'web_0')
   await beacon.sees([event()])

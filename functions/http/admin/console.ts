@@ -35,7 +35,7 @@ export function consolePages(relay: Relay, refusals: FrequentLog): Hono {
   pages.post('/sign-out', limitForm(maxFormBytes), async (c) => {
     const fields = await readForm(relay, c, 'sign-out')
     if (fields === undefined) return refuseForm(relay, refusals, c)
-    endSession(relay, c)
+    await endSession(relay, c)
     return goTo(c, relay, '')
   })
   const shown =

@@ -1,14 +1,17 @@
-// The session of an owner in the console: a cookie with its end time, signed with an HMAC. It contains
-// no key. Replacing the link key, the admin key or the token that opened it ends it early.
+// The session of an owner in the console: a cookie with its id and its end time, signed with an HMAC. It
+// contains no key. Signing out, or replacing the link key, the admin key or the token that opened it,
+// ends it early, also in a browser that copied the cookie.
 import { isSame, toBase64 } from '../../../shared/signature.ts'
 import { type Access, may } from '../../core/rules/access.ts'
 import { accessBy, isExpired, type Token } from '../../core/rules/token.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { tokenFor } from '../../use-cases/tokens.ts'
+import { hasSignedOut, noteSignOut } from '../../use-cases/sign-outs.ts'
+import { randomHex, tokenFor } from '../../use-cases/tokens.ts'
 import { digestOf } from './admin-key.ts'
 
 /** One shift. */
 export const sessionMs = 8 * 3_600_000
+const idBytes = 8
 
 /** Browsers accept `__Host-` only with https, which a relay on your own machine does not have. */
 export function cookieNamed(what: 'admin' | 'form', publicUrl: string) {
@@ -20,31 +23,54 @@ export function cookieNamed(what: 'admin' | 'form', publicUrl: string) {
 export async function createSession(relay: Relay, access: Access): Promise<string> {
   const token = access.by === 'token' ? await storedToken(relay, access.id) : undefined
   const endsAt = Math.min(relay.now() + sessionMs, token?.expiresAt ?? Number.POSITIVE_INFINITY)
-  const mac = await relay.hmac(relay.linkKeys[0]!, await contentOf(relay, String(endsAt), token))
+  const session = { id: randomHex(idBytes), endsAt }
+  const mac = await relay.hmac(relay.linkKeys[0]!, await contentOf(relay, session, token))
   const whose = token === undefined ? '' : `${token.id}.`
-  return `${endsAt}.${whose}${toBase64(mac)}`
+  return `${session.id}.${endsAt}.${whose}${toBase64(mac)}`
 }
 
-const form = /^(\d{1,16})\.(?:([\da-f]{16})\.)?([^.]{1,64})$/
+interface Session {
+  id: string
+  /** Epoch ms. */
+  endsAt: number
+}
+
+const form = /^([\da-f]{16})\.(\d{1,16})\.(?:([\da-f]{16})\.)?([^.]{1,64})$/
 
 /** Who the session belongs to. Undefined if the text is no valid session. */
 export async function readSession(
   relay: Relay,
   text: string | undefined,
 ): Promise<Access | undefined> {
-  const [, endsAt, id, mac = ''] = form.exec(text ?? '') ?? []
-  if (relay.adminKey === undefined || endsAt === undefined) return undefined
-  if (Number(endsAt) <= relay.now()) return undefined
-  const token = id === undefined ? undefined : await storedToken(relay, id)
+  const valid = await validSession(relay, text)
+  if (valid === undefined) return undefined
+  return (await hasSignedOut(relay.store, valid.session.id)) ? undefined : valid.access
+}
+
+async function validSession(
+  relay: Relay,
+  text: string | undefined,
+): Promise<{ session: Session; access: Access } | undefined> {
+  const [, id, end, tokenId, mac = ''] = form.exec(text ?? '') ?? []
+  if (relay.adminKey === undefined || id === undefined) return undefined
+  const session = { id, endsAt: Number(end) }
+  if (session.endsAt <= relay.now()) return undefined
+  const token = tokenId === undefined ? undefined : await storedToken(relay, tokenId)
   // a token that was revoked
-  if (id !== undefined && token === undefined) return undefined
+  if (tokenId !== undefined && token === undefined) return undefined
   const access: Access = token === undefined ? { by: 'admin' } : accessBy(token)
   if (!may(access, 'read')) return undefined
-  const content = await contentOf(relay, endsAt, token)
+  const content = await contentOf(relay, session, token)
   for (const key of relay.linkKeys) {
-    if (isSame(mac, toBase64(await relay.hmac(key, content)))) return access
+    if (isSame(mac, toBase64(await relay.hmac(key, content)))) return { session, access }
   }
   return undefined
+}
+
+/** From now on the session's text is not valid. */
+export async function signOut(relay: Relay, text: string | undefined): Promise<void> {
+  const valid = await validSession(relay, text)
+  if (valid !== undefined) await noteSignOut(relay.store, valid.session, relay.now())
 }
 
 async function storedToken(relay: Relay, id: string): Promise<Token | undefined> {
@@ -53,8 +79,12 @@ async function storedToken(relay: Relay, id: string): Promise<Token | undefined>
 }
 
 /** The signed text of a cookie. No link's content begins with these words. */
-async function contentOf({ adminKey = '' }: Relay, endsAt: string, token: Token | undefined) {
+async function contentOf(
+  { adminKey = '' }: Relay,
+  { id, endsAt }: Session,
+  token: Token | undefined,
+) {
   const key = token === undefined ? toBase64(await digestOf(adminKey)) : token.hash
   const kind = token === undefined ? 'admin' : 'token'
-  return `foghorn-${kind}.${endsAt}.${key}`
+  return `foghorn-${kind}.${id}.${endsAt}.${key}`
 }

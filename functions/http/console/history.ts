@@ -155,10 +155,13 @@ function csvOf(rows: Row[]): string {
   return `${[columns.join(','), ...lines].join('\r\n')}\r\n`
 }
 
-/** A spreadsheet would run a text that begins like a formula, also after its own separator. */
+/**
+ * A spreadsheet would run a text that begins like a formula, also after what it takes for a separator or
+ * a quote, and with the signs of full width.
+ */
 function cell(value: string | number | string[]): string {
   const whole = visible(Array.isArray(value) ? value.join(' ') : String(value))
-  const safe = whole.replace(/(^|[;,|])(?=[=+\-@])/g, "$1'")
+  const safe = whole.replace(/(^|[;,|\t"])(?=\s*[=+\-@＝＋－＠])/g, "$1'")
   return `"${safe.replaceAll('"', '""')}"`
 }
 

@@ -5,7 +5,7 @@ import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import { type Access, accessOfPerson, fleetsOf, hasViewers } from '../../core/rules/access.ts'
 import { principalHeader, readPrincipal } from '../../identity/principal.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { cookieNamed, createSession, readSession, sessionMs } from '../admin/session.ts'
+import { cookieNamed, createSession, readSession, sessionMs, signOut } from '../admin/session.ts'
 
 export interface Visitor {
   access: Access
@@ -48,7 +48,8 @@ export async function keepSession(relay: Relay, c: Context, access: Access): Pro
   setCookie(c, cookieOf(relay).name, await createSession(relay, access), cookieOf(relay).options)
 }
 
-export function endSession(relay: Relay, c: Context): void {
+export async function endSession(relay: Relay, c: Context): Promise<void> {
+  await signOut(relay, getCookie(c, cookieOf(relay).name))
   deleteCookie(c, cookieOf(relay).name, cookieOf(relay).options)
 }
 

@@ -70,7 +70,7 @@ describe('who gets in', () => {
   test.each(paths)('nobody else to %s: they are sent to the form', async (path) => {
     const real = await cookie()
     const [name, value = ''] = real.split(/=(.*)/)
-    const later = value.replace(/^\d+/, (endsAt) => String(Number(endsAt) + 1))
+    const later = value.replace(/(?<=\.)\d+/, (endsAt) => String(Number(endsAt) + 1))
     const token = (await forge(world)).slice('/approve/'.length)
     const given = ['', 'x=1', `${name}=`, `${name}=${later}`, `${name}=${value.slice(0, -6)}`]
     for (const one of [...given, `${name}=${token}`, `${name}=9999999999999.AAAA`]) {
@@ -243,8 +243,11 @@ describe('signing in and out', () => {
     expect((await sendForm(world, '/console/sign-in', next)).status).toBe(303)
   })
 
-  test('out: the cookie goes', async () => {
-    const response = await sendForm(world, '/console/sign-out', await openList())
+  test('out: the cookie goes, and a copy of it shows nothing', async () => {
+    const opened = await openList()
+    expect(await textOf(await get('/console', opened.cookie))).not.toContain('Admin key or token')
+    const response = await sendForm(world, '/console/sign-out', opened)
+    expect(await textOf(await get('/console', opened.cookie))).toContain('Admin key or token')
     expect(response.headers.get('set-cookie')).toMatch(/^__Host-foghorn-admin=; Max-Age=0; Path=\//)
     expect(response.headers.get('location')).toBe('/console')
   })

@@ -11,7 +11,7 @@ import { happen, subscribe } from '../../support/subscriptions.ts'
 import { createWorld, event, eventId, FakeBeacon, startAt, testKey } from '../../support/world.ts'
 
 const shown = 12
-const most = 10 + 2 * shown
+const most = 11 + 2 * shown
 
 test('each page', async () => {
   const world = await createWorld()

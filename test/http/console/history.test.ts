@@ -10,7 +10,7 @@ beforeEach(async () => {
   await startRelay()
   await report(
     event(),
-    event({ eventId: 'frozen', eventType: 'Freeze', resources: ['=web_1', 'x;=2'] }),
+    event({ eventId: 'frozen', eventType: 'Freeze', resources: ['=web_1', 'x;=2', '"+3', '|＝4'] }),
   )
   const other = new FakeBeacon(world, 'db_0', { fleet: 'test', key: testKey })
   await other.sees([event({ eventId: 'other', resources: ['db_0'] })])
@@ -70,7 +70,7 @@ describe('downloads', () => {
     const [head, row, ...rest] = (await response.text()).split('\r\n')
     expect(head).toMatch(/^fleet,eventId,eventType,/)
     expect(row).toContain('"prod","frozen","Freeze"')
-    expect(row).toContain(`"'=web_1 x;'=2"`)
+    expect(row).toContain(`"'=web_1 x;'=2 ""'+3 |'＝4"`)
     expect(rest).toEqual([''])
   })
 
