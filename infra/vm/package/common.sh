@@ -9,10 +9,10 @@ is_running() {
 }
 
 # The beacon reads the word when it stops, and says it to the relay. Written with the rights of the
-# beacon's user: root must not follow a link that this user made.
+# beacon's user: root must not follow a link that this user made, nor wait for a reader of its pipe.
 say_why() {
   is_running $beacon || return 0
-  setpriv --reuid=foghorn --regid=foghorn --clear-groups \
+  timeout 5 setpriv --reuid=foghorn --regid=foghorn --clear-groups \
     sh -c "rm -f $state/stopping && echo $1 >$state/stopping" || true
 }
 

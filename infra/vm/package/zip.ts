@@ -12,7 +12,7 @@ export const zipTools: Tool[] = [
 ]
 
 const windows = join(import.meta.dirname, '../windows')
-const scripts = ['install.ps1', 'uninstall.ps1']
+const scripts = ['install.ps1', 'stop.ps1', 'uninstall.ps1']
 const flags = ['-municode', '-Os', '-s', '-Wall', '-Wextra', '-Werror']
 
 export function compileService(file: string): void {

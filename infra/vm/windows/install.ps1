@@ -40,6 +40,7 @@ $data = Join-Path $env:ProgramData 'Foghorn'
 $settingsFile = Join-Path $data 'beacon.env'
 # by its number: its name differs between languages
 $administrators = '*S-1-5-32-544'
+$system = 'S-1-5-18'
 $account = if ($WithHooks) { 'LocalSystem' } else { "NT SERVICE\$service" }
 
 function Invoke-Program([string] $Path, [string[]] $Words) {
@@ -47,17 +48,22 @@ function Invoke-Program([string] $Path, [string[]] $Words) {
   if ($LASTEXITCODE -ne 0) { throw "$Path $Words failed with code ${LASTEXITCODE}: $output" }
 }
 
-# An upgrade: the beacon says goodbye with the word that it finds.
-if (Get-Service -Name $service -ErrorAction SilentlyContinue) {
-  $state = Join-Path $data 'state'
-  if ((Test-Path $state) -and (Get-Service $service).Status -eq 'Running') {
-    Set-Content -Path (Join-Path $state 'stopping') -Value 'upgrade' -Encoding Ascii
+# Users may create folders in %ProgramData%: one that is not the administrators' own may be a trap.
+if (Test-Path $data) {
+  $owner = (Get-Acl $data).GetOwner([Security.Principal.SecurityIdentifier]).Value
+  $isLink = (Get-Item -Force $data).Attributes -band [IO.FileAttributes]::ReparsePoint
+  if ($isLink -or $owner -notin $administrators.Substring(1), $system) {
+    throw "The administrators do not own $data. Look at what is in it, remove it, and run this again."
   }
-  Stop-Service -Name $service -Force
+}
+
+if (Get-Service -Name $service -ErrorAction SilentlyContinue) {
+  & (Join-Path $PSScriptRoot 'stop.ps1') upgrade
 }
 
 New-Item -ItemType Directory -Force -Path $programs, (Join-Path $programs 'hooks') | Out-Null
-foreach ($name in 'foghorn-beacon.exe', 'foghorn-service.exe', 'uninstall.ps1', 'LICENSE.txt') {
+foreach ($name in 'foghorn-beacon.exe', 'foghorn-service.exe', 'stop.ps1', 'uninstall.ps1',
+  'LICENSE.txt') {
   # the service may need a moment to end
   for ($try = 1; $true; $try++) {
     try { Copy-Item -Force (Join-Path $PSScriptRoot $name) $programs; break }
@@ -80,14 +86,12 @@ Invoke-Program sc.exe @('config', $service, 'obj=', $account)
 # The service restarts a beacon that ended; this restarts the service itself.
 Invoke-Program sc.exe @('failure', $service, 'reset=', '86400', 'actions=', 'restart/2000')
 
-# Users may create folders in %ProgramData%, so this one may be anybody's: own it first.
 New-Item -ItemType Directory -Force -Path $data | Out-Null
-Invoke-Program icacls.exe @($data, '/setowner', $administrators, '/t', '/q')
+Invoke-Program icacls.exe @($data, '/setowner', $administrators, '/q')
 $acl = New-Object System.Security.AccessControl.DirectorySecurity
 # protected; full access for administrators and the system, and what they make in it
 $acl.SetSecurityDescriptorSddlForm('D:P(A;OICI;FA;;;BA)(A;OICI;FA;;;SY)', 'Access')
 Set-Acl -Path $data -AclObject $acl
-if (Get-ChildItem -Force $data) { Invoke-Program icacls.exe @("$data\*", '/reset', '/t', '/q') }
 foreach ($name in 'state', 'logs') {
   $folder = Join-Path $data $name
   New-Item -ItemType Directory -Force -Path $folder | Out-Null

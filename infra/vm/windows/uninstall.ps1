@@ -17,16 +17,13 @@ $programs = Join-Path $env:ProgramFiles 'Foghorn'
 $data = Join-Path $env:ProgramData 'Foghorn'
 
 if (Get-Service -Name $service -ErrorAction SilentlyContinue) {
-  # The beacon says goodbye with the word that it finds.
-  if ((Get-Service $service).Status -eq 'Running') {
-    Set-Content -Path (Join-Path $data 'state\stopping') -Value 'removed' -Encoding Ascii
-  }
-  Stop-Service -Name $service -Force
+  & (Join-Path $PSScriptRoot 'stop.ps1') removed
   & sc.exe delete $service | Out-Null
   if ($LASTEXITCODE -ne 0) { throw "sc.exe delete $service failed with code $LASTEXITCODE" }
 }
 
-foreach ($name in 'foghorn-beacon.exe', 'foghorn-service.exe', 'uninstall.ps1', 'LICENSE.txt') {
+foreach ($name in 'foghorn-beacon.exe', 'foghorn-service.exe', 'stop.ps1', 'uninstall.ps1',
+  'LICENSE.txt') {
   # the service may need a moment to end
   for ($try = 1; Test-Path (Join-Path $programs $name); $try++) {
     try { Remove-Item -Force (Join-Path $programs $name) }
