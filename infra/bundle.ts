@@ -43,6 +43,7 @@ Functions and for Cloudflare Workers.
   async run({ options, words: [named = 'dist'], io }) {
     const { folder: dist, config, isLocal } = choiceOf(options, named, io.environment, root)
     const azure = join(dist, 'azure')
+    mkdirSync(dist, { recursive: true })
     rmSync(azure, { recursive: true, force: true })
     // made of the folder by the commands of the guide
     rmSync(join(dist, 'azure.zip'), { force: true })

@@ -117,12 +117,20 @@ export async function runCommand(
     return typeof code === 'number' ? code : exitCodes.fine
   } catch (error) {
     const known = error instanceof FoghornError
-    const lines = (known ? error.message : messageOf(error)).split('\n')
+    const lines = (known ? error.message : sentenceOf(error)).split('\n')
     // a line that is indented has its layout already
     const whole = lines.flatMap((line) => (line.startsWith(' ') ? line : wrap(line, '', '  ')))
     io.note(io.paintNote('mistake', whole.join('\n')))
     return known && error.code === 'arguments_wrong' ? exitCodes.wrong : exitCodes.broken
   }
+}
+
+const forbidden = ['EACCES', 'EPERM', 'EROFS']
+
+function sentenceOf(error: unknown): string {
+  const { code = '', path } = error as NodeJS.ErrnoException
+  if (path === undefined || !forbidden.includes(code)) return messageOf(error)
+  return `"${path}" cannot be written (${code}); run this as a user who may, or in a copy of the folder`
 }
 
 /** Throws FoghornError `arguments_wrong`. */

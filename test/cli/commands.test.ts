@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { command } from '../../functions/cli/command.ts'
 import { commands } from '../../infra/commands.ts'
 import { playCommand, refusalOf } from '../support/command.ts'
 
@@ -35,6 +36,22 @@ describe.each(Object.entries(commands))('%s', (name, [, load]) => {
     const said = await refusalOf(await load(), ['--nonsense'])
     expect(said).toMatch(/^unknown option --nonsense; /)
   })
+})
+
+test('what may not be written: the path and what to do, and no stack', async () => {
+  const failing = command({
+    usage: '',
+    about: '',
+    run() {
+      throw Object.assign(new Error('EROFS: read-only file system'), {
+        code: 'EROFS',
+        path: '/x/dist',
+      })
+    },
+  })
+  const { code, err } = await playCommand('failing', failing, [])
+  expect(code).toBe(1)
+  expect(err).toContain('"/x/dist" cannot be written (EROFS); run this as a user who may')
 })
 
 describe('foghorn itself', () => {

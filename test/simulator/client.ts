@@ -22,8 +22,12 @@ export async function start(options: Partial<SimulatorOptions> = {}) {
       method: 'POST',
       body: JSON.stringify({ StartRequests: ids.map((EventId) => ({ EventId })) }),
     })
-  const instance = (vm: string, version: string, headers: Record<string, string> = METADATA) =>
-    fetch(`${urlOf(vm)}/metadata/instance?api-version=${version}`, { headers })
+  const instance = (
+    vm: string,
+    version: string,
+    headers: Record<string, string> = METADATA,
+    part = '',
+  ) => fetch(`${urlOf(vm)}/metadata/instance${part}?api-version=${version}`, { headers })
   const control = async (method: string, path: string, body?: unknown) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body)
     const init = { method, ...(body !== undefined && { body: text }) }

@@ -162,6 +162,21 @@ describe('GET instance', () => {
     })
   })
 
+  test('answers parts of it, and values as text', async () => {
+    const { instance } = await start()
+    const part = async (path: string) => {
+      const [name = '', query = ''] = path.split('?')
+      const version = `2021-02-01${query && `&${query}`}`
+      const response = await instance('db_0', version, METADATA, name)
+      return [response.status, await response.text()]
+    }
+    const [status, compute] = await part('/compute')
+    expect([status, JSON.parse(String(compute)).name]).toEqual([200, 'db_0'])
+    expect(await part('/compute/name?format=text')).toEqual([200, 'db_0'])
+    expect(await part('/compute/name')).toEqual([400, expect.stringContaining('format text')])
+    expect(await part('/compute/nothing')).toEqual([404, expect.stringContaining('Not found')])
+  })
+
   test.each([
     ['2017-04-02', METADATA, 200],
     ['2025-04-07', METADATA, 200],

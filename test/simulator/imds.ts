@@ -51,7 +51,8 @@ export function createImdsServer(world: World, vm: string): Server {
 async function answer(world: World, vm: string, request: IncomingMessage): Promise<Reply> {
   const url = new URL(request.url ?? '/', `http://${HOST}`)
   const version = url.searchParams.get('api-version') ?? ''
-  if (url.pathname === '/metadata/instance') return instance(world, vm, request, version)
+  const [, part] = /^\/metadata\/instance(\/.*|$)/.exec(url.pathname) ?? []
+  if (part !== undefined) return instance(world, vm, request, part, url.searchParams)
   if (url.pathname === '/metadata/scheduledevents') {
     return scheduledEvents(world, vm, request, version)
   }
@@ -61,12 +62,27 @@ async function answer(world: World, vm: string, request: IncomingMessage): Promi
   return { status: 404, body: { error: `Nothing is served at ${url.pathname}.` } }
 }
 
-function instance(world: World, vm: string, request: IncomingMessage, version: string): Reply {
+/** `part`: the path below the instance, such as `/compute/name`. A value needs `format=text`. */
+function instance(
+  world: World,
+  vm: string,
+  request: IncomingMessage,
+  part: string,
+  query: URLSearchParams,
+): Reply {
+  const version = query.get('api-version') ?? ''
   const refusal = refuseHeaders(request, true)
   if (refusal) return refusal
   if (request.method !== 'GET') return METHOD_NOT_ALLOWED
   if (!isInstanceVersion(version)) return badVersion(version)
-  return { status: 200, body: instanceOf(vm, world.fleet.tenantOf(vm)) }
+  let found: unknown = instanceOf(vm, world.fleet.tenantOf(vm))
+  for (const name of part.split('/').filter(Boolean)) {
+    found = Object(found)[name]
+    if (found === undefined) return { status: 404, body: { error: 'Not found' } }
+  }
+  if (typeof found === 'object' && found !== null) return { status: 200, body: found }
+  if (query.get('format') !== 'text') return badRequest('a value has only the format text')
+  return { status: 200, body: String(found) }
 }
 
 /** A token of the VM's managed identity, or of the assigned one that `client_id` names. */
