@@ -6,9 +6,11 @@ import { createKeyGuard } from './http/admin/admin-key.ts'
 import { consolePages } from './http/admin/console.ts'
 import { createDirectReports, type DirectReports } from './http/beacons/direct.ts'
 import { createTakeReport } from './http/beacons/reports.ts'
+import { createDoor, throughDoor } from './http/door.ts'
 import { endBodyOfHead, keepPrivate, notFound } from './http/page.ts'
+import { limitRates } from './http/rate.ts'
 import { createReportCounts } from './http/report-counts.ts'
-import { bodyOf, type Caller, routerPath, type Shared, serve } from './http/route.ts'
+import { bodyOf, type Caller, type Route, routerPath, type Shared, serve } from './http/route.ts'
 import { routes } from './http/routes.ts'
 import { answerThrown, createNoteBrokenOff, type NoteBrokenOff } from './http/thrown.ts'
 import { createLinkGuard } from './links/guard.ts'
@@ -32,6 +34,8 @@ export function createParts(relay: Relay): Parts {
   const reports = createReportCounts(relay)
   const keyGuard = createKeyGuard(relay, refusals, 'api')
   const linkGuard = createLinkGuard({ now: () => relay.now(), refusals })
+  const door = createDoor(relay.pause)
+  const limited = limitRates(() => relay.now())
   const shared: Shared = { relay, keyGuard, linkGuard, refusals, reports, routes }
   app.use('*', keepPrivate(relay))
   app.use('*', endBodyOfHead)
@@ -39,12 +43,14 @@ export function createParts(relay: Relay): Parts {
   for (const route of routes) {
     const handlers = [
       admissionTo(route.caller, shared),
+      route.rate === undefined ? pass : limited(route.rate),
+      isHeavy(route) ? throughDoor(door) : pass,
       bodyOf(route),
       serve(route, shared),
     ] as const
     app.on(route.method, routerPath(route), ...handlers)
   }
-  app.route('/console', consolePages(relay, refusals))
+  app.route('/console', consolePages(relay, refusals, door))
   app.get('/', (c) => c.redirect(new URL(`${relay.config.publicUrl}/console`).pathname, 302))
   app.notFound(notFound)
   app.onError(answerThrown(relay.log, noteBrokenOff))
@@ -52,13 +58,20 @@ export function createParts(relay: Relay): Parts {
   return { app, ...createDirectReports(relay, take, reports), noteBrokenOff }
 }
 
+/** Not a decision, and not one that waits on purpose, which has limits of its own. */
+function isHeavy({ caller, waits }: Route): boolean {
+  return !waits && (caller === 'read' || caller === 'manage' || caller === 'admin')
+}
+
+const pass: MiddlewareHandler = (_c, next) => next()
+
 function admissionTo(caller: Caller, { relay, keyGuard }: Shared): MiddlewareHandler {
   switch (caller) {
     case 'anyone':
     case 'beacon':
     case 'slack':
     case 'link':
-      return (_c, next) => next()
+      return pass
     default:
       return admit(relay, keyGuard, caller)
   }

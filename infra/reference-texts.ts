@@ -386,9 +386,14 @@ export const problemCodes: Record<string, Code> = {
     about: 'The fleet has 50,000 beacons, and this one is new.',
   },
   too_many_drills: { status: '429', about: 'The fleet has three open drills.' },
+  too_many_requests: {
+    status: '429',
+    about:
+      'Of one credential, 100 requests wait already; or it made 60 requests in a minute that send something to an endpoint, or 6 drills in 10 minutes.',
+  },
   too_many_streams: {
     status: '429',
-    about: '100 streams are open, or 80 of tokens, or 20 of tokens for one fleet.',
+    about: '100 streams and long polls are open, or 80 of tokens, or 20 of tokens for one fleet.',
   },
   too_many_subscriptions: {
     status: '409',

@@ -33,6 +33,7 @@ export function commonParts(
     clockWatch: new ClockWatch(log),
     now: Date.now,
     random: Math.random,
+    pause: () => new Promise<void>((resolve) => setTimeout(resolve)),
   }
 }
 

@@ -13,6 +13,7 @@ import type { KeyGuard } from './admin/admin-key.ts'
 import { limitForm } from './page.ts'
 import { limit, problem } from './problem.ts'
 import { readQuery } from './query.ts'
+import type { RateName } from './rate.ts'
 import type { ReportCounts } from './report-counts.ts'
 
 /** What handlers share. Each app makes it once. */
@@ -59,6 +60,10 @@ interface Description {
     | 'Subscriptions'
     | 'Relay'
   caller: Caller
+  /** How often one asker may use it. */
+  rate?: RateName
+  /** The answer may take long on purpose. */
+  waits?: true
   /** What the parameters in the path are. */
   params?: Record<string, string>
   /** By status. Errors are in `problems`. */

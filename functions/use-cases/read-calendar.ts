@@ -1,41 +1,30 @@
-// The maintenance of some fleets as a calendar. All readers of a fleet share what the store
-// returned, as calendars of many people read the same feed.
+// The maintenance of some fleets as a calendar. All who read the same fleets share one text, as calendars of
+// many people read the same feed.
 import type { EventRecord } from '../core/event/event.ts'
 import { calendarText, isInCalendar } from '../core/message/calendar.ts'
 import { type Access, fleetsOf } from '../core/rules/access.ts'
 import type { Relay } from './relay.ts'
+import { createShortCache } from './short-cache.ts'
 
 /** Azure announces events at most 7 days ahead, and they run for a short time. */
 const recentMs = 9 * 86_400_000
 const pageSize = 200
 /** The newest events of a fleet that the calendar is made from. */
 const maxEvents = 500
-/** How long one read of the store is used. */
+/** How long one text is used. */
 const sharedMs = 60_000
 
 export function createCalendarReader(relay: Relay) {
-  const shared = new Map<string, { at: number; events: Promise<EventRecord[]> }>()
-  const read = (fleet: string): Promise<EventRecord[]> => {
-    const now = relay.now()
-    const known = shared.get(fleet)
-    if (known !== undefined && now >= known.at && now - known.at < sharedMs) return known.events
-    const events = recentIn(relay, fleet)
-    shared.set(fleet, { at: now, events })
-    events.catch(() => {
-      if (shared.get(fleet)?.events === events) shared.delete(fleet)
-    })
-    return events
-  }
-  return async (access: Access): Promise<string> => {
-    const { config } = relay
-    const events: EventRecord[] = []
-    for (const fleet of fleetsOf(access, Object.keys(config.fleets))) {
-      events.push(...(await read(fleet)))
-    }
-    const now = relay.now()
-    const shown = events.filter((one) => isInCalendar(one, now))
-    return calendarText(shown, config.publicUrl, now)
-  }
+  const texts = createShortCache(relay, sharedMs, (fleets) => compose(relay, fleets))
+  return (access: Access) => texts.read(fleetsOf(access, Object.keys(relay.config.fleets)))
+}
+
+async function compose(relay: Relay, fleets: string[]): Promise<string> {
+  const events: EventRecord[] = []
+  for (const fleet of fleets) events.push(...(await recentIn(relay, fleet)))
+  const now = relay.now()
+  const shown = events.filter((one) => isInCalendar(one, now))
+  return calendarText(shown, relay.config.publicUrl, now)
 }
 
 async function recentIn({ store, now }: Relay, fleet: string): Promise<EventRecord[]> {

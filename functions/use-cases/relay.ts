@@ -42,6 +42,8 @@ export interface Relay {
   now(): number
   /** In [0, 1). */
   random(): number
+  /** Lets what came in meanwhile go first. */
+  pause(): Promise<void>
   log: Log
   /** Epoch ms. Before this time the relay may have missed reports. */
   listeningSince: number

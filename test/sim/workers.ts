@@ -111,6 +111,7 @@ export class Worker {
       linkKeys: [new Uint8Array(32).fill(7)],
       now: () => kernel.now,
       random: () => this.#random.next(),
+      pause: async () => {},
       listeningSince: kernel.now,
       heartbeats: plan.heartbeats,
       wake: (...about) => this.#hint(...about),

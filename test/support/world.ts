@@ -94,6 +94,7 @@ export async function createWorld(
     adminKey,
     now: () => clock.now,
     random: () => 0.5,
+    pause: async () => {},
     log,
     listeningSince: 0,
     heartbeats: { paceMs: 15 * 60_000 },

@@ -16,6 +16,7 @@ import {
   type Visitor,
   visitorIn,
 } from '../console/visitor.ts'
+import { type Door, refuseBusy } from '../door.ts'
 import { limitForm, page } from '../page.ts'
 import { signInUrl } from '../people/viewer.ts'
 import { createKeyGuard, type KeyGuard } from './admin-key.ts'
@@ -23,7 +24,9 @@ import { readForm, tokenFor } from './console-form.ts'
 
 const maxFormBytes = 4_096
 
-export function consolePages(relay: Relay, refusals: FrequentLog): Hono {
+type Show = (c: Context, visitor: Visitor) => Promise<Response>
+
+export function consolePages(relay: Relay, refusals: FrequentLog, door: Door): Hono {
   const pages = new Hono()
   const guard = createKeyGuard(relay, refusals, 'page')
   pages.use('*', async (c, next) => {
@@ -38,17 +41,19 @@ export function consolePages(relay: Relay, refusals: FrequentLog): Hono {
     await endSession(relay, c)
     return goTo(c, relay, '')
   })
-  const shown =
-    (handle: (c: Context, visitor: Visitor) => Promise<Response>, isPage: boolean) =>
-    async (c: Context) => {
-      const visitor = await visitorIn(relay, c)
-      if (visitor !== undefined) return handle(c, visitor)
-      // after the sign-in, only a page can be shown again
-      const to = isPage ? c.req.path.replace(/^\/console/, '') : ''
-      if (to === '' || to === '/') return showSignIn(relay, c, { status: 200, to: '' })
-      const search = c.req.method === 'GET' ? new URL(c.req.url).search : ''
-      return goTo(c, relay, `?${new URLSearchParams({ to: to + search })}`)
-    }
+  const enter = async (c: Context, visitor: Visitor, handle: Show) => {
+    const answered = await door.pass(visitor.access, () => handle(c, visitor))
+    return answered === 'full' ? refuseBusy(c) : answered
+  }
+  const shown = (handle: Show, isPage: boolean) => async (c: Context) => {
+    const visitor = await visitorIn(relay, c)
+    if (visitor !== undefined) return enter(c, visitor, handle)
+    // after the sign-in, only a page can be shown again
+    const to = isPage ? c.req.path.replace(/^\/console/, '') : ''
+    if (to === '' || to === '/') return showSignIn(relay, c, { status: 200, to: '' })
+    const search = c.req.method === 'GET' ? new URL(c.req.url).search : ''
+    return goTo(c, relay, `?${new URLSearchParams({ to: to + search })}`)
+  }
   const { gets, posts } = consoleRoutes(relay)
   for (const [path, show] of Object.entries(gets)) pages.get(path, shown(show, true))
   const limited = limitForm(maxFormBytes)

@@ -20,6 +20,7 @@ export const drillRoute = route({
     '`changeAfterSeconds` must be less than `noticeSeconds`. A fleet has at most three open drills.',
   group: 'Drills',
   caller: 'manage',
+  rate: 'drills',
   json: {
     schema: drillSchema,
     maxBytes: 65_536,

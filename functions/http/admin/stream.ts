@@ -69,6 +69,7 @@ export const streamRoute = route({
     'The header `Last-Event-ID` counts before `after`.',
   group: 'Events',
   caller: 'read',
+  waits: true,
   query: streamQuery,
   answers: {
     200: {
@@ -86,9 +87,12 @@ export const streamRoute = route({
     return async (c, { query }) => {
       const wish = await readWish(relay, c, query)
       if (wish instanceof Response) return wish
-      if (wish.waitMs !== undefined) return poll(relay, c, wish, wish.waitMs)
-      if (!relay.holdsConnections) return unsupported(c)
-      return hold(relay, c, wish, shares)
+      if (wish.waitMs === undefined && !relay.holdsConnections) return unsupported(c)
+      const opened = shares.open(wish.access)
+      if ('refusal' in opened) return refuseMore(c, opened.refusal)
+      return wish.waitMs === undefined
+        ? hold(relay, c, wish, opened.close)
+        : poll(relay, c, wish, wish.waitMs).finally(opened.close)
     }
   },
 })
@@ -157,20 +161,14 @@ function expiryOf(access: Access): number {
   return (access.by === 'token' ? access.expiresAt : undefined) ?? Number.POSITIVE_INFINITY
 }
 
-function hold(
-  relay: Relay,
-  c: Context,
-  wish: Wish,
-  shares: ReturnType<typeof createStreamShares>,
-): Response {
-  const opened = shares.open(wish.access)
-  if ('refusal' in opened) {
-    c.header('retry-after', '15')
-    const detail = `${opened.refusal}, which is the limit; close one, or poll with wait=`
-    return problem(c, 429, 'too_many_streams', detail)
-  }
+function refuseMore(c: Context, refusal: string): Response {
+  c.header('retry-after', '15')
+  return problem(c, 429, 'too_many_streams', `${refusal}, which is the limit; close one`)
+}
+
+function hold(relay: Relay, c: Context, wish: Wish, close: () => void): Response {
   const headers = { 'content-type': contentType, 'x-accel-buffering': 'no' }
-  return c.body(streamOf(relay, wish, opened.close), 200, headers)
+  return c.body(streamOf(relay, wish, close), 200, headers)
 }
 
 /** The reader asks for each chunk, so a slow one fills no memory. */

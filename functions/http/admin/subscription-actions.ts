@@ -71,6 +71,7 @@ const postTest = route({
   method: 'post',
   path: '/v1/subscriptions/{id}/test',
   name: 'testSubscription',
+  rate: 'endpoints',
   summary: 'Sends a test event. A pending subscription becomes active if its endpoint accepts it.',
   about:
     'The event is made up, and its `data.test` is true. `moment` chooses the step of its life ' +
@@ -120,6 +121,7 @@ const postResume = route({
   method: 'post',
   path: '/v1/subscriptions/{id}/resume',
   name: 'resumeSubscription',
+  rate: 'endpoints',
   summary: 'Resumes a subscription, with a ping if its endpoint has to consent.',
   answers: { 200: { about: 'The subscription.', schema: subscriptionAnswer } },
   handler:

@@ -102,6 +102,7 @@ const postSubscription = route({
   ...list,
   method: 'post',
   name: 'createSubscription',
+  rate: 'endpoints',
   summary: 'Makes a subscription. It is active once its endpoint answers a ping.',
   about: 'With the header `Idempotency-Key`, a repeated request makes no second one.',
   json: {
@@ -178,6 +179,7 @@ const patchSubscription = route({
   ...subscriptionOf,
   method: 'patch',
   name: 'changeSubscription',
+  rate: 'endpoints',
   summary: 'Changes a subscription. `null` removes a condition. A new address must consent.',
   json: {
     ...json,

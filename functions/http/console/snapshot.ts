@@ -6,8 +6,8 @@ import type { EventRecord } from '../../core/event/event.ts'
 import { channelsInTrouble } from '../../use-cases/channel-health.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { removedChannels } from '../../use-cases/reroute.ts'
+import { createShortCache, type ShortCache } from '../../use-cases/short-cache.ts'
 import { etagOf } from '../page.ts'
-import { createShortCache, type ShortCache } from './short-cache.ts'
 
 const keptMs = 2_000
 /** More open events than this are found by a search. */

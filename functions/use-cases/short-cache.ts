@@ -1,6 +1,6 @@
 // Keeps what was last read for some fleets, so that all who look at the same time share one read.
-import { setNewest } from '../../core/newest.ts'
-import type { Relay } from '../../use-cases/relay.ts'
+import { setNewest } from '../core/newest.ts'
+import type { Relay } from './relay.ts'
 
 /** Sets of fleets whose last read is kept. */
 const maxKept = 100

@@ -1,0 +1,71 @@
+// The way in for requests that read or change much: those of owners, other systems and visitors of the
+// console. Few are answered at a time, the askers take turns, and before each one the relay takes what
+// came in meanwhile. So reports and decisions wait for a few of them, however many there are.
+import type { Context, MiddlewareHandler } from 'hono'
+import { type Access, nameOf } from '../core/rules/access.ts'
+import { accessOf } from './admin/access.ts'
+import { problem } from './problem.ts'
+
+/** At a time. On a host whose storage is far away, some wait for it while others go on. */
+const places = 4
+/** Of one asker: fifty people may have the console open with one key. */
+const maxWaiting = 100
+
+export interface Door {
+  /** Calls `answer` when it is this asker's turn. `full`: too many of the asker's requests wait. */
+  pass<Answer>(access: Access, answer: () => Promise<Answer>): Promise<Answer | 'full'>
+}
+
+/** `pause`: lets what came in meanwhile go first. */
+export function createDoor(pause: () => Promise<void>): Door {
+  /** By asker. The first one is next. */
+  const waiting = new Map<string, (() => void)[]>()
+  let taken = 0
+
+  const leave = () => {
+    const [first] = waiting
+    if (first === undefined) {
+      taken -= 1
+      return
+    }
+    const [who, queue] = first
+    const enter = queue.shift()!
+    // behind the other askers
+    waiting.delete(who)
+    if (queue.length > 0) waiting.set(who, queue)
+    enter()
+  }
+  return {
+    async pass(access, answer) {
+      const who = nameOf(access)
+      if (taken < places) taken += 1
+      else {
+        const queue = waiting.get(who) ?? []
+        if (queue.length >= maxWaiting) return 'full'
+        waiting.set(who, queue)
+        await new Promise<void>((resolve) => queue.push(resolve))
+      }
+      try {
+        await pause()
+        return await answer()
+      } finally {
+        leave()
+      }
+    },
+  }
+}
+
+/** Middleware behind `admit`. */
+export function throughDoor(door: Door): MiddlewareHandler {
+  return async (c, next) => {
+    const passed = await door.pass(accessOf(c), next)
+    return passed === 'full' ? refuseBusy(c) : passed
+  }
+}
+
+/** The answer to a request for which there is no room. */
+export function refuseBusy(c: Context): Response {
+  c.header('retry-after', '1')
+  const detail = `${maxWaiting} requests with this credential wait already; send fewer at a time`
+  return problem(c, 429, 'too_many_requests', detail)
+}

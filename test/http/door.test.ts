@@ -1,0 +1,117 @@
+// Many reads of one asker delay neither reports nor others, and nobody makes the relay send without end.
+import { beforeEach, describe, expect, test } from 'vitest'
+import { createApp } from '../../functions/app.ts'
+import type { Access } from '../../functions/core/rules/access.ts'
+import { createDoor } from '../../functions/http/door.ts'
+import { minute, startRelay, world } from '../support/relay.ts'
+import { ask, subscribe } from '../support/subscriptions.ts'
+import { askApi, makeToken } from '../support/tokens.ts'
+import { adminKey, event, FakeBeacon } from '../support/world.ts'
+
+const token = (id: string): Access => ({ by: 'token', id, name: id, scopes: ['read'] })
+
+describe('the door', () => {
+  /** Requests that end when the test says so, in the order in which they were let in. */
+  function begin() {
+    const inside: { who: string; end: () => void }[] = []
+    const door = createDoor(async () => {})
+    const come = (who: string) =>
+      door.pass(
+        token(who),
+        () => new Promise<string>((end) => inside.push({ who, end: () => end(who) })),
+      )
+    const settle = () => new Promise((resolve) => setImmediate(resolve))
+    return { inside, come, settle }
+  }
+
+  test('lets four in at a time, and the askers take turns', async () => {
+    const { inside, come, settle } = begin()
+    for (let i = 0; i < 7; i++) void come('a')
+    for (let i = 0; i < 2; i++) void come('b')
+    await settle()
+    expect(inside.map(({ who }) => who)).toEqual(['a', 'a', 'a', 'a'])
+    for (let i = 0; i < 9; i++) {
+      inside[i]!.end()
+      await settle()
+    }
+    expect(inside.map(({ who }) => who).slice(4)).toEqual(['a', 'b', 'a', 'b', 'a'])
+  })
+
+  test('keeps a place for nobody who failed', async () => {
+    const door = createDoor(async () => {})
+    const failing = () => door.pass(token('a'), () => Promise.reject(new Error('broken')))
+    for (let i = 0; i < 9; i++) await expect(failing()).rejects.toThrow('broken')
+    expect(await door.pass(token('a'), async () => 'in')).toBe('in')
+  })
+
+  test('lets 100 of one asker wait, and refuses further ones', async () => {
+    const { come, settle } = begin()
+    const all = Array.from({ length: 104 }, () => come('a'))
+    await settle()
+    expect(await come('a')).toBe('full')
+    const other = come('b')
+    await settle()
+    expect(await Promise.race([other, 'waits'])).toBe('waits')
+    expect(all).toHaveLength(104)
+  })
+})
+
+describe('a relay', () => {
+  beforeEach(() => startRelay())
+
+  const list = (key: string) => askApi(world, key, '/v1/events')
+
+  test('answers reports and decisions while reads are refused', async () => {
+    let open = () => {}
+    const closed = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    const key = (await makeToken(world, {})).token
+    world.relay.pause = () => closed
+    world.app = createApp(world.relay)
+    const reads = Array.from({ length: 104 }, () => list(key))
+    const refused = await list(key)
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
+    const { directives } = await new FakeBeacon(world, 'web_0').sees([event()])
+    expect(directives).toEqual([])
+    open()
+    for (const read of await Promise.all(reads)) expect(read.status).toBe(200)
+  })
+
+  test('tests an endpoint 60 times in a minute at most', async () => {
+    const { id } = await subscribe(world)
+    const test = () => ask(world, `/${id}/test`, 'POST', {})
+    const statuses: number[] = []
+    for (let i = 0; i < 61; i++) statuses.push((await test()).status)
+    // making it was the first one
+    expect(statuses.filter((status) => status === 202)).toHaveLength(59)
+    expect((await test()).body).toMatchObject({ code: 'too_many_requests' })
+    world.clock.now += minute
+    expect((await test()).status).toBe(202)
+  })
+
+  test('starts 6 drills of one asker in 10 minutes at most', async () => {
+    const body = { fleet: 'prod', type: 'Freeze' }
+    const start = () => askApi(world, adminKey, '/v1/drills', { method: 'POST', body })
+    const codes: unknown[] = []
+    for (let i = 0; i < 7; i++) {
+      codes.push(((await (await start()).json()) as { code?: string }).code)
+      for (let seconds = 0; seconds < 60; seconds += 10) await world.pass(10_000)
+    }
+    expect(codes.filter((code) => code === undefined)).toHaveLength(6)
+    expect(codes.at(-1)).toBe('too_many_requests')
+  })
+
+  test('counts long polls as it counts streams', async () => {
+    const key = (await makeToken(world, { fleets: ['prod'] })).token
+    const poll = () => askApi(world, key, '/v1/events/stream?wait=25')
+    const all = Array.from({ length: 20 }, poll)
+    const refused = await poll()
+    expect([refused.status, await refused.json()]).toMatchObject([
+      429,
+      { code: 'too_many_streams' },
+    ])
+    world.relay.commitSignal.close()
+    for (const one of await Promise.all(all)) expect(one.status).toBe(200)
+  })
+})
