@@ -111,10 +111,15 @@ describe('the answer to a write is lost, and the client writes again', () => {
         return table.change(partition, changes)
       }),
     )
-    expect(await insert(rows, 'a', [key('1')])).not.toBe('conflict')
+    const mine = await insert(rows, 'a', [key('1')])
+    expect(mine).toMatchObject({ body: 'first' })
     const row = (await others.read('p', 'a'))!
     expect(row.body).toBe('theirs')
     expect(await unfound(others, row)).toEqual([])
+    // a change of what it wrote would undo theirs, and name entries that they have removed
+    const change = { kind: 'replace' as const, was: mine, body: 'third', keys: [key('1')] }
+    expect(await rows.change('p', [change])).toBe('conflict')
+    expect((await others.read('p', 'a'))!.body).toBe('theirs')
   })
 })
 

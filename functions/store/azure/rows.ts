@@ -21,6 +21,8 @@ const graceMs = 10 * 60_000
 /** What was committed this long ago is visible to all workers. */
 const usualLagMs = 5_000
 const indexPartition = 'index'
+/** No row has it. */
+const pastEtag = `W/"datetime'2000-01-01T00%3A00%3A00.0000000Z'"`
 /** How often entries of one write are written anew because they came late. */
 const maxMoves = 5
 
@@ -217,18 +219,20 @@ export class AzureRows implements Rows {
 
   /**
    * The etags of what was written after all, or undefined if another worker was faster. A worker that
-   * has changed a row since has kept the names of our entries.
+   * has changed a row since has kept the names of our entries. Then the row is not ours any more, so
+   * our next change of it must conflict.
    */
   async #etagsOfOwn(partition: string, writes: Write[]): Promise<string[] | undefined> {
     let isOwn = false
     const etags: string[] = []
     for (const { change, id } of writes) {
       const found = await this.#table.read(partition, change.row)
+      const isAsWritten = change.kind !== 'remove' && found?.text === change.text
       if (change.kind === 'remove') isOwn ||= found === undefined && writes.length === 1
       else if (found !== undefined) {
-        isOwn ||= found.text === change.text || entriesIn(found).some(({ name }) => name === id)
+        isOwn ||= isAsWritten || entriesIn(found).some(({ name }) => name === id)
       }
-      etags.push(found?.etag ?? '')
+      etags.push(isAsWritten ? found!.etag : pastEtag)
     }
     return isOwn ? etags : undefined
   }
