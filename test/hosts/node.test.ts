@@ -40,6 +40,24 @@ function refusal(changes: Record<string, string>): string {
   return 'accepted'
 }
 
+test.skipIf(process.platform === 'win32')(
+  'a relay that npm started ends with npm, which passes no signal on',
+  { timeout: 60_000 },
+  async () => {
+    const own = environment({
+      FOGHORN_DATA: join(directory, 'by-npm'),
+      npm_lifecycle_event: 'start',
+    })
+    const script = `"${process.execPath}" infra/foghorn.mjs start; true`
+    const shell = new Program('sh', ['sh', '-c', script], own)
+    await shell.waitFor('relay_started')
+    shell.kill('SIGTERM')
+    // the relay has the other end of its output
+    await shell.ended
+    expect(shell.entries.map(({ event: name }) => name)).toContain('relay_stopped')
+  },
+)
+
 describe('settings', () => {
   test('the minimum', () => {
     const settings = readSettings({ FOGHORN_CONFIG: configFile, FOGHORN_LINK_KEY: linkKey })
