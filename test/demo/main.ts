@@ -15,7 +15,7 @@ const autoClickAfterMs = 2_000
 
 const impactSeconds = 4
 /** How long the end may take after NotBefore. */
-const endWithinMs = 24_000
+const endWithinMs = 60_000
 /** How long the page stays after the end. */
 const staysSeconds = 30
 
@@ -58,7 +58,7 @@ async function play(isAuto: boolean, host: HostName): Promise<void> {
     vms: [['web_0', 'web_1', 'web_2'], ['db_0']],
     host,
     isBundled: true,
-    onEntry: (program, entry) => terminal.say(program, describeEntry(program, entry)),
+    onEntry: (program, entry) => terminal.say(program, describeEntry(program, entry, host)),
   })
   const { simulator, sinks } = stage
   void showReceived(stage)

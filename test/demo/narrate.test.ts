@@ -6,16 +6,23 @@ const entry = (event: string, more: object) => ({ time: '', level: 'info', event
 
 test('a beacon that sees an event has not reported it yet: the relay may hear another one first', () => {
   const seen = { status: 'Scheduled', eventType: 'Reboot', resources: ['web_1'] }
-  expect(describeEntry('web_2', entry('event_seen', seen))).toBe(
+  expect(describeEntry('web_2', entry('event_seen', seen), 'node')).toBe(
     'sees a Reboot of web_1: Scheduled',
   )
   expect(
-    describeEntry('relay', entry('event_stepped', { vm: 'web_1', moments: ['scheduled'] })),
+    describeEntry('relay', entry('event_stepped', { vm: 'web_1', moments: ['scheduled'] }), 'node'),
   ).toBe('gets the first report from web_1, and notifies each channel once: scheduled')
 })
 
 test('minor lines are left out, trouble is not', () => {
-  expect(describeEntry('relay', entry('delivered', {}))).toBeUndefined()
+  expect(describeEntry('relay', entry('delivered', {}), 'node')).toBeUndefined()
   const trouble = { ...entry('report_refused', { vm: 'web_9' }), level: 'warn' }
-  expect(describeEntry('relay', trouble)).toContain('report_refused')
+  expect(describeEntry('relay', trouble, 'node')).toContain('report_refused')
+})
+
+test('the store is that of the host', () => {
+  const started = entry('relay_started', {})
+  expect(describeEntry('relay', started, 'node')).toContain('SQLite')
+  expect(describeEntry('relay', started, 'azure')).toContain('Azurite')
+  expect(describeEntry('relay', started, 'cloudflare')).toContain('Durable Object')
 })

@@ -1,9 +1,18 @@
 // Describes what each part of the demo did, in one line. Undefined: not worth showing.
 import type { Received } from '../simulator/sinks.ts'
 import type { Entry } from '../support/process.ts'
+import type { HostName } from '../support/relay-hosts.ts'
 
-export function describeEntry(program: string, entry: Entry): string | undefined {
-  return program === 'relay' ? describeRelay(entry) : describeBeacon(entry)
+/** What the relay keeps its events in. */
+const stores: Record<HostName, string> = {
+  node: 'SQLite in its own folder',
+  azure: 'Azurite in place of Azure Storage',
+  cloudflare: 'a Durable Object of workerd',
+}
+
+/** `host`: where the relay runs. */
+export function describeEntry(program: string, entry: Entry, host: HostName): string | undefined {
+  return program === 'relay' ? describeRelay(entry, host) : describeBeacon(entry)
 }
 
 function describeBeacon(entry: Entry): string | undefined {
@@ -25,10 +34,10 @@ function describeBeacon(entry: Entry): string | undefined {
   }
 }
 
-function describeRelay(entry: Entry): string | undefined {
+function describeRelay(entry: Entry, host: HostName): string | undefined {
   switch (entry.event) {
     case 'relay_started':
-      return `listens on port ${entry.port}, with SQLite in its own folder`
+      return `is ready, and stores events in ${stores[host]}`
     case 'event_stepped':
       return `gets the first report from ${entry.vm}, and notifies each channel once: ${list(entry.moments)}`
     case 'event_decided':

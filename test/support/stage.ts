@@ -123,7 +123,9 @@ export async function startStage(options: StageOptions) {
     /** Beacons for all VMs, each having polled and reported once. */
     async startBeacons(vms = options.vms.flat()): Promise<Program[]> {
       const beacons = vms.map((vm) => stage.startBeacon(vm))
-      await Promise.all(beacons.map((beacon) => beacon.waitFor('report_accepted')))
+      await Promise.all(
+        beacons.map((beacon) => beacon.waitFor('report_accepted', () => true, startMs)),
+      )
       return beacons
     },
 
