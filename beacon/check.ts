@@ -250,12 +250,11 @@ const alikeMs = 60_000
 function clockFinding(offsetMs: number, relayAheadMs = 0): Finding {
   const direction = offsetMs > 0 ? 'behind' : 'ahead of'
   const text = `${describeMs(Math.abs(offsetMs))} ${direction} the relay's`
-  const isRelays = relayAheadMs !== 0 && Math.abs(offsetMs - relayAheadMs) <= alikeMs
-  if (isRelays) {
+  if (Math.abs(offsetMs) <= signatureToleranceMs) return ok('clock', text)
+  if (relayAheadMs !== 0 && Math.abs(offsetMs - relayAheadMs) <= alikeMs) {
     const remedy = "switch on the time synchronization of the relay's machine"
     return fix('clock', `${text}, as are the clocks of most VMs: the relay's is wrong; ${remedy}`)
   }
-  if (Math.abs(offsetMs) <= signatureToleranceMs) return ok('clock', text)
   return fix('clock', `${text}; switch on this VM's time synchronization`)
 }
 

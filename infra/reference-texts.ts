@@ -102,7 +102,7 @@ export const relayEvents: Record<string, string> = {
   channel_refuses:
     'A channel rejects whatever it is sent. `note` is its answer. An owner has to repair it.',
   channel_removed:
-    'The configuration lacks a channel that open events (`events`) had reached. The channels that the routes name now get the newest message.',
+    'The configuration lacks a channel that had messages of open events (`events`). If routes name another channel for them, that gets the newest message.',
   channel_tested: 'An owner sent a channel a test message. `by` says who.',
   channel_unreachable: 'A channel has not accepted a message for too long.',
   conclusion_failed: 'The relay could not check an event that was due. It tries again.',
@@ -389,7 +389,7 @@ export const problemCodes: Record<string, Code> = {
   too_many_requests: {
     status: '429',
     about:
-      'Of one credential, 100 requests wait already; or it made 60 requests in a minute that send something to an endpoint, or 6 drills in 10 minutes.',
+      '100 requests with this credential wait already; or it made 60 requests in a minute that send something to an endpoint, or 6 drills in 10 minutes.',
   },
   too_many_streams: {
     status: '429',

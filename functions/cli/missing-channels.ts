@@ -5,8 +5,8 @@ import { counted } from './layout.ts'
 import { askRelay, credentialIn, refusalOf, relayUrlOf } from './relay.ts'
 
 const requestMs = 30_000
-/** In each phase. */
-const maxEvents = 200
+/** Azure announces events at most 7 days ahead. */
+const longestOpenMs = 9 * 86_400_000
 /** Requests at once. */
 const atOnce = 8
 
@@ -32,7 +32,7 @@ export async function missingChannels(config: Config, io: Io): Promise<string[]>
   const { channels } = await ask<{ channels: { name: string }[] }>('/v1/channels')
   const missing = channels.map(({ name }) => name).filter((name) => !(name in config.channels))
   if (missing.length === 0) return []
-  const reached = await countReached(ask)
+  const reached = await countReached(ask, Date.now())
   return missing.map((name) => {
     const count = reached.get(name) ?? 0
     const what =
@@ -47,13 +47,18 @@ export async function missingChannels(config: Config, io: Io): Promise<string[]>
 /** By channel: how many open events had a message for it. */
 async function countReached(
   ask: <Answer>(path: string) => Promise<Answer>,
+  now: number,
 ): Promise<Map<string, number>> {
   const events: Listed[] = []
+  const since = new Date(now - longestOpenMs).toISOString()
   for (const phase of ['scheduled', 'started']) {
-    const list = `/v1/events?phase=${phase}&limit=${maxEvents}`
-    const page = await ask<{ events: Listed[] }>(list)
-    // a lost event keeps its phase
-    events.push(...page.events.filter(({ outcome }) => outcome === undefined))
+    for (let more: string | undefined = ''; more !== undefined; ) {
+      const list: string = `/v1/events?phase=${phase}&since=${since}${more}`
+      const { events: page, cursor } = await ask<{ events: Listed[]; cursor?: string }>(list)
+      // a lost event keeps its phase
+      events.push(...page.filter(({ outcome }) => outcome === undefined))
+      more = cursor === undefined ? undefined : `&cursor=${encodeURIComponent(cursor)}`
+    }
   }
   const reached = new Map<string, number>()
   for (let i = 0; i < events.length; i += atOnce) {

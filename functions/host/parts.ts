@@ -30,7 +30,7 @@ export function commonParts(
     identity: createEntra({ fetch: fetchKeys, now: Date.now, log }),
     retryLog: createFrequentLog({ now: Date.now, log }, retryLogMs),
     removedChannels: [],
-    clockWatch: new ClockWatch(log),
+    clockWatch: new ClockWatch(log, Date.now),
     now: Date.now,
     random: Math.random,
     pause: () => new Promise<void>((resolve) => setTimeout(resolve)),

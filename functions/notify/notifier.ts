@@ -90,6 +90,8 @@ export interface Outgoing extends Part {
 export interface Notifier<Channel> {
   /** Machines want every step of an event, in order. People want only the last ones. */
   overtakes: Overtakes
+  /** A program that counts on every step. */
+  getsEveryStep?: true
   /** The limit of the service, which refuses more and may ban the sender. */
   rate: Rate
   /** A message opens an incident that only a message about the end closes. */

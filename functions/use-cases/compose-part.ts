@@ -57,20 +57,21 @@ async function pageOf(relay: Relay, claimed: Claimed, now: number): Promise<{ pa
   }
   const { adminKey, config } = relay
   if (adminKey === undefined && config.signIn === undefined) return {}
-  return { pageUrl: `${config.publicUrl}/console/${part}` }
+  return { pageUrl: `${config.publicUrl}/console${part}` }
 }
 
+/** The path below `/console`. */
 function consolePartOf(notification: Claimed['notification']): string | undefined {
   if (isAlertOf(notification)) return consoleParts[notification.about.alert]
-  return channelTroubleIn(notification) && 'channels'
+  return channelTroubleIn(notification) && '/channels'
 }
 
 const consoleParts: Record<AlertKind, string> = {
-  over_limits: 'beacons',
-  beacons_silent: 'beacons',
-  beacons_missing: 'beacons',
-  channels_in_trouble: 'channels',
-  subscription_disabled: 'channels',
+  over_limits: '/beacons',
+  beacons_silent: '/beacons',
+  beacons_missing: '/beacons',
+  channels_in_trouble: '/channels',
+  subscription_disabled: '/channels',
   disk_nearly_full: '',
   channel_test: '',
 }

@@ -49,7 +49,7 @@ async function handle(
   const report = tidyReport(received)
   const now = relay.now()
   const { clock } = report.beacon
-  if (clock !== undefined) relay.clockWatch.note(`${fleet}/${key}`, now - clock)
+  if (clock !== undefined) relay.clockWatch.note(fleet, key, clock)
   const known = await relay.store.readBeacon(fleet, key)
   const freshness = freshnessOf(known, report)
   if (freshness === 'retired') return { outcome: 'retired' }

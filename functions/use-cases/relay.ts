@@ -141,6 +141,7 @@ export function channelFacts(relay: RelayParts): ChannelFacts {
   return {
     exists: (name) => channelNamed(relay, name) !== undefined,
     opensIncidents: (name) => notifierNamed(relay, name)?.opensIncidents ?? false,
+    getsEveryStep: (name) => notifierNamed(relay, name)?.getsEveryStep ?? false,
     fallbackOf: (name) => channelNamed(relay, name)?.fallback,
   }
 }

@@ -57,12 +57,23 @@ const maxPerStep = 500
 const beaconDays = 7
 
 /**
- * Takes one step. Returns whether there is more to remove. One run forgets at most what one day makes
- * old: a clock that is wrong for a moment must not delete the history.
+ * Takes one step. Returns whether there is more to remove. Unless the clocks of VMs say that the relay's
+ * is right, one run forgets at most what one day makes old: a clock that is wrong for a moment must not
+ * delete the history.
  */
-export async function forgetOld({ store, log, config, now }: Relay): Promise<boolean> {
+export async function forgetOld({
+  store,
+  log,
+  config,
+  now: clock,
+  clockWatch,
+}: Relay): Promise<boolean> {
+  const now = clock()
   const last = await readForgotten(store)
-  const asOf = last === undefined ? now() : Math.min(now(), last.asOf + dayMs)
+  // now or then the clock is wrong
+  if (last !== undefined && now < last.asOf) return false
+  const isSure = last === undefined || clockWatch.isRight()
+  const asOf = isSure ? now : Math.min(now, last.asOf + dayMs)
   const before = asOf - config.retentionDays * dayMs
   const forgotten = await store.forget(before, maxPerStep, asOf - beaconDays * dayMs)
   if (forgotten > 0) log.info('forgotten', { rows: forgotten })

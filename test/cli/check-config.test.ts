@@ -133,20 +133,19 @@ describe('a configuration', () => {
   test('that lacks a channel of the running relay: how many open events were sent there', async () => {
     const answers: Record<string, object> = {
       '/v1/channels': { channels: [{ name: 'ops-slack' }, { name: 'old' }, { name: 'older' }] },
-      '/v1/events?phase=scheduled&limit=200': {
-        events: [
-          { fleet: 'prod', eventId: 'a' },
-          { fleet: 'prod', eventId: 'b', outcome: 'lost' },
-        ],
-      },
-      '/v1/events?phase=started&limit=200': { events: [{ fleet: 'prod', eventId: 'c' }] },
+      '/v1/events scheduled': { events: [{ fleet: 'prod', eventId: 'a' }], cursor: 'more' },
+      '/v1/events scheduled more': { events: [{ fleet: 'prod', eventId: 'b', outcome: 'lost' }] },
+      '/v1/events started': { events: [{ fleet: 'prod', eventId: 'c' }] },
       '/v1/events/prod/a': { deliveries: [{ channel: 'old' }, { channel: 'old' }] },
       '/v1/events/prod/c': { deliveries: [{ channel: 'old' }] },
     }
     const server = createServer((request, response) => {
-      const isKnown = request.headers.authorization === `Bearer ${adminKey}`
-      const body = answers[request.url!] ?? { detail: `no ${request.url}` }
-      response.writeHead(isKnown && request.url! in answers ? 200 : 401).end(JSON.stringify(body))
+      const { pathname, searchParams } = new URL(request.url!, 'http://relay')
+      const asked = [pathname, searchParams.get('phase'), searchParams.get('cursor')]
+      const name = asked.filter((one) => one !== null).join(' ')
+      const isKnown = request.headers.authorization === `Bearer ${adminKey}` && name in answers
+      const body = answers[name] ?? { detail: `no ${name}` }
+      response.writeHead(isKnown ? 200 : 401).end(JSON.stringify(body))
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo

@@ -6,7 +6,7 @@ import { createDoor } from '../../functions/http/door.ts'
 import { minute, startRelay, world } from '../support/relay.ts'
 import { ask, subscribe } from '../support/subscriptions.ts'
 import { askApi, makeToken } from '../support/tokens.ts'
-import { adminKey, event, FakeBeacon } from '../support/world.ts'
+import { adminKey, event, eventId, FakeBeacon } from '../support/world.ts'
 
 const token = (id: string): Access => ({ by: 'token', id, name: id, scopes: ['read'] })
 
@@ -74,6 +74,9 @@ describe('a relay', () => {
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
     const { directives } = await new FakeBeacon(world, 'web_0').sees([event()])
     expect(directives).toEqual([])
+    const path = `/v1/events/prod/${eventId}/decision`
+    const body = { decision: 'approve' }
+    expect((await askApi(world, adminKey, path, { method: 'POST', body })).status).toBe(200)
     open()
     for (const read of await Promise.all(reads)) expect(read.status).toBe(200)
   })

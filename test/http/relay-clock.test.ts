@@ -34,7 +34,7 @@ const lines = (event: string) => world.lines.filter((line) => line.includes(even
 test('three VMs whose clocks differ by the same: health, log and check blame the relay', async () => {
   for (const late of [0, 10, 20]) await heard(-hour - late * second)
   expect(await troubles()).toEqual([
-    expect.stringMatching(/60 min ahead of the clocks of most VMs/),
+    expect.stringMatching(/60 min ahead of the clocks of most VMs of fleet "prod"/),
   ])
   expect(await check()).toMatchObject({ relayAheadMs: hour + 10 * second })
   await heard(-hour)
@@ -48,6 +48,12 @@ test('once it is right again, nothing is wrong', async () => {
   expect(await troubles()).toEqual([])
   expect(await check()).not.toHaveProperty('relayAheadMs')
   expect(lines('relay_clock_right')).toHaveLength(1)
+})
+
+test('what clocks showed a while ago proves nothing any more', async () => {
+  for (let i = 0; i < 3; i++) await heard(-hour)
+  world.clock.now += 15 * minute + 1
+  expect(await troubles()).toEqual([])
 })
 
 test.each([

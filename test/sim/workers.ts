@@ -123,7 +123,7 @@ export class Worker {
       backup: async () => ({ outcome: 'unsupported', instead: '' }),
       retryLog: createFrequentLog({ now: () => kernel.now, log }),
       removedChannels: [],
-      clockWatch: new ClockWatch(log),
+      clockWatch: new ClockWatch(log, () => kernel.now),
       troubles: async () => [],
     }
     this.#app = createApp(this.#relay)

@@ -107,7 +107,7 @@ export async function createWorld(
     backup: async () => ({ outcome: 'unsupported', instead: 'a test has no file' }),
     retryLog: createFrequentLog({ now: () => clock.now, log }, 60_000),
     removedChannels: [],
-    clockWatch: new ClockWatch(log),
+    clockWatch: new ClockWatch(log, () => clock.now),
     troubles: async () => [],
   }
   const app = createApp(relay)

@@ -23,7 +23,9 @@ async function alerted(): Promise<Record<string, string>> {
 
 test('in chats and PagerDuty, and never as a link that decides', async () => {
   const sent = await alerted()
-  const link = 'https://foghorn.example/console/'
+  const link = 'https://foghorn.example/console'
+  const page = await world.app.request('/console')
+  expect(page.status).toBe(200)
   expect(sent['slack.example']).toContain(link)
   expect(sent['slack.example']).toContain('Open the console')
   expect(sent['teams.example']).toContain(link)

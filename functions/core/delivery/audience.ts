@@ -19,6 +19,7 @@ export interface ChannelFacts {
   /** Whether the configuration still has the channel. */
   exists(channel: string): boolean
   opensIncidents(channel: string): boolean
+  getsEveryStep(channel: string): boolean
   fallbackOf(channel: string): string | undefined
 }
 
@@ -50,16 +51,15 @@ export function audienceOf(
     const { fallbacks, incidents } = isAfterExpiry ? afterExpiry : traits[moment].further
     const named = routed(moment)
     // if a rule ignores the event, only channels that already know of it are notified of its end
-    // the first message also says why a rule asks people
-    const first =
-      moment === 'not_ready' && logged.includes('scheduled') ? audience('scheduled') : []
-    const due = isIgnored(record)
-      ? named.filter((name) => notified.includes(name))
-      : named.filter((name) => !first.includes(name))
+    const due = isIgnored(record) ? named.filter((name) => notified.includes(name)) : named
     const open = incidents
       ? withIncident(channels, notified, () => moments.filter(opensIncident).flatMap(routed))
       : []
-    return [...new Set([...due, ...open, ...fallbacksOf(record, existing, fallbacks)])]
+    const all = [...new Set([...due, ...open, ...fallbacksOf(record, existing, fallbacks)])]
+    // the first message also says why a rule asks people. Machines get every step
+    if (moment !== 'not_ready' || !logged.includes('scheduled')) return all
+    const first = audience('scheduled')
+    return all.filter((name) => channels.getsEveryStep(name) || !first.includes(name))
   }
   // a route that matches only now need not name the moment of this step
   const newlyRouted = (moment: Moment) => {

@@ -50,7 +50,7 @@ export function commitPlan(
   const record = fitEvent({ ...decided, sequence: basedOn + 1 })
   const vms = knownVms(decided)
   const isExpiry = lastExpiry(record) !== (before && lastExpiry(before))
-  const newest = record.phase === 'started' ? 'started' : 'scheduled'
+  const newest = newestOf(record)
   const channelsOf = audienceOf(routes, channels, { record, moments, isExpiry, vms, existing })
   const own = isIgnored(record) ? moments.filter(isEnd) : moments
   const mayReach = mayReachMore(before, record, isRerouted) && !moments.includes(newest)
@@ -65,6 +65,23 @@ export function commitPlan(
   const entries = entriesFor(record, moments, event, now)
   const deliveries = [...fresh, ...planForSubscriptions(subscriptions, entries, now)]
   return { record, basedOn, deliveries, moments: entries, now }
+}
+
+/** Whether routes name channels that have heard nothing of the event. Such a commit is worth its write. */
+export function reachesMore(
+  routes: Route[],
+  channels: ChannelFacts,
+  record: EventRecord,
+  existing: Delivery[],
+): boolean {
+  const isKnown = isOpen(record) && record.notified?.epoch === record.epoch && !isIgnored(record)
+  if (!isKnown) return false
+  const step = { record, moments: [], isExpiry: false, vms: knownVms(record), existing }
+  return audienceOf(routes, channels, step)(newestOf(record)).length > 0
+}
+
+function newestOf({ phase }: EventRecord): Moment {
+  return phase === 'started' ? 'started' : 'scheduled'
 }
 
 /**

@@ -105,7 +105,7 @@ export function readBy(
   names: string[],
   vms: KnownVm[],
 ): ScopedVm[] {
-  const asked = rules.slice(0, rules.findIndex(({ name }) => name === rule) + 1)
+  const asked = rules.slice(0, rules.findLastIndex(({ name }) => name === rule) + 1)
   const counts = asked.some(({ maxConcurrent }) => maxConcurrent !== undefined)
   const readsGroup = counts || asked.some(({ match }) => match.resourceGroup !== undefined)
   const readsSet = counts || asked.some(({ match }) => match.scaleSet !== undefined)

@@ -41,13 +41,16 @@ export function consolePages(relay: Relay, refusals: FrequentLog, door: Door): H
     await endSession(relay, c)
     return goTo(c, relay, '')
   })
-  const enter = async (c: Context, visitor: Visitor, handle: Show) => {
-    const answered = await door.pass(visitor.access, () => handle(c, visitor))
-    return answered === 'full' ? refuseBusy(c) : answered
-  }
+  /** Not for forms: a decision waits for nobody's reads. */
+  const inTurn =
+    (handle: Show): Show =>
+    async (c, visitor) => {
+      const answered = await door.pass(visitor.access, () => handle(c, visitor))
+      return answered === 'full' ? refuseBusy(c) : answered
+    }
   const shown = (handle: Show, isPage: boolean) => async (c: Context) => {
     const visitor = await visitorIn(relay, c)
-    if (visitor !== undefined) return enter(c, visitor, handle)
+    if (visitor !== undefined) return handle(c, visitor)
     // after the sign-in, only a page can be shown again
     const to = isPage ? c.req.path.replace(/^\/console/, '') : ''
     if (to === '' || to === '/') return showSignIn(relay, c, { status: 200, to: '' })
@@ -55,7 +58,7 @@ export function consolePages(relay: Relay, refusals: FrequentLog, door: Door): H
     return goTo(c, relay, `?${new URLSearchParams({ to: to + search })}`)
   }
   const { gets, posts } = consoleRoutes(relay)
-  for (const [path, show] of Object.entries(gets)) pages.get(path, shown(show, true))
+  for (const [path, show] of Object.entries(gets)) pages.get(path, shown(inTurn(show), true))
   const limited = limitForm(maxFormBytes)
   for (const [path, show] of Object.entries(posts)) {
     pages.post(path, limited, shown(show, Object.hasOwn(gets, path)))

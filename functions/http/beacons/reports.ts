@@ -127,7 +127,7 @@ const postCheck = route({
       if ('refusal' in request) return refuse(c, request.refusal)
       const { fleet, sender } = request
       const { vm } = request.body
-      const relayAheadMs = relay.clockWatch.wrongMs()
+      const relayAheadMs = relay.clockWatch.wrongMs(fleet)
       const ahead = relayAheadMs === undefined ? {} : { relayAheadMs }
       const answer: CheckAnswer = { fleet, time: relay.now(), ...ahead }
       if (vm === null) return c.json(answer)

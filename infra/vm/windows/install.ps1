@@ -95,6 +95,10 @@ Set-Acl -Path $data -AclObject $acl
 foreach ($name in 'state', 'logs') {
   $folder = Join-Path $data $name
   New-Item -ItemType Directory -Force -Path $folder | Out-Null
+  # the service's account can replace the content of its folders, and could have made this one a link
+  if ((Get-Item -Force $folder).Attributes -band [IO.FileAttributes]::ReparsePoint) {
+    throw "$folder is a link. Remove it, and run this again."
+  }
   Invoke-Program icacls.exe @($folder, '/grant', "NT SERVICE\${service}:(OI)(CI)M", '/q')
 }
 

@@ -15,6 +15,7 @@ const reminder = { beforeSeconds: 300, due: [300], late: false }
 const channels: ChannelFacts = {
   exists: (name) => name !== 'removed',
   opensIncidents: (name) => name.includes('pager'),
+  getsEveryStep: (name) => name === 'hook',
   fallbackOf: (name) => ({ chat: 'mail', mail: 'pager' })[name],
 }
 

@@ -123,6 +123,14 @@ describe('what a rule read of a VM', () => {
     expect(onlooker.directives[0]).not.toHaveProperty('vm')
   })
 
+  test('goes with it also if an earlier rule has the same name', async () => {
+    const twin = { name: 'twin', match: { eventType: 'Freeze' }, decide: 'approve' }
+    const policy = [twin, { ...byTag[0], name: 'twin' }]
+    const world = await createWorld({ config: { policy } })
+    const [directive] = (await claiming(world, { auto: 'a' }).sees([event()])).directives
+    expect(directive?.vm?.tags).toEqual({ auto: 'a' })
+  })
+
   test('was false: the approval expires once the VM speaks for itself', async () => {
     const world = await createWorld({ config: { policy: byTag } })
     await claiming(world, { auto: 'yes' }).sees([event()])

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { forgetOld } from '../../../functions/use-cases/sweep.ts'
 import { hour, outcome, relayForEach, report, startRelay, world } from '../../support/relay.ts'
-import { event, eventId } from '../../support/world.ts'
+import { event, eventId, FakeBeacon } from '../../support/world.ts'
 
 const day = 24 * hour
 
@@ -35,4 +35,23 @@ test('a clock that is 400 days ahead for a few runs removes nothing of the last 
   world.clock.now -= 400 * day
   await forgetOld(world.relay)
   expect(await isKnown()).toBe(true)
+})
+
+test('a clock that the clocks of VMs confirm is believed at once, and one from before is not', async () => {
+  world.clock.now += 400 * day
+  await forgetOld(world.relay)
+  expect(await isKnown()).toBe(true)
+  for (const vm of ['web_0', 'web_1', 'web_2']) await new FakeBeacon(world, vm).sees([])
+  await forgetOld(world.relay)
+  expect(await isKnown()).toBe(false)
+})
+
+test('a clock that was behind at first does not keep everything for years', async () => {
+  const { now } = world.clock
+  world.clock.now = 0
+  await forgetOld(world.relay)
+  world.clock.now = now + 100 * day
+  for (const vm of ['web_0', 'web_1', 'web_2']) await new FakeBeacon(world, vm).sees([])
+  await forgetOld(world.relay)
+  expect(await isKnown()).toBe(false)
 })

@@ -2,6 +2,7 @@
 // asked in time.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { drillSchema, startDrill } from '../../../functions/use-cases/run-drill.ts'
+import { sentTo } from '../../support/deliveries.ts'
 import {
   createWorld,
   event,
@@ -127,7 +128,9 @@ describe('asks people at once', () => {
   test('in the first message, if the first VM to report has no hook', async () => {
     await web0.sees([event()])
     await world.drain()
-    expect(moments()).toEqual(['scheduled'])
+    // a program counts on every step
+    expect(moments()).toEqual(['scheduled', 'not_ready'])
+    expect(sentTo(world, 'slack')).toHaveLength(1)
     const { text } = world.sent
       .map(({ json }) => json as { text?: string })
       .find((one) => one.text)!
