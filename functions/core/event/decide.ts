@@ -87,8 +87,11 @@ export function decideReport(
   }
   const isApproved = started.phase === 'scheduled' && started.decided?.decision === 'approved'
   // an approval may expire a minute after Azure accepted it, and `dueAt` does not know that time
-  const isIdle = started === before && (started.dueAt ?? never) > now && !isApproved
   const isShown = news.shown !== undefined
+  // an earlier report may have named it without showing it
+  const isFirstShown = isShown && started.notified?.epoch !== started.epoch
+  const isWaiting = (started.dueAt ?? never) > now && !isApproved && !isFirstShown
+  const isIdle = started === before && isWaiting
   const concluded = isIdle
     ? { record: started, moments: [], reason: 'nothing_new' }
     : conclude(before, started, context, isShown, now)

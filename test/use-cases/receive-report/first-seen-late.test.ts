@@ -147,3 +147,16 @@ test('a disk that is full for 12 minutes makes no VM silent', async () => {
   await world.pass(10_000)
   expect(moments()).toEqual(['scheduled'])
 })
+
+test('an event that a first report only names, and the next one shows: people are notified at once', async () => {
+  const named = event({ eventId: 'named-first' })
+  const appeared = { kind: 'appeared' as const, ageMs: 100, firstPoll: false, event: named }
+  // the beacon has started again, and not polled yet
+  await beacon.post(beacon.body(null, { changes: [appeared] }))
+  await world.drain()
+  expect(world.told()).toEqual([])
+  world.clock.now += 10_000
+  await beacon.sees([named])
+  await world.drain()
+  expect(world.told()).toEqual(['foghorn.event.scheduled'])
+})
