@@ -127,7 +127,7 @@ export class EventBook {
       const open = record?.ended === undefined
       if (event.status === 'Started' && open) this.seenStarted.add(`${key} ${record?.epoch}`)
     }
-    for (const event of shown) this.#checkHeard(beacon, event, answer.time)
+    for (const event of shown) this.#checkHeard(beacon, report, event, answer.time)
     for (const { eventId } of answer.directives) {
       const own = shown.some((event) => event.eventId === eventId && event.status === 'Scheduled')
       if (!own) this.#docket.broke('unasked', `${name} is directed to start ${eventId}, unseen`)
@@ -137,12 +137,16 @@ export class EventBook {
   }
 
   /** What a hit VM said of itself has brought the channels it brings in, and new values are kept. */
-  #checkHeard(beacon: Beacon, event: ScheduledEvent, takenAt: number): void {
+  #checkHeard(beacon: Beacon, report: Report, event: ScheduledEvent, takenAt: number): void {
     const { plan, platform } = this.#docket.parts
     const key = `${beacon.vm.fleet}/${event.eventId}`
     const record = this.records.get(key)
     const truth = platform().truths.get(key)
     if (record === undefined || record.ended !== undefined || truth === undefined) return
+    // a later report of this beacon overtook this one, and no longer shows the event
+    const { bootId, counter } = report.beacon
+    const isOvertaken = record.sights.some((one) => one.bootId === bootId && one.counter > counter)
+    if (isOvertaken) return
     const before = beacon.acked?.values.get(event.eventId)
     const fleet = platform().fleet(beacon.vm.fleet)
     const current = fleet.tenants
