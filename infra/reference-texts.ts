@@ -152,9 +152,9 @@ export const relayEvents: Record<string, string> = {
   queue_failed: 'Azure Functions only. The queue of wake-ups does not answer.',
   reroute_failed:
     'After a change of routes or channels, an open event could not be sent to new channels. Its next message goes there.',
-  relay_clock_right: "The relay's clock agrees with the clocks of most VMs again.",
+  relay_clock_right: "The relay's clock agrees with the clocks of most VMs of the fleet again.",
   relay_clock_wrong:
-    "The relay's clock differs from the clocks of most VMs, by `aheadSeconds` (negative: it is behind). Switch on the time synchronization of its machine.",
+    "The relay's clock differs from the clocks of most VMs of the fleet, by `aheadSeconds` (negative: it is behind). Switch on the time synchronization of its machine.",
   relay_halted:
     'Plain Node and Cloudflare only. The process was suspended, or its clock was set. The silence of beacons counts from here.',
   relay_misconfigured:

@@ -70,7 +70,7 @@ export async function forgetOld({
 }: Relay): Promise<boolean> {
   const now = clock()
   const last = await readForgotten(store)
-  // now or then the clock is wrong
+  // the clock is wrong now, or was at the last run
   if (last !== undefined && now < last.asOf) return false
   const isSure = last === undefined || clockWatch.isRight()
   const asOf = isSure ? now : Math.min(now, last.asOf + dayMs)

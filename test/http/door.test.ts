@@ -37,7 +37,7 @@ describe('the door', () => {
     expect(inside.map(({ who }) => who).slice(4)).toEqual(['a', 'b', 'a', 'b', 'a'])
   })
 
-  test('keeps a place for nobody who failed', async () => {
+  test('gets the place back from a request that failed', async () => {
     const door = createDoor(async () => {})
     const failing = () => door.pass(token('a'), () => Promise.reject(new Error('broken')))
     for (let i = 0; i < 9; i++) await expect(failing()).rejects.toThrow('broken')
@@ -46,13 +46,12 @@ describe('the door', () => {
 
   test('lets 100 of one asker wait, and refuses further ones', async () => {
     const { come, settle } = begin()
-    const all = Array.from({ length: 104 }, () => come('a'))
+    for (let i = 0; i < 104; i++) void come('a')
     await settle()
     expect(await come('a')).toBe('full')
     const other = come('b')
     await settle()
     expect(await Promise.race([other, 'waits'])).toBe('waits')
-    expect(all).toHaveLength(104)
   })
 })
 

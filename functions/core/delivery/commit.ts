@@ -86,7 +86,8 @@ function newestOf({ phase }: EventRecord): Moment {
 
 /**
  * Whether routes may match that did not before: they are others, more is known of the affected VMs, or
- * the values or the policy changed. Such a step sends the newest moment to the channels that have heard nothing.
+ * the values or the policy changed. Such a step sends the newest moment to the channels that have heard
+ * nothing.
  */
 export function mayReachMore(
   before: EventRecord | undefined,
