@@ -101,8 +101,14 @@ export class Claims {
     const { now, rateOf } = pacing
     const partitions: Partitions = new Map()
     let first = Number.POSITIVE_INFINITY
-    for (const { channel, spentUntil, fleets } of (await this.#queues.look(pacing)).waiting) {
+    for (const waiting of (await this.#queues.look(pacing)).waiting) {
+      const { channel, spentUntil, fleets } = waiting
       const free = channel === subscribers ? now : freeAt(rateOf(channel), spentUntil, now)
+      // until then its rows need not be read: nothing can be sent
+      if (free > now) {
+        first = Math.min(first, Math.max(free, firstEntryAt(waiting)))
+        continue
+      }
       for (const queue of fleets) {
         let next = Number.POSITIVE_INFINITY
         const isLate = (at: number) => at >= Math.min(next, first)
@@ -117,7 +123,7 @@ export class Claims {
           // each subscription has room of its own
           if (one === undefined || pacing.roomOf(one.channel) > 0) next = Math.min(next, at)
         }
-        first = Math.min(first, Math.max(next, free))
+        first = Math.min(first, next)
       }
     }
     return first

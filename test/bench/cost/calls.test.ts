@@ -7,6 +7,7 @@ const limits = {
   'first report of an event, without its messages': 7,
   'its two messages': 7,
   'its message to a channel with a rate': 5,
+  'looks at a channel that waits for its rate': 6,
   // it is no longer the only beacon that reports the event
   "second VM's report": 8,
   'report of one of the first four onlookers': 6,

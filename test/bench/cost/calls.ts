@@ -87,6 +87,7 @@ export async function measureCalls(): Promise<Record<string, string[]>> {
     ),
     'its two messages': first!.sending,
     'its message to a channel with a rate': await pacedMessage(),
+    'looks at a channel that waits for its rate': await waitingMessage(),
     "second VM's report": secondOne!.all,
     'report of one of the first four onlookers': third!.all,
     "a further onlooker's report": reports[5]!.all,
@@ -101,6 +102,20 @@ async function pacedMessage(): Promise<string[]> {
   await count(() => beacon.sees([event({ eventId: 'an-earlier-one' })]))
   world.clock.now += 10_000
   return (await count(() => beacon.sees([event()]))).sending
+}
+
+/** Ten events at once: the tenth message waits behind the others, and so does what is under way. */
+async function waitingMessage(): Promise<string[]> {
+  const { world, count } = await createMeter(['chat'])
+  const beacon = new FakeBeacon(world, 'web_0')
+  await count(() => beacon.sees([]))
+  let last: string[] = []
+  const events = []
+  for (let i = 0; i < 10; i++) {
+    events.push(event({ eventId: `one-${i}` }))
+    last = (await count(() => beacon.sees(events))).sending
+  }
+  return last
 }
 
 export async function storageCalls(): Promise<Figure[]> {
