@@ -110,9 +110,8 @@ async function waitingMessage(): Promise<string[]> {
   const beacon = new FakeBeacon(world, 'web_0')
   await count(() => beacon.sees([]))
   let last: string[] = []
-  const events = []
-  for (let i = 0; i < 10; i++) {
-    events.push(event({ eventId: `one-${i}` }))
+  for (let ten = 1; ten <= 10; ten++) {
+    const events = Array.from({ length: ten }, (_, i) => event({ eventId: `one-${i}` }))
     last = (await count(() => beacon.sees(events))).sending
   }
   return last
