@@ -1,9 +1,9 @@
 // `npm run bundle [-- FOLDER]`: writes the files to deploy. The beacon is one file. The relay for
 // Azure Functions is a folder to zip: the code, host.json, and the configuration if there is one. The
-// relay for Cloudflare Workers is a folder for wrangler.
+// relay for Cloudflare Workers is a folder for wrangler. The relay for Node is a folder with one program.
 // If the configuration has mistakes, the command exits with code 2 and leaves no relay to deploy.
 import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
 import { check } from '../functions/cli/check-config.ts'
 import { command, flag, type Given, type Io, text, wrong } from '../functions/cli/command.ts'
@@ -11,7 +11,7 @@ import { isLoopback } from '../functions/schema/checks.ts'
 import { bundleWorker } from './cloudflare/bundle.ts'
 
 const root = join(import.meta.dirname, '..')
-const shown = (path: string) => relative(root, path)
+const shown = (path: string) => relative(root, path) + (path.endsWith('/') ? '/' : '')
 const common: BuildOptions = {
   bundle: true,
   platform: 'node',
@@ -32,7 +32,7 @@ export const bundle = command({
   usage: '[FOLDER] [--config FILE | --without-config] [--local]',
   about: `
 Writes the files to deploy into FOLDER (default: dist): the beacon, and the relay for Azure
-Functions and for Cloudflare Workers.
+Functions, Cloudflare Workers and Node.
 
   --config FILE      the configuration to pack (default: FOGHORN_CONFIG, or foghorn.config.json if
                      it exists)
@@ -42,40 +42,9 @@ Functions and for Cloudflare Workers.
   words: { least: 0, most: 1 },
   async run({ options, words: [named = 'dist'], io }) {
     const { folder: dist, config, isLocal } = choiceOf(options, named, io.environment, root)
-    const azure = join(dist, 'azure')
-    mkdirSync(dist, { recursive: true })
-    rmSync(azure, { recursive: true, force: true })
-    // made of the folder by the commands of the guide
-    rmSync(join(dist, 'azure.zip'), { force: true })
     if (config !== undefined) await checkPacked(config, isLocal, io)
-    await build({
-      ...common,
-      entryPoints: ['beacon/main.ts'],
-      outfile: join(dist, 'beacon.mjs'),
-      // runs before all other code
-      inject: ['infra/vm/node-version.mjs'],
-    })
-
-    mkdirSync(azure, { recursive: true })
-    await build({
-      ...common,
-      entryPoints: { main: 'infra/azure/main.ts' },
-      outdir: azure,
-      outExtension: { '.js': '.mjs' },
-      // modules that are loaded lazily stay in separate files
-      splitting: true,
-      banner: { js: requireBanner },
-      // the Functions host provides it
-      external: ['@azure/functions-core'],
-    })
-    copyFileSync(join(root, 'infra/azure/host.json'), join(azure, 'host.json'))
-    const manifest = { name: 'foghorn-relay', private: true, type: 'module', main: 'main.mjs' }
-    writeFileSync(join(azure, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
-    if (config !== undefined) copyFileSync(config, join(azure, 'foghorn.config.json'))
-    const cloudflare = join(dist, 'cloudflare')
-    await bundleWorker(cloudflare, config)
-    const made = [shown(join(dist, 'beacon.mjs')), `${shown(azure)}/`, `${shown(cloudflare)}/`]
-    io.print(made.join('\n'))
+    const made = await writeBundle(dist, config)
+    io.print(made.map(shown).join('\n'))
     if (config === undefined) {
       io.print(
         'No configuration was packed. Put foghorn.config.json beside main.mjs, or the relay does not start.',
@@ -83,6 +52,46 @@ Functions and for Cloudflare Workers.
     }
   },
 })
+
+/** Returns the paths that it wrote; a folder ends with a slash. Removes what stood there. */
+export async function writeBundle(dist: string, config: string | undefined): Promise<string[]> {
+  const [azure, cloudflare, node] = ['azure', 'cloudflare', 'node'].map((name) => join(dist, name))
+  const beacon = join(dist, 'beacon.mjs')
+  mkdirSync(dist, { recursive: true })
+  for (const old of [azure!, node!]) rmSync(old, { recursive: true, force: true })
+  // made of the folder by the commands of the guide
+  rmSync(join(dist, 'azure.zip'), { force: true })
+  await build({
+    ...common,
+    entryPoints: ['beacon/main.ts'],
+    outfile: beacon,
+    // runs before all other code
+    inject: ['infra/vm/node-version.mjs'],
+  })
+  await bundleRelay('infra/azure/main.ts', join(azure!, 'main.mjs'))
+  copyFileSync(join(root, 'infra/azure/host.json'), join(azure!, 'host.json'))
+  const manifest = { name: 'foghorn-relay', private: true, type: 'module', main: 'main.mjs' }
+  writeFileSync(join(azure!, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+  if (config !== undefined) copyFileSync(config, join(azure!, 'foghorn.config.json'))
+  await bundleRelay('infra/release/foghorn.ts', join(node!, 'foghorn.mjs'))
+  await bundleWorker(cloudflare!, config)
+  return [beacon, `${azure}/`, `${cloudflare}/`, `${node}/`]
+}
+
+/** A program for Node, with the modules that it loads later beside it. */
+async function bundleRelay(entry: string, file: string): Promise<void> {
+  mkdirSync(dirname(file), { recursive: true })
+  await build({
+    ...common,
+    entryPoints: { [basename(file, '.mjs')]: entry },
+    outdir: dirname(file),
+    outExtension: { '.js': '.mjs' },
+    splitting: true,
+    banner: { js: requireBanner },
+    // the Functions host provides it
+    external: ['@azure/functions-core'],
+  })
+}
 
 interface Choice {
   folder: string

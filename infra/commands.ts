@@ -1,17 +1,6 @@
 // All commands of `foghorn`. `npm run NAME` calls the same.
-import { type Command, command, exitCodes, runCommand } from '../functions/cli/command.ts'
-import { didYouMean } from '../functions/schema/suggest.ts'
-import { giveAddressesTime } from '../shared/addresses.ts'
-
-type Entry = [summary: string, load: () => Promise<Command>]
-
-/** Starts a program that a signal ends, and that takes its settings from the environment. */
-const program = (about: string, load: () => Promise<unknown>) =>
-  command({
-    usage: '',
-    about,
-    run: load,
-  })
+import { type Entry, runProgram } from '../functions/cli/program.ts'
+import { ownerCommands, untilStopped } from './owner-commands.ts'
 
 const groups: Record<string, Record<string, Entry>> = {
   'To try Foghorn': {
@@ -28,61 +17,23 @@ const groups: Record<string, Record<string, Entry>> = {
       async () => (await import('../test/preview/main.ts')).preview,
     ],
   },
-  'For owners of a relay': {
-    start: [
-      'runs the relay on this machine',
-      async () =>
-        program(
-          `
-Runs the relay with an embedded SQLite, until it is stopped. docs/install-relay-node.md shows how.
-
-Environment: FOGHORN_CONFIG (foghorn.config.json) is the configuration, FOGHORN_DATA (.foghorn) the
-folder of the database, PORT (7071) and HOST (127.0.0.1) where it listens. FOGHORN_LINK_KEY signs
-links. FOGHORN_ADMIN_KEY opens the API and the console. FOGHORN_LOG_LEVEL is info.`,
-          async () => (await import('../functions/host/node/main.ts')).run(),
-        ),
-    ],
-    'check-config': [
-      'finds mistakes in a configuration, and dry-runs an event',
-      async () => (await import('../functions/cli/check-config.ts')).checkConfig,
-    ],
-    drill: [
-      'sends a test event through the real channels',
-      async () => (await import('../functions/cli/drill.ts')).drill,
-    ],
-    listen: [
-      'prints every step of every event as it happens',
-      async () => (await import('../functions/cli/listen.ts')).listen,
-    ],
-    backup: [
-      'stores a copy of the database',
-      async () => (await import('../functions/cli/backup.ts')).backup,
-    ],
-    restore: [
-      'puts a backup in the place of the database',
-      async () => (await import('../functions/cli/restore.ts')).restore,
-    ],
-    export: [
-      'stores all events as JSON lines',
-      async () => (await import('../functions/cli/export.ts')).exportEvents,
-    ],
-  },
+  'For owners of a relay': ownerCommands,
   'To deploy': {
     bundle: ['writes the files to deploy', async () => (await import('./bundle.ts')).bundle],
     'build:beacon': [
       'writes the beacon as executables',
       async () => (await import('./build-beacon.ts')).buildBeacons,
     ],
-    package: [
-      'packs the beacon as deb, rpm and zip',
-      async () => (await import('./vm/package/main.ts')).packBeacons,
+    release: [
+      'makes everything that is installed: packages, relays, checksums',
+      async () => (await import('./release/main.ts')).release,
     ],
   },
   'To develop Foghorn': {
     'dev:cloudflare': [
       'runs the relay for Cloudflare in workerd',
       async () =>
-        program(
+        untilStopped(
           `
 Runs the relay for Cloudflare Workers on this machine, in the real workerd, until it is stopped. It
 takes the same variables as npm start, and keeps its state in FOGHORN_DATA.`,
@@ -104,28 +55,10 @@ takes the same variables as npm start, and keeps its state in FOGHORN_DATA.`,
 
 export const commands = Object.assign({}, ...Object.values(groups)) as Record<string, Entry>
 
-const help = `foghorn COMMAND [--help], or npm run COMMAND [-- --help]
-
-${Object.entries(groups)
-  .map(([group, commands]) => `${group}:\n${Object.entries(commands).map(lineOf).join('\n')}`)
-  .join('\n\n')}
-
-npm test runs the tests, npm run beacon the beacon.
-`
-
-function lineOf([name, [summary]]: [string, Entry]): string {
-  return `  ${name.padEnd(15)}${summary}`
-}
-
-export async function main([name, ...words]: string[]): Promise<void> {
-  giveAddressesTime()
-  if (name === undefined || name === '--help' || name === '-h') {
-    process.stdout.write(help)
-  } else if (Object.hasOwn(commands, name)) {
-    process.exitCode = await runCommand(name, await commands[name]![1](), words)
-  } else {
-    const meant = didYouMean(name, Object.keys(commands))
-    process.stderr.write(`there is no command "${name}"; foghorn --help lists all${meant}\n`)
-    process.exitCode = exitCodes.wrong
+export async function main(words: string[]): Promise<void> {
+  const help = {
+    first: 'foghorn COMMAND [--help], or npm run COMMAND [-- --help]',
+    last: 'npm test runs the tests, npm run beacon the beacon.',
   }
+  await runProgram({ groups, help }, words)
 }

@@ -44,6 +44,8 @@ export function command<const Known extends Options = Record<never, never>>(
 
 /** Where a command reads and writes. */
 export interface Io {
+  /** What a user writes before the name of a command. Default: `npm run`. */
+  call?: string
   environment: NodeJS.ProcessEnv
   /** The result, on standard output. */
   print(text: string): void
@@ -59,7 +61,7 @@ export interface Io {
 
 const colors = { ok: 'green', warning: 'yellow', mistake: 'red' } as const
 
-function processIo(): Io {
+export function processIo(call?: string): Io {
   const { stdout, stderr } = process
   // the reader has seen enough, as `head` does
   stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
@@ -75,6 +77,7 @@ function processIo(): Io {
     stream.write(`${text}\n`)
   }
   return {
+    ...(call !== undefined && { call }),
     environment: process.env,
     print: write(stdout),
     note: write(stderr),
@@ -98,14 +101,15 @@ export async function runCommand(
   name: string,
   { usage, about, options = {}, words: { least, most } = { least: 0, most: 0 }, run }: Command,
   given: string[],
-  io: Io = processIo(),
+  io: Io,
 ): Promise<number> {
-  const call = `npm run ${name}${usage === '' ? '' : ` -- ${usage}`}`
+  const called = (text: string) => asCalled(text, io)
+  const call = called(`npm run ${name}${usage === '' ? '' : ` -- ${usage}`}`)
   try {
     const known = { ...options, help: { type: 'boolean', short: 'h' } } as const
     const { values, positionals } = parseWords(given, known)
     if (values.help) {
-      io.print(`${call}\n\n${about.trim()}`)
+      io.print(`${call}\n\n${called(about.trim())}`)
       return exitCodes.fine
     }
     if (positionals.length < least) throw wrong(`a word is missing; write ${call}`)
@@ -117,12 +121,17 @@ export async function runCommand(
     return typeof code === 'number' ? code : exitCodes.fine
   } catch (error) {
     const known = error instanceof FoghornError
-    const lines = (known ? error.message : sentenceOf(error)).split('\n')
+    const lines = called(known ? error.message : sentenceOf(error)).split('\n')
     // a line that is indented has its layout already
     const whole = lines.flatMap((line) => (line.startsWith(' ') ? line : wrap(line, '', '  ')))
     io.note(io.paintNote('mistake', whole.join('\n')))
     return known && error.code === 'arguments_wrong' ? exitCodes.wrong : exitCodes.broken
   }
+}
+
+/** In a release there is no npm. */
+function asCalled(text: string, { call }: Io): string {
+  return call === undefined ? text : text.replaceAll(/npm run ([a-z:-]+)(?: --)?/g, `${call} $1`)
 }
 
 const forbidden = ['EACCES', 'EPERM', 'EROFS']

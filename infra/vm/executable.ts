@@ -4,7 +4,7 @@ import { renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { FoghornError } from '../../shared/errors.ts'
-import { ownTarget, runtimeFor, type Target } from './runtimes.ts'
+import { ownTarget, runtimeFor, runtimes, type Target } from './runtimes.ts'
 
 const root = join(import.meta.dirname, '../..')
 const run = promisify(execFile)
@@ -21,8 +21,8 @@ export async function buildBeacon(target: Target, file: string): Promise<void> {
     const what = `executables are built on Linux, x64 or arm64; this is ${here}`
     throw new FoghornError('build_unsupported', what)
   }
-  const bun = await runtimeFor(own)
-  const runtime = target === own ? bun : await runtimeFor(target)
+  const bun = await runtimeFor(runtimes[own])
+  const runtime = target === own ? bun : await runtimeFor(runtimes[target])
   // Bun insists on this end for Windows
   const fresh = `${file}.new${target.startsWith('windows') ? '.exe' : ''}`
   try {

@@ -1,6 +1,6 @@
-// Where the beacon's executables get their runtime: Bun, from npm packages of one exact version. The
-// package for this machine is a dependency, if it is Linux x64. `npm ci` refuses packages for other
-// platforms, so these are fetched when an executable is built. Their integrity is always checked.
+// Where a release gets its runtimes: Bun for the beacon's executables, Node for the relay, from npm
+// packages of one exact version. `npm ci` installs those for this machine, and refuses those for other
+// platforms. So these are fetched when they are needed. Their integrity is always checked.
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
@@ -13,9 +13,10 @@ import { FoghornError, messageOf } from '../../shared/errors.ts'
 export const targets = ['linux-x64', 'linux-arm64', 'windows-x64'] as const
 export type Target = (typeof targets)[number]
 
-interface Runtime {
+export interface Runtime {
   /** On npm. */
   name: string
+  version: string
   /** SHA-512 of the packed package, as the lock file writes it. */
   integrity: string
   /** Of the runtime in the package. */
@@ -28,26 +29,39 @@ const run = promisify(execFile)
 const fetchTimeoutMs = 10 * 60_000
 const version = packageJson.optionalDependencies['@oven/bun-linux-x64']
 
-/** If the version changes, write what `npm view NAME@VERSION dist.integrity` answers. */
+/** Of the executables. If the version changes, write what `npm view NAME@VERSION dist.integrity` answers. */
 export const runtimes: Record<Target, Runtime> = {
   'linux-x64': {
     name: '@oven/bun-linux-x64',
+    version,
     integrity:
       'sha512-IWX9BELoGHAUtMonkeSaNaZwXzRk+oDw6Mk+HBFXd3KHYIBNBsIGRupMZPcgNoDbJpLu6gAJjIoIVPZtt1aJ1g==',
     path: 'bin/bun',
   },
   'linux-arm64': {
     name: '@oven/bun-linux-aarch64',
+    version,
     integrity:
       'sha512-4BXmsSKnjOrlGWqZV4x/oWa7AVoR+B6lCXddMzOAXBIm3t50eslg9wb66gmtW1AamEQ1l1CDvmmruysEhqOWMg==',
     path: 'bin/bun',
   },
   'windows-x64': {
     name: '@oven/bun-windows-x64',
+    version,
     integrity:
       'sha512-FNvply651vcE/GHgNWz6mZvhmkwBuu8Hw54oNzA+CQog+HW+542rXQmZqNHRkFxazD9L3xi+iTtvO3engAgJfw==',
     path: 'bin/bun.exe',
   },
+}
+
+/** Of the relay: the lock file has them for all platforms. */
+export function nodeFor(cpu: 'x64' | 'arm64'): Runtime {
+  const name = `node-linux-${cpu}`
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { version: string; integrity: string }>
+  }
+  const { version, integrity } = packages[`node_modules/${name}`]!
+  return { name, version, integrity, path: 'bin/node' }
 }
 
 /** The target that this machine can run, if it can build executables. */
@@ -58,8 +72,7 @@ export function ownTarget(): Target | undefined {
 }
 
 /** The path of an installed runtime, or undefined: `npm ci` installs it on its own platform only. */
-export function installedRuntime(target: Target): string | undefined {
-  const { name, path } = runtimes[target]
+export function installedRuntime({ name, version, path }: Runtime): string | undefined {
   try {
     const require = createRequire(import.meta.url)
     const found = require(`${name}/package.json`) as { version: string }
@@ -78,15 +91,16 @@ export type Pack = (packageAtVersion: string, folder: string) => Promise<void>
  * FoghornError `runtime_unavailable`, or `runtime_altered` if it is not the package that we know.
  */
 export async function runtimeFor(
-  target: Target,
+  runtime: Runtime,
   cache = join(root, 'dist/runtimes'),
   pack = npmPack,
 ): Promise<string> {
-  const installed = installedRuntime(target)
+  const installed = installedRuntime(runtime)
   if (installed !== undefined) return installed
-  const { name, integrity, path } = runtimes[target]
+  const { name, version, integrity, path } = runtime
   // the name that `npm pack` chooses
-  const packed = join(cache, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`)
+  const base = `${name.replace('@', '').replace('/', '-')}-${version}`
+  const packed = join(cache, `${base}.tgz`)
   if (!existsSync(packed)) {
     mkdirSync(cache, { recursive: true })
     await pack(`${name}@${version}`, cache).catch((error: unknown) => {
@@ -99,18 +113,18 @@ export async function runtimeFor(
   if (found !== integrity) {
     throw new FoghornError(
       'runtime_altered',
-      `${packed} is not ${name}@${version}: its integrity is ${found}, but infra/vm/runtimes.ts has ${integrity}. ` +
+      `${packed} is not ${name}@${version}: its integrity is ${found}, but it must be ${integrity}. ` +
         'Delete the file and build again. If it happens again, your npm registry serves another package.',
     )
   }
-  return unpacked(packed, `package/${path}`, join(cache, `${target}-${version}`))
+  return unpacked(packed, `package/${path}`, join(cache, base))
 }
 
 /** Unpacks again each time: the archive was checked, an unpacked file was not. */
 async function unpacked(archive: string, path: string, folder: string): Promise<string> {
   const fresh = mkdtempSync(`${folder}-`)
   try {
-    await run('tar', ['-xzf', archive, '-C', fresh, path])
+    await run('tar', ['-xzf', archive, '-C', fresh])
     rmSync(folder, { recursive: true, force: true })
     renameSync(fresh, folder)
   } finally {

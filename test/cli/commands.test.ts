@@ -38,6 +38,19 @@ describe.each(Object.entries(commands))('%s', (name, [, load]) => {
   })
 })
 
+test('in a release, texts name the program and not npm', async () => {
+  const failing = command({
+    usage: 'FILE',
+    about: 'As npm run backup does.',
+    run() {
+      throw new Error('npm run check-config -- FILE lists them')
+    },
+  })
+  const play = (words: string[]) => playCommand('failing', failing, words, {}, 'foghorn')
+  expect((await play(['--help'])).out).toBe('foghorn failing FILE\n\nAs foghorn backup does.\n')
+  expect((await play([])).err).toBe('foghorn check-config FILE lists them\n')
+})
+
 test('what may not be written: the path and what to do, and no stack', async () => {
   const failing = command({
     usage: '',

@@ -1,12 +1,23 @@
 // The deb and the rpm, really installed, upgraded and removed where systemd runs. A small program
 // stands in for the executable.
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, type TestContext, test, vi } from 'vitest'
 import { makeDeb } from '../../infra/vm/package/deb.ts'
 import { makeRpm } from '../../infra/vm/package/rpm.ts'
 import { assertTools, has, linuxVersion, type Source } from '../../infra/vm/package/tools.ts'
+import { zip } from '../../infra/vm/package/zip.ts'
 import { inMachine, machineProblem } from '../support/machine.ts'
 
 // a machine starts and stops in each test
@@ -113,6 +124,34 @@ test('an rpm: installed, configured, upgraded, removed', async (context) => {
   expectLife(said)
   expect(leftIn(said)).toEqual(['/etc/foghorn', `${env}.rpmsave`, '/var/lib/foghorn'])
 })
+
+test.for([
+  ['deb', makeDeb(cpu), 'dpkg-deb'],
+  ['rpm', makeRpm(cpu), 'rpmbuild'],
+  ['zip', zipOf, 'zip'],
+] as const)(
+  'a %s has the same bytes, whenever it is made',
+  async ([kind, make, tool], { skip }) => {
+    skip(!has(tool), `not installed: ${tool}`)
+    const [source] = sources(`${kind}-again`)
+    const first = readFileSync(make(source!))
+    utimesSync(source!.executable, 1, 1)
+    // the times in a zip are even seconds, those of a package whole ones
+    await sleep(2_000)
+    expect(readFileSync(make(source!)).equals(first)).toBe(true)
+  },
+)
+
+/** As the zips of a release are made. */
+function zipOf({ executable, folder }: Source): string {
+  const stage = mkdtempSync(join(tmpdir(), 'foghorn-zip-'))
+  copyFileSync(executable, join(stage, 'a'))
+  mkdirSync(join(stage, 'b'))
+  copyFileSync(executable, join(stage, 'b/c'))
+  zip(stage, join(folder, 'made.zip'))
+  rmSync(stage, { recursive: true })
+  return join(folder, 'made.zip')
+}
 
 /** What a removal left, without what is in the state folder. */
 function leftIn({ left = '' }: Record<string, string>): string[] {

@@ -4,7 +4,9 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, type TestContext, test, vi } from 'vitest'
+import { expect, onTestFinished, type TestContext, test, vi } from 'vitest'
+import { writeBundle } from '../../infra/bundle.ts'
+import { writeRelay } from '../../infra/release/relay.ts'
 import { has } from '../../infra/vm/package/tools.ts'
 import { beaconCommand, hasExecutable } from '../support/beacon-ways.ts'
 import { inMachine, machineProblem } from '../support/machine.ts'
@@ -12,6 +14,7 @@ import { inMachine, machineProblem } from '../support/machine.ts'
 // a machine starts and stops in each test
 vi.setConfig({ testTimeout: 120_000 })
 
+const cpu = process.arch === 'arm64' ? 'arm64' : 'x64'
 const root = join(import.meta.dirname, '../..')
 /** systemd's own measure, from 0 to 10. */
 const mostExposure = 2
@@ -54,12 +57,18 @@ test('the relay and a beacon on Node work under their units', async (context) =>
 async function expectHeard({ skip }: TestContext, install: string): Promise<void> {
   const problem = await machineProblem()
   skip(problem !== undefined, problem)
+  const release = mkdtempSync(join(tmpdir(), 'foghorn-release-'))
+  onTestFinished(() => rmSync(release, { recursive: true }))
+  await writeBundle(release, undefined)
+  await writeRelay(join(release, 'node'), cpu, join(release, '1.0.0'))
   const output = await inMachine(`
-    mkdir /opt/foghorn /etc/foghorn
-    mount --bind ${root} /opt/foghorn
+    mkdir -p /opt/foghorn/1.0.0 /etc/foghorn
+    mount --bind ${release}/1.0.0 /opt/foghorn/1.0.0
+    ln -s 1.0.0 /opt/foghorn/current
+    ln -s /opt/foghorn/current/foghorn /usr/local/bin/foghorn
     ${install}
     systemd-sysusers ${root}/infra/vm/package/sysusers.conf
-    cp ${root}/infra/vm/*.service /etc/systemd/system
+    cp ${root}/infra/vm/foghorn-beacon.service /opt/foghorn/current/*.service /etc/systemd/system
     systemctl daemon-reload
 
     key=whsec_$(head -c 32 /dev/zero | base64)
@@ -69,6 +78,7 @@ PROD_FLEET_KEY=$key
 SLACK_WEBHOOK_URL=https://hooks.slack.com/services/T0/B0/x
 END
     cp ${root}/infra/examples/minimal.config.json /etc/foghorn/foghorn.config.json
+    (set -a; . /etc/foghorn/relay.env; foghorn check-config /etc/foghorn/foghorn.config.json)
     systemctl start foghorn-relay
     heard foghorn-relay relay_started
     cd ${root}

@@ -4,13 +4,13 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { buildBeacon } from '../../infra/vm/executable.ts'
-import { installedRuntime, ownTarget, type Target } from '../../infra/vm/runtimes.ts'
+import { installedRuntime, ownTarget, runtimes, type Target } from '../../infra/vm/runtimes.ts'
 
 export type Way = 'node' | 'executable'
 
 const own = ownTarget()
 const target: Target | undefined =
-  own !== undefined && installedRuntime(own) !== undefined ? own : undefined
+  own !== undefined && installedRuntime(runtimes[own]) !== undefined ? own : undefined
 
 /** For the title of tests that need the executable. */
 export const executableTitle =

@@ -6,10 +6,12 @@ export async function playCommand(
   command: Command,
   words: string[],
   environment: Record<string, string> = {},
+  call?: string,
 ): Promise<{ code: number; out: string; err: string }> {
   const [out, err] = [[] as string[], [] as string[]]
   const code = await runCommand(name, command, words, {
     environment,
+    ...(call !== undefined && { call }),
     print: (text) => void out.push(`${text}\n`),
     note: (text) => void err.push(`${text}\n`),
     progress: () => {},

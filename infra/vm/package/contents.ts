@@ -18,10 +18,15 @@ export const documentsFolder = '/usr/share/doc/foghorn-beacon'
 export const about = {
   summary: 'Reports Azure Scheduled Events of this VM to Foghorn',
   description: [
-    'Foghorn notifies people of Azure maintenance before it hits their VMs. The beacon polls the',
-    'metadata service of one VM, reports to the relay, and starts events that were approved.',
+    'Foghorn notifies people of Azure maintenance before it hits their VMs.',
+    'The beacon polls the metadata service of one VM, reports to the relay,',
+    'and starts events that were approved.',
   ],
+  maintainer: 'The Foghorn project <foghorn@foghorn.invalid>',
+  url: 'https://foghorn.invalid',
 }
+const changelogFile = 'CHANGELOG.md.gz'
+export const change = `${changelogFile} in ${documentsFolder} lists all changes.`
 
 /** Writes the files below `folder`. Returns their paths on the VM. */
 export function writeContents(folder: string, executable: string): string[] {
@@ -41,10 +46,14 @@ export function writeContents(folder: string, executable: string): string[] {
   put('/usr/lib/systemd/system-preset/50-foghorn-beacon.preset', mode.file, preset)
   put('/usr/lib/sysusers.d/foghorn.conf', mode.file, read('infra/vm/package/sysusers.conf'))
   put(`${documentsFolder}/copyright`, mode.file, copyright())
-  put(`${documentsFolder}/changelog.gz`, mode.file, gzipSync(read('docs/CHANGELOG.md')))
+  put(`${documentsFolder}/${changelogFile}`, mode.file, zipped(read('docs/CHANGELOG.md')))
   put(settingsPath, mode.secret, settingsFile('linux'))
   mkdirSync(join(folder, hooksFolder), { mode: mode.folder })
   return paths
+}
+
+export function zipped(text: string): Buffer {
+  return gzipSync(text, { level: 9 })
 }
 
 /** A script of the packages: the shared functions, then `steps`. */

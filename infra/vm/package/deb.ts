@@ -2,8 +2,16 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { about, script, settingsPath, writeContents } from './contents.ts'
-import { linuxVersion, runTool, type Source, type Tool } from './tools.ts'
+import {
+  about,
+  change,
+  documentsFolder,
+  script,
+  settingsPath,
+  writeContents,
+  zipped,
+} from './contents.ts'
+import { buildTime, linuxVersion, runTool, type Source, stamp, type Tool } from './tools.ts'
 
 export const debTools: Tool[] = [{ command: 'dpkg-deb', debian: 'dpkg' }]
 
@@ -27,6 +35,8 @@ export function makeDeb(cpu: keyof typeof architectures) {
     try {
       chmodSync(stage, 0o755)
       writeContents(stage, executable)
+      const changelog = join(stage, documentsFolder, 'changelog.gz')
+      writeFileSync(changelog, zipped(changelogOf(linuxVersion(version))))
       const kilobytes = Math.ceil(statSync(executable).size / kilobyte)
       mkdirSync(join(stage, 'DEBIAN'), { mode: 0o755 })
       const control = controlFile(linuxVersion(version), architectures[cpu], kilobytes)
@@ -36,6 +46,7 @@ export function makeDeb(cpu: keyof typeof architectures) {
         writeFileSync(join(stage, 'DEBIAN', name), `#!/bin/sh\n${text}`)
         chmodSync(join(stage, 'DEBIAN', name), 0o755)
       }
+      stamp(stage)
       const name = `foghorn-beacon_${linuxVersion(version)}_${architectures[cpu]}.deb`
       const file = join(folder, name)
       runTool('dpkg-deb', ['--root-owner-group', ...compression, '--build', stage, file])
@@ -46,11 +57,23 @@ export function makeDeb(cpu: keyof typeof architectures) {
   }
 }
 
+/** As https://www.debian.org/doc/debian-policy/ch-source.html#debian-changelog-debian-changelog wants it. */
+function changelogOf(version: string): string {
+  const day = new Date(buildTime() * 1_000).toUTCString().replace('GMT', '+0000')
+  return `foghorn-beacon (${version}) stable; urgency=medium
+
+  * ${change}
+
+ -- ${about.maintainer}  ${day}
+`
+}
+
 function controlFile(version: string, architecture: string, kilobytes: number): string {
   return `Package: foghorn-beacon
 Version: ${version}
 Architecture: ${architecture}
-Maintainer: The Foghorn project <foghorn@foghorn.invalid>
+Maintainer: ${about.maintainer}
+Homepage: ${about.url}
 Installed-Size: ${kilobytes}
 Depends: libc6 (>= 2.17), systemd
 Section: admin

@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   about,
+  change,
   documentsFolder,
   hooksFolder,
   script,
   settingsPath,
   writeContents,
 } from './contents.ts'
-import { linuxVersion, runTool, type Source, type Tool } from './tools.ts'
+import { buildTime, linuxVersion, runTool, type Source, stamp, type Tool } from './tools.ts'
 
 export const rpmTools: Tool[] = [{ command: 'rpmbuild', debian: 'rpm' }]
 
@@ -21,6 +22,7 @@ export function makeRpm(cpu: keyof typeof architectures) {
     const stage = mkdtempSync(join(tmpdir(), 'foghorn-rpm-'))
     try {
       const paths = writeContents(join(stage, 'root'), executable)
+      stamp(join(stage, 'root'))
       const spec = join(stage, 'foghorn-beacon.spec')
       writeFileSync(spec, specFile(linuxVersion(version), join(stage, 'root'), paths))
       const cpuName = architectures[cpu]
@@ -34,19 +36,24 @@ export function makeRpm(cpu: keyof typeof architectures) {
   }
 }
 
-/** The first lines keep rpmbuild from changing the executable, and from naming this machine. */
+/** The first lines keep rpmbuild from changing the executable, and from naming this machine or time. */
 function specFile(version: string, contents: string, paths: string[]): string {
   const files = paths.filter((path) => path !== settingsPath)
+  const [week, date, month, year] = new Date(buildTime() * 1_000).toUTCString().split(/,? /)
+  const day = `${week} ${month} ${date} ${year}`
   return `%global __os_install_post %{nil}
 %global debug_package %{nil}
 %global _build_id_links none
 %global _buildhost localhost
+%global use_source_date_epoch_as_buildtime 1
 %global _binary_payload w6.gzdio
 Name: foghorn-beacon
 Version: ${version}
 Release: 1
 Summary: ${about.summary}
 License: MIT
+URL: ${about.url}
+Packager: ${about.maintainer}
 AutoReqProv: no
 Requires: glibc >= 2.17, systemd, util-linux
 Requires(post): systemd, util-linux
@@ -71,5 +78,9 @@ ${files.join('\n')}
 %dir /etc/foghorn
 %dir ${hooksFolder}
 %config(noreplace) ${settingsPath}
+
+%changelog
+* ${day} ${about.maintainer} - ${version}-1
+- ${change}
 `
 }

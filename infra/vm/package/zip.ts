@@ -1,9 +1,9 @@
 // Makes the zip for Windows: the executable, its service, and the scripts that install them.
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { join, relative } from 'node:path'
 import { settingsFile } from './settings-file.ts'
-import { runTool, type Source, type Tool } from './tools.ts'
+import { runTool, type Source, stamp, type Tool } from './tools.ts'
 
 const compiler = 'x86_64-w64-mingw32-gcc'
 export const zipTools: Tool[] = [
@@ -13,7 +13,7 @@ export const zipTools: Tool[] = [
 
 const windows = join(import.meta.dirname, '../windows')
 const scripts = ['install.ps1', 'stop.ps1', 'uninstall.ps1']
-const flags = ['-municode', '-Os', '-s', '-Wall', '-Wextra', '-Werror']
+const flags = ['-municode', '-Os', '-s', '-Wall', '-Wextra', '-Werror', '-Wl,--no-insert-timestamp']
 
 export function compileService(file: string): void {
   const source = join(windows, 'service.c')
@@ -35,11 +35,19 @@ export function makeZip({ executable, version, folder }: Source): string {
     const license = join(import.meta.dirname, '../../../LICENSE')
     writeFileSync(join(contents, 'LICENSE.txt'), withCrLf(license))
     const file = join(folder, `${name}.zip`)
-    runTool('zip', ['-q', '-X', '-r', file, basename(contents)], stage)
+    zip(stage, file)
     return file
   } finally {
     rmSync(stage, { recursive: true })
   }
+}
+
+/** Packs all files below `folder`. Replaces `file`. */
+export function zip(folder: string, file: string): void {
+  // zip would add to it
+  rmSync(file, { force: true })
+  const paths = stamp(folder).map((path) => relative(folder, path))
+  runTool('zip', ['-q', '-X', '-D', file, ...paths], folder)
 }
 
 function withCrLf(file: string): string {

@@ -1,0 +1,41 @@
+// A program of several commands: `foghorn COMMAND`.
+import { giveAddressesTime } from '../../shared/addresses.ts'
+import { didYouMean } from '../schema/suggest.ts'
+import { type Command, exitCodes, processIo, runCommand } from './command.ts'
+
+/** What one line of help says of a command, and where it is. */
+export type Entry = [summary: string, load: () => Promise<Command>]
+
+export interface Program {
+  /** Under the title of each group: its commands. */
+  groups: Record<string, Record<string, Entry>>
+  /** What a user writes before the name of a command. Default: `npm run`. */
+  call?: string
+  /** How help begins and ends. */
+  help: { first: string; last: string }
+}
+
+export async function runProgram(
+  { groups, call, help }: Program,
+  [name, ...words]: string[],
+): Promise<void> {
+  giveAddressesTime()
+  const commands: Record<string, Entry> = Object.assign({}, ...Object.values(groups))
+  if (name === undefined || name === '--help' || name === '-h') {
+    const listed = Object.entries(groups).map(
+      ([group, own]) => `${group}:\n${Object.entries(own).map(lineOf).join('\n')}`,
+    )
+    process.stdout.write(`${[help.first, ...listed, help.last].join('\n\n')}\n`)
+  } else if (Object.hasOwn(commands, name)) {
+    const loaded = await commands[name]![1]()
+    process.exitCode = await runCommand(name, loaded, words, processIo(call))
+  } else {
+    const meant = didYouMean(name, Object.keys(commands))
+    process.stderr.write(`there is no command "${name}"; foghorn --help lists all${meant}\n`)
+    process.exitCode = exitCodes.wrong
+  }
+}
+
+function lineOf([name, [summary]]: [string, Entry]): string {
+  return `  ${name.padEnd(15)}${summary}`
+}

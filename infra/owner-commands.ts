@@ -1,0 +1,51 @@
+// The commands for owners of a relay. They are also in a release, which has no npm.
+import { command } from '../functions/cli/command.ts'
+import type { Entry } from '../functions/cli/program.ts'
+
+/** Starts a program that a signal ends, and that takes its settings from the environment. */
+export const untilStopped = (about: string, load: () => Promise<unknown>) =>
+  command({
+    usage: '',
+    about,
+    run: load,
+  })
+
+export const ownerCommands: Record<string, Entry> = {
+  start: [
+    'runs the relay on this machine',
+    async () =>
+      untilStopped(
+        `
+Runs the relay with an embedded SQLite, until it is stopped. docs/install-relay-node.md shows how.
+
+Environment: FOGHORN_CONFIG (foghorn.config.json) is the configuration, FOGHORN_DATA (.foghorn) the
+folder of the database, PORT (7071) and HOST (127.0.0.1) where it listens. FOGHORN_LINK_KEY signs
+links. FOGHORN_ADMIN_KEY opens the API and the console. FOGHORN_LOG_LEVEL is info.`,
+        async () => (await import('../functions/host/node/main.ts')).run(),
+      ),
+  ],
+  'check-config': [
+    'finds mistakes in a configuration, and dry-runs an event',
+    async () => (await import('../functions/cli/check-config.ts')).checkConfig,
+  ],
+  drill: [
+    'sends a test event through the real channels',
+    async () => (await import('../functions/cli/drill.ts')).drill,
+  ],
+  listen: [
+    'prints every step of every event as it happens',
+    async () => (await import('../functions/cli/listen.ts')).listen,
+  ],
+  backup: [
+    'stores a copy of the database',
+    async () => (await import('../functions/cli/backup.ts')).backup,
+  ],
+  restore: [
+    'puts a backup in the place of the database',
+    async () => (await import('../functions/cli/restore.ts')).restore,
+  ],
+  export: [
+    'stores all events as JSON lines',
+    async () => (await import('../functions/cli/export.ts')).exportEvents,
+  ],
+}
