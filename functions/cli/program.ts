@@ -6,7 +6,7 @@ import { type Command, exitCodes, processIo, runCommand } from './command.ts'
 /** What one line of help says of a command, and where it is. */
 export type Entry = [summary: string, load: () => Promise<Command>]
 
-export interface Program {
+interface Program {
   /** Under the title of each group: its commands. */
   groups: Record<string, Record<string, Entry>>
   /** What a user writes before the name of a command. Default: `npm run`. */

@@ -16,7 +16,7 @@ const program = 0o755
 /** Also works behind a link, as in /usr/local/bin. */
 const launcher = `#!/bin/sh
 here=$(dirname "$(readlink -f "$0")")
-exec "$here/node" "$here/program/foghorn.mjs" "$@"
+exec "$here/node" --max-semi-space-size=16 --max-old-space-size=512 "$here/program/foghorn.mjs" "$@"
 `
 
 /** `bundle`: the folder with the program. Returns the path of the archive. */

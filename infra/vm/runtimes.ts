@@ -13,7 +13,7 @@ import { FoghornError, messageOf } from '../../shared/errors.ts'
 export const targets = ['linux-x64', 'linux-arm64', 'windows-x64'] as const
 export type Target = (typeof targets)[number]
 
-export interface Runtime {
+interface Runtime {
   /** On npm. */
   name: string
   version: string
