@@ -38,6 +38,7 @@ cd "$FOGHORN_STATE_DIR"
 stop() { read -r why <stopping; echo "${version} stops: $why"; rm -f stopping; exit 0; }
 trap stop TERM
 echo "${version} starts, $FOGHORN_FLEET"
+[ "$FOGHORN_FLEET" != wrong ] || exit 2
 while :; do sleep 0.1 & wait $!; done
 `
 
@@ -59,11 +60,13 @@ async function skipWithout({ skip }: TestContext, ...commands: string[]): Promis
   if (problem !== undefined) skip(problem)
 }
 
+/** An image of a container forbids that packages start services. */
+const allowed = 'rm -f /usr/sbin/policy-rc.d\n'
 const say = 'say() { name=$1; shift; echo "@$name"; "$@" 2>&1 || true; echo "@"; }\n'
 
 /** What a script printed with `say NAME …`, by name. */
 async function sayings(script: string): Promise<Record<string, string>> {
-  const output = await inMachine(say + script)
+  const output = await inMachine(allowed + say + script)
   const said = [...output.matchAll(/^@(\w+)\n([\s\S]*?)^@$/gm)]
   return Object.fromEntries(
     said.map(([, name, text]) => [name, text!.replaceAll(/^\+.*\n/gm, '').trim()]),
@@ -74,6 +77,8 @@ const leftAs = (name: string) =>
   `say ${name} find /etc /run /var/lib /usr/bin /usr/lib/systemd /usr/lib/sysusers.d /usr/share/doc -path '*foghorn*'`
 const dpkg = 'dpkg --force-depends'
 const env = '/etc/foghorn/beacon.env'
+/** The service is enabled: a deb keeps that for the next installation. */
+const link = '/etc/systemd/system/multi-user.target.wants/foghorn-beacon.service'
 /** What two packages have in common: only the commands differ. */
 const life = (install: string, upgrade: string, remove: string) => `
 say installed ${install}
@@ -108,7 +113,7 @@ test('a deb: installed, configured, upgraded, removed, purged', async (context) 
     say nobody getent passwd foghorn
   `)
   expectLife(said)
-  expect(leftIn(said)).toEqual(['/etc/foghorn', env, '/var/lib/foghorn'])
+  expect(leftIn(said)).toEqual(['/etc/foghorn', env, link, '/var/lib/foghorn'])
   expect(said.purged).toBe('')
   expect(said.nobody).toBe('')
 })
@@ -123,6 +128,64 @@ test('an rpm: installed, configured, upgraded, removed', async (context) => {
   )
   expectLife(said)
   expect(leftIn(said)).toEqual(['/etc/foghorn', `${env}.rpmsave`, '/var/lib/foghorn'])
+})
+
+test('the service stays as its owner had it, whatever the order of commands', async (context) => {
+  await skipWithout(context, 'dpkg-deb', 'dpkg')
+  const [older, newer] = sources('order').map(makeDeb(cpu))
+  const state = (name: string) =>
+    `say ${name} systemctl show --property ActiveState,UnitFileState --value foghorn-beacon`
+  const said = await sayings(`
+    mount -t tmpfs tmpfs /var/lib/dpkg
+    mkdir /var/lib/dpkg/info /var/lib/dpkg/updates
+    : >/var/lib/dpkg/status
+    ${dpkg} -i ${older}
+    printf 'FOGHORN_RELAY_URL=https://foghorn.example.com\\nFOGHORN_FLEET=prod\\n' >>${env}
+    systemctl start foghorn-beacon
+    ${dpkg} -r foghorn-beacon
+    ${dpkg} -i ${older}
+    ${state('again')}
+    systemctl stop foghorn-beacon
+    ${dpkg} -i ${newer}
+    ${state('stopped')}
+    echo FOGHORN_FLEET=wrong >>${env}
+    systemctl start foghorn-beacon
+    heard foghorn-beacon 'starts, wrong'
+    say wrong ${dpkg} -i ${older}
+    sed -i /wrong/d ${env}
+    ${dpkg} -i ${newer}
+    ${state('mended')}
+    systemctl disable --now foghorn-beacon
+    ${dpkg} -r foghorn-beacon
+    ${dpkg} -i ${newer}
+    ${state('disabled')}
+    systemctl enable --now foghorn-beacon
+    printf '#!/bin/sh\\nexit 101\\n' >/usr/sbin/policy-rc.d
+    chmod +x /usr/sbin/policy-rc.d
+    ${dpkg} -r foghorn-beacon
+    ${dpkg} -i ${older}
+    ${state('forbidden')}
+    rm /usr/sbin/policy-rc.d
+    ${dpkg} -P foghorn-beacon
+    ${leftAs('purged')}
+    ${dpkg} -i ${newer}
+    ${state('fresh')}
+    ${dpkg} -P foghorn-beacon
+    say image unshare --mount sh -c 'mount -t tmpfs tmpfs /run && ${dpkg} -i ${older}'
+    say inImage systemctl is-enabled foghorn-beacon
+  `)
+  expect(said).toMatchObject({
+    again: 'active\nenabled',
+    stopped: 'inactive\nenabled',
+    wrong: expect.stringContaining('cannot start: systemctl status foghorn-beacon says why'),
+    mended: 'active\nenabled',
+    disabled: 'inactive\ndisabled',
+    forbidden: 'inactive\nenabled',
+    purged: '',
+    fresh: 'inactive\nenabled',
+    image: expect.stringContaining('starts with the VM, if /etc/foghorn/beacon.env has settings'),
+    inImage: 'enabled',
+  })
 })
 
 test.for([

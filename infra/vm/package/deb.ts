@@ -20,10 +20,12 @@ const architectures = { x64: 'amd64', arm64: 'arm64' }
 const compression = ['-Zgzip', '-z6']
 const kilobyte = 1024
 
+// after a removal without purge, dpkg configures as in an upgrade: only preinst learns that it was none
 const scripts = {
+  preinst: script('if [ "$1" = install ] && [ -n "$2" ]; then note_removal; fi'),
   postinst: script(
     '[ "$1" = configure ] || exit 0',
-    'if [ -z "$2" ]; then installed; else upgraded; fi',
+    'if [ -z "$2" ]; then installed; elif was_removed; then installed_again; else upgraded; fi',
   ),
   prerm: script('if [ "$1" = remove ]; then removing; fi'),
   postrm: script('case "$1" in', '  remove) removed ;;', '  purge) purged ;;', 'esac'),

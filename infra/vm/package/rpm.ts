@@ -68,7 +68,7 @@ cp -a ${contents}/. %{buildroot}
 %post
 ${script('if [ "$1" -eq 1 ]; then installed; else upgraded; fi')}
 %preun
-${script('if [ "$1" -eq 0 ]; then removing; fi')}
+${script('if [ "$1" -eq 0 ]; then removing; disable; fi')}
 %postun
 ${script('if [ "$1" -eq 0 ]; then removed; fi')}
 %files
