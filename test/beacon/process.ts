@@ -5,7 +5,7 @@ import { expect, onTestFinished, vi } from 'vitest'
 import type { Environment } from '../../beacon/variables.ts'
 import { type Report, reportSchema } from '../../shared/report.ts'
 import { beaconCommand, type Way } from '../support/beacon-ways.ts'
-import { compileCache } from '../support/process.ts'
+import { ofRun } from '../support/process.ts'
 import { aDirective } from './agent-world.ts'
 import { instanceOf } from './events.ts'
 import { type Asked, type Entry, fleetKey, serve, temporaryDirectory } from './world.ts'
@@ -21,7 +21,7 @@ export async function start(
   const [program = '', ...first] = await beaconCommand(way)
   const child = spawn(program, [...first, ...words], {
     cwd,
-    env: { ...compileCache(), ...environment },
+    env: { ...ofRun(), ...environment },
   })
   onTestFinished(() => void child.kill('SIGKILL'))
   const output = { stdout: '', stderr: '' }

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { compileCache } from '../support/process.ts'
+import { ofRun } from '../support/process.ts'
 import { temporaryDirectory } from './world.ts'
 
 const terminal = join(import.meta.dirname, '../../beacon/cli.ts')
@@ -37,7 +37,7 @@ describe.skipIf(process.platform === 'win32')('a reader that is slow', () => {
     // Node would make the descriptors 0 to 2 of a child waiting ones, so the shell passes it on
     const words = ['-c', 'exec "$0" --input-type=module -e "$1" >&3', process.execPath, program]
     const child = spawn('sh', words, {
-      env: compileCache(),
+      env: ofRun(),
       stdio: ['ignore', 'ignore', 'pipe', given],
     })
     onTestFinished(() => void child.kill('SIGKILL'))

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { checkConfig } from '../../functions/cli/check-config.ts'
 import { playCommand } from '../support/command.ts'
-import { compileCache } from '../support/process.ts'
+import { ofRun } from '../support/process.ts'
 import { adminKey } from '../support/world.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -40,7 +40,7 @@ const play = (words: string[], env: Record<string, string>) =>
 function start(words: string[], env: Record<string, string> = {}) {
   return new Promise<{ code: number; out: string; err: string }>((resolve) => {
     const args = ['infra/foghorn.mjs', 'check-config', ...words]
-    const options = { cwd: root, env: { PATH: process.env.PATH ?? '', ...compileCache(), ...env } }
+    const options = { cwd: root, env: { PATH: process.env.PATH ?? '', ...ofRun(), ...env } }
     execFile(process.execPath, args, options, (error, out, err) => {
       resolve({ code: Number(error?.code ?? 0), out, err })
     })

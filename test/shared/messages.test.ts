@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { compileCache } from '../support/process.ts'
+import { ofRun } from '../support/process.ts'
 
 const root = join(import.meta.dirname, '../..')
 const program = `
@@ -19,7 +19,7 @@ const program = `
 
 test('a sentence of the beacon says what a value must be', async () => {
   const words = ['--input-type=module', '-e', program]
-  const options = { cwd: root, env: compileCache() }
+  const options = { cwd: root, env: ofRun() }
   const { stdout } = await promisify(execFile)(process.execPath, words, options)
   const [time, pace, run] = JSON.parse(stdout)
   expect(time).toMatch(/^time: .*number.*\(found "noon"\)$/)

@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const inMemory = '/dev/shm'
+export const memoryFolder = existsSync(inMemory) ? inMemory : tmpdir()
 
 export function newFolder(name: string): string {
-  const parent = existsSync(inMemory) ? inMemory : tmpdir()
+  // outside a test run, as in a bench, nothing is shared
+  const parent = process.env.FOGHORN_TEST_MEMORY ?? memoryFolder
   return mkdtempSync(join(parent, `foghorn-${name}-`))
 }

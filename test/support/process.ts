@@ -15,10 +15,13 @@ export interface Entry {
 const killAfterMs = 3_000
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Node compiles each file of ours once a test run. */
-export function compileCache(): Record<string, string> {
-  const { NODE_COMPILE_CACHE } = process.env
-  return NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
+/** Node compiles each file of ours once a test run, and files go into the folder of the run. */
+export function ofRun(): Record<string, string> {
+  const { NODE_COMPILE_CACHE, TMPDIR } = process.env
+  return {
+    ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
+    ...(TMPDIR && { TMPDIR }),
+  }
 }
 
 export class Program {
@@ -36,7 +39,7 @@ export class Program {
 
   /**
    * `file` is a path within the project that Node runs, or a whole command. `environment` is all
-   * that the program sees, beside PATH and the cache of compiled code.
+   * that the program sees, beside PATH, the cache of compiled code and the folder for files.
    */
   constructor(
     name: string,
@@ -49,7 +52,7 @@ export class Program {
   ) {
     this.name = name
     this.#hasChildren = hasChildren
-    const env = { PATH: process.env.PATH ?? '', ...compileCache(), ...environment }
+    const env = { PATH: process.env.PATH ?? '', ...ofRun(), ...environment }
     const [program = '', ...first] = typeof file === 'string' ? [process.execPath, file] : file
     this.#child = spawn(program, [...first, ...words], {
       cwd: root,

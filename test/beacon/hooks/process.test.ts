@@ -7,7 +7,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Environment } from '../../../beacon/variables.ts'
 import { type Hook, type HookRun, reportSchema } from '../../../shared/report.ts'
 import { beaconCommand, usualWay } from '../../support/beacon-ways.ts'
-import { compileCache } from '../../support/process.ts'
+import { ofRun } from '../../support/process.ts'
 import { instanceOf } from '../events.ts'
 import { type Entry, fleetKey, serve } from '../world.ts'
 import { hookFolder, isAlive, waitLimit } from './folder.ts'
@@ -61,7 +61,7 @@ async function aVm(programs: Partial<Record<Hook, string>>) {
 
 async function start(words: string[], environment: Environment, cwd: string) {
   const [program = '', ...first] = await beaconCommand(usualWay)
-  const env = { ...compileCache(), ...environment }
+  const env = { ...ofRun(), ...environment }
   const child = spawn(program, [...first, ...words], { cwd, env })
   onTestFinished(() => void child.kill('SIGKILL'))
   const output = { stdout: '', stderr: '' }
