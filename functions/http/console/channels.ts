@@ -5,6 +5,7 @@ import * as z from 'zod'
 import { type Delivery, noFleet, subscriptionChannel } from '../../core/delivery/delivery.ts'
 import type { Subscription } from '../../core/delivery/subscription.ts'
 import { publicDelivery } from '../../core/event/public-view.ts'
+import { utc } from '../../core/event/time.ts'
 import { type Access, isBound, may, seesFleet } from '../../core/rules/access.ts'
 import { channelBody, channelsBody, type ShownChannel } from '../../pages/console/channels.ts'
 import type { ChannelActivity } from '../../store/store.ts'
@@ -26,6 +27,8 @@ import type { Visitor } from './visitor.ts'
 
 const refreshSeconds = 15
 const pageSize = 8
+/** An endpoint that works has a message within this time. */
+const promptMs = 60_000
 const dayMs = 86_400_000
 /** The API lists all. */
 const maxSubscriptions = 50
@@ -50,7 +53,7 @@ export async function showChannels(relay: Relay, c: Context, visitor: Visitor): 
   const ofChannel = (name: string) => activity.find(({ channel }) => channel === name)!
   const body = channelsBody(
     {
-      channels: names.map((name) => shownChannel(relay, ofChannel(name), troubles)),
+      channels: names.map((name) => shownChannel(relay, access, ofChannel(name), troubles)),
       ...(subscriptions && {
         subscriptions: subscriptions.map((one) =>
           shownSubscription(relay, one, ofChannel(subscriptionChannel(one.id))),
@@ -77,15 +80,23 @@ async function activityFor(
 
 type Troubles = Awaited<ReturnType<typeof channelsInTrouble>>
 
-function shownChannel(relay: Relay, activity: ChannelActivity, troubles: Troubles): ShownChannel {
+function shownChannel(
+  relay: Relay,
+  access: Access,
+  activity: ChannelActivity,
+  troubles: Troubles,
+): ShownChannel {
   const { channel: name, ...counts } = activity
   const { kind, fallback } = channelNamed(relay, name)!
   const trouble = troubles.find(({ channel }) => channel === name)
+  // without a success, nobody knows whether it works; a visitor of some fleets sees no success of others
+  const worked = activity.deliveredAt !== undefined || isBound(access)
+  const otherwise = worked ? 'ok' : counts.failed > 0 ? 'failing' : 'untried'
   return {
     name,
     kind: kind === 'slack_bot' ? 'slack' : kind,
     path: `${baseOf(relay)}/channels/${encodeURIComponent(name)}`,
-    state: trouble?.state ?? 'ok',
+    state: trouble?.state ?? otherwise,
     rate: describeRate(relay, name),
     ...counts,
     ...(trouble && { note: trouble.note, since: trouble.since }),
@@ -98,12 +109,14 @@ function shownSubscription(
   { id, state, since, reason, description }: Subscription,
   { channel, ...counts }: ChannelActivity,
 ): ShownChannel {
+  const { pendingSince = Number.POSITIVE_INFINITY } = counts
+  const isFailing = state === 'active' && relay.now() - pendingSince > promptMs
   return {
     name: id,
     kind: 'subscription',
-    state,
-    since,
-    note: reason,
+    ...(isFailing
+      ? { state: 'failing', since: pendingSince, note: `since ${utc(pendingSince)}` }
+      : { state, since, note: reason }),
     ...(description === undefined ? {} : { label: description }),
     path: `${baseOf(relay)}/subscriptions/${id}`,
     rate: describeRate(relay, channel),
@@ -134,7 +147,7 @@ export async function showChannel(relay: Relay, c: Context, visitor: Visitor): P
     relay.store.listFailed({ channel: name, limit: pageSize, ...own, ...(after && { after }) }),
     lastTest(relay, name),
   ])
-  const shown = shownChannel(relay, activity!, troubles)
+  const shown = shownChannel(relay, access, activity!, troubles)
   const facts: [string, string][] =
     shown.fallback === undefined ? [] : [['Fallback', shown.fallback]]
   return show(relay, c, visitor, {

@@ -1,11 +1,15 @@
 // `/console`: the open events, and the answer to a decision there.
 import type { Context } from 'hono'
 import type { Delivery } from '../../core/delivery/delivery.ts'
+import type { RemovedChannel, Troubled } from '../../core/delivery/health.ts'
 import type { EventRecord } from '../../core/event/event.ts'
+import { reasonIn } from '../../core/message/reason.ts'
 import { isBound, may } from '../../core/rules/access.ts'
+import type { Channel } from '../../core/rules/config.ts'
 import { channelsRouted } from '../../core/rules/routes.ts'
+import type { Health, Trouble } from '../../pages/console/health.ts'
 import { askedText, type Card, groupOf, nowBody } from '../../pages/console/now.ts'
-import type { Relay } from '../../use-cases/relay.ts'
+import { channelNamed, type Relay } from '../../use-cases/relay.ts'
 import { describeRemoved } from '../../use-cases/reroute.ts'
 import { nameOf } from '../admin/console-form.ts'
 import type { Pressed } from '../decision-answers.ts'
@@ -16,6 +20,14 @@ import type { Snapshot, Snapshots } from './snapshot.ts'
 import type { Visitor } from './visitor.ts'
 
 const refreshSeconds = 5
+
+const kindLabels: Record<Channel['kind'], string> = {
+  slack: 'Slack',
+  slack_bot: 'Slack',
+  teams: 'Teams',
+  pagerduty: 'PagerDuty',
+  webhook: 'webhook',
+}
 /** Texts such as "5 min ago" may be this old. */
 const textMs = 60_000
 
@@ -71,14 +83,25 @@ async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Pro
   const isElsewhere = pressed !== undefined && !snapshot.records.some(isPressed)
   const answered = isElsewhere ? { answered: await cardOf(pressed.record) } : {}
   const undecided = snapshot.records.filter((record) => groupOf(record, now) === 'ask').length
-  const troubles = snapshot.troubles
-    .filter(({ channel }) => seesChannel(relay, visitor, channel))
-    .map(({ channel, state, note }) => ({ name: channel, text: `${state}: ${note}` }))
-  const removed = isBound(visitor.access) ? [] : snapshot.removed
-  for (const one of removed) troubles.push({ name: one.channel, text: describeRemoved(one) })
+  const channels = Object.keys(relay.config.channels).filter((name) =>
+    seesChannel(relay, visitor, name),
+  )
+  const troubled = snapshot.troubles.filter(({ channel }) => channels.includes(channel))
+  const troubles = [
+    ...troubled.map((one) => troubleOf(relay, one)),
+    ...(isBound(visitor.access) ? [] : snapshot.removed.map(removedOf)),
+  ]
   const readOnly = mayDecide(visitor) ? {} : { readOnly: 'This token can read, but not decide.' }
   const body = nowBody(
-    { base: baseOf(relay), cards, more: snapshot.more, troubles, ...answered, ...readOnly },
+    {
+      base: baseOf(relay),
+      cards,
+      more: snapshot.more,
+      health: healthOf(snapshot, channels),
+      troubles,
+      ...answered,
+      ...readOnly,
+    },
     now,
   )
   const asked = askedText(snapshot.records, snapshot.more, now)
@@ -91,6 +114,31 @@ async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Pro
     undecided,
     ...rest,
   })
+}
+
+/** `channels`: those that the visitor sees. */
+function healthOf({ overview, troubles }: Snapshot, channels: string[]): Health {
+  const isTroubled = (name: string) => troubles.some(({ channel }) => channel === name)
+  const fine = channels.filter((name) => !isTroubled(name))
+  const works = fine.filter((name) => overview.accepted.includes(name))
+  const tried = [...works, ...overview.failed]
+  const untried = fine.filter((name) => !tried.includes(name)).length
+  return { ...overview, channels: { works: works.length, untried, of: channels.length } }
+}
+
+function troubleOf(relay: Relay, { channel, since, note }: Troubled): Trouble {
+  const { kind, fallback } = channelNamed(relay, channel)!
+  return {
+    name: `${channel} (${kindLabels[kind]})`,
+    path: `${baseOf(relay)}/channels/${encodeURIComponent(channel)}`,
+    why: reasonIn(note),
+    since,
+    ...(fallback === undefined ? {} : { fallback }),
+  }
+}
+
+function removedOf(one: RemovedChannel): Trouble {
+  return { name: one.channel, why: describeRemoved(one), since: one.at }
 }
 
 /** A visitor of some fleets sees the channels that are routed for them. */

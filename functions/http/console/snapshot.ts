@@ -8,6 +8,7 @@ import type { Relay } from '../../use-cases/relay.ts'
 import { removedChannels } from '../../use-cases/reroute.ts'
 import { createShortCache, type ShortCache } from '../../use-cases/short-cache.ts'
 import { etagOf } from '../page.ts'
+import { type Overview, readOverview } from './overview.ts'
 
 const keptMs = 2_000
 /** More open events than this are found by a search. */
@@ -24,6 +25,7 @@ export interface Snapshot {
   deliveries: Delivery[][]
   troubles: Troubles
   removed: RemovedChannel[]
+  overview: Overview
   /** Changes with the content. */
   version: string
 }
@@ -39,8 +41,9 @@ async function readOpen(relay: Relay, fleets: string[]): Promise<Snapshot> {
   const { store } = relay
   const found = await store.listOpen(fleets, maxShown + 1)
   const records = found.slice(0, maxShown)
-  const [troubles, ...deliveries] = await Promise.all([
+  const [troubles, overview, ...deliveries] = await Promise.all([
     channelsInTrouble(relay),
+    readOverview(relay, fleets),
     ...records.slice(0, maxNotified).map((record) => store.readDeliveries(record)),
   ])
   const removed = removedChannels(relay)
@@ -49,7 +52,16 @@ async function readOpen(relay: Relay, fleets: string[]): Promise<Snapshot> {
     deliveries.flat().map(({ id, state, attempts, nextAt }) => [id, state, attempts, nextAt]),
     troubles,
     removed,
+    overview,
   ]
   const version = await etagOf(JSON.stringify(content))
-  return { records, more: found.length > maxShown, deliveries, troubles, removed, version }
+  return {
+    records,
+    more: found.length > maxShown,
+    deliveries,
+    troubles,
+    removed,
+    overview,
+    version,
+  }
 }

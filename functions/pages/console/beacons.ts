@@ -38,8 +38,11 @@ interface Beacons {
   next?: string
 }
 
+/** With a short pace, a beacon is late only after this time. */
+const lateMs = 60_000
+
 const states: Record<ShownBeacon['state'], [tone: Tone, words: string]> = {
-  heard: ['good', 'Heard'],
+  heard: ['good', 'Reporting'],
   silent: ['bad', 'Silent'],
   left: ['over', 'Left'],
 }
@@ -95,8 +98,13 @@ function table(beacons: ShownBeacon[], now: number): Html {
 <tbody>${beacons.map((one) => row(one, now))}</tbody></table></div>`
 }
 
+/** It missed a report. Until it misses three, it counts as heard. */
+function isLate({ state, heardAt, paceMs }: ShownBeacon, now: number): boolean {
+  return state === 'heard' && now - heardAt > Math.max(2 * paceMs, lateMs)
+}
+
 function row(one: ShownBeacon, now: number): Html {
-  const [tone, words] = states[one.state]
+  const [tone, words] = isLate(one, now) ? (['ask', 'Late'] as const) : states[one.state]
   const ago = `${span(Math.max(0, now - one.heardAt))} ago, reports every ${span(one.paceMs)}`
   return html`<tr data-key="${one.beacon}"><th scope="row">${plain(one.vm)}</th>
 <td data-label="State"><span class="badge ${tone}">${words}</span>${one.why === undefined ? '' : html`<br><span class="note">${whole(plain(one.why))}</span>`}</td>

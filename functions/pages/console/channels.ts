@@ -17,7 +17,16 @@ export interface ShownChannel {
   kind: string
   /** Path of its page. */
   path: string
-  state: 'ok' | 'refusing' | 'unreachable' | 'pending' | 'active' | 'paused' | 'disabled'
+  state:
+    | 'ok'
+    | 'untried'
+    | 'failing'
+    | 'refusing'
+    | 'unreachable'
+    | 'pending'
+    | 'active'
+    | 'paused'
+    | 'disabled'
   /** Why it is in this state. */
   note?: string
   since?: number
@@ -36,6 +45,8 @@ const keeps: ShownChannel['state'][] = ['pending', 'paused', 'disabled']
 
 const tones: Record<ShownChannel['state'], [tone: Tone, words: string]> = {
   ok: ['good', 'OK'],
+  untried: ['over', 'Not tried yet'],
+  failing: ['ask', 'Failing'],
   active: ['good', 'Active'],
   refusing: ['bad', 'Refusing'],
   unreachable: ['bad', 'Unreachable'],

@@ -9,12 +9,12 @@ import { stepOf } from '../../core/event/summary.ts'
 import { remaining } from '../../core/event/time.ts'
 import { viewOf } from '../../core/event/view.ts'
 import { drillMark } from '../../core/message/message.ts'
-import { askedBy, plain, subjectOf } from '../../core/message/phrases.ts'
+import { askedBy, subjectOf } from '../../core/message/phrases.ts'
 import { asksFor } from '../../core/message/step.ts'
 import { choicePart, type Html, liveAttributes, type Seen, statePart } from '../event.ts'
 import { readinessWords } from '../facts.ts'
-import { whole } from '../times.ts'
-import { chip, type Mark, sentPart } from './parts.ts'
+import { emptyPart, type Health, healthPart, type Trouble, troublePart } from './health.ts'
+import { chip, sentPart } from './parts.ts'
 
 export interface Card {
   seen: Seen
@@ -34,8 +34,9 @@ interface Now {
   answered?: Card
   /** More events are open than the page shows. */
   more: boolean
-  /** Channels that are refusing or unreachable. */
-  troubles: Mark[]
+  health: Health
+  /** Channels that get no messages, and why. */
+  troubles: Trouble[]
   /** Why the viewer decides nothing here. */
   readOnly?: string
 }
@@ -67,7 +68,7 @@ export function askedText(records: EventRecord[], more: boolean, now: number): s
 }
 
 export function nowBody(
-  { base, cards, answered, more, troubles, readOnly }: Now,
+  { base, cards, answered, more, health, troubles, readOnly }: Now,
   now: number,
 ): Html {
   const placed = cards.map((card, place) => ({ ...card, place }))
@@ -93,17 +94,13 @@ export function nowBody(
     ([tone, value, words, hint]) =>
       html`<li class="${value > 0 ? tone : ''}"><b>${textOf(tone, value)}</b> ${words}<small>${hint}</small></li>`,
   )
-  const trouble =
-    troubles.length === 0
-      ? ''
-      : html`<div class="state bad"><p class="headline">${troubles.length === 1 ? 'A channel is' : `${troubles.length} channels are`} in trouble</p>
-${troubles.map(({ name, text }) => html`<p>${name}: ${whole(plain(text))}</p>`)}</div>`
   return html`<h1>Now</h1>
+${healthPart(base, health)}
+${troubles.map((one) => troublePart(one, now))}
 <ul class="tiles">${shown}</ul>
 ${readOnly === undefined ? '' : html`<p class="note">${readOnly}</p>`}
-${trouble}
 ${answered === undefined ? '' : answeredPart({ ...answered, place: cards.length }, now)}
-${cards.length === 0 ? html`<p class="empty">Azure has announced no maintenance for these VMs.</p>` : ''}
+${cards.length === 0 ? emptyPart(health) : ''}
 ${section('ask', all.get('ask') ?? [], now)}
 <div class="groups">${groups.slice(1).map((group) => section(group, all.get(group) ?? [], now))}</div>
 ${more ? html`<p class="note">More events are open. <a href="${base}/events?step=open">Search all open events</a></p>` : ''}`

@@ -7,12 +7,6 @@ import type { Html } from '../event.ts'
 import type { Tone } from '../state.ts'
 import { utcOn, whole } from '../times.ts'
 
-/** A name with what is to say of it. */
-export interface Mark {
-  name: string
-  text: string
-}
-
 export function chip(text: string, tone?: Tone): Html {
   return html`<span class="chip${tone === undefined ? '' : ` ${tone}`}">${plain(text)}</span> `
 }

@@ -20,11 +20,20 @@ export const consoleStyle = `${style}
 .whom form { margin: 0 }
 .console .slim, .console .slim.go { display: inline-block; width: auto; min-height: 2.75rem; padding: .375rem .875rem;
   font-size: .9375rem; line-height: 1.5 }
+.console th, .console td { overflow-wrap: break-word }
+.console td[data-label=Result] { overflow-wrap: anywhere }
+.console td[data-label=State], .console .slim { white-space: nowrap }
 .console main { padding: .75rem 1.25rem 3rem; max-width: 120rem; margin: 0 auto }
 .console h1 { font-size: 1.5rem; margin: .5rem 0 }
 .console h2 { margin: 1.5rem 0 .5rem }
 .console .item h2 { font-size: 1.0625rem; margin: 0 0 .25rem }
 .count { color: var(--soft); font-weight: 400 }
+.health { margin: .25rem 0 .5rem; padding: .375rem .875rem; border-radius: .5rem; border: 1px solid var(--tone);
+  background: var(--tone-ground) }
+.health a { display: inline-block; color: var(--ink); padding: .375rem 0; text-underline-offset: .2em }
+.trouble { margin: .375rem 0; padding: .5rem .875rem }
+.trouble a { color: var(--ink) }
+.empty.ask, .empty.good { border-color: var(--tone); background: var(--tone-ground); color: var(--ink) }
 .tiles { display: flex; flex-wrap: wrap; gap: .75rem; margin: .5rem 0 0; padding: 0; list-style: none }
 .tiles li { flex: 1 1 10rem; max-width: 20rem; background: var(--card); border: 1px solid var(--line);
   border-top: .25rem solid var(--tone, var(--line)); border-radius: .5rem; padding: .5rem .875rem }
@@ -105,7 +114,7 @@ tbody th { min-width: 7rem }
 .bars rect { fill: var(--fill) }
 .c0 { --fill: var(--wait) } .c1 { --fill: var(--good) } .c2 { --fill: #8250df } .c3 { --fill: var(--ask) }
 .c4 { --fill: var(--bad) } .c5 { --fill: var(--over) }
-.narrow { max-width: 26rem; margin: 2rem auto }
+.console main.narrow { max-width: 26rem; margin: 2rem auto }
 .note { color: var(--soft); font-size: .9375rem }
 .console form.inline { display: inline-block; margin: 0 }
 svg .grid { stroke: var(--line) }

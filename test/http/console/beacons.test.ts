@@ -22,7 +22,7 @@ const shown = async (visit: Visit, query = '') =>
 
 test('heard and silent, by name and by state', async () => {
   const visit = await asAdmin(world)
-  expect(await shown(visit)).toMatch(/db_0 Heard .* web_0 Heard .* web_1 Heard/)
+  expect(await shown(visit)).toMatch(/db_0 Reporting .* web_0 Reporting .* web_1 Reporting/)
   expect(await shown(visit, '?q=WEB')).not.toContain('db_0')
   await world.pass(2 * hour)
   await new FakeBeacon(world, 'db_0').sees([])

@@ -37,7 +37,7 @@ test('health, the last success, and what failed', async () => {
   const visit = await asAdmin(world)
   const text = await textFor(visit, '/console/channels')
   expect(text).toMatch(/chat slack OK 12:00:00 UTC 0 s ago 0 0/)
-  expect(text).toMatch(/pager pagerduty OK unknown 0 1/)
+  expect(text).toMatch(/pager pagerduty Failing unknown 0 1/)
   expect(await textFor(visit, '/console/channels/pager')).toMatch(
     /scheduled prod ✗ refused 1 .* HTTP 400/,
   )
@@ -74,7 +74,7 @@ test('a token of one fleet sees its channels, and no trace of other fleets in th
   const fields = { ...formsOf(html)[0]!, name: 'pager', back: '/channels' }
   await visit.post('/console/replay-all', fields)
   expect(await textFor(await asAdmin(world), '/console/channels')).toMatch(
-    /pager pagerduty OK unknown 0 1/,
+    /pager pagerduty Failing unknown 0 1/,
   )
 })
 

@@ -46,7 +46,17 @@ describe('what it shows', () => {
 
   test('nothing is open', async () => {
     await startRelay()
-    expect((await shownTo(await asAdmin(world))).text).toContain('announced no maintenance')
+    const visit = await asAdmin(world)
+    expect((await shownTo(visit)).text).toMatch(
+      /No beacon has reported · 0 of 4 channels work, 4 not tried yet .* Foghorn sees no VM\./,
+    )
+    await new FakeBeacon(world, 'web_0').sees([])
+    world.clock.now += 61_000
+    expect((await shownTo(visit)).text).toMatch(/1 of 1 beacon reports · .* All quiet\./)
+    await world.pass(2 * 3_600_000)
+    expect((await shownTo(visit)).text).toMatch(
+      /0 of 1 beacon reports · 1 silent: web_0 .* All beacons are silent\./,
+    )
   })
 
   test('the root of the relay leads to it', async () => {

@@ -1,0 +1,31 @@
+// Why a channel does not accept messages, in words.
+import { cut } from '../../../shared/document.ts'
+
+const maxReason = 160
+
+/**
+ * `note` is that of an attempt, such as `HTTP 400: {"errors":["Invalid routing key"]}`. The words that a
+ * JSON answer contains say more than the JSON: `Invalid routing key (HTTP 400)`.
+ */
+export function reasonIn(note: string): string {
+  const [, status, answer = ''] = /^(HTTP \d+): (\{.*)$/s.exec(note) ?? []
+  const words = status === undefined ? undefined : wordsIn(answer)
+  return cut(words === undefined ? note : `${words} (${status})`, maxReason)
+}
+
+/** Of the fields in which PagerDuty, Teams and most others explain themselves. */
+function wordsIn(answer: string): string | undefined {
+  try {
+    const { errors, error, message } = JSON.parse(answer) as Record<string, unknown>
+    const first = Array.isArray(errors) ? errors[0] : undefined
+    return [first, nestedIn(error), error, message].find(
+      (one): one is string => typeof one === 'string' && one !== '',
+    )
+  } catch {
+    return undefined
+  }
+}
+
+function nestedIn(error: unknown): unknown {
+  return typeof error === 'object' && error !== null ? (error as { message?: unknown }).message : ''
+}

@@ -1,0 +1,58 @@
+// Whether Foghorn sees the VMs and reaches people: beacons that report, and channels that work.
+import { noFleet } from '../../core/delivery/delivery.ts'
+import { readOpen } from '../../use-cases/problems.ts'
+import { countAll } from '../../use-cases/read-metrics.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+
+export interface Overview {
+  reporting: number
+  silent: Absent[]
+  missing: Absent[]
+  /** Channels that have accepted a message, and those that have refused one or let it wait too long. */
+  accepted: string[]
+  failed: string[]
+}
+
+/** Of one fleet. */
+export interface Absent {
+  fleet: string
+  count: number
+  /** As far as they are known. */
+  names: string[]
+}
+
+/** Of these fleets, as the relay's own counts and checks have it. */
+export async function readOverview(relay: Relay, fleets: string[]): Promise<Overview> {
+  const { counts } = await countAll(relay)
+  const beacons = (fleet: string, state: string) =>
+    counts
+      .filter((one) => one.what === 'beacon' && one.fleet === fleet && one.state === state)
+      .reduce((sum, { n }) => sum + n, 0)
+  const absent = async (fleet: string): Promise<{ silent: Absent; missing: Absent }> => {
+    const count = beacons(fleet, 'silent')
+    const expects = relay.config.fleets[fleet]?.expectedBeacons !== undefined
+    const silent = count > 0 ? (await readOpen(relay, fleet, 'beacons_silent')).problems : []
+    const missing = expects ? (await readOpen(relay, fleet, 'beacons_missing')).problems : []
+    const namesOf = (problems: { name: string }[]) =>
+      problems.map(({ name }) => name).filter((name) => name !== '')
+    return {
+      silent: { fleet, count, names: namesOf(silent) },
+      missing: { fleet, count: missing.length, names: namesOf(missing) },
+    }
+  }
+  const all = await Promise.all(fleets.map(absent))
+  const isSeen = (fleet: string) => fleet === noFleet || fleets.includes(fleet)
+  const channelsWith = (...states: string[]) => {
+    const found = counts.filter(
+      ({ what, fleet, state }) => what === 'delivery' && states.includes(state) && isSeen(fleet),
+    )
+    return [...new Set(found.map(({ name }) => name))]
+  }
+  return {
+    reporting: fleets.reduce((sum, fleet) => sum + beacons(fleet, 'heard'), 0),
+    silent: all.map(({ silent }) => silent).filter(({ count }) => count > 0),
+    missing: all.map(({ missing }) => missing).filter(({ count }) => count > 0),
+    accepted: channelsWith('delivered'),
+    failed: channelsWith('refused', 'given_up'),
+  }
+}

@@ -1,0 +1,93 @@
+// The first line of "Now": whether Foghorn sees the VMs and reaches people. Without it, a relay that sees
+// nothing would look like one that has nothing to show.
+import { html } from 'hono/html'
+import { plain } from '../../core/message/phrases.ts'
+import type { Html } from '../event.ts'
+import type { Tone } from '../state.ts'
+import { utcOn, whole } from '../times.ts'
+
+export interface Health {
+  /** Beacons that report. */
+  reporting: number
+  silent: Absent[]
+  /** Expected beacons that never reported. */
+  missing: Absent[]
+  channels: { works: number; untried: number; of: number }
+}
+
+/** Beacons of one fleet. */
+interface Absent {
+  fleet: string
+  count: number
+  names: string[]
+}
+
+const namesShown = 3
+
+export function healthPart(base: string, health: Health): Html {
+  const { reporting, silent, missing, channels } = health
+  const absent = countOf(silent) + countOf(missing)
+  const known = reporting + absent
+  const beacons =
+    known === 0
+      ? 'No beacon has reported'
+      : `${reporting} of ${known} ${known === 1 ? 'beacon reports' : 'beacons report'}`
+  const parts: Html[] = [
+    html`<a href="${base}/beacons">${beacons}</a>`,
+    ...silent.map((one) => absentPart(`${base}/beacons?state=silent&fleet=`, one, 'silent')),
+    ...missing.map((one) => absentPart(`${base}/beacons?fleet=`, one, 'never reported')),
+    html`<a href="${base}/channels">${channelText(channels)}</a>`,
+  ]
+  const isWell = absent === 0 && channels.works + channels.untried === channels.of
+  const tone: Tone = known === 0 || !isWell ? 'ask' : 'good'
+  return html`<p class="health ${tone}">${parts.map((part, i) => html`${i === 0 ? '' : ' · '}${part}`)}</p>`
+}
+
+function absentPart(address: string, { fleet, count, names }: Absent, what: string): Html {
+  const more = count > namesShown ? ', …' : ''
+  const shown = names.slice(0, namesShown).map(plain).join(', ')
+  const list = shown === '' ? '' : `: ${shown}${more}`
+  return html`<a href="${address}${encodeURIComponent(fleet)}">${count} ${what}${list}</a>`
+}
+
+function channelText({ works, untried, of }: Health['channels']): string {
+  if (of === 0) return 'no channel is routed'
+  const fresh = untried === 0 ? '' : `, ${untried} not tried yet`
+  return `${works} of ${of} ${of === 1 ? 'channel works' : 'channels work'}${fresh}`
+}
+
+function countOf(all: Absent[]): number {
+  return all.reduce((sum, { count }) => sum + count, 0)
+}
+
+/** A channel that gets no messages. */
+export interface Trouble {
+  /** `on-call (PagerDuty)` */
+  name: string
+  /** Of its page. Absent: it is no longer configured. */
+  path?: string
+  /** Without a dot at its end. */
+  why: string
+  since: number
+  /** The channel that gets its messages. */
+  fallback?: string
+}
+
+export function troublePart({ name, path, why, since, fallback }: Trouble, now: number): Html {
+  const shown = plain(name)
+  const linked = path === undefined ? shown : html`<a href="${path}">${shown}</a>`
+  const instead = fallback === undefined ? '' : ` Its messages go to ${plain(fallback)}.`
+  return html`<p class="state bad trouble"><b>${linked} gets no messages</b>: ${whole(plain(why))}, since ${whole(utcOn(since, now))}.${instead}</p>`
+}
+
+/** Shown while no event is open: only beacons that report can say that there is none. */
+export function emptyPart({ reporting, silent, missing }: Health): Html {
+  if (reporting === 0) {
+    return html`<p class="empty ask"><b>Foghorn sees no VM.</b> ${countOf(silent) === 0 ? 'No beacon has reported.' : 'All beacons are silent.'} Until one reports, nobody
+is told of maintenance. docs/install-beacon.md shows how to install a beacon.</p>`
+  }
+  if (countOf(silent) + countOf(missing) > 0) {
+    return html`<p class="empty ask"><b>No maintenance for the VMs whose beacons report.</b> Of the other VMs, Foghorn knows nothing.</p>`
+  }
+  return html`<p class="empty good"><b>All quiet.</b> Azure has announced no maintenance for these VMs.</p>`
+}
