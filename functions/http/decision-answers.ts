@@ -19,7 +19,7 @@ export interface Pressed {
   record: EventRecord
   status: number
   /** For the page of the event. */
-  answer: Pick<Seen, 'said'>
+  answer: Pick<Seen, 'said' | 'done'>
 }
 
 /** `seen`: what the form was made for. */
@@ -36,12 +36,12 @@ export async function decideByPress(
     const { said, status = 200 } = answers[outcome]
     return { record, status, answer: { said } }
   }
-  return { record, status: 200, answer: { said: stored[decision] } }
+  return { record, status: 200, answer: { said: stored[decision], done: true } }
 }
 
 const stored: Record<Wish['decision'], string> = {
-  approved: 'Your approval was stored.',
-  declined: 'Your "not now" was stored.',
+  approved: 'You approved it.',
+  declined: 'You left it to Azure. No more reminders come.',
   prepare: 'Your request to prepare was stored. The event is not decided.',
 }
 
@@ -53,7 +53,7 @@ const answers: Record<Undecided, { said: string; status?: number }> = {
     status: 409,
   },
   already_approved: { said: 'Nothing changed: the event was already approved.' },
-  already_declined: { said: 'Nothing changed: "not now" was already chosen.' },
+  already_declined: { said: 'Nothing changed: it was already left to Azure.' },
   too_many_vms: { said: `Nothing was decided: ${tooLarge}` },
   started: { said: 'Too late to decide: the event has started.' },
   ended: { said: 'Too late to decide: the event is over.' },

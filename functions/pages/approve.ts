@@ -6,7 +6,7 @@ import type { EventRecord } from '../core/event/event.ts'
 import { vmCountOf } from '../core/event/facts.ts'
 import { viewOf } from '../core/event/view.ts'
 import { drillLine, drillMark } from '../core/message/message.ts'
-import { impactOf, subjectOf } from '../core/message/phrases.ts'
+import { impactOf, plain, subjectOf } from '../core/message/phrases.ts'
 import { choicePart, type Html, liveAttributes, type Seen, statePart } from './event.ts'
 import { allNames, factsOf } from './facts.ts'
 import { type Live, layout } from './layout.ts'
@@ -23,6 +23,7 @@ export function eventPage(seen: Seen, live: Live) {
   const view = viewOf(record)
   const title = drillMark(view) + subjectOf(view)
   const body = html`<article ${liveAttributes(seen)}>
+<p class="fleet"><span class="chip">${plain(record.fleet)}</span></p>
 <h1 id="h0">${title}</h1>
 ${record.drill ? html`<p class="drill">${drillLine}</p>` : ''}
 <p class="lead">${impactOf(view)}</p>
@@ -38,7 +39,8 @@ ${choicePart(seen, now, 0)}
       html`<li><time><span class="t">${time}</span></time> <span>${whole(text)}</span></li>`,
   )}</ol>
 </article>`
-  return layout(said === undefined ? title : `${said} ${title}`, body, live)
+  const named = `${plain(record.fleet)}: ${title}`
+  return layout(said === undefined ? named : `${said} ${named}`, body, live)
 }
 
 function shownOf(name: string, value: string, record: EventRecord): Html {

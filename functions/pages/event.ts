@@ -3,8 +3,8 @@
 import { html } from 'hono/html'
 import type { EventRecord } from '../core/event/event.ts'
 import { stepOf } from '../core/event/summary.ts'
-import { remaining } from '../core/event/time.ts'
-import { azureStarts, capital, plain } from '../core/message/phrases.ts'
+import { lastingClock, remaining } from '../core/event/time.ts'
+import { azureStarts, capital, leaveTo, plain, subjectOf, verbOf } from '../core/message/phrases.ts'
 import { approvesUnready } from '../core/message/readiness.ts'
 import { hardwareAdvice } from '../core/message/step.ts'
 import type { Permission } from '../core/rules/permission.ts'
@@ -38,19 +38,25 @@ export interface Seen {
   name?: string
   /** The link is that of a message about several events, which has no buttons that decide. */
   listed: boolean
-  /** The answer to what this person just tried. */
+  /** The answer to what this person just tried, and whether that was done. */
   said?: string
+  done?: boolean
 }
 
-export function statePart({ record, said }: Seen, now: number): Html {
+export function saidPart({ said, done }: Seen): Html {
+  if (said === undefined) return ''
+  return html`<p class="said ${done ? 'good' : 'ask'}" role="status" tabindex="-1" data-said>${said}</p>`
+}
+
+export function statePart(seen: Seen, now: number): Html {
+  const { record } = seen
   const { tone, headline, lines, until } = stateOf(record, now)
   const left = until === undefined ? '' : remaining(until - now)
-  const answer = html`<p class="said" role="status" tabindex="-1" data-said>${said}</p>`
-  return html`${said === undefined ? '' : answer}
+  return html`${saidPart(seen)}
 <div class="state ${tone}">
 <p class="left" role="timer" data-timer ${until === undefined ? html`hidden` : ''}><b
  data-left="${until ?? ''}">${left}</b> <span>until ${startsOf(record)}</span></p>
-<p class="headline" data-headline>${headline}</p><p class="lines">${whole(lines.join('\n'))}</p>
+<p class="headline${tone === 'ask' && until !== undefined ? ' away' : ''}" data-headline>${headline}</p><p class="lines">${whole(lines.join('\n'))}</p>
 </div>`
 }
 
@@ -64,15 +70,19 @@ export function liveAttributes({ record }: Seen): Html {
  data-step="${stepOf(record)}"`
 }
 
-/** `inList`: the form contains the event's place, and its answer scrolls there. */
-export function choicePart(seen: Seen, now: number, place: number, inList = false): Html {
+/** Where the choices are. In the console, approving takes a second step: a page has many buttons. */
+type Place = 'page' | 'list' | 'console' | 'row'
+
+/** In a list and in the console, the form names the event, and its answer scrolls there. */
+export function choicePart(seen: Seen, now: number, place: number, where: Place = 'page'): Html {
   const { record, viewer } = seen
   const shown = isDecidable(record)
     ? viewer.permission === 'allowed'
-      ? choices(seen, now, place, inList)
+      ? choices(seen, now, place, where)
       : refusal(seen)
     : ''
-  return html`${isDecidable(record) ? advice(record) : ''}${shown}<p class="moved" role="alert" data-failed hidden></p>`
+  const advised = where === 'row' ? '' : advice(record)
+  return html`${isDecidable(record) ? advised : ''}${shown}<p class="moved" role="alert" data-failed hidden></p>`
 }
 
 function advice(record: EventRecord): Html {
@@ -80,24 +90,56 @@ function advice(record: EventRecord): Html {
 }
 
 /**
- * After *not now*, approving takes one more step and has no colour: a second tap at the place of
- * the first button must not be final.
+ * After it was left to Azure, approving takes one more step and has no colour: a second tap at the place
+ * of the first button must not be final.
  */
-function choices(seen: Seen, now: number, place: number, inList: boolean): Html {
+function choices(seen: Seen, now: number, place: number, where: Place): Html {
   const { record, form, name = place } = seen
-  const target = inList ? html` action="#e${place}"` : ''
-  const which = inList ? html`<input type="hidden" name="event" value="${name}">` : ''
+  const target = where === 'page' ? '' : html` action="#e${place}"`
+  const which = where === 'page' ? '' : html`<input type="hidden" name="event" value="${name}">`
   const fields = html`<input type="hidden" name="form" value="${form}">${which}`
-  const hint = html`<p class="hint" id="g${place}">${hintOf(record, inList)}</p>`
-  const approve = (look: string) => html`${unreadyPart(record, place)}
-<button class="${look}" name="decision" value="approve"
- aria-describedby="h${place} u${place} g${place}">Approve: start it now</button>`
-  const inner =
-    record.decided === undefined
-      ? html`${approve('go')}\n${hint}\n${notNow(record, now, place)}`
-      : html`<details class="after" id="a${place}"><summary>Approve after all</summary>\n${hint}\n${approve('quiet')}</details>`
-  const last = isPreparable(record) ? html`\n${prepare(place)}` : ''
-  return html`<form method="post"${target} data-choices>${fields}\n${inner}${last}</form>`
+  const isFirst = record.decided === undefined
+  const inSteps = !isFirst || where === 'console' || where === 'row'
+  const approve = inSteps
+    ? secondStep(record, place, isFirst, where)
+    : html`${unreadyPart(record, place)}\n${approveButton(record, place, 'go')}\n${hintPart(record, place, where)}`
+  const leave = isFirst ? leavePart(record, now, place, where) : ''
+  const last = isPreparable(record) ? preparePart(place, where) : ''
+  const all = where === 'row' ? [last, leave, approve] : [approve, leave, last]
+  return html`<form method="post"${target} data-choices>${fields}\n${all.map((part) => html`${part}\n`)}</form>`
+}
+
+function secondStep(record: EventRecord, place: number, isFirst: boolean, where: Place): Html {
+  const label = isFirst ? labelOf(record) : `${verbOf(record)} it after all`
+  const look = isFirst ? lookOf(record, 'go') : 'quiet'
+  return html`<details class="after" id="${stepId(record)}"><summary class="button ${look}">${label}…${awayPart(record)}</summary>
+<div>${unreadyPart(record, place)}
+${hintPart(record, place, where)}
+${approveButton(record, place, isFirst ? 'go' : 'quiet')}</div></details>`
+}
+
+/** Stays that of the event when others come or go, so that an open page opens no other's step. */
+function stepId({ fleet, eventId }: EventRecord): string {
+  return `step-${encodeURIComponent(`${fleet}/${eventId}`)}`
+}
+
+function approveButton(record: EventRecord, place: number, look: string): Html {
+  return html`<button class="${lookOf(record, look)}" name="decision" value="approve"
+ aria-describedby="u${place} g${place}">${labelOf(record)}${awayPart(record)}</button>`
+}
+
+function labelOf(record: EventRecord): string {
+  return `${verbOf(record)} ${approvesUnready(record) === '' ? 'now' : 'anyway'}`
+}
+
+/** What Azure does not wait for has the colour of what is wrong. */
+function lookOf(record: EventRecord, look: string): string {
+  return approvesUnready(record) === '' ? look : 'risky'
+}
+
+/** So that a list of all buttons tells them apart. */
+function awayPart(record: EventRecord): Html {
+  return html`<span class="away">: ${subjectOf(record)}</span>`
 }
 
 function unreadyPart(record: EventRecord, place: number): Html {
@@ -105,25 +147,33 @@ function unreadyPart(record: EventRecord, place: number): Html {
   return html`<p class="unready" id="u${place}" ${text === '' ? html`hidden` : ''}>${text}</p>`
 }
 
-function prepare(place: number): Html {
-  return html`<button class="prepare" name="decision" value="prepare"
- aria-describedby="h${place} p${place}">Prepare now</button>
-<p class="hint prepare" id="p${place}">Within a minute, the affected VMs run their hook "prepare".
-Azure does not start the event.</p>`
+function hintPart(record: EventRecord, place: number, where: Place): Html {
+  return html`<p class="hint" id="g${place}">${hintOf(record, where === 'page')}</p>`
 }
 
-function hintOf(record: EventRecord, inList: boolean): string {
+function hintOf(record: EventRecord, isLong: boolean): string {
   if (record.drill) return 'This starts the drill. Azure is not involved.'
-  if (inList) return `Azure starts it for ${countOf(record)}. You cannot undo this.`
-  return `Azure starts it for ${countOf(record)}, usually within seconds. You cannot undo this.`
+  const soon = isLong ? ', usually within seconds' : ''
+  return `Azure starts it for ${countOf(record)}${soon}. You cannot undo this.`
 }
 
-function notNow(record: EventRecord, now: number, place: number): Html {
-  const starts = `This does not stop it: ${azureStarts(record, now, '')}.`
-  const hint = `${starts} Foghorn sends no more reminders. You can still approve until it starts.`
+function preparePart(place: number, where: Place): Html {
+  const hint = html`<p class="hint prepare" id="p${place}">Within a minute, the affected VMs run their hook "prepare".
+Azure does not start the event.</p>`
+  return html`<button class="prepare" name="decision" value="prepare"
+ aria-describedby="h${place}${where === 'row' ? '' : ` p${place}`}">Prepare now</button>
+${where === 'row' ? '' : hint}`
+}
+
+function leavePart(record: EventRecord, now: number, place: number, where: Place): Html {
+  const { notBeforeAt } = record.facts
+  const isAhead = where !== 'row' && notBeforeAt !== undefined && notBeforeAt > now
+  const at = isAhead ? ` at ${lastingClock(notBeforeAt, now)}` : ''
+  const away = where === 'row' ? awayPart(record) : ''
+  const hint = html`<p class="hint" id="n${place}">${whole(`${capital(azureStarts(record, now, ''))}. No more reminders come. You can still start it until then.`)}</p>`
   return html`<button name="decision" value="not_now"
- aria-describedby="h${place} n${place}">Not now</button>
-<p class="hint" id="n${place}">${whole(hint)}</p>`
+ aria-describedby="h${place}${where === 'row' ? '' : ` n${place}`}">${leaveTo(record)}${at}${away}</button>
+${where === 'row' ? '' : hint}`
 }
 
 function countOf({ facts: { resources } }: EventRecord): string {

@@ -23,10 +23,10 @@ export function factsOf(record: EventRecord): Fact[] {
     .filter(({ name }) => name !== 'Decision')
     .map(({ name, value }): Fact => [name, value === firstNames ? names : fixed(value)])
   return [
-    ...(decided ? [['Identity', proofs[decided.how]] as Fact] : []),
     ...overruled.map((one): Fact => ['Earlier decision', inWords(one)]),
     ...shown,
     ...unreadyIn(record),
+    ...(decided ? [['Proof', proofs[decided.how]] as Fact] : []),
     ['Reference', reference],
   ]
 }

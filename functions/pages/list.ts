@@ -58,11 +58,11 @@ function shortId(id: string, all: string[]): string {
 function item(seen: Seen, { text, id }: Name, now: number, place: number): Html {
   const short = id === undefined ? '' : html` <small class="t">${id}</small>`
   return html`<article class="item" id="e${place}" ${liveAttributes(seen)}>
-<h2 id="h${place}">${text}${short}</h2>
+<h2 id="h${place}"><span class="chip">${plain(seen.record.fleet)}</span> ${text}${short}</h2>
 ${seen.record.drill ? html`<p class="drill">${drillLine}</p>` : ''}
 <p class="lead">${impactOf(viewOf(seen.record))}</p>
 ${statePart(seen, now)}
-${choicePart(seen, now, place, true)}
+${choicePart(seen, now, place, 'list')}
 <p><a href="?event=${place}" aria-describedby="h${place}">Show event</a></p>
 </article>`
 }

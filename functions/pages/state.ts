@@ -3,7 +3,7 @@
 
 import { stampOf } from '../core/event/approval.ts'
 import type { EventRecord } from '../core/event/event.ts'
-import { isTooLarge } from '../core/event/facts.ts'
+import { isTooLarge, vmCountOf } from '../core/event/facts.ts'
 import { canPrepareNow } from '../core/event/preparation.ts'
 import { lastingClock, relative } from '../core/event/time.ts'
 import {
@@ -16,6 +16,7 @@ import {
 import { lostLines } from '../core/message/ending.ts'
 import {
   aftermathOf,
+  askedBy,
   azureStarts,
   backLines,
   capital,
@@ -107,10 +108,23 @@ function rawStateOf(record: EventRecord, now: number): State {
     const lines = [...why, ...hooks, dueOf(record, now)]
     return { tone: 'ask', headline: 'Not decided.', lines, ...until }
   }
-  const due = `"Not now" does not stop it: ${startsOf(record, now)}.`
-  const still = 'You can still approve it until it starts.'
-  const lines = [said(record, now), ...backLines(record), ...readinessLines(record), due, still]
-  return { tone: 'wait', headline: 'Not now', lines, ...until }
+  const still = 'You can still start it until then.'
+  const ready = readinessLines(record)
+  const lines = [said(record, now), ...backLines(record), ...ready, dueOf(record, now), still]
+  return { tone: 'wait', headline: 'Left to Azure', lines, ...until }
+}
+
+/** The one sentence that a row has room for. */
+export function briefOf(record: EventRecord, now: number): string {
+  const { decided, started, azure } = record
+  const count = vmCountOf(record.facts)
+  const vms = count === 1 ? '1 VM' : `${count} VMs`
+  if (started === undefined && azure.stuckAt !== undefined && decided?.decision === 'approved')
+    return plain(`${vms} · ${stuckLines(record, now, now)[0]}`)
+  if (isTooLarge(record.facts)) return `${vms} · Azure decides`
+  const why = [...backLines(record), ...expiryLines(record, false), ...inVainLines(record)][0]
+  if (decided === undefined) return plain(`${vms} · ${why ?? `requested by ${askedBy(record)}`}`)
+  return plain(`${vms} · ${describeDecision(record)}, ${utcOn(decided.at, now)}`)
 }
 
 function approvedState(record: EventRecord, now: number): State {

@@ -2,12 +2,12 @@
 // smaller than 44 px. Each page contains it, and the page's policy contains its hash.
 export const style = `
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --ground: #f6f8fa; --card: #fff;
-  --line: #d0d7de; --go: #1a7f37; --stay: #f6f8fa; --edge: #6e7781; --link: #0550ae;
+  --line: #d0d7de; --go: #0550ae; --stay: #f6f8fa; --edge: #6e7781; --link: #0550ae;
   --ask: #9a6700; --ask-ground: #fff8c5; --wait: #0550ae; --wait-ground: #ddf4ff;
   --bad: #cf222e; --bad-ground: #ffebe9; --good: #1a7f37; --good-ground: #dafbe1;
   --over: #57606a; --over-ground: #eaeef2 }
 @media screen and (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9aa4af; --ground: #0d1117;
-  --card: #161b22; --line: #30363d; --go: #238636; --stay: #21262d; --edge: #848d97; --link: #79c0ff;
+  --card: #161b22; --line: #30363d; --go: #1f6feb; --stay: #21262d; --edge: #848d97; --link: #79c0ff;
   --ask: #d29922; --ask-ground: #2b2311; --wait: #58a6ff; --wait-ground: #10233d;
   --bad: #ff7b72; --bad-ground: #351a1c; --good: #3fb950; --good-ground: #10281a;
   --over: #848d97; --over-ground: #21262d } }
@@ -23,8 +23,11 @@ header i { width: .75rem; height: .75rem; border-radius: 50%; background: var(--
 h1 { font-size: 1.625rem; line-height: 1.2; margin: .5rem 0 .25rem; text-wrap: balance }
 h2 { font-size: 1.125rem; line-height: 1.3; margin: 1.75rem 0 .5rem }
 .lead { color: var(--soft); margin: 0 0 1rem }
+.fleet { margin: 0 }
+.chip { display: inline-block; background: var(--over-ground); border-radius: .25rem; padding: 0 .375rem;
+  color: var(--ink); font-size: .875rem; margin-right: .25rem }
 .drill { border: 2px dashed var(--edge); border-radius: .5rem; padding: .5rem 1rem; font-weight: 600 }
-.said { font-weight: 600; border: 2px solid var(--link); border-radius: .5rem; padding: .625rem 1rem;
+.said { font-weight: 600; border: 2px solid var(--tone, var(--link)); border-radius: .5rem; padding: .625rem 1rem;
   margin: 1rem 0; background: var(--card) }
 .state { border-radius: .5rem; padding: .875rem 1rem; margin: 1rem 0; border: 1px solid var(--tone);
   border-left-width: .375rem; background: var(--tone-ground) }
@@ -43,8 +46,9 @@ button, .button { display: block; width: 100%; min-height: 3.25rem; font: inheri
   padding: .75rem 1rem; border-radius: .5rem; cursor: pointer; border: 1px solid var(--edge);
   background: var(--stay); color: var(--ink); text-align: center; text-decoration: none;
   touch-action: manipulation }
-button.quiet { background: none; font-weight: 400 }
 button.go, .button { background: var(--go); border-color: var(--go); color: #fff }
+button.quiet, .button.quiet { background: none; border-color: var(--edge); color: var(--ink); font-weight: 400 }
+button.risky, .button.risky { background: var(--card); border: 2px solid var(--bad); color: var(--bad) }
 button:hover, .button:hover { filter: brightness(1.08) }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px }
 .hint { color: var(--soft); font-size: .9375rem; line-height: 1.4; margin: .375rem 0 1.25rem }
@@ -59,14 +63,15 @@ p > a { display: inline-block; padding: .625rem 0 }
   background: var(--bad-ground); color: var(--ink); border-bottom: 2px solid var(--bad); text-align: center }
 .t { display: inline-block; max-width: 100% }
 .id { font-size: .8125rem }
-.away { position: absolute; left: -99rem }
+.away { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
 .waiting { position: fixed; left: 0; right: 0; bottom: 0; z-index: 2; padding: .5rem 1.25rem; text-align: center;
   background: var(--wait-ground); color: var(--ink); border-top: 2px solid var(--wait) }
 .waiting button { display: inline-block; width: auto; min-height: 2.75rem; margin-left: .75rem; padding: .375rem .875rem }
 form[aria-busy] { opacity: .6 }
-.after { border: 1px solid var(--line); border-radius: .5rem; padding: 0 1rem }
-.after[open] { padding-bottom: 1rem }
-.after .hint { margin-bottom: .75rem }
+.after summary { list-style: none; display: flex; align-items: center; justify-content: center }
+.after summary::-webkit-details-marker { display: none }
+.after > div { border: 1px solid var(--line); border-radius: .5rem; padding: .75rem; margin-top: .5rem; background: var(--card) }
+.after .hint { margin: 0 0 .75rem }
 dl { display: grid; grid-template-columns: minmax(6rem, max-content) 1fr; gap: .5rem 1rem; margin: 0;
   background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .875rem 1rem }
 dt { color: var(--soft) }

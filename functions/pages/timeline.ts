@@ -100,7 +100,7 @@ const bare: Record<HistoryEntry['what'], string> = {
   changed: 'Changed',
   reminder: 'People were reminded',
   approved: 'Approved',
-  declined: 'Not now',
+  declined: 'Left to Azure',
   directed: 'A beacon was asked to tell Azure',
   azure_accepted: 'Azure was told',
   start_failed: 'Azure could not be told',

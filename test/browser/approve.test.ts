@@ -46,10 +46,10 @@ test.each(hosts)(
       await page.evaluate('getComputedStyle(document.querySelector("button")).fontWeight'),
     ).toBe('600')
     const clickedAt = Date.now()
-    await page.getByRole('button', { name: 'Approve' }).click()
+    await page.getByRole('button', { name: 'Restart now' }).click()
     await page.locator('[data-said]').waitFor()
     pages.push(await page.content())
-    expect(await page.textContent('[data-said]')).toBe('Your approval was stored.')
+    expect(await page.textContent('[data-said]')).toBe('You approved it.')
     await simulator.waitFor(() => simulator.startRequests().length > 0, 10_000)
     const [first] = simulator.startRequests()
     expect(first).toMatchObject({ status: 200 })

@@ -123,13 +123,13 @@ describe('an open page', () => {
     resources: ['web_1'],
     notBeforeAt: event().notBeforeAt! - 60_000,
   })
-  const cards = (page: Page) => page.locator('article.item')
+  const cards = (page: Page) => page.locator('article.row')
 
   test('it shows new events, the time left and the local time by itself', {
     timeout: patience,
   }, async () => {
     const page = await start()
-    expect(await page.getByText('(13:00:00 here)').count()).toBeGreaterThan(0)
+    expect(await page.getByText('(13:15 here)').count()).toBeGreaterThan(0)
     await beacon.sees([event(), second])
     await pass(page, 5_000)
     await expect.poll(() => cards(page).count()).toBe(2)
@@ -141,7 +141,7 @@ describe('an open page', () => {
     timeout: patience,
   }, async () => {
     const page = await start()
-    await page.getByRole('button', { name: 'Not now' }).hover()
+    await page.getByRole('button', { name: 'Let Azure' }).hover()
     await beacon.sees([event(), second])
     await pass(page, 5_000)
     const offer = page.getByRole('button', { name: 'Show the new state' })
@@ -154,7 +154,7 @@ describe('an open page', () => {
 
   test('a pointer that rests does not stop a wall screen', { timeout: patience }, async () => {
     const page = await start()
-    await page.getByRole('button', { name: 'Not now' }).hover()
+    await page.getByRole('button', { name: 'Let Azure' }).hover()
     await beacon.sees([event(), second])
     await pass(page, 5_000)
     await page.getByRole('button', { name: 'Show the new state' }).waitFor()
@@ -164,11 +164,13 @@ describe('an open page', () => {
 
   test('it decides without leaving the page, by keyboard', { timeout: patience }, async () => {
     const page = await start()
-    await page.getByRole('button', { name: 'Approve' }).focus()
+    await page.locator('summary').focus()
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     const said = page.locator('[data-said]')
     await said.waitFor()
-    expect(await said.innerText()).toBe('Your approval was stored.')
+    expect(await said.innerText()).toBe('You approved it.')
     expect(await page.locator(':focus').innerText()).toBe(await said.innerText())
     expect((await world.getEvent(event().eventId)).body.approvals).toMatchObject([{ how: 'admin' }])
   })
@@ -235,8 +237,8 @@ test('without a script: sign in, decide, sign out', { timeout: patience }, async
   await page.getByRole('link', { name: 'Reboot of' }).click()
   await page.getByRole('heading', { name: 'Seen by' }).waitFor()
   expect(await page.evaluate(overflow)).toBe(0)
-  await page.getByRole('button', { name: 'Not now' }).click()
-  await page.getByText('Your "not now" was stored.').waitFor()
+  await page.getByRole('button', { name: 'Let Azure' }).click()
+  await page.getByText('You left it to Azure.').waitFor()
   const kept = async (name: string) =>
     (await page.context().cookies()).filter((cookie) => cookie.name === name)
   expect(await kept('foghorn-admin')).toMatchObject([{ httpOnly: true, sameSite: 'Strict' }])

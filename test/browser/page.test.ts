@@ -31,19 +31,25 @@ const pass: Pages['pass'] = (...of) => pages.pass(...of)
 const outline = 'getComputedStyle(document.activeElement).outlineStyle'
 
 const approvals = async () => (await world.getEvent(eventId)).body.approvals
-const approve = (page: Page) => page.getByRole('button', { name: 'Approve' })
+const approve = (page: Page) => page.getByRole('button', { name: 'Restart now' })
 
 describe('with the keyboard alone', () => {
   test.each([
-    ['approves with the first key stops', 1, 'Enter', 'approved', 'Your approval'],
-    ['declines one stop later', 2, 'Space', 'declined', 'Your "not now"'],
+    ['approves with the first key stops', 1, 'Enter', 'approved', 'You approved it.'],
+    [
+      'declines one stop later',
+      2,
+      'Space',
+      'declined',
+      'You left it to Azure. No more reminders come.',
+    ],
   ])('%s', async (_, stops, key, decision, said) => {
     const page = await open(await forge(world))
     for (let i = 0; i < stops; i++) await page.keyboard.press('Tab')
     expect(await page.evaluate(outline)).toBe('solid')
     await page.keyboard.press(key)
     const status = page.locator('[data-said]')
-    expect(await status.innerText()).toBe(`${said} was stored.`)
+    expect(await status.innerText()).toBe(said)
     // A screen reader continues here.
     expect(await page.locator(':focus').innerText()).toBe(await status.innerText())
     expect(await approvals()).toMatchObject([{ decision }])
@@ -130,9 +136,9 @@ describe('an open page', () => {
     await pass(page, 5_000)
     const offer = page.getByRole('button', { name: 'Show the new state' })
     await offer.waitFor()
-    expect(await page.getByRole('button', { name: 'Not now' }).isVisible()).toBe(true)
+    expect(await page.getByRole('button', { name: 'Let Azure' }).isVisible()).toBe(true)
     await offer.click()
-    await page.getByText('Approve after all').waitFor()
+    await page.getByText('Restart it after all').waitFor()
   })
 
   test('it shows how hooks go on, and the buttons that decide stay', async () => {
@@ -158,15 +164,15 @@ describe('an open page', () => {
   test('a press does not count while the page moves', async () => {
     const page = await open(await forge(world))
     await press(world, await forge(world, { channel: 'team' }), 'not_now')
-    const pressed = pressOnceSaid(page, 'You can still approve it')
+    const pressed = pressOnceSaid(page, 'Left to Azure through')
     await pass(page, 5_000)
     await pressed
     await page.waitForLoadState('networkidle')
     expect(await approvals()).toHaveLength(1)
     await pass(page, 2_000)
-    await page.getByText('Approve after all').click()
+    await page.getByText('Restart it after all').click()
     await approve(page).click()
-    await page.getByText('Your approval was stored.').waitFor()
+    await page.getByText('You approved it.').waitFor()
     expect(await approvals()).toHaveLength(2)
   })
 
@@ -215,7 +221,7 @@ test('it also decides without JavaScript', async () => {
   const page = await open(await forge(world), { javaScriptEnabled: false })
   expect(await page.getByRole('timer').innerText()).toMatch(/^15 min\s+until Azure starts it$/)
   await approve(page).click()
-  await page.getByText('Your approval was stored.').waitFor()
+  await page.getByText('You approved it.').waitFor()
   expect(await page.getByRole('button').count()).toBe(0)
   expect(await approvals()).toMatchObject([{ decision: 'approved', how: 'link', who: 'chat' }])
 })
@@ -225,10 +231,10 @@ test('a list: a decision returns to its place, and the others are still open', a
   const events = [eventId, 'second'].map((id) => ({ fleet: 'prod', eventId: id }))
   const list = { channel: 'chat', issuedAt: startAt, events }
   const page = await open(`/approve/${await createListToken(world.relay.linkKeys, list)}`)
-  await page.getByRole('article').nth(1).getByRole('button', { name: 'Not now' }).click()
+  await page.getByRole('article').nth(1).getByRole('button', { name: 'Let Azure' }).click()
   await page.getByRole('heading', { name: '2 events, 2 to decide' }).waitFor()
   const second = page.getByRole('article').nth(1)
-  expect(await second.getByRole('status').innerText()).toBe('Your "not now" was stored.')
+  expect(await second.getByRole('status').innerText()).toContain('You left it to Azure.')
   expect(await second.getByRole('status').isVisible()).toBe(true)
   await press(world, await forge(world), 'approve')
   await pass(page, 5_000)

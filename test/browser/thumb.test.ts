@@ -52,11 +52,11 @@ describe.each(phones)('$width px, with a script: $script', ({ width, script }) =
   const viewport = { width, height: 780 }
   const options = { viewport, hasTouch: true, javaScriptEnabled: script }
 
-  test('a second tap on "Not now" approves nothing, and there is no green button', async () => {
+  test('a second tap on "Not now" approves nothing, and there is no button of its colour', async () => {
     const page = await pages.open(await forge(pages.world), options)
-    await tapTwice(page, button(page, 'Not now'), script)
+    await tapTwice(page, button(page, 'Let Azure'), script)
     expect(await approvals()).toMatchObject([{ decision: 'declined' }])
-    await page.locator('summary', { hasText: 'Approve after all' }).waitFor()
+    await page.locator('summary', { hasText: 'Restart it after all' }).waitFor()
     expect(await page.locator('button.go').count()).toBe(0)
   })
 })
@@ -76,7 +76,7 @@ test.each([true, false])(
     for (const [place, id] of [eventId, 'second'].entries()) {
       const page = await pages.open(`/approve/${token}`, options)
       const item = page.getByRole('article').nth(place)
-      await tapTwice(page, item.getByRole('button', { name: 'Not now' }), script)
+      await tapTwice(page, item.getByRole('button', { name: 'Let Azure' }), script)
       await page.locator('h1').waitFor()
       expect(await approvals(id)).toMatchObject([{ decision: 'declined' }])
       expect(await approvals(id)).toHaveLength(1)
@@ -91,32 +91,32 @@ describe('after "Not now"', () => {
     'a press in the next second does not count, script: %s',
     async (script) => {
       const page = await pages.open(await forge(pages.world), { javaScriptEnabled: script })
-      await button(page, 'Not now').click()
-      await page.getByText('Approve after all').click()
+      await button(page, 'Let Azure').click()
+      await page.getByText('Restart it after all').click()
       if (script) await pages.pass(page, 1_000)
       else pages.world.clock.now += 1_000
-      await button(page, 'Approve').click()
+      await button(page, 'Restart now').click()
       await page.getByText('the page had just changed').waitFor()
       expect(await approvals()).toHaveLength(1)
-      await page.getByText('Approve after all').click()
+      await page.getByText('Restart it after all').click()
       if (script) await pages.pass(page, 1_500)
       else pages.world.clock.now += 1_500
-      await button(page, 'Approve').click()
-      await page.getByText('Your approval was stored.').waitFor()
+      await button(page, 'Restart now').click()
+      await page.getByText('You approved it.').waitFor()
       expect(await approvals()).toMatchObject([{}, { decision: 'approved' }])
     },
   )
 
   test('somebody else approves: the page does not say that this person did', async () => {
     const page = await pages.open(await forge(pages.world))
-    await button(page, 'Not now').click()
-    expect(await said(page).innerText()).toBe('Your "not now" was stored.')
+    await button(page, 'Let Azure').click()
+    expect(await said(page).innerText()).toContain('You left it to Azure.')
     await press(pages.world, await forge(pages.world, { channel: 'team' }), 'approve')
     await pages.pass(page, 5_000)
     await page.getByText('Approved through the link sent to "team"').first().waitFor()
     expect(await said(page).count()).toBe(0)
     expect(await page.locator('dl').innerText()).toMatch(
-      /Earlier decision\s+Not now, chosen through the link/,
+      /Earlier decision\s+Left to Azure through the link/,
     )
   })
 })
@@ -126,7 +126,7 @@ test('a double tap on a link of our own page reaches no button of the next', asy
   const token = await createListToken(pages.world.relay.linkKeys, list)
   const page = await pages.open(`/approve/${token}`, { javaScriptEnabled: false })
   await page.getByRole('link', { name: 'Show event' }).click()
-  await button(page, 'Approve').click()
+  await button(page, 'Restart now').click()
   await page.getByText('the page had just changed').waitFor()
   expect(await approvals()).toEqual([])
 })
@@ -137,7 +137,7 @@ describe('somebody else decides while the page is open', () => {
       viewport: { width: 390, height: 3_000 },
     })
     await press(pages.world, await forge(pages.world, { channel: 'team' }), 'not_now')
-    const pressed = pressOnceSaid(page, 'You can still approve it')
+    const pressed = pressOnceSaid(page, 'Left to Azure through')
     await pages.pass(page, 5_000)
     await pressed
     await page.waitForLoadState('networkidle')
@@ -149,7 +149,7 @@ describe('the relay is away', () => {
   test('the page stays, says that nothing was sent, and sends it when it is pressed again', async () => {
     const page = await pages.open(await forge(pages.world))
     await page.route('**/approve/*', (route) => route.abort())
-    await button(page, 'Approve').click()
+    await button(page, 'Restart now').click()
     const alert = page.getByRole('alert')
     expect(await alert.innerText()).toBe(
       'The relay did not answer. It may have stored your decision. Once it answers, this page shows that.',
@@ -157,8 +157,8 @@ describe('the relay is away', () => {
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Reboot of web_0')
     await page.unroute('**/approve/*')
     await pages.pass(page, 1_000)
-    await button(page, 'Approve').click()
-    await page.getByText('Your approval was stored.').waitFor()
+    await button(page, 'Restart now').click()
+    await page.getByText('You approved it.').waitFor()
     expect(await approvals()).toHaveLength(1)
   })
 
@@ -171,9 +171,9 @@ describe('the relay is away', () => {
   ])('an answer %s of a proxy does not replace the page', async (status, words) => {
     const page = await pages.open(await forge(pages.world))
     await page.route('**/approve/*', (route) => route.fulfill({ status, body: '<main>Oh</main>' }))
-    await button(page, 'Approve').click()
+    await button(page, 'Restart now').click()
     expect(await page.getByRole('alert').innerText()).toBe(words)
-    expect(await button(page, 'Approve').isVisible()).toBe(true)
+    expect(await button(page, 'Restart now').isVisible()).toBe(true)
   })
 
   test('the bar that warns about it covers nothing', async () => {

@@ -99,7 +99,7 @@ async function play(isAuto: boolean, host: HostName): Promise<void> {
 }
 
 async function decide(link: string): Promise<void> {
-  terminal.say('person', 'opens the page and clicks "Approve: start it now"')
+  terminal.say('person', 'opens the page and clicks "Restart now"')
   const answer = await decideByForm(fetch, link)
   if (!answer.ok) terminal.fail(`The page answered ${answer.status}`)
 }

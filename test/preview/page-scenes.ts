@@ -231,8 +231,8 @@ const viewers: Record<string, Viewer> = {
 }
 
 const tries: Record<string, [string, Fields]> = {
-  'decided now': ['Your approval was stored.', decided],
-  'declined now': ['Your "not now" was stored.', notNow],
+  'decided now': ['You approved it.', decided],
+  'declined now': ['You left it to Azure.', notNow],
   'too quick': [
     'Nothing was decided: the page had just changed. Check it and press again.',
     notNow,
@@ -263,7 +263,7 @@ const list = [
   seenAs({}),
   seenAs(
     { ...decided, facts: { ...usual, resources: ['web_4', 'web_5'] } },
-    { said: 'Your approval was stored.' },
+    { said: 'You approved it.', done: true },
   ),
   seenAs({ eventId: 'c7061bac-afdc-4513-b24b-aa5f13a16124', ...notNow }),
   seenAs({ facts: { ...usual, resources: ['db_1'] } }, { viewer: slackOnly, listed: true }),
@@ -278,7 +278,9 @@ export async function pageScenes(): Promise<Record<string, string>> {
   const pages: [string, ReturnType<typeof messagePage>][] = [
     ...entries(courses, (course) => eventPage(seenAs(course), live)),
     ...entries(viewers, (viewer) => eventPage(seenAs({}, { viewer }), live)),
-    ...entries(tries, ([said, course]) => eventPage(seenAs(course, { said }), live)),
+    ...entries(tries, ([said, course]) =>
+      eventPage(seenAs(course, { said, done: said.startsWith('You') }), live),
+    ),
     ...entries(dead, ([title, text]) => messagePage(title, text)),
     ['a list', listPage(list, live)],
   ]

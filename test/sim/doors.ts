@@ -165,10 +165,10 @@ async function borrowForm(relay: Relay, path: string): Promise<Shown | undefined
 }
 
 const onPage: [string, Said][] = [
-  ['Your approval was stored', 'decided'],
-  ['&quot; was stored', 'decided'],
+  ['You approved it', 'decided'],
+  ['You left it to Azure', 'decided'],
   ['the event was already approved', 'already_approved'],
-  ['&quot; was already chosen', 'already_declined'],
+  ['it was already left to Azure', 'already_declined'],
   ['Too late to decide: the event has started', 'started'],
   ['Too late to decide: the event is over', 'ended'],
   ['the link alone does not prove', 'identity_needed'],

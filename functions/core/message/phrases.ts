@@ -27,16 +27,23 @@ export function plain(text: string): string {
 const noName = '(blank)'
 
 /** `Reboot of web_3`, `Freeze of web_0, web_1, web_2, web_3, web_4 and 3 more`. */
-export function subjectOf({ facts }: Pick<EventView, 'facts'>): string {
-  const { eventType, resources } = facts
-  const what = cut(plain(eventType), limit.eventType)
-  const names = resources
+export function subjectOf(event: Pick<EventView, 'facts'>): string {
+  return `${typeIn(event)} of ${vmsIn(event)}`
+}
+
+export function typeIn({ facts }: Pick<EventView, 'facts'>): string {
+  return cut(plain(facts.eventType), limit.eventType)
+}
+
+/** `web_3`, `web_0, web_1, web_2, web_3, web_4 and 3 more` */
+export function vmsIn({ facts }: Pick<EventView, 'facts'>): string {
+  const names = facts.resources
     .slice(0, limit.names)
     .map((name) => cut(plain(name).trim(), limit.name) || noName)
-  if (names.length === 0) return `${what} of an unnamed VM`
+  if (names.length === 0) return 'an unnamed VM'
   while (names.length > 1 && names.join(', ').length > limit.allNames) names.pop()
   const more = vmCountOf(facts) - names.length
-  return `${what} of ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 /** The first names, and the number of the others. The page lists all names. */
@@ -140,9 +147,9 @@ export function describeInference(inference: Inference): string {
   }
 }
 
-/** `approved by policy rule "short freeze"`, `not now, chosen through the link sent to "ops"`. */
+/** `approved by policy rule "short freeze"`, `left to Azure through the link sent to "ops"`. */
 export function describeDecided(decided: NonNullable<EventView['decided']>): string {
-  const what = decided.decision === 'approved' ? 'approved' : 'not now, chosen'
+  const what = decided.decision === 'approved' ? 'approved' : 'left to Azure'
   return `${what} ${describeDecider(decided)}`
 }
 
@@ -246,6 +253,20 @@ export function actionOf(
   return isKnown ? `${actions[facts.eventType]} ${vms}` : 'start it'
 }
 
+/** What the button that approves says: `Restart`. `now` or `anyway` follows. */
+export function verbOf({ facts, drill }: Pick<EventView, 'facts' | 'drill'>): string {
+  return capital(
+    (!drill && Object.hasOwn(actions, facts.eventType) && actions[facts.eventType]) || 'start',
+  )
+}
+
+/** What the other button says: `Let Azure restart it`. */
+export function leaveTo(event: Pick<EventView, 'facts' | 'drill'>): string {
+  const verb = verbOf(event).toLowerCase()
+  const them = event.facts.resources.length > 1 && verb !== 'start' ? 'them' : 'it'
+  return event.drill ? 'Let the drill start' : `Let Azure ${verb} ${them}`
+}
+
 /**
  * What happens without a decision. Azure starts an event at NotBefore or later. `meanwhile` is
  * added if NotBefore has passed.
@@ -256,12 +277,6 @@ export function azureStarts(
   meanwhile = ', or already has',
 ): string {
   return `${starterOf(event)} ${startsBy(event, now, meanwhile)}`
-}
-
-/** What Azure still does after *not now*. */
-export function startsAnyway(event: Pick<EventView, 'facts' | 'drill'>, now: number): string {
-  const starts = startsBy(event, now, ', or already has')
-  return `"Not now" does not stop it: ${starterOf(event)} ${starts}`
 }
 
 function starterOf({ drill }: Pick<EventView, 'drill'>): string {

@@ -4,13 +4,13 @@ import { cut } from '../../../shared/document.ts'
 const maxReason = 160
 
 /**
- * `note` is that of an attempt, such as `HTTP 400: {"errors":["Invalid routing key"]}`. The words that a
- * JSON answer contains say more than the JSON: `Invalid routing key (HTTP 400)`.
+ * `note` is that of an attempt, such as `HTTP 400: {"errors":["Invalid routing key"]}`. A reader wants the
+ * words in it: `Invalid routing key (HTTP 400)`.
  */
 export function reasonIn(note: string): string {
-  const [, status, answer = ''] = /^(HTTP \d+): (\{.*)$/s.exec(note) ?? []
-  const words = status === undefined ? undefined : wordsIn(answer)
-  return cut(words === undefined ? note : `${words} (${status})`, maxReason)
+  const [, status, answer = ''] = /^(HTTP \d+): (.*)$/s.exec(note) ?? []
+  if (status === undefined) return cut(note, maxReason)
+  return `${cut(wordsIn(answer) ?? answer, maxReason)} (${status})`
 }
 
 /** Of the fields in which PagerDuty, Teams and most others explain themselves. */

@@ -23,7 +23,6 @@ import {
   impactOf,
   isReopened,
   reachOf,
-  startsAnyway,
   tooLarge,
   whoDecides,
 } from './phrases.ts'
@@ -75,10 +74,10 @@ export function linesOf(
       return [`${capital(who)}.`, ...next, impactOf(event), ...readinessLines(event)]
     }
     case 'declined': {
-      const who = event.decided === undefined ? 'not now' : describeDecided(event.decided)
+      const who = event.decided === undefined ? 'left to Azure' : describeDecided(event.decided)
       return [
         `${capital(who)}.`,
-        `${startsAnyway(event, now)}.`,
+        `${capital(azureStarts(event, now))}.`,
         ...stillApprovable(event, now, askers),
       ]
     }
@@ -141,7 +140,7 @@ function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Ask
   if (event.decided?.decision === 'approved') {
     return `${capital(describeDecided(event.decided))}: it may start at any moment.`
   }
-  if (event.decided !== undefined) return `${startsAnyway(event, now)}.`
+  if (event.decided !== undefined) return `${capital(azureStarts(event, now))}.`
   const waits = waitLines(event)
   if (waits.length > 0) {
     const earlier = areReaders(askers)
@@ -162,7 +161,7 @@ function yourDecision(event: EventView, isAdvised: boolean, now: number, askers:
   // after the advice to redeploy the VM yourself, approval is the alternative
   if (isAdvised) return `Or ${how}. Otherwise, ${starts}.`
   return event.decided?.decision === 'declined'
-    ? `${capital(starts)}. A person chose "not now", but you can still ${how}.`
+    ? `${capital(starts)}: a person left it to Azure. You can still ${how}.`
     : `${capital(starts)}. ${capital(how)}, or do nothing.`
 }
 
@@ -197,7 +196,7 @@ function startLines(event: EventView): string[] {
   }
   const when = notBeforeAt === undefined ? '' : ' when it was due'
   const started = `${drill ? 'the drill started' : 'Azure started it'}${when}`
-  if (decided !== undefined) return [`A person chose "not now". ${capital(started)}.`]
+  if (decided !== undefined) return [`A person left it to Azure. ${capital(started)}.`]
   if (overruled.at(-1)?.expiredAt !== undefined)
     return [`The approval no longer applied, so ${started}.`]
   return [policy.decide === 'ask' ? `Nobody decided, so ${started}.` : `${capital(started)}.`]
@@ -241,7 +240,7 @@ function noNoticeLine(event: EventView): string {
 
 const endings = { completed: 'Ended', cancelled: 'Gone since', lost: 'Closed' }
 
-/** Leaves out what the sentences of the moment already say. */
+/** Leaves out what the sentences of the moment already say, and what says nothing. */
 export function factsOf(
   { moment, event }: { moment: Notification['moment'] | 'alert'; event: EventView },
   now: number,
@@ -259,16 +258,22 @@ export function factsOf(
       started && when(started.at, now),
     ],
     [ending, ended === undefined ? undefined : when(ended.at, now)],
-    [
-      'Expected duration',
-      ended === undefined ? describeDuration(facts.durationSeconds) : undefined,
-    ],
+    ['Expected duration', ended === undefined ? durationOf(facts) : undefined],
     ['Affected VMs', describeNames(facts.resources, facts.vmCount)],
-    ['Requested by', askedBy(event)],
+    ['Requested by', requesterOf(event)],
     ['Why', facts.description],
     ['Decision', decides ? undefined : describeDecision(event)],
   ]
   return rows.flatMap(([name, value = '']) => (value.trim() === '' ? [] : [{ name, value }]))
+}
+
+function durationOf({ durationSeconds = -1 }: EventView['facts']): string | undefined {
+  return durationSeconds < 0 ? undefined : describeDuration(durationSeconds)
+}
+
+/** Nearly all events are Azure's own. */
+function requesterOf(event: EventView): string | undefined {
+  return event.facts.source === 'Platform' && !event.drill ? undefined : askedBy(event)
 }
 
 export function toneOf({ moment, event }: Notification): Tone {

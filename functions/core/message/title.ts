@@ -25,7 +25,6 @@ function titleWith(
 ): string {
   const { started, ended, decided } = event
   const subject = subjectOf(event)
-  const ahead = (event.facts.notBeforeAt ?? now) > now
   const on = (at: number | undefined) => (at === undefined ? '' : ` at ${timeOf(at, now)}`)
   switch (moment) {
     case 'scheduled':
@@ -39,7 +38,7 @@ function titleWith(
     case 'approved':
       return `Approved${on(decided?.at)}: ${subject} should start now`
     case 'declined':
-      return `Not now: ${subject}${ahead ? ' still happens' : ''}${due}`
+      return `Left to Azure: ${subject}${due}`
     case 'stuck':
       return `Approved, but not started: ${subject}${due}`
     case 'started':

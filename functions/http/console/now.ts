@@ -8,7 +8,7 @@ import { isBound, may } from '../../core/rules/access.ts'
 import type { Channel } from '../../core/rules/config.ts'
 import { channelsRouted } from '../../core/rules/routes.ts'
 import type { Health, Trouble } from '../../pages/console/health.ts'
-import { askedText, type Card, groupOf, nowBody } from '../../pages/console/now.ts'
+import { type Card, groupOf, nowBody } from '../../pages/console/now.ts'
 import { channelNamed, type Relay } from '../../use-cases/relay.ts'
 import { describeRemoved } from '../../use-cases/reroute.ts'
 import { nameOf } from '../admin/console-form.ts'
@@ -82,7 +82,9 @@ async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Pro
   // it may be over by now, or behind many that are undecided
   const isElsewhere = pressed !== undefined && !snapshot.records.some(isPressed)
   const answered = isElsewhere ? { answered: await cardOf(pressed.record) } : {}
-  const undecided = snapshot.records.filter((record) => groupOf(record, now) === 'ask').length
+  const shown = snapshot.records.filter((record) => groupOf(record, now) === 'ask').length
+  // the counts may be a minute old, so what the page shows is the least
+  const undecided = snapshot.more ? Math.max(shown, snapshot.overview.undecided) : shown
   const channels = Object.keys(relay.config.channels).filter((name) =>
     seesChannel(relay, visitor, name),
   )
@@ -96,6 +98,7 @@ async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Pro
     {
       base: baseOf(relay),
       cards,
+      asked: undecided,
       more: snapshot.more,
       health: healthOf(snapshot, channels),
       troubles,
@@ -104,8 +107,7 @@ async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Pro
     },
     now,
   )
-  const asked = askedText(snapshot.records, snapshot.more, now)
-  const title = undecided === 0 ? 'Now' : `Now, ${asked} to decide`
+  const title = undecided === 0 ? 'Now' : `Now, ${undecided} to decide`
   return answerPage(relay, c, visitor, {
     title,
     body,

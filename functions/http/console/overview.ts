@@ -5,6 +5,8 @@ import { countAll } from '../../use-cases/read-metrics.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 
 export interface Overview {
+  /** Undecided events. */
+  undecided: number
   reporting: number
   silent: Absent[]
   missing: Absent[]
@@ -14,7 +16,7 @@ export interface Overview {
 }
 
 /** Of one fleet. */
-export interface Absent {
+interface Absent {
   fleet: string
   count: number
   /** As far as they are known. */
@@ -23,7 +25,7 @@ export interface Absent {
 
 /** Of these fleets, as the relay's own counts and checks have it. */
 export async function readOverview(relay: Relay, fleets: string[]): Promise<Overview> {
-  const { counts } = await countAll(relay)
+  const { counts, undecided } = await countAll(relay)
   const beacons = (fleet: string, state: string) =>
     counts
       .filter((one) => one.what === 'beacon' && one.fleet === fleet && one.state === state)
@@ -49,6 +51,9 @@ export async function readOverview(relay: Relay, fleets: string[]): Promise<Over
     return [...new Set(found.map(({ name }) => name))]
   }
   return {
+    undecided: undecided
+      .filter(({ fleet }) => fleets.includes(fleet))
+      .reduce((sum, { count }) => sum + count, 0),
     reporting: fleets.reduce((sum, fleet) => sum + beacons(fleet, 'heard'), 0),
     silent: all.map(({ silent }) => silent).filter(({ count }) => count > 0),
     missing: all.map(({ missing }) => missing).filter(({ count }) => count > 0),

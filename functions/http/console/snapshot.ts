@@ -14,7 +14,7 @@ const keptMs = 2_000
 /** More open events than this are found by a search. */
 const maxShown = 60
 /** Reading the deliveries of an event costs a call of the storage. */
-const maxNotified = 6
+const maxNotified = 14
 
 type Troubles = Awaited<ReturnType<typeof channelsInTrouble>>
 

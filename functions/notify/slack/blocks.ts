@@ -90,21 +90,21 @@ function deciding({ value, notNow }: Buttons, question: Question) {
   const approve = {
     type: 'button' as const,
     action_id: actionIds.approved,
-    text: say('Approve'),
+    text: say(question.approve),
     value,
     // After *not now*, the message does not ask for an approval.
     ...(notNow && { style: 'primary' as const }),
     confirm: {
       title: say(question.title),
       text: say(question.text),
-      confirm: say('Approve'),
+      confirm: say(question.approve),
       deny: say('Cancel'),
     },
   }
   const decline = {
     type: 'button' as const,
     action_id: actionIds.declined,
-    text: say('Not now'),
+    text: say(question.leave),
     value,
   }
   return notNow ? [approve, decline] : [approve]

@@ -9,9 +9,11 @@ import {
   describeNames,
   impactOf,
   isGuess,
+  leaveTo,
   plain,
   subjectOf,
   tooLarge,
+  verbOf,
 } from '../../core/message/phrases.ts'
 import type { DeadPress, PressOutcome } from '../presses.ts'
 
@@ -21,6 +23,9 @@ const limit = { title: 100, text: 300, names: 120, fewNames: 80, eventType: 24 }
 export interface Question {
   title: string
   text: string
+  /** The two buttons of the message. */
+  approve: string
+  leave: string
 }
 
 /** Protects against an accidental press: what an approval starts, and for which VMs. */
@@ -34,6 +39,8 @@ export function questionOf(event: EventView): Question {
   const eventType = cut(plain(event.facts.eventType), limit.eventType)
   const lines = [`${starts}: ${eventType} of ${count}.`, ...unready, impactOf(event)]
   return {
+    approve: `${verbOf(event)} ${unready.length > 0 ? 'anyway' : 'now'}`,
+    leave: leaveTo(event),
     title: cut(plain(`Approve ${subjectOf(event)}?`), limit.title),
     text: cut(plain([...lines, 'You cannot undo this.'].join(' ')), limit.text),
   }

@@ -49,7 +49,7 @@ ${record.drill ? html`<p class="drill">${drillLine}</p>` : ''}
 ${noticePart(notice)}
 <div class="columns"><div>
 ${statePart(seen, now)}
-${decides ? html`<div class="decide">${choicePart(seen, now, 0, true)}</div>` : ''}
+${decides ? html`<div class="decide">${choicePart(seen, now, 0, 'console')}</div>` : ''}
 <h2 id="timeline">Timeline</h2>
 ${daysOf(linesOf(record, deliveries)).map(
   ({ day, lines }) => html`<h3 id="d${day}">${day}, UTC</h3>

@@ -32,10 +32,13 @@ export function healthPart(base: string, health: Health): Html {
     known === 0
       ? 'No beacon has reported'
       : `${reporting} of ${known} ${known === 1 ? 'beacon reports' : 'beacons report'}`
+  const isOne = new Set([...silent, ...missing].map(({ fleet }) => fleet)).size < 2
+  const list = (address: string, all: Absent[], what: string) =>
+    all.map((one) => absentPart(address, one, isOne ? what : `${what} in ${plain(one.fleet)}`))
   const parts: Html[] = [
     html`<a href="${base}/beacons">${beacons}</a>`,
-    ...silent.map((one) => absentPart(`${base}/beacons?state=silent&fleet=`, one, 'silent')),
-    ...missing.map((one) => absentPart(`${base}/beacons?fleet=`, one, 'never reported')),
+    ...list(`${base}/beacons?state=silent&fleet=`, silent, 'silent'),
+    ...list(`${base}/beacons?fleet=`, missing, 'never reported'),
     html`<a href="${base}/channels">${channelText(channels)}</a>`,
   ]
   const isWell = absent === 0 && channels.works + channels.untried === channels.of

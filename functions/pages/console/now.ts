@@ -1,20 +1,21 @@
-// The page "Now": open events, those that people must decide first. Each card shows the state as the
-// page of its link does, who was notified, and the choices if the viewer may decide.
+// The page "Now": open events, those that people must decide first, a row each: the time left, which VMs,
+// whether they are ready, which channels were told, and the choices if the viewer may decide.
 
 import { html } from 'hono/html'
 import type { Delivery } from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
-import { vmCountOf } from '../../core/event/facts.ts'
 import { stepOf } from '../../core/event/summary.ts'
-import { remaining } from '../../core/event/time.ts'
+import { lastingClock, remaining, span } from '../../core/event/time.ts'
 import { viewOf } from '../../core/event/view.ts'
 import { drillMark } from '../../core/message/message.ts'
-import { askedBy, subjectOf } from '../../core/message/phrases.ts'
+import { subjectOf, typeIn, vmsIn } from '../../core/message/phrases.ts'
 import { asksFor } from '../../core/message/step.ts'
-import { choicePart, type Html, liveAttributes, type Seen, statePart } from '../event.ts'
+import { choicePart, type Html, liveAttributes, type Seen, saidPart } from '../event.ts'
 import { readinessWords } from '../facts.ts'
+import { briefOf, stateOf, type Tone } from '../state.ts'
+import { whole } from '../times.ts'
 import { emptyPart, type Health, healthPart, type Trouble, troublePart } from './health.ts'
-import { chip, sentPart } from './parts.ts'
+import { chip, reachedPart } from './parts.ts'
 
 export interface Card {
   seen: Seen
@@ -32,6 +33,8 @@ interface Now {
   cards: Card[]
   /** The event that the viewer just decided, if it is not among them. */
   answered?: Card
+  /** How many events people must decide, also if the page does not show them all. */
+  asked: number
   /** More events are open than the page shows. */
   more: boolean
   health: Health
@@ -44,8 +47,7 @@ interface Now {
 const groups = ['ask', 'stuck', 'running', 'waiting'] as const
 type Group = (typeof groups)[number]
 
-/** More cards than this take the whole width. */
-const few = 2
+const tones: Record<Group, Tone> = { ask: 'ask', stuck: 'bad', running: 'wait', waiting: 'over' }
 
 const titles: Record<Group, string> = {
   ask: 'To decide',
@@ -61,14 +63,8 @@ export function groupOf(record: EventRecord, now: number): Group {
   return step === 'open' && asksFor(viewOf(record), now) ? 'ask' : 'waiting'
 }
 
-/** How many events people must decide. There may be more if the page shows no others: they come first. */
-export function askedText(records: EventRecord[], more: boolean, now: number): string {
-  const count = records.filter((record) => groupOf(record, now) === 'ask').length
-  return more && count === records.length ? `${count}+` : String(count)
-}
-
 export function nowBody(
-  { base, cards, answered, more, health, troubles, readOnly }: Now,
+  { base, cards, answered, asked, more, health, troubles, readOnly }: Now,
   now: number,
 ): Html {
   const placed = cards.map((card, place) => ({ ...card, place }))
@@ -82,17 +78,16 @@ export function nowBody(
       ? ''
       : html`next in <span data-left="${next}">${remaining(Math.max(0, next - now))}</span>`
   const tiles: [tone: string, value: number, words: string, more: Html][] = [
-    ['ask', count('ask'), 'to decide', left],
+    ['ask', asked, 'to decide', left],
     ['bad', count('stuck'), 'stuck', count('stuck') > 0 ? 'approved, but not started' : ''],
     ['wait', count('running'), 'running', ''],
     ['over', count('waiting'), 'waiting for Azure', ''],
   ]
-  const records = cards.map(({ seen }) => seen.record)
-  const textOf = (tone: string, value: number) =>
-    tone === 'ask' ? askedText(records, more, now) : `${value}${more ? '+' : ''}`
-  const shown = tiles.map(
+  // of those behind the page's end, nobody counts how many are stuck or running
+  const counted = tiles.filter(([tone, value]) => tone === 'ask' || value > 0 || !more)
+  const shown = counted.map(
     ([tone, value, words, hint]) =>
-      html`<li class="${value > 0 ? tone : ''}"><b>${textOf(tone, value)}</b> ${words}<small>${hint}</small></li>`,
+      html`<li class="${value > 0 ? tone : ''}"><b>${value}${more && tone !== 'ask' ? '+' : ''}</b> ${words}<small>${hint}</small></li>`,
   )
   return html`<h1>Now</h1>
 ${healthPart(base, health)}
@@ -102,56 +97,71 @@ ${readOnly === undefined ? '' : html`<p class="note">${readOnly}</p>`}
 ${answered === undefined ? '' : answeredPart({ ...answered, place: cards.length }, now)}
 ${cards.length === 0 ? emptyPart(health) : ''}
 ${section('ask', all.get('ask') ?? [], now)}
-<div class="groups">${groups.slice(1).map((group) => section(group, all.get(group) ?? [], now))}</div>
+${groups.slice(1).map((group) => section(group, all.get(group) ?? [], now))}
 ${more ? html`<p class="note">More events are open. <a href="${base}/events?step=open">Search all open events</a></p>` : ''}`
 }
 
-function answeredPart(card: Card & { place: number }, now: number): Html {
+function answeredPart(card: Placed, now: number): Html {
   return html`<section aria-labelledby="g-own"><h2 id="g-own">Your decision</h2>
-<div class="cards">${cardPart(card, now)}</div></section>`
+<div class="rows">${rowPart(card, now)}</div></section>`
 }
 
-function section(group: Group, cards: (Card & { place: number })[], now: number): Html {
+type Placed = Card & { place: number }
+
+function section(group: Group, cards: Placed[], now: number): Html {
   if (cards.length === 0) return ''
-  return html`<section${cards.length > few ? html` class="wide"` : ''} aria-labelledby="g-${group}">
+  return html`<section aria-labelledby="g-${group}">
 <h2 id="g-${group}">${titles[group]} <span class="count">${cards.length}</span></h2>
-<div class="cards">${cards.map((card) => cardPart(card, now))}</div></section>`
+<div class="rows ${tones[group]}">${cards.map((card) => rowPart(card, now))}</div></section>`
 }
 
-function cardPart(
-  { seen, path, deliveries, choices, place }: Card & { place: number },
-  now: number,
-) {
+/** What a reader needs to find and decide an event. Its page has the sentences. */
+function rowPart({ seen, path, deliveries, choices, place }: Placed, now: number): Html {
   const { record } = seen
   const view = viewOf(record)
+  const { headline, until } = stateOf(record, now)
   const choice =
     choices === 'here'
-      ? choicePart(seen, now, place, true)
+      ? choicePart(seen, now, place, 'row')
       : choices === 'elsewhere'
-        ? html`<p><a class="button slim" href="${path}">Open to decide</a></p>`
+        ? html`<a class="button slim" href="${path}">Open to decide</a>`
         : ''
-  return html`<article class="item" id="e${place}" ${liveAttributes(seen)}>
-<h2 id="h${place}"><a href="${path}">${drillMark(view)}${subjectOf(view)}</a></h2>
-<p class="meta">${chip(record.fleet)} ${vmCount(record)}, requested by ${askedBy(view)}</p>
-${statePart(seen, now)}
-${unreadyPart(record)}
-${deliveries === undefined ? '' : sentPart(deliveries, record.epoch, now)}
-${choice}</article>`
+  const left = until === undefined ? '' : remaining(until - now)
+  return html`<article class="row" id="e${place}" ${liveAttributes(seen)}>${saidPart(seen)}
+<p class="when"><b data-left="${until ?? ''}">${until === undefined ? durationOf(record, now) : left}</b><small>${whole(dueOf(record, now))}</small></p>
+<div class="what"><h3 id="h${place}"><a href="${path}">${drillMark(view)}${vmsIn(view)}</a></h3>
+<p class="note">${whole(briefOf(record, now))}</p><span class="away" data-headline>${subjectOf(view)}: ${headline}</span></div>
+<p class="fleet">${chip(record.fleet)}</p>
+<p class="type">${typeIn(view)}${pauseOf(record)}</p>
+<p class="ready">${readinessPart(record)}</p>
+<p class="told">${deliveries === undefined ? '' : reachedPart(deliveries, record.epoch)}</p>
+<div class="act">${choice}</div></article>`
 }
 
-function vmCount({ facts }: EventRecord): string {
-  const count = vmCountOf(facts)
-  return count === 1 ? '1 VM' : `${count} VMs`
+/** Of a Freeze, ` ~30 s`. */
+function pauseOf({ facts: { eventType, durationSeconds = -1 } }: EventRecord): string {
+  return eventType === 'Freeze' && durationSeconds > 0 ? ` ~${durationSeconds} s` : ''
+}
+
+/** How long it has been in its state, if no time is left. */
+function durationOf({ started, decided, facts }: EventRecord, now: number): string {
+  if (started !== undefined) return `running ${span(Math.max(0, now - started.at))}`
+  if (decided?.decision === 'approved') return `approved ${span(Math.max(0, now - decided.at))}`
+  return facts.notBeforeAt === undefined ? 'no time given' : 'due'
+}
+
+function dueOf({ started, facts: { notBeforeAt } }: EventRecord, now: number): string {
+  if (started !== undefined) return `since ${lastingClock(started.at, now)}`
+  return notBeforeAt === undefined ? '' : lastingClock(notBeforeAt, now)
 }
 
 /** How many VMs are in each state of readiness. */
-function unreadyPart({ wait: { readiness } }: EventRecord): Html {
+function readinessPart({ wait: { readiness } }: EventRecord): Html {
   if (readiness === undefined) return ''
   const counts = Object.entries(readiness.counts).filter(([, count]) => count > 0)
-  const chips = counts.map(([state, count]) => {
+  return html`${counts.map(([state, count]) => {
     const tone =
       state === 'ready' ? 'good' : ['failed', 'refused', 'silent'].includes(state) ? 'bad' : 'ask'
     return chip(`${count} ${readinessWords[state as keyof typeof readinessWords]}`, tone)
-  })
-  return html`<p class="meta">Readiness: ${chips}</p>`
+  })}`
 }

@@ -5,7 +5,6 @@ import type { EventStep } from '../../core/event/summary.ts'
 import { plain } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
 import type { Tone } from '../state.ts'
-import { utcOn, whole } from '../times.ts'
 
 export function chip(text: string, tone?: Tone): Html {
   return html`<span class="chip${tone === undefined ? '' : ` ${tone}`}">${plain(text)}</span> `
@@ -21,37 +20,23 @@ export const deliveryTones: Record<State, [tone: Tone, mark: string]> = {
   superseded: ['over', '–'],
 }
 
-/** For each channel, the last message of this epoch and whether it arrived. */
-export function sentPart(deliveries: Delivery[], epoch: number, now: number): Html {
+/** For each channel whether the last message of this epoch arrived: `✓ ops-chat ✗ on-call`. */
+export function reachedPart(deliveries: Delivery[], epoch: number): Html {
   const own = deliveries.filter(
     ({ notification }) => notification.moment !== 'alert' && notification.event.epoch === epoch,
   )
-  if (own.length === 0) return html`<p class="label">No channel was notified.</p>`
+  if (own.length === 0) return 'nobody was told'
   const channels = [...Map.groupBy(own, ({ channel }) => channel)]
-  return html`<p class="label">Notified</p>
-<ul class="sent">${channels.map(([channel, all]) => {
-    const last = all.findLast(({ state }) => state !== 'superseded') ?? all.at(-1)!
-    const [tone, mark] = deliveryTones[last.state]
-    return html`<li><b>${plain(channel)}</b> <span><span class="mark ${tone}" aria-hidden="true">${mark}</span>
-${whole(plain(fateOf(last, now)))}</span></li>`
-  })}</ul>`
-}
-
-/** `scheduled: delivered 12:00:03 UTC`, `reminder: pending, next attempt 12:01 UTC (HTTP 503)` */
-function fateOf({ notification, state, nextAt, note }: Delivery, now: number): string {
-  const what = notification.moment.replaceAll('_', ' ')
-  const why = note === '' ? '' : ` (${note})`
-  if (state === 'delivered') return `${what}: delivered ${utcOn(nextAt, now)}`
-  if (state === 'pending') {
-    const next = nextAt <= now ? 'due now' : `next attempt ${utcOn(nextAt, now)}`
-    return `${what}: pending, ${next}${why}`
-  }
-  return `${what}: ${state.replaceAll('_', ' ')}${why}`
+  return html`${channels.map(([channel, all]) => {
+    const { state } = all.findLast(({ state }) => state !== 'superseded') ?? all.at(-1)!
+    const [tone, mark] = deliveryTones[state]
+    return html`<span class="reached ${tone}"><span aria-hidden="true">${mark}</span> ${plain(channel)}<span class="away"> ${state.replaceAll('_', ' ')}</span></span> `
+  })}`
 }
 
 export const stepWords: Record<EventStep, string> = {
   open: 'Not decided',
-  declined: 'Not now',
+  declined: 'Left to Azure',
   approved: 'Approved',
   started: 'Started',
   completed: 'Completed',

@@ -26,7 +26,6 @@ export const consoleStyle = `${style}
 .console main { padding: .75rem 1.25rem 3rem; max-width: 120rem; margin: 0 auto }
 .console h1 { font-size: 1.5rem; margin: .5rem 0 }
 .console h2 { margin: 1.5rem 0 .5rem }
-.console .item h2 { font-size: 1.0625rem; margin: 0 0 .25rem }
 .count { color: var(--soft); font-weight: 400 }
 .health { margin: .25rem 0 .5rem; padding: .375rem .875rem; border-radius: .5rem; border: 1px solid var(--tone);
   background: var(--tone-ground) }
@@ -35,33 +34,31 @@ export const consoleStyle = `${style}
 .trouble a { color: var(--ink) }
 .empty.ask, .empty.good { border-color: var(--tone); background: var(--tone-ground); color: var(--ink) }
 .tiles { display: flex; flex-wrap: wrap; gap: .75rem; margin: .5rem 0 0; padding: 0; list-style: none }
-.tiles li { flex: 1 1 10rem; max-width: 20rem; background: var(--card); border: 1px solid var(--line);
-  border-top: .25rem solid var(--tone, var(--line)); border-radius: .5rem; padding: .5rem .875rem }
-.tiles b { display: block; font-size: 1.75rem; line-height: 1.2; font-variant-numeric: tabular-nums }
-.tiles small { display: block; color: var(--soft); font-size: .875rem; min-height: 1.3em }
-.cards { display: grid; gap: .875rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 24rem), 1fr));
-  align-items: start }
-.cards .item { margin: 0; padding-bottom: .75rem }
-.cards .item form { display: grid; grid-template-columns: 1fr 1fr; gap: .25rem .5rem }
-.cards .item form > * { grid-column: 1 / -1 }
-.cards .item form > button { grid-column: auto; order: 1; font-size: .9375rem; padding: .5rem .25rem }
-.cards .item form > .hint { order: 2; margin: 0; font-size: .8125rem }
-.cards .item form > .prepare { order: 3; grid-column: 1 / -1 }
-.groups { display: grid; gap: 0 1.5rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)) }
-.groups .wide { grid-column: 1 / -1 }
-.item h2 a { color: var(--ink); text-decoration-thickness: 1px; text-underline-offset: .2em }
-.cards .left b { font-size: 1.5rem }
-.cards .item > p { font-size: .9375rem; line-height: 1.4 }
-.meta { color: var(--soft); font-size: .9375rem; margin: 0 0 .375rem }
-.chip { display: inline-block; background: var(--over-ground); border-radius: .25rem; padding: 0 .375rem;
-  color: var(--ink); font-size: .875rem; margin-right: .25rem }
+.tiles li { flex: 0 1 auto; background: var(--card); border: 1px solid var(--line);
+  border-left: .25rem solid var(--tone, var(--line)); border-radius: .5rem; padding: .25rem .875rem }
+.tiles b { font-size: 1.5rem; font-variant-numeric: tabular-nums }
+.tiles small { color: var(--soft); font-size: .875rem; margin-left: .375rem }
+.rows { background: var(--card); border: 1px solid var(--line); border-left: .25rem solid var(--tone); border-radius: .5rem }
+.row { display: grid; gap: 0 1rem; align-items: center; padding: .375rem .875rem; border-top: 1px solid var(--line);
+  scroll-margin-top: 1rem; grid-template-columns: 9rem minmax(12rem, 3fr) 6rem 7rem 8rem minmax(9rem, 2fr) 25rem }
+.row:first-child { border-top: 0 }
+.row:has(.after[open]) { align-items: start }
+.row p { margin: 0; font-size: .9375rem; line-height: 1.35 }
+.row .said { grid-column: 1 / -1; margin: .25rem 0 .5rem }
+.row h3 { margin: 0; font-size: 1rem; line-height: 1.35; color: var(--ink) }
+.row h3 a { display: inline-block; color: var(--ink); text-decoration-thickness: 1px; text-underline-offset: .2em; padding: .375rem 0 .125rem }
+.when b { display: block; font-size: 1.125rem; font-variant-numeric: tabular-nums }
+.when small { color: var(--soft); font-size: .875rem }
+.reached { white-space: nowrap; color: var(--tone); margin-right: .375rem }
+.act form { display: flex; flex-wrap: wrap; gap: .5rem; justify-content: flex-end; margin: 0 }
+.act button, .act .button { width: auto; min-height: 2.75rem; padding: .375rem .875rem; font-size: .9375rem; line-height: 1.5; white-space: nowrap }
+.act .after[open] { flex-basis: 100% }
+.act .after[open] summary { float: right }
+.act .after > div { clear: both; margin: 3.25rem 0 .5rem; display: grid; gap: .375rem }
+.act .after > div > * { margin: 0 }
+.act .moved { margin: .375rem 0 }
 .chip.bad, .chip.ask, .chip.good, .chip.wait { background: var(--tone-ground); border: 1px solid var(--tone) }
-.sent { list-style: none; margin: .25rem 0 .5rem; padding: 0; font-size: .9375rem }
-.sent li { display: flex; gap: .5rem; padding: .1875rem 0; border-top: 1px solid var(--line) }
-.sent b { flex: 0 0 7rem; font-weight: 600 }
-.sent .bad { color: var(--bad) }
 .mark { font-weight: 700; color: var(--tone) }
-.label { font-size: .8125rem; font-weight: 600; color: var(--soft); margin: .5rem 0 0 }
 .empty { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: 1.25rem;
   color: var(--soft); text-align: center }
 .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: .5rem; background: var(--card) }
@@ -120,11 +117,19 @@ tbody th { min-width: 7rem }
 svg .grid { stroke: var(--line) }
 svg .now { stroke: var(--ink); stroke-width: 2 }
 @media (max-width: 60rem) { .columns { grid-template-columns: minmax(0, 1fr) } }
+@media (max-width: 92rem) { .row { grid-template-columns: 8rem minmax(10rem, 1fr) 7rem 25rem; grid-template-rows: auto auto 1fr; align-items: start }
+  .row .when, .row .act { grid-row: 1 / span 3 } .row .act { grid-column: 4 }
+  .row .what { grid-area: 1 / 2 } .row .ready { grid-area: 2 / 2 } .row .told { grid-area: 3 / 2; padding-bottom: .25rem }
+  .row .fleet { grid-area: 1 / 3 } .row .type { grid-area: 2 / 3 } .row .ready:empty, .row .told:empty { display: none } }
 @media screen and (max-width: 45rem) {
   .console .top, .console main { padding-left: .875rem; padding-right: .875rem }
   .tabs { order: 3; flex-wrap: nowrap; overflow-x: auto; flex-basis: 100%; margin: 0 -.875rem; padding: 0 .25rem }
   .whom { margin-left: auto }
-  .tiles li { flex-basis: 8rem }
+  .tiles { gap: .375rem } .tiles li { flex: 1 1 4rem; padding: .25rem .5rem; font-size: .875rem } .tiles b { display: block } .tiles small { display: none }
+  .row { grid-template-columns: 1fr auto auto; grid-template-rows: none; gap: 0 .75rem } .row .when { grid-area: 1 / 1 } .row .fleet { grid-area: 1 / 2 } .row .type { grid-area: 1 / 3 }
+  .row .what { grid-area: 2 / 1 / 3 / -1 } .row .ready { grid-area: 3 / 1 / 4 / -1 } .row .told { grid-area: 4 / 1 / 5 / -1 } .row .act { grid-area: 5 / 1 / 6 / -1 }
+  .act form { display: grid; grid-template-columns: 1fr 1fr; margin: .25rem 0 .375rem } .act button, .act .button { width: 100%; padding: .375rem; white-space: normal }
+  .act .after[open] { grid-column: 1 / -1 }
   .lane { grid-template-columns: 1fr; gap: 0 }
   .bars li { grid-template-columns: 6rem 1fr; gap: .125rem .75rem }
   .bar-text { grid-column: 2 }
@@ -143,7 +148,7 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
 @media print { .console .top, .console main { padding: 0; border: 0 }
   .whom, .pager, .waiting, .skip { display: none !important }
   .scroll { overflow: visible; border: 0 }
-  th, td { padding: .25rem .5rem }
-  td .t { white-space: normal }
+  .console th, .console td[data-label] { padding: .25rem .5rem; overflow-wrap: anywhere; white-space: normal }
+  tbody th { min-width: 0 } td .t, td .badge { white-space: normal }
   .legend i { print-color-adjust: exact } }
 `

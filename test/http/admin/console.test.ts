@@ -309,7 +309,7 @@ describe('what it shows', () => {
     const text = await textOf(response)
     const details = [
       'Status scheduled Rule "default" : ask NotBefore 2026-11-21 12:15:00 UTC',
-      'Decided not now, chosen through the link sent to "chat" , 2026-11-21 12:00:00 UTC',
+      'Decided left to Azure through the link sent to "chat" , 2026-11-21 12:00:00 UTC',
       'Decided approved through the link sent to "chat" , 2026-11-21 12:00:30 UTC',
       'Passed on by web_0',
       'web_0 (affected): from 2026-11-21 12:00:00 UTC to 12:00:30 UTC',
@@ -330,7 +330,7 @@ describe('what it shows', () => {
         from = text.indexOf(one, from)
       }
     }
-    expect(text).not.toMatch(/Approve: start it now|Not now Azure/)
+    expect(text).not.toMatch(/Restart now|Let Azure restart/)
   })
 
   test('the end follows the reports that prove it, though another VM missed the event earlier', async () => {

@@ -134,7 +134,7 @@ describe('one event', () => {
   test('it is decided on its page, too', async () => {
     const visit = await asAdmin(world)
     const response = await visit.press(page, 'not_now')
-    expect(await textOf(response)).toContain('Your "not now" was stored.')
+    expect(await textOf(response)).toContain('You left it to Azure.')
     expect((await eventNow()).approvals).toMatchObject([{ decision: 'declined', how: 'admin' }])
   })
 

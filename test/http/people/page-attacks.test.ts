@@ -110,7 +110,7 @@ describe('only the page can decide', () => {
     const texts = await Promise.all(
       paths.map(async (path) => textOf(await press(world, path, 'approve'))),
     )
-    const winners = texts.filter((text) => text.includes('Your approval was stored.'))
+    const winners = texts.filter((text) => text.includes('You approved it.'))
     expect(winners).toHaveLength(1)
     const { body } = await world.getEvent(eventId)
     const [{ who }] = body.approvals

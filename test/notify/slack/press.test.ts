@@ -14,6 +14,8 @@ describe('the question before Approve', () => {
 
   test('names what starts and every VM for which there is room', () => {
     expect(ask({})).toEqual({
+      approve: 'Restart now',
+      leave: 'Let Azure restart it',
       title: 'Approve Reboot of web_0?',
       text: `Azure starts it now: Reboot of web_0. ${impactOf(viewOf(record()))} You cannot undo this.`,
     })
@@ -75,7 +77,7 @@ describe('the reply to a press that decides nothing', () => {
     [
       'already_declined',
       declined,
-      `nothing changed, because it was already decided. Not now, chosen ${ada} You can still approve it.`,
+      `nothing changed, because it was already decided. Left to Azure ${ada} You can still approve it.`,
     ],
     ['started', begun, `too late: it started at 11:59 UTC. Approved ${ada}`],
     ['started', record({ phase: 'started' }), 'too late: it started.'],

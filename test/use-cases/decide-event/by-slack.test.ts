@@ -155,7 +155,7 @@ describe('too late', () => {
     [
       'a person already said "not now"',
       () => pressInSlack(world, { action: 'not_now', person: bob }),
-      /already decided.*Not now, chosen by <@U0BOB>.*can still approve/,
+      /already decided.*Left to Azure by <@U0BOB>.*can still approve/,
     ],
   ])('%s', async (_, happens, said) => {
     const value = valueIn(world)
