@@ -143,9 +143,14 @@ export class EventBook {
     const record = this.records.get(key)
     const truth = platform().truths.get(key)
     if (record === undefined || record.ended !== undefined || truth === undefined) return
-    // a later report of this beacon overtook this one, and no longer shows the event
+    // a later report of this beacon overtook this one, and no longer shows the event; or one of its
+    // killed process was decided after this one, and its values hold until the next report
     const { bootId, counter } = report.beacon
-    const isOvertaken = record.sights.some((one) => one.bootId === bootId && one.counter > counter)
+    const isOvertaken = record.sights.some(
+      ({ vm, ...one }) =>
+        (one.bootId === bootId && one.counter > counter) ||
+        (vm === beacon.vm.name && one.bootId !== bootId),
+    )
     if (isOvertaken) return
     const before = beacon.acked?.values.get(event.eventId)
     const fleet = platform().fleet(beacon.vm.fleet)

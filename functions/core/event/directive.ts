@@ -58,11 +58,14 @@ function mustTellAgain(
 export function withLease(record: OpenRecord, beacon: string, vm: string, now: number): OpenRecord {
   const { azure } = record
   const again = azure.accepted !== undefined
+  const { directive: before } = azure
+  const earlier = before?.beacon === beacon ? before.earlier : before?.beacon
   const directive = {
     beacon,
     vm,
     until: now + directiveLeaseMs,
     failed: false,
+    ...(earlier !== undefined && { earlier }),
     ...(again && { again: true as const }),
   }
   const isFirstRepeat = azure.directive?.again === undefined
@@ -75,23 +78,26 @@ export function withLease(record: OpenRecord, beacon: string, vm: string, now: n
 }
 
 /**
- * Applies the result of a directive. Only the holder of the last lease counts, even after its lease
- * ended. Undefined if nothing changes.
+ * Applies the result of a directive: of the holder of the last lease, even after its lease ended. What
+ * Azure accepted is a fact, so it also counts from the holder before, whose directive came late.
+ * Undefined if nothing changes.
  */
 export function withStartResult(
   record: EventRecord,
-  beacon: string,
+  { beacon, vm }: Pick<Reporter, 'beacon' | 'vm'>,
   start: Start,
   at: number,
 ): EventRecord | undefined {
   const { azure } = record
   const { directive } = azure
-  if (!isOpen(record) || directive?.beacon !== beacon) return undefined
+  if (!isOpen(record) || directive === undefined) return undefined
+  const wasHolder = directive.earlier === beacon && start.outcome === 'accepted'
+  if (directive.beacon !== beacon && !wasHolder) return undefined
   if (azure.accepted !== undefined && !isAskedAgain(record)) return undefined
   if (start.outcome === 'accepted') {
     const { failure: _, ...rest } = azure
-    const accepted = { vm: directive.vm, at }
-    const entry = { at, what: 'azure_accepted' as const, note: directive.vm }
+    const accepted = { vm, at }
+    const entry = { at, what: 'azure_accepted' as const, note: vm }
     return addHistory({ ...record, azure: { ...rest, accepted } }, entry)
   }
   // a repeated report may contain the failure of an earlier lease

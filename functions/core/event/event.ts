@@ -107,6 +107,8 @@ interface Directive {
   until: number
   /** The beacon failed, so another one may get the lease at once. */
   failed: boolean
+  /** The beacon that held the lease before. It may still tell Azure, if its directive came late. */
+  earlier?: string
   /** Azure had been told before, but did not start the event. */
   again?: true
 }

@@ -171,9 +171,9 @@ function missingAfter(
   return { firstAt, lastSeenAt, ...(hasRestarted && { restarted: true as const }) }
 }
 
-export function startsReported(record: EventRecord, { beacon }: Reporter, { starts }: EventNews) {
+export function startsReported(record: EventRecord, reporter: Reporter, { starts }: EventNews) {
   return starts.reduce(
-    (known, { start, at }) => withStartResult(known, beacon, start, at) ?? known,
+    (known, { start, at }) => withStartResult(known, reporter, start, at) ?? known,
     record,
   )
 }

@@ -124,34 +124,43 @@ describe('withStartResult', () => {
   })
 
   test('only the holder of the last lease counts', () => {
-    const done = withStartResult(leased, 'a', said('accepted', 200), at + 1)
+    const done = withStartResult(leased, { beacon: 'a', vm: 'A' }, said('accepted', 200), at + 1)
     expect(done?.azure.accepted).toEqual({ vm: 'A', at: at + 1 })
-    expect(withStartResult(leased, 'a', said('accepted'), at + 3_600_000)?.azure.accepted?.vm).toBe(
-      'A',
-    )
+    expect(
+      withStartResult(leased, { beacon: 'a', vm: 'A' }, said('accepted'), at + 3_600_000)?.azure
+        .accepted?.vm,
+    ).toBe('A')
   })
 
   test.each(['rejected', 'unreachable', 'not_scheduled'] as const)(
     '%s fails the lease once',
     (outcome) => {
-      const failed = withStartResult(leased, 'a', said(outcome, 500), at)
+      const failed = withStartResult(leased, { beacon: 'a', vm: 'A' }, said(outcome, 500), at)
       expect(failed?.azure.directive?.failed).toBe(true)
       expect(failed?.azure.accepted).toBeUndefined()
       expect(failed?.history.at(-1)?.note).toBe(`A: ${outcome} (HTTP 500)`)
-      expect(withStartResult(failed!, 'a', said(outcome, 500), at)).toBeUndefined()
-      expect(withStartResult(failed!, 'a', said('accepted', 200), at)?.azure.accepted?.vm).toBe('A')
+      expect(
+        withStartResult(failed!, { beacon: 'a', vm: 'A' }, said(outcome, 500), at),
+      ).toBeUndefined()
+      expect(
+        withStartResult(failed!, { beacon: 'a', vm: 'A' }, said('accepted', 200), at)?.azure
+          .accepted?.vm,
+      ).toBe('A')
     },
   )
 
   test.each(['accepted', 'rejected', 'unreachable', 'not_scheduled'] as const)(
     '%s by anybody else, without a lease, or when it is done, changes nothing',
     (outcome) => {
-      expect(withStartResult(leased, 'b', said(outcome), at)).toBeUndefined()
-      expect(withStartResult(record({ decided: approved }), 'a', said(outcome), at)).toBeUndefined()
+      expect(withStartResult(leased, { beacon: 'b', vm: 'B' }, said(outcome), at)).toBeUndefined()
+      expect(
+        withStartResult(record({ decided: approved }), { beacon: 'a', vm: 'A' }, said(outcome), at),
+      ).toBeUndefined()
       const done = { ...leased, azure: { ...leased.azure, accepted: { vm: 'A', at } } }
-      expect(withStartResult(done, 'a', said(outcome), at)).toBeUndefined()
+      expect(withStartResult(done, { beacon: 'a', vm: 'A' }, said(outcome), at)).toBeUndefined()
       const moved = withLease(leased, 'b', 'B', at + 5_000)
-      expect(withStartResult(moved, 'a', said(outcome), at + 5_001)).toBeUndefined()
+      const late = withStartResult(moved, { beacon: 'a', vm: 'A' }, said(outcome), at + 5_001)
+      expect(late?.azure.accepted?.vm).toBe(outcome === 'accepted' ? 'A' : undefined)
     },
   )
 })

@@ -50,10 +50,15 @@ describe('a record that is full', () => {
     for (let i = 0; i < 1_000; i++) {
       const leased = withLease(full as OpenRecord, `id-${i}`, `web_${i}`, at + 10_000 * i)
       const failed = { eventId: full.eventId, ageMs: 0, outcome: 'rejected' as const, status: 400 }
-      full = withStartResult(leased, `id-${i}`, failed, at + 10_000 * i + 1)!
+      full = withStartResult(
+        leased,
+        { beacon: `id-${i}`, vm: `web_${i}` },
+        failed,
+        at + 10_000 * i + 1,
+      )!
     }
     const start = { eventId: full.eventId, ageMs: 0, outcome: 'accepted' as const, status: 200 }
-    full = withStartResult(full, 'id-999', start, at + 1e8)!
+    full = withStartResult(full, { beacon: 'id-999', vm: 'web_999' }, start, at + 1e8)!
     expect(said(full).slice(0, 3)).toEqual(['seen', 'declined', 'approved'])
     expect(full.history.at(-1)).toEqual({ at: at + 1e8, what: 'azure_accepted', note: 'web_999' })
     expect(listDecisions(full).map(({ decision }) => decision)).toEqual(['declined', 'approved'])

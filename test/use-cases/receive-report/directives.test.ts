@@ -122,6 +122,23 @@ describe('an approval by a person', () => {
     expect((await eventNow()).azureAccepted).toMatchObject({ vm: 'web_0' })
   })
 
+  // the answer with its directive was late, so another beacon had the lease by then
+  test("what Azure accepted counts also from an earlier beacon, and nobody's word that was never asked", async () => {
+    await approve()
+    await first.sees([event()])
+    world.clock.now += 5_001
+    expect((await second.sees([event()])).directives).toEqual(directed)
+    const third = new FakeBeacon(world, 'web_2')
+    await third.sees([event()], start('accepted', 200))
+    expect((await eventNow()).azureAccepted).toBeUndefined()
+    await first.sees([event()], start('accepted', 200))
+    expect((await eventNow()).azureAccepted).toMatchObject({ vm: 'web_0' })
+    world.clock.now += 1_000
+    for (const one of [first, second, third]) await one.sees([])
+    await world.pass(11_000)
+    expect((await eventNow()).outcome).toBe('completed')
+  })
+
   test('that no beacon passes on for 30 s is notified once as stuck', async () => {
     await world.drain()
     await press(world, linkOf(world), 'approve')
