@@ -3,7 +3,13 @@
 import type { z } from 'zod'
 import { cut } from '../../shared/document.ts'
 import { linkless } from '../../shared/presentable.ts'
-import { asksByLink, buttonOf, composeList, listButtonOf } from '../core/message/message.ts'
+import {
+  asksByLink,
+  buttonOf,
+  byUrgency,
+  composeList,
+  listButtonOf,
+} from '../core/message/message.ts'
 import type { Message, Tone } from '../core/message/shape.ts'
 import { isWebUrl, webUrl } from '../schema/checks.ts'
 import { entry, type Kind } from './kind.ts'
@@ -123,9 +129,10 @@ function single({ message, pageUrl }: Part, length: number): Card {
 
 /** Several events in one message, each with its own button, and one for all. */
 function list(parts: Part[], length: number, listUrl: string | undefined): Card {
-  const messages = parts.map(({ message }) => message)
-  const { title, lines, tone } = composeList(messages)
-  const items = parts.map(({ message, pageUrl }) => ({
+  const ordered = byUrgency(parts, ({ message }) => message)
+  const messages = ordered.map(({ message }) => message)
+  const { title, tone } = composeList(messages)
+  const items = ordered.map(({ message, pageUrl }) => ({
     type: 'Container',
     separator: true,
     items: [
@@ -135,10 +142,9 @@ function list(parts: Part[], length: number, listUrl: string | undefined): Card 
       ...(pageUrl === undefined ? [] : [{ type: 'ActionSet', actions: [open(pageUrl, message)] }]),
     ],
   }))
-  const above = lines.map((line) => paragraph(line, length))
   const asks = messages.some(({ asks, lookOnly }) => asks && !lookOnly)
   const all = listUrl === undefined ? [] : [openTo(listUrl, listButtonOf(messages), asks)]
-  return { body: [heading(title, tone, length), ...above, ...items], actions: all }
+  return { body: [heading(title, tone, length), ...items], actions: all }
 }
 
 function plain(text: string, length: number): string {

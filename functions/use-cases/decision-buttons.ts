@@ -90,15 +90,20 @@ async function buttonsFor(
   return { value, notNow: shown.decided?.decision !== 'declined' }
 }
 
-/** Splits what is due together: lists have no such buttons, so a part with buttons goes alone. */
+/** A list has no buttons that decide, and an alert must not hide in a list of maintenance. */
+export function goesAlone({ buttons, delivery }: Part): boolean {
+  return buttons !== undefined || delivery.notification.moment === 'alert'
+}
+
+/** Splits what is due together. */
 export function splitForRequest(parts: Part[]): { together: Part[]; apart: Part[] } {
   const [first, ...others] = parts
-  if (first === undefined || first.buttons !== undefined) {
+  if (first === undefined || goesAlone(first)) {
     return { together: parts.slice(0, 1), apart: others }
   }
   return {
-    together: parts.filter(({ buttons }) => buttons === undefined),
-    apart: parts.filter(({ buttons }) => buttons !== undefined),
+    together: parts.filter((part) => !goesAlone(part)),
+    apart: parts.filter(goesAlone),
   }
 }
 

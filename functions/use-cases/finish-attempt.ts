@@ -3,17 +3,18 @@ import type { SendOutcome, Settlement } from '../core/delivery/attempt.ts'
 import { type Claimed, subscriptionOf } from '../core/delivery/delivery.ts'
 import { afterResult, type Context } from '../core/delivery/follow-up.ts'
 import type { Part } from '../notify/notifier.ts'
+import { goesAlone } from './decision-buttons.ts'
 import { type Relay, rateOf } from './relay.ts'
 
 /** Whether a delivery needs another attempt. */
 export type Finish = 'ended' | 'open'
 
-/** Leaves a part for a later request, alone if it has buttons. This does not count as an attempt. */
-export async function setApart(relay: Relay, claimed: Claimed, { buttons }: Part): Promise<void> {
+/** Leaves a part for a later request. This does not count as an attempt. */
+export async function setApart(relay: Relay, claimed: Claimed, part: Part): Promise<void> {
   const { id, channel } = claimed
   const now = relay.now()
   const waits = { state: 'pending' as const, nextAt: now, note: 'waits for its turn' }
-  const alone = buttons === undefined ? {} : { alone: true as const }
+  const alone = goesAlone(part) ? { alone: true as const } : {}
   const settlement = { ...waits, ...alone, unsent: true as const }
   const settled = await relay.store.settle(claimed, settlement, now, [])
   relay.log.debug('delivery_set_apart', { id, channel, settled })

@@ -72,8 +72,8 @@ async function layoutOf(kind: Kind, scene: string): Promise<Json> {
 /** A line each: title, lasting title if it differs, flags, sentences, facts. */
 function textOf({ message, also }: Outgoing): string {
   if (also.length === 0) return partText(message)
-  const { title, tone, lines } = composeList([message, ...also.map((part) => part.message)])
-  return oneLineEach([`# ${title} (${tone})`, ...lines])
+  const { title, tone } = composeList([message, ...also.map((part) => part.message)])
+  return `# ${title} (${tone})`
 }
 
 function partText(message: Message): string {

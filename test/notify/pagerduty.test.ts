@@ -179,7 +179,7 @@ describe('a stuck approval', () => {
     expect(said).toEqual(['trigger …/stuck'])
     expect(requests[0]?.json.payload).toMatchObject({
       severity: 'error',
-      summary: 'Approved, but not started: Reboot of web_0 at 12:15 UTC',
+      summary: 'prod: Approved, but not started: Reboot of web_0 at 12:15 UTC',
     })
     expect(requests[0]?.json.links).toHaveLength(2)
   })
@@ -245,11 +245,11 @@ describe('a stuck approval', () => {
 describe('the title of an incident', () => {
   const hour = 3_600_000
   test.each([
-    [at, 'Reboot of web_0 at 12:15 UTC'],
-    [at + hour, 'Reboot of web_0 at 12:15 UTC'],
-    [at - 10 * hour, 'Reboot of web_0 at 12:15 UTC'],
-    [at - 12 * hour - 60_000, 'Reboot of web_0 at 2026-11-21 12:15 UTC'],
-    [at - 6 * 24 * hour, 'Reboot of web_0 at 2026-11-21 12:15 UTC'],
+    [at, 'prod: Reboot of web_0 at 12:15 UTC'],
+    [at + hour, 'prod: Reboot of web_0 at 12:15 UTC'],
+    [at - 10 * hour, 'prod: Reboot of web_0 at 12:15 UTC'],
+    [at - 12 * hour - 60_000, 'prod: Reboot of web_0 at 2026-11-21 12:15 UTC'],
+    [at - 6 * 24 * hour, 'prod: Reboot of web_0 at 2026-11-21 12:15 UTC'],
   ])('holds whenever it is read (%i)', async (now, summary) => {
     const what = step('scheduled')
     const message = compose({ ...notification(), at: now }, now)
@@ -264,7 +264,7 @@ describe('the title of an incident', () => {
     const now = midnight - 15 * 60_000
     const message = compose(notification({ event, at: now }), now)
     const { json } = await capture({ ...step('scheduled'), message })
-    expect(json.payload.summary).toBe('Reboot of web_0 at 2026-11-22 00:05 UTC')
+    expect(json.payload.summary).toBe('prod: Reboot of web_0 at 2026-11-22 00:05 UTC')
   })
 
   test.each(moments)('"%s" says nothing that time makes wrong', async (moment) => {
@@ -286,7 +286,7 @@ describe('the payload', () => {
     const what = step('cancelled', { phase: 'cancelled', ended })
     const { json } = await capture({ ...what, message: compose(what.delivery.notification, at) })
     expect(json.event_action).toBe('resolve')
-    expect(json.payload.summary).toBe('Probably cancelled at 12:00 UTC: Reboot of web_0')
+    expect(json.payload.summary).toBe('prod: Probably cancelled at 12:00 UTC: Reboot of web_0')
     expect(json.payload.custom_details['In short']).toContain(
       'cancelled, or approved outside Foghorn',
     )

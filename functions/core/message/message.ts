@@ -74,17 +74,30 @@ function drillLines({ moment, event }: Notification | AlertNotification): string
   return moment === 'alert' ? [drillLine, 'The problem with the channel is real.'] : [drillLine]
 }
 
-/** The head of several messages that are sent as one. */
-export function composeList(messages: Message[]): Pick<Message, 'title' | 'lines' | 'tone'> {
+/** The head of several messages that are sent as one: the most urgent, and how many more. */
+export function composeList(messages: Message[]): Pick<Message, 'title' | 'tone'> {
+  const [first] = byUrgency(messages, (message) => message)
   const asking = messages.filter(wantsDecision).length
-  const isDrill = messages.every(({ title }) => title.startsWith(mark))
-  const count = `${isDrill ? mark : ''}${messages.length} maintenance messages`
+  const more = asking > 1 ? `${asking - 1} more to decide` : `${messages.length - 1} more`
   const tones: Tone[] = ['danger', 'warning', 'info', 'good']
   return {
-    title: asking === 0 ? count : `${count}, ${asking} to decide`,
-    lines: ['These messages had to wait, so Foghorn sent them as one list.'],
+    title: `${first!.title}, and ${more}`,
     tone: tones.find((tone) => messages.some((message) => message.tone === tone))!,
   }
+}
+
+/** Real events before drills; what people must decide before the rest; then by NotBefore. */
+export function byUrgency<Item>(items: Item[], messageOf: (item: Item) => Message): Item[] {
+  const rankOf = (item: Item): number[] => {
+    const message = messageOf(item)
+    const { title, dueAt = Number.MAX_VALUE } = message
+    const due = Math.min(dueAt, Number.MAX_VALUE)
+    return [Number(title.startsWith(mark)), Number(!wantsDecision(message)), due]
+  }
+  return items.toSorted((a, b) => {
+    const [one, other] = [rankOf(a), rankOf(b)]
+    return one.map((rank, i) => rank - other[i]!).find((difference) => difference !== 0) ?? 0
+  })
 }
 
 /** Whether the message asks for a decision, and nobody has decided. */
@@ -116,14 +129,15 @@ export function listButtonOf(messages: Pick<Message, 'asks' | 'lookOnly'>[]): st
 function stepOf(notification: Notification, now: number, askers: Askers): Message {
   const { event } = notification
   return {
-    title: titleOf(notification, now),
-    lastingTitle: lastingTitleOf(notification, now),
+    title: `${event.fleet}: ${titleOf(notification, now)}`,
+    lastingTitle: `${event.fleet}: ${lastingTitleOf(notification, now)}`,
     lines: linesOf(notification, now, askers),
     facts: factsOf(notification, now),
     reference: referenceOf(event),
     tone: toneOf(notification),
     asks: asksFor(event, now),
     declined: event.decided?.decision === 'declined',
+    dueAt: event.facts.notBeforeAt ?? Number.POSITIVE_INFINITY,
     ...(areReaders(askers) ? {} : { lookOnly: true as const }),
   }
 }

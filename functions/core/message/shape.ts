@@ -15,7 +15,9 @@ export interface Message {
   tone: Tone
   /** Whether a decision still counts. */
   asks: boolean
-  /** *Not now* was chosen. An approval is still possible. */
+  /** NotBefore of its event, epoch ms; `Infinity` if Azure gave none. Absent: it is about no event. */
+  dueAt?: number
+  /** It was left to Azure. An approval is still possible. */
   declined: boolean
   /** The link shows the event, but does not let its holder decide. */
   lookOnly?: true

@@ -4,7 +4,13 @@ import type { IncomingWebhookSendArguments } from '@slack/webhook'
 import { cut } from '../../../shared/document.ts'
 import type { Claimed } from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
-import { asksByLink, buttonOf, composeList, listButtonOf } from '../../core/message/message.ts'
+import {
+  asksByLink,
+  buttonOf,
+  byUrgency,
+  composeList,
+  listButtonOf,
+} from '../../core/message/message.ts'
 import type { Message } from '../../core/message/shape.ts'
 import type { ButtonSupport, Buttons, Outgoing, Part } from '../notifier.ts'
 import type { Shown } from '../presses.ts'
@@ -153,24 +159,24 @@ export function slackLine(record: EventRecord, pageUrl: string, now: number) {
 
 /** Several events in one message, each with its own button, and one for all. */
 function list(parts: Part[], listUrl: string | undefined): IncomingWebhookSendArguments {
-  const messages = parts.map(({ message }) => message)
-  const { title, lines, tone } = composeList(messages)
+  const ordered = byUrgency(parts, ({ message }) => message)
+  const messages = ordered.map(({ message }) => message)
+  const { title, tone } = composeList(messages)
   const asks = messages.some(({ asks, lookOnly }) => asks && !lookOnly)
   const heading = `${marks[tone]} ${title}`
-  const titles = parts.map(({ message }) => `• ${message.title}`)
+  const titles = messages.map((message) => `• ${message.title}`)
   return {
     text: escaped([heading, ...titles].join('\n'), limit.text),
     unfurl_links: false,
     unfurl_media: false,
     blocks: [
       header(heading),
-      section(escaped(lines.join('\n'), limit.section)),
       ...(listUrl === undefined
         ? []
         : [
             { type: 'actions' as const, elements: [button(listUrl, listButtonOf(messages), asks)] },
           ]),
-      ...parts.map(item),
+      ...ordered.map(item),
     ],
   }
 }

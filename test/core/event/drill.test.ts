@@ -174,8 +174,10 @@ describe('it is marked', () => {
   test('a list of drills is marked, a list with a real event in it is not', () => {
     const drill = compose({ moment: 'scheduled', at, event: viewOf(begin()) }, at)
     const real = compose({ moment: 'scheduled', at, event: viewOf(record()) }, at)
-    expect(composeList([drill, drill]).title).toMatch(/^DRILL: 2 maintenance messages/)
-    expect(composeList([drill, real]).title).toMatch(/^2 maintenance messages/)
+    expect(composeList([drill, drill]).title).toMatch(
+      /^DRILL: prod: Reboot of .*, and 1 more to decide$/,
+    )
+    expect(composeList([drill, real]).title).toMatch(/^prod: Reboot of .*, and 1 more to decide$/)
   })
 
   test('systems get a flag, but not the plan', () => {

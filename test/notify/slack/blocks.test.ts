@@ -137,13 +137,13 @@ describe('if the message decides', () => {
 test('above a list one button opens all events, and says whether there is something to decide', async () => {
   const what = scenes['a list']!
   const { blocks } = await send(what)
-  expect(blocks[2].elements).toMatchObject([
+  expect(blocks[1].elements).toMatchObject([
     { style: 'primary', text: { text: 'Open all to decide' }, url: what.listUrl },
   ])
   const over = { ...what.also[0]!.message, asks: false }
   const also = what.also.map((part) => ({ ...part, message: { ...part.message, asks: false } }))
   const told = await send({ ...what, message: over, also })
-  expect(told.blocks[2].elements).toMatchObject([{ text: { text: 'Show all' } }])
+  expect(told.blocks[1].elements).toMatchObject([{ text: { text: 'Show all' } }])
   const { listUrl: _, ...without } = what
   expect((await send(without)).blocks.map(({ type }) => type)).not.toContain('actions')
 })
