@@ -42,6 +42,7 @@ Functions, Cloudflare Workers and Node.
   words: { least: 0, most: 1 },
   async run({ options, words: [named = 'dist'], io }) {
     const { folder: dist, config, isLocal } = choiceOf(options, named, io.environment, root)
+    removeOld(dist)
     if (config !== undefined) await checkPacked(config, isLocal, io)
     const made = await writeBundle(dist, config)
     io.print(made.map(shown).join('\n'))
@@ -53,14 +54,18 @@ Functions, Cloudflare Workers and Node.
   },
 })
 
-/** Returns the paths that it wrote; a folder ends with a slash. Removes what stood there. */
+/** Nobody may deploy an older relay after a check that failed. */
+function removeOld(dist: string): void {
+  // the commands of the guide make the zip of the folder
+  for (const old of ['azure', 'azure.zip', 'cloudflare', 'node'])
+    rmSync(join(dist, old), { recursive: true, force: true })
+}
+
+/** `dist` has no older bundle. Returns the paths that it wrote; a folder ends with a slash. */
 export async function writeBundle(dist: string, config: string | undefined): Promise<string[]> {
   const [azure, cloudflare, node] = ['azure', 'cloudflare', 'node'].map((name) => join(dist, name))
   const beacon = join(dist, 'beacon.mjs')
   mkdirSync(dist, { recursive: true })
-  for (const old of [azure!, node!]) rmSync(old, { recursive: true, force: true })
-  // made of the folder by the commands of the guide
-  rmSync(join(dist, 'azure.zip'), { force: true })
   await build({
     ...common,
     entryPoints: ['beacon/main.ts'],

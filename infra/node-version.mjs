@@ -8,8 +8,8 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < required[0] || (major === required[0] && minor < required[1])) {
   process.stderr.write(
     `Foghorn needs Node ${required.join('.')} or newer, this is ${process.version}. ` +
-      'Install it and run again. On Linux and Windows, "npm ci" installs one, unless it leaves out ' +
-      'optional packages.\n',
+      'Start it by "npm run", which takes the Node that "npm ci" installs on Linux and Windows, unless it ' +
+      'leaves out optional packages.\n',
   )
   process.exit(1)
 }

@@ -139,7 +139,12 @@ function faultsOf(channel: string, deliveries: Message[]): string[] {
     return [`${channel}: nothing was sent to it (${own.at(-1)?.note})`]
   }
   const ends = ['refused', 'given_up', 'pending'] as const
-  return ends.flatMap((end) => {
+  // the drill went on before the channel accepted it: in a real event nobody would have been asked
+  const late = own.filter(({ state, attempts }) => state === 'superseded' && attempts > 0)
+  const missed = late.map(
+    ({ moment, note }) => `${channel}: "${moment}" did not arrive before the next step (${note})`,
+  )
+  const failed = ends.flatMap((end) => {
     const alike = own.filter(({ state }) => state === end)
     if (alike[0] === undefined) return []
     const moments = [...new Set(alike.map(({ moment }) => `"${moment}"`))].join(', ')
@@ -149,6 +154,7 @@ function faultsOf(channel: string, deliveries: Message[]): string[] {
     const fate = `${channel}: ${moments} ${wordFor(alike[0])}${why}; ${remedies[end]}`
     return [end === 'pending' ? fate : `${fate}. ${insteadOf(channel, deliveries)}`]
   })
+  return [...missed, ...failed]
 }
 
 function insteadOf(channel: string, deliveries: Message[]): string {

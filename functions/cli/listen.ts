@@ -195,7 +195,9 @@ async function show({ json, forward, secret, io }: Listening, text: string): Pro
   io.print(json ? escapeUnseen(text) : lineOf(event))
   if (forward === undefined) return
   // apart from the moments, so that they can go into a pipe
-  io.note(`  forwarded: ${await post(forward, secret, event.id, text)}`)
+  const answer = await post(forward, secret, event.id, text)
+  const hint = answer === 'HTTP 401' ? ' (does the receiver have the secret above?)' : ''
+  io.note(`  forwarded: ${answer}${hint}`)
 }
 
 function lineOf({ time, data }: z.output<typeof cloudEventSchema>): string {

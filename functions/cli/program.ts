@@ -1,4 +1,5 @@
 // A program of several commands: `foghorn COMMAND`.
+import packageJson from '../../package.json' with { type: 'json' }
 import { giveAddressesTime } from '../../shared/addresses.ts'
 import { didYouMean } from '../schema/suggest.ts'
 import { type Command, exitCodes, processIo, runCommand } from './command.ts'
@@ -26,6 +27,8 @@ export async function runProgram(
       ([group, own]) => `${group}:\n${Object.entries(own).map(lineOf).join('\n')}`,
     )
     process.stdout.write(`${[help.first, ...listed, help.last].join('\n\n')}\n`)
+  } else if (name === '--version') {
+    process.stdout.write(`${packageJson.version}\n`)
   } else if (Object.hasOwn(commands, name)) {
     const loaded = await commands[name]![1]()
     process.exitCode = await runCommand(name, loaded, words, processIo(call))

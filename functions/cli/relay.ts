@@ -85,7 +85,13 @@ export function askRelay(
     ...(body && { 'content-type': 'application/json' }),
   }
   const sent = body && { method: 'POST', body: JSON.stringify(body) }
-  return fetch(`${url}${path}`, { ...sent, headers, redirect: 'manual', signal })
+  return fetch(`${url}${path}`, { ...sent, headers, redirect: 'manual', signal }).catch((error) => {
+    const { code } = (error.cause ?? {}) as { code?: unknown }
+    if (code !== 'ECONNREFUSED') throw error
+    throw new Error(
+      `Nothing listens at ${url}. Start the relay, or set FOGHORN_URL to its address.`,
+    )
+  })
 }
 
 /** The error for an answer that a command cannot use: what the relay says, or its status. */

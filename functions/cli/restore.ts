@@ -44,6 +44,11 @@ Example:
       throw wrong(`${file} is the database itself; write the file of a backup`)
     }
     assertUsable(file)
+    if (!io.environment.FOGHORN_DATA && !existsSync(path)) {
+      throw wrong(
+        `there is no database at "${path}"; set FOGHORN_DATA to the folder of the relay's database`,
+      )
+    }
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     assertStopped(path)
     const fresh = `${path}.restoring`
@@ -73,8 +78,9 @@ function assertUsable(file: string): void {
   try {
     checkBackup(file)
   } catch (error) {
-    if (error instanceof FoghornError) throw wrong(error.message)
-    throw error
+    if (!(error instanceof FoghornError)) throw error
+    const [what] = error.message.split('. ')
+    throw wrong(`${what}. Nothing was changed; take another backup.`)
   }
 }
 

@@ -7,6 +7,7 @@ interface Event {
   epoch: number
   phase: string
   outcome?: string
+  drill?: object
   policy: { decide: string }
   approvals: { expiredAt?: string }[]
   resources: string[]
@@ -22,7 +23,8 @@ async function ask<Answer>(path: string, body?: object): Promise<Answer> {
   if (!answer.ok && answer.status !== 409) throw new Error(`HTTP ${answer.status} for ${path}`)
   return (await answer.json()) as Answer
 }
-const waits = ({ phase, outcome, policy, approvals }: Event) =>
+const waits = ({ phase, outcome, drill, policy, approvals }: Event) =>
+  drill === undefined && // a drill must drain no VM
   phase === 'scheduled' &&
   outcome === undefined &&
   policy.decide === 'ask' &&
@@ -49,6 +51,7 @@ async function drain({ fleet, eventId, epoch, resources }: Event) {
     if (!waits(now) || !isSame) return
     await ask(`${path}/decision`, { decision: 'approve' })
   }
+  if (drained.status !== 0) process.stderr.write(`${DRAIN}: ${drained.error ?? drained.status}\n`)
   handled.add(eventId + epoch)
 }
 for (;;) {

@@ -57,7 +57,7 @@ Example:
     files.push(await billOfMaterials(join(folder, `foghorn-${version}.cdx.json`)))
     const sums = files.map((file) => `${sha256(file)}  ${basename(file)}\n`)
     writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''))
-    for (const file of files) io.print(relative(root, file))
+    for (const file of [...files, join(folder, 'SHA256SUMS')]) io.print(relative(root, file))
   },
 })
 

@@ -2,7 +2,7 @@
 // examples and docs. To install it is to unpack it.
 import { chmodSync, copyFileSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { runTool, stamp } from '../vm/package/tools.ts'
 import { nodeFor, runtimeFor } from '../vm/runtimes.ts'
@@ -10,13 +10,13 @@ import { nodeFor, runtimeFor } from '../vm/runtimes.ts'
 const root = join(import.meta.dirname, '../..')
 type Cpu = 'x64' | 'arm64'
 
-const unit = 'infra/vm/foghorn-relay.service'
 const program = 0o755
 
 /** Also works behind a link, as in /usr/local/bin. */
 const launcher = `#!/bin/sh
 here=$(dirname "$(readlink -f "$0")")
-exec "$here/node" --max-semi-space-size=16 --max-old-space-size=512 "$here/program/foghorn.mjs" "$@"
+exec "$here/node" --disable-warning=ExperimentalWarning --max-semi-space-size=16 --max-old-space-size=512 \\
+  "$here/program/foghorn.mjs" "$@"
 `
 
 /** `bundle`: the folder with the program. Returns the path of the archive. */
@@ -46,7 +46,9 @@ export async function writeRelay(bundle: string, cpu: Cpu, contents: string): Pr
   copyFileSync(join(root, 'LICENSE'), join(contents, 'LICENSE'))
   writeFileSync(join(contents, 'foghorn'), launcher)
   for (const file of ['node', 'foghorn']) chmodSync(join(contents, file), program)
+  copyFileSync(join(root, 'README.md'), join(contents, 'README.md'))
   cpSync(join(root, 'docs'), join(contents, 'docs'), { recursive: true })
-  cpSync(join(root, 'infra/examples'), join(contents, 'examples'), { recursive: true })
-  copyFileSync(join(root, unit), join(contents, basename(unit)))
+  // all that the docs link to, and no program
+  const isShown = (path: string) => !/\.m?ts$/.test(path) || path.includes('examples')
+  cpSync(join(root, 'infra'), join(contents, 'infra'), { recursive: true, filter: isShown })
 }

@@ -107,13 +107,18 @@ describe('what it came to', () => {
     })
   })
 
-  test('what a later message overtook is no fault', () => {
-    const deliveries = [message({ state: 'superseded' }), message({ moment: 'completed' })]
+  test('what a later message overtook before an attempt is no fault; after one, nobody was asked', () => {
+    const overtaken = { state: 'superseded', attempts: 0 } as const
+    const deliveries = [message(overtaken), message({ moment: 'completed' })]
     const { summary, wrong } = resultOf(shown({ deliveries }))
     expect(summary).toBe(
       'completed; 1 of 1 message delivered, 1 no longer needed, on 1 channel: ops',
     )
     expect(wrong).toEqual([])
+    const late = [message({ ...overtaken, attempts: 3 }), message({ moment: 'completed' })]
+    expect(resultOf(shown({ deliveries: late })).wrong).toEqual([
+      expect.stringContaining('ops: "scheduled" did not arrive before the next step'),
+    ])
   })
 
   const { outcome: _, ...open } = shown()

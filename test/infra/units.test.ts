@@ -68,7 +68,7 @@ async function expectHeard({ skip }: TestContext, install: string): Promise<void
     ln -s /opt/foghorn/current/foghorn /usr/local/bin/foghorn
     ${install}
     systemd-sysusers ${root}/infra/vm/package/sysusers.conf
-    cp ${root}/infra/vm/foghorn-beacon.service /opt/foghorn/current/*.service /etc/systemd/system
+    cp ${root}/infra/vm/foghorn-beacon.service /opt/foghorn/current/infra/vm/foghorn-relay.service /etc/systemd/system
     systemctl daemon-reload
 
     key=whsec_$(head -c 32 /dev/zero | base64)

@@ -66,5 +66,6 @@ export async function consolePictures(browser: Browser, images: string): Promise
     }
   }
   server.close()
+  if ('closeAllConnections' in server) server.closeAllConnections()
   world.store.close()
 }

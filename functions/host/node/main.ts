@@ -183,8 +183,11 @@ function afterTwoTurns(flush: () => void): void {
 
 function fail(what: string): (error: unknown) => void {
   return (error) => {
-    process.stderr.write(`${what}: ${error instanceof Error ? error.message : error}\n`)
-    process.exit(error instanceof FoghornError ? 2 : 1)
+    const isKnown = error instanceof FoghornError
+    // docs/when-things-fail.md lists these codes; some sentences have theirs
+    const code = isKnown && !error.message.includes(error.code) ? ` (${error.code})` : ''
+    process.stderr.write(`${what}${code}: ${error instanceof Error ? error.message : error}\n`)
+    process.exit(isKnown ? 2 : 1)
   }
 }
 

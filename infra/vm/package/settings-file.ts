@@ -4,6 +4,9 @@ import { variables } from '../../../beacon/variables.ts'
 /** The service sets it, because it may write nowhere else. */
 const setByService = ['FOGHORN_STATE_DIR']
 
+/** Their defaults are paths of Linux; Windows has its own. */
+const ofLinux = ['FOGHORN_HOOKS', 'FOGHORN_HOOK_SOCKET']
+
 const heads = {
   linux: `# Settings of the Foghorn beacon. To set one, remove the "#" before its name. Then run:
 #   systemctl enable --now foghorn-beacon    the first time
@@ -11,13 +14,15 @@ const heads = {
 #   foghorn-beacon --help                    lists all commands
 # Upgrades keep this file. Only root can read it: it may contain the key of the fleet.`,
   windows: `# Settings of the Foghorn beacon. To set one, remove the "#" before its name. Then run:
-#   Restart-Service foghorn-beacon
+#   Start-Service foghorn-beacon      the first time
+#   Restart-Service foghorn-beacon    after a change
 # Upgrades keep this file. Only administrators and the service can read it: it may contain the key
 # of the fleet. Save it as UTF-8.`,
 }
 
 export function settingsFile(platform: keyof typeof heads): string {
-  const shown = Object.entries(variables).filter(([name]) => !setByService.includes(name))
+  const left = platform === 'windows' ? [...setByService, ...ofLinux] : setByService
+  const shown = Object.entries(variables).filter(([name]) => !left.includes(name))
   const entries = shown.map(([name, { usual, about }]) => {
     const lines = wrapped(about.replaceAll('`', '')).map((line) => `# ${line}`)
     return [...lines, `#${name}=${usual}`].join('\n')
