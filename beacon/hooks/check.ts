@@ -32,8 +32,8 @@ function judge({ prepare, restore }: Status): { ok: boolean; says: string } {
   const refusals = [noteOf(prepare), noteOf(restore)].filter((note) => note !== '')
   if (refusals.length > 0) return { ok: false, says: `refused: ${refusals.join('; ')}` }
   if (prepare.state === 'ready') {
-    const alone = restore.state === 'absent' ? ' There is no restore' : ''
-    return { ok: true, says: `the runner answers, and would run prepare.${alone}` }
+    const both = restore.state === 'absent' ? 'prepare; there is no restore' : 'prepare and restore'
+    return { ok: true, says: `the runner answers, and would run ${both}` }
   }
   if (restore.state === 'absent') return { ok: true, says: 'the runner answers, and has no hooks' }
   return { ok: false, says: 'there is a restore without a prepare, so it never runs: add prepare' }
