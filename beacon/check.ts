@@ -97,7 +97,7 @@ interface CheckParts {
 
 /** One line of the output. */
 export interface Finding {
-  /** `skip`: not known, because of another finding. */
+  /** `skip`: not known, mostly because of another finding. */
   result: 'ok' | 'fix' | 'skip'
   about: string
   /** With `fix`: what is wrong, and what to do. */
@@ -173,26 +173,33 @@ async function checkRelay(
   return relayFindings(posted, settings.relayUrl, clock.now())
 }
 
+/** In the order of the output. */
+const askedOfRelay = ['relay', 'certificate', 'credential', 'clock', 'heard']
+
 /** `now` is when the answer arrived, by this VM's clock. */
 export function relayFindings(posted: Posted, url: string, now: number): Finding[] {
-  if (posted.kind === 'unready') {
-    return [
-      skip('relay', 'not checked: there is no token to send'),
-      fix('credential', posted.reason),
-    ]
-  }
-  const unknown = skip('credential', 'not checked: the relay did not receive it')
+  const findings = foundIn(posted, url, now)
+  return askedOfRelay.map(
+    (about) =>
+      findings.find((one) => one.about === about) ??
+      skip(about, 'not checked: something else must be fixed first'),
+  )
+}
+
+/** Only what the answer tells. */
+function foundIn(posted: Posted, url: string, now: number): Finding[] {
+  if (posted.kind === 'unready') return [fix('credential', posted.reason)]
   if (posted.kind === 'unanswered') {
     const remedy = certificateRemedy(posted.reason)
-    if (remedy === undefined) return [fix('relay', unreachable(url, posted.reason)), unknown]
+    if (remedy === undefined) return [fix('relay', unreachable(url, posted.reason))]
     const reached = ok('relay', `${url} can be reached`)
-    return [reached, fix('certificate', `${posted.reason}; ${remedy}`), unknown]
+    return [reached, fix('certificate', `${posted.reason}; ${remedy}`)]
   }
   const { status, text } = posted
-  const reached = [
-    ok('relay', `${url} answers`),
-    ...(url.startsWith('https:') ? [ok('certificate', 'it is valid')] : []),
-  ]
+  const certificate = url.startsWith('https:')
+    ? ok('certificate', 'it is valid')
+    : skip('certificate', 'not checked: the address begins with http')
+  const reached = [ok('relay', `${url} answers`), certificate]
   const answer = status === 200 ? checkAnswerSchema.safeParse(parseJson(text)).data : undefined
   if (answer !== undefined) {
     const accepted = ok('credential', `the relay accepts it for the fleet "${answer.fleet}"`)
@@ -210,15 +217,11 @@ export function relayFindings(posted: Posted, url: string, now: number): Finding
   }
   if (status === 404 && problem?.code === 'not_found') {
     const remedy = 'update the relay, which is older than this beacon'
-    return [
-      ...reached.slice(1),
-      fix('relay', `${url} does not support this check; ${remedy}`),
-      unknown,
-    ]
+    return [fix('relay', `${url} does not support this check; ${remedy}`), certificate]
   }
   const said =
     status === 200 ? `the answer does not come from a relay: ${cut(text, 60)}` : reasonIn(posted)
-  return [fix('relay', unreachable(url, said)), unknown]
+  return [fix('relay', unreachable(url, said))]
 }
 
 function unreachable(url: string, reason: string): string {

@@ -38,11 +38,21 @@ async function expectCheck(stage: Stage, vm: string, beacon: Program): Promise<v
     .split('\n')
     .slice(1, -1)
     .map((line) => line.split(/ {2,}/).slice(0, 2))
+  const about = [
+    'imds',
+    'vm',
+    'relay',
+    'certificate',
+    'credential',
+    'clock',
+    'heard',
+    'state',
+    'hooks',
+  ]
+  // the relay of the test has an http address
+  const isSkipped = (name: string) => name === 'certificate'
   expect(verdicts, check.output).toEqual(
-    ['imds', 'vm', 'relay', 'credential', 'clock', 'heard', 'state', 'hooks'].map((about) => [
-      'ok',
-      about,
-    ]),
+    about.map((name) => [isSkipped(name) ? 'skip' : 'ok', name]),
   )
   expect(check.output).toContain(`the relay heard the beacon`)
   expect(code).toBe(0)

@@ -8,8 +8,9 @@ import { join } from 'node:path'
 
 const helper = join(import.meta.dirname, 'machine.sh')
 
-/** `heard UNIT WORDS` waits until the journal of the unit has the words. */
+/** A beacon of this machine is not part of the copy. `heard UNIT WORDS` waits until the journal of the unit has the words. */
 const functions = `
+rm -rf /etc/foghorn /var/lib/foghorn
 set -x
 heard() {
   tries=0

@@ -113,6 +113,9 @@ export async function startStage(options: StageOptions) {
           FOGHORN_FLEET_KEY: secrets.fleetKey,
           FOGHORN_IMDS_URL: url,
           FOGHORN_STATE_DIR: join(directory, `beacon-${vm}`),
+          // never the hooks of the machine that runs this
+          FOGHORN_HOOKS: join(directory, 'hooks'),
+          FOGHORN_HOOK_SOCKET: join(directory, 'hooks.sock'),
           FOGHORN_LOG_LEVEL: 'debug',
           ...changes,
         },

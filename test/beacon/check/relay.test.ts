@@ -20,6 +20,9 @@ const shortly = (findings: Finding[]) =>
 const textOf = (findings: Finding[], about: string) =>
   findings.find((one) => one.about === about)?.text
 
+/** Nothing else can be said. */
+const onlyRelay = 'fix relay, skip certificate, skip credential, skip clock, skip heard'
+
 test.each<[string, Posted, string]>([
   [
     'all is well',
@@ -29,37 +32,45 @@ test.each<[string, Posted, string]>([
   [
     'no VM was named',
     answered(200, { fleet: 'prod', time: now }),
-    'ok relay, ok certificate, ok credential, ok clock',
+    'ok relay, ok certificate, ok credential, ok clock, skip heard',
   ],
   [
     'the credential is rejected',
     problem(401, 'signature_invalid', { time: now }),
-    'ok relay, ok certificate, fix credential, ok clock',
+    'ok relay, ok certificate, fix credential, ok clock, skip heard',
   ],
-  ['a rejected token', problem(401, 'token_invalid'), 'ok relay, ok certificate, fix credential'],
+  [
+    'a rejected token',
+    problem(401, 'token_invalid'),
+    'ok relay, ok certificate, fix credential, skip clock, skip heard',
+  ],
   [
     'no token',
     { kind: 'unready', reason: 'no identity', retryAfterMs: 1 },
-    'skip relay, fix credential',
+    'skip relay, skip certificate, fix credential, skip clock, skip heard',
   ],
-  ['nobody listens', unanswered('ECONNREFUSED: connect'), 'fix relay, skip credential'],
+  ['nobody listens', unanswered('ECONNREFUSED: connect'), onlyRelay],
   [
     'a certificate that expired',
     unanswered('CERT_HAS_EXPIRED: certificate has expired'),
-    'ok relay, fix certificate, skip credential',
+    'ok relay, fix certificate, skip credential, skip clock, skip heard',
   ],
-  ['an older relay', problem(404, 'not_found'), 'ok certificate, fix relay, skip credential'],
-  ['a relay that fails', problem(503, 'busy'), 'fix relay, skip credential'],
-  ['another server', answered(200, '<html>'), 'fix relay, skip credential'],
-  ['another server without the page', answered(404, '<html>'), 'fix relay, skip credential'],
-  ['another server with a login', answered(401, 'Log in'), 'fix relay, skip credential'],
+  [
+    'an older relay',
+    problem(404, 'not_found'),
+    'fix relay, ok certificate, skip credential, skip clock, skip heard',
+  ],
+  ['a relay that fails', problem(503, 'busy'), onlyRelay],
+  ['another server', answered(200, '<html>'), onlyRelay],
+  ['another server without the page', answered(404, '<html>'), onlyRelay],
+  ['another server with a login', answered(401, 'Log in'), onlyRelay],
 ])('%s', (_, posted, expected) => {
   expect(shortly(relayFindings(posted, url, now))).toBe(expected)
 })
 
 test('on this machine there is no certificate', () => {
   const findings = relayFindings(answered(200, known), 'http://127.0.0.1:7071', now)
-  expect(shortly(findings)).toBe('ok relay, ok credential, ok clock, ok heard')
+  expect(shortly(findings)).toBe('ok relay, skip certificate, ok credential, ok clock, ok heard')
 })
 
 test.each([
