@@ -21,6 +21,7 @@ export async function runProgram(
   [name, ...words]: string[],
 ): Promise<void> {
   giveAddressesTime()
+  endWithNpm()
   const commands: Record<string, Entry> = Object.assign({}, ...Object.values(groups))
   if (name === undefined || name === '--help' || name === '-h') {
     const listed = Object.entries(groups).map(
@@ -37,6 +38,17 @@ export async function runProgram(
     process.stderr.write(`there is no command "${name}"; foghorn --help lists all${meant}\n`)
     process.exitCode = exitCodes.wrong
   }
+}
+
+const npmLookMs = 1_000
+
+/** A shell of npm passes no signal on: what `npm run` began must not outlive npm. */
+function endWithNpm(): void {
+  const { ppid, env } = process
+  if (env.npm_lifecycle_event === undefined || process.platform === 'win32') return
+  setInterval(() => {
+    if (process.ppid !== ppid) process.kill(process.pid, 'SIGTERM')
+  }, npmLookMs).unref()
 }
 
 function lineOf([name, [summary]]: [string, Entry]): string {

@@ -191,21 +191,11 @@ function fail(what: string): (error: unknown) => void {
   }
 }
 
-const npmLookMs = 1_000
-
-/** A shell of npm passes no signal on: a relay that `npm start` began must not outlive npm. */
-function onNpmEnd(ended: () => void): void {
-  const { ppid, env } = process
-  if (env.npm_lifecycle_event === undefined || process.platform === 'win32') return
-  setInterval(() => process.ppid !== ppid && ended(), npmLookMs).unref()
-}
-
 /** Starts the relay. A signal ends the process. */
 export async function run(): Promise<void> {
   const write = (line: string) => void process.stdout.write(`${line}\n`)
   const stopped = new Promise((resolve) => {
     process.once('SIGTERM', resolve).once('SIGINT', resolve)
-    onNpmEnd(() => resolve(undefined))
   })
   try {
     const relay = await start(readSettings(process.env), write)
