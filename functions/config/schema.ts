@@ -19,6 +19,7 @@ import {
   secretRule,
   secrets,
   textBy,
+  webUrl,
 } from '../schema/checks.ts'
 import {
   approver,
@@ -157,6 +158,11 @@ const ruleSchema = object({
   decide: oneOf(decisions).describe(
     'approve: Azure starts it at once. ask: people decide. notify: channels are notified, nobody is asked. ignore: no message is sent.',
   ),
+  runbook: webUrl
+    .optional()
+    .describe(
+      'An address for people who read the message: messages and pages have a button to it.',
+    ),
   whenReady: z
     .boolean()
     .optional()
@@ -194,6 +200,7 @@ const ruleSchema = object({
 
 const routeSchema = object({
   match: matchSchema,
+  runbook: webUrl.optional().describe('As that of a rule, for the channels of this route.'),
   moments: z
     .array(oneOf(moments))
     .min(1)

@@ -11,6 +11,8 @@ export const maxOnlookers = 4
  * but what VMs say of themselves, so false reports cannot make a later report or decision fail.
  */
 export const maxEventLength = 400_000
+/** Characters of what a person writes about a decision. */
+export const maxReasonLength = 200
 /** Open events that no other beacon has reported. */
 export const maxOpenOfBeacon = 100
 export const maxOpenOfFleet = 500

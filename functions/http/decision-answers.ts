@@ -1,7 +1,9 @@
 // A person pressed a button of a page: what that does, and what the page says then.
+import { cut } from '../../shared/document.ts'
 
 import type { Wish } from '../core/event/decide-by-person.ts'
-import type { Decider, EventRecord } from '../core/event/event.ts'
+import type { EventRecord } from '../core/event/event.ts'
+import { maxReasonLength } from '../core/limits.ts'
 import { tooLarge } from '../core/message/phrases.ts'
 import type { FormToken } from '../links/link.ts'
 import type { Seen } from '../pages/event.ts'
@@ -13,7 +15,14 @@ export const decisions = new Map<string, Wish['decision']>([
   ['approve', 'approved'],
   ['not_now', 'declined'],
   ['prepare', 'prepare'],
+  ['take', 'take'],
 ])
+
+/** What a person wrote beside the buttons, as one line. */
+export function reasonOf(fields: URLSearchParams): { reason?: string } {
+  const written = (fields.get('reason') ?? '').replaceAll(/\s+/g, ' ').trim()
+  return written === '' ? {} : { reason: cut(written, maxReasonLength) }
+}
 
 export interface Pressed {
   record: EventRecord
@@ -26,22 +35,23 @@ export interface Pressed {
 export async function decideByPress(
   relay: Relay,
   before: EventRecord,
-  { decision, by, seen }: { decision: Wish['decision']; by: Decider; seen: FormToken },
+  { seen, ...wish }: Omit<Wish, 'seen'> & { seen: FormToken },
 ): Promise<Pressed> {
   const { outcome, record } =
     relay.now() < seen.countsAt
       ? { outcome: 'too_quick' as const, record: before }
-      : await decideEvent(relay, before, { decision, by, seen: seen.stamp })
+      : await decideEvent(relay, before, { ...wish, seen: seen.stamp })
   if (outcome !== 'decided') {
     const { said, status = 200 } = answers[outcome]
     return { record, status, answer: { said } }
   }
-  return { record, status: 200, answer: { said: stored[decision], done: true } }
+  return { record, status: 200, answer: { said: stored[wish.decision], done: true } }
 }
 
 const stored: Record<Wish['decision'], string> = {
   approved: 'You approved it.',
   declined: 'You left it to Azure. No more reminders come.',
+  take: 'You have it, and others see that. The event is not decided.',
   prepare: 'Your request to prepare was stored. The event is not decided.',
 }
 

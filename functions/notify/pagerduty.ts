@@ -177,5 +177,7 @@ function shown(text: string): string {
 
 function linksTo(pageUrl: string, { message }: Outgoing) {
   const page = { href: pageUrl, text: buttonOf(message) }
-  return message.opensConsole ? [page] : [page, { href: `${pageUrl}#timeline`, text: 'Timeline' }]
+  if (message.opensConsole) return [page]
+  const further = (message.links ?? []).map(({ label, url }) => ({ href: url, text: label }))
+  return [page, { href: `${pageUrl}#timeline`, text: 'Timeline' }, ...further]
 }

@@ -123,7 +123,10 @@ function single({ message, pageUrl }: Part, length: number): Card {
       ...(facts.length === 0 ? [] : [{ type: 'FactSet', facts }]),
       smallPrint(message.reference, length),
     ],
-    actions: pageUrl === undefined ? [] : [open(pageUrl, message)],
+    actions: [
+      ...(pageUrl === undefined ? [] : [open(pageUrl, message)]),
+      ...(message.links ?? []).map(({ label, url }) => openTo(url, label, false)),
+    ],
   }
 }
 

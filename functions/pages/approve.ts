@@ -7,7 +7,7 @@ import { vmCountOf } from '../core/event/facts.ts'
 import { viewOf } from '../core/event/view.ts'
 import { drillLine, drillMark } from '../core/message/message.ts'
 import { impactOf, plain, subjectOf } from '../core/message/phrases.ts'
-import { choicePart, type Html, liveAttributes, type Seen, statePart } from './event.ts'
+import { choicePart, type Html, linksPart, liveAttributes, type Seen, statePart } from './event.ts'
 import { allNames, factsOf } from './facts.ts'
 import { type Live, layout } from './layout.ts'
 import { timelineOf } from './timeline.ts'
@@ -29,6 +29,7 @@ ${record.drill ? html`<p class="drill">${drillLine}</p>` : ''}
 <p class="lead">${impactOf(view)}</p>
 ${statePart(seen, now)}
 ${choicePart(seen, now, 0)}
+${linksPart(record)}
 <h2>Details</h2>
 <dl>${factsOf(record).map(
     ([name, value]) => html`<dt>${name}</dt><dd>${shownOf(name, value, record)}</dd>`,

@@ -2,9 +2,20 @@
 // reason why the viewer has none. Element ids contain the event's place in the list.
 import { html } from 'hono/html'
 import type { EventRecord } from '../core/event/event.ts'
+import { isAffected } from '../core/event/sight.ts'
 import { stepOf } from '../core/event/summary.ts'
 import { lastingClock, remaining } from '../core/event/time.ts'
-import { azureStarts, capital, leaveTo, plain, subjectOf, verbOf } from '../core/message/phrases.ts'
+import { maxReasonLength } from '../core/limits.ts'
+import { portalLinks } from '../core/message/links.ts'
+import {
+  azureStarts,
+  capital,
+  describeDecider,
+  leaveTo,
+  plain,
+  subjectOf,
+  verbOf,
+} from '../core/message/phrases.ts'
 import { approvesUnready } from '../core/message/readiness.ts'
 import { hardwareAdvice } from '../core/message/step.ts'
 import type { Permission } from '../core/rules/permission.ts'
@@ -57,7 +68,7 @@ export function statePart(seen: Seen, now: number): Html {
 <p class="left" role="timer" data-timer ${until === undefined ? html`hidden` : ''}><b
  data-left="${until ?? ''}">${left}</b> <span>until ${startsOf(record)}</span></p>
 <p class="headline${tone === 'ask' && until !== undefined ? ' away' : ''}" data-headline>${headline}</p><p class="lines">${whole(lines.join('\n'))}</p>
-</div>`
+${takenPart(record, now)}</div>`
 }
 
 function startsOf({ drill }: EventRecord): string {
@@ -104,8 +115,12 @@ function choices(seen: Seen, now: number, place: number, where: Place): Html {
     ? secondStep(record, place, isFirst, where)
     : html`${unreadyPart(record, place)}\n${approveButton(record, place, 'go')}\n${hintPart(record, place, where)}`
   const leave = isFirst ? leavePart(record, now, place, where) : ''
-  const last = isPreparable(record) ? preparePart(place, where) : ''
-  const all = where === 'row' ? [last, leave, approve] : [approve, leave, last]
+  const prepare = isPreparable(record) ? preparePart(place, where) : ''
+  const take = where === 'list' ? '' : takePart(record, place)
+  const all =
+    where === 'row'
+      ? [take, prepare, leave, approve]
+      : [approve, leave, prepare, take, where === 'list' ? '' : reasonPart(place)]
   return html`<form method="post"${target} data-choices>${fields}\n${all.map((part) => html`${part}\n`)}</form>`
 }
 
@@ -115,6 +130,7 @@ function secondStep(record: EventRecord, place: number, isFirst: boolean, where:
   return html`<details class="after" id="${stepId(record)}"><summary class="button ${look}">${label}…${awayPart(record)}</summary>
 <div>${unreadyPart(record, place)}
 ${hintPart(record, place, where)}
+${where === 'row' ? reasonPart(place) : ''}
 ${approveButton(record, place, isFirst ? 'go' : 'quiet')}</div></details>`
 }
 
@@ -174,6 +190,37 @@ function leavePart(record: EventRecord, now: number, place: number, where: Place
   return html`<button name="decision" value="not_now"
  aria-describedby="h${place}${where === 'row' ? '' : ` n${place}`}">${leaveTo(record)}${at}${away}</button>
 ${where === 'row' ? '' : hint}`
+}
+
+/** Says to others who looks at it. */
+function takePart(record: EventRecord, place: number): Html {
+  return html`<button class="take" name="decision" value="take"
+ aria-describedby="h${place}">I have it${awayPart(record)}</button>`
+}
+
+function reasonPart(place: number): Html {
+  return html`<label class="why" for="r${place}">Reason, if others should know it
+<input id="r${place}" name="reason" maxlength="${maxReasonLength}" autocomplete="off"></label>`
+}
+
+/** `Taken by Slack user U0ADA, 12:03 UTC`, while the event is open. */
+export function takenPart({ taken, ended }: EventRecord, now: number): Html {
+  if (taken === undefined || ended !== undefined) return ''
+  const text = `Taken ${describeDecider(taken)}, ${lastingClock(taken.at, now)}`
+  return html`<p class="taken">${whole(plain(text))}</p>`
+}
+
+/** To the VM in Azure's portal, and to the runbook of the rule. */
+export function linksPart({ facts, sights, policy: { runbook } }: EventRecord): Html {
+  const affected = sights.filter((sight) => isAffected(facts, sight))
+  const vms = affected.map(({ vm, ...known }) => ({ ...known, name: vm }))
+  const links = [
+    ...(runbook === undefined ? [] : [{ label: 'Runbook', url: runbook }]),
+    ...portalLinks(vms, facts.resources.length),
+  ]
+  return links.length === 0
+    ? ''
+    : html`<p class="further">${links.map(({ label, url }) => html`<a href="${url}">${label}</a> `)}</p>`
 }
 
 function countOf({ facts: { resources } }: EventRecord): string {

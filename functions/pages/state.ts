@@ -5,6 +5,7 @@ import { stampOf } from '../core/event/approval.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { isTooLarge, vmCountOf } from '../core/event/facts.ts'
 import { canPrepareNow } from '../core/event/preparation.ts'
+import { stepOf } from '../core/event/summary.ts'
 import { lastingClock, relative } from '../core/event/time.ts'
 import {
   describeDecision,
@@ -69,7 +70,8 @@ export function seenOf(record: EventRecord): string {
 /** All that a page shows of the event, but for the time left. */
 export function contentOf(record: EventRecord, now: number): unknown[] {
   const hooks = [approvesUnready(record), isPreparable(record)]
-  return [stateOf(record, now), isDecidable(record), hooks, timelineOf(record), factsOf(record)]
+  const parts = [isDecidable(record), hooks, timelineOf(record), factsOf(record), record.taken]
+  return [stateOf(record, now), ...parts]
 }
 
 /** The lines contain names from outside. */
@@ -116,11 +118,10 @@ function rawStateOf(record: EventRecord, now: number): State {
 
 /** The one sentence that a row has room for. */
 export function briefOf(record: EventRecord, now: number): string {
-  const { decided, started, azure } = record
+  const { decided } = record
   const count = vmCountOf(record.facts)
   const vms = count === 1 ? '1 VM' : `${count} VMs`
-  if (started === undefined && azure.stuckAt !== undefined && decided?.decision === 'approved')
-    return plain(`${vms} · ${stuckLines(record, now, now)[0]}`)
+  if (stepOf(record) === 'stuck') return plain(`${vms} · ${stuckLines(record, now, now)[0]}`)
   if (isTooLarge(record.facts)) return `${vms} · Azure decides`
   const why = [...backLines(record), ...expiryLines(record, false), ...inVainLines(record)][0]
   if (decided === undefined) return plain(`${vms} · ${why ?? `requested by ${askedBy(record)}`}`)
@@ -129,9 +130,7 @@ export function briefOf(record: EventRecord, now: number): string {
 
 function approvedState(record: EventRecord, now: number): State {
   const { drill, azure } = record
-  const { accepted, stuckAt = Number.POSITIVE_INFINITY, failure, directive } = azure
-  // Azure was told only now. If it does not start the event, it is told again after a minute
-  const isJustTold = accepted !== undefined && accepted.at > stuckAt && !directive?.again
+  const { accepted, failure } = azure
   const headline = 'Approved'
   const decision = said(record, now)
   const good = (...lines: string[]): State => {
@@ -139,7 +138,7 @@ function approvedState(record: EventRecord, now: number): State {
     return { tone: 'good', headline, lines: [decision, ...backLines(record), ...ready, ...lines] }
   }
   if (drill) return good('The drill starts in a moment.')
-  if (azure.stuckAt !== undefined && !isJustTold) {
+  if (stepOf(record) === 'stuck') {
     const isAhead = (record.facts.notBeforeAt ?? 0) > now
     const stuck = stuckLines(record, now, now)
     const lines = [decision, ...stuck, ...(isAhead ? [] : [dueOf(record, now)])]

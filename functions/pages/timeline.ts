@@ -1,7 +1,7 @@
 // The text of each entry of an event's history, for its page and for the console. A text says which
 // VM saw something, because that need not be an affected VM.
 import { drillNote } from '../core/event/drill.ts'
-import type { EventRecord, HistoryEntry, Inference, Proof } from '../core/event/event.ts'
+import type { Decider, EventRecord, HistoryEntry, Inference, Proof } from '../core/event/event.ts'
 import type { NotReady } from '../core/event/hook-state.ts'
 import { utc } from '../core/event/time.ts'
 import { describeFailure, isFailure } from '../core/message/approval.ts'
@@ -46,11 +46,10 @@ export function placed({ history }: Pick<EventRecord, 'history'>) {
 }
 
 /** `First seen by web_0`, `Approved through the link sent to "chat"` */
-function describeEntry({ at, what, note }: HistoryEntry): string {
+function describeEntry({ what, note, reason }: HistoryEntry): string {
   if (note === undefined) return bare[what]
   if (what === 'approved' || what === 'declined') {
-    const [how = '', ...who] = note.split(': ')
-    const decided = { decision: what, how: how as Proof, who: who.join(': '), at }
+    const decided = { decision: what, ...deciderIn(note), ...(reason && { reason }) }
     return capital(plain(describeDecided(decided)))
   }
   if (note === drillNote) return `${bare[what]}: a drill`
@@ -61,10 +60,8 @@ const withNote: { [What in HistoryEntry['what']]?: (note: string) => string } = 
   seen: (vm) => `First seen by ${vm}`,
   started: (vm) => `Started (seen by ${vm})`,
   changed: (values) => `Changed: ${values.replace(isoTime, (iso) => utc(Date.parse(iso)))}`,
-  prepare_now: (by) => {
-    const [how = '', ...who] = by.split(': ')
-    return `Asked to prepare now, ${describeDecider({ how: how as Proof, who: who.join(': ') })}`
-  },
+  prepare_now: (by) => `Asked to prepare now, ${describeDecider(deciderIn(by))}`,
+  taken: (by) => `Taken ${describeDecider(deciderIn(by))}`,
   not_ready: (why) => `People are asked: ${describeInVain({ why: why as NotReady['why'] })}`,
   reminder: (distance) => `People were reminded, ${distance}`,
   directed: (vm) => `The beacon on ${vm} was asked to tell Azure`,
@@ -82,6 +79,12 @@ const withNote: { [What in HistoryEntry['what']]?: (note: string) => string } = 
     concluded(why === 'drill_overdue' ? 'Not run' : 'Cancelled', why as Inference),
   lost: (why) => `Outcome unknown: ${describeInference(why as Inference)}`,
   reopened: (vm) => `Reopened by a report from ${vm}`,
+}
+
+/** Reads what `decisionNote` writes. */
+function deciderIn(note: string): Decider {
+  const [how = '', ...who] = note.split(': ')
+  return { how: how as Proof, who: who.join(': ') }
 }
 
 function concluded(what: string, inferred: Inference): string {
@@ -106,6 +109,7 @@ const bare: Record<HistoryEntry['what'], string> = {
   start_failed: 'Azure could not be told',
   not_started: 'Azure was told, but has not started it',
   prepare_now: 'A person asked the VMs to prepare now',
+  taken: 'Taken',
   not_ready: 'The rule could not approve in time, so people were asked',
   expired: 'The approval expired because the event changed',
   stuck: 'Approved, but not started: people are notified',

@@ -79,12 +79,14 @@ const policy = z.object({
   whenReady: z.literal(true).exactOptional().describe('The rule waits until all VMs are ready.'),
   prepareBeforeSeconds: z.int().exactOptional().describe('VMs prepare from then on.'),
   maxConcurrent: z.int().exactOptional().describe('The rule waits for its turn.'),
+  runbook: z.string().exactOptional().describe('The address that the rule gives people.'),
 })
 
 const approval = z.object({
   decision: z.enum(['approved', 'declined']),
   ...decider,
   at: time,
+  reason: z.string().exactOptional().describe('What the person wrote, at most 200 characters.'),
   expiredAt: time.exactOptional().describe('The event became more than was approved.'),
 })
 
@@ -139,6 +141,10 @@ export const publicEventSchema = z
       .object({ ...decider, at: time })
       .exactOptional()
       .describe('A person asked the VMs to prepare at once.'),
+    taken: z
+      .object({ ...decider, at: time })
+      .exactOptional()
+      .describe('Who said last that they look at it. Nobody has decided by that.'),
     firstSeenAt: time.describe("By the relay's clock, as all times but `notBefore`."),
     startedAt: time.exactOptional().describe('When Azure started it.'),
     startKind: z.enum(startKinds).exactOptional().describe('Why, if it was first seen as Started.'),

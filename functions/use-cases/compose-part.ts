@@ -11,9 +11,11 @@ import {
   subscriptionOf,
 } from '../core/delivery/delivery.ts'
 import { mayHaveHeard, skippedBefore } from '../core/delivery/overtake.ts'
+import { knownVms } from '../core/event/drill.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { compose, noText } from '../core/message/message.ts'
 import { asksFor } from '../core/message/step.ts'
+import { runbookFor } from '../core/rules/routes.ts'
 import { eventLinks, pageLink } from '../links/link.ts'
 import type { Part } from '../notify/notifier.ts'
 import { waysToDecide } from './decision-buttons.ts'
@@ -39,12 +41,29 @@ export async function composePart(
     : {}
   return {
     delivery: claimed,
-    message: compose(notification, now, skippedBefore(claimed, siblings), askers),
+    message: compose(
+      withRunbook(relay, claimed, record),
+      now,
+      skippedBefore(claimed, siblings),
+      askers,
+    ),
     ...(buttons && { buttons }),
     ...(await pageOf(relay, claimed, now)),
     ...links,
     mayHaveHeard: mayHaveHeard(claimed, siblings, (name) => !channelNamed(relay, name)),
   }
+}
+
+/** With the runbook of the channel's route, if that has one. */
+function withRunbook(
+  { config }: Relay,
+  { channel, notification }: Claimed,
+  record: EventRecord | undefined,
+): Claimed['notification'] {
+  const own = record && runbookFor(config.routes, record, knownVms(record), channel)
+  if (own === undefined) return notification
+  const { event } = notification
+  return { ...notification, event: { ...event, policy: { ...event.policy, runbook: own } } }
 }
 
 /** The event's page, or the part of the console that an alert is about. */

@@ -1,8 +1,11 @@
 // Sends failed messages again, because an owner asked for it.
+import type { Delivery } from '../core/delivery/delivery.ts'
 import { type Access, isBound, nameOf } from '../core/rules/access.ts'
 import type { Relay } from './relay.ts'
 
 const maxReplayed = 1_000
+/** Open events that a failed message may be about. */
+const maxOpen = 10_000
 
 /** One message, or those since a time. */
 type Which = { id: string } | { since: number; channel?: string; fleets?: string[] }
@@ -20,4 +23,45 @@ export async function replay(relay: Relay, access: Access, which: Which): Promis
   relay.log.info('replayed', { deliveries: replayed, by: nameOf(access) })
   relay.wake(replayed)
   return replayed
+}
+
+interface Failed {
+  /** At most `maxReplayed`. */
+  count: number
+  /** Epoch ms. Absent if there is none. */
+  oldestAt?: number
+  newestAt?: number
+  /** Ids of those about events that are still open. */
+  open: string[]
+}
+
+/** What a replay of everything that failed in this channel would send. Costs a read for each message. */
+export async function failedIn(relay: Relay, access: Access, channel: string): Promise<Failed> {
+  const { store, config } = relay
+  const fleets = isBound(access) ? access.fleets : Object.keys(config.fleets)
+  const [{ deliveries }, events] = await Promise.all([
+    store.listFailed({ channel, limit: maxReplayed, ...(isBound(access) && { fleets }) }),
+    store.listOpen(fleets, maxOpen),
+  ])
+  const openEvents = new Set(events.map(eventOf))
+  const open = deliveries.filter((one) => openEvents.has(eventOf(one))).map(({ id }) => id)
+  const [newest, oldest] = [deliveries[0]?.plannedAt, deliveries.at(-1)?.plannedAt]
+  return {
+    count: deliveries.length,
+    ...(newest !== undefined && { newestAt: newest }),
+    ...(oldest !== undefined && { oldestAt: oldest }),
+    open,
+  }
+}
+
+/** Returns how many. */
+export async function replayOpen(relay: Relay, access: Access, channel: string): Promise<number> {
+  const { open } = await failedIn(relay, access, channel)
+  let replayed = 0
+  for (const id of open) replayed += await replayFor(relay, access, { id })
+  return replayed
+}
+
+function eventOf({ fleet, eventId }: Pick<Delivery, 'fleet' | 'eventId'>): string {
+  return JSON.stringify([fleet, eventId])
 }

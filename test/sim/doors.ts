@@ -120,9 +120,14 @@ export function httpPage(relay: Relay, app: App): PageDoor {
     },
     async decide(path, by, decision, { fields }) {
       const wish = decision === 'approved' ? 'approve' : 'not_now'
-      const body = new URLSearchParams({ ...fields, decision: wish }).toString()
       const headers = { 'content-type': formType, ...headersOf(by) }
-      const response = await app.request(path, { method: 'POST', body, headers })
+      const press = (one: string) => {
+        const body = new URLSearchParams({ ...fields, decision: one, reason: 'a reason' })
+        return app.request(path, { method: 'POST', body: body.toString(), headers })
+      }
+      // who waits says first that they look at it, which changes nothing
+      if (decision === 'declined') await press('take')
+      const response = await press(wish)
       return readSaid(await response.text(), onPage) ?? `HTTP ${response.status} on the page`
     },
   }

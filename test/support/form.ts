@@ -15,11 +15,11 @@ export function fieldsOf(html: string): Record<string, string> {
   return formsOf(html)[0] ?? {}
 }
 
-/** What the page's buttons decide; it has no others. */
+/** What the page's buttons decide. *I have it* decides nothing. */
 export function buttonsOf(html: string): string[] {
-  return [...html.matchAll(/<button([^>]*name="decision"[^>]*)>/g)].map(
-    ([, of]) => /value="(\w+)"/.exec(of!)?.[1] ?? '',
-  )
+  return [...html.matchAll(/<button([^>]*name="decision"[^>]*)>/g)]
+    .map(([, of]) => /value="(\w+)"/.exec(of!)?.[1] ?? '')
+    .filter((wish) => wish !== 'take')
 }
 
 export const formType = 'application/x-www-form-urlencoded'

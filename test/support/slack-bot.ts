@@ -54,13 +54,15 @@ export function refusing(error: string, headers: Record<string, string> = {}) {
 }
 
 interface Button {
-  url: string
+  url?: string
   text: { text: string }
   style?: string
 }
 
+/** Those that decide, or open a page of the relay. */
 export function buttonsOf({ blocks }: SlackMessage): Button[] {
   return (blocks as { type: string; elements?: Button[] }[])
     .filter(({ type }) => type === 'actions')
     .flatMap(({ elements = [] }) => elements)
+    .filter(({ url = '' }) => !url.startsWith('https://portal.azure.com/'))
 }

@@ -109,11 +109,14 @@ export async function pressInSlack(
 
 const isReply = ({ url }: Sent) => url.includes('/actions/')
 
-/** The buttons of the newest message that was sent to a chat; none where it has none. */
+/** The buttons of the newest message to a chat that decide, or open a page of the relay. */
 export function elementsIn(world: World): Json[] {
   const messages = world.sent.filter((one) => one.url.includes('slack') && !isReply(one))
   const blocks: Json[] = messages.at(-1)?.json.blocks ?? []
-  return blocks.filter(({ type }) => type === 'actions').flatMap(({ elements }) => elements)
+  return blocks
+    .filter(({ type }) => type === 'actions')
+    .flatMap(({ elements }) => elements)
+    .filter(({ url = '' }) => !url.startsWith('https://portal.azure.com/'))
 }
 
 export function valueIn(world: World): string {

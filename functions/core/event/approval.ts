@@ -40,9 +40,15 @@ export function decide(record: EventRecord, decided: Decided, read?: ScopedVm[])
   }
   const scope = decided.decision === 'approved' ? { scope: scopeOf(record, read) } : {}
   const before = record.decided === undefined ? record : withOverruled(record, record.decided)
+  const { reason } = decided
   const noted = addHistory(
     { ...before, decided: { ...decided, ...scope } },
-    { at: decided.at, what: decided.decision, note: decisionNote(decided) },
+    {
+      at: decided.at,
+      what: decided.decision,
+      note: decisionNote(decided),
+      ...(reason && { reason }),
+    },
   )
   return { outcome: 'decided', record: noted, moments: [decided.decision] }
 }

@@ -1,16 +1,20 @@
-// A person decides an event: approve, not now, or let its VMs prepare at once.
+// A person decides an event: approve, not now, or let its VMs prepare at once. Or takes it: others see
+// who looks at it.
 import { type Permission, permissionOf } from '../rules/permission.ts'
 import type { Route } from '../rules/routes.ts'
 import { type DecideOutcome, decide, stampOf } from './approval.ts'
 import { type Decision, withDueAt } from './decide.ts'
 import { knownVms } from './drill.ts'
-import type { Decided, Decider, EventRecord } from './event.ts'
+import { type Decided, type Decider, type EventRecord, isOpen } from './event.ts'
+import { addHistory, decisionNote } from './history.ts'
 import { prepareNow } from './preparation.ts'
 import type { Listening } from './sight.ts'
 
 export interface Wish {
-  decision: Decided['decision'] | 'prepare'
+  decision: Decided['decision'] | 'prepare' | 'take'
   by: Decider
+  /** Of a decision, at most `maxReasonLength`. */
+  reason?: string
   /** `stampOf` what the person saw. Absent if the person named the event itself. */
   seen?: string
 }
@@ -27,15 +31,12 @@ export interface PersonDecision extends Decision {
 /** The `reason` says why a decision is not accepted. */
 export function decideByPerson(
   before: EventRecord,
-  { decision, by, seen }: Wish,
+  wish: Wish,
   routes: Route[],
   listening: Listening,
 ): PersonDecision {
-  const { now } = listening
-  const decided =
-    decision === 'prepare'
-      ? prepareNow(before, by, now)
-      : decide(before, { decision, how: by.how, who: by.who, at: now })
+  const { by, seen } = wish
+  const decided = judge(before, wish, listening.now)
   const unchanged = { record: before, moments: [] }
   if (decided.outcome !== 'decided') return { ...unchanged, reason: decided.outcome }
   const permission = permissionOf(routes, before, knownVms(before), by)
@@ -43,6 +44,20 @@ export function decideByPerson(
   if (seen !== undefined && seen !== stampOf(before)) return { ...unchanged, reason: 'moved_on' }
   const { record, moments } = decided
   // nothing is decided, so reminders stay
-  if (decision === 'prepare') return { record, moments, reason: 'decided' }
+  if (!isDecision(wish.decision)) return { record, moments, reason: 'decided' }
   return { record: withDueAt(record, [], listening), moments, reason: 'decided' }
+}
+
+function isDecision(wish: Wish['decision']): wish is Decided['decision'] {
+  return wish === 'approved' || wish === 'declined'
+}
+
+function judge(before: EventRecord, { decision, by, reason }: Wish, now: number) {
+  const who = { how: by.how, who: by.who, at: now }
+  if (isDecision(decision)) return decide(before, { decision, ...who, ...(reason && { reason }) })
+  if (decision === 'prepare') return prepareNow(before, by, now)
+  if (!isOpen(before)) return { outcome: 'ended' as const }
+  const entry = { at: now, what: 'taken' as const, note: decisionNote(by) }
+  const record = addHistory({ ...before, taken: who }, entry)
+  return { outcome: 'decided' as const, record, moments: [] }
 }

@@ -85,6 +85,8 @@ export interface ScopedVm extends ReadVm {
 export interface Decided extends Decider {
   decision: 'approved' | 'declined'
   at: number
+  /** What the person wrote about it, see `maxReasonLength`. */
+  reason?: string
   /** What the approval covers. Absent if declined. */
   scope?: Scope
   /** When this approval expired, because the event exceeded it. */
@@ -174,6 +176,7 @@ export interface HistoryEntry {
     | 'not_started'
     | 'expired'
     | 'prepare_now'
+    | 'taken'
     | 'not_ready'
     | 'stuck'
     | 'reminder'
@@ -185,6 +188,8 @@ export interface HistoryEntry {
     | 'reopened'
   /** A VM, a channel, a rule or a sentence. */
   note?: string
+  /** Of a decision. */
+  reason?: string
 }
 
 /** What happens in a drill, instead of Azure and the VMs. */
@@ -221,12 +226,16 @@ interface Kept {
     whenReady?: true
     prepareBeforeSeconds?: number
     maxConcurrent?: number
+    /** The rule's address for people. */
+    runbook?: string
   }
   wait: Wait
   /** The decision that counts now. Nobody can take an approval back, but it may expire (scope.ts). */
   decided?: Decided
   /** Those that no longer count, at most 10: a *not now* that was replaced, approvals that expired. */
   overruled: Decided[]
+  /** Who said last that they look at the event. Nothing depends on it. */
+  taken?: Decider & { at: number }
   azure: Azure
   reminders: Reminders
   /**

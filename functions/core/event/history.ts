@@ -6,8 +6,14 @@ import type { Decided, EventRecord, HistoryEntry } from './event.ts'
 const maxHistory = 50
 /** Characters. Long lists of VMs are in the facts. */
 const maxNoteLength = 300
-/** Entries that repeat while an approval is stuck or a document flickers. */
-const repetitive: HistoryEntry['what'][] = ['directed', 'start_failed', 'gone', 'seen_again']
+/** Entries that repeat while an approval is stuck, a document flickers or a person presses again. */
+const repetitive: HistoryEntry['what'][] = [
+  'directed',
+  'start_failed',
+  'gone',
+  'seen_again',
+  'taken',
+]
 const decisive: HistoryEntry['what'][] = ['approved', 'declined', 'expired', 'azure_accepted']
 const byRule = 'policy: '
 

@@ -4,7 +4,7 @@ import type { ScheduledEvent } from '../../../shared/document.ts'
 import type { DecideOutcome } from './approval.ts'
 import { type Decider, type EventRecord, isOpen } from './event.ts'
 import { isHit } from './facts.ts'
-import { addHistory } from './history.ts'
+import { addHistory, decisionNote } from './history.ts'
 import { preparesFrom } from './rule-approves.ts'
 
 /**
@@ -59,7 +59,7 @@ export function prepareNow(
   if (record.decided?.decision === 'approved') return { outcome: 'already_approved' }
   if (record.phase !== 'scheduled') return { outcome: 'started' }
   if (!canPrepareNow(record)) return { outcome: 'moved_on' }
-  const entry = { at: now, what: 'prepare_now' as const, note: `${by.how}: ${by.who}` }
+  const entry = { at: now, what: 'prepare_now' as const, note: decisionNote(by) }
   const wait = { ...record.wait, prepareNow: { how: by.how, who: by.who, at: now } }
   const asked = { ...record, wait }
   return { outcome: 'decided', record: addHistory(asked, entry), moments: [] }

@@ -46,6 +46,8 @@ export interface PublicEvent {
   notReady?: { at: string; rule: string; why: NotReady['why']; values?: NotReady['values'] }
   /** A person asked the VMs to prepare at once. */
   prepareNow?: Decider & { at: string }
+  /** Who said last that they look at it. Nobody has decided by that. */
+  taken?: Decider & { at: string }
   firstSeenAt: string
   startedAt?: string
   /** Why it was first seen as Started: `none` (no notice), `already_running` or `reported_late`. */
@@ -84,6 +86,7 @@ export function publicView(event: EventView): PublicEvent {
     slot: slot?.state,
     notReady: notReady && { ...notReady, at: iso(notReady.at) },
     prepareNow: prepareNow && { ...prepareNow, at: iso(prepareNow.at) },
+    taken: event.taken && { ...event.taken, at: iso(event.taken.at) },
     firstSeenAt: iso(event.firstSeenAt),
     startedAt: iso(started?.at),
     startKind: started?.kind,
@@ -129,11 +132,13 @@ function timed<Run extends { since?: number }>({ since, ...run }: Run): Timed<Ru
 interface PublicDecision extends Decider {
   decision: Decided['decision']
   at: string
+  reason?: string
   expiredAt?: string
 }
 
-function publicDecision({ decision, how, who, at, expiredAt }: Decided): PublicDecision {
-  return { decision, how, who, at: iso(at), ...(expiredAt && { expiredAt: iso(expiredAt) }) }
+function publicDecision({ decision, how, who, at, reason, expiredAt }: Decided): PublicDecision {
+  const times = { at: iso(at), ...(expiredAt && { expiredAt: iso(expiredAt) }) }
+  return { decision, how, who, ...times, ...(reason && { reason }) }
 }
 
 export interface PublicSighting {

@@ -4,11 +4,12 @@
 import type { EventRecord, Proof } from './event.ts'
 import { vmCountOf } from './facts.ts'
 
-/** How far the event is: undecided, decided, running, or how it ended. */
+/** How far the event is: undecided, decided, approved in vain, running, or how it ended. */
 export const steps = [
   'open',
   'declined',
   'approved',
+  'stuck',
   'started',
   'completed',
   'cancelled',
@@ -43,9 +44,18 @@ export function stepOf({
   ended,
   started,
   decided,
-}: Pick<EventRecord, 'ended' | 'started' | 'decided'>): EventStep {
+  azure,
+}: Pick<EventRecord, 'ended' | 'started' | 'decided' | 'azure'>): EventStep {
   if (ended !== undefined) return ended.outcome
-  return started === undefined ? (decided?.decision ?? 'open') : 'started'
+  if (started !== undefined) return 'started'
+  return decided?.decision === 'approved' && isStuck(azure)
+    ? 'stuck'
+    : (decided?.decision ?? 'open')
+}
+
+/** Until Azure is told. Then it starts the event in a minute, or is told again. */
+function isStuck({ stuckAt, accepted, directive }: EventRecord['azure']): boolean {
+  return stuckAt !== undefined && !(accepted && accepted.at > stuckAt && !directive?.again)
 }
 
 export function summaryOf(record: EventRecord): EventSummary {

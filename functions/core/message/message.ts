@@ -11,6 +11,7 @@ import type { Moment } from '../event/moment.ts'
 import { lastingClock, span } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { alertFacts, alertText, isGoodNews } from './alert.ts'
+import { linksOf } from './links.ts'
 import { type Askers, areReaders, plain, subjectOf } from './phrases.ts'
 import type { Message, Tone } from './shape.ts'
 import { asksFor, factsOf, linesOf, toneOf } from './step.ts'
@@ -138,6 +139,7 @@ function stepOf(notification: Notification, now: number, askers: Askers): Messag
     asks: asksFor(event, now),
     declined: event.decided?.decision === 'declined',
     dueAt: event.facts.notBeforeAt ?? Number.POSITIVE_INFINITY,
+    links: linksOf(event),
     ...(areReaders(askers) ? {} : { lookOnly: true as const }),
   }
 }

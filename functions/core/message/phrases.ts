@@ -1,7 +1,7 @@
 // Phrases that messages and pages share: which VMs, the impact, who decided, why we believe it.
 import { cut } from '../../../shared/document.ts'
 import { visible } from '../../../shared/presentable.ts'
-import type { Decider, Ended, Inference, Proof } from '../event/event.ts'
+import type { Decided, Decider, Ended, Inference, Proof } from '../event/event.ts'
 import { vmCountOf } from '../event/facts.ts'
 import { lastingClock } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
@@ -147,10 +147,14 @@ export function describeInference(inference: Inference): string {
   }
 }
 
-/** `approved by policy rule "short freeze"`, `left to Azure through the link sent to "ops"`. */
-export function describeDecided(decided: NonNullable<EventView['decided']>): string {
-  const what = decided.decision === 'approved' ? 'approved' : 'left to Azure'
-  return `${what} ${describeDecider(decided)}`
+/** `approved by policy rule "short freeze"`, `left to Azure with the admin key ("the backup runs")`. */
+export function describeDecided(
+  decided: Pick<Decided, 'decision' | 'how' | 'who' | 'reason'>,
+): string {
+  const { decision, reason } = decided
+  const what = decision === 'approved' ? 'approved' : 'left to Azure'
+  const why = reason === undefined ? '' : ` ("${reason}")`
+  return `${what} ${describeDecider(decided)}${why}`
 }
 
 /** The name of a person in every text: `Slack user U0ADA`. */

@@ -19,6 +19,8 @@ export interface Message {
   dueAt?: number
   /** It was left to Azure. An approval is still possible. */
   declined: boolean
+  /** Where the reader may go besides the page. */
+  links?: { label: string; url: string }[]
   /** The link shows the event, but does not let its holder decide. */
   lookOnly?: true
   /** The link leads to the console, where owners see what is wrong. */

@@ -15,6 +15,8 @@ export interface PolicyRule {
   prepareBeforeSeconds?: number | undefined
   /** VMs of one group that this relay prepares or approves at the same time, see event/slots.ts. */
   maxConcurrent?: number | undefined
+  /** Messages have a button that leads there. */
+  runbook?: string | undefined
 }
 
 export const defaultRule = 'default'
@@ -31,13 +33,14 @@ export function judgePolicy(
 ): EventRecord['policy'] {
   const rule = ruleFor(rules, record, vms)
   if (rule === undefined) return { decide: 'ask', rule: defaultRule }
-  const { name, decide, whenReady, prepareBeforeSeconds, maxConcurrent } = rule
+  const { name, decide, whenReady, prepareBeforeSeconds, maxConcurrent, runbook } = rule
   return {
     decide,
     rule: name,
     ...(whenReady && { whenReady }),
     ...(prepareBeforeSeconds !== undefined && { prepareBeforeSeconds }),
     ...(maxConcurrent !== undefined && { maxConcurrent }),
+    ...(runbook !== undefined && { runbook }),
   }
 }
 

@@ -19,6 +19,8 @@ export interface Route {
   approvers?: string[] | undefined
   /** If it is a proof, messages have buttons that decide, and pressing one gives this proof. */
   approveIn?: 'page' | Proof | undefined
+  /** As that of a rule, for the channels of this route. */
+  runbook?: string | undefined
 }
 
 /**
@@ -45,6 +47,21 @@ export function channelsFor(
     for (const name of asked) channels.delete(name)
   }
   return [...channels]
+}
+
+/** The first of the routes that send this event to the channel. Undefined: that of the rule. */
+export function runbookFor(
+  routes: Route[],
+  record: EventRecord,
+  vms: KnownVm[],
+  channel: string,
+): string | undefined {
+  return routes.find(
+    ({ match, channels, runbook }) =>
+      runbook !== undefined &&
+      channels.includes(channel) &&
+      matchEvent(match, record.fleet, record.facts, vms) !== 'none',
+  )?.runbook
 }
 
 /** The channels of the routes that match, until one stops. */

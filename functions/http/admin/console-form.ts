@@ -50,7 +50,7 @@ export async function readForm(
 export async function readDecision(
   relay: Relay,
   c: Context,
-): Promise<{ key: EventKey; seen: FormToken; wish: string } | undefined> {
+): Promise<{ key: EventKey; seen: FormToken; fields: URLSearchParams } | undefined> {
   const browser = browserIn(relay, c)
   if (browser === undefined || !isOwnForm(relay, c)) return undefined
   const fields = new URLSearchParams(await c.req.text())
@@ -58,7 +58,7 @@ export async function readDecision(
   if (key === undefined) return undefined
   const bound = boundTo(browser, key)
   const seen = await readFormToken(relay.linkKeys, bound, fields.get('form') ?? '')
-  return seen && { key, seen, wish: fields.get('decision') ?? '' }
+  return seen && { key, seen, fields }
 }
 
 /** Names an event in a form. */

@@ -10,6 +10,7 @@ import {
   publicView,
 } from '../../core/event/public-view.ts'
 import { viewOf } from '../../core/event/view.ts'
+import { maxReasonLength } from '../../core/limits.ts'
 import { describeDecided, tooLarge } from '../../core/message/phrases.ts'
 import { deciderOf, isBound, seesFleet } from '../../core/rules/access.ts'
 import { object, oneOf } from '../../schema/checks.ts'
@@ -72,6 +73,7 @@ const historyEntry = z.object({
   at: time,
   what: z.string().describe('seen, changed, approved, directed, azure_accepted, started, …'),
   note: z.string().exactOptional(),
+  reason: z.string().exactOptional().describe('Of a decision.'),
 })
 
 const wholeEvent = z
@@ -109,21 +111,28 @@ const getEvent = route({
     },
 })
 
-const decisions = { approve: 'approved', not_now: 'declined' } as const
+const decisions = { approve: 'approved', not_now: 'declined', take: 'take' } as const
 
 const postDecision = route({
   method: 'post',
   path: '/v1/events/{fleet}/{eventId}/decision',
   name: 'decideEvent',
-  summary: 'Decides an event: approve or not now.',
+  summary: 'Decides an event: approve or not now. Or takes it: others see who looks at it.',
   about: 'The history records `admin`, or the token.',
   group: 'Events',
   caller: 'decide',
   json: {
-    schema: object({ decision: oneOf(['approve', 'not_now']) }),
+    schema: object({
+      decision: oneOf(['approve', 'not_now', 'take']).describe('`take` decides nothing.'),
+      reason: z
+        .string()
+        .max(maxReasonLength)
+        .exactOptional()
+        .describe('Stays with the decision, and people read it.'),
+    }),
     maxBytes: 4_096,
     code: 'decision_malformed',
-    example: '{"decision": "approve"} or {"decision": "not_now"}',
+    example: '{"decision": "approve"} or {"decision": "not_now", "reason": "the backup runs"}',
   },
   answers: { 200: { about: 'The event, decided.', schema: publicEventSchema } },
   problems: [404, 409, 503],
@@ -134,7 +143,8 @@ const postDecision = route({
       const access = accessOf(c)
       const shown = seesFleet(access, key.fleet) ? await relay.store.readEvent(key) : undefined
       if (shown === undefined) return unknownEvent(c, key)
-      const wish = { decision: decisions[body.decision], by: deciderOf(access) }
+      const { decision, ...reason } = body
+      const wish = { decision: decisions[decision], by: deciderOf(access), ...reason }
       const { outcome, record } = await decideEvent(relay, shown, wish)
       if (outcome === 'decided') return c.json(publicView(viewOf(record)))
       const detail = `nothing was decided: ${whyNot[outcome](record)}`

@@ -11,6 +11,7 @@ import { channelBody, channelsBody, type ShownChannel } from '../../pages/consol
 import type { ChannelActivity } from '../../store/store.ts'
 import { channelsInTrouble, lastTest } from '../../use-cases/channel-health.ts'
 import { channelNamed, type Relay, rateOf } from '../../use-cases/relay.ts'
+import { failedIn } from '../../use-cases/replay.ts'
 import {
   deliveriesTo,
   healthOf,
@@ -26,7 +27,7 @@ import { seesChannel } from './now.ts'
 import type { Visitor } from './visitor.ts'
 
 const refreshSeconds = 15
-const pageSize = 8
+const pageSize = 50
 /** An endpoint that works has a message within this time. */
 const promptMs = 60_000
 const dayMs = 86_400_000
@@ -36,6 +37,7 @@ const maxSubscriptions = 50
 const pageQuery = z.strictObject({
   after: z.string().max(400).optional(),
   said: z.string().max(40).optional(),
+  resend: z.literal('1').optional(),
 })
 
 export async function showChannels(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
@@ -135,7 +137,7 @@ function describeRate(relay: Relay, channel: string): string {
 export async function showChannel(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
   const read = readQuery(c, pageQuery)
   if ('refusal' in read) return wrongAddress(relay, c, visitor, read.refusal)
-  const { after, said } = read.query
+  const { after, said, resend } = read.query
   const name = c.req.param('name')!
   if (channelNamed(relay, name) === undefined || !seesChannel(relay, visitor, name))
     return unknown(relay, c, visitor)
@@ -155,6 +157,7 @@ export async function showChannel(relay: Relay, c: Context, visitor: Visitor): P
     facts,
     lists: 'failed',
     tests: true,
+    ...(await resendOf(relay, visitor, resend && name)),
     ...failed,
     ...(tested && { tested: publicDelivery(tested) }),
     ...(after && { after }),
@@ -169,7 +172,7 @@ export async function showSubscription(
 ): Promise<Response> {
   const read = readQuery(c, pageQuery)
   if ('refusal' in read) return wrongAddress(relay, c, visitor, read.refusal)
-  const { after, said } = read.query
+  const { after, said, resend } = read.query
   const { access } = visitor
   const found = may(access, 'manage')
     ? await subscriptionFor(relay, access, c.req.param('id')!)
@@ -190,10 +193,17 @@ export async function showSubscription(
     facts: factsOf(found, relay.now()),
     lists: 'all',
     tests: found.state !== 'disabled',
+    ...(await resendOf(relay, visitor, resend && subscriptionChannel(found.id))),
     ...list,
     ...(after && { after }),
     ...(said && { notice: said }),
   })
+}
+
+/** What a replay would send, once the visitor asks for one. */
+async function resendOf(relay: Relay, { access }: Visitor, channel: string | undefined) {
+  if (channel === undefined || !may(access, 'manage')) return {}
+  return { resend: await failedIn(relay, access, channel) }
 }
 
 function factsOf(one: Subscription, now: number): [name: string, value: string][] {

@@ -8,7 +8,7 @@ import type { Seen, Viewer } from '../../pages/event.ts'
 import { isDecidable } from '../../pages/state.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { decisionTokenFor, nameOf, readDecision } from '../admin/console-form.ts'
-import { decideByPress, decisions, type Pressed } from '../decision-answers.ts'
+import { decideByPress, decisions, type Pressed, reasonOf } from '../decision-answers.ts'
 import { isSurelyOwn } from '../form.ts'
 import { pressGuardMs } from '../people/seen.ts'
 import { hasApprovers, personOf } from '../people/viewer.ts'
@@ -62,14 +62,14 @@ export async function decideByForm(relay: Relay, c: Context, visitor: Visitor): 
   if (access.by === 'entra' && !isSurelyOwn(relay, c)) return { outcome: 'not_ours' }
   const form = await readDecision(relay, c)
   if (form === undefined) return { outcome: 'not_ours' }
-  const decision = decisions.get(form.wish)
+  const decision = decisions.get(form.fields.get('decision') ?? '')
   if (decision === undefined) return { outcome: 'not_ours' }
   if (!mayDecide(visitor)) return { outcome: 'not_allowed' }
   const before = seesFleet(access, form.key.fleet)
     ? await relay.store.readEvent(form.key)
     : undefined
   if (before === undefined) return { outcome: 'unknown' }
-  const by = deciderOf(access)
-  const pressed = await decideByPress(relay, before, { decision, by, seen: form.seen })
+  const wish = { decision, by: deciderOf(access), ...reasonOf(form.fields) }
+  const pressed = await decideByPress(relay, before, { ...wish, seen: form.seen })
   return { outcome: 'answered', ...pressed }
 }

@@ -1,13 +1,13 @@
 // Forms of the console that send something: a failed message again, or a test. They need the scope
 // `manage`, lead back to their page, and say there what happened.
 import type { Context } from 'hono'
-import { channelIn, subscriptionOf } from '../../core/delivery/delivery.ts'
+import { channelIn, subscriptionChannel, subscriptionOf } from '../../core/delivery/delivery.ts'
 import { may } from '../../core/rules/access.ts'
 import type { Notice } from '../../pages/console/parts.ts'
 import { testChannel } from '../../use-cases/channel-health.ts'
 import { channelNamed, type Relay } from '../../use-cases/relay.ts'
-import { replayFor } from '../../use-cases/replay.ts'
-import { replayTo, subscriptionFor, testSubscription } from '../../use-cases/subscriptions.ts'
+import { replayFor, replayOpen } from '../../use-cases/replay.ts'
+import { subscriptionFor, testSubscription } from '../../use-cases/subscriptions.ts'
 import { readForm } from '../admin/console-form.ts'
 import { answerMessage, baseOf } from './answer.ts'
 import { seesChannel } from './now.ts'
@@ -16,7 +16,7 @@ import type { Visitor } from './visitor.ts'
 /** *Replay all* sends messages again that are not older. */
 const replayedMs = 90 * 86_400_000
 
-type Send = (fields: URLSearchParams) => Promise<Notice>
+type Send = (fields: URLSearchParams) => Promise<Notice | `replayed_${number}`>
 
 /** Runs `send` with the fields of our own form. */
 async function sendBy(relay: Relay, c: Context, visitor: Visitor, send: Send): Promise<Response> {
@@ -51,20 +51,26 @@ async function isActive(relay: Relay, { access }: Visitor, id: string): Promise<
   return (await subscriptionFor(relay, access, id))?.state === 'active'
 }
 
-/** A name is that of a configured channel, or the id of a subscription. */
+/**
+ * Everything that failed, or with `which=open` what is about open events. A name is that of a configured
+ * channel, or the id of a subscription.
+ */
 export function replayAll(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
   return sendBy(relay, c, visitor, async (fields) => {
     const name = fields.get('name') ?? ''
     const { access } = visitor
-    const since = { since: relay.now() - replayedMs }
     const subscription = await subscriptionFor(relay, access, name)
+    const isOwn = channelNamed(relay, name) !== undefined && seesChannel(relay, visitor, name)
+    const channel =
+      subscription === undefined
+        ? isOwn && name
+        : subscription.state === 'active' && subscriptionChannel(name)
+    if (!channel) return 'not_replayed'
     const replayed =
-      subscription !== undefined
-        ? await replayTo(relay, access, subscription, since)
-        : channelNamed(relay, name) !== undefined && seesChannel(relay, visitor, name)
-          ? await replayFor(relay, access, { ...since, channel: name })
-          : 0
-    return replayed === 0 ? 'not_replayed' : 'replayed'
+      fields.get('which') === 'open'
+        ? await replayOpen(relay, access, channel)
+        : await replayFor(relay, access, { since: relay.now() - replayedMs, channel })
+    return replayed === 0 ? 'not_replayed' : replayed === 1 ? 'replayed' : `replayed_${replayed}`
   })
 }
 

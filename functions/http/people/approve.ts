@@ -12,7 +12,7 @@ import { listPage } from '../../pages/list.ts'
 import { contentOf } from '../../pages/state.ts'
 import { noteOpened } from '../../use-cases/opened.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { decideByPress, decisions } from '../decision-answers.ts'
+import { decideByPress, decisions, reasonOf } from '../decision-answers.ts'
 import { isOwnForm, isPrefetch, isSurelyOwn } from '../form.ts'
 import { etagOf, notModified, type Page, page } from '../page.ts'
 import { type Route, route } from '../route.ts'
@@ -49,7 +49,8 @@ const submitPage = route({
   summary: 'The form of that page, which decides.',
   body: {
     schema: z.object({
-      decision: z.enum(['approve', 'not_now', 'prepare']),
+      decision: z.enum(['approve', 'not_now', 'prepare', 'take']),
+      reason: z.string().optional().describe('Stays with the decision.'),
       form: z.string().describe('As the page has it.'),
       event: z.string().optional().describe('In a list: the place of the event.'),
     }),
@@ -119,7 +120,7 @@ interface Form {
   shownBy: string
   /** The state of the event that the form was made for. */
   seen: FormToken
-  wish: string | null
+  fields: URLSearchParams
   /** The event's place in a list. */
   place: string
 }
@@ -160,28 +161,29 @@ async function formIn(
   const place = fields.get('event') ?? ''
   const bound = token !== undefined && 'events' in token ? placeIn(shownBy, place) : shownBy
   const seen = await readFormToken(relay.linkKeys, bound, fields.get('form') ?? '')
-  return seen === undefined
-    ? undefined
-    : { shownBy: bound, seen, wish: fields.get('decision'), place }
+  return seen && { shownBy: bound, seen, fields, place }
 }
 
 /** `show` renders the page that answers the form. */
 async function decide(
   relay: Relay,
   c: Context,
-  { shownBy, seen, wish }: Form,
+  { shownBy, seen, fields }: Form,
   opened: Extract<Found, { outcome: 'open' }>,
   show = async (shown: Seen): Promise<Page> =>
     eventPage(shown, await liveOf(relay, c, [shown.record])),
 ): Promise<Response> {
-  const decision = decisions.get(wish ?? '')
+  const decision = decisions.get(fields.get('decision') ?? '')
   if (decision === undefined) {
-    const message = 'The form field "decision" must be "approve", "not_now" or "prepare".'
+    const message = 'The form field "decision" must be "approve", "not_now", "prepare" or "take".'
     return page(c, 400, messagePage('Nothing was decided', message))
   }
   const visitor = visitorIn(relay, c)
   const { by } = await viewerOf(relay, opened.record, { ...visitor, ...opened.token })
-  const pressed = await decideByPress(relay, opened.record, { decision, by, seen })
+  const pressed = await decideByPress(relay, opened.record, {
+    ...{ decision, by, seen },
+    ...reasonOf(fields),
+  })
   const { record, status, answer } = pressed
   const shown = await seenBy(relay, record, shownBy, opened.token, visitor)
   return page(c, status, await show({ ...shown, ...answer }))

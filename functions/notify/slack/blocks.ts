@@ -87,7 +87,8 @@ function actions({ message, pageUrl, buttons, notification }: Shown, withPage: b
   const decide = buttons === undefined ? [] : deciding(buttons, questionOf(notification.event))
   const rank = buttons === undefined ? message : { asks: false, declined: false }
   const look = pageUrl === undefined || !withPage ? [] : [buttonTo(pageUrl, rank)]
-  const elements = [...decide, ...look]
+  const further = (message.links ?? []).map(({ label, url }) => button(url, label, false, label))
+  const elements = [...decide, ...look, ...further]
   return elements.length === 0 ? [] : [{ type: 'actions' as const, elements }]
 }
 
@@ -222,10 +223,11 @@ function buttonTo(url: string, message: Parameters<typeof buttonOf>[0]) {
   return button(url, buttonOf(message), asksByLink(message))
 }
 
-function button(url: string, text: string, asks: boolean) {
+/** `id`: another one for each button of a message. */
+function button(url: string, text: string, asks: boolean, id = 'open') {
   return {
     type: 'button' as const,
-    action_id: 'open',
+    action_id: id,
     text: { type: 'plain_text' as const, text },
     url,
     ...(asks ? { style: 'primary' as const } : {}),

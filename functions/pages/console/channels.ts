@@ -119,6 +119,16 @@ function agoOf(at: number | undefined, now: number): Html {
   return html`${whole(utcOn(at, now))} <span class="note">${span(Math.max(0, now - at))} ago</span>`
 }
 
+/** Messages that failed in a channel. */
+interface Failed {
+  count: number
+  /** Epoch ms. */
+  oldestAt?: number
+  newestAt?: number
+  /** Ids of those about events that are still open. */
+  open: string[]
+}
+
 type Shown = ReturnType<typeof publicDelivery> & { fleet: string; eventId: string }
 
 interface OneChannel {
@@ -135,6 +145,8 @@ interface OneChannel {
   send?: string
   /** Whether a test message can be sent. */
   tests: boolean
+  /** What a replay would send, if the visitor asks for one. */
+  resend?: Failed
   /** The last test of a channel, if it was today. */
   tested?: ReturnType<typeof publicDelivery>
   notice?: string
@@ -149,7 +161,7 @@ export function channelBody(one: OneChannel, now: number): Html {
 <h1>${plain(channel.label ?? channel.name)} ${chip(channel.kind)}</h1>
 ${noticePart(notice)}
 <dl>${rowsOf(one, now).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
-${buttonsOf(one, isKept, back)}
+${buttonsOf(one, isKept, back, now)}
 ${isKept ? html`<p class="note">The relay keeps its messages. To send them, first make the subscription active through the API.</p>` : ''}
 <h2 id="failed">${lists === 'all' ? 'Messages' : 'Failed messages'}</h2>
 ${deliveries.length === 0 ? html`<p class="empty">${lists === 'all' ? 'No messages yet.' : 'No message failed.'}</p>` : failures(isKept ? readOnly : one, back, now)}
@@ -157,15 +169,38 @@ ${deliveries.length === 0 ? html`<p class="empty">${lists === 'all' ? 'No messag
 ${next === undefined ? '' : html`<a href="${channel.path}?${new URLSearchParams({ after: next }).toString()}" rel="next">Older</a>`}</div>`
 }
 
-function buttonsOf(
-  { base, channel, send, tests }: OneChannel,
-  isKept: boolean,
-  back: string,
-): Html {
+function buttonsOf(one: OneChannel, isKept: boolean, back: string, now: number): Html {
+  const { base, channel, send, tests, resend } = one
   if (send === undefined) return ''
   const fields = { name: channel.name, back }
   return html`<div class="pager">${tests ? sendForm(`${base}/test`, send, fields, 'Send a test message') : ''}
-${channel.failed === 0 || isKept ? '' : sendForm(`${base}/replay-all`, send, fields, 'Send everything that failed again')}</div>`
+${channel.failed === 0 || isKept || resend ? '' : html`<a class="button quiet slim" href="${channel.path}?resend=1">Resend ${countOf(channel.failed)} failed…</a>`}</div>
+${resend === undefined || isKept ? '' : resendPart(one, send, resend, now)}`
+}
+
+/** Messages of half a year may have failed, so a person chooses which to send. */
+function resendPart(
+  { base, channel }: OneChannel,
+  form: string,
+  failed: Failed,
+  now: number,
+): Html {
+  const { count, oldestAt, newestAt, open } = failed
+  if (oldestAt === undefined || newestAt === undefined) return ''
+  const back = channel.path.slice(base.length)
+  const fields = { name: channel.name, back }
+  const [from, to] = [dayOf(oldestAt, now), dayOf(newestAt, now)]
+  const when = from === to ? `of ${from}` : `from ${from} to ${to}`
+  const messages = `${countOf(count)} message${count === 1 ? '' : 's'}`
+  return html`<div class="moved" data-said><p>${messages} failed, ${when}. ${open.length === 0 ? 'None of them is' : open.length === 1 ? '1 of them is' : `${open.length} of them are`} about an event that is still open.</p>
+<div class="pager">${open.length === 0 ? '' : sendForm(`${base}/replay-all`, form, { ...fields, which: 'open' }, `Resend the ${open.length}`)}
+${sendForm(`${base}/replay-all`, form, fields, open.length === 0 ? `Resend ${messages}` : `Resend all ${countOf(count)}`)}
+<a href="${channel.path}">Resend nothing</a></div></div>`
+}
+
+function dayOf(at: number, now: number): string {
+  const [day, today] = [utc(at).slice(0, 10), utc(now).slice(0, 10)]
+  return day === today ? 'today' : day
 }
 
 function rowsOf({ channel, facts, tested }: OneChannel, now: number): [string, Html][] {

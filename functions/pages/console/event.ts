@@ -16,7 +16,7 @@ import {
   plain,
   subjectOf,
 } from '../../core/message/phrases.ts'
-import { choicePart, type Html, liveAttributes, type Seen, statePart } from '../event.ts'
+import { choicePart, type Html, linksPart, liveAttributes, type Seen, statePart } from '../event.ts'
 import { allNames } from '../facts.ts'
 import { placed } from '../timeline.ts'
 import { utcOn, whole } from '../times.ts'
@@ -49,6 +49,7 @@ ${record.drill ? html`<p class="drill">${drillLine}</p>` : ''}
 ${noticePart(notice)}
 <div class="columns"><div>
 ${statePart(seen, now)}
+${linksPart(record)}
 ${decides ? html`<div class="decide">${choicePart(seen, now, 0, 'console')}</div>` : ''}
 <h2 id="timeline">Timeline</h2>
 ${daysOf(linesOf(record, deliveries)).map(

@@ -10,7 +10,7 @@ import { viewOf } from '../../core/event/view.ts'
 import { drillMark } from '../../core/message/message.ts'
 import { subjectOf, typeIn, vmsIn } from '../../core/message/phrases.ts'
 import { asksFor } from '../../core/message/step.ts'
-import { choicePart, type Html, liveAttributes, type Seen, saidPart } from '../event.ts'
+import { choicePart, type Html, liveAttributes, type Seen, saidPart, takenPart } from '../event.ts'
 import { readinessWords } from '../facts.ts'
 import { briefOf, stateOf, type Tone } from '../state.ts'
 import { whole } from '../times.ts'
@@ -59,7 +59,7 @@ const titles: Record<Group, string> = {
 export function groupOf(record: EventRecord, now: number): Group {
   const step = stepOf(record)
   if (step === 'started') return 'running'
-  if (step === 'approved') return record.azure.stuckAt === undefined ? 'waiting' : 'stuck'
+  if (step === 'stuck') return 'stuck'
   return step === 'open' && asksFor(viewOf(record), now) ? 'ask' : 'waiting'
 }
 
@@ -130,7 +130,7 @@ function rowPart({ seen, path, deliveries, choices, place }: Placed, now: number
   return html`<article class="row" id="e${place}" ${liveAttributes(seen)}>${saidPart(seen)}
 <p class="when"><b data-left="${until ?? ''}">${until === undefined ? durationOf(record, now) : left}</b><small>${whole(dueOf(record, now))}</small></p>
 <div class="what"><h3 id="h${place}"><a href="${path}">${drillMark(view)}${vmsIn(view)}</a></h3>
-<p class="note">${whole(briefOf(record, now))}</p><span class="away" data-headline>${subjectOf(view)}: ${headline}</span></div>
+<p class="note">${whole(briefOf(record, now))}</p>${takenPart(record, now)}<span class="away" data-headline>${subjectOf(view)}: ${headline}</span></div>
 <p class="fleet">${chip(record.fleet)}</p>
 <p class="type">${typeIn(view)}${pauseOf(record)}</p>
 <p class="ready">${readinessPart(record)}</p>

@@ -38,6 +38,7 @@ export const stepWords: Record<EventStep, string> = {
   open: 'Not decided',
   declined: 'Left to Azure',
   approved: 'Approved',
+  stuck: 'Stuck',
   started: 'Started',
   completed: 'Completed',
   cancelled: 'Cancelled',
@@ -48,6 +49,7 @@ const stepTones: Record<EventStep, Tone> = {
   open: 'ask',
   declined: 'wait',
   approved: 'good',
+  stuck: 'bad',
   started: 'wait',
   completed: 'over',
   cancelled: 'over',
@@ -72,8 +74,12 @@ const notices = {
 export type Notice = keyof typeof notices
 
 export function noticePart(notice: string | undefined): Html {
-  if (notice === undefined || !Object.hasOwn(notices, notice)) return ''
-  return html`<p class="said" role="status" data-said>${notices[notice as Notice]}</p>`
+  const count = /^replayed_(\d{1,4})$/.exec(notice ?? '')?.[1]
+  const text =
+    count === undefined
+      ? new Map<string, string>(Object.entries(notices)).get(notice ?? '')
+      : `${count} messages will be sent again.`
+  return text === undefined ? '' : html`<p class="said" role="status" data-said>${text}</p>`
 }
 
 /** A button that sends something, with the token that proves that the form is ours. */

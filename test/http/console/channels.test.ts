@@ -51,12 +51,21 @@ test('no address and no key of a channel', async () => {
   }
 })
 
-test('everything that failed is sent again', async () => {
+const resendForms = async (visit: Awaited<ReturnType<typeof asAdmin>>, path: string) =>
+  formsOf(await (await visit.get(`${path}?resend=1`)).text()).filter(
+    ({ name, id }) => name !== undefined && id === undefined,
+  )
+
+test('everything that failed is sent again, once the visitor was told how much that is', async () => {
   const visit = await asAdmin(world)
   world.channels.answer = usualAnswer
-  const html = await (await visit.get('/console/channels/pager')).text()
-  const form = formsOf(html).find(({ name }) => name === 'pager')!
-  const response = await visit.post('/console/replay-all', form)
+  expect(await textFor(visit, '/console/channels/pager')).toContain('Resend 1 failed…')
+  expect(await textFor(visit, '/console/channels/pager?resend=1')).toContain(
+    '1 message failed, of today. 1 of them is about an event that is still open.',
+  )
+  const forms = await resendForms(visit, '/console/channels/pager')
+  expect(forms.map(({ which }) => which)).toEqual([undefined, 'open', undefined])
+  const response = await visit.post('/console/replay-all', forms.at(-1)!)
   expect(response.headers.get('location')).toBe('/console/channels/pager?said=replayed')
   await world.drain()
   expect(await textFor(visit, '/console/channels')).toMatch(
@@ -123,15 +132,14 @@ test('a paused subscription offers no message again, and a form of an earlier pa
   const admin = await asAdmin(world)
   const listed = await (await admin.get('/console/channels')).text()
   const path = /href="(\/console\/subscriptions\/[^"]+)"/.exec(listed)![1]!
-  const before = formsOf(await (await admin.get(path)).text())
-  const one = before.find(({ id }) => id !== undefined)!
-  const all = before.find(({ name, id }) => name !== undefined && id === undefined)!
+  const one = formsOf(await (await admin.get(path)).text()).find(({ id }) => id !== undefined)!
+  const all = (await resendForms(admin, path)).at(-1)!
   const id = path.split('/').at(-1)!
   await askApi(world, adminKey, `/v1/subscriptions/${id}/pause`, { method: 'POST' })
   const html = await (await admin.get(path)).text()
   expect(html).toContain('The relay keeps its messages.')
   expect(html).not.toContain('Send again')
-  expect(html).not.toContain('Send everything that failed again')
+  expect(html).not.toContain('Resend')
   for (const [form, to] of [
     [one, '/console/replay'],
     [all, '/console/replay-all'],

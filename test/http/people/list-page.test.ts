@@ -66,7 +66,10 @@ describe.each(['slack', 'teams'])('%s', (host) => {
 test('a message of one event has no button for all', async () => {
   await beacon.sees(wave(0, 1))
   await world.drain()
-  expect(allIn('teams').map(({ text }) => text)).toEqual(['Open to decide'])
+  expect(allIn('teams').map(({ text }) => text)).toEqual([
+    'Open to decide',
+    'VM in the Azure portal',
+  ])
 })
 
 test('a decision returns to the list with its outcome, and decides nothing else', async () => {
