@@ -118,8 +118,9 @@ function single({ message, pageUrl }: Part, length: number): Card {
   }))
   return {
     body: [
-      heading(message.title, message.tone, length),
+      heading(`${message.sign} ${message.title}`, message.tone, length),
       ...message.lines.map((line) => paragraph(line, length)),
+      ...hereOf(message),
       ...(facts.length === 0 ? [] : [{ type: 'FactSet', facts }]),
       smallPrint(message.reference, length),
     ],
@@ -130,16 +131,33 @@ function single({ message, pageUrl }: Part, length: number): Card {
   }
 }
 
+/**
+ * When it is due by the reader's own clock. learn.microsoft.com/adaptive-cards/authoring-cards/text-features:
+ * cards format times in a TextBlock.
+ */
+function hereOf({ facts }: Message) {
+  const due = facts.find(({ name, at }) => name === 'When' && at !== undefined)
+  if (due === undefined) return []
+  const iso = `${new Date(due.at!).toISOString().slice(0, 19)}Z`
+  return [
+    { type: 'TextBlock', text: `For you: {{DATE(${iso}, SHORT)}}, {{TIME(${iso})}}`, wrap: true },
+  ]
+}
+
 /** Several events in one message, each with its own button, and one for all. */
 function list(parts: Part[], length: number, listUrl: string | undefined): Card {
   const ordered = byUrgency(parts, ({ message }) => message)
   const messages = ordered.map(({ message }) => message)
-  const { title, tone } = composeList(messages)
+  const { title, tone, sign } = composeList(messages)
   const items = ordered.map(({ message, pageUrl }) => ({
     type: 'Container',
     separator: true,
     items: [
-      { ...paragraph(message.title, length), weight: 'Bolder', color: colors[message.tone] },
+      {
+        ...paragraph(`${message.sign} ${message.title}`, length),
+        weight: 'Bolder',
+        color: colors[message.tone],
+      },
       paragraph(message.lines.join(' '), length),
       smallPrint(message.reference, length),
       ...(pageUrl === undefined ? [] : [{ type: 'ActionSet', actions: [open(pageUrl, message)] }]),
@@ -147,7 +165,7 @@ function list(parts: Part[], length: number, listUrl: string | undefined): Card 
   }))
   const asks = messages.some(({ asks, lookOnly }) => asks && !lookOnly)
   const all = listUrl === undefined ? [] : [openTo(listUrl, listButtonOf(messages), asks)]
-  return { body: [heading(title, tone, length), ...items], actions: all }
+  return { body: [heading(`${sign} ${title}`, tone, length), ...items], actions: all }
 }
 
 function plain(text: string, length: number): string {

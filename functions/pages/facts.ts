@@ -3,11 +3,10 @@
 
 import type { EventRecord } from '../core/event/event.ts'
 import type { VmState } from '../core/event/hook-state.ts'
-import { utc } from '../core/event/time.ts'
+import { minuteUtc, utc } from '../core/event/time.ts'
 import { viewOf } from '../core/event/view.ts'
 import { compose } from '../core/message/message.ts'
 import { capital, describeDecided, describeNames, plain } from '../core/message/phrases.ts'
-import { minuteUtc } from './times.ts'
 
 type Fact = [name: string, value: string]
 
@@ -21,7 +20,7 @@ export function factsOf(record: EventRecord): Fact[] {
   const names = allNames(record) || firstNames
   const shown = facts
     .filter(({ name }) => name !== 'Decision')
-    .map(({ name, value }): Fact => [name, value === firstNames ? names : fixed(value)])
+    .map(({ name, value }): Fact => [name, value === firstNames ? names : value])
   return [
     ...overruled.map((one): Fact => ['Earlier decision', inWords(one)]),
     ...shown,
@@ -49,11 +48,6 @@ function unreadyIn({ wait: { readiness } }: EventRecord): Fact[] {
     return plain(`${vm} (${readinessWords[state]}${from})`)
   })
   return rows.length === 0 ? [] : [['Not ready', rows.join(', ')]]
-}
-
-/** Drops the end of `2026-11-21 12:15:00 UTC (in 14 min)`, which would soon be wrong. */
-function fixed(value: string): string {
-  return value.replace(/^(\S{10} \S{8} UTC) \([^()]*\)$/, (_, at) => minuteUtc(at))
 }
 
 export function allNames({ facts: { resources, vmCount = 0 } }: EventRecord): string {

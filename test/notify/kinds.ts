@@ -302,11 +302,14 @@ export const secretParts = new RegExp(
     .join('|'),
 )
 
-/** Removes bold from titles in Slack, and the link to the page. */
+/** Removes bold from titles in Slack, the link to the page and the reader's own time. */
 function slackTexts({ text, blocks }: Json): string[] {
   const texts: string[] = [text, ...blocks.flatMap(textsOfBlock)]
   return texts.map((one) =>
-    one.replace(/^(\S+ )?\*([^*\n]+)\*\n/u, '$1$2\n').replace(/ <https:[^<>|]+\|[\w ]+>$/, ''),
+    one
+      .replace(/^(\S+ )?\*([^*\n]+)\*\n/u, '$1$2\n')
+      .replace(/ <https:[^<>|]+\|[\w ]+>$/, '')
+      .replace(/ \(<!date\^\d+\^\{time\} for you\|\d\d:\d\d UTC>\)$/, ''),
   )
 }
 
@@ -322,5 +325,10 @@ function readIn({ type, text }: Json): string {
 
 function textsOfElement({ text, facts = [], items = [] }: Json): string[] {
   const values = facts.flatMap((fact: Json) => [fact.title, fact.value])
-  return [...(text === undefined ? [] : [text]), ...values, ...items.flatMap(textsOfElement)]
+  const isOwn = /^For you: \{\{DATE\(\S+, SHORT\)\}\}, \{\{TIME\(\S+\)\}\}$/.test(text)
+  return [
+    ...(text === undefined || isOwn ? [] : [text]),
+    ...values,
+    ...items.flatMap(textsOfElement),
+  ]
 }

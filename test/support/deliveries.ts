@@ -28,7 +28,7 @@ export function textsTo(world: World, host: string, from = 0): string[] {
 /** Words by which a fallback's messages are known: the golden messages have the whole of them. */
 export const words = {
   refuses: 'refuses all messages',
-  unreachable: "can't be reached",
+  unreachable: 'cannot be reached',
   inPlace: 'did not accept it',
 }
 

@@ -53,7 +53,7 @@ test('a channel in trouble without a fallback, until it takes messages again', a
   answer(world, 'slack', gone)
   await report(event())
   await pass(30 * minute)
-  expect(said('channels_in_trouble')).toEqual(['begun: Channel in trouble: chat'])
+  expect(said('channels_in_trouble')).toEqual(['begun: A channel gets no messages: chat'])
   const alert = sentTo(world, 'hook').find(
     ({ json }) => json.type === 'foghorn.alert.channels_in_trouble',
   )!
@@ -62,7 +62,7 @@ test('a channel in trouble without a fallback, until it takes messages again', a
   await report(event({ resources: ['web_0', 'web_1'] }))
   await pass(30 * minute)
   expect(said('channels_in_trouble')).toEqual([
-    'begun: Channel in trouble: chat',
+    'begun: A channel gets no messages: chat',
     'over: Channel chat works again',
   ])
   expect(world.lines.filter((line) => /"problem_begun".*channels/.test(line))).toHaveLength(1)

@@ -75,7 +75,7 @@ describe('the API', () => {
       for (let passed = 0; passed < 10; passed++) await world.pass(minute)
       const texts = sentTo(world, 'slack').map(({ body }) => body)
       expect(texts).toHaveLength(1)
-      expect(texts[0]).toMatch(/refuses all messages|can't be reached/)
+      expect(texts[0]).toMatch(/refuses all messages|cannot be reached/)
     },
   )
 

@@ -1,12 +1,12 @@
 // Instants and spans as text for people.
 
-/** `2026-11-21 14:05:00 UTC (in 14 min)` */
-export function when(at: number, now: number): string {
-  return `${utc(at)} (${relative(at, now)})`
-}
-
 export function utc(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`
+}
+
+/** Drops seconds that are 0: Azure plans by the minute. */
+export function minuteUtc(text: string): string {
+  return text.replace(/:00 UTC$/, ' UTC')
 }
 
 /** A time farther away than this needs its date. */

@@ -101,10 +101,10 @@ const troubles: Record<
 > = {
   channels_in_trouble: {
     begun: (news, reasons) => ({
-      title: `Channel${news.count === 1 ? '' : 's'} in trouble: ${namesIn(news)}`,
+      title: `${news.count === 1 ? 'A channel gets' : `${news.count} channels get`} no messages: ${namesIn(news)}`,
       lines: [
         ...reasons.map((reason) => `${reason.replace(/[\s.]+$/, '')}.`),
-        'Check each channel and its entry in the configuration. Then run a test in the console.',
+        'Check each channel and its entry in the configuration. Then send a test message in the console.',
       ],
     }),
     over: (news) => {
@@ -153,7 +153,7 @@ const beaconAlerts: Record<
             ? ['No beacon of the fleet reports. Check first that VMs reach the relay.']
             : []),
           `Foghorn does not see events that only ${these}, and cannot start them.`,
-          `Check that ${each} runs. Then check its beacon. See "A VM is silent" in docs/when-things-fail.md.`,
+          `Check that ${each} runs. Then run "foghorn-beacon check" on it.`,
           ...(remaining > count ? [`In total, ${remaining} beacons of the fleet are silent.`] : []),
         ],
       }

@@ -8,8 +8,7 @@ export function lostLines(event: EventView): string[] {
   const what =
     event.facts.source === 'User' ? 'Ask the user who requested it' : `Check ${affectedVms(event)}`
   return [
-    `For ${span(lostMs)}, no VM that saw this event has reported what IMDS shows. ` +
-      'So the outcome of the event is unknown.',
+    `No VM that saw this event has reported for ${span(lostMs)}, so nobody knows how it ended.`,
     `${what}, and run "foghorn-beacon check" on the VMs.`,
   ]
 }

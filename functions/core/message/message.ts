@@ -13,8 +13,9 @@ import type { EventView } from '../event/view.ts'
 import { alertFacts, alertText, isGoodNews } from './alert.ts'
 import { linksOf } from './links.ts'
 import { type Askers, areReaders, plain, subjectOf } from './phrases.ts'
+import { reasonIn } from './reason.ts'
 import type { Message, Tone } from './shape.ts'
-import { asksFor, factsOf, linesOf, toneOf } from './step.ts'
+import { asksFor, factsOf, linesOf, signOf, toneOf } from './step.ts'
 import { lastingTitleOf, titleOf } from './title.ts'
 
 /** A message that is sent this long after its moment says so. */
@@ -31,7 +32,7 @@ export function compose(
   askers: Askers = 'readers',
 ): Message {
   const message =
-    notification.moment === 'alert' ? alertOf(notification, now) : stepOf(notification, now, askers)
+    notification.moment === 'alert' ? alertOf(notification) : stepOf(notification, now, askers)
   const after = [...insteadLines(notification), ...skippedLines(skipped)]
   const late = lateLines(notification, now)
   // if a message asks for a decision, the reader must know first that it is late
@@ -44,7 +45,7 @@ export function compose(
     title: plain(drillMark(notification.event) + message.title),
     lastingTitle: plain(drillMark(notification.event) + message.lastingTitle),
     lines: lines.map(plain),
-    facts: message.facts.map(({ name, value }) => ({ name, value: plain(value) })),
+    facts: message.facts.map((fact) => ({ ...fact, value: plain(fact.value) })),
     reference: plain(message.reference),
   }
 }
@@ -53,6 +54,7 @@ export function compose(
 export const noText: Message = {
   title: '',
   lastingTitle: '',
+  sign: '',
   lines: [],
   facts: [],
   reference: '',
@@ -76,13 +78,14 @@ function drillLines({ moment, event }: Notification | AlertNotification): string
 }
 
 /** The head of several messages that are sent as one: the most urgent, and how many more. */
-export function composeList(messages: Message[]): Pick<Message, 'title' | 'tone'> {
+export function composeList(messages: Message[]): Pick<Message, 'title' | 'tone' | 'sign'> {
   const [first] = byUrgency(messages, (message) => message)
   const asking = messages.filter(wantsDecision).length
   const more = asking > 1 ? `${asking - 1} more to decide` : `${messages.length - 1} more`
   const tones: Tone[] = ['danger', 'warning', 'info', 'good']
   return {
     title: `${first!.title}, and ${more}`,
+    sign: first!.sign,
     tone: tones.find((tone) => messages.some((message) => message.tone === tone))!,
   }
 }
@@ -133,7 +136,8 @@ function stepOf(notification: Notification, now: number, askers: Askers): Messag
     title: `${event.fleet}: ${titleOf(notification, now)}`,
     lastingTitle: `${event.fleet}: ${lastingTitleOf(notification, now)}`,
     lines: linesOf(notification, now, askers),
-    facts: factsOf(notification, now),
+    sign: signOf(notification, now),
+    facts: factsOf(notification),
     reference: referenceOf(event),
     tone: toneOf(notification),
     asks: asksFor(event, now),
@@ -144,7 +148,7 @@ function stepOf(notification: Notification, now: number, askers: Askers): Messag
   }
 }
 
-function alertOf({ at, event, about }: AlertNotification, now: number): Message {
+function alertOf({ at, event, about }: AlertNotification): Message {
   if ('alert' in about) return fleetAlertOf(event.fleet, about, at)
   if ('ping' in about) return pingOf(about.ping)
   if (about.health !== undefined) return channelAlertOf(event, about)
@@ -157,14 +161,14 @@ function alertOf({ at, event, about }: AlertNotification, now: number): Message 
       `It answered: ${sentence(about.reason)}`,
       `${fixIt} The channel that you are reading gets the message separately.`,
     ],
-    facts: factsOf({ moment: 'alert', event }, now),
+    facts: factsOf({ moment: 'alert', event }),
     reference: referenceOf(event),
   }
 }
 
 function pingOf(id: string): Message {
   const title = `Test of subscription ${id}`
-  const calm = { tone: 'info', asks: false, declined: false } as const
+  const calm = { tone: 'info', sign: signs.info, asks: false, declined: false } as const
   return { ...calm, title, lastingTitle: title, lines: [], facts: [], reference: '' }
 }
 
@@ -173,23 +177,27 @@ function fleetAlertOf(fleet: string, about: FleetAlert, at: number): Message {
   const facts = alertFacts(about)
   const reference = fleet === noFleet ? 'About Foghorn itself.' : `Fleet ${fleet}.`
   const tone = about.alert === 'channel_test' ? 'info' : isGoodNews(about) ? 'good' : 'warning'
-  const calm = { tone, asks: false, declined: false, opensConsole: true } as const
+  const calm = {
+    tone,
+    sign: signs[tone],
+    asks: false,
+    declined: false,
+    opensConsole: true,
+  } as const
   return { ...calm, title, lastingTitle: title, lines, facts, reference }
 }
 
 /** The channel itself is in trouble, not only its message about this event. */
 function channelAlertOf(event: EventView, { channel, reason, health }: ChannelTrouble): Message {
   const refuses = health === 'refusing'
-  const title = `Channel "${channel}" ${refuses ? 'refuses all messages' : "can't be reached"}`
+  const title = `Channel "${channel}" gets no messages: ${reasonIn(reason)}`
   const lines = refuses
     ? [
-        `It answered: ${sentence(reason)}`,
-        fixIt,
+        `It refuses all messages. ${fixIt}`,
         'Until then, its messages come here. The channel still gets each message first.',
       ]
     : [
-        `The last attempt: ${sentence(reason)}`,
-        'Foghorn keeps trying. Until the channel answers, its messages also come here.',
+        'It cannot be reached, and Foghorn keeps trying. Until the channel answers, its messages also come here.',
       ]
   return {
     ...trouble,
@@ -202,7 +210,8 @@ function channelAlertOf(event: EventView, { channel, reason, health }: ChannelTr
   }
 }
 
-const trouble = { tone: 'danger', asks: false, declined: false } as const
+const signs = { info: 'ℹ️', warning: '⚠️', danger: '🛑', good: '✅' }
+const trouble = { tone: 'danger', sign: signs.danger, asks: false, declined: false } as const
 const fixIt = 'An owner has to fix this: check the channel and its entry in the configuration.'
 
 function sentence(reason: string): string {

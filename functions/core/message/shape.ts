@@ -8,8 +8,13 @@ export interface Message {
   lastingTitle: string
   /** Whole sentences: what happens, what to do, and what happens if nobody acts. */
   lines: string[]
-  /** Details to look up: when, how long, which VMs, why, who. */
-  facts: { name: string; value: string }[]
+  /** A small picture whose shape says what it is about, before the title. */
+  sign: string
+  /**
+   * Details to look up: when, how long, which VMs, why, who. `at`: the time that the value is, epoch ms,
+   * for channels that can show it by the reader's own clock.
+   */
+  facts: { name: string; value: string; at?: number }[]
   /** Small print that identifies the event, for searching. */
   reference: string
   tone: Tone

@@ -3,7 +3,7 @@
 import type { Notification } from '../delivery/delivery.ts'
 import { isUnannounced } from '../event/event.ts'
 import { isTooLarge } from '../event/facts.ts'
-import { lastingClock, when } from '../event/time.ts'
+import { lastingClock, minuteUtc, utc } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { byItself, describeDecision, expiryLines, growthLines, stuckLines } from './approval.ts'
 import { describeChange } from './change.ts'
@@ -21,6 +21,7 @@ import {
   describeDuration,
   describeNames,
   impactOf,
+  isGuess,
   isReopened,
   reachOf,
   tooLarge,
@@ -159,17 +160,17 @@ function yourDecision(event: EventView, isAdvised: boolean, now: number, askers:
   if (!areReaders(askers)) return `${capital(starts)}. ${whoDecides(askers)}`
   const how = howTo(event, askers)
   // after the advice to redeploy the VM yourself, approval is the alternative
-  if (isAdvised) return `Or ${how}. Otherwise, ${starts}.`
+  if (isAdvised) return `${capital(how)}. If you do nothing, ${starts}.`
   return event.decided?.decision === 'declined'
-    ? `${capital(starts)}: a person left it to Azure. You can still ${how}.`
-    : `${capital(starts)}. ${capital(how)}, or do nothing.`
+    ? `${capital(starts)}: a person left it to Azure. ${capital(how)}.`
+    : `If you do nothing, ${starts}. ${capital(how)}.`
 }
 
 /** A link opens a page that asks. A button in the message decides at once. */
 function howTo(event: EventView, askers: 'readers' | 'pressers'): string {
   const them = event.facts.resources.length > 1 ? 'them' : 'it'
-  const approve = askers === 'readers' ? 'open the page and approve' : 'approve'
-  return `${approve} to ${actionOf(event, them)} now`
+  const press = askers === 'readers' ? 'open the page' : 'press the button'
+  return `to ${actionOf(event, them)} now, ${press}`
 }
 
 /** Days of notice mean failing hardware. Microsoft advises owners to redeploy such a VM. */
@@ -241,30 +242,48 @@ function noNoticeLine(event: EventView): string {
 const endings = { completed: 'Ended', cancelled: 'Gone since', lost: 'Closed' }
 
 /** Leaves out what the sentences of the moment already say, and what says nothing. */
-export function factsOf(
-  { moment, event }: { moment: Notification['moment'] | 'alert'; event: EventView },
-  now: number,
-): Message['facts'] {
+export function factsOf({
+  moment,
+  event,
+}: {
+  moment: Notification['moment'] | 'alert'
+  event: EventView
+}): Message['facts'] {
   const { facts, ended, started } = event
   const ahead = ended === undefined && started === undefined && moment !== 'approved'
   const decides = moment === 'approved' || moment === 'declined'
   const due = ahead && facts.notBeforeAt !== undefined
   const isOverdue = ended?.inferred === 'drill_overdue'
   const ending = ended === undefined ? 'Ended' : endings[isOverdue ? 'lost' : ended.outcome]
+  const times: [string, number | undefined][] = [
+    ['When', due ? facts.notBeforeAt : undefined],
+    [started?.kind === 'already_running' ? 'Running at' : 'Started', started?.at],
+    [ending, ended?.at],
+  ]
+  const timed = times.flatMap(([name, at]) =>
+    at === undefined ? [] : [{ name, value: minuteUtc(utc(at)), at }],
+  )
   const rows: [string, string | undefined][] = [
-    ['When', due ? when(facts.notBeforeAt!, now) : undefined],
-    [
-      started?.kind === 'already_running' ? 'Running at' : 'Started',
-      started && when(started.at, now),
-    ],
-    [ending, ended === undefined ? undefined : when(ended.at, now)],
     ['Expected duration', ended === undefined ? durationOf(facts) : undefined],
     ['Affected VMs', describeNames(facts.resources, facts.vmCount)],
     ['Requested by', requesterOf(event)],
     ['Why', facts.description],
     ['Decision', decides ? undefined : describeDecision(event)],
   ]
-  return rows.flatMap(([name, value = '']) => (value.trim() === '' ? [] : [{ name, value }]))
+  const others = rows.flatMap(([name, value = '']) =>
+    value.trim() === '' ? [] : [{ name, value }],
+  )
+  return [...timed, ...others]
+}
+
+/** The shape, for those who do not see the colour, or only a preview. */
+export function signOf({ moment, event }: Notification, now: number): string {
+  if (moment === 'lost' || isGuess(event.ended)) return '❔'
+  if (moment === 'stuck') return '🛑'
+  if (moment === 'completed' || moment === 'cancelled') return '✅'
+  if (moment === 'approved' || moment === 'started') return '▶️'
+  const isAsked = asksFor(event, now) && event.decided === undefined
+  return isAsked ? '⏳' : 'ℹ️'
 }
 
 function durationOf({ durationSeconds = -1 }: EventView['facts']): string | undefined {

@@ -36,7 +36,7 @@ function titleWith(
     case 'reminder':
       return `Still undecided: ${subject}${due}`
     case 'approved':
-      return `Approved${on(decided?.at)}: ${subject} should start now`
+      return `${subject} starts now, approved${on(decided?.at)}`
     case 'declined':
       return `Left to Azure: ${subject}${due}`
     case 'stuck':
@@ -74,9 +74,9 @@ const inVain: Record<NotReady['why'], string> = {
   vms_disagree: 'VMs disagree',
 }
 
-/** ` in 14 min, at 12:15 UTC`, or when it was due. Follows the subject. */
+/** ` at 12:15 UTC, in 14 min`, or when it was due: who reads it later needs the time. */
 function dueOf({ facts: { notBeforeAt } }: EventView, now: number): string {
   if (notBeforeAt === undefined) return ', time unknown'
-  const due = `${relative(notBeforeAt, now)}, at ${clock(notBeforeAt, now)}`
+  const due = `at ${clock(notBeforeAt, now)}, ${relative(notBeforeAt, now)}`
   return notBeforeAt > now ? ` ${due}` : ` was due ${due}`
 }

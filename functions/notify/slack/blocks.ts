@@ -4,11 +4,13 @@ import type { IncomingWebhookSendArguments } from '@slack/webhook'
 import { cut } from '../../../shared/document.ts'
 import type { Claimed } from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
+import { utc } from '../../core/event/time.ts'
 import {
   asksByLink,
   buttonOf,
   byUrgency,
   composeList,
+  drillLine,
   listButtonOf,
 } from '../../core/message/message.ts'
 import type { Message } from '../../core/message/shape.ts'
@@ -48,8 +50,6 @@ export const actionIds = { approved: 'approve', declined: 'not_now' } as const
 /** `verbatim`: Slack makes no links and mentions out of plain text. */
 const mrkdwn = { type: 'mrkdwn', verbatim: true } as const
 
-const marks = { info: '🔵', warning: '🟠', danger: '🔴', good: '🟢' }
-
 /** `button_to_decide`: after the decision, a link in the small print leads to the event's page. */
 type WayIn = 'button' | 'button_to_decide'
 
@@ -65,7 +65,7 @@ export function slackBlocks(
 /** The text and its buttons first, then the details. */
 export function single(shown: Shown, wayIn: WayIn = 'button') {
   const { message, pageUrl, notification } = shown
-  const title = `${marks[message.tone]} ${message.title}`
+  const title = `${message.sign} ${message.title}`
   const asButton = pageUrl !== undefined && (wayIn === 'button' || message.asks)
   const link = pageUrl === undefined || asButton ? '' : ` ${linkTo(pageUrl, message)}`
   return {
@@ -123,7 +123,8 @@ function facts({ message, notification }: Shown) {
   const isShort = ({ value }: Message['facts'][number]) => value.length <= limit.beside
   const texts = (some: Message['facts']) =>
     some.map(
-      ({ name, value }) => `*${name}*\n${said(notification, value, limit.field - name.length - 3)}`,
+      ({ name, value, at }) =>
+        `*${name}*\n${said(notification, value, limit.field - name.length - 3)}${hereOf(at)}`,
     )
   const fields = texts(all.filter(isShort).slice(0, limit.fields))
   const across = texts(all.filter((fact) => !isShort(fact)).slice(0, limit.fields))
@@ -134,17 +135,28 @@ function facts({ message, notification }: Shown) {
   ]
 }
 
+/** The time by the reader's own clock. Slack shows the text behind the bar where it cannot. */
+function hereOf(at: number | undefined): string {
+  if (at === undefined) return ''
+  return ` (<!date^${Math.floor(at / 1000)}^{time} for you|${utc(at).slice(11, 16)} UTC>)`
+}
+
 /** One step of the event, for the thread of its message. */
 export function slackReply({ message, delivery }: Part): IncomingWebhookSendArguments {
   const { notification } = delivery
-  const heading = `${marks[message.tone]} ${message.title}`
-  const text = titled(message, notification, message.lines.join('\n'), limit.reply)
+  const heading = `${message.sign} ${message.title}`
+  const text = titled(message, notification, stepIn(message), limit.reply)
   return {
-    text: said(notification, [heading, ...message.lines].join('\n'), limit.text),
+    text: said(notification, [heading, stepIn(message)].filter(Boolean).join('\n'), limit.text),
     unfurl_links: false,
     unfurl_media: false,
     blocks: [{ type: 'section', text: { ...mrkdwn, text } }],
   }
+}
+
+/** The one sentence that says what is new. The edited message has all of them. */
+function stepIn({ lines }: Message): string {
+  return lines.find((line) => line !== drillLine) ?? ''
 }
 
 /** Replaces a message that asked, if the decision has its own message. */
@@ -162,9 +174,9 @@ export function slackLine(record: EventRecord, pageUrl: string, now: number) {
 function list(parts: Part[], listUrl: string | undefined): IncomingWebhookSendArguments {
   const ordered = byUrgency(parts, ({ message }) => message)
   const messages = ordered.map(({ message }) => message)
-  const { title, tone } = composeList(messages)
+  const { title, sign } = composeList(messages)
   const asks = messages.some(({ asks, lookOnly }) => asks && !lookOnly)
-  const heading = `${marks[tone]} ${title}`
+  const heading = `${sign} ${title}`
   const titles = messages.map((message) => `• ${message.title}`)
   return {
     text: escaped([heading, ...titles].join('\n'), limit.text),
@@ -192,7 +204,7 @@ function item({ message, pageUrl, delivery }: Part) {
 
 /** The title in bold and the text, together within the limit. */
 function titled(message: Message, notification: About, text: string, length: number): string {
-  const head = `${marks[message.tone]} *${escaped(message.title, limit.title)}*\n`
+  const head = `${message.sign} *${escaped(message.title, limit.title)}*\n`
   return head + said(notification, text, length - head.length)
 }
 

@@ -1,13 +1,13 @@
 // The page "Upcoming": a picture of the next days, one line for each scale set, and the same in words.
 import { html } from 'hono/html'
 import { stepOf } from '../../core/event/summary.ts'
-import { relative, utc } from '../../core/event/time.ts'
+import { minuteUtc, relative, utc } from '../../core/event/time.ts'
 import type { Lane, Slot } from '../../core/event/upcoming.ts'
 import { viewOf } from '../../core/event/view.ts'
 import { drillMark } from '../../core/message/message.ts'
 import { plain, subjectOf } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
-import { minuteUtc, whole } from '../times.ts'
+import { whole } from '../times.ts'
 import { badge, chip } from './parts.ts'
 
 const hourMs = 3_600_000

@@ -1,13 +1,6 @@
 // Instants and spans for people: short and clear.
 import { expect, test } from 'vitest'
-import {
-  clock,
-  lastingClock,
-  relative,
-  span,
-  utc,
-  when,
-} from '../../../functions/core/event/time.ts'
+import { clock, lastingClock, relative, span, utc } from '../../../functions/core/event/time.ts'
 import { at } from '../../support/records.ts'
 
 const minute = 60_000
@@ -78,5 +71,4 @@ test('shows the date for a time past midnight, not for one before', () => {
 
 test('an instant is in UTC, and says how far it is', () => {
   expect(utc(at)).toBe('2026-11-21 12:00:00 UTC')
-  expect(when(at + 14 * minute, at)).toBe('2026-11-21 12:14:00 UTC (in 14 min)')
 })

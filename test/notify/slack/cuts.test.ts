@@ -27,7 +27,7 @@ const line = (length: number): Json => {
 }
 
 /** The length of the text around, such as the mark and the blank of a title. */
-const mark = '🔵 '.length
+const mark = '⏳ '.length
 
 test.each<[part: string, most: number, sent: (length: number) => string, around?: number]>([
   ['a header', 150, (n) => single({ title: x(n) }).blocks[0].text.text, mark],

@@ -84,9 +84,9 @@ describe('ten events in five minutes', () => {
 
   test('the fallback is notified once that the channel refuses, and gets each message at once', () => {
     expect(notices()).toHaveLength(1)
-    expect(notices()[0]).toContain('HTTP 404: no_service')
+    expect(notices()[0]).toContain('no_service (HTTP 404)')
     expect(asks()).toHaveLength(10)
-    for (let i = 0; i < 10; i++) expect(asks()[i]).toContain(`Reboot of vm${i} in`)
+    for (let i = 0; i < 10; i++) expect(asks()[i]).toContain(`Reboot of vm${i} at`)
     expect(asks()[0]).toContain('/approve/')
     expect(asks()[0]).toContain('\\"chat\\"')
   })

@@ -43,10 +43,10 @@ describe('a channel that is down', () => {
     expect(texts('teams')).toEqual([])
     await passInSteps(world, 20 * second, second)
     expect(copies()).toHaveLength(1)
-    expect(copies()[0]).toContain('Reboot of web_0 in 1')
+    expect(copies()[0]).toContain('Reboot of web_0 at 12:15 UTC, in 1')
     expect(copies()[0]).toContain('/approve/')
     expect(notices()).toHaveLength(1)
-    expect(notices()[0]).toContain('HTTP 503: down')
+    expect(notices()[0]).toContain('down (HTTP 503)')
     await passInSteps(world, 10 * minute, 5 * second)
     expect(texts('teams')).toHaveLength(2)
     expect(await statesOf(world, 'chat')).toEqual([['scheduled', 'pending']])
@@ -94,8 +94,6 @@ describe('a channel that is renamed', () => {
     await passInSteps(world, minute, second)
     expect(await statesOf(world, 'chat')).toEqual([['scheduled', 'refused']])
     expect(await statesOf(world, 'ops')).toContainEqual(['started', 'delivered'])
-    expect(
-      texts('slack').filter((body) => body.includes('Open the page and approve')),
-    ).toHaveLength(1)
+    expect(texts('slack').filter((body) => body.includes('now, open the page'))).toHaveLength(1)
   })
 })

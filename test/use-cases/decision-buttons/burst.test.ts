@@ -23,7 +23,7 @@ async function strike(count: number, typeOf = (_: number) => 'Reboot'): Promise<
 
 const told = () => sentTo(world, 'slack').map(({ json }) => json)
 const shownIn = (message: object) =>
-  [...JSON.stringify(message).matchAll(/(?:Reboot|Freeze) of vm(\d+) in/g)].map(([, i]) =>
+  [...JSON.stringify(message).matchAll(/(?:Reboot|Freeze) of vm(\d+) at/g)].map(([, i]) =>
     Number(i),
   )
 const decides = (message: object) => JSON.stringify(message).includes('not_now')
