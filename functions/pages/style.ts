@@ -96,6 +96,11 @@ summary { min-height: 2.75rem; padding: .5rem 0; cursor: pointer }
 .item .refusal p { margin: .25rem 0 }
 .item > p { margin: 0 0 .25rem }
 label { display: block; margin: .5rem 0 }
+.taken { font-weight: 600; margin: .25rem 0 0 }
+.further a { display: inline-block; padding: .625rem .75rem .625rem 0 }
+.why { color: var(--soft); font-size: .9375rem }
+.why input { display: block; width: 100%; min-height: 2.75rem; font: inherit; padding: .5rem .75rem; margin-top: .25rem;
+  border-radius: .5rem; border: 1px solid var(--edge); background: var(--card); color: var(--ink) }
 input[type=password] { display: block; width: 100%; font: inherit; padding: .75rem 1rem;
   margin-bottom: .75rem; border-radius: .5rem; border: 1px solid var(--edge);
   background: var(--card); color: var(--ink) }

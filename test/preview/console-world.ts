@@ -169,9 +169,11 @@ const vmsOf: Record<string, string[]> = {
 interface Options {
   /** Events of the last half year. */
   events?: number
+  /** Further open events, as an update of many hosts brings them. */
+  further?: number
 }
 
-export async function consoleWorld({ events = 40 }: Options = {}): Promise<World> {
+export async function consoleWorld({ events = 40, further = 0 }: Options = {}): Promise<World> {
   const world = await createWorld({ config: consoleConfig })
   const beacons = new Map<string, FakeBeacon>()
   world.clock.now = startAt - 176 * day
@@ -200,9 +202,28 @@ export async function consoleWorld({ events = 40 }: Options = {}): Promise<World
   await wish('https://autoscaler.example/events', 'Drains nodes of the batch cluster')
   await world.drain()
   await present(world, of, at)
+  await crowd(world, further, at)
   await checkAbsences(world.relay)
   await createToken(world.relay, { by: 'admin' }, { name: 'wall screen', scopes: ['read'] })
   return world
+}
+
+const longName = 'a-virtual-machine-whose-name-has-40-char'
+
+/** Three of four are freezes of one scale set, the others of VMs of their own. */
+async function crowd(world: World, count: number, at: (ms: number) => number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    const name = i === 3 ? longName : i % 4 === 3 ? `job_${i}` : `edge_${i}`
+    const own = {
+      eventId: idOf(1_000 + i),
+      eventType: i % 4 === 3 ? 'Reboot' : 'Freeze',
+      resources: [name],
+      notBeforeAt: at((11 + (i % 7)) * minute),
+      durationSeconds: i % 4 === 3 ? -1 : 30,
+    }
+    await beaconIn(world, i % 4 === 3 ? 'batch' : 'prod', name).sees([event(own)])
+  }
+  await world.drain()
 }
 
 async function present(

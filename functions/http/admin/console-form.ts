@@ -46,19 +46,24 @@ export async function readForm(
   return token?.stamp === form ? fields : undefined
 }
 
-/** As `readForm`, for a form that decides the event that it names. */
+/** As `readForm`, for a form that decides the events that it names: one, or a group. */
 export async function readDecision(
   relay: Relay,
   c: Context,
-): Promise<{ key: EventKey; seen: FormToken; fields: URLSearchParams } | undefined> {
+): Promise<{ events: { key: EventKey; seen: FormToken }[]; fields: URLSearchParams } | undefined> {
   const browser = browserIn(relay, c)
   if (browser === undefined || !isOwnForm(relay, c)) return undefined
   const fields = new URLSearchParams(await c.req.text())
-  const key = keyOf(fields.get('event') ?? '')
-  if (key === undefined) return undefined
-  const bound = boundTo(browser, key)
-  const seen = await readFormToken(relay.linkKeys, bound, fields.get('form') ?? '')
-  return seen && { key, seen, fields }
+  const [names, tokens] = [fields.getAll('event'), fields.getAll('form')]
+  const events: { key: EventKey; seen: FormToken }[] = []
+  for (const [i, name] of names.entries()) {
+    const key = keyOf(name)
+    if (key === undefined) return undefined
+    const seen = await readFormToken(relay.linkKeys, boundTo(browser, key), tokens[i] ?? '')
+    if (seen === undefined) return undefined
+    events.push({ key, seen })
+  }
+  return events.length === 0 ? undefined : { events, fields }
 }
 
 /** Names an event in a form. */

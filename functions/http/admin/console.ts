@@ -23,6 +23,8 @@ import { createKeyGuard, type KeyGuard } from './admin-key.ts'
 import { readForm, tokenFor } from './console-form.ts'
 
 const maxFormBytes = 4_096
+/** A form that decides a group of events has a token for each. */
+const maxDecisionBytes = 32_768
 
 type Show = (c: Context, visitor: Visitor) => Promise<Response>
 
@@ -59,7 +61,7 @@ export function consolePages(relay: Relay, refusals: FrequentLog, door: Door): H
   }
   const { gets, posts } = consoleRoutes(relay)
   for (const [path, show] of Object.entries(gets)) pages.get(path, shown(inTurn(show), true))
-  const limited = limitForm(maxFormBytes)
+  const limited = limitForm(maxDecisionBytes)
   for (const [path, show] of Object.entries(posts)) {
     pages.post(path, limited, shown(show, Object.hasOwn(gets, path)))
   }

@@ -10,7 +10,9 @@ import { randomHex, tokenFor } from '../../use-cases/tokens.ts'
 import { digestOf } from './admin-key.ts'
 
 /** One shift. */
-export const sessionMs = 8 * 3_600_000
+const shiftMs = 8 * 3_600_000
+/** Of who only reads, such as a screen on a wall. Browsers keep no cookie longer. */
+const longestMs = 400 * 86_400_000
 const idBytes = 8
 
 /** Browsers accept `__Host-` only with https, which a relay on your own machine does not have. */
@@ -19,14 +21,20 @@ export function cookieNamed(what: 'admin' | 'form', publicUrl: string) {
   return { name: `${secure ? '__Host-' : ''}foghorn-${what}`, secure }
 }
 
-/** The cookie's text after a sign-in with the admin key or a token. */
-export async function createSession(relay: Relay, access: Access): Promise<string> {
+/** The cookie's text after a sign-in with the admin key or a token, and how long it is valid. */
+export async function createSession(
+  relay: Relay,
+  access: Access,
+): Promise<{ text: string; lastsMs: number }> {
   const token = access.by === 'token' ? await storedToken(relay, access.id) : undefined
-  const endsAt = Math.min(relay.now() + sessionMs, token?.expiresAt ?? Number.POSITIVE_INFINITY)
+  const onlyReads = !may(access, 'decide') && !may(access, 'manage')
+  const now = relay.now()
+  const latest = now + (onlyReads ? longestMs : shiftMs)
+  const endsAt = Math.min(latest, token?.expiresAt ?? Number.POSITIVE_INFINITY)
   const session = { id: randomHex(idBytes), endsAt }
   const mac = await relay.hmac(relay.linkKeys[0]!, await contentOf(relay, session, token))
   const whose = token === undefined ? '' : `${token.id}.`
-  return `${session.id}.${endsAt}.${whose}${toBase64(mac)}`
+  return { text: `${session.id}.${endsAt}.${whose}${toBase64(mac)}`, lastsMs: endsAt - now }
 }
 
 interface Session {

@@ -13,7 +13,7 @@ import { tokenFor } from '../admin/console-form.ts'
 import { etagOf, notModified } from '../page.ts'
 import { nameOfVisitor, type Visitor } from './visitor.ts'
 
-interface Shown extends Pick<Frame, 'tab' | 'refreshSeconds' | 'undecided'> {
+interface Shown extends Pick<Frame, 'tab' | 'refreshSeconds' | 'undecided' | 'wall'> {
   title: string
   body: Html
   /** Default: 200 */
@@ -50,6 +50,29 @@ export async function answerMessage(
   { status, title, text }: { status: number; title: string; text: string },
 ): Promise<Response> {
   return answer(c, status, consoleMessage(await frameOf(relay, c, visitor), title, text))
+}
+
+export function wrongAddress(relay: Relay, c: Context, visitor: Visitor, why: string) {
+  const shown = { status: 400, title: 'There is no such page', text: `${why}.` }
+  return answerMessage(relay, c, visitor, shown)
+}
+
+const refusals = {
+  not_ours: {
+    status: 403,
+    text: 'The relay accepts this form only from its own page, in the browser that opened it. Open the page again and repeat what you did.',
+  },
+  unknown: { status: 404, text: 'The relay has no such event.' },
+  not_allowed: { status: 403, text: 'This token can read, but not decide.' },
+} as const
+
+export function refuse(
+  relay: Relay,
+  c: Context,
+  visitor: Visitor,
+  why: keyof typeof refusals,
+): Promise<Response> {
+  return answerMessage(relay, c, visitor, { title: 'Nothing was decided', ...refusals[why] })
 }
 
 export async function answer(

@@ -12,8 +12,7 @@ import { readOpen } from '../../use-cases/problems.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { beaconStates } from '../admin/beacons.ts'
 import { readQuery } from '../query.ts'
-import { answerPage, baseOf } from './answer.ts'
-import { wrongAddress } from './history.ts'
+import { answerPage, baseOf, wrongAddress } from './answer.ts'
 import type { Visitor } from './visitor.ts'
 
 const refreshSeconds = 30

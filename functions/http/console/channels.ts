@@ -21,8 +21,7 @@ import {
 import { tokenFor } from '../admin/console-form.ts'
 import { publicSubscription } from '../admin/subscription-answers.ts'
 import { readQuery } from '../query.ts'
-import { answerMessage, answerPage, baseOf } from './answer.ts'
-import { wrongAddress } from './history.ts'
+import { answerMessage, answerPage, baseOf, wrongAddress } from './answer.ts'
 import { seesChannel } from './now.ts'
 import type { Visitor } from './visitor.ts'
 

@@ -52,10 +52,10 @@ export function choicesOf({ config }: Relay, visitor: Visitor, record: EventReco
 }
 
 type Outcome =
-  | ({ outcome: 'answered' } & Pressed)
+  | { outcome: 'answered'; pressed: Pressed[] }
   | { outcome: 'not_ours' | 'unknown' | 'not_allowed' }
 
-/** What the form in the request did. */
+/** What the form in the request did, with each of its events. */
 export async function decideByForm(relay: Relay, c: Context, visitor: Visitor): Promise<Outcome> {
   const { access } = visitor
   // the browser may send the host's sign-in cookie with forms of other sites, too
@@ -65,11 +65,11 @@ export async function decideByForm(relay: Relay, c: Context, visitor: Visitor): 
   const decision = decisions.get(form.fields.get('decision') ?? '')
   if (decision === undefined) return { outcome: 'not_ours' }
   if (!mayDecide(visitor)) return { outcome: 'not_allowed' }
-  const before = seesFleet(access, form.key.fleet)
-    ? await relay.store.readEvent(form.key)
-    : undefined
-  if (before === undefined) return { outcome: 'unknown' }
   const wish = { decision, by: deciderOf(access), ...reasonOf(form.fields) }
-  const pressed = await decideByPress(relay, before, { ...wish, seen: form.seen })
-  return { outcome: 'answered', ...pressed }
+  const pressed: Pressed[] = []
+  for (const { key, seen } of form.events) {
+    const before = seesFleet(access, key.fleet) ? await relay.store.readEvent(key) : undefined
+    if (before !== undefined) pressed.push(await decideByPress(relay, before, { ...wish, seen }))
+  }
+  return pressed.length === 0 ? { outcome: 'unknown' } : { outcome: 'answered', pressed }
 }

@@ -19,9 +19,8 @@ import type { Relay } from '../../use-cases/relay.ts'
 import { tokenFor } from '../admin/console-form.ts'
 import type { Pressed } from '../decision-answers.ts'
 import { readQuery } from '../query.ts'
-import { answerMessage, answerPage, baseOf } from './answer.ts'
+import { answerMessage, answerPage, baseOf, refuse, wrongAddress } from './answer.ts'
 import { decideByForm, mayDecide, seenIn } from './decide.ts'
-import { refuse } from './now.ts'
 import type { Snapshots } from './snapshot.ts'
 import type { Visitor } from './visitor.ts'
 
@@ -86,11 +85,6 @@ export async function showHistory(relay: Relay, c: Context, visitor: Visitor): P
     ...(next === undefined ? {} : { next }),
   })
   return answerPage(relay, c, visitor, { title: 'History', tab: 'history', body })
-}
-
-export function wrongAddress(relay: Relay, c: Context, visitor: Visitor, why: string) {
-  const shown = { status: 400, title: 'There is no such page', text: `${why}.` }
-  return answerMessage(relay, c, visitor, shown)
 }
 
 /** What the page shows, as a file. */
@@ -180,7 +174,8 @@ export async function decideEventPage(
   const done = await decideByForm(relay, c, visitor)
   if (done.outcome !== 'answered') return refuse(relay, c, visitor, done.outcome)
   snapshots.drop()
-  return show(relay, c, visitor, done.record, done)
+  const [pressed] = done.pressed as [Pressed]
+  return show(relay, c, visitor, pressed.record, pressed)
 }
 
 async function show(

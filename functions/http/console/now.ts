@@ -1,5 +1,6 @@
 // `/console`: the open events, and the answer to a decision there.
 import type { Context } from 'hono'
+import * as z from 'zod'
 import type { Delivery } from '../../core/delivery/delivery.ts'
 import type { RemovedChannel, Troubled } from '../../core/delivery/health.ts'
 import type { EventRecord } from '../../core/event/event.ts'
@@ -8,13 +9,14 @@ import { isBound, may } from '../../core/rules/access.ts'
 import type { Channel } from '../../core/rules/config.ts'
 import { channelsRouted } from '../../core/rules/routes.ts'
 import type { Health, Trouble } from '../../pages/console/health.ts'
-import { type Card, groupOf, nowBody } from '../../pages/console/now.ts'
+import { type Card, groupOf, type NowFilter, nowBody } from '../../pages/console/now.ts'
 import { channelNamed, type Relay } from '../../use-cases/relay.ts'
 import { describeRemoved } from '../../use-cases/reroute.ts'
 import { nameOf } from '../admin/console-form.ts'
 import type { Pressed } from '../decision-answers.ts'
 import { notModified } from '../page.ts'
-import { answerMessage, answerPage, baseOf } from './answer.ts'
+import { readQuery } from '../query.ts'
+import { answerPage, baseOf, refuse, wrongAddress } from './answer.ts'
 import { choicesOf, decideByForm, mayDecide, seenIn } from './decide.ts'
 import type { Snapshot, Snapshots } from './snapshot.ts'
 import type { Visitor } from './visitor.ts'
@@ -31,16 +33,44 @@ const kindLabels: Record<Channel['kind'], string> = {
 /** Texts such as "5 min ago" may be this old. */
 const textMs = 60_000
 
+const text = z.string().max(200).optional()
+const nowQuery = z.strictObject({
+  fleet: text,
+  type: text,
+  q: text,
+  wall: z.enum(['', '1'], 'write "wall" alone').optional(),
+})
+
+/** What the address asks for. */
+interface Asked {
+  filter: NowFilter
+  fleets: string[]
+  wall: boolean
+}
+
+function askedBy(c: Context, visitor: Visitor): Asked | { refusal: string } {
+  const read = readQuery(c, nowQuery)
+  if ('refusal' in read) return read
+  const { fleet = '', type = '', q = '', wall } = read.query
+  return {
+    filter: { fleet, type, q: q.trim() },
+    fleets: fleet === '' ? visitor.fleets : visitor.fleets.filter((one) => one === fleet),
+    wall: wall !== undefined,
+  }
+}
+
 export async function showNow(
   relay: Relay,
   snapshots: Snapshots,
   c: Context,
   visitor: Visitor,
 ): Promise<Response> {
-  const snapshot = await snapshots.read(visitor.fleets)
+  const asked = askedBy(c, visitor)
+  if ('refusal' in asked) return wrongAddress(relay, c, visitor, asked.refusal)
+  const snapshot = await snapshots.read(asked.fleets, asked.filter)
   const etag = etagFor(relay, snapshot, visitor)
   if (c.req.header('if-none-match') === etag) return notModified(c, etag, relay.now())
-  return show(relay, c, visitor, { snapshot, etag })
+  return show(relay, c, visitor, { ...asked, snapshot, etag })
 }
 
 /** Answers a form with the page, which says beside the event what happened. */
@@ -50,39 +80,48 @@ export async function decideNow(
   c: Context,
   visitor: Visitor,
 ): Promise<Response> {
+  const asked = askedBy(c, visitor)
+  if ('refusal' in asked) return wrongAddress(relay, c, visitor, asked.refusal)
+  // what was decided stays where it was, with its answer, until the page is read anew
+  const snapshot = await snapshots.read(asked.fleets, asked.filter)
   const done = await decideByForm(relay, c, visitor)
   if (done.outcome !== 'answered') return refuse(relay, c, visitor, done.outcome)
   snapshots.drop()
-  const snapshot = await snapshots.read(visitor.fleets)
-  return show(relay, c, visitor, { snapshot, status: done.status, pressed: done })
+  const { pressed } = done
+  const status = pressed.length === 1 ? pressed[0]!.status : 200
+  return show(relay, c, visitor, { ...asked, snapshot, status, pressed })
 }
 
-interface View {
+interface View extends Asked {
   snapshot: Snapshot
   etag?: string
   status?: number
-  pressed?: Pressed
+  pressed?: Pressed[]
 }
 
 async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Promise<Response> {
-  const { snapshot, pressed, ...rest } = view
+  const { snapshot, pressed = [], filter, fleets: _, wall, ...rest } = view
   const now = relay.now()
-  const isPressed = (record: EventRecord) =>
-    pressed !== undefined && nameOf(pressed.record) === nameOf(record)
-  const cardOf = async (record: EventRecord, deliveries?: Delivery[]): Promise<Card> => {
-    const seen = await seenIn(relay, c, visitor, record, pressed !== undefined)
-    const own = isPressed(record) ? { ...seen, ...pressed!.answer } : seen
+  const pressOn = (record: EventRecord) =>
+    pressed.find((one) => nameOf(one.record) === nameOf(record))
+  const cardOf = async (before: EventRecord, deliveries?: Delivery[]): Promise<Card> => {
+    const press = pressOn(before)
+    const record = press?.record ?? before
+    const seen = await seenIn(relay, c, visitor, record, pressed.length > 0)
+    const own = { ...seen, ...press?.answer }
     const path = `${baseOf(relay)}/events/${nameOf(record)}`
-    const choices = choicesOf(relay, visitor, record)
-    return { seen: own, path, choices, ...(deliveries === undefined ? {} : { deliveries }) }
+    const choices = wall ? 'none' : choicesOf(relay, visitor, record)
+    const place = { path, choices, group: groupOf(before, now) } as const
+    return { seen: own, ...place, ...(deliveries === undefined ? {} : { deliveries }) }
   }
   const cards = await Promise.all(
     snapshot.records.map((record, i) => cardOf(record, snapshot.deliveries[i])),
   )
-  // it may be over by now, or behind many that are undecided
-  const isElsewhere = pressed !== undefined && !snapshot.records.some(isPressed)
-  const answered = isElsewhere ? { answered: await cardOf(pressed.record) } : {}
-  const shown = snapshot.records.filter((record) => groupOf(record, now) === 'ask').length
+  // the page that was open may be old
+  const isElsewhere = (one: Pressed) =>
+    snapshot.records.every((record) => nameOf(record) !== nameOf(one.record))
+  const answered = await Promise.all(pressed.filter(isElsewhere).map((one) => cardOf(one.record)))
+  const shown = cards.filter(({ seen }) => groupOf(seen.record, now) === 'ask').length
   // the counts may be a minute old, so what the page shows is the least
   const undecided = snapshot.more ? Math.max(shown, snapshot.overview.undecided) : shown
   const channels = Object.keys(relay.config.channels).filter((name) =>
@@ -102,7 +141,10 @@ async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Pro
       more: snapshot.more,
       health: healthOf(snapshot, channels),
       troubles,
-      ...answered,
+      answered,
+      filter: { ...filter, fleets: visitor.fleets },
+      wall,
+      ...(pressed.length > 1 ? { said: saidOf(pressed) } : {}),
       ...readOnly,
     },
     now,
@@ -114,8 +156,17 @@ async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Pro
     tab: 'now',
     refreshSeconds,
     undecided,
+    wall,
     ...rest,
   })
+}
+
+/** What became of a group. */
+function saidOf(pressed: Pressed[]): string {
+  const done = pressed.filter(({ answer }) => answer.done).length
+  const left = pressed.length - done
+  const rest = left === 0 ? '' : ` ${left} were not decided: their rows say why.`
+  return `${done} of ${pressed.length} events were decided.${rest}`
 }
 
 /** `channels`: those that the visitor sees. */
@@ -154,22 +205,4 @@ function etagFor(relay: Relay, { version }: Snapshot, { access }: Visitor): stri
   const minute = Math.floor(relay.now() / textMs)
   const who = access.by === 'admin' ? 'admin' : access.by === 'token' ? access.id : access.who
   return `"${[version.replaceAll('"', ''), minute, who, may(access, 'decide')].join('-')}"`
-}
-
-const refusals = {
-  not_ours: {
-    status: 403,
-    text: 'The relay accepts this form only from its own page, in the browser that opened it. Open the page again and repeat what you did.',
-  },
-  unknown: { status: 404, text: 'The relay has no such event.' },
-  not_allowed: { status: 403, text: 'This token can read, but not decide.' },
-} as const
-
-export function refuse(
-  relay: Relay,
-  c: Context,
-  visitor: Visitor,
-  why: keyof typeof refusals,
-): Promise<Response> {
-  return answerMessage(relay, c, visitor, { title: 'Nothing was decided', ...refusals[why] })
 }

@@ -3,6 +3,7 @@
 import type { Delivery } from '../../core/delivery/delivery.ts'
 import type { RemovedChannel } from '../../core/delivery/health.ts'
 import type { EventRecord } from '../../core/event/event.ts'
+import { setNewest } from '../../core/newest.ts'
 import { channelsInTrouble } from '../../use-cases/channel-health.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { removedChannels } from '../../use-cases/reroute.ts'
@@ -13,6 +14,10 @@ import { type Overview, readOverview } from './overview.ts'
 const keptMs = 2_000
 /** More open events than this are found by a search. */
 const maxShown = 60
+/** Open events that a filter looks at. */
+const maxFiltered = 300
+/** Filters whose last read is kept. */
+const maxFilters = 20
 /** Reading the deliveries of an event costs a call of the storage. */
 const maxNotified = 14
 
@@ -30,17 +35,43 @@ export interface Snapshot {
   version: string
 }
 
-/** A decision drops them, so that the next read shows it. */
-export type Snapshots = ShortCache<Snapshot>
-
-export function createSnapshots(relay: Relay): Snapshots {
-  return createShortCache(relay, keptMs, (fleets) => readOpen(relay, fleets))
+/** Empty: all. */
+interface OpenFilter {
+  type: string
+  /** Part of the name of a VM or a scale set, or the beginning of an event's id. */
+  q: string
 }
 
-async function readOpen(relay: Relay, fleets: string[]): Promise<Snapshot> {
+const noFilter: OpenFilter = { type: '', q: '' }
+
+export interface Snapshots {
+  read(fleets: string[], filter?: OpenFilter): Promise<Snapshot>
+  /** A decision drops them, so that the next read shows it. */
+  drop(): void
+}
+
+export function createSnapshots(relay: Relay): Snapshots {
+  const caches = new Map<string, ShortCache<Snapshot>>()
+  return {
+    read(fleets, filter = noFilter) {
+      const name = JSON.stringify(filter)
+      const fresh = () => createShortCache(relay, keptMs, (some) => readOpen(relay, some, filter))
+      const cache = caches.get(name) ?? fresh()
+      setNewest(caches, name, cache, maxFilters)
+      return cache.read(fleets)
+    },
+    drop() {
+      for (const cache of caches.values()) cache.drop()
+    },
+  }
+}
+
+async function readOpen(relay: Relay, fleets: string[], filter: OpenFilter): Promise<Snapshot> {
   const { store } = relay
-  const found = await store.listOpen(fleets, maxShown + 1)
-  const records = found.slice(0, maxShown)
+  const isFiltered = filter.type !== '' || filter.q !== ''
+  const found = await store.listOpen(fleets, isFiltered ? maxFiltered : maxShown + 1)
+  const wanted = found.filter((record) => matches(record, filter))
+  const records = wanted.slice(0, maxShown)
   const [troubles, overview, ...deliveries] = await Promise.all([
     channelsInTrouble(relay),
     readOverview(relay, fleets),
@@ -57,11 +88,18 @@ async function readOpen(relay: Relay, fleets: string[]): Promise<Snapshot> {
   const version = await etagOf(JSON.stringify(content))
   return {
     records,
-    more: found.length > maxShown,
+    more: wanted.length > maxShown || (isFiltered && found.length === maxFiltered),
     deliveries,
     troubles,
     removed,
     overview,
     version,
   }
+}
+
+function matches({ eventId, facts, sights }: EventRecord, { type, q }: OpenFilter): boolean {
+  if (type !== '' && facts.eventType !== type) return false
+  const text = q.toLowerCase()
+  const names = [...facts.resources, ...sights.map(({ scaleSet }) => scaleSet)]
+  return eventId.startsWith(text) || names.some((name) => name.toLowerCase().includes(text))
 }

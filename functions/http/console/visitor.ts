@@ -5,7 +5,7 @@ import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import { type Access, accessOfPerson, fleetsOf, hasViewers } from '../../core/rules/access.ts'
 import { principalHeader, readPrincipal } from '../../identity/principal.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { cookieNamed, createSession, readSession, sessionMs, signOut } from '../admin/session.ts'
+import { cookieNamed, createSession, readSession, signOut } from '../admin/session.ts'
 
 export interface Visitor {
   access: Access
@@ -45,7 +45,9 @@ export function nameOfVisitor({ access }: Visitor): string {
 }
 
 export async function keepSession(relay: Relay, c: Context, access: Access): Promise<void> {
-  setCookie(c, cookieOf(relay).name, await createSession(relay, access), cookieOf(relay).options)
+  const { name, options } = cookieOf(relay)
+  const { text, lastsMs } = await createSession(relay, access)
+  setCookie(c, name, text, { ...options, maxAge: Math.floor(lastsMs / 1_000) })
 }
 
 export async function endSession(relay: Relay, c: Context): Promise<void> {
@@ -55,6 +57,5 @@ export async function endSession(relay: Relay, c: Context): Promise<void> {
 
 function cookieOf({ config }: Relay) {
   const { name, secure } = cookieNamed('admin', config.publicUrl)
-  const lasting = { maxAge: sessionMs / 1_000, sameSite: 'Strict' } as const
-  return { name, options: { path: '/', httpOnly: true, secure, ...lasting } } as const
+  return { name, options: { path: '/', httpOnly: true, secure, sameSite: 'Strict' } } as const
 }

@@ -12,6 +12,11 @@ export function relayNow(): number {
   return startedAt + performance.now()
 }
 
+/** `12:15:30 UTC` */
+export function clockText(at: number): string {
+  return `${new Date(at).toISOString().slice(11, 19)} UTC`
+}
+
 /** `59 s`, `89 min 59 s`, `2 h 0 min`, `3 d 4 h`. Shows a second unit of 0, too. */
 export function countdown(ms: number): string {
   const seconds = Math.ceil(ms / 1000)

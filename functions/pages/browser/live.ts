@@ -3,7 +3,8 @@
 // replaces buttons by those of a changed event: then a bar at the lower edge offers the new state.
 // `npm run generate` compiles it into embedded.ts.
 import { readNews, waitMs } from './answers.ts'
-import { countdown, relayNow, setRelayTime } from './clock.ts'
+import { clockText, countdown, relayNow, setRelayTime } from './clock.ts'
+import { isTyping, press } from './keys.ts'
 import { arePressesGuarded, guardPresses, keepInPlace } from './press-guard.ts'
 import { answerLimitMs, isOurs, liveIn, send } from './send.ts'
 import { addReadersTimes, setText } from './text.ts'
@@ -57,6 +58,9 @@ function schedule(): void {
 }
 
 function tick(): void {
+  for (const node of document.querySelectorAll('[data-clock]')) setText(node, clockText(relayNow()))
+  // a countdown would say that the page knows more than it does
+  if (!lost.hidden) return
   for (const node of document.querySelectorAll<HTMLElement>('[data-left]')) {
     const at = Number(node.dataset.left)
     if (at === 0) continue
@@ -151,6 +155,7 @@ function showLost(isShown: boolean): void {
   if (lost.hidden !== isShown) return
   keepInPlace(() => {
     lost.hidden = !isShown
+    document.body.classList.toggle('stale', isShown)
   }, false)
 }
 
@@ -231,6 +236,10 @@ addEventListener('submit', (event) => {
   send(target, submitter, showAnswer).finally(() => {
     isSending = false
   })
+})
+
+addEventListener('keydown', (event) => {
+  if (!isTyping(event) && press(event.key, main)) event.preventDefault()
 })
 
 waiting.querySelector('button')?.addEventListener('click', () => {

@@ -1,5 +1,6 @@
 // The frame of every page of the console: who is signed in, the tabs, and the bars of an open page.
 import { html, raw } from 'hono/html'
+import { utc } from '../../core/event/time.ts'
 import type { Html } from '../event.ts'
 import { bars, type Live, liveAttributesOf, liveEnd, pagePolicy } from '../layout.ts'
 import { consoleStyle } from './style.ts'
@@ -26,6 +27,8 @@ export interface Frame extends Partial<Live> {
   now: number
   /** Undecided events, for the title of the tab. */
   undecided?: number
+  /** A screen on a wall: no tabs, nothing to press, larger, and a clock. */
+  wall?: boolean
 }
 
 export function consolePolicy(): Promise<string> {
@@ -39,8 +42,10 @@ export function consoleLayout(frame: Frame, title: string, body: Html) {
       html`<a href="${base}${path}"${name === tab ? html` aria-current="page"` : ''}>${label}</a>`,
   )
   const waiting = undecided === 0 ? '' : `(${undecided}) `
+  const named = `${waiting}${title} · Foghorn`
+  if (frame.wall) return wallLayout(frame, named, body)
   return bare(
-    `${waiting}${title} · Foghorn`,
+    named,
     html`<a class="skip" href="#content">Skip to the content</a>
 ${bars}
 <header class="top"><a class="brand" href="${base}"><i></i>Foghorn</a>
@@ -48,6 +53,20 @@ ${bars}
 <div class="whom"><span>${frame.who}</span>${signOutOf(frame)}</div></header>
 <main id="content" tabindex="-1" data-page ${liveAttributesOf({ ...frame, refreshSeconds }, pageGone)}>${body}</main>
 ${liveEnd}`,
+  )
+}
+
+/** Without a script, the browser loads it again. */
+function wallLayout({ base, ...frame }: Frame, title: string, body: Html) {
+  const { refreshSeconds = 0 } = frame
+  return bare(
+    title,
+    html`${bars}
+<header class="top"><span class="brand"><i></i>Foghorn</span><p class="live"><b data-clock>${utc(frame.now).slice(11)}</b></p>
+<a class="note" href="${base}">Leave the wall screen</a></header>
+<main id="content" tabindex="-1" data-page ${liveAttributesOf({ ...frame, refreshSeconds }, pageGone)}>${body}</main>
+${liveEnd}`,
+    'wall',
   )
 }
 
@@ -59,16 +78,17 @@ function signOutOf({ base, signOut }: Frame): Html {
 <input type="hidden" name="form" value="${signOut}"><button class="slim">Sign out</button></form>`
 }
 
-function bare(title: string, body: Html) {
+function bare(title: string, body: Html, kind = '') {
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
+${kind === 'wall' ? html`<noscript><meta http-equiv="refresh" content="15"></noscript>` : ''}
 <style>${raw(consoleStyle)}</style>
 </head>
-<body class="console">${body}</body>
+<body class="console ${kind}">${body}</body>
 </html>`
 }
 

@@ -6,7 +6,7 @@ import { drillMark } from '../../core/message/message.ts'
 import { plain, subjectOf } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
 import { whole } from '../times.ts'
-import { badge, chip, stepWords } from './parts.ts'
+import { badge, chip, fleetField, select, stepWords, typeField } from './parts.ts'
 
 /** As the address has them. Empty: no filter. */
 export interface HistoryFilter {
@@ -32,8 +32,6 @@ interface History {
   partial?: true
 }
 
-const types = ['Freeze', 'Reboot', 'Redeploy', 'Preempt', 'Terminate']
-
 export function historyBody({ base, fleets, filter, events, after, next, partial }: History): Html {
   const address = (more: Record<string, string> = {}, kind = '') => {
     const own = Object.entries({ ...filter, ...more }).filter(([, value]) => value !== '')
@@ -56,32 +54,15 @@ ${events.length === 0 ? '' : html`<span class="note">Download these ${events.len
 
 function filterForm(base: string, fleets: string[], filter: HistoryFilter): Html {
   const { fleet, q, type, step, since, until } = filter
-  const allTypes = type === '' || types.includes(type) ? types : [...types, type]
-  const fleetField =
-    fleets.length < 2
-      ? ''
-      : html`<label>Fleet ${select('fleet', fleet, fleets, 'All fleets')}</label>`
   return html`<form class="filter" method="get" action="${base}/events" role="search">
 <label>VM or event id <input name="q" value="${q}" placeholder="begins with …" maxlength="100"></label>
-${fleetField}
-<label>Type ${select('type', type, allTypes, 'All types')}</label>
+${fleetField(fleet, fleets)}
+${typeField(type)}
 <label>State ${select('step', step, Object.keys(stepWords), 'All states', (one) => stepWords[one as EventStep])}</label>
 <label>First seen from <input type="date" name="since" value="${since}"></label>
 <label>to <input type="date" name="until" value="${until}"></label>
 <button class="slim go">Search</button>
 </form>`
-}
-
-function select(
-  name: string,
-  value: string,
-  options: string[],
-  all: string,
-  words = (option: string) => option,
-): Html {
-  const option = (one: string, text: string) =>
-    html`<option value="${one}"${one === value ? html` selected` : ''}>${text}</option>`
-  return html`<select name="${name}">${option('', all)}${options.map((one) => option(one, words(one)))}</select>`
 }
 
 function table(base: string, events: EventSummary[]): Html {

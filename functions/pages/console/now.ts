@@ -4,18 +4,21 @@
 import { html } from 'hono/html'
 import type { Delivery } from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
+import { isAffected } from '../../core/event/sight.ts'
 import { stepOf } from '../../core/event/summary.ts'
 import { lastingClock, remaining, span } from '../../core/event/time.ts'
 import { viewOf } from '../../core/event/view.ts'
+import { maxReasonLength } from '../../core/limits.ts'
 import { drillMark } from '../../core/message/message.ts'
-import { subjectOf, typeIn, vmsIn } from '../../core/message/phrases.ts'
+import { plain, subjectOf, typeIn, verbOf, vmsIn } from '../../core/message/phrases.ts'
+import { approvesUnready } from '../../core/message/readiness.ts'
 import { asksFor } from '../../core/message/step.ts'
 import { choicePart, type Html, liveAttributes, type Seen, saidPart, takenPart } from '../event.ts'
 import { readinessWords } from '../facts.ts'
-import { briefOf, stateOf, type Tone } from '../state.ts'
+import { briefOf, isDecidable, stateOf, type Tone } from '../state.ts'
 import { whole } from '../times.ts'
 import { emptyPart, type Health, healthPart, type Trouble, troublePart } from './health.ts'
-import { chip, reachedPart } from './parts.ts'
+import { chip, fleetField, reachedPart, typeField } from './parts.ts'
 
 export interface Card {
   seen: Seen
@@ -25,14 +28,28 @@ export interface Card {
   deliveries?: Delivery[]
   /** `elsewhere`: only the event's own page can tell whether the viewer may decide. */
   choices: 'here' | 'elsewhere' | 'none'
+  group: Group
+}
+
+/** As the address has it. Empty: all. */
+export interface NowFilter {
+  fleet: string
+  type: string
+  q: string
 }
 
 interface Now {
   /** The path of the console. */
   base: string
   cards: Card[]
-  /** The event that the viewer just decided, if it is not among them. */
-  answered?: Card
+  /** Events that the viewer just decided and that are not among them. */
+  answered: Card[]
+  /** What became of a group that the viewer just decided. */
+  said?: string
+  /** `fleets`: those that the viewer sees. */
+  filter: NowFilter & { fleets: string[] }
+  /** For a wall screen: nothing to press. */
+  wall: boolean
   /** How many events people must decide, also if the page does not show them all. */
   asked: number
   /** More events are open than the page shows. */
@@ -64,11 +81,11 @@ export function groupOf(record: EventRecord, now: number): Group {
 }
 
 export function nowBody(
-  { base, cards, answered, asked, more, health, troubles, readOnly }: Now,
+  { base, cards, answered, said, asked, more, health, troubles, readOnly, filter, wall }: Now,
   now: number,
 ): Html {
   const placed = cards.map((card, place) => ({ ...card, place }))
-  const all = Map.groupBy(placed, ({ seen }) => groupOf(seen.record, now))
+  const all = Map.groupBy(placed, ({ group }) => group)
   const count = (group: Group) => all.get(group)?.length ?? 0
   const next = (all.get('ask') ?? [])
     .map(({ seen }) => seen.record.facts.notBeforeAt ?? Number.POSITIVE_INFINITY)
@@ -93,17 +110,37 @@ export function nowBody(
 ${healthPart(base, health)}
 ${troubles.map((one) => troublePart(one, now))}
 <ul class="tiles">${shown}</ul>
-${readOnly === undefined ? '' : html`<p class="note">${readOnly}</p>`}
-${answered === undefined ? '' : answeredPart({ ...answered, place: cards.length }, now)}
-${cards.length === 0 ? emptyPart(health) : ''}
-${section('ask', all.get('ask') ?? [], now)}
-${groups.slice(1).map((group) => section(group, all.get(group) ?? [], now))}
+${wall ? '' : filterForm(base, filter, cards.length)}
+${readOnly === undefined || wall ? '' : html`<p class="note">${readOnly}</p>`}
+${said === undefined ? '' : html`<p class="said good" role="status" data-said>${said}</p>`}
+${answered.length === 0 ? '' : answeredPart(answered, cards.length, now)}
+${cards.length > 0 ? '' : isFiltered(filter) ? html`<p class="empty">No open event matches. <a href="${base}">Show all</a></p>` : emptyPart(health)}
+${groups.map((group) => section(group, all.get(group) ?? [], now))}
 ${more ? html`<p class="note">More events are open. <a href="${base}/events?step=open">Search all open events</a></p>` : ''}`
 }
 
-function answeredPart(card: Placed, now: number): Html {
+/** With fewer events, everything is in sight. */
+const filterFrom = 5
+
+function isFiltered({ fleet, type, q }: NowFilter): boolean {
+  return fleet !== '' || type !== '' || q !== ''
+}
+
+function filterForm(base: string, filter: Now['filter'], count: number): Html {
+  if (count < filterFrom && !isFiltered(filter)) return ''
+  const { fleet, fleets, type, q } = filter
+  return html`<form class="filter" method="get" action="${base}" role="search">
+<label>VM, scale set or event id <input name="q" value="${q}" maxlength="100" data-search></label>
+${fleetField(fleet, fleets)}
+${typeField(type)}
+<button class="slim">Filter</button>${isFiltered(filter) ? html`<a href="${base}">Show all</a>` : ''}
+</form>`
+}
+
+function answeredPart(cards: Card[], from: number, now: number): Html {
+  const rows = cards.map((card, i) => rowPart({ ...card, place: from + i }, now))
   return html`<section aria-labelledby="g-own"><h2 id="g-own">Your decision</h2>
-<div class="rows">${rowPart(card, now)}</div></section>`
+<div class="rows">${rows}</div></section>`
 }
 
 type Placed = Card & { place: number }
@@ -112,7 +149,63 @@ function section(group: Group, cards: Placed[], now: number): Html {
   if (cards.length === 0) return ''
   return html`<section aria-labelledby="g-${group}">
 <h2 id="g-${group}">${titles[group]} <span class="count">${cards.length}</span></h2>
-<div class="rows ${tones[group]}">${cards.map((card) => rowPart(card, now))}</div></section>`
+<div class="rows ${tones[group]}">${clustersOf(cards).map((cluster) =>
+    cluster.length > 1 ? clusterPart(cluster, now) : cluster.map((card) => rowPart(card, now)),
+  )}</div></section>`
+}
+
+/** Undecided events of one type and scale set are together, at the place of the first. */
+function clustersOf(cards: Placed[]): Placed[][] {
+  const clusters = Map.groupBy(cards, ({ seen: { record }, group, place }) => {
+    const set = setOf(record)
+    const isOne = set === undefined || group !== 'ask'
+    return isOne ? String(place) : JSON.stringify([record.fleet, set, record.facts.eventType])
+  })
+  return [...clusters.values()]
+}
+
+/** The scale set of its VMs, as far as they are known. Undefined if it is not one. */
+function setOf({ facts, sights }: EventRecord): string | undefined {
+  const sets = sights.filter((one) => isAffected(facts, one)).map(({ scaleSet }) => scaleSet)
+  const [set = ''] = sets
+  return set !== '' && sets.every((one) => one === set) ? set : undefined
+}
+
+/** One host update freezes many VMs of a set: one decision may be enough. */
+function clusterPart(cards: Placed[], now: number): Html {
+  const [{ seen, place }] = cards as [Placed]
+  const { record } = seen
+  const view = viewOf(record)
+  const name = `${typeIn(view)} of ${cards.length} in ${plain(setOf(record)!)}`
+  const ours = cards.filter(
+    ({ choices, seen: one }) => choices === 'here' && isDecidable(one.record),
+  )
+  return html`<div class="cluster" role="group" aria-labelledby="c${place}"><div class="head"><h3 id="c${place}">${name} ${chip(record.fleet)}</h3>
+${ours.length < 2 ? '' : bulkPart(ours, now)}</div>
+${cards.map((card) => rowPart(card, now))}</div>`
+}
+
+/** The second step names each event, as the buttons decide about all of them. */
+function bulkPart(cards: Placed[], now: number): Html {
+  const [{ seen, place }] = cards as [Placed]
+  const { record } = seen
+  const all = `all ${cards.length}`
+  const isUnready = cards.some(({ seen: one }) => approvesUnready(one.record) !== '')
+  const undecided = cards.filter(({ seen: one }) => one.record.decided === undefined)
+  const fields = (some: Placed[]) =>
+    some.map(
+      ({ seen: one }) =>
+        html`<input type="hidden" name="event" value="${one.name}"><input type="hidden" name="form" value="${one.form}">`,
+    )
+  const verb = verbOf(record)
+  return html`<details class="after bulk" id="bulk-${encodeURIComponent(`${record.fleet}/${setOf(record)}/${record.facts.eventType}`)}"><summary class="button">Decide ${all}…</summary>
+<div><ul>${cards.map(({ seen: one }) => html`<li>${vmsIn(viewOf(one.record))} <span class="note">${whole(dueOf(one.record, now))}${approvesUnready(one.record) === '' ? '' : ', not ready'}</span></li>`)}</ul>
+${isUnready ? html`<p class="unready">Not every VM is ready. If you approve, Azure does not wait.</p>` : ''}
+<form method="post">${fields(cards)}
+<label class="why" for="rc${place}">Reason, if others should know it
+<input id="rc${place}" name="reason" maxlength="${maxReasonLength}" autocomplete="off"></label>
+${undecided.length === cards.length ? html`<button name="decision" value="not_now">Let Azure ${verb.toLowerCase()} ${all}</button>` : ''}
+<button class="${isUnready ? 'risky' : 'go'}" name="decision" value="approve">${verb} ${all} ${isUnready ? 'anyway' : 'now'}</button></form></div></details>`
 }
 
 /** What a reader needs to find and decide an event. Its page has the sentences. */

@@ -1,5 +1,6 @@
 // Small parts that pages of the console share.
 import { html } from 'hono/html'
+import { eventTypes } from '../../../shared/document.ts'
 import type { Delivery } from '../../core/delivery/delivery.ts'
 import type { EventStep } from '../../core/event/summary.ts'
 import { plain } from '../../core/message/phrases.ts'
@@ -93,4 +94,29 @@ export function sendForm(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
   )
   return html`<form class="inline" method="post" action="${action}"><input type="hidden" name="form" value="${form}">${hidden}<button class="slim">${label}</button></form>`
+}
+
+/** One of the options, or all of them. */
+export function select(
+  name: string,
+  value: string,
+  options: readonly string[],
+  all: string,
+  words = (option: string) => option,
+): Html {
+  const option = (one: string, text: string) =>
+    html`<option value="${one}"${one === value ? html` selected` : ''}>${text}</option>`
+  return html`<select name="${name}">${option('', all)}${options.map((one) => option(one, words(one)))}</select>`
+}
+
+export function typeField(type: string): Html {
+  const known: readonly string[] = eventTypes
+  const all = type === '' || known.includes(type) ? known : [...known, type]
+  return html`<label>Type ${select('type', type, all, 'All types')}</label>`
+}
+
+/** A visitor of one fleet has nothing to choose. */
+export function fleetField(fleet: string, fleets: string[]): Html {
+  if (fleets.length < 2) return ''
+  return html`<label>Fleet ${select('fleet', fleet, fleets, 'All fleets')}</label>`
 }

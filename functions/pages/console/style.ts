@@ -40,7 +40,7 @@ export const consoleStyle = `${style}
 .tiles small { color: var(--soft); font-size: .875rem; margin-left: .375rem }
 .rows { background: var(--card); border: 1px solid var(--line); border-left: .25rem solid var(--tone); border-radius: .5rem }
 .row { display: grid; gap: 0 1rem; align-items: center; padding: .375rem .875rem; border-top: 1px solid var(--line);
-  scroll-margin-top: 1rem; grid-template-columns: 9rem minmax(12rem, 3fr) 6rem 7rem 8rem minmax(9rem, 2fr) 25rem }
+  scroll-margin-top: 1rem; grid-template-columns: 9rem minmax(12rem, 3fr) 6rem 7rem 8rem minmax(9rem, 2fr) 29rem }
 .row:first-child { border-top: 0 }
 .row:has(.after[open]) { align-items: start }
 .row p { margin: 0; font-size: .9375rem; line-height: 1.35 }
@@ -56,6 +56,22 @@ export const consoleStyle = `${style}
 .act .after[open] summary { float: right }
 .act .after > div { clear: both; margin: 3.25rem 0 .5rem; display: grid; gap: .375rem }
 .act .after > div > * { margin: 0 }
+.row .taken { font-weight: 600 }
+.act .take, .act .prepare { padding: .375rem .625rem; font-weight: 400 }
+.why { font-size: .875rem; color: var(--soft); margin: 0 }
+.why input { display: block; width: 100%; min-height: 2.75rem; font: inherit; color: var(--ink); background: var(--ground);
+  border: 1px solid var(--edge); border-radius: .375rem; padding: .375rem .625rem; margin-top: .125rem }
+.cluster { border-top: 1px solid var(--line); box-shadow: inset .375rem 0 0 var(--tone-ground) }
+.cluster:first-child { border-top: 0 }
+.cluster .head { display: flex; flex-wrap: wrap; gap: .25rem 1rem; justify-content: space-between; align-items: center; padding: .25rem .875rem }
+.cluster .head h3 { margin: 0; font-size: 1rem; color: var(--ink) }
+.bulk summary { width: auto; min-height: 2.75rem; padding: .375rem .875rem; font-size: .9375rem; line-height: 1.5 }
+.bulk[open] { flex-basis: 100% }
+.bulk[open] summary { width: max-content; margin-left: auto }
+.bulk ul { margin: .25rem 0 .5rem; padding-left: 1.25rem; columns: 18rem auto }
+.bulk form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; margin: 0 }
+.bulk .why { flex: 1 1 16rem }
+.bulk button { width: auto }
 .act .moved { margin: .375rem 0 }
 .chip.bad, .chip.ask, .chip.good, .chip.wait { background: var(--tone-ground); border: 1px solid var(--tone) }
 .mark { font-weight: 700; color: var(--tone) }
@@ -116,8 +132,12 @@ tbody th { min-width: 7rem }
 .console form.inline { display: inline-block; margin: 0 }
 svg .grid { stroke: var(--line) }
 svg .now { stroke: var(--ink); stroke-width: 2 }
+.wall { font-size: 1.25rem } .wall .live { margin: 0 auto 0 0; font-variant-numeric: tabular-nums }
+.wall .top { align-items: center } .wall .row p, .wall .row h3 { font-size: 1.125rem }
+.wall .row { grid-template-columns: 9rem minmax(12rem, 3fr) 6rem 8rem 9rem minmax(9rem, 2fr) } .wall .row .act { display: none }
+.stale main { opacity: .55 }
 @media (max-width: 60rem) { .columns { grid-template-columns: minmax(0, 1fr) } }
-@media (max-width: 92rem) { .row { grid-template-columns: 8rem minmax(10rem, 1fr) 7rem 25rem; grid-template-rows: auto auto 1fr; align-items: start }
+@media (max-width: 92rem) { .row { grid-template-columns: 8rem minmax(9rem, 1fr) 7rem 28rem; grid-template-rows: auto auto 1fr; align-items: start }
   .row .when, .row .act { grid-row: 1 / span 3 } .row .act { grid-column: 4 }
   .row .what { grid-area: 1 / 2 } .row .ready { grid-area: 2 / 2 } .row .told { grid-area: 3 / 2; padding-bottom: .25rem }
   .row .fleet { grid-area: 1 / 3 } .row .type { grid-area: 2 / 3 } .row .ready:empty, .row .told:empty { display: none } }

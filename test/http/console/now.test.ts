@@ -42,6 +42,22 @@ describe('what it shows', () => {
     expect(text).toMatch(/web_9 1 VM · requested by Azure.*✓ chat delivered.*✗ pager refused/)
   })
 
+  test('a filter in the address: fleet, type and part of a name', async () => {
+    await report(event(), event({ eventId: 'cold', eventType: 'Freeze', resources: ['ice_1'] }))
+    const visit = await asAdmin(world)
+    const named = async (query: string) => {
+      const { html } = await shownTo(visit, `/console${query}`)
+      const rows = html.matchAll(/data-key="\w+\/([^"]+)"/g)
+      return [...rows].map(([, id]) => (id === eventId ? 'first' : id)).sort()
+    }
+    expect(await named('')).toEqual(['cold', 'first', 'other'])
+    expect(await named('?fleet=test')).toEqual(['other'])
+    expect(await named('?type=Freeze')).toEqual(['cold'])
+    expect(await named('?q=EB_')).toEqual(['first'])
+    expect((await shownTo(visit, '/console?q=nobody')).text).toContain('No open event matches.')
+    expect((await visit.get('/console?vm=web_0')).status).toBe(400)
+  })
+
   test('nothing is open', async () => {
     await startRelay()
     const visit = await asAdmin(world)
@@ -265,4 +281,109 @@ describe('an open page', () => {
     await visit.press('/console', 'approve')
     expect((await shownTo(visit)).text).toMatch(/1 to decide/)
   })
+})
+
+describe('a group of events of one scale set', () => {
+  const ofSet = ['edge_0', 'edge_1', 'edge_2']
+  const idOf = (name: string) => `freeze-of-${name}`
+
+  beforeEach(async () => {
+    for (const name of ofSet) {
+      const own = { eventId: idOf(name), eventType: 'Freeze', resources: [name] }
+      await new FakeBeacon(world, name, { vm: { scaleSet: 'edge' } }).sees([event(own)])
+    }
+    await world.drain()
+  })
+
+  const formOf = async (visit: Visit) => {
+    const { html } = await shownTo(visit)
+    const bulk = html.slice(html.indexOf('class="after bulk"'))
+    const pairs = [
+      ...bulk.slice(0, bulk.indexOf('</form>')).matchAll(/name="(event|form)" value="([^"]+)"/g),
+    ]
+    return new URLSearchParams(pairs.map(([, name, value]): [string, string] => [name!, value!]))
+  }
+  const send = (visit: Visit, fields: URLSearchParams) =>
+    visit.post('/console', fields as unknown as Record<string, string>)
+  const approvalsOf = async (name: string) => (await world.getEvent(idOf(name))).body.approvals
+
+  test('is decided at once, after a step that names each', async () => {
+    const visit = await asAdmin(world)
+    expect((await shownTo(visit)).text).toMatch(
+      /Freeze of 3 in edge prod Decide all 3… edge_0 .* edge_1 .* edge_2 .* Let Azure pause all 3 Pause all 3 now/,
+    )
+    const fields = await formOf(visit)
+    fields.set('decision', 'not_now')
+    fields.set('reason', 'a host update')
+    const text = await textOf(await send(visit, fields))
+    expect(text).toContain('3 of 3 events were decided.')
+    for (const name of ofSet) {
+      expect(await approvalsOf(name)).toMatchObject([
+        { decision: 'declined', how: 'admin', reason: 'a host update' },
+      ])
+    }
+  })
+
+  test('what has changed meanwhile is left, and its row says why', async () => {
+    const visit = await asAdmin(world)
+    const fields = await formOf(visit)
+    const grown = { eventId: idOf('edge_1'), eventType: 'Reboot', resources: ['edge_1'] }
+    await new FakeBeacon(world, 'edge_1', { vm: { scaleSet: 'edge' } }).sees([event(grown)])
+    fields.set('decision', 'approve')
+    const text = await textOf(await send(visit, fields))
+    expect(text).toContain('2 of 3 events were decided. 1 were not decided')
+    expect(text).toContain('the event changed after you opened this page')
+    expect(await approvalsOf('edge_1')).toEqual([])
+  })
+
+  test('a token that only reads gets no buttons for a group', async () => {
+    const { html } = await shownTo(await asToken(world, ['read']))
+    expect(html).toContain('Freeze of 3 in edge')
+    expect(html).not.toContain('Decide all')
+  })
+
+  test('a form with the token of another event decides nothing', async () => {
+    const visit = await asAdmin(world)
+    const [one, other] = (await formOf(visit)).getAll('form')
+    const fields = new URLSearchParams({ decision: 'approve' })
+    for (const [name, form] of [
+      ['edge_0', one],
+      ['edge_2', other],
+    ] as const) {
+      fields.append('event', `prod/${idOf(name)}`)
+      fields.append('form', form!)
+    }
+    expect((await send(visit, fields)).status).toBe(403)
+    expect(await approvalsOf('edge_0')).toEqual([])
+  })
+})
+
+describe('a decision', () => {
+  test('stays where it was, with its answer', async () => {
+    const visit = await asAdmin(world)
+    const { html } = await shownTo(visit)
+    const form = formsOf(html).find(({ event: name }) => name?.includes(eventId))!
+    const answer = await visit.post('/console', { ...form, decision: 'approve' })
+    expect(await textOf(answer)).toMatch(/To decide 2 .*You approved it\./)
+    expect((await shownTo(visit)).text).toMatch(/To decide 1 .* Waiting for Azure 1/)
+  })
+})
+
+test('a wall screen has the events, a clock, and nothing to press', async () => {
+  const visit = await asToken(world, ['read', 'decide'])
+  const { html, text, buttons } = await shownTo(visit, '/console?wall')
+  expect(text).toMatch(/Foghorn 12:00:00 UTC .*web_0.*db_0/)
+  expect(buttons).toEqual([])
+  expect(html).toContain('<noscript><meta http-equiv="refresh"')
+  expect(html).not.toContain('class="tabs"')
+})
+
+test('who only reads is signed in as long as the token lives', async () => {
+  const [reader, decider] = [
+    await asToken(world, ['read']),
+    await asToken(world, ['read', 'decide']),
+  ]
+  world.clock.now += 100 * 86_400_000
+  expect((await shownTo(reader)).text).not.toContain('Admin key or token')
+  expect((await shownTo(decider)).text).toContain('Admin key or token')
 })
