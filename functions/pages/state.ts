@@ -3,7 +3,7 @@
 
 import { stampOf } from '../core/event/approval.ts'
 import type { EventRecord } from '../core/event/event.ts'
-import { isTooLarge, vmCountOf } from '../core/event/facts.ts'
+import { isTooLarge } from '../core/event/facts.ts'
 import { canPrepareNow } from '../core/event/preparation.ts'
 import { stepOf } from '../core/event/summary.ts'
 import { lastingClock, relative } from '../core/event/time.ts'
@@ -116,16 +116,16 @@ function rawStateOf(record: EventRecord, now: number): State {
   return { tone: 'wait', headline: 'Left to Azure', lines, ...until }
 }
 
-/** The one sentence that a row has room for. */
+/** The one sentence that a row has room for. Empty if there is nothing unusual. */
 export function briefOf(record: EventRecord, now: number): string {
-  const { decided } = record
-  const count = vmCountOf(record.facts)
-  const vms = count === 1 ? '1 VM' : `${count} VMs`
-  if (stepOf(record) === 'stuck') return plain(`${vms} · ${stuckLines(record, now, now)[0]}`)
-  if (isTooLarge(record.facts)) return `${vms} · Azure decides`
+  const { decided, facts } = record
+  if (stepOf(record) === 'stuck') return plain(stuckLines(record, now, now)[0]!)
+  if (isTooLarge(facts)) return 'Azure decides'
   const why = [...backLines(record), ...expiryLines(record, false), ...inVainLines(record)][0]
-  if (decided === undefined) return plain(`${vms} · ${why ?? `requested by ${askedBy(record)}`}`)
-  return plain(`${vms} · ${describeDecision(record)}, ${utcOn(decided.at, now)}`)
+  const asker =
+    facts.source === 'Platform' ? '' : `requested by ${askedBy(record) ?? 'nobody known'}`
+  if (decided === undefined) return plain(why ?? asker)
+  return plain(`${describeDecision(record)}, ${utcOn(decided.at, now)}`)
 }
 
 function approvedState(record: EventRecord, now: number): State {

@@ -7,9 +7,9 @@ export function whole(text: string) {
   return html`${piecesOf(text).map((piece) => (piece.isWhole ? html`<span class="t">${piece.text}</span>` : piece.text))}`
 }
 
-/** `12:02:30 UTC`, with the date if it is not that of `now`. */
+/** `12:02 UTC`, with the date if it is not that of `now`. */
 export function utcOn(at: number, now: number): string {
-  const [text, today] = [utc(at), utc(now).slice(0, 11)]
+  const [text, today] = [utc(at).replace(/:\d\d UTC$/, ' UTC'), utc(now).slice(0, 11)]
   return text.startsWith(today) ? text.slice(11) : text
 }
 

@@ -64,12 +64,19 @@ export async function waysToDecide(
       : undefined
   if (buttons !== undefined) return { buttons, askers: 'pressers' }
   const deciders = decidersOf(routes, record, knownVms(record))
-  return { askers: deciders === 'anybody' ? 'readers' : askersOf(deciders, servicesOf(relay)) }
+  return {
+    askers: deciders === 'anybody' ? 'readers' : askersOf(deciders, servicesOf(relay, record)),
+  }
 }
 
-/** Services whose messages can have such buttons, by the identity that a press proves. */
-function servicesOf({ notifiers }: RelayParts): Record<string, string> {
-  const supports = Object.values(notifiers).flatMap(({ buttons }) => buttons ?? [])
+/** The channels whose messages about this event have such buttons. */
+export function placesOf(relay: RelayParts, record: EventRecord): string[] {
+  return Object.keys(relay.config.channels).filter((name) => decidesHere(relay, record, name))
+}
+
+/** The services of these channels, by the identity that a press proves. */
+function servicesOf(relay: RelayParts, record: EventRecord): Record<string, string> {
+  const supports = placesOf(relay, record).flatMap((name) => buttonSupportOf(relay, name) ?? [])
   return Object.fromEntries(supports.map(({ how, service }) => [how, service]))
 }
 

@@ -4,8 +4,10 @@
 import type { Delivery } from '../delivery/delivery.ts'
 import type { EventRecord } from './event.ts'
 
-/** Two events of one set clash if less than this time lies between them. */
+/** Two events of one set clash if less than this time lies between them, and both interrupt for long. */
 const closeMs = 30 * 60_000
+/** A shorter pause interrupts nobody. */
+const longMs = 60_000
 /** The assumed duration of an event whose duration is unknown. */
 const usualMs = 10 * 60_000
 
@@ -55,9 +57,18 @@ function withClashes(slots: Omit<Slot, 'clashes'>[]): Slot[] {
   return slots.map((slot, i) => ({
     ...slot,
     clashes: slots.some(
-      (other, j) => i !== j && other.from < slot.to + closeMs && slot.from < other.to + closeMs,
+      (other, j) =>
+        i !== j &&
+        isLong(slot.record) &&
+        isLong(other.record) &&
+        other.from < slot.to + closeMs &&
+        slot.from < other.to + closeMs,
     ),
   }))
+}
+
+function isLong({ facts: { eventType, durationSeconds = -1 } }: EventRecord): boolean {
+  return durationSeconds > 0 ? durationSeconds * 1_000 > longMs : eventType !== 'Freeze'
 }
 
 function setsOf(deliveries: Delivery[]): (fleet: string, vm: string) => string {

@@ -6,7 +6,7 @@ import type { Decider, EventRecord } from '../../core/event/event.ts'
 import { decidersOf, permissionOf } from '../../core/rules/permission.ts'
 import { readPrincipal } from '../../identity/principal.ts'
 import type { Viewer, Way } from '../../pages/event.ts'
-import { decidesHere } from '../../use-cases/decision-buttons.ts'
+import { placesOf } from '../../use-cases/decision-buttons.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 
 /** The viewer of the page, with the name that a decision would be recorded under. */
@@ -38,9 +38,7 @@ export async function viewerOf(
   const by: Decider = { how: 'link', who: channel }
   const permission = permissionOf(config.routes, record, known, by)
   const ways = waysOf(decidersOf(config.routes, record, known))
-  const places = ways.includes('slack')
-    ? Object.keys(config.channels).filter((name) => decidesHere(relay, record, name))
-    : []
+  const places = ways.includes('slack') ? placesOf(relay, record) : []
   const helps = config.signIn !== undefined && ways.includes('sign_in')
   return { by, permission, ways, places, ...(helps ? { signInUrl: signInUrl(path) } : {}) }
 }

@@ -3,7 +3,11 @@
 
 /** Whether the key was one of these. */
 export function press(key: string, main: HTMLElement): boolean {
-  if (key === '/') return focus(main.querySelector<HTMLElement>('[data-search]'))
+  if (key === '/') {
+    const field = main.querySelector<HTMLElement>('[data-search]')
+    field?.closest('details')?.setAttribute('open', '')
+    return focus(field)
+  }
   if (key !== 'j' && key !== 'k') return false
   const links = [...main.querySelectorAll<HTMLElement>('[data-key] a[href]')].filter(isFirstOfRow)
   const row = document.activeElement?.closest('[data-key]')

@@ -61,7 +61,8 @@ interface Now {
   readOnly?: string
 }
 
-const groups = ['ask', 'stuck', 'running', 'waiting'] as const
+/** What went wrong comes first. */
+const groups = ['stuck', 'ask', 'running', 'waiting'] as const
 type Group = (typeof groups)[number]
 
 const tones: Record<Group, Tone> = { ask: 'ask', stuck: 'bad', running: 'wait', waiting: 'over' }
@@ -109,8 +110,8 @@ export function nowBody(
   return html`<h1>Now</h1>
 ${healthPart(base, health)}
 ${troubles.map((one) => troublePart(one, now))}
-<ul class="tiles">${shown}</ul>
-${wall ? '' : filterForm(base, filter, cards.length)}
+<div class="bar"><ul class="tiles">${shown}</ul>
+${wall ? '' : filterForm(base, filter, cards.length)}</div>
 ${readOnly === undefined || wall ? '' : html`<p class="note">${readOnly}</p>`}
 ${said === undefined ? '' : html`<p class="said good" role="status" data-said>${said}</p>`}
 ${answered.length === 0 ? '' : answeredPart(answered, cards.length, now)}
@@ -129,12 +130,13 @@ function isFiltered({ fleet, type, q }: NowFilter): boolean {
 function filterForm(base: string, filter: Now['filter'], count: number): Html {
   if (count < filterFrom && !isFiltered(filter)) return ''
   const { fleet, fleets, type, q } = filter
-  return html`<form class="filter" method="get" action="${base}" role="search">
+  return html`<details class="fold" id="filter"${isFiltered(filter) ? html` open` : ''}><summary>Filter</summary>
+<form class="filter" method="get" action="${base}" role="search">
 <label>VM, scale set or event id <input name="q" value="${q}" maxlength="100" data-search></label>
 ${fleetField(fleet, fleets)}
 ${typeField(type)}
 <button class="slim">Filter</button>${isFiltered(filter) ? html`<a href="${base}">Show all</a>` : ''}
-</form>`
+</form></details>`
 }
 
 function answeredPart(cards: Card[], from: number, now: number): Html {
@@ -154,14 +156,30 @@ function section(group: Group, cards: Placed[], now: number): Html {
   )}</div></section>`
 }
 
-/** Undecided events of one type and scale set are together, at the place of the first. */
+/** Events of one host update come this close together. */
+const togetherMs = 30 * 60_000
+
+/** Undecided events of one type and scale set are together, at the place of the most urgent. */
 function clustersOf(cards: Placed[]): Placed[][] {
-  const clusters = Map.groupBy(cards, ({ seen: { record }, group, place }) => {
-    const set = setOf(record)
-    const isOne = set === undefined || group !== 'ask'
-    return isOne ? String(place) : JSON.stringify([record.fleet, set, record.facts.eventType])
-  })
-  return [...clusters.values()]
+  const clusters: Placed[][] = []
+  for (const card of cards) {
+    const isNear = ([first]: Placed[]) => belongTogether(first!.seen.record, card.seen.record)
+    const own = card.group === 'ask' ? clusters.find(isNear) : undefined
+    if (own === undefined) clusters.push([card])
+    else own.push(card)
+  }
+  return clusters
+}
+
+function belongTogether(one: EventRecord, other: EventRecord): boolean {
+  const [set, due] = [setOf(one), one.facts.notBeforeAt ?? 0]
+  return (
+    set !== undefined &&
+    set === setOf(other) &&
+    one.fleet === other.fleet &&
+    one.facts.eventType === other.facts.eventType &&
+    Math.abs((other.facts.notBeforeAt ?? 0) - due) <= togetherMs
+  )
 }
 
 /** The scale set of its VMs, as far as they are known. Undefined if it is not one. */
@@ -220,14 +238,15 @@ function rowPart({ seen, path, deliveries, choices, place }: Placed, now: number
         ? html`<a class="button slim" href="${path}">Open to decide</a>`
         : ''
   const left = until === undefined ? '' : remaining(until - now)
+  const brief = briefOf(record, now)
   return html`<article class="row" id="e${place}" ${liveAttributes(seen)}>${saidPart(seen)}
 <p class="when"><b data-left="${until ?? ''}">${until === undefined ? durationOf(record, now) : left}</b><small>${whole(dueOf(record, now))}</small></p>
 <div class="what"><h3 id="h${place}"><a href="${path}">${drillMark(view)}${vmsIn(view)}</a></h3>
-<p class="note">${whole(briefOf(record, now))}</p>${takenPart(record, now)}<span class="away" data-headline>${subjectOf(view)}: ${headline}</span></div>
+${brief === '' ? '' : html`<p class="note">${whole(brief)}</p>`}${takenPart(record, now)}<span class="away" data-headline>${subjectOf(view)}: ${headline}</span></div>
 <p class="fleet">${chip(record.fleet)}</p>
 <p class="type">${typeIn(view)}${pauseOf(record)}</p>
-<p class="ready">${readinessPart(record)}</p>
-<p class="told">${deliveries === undefined ? '' : reachedPart(deliveries, record.epoch)}</p>
+<div class="news"><p class="ready">${readinessPart(record)}</p>
+<p class="told">${deliveries === undefined ? '' : reachedPart(deliveries, record.epoch)}</p></div>
 <div class="act">${choice}</div></article>`
 }
 
@@ -238,13 +257,14 @@ function pauseOf({ facts: { eventType, durationSeconds = -1 } }: EventRecord): s
 
 /** How long it has been in its state, if no time is left. */
 function durationOf({ started, decided, facts }: EventRecord, now: number): string {
-  if (started !== undefined) return `running ${span(Math.max(0, now - started.at))}`
-  if (decided?.decision === 'approved') return `approved ${span(Math.max(0, now - decided.at))}`
+  if (started !== undefined) return span(Math.max(0, now - started.at))
+  if (decided?.decision === 'approved') return span(Math.max(0, now - decided.at))
   return facts.notBeforeAt === undefined ? 'no time given' : 'due'
 }
 
-function dueOf({ started, facts: { notBeforeAt } }: EventRecord, now: number): string {
+function dueOf({ started, decided, facts: { notBeforeAt } }: EventRecord, now: number): string {
   if (started !== undefined) return `since ${lastingClock(started.at, now)}`
+  if (decided?.decision === 'approved') return `approved ${lastingClock(decided.at, now)}`
   return notBeforeAt === undefined ? '' : lastingClock(notBeforeAt, now)
 }
 

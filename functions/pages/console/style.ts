@@ -25,29 +25,34 @@ export const consoleStyle = `${style}
 .console td[data-label=State], .console .slim { white-space: nowrap }
 .console main { padding: .75rem 1.25rem 3rem; max-width: 120rem; margin: 0 auto }
 .console h1 { font-size: 1.5rem; margin: .5rem 0 }
-.console h2 { margin: 1.5rem 0 .5rem }
+.console h2 { margin: 1rem 0 .375rem }
 .count { color: var(--soft); font-weight: 400 }
-.health { margin: .25rem 0 .5rem; padding: .375rem .875rem; border-radius: .5rem; border: 1px solid var(--tone);
+.health { margin: .25rem 0 .5rem; padding: .125rem .875rem; border-radius: .5rem; border: 1px solid var(--tone);
   background: var(--tone-ground) }
 .health a { display: inline-block; color: var(--ink); padding: .375rem 0; text-underline-offset: .2em }
-.trouble { margin: .375rem 0; padding: .5rem .875rem }
+.trouble { margin: .375rem 0; padding: .375rem .875rem }
 .trouble a { color: var(--ink) }
 .empty.ask, .empty.good { border-color: var(--tone); background: var(--tone-ground); color: var(--ink) }
-.tiles { display: flex; flex-wrap: wrap; gap: .75rem; margin: .5rem 0 0; padding: 0; list-style: none }
+.bar { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: center; justify-content: space-between; margin: .5rem 0 0 }
+.fold summary { color: var(--link); text-decoration: underline; text-underline-offset: .2em; display: inline-block }
+.fold[open] { flex-basis: 100% }
+.tiles { display: flex; flex-wrap: wrap; gap: .75rem; margin: 0; padding: 0; list-style: none }
 .tiles li { flex: 0 1 auto; background: var(--card); border: 1px solid var(--line);
-  border-left: .25rem solid var(--tone, var(--line)); border-radius: .5rem; padding: .25rem .875rem }
-.tiles b { font-size: 1.5rem; font-variant-numeric: tabular-nums }
+  border-left: .25rem solid var(--tone, var(--line)); border-radius: .5rem; padding: 0 .875rem }
+.tiles b { font-size: 1.375rem; font-variant-numeric: tabular-nums }
 .tiles small { color: var(--soft); font-size: .875rem; margin-left: .375rem }
 .rows { background: var(--card); border: 1px solid var(--line); border-left: .25rem solid var(--tone); border-radius: .5rem }
-.row { display: grid; gap: 0 1rem; align-items: center; padding: .375rem .875rem; border-top: 1px solid var(--line);
-  scroll-margin-top: 1rem; grid-template-columns: 9rem minmax(12rem, 3fr) 6rem 7rem 8rem minmax(9rem, 2fr) 29rem }
+.row { display: grid; gap: 0 1rem; align-items: center; padding: .25rem .875rem; border-top: 1px solid var(--line);
+  scroll-margin-top: 1rem; grid-template-columns: 9rem minmax(12rem, 1fr) 6rem 7rem minmax(16rem, 1fr) 32rem }
+.news { display: flex; flex-wrap: wrap; gap: 0 .75rem }
+.news p:empty { display: none }
 .row:first-child { border-top: 0 }
 .row:has(.after[open]) { align-items: start }
-.row p { margin: 0; font-size: .9375rem; line-height: 1.35 }
+.row p { margin: 0; font-size: .9375rem; line-height: 1.25 }
 .row .said { grid-column: 1 / -1; margin: .25rem 0 .5rem }
 .row h3 { margin: 0; font-size: 1rem; line-height: 1.35; color: var(--ink) }
 .row h3 a { display: inline-block; color: var(--ink); text-decoration-thickness: 1px; text-underline-offset: .2em; padding: .375rem 0 .125rem }
-.when b { display: block; font-size: 1.125rem; font-variant-numeric: tabular-nums }
+.when b { display: block; font-size: 1.0625rem; font-variant-numeric: tabular-nums }
 .when small { color: var(--soft); font-size: .875rem }
 .reached { white-space: nowrap; color: var(--tone); margin-right: .375rem }
 .act form { display: flex; flex-wrap: wrap; gap: .5rem; justify-content: flex-end; margin: 0 }
@@ -134,20 +139,20 @@ svg .grid { stroke: var(--line) }
 svg .now { stroke: var(--ink); stroke-width: 2 }
 .wall { font-size: 1.25rem } .wall .live { margin: 0 auto 0 0; font-variant-numeric: tabular-nums }
 .wall .top { align-items: center } .wall .row p, .wall .row h3 { font-size: 1.125rem }
-.wall .row { grid-template-columns: 9rem minmax(12rem, 3fr) 6rem 8rem 9rem minmax(9rem, 2fr) } .wall .row .act { display: none }
+.wall .row { grid-template-columns: 9rem minmax(12rem, 3fr) 6rem 8rem minmax(16rem, 3fr) } .wall .row .act { display: none }
 .stale main { opacity: .55 }
 @media (max-width: 60rem) { .columns { grid-template-columns: minmax(0, 1fr) } }
-@media (max-width: 92rem) { .row { grid-template-columns: 8rem minmax(9rem, 1fr) 7rem 28rem; grid-template-rows: auto auto 1fr; align-items: start }
-  .row .when, .row .act { grid-row: 1 / span 3 } .row .act { grid-column: 4 }
-  .row .what { grid-area: 1 / 2 } .row .ready { grid-area: 2 / 2 } .row .told { grid-area: 3 / 2; padding-bottom: .25rem }
-  .row .fleet { grid-area: 1 / 3 } .row .type { grid-area: 2 / 3 } .row .ready:empty, .row .told:empty { display: none } }
+@media (max-width: 100rem) { .row { grid-template-columns: 7rem minmax(10rem, 1fr) 7rem 31rem; grid-template-rows: auto auto; align-items: start }
+  .row .when, .row .act { grid-row: 1 / span 2 } .row .act { grid-column: 4 }
+  .row .what { grid-area: 1 / 2 } .row .news { grid-area: 2 / 2 } .row .fleet { grid-area: 1 / 3 } .row .type { grid-area: 2 / 3 } }
+@media (max-width: 75rem) { .row { grid-template-columns: 6rem minmax(10rem, 1fr) 6rem 25rem } .act .take { display: none } }
 @media screen and (max-width: 45rem) {
   .console .top, .console main { padding-left: .875rem; padding-right: .875rem }
   .tabs { order: 3; flex-wrap: nowrap; overflow-x: auto; flex-basis: 100%; margin: 0 -.875rem; padding: 0 .25rem }
   .whom { margin-left: auto }
   .tiles { gap: .375rem } .tiles li { flex: 1 1 4rem; padding: .25rem .5rem; font-size: .875rem } .tiles b { display: block } .tiles small { display: none }
   .row { grid-template-columns: 1fr auto auto; grid-template-rows: none; gap: 0 .75rem } .row .when { grid-area: 1 / 1 } .row .fleet { grid-area: 1 / 2 } .row .type { grid-area: 1 / 3 }
-  .row .what { grid-area: 2 / 1 / 3 / -1 } .row .ready { grid-area: 3 / 1 / 4 / -1 } .row .told { grid-area: 4 / 1 / 5 / -1 } .row .act { grid-area: 5 / 1 / 6 / -1 }
+  .row .what { grid-area: 2 / 1 / 3 / -1 } .row .news { grid-area: 3 / 1 / 4 / -1 } .row .act { grid-area: 4 / 1 / 5 / -1 }
   .act form { display: grid; grid-template-columns: 1fr 1fr; margin: .25rem 0 .375rem } .act button, .act .button { width: 100%; padding: .375rem; white-space: normal }
   .act .after[open] { grid-column: 1 / -1 }
   .lane { grid-template-columns: 1fr; gap: 0 }
@@ -164,7 +169,7 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
   .stack td:empty { display: none }
 }
 @media (min-width: 110rem) { .console { font-size: 1.125rem } .console main { padding-left: 2rem; padding-right: 2rem }
-  .tiles b { font-size: 2.25rem } }
+}
 @media print { .console .top, .console main { padding: 0; border: 0 }
   .whom, .pager, .waiting, .skip { display: none !important }
   .scroll { overflow: visible; border: 0 }

@@ -29,6 +29,12 @@ test.each([
   expect(named(lanesOf(records, [], at))).toEqual([['web', slots]])
 })
 
+test('short pauses interrupt nobody, however close', () => {
+  const freeze = { eventType: 'Freeze', durationSeconds: 9 }
+  const records = [of('a', ['web_1'], 0, freeze), of('b', ['web_2'], 5)]
+  expect(named(lanesOf(records, [], at))).toEqual([['web', ['a', 'b']]])
+})
+
 test('a long event reaches the next one; other fleets and sets do not', () => {
   const records = [
     of('a', ['web_1'], 0, { durationSeconds: 3_600 }),

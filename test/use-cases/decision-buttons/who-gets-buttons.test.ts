@@ -61,6 +61,20 @@ describe('a webhook of Slack', () => {
     expect(world.sent.find(({ url }) => url.includes('teams'))!.body).not.toContain('not_now')
   })
 
+  test('listed people are sent to Slack only if a message there has the buttons', async () => {
+    const approvers = ['slack:T0HOME/U0ADA']
+    const saidWith = async (route: object) => {
+      const routes = [
+        { match: {}, channels: ['team'] },
+        { match: {}, channels: ['chat'], ...route },
+      ]
+      const world = await tell({ slackApp, routes }, event())
+      return world.sent.find(({ url }) => url.includes('teams'))!.body
+    }
+    expect(await saidWith({ approvers, ...inSlack })).toContain('use the buttons in Slack')
+    expect(await saidWith({ approvers })).toContain('No listed approver may decide')
+  })
+
   test('an event that a rule only notifies of has none', async () => {
     const policy = [{ match: {}, decide: 'notify' }]
     expect(idsOf(elementsIn(await tell({ ...slackDecides, policy }, event())))).toEqual(['open'])
