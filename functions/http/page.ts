@@ -58,7 +58,13 @@ export function limitForm(maxSize: number): MiddlewareHandler {
 
 export function notFound(c: Context): Response | Promise<Response> {
   if (isForPeople(c)) {
-    return page(c, 404, messagePage('There is no such page', 'Open the link in the message again.'))
+    const isConsole = c.req.path.startsWith('/console/')
+    const up = '../'.repeat(c.req.path.split('/').length - 2)
+    const text = isConsole
+      ? 'The console has no page at this address.'
+      : 'Open the link in the message again.'
+    const next = isConsole ? { href: `${up}console`, label: 'Open the console' } : undefined
+    return page(c, 404, messagePage('There is no such page', text, undefined, next))
   }
   const address = named(`${c.req.method} ${c.req.path}`)
   const detail = `there is no ${address}; GET /openapi.json describes the addresses`

@@ -57,11 +57,18 @@ function reference(value: string): Html {
   return html`${words}<span class="t id">${id}</span>`
 }
 
+/** Where a reader goes from a page that leads nowhere. */
+interface Next {
+  href: string
+  label: string
+}
+
 /** A page without an event, such as that of an expired link. */
-export function messagePage(title: string, text: string, signInUrl?: string) {
+export function messagePage(title: string, text: string, signInUrl?: string, next?: Next) {
   return layout(
     title,
     html`<h1>${title}</h1><p class="lead">${text}</p>
-${signInUrl === undefined ? '' : html`<p><a class="button" href="${signInUrl}">Sign in with Microsoft Entra</a></p>`}`,
+${signInUrl === undefined ? '' : html`<p><a class="button" href="${signInUrl}">Sign in with Microsoft Entra</a></p>`}
+${next === undefined ? '' : html`<p><a class="button quiet" href="${next.href}">${next.label}</a></p>`}`,
   )
 }

@@ -68,7 +68,20 @@ export function statePart(seen: Seen, now: number): Html {
 <p class="left" role="timer" data-timer ${until === undefined ? html`hidden` : ''}><b
  data-left="${until ?? ''}">${left}</b> <span>until ${startsOf(record)}</span></p>
 <p class="headline${tone === 'ask' && until !== undefined ? ' away' : ''}" data-headline>${headline}</p><p class="lines">${whole(lines.join('\n'))}</p>
-${takenPart(record, now)}</div>`
+${takenPart(record, now)}${stepsPart(record)}</div>`
+}
+
+/** How far an approval is. An open page shows each step as it comes. */
+function stepsPart({ decided, azure, started, ended, drill }: EventRecord): Html {
+  if (decided?.decision !== 'approved') return ''
+  const isOver = ended !== undefined
+  const steps: [words: string, isDone: boolean][] = [
+    ['Approved', true],
+    ...(drill ? [] : [['Azure told', azure.accepted !== undefined] as [string, boolean]]),
+    ['Started', started !== undefined || ended?.outcome === 'completed'],
+    [isOver && ended.outcome !== 'completed' ? capital(ended.outcome) : 'Completed', isOver],
+  ]
+  return html`<ol class="steps">${steps.map(([words, isDone]) => html`<li${isDone ? html` class="done"` : ''}><span aria-hidden="true">${isDone ? '✓' : '○'}</span> ${words}<span class="away">${isDone ? ', done' : ', not yet'}</span></li> `)}</ol>`
 }
 
 function startsOf({ drill }: EventRecord): string {
@@ -121,7 +134,7 @@ function choices(seen: Seen, now: number, place: number, where: Place): Html {
     where === 'row'
       ? [take, prepare, leave, approve]
       : [approve, leave, prepare, take, where === 'list' ? '' : reasonPart(place)]
-  return html`<form method="post"${target} data-choices>${fields}\n${all.map((part) => html`${part}\n`)}</form>`
+  return html`<form method="post"${target} data-choices>${where === 'list' ? '' : noDefault}${fields}\n${all.map((part) => html`${part}\n`)}</form>`
 }
 
 function secondStep(record: EventRecord, place: number, isFirst: boolean, where: Place): Html {
@@ -188,7 +201,7 @@ function leavePart(record: EventRecord, now: number, place: number, where: Place
   const away = where === 'row' ? awayPart(record) : ''
   const hint = html`<p class="hint" id="n${place}">${whole(`${capital(azureStarts(record, now, ''))}. No more reminders come. You can still start it until then.`)}</p>`
   return html`<button name="decision" value="not_now"
- aria-describedby="h${place}${where === 'row' ? '' : ` n${place}`}">${leaveTo(record)}${at}${away}</button>
+ aria-describedby="h${place}${where === 'row' ? '' : ` n${place}`}">${leaveTo(record)}${whole(at)}${away}</button>
 ${where === 'row' ? '' : hint}`
 }
 
@@ -197,6 +210,9 @@ function takePart(record: EventRecord, place: number): Html {
   return html`<button class="take" name="decision" value="take"
  aria-describedby="h${place}">I have it${awayPart(record)}</button>`
 }
+
+/** Enter in a text field presses the first button of its form, and no key may decide. */
+export const noDefault = html`<button disabled hidden></button>`
 
 function reasonPart(place: number): Html {
   return html`<label class="why" for="r${place}">Reason, if others should know it

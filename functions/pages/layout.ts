@@ -15,6 +15,8 @@ export async function pagePolicy(own = style): Promise<string> {
     "default-src 'none'",
     `style-src 'sha256-${await styleHash}'`,
     `script-src 'sha256-${liveScriptHash}'`,
+    // the icon of the tab
+    'img-src data:',
     "connect-src 'self'",
     "form-action 'self'",
     "frame-ancestors 'none'",
@@ -61,6 +63,17 @@ export const liveEnd = html`<p class="waiting" role="status" data-waiting hidden
 <button class="slim" type="button">Show the new state</button></p>
 <script>${raw(liveScript)}</script>`
 
+/** A horn. The icon of a tab has the colour of what waits there. */
+const horn = 'M3 9.5v5h3.5L16 19.5v-15L6.5 9.5zM18.5 8a5.5 5.5 0 0 1 0 8'
+
+export const brand = html`<svg class="horn" viewBox="0 0 24 24" aria-hidden="true"><path d="${horn}"/></svg>Foghorn`
+
+export function iconOf(color: string) {
+  const picture = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><path d="${horn}" fill="${color}" stroke="${color}" stroke-width="2"/></svg>`
+  return html`<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(picture)}">
+<meta name="theme-color" content="#ffffff" media="(prefers-color-scheme: light)"><meta name="theme-color" content="#161b22" media="(prefers-color-scheme: dark)">`
+}
+
 const linkGone = 'This link no longer works. The page shows the last known state.'
 
 export function layout(title: string, body: ReturnType<typeof html>, live?: Live) {
@@ -70,11 +83,12 @@ export function layout(title: string, body: ReturnType<typeof html>, live?: Live
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · Foghorn</title>
+${iconOf('#57606a')}
 <style>${raw(style)}</style>
 </head>
 <body>
 ${live ? bars : ''}
-<header><i></i>Foghorn</header>
+<header>${brand}</header>
 <main data-page${live ? html` tabindex="-1" data-asks ${liveAttributesOf(live, linkGone)}` : ''}>${body}</main>
 ${live ? liveEnd : ''}
 </body>

@@ -92,7 +92,7 @@ function rawStateOf(record: EventRecord, now: number): State {
     const decision = [...decidedLines(record, now), ...growthLines(record, now)]
     const ready = readinessLines(record)
     return {
-      tone: 'over',
+      tone: 'wait',
       headline,
       lines: [...backLines(record), ...notice, ...decision, ...ready],
     }
@@ -113,7 +113,7 @@ function rawStateOf(record: EventRecord, now: number): State {
   const still = 'You can still start it until then.'
   const ready = readinessLines(record)
   const lines = [said(record, now), ...backLines(record), ...ready, dueOf(record, now), still]
-  return { tone: 'wait', headline: 'Left to Azure', lines, ...until }
+  return { tone: 'over', headline: 'Left to Azure', lines, ...until }
 }
 
 /** The one sentence that a row has room for. Empty if there is nothing unusual. */

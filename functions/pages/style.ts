@@ -19,7 +19,9 @@ body { margin: 0 auto; max-width: 42rem; padding: 1rem 1rem 3rem; background: va
   color: var(--ink); font: 1.0625rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
 header { color: var(--soft); font-weight: 600; letter-spacing: .02em; display: flex; gap: .5rem;
   align-items: center; min-height: 2rem }
-header i { width: .75rem; height: .75rem; border-radius: 50%; background: var(--ask) }
+.horn { width: 1.25rem; height: 1.25rem; fill: currentColor; stroke: currentColor; stroke-width: 2 }
+button.link { display: inline; width: auto; min-height: 2.75rem; padding: 0; border: 0; background: none; color: var(--link);
+  font-weight: 400; font-size: .875rem; text-decoration: underline; text-underline-offset: .2em }
 h1 { font-size: 1.625rem; line-height: 1.2; margin: .5rem 0 .25rem; text-wrap: balance }
 h2 { font-size: 1.125rem; line-height: 1.3; margin: 1.75rem 0 .5rem }
 .lead { color: var(--soft); margin: 0 0 1rem }
@@ -96,6 +98,8 @@ summary { min-height: 2.75rem; padding: .5rem 0; cursor: pointer }
 .item .refusal p { margin: .25rem 0 }
 .item > p { margin: 0 0 .25rem }
 label { display: block; margin: .5rem 0 }
+.steps { list-style: none; display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: .5rem 0 0; padding: 0; color: var(--soft) }
+.steps .done { color: var(--ink); font-weight: 600 }
 .taken { font-weight: 600; margin: .25rem 0 0 }
 .further a { display: inline-block; padding: .625rem .75rem .625rem 0 }
 .why { color: var(--soft); font-size: .9375rem }

@@ -38,6 +38,25 @@ async function signIn(page: Page, url: string): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor()
 }
 
+/** Buttons and states of cells of which a word is broken across lines, or does not fit. */
+const broken = `const textsIn = (node) => {
+  const texts = []
+  const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT)
+  while (walker.nextNode()) if (!walker.currentNode.parentElement.closest('.away')) texts.push(walker.currentNode)
+  return texts
+}
+const isBroken = (text) =>
+  [...text.data.matchAll(/[^\\s-]+-?/g)].some(({ index, 0: word }) => {
+    const range = document.createRange()
+    range.setStart(text, index)
+    range.setEnd(text, index + word.length)
+    return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1
+  });
+[...document.querySelectorAll('td button, td .badge, td .mark, .act button, .act summary')]
+  .filter((node) => node.offsetHeight > 0)
+  .filter((node) => node.scrollWidth > node.clientWidth + 2 || textsIn(node).some(isBroken))
+  .map((node) => node.textContent.trim())`
+
 const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
 
 describe('every page', () => {
@@ -53,7 +72,7 @@ describe('every page', () => {
     { timeout: patience },
     async (look) => {
       const { width, ...more } = look
-      const world = await consoleWorld({ events: 12 })
+      const world = await consoleWorld({ events: 12, further: 6 })
       const url = await open(world)
       const page = await browser.newPage({ viewport: { width, height: 900 }, ...more })
       const complaints: string[] = []
@@ -85,6 +104,7 @@ describe('every page', () => {
         const response = await page.goto(new URL(path, url).href)
         expect([path, response?.status()]).toEqual([path, path.endsWith('none') ? 404 : 200])
         expect([path, await page.evaluate(overflow)]).toEqual([path, 0])
+        expect([path, await page.evaluate(broken)]).toEqual([path, []])
         const violations = await check(page)
         if (violations.length > 0) found[path] = violations
       }
@@ -129,7 +149,10 @@ describe('an open page', () => {
     timeout: patience,
   }, async () => {
     const page = await start()
-    expect(await page.getByText('(13:15 here)').count()).toBeGreaterThan(0)
+    expect(await page.getByText('13:15', { exact: true }).count()).toBeGreaterThan(0)
+    expect(await page.getByTitle('12:15 UTC').count()).toBeGreaterThan(0)
+    await page.getByRole('button', { name: 'Times: yours' }).click()
+    await page.getByText('12:15 UTC', { exact: true }).first().waitFor()
     await beacon.sees([event(), second])
     await pass(page, 5_000)
     await expect.poll(() => cards(page).count()).toBe(2)
@@ -167,12 +190,43 @@ describe('an open page', () => {
     await page.locator('summary').focus()
     await page.keyboard.press('Enter')
     await page.keyboard.press('Tab')
+    await page.keyboard.type('night shift')
+    // no key decides in a text field
+    await page.keyboard.press('Enter')
+    expect((await world.getEvent(event().eventId)).body.approvals).toEqual([])
+    await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     const said = page.locator('[data-said]')
     await said.waitFor()
     expect(await said.innerText()).toBe('You approved it.')
     expect(await page.locator(':focus').innerText()).toBe(await said.innerText())
-    expect((await world.getEvent(event().eventId)).body.approvals).toMatchObject([{ how: 'admin' }])
+    expect((await world.getEvent(event().eventId)).body.approvals).toMatchObject([
+      { how: 'admin', reason: 'night shift' },
+    ])
+  })
+
+  test('keys go to the filter and from row to row, and decide nothing', {
+    timeout: patience,
+  }, async () => {
+    const page = await start()
+    const names = [...Array(5).keys()].map((i) => `cold_${i}`)
+    const all = names.map((name) => event({ eventId: name, resources: [name] }))
+    await beacon.sees([event(), second, ...all])
+    world.clock.now += 5_000
+    await page.reload()
+    const focused = () => page.locator(':focus')
+    await page.keyboard.press('j')
+    expect(await focused().innerText()).toBe('web_1')
+    await page.keyboard.press('j')
+    const next = await focused().innerText()
+    await page.keyboard.press('k')
+    expect(await focused().innerText()).toBe('web_1')
+    expect(next).not.toBe('web_1')
+    await page.keyboard.press('/')
+    await page.keyboard.type('cold_3')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => cards(page).count()).toBe(1)
+    expect((await world.getEvent(event().eventId)).body.approvals).toEqual([])
   })
 
   test('it says that the relay does not answer, and when the session is over', {

@@ -96,5 +96,5 @@ function shown(one: ListedBeacon, now: number): ShownBeacon {
 function whyOf({ left, goodbye, explainedBy }: ListedBeacon): string | undefined {
   if (left !== undefined) return `${left.why}, ${utc(left.at)}`
   if (goodbye !== undefined) return `goodbye: ${goodbye.reason}, ${utc(goodbye.at)}`
-  return explainedBy === undefined ? undefined : `explained by event ${explainedBy}`
+  return explainedBy === undefined ? undefined : 'an event explains it'
 }

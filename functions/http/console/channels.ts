@@ -6,6 +6,7 @@ import { type Delivery, noFleet, subscriptionChannel } from '../../core/delivery
 import type { Subscription } from '../../core/delivery/subscription.ts'
 import { publicDelivery } from '../../core/event/public-view.ts'
 import { utc } from '../../core/event/time.ts'
+import { subjectOf } from '../../core/message/phrases.ts'
 import { type Access, isBound, may, seesFleet } from '../../core/rules/access.ts'
 import { channelBody, channelsBody, type ShownChannel } from '../../pages/console/channels.ts'
 import type { ChannelActivity } from '../../store/store.ts'
@@ -160,7 +161,8 @@ export async function showChannel(relay: Relay, c: Context, visitor: Visitor): P
     ...failed,
     ...(tested && { tested: publicDelivery(tested) }),
     ...(after && { after }),
-    ...(said && { notice: said }),
+    // once the test has its result, the page says that instead
+    ...(said && !(said === 'tested' && tested?.state !== 'pending') && { notice: said }),
   })
 }
 
@@ -230,7 +232,7 @@ async function show(relay: Relay, c: Context, visitor: Visitor, page: Page): Pro
   const sends = may(visitor.access, 'manage')
   const deliveries = page.deliveries
     .filter(({ fleet }) => isShown(visitor.access, fleet))
-    .map((one) => ({ ...publicDelivery(one), fleet: one.fleet, eventId: one.eventId }))
+    .map((one) => ({ ...publicDelivery(one), ...ofEvent(one) }))
   const body = channelBody(
     {
       ...page,
@@ -242,6 +244,10 @@ async function show(relay: Relay, c: Context, visitor: Visitor, page: Page): Pro
   )
   const { name } = page.channel
   return answerPage(relay, c, visitor, { title: name, body, refreshSeconds })
+}
+
+function ofEvent({ fleet, eventId, notification: { event } }: Delivery) {
+  return { fleet, eventId, subject: subjectOf(event) }
 }
 
 /** A ping or a test belongs to no fleet. */

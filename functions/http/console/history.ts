@@ -209,6 +209,14 @@ async function show(
     relay.now(),
   )
   const title = drillMark(record) + subjectOf(record)
-  const live = record.ended === undefined ? { refreshSeconds } : {}
-  return answerPage(relay, c, visitor, { title, body, status: pressed?.status ?? 200, ...live })
+  const isOpen = record.ended === undefined
+  const live = isOpen ? { refreshSeconds } : {}
+  const tab = isOpen ? 'now' : 'history'
+  return answerPage(relay, c, visitor, {
+    title,
+    tab,
+    body,
+    status: pressed?.status ?? 200,
+    ...live,
+  })
 }

@@ -78,7 +78,9 @@ function tooMany(
 ) {
   c.header('retry-after', String(admission.waitSeconds))
   const text = 'Nothing was decided. Try again in a few seconds.'
-  return page(c, 429, messagePage('Too many requests', text, signInUrl))
+  // the same address again
+  const again = { href: '', label: 'Try again' }
+  return page(c, 429, messagePage('Too many requests', text, signInUrl, again))
 }
 
 export async function find(
@@ -93,7 +95,9 @@ export async function find(
 
 export function deadEnd(c: Context, outcome: DeadLink): Promise<Response> {
   const { status, title, message } = deadLinks[outcome]
-  return page(c, status, messagePage(title, message))
+  // beside `/approve/…`, also behind a proxy that adds a path
+  const next = { href: '../console', label: 'Open the console' }
+  return page(c, status, messagePage(title, message, undefined, next))
 }
 
 type DeadLink = Exclude<Opened['outcome'], 'open' | 'list'>
@@ -104,12 +108,12 @@ export const deadLinks: Record<DeadLink, { status: number; title: string; messag
     title: 'This link is not valid',
     message:
       'Another relay made it, or a part of it is missing. Use the button in the message. If you see ' +
-      'this page again, ask an owner: with the admin key, owners find every event at /console.',
+      'this page again, ask an owner: owners find every event in the console.',
   },
   expired: {
     status: 410,
     title: 'This link has expired',
-    message: 'The event ended long ago. An owner with the admin key finds it at /console.',
+    message: 'The event ended long ago. An owner finds it in the console.',
   },
   channel_gone: {
     status: 410,
@@ -122,6 +126,6 @@ export const deadLinks: Record<DeadLink, { status: number; title: string; messag
     title: 'Unknown event',
     message:
       'The relay has no such event. It removes events some time after their end. ' +
-      'An owner with the admin key finds all others at /console.',
+      'An owner finds all others in the console.',
   },
 }

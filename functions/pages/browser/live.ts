@@ -7,7 +7,7 @@ import { clockText, countdown, relayNow, setRelayTime } from './clock.ts'
 import { isTyping, press } from './keys.ts'
 import { arePressesGuarded, guardPresses, keepInPlace } from './press-guard.ts'
 import { answerLimitMs, isOurs, liveIn, send } from './send.ts'
-import { addReadersTimes, setText } from './text.ts'
+import { addReadersTimes, setText, showOneClock, turnZone } from './text.ts'
 
 const tickMs = 500
 const failuresShown = 2
@@ -35,7 +35,7 @@ let isPointerInside = false
 function begin(): void {
   setRelayTime(Number(main.dataset.now))
   etag = main.dataset.etag ?? ''
-  addReadersTimes(main)
+  showTimes()
   decided = new Map([...decided, ...choicesIn(main)])
   main.addEventListener('pointerenter', () => {
     isPointerInside = true
@@ -45,6 +45,12 @@ function begin(): void {
   })
   tick()
   schedule()
+}
+
+/** A decision needs both clocks, so the page behind a link has them side by side. */
+function showTimes(): void {
+  if (document.body.classList.contains('console')) showOneClock(main)
+  else addReadersTimes(main)
 }
 
 /** 0: the page shows nothing that can change. */
@@ -59,8 +65,6 @@ function schedule(): void {
 
 function tick(): void {
   for (const node of document.querySelectorAll('[data-clock]')) setText(node, clockText(relayNow()))
-  // a countdown would say that the page knows more than it does
-  if (!lost.hidden) return
   for (const node of document.querySelectorAll<HTMLElement>('[data-left]')) {
     const at = Number(node.dataset.left)
     if (at === 0) continue
@@ -245,6 +249,13 @@ addEventListener('keydown', (event) => {
 waiting.querySelector('button')?.addEventListener('click', () => {
   if (fresh !== undefined && !isSending) show(fresh)
 })
+document.querySelector('[data-zone]')?.addEventListener('click', () => {
+  turnZone()
+  showTimes()
+})
+document
+  .querySelector('.tabs [aria-current]')
+  ?.scrollIntoView({ inline: 'center', block: 'nearest' })
 document.addEventListener('visibilitychange', ask)
 addEventListener('pageshow', (event) => {
   if (event.persisted) ask()

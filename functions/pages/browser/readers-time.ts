@@ -1,5 +1,14 @@
 // Converts a time on the page from UTC to the time zone of the reader.
 
+/** What a time of the page says, epoch ms. A time without a date is on the day of `now`. */
+function read(text: string, now: number): { at: Date; seconds: boolean; day: string } | undefined {
+  const found = instant.exec(text)
+  if (found === null) return undefined
+  const [, date, minutes, seconds = ''] = found
+  const day = date ?? new Date(now).toISOString().slice(0, 10)
+  return { at: new Date(`${day}T${minutes}${seconds}Z`), seconds: seconds !== '', day }
+}
+
 const instant = /^(?:(\S{10}) )?(\d\d:\d\d)(:\d\d)? UTC$/
 
 /**
@@ -7,15 +16,40 @@ const instant = /^(?:(\S{10}) )?(\d\d:\d\d)(:\d\d)? UTC$/
  * time, or if the reader's zone is UTC. A time without a date is on the day of `now`, epoch ms.
  */
 export function readersTime(text: string, now: number): string {
-  const found = instant.exec(text)
-  if (found === null) return ''
-  const [, date, minutes, seconds = ''] = found
-  const day = date ?? new Date(now).toISOString().slice(0, 10)
-  const at = new Date(`${day}T${minutes}${seconds}Z`)
-  if (at.getTimezoneOffset() === 0) return ''
-  const localDay = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join('-')
-  const clock = [at.getHours(), at.getMinutes(), ...(seconds === '' ? [] : [at.getSeconds()])]
-  return `(${localDay === day ? '' : `${localDay} `}${clock.map(two).join(':')} here)`
+  const found = read(text, now)
+  if (found === undefined || found.at.getTimezoneOffset() === 0) return ''
+  const local = dayOf(found.at)
+  return `(${local === found.day ? '' : `${local} `}${clockOf(found.at, found.seconds)} here)`
+}
+
+const weekMs = 6 * 86_400_000
+
+/**
+ * The time by the reader's clock alone, as short as is clear: `14:15`, `Tue 14:15`, `24 Nov 14:15`. Empty
+ * if the text is not a time.
+ */
+export function readersOnly(text: string, now: number): string {
+  const found = read(text, now)
+  if (found === undefined) return ''
+  const { at, seconds } = found
+  const [clock, today] = [clockOf(at, seconds), new Date(now)]
+  if (dayOf(at) === dayOf(today)) return clock
+  const name = (options: Intl.DateTimeFormatOptions) => at.toLocaleDateString('en-GB', options)
+  if (Math.abs(at.getTime() - now) < weekMs) return `${name({ weekday: 'short' })} ${clock}`
+  const isThisYear = at.getFullYear() === today.getFullYear()
+  return `${isThisYear ? name({ day: 'numeric', month: 'short' }) : dayOf(at)} ${clock}`
+}
+
+export function isUtcHere(now: number): boolean {
+  return new Date(now).getTimezoneOffset() === 0
+}
+
+function dayOf(at: Date): string {
+  return [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join('-')
+}
+
+function clockOf(at: Date, seconds: boolean): string {
+  return [at.getHours(), at.getMinutes(), ...(seconds ? [at.getSeconds()] : [])].map(two).join(':')
 }
 
 function two(value: number): string {

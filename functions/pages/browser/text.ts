@@ -1,6 +1,6 @@
-// Writes texts into the page, and adds the reader's own time beside each time.
+// Writes texts into the page, and shows times by the reader's own clock.
 import { relayNow } from './clock.ts'
-import { readersTime } from './readers-time.ts'
+import { isUtcHere, readersOnly, readersTime } from './readers-time.ts'
 
 /** A text that has not changed stays untouched, so that screen readers do not read it again. */
 export function setText(node: Element, text: string): void {
@@ -13,6 +13,35 @@ export function addReadersTimes(main: Element): void {
     const local = readersTime(node.textContent ?? '', relayNow())
     if (local !== '') node.after(' ', onOneLine(local))
   }
+}
+
+const zoneName = 'foghorn-zone'
+
+/** In the console, one clock at a time: the reader's, or UTC. The other is the title. */
+export function showOneClock(main: Element): void {
+  const isUtc = wantsUtc()
+  for (const node of main.querySelectorAll<HTMLElement>('.t')) {
+    node.dataset.utc ??= node.textContent ?? ''
+    const own = readersOnly(node.dataset.at ?? node.dataset.utc, relayNow())
+    if (own === '') continue
+    setText(node, isUtc ? node.dataset.utc : own)
+    node.title = isUtc ? `${own} here` : node.dataset.utc
+  }
+  for (const node of main.querySelectorAll('[data-zone-label]')) {
+    setText(node, isUtc || isUtcHere(relayNow()) ? 'UTC' : 'Your time')
+  }
+  const button = document.querySelector<HTMLElement>('[data-zone]')
+  if (button === null) return
+  button.hidden = isUtcHere(relayNow())
+  setText(button, isUtc ? 'Times: UTC' : 'Times: yours')
+}
+
+export function turnZone(): void {
+  localStorage.setItem(zoneName, wantsUtc() ? 'local' : 'utc')
+}
+
+function wantsUtc(): boolean {
+  return localStorage.getItem(zoneName) === 'utc'
 }
 
 function onOneLine(text: string): HTMLElement {

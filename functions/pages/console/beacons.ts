@@ -6,7 +6,7 @@ import { span, utc } from '../../core/event/time.ts'
 import { plain } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
 import type { Tone } from '../state.ts'
-import { utcOn, whole } from '../times.ts'
+import { whole } from '../times.ts'
 
 export interface ShownBeacon {
   beacon: string
@@ -71,7 +71,7 @@ export function beaconsBody(shown: Beacons, now: number): Html {
 <label>State <select name="state"><option value="">All states</option>${options}</select></label>
 <button class="slim go">Search</button></form>
 ${missing === undefined ? '' : missingPart(missing)}
-${beacons.length === 0 ? html`<p class="empty">${none}</p>` : table(beacons, now)}
+${beacons.length === 0 ? html`<p class="empty">${none}</p>` : table(beacons, now, (q) => `${base}/events?${new URLSearchParams({ fleet, q })}`)}
 <div class="pager">${after === undefined ? '' : html`<a href="${address()}">First page</a>`}
 ${next === undefined ? '' : html`<a href="${address({ after: next })}" rel="next">Next page</a>`}</div>`
 }
@@ -92,10 +92,19 @@ function missingPart({ count, of, names }: NonNullable<Beacons['missing']>): Htm
   return html`<div class="state ask"><p class="headline">${count}${whole} expected ${count === 1 && of === undefined ? 'beacon has' : 'beacons have'} never reported</p>${all}</div>`
 }
 
-function table(beacons: ShownBeacon[], now: number): Html {
-  return html`<div class="scroll" role="region" aria-label="Beacons" tabindex="0"><table class="stack">
+type History = (vm: string) => string
+
+/** `history`: where the events of a VM are. */
+function table(beacons: ShownBeacon[], now: number, history: History): Html {
+  return html`<div class="scroll" role="region" aria-label="Beacons" tabindex="0"><table class="stack brief">
 <thead><tr><th scope="col">VM</th><th scope="col">State</th><th scope="col">Last heard</th><th scope="col">Version</th><th scope="col">Hooks</th><th scope="col" class="number">Sees events</th><th scope="col">Scale set</th><th scope="col">Resource group</th></tr></thead>
-<tbody>${beacons.map((one) => row(one, now))}</tbody></table></div>`
+<tbody>${beacons.toSorted(byNeed).map((one) => row(one, now, history))}</tbody></table></div>`
+}
+
+/** Those that are silent first, then by name, as people count: web_2 before web_10. */
+function byNeed(one: ShownBeacon, other: ShownBeacon): number {
+  const silent = Number(other.state === 'silent') - Number(one.state === 'silent')
+  return silent || one.vm.localeCompare(other.vm, 'en', { numeric: true })
 }
 
 /** It missed a report. Until it misses three, it counts as heard. */
@@ -103,14 +112,15 @@ function isLate({ state, heardAt, paceMs }: ShownBeacon, now: number): boolean {
   return state === 'heard' && now - heardAt > Math.max(2 * paceMs, lateMs)
 }
 
-function row(one: ShownBeacon, now: number): Html {
+function row(one: ShownBeacon, now: number, history: History): Html {
   const [tone, words] = isLate(one, now) ? (['ask', 'Late'] as const) : states[one.state]
-  const ago = `${span(Math.max(0, now - one.heardAt))} ago, reports every ${span(one.paceMs)}`
-  return html`<tr data-key="${one.beacon}"><th scope="row">${plain(one.vm)}</th>
-<td data-label="State"><span class="badge ${tone}">${words}</span>${one.why === undefined ? '' : html`<br><span class="note">${whole(plain(one.why))}</span>`}</td>
-<td data-label="Last heard">${whole(one.heardAt > now ? utc(one.heardAt) : utcOn(one.heardAt, now))}<br><span class="note">${ago}</span></td>
-<td data-label="Version">${plain(one.version)}${one.unsupported === undefined ? '' : html`<br><span class="note">${one.unsupported}</span>`}</td>
-<td data-label="Hooks">${one.hooks.length === 0 ? html`<span class="note">none</span>` : one.hooks.join(', ')}</td>
+  const ago = `${span(Math.max(0, now - one.heardAt))} ago`
+  const exactly = `${utc(one.heardAt)}, reports every ${span(one.paceMs)}`
+  return html`<tr data-key="${one.beacon}"><th scope="row"><a href="${history(one.vm)}">${plain(one.vm)}</a></th>
+<td data-label="State"><span class="badge ${tone}">${words}</span>${one.why === undefined ? '' : html` <span class="note">${whole(plain(one.why))}</span>`}</td>
+<td data-label="Last heard"><span title="${exactly}">${ago}</span></td>
+<td data-label="Version">${plain(one.version)}${one.unsupported === undefined ? '' : html` <span class="note">${one.unsupported}</span>`}</td>
+<td data-label="Hooks">${one.hooks.join(', ')}</td>
 <td data-label="Sees events" class="number">${one.seesEvents}</td>
 <td data-label="Scale set">${plain(one.scaleSet)}</td><td data-label="Group">${plain(one.resourceGroup)}</td></tr>`
 }

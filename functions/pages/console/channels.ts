@@ -77,29 +77,17 @@ ${more ? html`<p class="note">These are the newest. The API lists all.</p>` : ''
 
 function table(label: string, channels: ShownChannel[], now: number): Html {
   return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table class="stack">
-<thead><tr><th scope="col">Name</th><th scope="col">Health</th><th scope="col">Last success</th><th scope="col" class="number">Pending</th><th scope="col" class="number">Failed</th><th scope="col">Rate</th><th scope="col">Fallback</th></tr></thead>
+<thead><tr><th scope="col">Name</th><th scope="col">Health</th><th scope="col">Last success</th><th scope="col" class="number">Pending</th><th scope="col" class="number">Failed</th></tr></thead>
 <tbody>${channels.map((one) => row(one, now))}</tbody></table></div>`
 }
 
 function row(one: ShownChannel, now: number): Html {
-  const {
-    name,
-    label = name,
-    kind,
-    path,
-    note,
-    pending,
-    pendingSince,
-    failed,
-    rate,
-    fallback,
-  } = one
+  const { name, label = name, kind, path, note, pending, pendingSince, failed } = one
   return html`<tr data-key="${name}"><th scope="row"><a href="${path}">${plain(label)}</a> ${chip(kind)}</th>
 <td data-label="Health">${stateOf(one)}${note === undefined ? '' : html`<br><span class="note">${whole(plain(note))}</span>`}</td>
 <td data-label="Last success">${agoOf(one.deliveredAt, now)}</td>
 <td data-label="Pending" class="number">${countOf(pending)}${pendingSince === undefined ? '' : html`<br><span class="note">oldest ${span(Math.max(0, now - pendingSince))}</span>`}</td>
-<td data-label="Failed" class="number">${failed === 0 ? '0' : html`<a href="${path}#failed">${countOf(failed)}</a>`}</td>
-<td data-label="Rate">${rate}</td><td data-label="Fallback">${fallback === undefined ? '' : plain(fallback)}</td></tr>`
+<td data-label="Failed" class="number">${failed === 0 ? '0' : html`<a href="${path}#failed">${countOf(failed)}</a>`}</td></tr>`
 }
 
 function stateOf({ state }: ShownChannel): Html {
@@ -129,7 +117,12 @@ interface Failed {
   open: string[]
 }
 
-type Shown = ReturnType<typeof publicDelivery> & { fleet: string; eventId: string }
+type Shown = ReturnType<typeof publicDelivery> & {
+  fleet: string
+  eventId: string
+  /** `Reboot of web_3` */
+  subject: string
+}
 
 interface OneChannel {
   base: string
@@ -193,7 +186,7 @@ function resendPart(
   const when = from === to ? `of ${from}` : `from ${from} to ${to}`
   const messages = `${countOf(count)} message${count === 1 ? '' : 's'}`
   return html`<div class="moved" data-said><p>${messages} failed, ${when}. ${open.length === 0 ? 'None of them is' : open.length === 1 ? '1 of them is' : `${open.length} of them are`} about an event that is still open.</p>
-<div class="pager">${open.length === 0 ? '' : sendForm(`${base}/replay-all`, form, { ...fields, which: 'open' }, `Resend the ${open.length}`)}
+<div class="pager">${open.length === 0 || open.length === count ? '' : sendForm(`${base}/replay-all`, form, { ...fields, which: 'open' }, `Resend the ${open.length}`)}
 ${sendForm(`${base}/replay-all`, form, fields, open.length === 0 ? `Resend ${messages}` : `Resend all ${countOf(count)}`)}
 <a href="${channel.path}">Resend nothing</a></div></div>`
 }
@@ -240,7 +233,7 @@ function failures({ base, deliveries, send }: OneChannel, back: string, now: num
     const isTest = one.moment === 'alert'
     const hasFailed = one.state === 'refused' || one.state === 'given_up'
     const again = { id: one.id, back }
-    return html`<tr><th scope="row">${isTest ? 'test or alert' : html`<a href="${path}">${one.moment.replaceAll('_', ' ')}</a> ${chip(one.fleet)}`}</th>
+    return html`<tr><th scope="row">${isTest ? 'Test or alert' : html`<a href="${path}">${plain(one.subject)}</a> <span class="note">${one.moment.replaceAll('_', ' ')}</span> ${chip(one.fleet)}`}</th>
 <td data-label="State"><span class="mark ${tone}" aria-hidden="true">${mark}</span> ${one.state.replaceAll('_', ' ')}</td>
 <td data-label="Attempts" class="number">${one.attempts}</td>
 <td data-label="Planned">${whole(utcOn(Date.parse(one.plannedAt), now))}</td>

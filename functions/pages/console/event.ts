@@ -4,8 +4,9 @@
 import { html } from 'hono/html'
 import { type EventRecord, listDecisions, type StartKind } from '../../core/event/event.ts'
 import type { PublicSighting, publicDelivery } from '../../core/event/public-view.ts'
-import { utc } from '../../core/event/time.ts'
-import { type EventView, viewOf } from '../../core/event/view.ts'
+import { stepOf } from '../../core/event/summary.ts'
+import { minuteUtc, utc } from '../../core/event/time.ts'
+import { viewOf } from '../../core/event/view.ts'
 import { drillLine, drillMark } from '../../core/message/message.ts'
 import {
   askedBy,
@@ -20,7 +21,7 @@ import { choicePart, type Html, linksPart, liveAttributes, type Seen, statePart 
 import { allNames } from '../facts.ts'
 import { placed } from '../timeline.ts'
 import { utcOn, whole } from '../times.ts'
-import { chip, deliveryTones, noticePart, sendForm } from './parts.ts'
+import { chip, deliveryTones, noticePart, sendForm, stepWords } from './parts.ts'
 
 /** The page shows the newest. The API has the others. */
 const maxDeliveries = 1_000
@@ -49,23 +50,23 @@ ${record.drill ? html`<p class="drill">${drillLine}</p>` : ''}
 ${noticePart(notice)}
 <div class="columns"><div>
 ${statePart(seen, now)}
-${linksPart(record)}
 ${decides ? html`<div class="decide">${choicePart(seen, now, 0, 'console')}</div>` : ''}
 <h2 id="timeline">Timeline</h2>
 ${daysOf(linesOf(record, deliveries)).map(
-  ({ day, lines }) => html`<h3 id="d${day}">${day}, UTC</h3>
-<ol class="record" aria-labelledby="timeline d${day}">${lines.map(
-    ({ at, text }) => html`<li><time
- datetime="${new Date(at).toISOString()}">${timeOf(at)}</time>: ${whole(plain(text))}</li>`,
+  ({ day, lines }) => html`<h3 id="d${day}">${day}</h3>
+<ol class="record" reversed aria-labelledby="timeline d${day}">${lines.map(
+    ({ at, shown }) => html`<li><time
+ datetime="${new Date(at).toISOString()}"><span class="t" data-at="${utc(at)}">${timeOf(at)} UTC</span></time>: ${shown}</li>`,
   )}</ol>`,
 )}
 </div><div>
 <h2>Details</h2>
-<dl>${rowsOf(record).map(([name, value]) => html`<dt>${name}</dt><dd>${whole(plain(value))}</dd>`)}</dl>
+<dl>${rowsOf(record).map(([name, value]) => html`<dt>${name}</dt><dd>${name === affected ? vmLinks(base, record) : whole(plain(value))}</dd>`)}</dl>
+${linksPart(record)}
 <h2 id="seen">Seen by</h2>
 ${seenBy.length === 0 ? html`<p>${record.drill ? 'No VM sees a drill.' : 'No beacon that saw this event has reported in the last 7 days.'}</p>` : ''}
 <ul class="record" aria-labelledby="seen">${seenBy.map(
-    (one) => html`<li>${whole(plain(spanOf(one)))}</li>`,
+    (one) => html`<li>${vmLink(base, record.fleet, one.vm)} ${spanOf(one)}</li>`,
   )}</ul>
 </div></div>
 <h2 id="deliveries">Messages <span class="count">${deliveries.length}</span></h2>
@@ -107,10 +108,26 @@ function deliveryTable({ base, seen, deliveries, replay }: Shown, now: number): 
   })}</tbody></table></div>`
 }
 
-function statusOf({ phase, ended }: EventView): string {
-  if (ended === undefined) return phase
-  const why = ended.inferred === undefined ? '' : ` (${describeInference(ended.inferred)})`
-  return ended.outcome + why
+const affected = 'Affected VMs'
+/** The events API has the others. */
+const maxLinks = 20
+
+/** To the beacon of the VM. */
+function vmLink(base: string, fleet: string, vm: string): Html {
+  return html`<a href="${base}/beacons?${new URLSearchParams({ fleet, q: vm })}">${plain(vm)}</a>`
+}
+
+function vmLinks(base: string, record: EventRecord): Html {
+  const { resources } = record.facts
+  if (resources.length === 0 || resources.length > maxLinks) return allNames(record) || 'unknown'
+  return html`${resources.map((vm) => html`${vmLink(base, record.fleet, vm)} `)}`
+}
+
+function stateIn(record: EventRecord): string {
+  const { inferred } = record.ended ?? {}
+  return (
+    stepWords[stepOf(record)] + (inferred === undefined ? '' : ` (${describeInference(inferred)})`)
+  )
 }
 
 /** Why the event had started when it was first seen. */
@@ -125,14 +142,17 @@ function rowsOf(record: EventRecord): [name: string, value: string][] {
   const rows: [name: string, value: string | undefined][] = [
     ['Fleet', record.fleet],
     ['Event', record.eventId],
-    ['Epoch', String(record.epoch)],
-    ['Status', statusOf(record)],
-    ['Rule', `"${policy.rule}": ${policy.decide}`],
-    ['NotBefore', facts.notBeforeAt === undefined ? 'unknown' : utc(facts.notBeforeAt)],
+    ['State', stateIn(record)],
+    ['Epoch', record.epoch > 1 ? String(record.epoch) : undefined],
+    ['Rule', policy.rule === 'default' ? undefined : `"${policy.rule}": ${policy.decide}`],
+    ['NotBefore', facts.notBeforeAt === undefined ? 'unknown' : minuteUtc(utc(facts.notBeforeAt))],
     ['Started', started && utc(started.at)],
     ['Ended', ended && utc(ended.at)],
-    ['Expected duration', describeDuration(facts.durationSeconds)],
-    ['Affected VMs', allNames(record) || 'unknown'],
+    [
+      'Expected duration',
+      (facts.durationSeconds ?? -1) < 0 ? undefined : describeDuration(facts.durationSeconds),
+    ],
+    [affected, allNames(record) || 'unknown'],
     ['Notice', started?.kind && startKinds[started.kind]],
     ['Requested by', askedBy(record)],
     ['Why', facts.description],
@@ -156,46 +176,46 @@ function decisionsOf(record: EventRecord): [string, string][] {
 
 interface Line {
   at: number
-  text: string
+  place: number
+  shown: Html
 }
 
-/** History and messages in order. A moment has one line, at its planned time. */
+/** What happened and what was sent, the newest first. A moment has one line, at its planned time. */
 function linesOf(record: EventRecord, deliveries: Shown['deliveries']): Line[] {
-  const happened = placed(record)
+  const happened = folded(placed(record)).map(({ text, ...line }) => ({
+    ...line,
+    shown: whole(plain(text)),
+  }))
   const messages = Map.groupBy(
     deliveries.slice(-maxDeliveries),
     ({ moment, epoch, plannedAt }) => `${plannedAt} ${epoch} ${moment}`,
   )
   const lines = [...messages.values()].map((all) => {
     const at = Date.parse(all[0]!.plannedAt)
-    return { at, place: at, text: `Message "${all[0]!.moment}": ${outcomesOf(all)}` }
+    const moment = all[0]!.moment.replaceAll('_', ' ')
+    const shown = html`Message <b>${moment}</b> → ${all.map((one) => fateOf(one))}`
+    return { at, place: at, shown }
   })
-  return [...happened, ...lines].sort((one, other) => one.place - other.place)
+  return [...happened, ...lines].sort((one, other) => one.place - other.place).reverse()
 }
 
-/** Deliveries with the same outcome share one text. */
-function outcomesOf(deliveries: Shown['deliveries']): string {
-  const groups = Map.groupBy(deliveries, (one) => outcomeOf(one))
-  const texts = [...groups].map(([outcome, all]) => {
-    const names = all.map(({ channel }) => `"${channel}"`).join(', ')
-    return `${outcome}: ${names}`
+type Placed = ReturnType<typeof placed>
+
+/** What repeats has one line, where it was last: `Asked … (12 times since 19:48:02)`. */
+function folded(lines: Placed): Placed {
+  return [...Map.groupBy(lines, ({ text }) => text).values()].flatMap((all) => {
+    if (all.length < 3) return all
+    const last = all.at(-1)!
+    return [{ ...last, text: `${last.text} (${all.length} times since ${timeOf(all[0]!.at)} UTC)` }]
   })
-  return texts.join('; ')
 }
 
-/** `delivered`, `given up at 12:09:30 UTC after 9 attempts (HTTP 503)` */
-function outcomeOf({ state, attempts, note, plannedAt, settledAt = plannedAt }: Delivered): string {
-  const late = Date.parse(settledAt) - Date.parse(plannedAt) >= promptMs
-  const at = late ? ` at ${utcOn(Date.parse(settledAt), Date.parse(plannedAt))}` : ''
-  const times = attempts > 1 ? ` after ${attempts} attempts` : ''
-  const why = state === 'delivered' || note === '' ? '' : ` (${note})`
-  return `${state.replaceAll('_', ' ')}${at}${times}${why}`
+function fateOf({ channel, state }: Delivered): Html {
+  const [tone, mark] = deliveryTones[state]
+  return html`<span class="reached ${tone}"><span aria-hidden="true">${mark}</span> ${plain(channel)}<span class="away"> ${state.replaceAll('_', ' ')}</span></span> `
 }
 
 type Delivered = Shown['deliveries'][number]
-
-/** The text of a slower delivery has its time. */
-const promptMs = 5_000
 
 function daysOf(lines: Line[]): { day: string; lines: Line[] }[] {
   const days = Map.groupBy(lines, ({ at }) => utc(at).slice(0, 10))
@@ -206,10 +226,9 @@ function timeOf(at: number): string {
   return utc(at).slice(11, 19)
 }
 
-function spanOf({ vm, hit, firstSeenAt, lastSeenAt, goneAt }: PublicSighting): string {
-  const last = Date.parse(lastSeenAt)
-  const first = firstSeenAt === undefined ? undefined : Date.parse(firstSeenAt)
-  const from = first === undefined ? '' : `from ${utc(first)} `
-  const gone = goneAt === undefined ? '' : `, gone at ${utcOn(Date.parse(goneAt), last)}`
-  return `${vm}${hit ? ' (affected)' : ''}: ${from}to ${first === undefined ? utc(last) : utcOn(last, first)}${gone}`
+/** `affected, 12:00:00 to 12:14:58, gone at 12:15:02` */
+function spanOf({ hit, firstSeenAt, lastSeenAt, goneAt }: PublicSighting): Html {
+  const clock = (iso: string) => `${utc(Date.parse(iso)).slice(11)}`
+  const gone = goneAt === undefined ? '' : `, gone at ${clock(goneAt)}`
+  return whole(`${hit ? 'affected, ' : ''}${clock(firstSeenAt)} to ${clock(lastSeenAt)}${gone}`)
 }

@@ -2,7 +2,7 @@
 import { html, raw } from 'hono/html'
 import { utc } from '../../core/event/time.ts'
 import type { Html } from '../event.ts'
-import { bars, type Live, liveAttributesOf, liveEnd, pagePolicy } from '../layout.ts'
+import { bars, brand, iconOf, type Live, liveAttributesOf, liveEnd, pagePolicy } from '../layout.ts'
 import { consoleStyle } from './style.ts'
 
 const tabs = {
@@ -48,11 +48,12 @@ export function consoleLayout(frame: Frame, title: string, body: Html) {
     named,
     html`<a class="skip" href="#content">Skip to the content</a>
 ${bars}
-<header class="top"><a class="brand" href="${base}"><i></i>Foghorn</a>
+<header class="top"><a class="brand" href="${base}">${brand}</a>
 <nav class="tabs" aria-label="Console">${links}</nav>
-<div class="whom"><span>${frame.who}</span>${signOutOf(frame)}</div></header>
+<div class="whom"><button class="link" type="button" data-zone hidden></button><span>${frame.who}</span>${signOutOf(frame)}</div></header>
 <main id="content" tabindex="-1" data-page ${liveAttributesOf({ ...frame, refreshSeconds }, pageGone)}>${body}</main>
 ${liveEnd}`,
+    { waits: undecided > 0 },
   )
 }
 
@@ -62,11 +63,11 @@ function wallLayout({ base, ...frame }: Frame, title: string, body: Html) {
   return bare(
     title,
     html`${bars}
-<header class="top"><span class="brand"><i></i>Foghorn</span><p class="live"><b data-clock>${utc(frame.now).slice(11)}</b></p>
+<header class="top"><span class="brand">${brand}</span><p class="live"><b data-clock>${utc(frame.now).slice(11)}</b></p>
 <a class="note" href="${base}">Leave the wall screen</a></header>
 <main id="content" tabindex="-1" data-page ${liveAttributesOf({ ...frame, refreshSeconds }, pageGone)}>${body}</main>
 ${liveEnd}`,
-    'wall',
+    { kind: 'wall', waits: (frame.undecided ?? 0) > 0 },
   )
 }
 
@@ -75,10 +76,11 @@ const pageGone = 'You are signed out, or this is no longer available. Reload the
 function signOutOf({ base, signOut }: Frame): Html {
   if (signOut === undefined) return html`<a href="/.auth/logout">Sign out</a>`
   return html`<form method="post" action="${base}/sign-out">
-<input type="hidden" name="form" value="${signOut}"><button class="slim">Sign out</button></form>`
+<input type="hidden" name="form" value="${signOut}"><button class="link">Sign out</button></form>`
 }
 
-function bare(title: string, body: Html, kind = '') {
+/** `waits`: people must decide something. */
+function bare(title: string, body: Html, { kind = '', waits = false } = {}) {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -86,6 +88,7 @@ function bare(title: string, body: Html, kind = '') {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
 ${kind === 'wall' ? html`<noscript><meta http-equiv="refresh" content="15"></noscript>` : ''}
+${iconOf(waits ? '#bf8700' : '#1a7f37')}
 <style>${raw(consoleStyle)}</style>
 </head>
 <body class="console ${kind}">${body}</body>

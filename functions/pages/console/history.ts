@@ -1,7 +1,7 @@
 // The page "History": a search of all events, one line each.
 import { html } from 'hono/html'
 import type { EventStep, EventSummary } from '../../core/event/summary.ts'
-import { utc } from '../../core/event/time.ts'
+import { span, utc } from '../../core/event/time.ts'
 import { drillMark } from '../../core/message/message.ts'
 import { plain, subjectOf } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
@@ -66,8 +66,8 @@ ${typeField(type)}
 }
 
 function table(base: string, events: EventSummary[]): Html {
-  return html`<div class="scroll" role="region" aria-label="Events" tabindex="0"><table class="stack">
-<thead><tr><th scope="col">Event</th><th scope="col">State</th><th scope="col">Fleet</th><th scope="col">First seen</th><th scope="col">Due or started</th><th scope="col">Ended</th><th scope="col">Decided</th></tr></thead>
+  return html`<div class="scroll" role="region" aria-label="Events" tabindex="0"><table class="stack brief">
+<thead><tr><th scope="col">Event</th><th scope="col">State</th><th scope="col">Fleet</th><th scope="col">Due or started</th><th scope="col">Took</th><th scope="col">Decided</th></tr></thead>
 <tbody>${events.map((event) => row(base, event))}</tbody></table></div>`
 }
 
@@ -76,8 +76,8 @@ function row(base: string, event: EventSummary): Html {
   const path = `${base}/events/${encodeURIComponent(fleet)}/${encodeURIComponent(eventId)}`
   return html`<tr data-key="${fleet}/${eventId}"><th scope="row"><a href="${path}">${titleOf(event)}</a></th>
 <td data-label="State">${badge(event.step, event.inferred)}</td><td data-label="Fleet">${chip(fleet)}</td>
-<td data-label="First seen">${time(firstSeenAt)}</td><td data-label="Due, started">${time(startedAt ?? notBeforeAt)}</td>
-<td data-label="Ended">${time(endedAt)}</td><td data-label="Decided">${decisionOf(event)}</td></tr>`
+<td data-label="When">${time(startedAt ?? notBeforeAt ?? firstSeenAt)}</td>
+<td data-label="Took">${startedAt === undefined || endedAt === undefined ? '' : span(Math.max(0, endedAt - startedAt))}</td><td data-label="Decided">${decisionOf(event)}</td></tr>`
 }
 
 function titleOf(event: EventSummary): string {
@@ -93,16 +93,16 @@ function time(at: number | undefined): Html {
 }
 
 const ways = {
-  link: 'by link',
-  slack: 'in Slack',
-  entra: 'by a person',
-  admin: 'by admin key',
-  token: 'by a token',
-  policy: 'by a rule',
+  link: 'link',
+  slack: 'Slack',
+  entra: 'person',
+  admin: 'admin key',
+  token: 'token',
+  policy: 'rule',
 }
 
 function decisionOf({ decidedAt, decidedHow, firstSeenAt }: EventSummary): Html {
-  if (decidedAt === undefined || decidedHow === undefined) return 'no'
+  if (decidedAt === undefined || decidedHow === undefined) return 'nobody'
   const minutes = Math.max(0, Math.round((decidedAt - firstSeenAt) / 60_000))
-  return plain(`${ways[decidedHow]}, after ${minutes < 1 ? 'less than 1' : minutes} min`)
+  return plain(`${ways[decidedHow]}, ${minutes < 1 ? '< 1' : minutes} min`)
 }

@@ -13,7 +13,15 @@ import { drillMark } from '../../core/message/message.ts'
 import { plain, subjectOf, typeIn, verbOf, vmsIn } from '../../core/message/phrases.ts'
 import { approvesUnready } from '../../core/message/readiness.ts'
 import { asksFor } from '../../core/message/step.ts'
-import { choicePart, type Html, liveAttributes, type Seen, saidPart, takenPart } from '../event.ts'
+import {
+  choicePart,
+  type Html,
+  liveAttributes,
+  noDefault,
+  type Seen,
+  saidPart,
+  takenPart,
+} from '../event.ts'
 import { readinessWords } from '../facts.ts'
 import { briefOf, isDecidable, stateOf, type Tone } from '../state.ts'
 import { whole } from '../times.ts'
@@ -219,7 +227,7 @@ function bulkPart(cards: Placed[], now: number): Html {
   return html`<details class="after bulk" id="bulk-${encodeURIComponent(`${record.fleet}/${setOf(record)}/${record.facts.eventType}`)}"><summary class="button">Decide ${all}…</summary>
 <div><ul>${cards.map(({ seen: one }) => html`<li>${vmsIn(viewOf(one.record))} <span class="note">${whole(dueOf(one.record, now))}${approvesUnready(one.record) === '' ? '' : ', not ready'}</span></li>`)}</ul>
 ${isUnready ? html`<p class="unready">Not every VM is ready. If you approve, Azure does not wait.</p>` : ''}
-<form method="post">${fields(cards)}
+<form method="post">${noDefault}${fields(cards)}
 <label class="why" for="rc${place}">Reason, if others should know it
 <input id="rc${place}" name="reason" maxlength="${maxReasonLength}" autocomplete="off"></label>
 ${undecided.length === cards.length ? html`<button name="decision" value="not_now">Let Azure ${verb.toLowerCase()} ${all}</button>` : ''}

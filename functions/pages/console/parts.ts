@@ -46,9 +46,10 @@ export const stepWords: Record<EventStep, string> = {
   lost: 'Lost',
 }
 
-const stepTones: Record<EventStep, Tone> = {
+/** The one table of colours: what a state looks like on every page. */
+export const stepTones: Record<EventStep, Tone> = {
   open: 'ask',
-  declined: 'wait',
+  declined: 'over',
   approved: 'good',
   stuck: 'bad',
   started: 'wait',

@@ -9,7 +9,6 @@ export const consoleStyle = `${style}
   background: var(--card); border-bottom: 1px solid var(--line); color: var(--ink) }
 .console .brand { display: flex; gap: .5rem; align-items: center; font-weight: 700; min-height: 2.75rem;
   color: var(--ink); text-decoration: none }
-.brand i { width: .75rem; height: .75rem; border-radius: 50%; background: var(--ask) }
 .tabs { display: flex; flex-wrap: wrap; flex: 1 1 auto }
 .tabs a { white-space: nowrap; flex: none; color: var(--soft); padding: .625rem .75rem; text-decoration: none; min-height: 2.75rem;
   border-bottom: 3px solid transparent; font-weight: 600 }
@@ -23,6 +22,7 @@ export const consoleStyle = `${style}
 .console th, .console td { overflow-wrap: break-word }
 .console td[data-label=Result] { overflow-wrap: anywhere }
 .console td[data-label=State], .console .slim { white-space: nowrap }
+.console td[data-label=State] .note { white-space: normal }
 .console main { padding: .75rem 1.25rem 3rem; max-width: 120rem; margin: 0 auto }
 .console h1 { font-size: 1.5rem; margin: .5rem 0 }
 .console h2 { margin: 1rem 0 .375rem }
@@ -105,10 +105,12 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 .decide form > * { grid-column: 1 / -1 }
 .decide form > button { grid-column: auto; order: 1 }
 .decide form > .hint { order: 2; margin: 0 }
+.decide form > .why { order: 4 }
+.console main > p:first-child { margin: 0 }
 .decide form > .prepare { order: 3; grid-column: 1 / -1 }
 .console .record li { margin: 0; padding: .375rem 0 }
 .lanes { margin: .75rem 0; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .5rem .875rem }
-.lane { display: grid; grid-template-columns: minmax(6rem, 14rem) minmax(0, 1fr); gap: .75rem; align-items: center;
+.lane { display: grid; grid-template-columns: minmax(6rem, 14rem) minmax(0, 1fr) 4.5rem; gap: .75rem; align-items: center;
   border-top: 1px solid var(--line); padding: .125rem 0 }
 .lane b { font-weight: 600; font-size: .9375rem }
 .lane svg { display: block; width: 100%; height: 1.75rem }
@@ -116,7 +118,7 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 .lane.axis { border-top: 0; color: var(--soft); font-size: .8125rem }
 .lane.axis div { display: flex }
 .lane.axis span { flex: 1 1 0; font-variant-numeric: tabular-nums }
-.lane.clash { background: var(--bad-ground); box-shadow: -.375rem 0 0 var(--bad) }
+.lane.clash { background: var(--bad-ground); box-shadow: -.25rem 0 0 var(--bad); padding-left: .5rem }
 .console .record a { padding: .25rem 0 }
 tbody th { min-width: 7rem }
 .charts { columns: 30rem auto; column-gap: .875rem }
@@ -128,10 +130,10 @@ tbody th { min-width: 7rem }
 .bars svg { display: block; width: 100%; height: 1.125rem }
 .bar-text { font-variant-numeric: tabular-nums }
 .legend { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin-bottom: .5rem; font-size: .875rem; color: var(--soft) }
+svg a rect:hover { filter: brightness(1.15) } .legend i.ask, .legend i.wait, .legend i.good, .legend i.over, .legend i.bad { --fill: var(--tone) }
 .legend i { display: inline-block; width: .75rem; height: .75rem; border-radius: .125rem; margin-right: .375rem; background: var(--fill) }
 .bars rect { fill: var(--fill) }
-.c0 { --fill: var(--wait) } .c1 { --fill: var(--good) } .c2 { --fill: #8250df } .c3 { --fill: var(--ask) }
-.c4 { --fill: var(--bad) } .c5 { --fill: var(--over) }
+.c0 { --fill: #4969c6 } .c1 { --fill: #1b7c83 } .c2 { --fill: #8250df } .c3 { --fill: #b5508a } .c4 { --fill: #6e7781 } .c5 { --fill: #7d6a4f }
 .console main.narrow { max-width: 26rem; margin: 2rem auto }
 .note { color: var(--soft); font-size: .9375rem }
 .console form.inline { display: inline-block; margin: 0 }
@@ -155,7 +157,7 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
   .row .what { grid-area: 2 / 1 / 3 / -1 } .row .news { grid-area: 3 / 1 / 4 / -1 } .row .act { grid-area: 4 / 1 / 5 / -1 }
   .act form { display: grid; grid-template-columns: 1fr 1fr; margin: .25rem 0 .375rem } .act button, .act .button { width: 100%; padding: .375rem; white-space: normal }
   .act .after[open] { grid-column: 1 / -1 }
-  .lane { grid-template-columns: 1fr; gap: 0 }
+  .lane { grid-template-columns: 1fr auto; gap: 0 } .lane b { grid-column: 1 / -1 }
   .bars li { grid-template-columns: 6rem 1fr; gap: .125rem .75rem }
   .bar-text { grid-column: 2 }
   .lane.axis b { display: none }
@@ -167,9 +169,13 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
   .stack td.number { text-align: left }
   .stack td::before { content: attr(data-label); position: absolute; left: 0; color: var(--soft); font-size: .875rem }
   .stack td:empty { display: none }
+  .brief tr { position: relative } .brief td { display: inline-block; padding: 0 .75rem 0 0; font-size: .875rem } .brief td::before { content: none !important }
+  .brief th a { display: inline-block; padding: .375rem 0 } .brief th a::after { content: ''; position: absolute; inset: 0 }
 }
 @media (min-width: 110rem) { .console { font-size: 1.125rem } .console main { padding-left: 2rem; padding-right: 2rem }
 }
+@media (forced-colors: active) { .tabs a { border-bottom-color: Canvas } .tabs a[aria-current] { border-bottom-color: Highlight }
+  .legend i, .lane rect, .bars rect { forced-color-adjust: none } }
 @media print { .console .top, .console main { padding: 0; border: 0 }
   .whom, .pager, .waiting, .skip { display: none !important }
   .scroll { overflow: visible; border: 0 }

@@ -1,14 +1,14 @@
 // The page "Upcoming": a picture of the next days, one line for each scale set, and the same in words.
 import { html } from 'hono/html'
 import { stepOf } from '../../core/event/summary.ts'
-import { minuteUtc, relative, utc } from '../../core/event/time.ts'
+import { minuteUtc, relative, span, utc } from '../../core/event/time.ts'
 import type { Lane, Slot } from '../../core/event/upcoming.ts'
 import { viewOf } from '../../core/event/view.ts'
 import { drillMark } from '../../core/message/message.ts'
 import { plain, subjectOf } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
-import { whole } from '../times.ts'
-import { badge, chip } from './parts.ts'
+import { utcOn, whole } from '../times.ts'
+import { badge, chip, stepTones, stepWords } from './parts.ts'
 
 const hourMs = 3_600_000
 /** How far the picture may reach, in hours. */
@@ -30,9 +30,13 @@ interface Upcoming {
   more: boolean
 }
 
-/** The shortest reach that shows every event. */
+/** So that one late event does not make a heap of the others. */
+const mostOf = 0.8
+
+/** The shortest reach that shows the next event and most of all. */
 export function reachFor(lanes: Lane[], now: number): Reach {
-  const last = Math.max(now, ...lanes.flatMap(({ slots }) => slots.map(({ from }) => from)))
+  const starts = lanes.flatMap(({ slots }) => slots.map(({ from }) => from)).sort((a, b) => a - b)
+  const last = starts[Math.max(0, Math.ceil(starts.length * mostOf) - 1)] ?? now
   return reaches.find((hours) => last <= now + hours * hourMs) ?? 168
 }
 
@@ -67,25 +71,40 @@ export function upcomingBody({ base, lanes, reach, more }: Upcoming, now: number
   return html`<h1>Upcoming</h1>
 <nav aria-label="How far ahead">${choices}</nav>
 ${lanes.length === 0 ? html`<p class="empty">Azure has announced no maintenance for these VMs.</p>` : ''}
-${clashing.length === 0 ? '' : html`<div class="state bad"><p class="headline">Several events of one scale set come close together</p>${clashing.map((lane) => html`<p>${clashText(lane)}</p>`)}</div>`}
-${lanes.length === 0 ? '' : picture(lanes, reach, now)}
-${lanes.map((lane) => laneText(base, lane, now))}
+${clashing.length === 0 ? '' : html`<div class="state bad"><p class="headline">Several events of one scale set come close together</p>${clashing.slice(0, maxClashes).map((lane) => html`<p>${clashText(lane)}</p>`)}${clashing.length > maxClashes ? html`<p>${clashing.length - maxClashes} more scale sets are marked below.</p>` : ''}</div>`}
+${lanes.length === 0 ? '' : picture(base, lanes, reach, now)}
+${lanes.length === 0 ? '' : listOf(base, lanes, now)}
 ${more ? html`<p class="note">More events are open. The page prefers undecided ones, so others may be missing.</p>` : ''}`
 }
 
+/** The picture marks the others. */
+const maxClashes = 3
+
+/** `web: 3 VMs within 6 min` */
 function clashText({ fleet, set, slots }: Lane): Html {
   const close = slots.filter(({ clashes }) => clashes)
-  return html`${chip(fleet)}<b>${plain(set)}</b>: ${close.length} events, ${close.map(({ record }) => plain(subjectOf(viewOf(record)))).join('; ')}.`
+  const vms = new Set(close.flatMap(({ record }) => record.facts.resources)).size
+  const within = close.at(-1)!.from - close[0]!.from
+  return html`${chip(fleet)}<b>${plain(set)}</b>: ${vms} ${vms === 1 ? 'VM' : 'VMs'} in ${close.length} events within ${span(within)}`
 }
 
-function picture(lanes: Lane[], reach: Reach, now: number): Html {
+/** What stands for what, in the order of the states. */
+const shownSteps = ['open', 'declined', 'approved', 'started', 'stuck'] as const
+
+function picture(base: string, lanes: Lane[], reach: Reach, now: number): Html {
   const scale = scaleOf(reach, now)
   const { from, span, marks } = scale
   const ticks = Array.from({ length: marks }, (_, i) => from + (i * span) / marks)
-  const axis = ticks.map((at) => html`<span>${axisText(at, reach)}</span>`)
-  return html`<figure class="lanes"><div class="lane axis" aria-hidden="true"><b>UTC</b><div>${axis}</div></div>
-${lanes.map((lane) => laneRow(lane, scale))}
-<figcaption class="note">Each line is a scale set. The thick line is now. The list below says the same in words.</figcaption></figure>`
+  const axis = ticks.map(
+    (at) => html`<span class="t" data-at="${minuteUtc(utc(at))}">${axisText(at, reach)}</span>`,
+  )
+  const known = new Set(lanes.flatMap(({ slots }) => slots.map(({ record }) => stepOf(record))))
+  const legend = shownSteps
+    .filter((step) => known.has(step))
+    .map((step) => html`<li><i class="${stepTones[step]}"></i>${stepWords[step]}</li>`)
+  return html`<figure class="lanes"><ul class="legend" aria-hidden="true">${legend}</ul><div class="lane axis" aria-hidden="true"><b data-zone-label>UTC</b><div>${axis}</div></div>
+${lanes.map((lane) => laneRow(base, lane, scale))}
+<figcaption class="note">Each line is a scale set. The thick line is now. Each bar leads to its event, and the list below says the same in words.</figcaption></figure>`
 }
 
 function axisText(at: number, reach: Reach): string {
@@ -94,29 +113,28 @@ function axisText(at: number, reach: Reach): string {
   return reach > 24 ? text.slice(5, 16) : text.slice(11, 16)
 }
 
-function laneRow(lane: Lane, { from: left, span, marks, now }: Scale): Html {
-  const x = (at: number) => Math.round(((Math.max(at, left) - left) / span) * width)
+function laneRow(base: string, lane: Lane, { from: left, span: reach, marks, now }: Scale): Html {
+  const x = (at: number) => Math.round(((Math.max(at, left) - left) / reach) * width)
   const grid = Array.from({ length: marks }, (_, i) => {
     const at = Math.round((i * width) / marks)
     return html`<line class="grid" x1="${at}" x2="${at}" y1="0" y2="${height}"/>`
   })
   const bars = lane.slots
-    .filter(({ from }) => from < left + span)
+    .filter(({ from }) => from < left + reach)
     .map((slot) => {
       const from = Math.min(x(slot.from), width - leastBar)
       const bar = Math.max(leastBar, x(slot.to) - from)
-      return html`<rect class="${barTone(slot)}" x="${from}" y="5" width="${Math.min(bar, width - from)}" height="${height - 10}" rx="3"><title>${slotText(slot, now)}</title></rect>`
+      return html`<a href="${pathOf(base, slot)}" aria-label="${slotText(slot, now)}, ${stepWords[stepOf(slot.record)].toLowerCase()}${slot.clashes ? ', close to another' : ''}"><rect class="${stepTones[stepOf(slot.record)]}" x="${from}" y="5" width="${Math.min(bar, width - from)}" height="${height - 10}" rx="3"><title>${slotText(slot, now)}</title></rect></a>`
     })
-  const label = `${lane.fleet}, ${lane.set}: ${lane.slots.map((slot) => slotText(slot, now)).join('; ')}`
+  const later = lane.slots.length - bars.length
   const clashes = lane.slots.some((slot) => slot.clashes)
   return html`<div class="lane${clashes ? ' clash' : ''}"><b>${plain(lane.set)} <span class="note">${plain(lane.fleet)}</span></b>
-<svg viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${plain(label)}">${grid}<line class="now" x1="${x(now)}" x2="${x(now)}" y1="0" y2="${height}"/>${bars}</svg></div>`
+<svg viewBox="0 0 ${width} ${height}" preserveAspectRatio="none">${grid}<line class="now" x1="${x(now)}" x2="${x(now)}" y1="0" y2="${height}"/>${bars}</svg>
+<span class="note">${later === 0 ? '' : `${later} later →`}</span></div>`
 }
 
-function barTone({ record }: Slot): string {
-  const tones = { open: 'ask', declined: 'wait', approved: 'good', started: 'over' } as const
-  const step = stepOf(record)
-  return step in tones ? tones[step as keyof typeof tones] : 'over'
+function pathOf(base: string, { record: { fleet, eventId } }: Slot): string {
+  return `${base}/events/${encodeURIComponent(fleet)}/${encodeURIComponent(eventId)}`
 }
 
 function slotText({ record, from }: Slot, now: number): string {
@@ -124,12 +142,21 @@ function slotText({ record, from }: Slot, now: number): string {
   return record.started === undefined ? `${what} ${relative(from, now)}` : `${what}, running`
 }
 
-function laneText(base: string, { fleet, set, slots }: Lane, now: number): Html {
-  const rows = slots.map(({ record, from, clashes }) => {
-    const path = `${base}/events/${encodeURIComponent(record.fleet)}/${encodeURIComponent(record.eventId)}`
+/** In the order of time. */
+function listOf(base: string, lanes: Lane[], now: number): Html {
+  const all = lanes
+    .flatMap(({ fleet, set, slots }) => slots.map((slot) => ({ fleet, set, slot })))
+    .sort((a, b) => a.slot.from - b.slot.from)
+  const rows = all.map(({ fleet, set, slot }) => {
+    const { record, from, clashes } = slot
+    const path = pathOf(base, slot)
     const view = viewOf(record)
-    const when = record.started === undefined ? minuteUtc(utc(from)) : `running since ${utc(from)}`
-    return html`<li data-key="${fleet}/${set}/${record.eventId}">${badge(stepOf(record))} <a href="${path}">${drillMark(view)}${subjectOf(view)}</a> ${whole(when)} <span class="note">${relative(from, now)}</span>${clashes ? html` ${chip('close to another', 'bad')}` : ''}</li>`
+    const when = record.started === undefined ? minuteUtc(utc(from)) : `since ${utcOn(from, now)}`
+    return html`<tr data-key="${fleet}/${set}/${record.eventId}"><td data-label="In">${record.started === undefined ? relative(from, now) : span(now - from)}</td><td data-label="When">${whole(when)}</td>
+<th scope="row"><a href="${path}">${drillMark(view)}${subjectOf(view)}</a></th><td data-label="State">${badge(stepOf(record))}</td><td data-label="Fleet">${chip(fleet)}</td>
+<td data-label="Scale set">${plain(set)}${clashes ? html` ${chip('close to another', 'bad')}` : ''}</td></tr>`
   })
-  return html`<h2>${plain(set)} ${chip(fleet)}</h2><ul class="record">${rows}</ul>`
+  return html`<div class="scroll" role="region" aria-label="Events" tabindex="0"><table class="stack brief">
+<thead><tr><th scope="col">In</th><th scope="col">When</th><th scope="col">Event</th><th scope="col">State</th><th scope="col">Fleet</th><th scope="col">Scale set</th></tr></thead>
+<tbody>${rows}</tbody></table></div>`
 }

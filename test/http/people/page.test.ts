@@ -72,7 +72,7 @@ describe('links that lead nowhere', () => {
   })
 
   test('the page says what to do instead', async () => {
-    expect((await show('/approve/AAAAAAAA.AAAA.AAAA')).text).toContain('/console')
+    expect((await show('/approve/AAAAAAAA.AAAA.AAAA')).text).toContain('Open the console')
   })
 
   /** The link with one letter of one part replaced. */
