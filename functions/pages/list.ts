@@ -19,8 +19,23 @@ export function listPage(events: Listed[], live: Live) {
   const names = namesOf(events)
   const body = html`<h1>${title}</h1>
 <p class="lead">These events came in one message. Decide each of them separately.</p>
-${events.map((seen, i) => (seen === undefined ? gone(i) : item(seen, names[i]!, live.now, i)))}`
+${inOrder(events).map(({ seen, place }) =>
+  seen === undefined ? gone(place) : item(seen, names[place]!, live.now, place),
+)}`
   return layout(said === undefined ? title : `${said} ${title}`, body, live)
+}
+
+/** To decide first, by time. Each keeps its place, which its form and its link name. */
+function inOrder(events: Listed[]): { seen: Listed; place: number }[] {
+  const rankOf = (seen: Listed): [number, number] => {
+    if (seen === undefined) return [2, 0]
+    const { decided, facts } = seen.record
+    const asks = isDecidable(seen.record) && decided === undefined
+    return [asks ? 0 : 1, facts.notBeforeAt ?? Number.MAX_VALUE]
+  }
+  return events
+    .map((seen, place) => ({ seen, place, rank: rankOf(seen) }))
+    .toSorted((a, b) => a.rank[0] - b.rank[0] || a.rank[1] - b.rank[1])
 }
 
 interface Name {

@@ -18,6 +18,7 @@ import type { Moment } from '../../functions/core/event/moment.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
 import { maxOpenOfBeacon, refusalOf } from '../../functions/core/limits.ts'
 import { compose } from '../../functions/core/message/message.ts'
+import type { Askers } from '../../functions/core/message/phrases.ts'
 import type { Outgoing, Part } from '../../functions/notify/notifier.ts'
 import { webHmac } from '../../shared/signature.ts'
 import { aDrill, at, claimed, type Fields, facts, record } from '../support/records.ts'
@@ -434,7 +435,8 @@ function outgoingOf(name: string, setting: Setting): Outgoing {
   }
   const { heard = moment === 'scheduled' ? [] : ['scheduled'] } = setting
   const id = `prod/${eventId}/1/${encodeURIComponent(name)}/ops`
-  const one = sent(id, notification, { lateMs, skipped, heard })
+  const askers = setting.decides ? 'pressers' : 'readers'
+  const one = sent(id, notification, { lateMs, skipped, heard, askers })
   if (!setting.decides) return one
   const notNow = event.decided === undefined
   const value = `key.content.mac:${stampOf(event)}`
@@ -444,13 +446,18 @@ function outgoingOf(name: string, setting: Setting): Outgoing {
 function sent(
   id: string,
   notification: Notification | AlertNotification,
-  { lateMs = 0, skipped = [], heard = [] }: Pick<Setting, 'lateMs' | 'skipped' | 'heard'> = {},
+  {
+    lateMs = 0,
+    skipped = [],
+    heard = [],
+    askers = 'readers',
+  }: Pick<Setting, 'lateMs' | 'skipped' | 'heard'> & { askers?: Askers } = {},
 ): Outgoing {
   // a message is on its way for a moment
   const now = notification.at + lateMs + (lateMs === 0 ? second : 0)
   return {
     delivery: claimed(id, { notification }),
-    message: compose(notification, now, skipped),
+    message: compose(notification, now, skipped, askers),
     ...(channelTroubleIn(notification) || isAlertOf(notification)
       ? {}
       : { pageUrl: 'https://foghorn.example/approve/token' }),

@@ -60,6 +60,9 @@ function part(text: string | undefined): Html {
   if (text === undefined) return html``
   const link = /^<(https:[^|]*)\|Show event>$/.exec(text)
   if (link) return html`<a href="${link[1]}">Show event</a>`
+  // Slack shows the reader's own time
+  const time = /^<!date\^\d+\^\{time\} for you\|([^>]+)>$/.exec(text)
+  if (time) return html`${time[1]} for you`
   const person = /^<@([UW][A-Z0-9]+)>$/.exec(text)
   // Slack shows the name that belongs to the id
   if (person) return html`<b>@${person[1]}</b>`
