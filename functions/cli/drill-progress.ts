@@ -24,7 +24,7 @@ const deciding = {
 export function beginning(event: PublicEvent, url: string): string[] {
   const { eventId, eventType, resources, fleet, policy, notBefore } = event
   const rule = policy.rule === 'default' ? 'because no rule matches' : `by rule "${policy.rule}"`
-  const due = notBefore === undefined ? 'without notice' : `NotBefore ${notBefore}`
+  const due = notBefore === undefined ? 'without notice' : `NotBefore ${clock(notBefore)}`
   return [
     `Drill ${eventId} started on ${url}`,
     `${eventType} of ${resources.join(', ')} in fleet "${fleet}", ${due}`,
@@ -62,7 +62,12 @@ function stateOf(one: Message): string {
   const tried = attempts > 1 ? `, attempt ${attempts}` : ''
   const replaced = insteadOf === undefined ? '' : ` in place of ${insteadOf}`
   const why = note === '' ? '' : ` (${note})`
-  return `${channel}: "${moment}"${replaced} ${wordFor(one)}${tried}${why}`
+  return `${markOf(one)} ${channel}: "${moment}"${replaced} ${wordFor(one)}${tried}${why}`
+}
+
+function markOf({ state }: Message): string {
+  if (state === 'delivered') return '✓'
+  return state === 'refused' || state === 'given_up' ? '✗' : '…'
 }
 
 function wordFor(one: Message): string {

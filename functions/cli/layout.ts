@@ -3,7 +3,8 @@
 import type { Case, Notified, Outcome, Rule } from '../check/dry-run.ts'
 import { list } from '../check/policy.ts'
 
-const columns = 100
+/** Of a narrower terminal, its width. */
+const columns = Math.min(process.stdout.columns ?? 100, 100)
 
 /** Lines of at most 100 columns. Lines after the first begin with `rest`. */
 export function wrap(text: string, first = '', rest = first): string[] {
@@ -136,7 +137,7 @@ export function table(notified: Notified[], channels: string[]): string[] {
   const rows = notified.map(({ moment, channels: names }) =>
     row(
       `  ${moment}`,
-      channels.map((name) => (names.includes(name) ? 'x' : '-')),
+      channels.map((name) => (names.includes(name) ? '●' : '·')),
     ),
   )
   return [...numbers, row('', heads), ...rows]

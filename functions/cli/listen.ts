@@ -14,7 +14,9 @@ import { didYouMean } from '../schema/suggest.ts'
 import { command, flag, type Given, type Io, text, texts, typeOf, wrong } from './command.ts'
 import { askRelay, credentialIn, relayUrl } from './relay.ts'
 
+/** Doubles with each attempt in vain, up to `longestMs`. */
 const retryMs = 2_000
+const longestMs = 15_000
 const waitSeconds = 25
 /** The relay sends a heartbeat every 15 s. */
 const quietMs = 60_000
@@ -32,6 +34,7 @@ const cloudEventSchema = z.looseObject({
     resources: z.array(z.string()),
     notBefore: z.string().optional(),
     drill: z.boolean().optional(),
+    phase: z.string().optional(),
   }),
 })
 const pollSchema = z.object({ events: z.array(z.unknown()), next: z.string() })
@@ -43,6 +46,7 @@ const options = {
   moment: texts,
   resource: text,
   all: flag,
+  ids: flag,
   forward: text,
   config: text,
 } as const
@@ -60,6 +64,7 @@ on your own machine, as a signed webhook.
   --resource GLOB   only events of VMs with such names: web_*
   --all             begin with all steps that the relay still has, not with the next one
   --forward URL     send each step here: http:// on this machine, or https://
+  --ids             print the id of each event, too
   --json            print the CloudEvents, one a line
   --config FILE     take the relay's address from publicUrl in FILE
 
@@ -73,10 +78,11 @@ Example:
   options,
   async run({ options: given, io }) {
     const { environment } = io
-    const { forward, json = false, all = false } = given
+    const { forward, json = false, all = false, ids = false } = given
     const listening: Listening = {
       io,
       json,
+      ids,
       query: queryOf(given),
       forward: forwardOf(forward),
       url: relayUrl(given.config, environment),
@@ -121,6 +127,7 @@ interface Listening {
   query: URLSearchParams
   forward: string | undefined
   json: boolean
+  ids: boolean
   url: string
   credential: string
   /** Signs what is forwarded. */
@@ -131,27 +138,41 @@ interface Listening {
 /** Until the process is ended, or the relay rejects the request. */
 async function follow(listening: Listening): Promise<never> {
   const { io, url } = listening
-  io.note(`Listening to ${url}. Ctrl+C ends it.`)
+  io.note(`Connecting to ${url}. Ctrl+C ends it.`)
   let holds = true
+  let tries = 0
+  const connected = () => {
+    if (tries !== 0 || !isConnected) io.note('Connected.')
+    tries = 0
+    isConnected = true
+  }
+  let isConnected = false
   for (;;) {
     try {
-      const answer = holds ? await hold(listening) : await poll(listening)
+      const answer = await (holds ? hold(listening, connected) : poll(listening, connected))
       if (answer === 'stream_unsupported') holds = false
     } catch (error) {
       if (error instanceof FoghornError) throw error
-      io.note(`The connection ended. Retrying: ${messageOf(error)}`)
-      await sleep(retryMs)
+      const waitMs = Math.min(longestMs, retryMs * 2 ** tries)
+      tries++
+      const what = isConnected && tries === 1 ? 'The connection ended' : `Cannot reach ${url}`
+      io.note(`${what} (next try in ${waitMs / 1_000} s): ${messageOf(error)}`)
+      await sleep(waitMs)
     }
   }
 }
 
-async function hold(listening: Listening): Promise<'ended' | 'stream_unsupported'> {
+async function hold(
+  listening: Listening,
+  connected: () => void,
+): Promise<'ended' | 'stream_unsupported'> {
   const quiet = new AbortController()
   const timer = setTimeout(() => quiet.abort(new Error('the relay sends nothing')), quietMs)
   try {
     const response = await ask(listening, {}, quiet.signal)
     if (response.status === 406) return 'stream_unsupported'
     await refuseBad(listening, response)
+    connected()
     for await (const { id, data } of serverSent(response.body!)) {
       timer.refresh()
       if (data !== undefined) await show(listening, data)
@@ -163,10 +184,11 @@ async function hold(listening: Listening): Promise<'ended' | 'stream_unsupported
   }
 }
 
-async function poll(listening: Listening): Promise<'ended'> {
+async function poll(listening: Listening, connected: () => void): Promise<'ended'> {
   const wait = { wait: String(waitSeconds) }
   const response = await ask(listening, wait, AbortSignal.timeout(quietMs))
   await refuseBad(listening, response)
+  connected()
   const { events, next } = pollSchema.parse(await response.json())
   for (const one of events) await show(listening, JSON.stringify(one))
   listening.cursor = next
@@ -190,9 +212,9 @@ async function refuseBad({ url }: Listening, response: Response): Promise<void> 
   throw status >= 500 || status === 429 ? new Error(text) : wrong(text)
 }
 
-async function show({ json, forward, secret, io }: Listening, text: string): Promise<void> {
+async function show({ json, ids, forward, secret, io }: Listening, text: string): Promise<void> {
   const event = cloudEventSchema.parse(JSON.parse(text))
-  io.print(json ? escapeUnseen(text) : lineOf(event))
+  io.print(json ? escapeUnseen(text) : lineOf(event, ids))
   if (forward === undefined) return
   // apart from the moments, so that they can go into a pipe
   const answer = await post(forward, secret, event.id, text)
@@ -200,12 +222,24 @@ async function show({ json, forward, secret, io }: Listening, text: string): Pro
   io.note(`  forwarded: ${answer}${hint}`)
 }
 
-function lineOf({ time, data }: z.output<typeof cloudEventSchema>): string {
-  const { fleet, moment, eventType, resources, notBefore, eventId, drill } = data
+/** `20:22:56Z  prod        scheduled   Reboot of web_3  due 20:23:08Z` */
+function lineOf({ time, data }: z.output<typeof cloudEventSchema>, withId: boolean): string {
+  const { fleet, moment, eventType, resources, notBefore, eventId, drill, phase } = data
   const what = `${drill ? 'DRILL ' : ''}${eventType} of ${resources.join(', ')}`
-  const due = notBefore === undefined ? '' : `, not before ${notBefore}`
+  const isAhead = notBefore !== undefined && phase === 'scheduled'
+  const due = isAhead ? `  due ${clockOf(notBefore, time)}` : ''
+  const head = [clockOf(time), fleet.padEnd(fleetWidth), moment.padEnd(momentWidth)].join('  ')
   // a beacon may report any name, and a terminal obeys control characters
-  return visible(`${time} ${fleet} ${moment}: ${what}${due} (${eventId})`)
+  return visible(`${head}  ${what}${due}${withId ? `  ${eventId}` : ''}`)
+}
+
+const fleetWidth = 10
+const momentWidth = Math.max(...moments.map(({ length }) => length))
+
+/** With the date if it is not that of `beside`. */
+function clockOf(iso: string, beside = iso): string {
+  const [date = '', time = ''] = iso.split('T')
+  return `${beside.startsWith(date) ? '' : `${date} `}${time.slice(0, 8)}Z`
 }
 
 /** One attempt: a developer sees the answer and can begin again with --all. */

@@ -203,7 +203,7 @@ describe('values that the environment lacks', () => {
 
 /** The cells of each moment: on-call, ops-slack, ops-teams, db-slack, inventory. */
 function cellsOf(text: string): string[][] {
-  const rows = text.matchAll(/^ {2}(\w+(?: \d+ s)?) {2,}([x-](?: +[x-])+)$/gm)
+  const rows = text.matchAll(/^ {2}(\w+(?: \d+ s)?) {2,}([●·](?: +[●·])+)$/gm)
   return [...rows].map(([, moment, cells]) => [moment!, ...cells!.split(/ +/)])
 }
 
@@ -222,8 +222,8 @@ describe('a dry run', () => {
     expect(flat(out)).toContain(
       '"started by a user" does not match: source is "Platform", not "User"',
     )
-    expect(cellsOf(out)).toContainEqual(['scheduled', 'x', 'x', 'x', '-', 'x'])
-    expect(cellsOf(out)).toContainEqual(['reminder 300 s', 'x', 'x', '-', '-', '-'])
+    expect(cellsOf(out)).toContainEqual(['scheduled', '●', '●', '●', '·', '●'])
+    expect(cellsOf(out)).toContainEqual(['reminder 300 s', '●', '●', '·', '·', '·'])
     expect(out).not.toContain('unknown')
   })
 
@@ -231,15 +231,15 @@ describe('a dry run', () => {
     for (const duration of ['-1', '30']) {
       const { out } = await dry('--type', 'Freeze', `--duration=${duration}`, '--resource', 'web_3')
       expect(out).toContain('Policy: ask')
-      expect(cellsOf(out).map(([, onCall]) => onCall)).toEqual(Array(10).fill('-'))
+      expect(cellsOf(out).map(([, onCall]) => onCall)).toEqual(Array(10).fill('·'))
     }
   })
 
   test('the database team is notified of its own VMs, and on-call if nobody decides', async () => {
     const words = '--type Reboot --resource db_0 --tag role=database'.split(' ')
     const { out } = await dry(...words)
-    expect(cellsOf(out)).toContainEqual(['scheduled', '-', '-', '-', 'x', 'x'])
-    expect(cellsOf(out)).toContainEqual(['reminder 300 s', 'x', 'x', '-', '-', '-'])
+    expect(cellsOf(out)).toContainEqual(['scheduled', '·', '·', '·', '●', '●'])
+    expect(cellsOf(out)).toContainEqual(['reminder 300 s', '●', '●', '·', '·', '·'])
     expect(flat(out)).toContain(
       'on-call is notified of approved, declined, completed, cancelled and lost only',
     )

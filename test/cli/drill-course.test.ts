@@ -48,7 +48,7 @@ describe('the first lines name the decision and its reason', () => {
   ] as const)('%s', (decide, rule, says) => {
     const lines = beginning(shown({ policy: { decide, rule } }), 'https://foghorn.example')
     expect(lines[0]).toBe('Drill drill-one started on https://foghorn.example')
-    expect(lines[1]).toBe(`Reboot of web_3 in fleet "prod", NotBefore ${at}`)
+    expect(lines[1]).toBe(`Reboot of web_3 in fleet "prod", NotBefore 12:00:00Z`)
     expect(lines[2]).toMatch(says)
   })
 })
@@ -68,21 +68,21 @@ describe('news', () => {
     })
     expect(newsOf(sending, second, now)).toEqual([
       '12:00:00Z  approved (link: ops)',
-      '12:00:07Z    ops: "scheduled" will be retried (HTTP 503)',
+      '12:00:07Z    … ops: "scheduled" will be retried (HTTP 503)',
     ])
     const third = {
       ...second,
       deliveries: [{ ...failing, state: 'delivered' as const, attempts: 2 }],
     }
     expect(newsOf(second, third, now)).toEqual([
-      '12:00:07Z    ops: "scheduled" delivered, attempt 2 (HTTP 503)',
+      '12:00:07Z    ✓ ops: "scheduled" delivered, attempt 2 (HTTP 503)',
     ])
   })
 
   test('a message to a fallback names the channel that it replaces', () => {
     const divert = message({ channel: 'spare', insteadOf: 'ops' })
     expect(newsOf(shown({ deliveries: [] }), shown({ deliveries: [divert] }), now)).toEqual([
-      '12:00:07Z    spare: "scheduled" in place of ops delivered (HTTP 200)',
+      '12:00:07Z    ✓ spare: "scheduled" in place of ops delivered (HTTP 200)',
     ])
   })
 

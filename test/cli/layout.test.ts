@@ -27,8 +27,8 @@ describe('the table', () => {
   test('has a column for each channel, by name', () => {
     expect(table(notified, ['a', 'long-name', 'c'])).toEqual([
       '             a  long-name  c',
-      '  scheduled  x      x      -',
-      '  lost       -      -      -',
+      '  scheduled  ●      ●      ·',
+      '  lost       ·      ·      ·',
     ])
   })
 
@@ -40,7 +40,7 @@ describe('the table', () => {
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100)
     const [head, last] = [lines.at(-4)!, lines.at(-1)!]
     expect(head.endsWith(' 19  20')).toBe(true)
-    expect(last.indexOf('x')).toBeGreaterThan(head.indexOf('19') + 1)
+    expect(last.indexOf('●')).toBeGreaterThan(head.indexOf('19') + 1)
   })
 })
 

@@ -7,7 +7,7 @@ import { decideByForm } from '../support/form.ts'
 import { type HostName, hosts } from '../support/relay-hosts.ts'
 import { type Stage, startStage } from '../support/stage.ts'
 import { faultsOf } from './check.ts'
-import { describeEntry, describeReceived } from './narrate.ts'
+import { chapterOf, describeEntry, describeReceived } from './narrate.ts'
 import { createTerminal } from './terminal.ts'
 
 /** Time to read the lines before the click. */
@@ -58,12 +58,18 @@ async function play(isAuto: boolean, host: HostName): Promise<void> {
     vms: [['web_0', 'web_1', 'web_2'], ['db_0']],
     host,
     isBundled: true,
-    onEntry: (program, entry) => terminal.say(program, describeEntry(program, entry, host)),
+    onEntry: (program, entry) => {
+      const chapter = chapterOf(program, entry)
+      if (chapter !== undefined) terminal.chapter(chapter)
+      terminal.say(program, describeEntry(program, entry, host))
+      if (entry.event === 'event_gone') terminal.once('relay', 'waits 10 s, to be sure of the end')
+    },
   })
   const { simulator, sinks } = stage
   void showReceived(stage)
   await stage.startRelay()
   await stage.startBeacons()
+  terminal.chapter('1. Azure announces it, and every VM sees it')
   terminal.say('azure', `schedules a Reboot of web_1; its NotBefore is ${noticeSeconds} s away`)
   const eventId = simulator.createEvent({
     EventType: 'Reboot',

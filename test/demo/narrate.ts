@@ -15,6 +15,15 @@ export function describeEntry(program: string, entry: Entry, host: HostName): st
   return program === 'relay' ? describeRelay(entry, host) : describeBeacon(entry)
 }
 
+/** The heading before an entry that begins a part of the story. */
+export function chapterOf(program: string, { event, moments }: Entry): string | undefined {
+  const has = (moment: string) => Array.isArray(moments) && moments.includes(moment)
+  if (program !== 'relay') return undefined
+  if (event === 'event_decided') return '2. It is decided'
+  if (event === 'event_stepped' && has('started')) return '3. Azure starts it'
+  return event === 'event_concluded' ? '4. It is over' : undefined
+}
+
 function describeBeacon(entry: Entry): string | undefined {
   switch (entry.event) {
     case 'beacon_started':
@@ -30,12 +39,15 @@ function describeBeacon(entry: Entry): string | undefined {
     case 'start_requested':
       return `posts StartRequests to its IMDS: ${entry.outcome} (HTTP ${entry.status})`
     default:
-      return isTrouble(entry) ? JSON.stringify(entry) : undefined
+      return troubleIn(entry)
   }
 }
 
 function describeRelay(entry: Entry, host: HostName): string | undefined {
   switch (entry.event) {
+    // as in every new folder
+    case 'database_created':
+      return undefined
     case 'relay_started':
       return `is ready, and stores events in ${stores[host]}`
     case 'event_stepped':
@@ -45,7 +57,7 @@ function describeRelay(entry: Entry, host: HostName): string | undefined {
     case 'event_concluded':
       return `concludes: ${list(entry.moments)}`
     default:
-      return isTrouble(entry) ? JSON.stringify(entry) : undefined
+      return troubleIn(entry)
   }
 }
 
@@ -71,8 +83,11 @@ export function describeReceived({ kind, json, accepted, valid }: Received): str
   }
 }
 
-function isTrouble({ level }: Entry): boolean {
-  return level === 'warn' || level === 'error'
+/** `warning: hook runner lost (ECONNREFUSED)` */
+function troubleIn({ level, event, reason, error, detail }: Entry): string | undefined {
+  if (level !== 'warn' && level !== 'error') return undefined
+  const why = [reason, error, detail].find((one) => typeof one === 'string')
+  return `${level === 'warn' ? 'warning' : 'error'}: ${event.replaceAll('_', ' ')}${why === undefined ? '' : ` (${why})`}`
 }
 
 function list(value: unknown): string {

@@ -16,15 +16,28 @@ const nameWidth = 9
 
 export function createTerminal(stream: NodeJS.WriteStream) {
   const startedAt = performance.now()
+  const told = new Set<string>()
   const style = (format: Format, text: string) => styleText(format, text, { stream })
   const write = (text: string) => stream.write(`${text}\n`)
   const since = () => `${((performance.now() - startedAt) / 1000).toFixed(1).padStart(5)} s`
+  const say = (station: string, text: string | undefined) => {
+    if (text === undefined) return
+    const name = style(colors[station] ?? 'blue', station.padEnd(nameWidth))
+    write(`${style('dim', since())}  ${name}  ${text}`)
+  }
   return {
     title: (text: string) => write(`\n${style('bold', text)}\n`),
-    say(station: string, text: string | undefined) {
-      if (text === undefined) return
-      const name = style(colors[station] ?? 'blue', station.padEnd(nameWidth))
-      write(`${style('dim', since())}  ${name}  ${text}`)
+    say,
+    once(station: string, text: string) {
+      if (told.has(text)) return
+      told.add(text)
+      say(station, text)
+    },
+    /** Opens a part of the story, once. */
+    chapter(text: string) {
+      if (told.has(text)) return
+      told.add(text)
+      write(`\n${style('bold', text)}`)
     },
     link: (text: string, url: string) =>
       write(`\n  ${style('bold', text)} ${style('underline', url)}\n`),
