@@ -92,11 +92,20 @@ function ownerFault(path: string, folder: string, { users }: Trust): string | un
   return `others may write to ${path}: run chmod go-w ${path}`
 }
 
+/** As `startOf` reads it. */
+const byteOrderMark = '\xef\xbb\xbf'
+
 /** The system says only that the file does not exist, if the interpreter does not. */
 function interpreterFault(file: string): string | undefined {
-  const [first = ''] = startOf(file).split('\n')
+  const start = startOf(file)
+  const [first = ''] = start.split('\n')
   const interpreter = /^#!\s*(\S+)/.exec(first)?.[1]
-  if (interpreter === undefined) return undefined
+  if (interpreter === undefined) {
+    // compiled programs begin with bytes that no text has
+    if (start === '' || start.includes('\0')) return undefined
+    const isMarked = start.startsWith(byteOrderMark)
+    return `${file} ${isMarked ? 'begins with a byte order mark' : 'does not name its interpreter'}: its first line must begin with #!, such as #!/bin/sh`
+  }
   if (first.endsWith('\r')) {
     return `${file} has the line ends of Windows: run sed -i 's/\\r$//' ${file}`
   }

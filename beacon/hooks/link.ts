@@ -15,7 +15,7 @@ const graceMs = 30_000
  * The owner can add or correct a hook at any time, so the beacon asks again. If no answer has arrived
  * by then, it closes the connection.
  */
-const refreshMs = 60_000
+const refreshMs = 10_000
 
 export interface RunnerLink {
   /** Undefined while no runner answers. */

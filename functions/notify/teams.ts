@@ -82,7 +82,9 @@ export const teams: Kind<typeof schema> = { schema, notifiers: { teams: notifier
  * The status of an error that the text of a 2xx reports, as connectors do: "Webhook message delivery
  * failed with error: Microsoft Teams endpoint returned HTTP error 429". 400 if it has no number.
  */
-function errorIn(text: string): number | undefined {
+function errorIn(answer: string): number | undefined {
+  // `"error": null` and `0 failed` say that there was none
+  const text = answer.replaceAll(/"\w+"\s*:\s*(?:null|false|0|""|\[\])|\b(?:0|no)\s+\w+/gi, '')
   if (!/\b(error|failed|failure|exception)\b/i.test(text)) return undefined
   return Number(/\b[45]\d\d\b/.exec(text)?.[0] ?? 400)
 }

@@ -183,6 +183,8 @@ export const kindTable: { [K in Kind]: Row<K> } = {
         [200, '{"taken":true}'],
         [200, 'a < b'],
         [200, '1'],
+        [200, '{"success":true,"error":null}'],
+        [200, 'Posted. 0 failed'],
         ...each(201, 204, 205, 299),
       ],
       retry: [

@@ -50,6 +50,16 @@ test.each<[string, (place: ReturnType<typeof hookFolder>) => void, RegExp]>([
     /needs \/opt\/none\/python, which does not exist/,
   ],
   [
+    'it does not name its interpreter',
+    ({ folder }) => writeFileSync(join(folder, 'prepare'), 'exit 0\n'),
+    /does not name its interpreter: its first line must begin with #!/,
+  ],
+  [
+    'it begins with a byte order mark',
+    ({ folder }) => writeFileSync(join(folder, 'prepare'), '\ufeff#!/bin/sh\nexit 0\n'),
+    /begins with a byte order mark/,
+  ],
+  [
     'it is a link',
     ({ folder, directory }) => {
       renameSync(join(folder, 'prepare'), join(directory, 'real'))
