@@ -1,11 +1,11 @@
-// Pictures of each page of the console, light and dark, at three widths and on paper, and the two of the
-// README.
+// Pictures of each page of the console, light and dark, at three widths and on paper, and those of the docs.
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import type { Browser } from 'playwright-core'
 import { listSubscriptions } from '../../functions/store/small-rows.ts'
 import { adminKey } from '../support/world.ts'
 import { consoleWorld } from './console-world.ts'
+import { endingOf, folder, shownTabs, withFont } from './pictures.ts'
 
 const screens = [
   { width: 390, height: 844 },
@@ -14,11 +14,10 @@ const screens = [
 ]
 /** The part of A4 between the margins of a browser. */
 const paper = { width: 718, height: 1046 }
-/** In the README, with this look. */
-const shown = ['now', 'upcoming']
-const shownLook = '1280-light'
+/** Of the docs. */
+const shownScreen = { width: 1280, height: 860 }
 
-export async function consolePictures(browser: Browser, images: string): Promise<void> {
+export async function consolePictures(browser: Browser): Promise<void> {
   const world = await consoleWorld({ events: 80 })
   const server = serve({ fetch: world.app.fetch, port: 0, hostname: '127.0.0.1' })
   await new Promise((resolve) => server.once('listening', resolve))
@@ -50,8 +49,6 @@ export async function consolePictures(browser: Browser, images: string): Promise
         await page.goto(url + path)
         const look = `${viewport.width}-${colorScheme}`
         await page.screenshot({ path: `dist/pages/console-${name}-${look}.png`, fullPage: true })
-        if (look === shownLook && shown.includes(name))
-          await page.screenshot({ path: `${images}/console-${name}.png` })
       }
       if (viewport === screens[0]) {
         await page.setViewportSize(paper)
@@ -64,6 +61,20 @@ export async function consolePictures(browser: Browser, images: string): Promise
       }
       await page.close()
     }
+    const sharp = { viewport: shownScreen, deviceScaleFactor: 2, javaScriptEnabled: false }
+    const page = await browser.newPage({ colorScheme, ...sharp })
+    await page.goto(url)
+    await page.getByLabel('Admin key or token').fill(adminKey)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    for (const [name, path] of Object.entries(shownTabs)) {
+      await page.goto(url + path)
+      // the policy of the page itself allows no further style
+      const copy = await browser.newPage({ colorScheme, ...sharp })
+      await copy.setContent(withFont(await page.content()))
+      await copy.screenshot({ path: `${folder}/${name}${endingOf(colorScheme)}.png` })
+      await copy.close()
+    }
+    await page.close()
   }
   server.close()
   if ('closeAllConnections' in server) server.closeAllConnections()

@@ -1,11 +1,22 @@
 // `npm run screenshots`: takes pictures of the page in every state, light and dark, on a phone and on a desk,
 // and writes them to dist/pages, and so each page of the console. It also takes the pictures of the README.
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import type { Browser } from 'playwright-core'
 import { command } from '../../functions/cli/command.ts'
 import { startBrowser } from '../support/browser.ts'
 import { consolePictures } from './console-pictures.ts'
-import { previewPage } from './page.ts'
+import { idOf, previewPage } from './page.ts'
 import { pageScenes } from './page-scenes.ts'
+import {
+  endingOf,
+  folder,
+  pictureTexts,
+  shownPage,
+  shownScene,
+  textsFile,
+  withFont,
+} from './pictures.ts'
+import { recordDemo } from './recording.ts'
 
 const themes = ['light', 'dark'] as const
 const screens = {
@@ -13,22 +24,21 @@ const screens = {
   desk: { width: 1280, height: 900 },
   narrow: { width: 320, height: 640 },
 }
-const images = 'docs/images'
-const shownPage = 'open-phone-light'
-const shownMessage = '#reminder [data-kind=slack] .slack'
-
 /** As much as a README has room for. */
 const clip = { x: 0, y: 0, width: 390, height: 580 }
+/** Screens of today show two dots for one. */
+const sharp = { deviceScaleFactor: 2 }
 
 export const screenshots = command({
   usage: '[STATE...]',
   about: `
 Takes pictures of the page in each STATE (default: every one), light and dark, on a phone and on a
-desk, and of each page of the console, into dist/pages. Also takes the pictures of the README.`,
+desk, and of each page of the console, into dist/pages. Without STATE, it also takes the pictures of the
+README and the docs, light and dark, and a recording of the demo.`,
   words: { least: 0, most: 100 },
   async run({ words: wanted }) {
     mkdirSync('dist/pages', { recursive: true })
-    mkdirSync(images, { recursive: true })
+    mkdirSync(folder, { recursive: true })
     const scenes = await pageScenes()
     const browser = await startBrowser()
     for (const colorScheme of themes) {
@@ -40,20 +50,35 @@ desk, and of each page of the console, into dist/pages. Also takes the pictures 
           await page.setContent(html)
           const file = `${name.replace(/\W+/g, '-')}-${screen}-${colorScheme}`
           await page.screenshot({ path: `dist/pages/${file}.png`, fullPage: true })
-          if (file === shownPage) await page.screenshot({ path: `${images}/page.png`, clip })
         }
         await page.close()
       }
     }
+    if (wanted.length === 0 || wanted.includes('console')) await consolePictures(browser)
     if (wanted.length === 0) {
-      const page = await browser.newPage({ viewport: { width: 560, height: 900 } })
-      // this Chromium has no emoji
-      const dot = '<span style="color: #e8912d">●</span>'
-      await page.setContent((await previewPage()).replaceAll('🟠', dot))
-      await page.addStyleTag({ content: '.slack { padding: 1rem }' })
-      await page.locator(shownMessage).screenshot({ path: `${images}/slack.png` })
+      for (const colorScheme of themes) await takeShown(browser, scenes[shownPage]!, colorScheme)
+      writeFileSync(`${folder}/demo.svg`, await recordDemo())
+      writeFileSync(textsFile, `${JSON.stringify(await pictureTexts(), null, 2)}\n`)
     }
-    if (wanted.length === 0 || wanted.includes('console')) await consolePictures(browser, images)
     await browser.close()
   },
 })
+
+/** Of the page and of a message. */
+async function takeShown(browser: Browser, scene: string, colorScheme: 'light' | 'dark') {
+  const still = { colorScheme, javaScriptEnabled: false, ...sharp }
+  const page = await browser.newPage({ ...still, viewport: { width: 390, height: 844 } })
+  await page.setContent(withFont(scene))
+  await page.screenshot({ path: `${folder}/page${endingOf(colorScheme)}.png`, clip })
+  await page.close()
+  const wide = { width: 560, height: 900 }
+  const preview = await browser.newPage({ colorScheme, ...sharp, viewport: wide })
+  // this Chromium has no emoji
+  const hourglass =
+    '<svg width="14" height="18" viewBox="0 0 14 18" fill="#e8912d"><path d="M1 0h12v3L8.5 9l4.5 6v3H1v-3l4.5-6L1 3z"/></svg>'
+  const padded = (await previewPage()).replace('</style>', '.slack { padding: 1rem }</style>')
+  await preview.setContent(withFont(padded.replaceAll('⏳', hourglass)))
+  const message = preview.locator(`#${idOf(shownScene)} [data-kind=slack] .slack`)
+  await message.screenshot({ path: `${folder}/slack${endingOf(colorScheme)}.png` })
+  await preview.close()
+}

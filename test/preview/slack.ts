@@ -61,8 +61,8 @@ function part(text: string | undefined): Html {
   const link = /^<(https:[^|]*)\|Show event>$/.exec(text)
   if (link) return html`<a href="${link[1]}">Show event</a>`
   // Slack shows the reader's own time
-  const time = /^<!date\^\d+\^\{time\} for you\|([^>]+)>$/.exec(text)
-  if (time) return html`${time[1]} for you`
+  const time = /^<!date\^(\d+)\^\{time\} for you\|[^>]+>$/.exec(text)
+  if (time) return html`${clockInBerlin(Number(time[1]))} for you`
   const person = /^<@([UW][A-Z0-9]+)>$/.exec(text)
   // Slack shows the name that belongs to the id
   if (person) return html`<b>@${person[1]}</b>`
@@ -74,6 +74,12 @@ function part(text: string | undefined): Html {
   if (/^~.+~$/.test(text)) return html`<s>${inner}</s>`
   if (/^`.+`$/.test(text)) return html`<code>${inner}</code>`
   return html`${decode(text)}`
+}
+
+/** The reader of the preview. `at`: epoch seconds. */
+function clockInBerlin(at: number): string {
+  const zone = { timeZone: 'Europe/Berlin', hour: '2-digit', minute: '2-digit' } as const
+  return new Date(at * 1_000).toLocaleTimeString('en-GB', zone)
 }
 
 /** The three that Slack knows. */
