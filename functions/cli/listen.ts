@@ -13,6 +13,7 @@ import { isLoopback, isWebUrl } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
 import { command, flag, type Given, type Io, text, texts, typeOf, wrong } from './command.ts'
 import { askRelay, credentialIn, relayUrl } from './relay.ts'
+import { serverSent } from './server-sent.ts'
 
 /** Doubles with each attempt in vain, up to `longestMs`. */
 const retryMs = 2_000
@@ -271,37 +272,4 @@ function secretOf(given: string | undefined, forward: string | undefined, { note
   const made = `whsec_${randomBytes(32).toString('base64')}`
   if (forward !== undefined) note(`The secret that signs what is forwarded: ${made}`)
   return made
-}
-
-/** `id` is the last one, also if it came without data. */
-interface ServerSent {
-  id: string | undefined
-  data: string | undefined
-}
-
-/** More without an empty line is no stream of a relay. */
-const maxBlockLength = 1_000_000
-
-/** Throws if a block is too long. */
-export async function* serverSent(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSent> {
-  const decoder = new TextDecoder()
-  let text = ''
-  for await (const chunk of chunks) {
-    text += decoder.decode(chunk, { stream: true })
-    const blocks = text.split(/\r?\n\r?\n/)
-    text = blocks.pop()!
-    if (text.length > maxBlockLength)
-      throw new Error('the answer is no stream of server-sent events')
-    for (const block of blocks) yield fieldsOf(block)
-  }
-}
-
-function fieldsOf(block: string): ServerSent {
-  const values = (name: string) =>
-    block
-      .split(/\r?\n/)
-      .filter((line) => line.startsWith(`${name}:`))
-      .map((line) => line.slice(name.length + 1).replace(/^ /, ''))
-  const data = values('data')
-  return { id: values('id').at(-1), data: data.length === 0 ? undefined : data.join('\n') }
 }

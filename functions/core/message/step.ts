@@ -6,13 +6,12 @@ import { isTooLarge } from '../event/facts.ts'
 import { lastingClock, minuteUtc, utc } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { byItself, describeDecision, expiryLines, growthLines, stuckLines } from './approval.ts'
+import { type Askers, areReaders, whoDecides } from './askers.ts'
 import { describeChange } from './change.ts'
 import { cancelledLines, completedLines, lostLines } from './ending.ts'
 import {
-  type Askers,
   actionOf,
   affectedVms,
-  areReaders,
   askedBy,
   azureStarts,
   backLines,
@@ -21,14 +20,12 @@ import {
   describeDuration,
   describeNames,
   impactOf,
-  isGuess,
   isReopened,
   reachOf,
   tooLarge,
-  whoDecides,
 } from './phrases.ts'
 import { inVainLines, readinessLines, waitLines } from './readiness.ts'
-import type { Message, Tone } from './shape.ts'
+import type { Message } from './shape.ts'
 
 /** Microsoft announces only failing hardware longer ahead than this. */
 const longNoticeMs = 24 * 3_600_000
@@ -276,16 +273,6 @@ export function factsOf({
   return [...timed, ...others]
 }
 
-/** The shape, for those who do not see the colour, or only a preview. */
-export function signOf({ moment, event }: Notification, now: number): string {
-  if (moment === 'lost' || isGuess(event.ended)) return '❔'
-  if (moment === 'stuck') return '🛑'
-  if (moment === 'completed' || moment === 'cancelled') return '✅'
-  if (moment === 'approved' || moment === 'started') return '▶️'
-  const isAsked = asksFor(event, now) && event.decided === undefined
-  return isAsked ? '⏳' : 'ℹ️'
-}
-
 function durationOf({ durationSeconds = -1 }: EventView['facts']): string | undefined {
   return durationSeconds < 0 ? undefined : describeDuration(durationSeconds)
 }
@@ -293,25 +280,4 @@ function durationOf({ durationSeconds = -1 }: EventView['facts']): string | unde
 /** Nearly all events are Azure's own. */
 function requesterOf(event: EventView): string | undefined {
   return event.facts.source === 'Platform' && !event.drill ? undefined : askedBy(event)
-}
-
-export function toneOf({ moment, event }: Notification): Tone {
-  switch (moment) {
-    case 'completed':
-    case 'cancelled':
-      return 'good'
-    case 'stuck':
-    case 'lost':
-      return 'danger'
-    case 'started':
-      if (isUnannounced(event)) return 'danger'
-      return event.facts.eventType === 'Freeze' ? 'info' : 'warning'
-    case 'scheduled':
-    case 'changed':
-    case 'not_ready':
-    case 'reminder':
-      return event.facts.eventType === 'Freeze' ? 'info' : 'warning'
-    default:
-      return 'info'
-  }
 }

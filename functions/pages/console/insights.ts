@@ -36,6 +36,7 @@ export function insightsBody({ base, insights, cutAt }: View): Html {
     return html`<h1>Insights</h1><p class="empty">No events in the last ${months.length} months.</p>`
   return html`<h1>Insights</h1>
 <p class="note">The last ${months.length} months, without drills.${cutAt === undefined ? '' : ` Only the newest ${cutAt} events are counted.`}</p>
+${sentenceOf(months)}
 <div class="charts">
 ${chart(
   'Events by type',
@@ -62,6 +63,18 @@ ${chart(
 </div>`
 }
 
+/** What a reader should take from the charts: `In 2026-11, nobody decided 15 of 36 events.` */
+function sentenceOf(months: Month[]): Html {
+  const last = months.findLast((one) => totalOf(one) > 0)!
+  const all = totalOf(last)
+  const events = all === 1 ? '1 event' : `${all} events`
+  const text =
+    last.undecided === 0
+      ? `In ${last.month}, people, tokens or rules decided all of ${events} in time.`
+      : `In ${last.month}, nobody decided ${last.undecided} of ${events} in time.`
+  return html`<p><b>${text}</b></p>`
+}
+
 function typeBar(month: Month, colorOf: (type: string) => string): Bar {
   const parts = month.types.filter(([, count]) => count > 0)
   const words = parts.map(([type, count]) => `${type} ${count}`).join(', ')
@@ -79,8 +92,9 @@ function decisionBar({ month, people, tokens, rules, undecided }: Month): Bar {
     ['c1', rules],
     ['c4', undecided],
   ]
-  const text = `people ${people}, tokens ${tokens}, rules ${rules}, nobody ${undecided}`
-  return { label: month, parts, text }
+  const named = Object.entries({ people, tokens, rules, nobody: undecided })
+  const text = named.filter(([, count]) => count > 0).map(([who, count]) => `${who} ${count}`)
+  return { label: month, parts, text: text.join(', ') || 'none' }
 }
 
 function timeBar({ month }: Month, ms: number | undefined): Bar {

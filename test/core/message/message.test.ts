@@ -4,13 +4,14 @@ import { type Decide, type Decided, decisions } from '../../../functions/core/ev
 import { moments } from '../../../functions/core/event/moment.ts'
 import type { EventView } from '../../../functions/core/event/view.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
+import { type Askers, askersOf } from '../../../functions/core/message/askers.ts'
 import {
   asksByLink,
   compose,
   listButtonOf,
   wantsDecision,
 } from '../../../functions/core/message/message.ts'
-import { type Askers, askersOf, plain, subjectOf } from '../../../functions/core/message/phrases.ts'
+import { plain, subjectOf } from '../../../functions/core/message/phrases.ts'
 import type { Message } from '../../../functions/core/message/shape.ts'
 import { eventTypes } from '../../../shared/document.ts'
 import { at, type Fields, facts, record } from '../../support/records.ts'

@@ -1,0 +1,37 @@
+// The color and the sign of a message.
+import type { Notification } from '../delivery/delivery.ts'
+import { isUnannounced } from '../event/event.ts'
+import { isGuess } from './phrases.ts'
+import type { Tone } from './shape.ts'
+import { asksFor } from './step.ts'
+
+/** The shape, for those who do not see the colour, or only a preview. */
+export function signOf({ moment, event }: Notification, now: number): string {
+  if (moment === 'lost' || isGuess(event.ended)) return '❔'
+  if (moment === 'stuck') return '🛑'
+  if (moment === 'completed' || moment === 'cancelled') return '✅'
+  if (moment === 'approved' || moment === 'started') return '▶️'
+  const isAsked = asksFor(event, now) && event.decided === undefined
+  return isAsked ? '⏳' : 'ℹ️'
+}
+
+export function toneOf({ moment, event }: Notification): Tone {
+  switch (moment) {
+    case 'completed':
+    case 'cancelled':
+      return 'good'
+    case 'stuck':
+    case 'lost':
+      return 'danger'
+    case 'started':
+      if (isUnannounced(event)) return 'danger'
+      return event.facts.eventType === 'Freeze' ? 'info' : 'warning'
+    case 'scheduled':
+    case 'changed':
+    case 'not_ready':
+    case 'reminder':
+      return event.facts.eventType === 'Freeze' ? 'info' : 'warning'
+    default:
+      return 'info'
+  }
+}

@@ -1,0 +1,25 @@
+// In which order the page of a list has its events, whatever the order of the message was.
+import { expect, test } from 'vitest'
+import { createListToken } from '../../../functions/links/link.ts'
+import { decideEvent } from '../../../functions/use-cases/decide-event.ts'
+import { beacon, minute, relayForEach, world } from '../../support/relay.ts'
+import { event, startAt } from '../../support/world.ts'
+
+relayForEach()
+
+test('to decide first, by time; what was decided or is gone comes last, each under its own place', async () => {
+  const due = { late: 30, decided: 5, soon: 10 }
+  const events = Object.entries(due).map(([eventId, minutes], i) =>
+    event({ eventId, resources: [`web_${i}`], notBeforeAt: startAt + minutes * minute }),
+  )
+  await beacon.sees(events)
+  const shown = (await world.relay.store.readEvent({ fleet: 'prod', eventId: 'decided' }))!
+  const by = { how: 'admin', who: 'admin' } as const
+  await decideEvent(world.relay, shown, { decision: 'approved', by })
+  const names = ['gone', ...Object.keys(due)].map((eventId) => ({ fleet: 'prod', eventId }))
+  const list = { channel: 'chat', issuedAt: startAt, events: names }
+  const path = `/approve/${await createListToken(world.relay.linkKeys, list)}`
+  const html = await (await world.app.request(path)).text()
+  const places = [...html.matchAll(/<article class="item" id="e(\d)"/g)].map(([, place]) => place)
+  expect(places).toEqual(['3', '1', '2', '0'])
+})
