@@ -7,7 +7,7 @@ import { type HookSettings, readRunnerSettings } from '../settings.ts'
 import type { Environment } from '../variables.ts'
 import { aborted, localLink, noLink, type RunnerLink, SocketLink } from './link.ts'
 import { FolderRunner, type Runner } from './runner.ts'
-import { assertFree, serveRunner } from './server.ts'
+import { serveRunner } from './server.ts'
 
 /** `foghorn-beacon hooks`. Returns the exit code: 0 stopped, 1 failed, 2 wrong settings. */
 export async function runHooks(
@@ -31,7 +31,6 @@ export async function runHooks(
     level: logLevel,
   })
   try {
-    await assertFree(socket)
     const runner = runnerOf(folder, environment, log)
     const close = await serveRunner(socket, runner, log)
     const { prepare, restore } = runner.status()
@@ -69,9 +68,8 @@ export async function openLink(
     if (isOpenToAll(platform)) return noLink
     return new SocketLink({ path: socket, clock: systemClock, random: Math.random, log })
   }
-  if (!isOpenToAll(platform)) await assertFree(socket)
   const runner = runnerOf(folder, environment, log)
-  return localLink(runner, await serveIfAllowed(socket, runner, log))
+  return localLink(runner, await serveIfAllowed(socket, runner, log, platform))
 }
 
 /** Only for `check`, and so that no second runner starts. Not every user may make the socket. */
@@ -79,10 +77,13 @@ async function serveIfAllowed(
   socket: string,
   runner: Runner,
   log: Log,
+  platform: string,
 ): Promise<() => Promise<void>> {
   try {
     return await serveRunner(socket, runner, log)
   } catch (error) {
+    const isUsed = error instanceof FoghornError && error.code === 'hook_runner_in_use'
+    if (isUsed && !isOpenToAll(platform)) throw error
     log.info('hook_socket_skipped', { socket, reason: messageOf(error) })
     return async () => {}
   }

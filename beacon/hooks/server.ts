@@ -16,7 +16,10 @@ const socketMode = 0o660
 /** Of answers that a client does not read. */
 const maxUnreadBytes = 1024 * 1024
 
-/** `path` must be free. Throws FoghornError `hook_socket_unusable`. Resolves to its `close`. */
+/**
+ * Resolves to its `close`. Throws FoghornError `hook_runner_in_use` if another runner answers there, as two
+ * would run two hooks at once; `hook_socket_unusable` if there can be no socket.
+ */
 export async function serveRunner(
   path: string,
   runner: Runner,
@@ -38,8 +41,7 @@ export async function serveRunner(
     })
 }
 
-/** Two runners would run two hooks at once. Throws FoghornError `hook_runner_in_use`. */
-export async function assertFree(path: string): Promise<void> {
+async function assertFree(path: string): Promise<void> {
   const socket = await connected(path)
   if (typeof socket === 'string') return
   socket.destroy()
@@ -49,26 +51,35 @@ export async function assertFree(path: string): Promise<void> {
   )
 }
 
+/** Of two that start at the same moment, the system lets one listen. */
 async function listening(server: Server, path: string): Promise<void> {
   const isPipe = process.platform === 'win32'
   try {
-    if (!isPipe) {
-      mkdirSync(dirname(path), { recursive: true, mode: folderMode })
+    if (!isPipe) mkdirSync(dirname(path), { recursive: true, mode: folderMode })
+    await listen(server, path).catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EADDRINUSE') throw error
+      await assertFree(path)
       // Nobody answers there, so it is left over. Anything else than a socket stays.
-      if (lstatSync(path, { throwIfNoEntry: false })?.isSocket()) rmSync(path)
-    }
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(path, resolve)
+      if (isPipe || !lstatSync(path, { throwIfNoEntry: false })?.isSocket()) throw error
+      rmSync(path)
+      await listen(server, path)
     })
     if (!isPipe) chmodSync(path, socketMode)
   } catch (error) {
     server.close()
+    if (error instanceof FoghornError) throw error
     throw new FoghornError(
       'hook_socket_unusable',
       `the runner cannot listen at ${path} (${messageOf(error)}): set FOGHORN_HOOK_SOCKET to a path that this user may write to`,
     )
   }
+}
+
+function listen(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(path, resolve)
+  })
 }
 
 function converse(socket: Socket, runner: Runner, log: Log): void {

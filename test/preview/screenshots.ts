@@ -33,8 +33,8 @@ export const screenshots = command({
   usage: '[STATE...]',
   about: `
 Takes pictures of the page in each STATE (default: every one), light and dark, on a phone and on a
-desk, and of each page of the console, into dist/pages. Without STATE, it also takes the pictures of the
-README and the docs, light and dark, and a recording of the demo.`,
+desk, and of each page of the console, into dist/pages. Without STATE, it also takes the pictures
+of the README and the docs, light and dark, and a recording of the demo.`,
   words: { least: 0, most: 100 },
   async run({ words: wanted }) {
     mkdirSync('dist/pages', { recursive: true })

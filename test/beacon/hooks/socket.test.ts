@@ -8,7 +8,7 @@ import { checkHooks } from '../../../beacon/hooks/check.ts'
 import { openLink, runHooks } from '../../../beacon/hooks/command.ts'
 import { SocketLink } from '../../../beacon/hooks/link.ts'
 import { maxLineBytes } from '../../../beacon/hooks/protocol.ts'
-import { assertFree, serveRunner } from '../../../beacon/hooks/server.ts'
+import { serveRunner } from '../../../beacon/hooks/server.ts'
 import type { Hook } from '../../../shared/report.ts'
 import { createTestLog } from '../world.ts'
 import { anOrder, startRunner, waitLimit } from './folder.ts'
@@ -166,7 +166,9 @@ describe('the socket', () => {
 
   test('is never taken from a runner that works, nor made in place of a file', async () => {
     const { path, runner, log } = await serve({})
-    await expect(assertFree(path)).rejects.toMatchObject({ code: 'hook_runner_in_use' })
+    await expect(serveRunner(path, runner, log)).rejects.toMatchObject({
+      code: 'hook_runner_in_use',
+    })
     const file = `${path}.file`
     writeFileSync(file, 'precious')
     await expect(serveRunner(file, runner, log)).rejects.toMatchObject({
@@ -174,6 +176,13 @@ describe('the socket', () => {
     })
     expect(readFileSync(file, 'utf8')).toBe('precious')
   })
+})
+
+test('of two that start at the same moment, one runs', async () => {
+  const { path, runner, log } = await serve({})
+  const both = await Promise.allSettled([1, 2].map(() => serveRunner(`${path}.two`, runner, log)))
+  expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  for (const one of both) if (one.status === 'fulfilled') await one.value()
 })
 
 describe('the line of check', () => {
