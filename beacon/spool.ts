@@ -85,7 +85,7 @@ export function openSpool(options: SpoolOptions): Spool {
     if (sqliteCode(error) === sqliteBusy) {
       throw new FoghornError(
         'state_dir_in_use',
-        `the state directory ${directory} is in use by another beacon: stop that one, or set FOGHORN_STATE_DIR to a directory of its own`,
+        `the state directory ${directory} is in use by another beacon, or on a network drive without locks: stop that beacon, or set FOGHORN_STATE_DIR to a directory of its own on a disk of this VM`,
       )
     }
     const hint = `let the beacon write to ${directory}, free space on its disk, then restart the beacon`
