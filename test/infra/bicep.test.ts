@@ -31,7 +31,7 @@ test.for(files)(
     if (compiler === undefined)
       skip('the Bicep compiler is not here: set FOGHORN_BICEP to its path')
     const run = (...words: string[]) => {
-      const { status, stdout, stderr } = spawnSync(compiler, [...words, join(infra, name)], {
+      const { status, stdout, stderr } = spawnSync(compiler!, [...words, join(infra, name)], {
         encoding: 'utf8',
       })
       return { status, said: words[0] === 'lint' ? stdout + stderr : stderr }
