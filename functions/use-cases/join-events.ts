@@ -7,7 +7,6 @@ import { decideReport } from '../core/event/decide.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
 import type { EventNews, Reading } from '../core/event/news.ts'
 import { isDecisionNear, type Seen } from '../core/event/pace.ts'
-import { scopeOf } from '../core/event/scope.ts'
 import { commitEvent } from './commit-event.ts'
 import { isOpenedLately } from './opened.ts'
 import { contextOf, type Relay } from './relay.ts'
@@ -112,7 +111,8 @@ async function note(
     joined.seen.push({ record, watched: await isWatched(relay, record, now) })
   }
   if (isLackedBy(beacon, record)) joined.lacking.push(eventId)
-  if (isDirected) joined.directives.push(directiveOf(record, vm))
+  const directive = isDirected ? directiveOf(record, vm) : undefined
+  if (directive !== undefined) joined.directives.push(directive)
 }
 
 /** While the event is open, its beacon goes on reporting that it lacks the event. */
@@ -121,10 +121,13 @@ function isLackedBy(beacon: string, record: EventRecord): boolean {
   return isOpen(record) && own?.missing !== undefined
 }
 
-/** Includes what was approved: the beacon starts an event only if its document shows no more. */
-function directiveOf(record: EventRecord, vm: string): Directive {
-  const { eventId, decided } = record
-  const { vms = [], ...scope } = decided?.scope ?? scopeOf(record)
+/**
+ * Includes what was approved: the beacon starts an event only if its document shows no more. Undefined if
+ * another report, which was written together with this one, ended the approval.
+ */
+function directiveOf({ eventId, decided }: EventRecord, vm: string): Directive | undefined {
+  if (decided?.scope === undefined) return undefined
+  const { vms = [], ...scope } = decided.scope
   const read = vms.find(({ name }) => isSameName(name, vm))
   if (read === undefined) return { eventId, ...scope }
   const { name: _, ...own } = read
