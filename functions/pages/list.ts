@@ -25,13 +25,16 @@ ${inOrder(events).map(({ seen, place }) =>
   return layout(said === undefined ? title : `${said} ${title}`, body, live)
 }
 
-/** To decide first, by time. Each keeps its place, which its form and its link name. */
+/**
+ * What is still to come first, by time. A decision moves nothing, as a finger may still be there. Each keeps
+ * its place, which its form and its link name.
+ */
 function inOrder(events: Listed[]): { seen: Listed; place: number }[] {
   const rankOf = (seen: Listed): [number, number] => {
     if (seen === undefined) return [2, 0]
-    const { decided, facts } = seen.record
-    const asks = isDecidable(seen.record) && decided === undefined
-    return [asks ? 0 : 1, facts.notBeforeAt ?? Number.MAX_VALUE]
+    const { ended, started, facts } = seen.record
+    const isAhead = ended === undefined && started === undefined
+    return [isAhead ? 0 : 1, facts.notBeforeAt ?? Number.MAX_VALUE]
   }
   return events
     .map((seen, place) => ({ seen, place, rank: rankOf(seen) }))

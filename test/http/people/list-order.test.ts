@@ -7,12 +7,16 @@ import { event, startAt } from '../../support/world.ts'
 
 relayForEach()
 
-test('to decide first, by time; what was decided or is gone comes last, each under its own place', async () => {
-  const due = { late: 30, decided: 5, soon: 10 }
+test('what is to come first, by time; what runs or is gone comes last, and a decision moves nothing', async () => {
+  const due = { running: 1, late: 30, decided: 5, soon: 10 }
   const events = Object.entries(due).map(([eventId, minutes], i) =>
     event({ eventId, resources: [`web_${i}`], notBeforeAt: startAt + minutes * minute }),
   )
   await beacon.sees(events)
+  const running = events.map((one) =>
+    one.eventId === 'running' ? { ...one, status: 'Started' as const } : one,
+  )
+  await beacon.sees(running)
   const shown = (await world.relay.store.readEvent({ fleet: 'prod', eventId: 'decided' }))!
   const by = { how: 'admin', who: 'admin' } as const
   await decideEvent(world.relay, shown, { decision: 'approved', by })
@@ -21,5 +25,5 @@ test('to decide first, by time; what was decided or is gone comes last, each und
   const path = `/approve/${await createListToken(world.relay.linkKeys, list)}`
   const html = await (await world.app.request(path)).text()
   const places = [...html.matchAll(/<article class="item" id="e(\d)"/g)].map(([, place]) => place)
-  expect(places).toEqual(['3', '1', '2', '0'])
+  expect(places).toEqual(['3', '4', '2', '1', '0'])
 })
