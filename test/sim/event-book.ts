@@ -235,6 +235,11 @@ export class EventBook {
         decided?.decision === 'approved' && !azure.directive && phase === 'scheduled' && !drill,
     )
     if (between) this.#docket.met.add('a relay dies between decision and directive')
+    // it may have died with the answer that has a directive
+    for (const [key, { decided, azure }] of this.records) {
+      const isPassedOn = decided?.decision === 'approved' && azure.directive !== undefined
+      if (isPassedOn) this.#directiveLostAt.set(key, this.#docket.now)
+    }
   }
 
   answerLost(fleet: FleetName, { directives }: Answer): void {
