@@ -47,7 +47,7 @@ describe('a drill that works', () => {
       for (const channel of ['chat', 'team', 'pager', 'system']) {
         for (const moment of ['scheduled', 'approved', 'started', 'completed']) {
           expect(output).toMatch(
-            new RegExp(`\\d\\d:\\d\\d:\\d\\dZ    ${channel}: "${moment}" delivered \\(`),
+            new RegExp(`\\d\\d:\\d\\d:\\d\\dZ    ✓ ${channel}: "${moment}" delivered \\(`),
           )
         }
       }
