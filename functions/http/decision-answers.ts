@@ -73,7 +73,7 @@ const answers: Record<Undecided, { said: string; status?: number }> = {
   },
   not_listed: { said: 'Nothing was decided: you are not a listed approver.', status: 403 },
   moved_on: {
-    said: 'Nothing was decided: the event changed after you opened this page. Check it and decide again.',
+    said: 'Nothing was decided: after you opened this page, the event changed or somebody decided it. Check it and decide again.',
     status: 409,
   },
   busy: { said: 'Nothing was decided: too many decisions at once. Try again.', status: 503 },

@@ -63,8 +63,9 @@ export function isPreparable(record: EventRecord): boolean {
 }
 
 /** What a viewer decides about. If it changes, an open page does not replace the buttons by itself. */
-export function seenOf(record: EventRecord): string {
-  return `${stampOf(record)} ${record.facts.notBeforeAt ?? ''}`
+export function seenOf({ epoch, facts }: EventRecord): string {
+  // after a decision the open page shows it, and its buttons ask once more
+  return `${stampOf({ epoch, facts })} ${facts.notBeforeAt ?? ''}`
 }
 
 /** All that a page shows of the event, but for the time left. */
@@ -161,7 +162,10 @@ function endedState(record: EventRecord, now: number): State {
   const what = isNotRun ? 'The drill did not run and was closed' : endings[outcome]
   const isDoubtful = outcome !== 'lost' && isGuess(record.ended)
   const said = isDoubtful ? what.replace('It was', 'It was probably') : what
-  const headline = `${said} ${relative(at, now)}.`
+  const headline =
+    outcome === 'lost'
+      ? `Outcome unknown since ${lastingClock(at, now)}.`
+      : `${said} ${relative(at, now)}.`
   const tone = outcome === 'lost' ? 'bad' : 'over'
   const decision = [...whyEnded(record), ...decidedLines(record, now)]
   return { tone, headline, lines: [...decision, ...restoreLines(record)] }
@@ -178,7 +182,7 @@ function whyEnded(record: EventRecord): string[] {
 const endings = {
   completed: 'It was completed',
   cancelled: 'It was cancelled',
-  lost: 'The outcome became unknown',
+  lost: 'Outcome unknown',
 }
 
 function decidedLines(record: EventRecord, now: number): string[] {

@@ -106,7 +106,7 @@ describe('an open page', () => {
     await pass(page, 60_000)
     expect(await approve(page).boundingBox()).toEqual(place)
     await approve(page).click()
-    await page.getByText('the event changed after you opened this page').waitFor()
+    await page.getByText('after you opened this page, the event changed').waitFor()
     expect(await approvals()).toEqual([])
     await page.getByRole('heading', { name: 'Reboot of web_0, web_1' }).waitFor()
     expect(await offer.isVisible()).toBe(false)

@@ -238,7 +238,7 @@ const tries: Record<string, [string, Fields]> = {
     notNow,
   ],
   'moved on': [
-    'Nothing was decided: the event changed after you opened this page. Check it and decide again.',
+    'Nothing was decided: after you opened this page, the event changed or somebody decided it. Check it and decide again.',
     { facts: { ...usual, resources: ['web_3', 'web_4'] } },
   ],
   'too late': ['Too late to decide: the event has started.', running],

@@ -105,7 +105,7 @@ export class ApprovalBook {
     if (decided.decision === 'approved') {
       this.#approved.set(key, [...(this.#approved.get(key) ?? []), coverOf(record)])
     }
-    if (decided.how !== 'policy') this.#checkPerson(key, record, decided)
+    if (decided.how !== 'policy') this.#checkPerson(key, record, decided, earlier)
     else this.#checkPolicy(record, decided, earlier, broke)
   }
 
@@ -130,14 +130,20 @@ export class ApprovalBook {
     if (before !== undefined) broke(`is approved by "${decided.who}", and "${before}" comes before`)
   }
 
-  #checkPerson(key: string, record: EventRecord, decided: Decided): void {
+  #checkPerson(
+    key: string,
+    record: EventRecord,
+    decided: Decided,
+    earlier: Decided | undefined,
+  ): void {
     const way = wayOf(decided.decision, decided)
     const broke = (text: string) => this.#docket.broke('unasked', `${key} is ${way}, ${text}`)
     const own = this.#presses.filter(
       (press) => press.key === key && wayOf(press.decision, press.by) === way,
     )
     if (own.length === 0) broke('who never pressed')
-    else if (!own.some(({ stamp }) => stamp === stampOf(record))) broke('who saw something else')
+    else if (!own.some(({ stamp }) => stamp === stampOf(seenBefore(record, earlier))))
+      broke('who saw something else')
     // with a fleet's key, a liar who speaks as another VM can also change its tags
     const isKnown = !this.#docket.mistaken.has(record.fleet)
     if (isKnown && !mayDecide(this.#docket.parts.plan, record, decided)) broke('without permission')
@@ -179,6 +185,11 @@ export class ApprovalBook {
     if (this.#presses.some((other) => isRace(press, other) || isRace(other, press)))
       met.add('two people decide at once')
   }
+}
+
+/** The event as it was before the decision. */
+function seenBefore({ epoch, facts }: EventRecord, decided: Decided | undefined) {
+  return { epoch, facts, ...(decided && { decided }) }
 }
 
 function coverOf({ facts, decided }: EventRecord): Cover {

@@ -178,7 +178,7 @@ const onPage: [string, Said][] = [
   ['Too late to decide: the event is over', 'ended'],
   ['the link alone does not prove', 'identity_needed'],
   ['you are not a listed approver', 'not_listed'],
-  ['the event changed after you opened', 'moved_on'],
+  ['after you opened this page, the event changed', 'moved_on'],
   ['too many decisions at once', 'busy'],
   ['This link has expired', 'expired'],
 ]
@@ -191,7 +191,7 @@ const inSlack: [string, Said][] = [
   ['you are not a listed approver', 'not_listed'],
   ['you are not from this workspace', 'outsider'],
   ['people in this channel may no longer decide this event', 'not_here'],
-  ['changed after this message', 'moved_on'],
+  ['changed or was decided after this message', 'moved_on'],
   ['too many decisions at once', 'busy'],
   ['this button has expired', 'expired'],
 ]

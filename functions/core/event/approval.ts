@@ -18,12 +18,17 @@ export type DecideOutcome =
   | { outcome: 'already_approved' | 'already_declined' | 'started' | 'ended' | 'too_many_vms' }
 
 /**
- * Identifies what a person decides about: epoch, type, source and VMs. Forms and buttons send it
- * back, so that nobody approves an event that has changed since.
+ * Identifies what a person decides about: epoch, type, source, VMs, and what was decided. Forms and
+ * buttons send it back, so that nobody approves an event that has changed, or that a colleague has left
+ * to Azure since.
  */
-export function stampOf({ epoch, facts }: Pick<EventRecord, 'epoch' | 'facts'>): string {
+export function stampOf({
+  epoch,
+  facts,
+  decided,
+}: Pick<EventRecord, 'epoch' | 'facts' | 'decided'>): string {
   const names = facts.resources.map((name) => name.toLowerCase()).sort()
-  return `${epoch}-${hash(JSON.stringify([facts.eventType, names, facts.source]))}`
+  return `${epoch}-${hash(JSON.stringify([facts.eventType, names, facts.source, decided?.decision]))}`
 }
 
 /**

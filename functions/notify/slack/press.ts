@@ -115,7 +115,7 @@ function reasonOf(
       )
     case 'moved_on':
       return (
-        'nothing was decided, because the event changed after this message. ' +
+        `nothing was decided, because the event changed or was decided after this message.${decision} ` +
         'Use the buttons of its newest message, or open its page.'
       )
     case 'busy':

@@ -1,7 +1,8 @@
 // Opening the page changes nothing. Only its own form can decide, once.
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { forge, formType, linkOf, press, textOf, watch } from '../../support/people.ts'
+import { fieldsOf } from '../../support/form.ts'
+import { forge, formType, linkOf, press, submit, textOf, watch } from '../../support/people.ts'
 import { eventNow, relayForEach, report, world } from '../../support/relay.ts'
 import { event, eventId, FakeBeacon } from '../../support/world.ts'
 
@@ -122,13 +123,28 @@ describe('only the page can decide', () => {
     expect(world.told().filter((type) => type.endsWith('approved'))).toHaveLength(1)
   })
 
-  test('approve and not now at once: the approval stays', async () => {
+  test('approve and not now at once: the first counts, and the other person is told', async () => {
     const path = linkOf(world)
-    await Promise.all([press(world, path, 'not_now'), press(world, path, 'approve')])
-    const { body } = await world.getEvent(eventId)
-    expect(body.approvals.at(-1)).toMatchObject({ decision: 'approved' })
-    expect((await press(world, path, 'not_now')).status).toBe(200)
-    expect((await eventNow()).approvals).toEqual(body.approvals)
+    const answers = await Promise.all([
+      press(world, path, 'not_now'),
+      press(world, path, 'approve'),
+    ])
+    expect((await eventNow()).approvals).toHaveLength(1)
+    const texts = await Promise.all(answers.map(textOf))
+    expect(texts.filter((text) => /Nothing (was decided|changed)/.test(text))).toHaveLength(1)
+  })
+
+  test('a page that was open before a colleague left the event to Azure approves nothing', async () => {
+    const path = linkOf(world)
+    const open = fieldsOf(await (await world.app.request(path)).text())
+    await press(world, path, 'not_now')
+    const late = await submit(world, path, { ...open, decision: 'approve' })
+    expect(late.status).toBe(409)
+    expect(await textOf(late)).toContain('somebody decided it')
+    expect((await eventNow()).approvals).toMatchObject([{ decision: 'declined' }])
+    // who has seen that may still approve
+    expect((await press(world, path, 'approve')).status).toBe(200)
+    expect((await eventNow()).approvals).toHaveLength(2)
   })
 })
 

@@ -130,7 +130,7 @@ describe('the same again', () => {
     await report(event())
     await postSigned(world, body)
     expect(await approvalsOf(world, eventId)).toEqual([])
-    expect(toldInPrivate(world)).toContain('changed after this message')
+    expect(toldInPrivate(world)).toContain('changed or was decided after this message')
   })
 
   test('signatures are kept up to a limit; beyond it the oldest goes', async () => {

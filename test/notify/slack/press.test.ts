@@ -98,7 +98,11 @@ describe('the reply to a press that decides nothing', () => {
       record(),
       'nothing was decided, because people in this channel may no longer decide this event. ',
     ],
-    ['moved_on', record(), 'nothing was decided, because the event changed after this message. '],
+    [
+      'moved_on',
+      record(),
+      'nothing was decided, because the event changed or was decided after this message. ',
+    ],
     ['busy', record(), 'nothing was decided, because there were too many decisions at once. '],
   ]
 
