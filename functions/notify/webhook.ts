@@ -74,7 +74,11 @@ const notifier: Notifier<z.output<typeof schema>> = {
   },
 }
 
-export const webhook: Kind<typeof schema> = { schema, notifiers: { webhook: notifier } }
+export const webhook: Kind<typeof schema> = {
+  schema,
+  open: ['links'],
+  notifiers: { webhook: notifier },
+}
 
 /**
  * 410 means "switched off" in Standard Webhooks, and a redirect is not followed: a person has to

@@ -8,6 +8,7 @@ import { lastingClock, remaining } from '../core/event/time.ts'
 import { maxReasonLength } from '../core/limits.ts'
 import { portalLinks } from '../core/message/links.ts'
 import {
+  affectedVms,
   azureStarts,
   capital,
   describeDecider,
@@ -133,7 +134,7 @@ function choices(seen: Seen, now: number, place: number, where: Place): Html {
   const all =
     where === 'row'
       ? [take, prepare, leave, approve]
-      : [approve, leave, prepare, take, where === 'list' ? '' : reasonPart(place)]
+      : [approve, leave, prepare, where === 'list' ? '' : reasonPart(place), take]
   return html`<form method="post"${target} data-choices>${where === 'list' ? '' : noDefault}${fields}\n${all.map((part) => html`${part}\n`)}</form>`
 }
 
@@ -141,7 +142,8 @@ function secondStep(record: EventRecord, place: number, isFirst: boolean, where:
   const label = isFirst ? labelOf(record) : `${verbOf(record)} it after all`
   const look = isFirst ? lookOf(record, 'go') : 'quiet'
   return html`<details class="after" id="${stepId(record)}"><summary class="button ${look}">${label}…${awayPart(record)}</summary>
-<div>${unreadyPart(record, place)}
+<div>${where === 'row' || where === 'console' ? html`<p><b>${plain(`${verbOf(record)} ${affectedVms(record)} (${record.fleet})?`)}</b></p>` : ''}
+${unreadyPart(record, place)}
 ${hintPart(record, place, where)}
 ${where === 'row' ? reasonPart(place) : ''}
 ${approveButton(record, place, isFirst ? 'go' : 'quiet')}</div></details>`

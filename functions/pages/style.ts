@@ -102,6 +102,7 @@ label { display: block; margin: .5rem 0 }
 .steps .done { color: var(--ink); font-weight: 600 }
 .taken { font-weight: 600; margin: .25rem 0 0 }
 .further a { display: inline-block; padding: .625rem .75rem .625rem 0 }
+.after + .take { margin-top: .5rem }
 .why { color: var(--soft); font-size: .9375rem }
 .why input { display: block; width: 100%; min-height: 2.75rem; font: inherit; padding: .5rem .75rem; margin-top: .25rem;
   border-radius: .5rem; border: 1px solid var(--edge); background: var(--card); color: var(--ink) }

@@ -205,6 +205,26 @@ describe('an open page', () => {
     ])
   })
 
+  test.each([390, 1024, 1920])(
+    'at %i px, its second step moves no button under a finger',
+    {
+      timeout: patience,
+    },
+    async (width) => {
+      const page = await start()
+      await page.setViewportSize({ width, height: 900 })
+      const summary = page.locator('.act summary')
+      const before = await summary.boundingBox()
+      const middle = [before!.x + before!.width / 2, before!.y + before!.height / 2] as const
+      await page.mouse.click(...middle)
+      expect(await summary.boundingBox()).toEqual(before)
+      await page.getByText('Restart web_0 (prod)?').waitFor()
+      await page.mouse.click(...middle)
+      await page.mouse.click(...middle)
+      expect((await world.getEvent(event().eventId)).body.approvals).toEqual([])
+    },
+  )
+
   test('keys go to the filter and from row to row, and decide nothing', {
     timeout: patience,
   }, async () => {

@@ -302,6 +302,10 @@ test('each part of an address that looks like a key is a secret by itself', () =
   const secrets = channelSecrets({ kind: 'webhook', url, secret: [] })
   expect(secrets).toEqual(expect.arrayContaining([url, 'k3y-of-the-team']))
   expect(secrets).not.toContain('in')
+  // a setting is none: check-config would tell people to hide it
+  expect(channelSecrets({ kind: 'webhook', url, secret: [], links: 'decide' })).not.toContain(
+    'decide',
+  )
 })
 
 test.each([

@@ -262,7 +262,9 @@ async function present(
   world.channels.answer = (request) =>
     request.url.startsWith('https://pager.')
       ? new Response('invalid routing key', { status: 400 })
-      : new Response('ok', { status: request.url.startsWith('https://hook.') ? 503 : 200 })
+      : request.url.startsWith('https://hook.')
+        ? new Response('no server is available', { status: 503 })
+        : new Response('ok')
   await see('payments/ledger_0', frozen)
   await see('payments/ledger_1', frozen)
   const stuck = { eventId: idOf(4), resources: ['gateway_0'], notBeforeAt: at(12 * minute) }

@@ -19,7 +19,8 @@ export function toneOf({ moment, event }: Notification): Tone {
   switch (moment) {
     case 'completed':
     case 'cancelled':
-      return 'good'
+      // a VM may still restart
+      return isGuess(event.ended) ? 'info' : 'good'
     case 'stuck':
     case 'lost':
       return 'danger'

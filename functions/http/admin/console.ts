@@ -55,8 +55,9 @@ export function consolePages(relay: Relay, refusals: FrequentLog, door: Door): H
     if (visitor !== undefined) return handle(c, visitor)
     // after the sign-in, only a page can be shown again
     const to = isPage ? c.req.path.replace(/^\/console/, '') : ''
-    if (to === '' || to === '/') return showSignIn(relay, c, { status: 200, to: '' })
     const search = c.req.method === 'GET' ? new URL(c.req.url).search : ''
+    if (to === '' || to === '/')
+      return showSignIn(relay, c, { status: 200, to: startOf(c, search) })
     return goTo(c, relay, `?${new URLSearchParams({ to: to + search })}`)
   }
   const { gets, posts } = consoleRoutes(relay)
@@ -66,6 +67,11 @@ export function consolePages(relay: Relay, refusals: FrequentLog, door: Door): H
     pages.post(path, limited, shown(show, Object.hasOwn(gets, path)))
   }
   return pages
+}
+
+/** The wall and a filter of the first page stay. Without either, the page may be told where to go next. */
+function startOf(c: Context, search: string): string {
+  return c.req.query('to') === undefined ? search : ''
 }
 
 async function signIn(
@@ -125,7 +131,9 @@ async function showSignIn(relay: Relay, c: Context, { status, ...asked }: Asked)
 
 /** A path of ours, or none: nobody may send people to another site by a link to this one. */
 function pathWithin(text: string | null): string {
-  return text !== null && /^\/[\w\-./%?=&+]{0,500}$/.test(text) && !text.includes('//') ? text : ''
+  return text !== null && /^[/?][\w\-./%?=&+]{0,500}$/.test(text) && !text.includes('//')
+    ? text
+    : ''
 }
 
 /** Another tab may have replaced the browser's cookie, so the page offers a new form. */

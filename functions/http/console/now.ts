@@ -52,6 +52,10 @@ function askedBy(c: Context, visitor: Visitor): Asked | { refusal: string } {
   const read = readQuery(c, nowQuery)
   if ('refusal' in read) return read
   const { fleet = '', type = '', q = '', wall } = read.query
+  if (fleet !== '' && !visitor.fleets.includes(fleet)) {
+    // a misspelt one would look like a fleet without events
+    return { refusal: `fleet: write one of ${visitor.fleets.map((one) => `"${one}"`).join(', ')}` }
+  }
   return {
     filter: { fleet, type, q: q.trim() },
     fleets: fleet === '' ? visitor.fleets : visitor.fleets.filter((one) => one === fleet),

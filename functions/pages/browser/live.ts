@@ -3,11 +3,11 @@
 // replaces buttons by those of a changed event: then a bar at the lower edge offers the new state.
 // `npm run generate` compiles it into embedded.ts.
 import { readNews, waitMs } from './answers.ts'
-import { clockText, countdown, relayNow, setRelayTime } from './clock.ts'
+import { countdown, relayNow, setRelayTime } from './clock.ts'
 import { isTyping, press } from './keys.ts'
 import { arePressesGuarded, guardPresses, keepInPlace } from './press-guard.ts'
 import { answerLimitMs, isOurs, liveIn, send } from './send.ts'
-import { addReadersTimes, setText, showOneClock, turnZone } from './text.ts'
+import { addReadersTimes, clockHere, setText, showOneClock, turnZone } from './text.ts'
 
 const tickMs = 500
 const failuresShown = 2
@@ -64,7 +64,7 @@ function schedule(): void {
 }
 
 function tick(): void {
-  for (const node of document.querySelectorAll('[data-clock]')) setText(node, clockText(relayNow()))
+  for (const node of document.querySelectorAll('[data-clock]')) setText(node, clockHere())
   for (const node of document.querySelectorAll<HTMLElement>('[data-left]')) {
     const at = Number(node.dataset.left)
     if (at === 0) continue

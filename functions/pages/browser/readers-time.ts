@@ -44,6 +44,11 @@ export function isUtcHere(now: number): boolean {
   return new Date(now).getTimezoneOffset() === 0
 }
 
+/** With seconds. */
+export function localClock(now: number): string {
+  return clockOf(new Date(now), true)
+}
+
 function dayOf(at: Date): string {
   return [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join('-')
 }

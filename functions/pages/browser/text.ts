@@ -1,6 +1,6 @@
 // Writes texts into the page, and shows times by the reader's own clock.
-import { relayNow } from './clock.ts'
-import { isUtcHere, readersOnly, readersTime } from './readers-time.ts'
+import { clockText, relayNow } from './clock.ts'
+import { isUtcHere, localClock, readersOnly, readersTime } from './readers-time.ts'
 
 /** A text that has not changed stays untouched, so that screen readers do not read it again. */
 export function setText(node: Element, text: string): void {
@@ -34,6 +34,13 @@ export function showOneClock(main: Element): void {
   if (button === null) return
   button.hidden = isUtcHere(relayNow())
   setText(button, isUtc ? 'Times: UTC' : 'Times: yours')
+}
+
+/** The clock of a wall, in the zone of the times beside it. */
+export function clockHere(): string {
+  const now = relayNow()
+  const isUtc = wantsUtc() || isUtcHere(now)
+  return isUtc ? clockText(now) : `${localClock(now)}, local time`
 }
 
 export function turnZone(): void {

@@ -114,7 +114,9 @@ export function signInPage({ base, form, to, signInUrl, stranger, message }: Sig
       ? ''
       : html`<p class="said" role="alert">You are signed in as ${stranger}. This account has no access to the console.
 An owner can add you to <code>viewers</code> in the configuration.</p>`
-  const said = message === undefined ? '' : html`<p class="said" role="alert">${message}</p>`
+  const said =
+    message === undefined ? '' : html`<p class="said bad" id="refused" role="alert">${message}</p>`
+  const wrong = message === undefined ? '' : html` aria-invalid="true" aria-describedby="refused"`
   const host =
     signInUrl === undefined
       ? ''
@@ -125,15 +127,15 @@ An owner can add you to <code>viewers</code> in the configuration.</p>`
       : html`<form method="post" action="${base}/sign-in">
 <input type="hidden" name="form" value="${form}"><input type="hidden" name="to" value="${to}">
 <label for="key">Admin key or token</label>
-<input id="key" name="key" type="password" autocomplete="current-password" required${signInUrl === undefined ? html` autofocus` : ''}>
+<input id="key" name="key" type="password" autocomplete="current-password" required${wrong}${signInUrl === undefined ? html` autofocus` : ''}>
 <button class="go">Sign in</button>
 </form>
 <p class="hint">The value of FOGHORN_ADMIN_KEY on the relay, or a token with the scope "read". You stay
-signed in for 8 hours.</p>`
+signed in for 8 hours; with a token that only reads, until it expires. A link in a message needs no sign-in.</p>`
   return bare(
     'Sign in · Foghorn',
-    html`<main class="narrow" data-page><header class="brand"><i></i>Foghorn</header>
-<h1>Console</h1>
+    html`<main class="narrow" data-page><header class="brand">${brand}</header>
+<h1>Sign in to Foghorn</h1>
 ${other}${said}${host}${key}</main>`,
   )
 }

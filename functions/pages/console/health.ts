@@ -41,8 +41,9 @@ export function healthPart(base: string, health: Health): Html {
     ...list(`${base}/beacons?fleet=`, missing, 'never reported'),
     html`<a href="${base}/channels">${channelText(channels)}</a>`,
   ]
-  const isWell = absent === 0 && channels.works + channels.untried === channels.of
-  const tone: Tone = known === 0 || !isWell ? 'ask' : 'good'
+  const areWell = channels.works > 0 && channels.works + channels.untried === channels.of
+  // nothing is green before a channel has accepted a message
+  const tone: Tone = known > 0 && absent === 0 && areWell ? 'good' : 'ask'
   return html`<p class="health ${tone}">${parts.map((part, i) => html`${i === 0 ? '' : ' · '}${part}`)}</p>`
 }
 
@@ -84,7 +85,7 @@ export function troublePart({ name, path, why, since, fallback }: Trouble, now: 
 }
 
 /** Shown while no event is open: only beacons that report can say that there is none. */
-export function emptyPart({ reporting, silent, missing }: Health): Html {
+export function emptyPart({ reporting, silent, missing, channels }: Health): Html {
   if (reporting === 0) {
     return html`<p class="empty ask"><b>Foghorn sees no VM.</b> ${countOf(silent) === 0 ? 'No beacon has reported.' : 'All beacons are silent.'} Until one reports, nobody
 is told of maintenance. docs/install-beacon.md shows how to install a beacon.</p>`
@@ -92,5 +93,9 @@ is told of maintenance. docs/install-beacon.md shows how to install a beacon.</p
   if (countOf(silent) + countOf(missing) > 0) {
     return html`<p class="empty ask"><b>No maintenance for the VMs whose beacons report.</b> Of the other VMs, Foghorn knows nothing.</p>`
   }
-  return html`<p class="empty good"><b>All quiet.</b> Azure has announced no maintenance for these VMs.</p>`
+  const quiet = 'Azure has announced no maintenance for these VMs.'
+  if (channels.works === 0) {
+    return html`<p class="empty ask"><b>All quiet.</b> ${quiet} No channel has accepted a message yet: send a test, or run a drill.</p>`
+  }
+  return html`<p class="empty good"><b>All quiet.</b> ${quiet}</p>`
 }

@@ -65,12 +65,14 @@ ${chart(
 
 /** What a reader should take from the charts: `In 2026-11, nobody decided 15 of 36 events.` */
 function sentenceOf(months: Month[]): Html {
-  const last = months.findLast((one) => totalOf(one) > 0)!
-  const all = totalOf(last)
+  // the newest month is the first
+  const last = months.find((one) => totalOf(one) > 0)!
+  const all = last.people + last.tokens + last.rules + last.undecided
+  if (all === 0) return ''
   const events = all === 1 ? '1 event' : `${all} events`
   const text =
     last.undecided === 0
-      ? `In ${last.month}, people, tokens or rules decided all of ${events} in time.`
+      ? `In ${last.month}, every event was decided in time.`
       : `In ${last.month}, nobody decided ${last.undecided} of ${events} in time.`
   return html`<p><b>${text}</b></p>`
 }

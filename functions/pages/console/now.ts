@@ -95,8 +95,10 @@ export function nowBody(
 ): Html {
   const placed = cards.map((card, place) => ({ ...card, place }))
   const all = Map.groupBy(placed, ({ group }) => group)
-  const count = (group: Group) => all.get(group)?.length ?? 0
-  const next = (all.get('ask') ?? [])
+  // what was just decided stays in its place, and counts as what it is now
+  const real = Map.groupBy(cards, ({ seen }) => groupOf(seen.record, now))
+  const count = (group: Group) => real.get(group)?.length ?? 0
+  const next = (real.get('ask') ?? [])
     .map(({ seen }) => seen.record.facts.notBeforeAt ?? Number.POSITIVE_INFINITY)
     .sort((a, b) => a - b)[0]
   const left =
@@ -123,8 +125,8 @@ ${wall ? '' : filterForm(base, filter, cards.length)}</div>
 ${readOnly === undefined || wall ? '' : html`<p class="note">${readOnly}</p>`}
 ${said === undefined ? '' : html`<p class="said good" role="status" data-said>${said}</p>`}
 ${answered.length === 0 ? '' : answeredPart(answered, cards.length, now)}
-${cards.length > 0 ? '' : isFiltered(filter) ? html`<p class="empty">No open event matches. <a href="${base}">Show all</a></p>` : emptyPart(health)}
-${groups.map((group) => section(group, all.get(group) ?? [], now))}
+${cards.length > 0 ? '' : nonePart(base, filter, health, wall)}
+${groups.map((group) => section(group, all.get(group) ?? [], count(group), now))}
 ${more ? html`<p class="note">More events are open. <a href="${base}/events?step=open">Search all open events</a></p>` : ''}`
 }
 
@@ -133,6 +135,13 @@ const filterFrom = 5
 
 function isFiltered({ fleet, type, q }: NowFilter): boolean {
   return fleet !== '' || type !== '' || q !== ''
+}
+
+/** No event is open, or none that the filter lets through. */
+function nonePart(base: string, filter: NowFilter, health: Health, wall: boolean): Html {
+  if (!isFiltered(filter)) return emptyPart(health)
+  const all = wall ? `${base}?wall` : base
+  return html`<p class="empty">No open event matches. <a href="${all}">Show all</a></p>`
 }
 
 function filterForm(base: string, filter: Now['filter'], count: number): Html {
@@ -155,10 +164,10 @@ function answeredPart(cards: Card[], from: number, now: number): Html {
 
 type Placed = Card & { place: number }
 
-function section(group: Group, cards: Placed[], now: number): Html {
+function section(group: Group, cards: Placed[], count: number, now: number): Html {
   if (cards.length === 0) return ''
   return html`<section aria-labelledby="g-${group}">
-<h2 id="g-${group}">${titles[group]} <span class="count">${cards.length}</span></h2>
+<h2 id="g-${group}">${titles[group]} <span class="count">${count}</span></h2>
 <div class="rows ${tones[group]}">${clustersOf(cards).map((cluster) =>
     cluster.length > 1 ? clusterPart(cluster, now) : cluster.map((card) => rowPart(card, now)),
   )}</div></section>`
@@ -254,13 +263,13 @@ ${brief === '' ? '' : html`<p class="note">${whole(brief)}</p>`}${takenPart(reco
 <p class="fleet">${chip(record.fleet)}</p>
 <p class="type">${typeIn(view)}${pauseOf(record)}</p>
 <div class="news"><p class="ready">${readinessPart(record)}</p>
-<p class="told">${deliveries === undefined ? '' : reachedPart(deliveries, record.epoch)}</p></div>
+<p class="told">${deliveries === undefined ? html`<a href="${path}">who was told</a>` : reachedPart(deliveries, record.epoch)}</p></div>
 <div class="act">${choice}</div></article>`
 }
 
 /** Of a Freeze, ` ~30 s`. */
 function pauseOf({ facts: { eventType, durationSeconds = -1 } }: EventRecord): string {
-  return eventType === 'Freeze' && durationSeconds > 0 ? ` ~${durationSeconds} s` : ''
+  return eventType === 'Freeze' && durationSeconds > 0 ? ` ~${durationSeconds}\u00a0s` : ''
 }
 
 /** How long it has been in its state, if no time is left. */

@@ -47,19 +47,19 @@ export const consoleStyle = `${style}
 .news { display: flex; flex-wrap: wrap; gap: 0 .75rem }
 .news p:empty { display: none }
 .row:first-child { border-top: 0 }
-.row:has(.after[open]) { align-items: start }
 .row p { margin: 0; font-size: .9375rem; line-height: 1.25 }
 .row .said { grid-column: 1 / -1; margin: .25rem 0 .5rem }
 .row h3 { margin: 0; font-size: 1rem; line-height: 1.35; color: var(--ink) }
 .row h3 a { display: inline-block; color: var(--ink); text-decoration-thickness: 1px; text-underline-offset: .2em; padding: .375rem 0 .125rem }
-.when b { display: block; font-size: 1.0625rem; font-variant-numeric: tabular-nums }
+.when b { white-space: nowrap; display: block; font-size: 1.0625rem; font-variant-numeric: tabular-nums }
 .when small { color: var(--soft); font-size: .875rem }
 .reached { white-space: nowrap; color: var(--tone); margin-right: .375rem }
 .act form { display: flex; flex-wrap: wrap; gap: .5rem; justify-content: flex-end; margin: 0 }
 .act button, .act .button { width: auto; min-height: 2.75rem; padding: .375rem .875rem; font-size: .9375rem; line-height: 1.5; white-space: nowrap }
-.act .after[open] { flex-basis: 100% }
-.act .after[open] summary { float: right }
-.act .after > div { clear: both; margin: 3.25rem 0 .5rem; display: grid; gap: .375rem }
+.act, .cluster .head { position: relative }
+.act .after > div, .bulk > div { position: absolute; right: 0; top: calc(100% + .25rem); z-index: 2; width: min(30rem, 100%); margin: 0;
+  display: grid; gap: .375rem; box-shadow: 0 .25rem 1rem #0004 }
+.bulk > div { right: .875rem; width: min(46rem, calc(100% - 1.75rem)) }
 .act .after > div > * { margin: 0 }
 .row .taken { font-weight: 600 }
 .act .take, .act .prepare { padding: .375rem .625rem; font-weight: 400 }
@@ -71,8 +71,6 @@ export const consoleStyle = `${style}
 .cluster .head { display: flex; flex-wrap: wrap; gap: .25rem 1rem; justify-content: space-between; align-items: center; padding: .25rem .875rem }
 .cluster .head h3 { margin: 0; font-size: 1rem; color: var(--ink) }
 .bulk summary { width: auto; min-height: 2.75rem; padding: .375rem .875rem; font-size: .9375rem; line-height: 1.5 }
-.bulk[open] { flex-basis: 100% }
-.bulk[open] summary { width: max-content; margin-left: auto }
 .bulk ul { margin: .25rem 0 .5rem; padding-left: 1.25rem; columns: 18rem auto }
 .bulk form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; margin: 0 }
 .bulk .why { flex: 1 1 16rem }
@@ -88,7 +86,7 @@ th, td { text-align: left; padding: .5rem .75rem; vertical-align: top; border-to
 thead th { border-top: 0; color: var(--soft); font-size: .8125rem; white-space: nowrap; background: var(--card) }
 tbody th { font-weight: 600 }
 tbody tr:hover { background: var(--ground) }
-td .t, td .chip, td .badge { white-space: nowrap }
+td .t, td .chip, td .badge, .brief td[data-label=In], .brief td[data-label=Took], .brief td[data-label=Decided] { white-space: nowrap }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 .filter { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: end; background: var(--card);
   border: 1px solid var(--line); border-radius: .5rem; padding: .75rem; margin: .5rem 0 1rem }
@@ -112,13 +110,13 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 .lanes { margin: .75rem 0; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .5rem .875rem }
 .lane { display: grid; grid-template-columns: minmax(6rem, 14rem) minmax(0, 1fr) 4.5rem; gap: .75rem; align-items: center;
   border-top: 1px solid var(--line); padding: .125rem 0 }
-.lane b { font-weight: 600; font-size: .9375rem }
+.lane b { padding-left: .25rem; font-weight: 600; font-size: .9375rem }
 .lane svg { display: block; width: 100%; height: 1.75rem }
 .lane rect { fill: var(--tone); stroke: var(--tone) }
 .lane.axis { border-top: 0; color: var(--soft); font-size: .8125rem }
 .lane.axis div { display: flex }
 .lane.axis span { flex: 1 1 0; font-variant-numeric: tabular-nums }
-.lane.clash { background: var(--bad-ground); box-shadow: -.25rem 0 0 var(--bad); padding-left: .5rem }
+.lane.clash { background: var(--bad-ground); box-shadow: -.25rem 0 0 var(--bad) }
 .console .record a { padding: .25rem 0 }
 tbody th { min-width: 7rem }
 .charts { columns: 30rem auto; column-gap: .875rem }
@@ -141,13 +139,14 @@ svg .grid { stroke: var(--line) }
 svg .now { stroke: var(--ink); stroke-width: 2 }
 .wall { font-size: 1.25rem } .wall .live { margin: 0 auto 0 0; font-variant-numeric: tabular-nums }
 .wall .top { align-items: center } .wall .row p, .wall .row h3 { font-size: 1.125rem }
-.wall .row { grid-template-columns: 9rem minmax(12rem, 3fr) 6rem 8rem minmax(16rem, 3fr) } .wall .row .act { display: none }
+@media (min-width: 100rem) { .wall .row { grid-template-columns: 9rem minmax(12rem, 3fr) 6rem 8rem minmax(16rem, 3fr) } } .wall .row .act { display: none }
 .stale main { opacity: .55 }
 @media (max-width: 60rem) { .columns { grid-template-columns: minmax(0, 1fr) } }
 @media (max-width: 100rem) { .row { grid-template-columns: 7rem minmax(10rem, 1fr) 7rem 31rem; grid-template-rows: auto auto; align-items: start }
   .row .when, .row .act { grid-row: 1 / span 2 } .row .act { grid-column: 4 }
   .row .what { grid-area: 1 / 2 } .row .news { grid-area: 2 / 2 } .row .fleet { grid-area: 1 / 3 } .row .type { grid-area: 2 / 3 } }
-@media (max-width: 75rem) { .row { grid-template-columns: 6rem minmax(10rem, 1fr) 6rem 25rem } .act .take { display: none } }
+@media (min-width: 45.01rem) and (max-width: 100rem) { .wall .row { grid-template-columns: 7.5rem minmax(10rem, 1fr) 8rem } }
+@media (max-width: 75rem) { .row { grid-template-columns: 7rem minmax(9rem, 1fr) 6rem 25rem } .act .take { display: none } }
 @media screen and (max-width: 45rem) {
   .console .top, .console main { padding-left: .875rem; padding-right: .875rem }
   .tabs { order: 3; flex-wrap: nowrap; overflow-x: auto; flex-basis: 100%; margin: 0 -.875rem; padding: 0 .25rem }
@@ -156,7 +155,6 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
   .row { grid-template-columns: 1fr auto auto; grid-template-rows: none; gap: 0 .75rem } .row .when { grid-area: 1 / 1 } .row .fleet { grid-area: 1 / 2 } .row .type { grid-area: 1 / 3 }
   .row .what { grid-area: 2 / 1 / 3 / -1 } .row .news { grid-area: 3 / 1 / 4 / -1 } .row .act { grid-area: 4 / 1 / 5 / -1 }
   .act form { display: grid; grid-template-columns: 1fr 1fr; margin: .25rem 0 .375rem } .act button, .act .button { width: 100%; padding: .375rem; white-space: normal }
-  .act .after[open] { grid-column: 1 / -1 }
   .lane { grid-template-columns: 1fr auto; gap: 0 } .lane b { grid-column: 1 / -1 }
   .bars li { grid-template-columns: 6rem 1fr; gap: .125rem .75rem }
   .bar-text { grid-column: 2 }

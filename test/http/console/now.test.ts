@@ -56,6 +56,12 @@ describe('what it shows', () => {
     expect(await named('?q=EB_')).toEqual(['first'])
     expect((await shownTo(visit, '/console?q=nobody')).text).toContain('No open event matches.')
     expect((await visit.get('/console?vm=web_0')).status).toBe(400)
+    // a misspelt fleet would look like a quiet one
+    const misspelt = await visit.get('/console?fleet=prd')
+    expect([misspelt.status, await textOf(misspelt)]).toEqual([
+      400,
+      expect.stringContaining('fleet: write one of &quot;prod&quot;'.replaceAll('&quot;', '"')),
+    ])
   })
 
   test('nothing is open', async () => {
@@ -71,6 +77,15 @@ describe('what it shows', () => {
     expect((await shownTo(visit)).text).toMatch(
       /0 of 1 beacon reports · 1 silent: web_0 .* All beacons are silent\./,
     )
+  })
+
+  test('nothing is green before a channel has accepted a message', async () => {
+    await startRelay()
+    await new FakeBeacon(world, 'web_0').sees([])
+    world.clock.now += 61_000
+    const { html, text } = await shownTo(await asAdmin(world))
+    expect(text).toContain('No channel has accepted a message yet')
+    expect(html).not.toMatch(/class="(health|empty) good"/)
   })
 
   test('the root of the relay leads to it', async () => {
@@ -332,7 +347,7 @@ describe('a group of events of one scale set', () => {
     fields.set('decision', 'approve')
     const text = await textOf(await send(visit, fields))
     expect(text).toContain('2 of 3 events were decided. 1 were not decided')
-    expect(text).toContain('the event changed after you opened this page')
+    expect(text).toContain('after you opened this page, the event changed')
     expect(await approvalsOf('edge_1')).toEqual([])
   })
 
@@ -364,7 +379,7 @@ describe('a decision', () => {
     const { html } = await shownTo(visit)
     const form = formsOf(html).find(({ event: name }) => name?.includes(eventId))!
     const answer = await visit.post('/console', { ...form, decision: 'approve' })
-    expect(await textOf(answer)).toMatch(/To decide 2 .*You approved it\./)
+    expect(await textOf(answer)).toMatch(/To decide 1 .*You approved it\./)
     expect((await shownTo(visit)).text).toMatch(/To decide 1 .* Waiting for Azure 1/)
   })
 })
@@ -376,6 +391,11 @@ test('a wall screen has the events, a clock, and nothing to press', async () => 
   expect(buttons).toEqual([])
   expect(html).toContain('<noscript><meta http-equiv="refresh"')
   expect(html).not.toContain('class="tabs"')
+})
+
+test('signing in at the wall leads to the wall', async () => {
+  const html = await (await world.app.request('/console?wall')).text()
+  expect(html).toContain('name="to" value="?wall"')
 })
 
 test('who only reads is signed in as long as the token lives', async () => {

@@ -1,0 +1,26 @@
+// The sentence above the charts.
+import { expect, test } from 'vitest'
+import type { Insights } from '../../functions/core/event/insights.ts'
+import { insightsBody } from '../../functions/pages/console/insights.ts'
+
+const month = (name: string, undecided: number, people = 1) => ({
+  ...{ month: name, types: [['Reboot', undecided + people]] as [string, number][] },
+  ...{ people, tokens: 0, rules: 0, undecided },
+})
+const said = (months: object[]) =>
+  String(
+    insightsBody({
+      base: '/console',
+      insights: { months, types: ['Reboot'], vms: [] } as unknown as Insights,
+    }),
+  )
+
+test('is about the newest month that has events', () => {
+  const months = [
+    { ...month('2026-11', 0, 0), types: [] },
+    month('2026-10', 3),
+    month('2026-09', 9),
+  ]
+  expect(said(months)).toContain('In 2026-10, nobody decided 3 of 4 events in time.')
+  expect(said([month('2026-11', 0)])).toContain('every event was decided in time')
+})
