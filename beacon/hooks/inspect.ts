@@ -103,8 +103,10 @@ function interpreterFault(file: string): string | undefined {
   if (interpreter === undefined) {
     // compiled programs begin with bytes that no text has
     if (start === '' || start.includes('\0')) return undefined
-    const isMarked = start.startsWith(byteOrderMark)
-    return `${file} ${isMarked ? 'begins with a byte order mark' : 'does not name its interpreter'}: its first line must begin with #!, such as #!/bin/sh`
+    const fault = start.startsWith(byteOrderMark)
+      ? 'begins with a byte order mark'
+      : 'does not name its interpreter'
+    return `${file} ${fault}: its first line must begin with #!, such as #!/bin/sh`
   }
   if (first.endsWith('\r')) {
     return `${file} has the line ends of Windows: run sed -i 's/\\r$//' ${file}`

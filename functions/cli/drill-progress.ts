@@ -13,8 +13,8 @@ type Message = Shown['deliveries'][number]
 
 const deciding = {
   ask:
-    'People are asked. Only their messages have the link to decide. If nobody decides, it starts at ' +
-    'NotBefore.',
+    'People are asked. Their messages have the link to decide, and an owner can decide in the console. ' +
+    'If nobody decides, it starts at NotBefore.',
   approve: 'It is approved at once, and starts in a few seconds.',
   notify: 'Channels are notified and nobody is asked. It starts at NotBefore.',
   ignore: 'Nobody is notified of such events.',

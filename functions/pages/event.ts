@@ -6,7 +6,7 @@ import { isAffected } from '../core/event/sight.ts'
 import { stepOf } from '../core/event/summary.ts'
 import { lastingClock, remaining } from '../core/event/time.ts'
 import { maxReasonLength } from '../core/limits.ts'
-import { portalLinks } from '../core/message/links.ts'
+import { linksOf } from '../core/message/links.ts'
 import {
   affectedVms,
   azureStarts,
@@ -229,13 +229,10 @@ export function takenPart({ taken, ended }: EventRecord, now: number): Html {
 }
 
 /** To the VM in Azure's portal, and to the runbook of the rule. */
-export function linksPart({ facts, sights, policy: { runbook } }: EventRecord): Html {
+export function linksPart({ facts, sights, policy }: EventRecord): Html {
   const affected = sights.filter((sight) => isAffected(facts, sight))
   const vms = affected.map(({ vm, ...known }) => ({ ...known, name: vm }))
-  const links = [
-    ...(runbook === undefined ? [] : [{ label: 'Runbook', url: runbook }]),
-    ...portalLinks(vms, facts.resources.length),
-  ]
+  const links = linksOf({ vms, facts, policy })
   return links.length === 0
     ? ''
     : html`<p class="further">${links.map(({ label, url }) => html`<a href="${url}">${label}</a> `)}</p>`

@@ -70,6 +70,7 @@ const cases: Record<string, Case> = {
     path: '/v1/events/{fleet}/{eventId}/decision',
     address: `/v1/events/prod/${eventId}/decision`,
     headers: byAdmin,
+    also: ({ decision, reason }) => decision !== 'take' || reason === undefined,
   },
   replay: { path: '/v1/deliveries/replay', headers: byAdmin },
   drill: {

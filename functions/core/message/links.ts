@@ -6,7 +6,11 @@ import type { Message } from './shape.ts'
 
 type Links = NonNullable<Message['links']>
 
-export function linksOf({ vms = [], facts, policy }: EventView): Links {
+export function linksOf({
+  vms = [],
+  facts,
+  policy,
+}: Pick<EventView, 'vms' | 'facts' | 'policy'>): Links {
   const { runbook } = policy
   return [
     ...(runbook === undefined ? [] : [{ label: 'Runbook', url: runbook }]),

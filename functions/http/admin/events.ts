@@ -128,7 +128,10 @@ const postDecision = route({
         .string()
         .max(maxReasonLength)
         .exactOptional()
-        .describe('Stays with the decision, and people read it.'),
+        .describe('Stays with the decision, and people read it. Not with `take`.'),
+    }).refine(({ decision, reason }) => decision !== 'take' || reason === undefined, {
+      error: '"take" decides nothing; send it without a reason',
+      path: ['reason'],
     }),
     maxBytes: 4_096,
     code: 'decision_malformed',

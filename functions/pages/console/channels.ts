@@ -183,9 +183,9 @@ function resendPart(
   const back = channel.path.slice(base.length)
   const fields = { name: channel.name, back }
   const [from, to] = [dayOf(oldestAt, now), dayOf(newestAt, now)]
-  const when = from === to ? `of ${from}` : `from ${from} to ${to}`
+  const when = from !== to ? `from ${from} to ${to}` : from === 'today' ? from : `on ${from}`
   const messages = `${countOf(count)} message${count === 1 ? '' : 's'}`
-  return html`<div class="moved" data-said><p>${messages} failed, ${when}. ${open.length === 0 ? 'None of them is' : open.length === 1 ? '1 of them is' : `${open.length} of them are`} about an event that is still open.</p>
+  return html`<div class="moved" data-said><p>${messages} failed ${when}. ${open.length === 0 ? 'None' : open.length} of them ${open.length > 1 ? 'concern events' : 'concerns an event'} that ${open.length > 1 ? 'are' : 'is'} still open.</p>
 <div class="pager">${open.length === 0 || open.length === count ? '' : sendForm(`${base}/replay-all`, form, { ...fields, which: 'open' }, `Resend the ${open.length}`)}
 ${sendForm(`${base}/replay-all`, form, fields, open.length === 0 ? `Resend ${messages}` : `Resend all ${countOf(count)}`)}
 <a href="${channel.path}">Resend nothing</a></div></div>`

@@ -61,7 +61,7 @@ test('everything that failed is sent again, once the visitor was told how much t
   world.channels.answer = usualAnswer
   expect(await textFor(visit, '/console/channels/pager')).toContain('Resend 1 failed…')
   expect(await textFor(visit, '/console/channels/pager?resend=1')).toContain(
-    '1 message failed, of today. 1 of them is about an event that is still open.',
+    '1 message failed today. 1 of them concerns an event that is still open.',
   )
   const forms = await resendForms(visit, '/console/channels/pager')
   expect(forms.map(({ which }) => which)).toEqual([undefined, undefined])

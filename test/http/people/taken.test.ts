@@ -58,6 +58,7 @@ test('a reason stays with the decision, wherever people read who decided', async
 test('a reason in the API has at most 200 characters, and one from a page is cut', async () => {
   const long = 'x'.repeat(201)
   expect((await decide({ decision: 'approve', reason: long })).status).toBe(400)
+  expect((await decide({ decision: 'take', reason: 'no decision' })).status).toBe(400)
   const path = linkOf(world)
   const shown = fieldsOf(await (await world.app.request(path)).text())
   await submit(world, path, { ...shown, decision: 'approve', reason: long })
