@@ -146,8 +146,11 @@ function secondStep(record: EventRecord, place: number, isFirst: boolean, where:
 ${unreadyPart(record, place)}
 ${hintPart(record, place, where)}
 ${where === 'row' ? reasonPart(place) : ''}
-${approveButton(record, place, isFirst ? 'go' : 'quiet')}</div></details>`
+${approveButton(record, place, isFirst ? 'go' : 'quiet')}${cancelPart}</div></details>`
 }
+
+/** Folds the second step. Without a script, it loads the page again. */
+export const cancelPart = html`<a class="cancel" href="" data-cancel>Cancel</a>`
 
 /** Stays that of the event when others come or go, so that an open page opens no other's step. */
 function stepId({ fleet, eventId }: EventRecord): string {

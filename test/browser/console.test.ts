@@ -96,6 +96,10 @@ describe('every page', () => {
         `/console/events/${event!.fleet}/${event!.eventId}`,
         '/console/events?q=web&type=Reboot',
         '/console/channels/on-call',
+        '/console/channels/on-call?resend=1',
+        '/console?wall',
+        '/console?q=edge&fleet=prod',
+        '/console/upcoming?q=edge',
         `/console/subscriptions/${(subscription as unknown as { id: string }).id}`,
         '/console/events/prod/none',
       ]
@@ -224,6 +228,28 @@ describe('an open page', () => {
       expect((await world.getEvent(event().eventId)).body.approvals).toEqual([])
     },
   )
+
+  test('Cancel folds the second step', { timeout: patience }, async () => {
+    const page = await start()
+    const summary = page.locator('.act summary')
+    await summary.click()
+    await page.getByRole('link', { name: 'Cancel' }).click()
+    await page.getByText('Restart web_0 (prod)?').waitFor({ state: 'hidden' })
+    expect(await page.locator(':focus').innerText()).toBe(await summary.innerText())
+    expect((await world.getEvent(event().eventId)).body.approvals).toEqual([])
+  })
+
+  test('a wall says how many rows are below its edge', { timeout: patience }, async () => {
+    const page = await start()
+    await beacon.sees([event(), second])
+    world.clock.now += 5_000
+    await page.setViewportSize({ width: 1280, height: 300 })
+    await page.goto(`${page.url()}?wall`)
+    await page.getByText('2 more below').waitFor()
+    await page.setViewportSize({ width: 1280, height: 900 })
+    await page.clock.runFor(1_000)
+    expect(await page.getByText('more below').count()).toBe(0)
+  })
 
   test('keys go to the filter and from row to row, and decide nothing', {
     timeout: patience,

@@ -1,8 +1,8 @@
 // Every state that the page behind a link can show, as HTML; for eyes, and for the browser's checks.
 
 import type { Decided, HistoryEntry } from '../../functions/core/event/event.ts'
-import { deadLinks } from '../../functions/http/people/entry.ts'
-import { eventPage, messagePage } from '../../functions/pages/approve.ts'
+import { busyPage, type DeadLink, deadLinks, deadPage } from '../../functions/http/people/entry.ts'
+import { eventPage } from '../../functions/pages/approve.ts'
 import type { Seen, Viewer } from '../../functions/pages/event.ts'
 import { listPage } from '../../functions/pages/list.ts'
 import { aDrill, at, type Fields, facts, record } from '../support/records.ts'
@@ -249,15 +249,7 @@ function seenAs(course: Fields, changes: Partial<Seen> = {}): Seen {
   return { record: shown, viewer: allowed, form: 'stamp.mac', listed: false, ...changes }
 }
 
-const dead: Record<string, [title: string, message: string]> = {
-  ...Object.fromEntries(
-    Object.entries(deadLinks).map(([name, { title, message }]) => [
-      name.replace('_', ' '),
-      [title, message] as [string, string],
-    ]),
-  ),
-  busy: ['Too many requests', 'Nothing was decided. Try again in a few seconds.'],
-}
+const dead = Object.keys(deadLinks) as DeadLink[]
 
 const list = [
   seenAs({}),
@@ -273,15 +265,18 @@ const list = [
 
 const live = { now, refreshSeconds: 5 }
 
+type Scene = [name: string, page: ReturnType<typeof eventPage>]
+
 /** HTML by the name of the state. */
 export async function pageScenes(): Promise<Record<string, string>> {
-  const pages: [string, ReturnType<typeof messagePage>][] = [
+  const pages: Scene[] = [
     ...entries(courses, (course) => eventPage(seenAs(course), live)),
     ...entries(viewers, (viewer) => eventPage(seenAs({}, { viewer }), live)),
     ...entries(tries, ([said, course]) =>
       eventPage(seenAs(course, { said, done: said.startsWith('You') }), live),
     ),
-    ...entries(dead, ([title, text]) => messagePage(title, text)),
+    ...dead.map((name): Scene => [name.replace('_', ' '), deadPage(name)]),
+    ['busy', busyPage()],
     ['a list', listPage(list, live)],
   ]
   const texts = pages.map(async ([name, page]) => [name, String(await page)])

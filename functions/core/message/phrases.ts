@@ -109,15 +109,11 @@ export function backLines(event: Pick<EventView, 'epoch'>): string[] {
     : []
 }
 
-/** How many VMs see the event, and how many of them it affects. Empty if that is unknown. */
-export function reachOf({ facts, spared }: EventView): string[] {
-  const hit = vmCountOf(facts)
-  if (spared === undefined || hit === 0) return []
-  const vms = hit === 1 ? '1 VM' : `${hit} VMs`
-  if (spared === 0) return hit === 1 ? [] : [`It affects ${vms}. No other VM reports it.`]
-  const others =
-    spared === 1 ? '1 other VM reports it, but is' : `${spared} other VMs report it, but are`
-  return [`It affects ${vms}. ${others} not affected.`]
+/** How many VMs see the event, but are not affected. */
+export function reachOf({ facts, spared = 0 }: EventView): string[] {
+  if (spared === 0 || vmCountOf(facts) === 0) return []
+  if (spared === 1) return ['1 other VM reports it, but is not affected.']
+  return [`${spared} other VMs report it, but are not affected.`]
 }
 
 /** Why nobody can decide. */

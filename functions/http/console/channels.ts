@@ -5,10 +5,11 @@ import * as z from 'zod'
 import { type Delivery, noFleet, subscriptionChannel } from '../../core/delivery/delivery.ts'
 import type { Subscription } from '../../core/delivery/subscription.ts'
 import { publicDelivery } from '../../core/event/public-view.ts'
-import { utc } from '../../core/event/time.ts'
 import { subjectOf } from '../../core/message/phrases.ts'
 import { type Access, isBound, may, seesFleet } from '../../core/rules/access.ts'
 import { channelBody, channelsBody, type ShownChannel } from '../../pages/console/channels.ts'
+import { kindWord } from '../../pages/console/parts.ts'
+import { utcOn } from '../../pages/times.ts'
 import type { ChannelActivity } from '../../store/store.ts'
 import { channelsInTrouble, lastTest } from '../../use-cases/channel-health.ts'
 import { channelNamed, type Relay, rateOf } from '../../use-cases/relay.ts'
@@ -68,16 +69,18 @@ export async function showChannels(relay: Relay, c: Context, visitor: Visitor): 
   return answerPage(relay, c, visitor, { title: 'Channels', tab: 'channels', body, refreshSeconds })
 }
 
+type Activity = ChannelActivity & { hidesSuccess?: true }
+
 /** A visitor of some fleets must not see that others use the channel. */
 async function activityFor(
   { store }: Relay,
   access: Access,
   channels: string[],
   since: { since?: number } = {},
-): Promise<ChannelActivity[]> {
+): Promise<Activity[]> {
   if (!isBound(access)) return store.channelActivity(channels, since)
   const found = await store.channelActivity(channels, { fleets: access.fleets, ...since })
-  return found.map(({ deliveredAt: _, ...own }) => own)
+  return found.map(({ deliveredAt: _, ...own }) => ({ ...own, hidesSuccess: true }))
 }
 
 type Troubles = Awaited<ReturnType<typeof channelsInTrouble>>
@@ -85,7 +88,7 @@ type Troubles = Awaited<ReturnType<typeof channelsInTrouble>>
 function shownChannel(
   relay: Relay,
   access: Access,
-  activity: ChannelActivity,
+  activity: Activity,
   troubles: Troubles,
 ): ShownChannel {
   const { channel: name, ...counts } = activity
@@ -96,7 +99,7 @@ function shownChannel(
   const otherwise = worked ? 'ok' : counts.failed > 0 ? 'failing' : 'untried'
   return {
     name,
-    kind: kind === 'slack_bot' ? 'slack' : kind,
+    kind: kindWord(kind),
     path: `${baseOf(relay)}/channels/${encodeURIComponent(name)}`,
     state: trouble?.state ?? otherwise,
     rate: describeRate(relay, name),
@@ -109,7 +112,7 @@ function shownChannel(
 function shownSubscription(
   relay: Relay,
   { id, state, since, reason, description }: Subscription,
-  { channel, ...counts }: ChannelActivity,
+  { channel, ...counts }: Activity,
 ): ShownChannel {
   const { pendingSince = Number.POSITIVE_INFINITY } = counts
   const isFailing = state === 'active' && relay.now() - pendingSince > promptMs
@@ -117,7 +120,7 @@ function shownSubscription(
     name: id,
     kind: 'subscription',
     ...(isFailing
-      ? { state: 'failing', since: pendingSince, note: `since ${utc(pendingSince)}` }
+      ? { state: 'failing', since: pendingSince, note: `since ${utcOn(pendingSince, relay.now())}` }
       : { state, since, note: reason }),
     ...(description === undefined ? {} : { label: description }),
     path: `${baseOf(relay)}/subscriptions/${id}`,
@@ -211,7 +214,7 @@ function factsOf(one: Subscription, now: number): [name: string, value: string][
   const shown = publicSubscription(one, now) as Record<string, string | string[] | undefined>
   const named: [string, string][] = [
     ['Address', 'url'],
-    ['State because', 'reason'],
+    ['Why', 'reason'],
     ['Fleets', 'fleets'],
     ['Types', 'eventTypes'],
     ['Moments', 'moments'],

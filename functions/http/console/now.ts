@@ -6,10 +6,10 @@ import type { RemovedChannel, Troubled } from '../../core/delivery/health.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { reasonIn } from '../../core/message/reason.ts'
 import { isBound, may } from '../../core/rules/access.ts'
-import type { Channel } from '../../core/rules/config.ts'
 import { channelsRouted } from '../../core/rules/routes.ts'
 import type { Health, Trouble } from '../../pages/console/health.ts'
-import { type Card, groupOf, type NowFilter, nowBody } from '../../pages/console/now.ts'
+import { type Card, groupOf, nowBody } from '../../pages/console/now.ts'
+import { kindWord } from '../../pages/console/parts.ts'
 import { channelNamed, type Relay } from '../../use-cases/relay.ts'
 import { describeRemoved } from '../../use-cases/reroute.ts'
 import { nameOf } from '../admin/console-form.ts'
@@ -18,49 +18,30 @@ import { notModified } from '../page.ts'
 import { readQuery } from '../query.ts'
 import { answerPage, baseOf, refuse, wrongAddress } from './answer.ts'
 import { choicesOf, decideByForm, mayDecide, seenIn } from './decide.ts'
+import { type Chosen, chosenBy, openQuery } from './open-filter.ts'
 import type { Snapshot, Snapshots } from './snapshot.ts'
 import type { Visitor } from './visitor.ts'
 
 const refreshSeconds = 5
 
-const kindLabels: Record<Channel['kind'], string> = {
-  slack: 'Slack',
-  slack_bot: 'Slack',
-  teams: 'Teams',
-  pagerduty: 'PagerDuty',
-  webhook: 'webhook',
-}
 /** Texts such as "5 min ago" may be this old. */
 const textMs = 60_000
 
-const text = z.string().max(200).optional()
 const nowQuery = z.strictObject({
-  fleet: text,
-  type: text,
-  q: text,
+  ...openQuery,
   wall: z.enum(['', '1'], 'write "wall" alone').optional(),
 })
 
 /** What the address asks for. */
-interface Asked {
-  filter: NowFilter
-  fleets: string[]
+interface Asked extends Chosen {
   wall: boolean
 }
 
 function askedBy(c: Context, visitor: Visitor): Asked | { refusal: string } {
   const read = readQuery(c, nowQuery)
   if ('refusal' in read) return read
-  const { fleet = '', type = '', q = '', wall } = read.query
-  if (fleet !== '' && !visitor.fleets.includes(fleet)) {
-    // a misspelt one would look like a fleet without events
-    return { refusal: `fleet: write one of ${visitor.fleets.map((one) => `"${one}"`).join(', ')}` }
-  }
-  return {
-    filter: { fleet, type, q: q.trim() },
-    fleets: fleet === '' ? visitor.fleets : visitor.fleets.filter((one) => one === fleet),
-    wall: wall !== undefined,
-  }
+  const chosen = chosenBy(read.query, visitor.fleets)
+  return 'refusal' in chosen ? chosen : { ...chosen, wall: read.query.wall !== undefined }
 }
 
 export async function showNow(
@@ -186,7 +167,7 @@ function healthOf({ overview, troubles }: Snapshot, channels: string[]): Health 
 function troubleOf(relay: Relay, { channel, since, note }: Troubled): Trouble {
   const { kind, fallback } = channelNamed(relay, channel)!
   return {
-    name: `${channel} (${kindLabels[kind]})`,
+    name: `${channel} (${kindWord(kind)})`,
     path: `${baseOf(relay)}/channels/${encodeURIComponent(channel)}`,
     why: reasonIn(note),
     since,

@@ -16,6 +16,7 @@ import { showBeacons } from './beacons.ts'
 import { showChannel, showChannels, showSubscription } from './channels.ts'
 import { decideEventPage, download, showEvent, showHistory } from './history.ts'
 import { decideNow, showNow } from './now.ts'
+import { chosenBy, openQuery } from './open-filter.ts'
 import { replay, replayAll, sendTest } from './send.ts'
 import { createSnapshots, type Snapshots } from './snapshot.ts'
 import type { Visitor } from './visitor.ts'
@@ -94,7 +95,10 @@ async function showInsights(
 
 const refreshSeconds = 15
 
-const upcomingQuery = z.strictObject({ hours: oneOf(['1', '6', '24', '72', '168']).optional() })
+const upcomingQuery = z.strictObject({
+  ...openQuery,
+  hours: oneOf(['1', '6', '24', '72', '168']).optional(),
+})
 
 async function showUpcoming(
   relay: Relay,
@@ -104,11 +108,21 @@ async function showUpcoming(
 ): Promise<Response> {
   const read = readQuery(c, upcomingQuery)
   if ('refusal' in read) return wrongAddress(relay, c, visitor, read.refusal)
-  const { records, deliveries, more } = await snapshots.read(visitor.fleets)
+  const chosen = chosenBy(read.query, visitor.fleets)
+  if ('refusal' in chosen) return wrongAddress(relay, c, visitor, chosen.refusal)
+  const { fleets, filter } = chosen
+  const { records, deliveries, more } = await snapshots.read(fleets, filter)
   const now = relay.now()
   const lanes = lanesOf(records, deliveries.flat(), now)
   const asked = reaches.find((hours) => String(hours) === read.query.hours)
-  const view = { base: baseOf(relay), lanes, reach: asked ?? reachFor(lanes, now), more }
+  const view = {
+    base: baseOf(relay),
+    lanes,
+    more,
+    filter: { ...filter, fleets: visitor.fleets },
+    reach: asked ?? reachFor(lanes, now),
+    ...(asked === undefined ? {} : { asked }),
+  }
   const body = upcomingBody(view, now)
   return answerPage(relay, c, visitor, { title: 'Upcoming', tab: 'upcoming', body, refreshSeconds })
 }

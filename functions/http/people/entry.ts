@@ -77,10 +77,14 @@ function tooMany(
   signInUrl?: string,
 ) {
   c.header('retry-after', String(admission.waitSeconds))
+  return page(c, 429, busyPage(signInUrl))
+}
+
+export function busyPage(signInUrl?: string) {
   const text = 'Nothing was decided. Try again in a few seconds.'
   // the same address again
   const again = { href: '', label: 'Try again' }
-  return page(c, 429, messagePage('Too many requests', text, signInUrl, again))
+  return messagePage('Too many requests', text, signInUrl, again)
 }
 
 export async function find(
@@ -94,13 +98,17 @@ export async function find(
 }
 
 export function deadEnd(c: Context, outcome: DeadLink): Promise<Response> {
-  const { status, title, message } = deadLinks[outcome]
-  // beside `/approve/…`, also behind a proxy that adds a path
-  const next = { href: '../console', label: 'Open the console' }
-  return page(c, status, messagePage(title, message, undefined, next))
+  return page(c, deadLinks[outcome].status, deadPage(outcome))
 }
 
-type DeadLink = Exclude<Opened['outcome'], 'open' | 'list'>
+export function deadPage(outcome: DeadLink) {
+  const { title, message } = deadLinks[outcome]
+  // beside `/approve/…`, also behind a proxy that adds a path
+  const next = { href: '../console', label: 'Open the console' }
+  return messagePage(title, message, undefined, next)
+}
+
+export type DeadLink = Exclude<Opened['outcome'], 'open' | 'list'>
 
 export const deadLinks: Record<DeadLink, { status: number; title: string; message: string }> = {
   forged: {

@@ -17,7 +17,7 @@ export function press(key: string, main: HTMLElement): boolean {
 }
 
 function isFirstOfRow(link: HTMLElement): boolean {
-  return link.closest('[data-key]')?.querySelector('a[href]') === link
+  return link.closest('[data-key]')?.querySelector('a[href]') === link && link.checkVisibility()
 }
 
 function focus(node: HTMLElement | null | undefined): boolean {

@@ -65,6 +65,7 @@ function schedule(): void {
 
 function tick(): void {
   for (const node of document.querySelectorAll('[data-clock]')) setText(node, clockHere())
+  for (const node of document.querySelectorAll('[data-below]')) setText(node, belowText())
   for (const node of document.querySelectorAll<HTMLElement>('[data-left]')) {
     const at = Number(node.dataset.left)
     if (at === 0) continue
@@ -78,6 +79,16 @@ function tick(): void {
     }
   }
   if (fresh !== undefined && mayShow(fresh)) show(fresh)
+}
+
+/** A screen on a wall cannot scroll. */
+function belowText(): string {
+  const below = events().filter(isBelow)
+  return below.length === 0 ? '' : `${below.length} more below`
+}
+
+function isBelow(node: HTMLElement): boolean {
+  return node.checkVisibility() && node.getBoundingClientRect().bottom > innerHeight
 }
 
 function mayShow(page: Document): boolean {
@@ -244,6 +255,15 @@ addEventListener('submit', (event) => {
 
 addEventListener('keydown', (event) => {
   if (!isTyping(event) && press(event.key, main)) event.preventDefault()
+})
+
+addEventListener('click', (event) => {
+  const cancel = event.target instanceof Element ? event.target.closest('[data-cancel]') : null
+  const step = cancel?.closest('details')
+  if (step === null || step === undefined) return
+  event.preventDefault()
+  step.removeAttribute('open')
+  step.querySelector('summary')?.focus()
 })
 
 waiting.querySelector('button')?.addEventListener('click', () => {

@@ -1,7 +1,7 @@
 // The pages of channels and subscriptions: whether they work, since when, what waits and what failed.
 import { html } from 'hono/html'
 import type { publicDelivery } from '../../core/event/public-view.ts'
-import { span, utc } from '../../core/event/time.ts'
+import { minuteUtc, span, utc } from '../../core/event/time.ts'
 import { plain } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
 import type { Tone } from '../state.ts'
@@ -13,7 +13,7 @@ export interface ShownChannel {
   name: string
   /** Shown instead of the name. */
   label?: string
-  /** `slack`, `webhook`, … */
+  /** `Slack`, `webhook`, … */
   kind: string
   /** Path of its page. */
   path: string
@@ -31,6 +31,8 @@ export interface ShownChannel {
   note?: string
   since?: number
   deliveredAt?: number
+  /** The visitor may not see when others had a success. */
+  hidesSuccess?: true
   pendingSince?: number
   pending: number
   failed: number
@@ -85,7 +87,7 @@ function row(one: ShownChannel, now: number): Html {
   const { name, label = name, kind, path, note, pending, pendingSince, failed } = one
   return html`<tr data-key="${name}"><th scope="row"><a href="${path}">${plain(label)}</a> ${chip(kind)}</th>
 <td data-label="Health">${stateOf(one)}${note === undefined ? '' : html`<br><span class="note">${whole(plain(note))}</span>`}</td>
-<td data-label="Last success">${agoOf(one.deliveredAt, now)}</td>
+<td data-label="Last success">${successOf(one, now)}</td>
 <td data-label="Pending" class="number">${countOf(pending)}${pendingSince === undefined ? '' : html`<br><span class="note">oldest ${span(Math.max(0, now - pendingSince))}</span>`}</td>
 <td data-label="Failed" class="number">${failed === 0 ? '0' : html`<a href="${path}#failed">${countOf(failed)}</a>`}</td></tr>`
 }
@@ -102,8 +104,9 @@ function countOf(count: number): string {
   return count >= most ? `${most} or more` : String(count)
 }
 
-function agoOf(at: number | undefined, now: number): Html {
-  if (at === undefined) return html`<span class="note">unknown</span>`
+function successOf({ deliveredAt: at, hidesSuccess }: ShownChannel, now: number): Html {
+  if (at === undefined)
+    return html`<span class="note">${hidesSuccess ? 'unknown' : 'none yet'}</span>`
   return html`${whole(utcOn(at, now))} <span class="note">${span(Math.max(0, now - at))} ago</span>`
 }
 
@@ -200,9 +203,9 @@ function rowsOf({ channel, facts, tested }: OneChannel, now: number): [string, H
   const { note, since, pendingSince, recent } = channel
   const rows: [string, Html | undefined][] = [
     ['Health', stateOf(channel)],
-    ['Answer then', note],
-    ['Since', since === undefined ? since : whole(utc(since))],
-    ['Last success', agoOf(channel.deliveredAt, now)],
+    ['Answer', note],
+    ['Since', since === undefined ? since : whole(minuteUtc(utc(since)))],
+    ['Last success', successOf(channel, now)],
     ['Pending', countOf(channel.pending)],
     ['Oldest pending', pendingSince === undefined ? pendingSince : whole(utcOn(pendingSince, now))],
     ['Failed', countOf(channel.failed)],

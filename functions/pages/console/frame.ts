@@ -64,6 +64,7 @@ function wallLayout({ base, ...frame }: Frame, title: string, body: Html) {
     title,
     html`${bars}
 <header class="top"><span class="brand">${brand}</span><p class="live"><b data-clock>${utc(frame.now).slice(11)}</b></p>
+<p class="below" data-below></p>
 <a class="note" href="${base}">Leave the wall screen</a></header>
 <main id="content" tabindex="-1" data-page ${liveAttributesOf({ ...frame, refreshSeconds }, pageGone)}>${body}</main>
 ${liveEnd}`,

@@ -88,7 +88,7 @@ export function troublePart({ name, path, why, since, fallback }: Trouble, now: 
 export function emptyPart({ reporting, silent, missing, channels }: Health): Html {
   if (reporting === 0) {
     return html`<p class="empty ask"><b>Foghorn sees no VM.</b> ${countOf(silent) === 0 ? 'No beacon has reported.' : 'All beacons are silent.'} Until one reports, nobody
-is told of maintenance. docs/install-beacon.md shows how to install a beacon.</p>`
+is told of maintenance. The guide "Install a beacon" shows how to install one.</p>`
   }
   if (countOf(silent) + countOf(missing) > 0) {
     return html`<p class="empty ask"><b>No maintenance for the VMs whose beacons report.</b> Of the other VMs, Foghorn knows nothing.</p>`

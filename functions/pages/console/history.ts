@@ -54,13 +54,15 @@ ${events.length === 0 ? '' : html`<span class="note">Download these ${events.len
 
 function filterForm(base: string, fleets: string[], filter: HistoryFilter): Html {
   const { fleet, q, type, step, since, until } = filter
+  const isFew = [fleet, type, step, since, until].every((value) => value === '')
   return html`<form class="filter" method="get" action="${base}/events" role="search">
 <label>VM or event id <input name="q" value="${q}" placeholder="begins with …" maxlength="100"></label>
-${fleetField(fleet, fleets)}
+<label class="all"><input type="checkbox"${isFew ? '' : html` checked`}>All filters</label>
+<div class="rest">${fleetField(fleet, fleets)}
 ${typeField(type)}
 <label>State ${select('step', step, Object.keys(stepWords), 'All states', (one) => stepWords[one as EventStep])}</label>
 <label>First seen from <input type="date" name="since" value="${since}"></label>
-<label>to <input type="date" name="until" value="${until}"></label>
+<label>to <input type="date" name="until" value="${until}"></label></div>
 <button class="slim go">Search</button>
 </form>`
 }

@@ -79,7 +79,7 @@ function sentenceOf(months: Month[]): Html {
 
 function typeBar(month: Month, colorOf: (type: string) => string): Bar {
   const parts = month.types.filter(([, count]) => count > 0)
-  const words = parts.map(([type, count]) => `${type} ${count}`).join(', ')
+  const words = parts.map(([type, count]) => `${type}\u00a0${count}`).join(', ')
   return {
     label: month.month,
     parts: parts.map(([type, count]) => [colorOf(type), count]),
@@ -95,7 +95,7 @@ function decisionBar({ month, people, tokens, rules, undecided }: Month): Bar {
     ['c4', undecided],
   ]
   const named = Object.entries({ people, tokens, rules, nobody: undecided })
-  const text = named.filter(([, count]) => count > 0).map(([who, count]) => `${who} ${count}`)
+  const text = named.filter(([, count]) => count > 0).map(([who, count]) => `${who}\u00a0${count}`)
   return { label: month, parts, text: text.join(', ') || 'none' }
 }
 
@@ -117,7 +117,7 @@ function chart(title: string, bars: Bar[], legend: Html[] = []): Html {
   )
   return html`<section class="chart"><h2>${title}</h2>
 ${legend.length === 0 ? '' : html`<ul class="legend" aria-hidden="true">${legend}</ul>`}
-<ol class="bars">${rows}</ol></section>`
+<ol class="bars${legend.length === 0 ? '' : ' parted'}">${rows}</ol></section>`
 }
 
 function rects({ parts }: Bar, most: number): Html[] {

@@ -14,6 +14,7 @@ import { plain, subjectOf, typeIn, verbOf, vmsIn } from '../../core/message/phra
 import { approvesUnready } from '../../core/message/readiness.ts'
 import { asksFor } from '../../core/message/step.ts'
 import {
+  cancelPart,
   choicePart,
   type Html,
   liveAttributes,
@@ -26,7 +27,8 @@ import { readinessWords } from '../facts.ts'
 import { briefOf, isDecidable, stateOf, type Tone } from '../state.ts'
 import { whole } from '../times.ts'
 import { emptyPart, type Health, healthPart, type Trouble, troublePart } from './health.ts'
-import { chip, fleetField, reachedPart, typeField } from './parts.ts'
+import { filterForm, isFiltered, type ShownFilter } from './open-filter.ts'
+import { chip, reachedPart } from './parts.ts'
 
 export interface Card {
   seen: Seen
@@ -39,13 +41,6 @@ export interface Card {
   group: Group
 }
 
-/** As the address has it. Empty: all. */
-export interface NowFilter {
-  fleet: string
-  type: string
-  q: string
-}
-
 interface Now {
   /** The path of the console. */
   base: string
@@ -54,8 +49,7 @@ interface Now {
   answered: Card[]
   /** What became of a group that the viewer just decided. */
   said?: string
-  /** `fleets`: those that the viewer sees. */
-  filter: NowFilter & { fleets: string[] }
+  filter: ShownFilter
   /** For a wall screen: nothing to press. */
   wall: boolean
   /** How many events people must decide, also if the page does not show them all. */
@@ -113,11 +107,14 @@ export function nowBody(
   ]
   // of those behind the page's end, nobody counts how many are stuck or running
   const counted = tiles.filter(([tone, value]) => tone === 'ask' || value > 0 || !more)
-  const shown = counted.map(
-    ([tone, value, words, hint]) =>
-      html`<li class="${value > 0 ? tone : ''}"><b>${value}${more && tone !== 'ask' ? '+' : ''}</b> ${words}<small>${hint}</small></li>`,
+  const shown = counted.map(([tone, value, words, hint]) =>
+    tilePart(
+      tone,
+      value,
+      html`<b>${value}${more && tone !== 'ask' ? '+' : ''}</b> ${words}<small>${hint}</small>`,
+    ),
   )
-  return html`<h1>Now</h1>
+  return html`<h1 class="tabbed">Now</h1>
 ${healthPart(base, health)}
 ${troubles.map((one) => troublePart(one, now))}
 <div class="bar"><ul class="tiles">${shown}</ul>
@@ -130,30 +127,19 @@ ${groups.map((group) => section(group, all.get(group) ?? [], count(group), now))
 ${more ? html`<p class="note">More events are open. <a href="${base}/events?step=open">Search all open events</a></p>` : ''}`
 }
 
-/** With fewer events, everything is in sight. */
-const filterFrom = 5
-
-function isFiltered({ fleet, type, q }: NowFilter): boolean {
-  return fleet !== '' || type !== '' || q !== ''
-}
-
 /** No event is open, or none that the filter lets through. */
-function nonePart(base: string, filter: NowFilter, health: Health, wall: boolean): Html {
+function nonePart(base: string, filter: ShownFilter, health: Health, wall: boolean): Html {
   if (!isFiltered(filter)) return emptyPart(health)
   const all = wall ? `${base}?wall` : base
   return html`<p class="empty">No open event matches. <a href="${all}">Show all</a></p>`
 }
 
-function filterForm(base: string, filter: Now['filter'], count: number): Html {
-  if (count < filterFrom && !isFiltered(filter)) return ''
-  const { fleet, fleets, type, q } = filter
-  return html`<details class="fold" id="filter"${isFiltered(filter) ? html` open` : ''}><summary>Filter</summary>
-<form class="filter" method="get" action="${base}" role="search">
-<label>VM, scale set or event id <input name="q" value="${q}" maxlength="100" data-search></label>
-${fleetField(fleet, fleets)}
-${typeField(type)}
-<button class="slim">Filter</button>${isFiltered(filter) ? html`<a href="${base}">Show all</a>` : ''}
-</form></details>`
+/** Leads to its group. */
+function tilePart(tone: string, value: number, words: Html): Html {
+  const group = groups.find((one) => tones[one] === tone)
+  return value === 0
+    ? html`<li><span>${words}</span></li>`
+    : html`<li class="${tone}"><a href="#g-${group}">${words}</a></li>`
 }
 
 function answeredPart(cards: Card[], from: number, now: number): Html {
@@ -217,7 +203,26 @@ function clusterPart(cards: Placed[], now: number): Html {
   )
   return html`<div class="cluster" role="group" aria-labelledby="c${place}"><div class="head"><h3 id="c${place}">${name} ${chip(record.fleet)}</h3>
 ${ours.length < 2 ? '' : bulkPart(ours, now)}</div>
-${cards.map((card) => rowPart(card, now))}</div>`
+${foldPart(cards, now)}</div>`
+}
+
+/** A longer group would push what is as urgent out of sight. */
+const foldFrom = 6
+
+function foldPart(cards: Placed[], now: number): Html {
+  const rows = html`${cards.map((card) => rowPart(card, now))}`
+  if (cards.length < foldFrom) return rows
+  const [{ seen }] = cards as [Placed]
+  const { record } = seen
+  const until = record.facts.notBeforeAt ?? now
+  const wasPressed = cards.some(({ seen: one }) => one.said !== undefined)
+  return html`<details class="fold" id="${clusterId('rows', record)}"${wasPressed ? html` open` : ''}><summary><b data-left="${until}">${remaining(Math.max(0, until - now))}</b> until the first<span>. Show all ${cards.length}</span></summary>
+${rows}</details>`
+}
+
+function clusterId(what: string, record: EventRecord): string {
+  const { fleet, facts } = record
+  return `${what}-${encodeURIComponent(`${fleet}/${setOf(record)}/${facts.eventType}`)}`
 }
 
 /** The second step names each event, as the buttons decide about all of them. */
@@ -233,14 +238,14 @@ function bulkPart(cards: Placed[], now: number): Html {
         html`<input type="hidden" name="event" value="${one.name}"><input type="hidden" name="form" value="${one.form}">`,
     )
   const verb = verbOf(record)
-  return html`<details class="after bulk" id="bulk-${encodeURIComponent(`${record.fleet}/${setOf(record)}/${record.facts.eventType}`)}"><summary class="button">Decide ${all}…</summary>
+  return html`<details class="after bulk" id="${clusterId('bulk', record)}"><summary class="button">Decide ${all}…</summary>
 <div><ul>${cards.map(({ seen: one }) => html`<li>${vmsIn(viewOf(one.record))} <span class="note">${whole(dueOf(one.record, now))}${approvesUnready(one.record) === '' ? '' : ', not ready'}</span></li>`)}</ul>
 ${isUnready ? html`<p class="unready">Not every VM is ready. If you approve, Azure does not wait.</p>` : ''}
 <form method="post">${noDefault}${fields(cards)}
 <label class="why" for="rc${place}">Reason, if others should know it
 <input id="rc${place}" name="reason" maxlength="${maxReasonLength}" autocomplete="off"></label>
 ${undecided.length === cards.length ? html`<button name="decision" value="not_now">Let Azure ${verb.toLowerCase()} ${all}</button>` : ''}
-<button class="${isUnready ? 'risky' : 'go'}" name="decision" value="approve">${verb} ${all} ${isUnready ? 'anyway' : 'now'}</button></form></div></details>`
+<button class="${isUnready ? 'risky' : 'go'}" name="decision" value="approve">${verb} ${all} ${isUnready ? 'anyway' : 'now'}</button>${cancelPart}</form></div></details>`
 }
 
 /** What a reader needs to find and decide an event. Its page has the sentences. */

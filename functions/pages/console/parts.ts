@@ -11,6 +11,13 @@ export function chip(text: string, tone?: Tone): Html {
   return html`<span class="chip${tone === undefined ? '' : ` ${tone}`}">${plain(text)}</span> `
 }
 
+const brands = { slack: 'Slack', slack_bot: 'Slack', teams: 'Teams', pagerduty: 'PagerDuty' }
+
+/** What people call a kind of channel. */
+export function kindWord(kind: string): string {
+  return new Map(Object.entries(brands)).get(kind) ?? kind
+}
+
 type State = Delivery['state']
 
 export const deliveryTones: Record<State, [tone: Tone, mark: string]> = {

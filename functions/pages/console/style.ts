@@ -38,7 +38,9 @@ export const consoleStyle = `${style}
 .fold[open] { flex-basis: 100% }
 .tiles { display: flex; flex-wrap: wrap; gap: .75rem; margin: 0; padding: 0; list-style: none }
 .tiles li { flex: 0 1 auto; background: var(--card); border: 1px solid var(--line);
-  border-left: .25rem solid var(--tone, var(--line)); border-radius: .5rem; padding: 0 .875rem }
+  border-left: .25rem solid var(--tone, var(--line)); border-radius: .5rem }
+.tiles a, .tiles li > span { display: block; min-height: 2.5rem; padding: .25rem .875rem; color: inherit; text-decoration: none }
+.tiles a:hover { text-decoration: underline }
 .tiles b { font-size: 1.375rem; font-variant-numeric: tabular-nums }
 .tiles small { color: var(--soft); font-size: .875rem; margin-left: .375rem }
 .rows { background: var(--card); border: 1px solid var(--line); border-left: .25rem solid var(--tone); border-radius: .5rem }
@@ -70,6 +72,7 @@ export const consoleStyle = `${style}
 .cluster:first-child { border-top: 0 }
 .cluster .head { display: flex; flex-wrap: wrap; gap: .25rem 1rem; justify-content: space-between; align-items: center; padding: .25rem .875rem }
 .cluster .head h3 { margin: 0; font-size: 1rem; color: var(--ink) }
+.cluster .fold summary { padding: .25rem .875rem .5rem } .cluster .fold summary b { color: var(--ink); font-variant-numeric: tabular-nums }
 .bulk summary { width: auto; min-height: 2.75rem; padding: .375rem .875rem; font-size: .9375rem; line-height: 1.5 }
 .bulk ul { margin: .25rem 0 .5rem; padding-left: 1.25rem; columns: 18rem auto }
 .bulk form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; margin: 0 }
@@ -86,7 +89,7 @@ th, td { text-align: left; padding: .5rem .75rem; vertical-align: top; border-to
 thead th { border-top: 0; color: var(--soft); font-size: .8125rem; white-space: nowrap; background: var(--card) }
 tbody th { font-weight: 600 }
 tbody tr:hover { background: var(--ground) }
-td .t, td .chip, td .badge, .brief td[data-label=In], .brief td[data-label=Took], .brief td[data-label=Decided] { white-space: nowrap }
+td .t, td .chip, td .badge, .brief td[data-label=In], .brief td[data-label=When], .brief td[data-label=Took], .brief td[data-label=Decided] { white-space: nowrap }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 .filter { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: end; background: var(--card);
   border: 1px solid var(--line); border-radius: .5rem; padding: .75rem; margin: .5rem 0 1rem }
@@ -94,6 +97,8 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 .filter input, .filter select { display: block; width: 100%; min-height: 2.75rem; font: inherit; font-weight: 400;
   color: var(--ink); background: var(--ground); border: 1px solid var(--edge); border-radius: .375rem;
   padding: .375rem .625rem; font-size: .9375rem; margin-top: .125rem }
+.filter .rest { display: contents }
+.filter .all { display: none; flex: 0 0 auto; align-self: center } .filter .all input { display: inline-block; width: auto; min-height: 0; margin: 0 .375rem 0 0 }
 .pager { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; margin: .75rem 0; align-items: center }
 .pager a { padding: .625rem 0 }
 .columns { display: grid; gap: 0 2rem; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr) }
@@ -112,7 +117,7 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
   border-top: 1px solid var(--line); padding: .125rem 0 }
 .lane b { padding-left: .25rem; font-weight: 600; font-size: .9375rem }
 .lane svg { display: block; width: 100%; height: 1.75rem }
-.lane rect { fill: var(--tone); stroke: var(--tone) }
+.lane rect { fill: var(--tone); stroke: var(--card); stroke-width: 1; vector-effect: non-scaling-stroke }
 .lane.axis { border-top: 0; color: var(--soft); font-size: .8125rem }
 .lane.axis div { display: flex }
 .lane.axis span { flex: 1 1 0; font-variant-numeric: tabular-nums }
@@ -123,10 +128,13 @@ tbody th { min-width: 7rem }
 .chart { break-inside: avoid; margin-bottom: .875rem; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem .875rem }
 .console .chart h2 { margin: 0 0 .5rem; font-size: 1.0625rem }
 .bars, .legend { list-style: none; margin: 0; padding: 0 }
-.bars li { display: grid; grid-template-columns: 8rem minmax(4rem, 1fr) minmax(5rem, 14rem); gap: .75rem; align-items: center;
+.bars li { display: grid; grid-template-columns: 8rem minmax(4rem, 1fr) 4.5rem; gap: .75rem; align-items: center;
   padding: .1875rem 0; border-top: 1px solid var(--line); font-size: .9375rem }
 .bars svg { display: block; width: 100%; height: 1.125rem }
 .bar-text { font-variant-numeric: tabular-nums }
+.parted svg, .parted .bar-text { grid-column: 2 / -1 }
+.parted li { row-gap: .125rem }
+.cancel { display: inline-flex; align-items: center; min-height: 2.75rem; padding: 0 .75rem; justify-self: center }
 .legend { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin-bottom: .5rem; font-size: .875rem; color: var(--soft) }
 svg a rect:hover { filter: brightness(1.15) } .legend i.ask, .legend i.wait, .legend i.good, .legend i.over, .legend i.bad { --fill: var(--tone) }
 .legend i { display: inline-block; width: .75rem; height: .75rem; border-radius: .125rem; margin-right: .375rem; background: var(--fill) }
@@ -138,23 +146,26 @@ svg a rect:hover { filter: brightness(1.15) } .legend i.ask, .legend i.wait, .le
 svg .grid { stroke: var(--line) }
 svg .now { stroke: var(--ink); stroke-width: 2 }
 .wall { font-size: 1.25rem } .wall .live { margin: 0 auto 0 0; font-variant-numeric: tabular-nums }
-.wall .top { align-items: center } .wall .row p, .wall .row h3 { font-size: 1.125rem }
-@media (min-width: 100rem) { .wall .row { grid-template-columns: 9rem minmax(12rem, 3fr) 6rem 8rem minmax(16rem, 3fr) } } .wall .row .act { display: none }
+.below { margin: 0; font-weight: 700 } .wall .top { align-items: center } .wall .row p, .wall .row h3 { font-size: 1.125rem }
+@media (min-width: 100rem) { .wall .row { grid-template-columns: 9rem minmax(12rem, 3fr) 6rem 8rem minmax(16rem, 3fr) } } .wall .row .act, .wall .cluster .fold summary span { display: none } .wall .cluster .fold summary { text-decoration: none; pointer-events: none }
 .stale main { opacity: .55 }
 @media (max-width: 60rem) { .columns { grid-template-columns: minmax(0, 1fr) } }
 @media (max-width: 100rem) { .row { grid-template-columns: 7rem minmax(10rem, 1fr) 7rem 31rem; grid-template-rows: auto auto; align-items: start }
   .row .when, .row .act { grid-row: 1 / span 2 } .row .act { grid-column: 4 }
   .row .what { grid-area: 1 / 2 } .row .news { grid-area: 2 / 2 } .row .fleet { grid-area: 1 / 3 } .row .type { grid-area: 2 / 3 } }
 @media (min-width: 45.01rem) and (max-width: 100rem) { .wall .row { grid-template-columns: 7.5rem minmax(10rem, 1fr) 8rem } }
-@media (max-width: 75rem) { .row { grid-template-columns: 7rem minmax(9rem, 1fr) 6rem 25rem } .act .take { display: none } }
+@media (max-width: 75rem) { .row { grid-template-columns: 7rem minmax(9rem, 1fr) 7rem 25rem } .act .take { display: none } }
 @media screen and (max-width: 45rem) {
   .console .top, .console main { padding-left: .875rem; padding-right: .875rem }
   .tabs { order: 3; flex-wrap: nowrap; overflow-x: auto; flex-basis: 100%; margin: 0 -.875rem; padding: 0 .25rem }
-  .whom { margin-left: auto }
-  .tiles { gap: .375rem } .tiles li { flex: 1 1 4rem; padding: .25rem .5rem; font-size: .875rem } .tiles b { display: block } .tiles small { display: none }
+  .whom { margin-left: auto } .whom span { display: none }
+  .tiles { gap: .375rem } .tiles li { flex: 1 1 4rem; font-size: .875rem } .tiles a, .tiles li > span { padding: .25rem .5rem } .tiles b { display: block } .tiles small { display: none }
   .row { grid-template-columns: 1fr auto auto; grid-template-rows: none; gap: 0 .75rem } .row .when { grid-area: 1 / 1 } .row .fleet { grid-area: 1 / 2 } .row .type { grid-area: 1 / 3 }
   .row .what { grid-area: 2 / 1 / 3 / -1 } .row .news { grid-area: 3 / 1 / 4 / -1 } .row .act { grid-area: 4 / 1 / 5 / -1 }
-  .act form { display: grid; grid-template-columns: 1fr 1fr; margin: .25rem 0 .375rem } .act button, .act .button { width: 100%; padding: .375rem; white-space: normal }
+  .act form { display: grid; grid-template-columns: 1fr 1fr; margin: .25rem 0 .375rem } .act button, .act .button { width: 100%; padding: .375rem .25rem; font-size: .875rem; white-space: normal }
+  .tabbed { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
+  .health { line-height: 1.75 } .health a { display: inline; padding: 0 }
+  .filter .all { display: block } .filter:has(.all input:not(:checked)) .rest { display: none }
   .lane { grid-template-columns: 1fr auto; gap: 0 } .lane b { grid-column: 1 / -1 }
   .bars li { grid-template-columns: 6rem 1fr; gap: .125rem .75rem }
   .bar-text { grid-column: 2 }

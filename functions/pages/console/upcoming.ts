@@ -8,6 +8,7 @@ import { drillMark } from '../../core/message/message.ts'
 import { plain, subjectOf } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
 import { utcOn, whole } from '../times.ts'
+import { filterForm, isFiltered, type ShownFilter } from './open-filter.ts'
 import { badge, chip, stepTones, stepWords } from './parts.ts'
 
 const hourMs = 3_600_000
@@ -26,7 +27,10 @@ const words: Record<Reach, string> = {
 interface Upcoming {
   base: string
   lanes: Lane[]
+  filter: ShownFilter
   reach: Reach
+  /** The reach that the address asks for. */
+  asked?: Reach
   more: boolean
 }
 
@@ -61,20 +65,28 @@ function scaleOf(reach: Reach, now: number): Scale {
   return { from: now - (now % step), span: marks * step, marks, now }
 }
 
-export function upcomingBody({ base, lanes, reach, more }: Upcoming, now: number): Html {
+export function upcomingBody(view: Upcoming, now: number): Html {
+  const { base, lanes, reach, asked, more, filter } = view
   const choices = reaches.map((hours) =>
     hours === reach
       ? html`<strong aria-current="true">${words[hours]}</strong> `
-      : html`<a href="${base}/upcoming?hours=${hours}">${words[hours]}</a> `,
+      : html`<a href="${base}/upcoming?${addressOf(hours, filter)}">${words[hours]}</a> `,
   )
+  const count = lanes.reduce((sum, { slots }) => sum + slots.length, 0)
   const clashing = lanes.filter(({ slots }) => slots.some(({ clashes }) => clashes))
   return html`<h1>Upcoming</h1>
-<nav aria-label="How far ahead">${choices}</nav>
-${lanes.length === 0 ? html`<p class="empty">Azure has announced no maintenance for these VMs.</p>` : ''}
+<div class="bar"><nav aria-label="How far ahead">${choices}</nav>
+${filterForm(`${base}/upcoming`, filter, count, asked && { hours: String(asked) })}</div>
+${lanes.length === 0 ? html`<p class="empty">${isFiltered(filter) ? 'No open event matches.' : 'Azure has announced no maintenance for these VMs.'}</p>` : ''}
 ${clashing.length === 0 ? '' : html`<div class="state bad"><p class="headline">Several events of one scale set come close together</p>${clashing.slice(0, maxClashes).map((lane) => html`<p>${clashText(lane)}</p>`)}${clashing.length > maxClashes ? html`<p>${clashing.length - maxClashes} more scale sets are marked below.</p>` : ''}</div>`}
 ${lanes.length === 0 ? '' : picture(base, lanes, reach, now)}
 ${lanes.length === 0 ? '' : listOf(base, lanes, now)}
 ${more ? html`<p class="note">More events are open. The page prefers undecided ones, so others may be missing.</p>` : ''}`
+}
+
+function addressOf(hours: Reach, { fleets: _, ...filter }: ShownFilter): URLSearchParams {
+  const chosen = Object.entries(filter).filter(([, value]) => value !== '')
+  return new URLSearchParams([...chosen, ['hours', String(hours)]])
 }
 
 /** The picture marks the others. */

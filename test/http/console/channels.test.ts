@@ -36,8 +36,8 @@ async function subscribe() {
 test('health, the last success, and what failed', async () => {
   const visit = await asAdmin(world)
   const text = await textFor(visit, '/console/channels')
-  expect(text).toMatch(/chat slack OK 12:00 UTC 0 s ago 0 0/)
-  expect(text).toMatch(/pager pagerduty Failing unknown 0 1/)
+  expect(text).toMatch(/chat Slack OK 12:00 UTC 0 s ago 0 0/)
+  expect(text).toMatch(/pager PagerDuty Failing none yet 0 1/)
   expect(await textFor(visit, '/console/channels/pager')).toMatch(
     /scheduled prod ✗ refused 1 .* HTTP 400/,
   )
@@ -69,7 +69,7 @@ test('everything that failed is sent again, once the visitor was told how much t
   expect(response.headers.get('location')).toBe('/console/channels/pager?said=replayed')
   await world.drain()
   expect(await textFor(visit, '/console/channels')).toMatch(
-    /pager pagerduty OK 12:00 UTC 0 s ago 0 0/,
+    /pager PagerDuty OK 12:00 UTC 0 s ago 0 0/,
   )
 })
 
@@ -77,13 +77,13 @@ test('a token of one fleet sees its channels, and no trace of other fleets in th
   const visit = await asToken(world, ['manage'], ['test'])
   const html = await (await visit.get('/console/channels')).text()
   const text = await textOf(new Response(html))
-  expect(text).toContain('chat slack OK')
+  expect(text).toContain('chat Slack OK')
   expect(text).not.toMatch(/pager|prod|12:00:00/)
   expect((await visit.get('/console/channels/pager')).status).toBe(404)
   const fields = { ...formsOf(html)[0]!, name: 'pager', back: '/channels' }
   await visit.post('/console/replay-all', fields)
   expect(await textFor(await asAdmin(world), '/console/channels')).toMatch(
-    /pager pagerduty Failing unknown 0 1/,
+    /pager PagerDuty Failing none yet 0 1/,
   )
 })
 

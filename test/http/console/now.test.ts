@@ -42,26 +42,45 @@ describe('what it shows', () => {
     expect(text).toMatch(/web_9 .*✓ chat delivered.*✗ pager refused/)
   })
 
-  test('a filter in the address: fleet, type and part of a name', async () => {
-    await report(event(), event({ eventId: 'cold', eventType: 'Freeze', resources: ['ice_1'] }))
-    const visit = await asAdmin(world)
-    const named = async (query: string) => {
-      const { html } = await shownTo(visit, `/console${query}`)
-      const rows = html.matchAll(/data-key="\w+\/([^"]+)"/g)
-      return [...rows].map(([, id]) => (id === eventId ? 'first' : id)).sort()
+  test.each(['/console', '/console/upcoming'])(
+    '%s: a filter in the address: fleet, type and part of a name',
+    async (path) => {
+      await report(event(), event({ eventId: 'cold', eventType: 'Freeze', resources: ['ice_1'] }))
+      const visit = await asAdmin(world)
+      const named = async (query: string) => {
+        const { html } = await shownTo(visit, path + query)
+        const rows = [...html.matchAll(/data-key="[^"]*?([^"/]+)"/g)].map(([, id]) => id)
+        return rows.map((id) => (id === eventId ? 'first' : id)).sort()
+      }
+      expect(await named('')).toEqual(['cold', 'first', 'other'])
+      expect(await named('?fleet=test')).toEqual(['other'])
+      expect(await named('?type=Freeze')).toEqual(['cold'])
+      expect(await named('?q=EB_')).toEqual(['first'])
+      expect((await shownTo(visit, `${path}?q=nobody`)).text).toContain('No open event matches.')
+      expect((await visit.get(`${path}?vm=web_0`)).status).toBe(400)
+      // a misspelt fleet would look like a quiet one
+      const misspelt = await visit.get(`${path}?fleet=prd`)
+      expect([misspelt.status, await textOf(misspelt)]).toEqual([
+        400,
+        expect.stringContaining('fleet: write one of &quot;prod&quot;'.replaceAll('&quot;', '"')),
+      ])
+    },
+  )
+
+  test('a long group is folded, and opens if it answers', async () => {
+    const names = [...Array(6).keys()].map((i) => `edge_${i}`)
+    for (const name of names) {
+      const own = event({ eventId: name, resources: [name] })
+      await new FakeBeacon(world, name, { vm: { scaleSet: 'edge' } }).sees([own])
     }
-    expect(await named('')).toEqual(['cold', 'first', 'other'])
-    expect(await named('?fleet=test')).toEqual(['other'])
-    expect(await named('?type=Freeze')).toEqual(['cold'])
-    expect(await named('?q=EB_')).toEqual(['first'])
-    expect((await shownTo(visit, '/console?q=nobody')).text).toContain('No open event matches.')
-    expect((await visit.get('/console?vm=web_0')).status).toBe(400)
-    // a misspelt fleet would look like a quiet one
-    const misspelt = await visit.get('/console?fleet=prd')
-    expect([misspelt.status, await textOf(misspelt)]).toEqual([
-      400,
-      expect.stringContaining('fleet: write one of &quot;prod&quot;'.replaceAll('&quot;', '"')),
-    ])
+    const visit = await asAdmin(world)
+    const { html, text } = await shownTo(visit)
+    expect(text).toMatch(/Reboot of 6 in edge .* until the first *\. Show all 6/)
+    const isOpen = (page: string) => /<details class="fold" id="rows-[^"]*" open>/.test(page)
+    expect(isOpen(html)).toBe(false)
+    const [form] = formsOf(html).filter((one) => one.event === 'prod/edge_3')
+    const answer = await visit.post('/console', { ...form!, decision: 'take' })
+    expect(isOpen(await answer.text())).toBe(true)
   })
 
   test('nothing is open', async () => {
