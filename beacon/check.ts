@@ -154,12 +154,32 @@ function remedyFor(failed: Failed): string {
 
 export function describeVm(identity: { kind: 'vm'; vm: Vm } | Failed): Finding[] {
   if (identity.kind === 'failed') {
-    return [skip('vm', `IMDS did not say which VM this is: ${identity.reason}`)]
+    const unknown = 'not checked: IMDS did not say which VM this is'
+    return [
+      skip('vm', `IMDS did not say which VM this is: ${identity.reason}`),
+      skip('reboots', unknown),
+    ]
   }
   const { name, resourceGroup, scaleSet } = identity.vm
   const group = resourceGroup === '' ? 'no resource group' : `resource group ${resourceGroup}`
   const set = scaleSet === '' ? 'no scale set' : `scale set ${scaleSet}`
-  return [ok('vm', `${name}, ${group}, ${set}`)]
+  return [ok('vm', `${name}, ${group}, ${set}`), ok('reboots', rebootsText(identity.vm))]
+}
+
+/** Azure itself can approve what the owner requests. It is a preview of Azure's. */
+function rebootsText({ name, resourceGroup, scaleSet }: Vm): string {
+  const at = (named: string) => `-g ${resourceGroup || 'GROUP'} -n ${named}`
+  const command =
+    scaleSet === ''
+      ? `az vm update ${at(name)} --enable-user-reboot-scheduled-events true --enable-user-redeploy-scheduled-events true`
+      : `az vmss update ${at(scaleSet)} --set 'scheduledEventsPolicy=${JSON.stringify(approvesItself)}'`
+  return `those that you request wait for an approval. If Azure should approve them itself (a preview): ${command}`
+}
+
+/** `scheduledEventsPolicy` of Microsoft.Compute, api-version 2024-07-01. */
+const approvesItself = {
+  userInitiatedReboot: { automaticallyApprove: true },
+  userInitiatedRedeploy: { automaticallyApprove: true },
 }
 
 async function checkRelay(

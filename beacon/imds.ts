@@ -7,6 +7,7 @@ import {
   type EventsDocument,
   limits,
   parseDocument,
+  previewVersion,
 } from '../shared/document.ts'
 import type { Log } from '../shared/log.ts'
 import type { Vm } from '../shared/report.ts'
@@ -127,7 +128,7 @@ export function createImds(options: {
     for (const version of versions.probes(clock.monotonic())) {
       const answer = await askFor(version, { kind: 'other', signal, timeoutMs: laterMs })
       if (!('kind' in answer)) versions.restored(version, clock.monotonic())
-      if (!('kind' in answer) || answer.status !== 400) break
+      if (!('kind' in answer) || !isRefused(version, answer.status)) break
     }
     probing = false
   }
@@ -139,7 +140,7 @@ export function createImds(options: {
       const document = await askFor(apiVersion, { kind: 'poll', signal, timeoutMs })
       const now = clock.monotonic()
       if ('kind' in document) {
-        if (document.status !== 400) return document
+        if (!isRefused(apiVersion, document.status)) return document
         return { ...document, class: versions.refused(apiVersion, now) }
       }
       versions.worked(apiVersion, now)
@@ -185,6 +186,11 @@ export function createImds(options: {
 
     close: () => transport.close(),
   }
+}
+
+/** The preview is absent where Azure has not rolled it out. */
+function isRefused(version: ApiVersion, status: number | undefined): boolean {
+  return status === 400 || (status === 404 && version === previewVersion)
 }
 
 function eventsPath(apiVersion: ApiVersion): string {

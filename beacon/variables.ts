@@ -2,7 +2,7 @@
 // mistake becomes a sentence that names the variable, the value and what to write instead.
 import { posix, win32 } from 'node:path'
 import * as z from 'zod/mini'
-import { cut, eventTypes, knownType } from '../shared/document.ts'
+import { adviceType, cut, documentedTypes, knownType } from '../shared/document.ts'
 import type { Level } from '../shared/log.ts'
 import { secretBytes } from '../shared/signature.ts'
 
@@ -159,11 +159,11 @@ const table = {
     leadSeconds.usual,
   ),
   FOGHORN_HOOK_EVENT_TYPES: variable(
-    `The types of events that hooks run for: \`${everyType}\`, or a list such as \`Reboot,Redeploy\`.`,
+    `The types of events that hooks run for: \`${everyType}\`, or a list such as \`Reboot,Redeploy\`. \`${adviceType}\` must be named.`,
     z.pipe(
       z._default(
         text(
-          `write "${everyType}", or a list of ${eventTypes.join(', ')} with commas`,
+          `write "${everyType}", or a list of ${documentedTypes.join(', ')} with commas`,
           (value) => isEveryType(value) || typesIn(value).every((type) => type !== undefined),
         ),
         everyType,

@@ -1,7 +1,8 @@
 // Which api-version of Scheduled Events to ask for: the newest that this cloud answers. A 400 may
 // be temporary, and an older version lacks values that policies need. So the beacon falls back only
-// after several 400s, and then probes newer versions beside the polls.
-import { type ApiVersion, apiVersions } from '../shared/document.ts'
+// after several 400s, and then probes newer versions beside the polls. It also probes the preview, with
+// which it does not begin.
+import { type ApiVersion, apiVersions, previewVersion } from '../shared/document.ts'
 import type { Log } from '../shared/log.ts'
 
 /** Fall back after this many 400s in a row, if the last came this long after the first. */
@@ -11,12 +12,16 @@ const refusedForMs = 5_000
 const probesAtMs = [0, 10_000, 30_000, 60_000]
 const laterProbesMs = 10 * 60_000
 
+/** Newest first. The beacon begins with the newest that is generally available. */
+const versions: ApiVersion[] = [previewVersion, ...apiVersions]
+const general = 1
+
 /** Times are monotonic ms. */
 export interface Versions {
   /** The version to poll with. */
   current(): ApiVersion
   /**
-   * A poll with it was answered 400. `absent`: all versions were refused. `fallback`: keep polling.
+   * A poll with it was answered 400, or 404 if it is the preview. `absent`: all versions were refused. `fallback`: keep polling.
    */
   refused(version: ApiVersion, now: number): 'fallback' | 'absent'
   /** A poll with it was answered with a document. */
@@ -28,11 +33,11 @@ export interface Versions {
 }
 
 export function createVersions(log: Log): Versions {
-  let index = 0
+  let index = general
   let streak: { count: number; since: number } | undefined
   /** All versions were refused. Until one works, they are tried in turn, once each and slowly. */
   let exhausted = false
-  /** Set while an older version answers. `count` probes were made, the last at `lastAt`. */
+  /** Set while an older version than the preview answers. `count` probes were made, the last at `lastAt`. */
   let fallenBack: { at: number; count: number; lastAt: number } | undefined
 
   const isRefused = (now: number): boolean => {
@@ -41,26 +46,28 @@ export function createVersions(log: Log): Versions {
   }
 
   return {
-    current: () => apiVersions[index] ?? apiVersions[0],
+    current: () => versions[index]!,
 
     refused(version, now) {
-      if (version !== apiVersions[index] || !isRefused(now)) return 'fallback'
+      if (version !== versions[index] || !isRefused(now)) return 'fallback'
       streak = undefined
       fallenBack = undefined
-      const older = apiVersions[index + 1]
-      index = older === undefined ? 0 : index + 1
+      const older = versions[index + 1]
+      index = older === undefined ? general : index + 1
       if (!exhausted) {
-        log.warn('imds_version_refused', { refused: version, next: older ?? apiVersions[0] })
+        log.warn('imds_version_refused', { refused: version, next: versions[index] })
       }
       exhausted ||= older === undefined
       return exhausted ? 'absent' : 'fallback'
     },
 
     worked(version, now) {
-      if (version !== apiVersions[index]) return
+      if (version !== versions[index]) return
       streak = undefined
       exhausted = false
-      if (index > 0) fallenBack ??= { at: now, count: 0, lastAt: now }
+      // nobody waits for the preview, so it is asked for at once, and then every 10 min
+      const count = index > general ? 0 : probesAtMs.length
+      if (index > 0) fallenBack ??= { at: now, count, lastAt: Number.NEGATIVE_INFINITY }
     },
 
     probes(now) {
@@ -69,17 +76,18 @@ export function createVersions(log: Log): Versions {
       const soon = probesAtMs[count]
       if (now < (soon === undefined ? lastAt + laterProbesMs : at + soon)) return []
       fallenBack = { at, count: count + 1, lastAt: now }
-      return apiVersions.slice(0, index)
+      return versions.slice(0, index)
     },
 
     restored(version, now) {
-      const newer = apiVersions.indexOf(version)
+      const newer = versions.indexOf(version)
       if (newer >= index) return
       log.info('imds_version_restored', { apiVersion: version })
       index = newer
       streak = undefined
       // versions newer than this one were refused just now
-      fallenBack = index === 0 ? undefined : { at: now, count: 1, lastAt: now }
+      const count = index > general ? 1 : probesAtMs.length
+      fallenBack = index === 0 ? undefined : { at: now, count, lastAt: now }
     },
   }
 }

@@ -52,7 +52,7 @@ export function codesIn(source: string): Set<string> {
     /refused\(\d+, '([a-z_]+)'/g,
     /Code = '([a-z_]+)'/g,
     // why the API refused a decision
-    /^ {2}(already_approved|already_declined|started|ended|too_many_vms):/gm,
+    /^ {2}(already_approved|already_declined|started|ended|too_many_vms|nothing_to_decide):/gm,
   ]
   const codes = forms.flatMap((form) => [...source.matchAll(form)].map(([, name]) => name!))
   return new Set(codes)

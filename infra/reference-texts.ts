@@ -285,6 +285,10 @@ export const problemCodes: Record<string, Code> = {
     status: '409',
     about: 'The event affects more than 200 VMs, so Azure alone decides.',
   },
+  nothing_to_decide: {
+    status: '409',
+    about: 'The event is advice, such as `SpotRebalanceRecommendation`: nobody can decide it.',
+  },
   api_off: { status: '403', about: 'The relay was started without `FOGHORN_ADMIN_KEY`.' },
   backup_busy: { status: '503', about: 'Another backup is being made. Try again later.' },
   backup_unsupported: {

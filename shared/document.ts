@@ -6,7 +6,13 @@ import { parseNotBefore, plausible } from './not-before.ts'
 
 export { parseNotBefore } from './not-before.ts'
 
-/** Newest first. */
+/**
+ * A preview of Azure's, with events of `adviceType`. Where it is not rolled out, it answers 404, which says
+ * nothing about the other versions.
+ */
+export const previewVersion = '2024-07-09'
+
+/** Generally available, newest first. */
 export const apiVersions = [
   '2020-07-01',
   '2019-08-01',
@@ -17,18 +23,33 @@ export const apiVersions = [
   '2017-03-01',
 ] as const
 
-export type ApiVersion = (typeof apiVersions)[number]
-
-/** Documents of older versions omit events of these types. */
-const typeSince: Record<string, ApiVersion> = { Preempt: '2017-11-01', Terminate: '2019-01-01' }
+export type ApiVersion = (typeof apiVersions)[number] | typeof previewVersion
 
 export const eventTypes = ['Freeze', 'Reboot', 'Redeploy', 'Preempt', 'Terminate'] as const
+
+/** Advice: Azure may reclaim a Spot VM soon, or never. Acknowledging it has no effect. */
+export const adviceType = 'SpotRebalanceRecommendation'
+
+/** All types that Azure documents. */
+export const documentedTypes = [...eventTypes, adviceType] as const
+
+/** Documents of older versions omit events of these types. */
+const typeSince: Record<string, ApiVersion> = {
+  Preempt: '2017-11-01',
+  Terminate: '2019-01-01',
+  [adviceType]: previewVersion,
+}
 
 const sources = ['Platform', 'User']
 
 /** The documented type that the text names, in either case. */
-export function knownType(text: string): (typeof eventTypes)[number] | undefined {
-  return eventTypes.find((type) => isSameName(type, text))
+export function knownType(text: string): (typeof documentedTypes)[number] | undefined {
+  return documentedTypes.find((type) => isSameName(type, text))
+}
+
+/** Nothing happens to the VM, so there is nothing to decide. */
+export function isAdvice({ eventType }: Pick<ScheduledEvent, 'eventType'>): boolean {
+  return eventType === adviceType
 }
 
 /** Azure compares names without regard to case. */
@@ -91,7 +112,7 @@ function inEitherCase(text: string): string {
 /** One Scheduled Event in canonical form. Absent means that the document did not say. */
 export const scheduledEventSchema = z.object({
   eventId: eventIdSchema.check(z.meta({ pattern: notOurs })),
-  /** One of `eventTypes`, or whatever Azure invents next. */
+  /** One of `documentedTypes`, or whatever Azure invents next. */
   eventType: name.check(z.minLength(1)),
   status: z.enum(['Scheduled', 'Started', 'Unknown']),
   /** `compute.name` of each VM hit, without the preview's underscore. */

@@ -1,7 +1,7 @@
 // The loop of hooks: looks at what the beacon knows, plans with plan.ts, and asks the runner. It
 // remembers no steps: each look starts from the document, the relay's last answer and the runner's
 // status. So the next look repairs a missed step.
-import { isSameName, type ScheduledEvent } from '../../shared/document.ts'
+import { isAdvice, isSameName, type ScheduledEvent } from '../../shared/document.ts'
 import type { Answer, Report } from '../../shared/report.ts'
 import { ageMsOf, type Instant, instantOf } from '../clock.ts'
 import type { HookParts, Hooks, Parts, State } from '../state.ts'
@@ -137,7 +137,8 @@ export class EventHooks implements Hooks {
 
   #isOurs({ eventType }: ScheduledEvent): boolean {
     const { eventTypes } = this.#hooks.settings
-    return eventTypes === undefined || eventTypes.some((type) => isSameName(type, eventType))
+    if (eventTypes === undefined) return !isAdvice({ eventType })
+    return eventTypes.some((type) => isSameName(type, eventType))
   }
 
   #begin(event: ScheduledEvent): void {

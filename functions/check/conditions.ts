@@ -1,6 +1,6 @@
 // Warns about conditions that no event can meet: words that Azure does not have, and names that
 // Azure does not allow. Which names exist is unknown here.
-import { eventTypes, isSameName } from '../../shared/document.ts'
+import { documentedTypes, isSameName } from '../../shared/document.ts'
 import { looksSecret, notShown } from '../../shared/presentable.ts'
 import type { Match } from '../core/rules/match.ts'
 import { quoted } from '../schema/checks.ts'
@@ -11,7 +11,7 @@ export const sources = ['Platform', 'User']
 export function onConditions(at: string, match: Match): string[] {
   const { eventType = [], source = [] } = match
   return [
-    ...eventType.flatMap((word) => onWord(`${at}.match.eventType`, word, eventTypes)),
+    ...eventType.flatMap((word) => onWord(`${at}.match.eventType`, word, documentedTypes)),
     ...source.flatMap((word) => onWord(`${at}.match.source`, word, sources)),
     ...onNames(at, match),
   ]

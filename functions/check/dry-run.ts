@@ -1,6 +1,6 @@
 // A dry run: which rule decides an event and why, and which channels are notified of each moment.
 // It uses the relay's own functions; only the actions of Azure and of people are simulated.
-import type { ScheduledEvent } from '../../shared/document.ts'
+import { isAdvice, type ScheduledEvent } from '../../shared/document.ts'
 import { commitPlan } from '../core/delivery/commit.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
 import {
@@ -180,6 +180,7 @@ function whileScheduled(
   const waits = waitsOf(record) !== undefined
   const asking = waits ? askedBy(record) : record
   sure.push(...add('scheduled', record))
+  if (isAdvice(record.facts)) return
   if (decide === 'approve') {
     const approved = add('approved', decidedBy(record, 'approved', 'policy', rule))
     ;(waits ? maybe : sure).push(...approved)

@@ -1,6 +1,6 @@
 // Explains why a rule does not match an event. Asks `matchEvent` about each condition, so that the
 // explanation cannot differ from what the relay decides.
-import { eventTypes, isSameName } from '../../shared/document.ts'
+import { eventTypes, isAdvice, isSameName } from '../../shared/document.ts'
 import { looksSecret, notShown } from '../../shared/presentable.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { KnownVm } from '../core/event/sight.ts'
@@ -15,6 +15,9 @@ export function whyNotDecided(
   vms: KnownVm[],
 ): string | undefined {
   const { eventType } = record.facts
+  if (decide === 'approve' && isAdvice(record.facts)) {
+    return `no rule approves "${eventType}", which is advice`
+  }
   if (decide === 'approve' && !eventTypes.some((type) => type === eventType)) {
     return `no rule approves "${eventType}", an unknown type`
   }

@@ -1,6 +1,6 @@
 // Warns about routes: events without a message, routes that never notify, and reminders that come
 // too early.
-import { eventTypes, knownType } from '../../shared/document.ts'
+import { eventTypes, isSameName } from '../../shared/document.ts'
 import type { Config } from '../config/config.ts'
 import type { PolicyRule } from '../core/rules/policy.ts'
 import type { Route } from '../core/rules/routes.ts'
@@ -60,7 +60,8 @@ function isEverAsked(policy: PolicyRule[], fleet: string, type: string, source: 
   for (const { match, decide } of policy) {
     if (!mayMatch(match, fleet, type, source)) continue
     if (decide === 'ask') return true
-    const passesOn = isNarrow(match) || (decide === 'approve' && knownType(type) === undefined)
+    const passesOn =
+      isNarrow(match) || (decide === 'approve' && !eventTypes.some((one) => one === type))
     if (!passesOn) return false
   }
   return true
@@ -152,8 +153,8 @@ const usualNoticeSeconds: Record<(typeof eventTypes)[number], number> = {
   Terminate: 900,
 }
 
-/** Undefined for a type that Foghorn does not know. */
+/** Undefined for advice, and for a type that Foghorn does not know. */
 export function usualNoticeOf(eventType: string): number | undefined {
-  const type = knownType(eventType)
+  const type = eventTypes.find((one) => isSameName(one, eventType))
   return type && usualNoticeSeconds[type]
 }

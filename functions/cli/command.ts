@@ -1,7 +1,7 @@
 // What all commands share: how their words are read, how they show help, and how they fail. A command is
 // a value; infra/commands.ts lists them, and `foghorn NAME` runs one.
 import { type ParseArgsConfig, parseArgs, styleText } from 'node:util'
-import { eventTypes, knownType } from '../../shared/document.ts'
+import { documentedTypes, knownType } from '../../shared/document.ts'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { didYouMean, nearest } from '../schema/suggest.ts'
 import { wrap } from './layout.ts'
@@ -169,8 +169,10 @@ export function wrong(message: string): FoghornError {
 export function typeOf(wanted: string): string {
   const known = knownType(wanted)
   if (known !== undefined) return known
-  const types = eventTypes.join(', ')
-  throw wrong(`--type: there is no "${wanted}"; write ${types}${didYouMean(wanted, eventTypes)}`)
+  const types = documentedTypes.join(', ')
+  throw wrong(
+    `--type: there is no "${wanted}"; write ${types}${didYouMean(wanted, documentedTypes)}`,
+  )
 }
 
 /** Tags from `NAME=VALUE` texts. */

@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
-import { eventTypes } from '../../shared/document.ts'
+import { documentedTypes } from '../../shared/document.ts'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { escapeUnseen, visible } from '../../shared/presentable.ts'
 import { secretBytes, sign } from '../../shared/signature.ts'
@@ -59,7 +59,7 @@ Prints every step of every event as it happens. With --forward, it also sends ea
 on your own machine, as a signed webhook.
 
   --fleet NAME      only this fleet; may be repeated, as may --type and --moment
-  --type TYPE       only ${eventTypes.join(', ')}
+  --type TYPE       only ${documentedTypes.join(', ')}
   --moment MOMENT   only these steps: ${moments.slice(0, 6).join(', ')},
                     ${moments.slice(6).join(', ')}
   --resource GLOB   only events of VMs with such names: web_*

@@ -1,6 +1,7 @@
 // The schema of the configuration file. Each part has an error that says what to write, and a
 // description that editors show (infra/config.schema.json, written by `npm run generate`).
 import * as z from 'zod'
+import { documentedTypes } from '../../shared/document.ts'
 import { isSecretAddress, looksSecret } from '../../shared/presentable.ts'
 import { decisions } from '../core/event/event.ts'
 import { moments } from '../core/event/moment.ts'
@@ -128,7 +129,7 @@ const texts = (what: string) =>
 
 const matchSchema = object({
   fleet: texts('Names under `fleets`.'),
-  eventType: texts('Freeze, Reboot, Redeploy, Preempt, Terminate.'),
+  eventType: texts(`${documentedTypes.join(', ')}.`),
   source: texts('Platform, or User if a person or a program requested the event.'),
   resource: texts('VM names, as globs: `*` is any characters, `?` is one.'),
   resourceGroup: texts('The resource group of an affected VM, as its beacon reports it.'),

@@ -4,7 +4,7 @@ import { cut } from '../../shared/document.ts'
 import type { Wish } from '../core/event/decide-by-person.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { maxReasonLength } from '../core/limits.ts'
-import { tooLarge } from '../core/message/phrases.ts'
+import { whyUndecidable } from '../core/message/phrases.ts'
 import type { FormToken } from '../links/link.ts'
 import type { Seen } from '../pages/event.ts'
 import { type Decided, decideEvent } from '../use-cases/decide-event.ts'
@@ -64,7 +64,8 @@ const answers: Record<Undecided, { said: string; status?: number }> = {
   },
   already_approved: { said: 'Nothing changed: the event was already approved.' },
   already_declined: { said: 'Nothing changed: it was already left to Azure.' },
-  too_many_vms: { said: `Nothing was decided: ${tooLarge}` },
+  too_many_vms: { said: `Nothing was decided: ${whyUndecidable.too_many_vms}` },
+  nothing_to_decide: { said: whyUndecidable.nothing_to_decide },
   started: { said: 'Too late to decide: the event has started.' },
   ended: { said: 'Too late to decide: the event is over.' },
   identity_needed: {

@@ -3,7 +3,7 @@
 
 import { stampOf } from '../core/event/approval.ts'
 import type { EventRecord } from '../core/event/event.ts'
-import { isTooLarge } from '../core/event/facts.ts'
+import { undecidable } from '../core/event/facts.ts'
 import { canPrepareNow } from '../core/event/preparation.ts'
 import { stepOf } from '../core/event/summary.ts'
 import { lastingClock, relative } from '../core/event/time.ts'
@@ -25,7 +25,7 @@ import {
   isGuess,
   isReopened,
   plain,
-  tooLarge,
+  whyUndecidable,
 } from '../core/message/phrases.ts'
 import {
   approvesUnready,
@@ -54,7 +54,7 @@ export function isDecidable(record: EventRecord): boolean {
     record.ended === undefined &&
     record.phase === 'scheduled' &&
     record.decided?.decision !== 'approved' &&
-    !isTooLarge(record.facts)
+    undecidable(record.facts) === undefined
   )
 }
 
@@ -101,8 +101,12 @@ function rawStateOf(record: EventRecord, now: number): State {
   if (decided?.decision === 'approved') return approvedState(record, now)
   const { notBeforeAt } = record.facts
   const until = notBeforeAt !== undefined && notBeforeAt > now ? { until: notBeforeAt } : {}
-  if (isTooLarge(record.facts)) {
-    const lines = [...backLines(record), tooLarge, dueOf(record, now)]
+  const why = undecidable(record.facts)
+  if (why === 'nothing_to_decide') {
+    return { tone: 'wait', headline: 'Nothing to decide', lines: [whyUndecidable[why]] }
+  }
+  if (why !== undefined) {
+    const lines = [...backLines(record), whyUndecidable[why], dueOf(record, now)]
     return { tone: 'wait', headline: 'Azure decides.', lines, ...until }
   }
   if (decided === undefined) {
@@ -121,7 +125,8 @@ function rawStateOf(record: EventRecord, now: number): State {
 export function briefOf(record: EventRecord, now: number): string {
   const { decided, facts } = record
   if (stepOf(record) === 'stuck') return plain(stuckLines(record, now, now)[0]!)
-  if (isTooLarge(facts)) return 'Azure decides'
+  const nobody = undecidable(facts)
+  if (nobody !== undefined) return nobody === 'too_many_vms' ? 'Azure decides' : 'nothing to decide'
   const why = [...backLines(record), ...expiryLines(record, false), ...inVainLines(record)][0]
   const asker =
     facts.source === 'Platform' ? '' : `requested by ${askedBy(record) ?? 'nobody known'}`

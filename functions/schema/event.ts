@@ -1,6 +1,7 @@
 // What other systems read about an event: the schema of webhooks' `data`, and of the API's answers.
 // The compiler checks that it agrees with `PublicEvent`, which the core makes.
 import * as z from 'zod'
+import { documentedTypes } from '../../shared/document.ts'
 import { decisions, inferences, phases, proofs, startKinds } from '../core/event/event.ts'
 import { ruled } from '../core/event/facts.ts'
 import { vmStates, waitFailures } from '../core/event/hook-state.ts'
@@ -104,7 +105,7 @@ export const publicEventSchema = z
     drill: z.literal(true).exactOptional().describe('Only for a drill.'),
     eventType: z
       .string()
-      .describe('Freeze, Reboot, Redeploy, Preempt, Terminate, or a type that Azure adds later.'),
+      .describe(`${documentedTypes.join(', ')}, or a type that Azure adds later.`),
     source: z.string().exactOptional().describe('`Platform` or `User`.'),
     resources: z.array(z.string()).describe('The affected VMs, at most 200.'),
     resourcesTotal: count.exactOptional().describe('How many there are, if `resources` was cut.'),

@@ -1,7 +1,7 @@
 // Reads one event, or a page of them for the API, newest first. A page ends after a number of events or of
 // bytes. The cursor is exact: events that were first seen in one millisecond may be on two pages.
 import * as z from 'zod'
-import { eventTypes } from '../../shared/document.ts'
+import { documentedTypes } from '../../shared/document.ts'
 import { parseJson } from '../../shared/json.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
 import { type EventRecord, phases } from '../core/event/event.ts'
@@ -39,7 +39,7 @@ export const pageQuery = z.strictObject({
     .optional()
     .describe('Only events that affect a VM with such a name: `web_*`.'),
   phase: oneOf(phases).optional().describe('Only events in this phase.'),
-  type: oneOf(eventTypes).optional().describe('Only events of this type.'),
+  type: oneOf(documentedTypes).optional().describe('Only events of this type.'),
   since: time('Only events that were first seen at this time or later.'),
   until: time('Only events that were first seen before this time.'),
   limit: wholeNumber(1, maxPage)

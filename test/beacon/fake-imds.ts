@@ -1,5 +1,6 @@
 // An IMDS whose answers a test chooses, and a client of it.
 import { createImds, type Imds } from '../../beacon/imds.ts'
+import { previewVersion } from '../../shared/document.ts'
 import type { Log } from '../../shared/log.ts'
 import { instanceOf } from './events.ts'
 import { createFakeClock, type FakeClock } from './fake-clock.ts'
@@ -13,18 +14,24 @@ export const document = JSON.stringify({
 })
 export const forever = new AbortController().signal
 
-/** An IMDS that answers as `reply` says, and a client of it. */
+/** An IMDS that answers as `reply` says, without the preview of the api-version, and a client of it. */
 export async function setUp(reply: (asked: Asked, index: number) => Reply, timeouts = {}) {
   let count = 0
-  const server = await serve((asked, response) => {
-    const answer = reply(asked, count++)
+  const asked: Asked[] = []
+  const server = await serve((request, response) => {
+    if (versionOf(request) === previewVersion) {
+      response.writeHead(404).end()
+      return
+    }
+    asked.push(request)
+    const answer = reply(request, count++)
     if (answer === 'silence') return
     response.writeHead(answer.status ?? 200, answer.headers).end(answer.body ?? '')
   })
   const clock = createFakeClock()
   const log = createTestLog()
   const imds = createImds({ origin: server.origin, clock, log, ...timeouts })
-  return { imds, log, clock, asked: server.asked, poll: () => imds.poll(forever) }
+  return { imds, log, clock, asked, poll: () => imds.poll(forever) }
 }
 
 export async function pollTimes(imds: Imds, times: number) {

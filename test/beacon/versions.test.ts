@@ -1,7 +1,7 @@
 // Which api-version the beacon asks for: the newest that this cloud answers. Bursts of 400 of any
 // length must not change that for long. Also what the relay learns of it.
 import { describe, expect, test } from 'vitest'
-import { type ApiVersion, apiVersions } from '../../shared/document.ts'
+import { type ApiVersion, apiVersions, previewVersion } from '../../shared/document.ts'
 import { accepted, startBeacon } from './agent-world.ts'
 import { type Request, withoutNetwork } from './fake-imds.ts'
 
@@ -24,17 +24,22 @@ function shownIn(version: string) {
 /** A beacon whose IMDS answers as `answer` does. Time stands still until `clock.advance`. */
 function start(
   answer: Parameters<typeof withoutNetwork>[0],
-  { pollMs = second, paceMs = 5 * second } = {},
+  { pollMs = second, paceMs = 5 * second, isRolledOut = (_at: number): boolean => false } = {},
 ) {
   const { requests, imdsOf } = withoutNetwork((request) =>
-    request.endpoint === 'instance' ? {} : answer(request),
+    request.endpoint === 'instance'
+      ? {}
+      : request.version === previewVersion && !isRolledOut(request.at)
+        ? { status: 404 }
+        : answer(request),
   )
   const beacon = startBeacon({ reply: () => accepted({ paceMs }) }, { pollMs }, imdsOf)
-  const polls = () => requests.filter(({ endpoint }) => endpoint === 'scheduledevents')
+  const asked = () => requests.filter(({ endpoint }) => endpoint === 'scheduledevents')
+  const polls = () => asked().filter(({ version }) => version !== previewVersion)
   const versionsSince = (at: number) =>
     polls().flatMap((poll) => (poll.at >= at ? [poll.version] : []))
   const changes = () => beacon.reports.flatMap(({ report }) => report.changes)
-  return { ...beacon, polls, versionsSince, changes }
+  return { ...beacon, asked, polls, versionsSince, changes }
 }
 
 /** Refuses every version from `from` to `until`. */
@@ -208,4 +213,32 @@ test('refused in every version, it asks slowly and logs that once', async () => 
   await clock.advance(60 * minute)
   expect(polls().length - before).toBeLessThan(130)
   expect(log.named('imds_version_refused')).toHaveLength(apiVersions.length)
+})
+
+describe('the preview', () => {
+  const previews = (asked: Request[]) => asked.filter(({ version }) => version === previewVersion)
+
+  test('is asked for beside the polls, once in 10 min, and its 404 means nothing', async () => {
+    const { clock, asked, polls, lastReport, log } = start(({ version }) => shownIn(version))
+    await clock.advance(25 * minute)
+    const minutes = previews(asked()).map(({ at }) => Math.floor(at / minute))
+    expect(minutes).toEqual([0, 10, 20])
+    expect(polls().length).toBeGreaterThan(1_490)
+    expect(lastReport()?.document).toMatchObject({ apiVersion: newest })
+    expect(log.named('imds_version_refused')).toEqual([])
+    expect(log.named('imds_failing')).toEqual([])
+  })
+
+  test('is polled where it is rolled out, and left when it is taken back', async () => {
+    const isRolledOut = (at: number) => at < 5 * minute
+    const { clock, lastReport, changes, log } = start(({ version }) => shownIn(version), {
+      isRolledOut,
+    })
+    await clock.advance(minute)
+    expect(lastReport()?.document).toMatchObject({ apiVersion: previewVersion })
+    await clock.advance(5 * minute)
+    expect(lastReport()?.document).toMatchObject({ apiVersion: newest })
+    expect(changes().map(({ kind }) => kind)).toEqual(['appeared'])
+    expect(log.named('imds_failing')).toEqual([])
+  })
 })

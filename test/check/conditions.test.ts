@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { prodKey } from '../support/world.ts'
 import { adviceOn, all, byUsers, type Row, testRows } from './advice-on.ts'
 
-const types = '"Freeze", "Reboot", "Redeploy", "Preempt", "Terminate"'
+const types =
+  '"Freeze", "Reboot", "Redeploy", "Preempt", "Terminate", "SpotRebalanceRecommendation"'
 const route = (match: object) => ({ routes: [all, { match, channels: ['chat'] }] })
 const path = '/subscriptions/x/resourceGroups/rg'
 

@@ -9,13 +9,23 @@ export const API_VERSIONS = [
   '2019-04-01',
   '2019-08-01',
   '2020-07-01',
+  '2024-07-09',
 ] as const
 
 export type ApiVersion = (typeof API_VERSIONS)[number]
 
 export const NEWEST: ApiVersion = '2020-07-01'
+/** Not rolled out in most regions. */
+export const PREVIEW: ApiVersion = '2024-07-09'
+export const GENERAL_VERSIONS = API_VERSIONS.filter((version) => version !== PREVIEW)
 
-const TYPE_SINCE: Record<string, ApiVersion> = { Preempt: '2017-11-01', Terminate: '2019-01-01' }
+export const ADVICE = 'SpotRebalanceRecommendation'
+
+const TYPE_SINCE: Record<string, ApiVersion> = {
+  Preempt: '2017-11-01',
+  Terminate: '2019-01-01',
+  [ADVICE]: PREVIEW,
+}
 
 export interface VisibleEvent {
   readonly id: string

@@ -1,6 +1,6 @@
 // One event as the platform keeps it: its defaults, and when it next changes by itself. Pure.
 
-import type { VisibleEvent } from './documents.ts'
+import { ADVICE, type VisibleEvent } from './documents.ts'
 import type { EventRequest } from './requests.ts'
 
 const DEFAULT_IMPACT_SECONDS = 10
@@ -13,6 +13,7 @@ const DESCRIPTIONS: Record<string, string> = {
   Redeploy: 'The virtual machine will move to another host and lose its temporary disk.',
   Preempt: 'The Spot virtual machine will be evicted because its capacity is needed.',
   Terminate: 'The virtual machine will be deleted from its scale set.',
+  [ADVICE]: 'The Spot virtual machine may be evicted soon.',
 }
 
 export interface FleetEvent extends VisibleEvent {

@@ -2,7 +2,7 @@
 // new ids come from the caller, so a virtual clock can drive it. Nothing happens by itself: `advance`
 // makes happen what is due, in order, and every operation does that first.
 
-import { type ApiVersion, documentFor, type EventsDocument, NEWEST } from './documents.ts'
+import { ADVICE, type ApiVersion, documentFor, type EventsDocument, NEWEST } from './documents.ts'
 import { type FleetEvent, newEvent, type Step, transitionAt } from './event.ts'
 import { isRefusal, noEvent, type Refusal } from './refusal.ts'
 import {
@@ -194,7 +194,9 @@ export class Fleet {
   advance(now: number): void {
     for (let next = this.#next(); next !== null && next.at <= now; next = this.#next()) {
       this.#now = Math.max(this.#now, next.at)
-      if (next.event.startedAt === null) {
+      if (next.event.type === ADVICE) {
+        this.#end(next.tenant, next.event)
+      } else if (next.event.startedAt === null) {
         next.event.startedAt = this.#now
         this.#changed(next.tenant, next.event.id, 'started')
       } else {

@@ -3,7 +3,7 @@
 
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ApiVersion, type EventsDocument, isApiVersion } from './documents.ts'
+import { type ApiVersion, type EventsDocument, isApiVersion, PREVIEW } from './documents.ts'
 import type { Faults } from './faults.ts'
 import type { Fleet } from './fleet.ts'
 import { HOST, parseJson, type Reply, readBody, send } from './http.ts'
@@ -198,7 +198,9 @@ function refuseHeaders(request: IncomingMessage, metadataRequired: boolean): Rep
   return null
 }
 
+/** Where the preview is not rolled out, IMDS answers 404. */
 function badVersion(version: string): Reply {
+  if (version === PREVIEW) return { status: 404, body: { error: 'Not found' } }
   return badRequest(version ? `api-version ${version} is not known` : 'api-version is missing')
 }
 

@@ -1,6 +1,6 @@
 // `npm run simulator`: runs a simulated fleet until it is stopped.
 import { command, type Given, text, texts, wrong } from '../../functions/cli/command.ts'
-import { API_VERSIONS, type ApiVersion, isApiVersion } from './documents.ts'
+import { API_VERSIONS, type ApiVersion, GENERAL_VERSIONS, isApiVersion } from './documents.ts'
 import { type SimulatorOptions, startSimulator } from './simulator.ts'
 
 const MAX_PORT = 65_535
@@ -9,7 +9,7 @@ const options = {
   port: { ...text, default: '9100' },
   vms: texts,
   'first-get-ms': { ...text, default: '0' },
-  'api-versions': { ...text, default: API_VERSIONS.join(',') },
+  'api-versions': { ...text, default: GENERAL_VERSIONS.join(',') },
 } as const
 
 export const simulator = command({
@@ -22,7 +22,8 @@ to the control port creates an event; docs/install-relay-node.md shows how.
   --vms NAMES        the VMs of one tenant, by commas (default: web_0,web_1,web_2); repeat it for
                      each tenant
   --first-get-ms N   how long the first answer of each VM takes (default: 0)
-  --api-versions V   api-versions that IMDS supports, by commas (default: all)`,
+  --api-versions V   api-versions that IMDS supports, by commas (default: all but the preview
+                     2024-07-09)`,
   options,
   async run({ options: given, io: { print } }) {
     const simulator = await startSimulator({ ...readOptions(given), log: print })

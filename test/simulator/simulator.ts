@@ -3,7 +3,7 @@
 
 import type { Server } from 'node:http'
 import { createControlServer } from './control.ts'
-import { API_VERSIONS, type ApiVersion } from './documents.ts'
+import { type ApiVersion, GENERAL_VERSIONS } from './documents.ts'
 import type { Step } from './event.ts'
 import { Faults } from './faults.ts'
 import { Fleet, type StartRequest } from './fleet.ts'
@@ -43,7 +43,7 @@ export async function startSimulator(options: SimulatorOptions) {
     fleet,
     faults: new Faults(),
     issuer: new Issuer(),
-    apiVersions: options.apiVersions ?? API_VERSIONS,
+    apiVersions: options.apiVersions ?? GENERAL_VERSIONS,
     now: () => {
       const now = Date.now()
       fleet.advance(now)

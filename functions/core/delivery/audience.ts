@@ -1,6 +1,7 @@
 // Who is notified of a moment: the channels of the routes (`rules/routes.ts`), and those that got
 // earlier messages (`traits` in `event/moment.ts`). `commit.ts` chooses the moments. Subscriptions:
 // `subscription.ts`. If a channel fails: `follow-up.ts`.
+import { isAdvice } from '../../../shared/document.ts'
 import type { EventRecord } from '../event/event.ts'
 import {
   type FurtherChannels,
@@ -52,6 +53,7 @@ export function audienceOf(
     const named = routed(moment)
     // if a rule ignores the event, only channels that already know of it are notified of its end
     const due = isIgnored(record) ? named.filter((name) => notified.includes(name)) : named
+    if (isAdvice(record.facts)) return due.filter((name) => isAdvised(name, moment))
     const open = incidents
       ? withIncident(channels, notified, () => moments.filter(opensIncident).flatMap(routed))
       : []
@@ -61,12 +63,20 @@ export function audienceOf(
     const first = audience('scheduled')
     return all.filter((name) => channels.getsEveryStep(name) || !first.includes(name))
   }
+  /** People are told of advice once. It ends silently, and is no incident. Machines get every step. */
+  const isAdvised = (name: string, moment: Moment) =>
+    channels.getsEveryStep(name) || (moment === newestOf(record) && !channels.opensIncidents(name))
   // a route that matches only now need not name the moment of this step
   const newlyRouted = (moment: Moment) => {
     const known = [...notified, ...logged.flatMap(audience)]
     return routed(moment).filter((name) => !known.includes(name))
   }
   return audience
+}
+
+/** The moment that says where the event stands. */
+export function newestOf({ phase }: EventRecord): Moment {
+  return phase === 'started' ? 'started' : 'scheduled'
 }
 
 export function isIgnored({ policy }: EventRecord): boolean {

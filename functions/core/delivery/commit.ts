@@ -7,7 +7,7 @@ import { extentOf, maxMessageVmBytes } from '../event/hit-vms.ts'
 import { isEnd, type Moment } from '../event/moment.ts'
 import { viewOf } from '../event/view.ts'
 import type { Route } from '../rules/routes.ts'
-import { audienceOf, type ChannelFacts, isIgnored } from './audience.ts'
+import { audienceOf, type ChannelFacts, isIgnored, newestOf } from './audience.ts'
 import { type Delivery, plan } from './delivery.ts'
 import { entriesFor, type MomentEntry } from './moment-log.ts'
 import { planForSubscriptions, type Subscription } from './subscription.ts'
@@ -78,10 +78,6 @@ export function reachesMore(
   if (!isKnown) return false
   const step = { record, moments: [], isExpiry: false, vms: knownVms(record), existing }
   return audienceOf(routes, channels, step)(newestOf(record)).length > 0
-}
-
-function newestOf({ phase }: EventRecord): Moment {
-  return phase === 'started' ? 'started' : 'scheduled'
 }
 
 /**

@@ -8,14 +8,14 @@ import {
   type ScopedVm,
   withOverruled,
 } from './event.ts'
-import { isTooLarge } from './facts.ts'
+import { type Undecidable, undecidable } from './facts.ts'
 import { addHistory, decisionNote } from './history.ts'
 import type { Moment } from './moment.ts'
 import { scopeOf } from './scope.ts'
 
 export type DecideOutcome =
   | { outcome: 'decided'; record: OpenRecord; moments: Moment[] }
-  | { outcome: 'already_approved' | 'already_declined' | 'started' | 'ended' | 'too_many_vms' }
+  | { outcome: 'already_approved' | 'already_declined' | 'started' | 'ended' | Undecidable }
 
 /**
  * Identifies what a person decides about: epoch, type, source, VMs, and what was decided. Forms and
@@ -39,7 +39,8 @@ export function decide(record: EventRecord, decided: Decided, read?: ScopedVm[])
   if (!isOpen(record)) return { outcome: 'ended' }
   if (record.decided?.decision === 'approved') return { outcome: 'already_approved' }
   if (record.phase !== 'scheduled') return { outcome: 'started' }
-  if (isTooLarge(record.facts)) return { outcome: 'too_many_vms' }
+  const why = undecidable(record.facts)
+  if (why !== undefined) return { outcome: why }
   if (record.decided !== undefined && decided.decision === 'declined') {
     return { outcome: 'already_declined' }
   }

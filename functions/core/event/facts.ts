@@ -1,5 +1,5 @@
 // What Azure says of an event, as its speakers show it.
-import type { ScheduledEvent } from '../../../shared/document.ts'
+import { isAdvice, type ScheduledEvent } from '../../../shared/document.ts'
 
 /** The event in a report. `vmCount`: of how many VMs, if `resources` has only the first ones. */
 export type ShownEvent = ScheduledEvent & { vmCount?: number }
@@ -21,9 +21,12 @@ export function vmCountOf({ resources, vmCount }: Facts): number {
   return vmCount ?? resources.length
 }
 
-/** Azure alone decides about an event of so many VMs. */
-export function isTooLarge({ vmCount }: Facts): boolean {
-  return vmCount !== undefined
+/** Why nobody decides: Azure alone does about so many VMs, and advice has nothing to decide. */
+export type Undecidable = 'too_many_vms' | 'nothing_to_decide'
+
+export function undecidable(facts: Facts): Undecidable | undefined {
+  if (facts.vmCount !== undefined) return 'too_many_vms'
+  return isAdvice(facts) ? 'nothing_to_decide' : undefined
 }
 
 /** The facts with the VMs of others. */

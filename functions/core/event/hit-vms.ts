@@ -5,7 +5,6 @@
 import { maxOnlookers } from '../limits.ts'
 import { knownVms } from './drill.ts'
 import type { EventRecord } from './event.ts'
-import { isTooLarge } from './facts.ts'
 import type { VmState } from './hook-state.ts'
 import { byName, readinessOf } from './readiness.ts'
 import { type Inventory, isAffected, type KnownVm, type Listening } from './sight.ts'
@@ -119,7 +118,7 @@ function sparedBy(record: EventRecord, now: number): number | undefined {
   const { facts, sights, firstSeenAt, drill } = record
   if (now - firstSeenAt < countedAfterMs || drill || sights.length === 0) return undefined
   // affected VMs without a name here count as onlookers
-  if (isTooLarge(facts)) return undefined
+  if (facts.vmCount !== undefined) return undefined
   const onlookers = sights.filter((one) => !isAffected(facts, one))
   if (onlookers.length >= maxOnlookers) return undefined
   const names = onlookers.map(({ resourceGroup, vm }) => `${resourceGroup}/${vm}`.toLowerCase())

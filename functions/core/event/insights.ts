@@ -1,5 +1,6 @@
 // What the last months had in common, from summaries of events: how many of each type, how much notice
-// Azure gave, how fast people decided, and which VMs were hit most. Pure. Drills do not count.
+// Azure gave, how fast people decided, and which VMs were hit most. Pure. Drills and advice do not count.
+import { isAdvice } from '../../../shared/document.ts'
 import type { EventSummary } from './summary.ts'
 
 export interface Month {
@@ -33,7 +34,8 @@ const otherTypes = 'other'
 
 export function insightsOf(all: readonly EventSummary[], now: number): Insights {
   const months = monthsUntil(now)
-  const events = all.filter((one) => !one.drill && months.includes(monthOf(one.firstSeenAt)))
+  const counts = (one: EventSummary) => !one.drill && !isAdvice(one)
+  const events = all.filter((one) => counts(one) && months.includes(monthOf(one.firstSeenAt)))
   const types = mostOf(events.map(({ eventType }) => eventType)).map(([type]) => type)
   const named = types.slice(0, shownTypes)
   const shown = types.length > named.length ? [...named, otherTypes] : named

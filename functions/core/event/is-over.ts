@@ -1,6 +1,7 @@
 // Whether an event is over, and how it ended: laws 4 to 6 (docs/how-it-works.md). Three things prove an
 // end: documents that lack the event, the silence of VMs that Azure takes, or 10 minutes without a document.
 // `sight.ts` says who speaks for an event, `drill.ts` ends drills.
+import { isAdvice } from '../../../shared/document.ts'
 import { type Ended, type EventRecord, type Inference, isOpen, type OpenRecord } from './event.ts'
 import {
   heardAt,
@@ -88,6 +89,7 @@ function endedByDocuments(record: OpenRecord, listening: Listening): Ended {
   if (record.phase === 'started') {
     return { at: Math.max(at, record.started.at), outcome: 'completed' }
   }
+  if (isAdvice(record.facts)) return { at, outcome: 'cancelled' }
   const inferred = whyCompleted(record, at, listening)
   return inferred === undefined
     ? { at, outcome: 'cancelled', inferred: 'gone_before_its_time' }

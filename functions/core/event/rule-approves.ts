@@ -8,7 +8,7 @@ import type { Route } from '../rules/routes.ts'
 import { decideByPolicy } from './approval.ts'
 import { knownVms } from './drill.ts'
 import { type EventRecord, isOpen, type OpenRecord, type ScopedVm } from './event.ts'
-import { isHit, isTooLarge, type Ruled, ruled } from './facts.ts'
+import { isHit, type Ruled, ruled, undecidable } from './facts.ts'
 import { addHistory } from './history.ts'
 import type { NotReady, Slot, VmReadiness } from './hook-state.ts'
 import { seemsOver } from './is-over.ts'
@@ -104,10 +104,10 @@ export function withPolicy<State extends EventRecord>(rules: Rules, record: Stat
   return same ? record : { ...record, policy }
 }
 
-/** Azure alone decides about an event of too many VMs, so people are only notified. */
+/** If nobody decides, people are only notified. */
 function policyFor({ policy }: Rules, record: EventRecord): EventRecord['policy'] {
   const judged = judgePolicy(policy, record, knownVms(record))
-  const isTaken = isTooLarge(record.facts) && judged.decide !== 'ignore'
+  const isTaken = undecidable(record.facts) !== undefined && judged.decide !== 'ignore'
   return isTaken ? { decide: 'notify', rule: judged.rule } : judged
 }
 
@@ -179,7 +179,7 @@ function whyInVain(
 }
 
 function wishIn({ policy }: Rules, record: EventRecord): SlotRequest | 'unknown' | undefined {
-  if (isTooLarge(record.facts)) return undefined
+  if (undecidable(record.facts) !== undefined) return undefined
   const vms = knownVms(record)
   const rule = ruleFor(policy, record, vms)
   return rule && slotsNeeded(rule, record, vms)

@@ -1,4 +1,5 @@
 // The color and the sign of a message.
+import { isAdvice } from '../../../shared/document.ts'
 import type { Notification } from '../delivery/delivery.ts'
 import { isUnannounced } from '../event/event.ts'
 import { isGuess } from './phrases.ts'
@@ -25,13 +26,14 @@ export function toneOf({ moment, event }: Notification): Tone {
     case 'lost':
       return 'danger'
     case 'started':
+      if (isAdvice(event.facts)) return 'info'
       if (isUnannounced(event)) return 'danger'
       return event.facts.eventType === 'Freeze' ? 'info' : 'warning'
     case 'scheduled':
     case 'changed':
     case 'not_ready':
     case 'reminder':
-      return event.facts.eventType === 'Freeze' ? 'info' : 'warning'
+      return event.facts.eventType === 'Freeze' || isAdvice(event.facts) ? 'info' : 'warning'
     default:
       return 'info'
   }

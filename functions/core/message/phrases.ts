@@ -1,8 +1,8 @@
 // Phrases that messages and pages share: which VMs, the impact, who decided, why we believe it.
-import { cut } from '../../../shared/document.ts'
+import { adviceType, cut, isAdvice } from '../../../shared/document.ts'
 import { visible } from '../../../shared/presentable.ts'
 import type { Decided, Decider, Ended, Inference } from '../event/event.ts'
-import { vmCountOf } from '../event/facts.ts'
+import { type Undecidable, vmCountOf } from '../event/facts.ts'
 import { lastingClock } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { maxVms } from '../limits.ts'
@@ -32,6 +32,7 @@ export function subjectOf(event: Pick<EventView, 'facts'>): string {
 }
 
 export function typeIn({ facts }: Pick<EventView, 'facts'>): string {
+  if (isAdvice(facts)) return 'Possible eviction'
   return cut(plain(facts.eventType), limit.eventType)
 }
 
@@ -76,6 +77,8 @@ function impactOn({ eventType, durationSeconds, resources }: EventView['facts'])
       return `Azure evicts ${each} Spot VM.`
     case 'Terminate':
       return `${each} VM is deleted.`
+    case adviceType:
+      return `Azure may evict ${each} Spot VM soon, or never. An eviction is announced once more.`
     default:
       return `Foghorn does not know what "${cut(plain(eventType), limit.eventType)}" does to a VM.`
   }
@@ -117,7 +120,10 @@ export function reachOf({ facts, spared = 0 }: EventView): string[] {
 }
 
 /** Why nobody can decide. */
-export const tooLarge = `Foghorn decides nothing about an event of more than ${maxVms} VMs.`
+export const whyUndecidable: Record<Undecidable, string> = {
+  too_many_vms: `Foghorn decides nothing about an event of more than ${maxVms} VMs.`,
+  nothing_to_decide: 'It is advice from Azure: there is nothing to decide.',
+}
 
 /** Whether Foghorn inferred the end. It ends drills itself, so it does not infer theirs. */
 export function isGuess(ended: Pick<Ended, 'inferred'> | undefined): boolean {

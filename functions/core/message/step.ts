@@ -1,8 +1,9 @@
 // The message of each moment: sentences, facts, tone.
 
+import { isAdvice } from '../../../shared/document.ts'
 import type { Notification } from '../delivery/delivery.ts'
 import { isUnannounced } from '../event/event.ts'
-import { isTooLarge } from '../event/facts.ts'
+import { undecidable } from '../event/facts.ts'
 import { lastingClock, minuteUtc, utc } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { byItself, describeDecision, expiryLines, growthLines, stuckLines } from './approval.ts'
@@ -22,7 +23,7 @@ import {
   impactOf,
   isReopened,
   reachOf,
-  tooLarge,
+  whyUndecidable,
 } from './phrases.ts'
 import { inVainLines, readinessLines, waitLines } from './readiness.ts'
 import type { Message } from './shape.ts'
@@ -128,11 +129,11 @@ function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Ask
   const { notBeforeAt } = event.facts
   const grown = growthLines(event, now)
   if (grown.length > 0) return [...grown, 'It may start at any moment.'].join(' ')
+  const why = undecidable(event.facts)
+  if (why === 'nothing_to_decide') return whyUndecidable[why]
+  if (why !== undefined) return `${whyUndecidable[why]} ${capital(azureStarts(event, now))}.`
   if (notBeforeAt !== undefined && notBeforeAt <= now) {
     return `${capital(azureStarts(event, now))}.`
-  }
-  if (isTooLarge(event.facts)) {
-    return `${tooLarge} ${capital(azureStarts(event, now))}.`
   }
   if (asksFor(event, now)) return yourDecision(event, isAdvised, now, askers)
   if (event.decided?.decision === 'approved') {
@@ -249,7 +250,7 @@ export function factsOf({
   const { facts, ended, started } = event
   const ahead = ended === undefined && started === undefined && moment !== 'approved'
   const decides = moment === 'approved' || moment === 'declined'
-  const due = ahead && facts.notBeforeAt !== undefined
+  const due = ahead && facts.notBeforeAt !== undefined && !isAdvice(facts)
   const isOverdue = ended?.inferred === 'drill_overdue'
   const ending = ended === undefined ? 'Ended' : endings[isOverdue ? 'lost' : ended.outcome]
   const times: [string, number | undefined][] = [

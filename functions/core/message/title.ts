@@ -1,9 +1,10 @@
 // The title of each message: what, which VMs, and when.
+import { isAdvice } from '../../../shared/document.ts'
 import type { Notification } from '../delivery/delivery.ts'
 import type { NotReady } from '../event/hook-state.ts'
 import { clock, lastingClock, relative } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
-import { isGuess, isReopened, subjectOf } from './phrases.ts'
+import { isGuess, isReopened, subjectOf, vmsIn } from './phrases.ts'
 
 export function titleOf(notification: Notification, now: number): string {
   return titleWith(notification, dueOf(notification.event, now), clock, now)
@@ -26,6 +27,8 @@ function titleWith(
   const { started, ended, decided } = event
   const subject = subjectOf(event)
   const on = (at: number | undefined) => (at === undefined ? '' : ` at ${timeOf(at, now)}`)
+  // no time: Azure may never do it
+  if (isAdvice(event.facts)) return `Azure may reclaim ${vmsIn(event)} soon`
   switch (moment) {
     case 'scheduled':
       return `${isReopened(event) ? 'Back: ' : ''}${subject}${due}`

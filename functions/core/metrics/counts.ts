@@ -1,7 +1,7 @@
 // How much of what a store has. Every store counts by these rules, so that all hosts show the same
 // metrics. What has ended stays counted after the relay forgets it: then the counts only grow, and
 // Prometheus can compute rates.
-import { eventTypes } from '../../../shared/document.ts'
+import { documentedTypes } from '../../../shared/document.ts'
 import { type Delivery, subscriptionOf } from '../delivery/delivery.ts'
 import type { Beacon } from '../event/beacon.ts'
 import type { EventRecord } from '../event/event.ts'
@@ -68,7 +68,7 @@ function stepOf({ phase, ended }: EventRecord): Step {
 
 export function eventCount(record: EventRecord): Count {
   const { fleet, facts } = record
-  const isKnown = (eventTypes as readonly string[]).includes(facts.eventType)
+  const isKnown = (documentedTypes as readonly string[]).includes(facts.eventType)
   const type = isKnown ? facts.eventType : other
   return { what: 'event', fleet, name: type, state: stepOf(record), n: 1 }
 }

@@ -1,6 +1,6 @@
 // What `GET /metrics` shows, made from counts. The number of series is limited: no metric names a
 // VM or an event, and what the relay does not know is `other`.
-import { eventTypes } from '../../../shared/document.ts'
+import { documentedTypes } from '../../../shared/document.ts'
 import { unsupported } from '../rules/beacon-version.ts'
 import {
   type Count,
@@ -67,7 +67,7 @@ export const metrics: readonly Metric[] = [
     labels: ['fleet', 'type', 'phase'],
     samples: (source) =>
       counted(source, 'event').map(({ fleet, name, state, n }) => {
-        const type = within(name, eventTypes)
+        const type = within(name, documentedTypes)
         return { labels: { fleet, type, phase: within(state, steps) }, value: n }
       }),
   },

@@ -1,5 +1,6 @@
 // The severity of incidents. PagerDuty treats `critical` and `error` as urgent, and may wake
 // people. The documentation shows this table.
+import { adviceType } from '../../../shared/document.ts'
 import type { Notification } from '../delivery/delivery.ts'
 import { isUnannounced } from '../event/event.ts'
 
@@ -22,6 +23,7 @@ export const severities: Record<string, Row> = {
   Reboot: { asked: 'error', otherwise: 'warning', unannounced: 'critical' },
   Redeploy: { asked: 'error', otherwise: 'warning', unannounced: 'critical' },
   Preempt: { asked: 'error', otherwise: 'warning', unannounced: 'warning' },
+  [adviceType]: { asked: 'info', otherwise: 'info', unannounced: 'info' },
   Terminate: { asked: 'error', otherwise: 'warning', unannounced: 'critical' },
 }
 

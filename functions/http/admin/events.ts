@@ -11,7 +11,7 @@ import {
 } from '../../core/event/public-view.ts'
 import { viewOf } from '../../core/event/view.ts'
 import { maxReasonLength } from '../../core/limits.ts'
-import { describeDecided, tooLarge } from '../../core/message/phrases.ts'
+import { describeDecided, whyUndecidable } from '../../core/message/phrases.ts'
 import { deciderOf, isBound, seesFleet } from '../../core/rules/access.ts'
 import { object, oneOf } from '../../schema/checks.ts'
 import { eventDataSchema, hookRun, publicEventSchema, time } from '../../schema/event.ts'
@@ -160,7 +160,8 @@ const whyNot: Record<Exclude<Decided['outcome'], 'decided'>, (record: EventRecor
   already_declined: (record) => `${before(record)}; you can still approve it`,
   started: ({ started }) => `it started at ${new Date(started?.at ?? 0).toISOString()}`,
   ended: ({ ended }) => `it ended at ${new Date(ended?.at ?? 0).toISOString()}: ${ended?.outcome}`,
-  too_many_vms: () => tooLarge,
+  too_many_vms: () => whyUndecidable.too_many_vms,
+  nothing_to_decide: () => whyUndecidable.nothing_to_decide,
   busy: () => 'too many requests changed this event at once; send the request again',
   // The API never gets these three: it needs no list, and is not bound to a page.
   identity_needed: () => 'only listed approvers can decide this event',

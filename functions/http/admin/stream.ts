@@ -3,7 +3,7 @@
 
 import type { Context } from 'hono'
 import * as z from 'zod'
-import { eventTypes } from '../../../shared/document.ts'
+import { documentedTypes } from '../../../shared/document.ts'
 import type { LoggedMoment, MomentFilter } from '../../core/delivery/moment-log.ts'
 import { moments as momentNames } from '../../core/event/moment.ts'
 import { cloudEventBody } from '../../core/message/cloud-event.ts'
@@ -46,7 +46,11 @@ interface Wish {
 
 const streamQuery = z.strictObject({
   fleet: z.array(text).max(maxValues, tooMany).optional().describe('Only events of these fleets.'),
-  type: z.array(oneOf(eventTypes)).max(maxValues, tooMany).optional().describe('Only these types.'),
+  type: z
+    .array(oneOf(documentedTypes))
+    .max(maxValues, tooMany)
+    .optional()
+    .describe('Only these types.'),
   moment: z
     .array(oneOf(momentNames))
     .max(maxValues, tooMany)

@@ -2,7 +2,7 @@
 // fleets sees and makes only subscriptions that are bound to these fleets.
 import type { Context } from 'hono'
 import * as z from 'zod'
-import { eventTypes } from '../../../shared/document.ts'
+import { documentedTypes } from '../../../shared/document.ts'
 import { looksSecret } from '../../../shared/presentable.ts'
 import type { MomentFilter } from '../../core/delivery/moment-log.ts'
 import { consents, type Subscription } from '../../core/delivery/subscription.ts'
@@ -49,7 +49,7 @@ const description = textBy(descriptionRule).refine(
 )
 const filters = object({
   fleets: z.array(z.string()).min(1).max(maxListed),
-  eventTypes: z.array(oneOf(eventTypes)).min(1).max(eventTypes.length),
+  eventTypes: z.array(oneOf(documentedTypes)).min(1).max(documentedTypes.length),
   moments: z.array(oneOf(moments)).min(1).max(moments.length),
   resource: z.string().min(1).max(maxGlobLength),
 })

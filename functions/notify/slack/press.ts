@@ -12,8 +12,8 @@ import {
   leaveTo,
   plain,
   subjectOf,
-  tooLarge,
   verbOf,
+  whyUndecidable,
 } from '../../core/message/phrases.ts'
 import type { DeadPress, PressOutcome } from '../presses.ts'
 
@@ -102,7 +102,8 @@ function reasonOf(
       return `too late: it ${how}.${decision}`
     }
     case 'too_many_vms':
-      return `nothing was decided. ${tooLarge}`
+    case 'nothing_to_decide':
+      return `nothing was decided. ${whyUndecidable[outcome]}`
     case 'identity_needed':
     case 'not_listed':
       return `nothing was decided, because you are not a listed approver. ${you}`

@@ -1,6 +1,6 @@
 // Small parts that pages of the console share.
 import { html } from 'hono/html'
-import { eventTypes } from '../../../shared/document.ts'
+import { documentedTypes } from '../../../shared/document.ts'
 import type { Delivery } from '../../core/delivery/delivery.ts'
 import type { EventStep } from '../../core/event/summary.ts'
 import { plain } from '../../core/message/phrases.ts'
@@ -118,7 +118,7 @@ export function select(
 }
 
 export function typeField(type: string): Html {
-  const known: readonly string[] = eventTypes
+  const known: readonly string[] = documentedTypes
   const all = type === '' || known.includes(type) ? known : [...known, type]
   return html`<label>Type ${select('type', type, all, 'All types')}</label>`
 }

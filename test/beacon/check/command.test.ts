@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Environment } from '../../../beacon/variables.ts'
 import { checkPath, checkSchema } from '../../../shared/check.ts'
+import { previewVersion } from '../../../shared/document.ts'
 import { verify } from '../../../shared/signature.ts'
 import { ways } from '../../support/beacon-ways.ts'
 import { serveImds, start } from '../process.ts'
@@ -36,10 +37,11 @@ describe.each(ways)('$title', ({ way, isSkipped }) => {
     const { code, lines, results, stderr } = await check({ ...settings, ...urls }, cwd)
     expect(lines[0]).toMatch(/two minutes/)
     const ofRelay = ['ok relay', 'skip certificate', 'ok credential', 'ok clock', 'ok heard']
-    expect(results).toEqual(['ok imds', 'ok vm', ...ofRelay, 'ok state', 'ok hooks'])
+    expect(results).toEqual(['ok imds', 'ok vm', 'ok reboots', ...ofRelay, 'ok state', 'ok hooks'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
 
-    expect(imds.asked.map(({ method }) => method)).toEqual(['GET', 'GET'])
+    const asked = imds.asked.filter(({ url }) => !url.endsWith(previewVersion))
+    expect(asked.map(({ method }) => method)).toEqual(['GET', 'GET'])
     expect(relay.asked).toMatchObject([{ method: 'POST', url: checkPath }])
     const { body, headers } = relay.asked[0]!
     expect(checkSchema.parse(JSON.parse(body)).vm).toMatchObject({ name: 'vm1' })
@@ -52,7 +54,15 @@ describe.each(ways)('$title', ({ way, isSkipped }) => {
     const urls = { FOGHORN_IMDS_URL: 'http://127.0.0.1:1', FOGHORN_RELAY_URL: 'http://127.0.0.1:1' }
     const { code, results, stdout } = await check({ ...settings, ...urls })
     const skipped = ['certificate', 'credential', 'clock', 'heard'].map((about) => `skip ${about}`)
-    const expected = ['fix imds', 'skip vm', 'fix relay', ...skipped, 'ok state', 'ok hooks']
+    const expected = [
+      'fix imds',
+      'skip vm',
+      'skip reboots',
+      'fix relay',
+      ...skipped,
+      'ok state',
+      'ok hooks',
+    ]
     expect(results).toEqual(expected)
     expect(code).toBe(2)
     expect(stdout).not.toContain(fleetKey.slice(6))

@@ -70,6 +70,17 @@ test('the VM, as IMDS describes it', () => {
   const vm = { name: 'web_0', resourceGroup: 'rg-web', scaleSet: '' } as Vm
   expect(describeVm({ kind: 'vm', vm })).toMatchObject([
     { result: 'ok', text: 'web_0, resource group rg-web, no scale set' },
+    {
+      result: 'ok',
+      text: expect.stringContaining('az vm update -g rg-web -n web_0 --enable-user'),
+    },
   ])
-  expect(describeVm(failed('transient', 500))).toMatchObject([{ result: 'skip' }])
+  const ofSet = describeVm({ kind: 'vm', vm: { ...vm, scaleSet: 'web' } })
+  expect(ofSet[1]?.text).toContain(
+    `az vmss update -g rg-web -n web --set 'scheduledEventsPolicy={"userInitiatedReboot":{"automatically`,
+  )
+  expect(describeVm(failed('transient', 500))).toMatchObject([
+    { result: 'skip' },
+    { result: 'skip' },
+  ])
 })

@@ -1,5 +1,6 @@
 // Hooks in a running beacon: what it asks of the runner, and what its reports say. The runner is
 // played; runner.test.ts has the real one.
+
 import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { EventHooks } from '../../../beacon/hooks/hooks.ts'
@@ -8,6 +9,7 @@ import type { Ended, Order, Status } from '../../../beacon/hooks/protocol.ts'
 import { createHookStore } from '../../../beacon/hooks/store.ts'
 import { createWakeTimer } from '../../../beacon/wake-timer.ts'
 import { watch } from '../../../beacon/watch.ts'
+import { previewVersion } from '../../../shared/document.ts'
 import type { Answer, Report } from '../../../shared/report.ts'
 import { reportSchema, vmSchema } from '../../../shared/report.ts'
 import { accepted, failing, startBeacon } from '../agent-world.ts'
@@ -74,6 +76,11 @@ function startHooked(played: Parameters<typeof startBeacon>[0] = {}, options: Op
   return { ...beacon, runner, directory, run }
 }
 
+const advised = {
+  apiVersion: previewVersion as typeof previewVersion,
+  events: [{ ...inFive, eventType: 'SpotRebalanceRecommendation' }],
+}
+
 describe('prepare', () => {
   test('is planned in the first report of the event, and runs once the relay has answered', async () => {
     const { clock, runner, reports, run } = startHooked()
@@ -130,6 +137,7 @@ describe('prepare', () => {
   test.each([
     ['an event that hits another VM', { identity: vmSchema.parse({ name: 'vm10' }) }, {}],
     ['an event of another type', {}, { eventTypes: ['Redeploy'] }],
+    ['advice that no list names', advised, {}],
     ['a VM without the hook', {}, { runner: playRunner({ prepare: { state: 'absent' } }) }],
   ])('does not run for %s, which has no run in reports', async (_name, played, options) => {
     const { clock, runner, lastReport } = startHooked(played, options)
@@ -180,6 +188,18 @@ describe('prepare', () => {
     world.events = []
     await clock.advance(20_000)
     expect(runner.orders.map(({ hook }) => hook)).toEqual(['prepare', 'prepare', 'restore'])
+  })
+
+  test('runs for advice that a list names, and is undone when the advice is gone', async () => {
+    const { clock, world, runner } = startHooked(advised, {
+      eventTypes: ['SpotRebalanceRecommendation'],
+    })
+    await clock.advance(1_500)
+    runner.end()
+    await clock.advance(1_500)
+    world.events = []
+    await clock.advance(20_000)
+    expect(runner.orders.map(({ hook }) => hook)).toEqual(['prepare', 'restore'])
   })
 
   test('does not run again for a type that has no hooks', async () => {

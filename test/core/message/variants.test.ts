@@ -76,6 +76,11 @@ function change(name: string, steps: Partial<Facts>[], before: Facts = known): v
 
 const known = facts({ resources: ['web_0', 'web_2'], durationSeconds: 5 })
 
+add('advice: nobody decides', 'scheduled', {
+  facts: facts({ eventType: 'SpotRebalanceRecommendation' }),
+  policy: { decide: 'notify', rule: 'default' },
+})
+
 add('decided after NotBefore: not now', 'declined', { decided: declined }, { now: past })
 add('decided after NotBefore: approved', 'approved', { decided: approved }, { now: past })
 for (const lateMs of [minute, minute + 1, 20 * minute]) {

@@ -1,0 +1,69 @@
+// Azure's advice that it may soon evict a Spot VM: people are told once, and nobody decides.
+import { expect, test } from 'vitest'
+import { linkOf, textOf } from '../support/people.ts'
+import {
+  eventNow,
+  minute,
+  outcome,
+  relayForEach,
+  report,
+  startRelay,
+  world,
+} from '../support/relay.ts'
+import { askApi } from '../support/tokens.ts'
+import { adminKey, event, eventId } from '../support/world.ts'
+
+const advice = () => event({ eventType: 'SpotRebalanceRecommendation' })
+const sentTo = (host: string) => world.sent.filter(({ url }) => url.includes(host))
+
+relayForEach(() => report(advice()))
+
+test('people are told without a question, and no incident opens', async () => {
+  const [message, ...others] = sentTo('slack')
+  expect(message!.body).toContain('Azure may reclaim web_0 soon')
+  expect(message!.body).toContain('there is nothing to decide')
+  expect(message!.body).not.toMatch(/Restart|press the button|12:15/)
+  expect(others).toEqual([])
+  expect(sentTo('pager')).toEqual([])
+})
+
+test('nobody can decide it', async () => {
+  const answer = await askApi(world, adminKey, `/v1/events/prod/${eventId}/decision`, {
+    method: 'POST',
+    body: JSON.stringify({ decision: 'approve' }),
+  })
+  expect([answer.status, await answer.json()]).toMatchObject([409, { code: 'nothing_to_decide' }])
+  const page = await textOf(await world.app.request(linkOf(world)))
+  expect(page).toContain('Nothing to decide')
+  expect(page).not.toContain('Let Azure')
+  expect((await eventNow()).policy.decide).toBe('notify')
+})
+
+test('no reminder comes, and it ends silently for people', async () => {
+  await world.pass(14 * minute)
+  await report(advice())
+  await report()
+  await world.pass(minute)
+  expect(sentTo('slack')).toHaveLength(1)
+  expect(await outcome()).toEqual({ phase: 'cancelled', outcome: 'cancelled' })
+  // a program that prepared needs to know
+  expect(sentTo('hook').at(-1)!.body).toContain('foghorn.event.cancelled')
+})
+
+test('an eviction that follows is told in full', async () => {
+  const preempt = event({ eventId: 'evicted', eventType: 'Preempt' })
+  await report(preempt)
+  expect(sentTo('slack')).toHaveLength(2)
+  expect(sentTo('slack').at(-1)!.body).toContain('Preempt of web_0')
+  expect(sentTo('pager')).toHaveLength(1)
+})
+
+test.each([
+  ['approve', 1],
+  ['ignore', 0],
+])('a rule that matches it with %s', async (decide, messages) => {
+  await startRelay({ policy: [{ match: { eventType: 'SpotRebalanceRecommendation' }, decide }] })
+  await report(advice())
+  expect((await eventNow()).approvals).toEqual([])
+  expect(sentTo('slack')).toHaveLength(messages)
+})
