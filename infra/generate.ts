@@ -1,25 +1,44 @@
 // `npm run generate [-- --check]`: writes the generated files.
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { command, exitCodes, flag } from '../functions/cli/command.ts'
+import { bicepHere, compiled, noCompiler, templateFile, templateOf } from './bicep.ts'
 import { generated, outdated, root } from './generated.ts'
 
 export const generate = command({
   usage: '[--check]',
   about: `
 Writes the generated files that are out of date. With --check it writes nothing, and exits with
-code 1 if there is one.`,
+code 1 if there is one. The templates of Azure need the Bicep compiler (FOGHORN_BICEP is its path).
+Where it is not, they stay as they are.`,
   options: { check: flag },
   run({ options: { check = false }, io }) {
     const paths = outdated()
+    const templates = outdatedTemplates(io.note)
     if (check) {
-      for (const path of paths) io.note(`${path} is out of date: run npm run generate`)
-      return paths.length > 0 ? exitCodes.broken : exitCodes.fine
+      const all = [...paths, ...templates.map(({ path }) => path)]
+      for (const path of all) io.note(`${path} is out of date: run npm run generate`)
+      return all.length > 0 ? exitCodes.broken : exitCodes.fine
     }
-    for (const { path, content } of generated().filter((one) => paths.includes(one.path))) {
-      writeFileSync(join(root, path), content())
+    const own = generated()
+      .filter((one) => paths.includes(one.path))
+      .map(({ path, content }) => ({ path, content: content() }))
+    for (const { path, content } of [...own, ...templates]) {
+      writeFileSync(join(root, path), content)
       io.print(path)
     }
     return exitCodes.fine
   },
 })
+
+function outdatedTemplates(note: (text: string) => void) {
+  const compiler = bicepHere()
+  if (compiler === undefined) {
+    note(`infra/azure/*.json were not compiled: ${noCompiler}`)
+    return []
+  }
+  return compiled
+    .map((name) => ({ file: templateFile(name), content: templateOf(compiler, name) }))
+    .filter(({ file, content }) => !existsSync(file) || readFileSync(file, 'utf8') !== content)
+    .map(({ file, content }) => ({ path: relative(root, file), content }))
+}

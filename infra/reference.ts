@@ -1,6 +1,7 @@
 // Makes the reference tables of the documentation from the code: its schemas, constants, and names
 // in its source. A document has a table between `<!-- generated: NAME -->` and `<!-- /generated
 // -->`.
+
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -12,6 +13,7 @@ import { moments } from '../functions/core/event/moment.ts'
 import { metrics } from '../functions/core/metrics/metrics.ts'
 import { severities } from '../functions/core/rules/severity.ts'
 import { alertSchema, eventSchema, type JsonSchema } from '../functions/schema/published.ts'
+import packageJson from '../package.json' with { type: 'json' }
 import { codesIn, eventsIn, type LogEvent, settingsIn } from './reference-scan.ts'
 import { exampleBody, fieldRows } from './reference-schemas.ts'
 import {
@@ -58,7 +60,20 @@ export const makers: Record<string, () => string> = {
   'receiver-typescript': () => fenced('ts', file('infra/examples/receiver.ts')),
   'approve-drained': () => fenced('ts', file('infra/examples/approve-drained.ts')),
   'receiver-python': () => fenced('python', file('infra/examples/receiver.py')),
+  'deploy-button': () => deployButton(packageJson),
   'dry-run': () => dryRun({ type: 'Reboot', resource: ['web_3'], tag: ['role=web'] }),
+}
+
+/**
+ * The portal reads the template at a public address. So there is no button until package.json names the
+ * repository, as `github:OWNER/NAME`. The tag is `v` and the version.
+ */
+export function deployButton({ repository, version }: { repository?: string; version: string }) {
+  if (repository === undefined) return ''
+  const name = repository.replace(/^github:/, '')
+  const template = `https://raw.githubusercontent.com/${name}/v${version}/infra/azure/main.json`
+  const portal = `https://portal.azure.com/#create/Microsoft.Template/uri/${encodeURIComponent(template)}`
+  return `[![Deploy to Azure](https://aka.ms/deploytoazurebutton)](${portal})`
 }
 
 const markers =
@@ -73,7 +88,8 @@ export function fillGenerated(text: string, made: Record<string, () => string>):
     const make = Object.hasOwn(made, name) ? made[name] : undefined
     if (make === undefined) throw new Error(`no maker is called "${name}"`)
     if (!end.includes('/generated')) throw new Error(`"${name}" has no <!-- /generated -->`)
-    return `${begin}\n${make().trim()}\n\n${end}`
+    const content = make().trim()
+    return content === '' ? `${begin}${end}` : `${begin}\n${content}\n\n${end}`
   })
 }
 

@@ -1,24 +1,27 @@
-// The promises of the infrastructure, checked in the text of the Bicep files. `az bicep build`
-// finds compile errors.
-import { readdirSync, readFileSync } from 'node:fs'
+// The promises of the infrastructure, checked in the compiled template. `bicep.test.ts` compares it with the
+// Bicep files.
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+const root = join(import.meta.dirname, '../..')
 const azure = join(root, 'infra/azure')
 const read = (path: string) => readFileSync(join(azure, path), 'utf8')
 
-const modulePaths = readdirSync(join(azure, 'modules')).map((name) => `modules/${name}`)
-const all = ['main.bicep', ...modulePaths].map(read).join('\n')
-const matches = (text: string, pattern: RegExp) =>
-  [...text.matchAll(pattern)].map(([, one]) => one!)
-const paramsOf = (path: string) => matches(read(path), /^param (\w+)/gm).sort()
+// biome-ignore lint/suspicious/noExplicitAny: any template
+type Json = any
 
-/** From the line that declares it to the bracket at the margin that closes it. */
-function declaration(path: string, name: string): string {
-  return new RegExp(`^\\w+ ${name} [\\s\\S]*?^[}\\])]`, 'm').exec(read(path))![0]
-}
+const text = read('main.json')
+const main: Json = JSON.parse(text)
+/** Of all modules. */
+const resources: Json[] = main.resources.flatMap((one: Json) =>
+  one.type === 'Microsoft.Resources/deployments' ? one.properties.template.resources : [one],
+)
+const ofType = (type: string) => resources.filter((one) => one.type === `Microsoft.${type}`)
+const named = (type: string, end: string) =>
+  ofType(type).find(({ name }) => name.includes(end))!.properties
+const matches = (from: string, pattern: RegExp) =>
+  [...from.matchAll(pattern)].map(([, one]) => one!)
 
 /** https://learn.microsoft.com/azure/role-based-access-control/built-in-roles */
 const roleIds = {
@@ -29,63 +32,78 @@ const roleIds = {
   'Monitoring Metrics Publisher': '3913510d-42f4-4e42-8a64-420c390055eb',
 }
 
-test('main gives every module exactly its parameters', () => {
-  const modules = [...read('main.bicep').matchAll(/^module (\w+) '(.+?)'/gm)]
-  expect(modules.map(([, , path]) => path).sort()).toEqual(modulePaths.sort())
-  for (const [, name, path] of modules) {
-    const given = matches(declaration('main.bicep', name!), /^ {4}(\w+): /gm)
-    expect(given.sort(), name).toEqual(paramsOf(path!))
-  }
-})
-
 test('storage and telemetry take no shared keys, and nothing asks for one', () => {
-  expect(all).toContain('allowSharedKeyAccess: false')
-  expect(all).toContain('allowBlobPublicAccess: false')
-  expect(all).toContain('DisableLocalAuth: true')
-  expect(all).not.toMatch(
+  const [account] = ofType('Storage/storageAccounts')
+  expect(account.properties).toMatchObject({
+    allowSharedKeyAccess: false,
+    allowBlobPublicAccess: false,
+    minimumTlsVersion: 'TLS1_2',
+  })
+  expect(ofType('Insights/components')[0].properties).toMatchObject({ DisableLocalAuth: true })
+  expect(text).not.toMatch(
     /listKeys|listAccountSas|AccountKey=|SharedAccessSignature|instrumentationKey/i,
   )
 })
 
 test('the identity has its roles on what it uses, never on the whole account or more', () => {
-  const scopes = matches(all, /roleAssignments@[\s\S]*?^ +scope: (\S+)$/gm)
-  expect(scopes.sort()).toEqual(['containers[i]', 'insights', 'queues[i]', 'table', 'vault'])
-  const ids = matches(all, /'([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})'/g)
+  const scopes = ofType('Authorization/roleAssignments').map(
+    ({ scope }) => /^\[resourceId\('Microsoft\.([^']+)'/.exec(scope)?.[1],
+  )
+  expect(scopes.sort()).toEqual([
+    'Insights/components',
+    'KeyVault/vaults',
+    'Storage/storageAccounts/blobServices/containers',
+    'Storage/storageAccounts/queueServices/queues',
+    'Storage/storageAccounts/tableServices/tables',
+  ])
+  const ids = matches(text, /"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"/g)
   expect(ids.sort()).toEqual(Object.values(roleIds).sort())
 })
 
 test('storage and vault can be closed to all networks but one, and a vault is kept from purging', () => {
-  for (const path of ['modules/storage.bicep', 'modules/vault.bicep']) {
-    const text = read(path)
-    expect(text).toContain("defaultAction: privateOnly || !empty(subnetId) ? 'Deny' : 'Allow'")
-    expect(text).toContain("publicNetworkAccess: privateOnly ? 'Disabled' : 'Enabled'")
+  for (const type of ['Storage/storageAccounts', 'KeyVault/vaults']) {
+    expect(ofType(type)[0].properties).toMatchObject({
+      networkAcls: {
+        defaultAction:
+          "[if(or(parameters('privateOnly'), not(empty(parameters('subnetId')))), 'Deny', 'Allow')]",
+      },
+      publicNetworkAccess: "[if(parameters('privateOnly'), 'Disabled', 'Enabled')]",
+    })
   }
-  expect(read('modules/storage.bicep')).toContain("minimumTlsVersion: 'TLS1_2'")
-  expect(read('modules/vault.bicep')).toContain('enableSoftDelete: true')
-  expect(read('main.bicep')).toContain('param purgeProtection bool = true')
-  expect(read('modules/app.bicep')).toContain('virtualNetworkSubnetId: empty(subnetId) ? null')
+  expect(ofType('KeyVault/vaults')[0].properties).toMatchObject({ enableSoftDelete: true })
+  expect(main.parameters.purgeProtection.defaultValue).toBe(true)
+  expect(ofType('Web/sites')[0].properties.virtualNetworkSubnetId).toContain(
+    "parameters('subnetId')",
+  )
 })
 
 test('zones need storage in zones', () => {
-  expect(read('main.bicep')).toContain("sku: zoneRedundant ? 'Standard_ZRS' : storageSku")
-  expect(read('modules/app.bicep')).toMatch(/serverfarms@[\s\S]+?zoneRedundant: zoneRedundant/)
+  const storage = main.resources.find(({ name }: Json) => name === 'foghorn-storage')
+  expect(JSON.stringify(storage.properties.parameters.sku)).toContain(
+    "if(parameters('zoneRedundant'), createObject('value', 'Standard_ZRS')",
+  )
+  expect(ofType('Web/serverfarms')[0].properties.zoneRedundant).toBe(
+    "[parameters('zoneRedundant')]",
+  )
 })
 
 test('an alert for each failure, and one for the state that nothing runs', () => {
-  const failures = declaration('modules/logs.bicep', 'alert')
+  const failures = named('Insights/scheduledQueryRules', '-failures')
   // an alert that is still open would hide the next failure
-  expect(failures).toContain('autoMitigate: false')
-  const durationOf = (key: string) => new RegExp(`${key}: '(\\w+)'`).exec(failures)![1]
-  expect(durationOf('muteActionsDuration')).toBe(durationOf('windowSize'))
-  expect(declaration('modules/logs.bicep', 'silence')).toContain('autoMitigate: true')
+  expect(failures.autoMitigate).toBe(false)
+  expect(failures.muteActionsDuration).toBe(failures.windowSize)
+  expect(named('Insights/scheduledQueryRules', '-silence').autoMitigate).toBe(true)
 })
 
 test('secrets are secure parameters, and no file holds the value of one', () => {
-  const declared = matches(all, /^param ((?:secrets|linkKey|adminKey) .*)$/gm)
-  const secure = matches(all, /^@secure\(\)\nparam (.*)$/gm)
-  expect(declared).toHaveLength(4)
-  expect(secure).toEqual(expect.arrayContaining(declared))
-  for (const line of secure) expect(line).toMatch(/^\w+ (string|object)( = (''|\{\}))?$/)
+  const secret = ['secrets', 'linkKey', 'adminKey']
+  for (const name of secret) {
+    const { type, defaultValue } = main.parameters[name]
+    expect([name, type]).toEqual([name, expect.stringMatching(/^secure/)])
+    expect(['', '{}']).toContain(defaultValue === '' ? '' : JSON.stringify(defaultValue))
+  }
+  const vault = main.resources.find(({ name }: Json) => name === 'foghorn-vault')
+  expect(vault.properties.template.parameters.secrets.type).toBe('secureObject')
   const values = matches(read('main.bicepparam'), /^ {2}(\w+: .+)$/gm)
   expect(values.length).toBeGreaterThan(0)
   for (const value of values) {
@@ -94,13 +112,15 @@ test('secrets are secure parameters, and no file holds the value of one', () => 
 })
 
 test('a secret without a value is not written, so an upgrade replaces no key', () => {
-  expect(read('modules/vault.bicep')).toContain('in items(secrets): if (!empty(secret.value)) {')
-  expect(all).not.toMatch(/newGuid|utcNow/)
+  expect(ofType('KeyVault/vaults/secrets')[0].condition).toBe(
+    "[not(empty(items(parameters('secrets'))[copyIndex()].value))]",
+  )
+  expect(text).not.toMatch(/newGuid|utcNow/)
 })
 
 test('the app has the settings that are read, and no others', () => {
-  const settings = declaration('modules/app.bicep', 'settings')
-  expect(matches(settings, /^ {6}(\w+): /gm)).toEqual([
+  const settings = JSON.stringify(named('Web/sites/config', 'appsettings'))
+  expect(matches(settings, /'(AzureWebJobs\w+|APPLICATION\w+|FOGHORN_\w+)'/g)).toEqual([
     'AzureWebJobsStorage__accountName',
     'AzureWebJobsStorage__credential',
     'AzureWebJobsStorage__clientId',
@@ -108,35 +128,44 @@ test('the app has the settings that are read, and no others', () => {
     'APPLICATIONINSIGHTS_AUTHENTICATION_STRING',
     'FOGHORN_LOG_LEVEL',
   ])
-  const secrets = declaration('main.bicep', 'allSecrets')
-  expect(matches(secrets, /\b([A-Z][A-Z_]+):/g)).toEqual(['FOGHORN_LINK_KEY', 'FOGHORN_ADMIN_KEY'])
+  expect(matches(main.variables.allSecrets, /'([A-Z][A-Z_]+)'/g)).toEqual([
+    'FOGHORN_LINK_KEY',
+    'FOGHORN_ADMIN_KEY',
+  ])
 })
 
 test('the example of parameters sets what exists, and names each secret of the example configuration', () => {
-  expect(paramsOf('main.bicep')).toEqual(expect.arrayContaining(paramsOf('main.bicepparam')))
+  const set = matches(read('main.bicepparam'), /^param (\w+)/gm)
+  expect(Object.keys(main.parameters)).toEqual(expect.arrayContaining(set))
   const configuration = readFileSync(join(root, 'infra/examples/full.config.json'), 'utf8')
   const used = new Set(matches(configuration, /"env:(\w+)"/g))
-  const named = matches(read('main.bicepparam'), /^ {2}(\w+): /gm)
-  expect(named.sort()).toEqual([...used].sort())
+  expect(matches(read('main.bicepparam'), /^ {2}(\w+): /gm).sort()).toEqual([...used].sort())
 })
 
 test('the app sets nothing that Flex Consumption refuses', () => {
-  const app = read('modules/app.bicep').replace(/\/\/.*$/gm, '')
-  expect(app).not.toMatch(/\b(ftpsState|alwaysOn|linuxFxVersion|cors|use32BitWorkerProcess)\b/)
-  expect(all).not.toMatch(/FUNCTIONS_(WORKER_RUNTIME|EXTENSION_VERSION)|WEBSITE_RUN_FROM_PACKAGE/)
+  expect(JSON.stringify(ofType('Web/sites'))).not.toMatch(
+    /\b(ftpsState|alwaysOn|linuxFxVersion|cors|use32BitWorkerProcess)\b/,
+  )
+  expect(text).not.toMatch(/FUNCTIONS_(WORKER_RUNTIME|EXTENSION_VERSION)|WEBSITE_RUN_FROM_PACKAGE/)
 })
 
 test('sign-in turns nobody away, and takes people of one tenant', () => {
-  const signIn = declaration('modules/app.bicep', 'pageSignIn')
+  const signIn = named('Web/sites/config', 'authsettingsV2')
   // beacons, Slack and holders of links come without
-  expect(signIn).toContain("unauthenticatedClientAction: 'AllowAnonymous'")
-  expect(signIn).toContain('requireAuthentication: false')
-  expect(signIn).toContain('requireHttps: true')
+  expect(signIn.globalValidation).toEqual({
+    requireAuthentication: false,
+    unauthenticatedClientAction: 'AllowAnonymous',
+  })
+  expect(signIn.httpSettings).toEqual({ requireHttps: true })
   // the issuer of one tenant, not `common`
-  expect(signIn).toMatch(/openIdIssuer: '\$\{.+\}\$\{signInTenantId\}\/v2\.0'/)
-  expect(signIn).toMatch(/allowedAudiences: \[\s+signInClientId/)
+  expect(signIn.identityProviders).toContain(
+    "format('{0}{1}/v2.0', environment().authentication.loginEndpoint, parameters('signInTenantId'))",
+  )
+  expect(signIn.identityProviders).toContain(
+    "'allowedAudiences', createArray(parameters('signInClientId')",
+  )
   // Azure sets it; no setting of ours may
-  expect(all).not.toContain('WEBSITE_AUTH_ENABLED')
+  expect(text).not.toContain('WEBSITE_AUTH_ENABLED')
 })
 
 test('the host takes routes as they are, writes no addresses of requests, and looks at its queue often', () => {
@@ -147,4 +176,15 @@ test('the host takes routes as they are, writes no addresses of requests, and lo
   expect(host.logging.logLevel['Host.Results']).toBe('None')
   expect(host.extensions.queues.maxPollingInterval).toMatch(/^00:00:\d\d(\.\d+)?$/)
   expect(host.functionTimeout).toMatch(/^00:\d\d:\d\d$/)
+})
+
+test('azd finds the templates, the bundle and the app', () => {
+  const yaml = readFileSync(join(root, 'azure.yaml'), 'utf8')
+  const value = (key: string) => new RegExp(`^ +${key}: (.+)$`, 'm').exec(yaml)![1]!
+  expect(existsSync(join(root, value('path'), `${value('module')}.bicep`))).toBe(true)
+  expect(value('dist')).toBe('dist/azure')
+  const service = /^services:\n {2}(\w+):/m.exec(yaml)![1]
+  expect(ofType('Web/sites')[0].tags).toContain(`createObject('azd-service-name', '${service}')`)
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  expect(Object.keys(scripts)).toContain(/npm run (\S+)/.exec(value('run'))![1])
 })

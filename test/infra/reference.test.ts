@@ -1,6 +1,13 @@
 // The reference tables of the documentation: what fills a marker, and what the tables are made of.
 import { describe, expect, test } from 'vitest'
-import { described, filledDocuments, fillGenerated, makers, table } from '../../infra/reference.ts'
+import {
+  deployButton,
+  described,
+  filledDocuments,
+  fillGenerated,
+  makers,
+  table,
+} from '../../infra/reference.ts'
 import { codesIn, eventsIn, settingsIn } from '../../infra/reference-scan.ts'
 
 describe('fillGenerated', () => {
@@ -82,4 +89,13 @@ test('every maker fills a marker of the README or of a document', () => {
     (name) => !filled.includes(`<!-- generated: ${name} -->`),
   )
   expect(unused).toEqual([])
+})
+
+test('the button of the portal leads to the template of this version, once the repository is named', () => {
+  const button = deployButton({ repository: 'github:owner/foghorn', version: '1.2.3' })
+  const [, uri] = /Template\/uri\/([^)]+)\)$/.exec(button)!
+  expect(decodeURIComponent(uri!)).toBe(
+    'https://raw.githubusercontent.com/owner/foghorn/v1.2.3/infra/azure/main.json',
+  )
+  expect(deployButton({ version: '1.2.3' })).toBe('')
 })

@@ -87,7 +87,8 @@ resource plan 'Microsoft.Web/serverfarms@2025-03-01' = {
 resource app 'Microsoft.Web/sites@2025-03-01' = {
   name: name
   location: location
-  tags: tags
+  // by this tag, azd finds where to deploy the service of azure.yaml
+  tags: union(tags, { 'azd-service-name': 'relay' })
   kind: 'functionapp,linux'
   identity: {
     type: 'UserAssigned'
