@@ -9,7 +9,6 @@ import { maxReasonLength } from '../core/limits.ts'
 import { linksOf } from '../core/message/links.ts'
 import {
   affectedVms,
-  azureStarts,
   capital,
   describeDecider,
   leaveTo,
@@ -204,7 +203,7 @@ function leavePart(record: EventRecord, now: number, place: number, where: Place
   const isAhead = where !== 'row' && notBeforeAt !== undefined && notBeforeAt > now
   const at = isAhead ? ` at ${lastingClock(notBeforeAt, now)}` : ''
   const away = where === 'row' ? awayPart(record) : ''
-  const hint = html`<p class="hint" id="n${place}">${whole(`${capital(azureStarts(record, now, ''))}. No more reminders come. You can still start it until then.`)}</p>`
+  const hint = html`<p class="hint" id="n${place}">Then no more reminders come. You can still start it until Azure does.</p>`
   return html`<button name="decision" value="not_now"
  aria-describedby="h${place}${where === 'row' ? '' : ` n${place}`}">${leaveTo(record)}${whole(at)}${away}</button>
 ${where === 'row' ? '' : hint}`

@@ -155,7 +155,7 @@ describe('an open page', () => {
     const page = await start()
     expect(await page.getByText('13:15', { exact: true }).count()).toBeGreaterThan(0)
     expect(await page.getByTitle('12:15 UTC').count()).toBeGreaterThan(0)
-    await page.getByRole('button', { name: 'Times: yours' }).click()
+    await page.getByRole('button', { name: 'Times: local' }).click()
     await page.getByText('12:15 UTC', { exact: true }).first().waitFor()
     await beacon.sees([event(), second])
     await pass(page, 5_000)

@@ -214,7 +214,7 @@ function factsOf(one: Subscription, now: number): [name: string, value: string][
   const shown = publicSubscription(one, now) as Record<string, string | string[] | undefined>
   const named: [string, string][] = [
     ['Address', 'url'],
-    ['Why', 'reason'],
+    [`Is ${one.state} because`, 'reason'],
     ['Fleets', 'fleets'],
     ['Types', 'eventTypes'],
     ['Moments', 'moments'],
@@ -246,7 +246,7 @@ async function show(relay: Relay, c: Context, visitor: Visitor, page: Page): Pro
     relay.now(),
   )
   const { name } = page.channel
-  return answerPage(relay, c, visitor, { title: name, body, refreshSeconds })
+  return answerPage(relay, c, visitor, { title: name, tab: 'channels', body, refreshSeconds })
 }
 
 function ofEvent({ fleet, eventId, notification: { event } }: Delivery) {

@@ -109,9 +109,7 @@ async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Pro
   const shown = cards.filter(({ seen }) => groupOf(seen.record, now) === 'ask').length
   // the counts may be a minute old, so what the page shows is the least
   const undecided = snapshot.more ? Math.max(shown, snapshot.overview.undecided) : shown
-  const channels = Object.keys(relay.config.channels).filter((name) =>
-    seesChannel(relay, visitor, name),
-  )
+  const channels = channelsSeen(relay, visitor)
   const troubled = snapshot.troubles.filter(({ channel }) => channels.includes(channel))
   const troubles = [
     ...troubled.map((one) => troubleOf(relay, one)),
@@ -124,7 +122,7 @@ async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Pro
       cards,
       asked: undecided,
       more: snapshot.more,
-      health: healthOf(snapshot, channels),
+      health: healthOf(relay, visitor, snapshot),
       troubles,
       answered,
       filter: { ...filter, fleets: visitor.fleets },
@@ -154,8 +152,9 @@ function saidOf(pressed: Pressed[]): string {
   return `${done} of ${pressed.length} events were decided.${rest}`
 }
 
-/** `channels`: those that the visitor sees. */
-function healthOf({ overview, troubles }: Snapshot, channels: string[]): Health {
+/** Whether Foghorn sees the VMs and reaches people, as far as the visitor sees that. */
+export function healthOf(relay: Relay, visitor: Visitor, { overview, troubles }: Snapshot): Health {
+  const channels = channelsSeen(relay, visitor)
   const isTroubled = (name: string) => troubles.some(({ channel }) => channel === name)
   const fine = channels.filter((name) => !isTroubled(name))
   const works = fine.filter((name) => overview.accepted.includes(name))
@@ -177,6 +176,10 @@ function troubleOf(relay: Relay, { channel, since, note }: Troubled): Trouble {
 
 function removedOf(one: RemovedChannel): Trouble {
   return { name: one.channel, why: describeRemoved(one), since: one.at }
+}
+
+function channelsSeen(relay: Relay, visitor: Visitor): string[] {
+  return Object.keys(relay.config.channels).filter((name) => seesChannel(relay, visitor, name))
 }
 
 /** A visitor of some fleets sees the channels that are routed for them. */

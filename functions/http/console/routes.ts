@@ -15,7 +15,7 @@ import { answerPage, baseOf, wrongAddress } from './answer.ts'
 import { showBeacons } from './beacons.ts'
 import { showChannel, showChannels, showSubscription } from './channels.ts'
 import { decideEventPage, download, showEvent, showHistory } from './history.ts'
-import { decideNow, showNow } from './now.ts'
+import { decideNow, healthOf, showNow } from './now.ts'
 import { chosenBy, openQuery } from './open-filter.ts'
 import { replay, replayAll, sendTest } from './send.ts'
 import { createSnapshots, type Snapshots } from './snapshot.ts'
@@ -111,7 +111,8 @@ async function showUpcoming(
   const chosen = chosenBy(read.query, visitor.fleets)
   if ('refusal' in chosen) return wrongAddress(relay, c, visitor, chosen.refusal)
   const { fleets, filter } = chosen
-  const { records, deliveries, more } = await snapshots.read(fleets, filter)
+  const snapshot = await snapshots.read(fleets, filter)
+  const { records, deliveries, more } = snapshot
   const now = relay.now()
   const lanes = lanesOf(records, deliveries.flat(), now)
   const asked = reaches.find((hours) => String(hours) === read.query.hours)
@@ -119,6 +120,7 @@ async function showUpcoming(
     base: baseOf(relay),
     lanes,
     more,
+    health: healthOf(relay, visitor, snapshot),
     filter: { ...filter, fleets: visitor.fleets },
     reach: asked ?? reachFor(lanes, now),
     ...(asked === undefined ? {} : { asked }),

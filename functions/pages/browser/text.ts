@@ -33,7 +33,7 @@ export function showOneClock(main: Element): void {
   const button = document.querySelector<HTMLElement>('[data-zone]')
   if (button === null) return
   button.hidden = isUtcHere(relayNow())
-  setText(button, isUtc ? 'Times: UTC' : 'Times: yours')
+  setText(button, isUtc ? 'Times: UTC' : 'Times: local')
 }
 
 /** The clock of a wall, in the zone of the times beside it. */

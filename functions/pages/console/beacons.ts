@@ -97,7 +97,7 @@ type History = (vm: string) => string
 /** `history`: where the events of a VM are. */
 function table(beacons: ShownBeacon[], now: number, history: History): Html {
   return html`<div class="scroll" role="region" aria-label="Beacons" tabindex="0"><table class="stack brief">
-<thead><tr><th scope="col">VM</th><th scope="col">State</th><th scope="col">Last heard</th><th scope="col">Version</th><th scope="col">Hooks</th><th scope="col" class="number">Sees events</th><th scope="col">Scale set</th><th scope="col">Resource group</th></tr></thead>
+<thead><tr><th scope="col">VM</th><th scope="col">State</th><th scope="col">Last heard</th><th scope="col">Version</th><th scope="col">Hooks</th><th scope="col" class="number">Open events seen</th><th scope="col">Scale set</th><th scope="col">Resource group</th></tr></thead>
 <tbody>${beacons.toSorted(byNeed).map((one) => row(one, now, history))}</tbody></table></div>`
 }
 
@@ -121,6 +121,6 @@ function row(one: ShownBeacon, now: number, history: History): Html {
 <td data-label="Last heard"><span title="${exactly}">${ago}</span></td>
 <td data-label="Version">${plain(one.version)}${one.unsupported === undefined ? '' : html` <span class="note">${one.unsupported}</span>`}</td>
 <td data-label="Hooks">${one.hooks.join(', ')}</td>
-<td data-label="Sees events" class="number">${one.seesEvents}</td>
+<td data-label="Seen" class="number">${one.seesEvents}</td>
 <td data-label="Scale set">${plain(one.scaleSet)}</td><td data-label="Group">${plain(one.resourceGroup)}</td></tr>`
 }

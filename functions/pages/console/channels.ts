@@ -45,6 +45,8 @@ export interface ShownChannel {
 /** States of a subscription in which the relay keeps its messages. */
 const keeps: ShownChannel['state'][] = ['pending', 'paused', 'disabled']
 
+const fails: ShownChannel['state'][] = ['failing', 'refusing', 'unreachable']
+
 const tones: Record<ShownChannel['state'], [tone: Tone, words: string]> = {
   ok: ['good', 'OK'],
   untried: ['over', 'Not tried yet'],
@@ -78,14 +80,14 @@ ${more ? html`<p class="note">These are the newest. The API lists all.</p>` : ''
 }
 
 function table(label: string, channels: ShownChannel[], now: number): Html {
-  return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table class="stack">
+  return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table class="stack channels">
 <thead><tr><th scope="col">Name</th><th scope="col">Health</th><th scope="col">Last success</th><th scope="col" class="number">Pending</th><th scope="col" class="number">Failed</th></tr></thead>
 <tbody>${channels.map((one) => row(one, now))}</tbody></table></div>`
 }
 
 function row(one: ShownChannel, now: number): Html {
   const { name, label = name, kind, path, note, pending, pendingSince, failed } = one
-  return html`<tr data-key="${name}"><th scope="row"><a href="${path}">${plain(label)}</a> ${chip(kind)}</th>
+  return html`<tr data-key="${name}"><th scope="row"><a href="${path}">${plain(label)}</a> ${kind === 'subscription' ? '' : chip(kind)}</th>
 <td data-label="Health">${stateOf(one)}${note === undefined ? '' : html`<br><span class="note">${whole(plain(note))}</span>`}</td>
 <td data-label="Last success">${successOf(one, now)}</td>
 <td data-label="Pending" class="number">${countOf(pending)}${pendingSince === undefined ? '' : html`<br><span class="note">oldest ${span(Math.max(0, now - pendingSince))}</span>`}</td>
@@ -189,9 +191,10 @@ function resendPart(
   const when = from !== to ? `from ${from} to ${to}` : from === 'today' ? from : `on ${from}`
   const messages = `${countOf(count)} message${count === 1 ? '' : 's'}`
   return html`<div class="moved" data-said><p>${messages} failed ${when}. ${open.length === 0 ? 'None' : open.length} of them ${open.length > 1 ? 'concern events' : 'concerns an event'} that ${open.length > 1 ? 'are' : 'is'} still open.</p>
+${fails.includes(channel.state) ? html`<p>${plain(channel.label ?? channel.name)} fails now, so they may fail again. Send a test message first.</p>` : ''}
 <div class="pager">${open.length === 0 || open.length === count ? '' : sendForm(`${base}/replay-all`, form, { ...fields, which: 'open' }, `Resend the ${open.length}`)}
 ${sendForm(`${base}/replay-all`, form, fields, open.length === 0 ? `Resend ${messages}` : `Resend all ${countOf(count)}`)}
-<a href="${channel.path}">Resend nothing</a></div></div>`
+<a href="${channel.path}">Cancel</a></div></div>`
 }
 
 function dayOf(at: number, now: number): string {

@@ -81,7 +81,7 @@ export function troublePart({ name, path, why, since, fallback }: Trouble, now: 
   const shown = plain(name)
   const linked = path === undefined ? shown : html`<a href="${path}">${shown}</a>`
   const instead = fallback === undefined ? '' : ` Its messages go to ${plain(fallback)}.`
-  return html`<p class="state bad trouble"><b>${linked} gets no messages</b>: ${whole(plain(why))}, since ${whole(utcOn(since, now))}.${instead}</p>`
+  return html`<p class="state bad trouble"><b>${linked} gets no messages</b><span>: ${whole(plain(why))}, since ${whole(utcOn(since, now))}.${instead}</span></p>`
 }
 
 /** Shown while no event is open: only beacons that report can say that there is none. */

@@ -61,8 +61,8 @@ function filterForm(base: string, fleets: string[], filter: HistoryFilter): Html
 <div class="rest">${fleetField(fleet, fleets)}
 ${typeField(type)}
 <label>State ${select('step', step, Object.keys(stepWords), 'All states', (one) => stepWords[one as EventStep])}</label>
-<label>First seen from <input type="date" name="since" value="${since}"></label>
-<label>to <input type="date" name="until" value="${until}"></label></div>
+<div class="pair"><label>First seen from <input type="date" name="since" value="${since}"></label>
+<label>to <input type="date" name="until" value="${until}"></label></div></div>
 <button class="slim go">Search</button>
 </form>`
 }
@@ -70,16 +70,20 @@ ${typeField(type)}
 function table(base: string, events: EventSummary[]): Html {
   return html`<div class="scroll" role="region" aria-label="Events" tabindex="0"><table class="stack brief">
 <thead><tr><th scope="col">Event</th><th scope="col">State</th><th scope="col">Fleet</th><th scope="col">Due or started</th><th scope="col">Took</th><th scope="col">Decided</th></tr></thead>
-<tbody>${events.map((event) => row(base, event))}</tbody></table></div>`
+<tbody>${events.toSorted((a, b) => shownAt(b) - shownAt(a)).map((event) => row(base, event))}</tbody></table></div>`
 }
 
 function row(base: string, event: EventSummary): Html {
-  const { fleet, eventId, firstSeenAt, notBeforeAt, startedAt, endedAt } = event
+  const { fleet, eventId, startedAt, endedAt } = event
   const path = `${base}/events/${encodeURIComponent(fleet)}/${encodeURIComponent(eventId)}`
   return html`<tr data-key="${fleet}/${eventId}"><th scope="row"><a href="${path}">${titleOf(event)}</a></th>
 <td data-label="State">${badge(event.step, event.inferred)}</td><td data-label="Fleet">${chip(fleet)}</td>
-<td data-label="When">${time(startedAt ?? notBeforeAt ?? firstSeenAt)}</td>
-<td data-label="Took">${startedAt === undefined || endedAt === undefined ? '' : span(Math.max(0, endedAt - startedAt))}</td><td data-label="Decided">${decisionOf(event)}</td></tr>`
+<td data-label="When">${time(shownAt(event))}</td>
+<td data-label="Took">${startedAt === undefined || endedAt === undefined ? '' : span(Math.max(0, endedAt - startedAt))}</td><td data-label="${event.decidedHow === undefined ? 'Nobody' : 'Decided'}">${decisionOf(event)}</td></tr>`
+}
+
+function shownAt({ startedAt, notBeforeAt, firstSeenAt }: EventSummary): number {
+  return startedAt ?? notBeforeAt ?? firstSeenAt
 }
 
 function titleOf(event: EventSummary): string {

@@ -33,7 +33,7 @@ export function insightsBody({ base, insights, cutAt }: View): Html {
     ['c4', 'nobody'],
   ].map(([color, words]) => html`<li><i class="${color!}"></i>${words}</li>`)
   if (isEmpty)
-    return html`<h1>Insights</h1><p class="empty">No events in the last ${months.length} months.</p>`
+    return html`<h1>Insights</h1><p class="empty">No event of the last ${months.length} months is known.</p>`
   return html`<h1>Insights</h1>
 <p class="note">The last ${months.length} months, without drills.${cutAt === undefined ? '' : ` Only the newest ${cutAt} events are counted.`}</p>
 ${sentenceOf(months)}
@@ -63,7 +63,7 @@ ${chart(
 </div>`
 }
 
-/** What a reader should take from the charts: `In 2026-11, nobody decided 15 of 36 events.` */
+/** What a reader should take from the charts: `In 2026-11, 15 of 36 events started or ended undecided.` */
 function sentenceOf(months: Month[]): Html {
   // the newest month is the first
   const last = months.find((one) => totalOf(one) > 0)!
@@ -72,8 +72,8 @@ function sentenceOf(months: Month[]): Html {
   const events = all === 1 ? '1 event' : `${all} events`
   const text =
     last.undecided === 0
-      ? `In ${last.month}, every event was decided in time.`
-      : `In ${last.month}, nobody decided ${last.undecided} of ${events} in time.`
+      ? `In ${last.month}, no event started undecided.`
+      : `In ${last.month}, ${last.undecided} of ${events} started or ended undecided.`
   return html`<p><b>${text}</b></p>`
 }
 

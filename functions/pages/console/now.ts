@@ -87,18 +87,16 @@ export function nowBody(
   { base, cards, answered, said, asked, more, health, troubles, readOnly, filter, wall }: Now,
   now: number,
 ): Html {
+  const foldFrom = wall ? 2 : foldedFrom
   const placed = cards.map((card, place) => ({ ...card, place }))
   const all = Map.groupBy(placed, ({ group }) => group)
   // what was just decided stays in its place, and counts as what it is now
   const real = Map.groupBy(cards, ({ seen }) => groupOf(seen.record, now))
   const count = (group: Group) => real.get(group)?.length ?? 0
-  const next = (real.get('ask') ?? [])
-    .map(({ seen }) => seen.record.facts.notBeforeAt ?? Number.POSITIVE_INFINITY)
-    .sort((a, b) => a - b)[0]
-  const left =
-    next === undefined || next === Number.POSITIVE_INFINITY
-      ? ''
-      : html`next in <span data-left="${next}">${remaining(Math.max(0, next - now))}</span>`
+  const next = placed
+    .filter(({ seen }) => groupOf(seen.record, now) === 'ask')
+    .sort((a, b) => dueAt(a) - dueAt(b))[0]
+  const left = next === undefined ? '' : html`next in ${leftPart(next, now)}`
   const tiles: [tone: string, value: number, words: string, more: Html][] = [
     ['ask', asked, 'to decide', left],
     ['bad', count('stuck'), 'stuck', count('stuck') > 0 ? 'approved, but not started' : ''],
@@ -115,6 +113,7 @@ export function nowBody(
     ),
   )
   return html`<h1 class="tabbed">Now</h1>
+${next === undefined || wall || cards.length < 3 ? '' : html`<p class="next"><a href="#e${next.place}">Next: ${subjectOf(viewOf(next.seen.record))}, ${leftPart(next, now)}</a></p>`}
 ${healthPart(base, health)}
 ${troubles.map((one) => troublePart(one, now))}
 <div class="bar"><ul class="tiles">${shown}</ul>
@@ -123,7 +122,7 @@ ${readOnly === undefined || wall ? '' : html`<p class="note">${readOnly}</p>`}
 ${said === undefined ? '' : html`<p class="said good" role="status" data-said>${said}</p>`}
 ${answered.length === 0 ? '' : answeredPart(answered, cards.length, now)}
 ${cards.length > 0 ? '' : nonePart(base, filter, health, wall)}
-${groups.map((group) => section(group, all.get(group) ?? [], count(group), now))}
+${groups.map((group) => section(group, all.get(group) ?? [], count(group), foldFrom, now))}
 ${more ? html`<p class="note">More events are open. <a href="${base}/events?step=open">Search all open events</a></p>` : ''}`
 }
 
@@ -132,6 +131,17 @@ function nonePart(base: string, filter: ShownFilter, health: Health, wall: boole
   if (!isFiltered(filter)) return emptyPart(health)
   const all = wall ? `${base}?wall` : base
   return html`<p class="empty">No open event matches. <a href="${all}">Show all</a></p>`
+}
+
+function dueAt({ seen }: Card): number {
+  return seen.record.facts.notBeforeAt ?? Number.POSITIVE_INFINITY
+}
+
+/** The time until Azure may start it. */
+function leftPart(card: Card, now: number): Html {
+  const at = dueAt(card)
+  if (at === Number.POSITIVE_INFINITY) return 'no time given'
+  return html`<span data-left="${at}">${remaining(Math.max(0, at - now))}</span>`
 }
 
 /** Leads to its group. */
@@ -150,12 +160,20 @@ function answeredPart(cards: Card[], from: number, now: number): Html {
 
 type Placed = Card & { place: number }
 
-function section(group: Group, cards: Placed[], count: number, now: number): Html {
+function section(
+  group: Group,
+  cards: Placed[],
+  count: number,
+  foldFrom: number,
+  now: number,
+): Html {
   if (cards.length === 0) return ''
   return html`<section aria-labelledby="g-${group}">
 <h2 id="g-${group}">${titles[group]} <span class="count">${count}</span></h2>
 <div class="rows ${tones[group]}">${clustersOf(cards).map((cluster) =>
-    cluster.length > 1 ? clusterPart(cluster, now) : cluster.map((card) => rowPart(card, now)),
+    cluster.length > 1
+      ? clusterPart(cluster, foldFrom, now)
+      : cluster.map((card) => rowPart(card, now)),
   )}</div></section>`
 }
 
@@ -193,7 +211,7 @@ function setOf({ facts, sights }: EventRecord): string | undefined {
 }
 
 /** One host update freezes many VMs of a set: one decision may be enough. */
-function clusterPart(cards: Placed[], now: number): Html {
+function clusterPart(cards: Placed[], foldFrom: number, now: number): Html {
   const [{ seen, place }] = cards as [Placed]
   const { record } = seen
   const view = viewOf(record)
@@ -201,22 +219,20 @@ function clusterPart(cards: Placed[], now: number): Html {
   const ours = cards.filter(
     ({ choices, seen: one }) => choices === 'here' && isDecidable(one.record),
   )
-  return html`<div class="cluster" role="group" aria-labelledby="c${place}"><div class="head"><h3 id="c${place}">${name} ${chip(record.fleet)}</h3>
+  return html`<div class="cluster" role="group" aria-labelledby="c${place}"><div class="head"><p class="when"><b>${leftPart(cards[0]!, now)}</b></p><h3 id="c${place}">${name} ${chip(record.fleet)}</h3>
 ${ours.length < 2 ? '' : bulkPart(ours, now)}</div>
-${foldPart(cards, now)}</div>`
+${foldPart(cards, foldFrom, now)}</div>`
 }
 
 /** A longer group would push what is as urgent out of sight. */
-const foldFrom = 6
+const foldedFrom = 6
 
-function foldPart(cards: Placed[], now: number): Html {
+function foldPart(cards: Placed[], foldFrom: number, now: number): Html {
   const rows = html`${cards.map((card) => rowPart(card, now))}`
   if (cards.length < foldFrom) return rows
-  const [{ seen }] = cards as [Placed]
-  const { record } = seen
-  const until = record.facts.notBeforeAt ?? now
+  const { record } = cards[0]!.seen
   const wasPressed = cards.some(({ seen: one }) => one.said !== undefined)
-  return html`<details class="fold" id="${clusterId('rows', record)}"${wasPressed ? html` open` : ''}><summary><b data-left="${until}">${remaining(Math.max(0, until - now))}</b> until the first<span>. Show all ${cards.length}</span></summary>
+  return html`<details class="fold" id="${clusterId('rows', record)}"${wasPressed ? html` open` : ''}><summary>Show all ${cards.length}</summary>
 ${rows}</details>`
 }
 

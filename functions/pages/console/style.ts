@@ -31,6 +31,7 @@ export const consoleStyle = `${style}
   background: var(--tone-ground) }
 .health a { display: inline-block; color: var(--ink); padding: .375rem 0; text-underline-offset: .2em }
 .trouble { margin: .375rem 0; padding: .375rem .875rem }
+.next { display: none; margin: 0 0 .5rem; font-weight: 700 } .next a { color: var(--ink) }
 .trouble a { color: var(--ink) }
 .empty.ask, .empty.good { border-color: var(--tone); background: var(--tone-ground); color: var(--ink) }
 .bar { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: center; justify-content: space-between; margin: .5rem 0 0 }
@@ -46,7 +47,7 @@ export const consoleStyle = `${style}
 .rows { background: var(--card); border: 1px solid var(--line); border-left: .25rem solid var(--tone); border-radius: .5rem }
 .row { display: grid; gap: 0 1rem; align-items: center; padding: .25rem .875rem; border-top: 1px solid var(--line);
   scroll-margin-top: 1rem; grid-template-columns: 9rem minmax(12rem, 1fr) 6rem 7rem minmax(16rem, 1fr) 32rem }
-.news { display: flex; flex-wrap: wrap; gap: 0 .75rem }
+.news { display: flex; flex-wrap: wrap; gap: .25rem .75rem }
 .news p:empty { display: none }
 .row:first-child { border-top: 0 }
 .row p { margin: 0; font-size: .9375rem; line-height: 1.25 }
@@ -65,14 +66,16 @@ export const consoleStyle = `${style}
 .act .after > div > * { margin: 0 }
 .row .taken { font-weight: 600 }
 .act .take, .act .prepare { padding: .375rem .625rem; font-weight: 400 }
+.act .take { min-width: 5.25rem } .act button[value=not_now] { min-width: 13.5rem } .act .after summary { min-width: 11.25rem }
 .why { font-size: .875rem; color: var(--soft); margin: 0 }
 .why input { display: block; width: 100%; min-height: 2.75rem; font: inherit; color: var(--ink); background: var(--ground);
   border: 1px solid var(--edge); border-radius: .375rem; padding: .375rem .625rem; margin-top: .125rem }
-.cluster { border-top: 1px solid var(--line); box-shadow: inset .375rem 0 0 var(--tone-ground) }
+.cluster { border-top: 1px solid var(--line); box-shadow: inset .375rem 0 0 color-mix(in srgb, var(--tone) 45%, transparent) }
+.cluster .row .when { padding-left: .625rem } .cluster .head .when { margin: 0; min-width: 9rem } .cluster .head > :nth-child(2) { margin-right: auto }
 .cluster:first-child { border-top: 0 }
 .cluster .head { display: flex; flex-wrap: wrap; gap: .25rem 1rem; justify-content: space-between; align-items: center; padding: .25rem .875rem }
 .cluster .head h3 { margin: 0; font-size: 1rem; color: var(--ink) }
-.cluster .fold summary { padding: .25rem .875rem .5rem } .cluster .fold summary b { color: var(--ink); font-variant-numeric: tabular-nums }
+.cluster .fold summary { padding: .25rem 1.5rem .5rem }
 .bulk summary { width: auto; min-height: 2.75rem; padding: .375rem .875rem; font-size: .9375rem; line-height: 1.5 }
 .bulk ul { margin: .25rem 0 .5rem; padding-left: 1.25rem; columns: 18rem auto }
 .bulk form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; margin: 0 }
@@ -89,7 +92,7 @@ th, td { text-align: left; padding: .5rem .75rem; vertical-align: top; border-to
 thead th { border-top: 0; color: var(--soft); font-size: .8125rem; white-space: nowrap; background: var(--card) }
 tbody th { font-weight: 600 }
 tbody tr:hover { background: var(--ground) }
-td .t, td .chip, td .badge, .brief td[data-label=In], .brief td[data-label=When], .brief td[data-label=Took], .brief td[data-label=Decided] { white-space: nowrap }
+td .t, td .chip, td .badge, .brief td[data-label=In], .brief td[data-label=When], .brief td[data-label=Took], .brief td[data-label=Decided], .brief td[data-label=Nobody] { white-space: nowrap }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 .filter { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: end; background: var(--card);
   border: 1px solid var(--line); border-radius: .5rem; padding: .75rem; margin: .5rem 0 1rem }
@@ -142,31 +145,37 @@ svg a rect:hover { filter: brightness(1.15) } .legend i.ask, .legend i.wait, .le
 .c0 { --fill: #4969c6 } .c1 { --fill: #1b7c83 } .c2 { --fill: #8250df } .c3 { --fill: #b5508a } .c4 { --fill: #6e7781 } .c5 { --fill: #7d6a4f }
 .console main.narrow { max-width: 26rem; margin: 2rem auto }
 .note { color: var(--soft); font-size: .9375rem }
-.console form.inline { display: inline-block; margin: 0 }
+.console form.inline { display: inline-block; margin: 0 } .console a.slim { display: inline-flex; align-items: center; font-weight: 600 }
+td[data-label=''] { text-align: right; padding-top: .25rem; padding-bottom: .25rem } .stack.channels { table-layout: fixed }
+.channels th:nth-child(1), .channels th:nth-child(2) { width: 30% } .channels th:nth-child(3) { width: 20% }
+.pair { display: flex; gap: .75rem; flex: 2 1 19rem }
 svg .grid { stroke: var(--line) }
 svg .now { stroke: var(--ink); stroke-width: 2 }
 .wall { font-size: 1.25rem } .wall .live { margin: 0 auto 0 0; font-variant-numeric: tabular-nums }
-.below { margin: 0; font-weight: 700 } .wall .top { align-items: center } .wall .row p, .wall .row h3 { font-size: 1.125rem }
-@media (min-width: 100rem) { .wall .row { grid-template-columns: 9rem minmax(12rem, 3fr) 6rem 8rem minmax(16rem, 3fr) } } .wall .row .act, .wall .cluster .fold summary span { display: none } .wall .cluster .fold summary { text-decoration: none; pointer-events: none }
+.below { margin: 0; font-weight: 700 } .wall .top { align-items: center } .wall .row p, .wall .row h3, .wall .cluster h3, .wall .brand { font-size: 1em }
+.wall .when b { font-size: 1.25em } .wall .cluster .head .when { min-width: 7em } .wall small, .wall .chip, .wall .note { font-size: .8em } .wall .told a { display: none }
+@media (min-width: 100rem) { .wall .row { grid-template-columns: 7.5em minmax(12rem, 3fr) 5em 7em minmax(16rem, 3fr) } } .wall .row .act, .wall .cluster .fold summary { display: none }
 .stale main { opacity: .55 }
 @media (max-width: 60rem) { .columns { grid-template-columns: minmax(0, 1fr) } }
-@media (max-width: 100rem) { .row { grid-template-columns: 7rem minmax(10rem, 1fr) 7rem 31rem; grid-template-rows: auto auto; align-items: start }
+@media (max-width: 100rem) { .row { grid-template-columns: 7rem minmax(10rem, 1fr) 7rem 31rem; grid-template-rows: auto 1fr; align-items: start }
+  .row .fleet { padding-top: .25rem } .cluster .head .when { min-width: 7rem }
   .row .when, .row .act { grid-row: 1 / span 2 } .row .act { grid-column: 4 }
   .row .what { grid-area: 1 / 2 } .row .news { grid-area: 2 / 2 } .row .fleet { grid-area: 1 / 3 } .row .type { grid-area: 2 / 3 } }
 @media (min-width: 45.01rem) and (max-width: 100rem) { .wall .row { grid-template-columns: 7.5rem minmax(10rem, 1fr) 8rem } }
-@media (max-width: 75rem) { .row { grid-template-columns: 7rem minmax(9rem, 1fr) 7rem 25rem } .act .take { display: none } }
+@media (max-width: 75rem) { .row { grid-template-columns: 7rem minmax(9rem, 1fr) 7rem 25rem } .act .take { display: none } .act button[value=not_now] { min-width: 12.5rem } }
 @media screen and (max-width: 45rem) {
   .console .top, .console main { padding-left: .875rem; padding-right: .875rem }
   .tabs { order: 3; flex-wrap: nowrap; overflow-x: auto; flex-basis: 100%; margin: 0 -.875rem; padding: 0 .25rem }
-  .whom { margin-left: auto } .whom span { display: none }
+  .whom { margin-left: auto } .whom span { display: none } .tabs a { padding: .625rem .5rem }
   .tiles { gap: .375rem } .tiles li { flex: 1 1 4rem; font-size: .875rem } .tiles a, .tiles li > span { padding: .25rem .5rem } .tiles b { display: block } .tiles small { display: none }
   .row { grid-template-columns: 1fr auto auto; grid-template-rows: none; gap: 0 .75rem } .row .when { grid-area: 1 / 1 } .row .fleet { grid-area: 1 / 2 } .row .type { grid-area: 1 / 3 }
   .row .what { grid-area: 2 / 1 / 3 / -1 } .row .news { grid-area: 3 / 1 / 4 / -1 } .row .act { grid-area: 4 / 1 / 5 / -1 }
-  .act form { display: grid; grid-template-columns: 1fr 1fr; margin: .25rem 0 .375rem } .act button, .act .button { width: 100%; padding: .375rem .25rem; font-size: .875rem; white-space: normal }
+  .act form { display: grid; grid-template-columns: 1fr 1fr; margin: .25rem 0 .375rem } .act button, .act .button { width: 100%; min-width: 0; height: 100%; padding: .375rem .25rem; font-size: .875rem; white-space: normal }
+  .act .after summary { min-width: 0; height: 100% }
   .tabbed { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
-  .health { line-height: 1.75 } .health a { display: inline; padding: 0 }
+  .trouble span { display: none } .next { display: block } .health { line-height: 1.75 } .health a { display: inline; padding: 0 }
   .filter .all { display: block } .filter:has(.all input:not(:checked)) .rest { display: none }
-  .lane { grid-template-columns: 1fr auto; gap: 0 } .lane b { grid-column: 1 / -1 }
+  .lane { grid-template-columns: 1fr auto; gap: 0 } .lane svg, .lane.axis div { grid-area: 2 / 1 / 3 / -1 }
   .bars li { grid-template-columns: 6rem 1fr; gap: .125rem .75rem }
   .bar-text { grid-column: 2 }
   .lane.axis b { display: none }
@@ -178,10 +187,12 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
   .stack td.number { text-align: left }
   .stack td::before { content: attr(data-label); position: absolute; left: 0; color: var(--soft); font-size: .875rem }
   .stack td:empty { display: none }
-  .brief tr { position: relative } .brief td { display: inline-block; padding: 0 .75rem 0 0; font-size: .875rem } .brief td::before { content: none !important }
+  .brief tr { position: relative } .brief td { display: inline-block; padding: .125rem .75rem .125rem 0; font-size: .875rem } .brief td::before { content: none !important }
+  .brief td[data-label=Decided]::before { content: 'decided: ' !important; position: static } .brief td[data-label=Nobody], .brief td[data-label=Version], .brief td[data-label=Seen], .brief td[data-label=Group] { display: none }
   .brief th a { display: inline-block; padding: .375rem 0 } .brief th a::after { content: ''; position: absolute; inset: 0 }
 }
 @media (min-width: 110rem) { .console { font-size: 1.125rem } .console main { padding-left: 2rem; padding-right: 2rem }
+  .console.wall { font-size: 1.5rem }
 }
 @media (forced-colors: active) { .tabs a { border-bottom-color: Canvas } .tabs a[aria-current] { border-bottom-color: Highlight }
   .legend i, .lane rect, .bars rect { forced-color-adjust: none } }

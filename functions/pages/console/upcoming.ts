@@ -8,6 +8,7 @@ import { drillMark } from '../../core/message/message.ts'
 import { plain, subjectOf } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
 import { utcOn, whole } from '../times.ts'
+import { emptyPart, type Health } from './health.ts'
 import { filterForm, isFiltered, type ShownFilter } from './open-filter.ts'
 import { badge, chip, stepTones, stepWords } from './parts.ts'
 
@@ -32,6 +33,7 @@ interface Upcoming {
   /** The reach that the address asks for. */
   asked?: Reach
   more: boolean
+  health: Health
 }
 
 /** So that one late event does not make a heap of the others. */
@@ -66,7 +68,7 @@ function scaleOf(reach: Reach, now: number): Scale {
 }
 
 export function upcomingBody(view: Upcoming, now: number): Html {
-  const { base, lanes, reach, asked, more, filter } = view
+  const { base, lanes, reach, asked, more, filter, health } = view
   const choices = reaches.map((hours) =>
     hours === reach
       ? html`<strong aria-current="true">${words[hours]}</strong> `
@@ -77,7 +79,7 @@ export function upcomingBody(view: Upcoming, now: number): Html {
   return html`<h1>Upcoming</h1>
 <div class="bar"><nav aria-label="How far ahead">${choices}</nav>
 ${filterForm(`${base}/upcoming`, filter, count, asked && { hours: String(asked) })}</div>
-${lanes.length === 0 ? html`<p class="empty">${isFiltered(filter) ? 'No open event matches.' : 'Azure has announced no maintenance for these VMs.'}</p>` : ''}
+${lanes.length > 0 ? '' : isFiltered(filter) ? html`<p class="empty">No open event matches.</p>` : emptyPart(health)}
 ${clashing.length === 0 ? '' : html`<div class="state bad"><p class="headline">Several events of one scale set come close together</p>${clashing.slice(0, maxClashes).map((lane) => html`<p>${clashText(lane)}</p>`)}${clashing.length > maxClashes ? html`<p>${clashing.length - maxClashes} more scale sets are marked below.</p>` : ''}</div>`}
 ${lanes.length === 0 ? '' : picture(base, lanes, reach, now)}
 ${lanes.length === 0 ? '' : listOf(base, lanes, now)}

@@ -90,7 +90,7 @@ test('a token of one fleet sees its channels, and no trace of other fleets in th
 test('a subscription: its messages and a test, for those who may manage', async () => {
   const path = await subscribe()
   const visit = await asAdmin(world)
-  expect(await textFor(visit, '/console/channels')).toContain('Inventory subscription Active')
+  expect(await textFor(visit, '/console/channels')).toContain('Inventory Active')
   const form = formsOf(await (await visit.get(path)).text()).find(({ name }) => name !== undefined)!
   const pings = () => world.sent.filter(({ url }) => url === 'https://hook.example/in').length
   const before = pings()

@@ -75,7 +75,7 @@ describe('what it shows', () => {
     }
     const visit = await asAdmin(world)
     const { html, text } = await shownTo(visit)
-    expect(text).toMatch(/Reboot of 6 in edge .* until the first *\. Show all 6/)
+    expect(text).toMatch(/min Reboot of 6 in edge .* Show all 6/)
     const isOpen = (page: string) => /<details class="fold" id="rows-[^"]*" open>/.test(page)
     expect(isOpen(html)).toBe(false)
     const [form] = formsOf(html).filter((one) => one.event === 'prod/edge_3')
