@@ -112,10 +112,9 @@ async function disable(
   why: string,
 ): Promise<void> {
   const { id, url, description } = subscription
-  const name = description === undefined ? id : `${id} (${description})`
   // nobody relies on one whose endpoint has never consented
   if (isHearing(subscription)) {
-    const reason = `${name}: ${why}`
+    const reason = `"${description ?? id}": ${why}`
     await noteOccurrence(relay, fleet, 'subscription_disabled', { name: id, reason })
   }
   const { outcome } = await changeSubscription(relay, id, (before) =>

@@ -486,7 +486,7 @@ function overLimits(): Outgoing {
 
 function disabledSubscription(): Outgoing {
   const id = '4f0c7a1be29d3356'
-  const reasons = [`${id} (cmdb): its endpoint answered 410 Gone`]
+  const reasons = [`"cmdb": its endpoint answered 410 Gone`]
   return problem('subscription_disabled', [id], { reasons })
 }
 

@@ -68,7 +68,7 @@ test('Now says for a day that a channel is gone, unless it is back', async () =>
   await report(event())
   await restart('two')
   const now = async () => (await (await asAdmin(world)).get('/console')).text()
-  expect(await now()).toContain('one gets no messages</b>: removed from the configuration')
+  expect(await now()).toContain('one gets no messages</b><span>: removed from the configuration')
   await restart('one', 'two')
   world.clock.now += 2_001
   expect(await now()).not.toContain('removed from')

@@ -69,10 +69,10 @@ function overLimits(fleet: string, reasons: string[], news: AlertNews): AlertTex
 }
 
 function subscriptionDisabled(count: number, reasons: string[]): AlertText {
-  const what = count === 1 ? 'a subscription' : `${count} subscriptions`
+  const what = count === 1 ? 'the subscription' : `${count} subscriptions:`
   const others = count - reasons.length
   return {
-    title: `The relay disabled ${what}: ${reasons[0]}`,
+    title: `The relay disabled ${what} ${reasons[0]}`,
     lines: [
       ...reasons.slice(1).map((reason) => `Also: ${reason}.`),
       ...(others > 0 ? [`The console lists ${others} more.`] : []),
