@@ -92,6 +92,10 @@ export const relayEvents: Record<string, string> = {
   alarm_failed:
     'Cloudflare only. The alarm for the next due time could not be set. The cron trigger looks what is due within a minute.',
   alert_failed: 'An alert could not be stored. The relay tries again when the cause occurs again.',
+  azure_acknowledged:
+    'The relay told Azure through Resource Manager to start an event, as no beacon had done so in 30 s.',
+  azure_acknowledge_failed:
+    'Azure Resource Manager did not take it. `error` says why, and for a missing role the command that gives it. The relay tries again each minute until NotBefore, unless that would be in vain.',
   backup_made: 'An owner made a copy of the database, by `npm run backup` or the API.',
   beacon_first_heard: 'The first report of a beacon since it started.',
   beacon_left:

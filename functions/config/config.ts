@@ -53,7 +53,13 @@ export function readConfigWith(
 export function secretsOf(config: Config): string[] {
   const channels = Object.values(config.channels).flatMap(channelSecrets)
   const keys = Object.values(config.fleets).flatMap((fleet) => fleet.key ?? [])
-  return [...keys, ...channels, ...(config.slackApp?.signingSecret ?? [])]
+  const { azure, slackApp } = config
+  return [
+    ...keys,
+    ...channels,
+    ...(slackApp?.signingSecret ?? []),
+    azure?.clientSecret ?? '',
+  ].filter((one) => one !== '')
 }
 
 /** Below `fleets` and `channels` errors show only these values, if they look like names. */
@@ -68,7 +74,7 @@ function describe(error: z.ZodError, filled: Filled): string[] {
   const isHidden = (path: PropertyKey[], value: unknown) => {
     if (filled.paths.has(pathOf(path, filled.value))) return true
     const [first = '', last] = [path[0], path.at(-1)].map(String)
-    if (['fleets', 'channels', 'slackApp'].includes(first)) {
+    if (['fleets', 'channels', 'slackApp', 'azure'].includes(first)) {
       return !shownKeys.includes(last!) || !isPresentable(String(value))
     }
     return String(value).includes('://') && !addressKeys.includes(first)

@@ -22,6 +22,7 @@ import {
   textBy,
   webUrl,
 } from '../schema/checks.ts'
+import { azureSchema } from './azure.ts'
 import {
   approver,
   approversRule,
@@ -288,6 +289,11 @@ export const configSchema = object({
   slackApp: slackAppSchema
     .optional()
     .describe('The Slack app whose buttons decide, for routes with "approveIn": "slack".'),
+  azure: azureSchema
+    .optional()
+    .describe(
+      'Lets the relay tell Azure itself to start an event, if no beacon has done so within 30 s of an approval. A preview of Azure.',
+    ),
   signIn: signInSchema
     .optional()
     .describe(

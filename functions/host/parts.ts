@@ -2,10 +2,13 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import type { Log } from '../../shared/log.ts'
 import type { Hmac } from '../../shared/signature.ts'
+import { createResourceManager } from '../azure/resource-manager.ts'
+import { createTokens } from '../azure/tokens.ts'
 import { createEntra } from '../identity/entra.ts'
 import { createSlackPresses } from '../notify/slack/presses.ts'
 import { ClockWatch } from '../use-cases/clock-watch.ts'
 import { createFrequentLog } from '../use-cases/frequent-log.ts'
+import type { Relay } from '../use-cases/relay.ts'
 import type { Common } from './settings.ts'
 
 /** Of each channel: hundreds of messages may wait for one that is dead. */
@@ -15,7 +18,7 @@ type Fetch = Parameters<typeof createEntra>[0]['fetch']
 
 /** `fetchKeys` reads the keys of Entra. It has no guard: only the owner chooses the address. */
 export function commonParts(
-  { config, linkKeys, adminKey }: Common,
+  { config, linkKeys, adminKey, hostIdentity }: Common,
   log: Log,
   // on Cloudflare, `fetch` must be called as a function of its own
   fetchKeys: Fetch = (url, init) => fetch(url, init),
@@ -27,6 +30,7 @@ export function commonParts(
     log,
     slackPresses: createSlackPresses(nodeHmac),
     hmac: nodeHmac,
+    ...azureOf(config, hostIdentity, fetchKeys),
     identity: createEntra({ fetch: fetchKeys, now: Date.now, log }),
     retryLog: createFrequentLog({ now: Date.now, log }, retryLogMs),
     removedChannels: [],
@@ -35,6 +39,18 @@ export function commonParts(
     random: Math.random,
     pause: () => new Promise<void>((resolve) => setTimeout(resolve)),
   }
+}
+
+function azureOf(
+  { azure: access }: Common['config'],
+  host: Common['hostIdentity'],
+  fetch: Fetch,
+): Pick<Relay, 'azure'> {
+  if (access === undefined) return {}
+  const readText = async (file: string) => (await import('node:fs/promises')).readFile(file, 'utf8')
+  const tokens = createTokens({ access, host, fetch, readText, now: Date.now })
+  const manager = createResourceManager({ access, tokens, fetch, now: Date.now })
+  return { azure: { manager, subscriptions: access.subscriptions } }
 }
 
 const keys = new WeakMap<Uint8Array, KeyObject>()

@@ -4,6 +4,7 @@
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { type Level, secretsInUrl } from '../../shared/log.ts'
 import { fromBase64, toBase64 } from '../../shared/signature.ts'
+import type { HostIdentity } from '../azure/tokens.ts'
 import { type Config, readConfig, secretsOf } from '../config/config.ts'
 import { keyPattern } from '../core/rules/access.ts'
 import type { ForwardProxy } from '../notify/undici.ts'
@@ -27,6 +28,8 @@ export interface Common {
   /** Only on Node and Azure Functions. */
   proxy: ForwardProxy | undefined
   asWritten: string[]
+  /** App Service gives tokens of the app's managed identity there. */
+  hostIdentity: HostIdentity | undefined
 }
 
 /** Runs one read and collects its error. The value is unusable if there was any error. */
@@ -56,6 +59,7 @@ export function readEnvironment<More>(
     adminKey: attempt(() => adminKeyOf(environment.FOGHORN_ADMIN_KEY)),
     level: attempt(() => levelOf(environment.FOGHORN_LOG_LEVEL ?? 'info')),
     proxy: attempt(() => proxyOf(environment)),
+    hostIdentity: hostIdentityOf(environment),
     config,
   }
   if (mistakes.length > 0) throw new FoghornError('settings_invalid', mistakes.join('\n'))
@@ -75,6 +79,13 @@ function secretsAsWritten({
 }: Environment): string[] {
   const account = /AccountKey=([^;]+)/.exec(AzureWebJobsStorage)?.[1]
   return [...FOGHORN_LINK_KEY.split(',').map((key) => key.trim()), account ?? '']
+}
+
+function hostIdentityOf({
+  IDENTITY_ENDPOINT: endpoint = '',
+  IDENTITY_HEADER: header = '',
+}: Environment): HostIdentity | undefined {
+  return endpoint === '' ? undefined : { endpoint, header }
 }
 
 function linkKeysOf(text: string | undefined): Common['linkKeys'] {

@@ -13,6 +13,7 @@ import {
   expiryLines,
   growthLines,
   stuckLines,
+  tellerIn,
 } from '../core/message/approval.ts'
 import { lostLines } from '../core/message/ending.ts'
 import {
@@ -152,7 +153,8 @@ function approvedState(record: EventRecord, now: number): State {
   }
   if (accepted !== undefined) {
     const grown = growthLines(record, now)
-    const passed = `The beacon on ${accepted.vm} told Azure ${relative(accepted.at, now)}.`
+    const by = accepted.through === undefined ? `The beacon on ${accepted.vm}` : tellerIn(accepted)
+    const passed = `${by} told Azure ${relative(accepted.at, now)}.`
     return good(...(grown.length > 0 ? grown : [passed]), 'It may start at any moment.')
   }
   if (failure !== undefined) {

@@ -1,5 +1,6 @@
 // The text of each entry of an event's history, for its page and for the console. A text says which
 // VM saw something, because that need not be an affected VM.
+import { armName } from '../core/event/arm.ts'
 import { drillNote } from '../core/event/drill.ts'
 import type { Decider, EventRecord, HistoryEntry, Inference, Proof } from '../core/event/event.ts'
 import type { NotReady } from '../core/event/hook-state.ts'
@@ -65,8 +66,12 @@ const withNote: { [What in HistoryEntry['what']]?: (note: string) => string } = 
   not_ready: (why) => `People are asked: ${describeInVain({ why: why as NotReady['why'] })}`,
   reminder: (distance) => `People were reminded, ${distance}`,
   directed: (vm) => `The beacon on ${vm} was asked to tell Azure`,
-  azure_accepted: (vm) => `The beacon on ${vm} told Azure`,
+  azure_accepted: (vm) =>
+    vm.startsWith(armName)
+      ? `The relay told Azure, through Resource Manager${vm.slice(armName.length)}`
+      : `The beacon on ${vm} told Azure`,
   start_failed: (note) => {
+    if (note.startsWith(armName)) return `Not taken by ${note}`
     const [, vm = '', outcome = '', status] = failure.exec(note) ?? []
     if (!isFailure(outcome)) return `${bare.start_failed}: ${note}`
     const answer = status === undefined ? {} : { status: Number(status) }

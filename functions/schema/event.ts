@@ -160,9 +160,11 @@ export const publicEventSchema = z
       .describe('Why the relay concludes the outcome. Absent if a VM saw it.'),
     approvals: z.array(approval).describe('Decisions of this epoch.'),
     azureAccepted: z
-      .object({ vm: z.string(), at: time })
+      .object({ vm: z.string(), at: time, through: z.literal('resource_manager').exactOptional() })
       .exactOptional()
-      .describe('The VM that told Azure to start the event.'),
+      .describe(
+        'The VM that told Azure to start the event. With `through`, the relay told it for this scale set, VM or availability set.',
+      ),
   })
   .meta({ id: 'Event' }) satisfies z.ZodType<PublicEvent>
 

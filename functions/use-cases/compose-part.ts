@@ -92,6 +92,7 @@ const consoleParts: Record<AlertKind, string> = {
   channels_in_trouble: '/channels',
   subscription_disabled: '/channels',
   disk_nearly_full: '',
+  azure_refuses: '',
   channel_test: '',
 }
 

@@ -6,6 +6,7 @@ import { subscriptionOf } from '../core/delivery/delivery.ts'
 import type { RemovedChannel } from '../core/delivery/health.ts'
 import { type Rate, unlimited } from '../core/delivery/rate.ts'
 import { subscriptionRate } from '../core/delivery/subscription.ts'
+import type { ArmResult, ArmTarget } from '../core/event/arm.ts'
 import type { Context } from '../core/event/decide.ts'
 import type { Heartbeats } from '../core/event/heartbeat.ts'
 import type { Channel, Config } from '../core/rules/config.ts'
@@ -36,6 +37,8 @@ export interface Relay {
   identity: Identity
   /** Sign and check links. The first key signs, all keys are valid. */
   linkKeys: Uint8Array<ArrayBuffer>[]
+  /** Tells Azure from outside the VMs. Absent: only beacons do. */
+  azure?: { manager: ResourceManager; subscriptions: string[] }
   /** Opens the API and the console. If it is undefined, the API is off. */
   adminKey: string | undefined
   /** Epoch ms. */
@@ -75,6 +78,11 @@ export interface Relay {
   backup(): Promise<Backup>
   /** Problems of the host that an owner should look at: sentences for `/healthz`. */
   troubles(): Promise<string[]>
+}
+
+export interface ResourceManager {
+  /** Tells Azure that the event may start. */
+  acknowledge(target: ArmTarget, eventId: string): Promise<ArmResult>
 }
 
 /** An event with new deliveries, or with a new due time. */

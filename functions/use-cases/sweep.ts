@@ -9,6 +9,7 @@ import { sweepBeacons } from './notice-silence.ts'
 import { sendProblems } from './problems.ts'
 import { contextOf, type Relay } from './relay.ts'
 import { takeSlotIfDue } from './take-slot.ts'
+import { mustTellAzure, tellAzure } from './tell-azure.ts'
 
 const maxEventsPerSweep = 200
 /** Sending waits for the sweep, so if the store is slow, the rest waits for the next sweep. */
@@ -40,8 +41,10 @@ export async function sweep(relay: Relay): Promise<number> {
 async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
   const known = await relay.store.readEvent(key)
   if (known === undefined) return
+  const tells = mustTellAzure(relay, known, relay.now())
+  if (tells) await tellAzure(relay, key, known)
   await commitEvent(relay, key, {
-    known,
+    ...(!tells && { known }),
     load: (before, now) => takeSlotIfDue(relay, before, now),
     decide: (before, now, taken) => decideTime(before, { ...contextOf(relay), taken }, now),
     log: {

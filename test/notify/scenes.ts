@@ -578,6 +578,11 @@ export const scenes: Record<string, Outgoing> = {
   'the disk is nearly full': problem('disk_nearly_full', [''], {
     reasons: ['612 MB of 20.0 GB are free'],
   }),
+  'Azure refuses the relay': problem('azure_refuses', ['1e1e1e1e'], {
+    reasons: [
+      'the role is missing: az role assignment create --assignee CLIENT_ID --role ROLE --scope /subscriptions/1e1e1e1e',
+    ],
+  }),
   'the disk has space again': problem('disk_nearly_full', [''], { back: [''] }),
   'a test of a channel': channelTest(),
 }

@@ -49,6 +49,7 @@ export const alertKinds = [
   'subscription_disabled',
   'channels_in_trouble',
   'disk_nearly_full',
+  'azure_refuses',
   'channel_test',
 ] as const
 export type AlertKind = (typeof alertKinds)[number]

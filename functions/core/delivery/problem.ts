@@ -17,7 +17,7 @@ const maxNameLength = 64
 const renewMs = 60_000
 
 /** Problems without an end of their own: these are over if none occurs for `quietMs`. */
-const occurring: ProblemKind[] = ['over_limits']
+const occurring: ProblemKind[] = ['over_limits', 'azure_refuses']
 /** Owners are not notified of an end. */
 const endless: ProblemKind[] = ['subscription_disabled']
 

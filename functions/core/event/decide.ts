@@ -1,6 +1,8 @@
 // What one report, or passing time, means for one event: one pure function each, which answers with the
 // new record, the moments that people are notified of, and why. `decide-by-person.ts` has the presses.
+
 import { changeOf } from '../delivery/delivery.ts'
+import { armDueAt } from './arm.ts'
 import { leaseOf, withLease } from './directive.ts'
 import { beginDrill, type DrillWish, drillDueAt, moveDrill } from './drill.ts'
 import {
@@ -285,9 +287,11 @@ export function withDueAt<State extends OpenRecord>(
   const reminder = nextReminder(record, reminders)
   const isPast = (facts.notBeforeAt ?? 0) <= now
   const stuck = stuckAt(record, listening)
+  const tellsAt = armDueAt(record)
   const times = [
     drill === undefined ? nextEndAt(record, listening) : drillDueAt(record, drill),
     stuck > now ? stuck : never,
+    tellsAt > now ? tellsAt : never,
     nextWeighingAt(record, listening),
     ...(reminder === undefined || isPast ? [] : [reminder.at]),
   ]

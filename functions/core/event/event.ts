@@ -1,4 +1,5 @@
 // The record of one event: facts from Azure, and what people and beacons did.
+
 import type { ReadVm, Start } from '../../../shared/report.ts'
 import type { Facts, Values } from './facts.ts'
 import type { NotReady, Readiness, Slot } from './hook-state.ts'
@@ -95,9 +96,11 @@ export interface Decided extends Decider {
 
 /** Azure's 200 to a StartRequests of ours. */
 interface Accepted {
-  /** The VM that told Azure. */
+  /** The VM that told Azure, or the resource that the relay named to Resource Manager. */
   vm: string
   at: number
+  /** Absent: a beacon told Azure. */
+  through?: 'resource_manager'
 }
 
 /** The lease to tell Azure. One beacon at a time holds it. */
@@ -124,6 +127,13 @@ export interface StartFailure {
   at: number
 }
 
+/** The relay's own last try to tell Azure, through Resource Manager. */
+interface ArmTry {
+  at: number
+  /** Why it failed. `isFinal`: a further try would fail in the same way. */
+  failure?: { reason: string; status?: number; isFinal?: true }
+}
+
 /** What a rule waits for before it approves. */
 interface Wait {
   /** Absent if no affected VM has a hook, and no rule waits for one. */
@@ -144,6 +154,7 @@ interface Azure {
   accepted?: Accepted
   /** Azure accepted an approval that no longer applies, so it may still start the event. */
   acceptedBefore?: Accepted
+  arm?: ArmTry
   /** When people were told that Azure did not start the event. */
   stuckAt?: number
 }

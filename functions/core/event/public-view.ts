@@ -58,7 +58,8 @@ export interface PublicEvent {
   inferred?: Inference
   /** Who decided, how we know, and when. An approval may follow a *not now*. */
   approvals: PublicDecision[]
-  azureAccepted?: { vm: string; at: string }
+  /** `through`: the relay told Azure itself. `vm` is then the scale set, VM or availability set. */
+  azureAccepted?: { vm: string; at: string; through?: 'resource_manager' }
 }
 
 export function publicView(event: EventView): PublicEvent {

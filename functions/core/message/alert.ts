@@ -3,6 +3,7 @@ import type { AlertNews, FleetAlert } from '../delivery/delivery.ts'
 import { quietMs } from '../delivery/problem.ts'
 import { lastingClock, span } from '../event/time.ts'
 import { maxBeaconsOfFleet, maxOpenOfBeacon, maxOpenOfFleet } from '../limits.ts'
+import { capital } from './phrases.ts'
 
 interface AlertText {
   title: string
@@ -21,6 +22,7 @@ export function alertText(fleet: string, about: FleetAlert, at: number): AlertTe
   if (news === undefined) throw new Error(`an alert of kind ${kind} has no news`)
   if (kind === 'over_limits') return overLimits(fleet, reasons, news)
   if (kind === 'subscription_disabled') return subscriptionDisabled(news.count, reasons)
+  if (kind === 'azure_refuses') return azureRefuses(fleet, reasons, news)
   const named = { ...news, names: names.filter(Boolean) }
   return kind === 'beacons_silent' || kind === 'beacons_missing'
     ? beaconAlerts[kind][news.form]({ ...named, fleet, at })
@@ -61,9 +63,25 @@ function overLimits(fleet: string, reasons: string[], news: AlertNews): AlertTex
   return {
     title: `Fleet "${fleet}" is over its limits: the relay refuses events`,
     lines: [
-      `${reasons.map((reason) => `${reason[0]?.toUpperCase()}${reason.slice(1)}.`).join(' ')}`,
+      reasons.map((reason) => `${capital(reason)}.`).join(' '),
       'The relay stores no new events of these reports, and nobody is notified of them.',
       'Check these VMs. If you do not know them, replace the key of the fleet.',
+    ],
+  }
+}
+
+function azureRefuses(fleet: string, reasons: string[], { form }: AlertNews): AlertText {
+  if (form === 'over') {
+    return {
+      title: `Azure no longer refuses approvals of fleet "${fleet}"`,
+      lines: [`Resource Manager has refused none for ${span(quietMs)}.`],
+    }
+  }
+  return {
+    title: `Azure refuses approvals of fleet "${fleet}": a role is missing`,
+    lines: [
+      ...reasons.map((reason) => `${capital(reason)}.`),
+      'Beacons can still tell Azure to start an event. Until the role is given, the relay cannot.',
     ],
   }
 }

@@ -14,7 +14,7 @@ export function stuckLines(event: EventView, at: number, now: number): string[] 
     const refused = failure === undefined ? [] : [`Since then, ${describeFailure(failure)}.`]
     const when = relative(accepted.at, now)
     return [
-      `${accepted.vm} told Azure ${when} to ${actionOf(event)}, but Azure has not done so.`,
+      `${tellerIn(accepted)} told Azure ${when} to ${actionOf(event)}, but Azure has not done so.`,
       ...refused,
       `Foghorn tells Azure again every minute. Check ${affectedVms(event)} in the Azure portal.`,
       ...byItself('If nothing helps', event, now),
@@ -24,7 +24,7 @@ export function stuckLines(event: EventView, at: number, now: number): string[] 
   return [...whyNotTold(event, at), ...byItself(otherwise, event, now)]
 }
 
-function whyNotTold({ azure: { failure }, decided, facts }: EventView, at: number): string[] {
+function whyNotTold({ azure: { failure, arm }, decided, facts }: EventView, at: number): string[] {
   if (failure === undefined) {
     const ago = decided === undefined ? '' : ` ${span(at - decided.at)} ago`
     const { resources } = facts
@@ -32,6 +32,7 @@ function whyNotTold({ azure: { failure }, decided, facts }: EventView, at: numbe
     const run = resources.length === 1 ? 'the beacon%s runs' : 'the beacons%s run'
     return [
       `Approved${ago}, but no beacon has sent the approval to Azure yet. Foghorn keeps trying.`,
+      ...armLines(arm),
       `Check that ${run.replace('%s', on)}. Any beacon that sees the event can send the approval.`,
     ]
   }
@@ -42,8 +43,24 @@ function whyNotTold({ azure: { failure }, decided, facts }: EventView, at: numbe
       : `Check ${affectedVms({ facts })} in the Azure portal.`
   return [
     `Approved, but not started: ${describeFailure(failure)}.`,
+    ...armLines(arm),
     `Foghorn keeps trying. ${remedy}`,
   ]
+}
+
+/** The way beside the beacons. */
+function armLines(arm: EventView['azure']['arm']): string[] {
+  return arm?.failure === undefined ? [] : [`${describeArmFailure(arm.failure)}.`]
+}
+
+function describeArmFailure({ reason, status }: { reason: string; status?: number }): string {
+  const answer = status === undefined ? '' : ` (HTTP ${status})`
+  return `Azure Resource Manager did not take it from the relay${answer}: ${reason.replace(/\.$/, '')}`
+}
+
+/** Who told Azure: `web_3`, or the relay itself. */
+export function tellerIn({ vm, through }: NonNullable<EventView['azure']['accepted']>): string {
+  return through === undefined ? vm : `The relay (for ${vm})`
 }
 
 /** Why the last attempt failed. */
@@ -77,7 +94,9 @@ export function expiryLines(event: EventView, asks: boolean): string[] {
   const azureLines =
     azure.acceptedBefore === undefined
       ? []
-      : [`${azure.acceptedBefore.vm} had told Azure before, so Azure may still start the event.`]
+      : [
+          `${tellerIn(azure.acceptedBefore)} had told Azure before, so Azure may still start the event.`,
+        ]
   return [`${why}, so the approval no longer applies.${again}`, ...azureLines]
 }
 
@@ -91,7 +110,7 @@ export function growthLines(event: EventView, now: number): string[] {
   if (azure.accepted === undefined) return [nobody]
   const approved = facts.resources.filter((name) => !added.includes(name))
   const before = inSentence(approved.length > 0 ? approved : (decided?.scope?.resources ?? []))
-  const told = `${azure.accepted.vm} told Azure ${relative(azure.accepted.at, now)}`
+  const told = `${tellerIn(azure.accepted)} told Azure ${relative(azure.accepted.at, now)}`
   const eventType = decided?.scope?.eventType ?? facts.eventType
   const action = actionOf({ ...event, facts: { ...facts, eventType } }, before)
   return [`${told} to ${action}.`, nobody]

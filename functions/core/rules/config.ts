@@ -46,6 +46,21 @@ interface SignIn {
   tenantId: string
 }
 
+/** What the relay may do in Azure itself. */
+export interface AzureAccess {
+  /** In lower case. */
+  subscriptions: string[]
+  /** Of an app registration. Without it, the host's managed identity counts. */
+  tenantId?: string | undefined
+  /** Of the app registration, or of one of several managed identities. */
+  clientId?: string | undefined
+  clientSecret?: string | undefined
+  federatedTokenFile?: string | undefined
+  /** Where tokens come from, and where Resource Manager answers. */
+  authority: string
+  resourceManager: string
+}
+
 export interface Config {
   publicUrl: string
   owners?: string[] | undefined
@@ -54,6 +69,7 @@ export interface Config {
   policy: PolicyRule[]
   routes: Route[]
   slackApp?: SlackApp | undefined
+  azure?: AzureAccess | undefined
   signIn?: SignIn | undefined
   /** People who may see all fleets in the console. */
   viewers?: string[] | undefined

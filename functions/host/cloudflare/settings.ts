@@ -11,6 +11,11 @@ export function readSettings(bindings: Record<string, unknown>, configText: stri
   const file = () => ({ name: 'foghorn.config.json', text: configText })
   const settings = readEnvironment(environment, () => ({}), file)
   const { config } = settings
+  if (config.azure !== undefined && config.azure.clientSecret === undefined) {
+    const why =
+      'a Worker has no managed identity, and no files; write "tenantId", "clientId" and "clientSecret"'
+    throw new FoghornError('settings_invalid', `in foghorn.config.json: azure: ${why}`)
+  }
   const key = (['allowNetworks', 'tokenNetworks'] as const).find((one) => config[one].length > 0)
   if (key === undefined || environment[developmentName]) return settings
   const remedy = `remove "${key}": a Worker reaches public addresses only`

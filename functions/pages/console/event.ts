@@ -169,7 +169,12 @@ function decisionsOf(record: EventRecord): [string, string][] {
       `${describeDecided(one)}, ${utc(one.at)}${one.expiredAt ? `; it expired ${utc(one.expiredAt)}` : ''}`,
     ]),
     ...(accepted
-      ? [['Passed on', `by ${accepted.vm}, ${utc(accepted.at)}`] as [string, string]]
+      ? [
+          [
+            'Passed on',
+            `by ${accepted.through === undefined ? accepted.vm : 'the relay'}, ${utc(accepted.at)}`,
+          ] as [string, string],
+        ]
       : []),
   ]
 }

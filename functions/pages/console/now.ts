@@ -96,9 +96,8 @@ export function nowBody(
   const next = placed
     .filter(({ seen }) => groupOf(seen.record, now) === 'ask')
     .sort((a, b) => dueAt(a) - dueAt(b))[0]
-  const left = next === undefined ? '' : html`next in ${leftPart(next, now)}`
   const tiles: [tone: string, value: number, words: string, more: Html][] = [
-    ['ask', asked, 'to decide', left],
+    ['ask', asked, 'to decide', ''],
     ['bad', count('stuck'), 'stuck', count('stuck') > 0 ? 'approved, but not started' : ''],
     ['wait', count('running'), 'running', ''],
     ['over', count('waiting'), 'waiting for Azure', ''],
@@ -113,7 +112,7 @@ export function nowBody(
     ),
   )
   return html`<h1 class="tabbed">Now</h1>
-${next === undefined || wall || cards.length < 3 ? '' : html`<p class="next"><a href="#e${next.place}">Next: ${subjectOf(viewOf(next.seen.record))}, ${leftPart(next, now)}</a></p>`}
+${next === undefined || cards.length < 3 ? '' : html`<p class="next"><a href="#e${next.place}">Next: ${subjectOf(viewOf(next.seen.record))}, in ${leftPart(next, now)}</a></p>`}
 ${healthPart(base, health)}
 ${troubles.map((one) => troublePart(one, now))}
 <div class="bar"><ul class="tiles">${shown}</ul>
@@ -219,7 +218,7 @@ function clusterPart(cards: Placed[], foldFrom: number, now: number): Html {
   const ours = cards.filter(
     ({ choices, seen: one }) => choices === 'here' && isDecidable(one.record),
   )
-  return html`<div class="cluster" role="group" aria-labelledby="c${place}"><div class="head"><p class="when"><b>${leftPart(cards[0]!, now)}</b></p><h3 id="c${place}">${name} ${chip(record.fleet)}</h3>
+  return html`<div class="cluster" role="group" aria-labelledby="c${place}"><div class="head"><p class="when"><b>${leftPart(cards[0]!, now)}</b><small>the first</small></p><h3 id="c${place}">${name} ${chip(record.fleet)}</h3>
 ${ours.length < 2 ? '' : bulkPart(ours, now)}</div>
 ${foldPart(cards, foldFrom, now)}</div>`
 }
@@ -307,12 +306,13 @@ function dueOf({ started, decided, facts: { notBeforeAt } }: EventRecord, now: n
 }
 
 /** How many VMs are in each state of readiness. */
-function readinessPart({ wait: { readiness } }: EventRecord): Html {
+function readinessPart({ facts, wait: { readiness } }: EventRecord): Html {
   if (readiness === undefined) return ''
   const counts = Object.entries(readiness.counts).filter(([, count]) => count > 0)
   return html`${counts.map(([state, count]) => {
     const tone =
       state === 'ready' ? 'good' : ['failed', 'refused', 'silent'].includes(state) ? 'bad' : 'ask'
-    return chip(`${count} ${readinessWords[state as keyof typeof readinessWords]}`, tone)
+    const words = readinessWords[state as keyof typeof readinessWords]
+    return chip(facts.resources.length === 1 ? words : `${count} ${words}`, tone)
   })}`
 }

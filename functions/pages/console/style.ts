@@ -31,7 +31,7 @@ export const consoleStyle = `${style}
   background: var(--tone-ground) }
 .health a { display: inline-block; color: var(--ink); padding: .375rem 0; text-underline-offset: .2em }
 .trouble { margin: .375rem 0; padding: .375rem .875rem }
-.next { display: none; margin: 0 0 .5rem; font-weight: 700 } .next a { color: var(--ink) }
+.next { margin: 0; font-weight: 700 } .next a { color: var(--ink) }
 .trouble a { color: var(--ink) }
 .empty.ask, .empty.good { border-color: var(--tone); background: var(--tone-ground); color: var(--ink) }
 .bar { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: center; justify-content: space-between; margin: .5rem 0 0 }
@@ -66,7 +66,7 @@ export const consoleStyle = `${style}
 .act .after > div > * { margin: 0 }
 .row .taken { font-weight: 600 }
 .act .take, .act .prepare { padding: .375rem .625rem; font-weight: 400 }
-.act .take { min-width: 5.25rem } .act button[value=not_now] { min-width: 13.5rem } .act .after summary { min-width: 11.25rem }
+.act .take { min-width: 5.25rem } .act button[value=not_now] { min-width: 14rem } .act .after summary { min-width: 11.25rem }
 .why { font-size: .875rem; color: var(--soft); margin: 0 }
 .why input { display: block; width: 100%; min-height: 2.75rem; font: inherit; color: var(--ink); background: var(--ground);
   border: 1px solid var(--edge); border-radius: .375rem; padding: .375rem .625rem; margin-top: .125rem }
@@ -153,11 +153,11 @@ svg .grid { stroke: var(--line) }
 svg .now { stroke: var(--ink); stroke-width: 2 }
 .wall { font-size: 1.25rem } .wall .live { margin: 0 auto 0 0; font-variant-numeric: tabular-nums }
 .below { margin: 0; font-weight: 700 } .wall .top { align-items: center } .wall .row p, .wall .row h3, .wall .cluster h3, .wall .brand { font-size: 1em }
-.wall .when b { font-size: 1.25em } .wall .cluster .head .when { min-width: 7em } .wall small, .wall .chip, .wall .note { font-size: .8em } .wall .told a { display: none }
+.wall .when b { font-size: 1.25em } .wall .cluster .head .when { min-width: 7em } .wall small, .wall .chip, .wall .note { font-size: .8em } .wall h2 { font-size: 1em } .wall main a { text-decoration: none }
 @media (min-width: 100rem) { .wall .row { grid-template-columns: 7.5em minmax(12rem, 3fr) 5em 7em minmax(16rem, 3fr) } } .wall .row .act, .wall .cluster .fold summary { display: none }
 .stale main { opacity: .55 }
 @media (max-width: 60rem) { .columns { grid-template-columns: minmax(0, 1fr) } }
-@media (max-width: 100rem) { .row { grid-template-columns: 7rem minmax(10rem, 1fr) 7rem 31rem; grid-template-rows: auto 1fr; align-items: start }
+@media (max-width: 100rem) { .row { grid-template-columns: 7rem minmax(10rem, 1fr) 7rem 32rem; grid-template-rows: auto 1fr; align-items: start }
   .row .fleet { padding-top: .25rem } .cluster .head .when { min-width: 7rem }
   .row .when, .row .act { grid-row: 1 / span 2 } .row .act { grid-column: 4 }
   .row .what { grid-area: 1 / 2 } .row .news { grid-area: 2 / 2 } .row .fleet { grid-area: 1 / 3 } .row .type { grid-area: 2 / 3 } }
@@ -173,7 +173,7 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
   .act form { display: grid; grid-template-columns: 1fr 1fr; margin: .25rem 0 .375rem } .act button, .act .button { width: 100%; min-width: 0; height: 100%; padding: .375rem .25rem; font-size: .875rem; white-space: normal }
   .act .after summary { min-width: 0; height: 100% }
   .tabbed { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
-  .trouble span { display: none } .next { display: block } .health { line-height: 1.75 } .health a { display: inline; padding: 0 }
+  .trouble span { display: none } .health { line-height: 1.75 } .health a { display: inline; padding: 0 }
   .filter .all { display: block } .filter:has(.all input:not(:checked)) .rest { display: none }
   .lane { grid-template-columns: 1fr auto; gap: 0 } .lane svg, .lane.axis div { grid-area: 2 / 1 / 3 / -1 }
   .bars li { grid-template-columns: 6rem 1fr; gap: .125rem .75rem }

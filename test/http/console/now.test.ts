@@ -37,7 +37,7 @@ describe('what it shows', () => {
       event({ eventId: 'soon', resources: ['web_9'], notBeforeAt: world.clock.now + 60_000 }),
     )
     const { text } = await shownTo(await asAdmin(world))
-    expect(text).toMatch(/3 to decide next in 1 min/)
+    expect(text).toMatch(/Next: Reboot of web_9, in 1 min/)
     expect(text.indexOf('web_9')).toBeLessThan(text.indexOf('Reboot of web_0'))
     expect(text).toMatch(/web_9 .*✓ chat delivered.*✗ pager refused/)
   })
@@ -75,7 +75,7 @@ describe('what it shows', () => {
     }
     const visit = await asAdmin(world)
     const { html, text } = await shownTo(visit)
-    expect(text).toMatch(/min Reboot of 6 in edge .* Show all 6/)
+    expect(text).toMatch(/the first Reboot of 6 in edge .* Show all 6/)
     const isOpen = (page: string) => /<details class="fold" id="rows-[^"]*" open>/.test(page)
     expect(isOpen(html)).toBe(false)
     const [form] = formsOf(html).filter((one) => one.event === 'prod/edge_3')

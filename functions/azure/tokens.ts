@@ -1,0 +1,106 @@
+// Tokens for Azure Resource Manager: of the host's managed identity, or of an app registration with a secret
+// or with a token of another issuer (workload identity).
+import * as z from 'zod'
+import { FoghornError, messageOf } from '../../shared/errors.ts'
+import type { AzureAccess } from '../core/rules/config.ts'
+
+/** Where App Service gives tokens of the app's identity, and the header that it asks for. */
+export interface HostIdentity {
+  endpoint: string
+  header: string
+}
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
+export interface Tokens {
+  /** Throws FoghornError `azure_token_missing`. */
+  read(): Promise<string>
+  /** The last token was refused: the next read asks for another one. */
+  drop(): void
+}
+
+const timeoutMs = 10_000
+/** A token is renewed this long before its end. */
+const spareMs = 5 * 60_000
+/** IMDS, on a VM. */
+const metadata = 'http://169.254.169.254/metadata/identity/oauth2/token'
+
+const tokenSchema = z.object({
+  access_token: z.string().min(1),
+  // managed identities write numbers as texts
+  expires_in: z.coerce.number().optional(),
+  expires_on: z.coerce.number().optional(),
+})
+
+interface Options {
+  access: AzureAccess
+  host: HostIdentity | undefined
+  fetch: Fetch
+  now: () => number
+  /** Reads a file. */
+  readText: (file: string) => Promise<string>
+}
+
+export function createTokens(options: Options): Tokens {
+  let known: { token: string; until: number } | undefined
+  return {
+    async read() {
+      const now = options.now()
+      if (known !== undefined && now < known.until) return known.token
+      const { url, init, ofWhom } = await requestFor(options)
+      const found = await ask(url, init, ofWhom, options.fetch)
+      const { access_token, expires_in, expires_on } = found
+      const endsAt = expires_on === undefined ? now + (expires_in ?? 0) * 1_000 : expires_on * 1_000
+      known = { token: access_token, until: endsAt - spareMs }
+      return access_token
+    },
+    drop() {
+      known = undefined
+    },
+  }
+}
+
+async function ask(url: string, init: RequestInit, ofWhom: string, fetch: Fetch) {
+  const failed = (why: string) =>
+    new FoghornError('azure_token_missing', `there is no token of ${ofWhom}: ${why}`)
+  try {
+    const answer = await fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs) })
+    const read = tokenSchema.safeParse(await answer.json().catch(() => undefined))
+    // the body of a refusal may repeat what was sent
+    if (answer.ok && read.success) return read.data
+    throw failed(`HTTP ${answer.status}`)
+  } catch (error) {
+    throw error instanceof FoghornError ? error : failed(messageOf(error))
+  }
+}
+
+async function requestFor({ access, host, readText }: Options) {
+  const { tenantId, clientId, clientSecret, federatedTokenFile, resourceManager } = access
+  if (tenantId === undefined) return ofHost(resourceManager, clientId, host)
+  const body = new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_id: clientId ?? '',
+    scope: `${resourceManager}/.default`,
+    ...(clientSecret === undefined
+      ? {
+          client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+          // the file is written anew while the relay runs
+          client_assertion: (await readText(federatedTokenFile ?? '')).trim(),
+        }
+      : { client_secret: clientSecret }),
+  })
+  const url = `${access.authority}/${tenantId}/oauth2/v2.0/token`
+  return { url, init: { method: 'POST', body }, ofWhom: `the app registration ${clientId}` }
+}
+
+function ofHost(resource: string, clientId: string | undefined, host: HostIdentity | undefined) {
+  const query = new URLSearchParams({
+    'api-version': host === undefined ? '2018-02-01' : '2019-08-01',
+    resource,
+    ...(clientId === undefined ? {} : { client_id: clientId }),
+  })
+  const headers: Record<string, string> =
+    host === undefined ? { metadata: 'true' } : { 'x-identity-header': host.header }
+  const url = `${host?.endpoint ?? metadata}?${query}`
+  return { url, init: { headers }, ofWhom: "the host's managed identity" }
+}

@@ -1,0 +1,81 @@
+// Telling Azure from outside the VMs, through Azure Resource Manager: when the relay tries it, for which
+// resource, and with what result. Beacons come first. That Azure is told twice is harmless.
+import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
+import { addHistory } from './history.ts'
+import { isWithin } from './scope.ts'
+import { isAffected, type Sight } from './sight.ts'
+
+/** How long beacons have after the approval. */
+const patienceMs = 30_000
+const againMs = 60_000
+const never = Number.POSITIVE_INFINITY
+
+/** A VM that sees the event, best one that the event affects. */
+export interface ArmTarget {
+  subscriptionId: string
+  resourceGroup: string
+  /** Empty: it is in none. */
+  scaleSet: string
+  vm: string
+}
+
+export function armTargetOf({ facts, sights }: EventRecord): ArmTarget | undefined {
+  const isKnown = ({ subscriptionId, resourceGroup }: Sight) =>
+    subscriptionId !== undefined && resourceGroup !== ''
+  const known = sights.filter(isKnown)
+  const one = known.find((sight) => isAffected(facts, sight)) ?? known[0]
+  if (one === undefined) return undefined
+  const { subscriptionId = '', resourceGroup, scaleSet, vm } = one
+  return { subscriptionId, resourceGroup, scaleSet, vm }
+}
+
+/** When the relay tries next. A try that would come after NotBefore is not made: Azure starts it then. */
+export function armDueAt(record: EventRecord): number {
+  const { phase, decided, azure, drill, facts } = record
+  const waits = isOpen(record) && phase === 'scheduled' && drill === undefined
+  if (!waits || decided?.decision !== 'approved' || azure.accepted !== undefined) return never
+  if (!isWithin(decided.scope, facts) || azure.arm?.failure?.isFinal) return never
+  const at = azure.arm === undefined ? decided.at + patienceMs : azure.arm.at + againMs
+  return at < (facts.notBeforeAt ?? never) ? at : never
+}
+
+/** Noted before the try, so that one worker makes it, and a crash costs a minute. */
+export function withArmTry(record: OpenRecord, now: number): OpenRecord {
+  const { failure } = record.azure.arm ?? {}
+  const arm = { at: now, ...(failure && { failure }) }
+  return { ...record, azure: { ...record.azure, arm } }
+}
+
+export type ArmResult =
+  /** `resource`: the scale set, VM or availability set that the relay named. */
+  | { outcome: 'accepted'; resource: string }
+  | { outcome: 'failed'; reason: string; status?: number; isFinal: boolean }
+
+/** Undefined if it changes nothing. */
+export function withArmResult(
+  record: EventRecord,
+  result: ArmResult,
+  at: number,
+): EventRecord | undefined {
+  const { azure } = record
+  if (!isOpen(record) || azure.arm === undefined || azure.accepted !== undefined) return undefined
+  if (result.outcome === 'accepted') {
+    const { failure: _, ...rest } = azure
+    const accepted = { vm: result.resource, at, through: 'resource_manager' as const }
+    const entry = { at, what: 'azure_accepted' as const, note: `${armName}: ${result.resource}` }
+    return addHistory({ ...record, azure: { ...rest, arm: { at: azure.arm.at }, accepted } }, entry)
+  }
+  const { reason, status, isFinal } = result
+  const failure = {
+    reason,
+    ...(status !== undefined && { status }),
+    ...(isFinal && { isFinal: true as const }),
+  }
+  const isSame = JSON.stringify(failure) === JSON.stringify(azure.arm.failure)
+  if (isSame) return undefined
+  const failed = { ...record, azure: { ...azure, arm: { ...azure.arm, failure } } }
+  return addHistory(failed, { at, what: 'start_failed', note: `${armName}: ${reason}` })
+}
+
+/** How notes of the history begin. */
+export const armName = 'Azure Resource Manager'

@@ -1,0 +1,225 @@
+// How the relay tells Azure through Resource Manager, against each answer that Azure is known to give.
+import { describe, expect, test } from 'vitest'
+import { armVersions, createResourceManager } from '../../functions/azure/resource-manager.ts'
+import { createTokens } from '../../functions/azure/tokens.ts'
+import type { AzureAccess } from '../../functions/core/rules/config.ts'
+import { FakeArm } from '../simulator/arm.ts'
+
+const subscription = '1e1e1e1e-0000-4000-8000-000000000001'
+const access: AzureAccess = {
+  subscriptions: [subscription],
+  authority: 'https://login.microsoftonline.com',
+  resourceManager: 'https://management.azure.com',
+}
+const target = { subscriptionId: subscription, resourceGroup: 'rg web', scaleSet: '', vm: 'web_3' }
+const day = 86_400_000
+const readText = async () => ' the token of another issuer\n'
+
+function start(options: Partial<FakeArm['options']> = {}, more: Partial<AzureAccess> = {}) {
+  const arm = new FakeArm({ events: { e1: 'virtualMachines/web_3' }, ...options })
+  const clock = { now: 0 }
+  const now = () => clock.now
+  const own = { ...access, ...more }
+  const tokens = createTokens({ access: own, host: undefined, readText, fetch: arm.fetch, now })
+  const manager = createResourceManager({ access: own, tokens, fetch: arm.fetch, now })
+  return { arm, clock, manager }
+}
+const paths = ({ requests }: FakeArm) =>
+  requests.map(({ method, path }) => `${method} ${path.split('Microsoft.Compute/')[1]}`)
+const acknowledge = 'providers/Microsoft.Maintenance/scheduledevents/e1/acknowledge'
+
+describe('which resource', () => {
+  test('a VM alone', async () => {
+    const { arm, manager } = start()
+    expect(await manager.acknowledge(target, 'e1')).toEqual({
+      outcome: 'accepted',
+      resource: 'web_3',
+    })
+    expect(arm.requests).toEqual([
+      {
+        method: 'POST',
+        path: `/subscriptions/${subscription}/resourceGroups/rg%20web/providers/Microsoft.Compute/virtualMachines/web_3/${acknowledge}`,
+        version: armVersions[0],
+      },
+    ])
+  })
+
+  test('a scale set first, then the VM', async () => {
+    const { arm, manager } = start()
+    const inSet = { ...target, scaleSet: 'web' }
+    expect(await manager.acknowledge(inSet, 'e1')).toMatchObject({ resource: 'web_3' })
+    arm.options.events = { e1: 'virtualMachineScaleSets/web' }
+    expect(await manager.acknowledge(inSet, 'e1')).toMatchObject({ resource: 'web' })
+    expect(paths(arm)).toEqual([
+      `POST virtualMachineScaleSets/web/${acknowledge}`,
+      `POST virtualMachines/web_3/${acknowledge}`,
+      `POST virtualMachineScaleSets/web/${acknowledge}`,
+    ])
+  })
+
+  test('an availability set is looked up once', async () => {
+    const { arm, manager } = start({
+      events: { e1: 'availabilitySets/front' },
+      availabilitySets: { web_3: 'front' },
+    })
+    expect(await manager.acknowledge(target, 'e1')).toMatchObject({ resource: 'front' })
+    expect(paths(arm)).toEqual([
+      `POST virtualMachines/web_3/${acknowledge}`,
+      'GET virtualMachines/web_3',
+      `POST availabilitySets/front/${acknowledge}`,
+    ])
+  })
+
+  test('an event that Azure does not know is final', async () => {
+    const { manager } = start({ events: {} })
+    expect(await manager.acknowledge(target, 'e1')).toEqual({
+      ...{ outcome: 'failed', status: 404, isFinal: true },
+      reason: 'InvalidScheduledEventId: Azure says InvalidScheduledEventId.',
+    })
+  })
+})
+
+describe('what Azure answers', () => {
+  test('an api-version that it refuses: the next ones, and the one that worked is kept', async () => {
+    const { arm, manager } = start({ versions: [armVersions[2]!] })
+    expect(await manager.acknowledge(target, 'e1')).toMatchObject({ outcome: 'accepted' })
+    await manager.acknowledge(target, 'e1')
+    const asked = arm.requests.map(({ version }) => version)
+    expect(asked).toEqual([...armVersions.slice(0, 3), armVersions[2]])
+    arm.options.versions = []
+    expect(await manager.acknowledge(target, 'e1')).toMatchObject({ status: 400 })
+    expect(arm.requests).toHaveLength(4 + armVersions.length)
+  })
+
+  test('401: a new token, once', async () => {
+    const { arm, manager } = start()
+    await manager.acknowledge(target, 'e1')
+    arm.revoke()
+    expect(await manager.acknowledge(target, 'e1')).toMatchObject({ outcome: 'accepted' })
+    expect(arm.tokenRequests).toHaveLength(2)
+    arm.options.next = [{ status: 401 }, { status: 401 }]
+    expect(await manager.acknowledge(target, 'e1')).toMatchObject({ status: 401, isFinal: false })
+  })
+
+  test('403: the reason is the command that gives the role', async () => {
+    const clientId = '2e2e2e2e-0000-4000-8000-000000000002'
+    const { manager } = start({ hasRole: false }, { clientId })
+    expect(await manager.acknowledge(target, 'e1')).toMatchObject({
+      ...{ outcome: 'failed', status: 403, isFinal: false },
+      reason: `the role is missing: az role assignment create --assignee ${clientId} --role b67fe603-310e-4889-b9ee-8257d09d353d --scope /subscriptions/${subscription}`,
+    })
+  })
+
+  test('405: nobody asks for this resource group again for a day', async () => {
+    const { arm, clock, manager } = start({ isSupported: false })
+    const first = await manager.acknowledge(target, 'e1')
+    expect(first).toMatchObject({ outcome: 'failed', status: 405, isFinal: true })
+    expect(await manager.acknowledge(target, 'e1')).toEqual(first)
+    expect(arm.requests).toHaveLength(1)
+    clock.now = day
+    arm.options.isSupported = true
+    expect(await manager.acknowledge(target, 'e1')).toMatchObject({ outcome: 'accepted' })
+  })
+
+  test.each([409, 429, 500, 503])('%i may work later', async (status) => {
+    const { manager } = start({ next: [{ status, headers: { 'retry-after': '7' } }] })
+    expect(await manager.acknowledge(target, 'e1')).toEqual({
+      ...{ outcome: 'failed', status, isFinal: false },
+      reason: 'no reason given, try again in 7 s',
+    })
+  })
+
+  test('no answer, or one that is no JSON', async () => {
+    const { arm, manager } = start()
+    await manager.acknowledge(target, 'e1')
+    const { fetch } = arm
+    const options = { access, now: () => 0 }
+    const silent = createResourceManager({
+      ...options,
+      tokens: createTokens({ ...options, host: undefined, readText, fetch }),
+      fetch: async (url, init) => {
+        if (!url.startsWith('https://management')) return fetch(url, init)
+        throw new Error('connect ECONNREFUSED')
+      },
+    })
+    expect(await silent.acknowledge(target, 'e1')).toEqual({
+      ...{ outcome: 'failed', isFinal: false, reason: 'connect ECONNREFUSED' },
+    })
+  })
+})
+
+describe('tokens', () => {
+  const read = async (more: Partial<AzureAccess>, host?: { endpoint: string; header: string }) => {
+    const arm = new FakeArm({ events: {} })
+    const asked: RequestInit[] = []
+    const tokens = createTokens({
+      access: { ...access, ...more },
+      host,
+      readText,
+      now: () => 0,
+      fetch: (url, init) => {
+        asked.push(init)
+        return arm.fetch(url, init)
+      },
+    })
+    expect(await tokens.read()).toBe('token-0')
+    return { asked: arm.tokenRequests[0]!, headers: asked[0]!.headers }
+  }
+
+  test('of the host: App Service, or IMDS on a VM', async () => {
+    const host = { endpoint: 'http://127.0.0.1:41741/msi/token', header: 'proof' }
+    const of = 'resource=https%3A%2F%2Fmanagement.azure.com'
+    expect(await read({}, host)).toEqual({
+      asked: `${host.endpoint}?api-version=2019-08-01&${of}`,
+      headers: { 'x-identity-header': 'proof' },
+    })
+    expect(await read({ clientId: 'c1' })).toEqual({
+      asked: `http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01&${of}&client_id=c1`,
+      headers: { metadata: 'true' },
+    })
+  })
+
+  test('of an app registration, with its secret', async () => {
+    const { asked } = await read({ tenantId: 't1', clientId: 'c1', clientSecret: 'hush' })
+    expect(Object.fromEntries(new URLSearchParams(asked))).toEqual({
+      grant_type: 'client_credentials',
+      client_id: 'c1',
+      client_secret: 'hush',
+      scope: 'https://management.azure.com/.default',
+    })
+  })
+
+  test('of an app registration, with the token of another issuer', async () => {
+    const { asked } = await read({ tenantId: 't1', clientId: 'c1', federatedTokenFile: '/token' })
+    expect(Object.fromEntries(new URLSearchParams(asked))).toMatchObject({
+      client_assertion: 'the token of another issuer',
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    })
+  })
+
+  test('are kept until 5 minutes before their end, and a refusal shows no secret', async () => {
+    const clock = { now: 0 }
+    let status = 200
+    const asked: string[] = []
+    const tokens = createTokens({
+      access: { ...access, tenantId: 't1', clientId: 'c1', clientSecret: 'hush' },
+      host: undefined,
+      readText,
+      now: () => clock.now,
+      fetch: async (url) => {
+        asked.push(url)
+        const body = { access_token: 'a', expires_in: '600', error_description: 'hush is wrong' }
+        return new Response(JSON.stringify(body), { status })
+      },
+    })
+    await tokens.read()
+    clock.now = 299_000
+    await tokens.read()
+    expect(asked).toEqual(['https://login.microsoftonline.com/t1/oauth2/v2.0/token'])
+    clock.now = 300_000
+    status = 401
+    await expect(tokens.read()).rejects.toThrow(
+      /^there is no token of the app registration c1: HTTP 401$/,
+    )
+  })
+})

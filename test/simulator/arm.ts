@@ -1,0 +1,95 @@
+// A fake of the part of Azure Resource Manager that acknowledges events, with the answers that Azure gives,
+// and of the places that give tokens for it. It is called in place of `fetch`.
+
+interface ArmRequest {
+  method: string
+  /** Without the api-version. */
+  path: string
+  version: string
+}
+
+interface Options {
+  /** Api-versions that it takes. */
+  versions?: readonly string[]
+  /** By event id: the resource that the event belongs to, such as `virtualMachineScaleSets/web`. */
+  events: Record<string, string>
+  /** By VM: the availability set that it is in. */
+  availabilitySets?: Record<string, string>
+  /** Whether the identity has the role. */
+  hasRole?: boolean
+  /** Whether the region supports it. */
+  isSupported?: boolean
+  /** In place of the next answers. */
+  next?: { status: number; headers?: Record<string, string>; body?: object }[]
+}
+
+const arm = 'https://management.azure.com'
+
+export class FakeArm {
+  readonly requests: ArmRequest[] = []
+  /** Bodies of token requests, and addresses of those without a body. */
+  readonly tokenRequests: string[] = []
+  readonly acknowledged: string[] = []
+  options: Options
+  /** The token that is valid now. */
+  #token = 0
+
+  constructor(options: Options) {
+    this.options = options
+  }
+
+  /** The token that was given last is no longer valid. */
+  revoke(): void {
+    this.#token += 1
+  }
+
+  readonly fetch = async (url: string, init: RequestInit = {}): Promise<Response> => {
+    const { origin, pathname, searchParams } = new URL(url)
+    if (origin !== arm) {
+      this.tokenRequests.push(init.body === undefined ? url : String(init.body))
+      return json(200, { access_token: `token-${this.#token}`, expires_in: 3_600 })
+    }
+    const version = searchParams.get('api-version') ?? ''
+    this.requests.push({ method: init.method ?? 'GET', path: pathname, version })
+    const scripted = this.options.next?.shift()
+    if (scripted !== undefined) {
+      return json(scripted.status, scripted.body ?? {}, scripted.headers)
+    }
+    const { authorization } = init.headers as Record<string, string>
+    if (authorization !== `Bearer token-${this.#token}`) return refused(401, 'InvalidToken')
+    if (init.method === 'GET') return this.#vm(pathname)
+    return this.#acknowledge(pathname, version)
+  }
+
+  #vm(path: string): Response {
+    const name = path.split('/').at(-1)!
+    const set = this.options.availabilitySets?.[name]
+    const id = `/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/availabilitySets/${set}`
+    return json(200, { properties: set === undefined ? {} : { availabilitySet: { id } } })
+  }
+
+  #acknowledge(path: string, version: string): Response {
+    const { versions, events, hasRole = true, isSupported = true } = this.options
+    if (versions !== undefined && !versions.includes(version)) {
+      return refused(400, 'NoRegisteredProviderFound')
+    }
+    const form =
+      /^\/subscriptions\/[^/]+\/resourceGroups\/[^/]+\/providers\/Microsoft\.Compute\/(\w+\/[^/]+)\/providers\/Microsoft\.Maintenance\/scheduledevents\/([^/]+)\/acknowledge$/
+    const [, resource, id] = form.exec(path) ?? []
+    if (resource === undefined) return refused(400, 'BadRequest')
+    if (!hasRole) return refused(403, 'AuthorizationFailed')
+    // this one writes its names in the other case
+    if (!isSupported) return json(405, { Error: { Code: 'NotImplemented', Message: 'not here' } })
+    if (events[id!] !== resource) return refused(404, 'InvalidScheduledEventId')
+    this.acknowledged.push(id!)
+    return json(200, { value: 'acknowledged' })
+  }
+}
+
+function refused(status: number, code: string): Response {
+  return json(status, { error: { code, message: `Azure says ${code}.` } })
+}
+
+function json(status: number, body: object, headers: Record<string, string> = {}): Response {
+  return new Response(JSON.stringify(body), { status, headers })
+}
