@@ -41,6 +41,7 @@ async function expectCheck(stage: Stage, vm: string, beacon: Program): Promise<v
   const about = [
     'imds',
     'vm',
+    'reboots',
     'relay',
     'certificate',
     'credential',

@@ -21,6 +21,6 @@ test('is about the newest month that has events', () => {
     month('2026-10', 3),
     month('2026-09', 9),
   ]
-  expect(said(months)).toContain('In 2026-10, nobody decided 3 of 4 events in time.')
-  expect(said([month('2026-11', 0)])).toContain('every event was decided in time')
+  expect(said(months)).toContain('In 2026-10, 3 of 4 events started or ended undecided.')
+  expect(said([month('2026-11', 0)])).toContain('no event started undecided')
 })

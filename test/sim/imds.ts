@@ -2,7 +2,12 @@
 // brings no news takes until there is some, or a world would consist of polls.
 import type { Failed, Poll, Started } from '../../beacon/imds.ts'
 import { createVersions, type Versions } from '../../beacon/versions.ts'
-import { type ApiVersion, apiVersions, parseDocument } from '../../shared/document.ts'
+import {
+  type ApiVersion,
+  apiVersions,
+  parseDocument,
+  previewVersion,
+} from '../../shared/document.ts'
 import type { EventsDocument } from '../simulator/documents.ts'
 import { quiet } from './around.ts'
 import type { Encounter } from './encounters.ts'
@@ -141,7 +146,10 @@ export class VmImds {
       }
       const monotonic = now - this.#process.bornAt
       const refuses = isWithin(this.#refusing, now)
-      const probes = this.#versions?.probes(monotonic) ?? []
+      // the preview is not rolled out
+      const probes = (this.#versions?.probes(monotonic) ?? []).filter(
+        (one) => one !== previewVersion,
+      )
       if (!refuses) for (const version of probes) this.#versions?.restored(version, monotonic)
       this.apiVersion = this.#versions?.current() ?? this.apiVersion
       if (refuses) return this.#refuse(monotonic)
