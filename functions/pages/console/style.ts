@@ -31,7 +31,7 @@ export const consoleStyle = `${style}
   background: var(--tone-ground) }
 .health a { display: inline-block; color: var(--ink); padding: .375rem 0; text-underline-offset: .2em }
 .trouble { margin: .375rem 0; padding: .375rem .875rem }
-.next { margin: 0; font-weight: 700 } .next a { color: var(--ink) }
+.next { margin: 0; font-weight: 700 } .next a { color: var(--ink); padding: .375rem 0 } .wall .next { font-size: 1.4em } .wall h1 { display: none }
 .trouble a { color: var(--ink) }
 .empty.ask, .empty.good { border-color: var(--tone); background: var(--tone-ground); color: var(--ink) }
 .bar { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: center; justify-content: space-between; margin: .5rem 0 0 }
@@ -71,7 +71,7 @@ export const consoleStyle = `${style}
 .why input { display: block; width: 100%; min-height: 2.75rem; font: inherit; color: var(--ink); background: var(--ground);
   border: 1px solid var(--edge); border-radius: .375rem; padding: .375rem .625rem; margin-top: .125rem }
 .cluster { border-top: 1px solid var(--line); box-shadow: inset .375rem 0 0 color-mix(in srgb, var(--tone) 45%, transparent) }
-.cluster .row .when { padding-left: .625rem } .cluster .head .when { margin: 0; min-width: 9rem } .cluster .head > :nth-child(2) { margin-right: auto }
+.cluster .row .when { padding-left: .625rem } .cluster .head .when { margin: 0; min-width: 9rem; line-height: 1.25 } .cluster .fold summary { font-size: .9375rem } .cluster .head > :nth-child(2) { margin-right: auto }
 .cluster:first-child { border-top: 0 }
 .cluster .head { display: flex; flex-wrap: wrap; gap: .25rem 1rem; justify-content: space-between; align-items: center; padding: .25rem .875rem }
 .cluster .head h3 { margin: 0; font-size: 1rem; color: var(--ink) }
