@@ -245,7 +245,7 @@ describe('an open page', () => {
     const page = await start()
     await beacon.sees([event(), second])
     world.clock.now += 5_000
-    await page.setViewportSize({ width: 1280, height: 300 })
+    await page.setViewportSize({ width: 1280, height: 200 })
     await page.goto(`${page.url()}?wall`)
     await page.getByText('2 more below').waitFor()
     await page.setViewportSize({ width: 1280, height: 900 })

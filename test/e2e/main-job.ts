@@ -152,7 +152,7 @@ export function mainJob(host: HostName, way: Way): void {
       stage.startBeacon('db_0', { FOGHORN_FLEET: 'other', FOGHORN_FLEET_KEY: key }),
     ]
     await db!.waitFor('report_accepted')
-    const eventId = simulator.createEvent({ Resources: ['web_0'], impactSeconds: 1 })
+    const eventId = simulator.createEvent({ Resources: ['web_0'], impactSeconds: 3 })
     const link = await stage.approveLink(eventId)
     await sinks.waitFor(({ kind }) => kind === 'webhook', 15_000)
     await postDecision(link)
