@@ -224,7 +224,7 @@ ${foldPart(cards, foldFrom, now)}</div>`
 }
 
 /** A longer group would push what is as urgent out of sight. */
-const foldedFrom = 6
+const foldedFrom = 5
 
 function foldPart(cards: Placed[], foldFrom: number, now: number): Html {
   const rows = html`${cards.map((card) => rowPart(card, now))}`
