@@ -33,7 +33,7 @@ export const consoleStyle = `${style}
 .trouble { margin: .375rem 0; padding: .375rem .875rem }
 .next { margin: 0 0 .375rem; font-weight: 700; font-size: 1.125rem; border-left: .375rem solid var(--ask); padding-left: .625rem }
 /* there, the time is how long it has lasted */
-.rows.bad .when b, .rows.wait .when b { font-weight: 400 } .next a { color: var(--ink); padding: .375rem 0 } .wall .next { font-size: 1.4em } .wall h1 { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden }
+.rows.bad .when b, .rows.wait .when b { font-weight: 400 } .next span { white-space: nowrap } .next a { color: var(--ink); padding: .375rem 0 } .wall .next { font-size: 1.4em } .wall h1 { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden }
 .trouble a { color: var(--ink) }
 .empty.ask, .empty.good { border-color: var(--tone); background: var(--tone-ground); color: var(--ink) }
 .bar { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: center; justify-content: space-between; margin: .5rem 0 0 }
