@@ -21,7 +21,8 @@ export interface Versions {
   /** The version to poll with. */
   current(): ApiVersion
   /**
-   * A poll with it was answered 400, or 404 if it is the preview. `absent`: all versions were refused. `fallback`: keep polling.
+   * A poll with it was answered 400, or 404 if it is the preview. `absent`: all versions were refused.
+   * `fallback`: keep polling.
    */
   refused(version: ApiVersion, now: number): 'fallback' | 'absent'
   /** A poll with it was answered with a document. */

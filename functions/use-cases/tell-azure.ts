@@ -1,5 +1,5 @@
 // Tells Azure through Resource Manager that an approved event may start, if no beacon has told it in time.
-import { armDueAt, armTargetOf, withArmResult, withArmTry } from '../core/event/arm.ts'
+import { armTargetOf, mayTry, withArmResult, withArmTry } from '../core/event/arm.ts'
 import { withDueAt } from '../core/event/decide.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
 import type { EventKey } from '../store/store.ts'
@@ -11,9 +11,11 @@ import { contextOf, type Relay } from './relay.ts'
 const forbidden = 403
 
 /** Whether the relay may tell Azure about the event, and should now. */
-export function mustTellAzure({ azure }: Relay, record: EventRecord, now: number): boolean {
+export function mustTellAzure(relay: Relay, record: EventRecord, now: number): boolean {
+  const { azure, listeningSince } = relay
   const target = armTargetOf(record)
-  if (azure === undefined || target === undefined || armDueAt(record) > now) return false
+  if (azure === undefined || target === undefined) return false
+  if (!mayTry(record, { now, listeningSince })) return false
   const id = target.subscriptionId.toLowerCase()
   return azure.subscriptions.includes(id)
 }
@@ -23,11 +25,11 @@ export async function tellAzure(relay: Relay, key: EventKey, known: EventRecord)
   const tried = await commitEvent(relay, key, {
     known,
     decide: (before, now) => {
-      const mayTry = before !== undefined && isOpen(before) && mustTellAzure(relay, before, now)
-      const record = mayTry
+      const isDue = before !== undefined && isOpen(before) && mustTellAzure(relay, before, now)
+      const record = isDue
         ? withDueAt(withArmTry(before, now), reminders, { now, listeningSince })
         : before
-      return { record, moments: [], reason: 'told_azure', isTried: mayTry }
+      return { record, moments: [], reason: 'told_azure', isTried: isDue }
     },
   })
   // another worker tries it

@@ -3,11 +3,13 @@
 import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
 import { addHistory } from './history.ts'
 import { isWithin } from './scope.ts'
-import { isAffected, type Sight } from './sight.ts'
+import { isAffected, isSeeing, type Listening, type Sight } from './sight.ts'
 
 /** How long beacons have after the approval. */
 const patienceMs = 30_000
 const againMs = 60_000
+/** If the look at the due time was missed, the next ones are this far apart. */
+const lookMs = 30_000
 const never = Number.POSITIVE_INFINITY
 
 /** A VM that sees the event, best one that the event affects. */
@@ -30,13 +32,31 @@ export function armTargetOf({ facts, sights }: EventRecord): ArmTarget | undefin
 }
 
 /** When the relay tries next. A try that would come after NotBefore is not made: Azure starts it then. */
-export function armDueAt(record: EventRecord): number {
+function armDueAt(record: EventRecord): number {
   const { phase, decided, azure, drill, facts } = record
   const waits = isOpen(record) && phase === 'scheduled' && drill === undefined
   if (!waits || decided?.decision !== 'approved' || azure.accepted !== undefined) return never
   if (!isWithin(decided.scope, facts) || azure.arm?.failure?.isFinal) return never
   const at = azure.arm === undefined ? decided.at + patienceMs : azure.arm.at + againMs
   return at < (facts.notBeforeAt ?? never) ? at : never
+}
+
+/** When to look whether to try. A report may come between the due time and the look, and must not move it. */
+export function armLookAt(record: EventRecord, now: number): number {
+  const due = armDueAt(record)
+  if (due > now) return due
+  const next = due + (Math.floor((now - due) / lookMs) + 1) * lookMs
+  return next < (record.facts.notBeforeAt ?? never) ? next : never
+}
+
+/**
+ * Whether to try now. If no VM shows the event, nobody knows whether Azure has added a VM that nobody
+ * approved. From NotBefore on, Azure starts it anyway.
+ */
+export function mayTry(record: EventRecord, listening: Listening): boolean {
+  const { now } = listening
+  const isShown = record.sights.some((one) => one.missing === undefined && isSeeing(one, listening))
+  return isShown && armDueAt(record) <= now && now < (record.facts.notBeforeAt ?? never)
 }
 
 /** Noted before the try, so that one worker makes it, and a crash costs a minute. */

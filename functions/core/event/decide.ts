@@ -2,7 +2,7 @@
 // new record, the moments that people are notified of, and why. `decide-by-person.ts` has the presses.
 
 import { changeOf } from '../delivery/delivery.ts'
-import { armDueAt } from './arm.ts'
+import { armLookAt } from './arm.ts'
 import { leaseOf, withLease } from './directive.ts'
 import { beginDrill, type DrillWish, drillDueAt, moveDrill } from './drill.ts'
 import {
@@ -287,11 +287,10 @@ export function withDueAt<State extends OpenRecord>(
   const reminder = nextReminder(record, reminders)
   const isPast = (facts.notBeforeAt ?? 0) <= now
   const stuck = stuckAt(record, listening)
-  const tellsAt = armDueAt(record)
   const times = [
     drill === undefined ? nextEndAt(record, listening) : drillDueAt(record, drill),
     stuck > now ? stuck : never,
-    tellsAt > now ? tellsAt : never,
+    armLookAt(record, now),
     nextWeighingAt(record, listening),
     ...(reminder === undefined || isPast ? [] : [reminder.at]),
   ]
