@@ -3,6 +3,7 @@ import { Hono, type MiddlewareHandler } from 'hono'
 import { reportPath } from '../shared/report.ts'
 import { admit } from './http/admin/access.ts'
 import { createKeyGuard } from './http/admin/admin-key.ts'
+import { isHandshake } from './http/admin/azure.ts'
 import { consolePages } from './http/admin/console.ts'
 import { createDirectReports, type DirectReports } from './http/beacons/direct.ts'
 import { createTakeReport } from './http/beacons/reports.ts'
@@ -72,6 +73,10 @@ function admissionTo(caller: Caller, { relay, keyGuard }: Shared): MiddlewareHan
     case 'slack':
     case 'link':
       return pass
+    case 'report': {
+      const admitted = admit(relay, keyGuard, caller)
+      return (c, next) => (isHandshake(c) ? next() : admitted(c, next))
+    }
     default:
       return admit(relay, keyGuard, caller)
   }

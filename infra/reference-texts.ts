@@ -93,9 +93,15 @@ export const relayEvents: Record<string, string> = {
     'Cloudflare only. The alarm for the next due time could not be set. The cron trigger looks what is due within a minute.',
   alert_failed: 'An alert could not be stored. The relay tries again when the cause occurs again.',
   azure_acknowledged:
-    'The relay told Azure through Resource Manager to start an event, as no beacon had done so in 30 s.',
+    'The relay told Azure through Resource Manager to start an event, as no beacon had done so in 30 s, or none sees it.',
   azure_acknowledge_failed:
     'Azure Resource Manager did not take it. `error` says why, and for a missing role the command that gives it. The relay tries again each minute until NotBefore, unless that would be in vain.',
+  azure_events_unreadable:
+    'Azure Event Grid sent `count` entries that are no Scheduled Events as Azure documents them. The others are stored.',
+  azure_inventory_failed:
+    'Azure Resource Graph did not say which group, scale set and tags VMs without a beacon have. The relay asks again after 5 minutes.',
+  azure_list_failed:
+    'Azure Resource Graph did not list the events of the subscriptions. `error` says why. The relay asks again after 5 minutes.',
   backup_made: 'An owner made a copy of the database, by `npm run backup` or the API.',
   beacon_first_heard: 'The first report of a beacon since it started.',
   beacon_left:
@@ -294,6 +300,15 @@ export const problemCodes: Record<string, Code> = {
     about: 'The event is advice, such as `SpotRebalanceRecommendation`: nobody can decide it.',
   },
   api_off: { status: '403', about: 'The relay was started without `FOGHORN_ADMIN_KEY`.' },
+  azure_event_malformed: {
+    status: '400',
+    about:
+      'The body has no Scheduled Event as Azure Event Grid sends it. Azure keeps it as a dead letter.',
+  },
+  azure_subscription_unknown: {
+    status: '403',
+    about: 'No fleet of the token takes events of the subscription that the detail names.',
+  },
   backup_busy: { status: '503', about: 'Another backup is being made. Try again later.' },
   backup_unsupported: {
     status: '501',

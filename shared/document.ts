@@ -280,6 +280,11 @@ function first(
   return sorted.slice(0, limits.events)
 }
 
+/** One event by itself. Undefined if it has no usable id. */
+export function readEvent(value: unknown): ScheduledEvent | undefined {
+  return parseEvent(value, apiVersions[0], [])
+}
+
 function parseEvent(
   value: unknown,
   apiVersion: ApiVersion,

@@ -3,13 +3,11 @@
 import * as z from 'zod'
 import { cut } from '../../shared/document.ts'
 import { messageOf } from '../../shared/errors.ts'
-import { parseRetryAfter } from '../../shared/retry.ts'
-import type { ArmResult, ArmTarget } from '../core/event/arm.ts'
+import type { ArmForm, ArmResult, ArmTarget } from '../core/event/arm.ts'
 import type { AzureAccess } from '../core/rules/config.ts'
 import type { ResourceManager } from '../use-cases/relay.ts'
-import type { Fetch, Tokens } from './tokens.ts'
+import { type Answer, type ArmRequest, isFine } from './request.ts'
 
-const timeoutMs = 10_000
 const dayMs = 86_400_000
 const maxReason = 300
 /** In this order. The one that worked is kept. Production refused some of them at times. */
@@ -26,28 +24,12 @@ const versionCodes = ['NoRegisteredProviderFound', 'InvalidApiVersionParameter']
 
 interface Options {
   access: AzureAccess
-  tokens: Tokens
-  fetch: Fetch
+  request: ArmRequest
   now: () => number
 }
 
-interface Answer {
-  status: number
-  code: string
-  message: string
-  body: unknown
-  retryAfter: string | null
-}
-
-/** Scale sets and VMs, or what they are in. */
-interface Form {
-  type: 'virtualMachineScaleSets' | 'virtualMachines' | 'availabilitySets'
-  name: string
-}
-
 /** It never rejects. */
-export function createResourceManager(options: Options): ResourceManager {
-  const { access, now } = options
+export function createResourceManager({ access, request, now }: Options): ResourceManager {
   let version = 0
   /** Resource groups whose region cannot do it, and until when nobody asks again. */
   const without = new Map<string, number>()
@@ -55,7 +37,7 @@ export function createResourceManager(options: Options): ResourceManager {
   const post = async (path: string, eventId: string): Promise<Answer> => {
     for (let tries = 0; ; tries++) {
       const at = `${path}/providers/Microsoft.Maintenance/scheduledevents/${eventId}/acknowledge`
-      const answer = await request(options, 'POST', at, armVersions[version]!)
+      const answer = await request('POST', at, armVersions[version]!)
       const isVersion = answer.status === 400 && versionCodes.includes(answer.code)
       if (!isVersion || tries >= armVersions.length - 1) return answer
       version = (version + 1) % armVersions.length
@@ -66,7 +48,7 @@ export function createResourceManager(options: Options): ResourceManager {
   const tell = async (
     target: ArmTarget,
     eventId: string,
-    [form, ...others]: Form[],
+    [form, ...others]: ArmForm[],
   ): Promise<ArmResult> => {
     const { type, name } = form!
     const path = `${groupOf(target)}/providers/Microsoft.Compute/${type}/${encodeURIComponent(name)}`
@@ -75,7 +57,7 @@ export function createResourceManager(options: Options): ResourceManager {
     if (answer.status === 405) without.set(groupOf(target), now() + dayMs)
     if (!mayBeOther(answer)) return failed(answer, target, access)
     // a VM does not say which availability set it is in
-    const sets = type === 'virtualMachines' ? await availabilitySetOf(options, path) : []
+    const sets = type === 'virtualMachines' ? await availabilitySetOf(request, path) : []
     const left = [...others, ...sets]
     return left.length === 0 ? failed(answer, target, access) : tell(target, eventId, left)
   }
@@ -84,7 +66,7 @@ export function createResourceManager(options: Options): ResourceManager {
     async acknowledge(target, eventId) {
       if (now() < (without.get(groupOf(target)) ?? 0)) return unsupported
       try {
-        return await tell(target, eventId, formsOf(target))
+        return await tell(target, eventId, target.forms)
       } catch (error) {
         const reason = cut(messageOf(error), maxReason)
         return { outcome: 'failed', reason, isFinal: false }
@@ -95,15 +77,6 @@ export function createResourceManager(options: Options): ResourceManager {
 
 function groupOf({ subscriptionId, resourceGroup }: ArmTarget): string {
   return `/subscriptions/${subscriptionId}/resourceGroups/${encodeURIComponent(resourceGroup)}`
-}
-
-function formsOf({ scaleSet, vm }: ArmTarget): Form[] {
-  const alone: Form = { type: 'virtualMachines', name: vm }
-  return scaleSet === '' ? [alone] : [{ type: 'virtualMachineScaleSets', name: scaleSet }, alone]
-}
-
-function isFine({ status }: Answer): boolean {
-  return status >= 200 && status < 300
 }
 
 /** The event may belong to another resource. */
@@ -137,49 +110,12 @@ function failed(
   return { outcome: 'failed', reason, status, isFinal: status === 400 || status === 404 }
 }
 
-const errorSchema = z.object({
-  error: z.object({ code: z.string().default(''), message: z.string().default('') }).optional(),
-  Error: z.object({ Code: z.string().default(''), Message: z.string().default('') }).optional(),
-})
-
-/** Throws if there is no answer. A 401 is repeated once, with a new token. */
-async function request(
-  { access, tokens, fetch, now }: Options,
-  method: 'GET' | 'POST',
-  path: string,
-  version: string,
-  isAgain = false,
-): Promise<Answer> {
-  const token = await tokens.read()
-  const answer = await fetch(`${access.resourceManager}${path}?api-version=${version}`, {
-    method,
-    headers: { authorization: `Bearer ${token}` },
-    redirect: 'error',
-    signal: AbortSignal.timeout(timeoutMs),
-  })
-  if (answer.status === 401 && !isAgain) {
-    tokens.drop()
-    await answer.body?.cancel()
-    return request({ access, tokens, fetch, now }, method, path, version, true)
-  }
-  const body: unknown = await answer.json().catch(() => undefined)
-  const { error, Error: other } = errorSchema.safeParse(body).data ?? {}
-  const retryMs = parseRetryAfter(answer.headers.get('retry-after') ?? undefined, now())
-  return {
-    status: answer.status,
-    code: error?.code ?? other?.Code ?? '',
-    message: error?.message ?? other?.Message ?? '',
-    body,
-    retryAfter: retryMs === undefined ? null : `${Math.round(retryMs / 1_000)} s`,
-  }
-}
-
 const vmSchema = z.object({
   properties: z.object({ availabilitySet: z.object({ id: z.string() }).optional() }),
 })
 
-async function availabilitySetOf(options: Options, vm: string): Promise<Form[]> {
-  const { status, body } = await request(options, 'GET', vm, vmVersion)
+async function availabilitySetOf(request: ArmRequest, vm: string): Promise<ArmForm[]> {
+  const { status, body } = await request('GET', vm, vmVersion)
   const read = status === 200 ? vmSchema.safeParse(body) : undefined
   const name = read?.data?.properties.availabilitySet?.id.split('/').at(-1)
   return name === undefined ? [] : [{ type: 'availabilitySets', name }]

@@ -17,10 +17,15 @@ const origin = (usual: string) =>
     .transform((url) => new URL(url).origin)
     .default(usual)
 
+/** In lower case. */
+export const subscriptionIds = list(guid(subscriptionRule), subscriptionRule).transform((ids) =>
+  ids.map((id) => id.toLowerCase()),
+)
+
 export const azureSchema = object({
-  subscriptions: list(guid(subscriptionRule), subscriptionRule)
-    .transform((ids) => ids.map((id) => id.toLowerCase()))
-    .describe('The relay may tell Azure to start events of VMs in these subscriptions.'),
+  subscriptions: subscriptionIds.describe(
+    'The relay may tell Azure to start events of VMs in these subscriptions, and takes the events that Azure publishes of them.',
+  ),
   tenantId: guid('write the GUID of the tenant of the app registration')
     .optional()
     .describe(

@@ -8,6 +8,7 @@ import { whyRefused } from '../core/rules/address.ts'
 import { kindNames } from '../notify/registry.ts'
 import { isWebUrl, quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
+import { subscriptionIds } from './azure.ts'
 import type { Filled } from './environment.ts'
 import { configSchema } from './schema.ts'
 
@@ -30,6 +31,10 @@ interface KnownRoute {
 interface Parts {
   channels: Record<string, KnownChannel>
   fleets: string[]
+  /** Of each fleet: the subscriptions whose events it takes. */
+  subscriptions: { at: string; ids: string[] }[]
+  /** Those of `azure`. Absent if it is missing or invalid. */
+  azureSubscriptions?: string[] | undefined
   /** The lists of owners, top-level and of each fleet: the path and the names. */
   owners: { at: string; names: string[] }[]
   policy: Pick<KnownRoute, 'fleets'>[]
@@ -59,6 +64,11 @@ export function partsOf(value: unknown): Parts {
       Object.entries(entriesOf(channels)).map(([name, one]) => [name, entriesOf(one)]),
     ),
     fleets: Object.keys(entriesOf(fleets)),
+    subscriptions: Object.entries(entriesOf(fleets)).map(([name, fleet]) => ({
+      at: pathOf(['fleets', name, 'azureSubscriptions'], value),
+      ids: parsed(subscriptionIds, entriesOf(fleet).azureSubscriptions) ?? [],
+    })),
+    azureSubscriptions: parsed(subscriptionIds, entriesOf(top.azure).subscriptions),
     owners: listsOf('owners'),
     policy: listOf(policy).map((rule) => ({ fleets: fleetsIn(entriesOf(rule).match) })),
     routes: listOf(routes).map(routeOf),
@@ -108,6 +118,7 @@ export function mistakesInNames(parts: Parts, filled: Filled, reported: string[]
     ...namesOfOwners(parts, filled),
     ...peopleThatCannotDecide(parts),
     ...peopleThatCannotSee(parts),
+    ...(assumed.length === 0 ? subscriptionsOfFleets(parts) : []),
     // a placeholder is no id to compare with
     ...(assumed.length === 0 ? peopleFromElsewhere(parts) : []),
     ...namesOfFleets(parts, filled),
@@ -164,6 +175,19 @@ function namesOfFleets({ policy, routes, fleets }: Parts, filled: Filled): strin
   ]
   return rules.flatMap(({ fleets: some, at }) =>
     some.flatMap((name) => unknown(filled, [`${at}.match.fleet`, 'fleet', name], fleets)),
+  )
+}
+
+/** A subscription of a fleet is one of `azure`, and of no other fleet. */
+function subscriptionsOfFleets({ subscriptions, azureSubscriptions = [] }: Parts): string[] {
+  return subscriptions.flatMap(({ at, ids }, i) =>
+    ids.flatMap((id, j) => {
+      const other = subscriptions.slice(0, i).find((one) => one.ids.includes(id))
+      if (!azureSubscriptions.includes(id)) {
+        return [`${at}[${j}]: "azure.subscriptions" lacks ${id}; add it there`]
+      }
+      return other ? [`${at}[${j}]: ${other.at} has ${id}, too; remove one of them`] : []
+    }),
   )
 }
 

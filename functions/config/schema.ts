@@ -22,7 +22,7 @@ import {
   textBy,
   webUrl,
 } from '../schema/checks.ts'
-import { azureSchema } from './azure.ts'
+import { azureSchema, subscriptionIds } from './azure.ts'
 import {
   approver,
   approversRule,
@@ -106,6 +106,11 @@ const fleetSchema = object({
     .optional()
     .describe('Signs reports: "whsec_" and base64. A list of up to 4 while you replace one.'),
   entra: entraSchema.optional().describe('Managed identities that may report.'),
+  azureSubscriptions: subscriptionIds
+    .optional()
+    .describe(
+      'Events that Azure publishes for these subscriptions of `azure` belong to this fleet. Needed only if there are several fleets, or if the fleet has no beacons.',
+    ),
   owners: owners
     .optional()
     .describe('Channels that receive alerts about this fleet, in place of the top-level `owners`.'),
@@ -119,9 +124,9 @@ const fleetSchema = object({
     .describe(
       'People and groups who may see this fleet in the console, besides the top-level ones.',
     ),
-}).refine((fleet) => fleet.key !== undefined || fleet.entra !== undefined, {
+}).refine(({ key, entra, azureSubscriptions }) => [key, entra, azureSubscriptions].some(Boolean), {
   path: ['key'],
-  error: `${secretRule}, or add "entra" for managed identities, or both`,
+  error: `${secretRule}, or add "entra" for managed identities, or both; a fleet without beacons needs "azureSubscriptions"`,
 })
 
 const text = z.string().min(1).max(256)

@@ -2,7 +2,7 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import type { Log } from '../../shared/log.ts'
 import type { Hmac } from '../../shared/signature.ts'
-import { createResourceManager } from '../azure/resource-manager.ts'
+import { createAzureDoors } from '../azure/doors.ts'
 import { createTokens } from '../azure/tokens.ts'
 import { createEntra } from '../identity/entra.ts'
 import { createSlackPresses } from '../notify/slack/presses.ts'
@@ -49,8 +49,7 @@ function azureOf(
   if (access === undefined) return {}
   const readText = async (file: string) => (await import('node:fs/promises')).readFile(file, 'utf8')
   const tokens = createTokens({ access, host, fetch, readText, now: Date.now })
-  const manager = createResourceManager({ access, tokens, fetch, now: Date.now })
-  return { azure: { manager, subscriptions: access.subscriptions } }
+  return { azure: createAzureDoors({ access, tokens, fetch, now: Date.now }) }
 }
 
 const keys = new WeakMap<Uint8Array, KeyObject>()

@@ -7,6 +7,7 @@ import { readToken } from '../links/link.ts'
 import { createFrequentLog, type FrequentLog } from '../use-cases/frequent-log.ts'
 import type { Relay } from '../use-cases/relay.ts'
 import { refuseKeyless } from './admin/access.ts'
+import { isHandshake } from './admin/azure.ts'
 import { readSigned } from './beacons/request.ts'
 import { keepPrivate, notFound } from './page.ts'
 import { deadEnd } from './people/entry.ts'
@@ -62,6 +63,7 @@ function checksOf(relay: FrontParts, refusals: FrequentLog): Record<Caller, Midd
     read: withKey,
     decide: withKey,
     manage: withKey,
+    report: async (c, next) => (isHandshake(c) ? next() : withKey(c, next)),
     async beacon(c, next) {
       const read = await readSigned(relay, refusals, await incomingOf(c))
       return 'refusal' in read ? refuse(c, read.refusal) : next()

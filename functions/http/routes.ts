@@ -1,4 +1,6 @@
 // All routes that outsiders use. The console is for browsers only and has its own.
+
+import { azureRoutes } from './admin/azure.ts'
 import { backupRoute } from './admin/backup.ts'
 import { beaconRoutes } from './admin/beacons.ts'
 import { calendarRoute } from './admin/calendar.ts'
@@ -29,6 +31,7 @@ export const routes: readonly Route[] = [
   ...subscriptionRoutes,
   ...subscriptionActionRoutes,
   ...reportRoutes,
+  ...azureRoutes,
   ...pageRoutes,
   pressRoute,
   ...documentRoutes,

@@ -2,7 +2,14 @@
 // VM saw something, because that need not be an affected VM.
 import { armName } from '../core/event/arm.ts'
 import { drillNote } from '../core/event/drill.ts'
-import type { Decider, EventRecord, HistoryEntry, Inference, Proof } from '../core/event/event.ts'
+import {
+  type Decider,
+  type EventRecord,
+  type HistoryEntry,
+  type Inference,
+  inferences,
+  type Proof,
+} from '../core/event/event.ts'
 import type { NotReady } from '../core/event/hook-state.ts'
 import { utc } from '../core/event/time.ts'
 import { describeFailure, isFailure } from '../core/message/approval.ts'
@@ -79,9 +86,8 @@ const withNote: { [What in HistoryEntry['what']]?: (note: string) => string } = 
   },
   gone: (vm) => `${vm} no longer sees the event`,
   seen_again: (vm) => `Seen again by ${vm}`,
-  completed: (why) => concluded('Completed', why as Inference),
-  cancelled: (why) =>
-    concluded(why === 'drill_overdue' ? 'Not run' : 'Cancelled', why as Inference),
+  completed: (why) => concluded('Completed', why),
+  cancelled: (why) => concluded(why === 'drill_overdue' ? 'Not run' : 'Cancelled', why),
   lost: (why) => `Outcome unknown: ${describeInference(why as Inference)}`,
   reopened: (vm) => `Reopened by a report from ${vm}`,
 }
@@ -92,7 +98,10 @@ function deciderIn(note: string): Decider {
   return { how: how as Proof, who: who.join(': ') }
 }
 
-function concluded(what: string, inferred: Inference): string {
+/** `why`: an inference, or who said so. */
+function concluded(what: string, why: string): string {
+  const inferred = inferences.find((one) => one === why)
+  if (inferred === undefined) return `${what} (says ${why})`
   const shown = isGuess({ inferred }) ? `Probably ${what.toLowerCase()}` : what
   return `${shown}: ${describeInference(inferred)}`
 }

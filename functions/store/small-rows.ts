@@ -53,6 +53,22 @@ export function writeForgotten(store: SmallRowStore, asOf: number, basedOn: numb
   return store.writeSmallRow(forgottenKey, { asOf }, basedOn)
 }
 
+/** When the relay last read what Azure publishes outside the VMs. Epoch ms. */
+interface OutsideRead extends SmallRow {
+  at: number
+}
+
+const outsideKey: SmallRowKey = { kind: 'outside', name: [] }
+
+export async function readOutside(store: SmallRowStore): Promise<OutsideRead | undefined> {
+  return (await store.readSmallRow(outsideKey)) as OutsideRead | undefined
+}
+
+/** As `writeSmallRow`. */
+export function writeOutside(store: SmallRowStore, at: number, basedOn: number) {
+  return store.writeSmallRow(outsideKey, { at }, basedOn)
+}
+
 /** The configuration that the open events were last routed by. */
 interface Routing extends SmallRow {
   /** A hash of its routes and channels. */

@@ -234,6 +234,7 @@ export type SmallRowKind =
   | 'subscription'
   | 'listening'
   | 'forgotten'
+  | 'outside'
   | 'routing'
   | 'session'
   | 'opened'

@@ -7,6 +7,7 @@ import { decideReport } from '../core/event/decide.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
 import type { EventNews, Reading } from '../core/event/news.ts'
 import { isDecisionNear, type Seen } from '../core/event/pace.ts'
+import type { Reporter } from '../core/event/sight.ts'
 import { commitEvent } from './commit-event.ts'
 import { isOpenedLately } from './opened.ts'
 import { contextOf, type Relay } from './relay.ts'
@@ -41,7 +42,7 @@ export async function joinEvents(
   }
   for (const news of reading.news) {
     try {
-      const outcome = await join(relay, reading, news, now, refusal)
+      const outcome = await joinOne(relay, reading.reporter, news, now, refusal)
       if (outcome === 'busy') isBusy = true
       else await note(relay, joined, reading, news, outcome, now)
     } catch (error) {
@@ -73,9 +74,10 @@ interface Outcome {
   refusal?: string | undefined
 }
 
-async function join(
+/** One event of a report, or what Azure publishes of one. */
+export async function joinOne(
   relay: Relay,
-  { beacon, reporter }: Reading,
+  reporter: Reporter,
   news: EventNews,
   now: number,
   refusal: () => Promise<string | undefined>,
@@ -89,7 +91,7 @@ async function join(
     decide: (before, _, loaded) =>
       decideReport(before, reporter, news, { ...context, ...loaded }, now),
     now: () => now,
-    log: { event: 'event_stepped', fields: () => ({ vm: beacon.vm }) },
+    log: { event: 'event_stepped', fields: () => ({ vm: reporter.vm }) },
   })
   if (committed.outcome === 'busy') return 'busy'
   const { record, decision } = committed

@@ -1,5 +1,6 @@
 // Whether a fleet has room for one more open event or beacon. The limits are in core/limits.ts.
 
+import { azureBeacon } from '../core/event/sight.ts'
 import { beaconRefusal, maxBeaconsOfFleet, refusalOf } from '../core/limits.ts'
 import type { Store } from '../store/store.ts'
 
@@ -17,7 +18,9 @@ export class OpenLimits {
 
   /** Why one more open event is refused, or undefined if there is room. */
   async forEvent(fleet: string, beacon: string, now: number): Promise<string | undefined> {
-    return refusalOf(await this.#store.countOpen(fleet, beacon, now))
+    const counts = await this.#store.countOpen(fleet, beacon, now)
+    // Azure alone reports the events of a fleet without beacons
+    return refusalOf(beacon === azureBeacon ? { ...counts, ofBeacon: 0 } : counts)
   }
 
   /** Takes the place of a new beacon. If there is none, returns why the beacon is refused. */

@@ -167,7 +167,7 @@ function repeat(relay: Relay, { paceMs }: Beacon): Answer {
   return { outcome: 'repeated', time: relay.now(), paceMs, ...nothing }
 }
 
-async function raiseOverLimits(
+export async function raiseOverLimits(
   relay: Relay,
   fleet: string,
   vm: string,

@@ -9,6 +9,8 @@ import { subscriptionRate } from '../core/delivery/subscription.ts'
 import type { ArmResult, ArmTarget } from '../core/event/arm.ts'
 import type { Context } from '../core/event/decide.ts'
 import type { Heartbeats } from '../core/event/heartbeat.ts'
+import type { AzureResource } from '../core/event/outside.ts'
+import type { Published } from '../core/event/published.ts'
 import type { Channel, Config } from '../core/rules/config.ts'
 import { remindersOf } from '../core/rules/routes.ts'
 import type { Identity } from '../identity/identity.ts'
@@ -37,8 +39,10 @@ export interface Relay {
   identity: Identity
   /** Sign and check links. The first key signs, all keys are valid. */
   linkKeys: Uint8Array<ArrayBuffer>[]
-  /** Tells Azure from outside the VMs. Absent: only beacons do. */
-  azure?: { manager: ResourceManager; subscriptions: string[] }
+  /** Reads Azure, and tells it, from outside the VMs. Absent: only beacons do. */
+  azure?: AzureDoors
+  /** When to look whether to read Azure's list of events, see published.ts. */
+  outsideLookAt?: number
   /** Opens the API and the console. If it is undefined, the API is off. */
   adminKey: string | undefined
   /** Epoch ms. */
@@ -78,6 +82,29 @@ export interface Relay {
   backup(): Promise<Backup>
   /** Problems of the host that an owner should look at: sentences for `/healthz`. */
   troubles(): Promise<string[]>
+}
+
+export interface AzureDoors {
+  manager: ResourceManager
+  graph: ResourceGraph
+  /** In lower case. */
+  subscriptions: string[]
+}
+
+/** A VM, or a set of VMs, in Azure's inventory. */
+export interface Machine extends AzureResource {
+  tags: Record<string, string>
+  /** The scale set that a VM is in. Empty: none. */
+  scaleSet: string
+  /** Azure publishes its events outside the VMs. */
+  publishes: boolean
+}
+
+/** Its methods throw FoghornError `azure_graph_failed` and `azure_token_missing`. */
+export interface ResourceGraph {
+  /** The events as they were two minutes ago at the latest. */
+  listEvents(subscriptions: string[]): Promise<Published[]>
+  listMachines(subscriptions: string[]): Promise<Machine[]>
 }
 
 export interface ResourceManager {

@@ -5,8 +5,10 @@ import { decideTime } from '../core/event/decide.ts'
 import { readForgotten, writeForgotten } from '../store/small-rows.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
+import { learnVms, mustLearnVms } from './learn-vms.ts'
 import { sweepBeacons } from './notice-silence.ts'
 import { sendProblems } from './problems.ts'
+import { reconcile } from './published.ts'
 import { contextOf, type Relay } from './relay.ts'
 import { takeSlotIfDue } from './take-slot.ts'
 import { mustTellAzure, tellAzure } from './tell-azure.ts'
@@ -25,6 +27,7 @@ export async function sweep(relay: Relay): Promise<number> {
   // first, so that no alert names a beacon that is back
   let failed = await sweepBeacons(relay)
   failed += await sendProblems(relay)
+  await reconcile(relay)
   const due = await relay.store.dueEvents(from, maxEventsPerSweep)
   for (const key of due) {
     if (relay.now() - from >= maxSweepMs) break
@@ -41,10 +44,12 @@ export async function sweep(relay: Relay): Promise<number> {
 async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
   const known = await relay.store.readEvent(key)
   if (known === undefined) return
+  const learns = mustLearnVms(known, relay.now())
+  if (learns) await learnVms(relay, key, known)
   const tells = mustTellAzure(relay, known, relay.now())
   if (tells) await tellAzure(relay, key, known)
   await commitEvent(relay, key, {
-    ...(!tells && { known }),
+    ...(!(tells || learns) && { known }),
     load: (before, now) => takeSlotIfDue(relay, before, now),
     decide: (before, now, taken) => decideTime(before, { ...contextOf(relay), taken }, now),
     log: {

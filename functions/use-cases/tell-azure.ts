@@ -1,10 +1,21 @@
 // Tells Azure through Resource Manager that an approved event may start, if no beacon has told it in time.
-import { armTargetOf, mayTry, withArmResult, withArmTry } from '../core/event/arm.ts'
+import { messageOf } from '../../shared/errors.ts'
+import {
+  type ArmResult,
+  type ArmTarget,
+  armTargetOf,
+  isShownByBeacon,
+  mayTry,
+  withArmResult,
+  withArmTry,
+} from '../core/event/arm.ts'
 import { withDueAt } from '../core/event/decide.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
+import { isWithin } from '../core/event/scope.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
 import { noteOccurrence } from './problems.ts'
+import { readList } from './published.ts'
 import { contextOf, type Relay } from './relay.ts'
 
 /** The identity of the relay lacks the role. */
@@ -35,7 +46,7 @@ export async function tellAzure(relay: Relay, key: EventKey, known: EventRecord)
   // another worker tries it
   if (tried.outcome !== 'committed' || !tried.decision.isTried) return
   const target = armTargetOf(tried.record!)!
-  const result = await relay.azure!.manager.acknowledge(target, key.eventId)
+  const result = await tell(relay, tried.record!, target)
   const { outcome } = result
   const why = outcome === 'failed' ? { status: result.status, error: result.reason } : {}
   const fields = { ...key, ...why }
@@ -54,4 +65,33 @@ export async function tellAzure(relay: Relay, key: EventKey, known: EventRecord)
       return { record, moments: [], reason: 'told_azure' }
     },
   })
+}
+
+async function tell(relay: Relay, record: EventRecord, target: ArmTarget): Promise<ArmResult> {
+  const listening = { now: relay.now(), listeningSince: relay.listeningSince }
+  const isSure = isShownByBeacon(record, listening)
+  const reason = isSure ? undefined : await whyUnsure(relay, record, target)
+  if (reason !== undefined) return { outcome: 'failed', reason, isFinal: false }
+  return relay.azure!.manager.acknowledge(target, record.eventId)
+}
+
+/** No beacon shows the event now, so Azure's own list must show what was approved, and no more. */
+async function whyUnsure(
+  relay: Relay,
+  { fleet, eventId, decided }: EventRecord,
+  { subscriptionId }: ArmTarget,
+): Promise<string | undefined> {
+  try {
+    const listed = await readList(relay, [subscriptionId.toLowerCase()])
+    const own = listed.find(({ event, ending }) => event.eventId === eventId && !ending)
+    if (own === undefined) return 'Azure Resource Graph does not list the event'
+    const { event } = own
+    const isCovered = event.vmCount === undefined && isWithin(decided?.scope, event)
+    if (!isCovered) return 'Azure Resource Graph lists more than was approved'
+  } catch (error) {
+    return messageOf(error)
+  }
+  const now = await relay.store.readEvent({ fleet, eventId })
+  const isValid = now?.phase === 'scheduled' && now.decided?.at === decided?.at
+  return isValid ? undefined : 'the event changed meanwhile'
 }

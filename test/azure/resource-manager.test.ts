@@ -1,7 +1,9 @@
 // How the relay tells Azure through Resource Manager, against each answer that Azure is known to give.
 import { describe, expect, test } from 'vitest'
-import { armVersions, createResourceManager } from '../../functions/azure/resource-manager.ts'
+import { createAzureDoors } from '../../functions/azure/doors.ts'
+import { armVersions } from '../../functions/azure/resource-manager.ts'
 import { createTokens } from '../../functions/azure/tokens.ts'
+import type { ArmTarget } from '../../functions/core/event/arm.ts'
 import type { AzureAccess } from '../../functions/core/rules/config.ts'
 import { FakeArm } from '../simulator/arm.ts'
 
@@ -11,7 +13,12 @@ const access: AzureAccess = {
   authority: 'https://login.microsoftonline.com',
   resourceManager: 'https://management.azure.com',
 }
-const target = { subscriptionId: subscription, resourceGroup: 'rg web', scaleSet: '', vm: 'web_3' }
+const alone = { type: 'virtualMachines', name: 'web_3' } as const
+const target: ArmTarget = {
+  subscriptionId: subscription,
+  resourceGroup: 'rg web',
+  forms: [alone],
+}
 const day = 86_400_000
 const readText = async () => ' the token of another issuer\n'
 
@@ -21,7 +28,7 @@ function start(options: Partial<FakeArm['options']> = {}, more: Partial<AzureAcc
   const now = () => clock.now
   const own = { ...access, ...more }
   const tokens = createTokens({ access: own, host: undefined, readText, fetch: arm.fetch, now })
-  const manager = createResourceManager({ access: own, tokens, fetch: arm.fetch, now })
+  const { manager } = createAzureDoors({ access: own, tokens, fetch: arm.fetch, now })
   return { arm, clock, manager }
 }
 const paths = ({ requests }: FakeArm) =>
@@ -46,7 +53,8 @@ describe('which resource', () => {
 
   test('a scale set first, then the VM', async () => {
     const { arm, manager } = start()
-    const inSet = { ...target, scaleSet: 'web' }
+    const set = { type: 'virtualMachineScaleSets', name: 'web' } as const
+    const inSet = { ...target, forms: [set, alone] }
     expect(await manager.acknowledge(inSet, 'e1')).toMatchObject({ resource: 'web_3' })
     arm.options.events = { e1: 'virtualMachineScaleSets/web' }
     expect(await manager.acknowledge(inSet, 'e1')).toMatchObject({ resource: 'web' })
@@ -134,7 +142,7 @@ describe('what Azure answers', () => {
     await manager.acknowledge(target, 'e1')
     const { fetch } = arm
     const options = { access, now: () => 0 }
-    const silent = createResourceManager({
+    const { manager: silent } = createAzureDoors({
       ...options,
       tokens: createTokens({ ...options, host: undefined, readText, fetch }),
       fetch: async (url, init) => {

@@ -141,7 +141,8 @@ Object.assign(cases, {
 test('each body in JSON is tried', () => {
   const isInJson = ({ json, body }: (typeof routes)[number]) =>
     json !== undefined || (body !== undefined && body.type === undefined)
-  const inJson = routes.filter(isInJson)
+  // what Azure Event Grid sends has no schema of ours
+  const inJson = routes.filter((one) => isInJson(one) && one.caller !== 'report')
   expect(new Set(Object.values(cases).map(({ path }) => path))).toEqual(
     new Set(inJson.map(({ path }) => path)),
   )

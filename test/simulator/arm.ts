@@ -1,5 +1,6 @@
-// A fake of the part of Azure Resource Manager that acknowledges events, with the answers that Azure gives,
-// and of the places that give tokens for it. It is called in place of `fetch`.
+// A fake of the parts of Azure Resource Manager that acknowledge events and answer queries of Resource Graph,
+// with the answers that Azure gives, and of the places that give tokens for it. It is called in place of
+// `fetch`.
 
 interface ArmRequest {
   method: string
@@ -17,8 +18,16 @@ interface Options {
   availabilitySets?: Record<string, string>
   /** Whether the identity has the role. */
   hasRole?: boolean
+  /** Whether the identity may read resources. */
+  canRead?: boolean
   /** Whether the region supports it. */
   isSupported?: boolean
+  /** Rows of Resource Graph, by the table that a query names. */
+  rows?: { maintenanceresources?: object[]; resources?: object[] }
+  /** Rows in a page of Resource Graph. */
+  pageSize?: number
+  /** What Resource Graph says of the quota: queries left, and when there are more. */
+  quota?: { remaining: number; resetsAfter: string }
   /** In place of the next answers. */
   next?: { status: number; headers?: Record<string, string>; body?: object }[]
 }
@@ -30,6 +39,8 @@ export class FakeArm {
   /** Bodies of token requests, and addresses of those without a body. */
   readonly tokenRequests: string[] = []
   readonly acknowledged: string[] = []
+  /** Bodies of queries. */
+  readonly queries: { subscriptions: string[]; query: string }[] = []
   options: Options
   /** The token that is valid now. */
   #token = 0
@@ -58,7 +69,28 @@ export class FakeArm {
     const { authorization } = init.headers as Record<string, string>
     if (authorization !== `Bearer token-${this.#token}`) return refused(401, 'InvalidToken')
     if (init.method === 'GET') return this.#vm(pathname)
+    if (pathname === '/providers/Microsoft.ResourceGraph/resources') {
+      return this.#query(JSON.parse(String(init.body)))
+    }
     return this.#acknowledge(pathname, version)
+  }
+
+  #query(asked: { subscriptions: string[]; query: string; options?: { $skipToken?: string } }) {
+    const { rows = {}, pageSize = 1_000, quota, canRead = true } = this.options
+    if (!canRead) return refused(403, 'AuthorizationFailed')
+    this.queries.push(asked)
+    const table = /^(\w+) \|/.exec(asked.query)?.[1] as keyof typeof rows
+    const inScope = ({ id = '' }: { id?: string }) =>
+      asked.subscriptions.some((one) => id.toLowerCase().startsWith(`/subscriptions/${one}/`))
+    const all = (rows[table] ?? []).filter(inScope)
+    const from = Number(asked.options?.$skipToken ?? 0)
+    const isMore = from + pageSize < all.length
+    const left = quota && {
+      'x-ms-user-quota-remaining': String(quota.remaining),
+      'x-ms-user-quota-resets-after': quota.resetsAfter,
+    }
+    const more = isMore ? { $skipToken: String(from + pageSize) } : {}
+    return json(200, { count: 1, data: all.slice(from, from + pageSize), ...more }, left)
   }
 
   #vm(path: string): Response {

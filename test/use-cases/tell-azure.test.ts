@@ -1,6 +1,6 @@
 // The relay tells Azure through Resource Manager if no beacon does.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createResourceManager } from '../../functions/azure/resource-manager.ts'
+import { createAzureDoors } from '../../functions/azure/doors.ts'
 import { createTokens } from '../../functions/azure/tokens.ts'
 import { FakeArm } from '../simulator/arm.ts'
 import { linkOf, press, textOf } from '../support/people.ts'
@@ -24,8 +24,7 @@ async function start(options: Partial<FakeArm['options']> = {}, own: object = {}
     fetch,
     now: relay.now,
   })
-  const manager = createResourceManager({ access, tokens, fetch, now: relay.now })
-  relay.azure = { manager, subscriptions: access.subscriptions }
+  relay.azure = createAzureDoors({ access, tokens, fetch, now: relay.now })
   const vm = { subscriptionId: subscription, scaleSet: 'web', resourceGroup: 'rg' }
   beacon = new FakeBeacon(world, 'web_0', { vm })
   await beacon.sees([event()])

@@ -93,7 +93,7 @@ export function mayReachMore(
   if (before === undefined || !isOpen(record)) return false
   if (record.notified?.epoch !== record.epoch) return false
   const known = (one: EventRecord) => {
-    const vms = one.sights.filter(({ vm }) => isHit(record.facts, vm))
+    const vms = knownVms(one).filter(({ vm }) => isHit(record.facts, vm))
     return JSON.stringify([
       vms.map(({ vm, resourceGroup, scaleSet, tags }) => [vm, resourceGroup, scaleSet, tags]),
       one.facts,

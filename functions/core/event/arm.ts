@@ -2,61 +2,81 @@
 // resource, and with what result. Beacons come first. That Azure is told twice is harmless.
 import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
 import { addHistory } from './history.ts'
+import type { AzureResource } from './outside.ts'
 import { isWithin } from './scope.ts'
-import { isAffected, isSeeing, type Listening, type Sight } from './sight.ts'
+import { azureBeacon, isAffected, isSeeing, type Listening, type Sight } from './sight.ts'
 
-/** How long beacons have after the approval. */
+/** How long beacons that show the event have after the approval. If no beacon does, the relay tries soon. */
 const patienceMs = 30_000
+const soonMs = 1_000
 const againMs = 60_000
 /** If the look at the due time was missed, the next ones are this far apart. */
 const lookMs = 30_000
 const never = Number.POSITIVE_INFINITY
 
-/** A VM that sees the event, best one that the event affects. */
+export type ArmForm = Pick<AzureResource, 'type' | 'name'>
+
 export interface ArmTarget {
   subscriptionId: string
   resourceGroup: string
-  /** Empty: it is in none. */
-  scaleSet: string
-  vm: string
+  /** What the event may belong to, most likely first. At least one. */
+  forms: ArmForm[]
 }
 
-export function armTargetOf({ facts, sights }: EventRecord): ArmTarget | undefined {
+/** What Azure says that the event belongs to. Else a VM that sees it, best one that the event affects. */
+export function armTargetOf({ facts, sights, azure }: EventRecord): ArmTarget | undefined {
+  if (azure.outside !== undefined) {
+    const { subscriptionId, resourceGroup, ...form } = azure.outside.resource
+    return { subscriptionId, resourceGroup, forms: [form] }
+  }
   const isKnown = ({ subscriptionId, resourceGroup }: Sight) =>
     subscriptionId !== undefined && resourceGroup !== ''
   const known = sights.filter(isKnown)
   const one = known.find((sight) => isAffected(facts, sight)) ?? known[0]
   if (one === undefined) return undefined
   const { subscriptionId = '', resourceGroup, scaleSet, vm } = one
-  return { subscriptionId, resourceGroup, scaleSet, vm }
+  const alone: ArmForm = { type: 'virtualMachines', name: vm }
+  const set: ArmForm = { type: 'virtualMachineScaleSets', name: scaleSet }
+  return { subscriptionId, resourceGroup, forms: scaleSet === '' ? [alone] : [set, alone] }
+}
+
+function shows(sight: Sight, listening: Listening): boolean {
+  return sight.missing === undefined && isSeeing(sight, listening)
+}
+
+/** Whether the newest document of a VM shows it. Otherwise, only Azure itself can say what it affects now. */
+export function isShownByBeacon({ sights }: EventRecord, listening: Listening): boolean {
+  return sights.some((one) => one.beacon !== azureBeacon && shows(one, listening))
 }
 
 /** When the relay tries next. A try that would come after NotBefore is not made: Azure starts it then. */
-function armDueAt(record: EventRecord): number {
+function armDueAt(record: EventRecord, listening: Listening): number {
   const { phase, decided, azure, drill, facts } = record
   const waits = isOpen(record) && phase === 'scheduled' && drill === undefined
   if (!waits || decided?.decision !== 'approved' || azure.accepted !== undefined) return never
   if (!isWithin(decided.scope, facts) || azure.arm?.failure?.isFinal) return never
-  const at = azure.arm === undefined ? decided.at + patienceMs : azure.arm.at + againMs
+  const firstMs = isShownByBeacon(record, listening) ? patienceMs : soonMs
+  const at = azure.arm === undefined ? decided.at + firstMs : azure.arm.at + againMs
   return at < (facts.notBeforeAt ?? never) ? at : never
 }
 
 /** When to look whether to try. A report may come between the due time and the look, and must not move it. */
-export function armLookAt(record: EventRecord, now: number): number {
-  const due = armDueAt(record)
+export function armLookAt(record: EventRecord, listening: Listening): number {
+  const { now } = listening
+  const due = armDueAt(record, listening)
   if (due > now) return due
   const next = due + (Math.floor((now - due) / lookMs) + 1) * lookMs
   return next < (record.facts.notBeforeAt ?? never) ? next : never
 }
 
 /**
- * Whether to try now. If no VM shows the event, nobody knows whether Azure has added a VM that nobody
+ * Whether to try now. If nobody shows the event, nobody knows whether Azure has added a VM that nobody
  * approved. From NotBefore on, Azure starts it anyway.
  */
 export function mayTry(record: EventRecord, listening: Listening): boolean {
   const { now } = listening
-  const isShown = record.sights.some((one) => one.missing === undefined && isSeeing(one, listening))
-  return isShown && armDueAt(record) <= now && now < (record.facts.notBeforeAt ?? never)
+  const isShown = record.sights.some((one) => shows(one, listening))
+  return isShown && armDueAt(record, listening) <= now && now < (record.facts.notBeforeAt ?? never)
 }
 
 /** Noted before the try, so that one worker makes it, and a crash costs a minute. */

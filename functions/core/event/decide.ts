@@ -20,11 +20,12 @@ import { joinedBy, startsReported, withOwnSight } from './join-report.ts'
 import type { Moment } from './moment.ts'
 import type { EventNews } from './news.ts'
 import { isNotBeforeNear, openPaceMs } from './pace.ts'
+import { endedByAzure, inventoryDueAt, withResource } from './published.ts'
 import { readinessOf, withReadiness } from './readiness.ts'
 import { nextReminder, remind } from './reminder.ts'
 import { isOutgrown, nextWeighingAt, type Rules, type Taken, weigh } from './rule-approves.ts'
 import { expire, isWithin, mayExpire } from './scope.ts'
-import { isOlder, type Listening, type Reporter } from './sight.ts'
+import { azureBeacon, isOlder, type Listening, type Reporter } from './sight.ts'
 
 /** If Azure was told and has not started the event for this long, people must check. */
 const notStartedMs = 10 * 60_000
@@ -76,28 +77,35 @@ export function decideReport(
   const known = before?.sights.find(({ beacon }) => beacon === reporter.beacon)
   if (known !== undefined && isOlder(reporter, known)) return unchanged('older_report')
   const listening = { now, listeningSince: context.listeningSince }
-  const joined = joinedBy(before, known, reporter, news, listening)
-  if (joined === undefined) return unchanged('unknown_event')
+  const valued = joinedBy(before, known, reporter, news, listening)
+  if (valued === undefined) return unchanged('unknown_event')
+  const joined = withResource(valued, news)
   const opens = isOpen(joined) && (before === undefined || !isOpen(before))
   if (opens && context.refusal !== undefined) {
     return { ...unchanged('refused'), refusal: context.refusal }
   }
   const sighted = withOwnSight(joined, known, reporter, news, listening)
   const started = startsReported(sighted, reporter, news)
+  const said = endedByAzure(started, reporter, news)
+  if (said !== undefined) return { ...said, reason: 'azure_said', isDirected: false }
   if (!isOpen(started)) {
     return unchangedOr(before, decideAfterEnd(started, reporter, news, listening))
   }
-  const isApproved = started.phase === 'scheduled' && started.decided?.decision === 'approved'
-  // an approval may expire a minute after Azure accepted it, and `dueAt` does not know that time
   const isShown = news.shown !== undefined
-  // an earlier report may have named it without showing it
-  const isFirstShown = isShown && started.notified?.epoch !== started.epoch
-  const isWaiting = (started.dueAt ?? never) > now && !isApproved && !isFirstShown
-  const isIdle = started === before && isWaiting
-  const concluded = isIdle
-    ? { record: started, moments: [], reason: 'nothing_new' }
-    : conclude(before, started, context, isShown, now)
+  const concluded =
+    started === before && mayWait(started, isShown, now)
+      ? { record: started, moments: [], reason: 'nothing_new' }
+      : conclude(before, started, context, isShown, now)
   return directed(concluded, reporter, news, now)
+}
+
+/** Whether a report that changes nothing leaves nothing to conclude. */
+function mayWait(record: OpenRecord, isShown: boolean, now: number): boolean {
+  // an approval may expire a minute after Azure accepted it, and `dueAt` does not know that time
+  const isApproved = record.phase === 'scheduled' && record.decided?.decision === 'approved'
+  // an earlier report may have named it without showing it
+  const isFirstShown = isShown && record.notified?.epoch !== record.epoch
+  return (record.dueAt ?? never) > now && !isApproved && !isFirstShown
 }
 
 /** What passing time brings. */
@@ -156,7 +164,8 @@ function directed(
 ): ReportDecision {
   const { record } = decision
   // a beacon that stops carries out no directive
-  if (record === undefined || shown?.status !== 'Scheduled' || goodbye !== undefined) {
+  const isAble = beacon !== azureBeacon && goodbye === undefined
+  if (record === undefined || shown?.status !== 'Scheduled' || !isAble) {
     return { ...decision, isDirected: false }
   }
   const lease = leaseOf(record, { beacon, polledAt }, shown, now)
@@ -290,7 +299,8 @@ export function withDueAt<State extends OpenRecord>(
   const times = [
     drill === undefined ? nextEndAt(record, listening) : drillDueAt(record, drill),
     stuck > now ? stuck : never,
-    armLookAt(record, now),
+    armLookAt(record, listening),
+    inventoryDueAt(record),
     nextWeighingAt(record, listening),
     ...(reminder === undefined || isPast ? [] : [reminder.at]),
   ]

@@ -130,7 +130,13 @@ function withMovedTime(record: OpenRecord, plan: DrillPlan, now: number): OpenRe
   }
 }
 
-/** What rules know of VMs comes from the VMs' own beacons, or from the plan of a drill. */
-export function knownVms(record: EventRecord): KnownVm[] {
-  return record.drill?.vms ?? record.sights
+/**
+ * What rules know of VMs comes from the VMs' own beacons, or from the plan of a drill. Of a VM without a
+ * beacon, it comes from Azure's inventory.
+ */
+export function knownVms({ drill, sights, azure }: EventRecord): KnownVm[] {
+  if (drill !== undefined) return drill.vms
+  const own = new Set(sights.map(({ vm }) => vm.toLowerCase()))
+  const others = azure.outside?.vms?.filter(({ vm }) => !own.has(vm.toLowerCase())) ?? []
+  return [...sights, ...others]
 }

@@ -3,6 +3,7 @@
 import type { ReadVm, Start } from '../../../shared/report.ts'
 import type { Facts, Values } from './facts.ts'
 import type { NotReady, Readiness, Slot } from './hook-state.ts'
+import type { Outside } from './outside.ts'
 import type { KnownVm, Sight } from './sight.ts'
 
 export const phases = ['scheduled', 'cancelled', 'started', 'completed'] as const
@@ -44,7 +45,7 @@ interface Started {
 export interface Ended {
   at: number
   outcome: 'completed' | 'cancelled' | 'lost'
-  /** Absent if a beacon saw it Started and then gone. */
+  /** Absent if a beacon saw it Started and then gone, and if Azure said how it ended. */
   inferred?: Inference
 }
 
@@ -146,8 +147,10 @@ interface Wait {
   prepareNow?: Decider & { at: number }
 }
 
-/** What came of an approval: which beacon tells Azure to start the event, and what Azure answered. */
+/** What Azure says outside the VMs, and what came of an approval. */
 interface Azure {
+  outside?: Outside
+  /** Which beacon tells Azure to start the event. */
   directive?: Directive
   /** Removed when Azure accepts. */
   failure?: StartFailure

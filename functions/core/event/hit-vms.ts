@@ -7,7 +7,7 @@ import { knownVms } from './drill.ts'
 import type { EventRecord } from './event.ts'
 import type { VmState } from './hook-state.ts'
 import { byName, readinessOf } from './readiness.ts'
-import { type Inventory, isAffected, type KnownVm, type Listening } from './sight.ts'
+import { azureBeacon, type Inventory, isAffected, type KnownVm, type Listening } from './sight.ts'
 
 /** As JSON, in a message. The body of a webhook has 20 kB for everything. */
 export const maxMessageVmBytes = 8_000
@@ -48,14 +48,17 @@ interface Tagged {
 export function hitVms(record: EventRecord, listening: Listening, maxBytes: number): HitVm[] {
   const { resources } = record.facts
   const named = record.drill ? assumed(record) : byName(record)
+  const outside = outsideVms(record)
   const states = record.wait.readiness === undefined ? [] : readinessOf(record, listening)
   const found: Tagged[] = []
   let left = maxBytes
   for (const [i, name] of resources.entries()) {
-    const own = named.get(name.toLowerCase()) ?? []
+    const lower = name.toLowerCase()
+    const own = named.get(lower) ?? []
+    const known = own.length > 0 ? own : (outside.get(lower) ?? [])
     const readiness = states[i]?.state
-    const vm = { name, ...factsOf(own), ...(readiness && { readiness }) }
-    const tags = tagsOf(own)
+    const vm = { name, ...factsOf(known), ...(readiness && { readiness }) }
+    const tags = tagsOf(known)
     if (tags === undefined && Object.keys(vm).length === 1) continue
     left -= bytesOf(vm)
     if (left < 0) break
@@ -77,6 +80,13 @@ function withTags(found: Tagged[], bytes: number): HitVm[] {
 /** Of a drill, its plan describes the VMs. */
 function assumed(record: EventRecord): Map<string, Known[]> {
   return Map.groupBy(knownVms(record), ({ vm }) => vm.toLowerCase())
+}
+
+/** What Azure's inventory says of VMs. */
+function outsideVms({ azure: { outside } }: EventRecord): Map<string, Known[]> {
+  const { subscriptionId } = outside?.resource ?? {}
+  const vms = outside?.vms ?? []
+  return new Map(vms.map((vm) => [vm.vm.toLowerCase(), [{ ...vm, subscriptionId } as Known]]))
 }
 
 type Known = KnownVm & Inventory
@@ -119,7 +129,8 @@ function sparedBy(record: EventRecord, now: number): number | undefined {
   if (now - firstSeenAt < countedAfterMs || drill || sights.length === 0) return undefined
   // affected VMs without a name here count as onlookers
   if (facts.vmCount !== undefined) return undefined
-  const onlookers = sights.filter((one) => !isAffected(facts, one))
+  const beacons = sights.filter(({ beacon }) => beacon !== azureBeacon)
+  const onlookers = beacons.filter((one) => !isAffected(facts, one))
   if (onlookers.length >= maxOnlookers) return undefined
   const names = onlookers.map(({ resourceGroup, vm }) => `${resourceGroup}/${vm}`.toLowerCase())
   return new Set(names).size

@@ -60,14 +60,14 @@ export function reopened(
  * it does not cover the event, only that Azure was told.
  */
 function stillValid({ azure, decided }: EndedRecord, facts: OpenRecord['facts']) {
-  const { accepted, acceptedBefore } = azure
-  const before = acceptedBefore === undefined ? {} : { acceptedBefore }
+  const { accepted, acceptedBefore, outside } = azure
+  const before = { ...(outside && { outside }), ...(acceptedBefore && { acceptedBefore }) }
   if (decided?.decision === 'declined') return { azure: before, decided }
   if (decided === undefined || accepted === undefined) return { azure: before }
   const isValid = isWithin(decided.scope, facts)
   return isValid
     ? { azure: { ...before, accepted }, decided }
-    : { azure: { acceptedBefore: accepted } }
+    : { azure: { ...before, acceptedBefore: accepted } }
 }
 
 /** A lost event of which a VM now shows that it is over. People are told how it ended. */

@@ -2,8 +2,10 @@
 // relay's clock: receipt minus reported age.
 import type { HookRun, Report, Start } from '../../../shared/report.ts'
 import type { Beacon } from './beacon.ts'
+import type { Ended } from './event.ts'
 import type { ShownEvent } from './facts.ts'
 import { runsOf } from './hook-state.ts'
+import type { AzureResource } from './outside.ts'
 import type { Reporter } from './sight.ts'
 
 /** A step that the beacon saw since its last accepted report. */
@@ -29,6 +31,9 @@ export interface EventNews {
   past: Past[]
   starts: { start: Start; at: number }[]
   runs: HookRun[]
+  /** Azure itself says how it ended, and what it belongs to. */
+  over?: { at: number; outcome: Exclude<Ended['outcome'], 'lost'> }
+  resource?: AzureResource
 }
 
 export interface Reading {

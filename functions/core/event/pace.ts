@@ -1,7 +1,7 @@
 // How often beacons report: a few often while a decision can be near, all others slowly.
 import type { EventRecord } from './event.ts'
 import { isOpen } from './event.ts'
-import { isSeeing, type Listening } from './sight.ts'
+import { azureBeacon, isSeeing, type Listening } from './sight.ts'
 
 export const openPaceMs = 60_000
 export const nearPaceMs = 2_000
@@ -32,6 +32,7 @@ export function isNotBeforeNear({ facts: { notBeforeAt } }: EventRecord, now: nu
 /** The beacons that report often: those that have seen the event for longest. */
 function watchersOf({ sights }: EventRecord, listening: Listening): string[] {
   return sights
+    .filter((one) => one.beacon !== azureBeacon)
     .filter((one) => one.missing === undefined && isSeeing(one, listening))
     .sort((a, b) => a.firstSeenAt - b.firstSeenAt)
     .slice(0, maxWatchers)

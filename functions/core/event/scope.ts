@@ -63,8 +63,12 @@ export function expire(record: Approved, at: number): EventRecord {
   const { azure: before } = record
   const expired = withOverruled(record, { ...record.decided, expiredAt: at })
   const { decided: _, ...undecided } = expired
-  const { directive, accepted = before.acceptedBefore } = before
-  const azure = { ...(directive && { directive }), ...(accepted && { acceptedBefore: accepted }) }
+  const { directive, outside, accepted = before.acceptedBefore } = before
+  const azure = {
+    ...(outside && { outside }),
+    ...(directive && { directive }),
+    ...(accepted && { acceptedBefore: accepted }),
+  }
   return addHistory({ ...undecided, azure }, { at, what: 'expired' })
 }
 

@@ -73,8 +73,13 @@ export interface Sight extends Reporter {
   hooks?: HookStates
 }
 
+/** The reporter of what Azure publishes outside the VMs, see published.ts. No beacon has this key. */
+export const azureBeacon = 'azure'
+
 /** If a VM that sees an event is not heard for this long, it is silent: three paces. */
 const silentMs = 3 * 60_000
+/** The relay reads again what Azure publishes every 5 min. */
+const azureSilentMs = 15 * 60_000
 /** A sight is written again after this time, to note that its VM is heard. */
 const renewMs = 48_000
 
@@ -89,18 +94,22 @@ export function isAffected(facts: Pick<Facts, 'resources'>, sight: Sight): boole
   return sight.isHit === true || isHit(facts, sight.vm)
 }
 
+function silentMsOf({ beacon }: Sight): number {
+  return beacon === azureBeacon ? azureSilentMs : silentMs
+}
+
 export function heardAt(sight: Sight, { listeningSince }: Listening): number {
   return Math.max(sight.heardAt, listeningSince)
 }
 
 export function isHeard(sight: Sight, listening: Listening): boolean {
-  return listening.now <= heardAt(sight, listening) + silentMs
+  return listening.now <= heardAt(sight, listening) + silentMsOf(sight)
 }
 
 /** It is heard, and its document is recent: a beacon whose polls fail sees nothing. */
 export function isSeeing(sight: Sight, listening: Listening): boolean {
   const polledAt = Math.max(sight.polledAt, listening.listeningSince)
-  return isHeard(sight, listening) && listening.now <= polledAt + silentMs
+  return isHeard(sight, listening) && listening.now <= polledAt + silentMsOf(sight)
 }
 
 /** One VM: beacons of one name are one VM, and showing beats lacking. */
@@ -138,7 +147,8 @@ export function isOlder({ bootId, counter }: Reporter, known: Sight): boolean {
 
 /**
  * The sights with that of this report. An onlooker gets a place if there is one, or takes that of an
- * onlooker that is silent. A beacon that is silent yields to another one of its VM.
+ * onlooker that is silent. A beacon that is silent yields to another one of its VM. Azure's own place is
+ * always free.
  */
 export function withSight({ facts, sights }: Seen, sight: Sight, listening: Listening): Sight[] {
   const isSilent = (one: Sight) => !isHeard(one, listening)
@@ -147,8 +157,8 @@ export function withSight({ facts, sights }: Seen, sight: Sight, listening: List
   )
   const place = kept.findIndex(({ beacon }) => beacon === sight.beacon)
   if (place !== -1) return kept.with(place, sight)
-  if (isAffected(facts, sight)) return [...kept, sight]
-  const onlookers = kept.filter((one) => !isAffected(facts, one))
+  if (isAffected(facts, sight) || sight.beacon === azureBeacon) return [...kept, sight]
+  const onlookers = kept.filter((one) => one.beacon !== azureBeacon && !isAffected(facts, one))
   if (onlookers.length < maxOnlookers) return [...kept, sight]
   const silent = onlookers.find(isSilent)
   return silent === undefined ? sights : [...kept.filter((one) => one !== silent), sight]

@@ -52,7 +52,7 @@ function tidyHooks({ runs, ...hooks }: NonNullable<Report['hooks']>): Report['ho
 }
 
 /** Half a character (a lone surrogate) changes in storage, and some channels reject it. */
-function tidyEvent({ notBeforeAt, ...event }: ScheduledEvent): ShownEvent {
+export function tidyEvent({ notBeforeAt, ...event }: ScheduledEvent): ShownEvent {
   const known = notBeforeAt !== undefined && Math.abs(notBeforeAt) <= latestTime
   const { description, source } = event
   return {

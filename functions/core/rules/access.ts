@@ -4,7 +4,7 @@
 import type { Decider } from '../event/event.ts'
 import type { Config } from './config.ts'
 
-export const scopes = ['read', 'decide', 'manage', 'calendar'] as const
+export const scopes = ['read', 'decide', 'manage', 'calendar', 'report'] as const
 export type Scope = (typeof scopes)[number]
 
 /** What a header can carry: an admin key or a token has no other characters. */
@@ -44,6 +44,8 @@ const implied: Record<Scope, readonly Scope[]> = {
   decide: ['decide', 'read', 'calendar'],
   manage: ['manage', 'read', 'calendar'],
   calendar: ['calendar'],
+  // for Azure Event Grid
+  report: ['report'],
 }
 
 /** Whether a scope allows a request, also if another scope includes it. */

@@ -18,6 +18,8 @@ export interface Fleet {
   entra?: Entra | undefined
   /** Channels that receive alerts about this fleet. */
   owners?: string[] | undefined
+  /** Events that Azure publishes for these subscriptions belong to it. In lower case. */
+  azureSubscriptions?: string[] | undefined
   /** How many beacons it has, or the names of their VMs. */
   expectedBeacons?: number | string[] | undefined
   /** People who may see this fleet in the console. */
@@ -76,4 +78,15 @@ export interface Config {
   retentionDays: number
   allowNetworks: string[]
   tokenNetworks: string[]
+}
+
+/**
+ * The fleet that events of a subscription belong to: the one that names it, else the only one. Undefined if
+ * the relay does not take events of it.
+ */
+export function fleetOf({ azure, fleets }: Config, subscriptionId: string): string | undefined {
+  if (!azure?.subscriptions.includes(subscriptionId)) return undefined
+  const names = Object.keys(fleets)
+  const named = names.find((name) => fleets[name]!.azureSubscriptions?.includes(subscriptionId))
+  return named ?? (names.length === 1 ? names[0] : undefined)
 }

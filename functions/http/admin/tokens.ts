@@ -67,7 +67,8 @@ const postToken = route({
   path: '/v1/tokens',
   name: 'createToken',
   summary: 'Makes a token that may do no more than its maker.',
-  about: 'The scope `calendar` opens `/calendar.ics`. A token that has it has no other scope.',
+  about:
+    'The scope `calendar` opens `/calendar.ics`. A token that has it has no other scope. The scope `report` is for Azure Event Grid.',
   group: 'Tokens',
   caller: 'manage',
   json: {

@@ -2,6 +2,7 @@
 // one read in two seconds.
 import type { Delivery } from '../../core/delivery/delivery.ts'
 import type { RemovedChannel } from '../../core/delivery/health.ts'
+import { knownVms } from '../../core/event/drill.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { setNewest } from '../../core/newest.ts'
 import { channelsInTrouble } from '../../use-cases/channel-health.ts'
@@ -97,9 +98,10 @@ async function readOpen(relay: Relay, fleets: string[], filter: OpenFilter): Pro
   }
 }
 
-function matches({ eventId, facts, sights }: EventRecord, { type, q }: OpenFilter): boolean {
+function matches(record: EventRecord, { type, q }: OpenFilter): boolean {
+  const { eventId, facts } = record
   if (type !== '' && facts.eventType !== type) return false
   const text = q.toLowerCase()
-  const names = [...facts.resources, ...sights.map(({ scaleSet }) => scaleSet)]
+  const names = [...facts.resources, ...knownVms(record).map(({ scaleSet }) => scaleSet)]
   return eventId.startsWith(text) || names.some((name) => name.toLowerCase().includes(text))
 }

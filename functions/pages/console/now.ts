@@ -3,8 +3,9 @@
 
 import { html } from 'hono/html'
 import type { Delivery } from '../../core/delivery/delivery.ts'
+import { knownVms } from '../../core/event/drill.ts'
 import type { EventRecord } from '../../core/event/event.ts'
-import { isAffected } from '../../core/event/sight.ts'
+import { isHit } from '../../core/event/facts.ts'
 import { stepOf } from '../../core/event/summary.ts'
 import { lastingClock, remaining, span } from '../../core/event/time.ts'
 import { viewOf } from '../../core/event/view.ts'
@@ -203,8 +204,9 @@ function belongTogether(one: EventRecord, other: EventRecord): boolean {
 }
 
 /** The scale set of its VMs, as far as they are known. Undefined if it is not one. */
-function setOf({ facts, sights }: EventRecord): string | undefined {
-  const sets = sights.filter((one) => isAffected(facts, one)).map(({ scaleSet }) => scaleSet)
+function setOf(record: EventRecord): string | undefined {
+  const affected = knownVms(record).filter(({ vm }) => isHit(record.facts, vm))
+  const sets = affected.map(({ scaleSet }) => scaleSet)
   const [set = ''] = sets
   return set !== '' && sets.every((one) => one === set) ? set : undefined
 }

@@ -22,13 +22,14 @@ const configured = ['prod', 'test', 'lab']
 
 describe('scopes', () => {
   test.each<[string, Access, Scope[]]>([
-    ['the admin key', admin, ['read', 'decide', 'manage', 'calendar']],
+    ['the admin key', admin, ['read', 'decide', 'manage', 'calendar', 'report']],
     ['no scope', token([]), []],
     ['read', token(['read']), ['read', 'calendar']],
     ['decide', token(['decide']), ['read', 'decide', 'calendar']],
     ['manage', token(['manage']), ['read', 'manage', 'calendar']],
     ['decide and manage', token(['decide', 'manage']), ['read', 'decide', 'manage', 'calendar']],
     ['calendar', token(['calendar']), ['calendar']],
+    ['report', token(['report']), ['report']],
   ])('%s', (_, access, allowed) => {
     expect(scopes.filter((scope) => may(access, scope))).toEqual(allowed)
   })

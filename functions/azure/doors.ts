@@ -1,0 +1,24 @@
+// What the relay reads and does in Azure from outside the VMs.
+import type { AzureAccess } from '../core/rules/config.ts'
+import type { AzureDoors } from '../use-cases/relay.ts'
+import { createArmRequest } from './request.ts'
+import { createResourceGraph } from './resource-graph.ts'
+import { createResourceManager } from './resource-manager.ts'
+import type { Fetch, Tokens } from './tokens.ts'
+
+interface Options {
+  access: AzureAccess
+  tokens: Tokens
+  fetch: Fetch
+  now: () => number
+}
+
+export function createAzureDoors(options: Options): AzureDoors {
+  const { access, now } = options
+  const request = createArmRequest(options)
+  return {
+    manager: createResourceManager({ access, request, now }),
+    graph: createResourceGraph({ request, now }),
+    subscriptions: access.subscriptions,
+  }
+}

@@ -1,0 +1,111 @@
+// An event as Azure publishes it outside the VMs, through Event Grid and Resource Graph. It is the report of
+// one more onlooker, which speaks of this event alone. Azure also says how the event ended.
+import { type Ended, type EventRecord, isOpen, type OpenRecord, withEnd } from './event.ts'
+import type { ShownEvent } from './facts.ts'
+import { addHistory } from './history.ts'
+import type { Moment } from './moment.ts'
+import type { EventNews } from './news.ts'
+import type { AzureResource } from './outside.ts'
+import { azureBeacon, type KnownVm, type Reporter } from './sight.ts'
+
+export interface Published {
+  /** The reporter's name in the history. It has blanks, so no VM has it. */
+  by: 'Azure Event Grid' | 'Azure Resource Graph'
+  resource: AzureResource
+  event: ShownEvent
+  /** Azure says that it is over. */
+  ending?: Exclude<Ended['outcome'], 'lost'>
+  /** Epoch ms: when it became so. Orders what is published of one event. */
+  at: number
+}
+
+/** As a report about one event. */
+export function readPublished(
+  fleet: string,
+  { by, resource, event, ending, at }: Published,
+  now: number,
+): { reporter: Reporter; news: EventNews } {
+  const changedAt = Math.min(at, now)
+  const { subscriptionId, resourceGroup } = resource
+  const place = { subscriptionId, resourceGroup, scaleSet: '', tags: {} }
+  const reporter: Reporter = {
+    ...{ beacon: azureBeacon, vm: by, ...place },
+    ...{ bootId: '', counter: at, heardAt: now, polledAt: changedAt, bootedAt: 0 },
+  }
+  const isOver = ending !== undefined
+  const news: EventNews = {
+    ...{
+      fleet,
+      eventId: event.eventId,
+      isLacking: isOver,
+      past: [],
+      starts: [],
+      runs: [],
+      resource,
+    },
+    ...(isOver ? { over: { at: changedAt, outcome: ending } } : { shown: event }),
+  }
+  return { reporter, news }
+}
+
+/** With what the event belongs to, if the report says that. */
+export function withResource<R extends EventRecord>(record: R, { resource }: EventNews): R {
+  const known = record.azure.outside
+  if (resource === undefined) return record
+  if (JSON.stringify(known?.resource) === JSON.stringify(resource)) return record
+  return { ...record, azure: { ...record.azure, outside: { ...known, resource } } }
+}
+
+/**
+ * After Azure's word that the event is over. Undefined if it changes nothing. Where the relay had concluded
+ * the same end, it is known now. Another end is told anew, unless a beacon saw it Started and then gone.
+ */
+export function endedByAzure(
+  record: EventRecord,
+  { vm }: Pick<Reporter, 'vm'>,
+  { over }: EventNews,
+): { record: EventRecord; moments: Moment[] } | undefined {
+  const isOfEarlier = over !== undefined && over.at < (record.backAt ?? 0)
+  if (over === undefined || isOfEarlier || record.drill !== undefined) return undefined
+  const { at, outcome } = over
+  if (isOpen(record)) return { record: endedAt(record, over, vm), moments: [outcome] }
+  const { ended } = record
+  if (ended.inferred === undefined) return undefined
+  const isSame = ended.outcome === outcome
+  const anew = isSame
+    ? { ...record, ended: { at: ended.at, outcome } }
+    : { ...withEnd(record, over), epoch: record.epoch + 1 }
+  const noted = addHistory(anew, { at, what: outcome, note: vm })
+  return { record: noted, moments: isSame ? [] : [outcome] }
+}
+
+function endedAt(record: OpenRecord, ended: Ended, note: string): EventRecord {
+  const at = Math.max(ended.at, record.started?.at ?? 0)
+  return addHistory(withEnd(record, { ...ended, at }), { at, what: ended.outcome, note })
+}
+
+/** A VM that the inventory lacks may have been created just now. */
+const askAgainMs = 5 * 60_000
+const askSoonMs = 1_000
+
+/** When to read the inventory: Azure published the event, and affected VMs are not known. */
+export function inventoryDueAt({ phase, facts, sights, azure, firstSeenAt }: OpenRecord): number {
+  const { outside } = azure
+  if (outside === undefined || phase !== 'scheduled') return Number.POSITIVE_INFINITY
+  const known = new Set([...sights, ...(outside.vms ?? [])].map(({ vm }) => vm.toLowerCase()))
+  if (facts.resources.every((vm) => known.has(vm.toLowerCase()))) return Number.POSITIVE_INFINITY
+  const { askedAt } = outside
+  return askedAt === undefined ? firstSeenAt + askSoonMs : askedAt + askAgainMs
+}
+
+/** `vms`: what the inventory says of the affected VMs. Absent: it could not be read. */
+export function withInventory(
+  record: OpenRecord,
+  vms: KnownVm[] | undefined,
+  now: number,
+): OpenRecord {
+  const { azure } = record
+  if (azure.outside === undefined) return record
+  const outside = { ...azure.outside, askedAt: now, ...(vms && { vms }) }
+  return { ...record, azure: { ...azure, outside } }
+}

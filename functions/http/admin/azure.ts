@@ -1,0 +1,115 @@
+// `/v1/azure/events`: Azure Event Grid sends events of subscriptions here, as CloudEvents or in its own
+// schema, one by one or in batches. Before that, it shakes hands.
+import type { Context } from 'hono'
+import * as z from 'zod'
+import type { Published } from '../../core/event/published.ts'
+import { fleetOf } from '../../core/rules/config.ts'
+import { readNotice } from '../../schema/azure-event.ts'
+import { joinPublished } from '../../use-cases/published.ts'
+import { problem } from '../problem.ts'
+import { type Route, route } from '../route.ts'
+import { fleetsFor } from './access.ts'
+
+/** Event Grid sends at most so much. */
+const maxBytes = 1_048_576
+const maxEvents = 5_000
+const path = '/v1/azure/events'
+
+const validationType = 'Microsoft.EventGrid.SubscriptionValidationEvent'
+const validation = z.tuple([
+  z.object({
+    eventType: z.literal(validationType),
+    data: z.object({ validationCode: z.string().max(256) }),
+  }),
+])
+
+/** The handshake may come without the token. */
+export function isHandshake(c: Context): boolean {
+  return c.req.header('aeg-event-type') === 'SubscriptionValidation'
+}
+
+const entry = z.record(z.string(), z.unknown())
+const example = 'CloudEvents or events in the schema of Event Grid'
+
+const takeEvents = route({
+  method: 'post',
+  path,
+  name: 'takeAzureEvents',
+  summary: 'Takes events that Azure Event Grid sends.',
+  about:
+    'CloudEvents or the schema of Event Grid, one or a batch. The relay stores them before it answers.',
+  group: 'Beacons',
+  caller: 'report',
+  json: {
+    schema: z.union([entry.transform((one) => [one]), z.array(entry).max(maxEvents)]),
+    maxBytes,
+    code: 'azure_event_malformed',
+    example,
+  },
+  answers: {
+    200: {
+      about: 'The handshake of the schema of Event Grid.',
+      schema: z.object({ validationResponse: z.string() }),
+    },
+    204: { about: 'The events are stored.' },
+  },
+  problems: [503],
+  handler:
+    ({ relay }) =>
+    async (c, { body }) => {
+      if (isHandshake(c)) return shakeHands(c, body)
+      const now = relay.now()
+      const read = body.map((one) => readNotice(one, now))
+      const unreadable = read.filter((one) => one === undefined).length
+      if (unreadable > 0) relay.log.warn('azure_events_unreadable', { count: unreadable })
+      if (unreadable === read.length && unreadable > 0) {
+        const detail = `no entry is an event of ${example}`
+        return problem(c, 400, 'azure_event_malformed', detail)
+      }
+      const published = read.filter((one) => typeof one === 'object')
+      const known = fleetsFor(relay, c)
+      const placed = published.map((one) => ({ one, fleet: fleetIn(known, relay.config, one) }))
+      const homeless = placed.find(({ fleet }) => fleet === undefined)
+      if (homeless !== undefined) {
+        const { subscriptionId } = homeless.one.resource
+        const detail =
+          `no fleet of this token takes events of the subscription ${subscriptionId}; add it to ` +
+          '"azure.subscriptions", and to "azureSubscriptions" of a fleet if there are several'
+        return problem(c, 403, 'azure_subscription_unknown', detail)
+      }
+      for (const { one, fleet } of placed.sort((a, b) => a.one.at - b.one.at)) {
+        const joined = await joinPublished(relay, fleet!, one)
+        if (joined === 'busy') {
+          return problem(c, 503, 'busy', 'others are changing the event; send it again')
+        }
+      }
+      return c.body(null, 204)
+    },
+})
+
+function fleetIn(known: string[], config: Parameters<typeof fleetOf>[0], one: Published) {
+  const fleet = fleetOf(config, one.resource.subscriptionId)
+  return fleet !== undefined && known.includes(fleet) ? fleet : undefined
+}
+
+function shakeHands(c: Context, body: unknown): Response {
+  const read = validation.safeParse(body)
+  if (read.success) return c.json({ validationResponse: read.data[0].data.validationCode })
+  return problem(c, 400, 'azure_event_malformed', `the body is no ${validationType}`)
+}
+
+const handshake = route({
+  method: 'options',
+  path,
+  name: 'admitEventGrid',
+  summary: 'The handshake of CloudEvents: Azure Event Grid asks whether it may send.',
+  group: 'Beacons',
+  caller: 'anyone',
+  answers: { 200: { about: 'It may. The headers say from where, and how often.' } },
+  handler: () => (c) => {
+    const origin = c.req.header('webhook-request-origin') ?? '*'
+    return c.body(null, 200, { 'webhook-allowed-origin': origin, 'webhook-allowed-rate': '*' })
+  },
+})
+
+export const azureRoutes: Route[] = [takeEvents, handshake]

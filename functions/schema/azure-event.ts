@@ -1,0 +1,65 @@
+// Reads one event as Event Grid sends it, and as Resource Graph lists it. Both name the resource that the
+// event belongs to by its path in Azure, and have the event's values as IMDS has them.
+import * as z from 'zod'
+import { readEvent } from '../../shared/document.ts'
+import { type AzureResource, resourceTypes } from '../core/event/outside.ts'
+import type { Published } from '../core/event/published.ts'
+import { tidyEvent } from '../core/event/tidy.ts'
+
+/** `id`: `/subscriptions/…/providers/Microsoft.Maintenance/scheduledevents/{event}`. */
+const pathPattern =
+  /^\/subscriptions\/([^/]+)\/resourcegroups\/([^/]+)\/providers\/microsoft\.compute\/([^/]+)\/([^/]+)\/providers\/microsoft\.maintenance\/scheduledevents\/[^/]+$/i
+
+const statusSchema = z.object({ EventStatus: z.string() })
+
+const endings = { completed: 'completed', canceled: 'cancelled', cancelled: 'cancelled' } as const
+
+const noticeSchema = z.object({
+  /** Of CloudEvents, and of the schema of Event Grid. */
+  time: z.string().optional(),
+  eventTime: z.string().optional(),
+  data: z.object({
+    resourceInfo: z.object({
+      id: z.string(),
+      type: z.string().optional(),
+      properties: z.unknown(),
+    }),
+    operationalInfo: z.object({ resourceEventTime: z.string().optional() }).optional(),
+  }),
+})
+
+const scheduledEvents = 'microsoft.maintenance/scheduledevents'
+
+/**
+ * One entry that Event Grid sent. `other`: it is about something else. Undefined if it cannot be read.
+ */
+export function readNotice(entry: unknown, now: number): Published | 'other' | undefined {
+  const read = noticeSchema.safeParse(entry)
+  if (!read.success) return undefined
+  const { time, eventTime, data } = read.data
+  const { id, type = scheduledEvents, properties } = data.resourceInfo
+  if (type.toLowerCase() !== scheduledEvents) return 'other'
+  const said = [data.operationalInfo?.resourceEventTime, time, eventTime]
+  const at = said.map((text) => Date.parse(text ?? '')).find(Number.isFinite) ?? now
+  return publishedOf('Azure Event Grid', { id, properties }, at)
+}
+
+/** `at`: as of when it is so. */
+export function publishedOf(
+  by: Published['by'],
+  { id, properties }: { id: string; properties: unknown },
+  at: number,
+): Published | undefined {
+  const [resource, event] = [resourceIn(id), readEvent(properties)]
+  if (resource === undefined || event === undefined) return undefined
+  const status = statusSchema.safeParse(properties).data?.EventStatus.toLowerCase() ?? ''
+  const ending = endings[status as keyof typeof endings]
+  return { by, resource, event: tidyEvent(event), ...(ending && { ending }), at }
+}
+
+function resourceIn(id: string): AzureResource | undefined {
+  const [, subscription = '', resourceGroup = '', kind = '', name = ''] = pathPattern.exec(id) ?? []
+  const type = resourceTypes.find((one) => one.toLowerCase() === kind.toLowerCase())
+  if (type === undefined) return undefined
+  return { subscriptionId: subscription.toLowerCase(), resourceGroup, type, name }
+}

@@ -1,0 +1,73 @@
+// Joins what Azure publishes outside the VMs into the events: as Event Grid sends it, and as Resource Graph
+// lists it. The list is read at start, every 5 min while an event is open, and every hour otherwise.
+import { FoghornError, messageOf } from '../../shared/errors.ts'
+import { type Published, readPublished } from '../core/event/published.ts'
+import { azureBeacon } from '../core/event/sight.ts'
+import { fleetOf } from '../core/rules/config.ts'
+import { readOutside, writeOutside } from '../store/small-rows.ts'
+import { joinOne } from './join-events.ts'
+import { raiseOverLimits } from './receive-report.ts'
+import type { Relay } from './relay.ts'
+
+const minuteMs = 60_000
+const openEveryMs = 5 * minuteMs
+const idleEveryMs = 60 * minuteMs
+/** Workers look this often whether one of them must read the list. */
+const lookEveryMs = minuteMs
+
+/** `busy`: other workers were always faster. */
+export async function joinPublished(
+  relay: Relay,
+  fleet: string,
+  published: Published,
+): Promise<'joined' | 'busy'> {
+  const now = relay.now()
+  const { reporter, news } = readPublished(fleet, published, now)
+  const refusal = () => relay.openLimits.forEvent(fleet, azureBeacon, now)
+  const joined = await joinOne(relay, reporter, news, now, refusal)
+  if (joined === 'busy') return 'busy'
+  if (joined.refusal !== undefined) await raiseOverLimits(relay, fleet, reporter.vm, joined.refusal)
+  return 'joined'
+}
+
+/** Reads the list of these subscriptions, and joins it. Throws what Resource Graph throws. */
+export async function readList(relay: Relay, subscriptions: string[]): Promise<Published[]> {
+  const listed = await relay.azure!.graph.listEvents(subscriptions)
+  for (const one of listed) {
+    const fleet = fleetOf(relay.config, one.resource.subscriptionId)
+    if (fleet !== undefined) await joinPublished(relay, fleet, one)
+  }
+  return listed
+}
+
+/** Reads the list if it is time to, once for all workers. After a failure, it waits five minutes. */
+export async function reconcile(relay: Relay): Promise<void> {
+  const { azure, config, store } = relay
+  const subscriptions = azure?.subscriptions.filter((id) => fleetOf(config, id) !== undefined) ?? []
+  const now = relay.now()
+  if (subscriptions.length === 0 || now < (relay.outsideLookAt ?? 0)) return
+  const isFirst = relay.outsideLookAt === undefined
+  relay.outsideLookAt = now + lookEveryMs
+  const known = await readOutside(store)
+  const sinceMs = now - (known?.at ?? 0)
+  const everyMs = isFirst ? minuteMs : await paceOf(relay, subscriptions)
+  if (sinceMs < everyMs && sinceMs >= 0) return
+  try {
+    await readList(relay, subscriptions)
+    // in a conflict, another worker has just read it, too
+    await writeOutside(store, now, known?.version ?? 0)
+  } catch (error) {
+    const code = error instanceof FoghornError ? error.code : 'unexpected'
+    relay.outsideLookAt = now + openEveryMs
+    relay.log.warn('azure_list_failed', { code, error: messageOf(error) })
+  }
+}
+
+async function paceOf({ store, config }: Relay, subscriptions: string[]): Promise<number> {
+  const fleets = new Set(subscriptions.map((id) => fleetOf(config, id)!))
+  for (const fleet of fleets) {
+    const { ofFleet } = await store.countOpen(fleet, azureBeacon, 0)
+    if (ofFleet > 0) return openEveryMs
+  }
+  return idleEveryMs
+}
