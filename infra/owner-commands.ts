@@ -28,6 +28,10 @@ links. FOGHORN_ADMIN_KEY opens the API and the console. FOGHORN_LOG_LEVEL is inf
     'finds mistakes in a configuration, and dry-runs an event',
     async () => (await import('../functions/cli/check-config.ts')).checkConfig,
   ],
+  azure: [
+    'shows what Azure publishes outside the VMs',
+    async () => (await import('../functions/cli/azure.ts')).azure,
+  ],
   drill: [
     'sends a test event through the real channels',
     async () => (await import('../functions/cli/drill.ts')).drill,

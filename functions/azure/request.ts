@@ -49,7 +49,8 @@ export function createArmRequest({ access, tokens, fetch, now }: Options): ArmRe
       method,
       headers: { authorization, ...json },
       ...(body && { body: JSON.stringify(body) }),
-      redirect: 'error',
+      // Cloudflare knows no 'error'; a redirect is no answer
+      redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
     })
     if (answer.status !== 401 || isAgain) return answer

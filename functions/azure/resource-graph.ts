@@ -22,6 +22,7 @@ const machinesQuery =
   "resources | where type in~ ('microsoft.compute/virtualmachines', " +
   "'microsoft.compute/virtualmachinescalesets', 'microsoft.compute/availabilitysets') | project " +
   'id, name, type, resourceGroup, subscriptionId, tags, set = properties.virtualMachineScaleSet.id, ' +
+  'availabilitySet = properties.availabilitySet.id, ' +
   'inner = properties.virtualMachineProfile.scheduledEventsPolicy, policy = properties.scheduledEventsPolicy'
 
 const pageSchema = z.object({ data: z.array(z.unknown()), $skipToken: z.string().optional() })
@@ -50,20 +51,24 @@ const machineSchema = z
     subscriptionId: z.string(),
     tags: z.record(z.string(), z.string()).nullish().catch(undefined),
     set: z.string().nullish(),
+    availabilitySet: z.string().nullish(),
     inner: policySchema,
     policy: policySchema,
   })
-  .transform(({ type, subscriptionId, tags, set, inner, policy, ...rest }): Machine => {
-    const targets = (inner ?? policy)?.scheduledEventsAdditionalPublishingTargets
-    return {
-      ...rest,
-      type: machineTypes[type],
-      subscriptionId: subscriptionId.toLowerCase(),
-      tags: tags ?? {},
-      scaleSet: set?.split('/').at(-1) ?? '',
-      publishes: targets?.eventGridAndResourceGraph.enable === true,
-    }
-  })
+  .transform(
+    ({ type, subscriptionId, tags, set, availabilitySet, inner, policy, ...rest }): Machine => {
+      const targets = (inner ?? policy)?.scheduledEventsAdditionalPublishingTargets
+      return {
+        ...rest,
+        type: machineTypes[type],
+        subscriptionId: subscriptionId.toLowerCase(),
+        tags: tags ?? {},
+        scaleSet: set?.split('/').at(-1) ?? '',
+        availabilitySet: availabilitySet?.split('/').at(-1) ?? '',
+        publishes: targets?.eventGridAndResourceGraph.enable === true,
+      }
+    },
+  )
 
 interface Options {
   request: ArmRequest

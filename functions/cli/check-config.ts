@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { FoghornError } from '../../shared/errors.ts'
 import { adviseOn } from '../check/advice.ts'
+import { limitsOfBeaconless } from '../check/beaconless.ts'
 import { dryRun } from '../check/dry-run.ts'
 import { adviseOnSecrets } from '../check/owners.ts'
 import { type Config, readConfigWith } from '../config/config.ts'
@@ -83,6 +84,7 @@ export async function check(
   ]
   const summary = wrap(summaryOf(shownAs, config, warnings.length)).join('\n')
   io.print(warnings.length === 0 ? io.paint('ok', summary) : summary)
+  for (const limit of limitsOfBeaconless(config)) io.print(wrap(limit).join('\n'))
   if (assumed.length > 0) {
     const names = assumed.join(', ')
     const skipped = `Missing in the environment, so not checked (--without-env): ${names}`

@@ -63,6 +63,11 @@ export async function reconcile(relay: Relay): Promise<void> {
   }
 }
 
+/** When it was last read. */
+export async function listReadAt({ store }: Pick<Relay, 'store'>): Promise<number | undefined> {
+  return (await readOutside(store))?.at
+}
+
 async function paceOf({ store, config }: Relay, subscriptions: string[]): Promise<number> {
   const fleets = new Set(subscriptions.map((id) => fleetOf(config, id)!))
   for (const fleet of fleets) {

@@ -94,8 +94,9 @@ export interface AzureDoors {
 /** A VM, or a set of VMs, in Azure's inventory. */
 export interface Machine extends AzureResource {
   tags: Record<string, string>
-  /** The scale set that a VM is in. Empty: none. */
+  /** The set that a VM is in, which decides whether Azure publishes its events. Empty: none. */
   scaleSet: string
+  availabilitySet: string
   /** Azure publishes its events outside the VMs. */
   publishes: boolean
 }

@@ -1,10 +1,11 @@
 // `azure`: whose subscriptions, and as whom the relay asks.
 import { describe, expect, test } from 'vitest'
 import { readConfig, secretsOf } from '../../functions/config/config.ts'
+import { fleetOf } from '../../functions/core/rules/config.ts'
 import { mistakesOf, withValue } from '../support/config.ts'
 import { baseConfig } from '../support/world.ts'
 
-const id = '1E1E1E1E-0000-4000-8000-000000000001'
+const id = '1e1e1e1e-0000-4000-8000-000000000001'
 const app = { tenantId: id, clientId: id, clientSecret: 'hush-hush' }
 const read = (azure: object) => readConfig(JSON.stringify({ ...baseConfig, azure }), {})
 
@@ -43,5 +44,37 @@ describe('a mistake', () => {
     expect(text).toContain(path)
     expect(text).toContain(said)
     expect(text).not.toContain('hush')
+  })
+})
+
+describe('the fleet that takes events of a subscription', () => {
+  const other = '2e2e2e2e-0000-4000-8000-000000000002'
+  const with2 = (fleets: object) =>
+    JSON.stringify({ ...baseConfig, fleets, azure: { subscriptions: [id, other] } })
+  const key = Object.values(baseConfig.fleets as Record<string, { key: string }>)[0]!.key
+
+  test('the one that names it, else the only one', () => {
+    const only = readConfig(with2({ prod: { key } }), {})
+    expect(fleetOf(only, id)).toBe('prod')
+    expect(fleetOf(only, '3e3e3e3e-0000-4000-8000-000000000003')).toBeUndefined()
+    const two = readConfig(with2({ a: { key, azureSubscriptions: [id] }, b: { key } }), {})
+    expect([fleetOf(two, id), fleetOf(two, other)]).toEqual(['a', undefined])
+  })
+
+  test('a fleet without beacons needs no key', () => {
+    const { fleets } = readConfig(with2({ prod: { azureSubscriptions: id.toUpperCase() } }), {})
+    expect(fleets).toEqual({ prod: { azureSubscriptions: [id] } })
+  })
+
+  test('a subscription that azure lacks, or that two fleets name', () => {
+    const third = '3e3e3e3e-0000-4000-8000-000000000003'
+    const text = mistakesOf(
+      with2({
+        a: { key, azureSubscriptions: [id, third] },
+        b: { key, azureSubscriptions: [id] },
+      }),
+    )
+    expect(text).toContain(`fleets.a.azureSubscriptions[1]: "azure.subscriptions" lacks ${third}`)
+    expect(text).toContain('fleets.b.azureSubscriptions[0]: fleets.a.azureSubscriptions has')
   })
 })

@@ -3,9 +3,10 @@
 // clicks, Azure starts the event at NotBefore.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { command, flag, text, wrong } from '../../functions/cli/command.ts'
+import { doorSubscription, startAzureDoor } from '../simulator/azure-door.ts'
 import { decideByForm } from '../support/form.ts'
 import { type HostName, hosts } from '../support/relay-hosts.ts'
-import { type Stage, startStage } from '../support/stage.ts'
+import { fleetName, type Stage, startStage } from '../support/stage.ts'
 import { faultsOf } from './check.ts'
 import { chapterOf, describeEntry, describeReceived } from './narrate.ts'
 import { createTerminal } from './terminal.ts'
@@ -30,21 +31,22 @@ let ending = false
 let interrupted = 130
 
 export const demo = command({
-  usage: `[--auto] [--host ${hosts.join('|')}]`,
+  usage: `[--auto] [--beaconless] [--host ${hosts.join('|')}]`,
   about: `
 Plays one maintenance event on this machine: a relay, four simulated VMs and four channels.
 
-  --auto   clicks the link by itself
-  --host   where the relay runs (default: ${hosts[0]}): plain Node, the bundle for Azure Functions
-           with Azurite as its storage, or Cloudflare's workerd`,
-  options: { auto: flag, host: { ...text, default: hosts[0] } },
-  async run({ options: { auto = false, host: named } }) {
+  --auto        clicks the link by itself
+  --beaconless  no beacon is on the VMs: Azure sends the event itself, and the relay tells Azure
+  --host        where the relay runs (default: ${hosts[0]}): plain Node, the bundle for Azure
+                Functions with Azurite as its storage, or Cloudflare's workerd`,
+  options: { auto: flag, beaconless: flag, host: { ...text, default: hosts[0] } },
+  async run({ options: { auto = false, beaconless = false, host: named } }) {
     const host = hosts.find((one) => one === named)
     if (host === undefined) throw wrong(`--host is "${named}"; write one of ${hosts.join(', ')}`)
     process.once('SIGINT', () => void end(interrupted))
     if (auto) noticeSeconds = noticeFor.auto
     try {
-      await play(auto, host)
+      await play(auto, host, beaconless)
     } catch (error) {
       terminal.fail(`The demo failed: ${(error as Error).message}`)
       await end(1)
@@ -52,9 +54,20 @@ Plays one maintenance event on this machine: a relay, four simulated VMs and fou
   },
 })
 
-async function play(isAuto: boolean, host: HostName): Promise<void> {
+async function play(isAuto: boolean, host: HostName, isBeaconless: boolean): Promise<void> {
   terminal.title('Foghorn: one maintenance event, from first sight to completion')
+  const door = isBeaconless ? await startAzureDoor('web') : undefined
   stage = await startStage({
+    ...(door && {
+      onStep: door.onStep,
+      config: (_, simulator) => {
+        door.attach(simulator)
+        return {
+          azure: door.azure,
+          fleets: { [fleetName]: { azureSubscriptions: doorSubscription } },
+        }
+      },
+    }),
     vms: [['web_0', 'web_1', 'web_2'], ['db_0']],
     host,
     isBundled: true,
@@ -68,8 +81,11 @@ async function play(isAuto: boolean, host: HostName): Promise<void> {
   const { simulator, sinks } = stage
   void showReceived(stage)
   await stage.startRelay()
-  await stage.startBeacons()
-  terminal.chapter('1. Azure announces it, and every VM sees it')
+  if (door === undefined) await stage.startBeacons()
+  else door.sendTo(stage.relayUrl, await stage.makeToken(['report']))
+  terminal.chapter(
+    `1. Azure announces it, and ${door ? 'Event Grid sends it' : 'every VM sees it'}`,
+  )
   terminal.say('azure', `schedules a Reboot of web_1; its NotBefore is ${noticeSeconds} s away`)
   const eventId = simulator.createEvent({
     EventType: 'Reboot',
@@ -101,6 +117,7 @@ async function play(isAuto: boolean, host: HostName): Promise<void> {
     terminal.link(`The page stays for ${staysSeconds} s, or until Ctrl+C:`, link)
     await sleep(staysSeconds * 1_000)
   }
+  await door?.stop()
   await end(code)
 }
 

@@ -11,7 +11,7 @@ test('a beacon that sees an event has not reported it yet: the relay may hear an
   )
   expect(
     describeEntry('relay', entry('event_stepped', { vm: 'web_1', moments: ['scheduled'] }), 'node'),
-  ).toBe('gets the first report from web_1, and notifies each channel once: scheduled')
+  ).toBe('hears of it from web_1, and notifies each channel once: scheduled')
 })
 
 test('minor lines are left out, trouble is not', () => {

@@ -21,7 +21,8 @@ export function chapterOf(program: string, { event, moments }: Entry): string | 
   if (program !== 'relay') return undefined
   if (event === 'event_decided') return '2. It is decided'
   if (event === 'event_stepped' && has('started')) return '3. Azure starts it'
-  return event === 'event_concluded' ? '4. It is over' : undefined
+  const isOver = event === 'event_concluded' || has('completed')
+  return isOver ? '4. It is over' : undefined
 }
 
 function describeBeacon(entry: Entry): string | undefined {
@@ -51,9 +52,11 @@ function describeRelay(entry: Entry, host: HostName): string | undefined {
     case 'relay_started':
       return `is ready, and stores events in ${stores[host]}`
     case 'event_stepped':
-      return `gets the first report from ${entry.vm}, and notifies each channel once: ${list(entry.moments)}`
+      return `hears of it from ${entry.vm}, and notifies each channel once: ${list(entry.moments)}`
     case 'event_decided':
       return `stores the decision: ${entry.decision}, by ${entry.how}`
+    case 'azure_acknowledged':
+      return 'tells Azure, through Resource Manager, that the event may start'
     case 'event_concluded':
       return `concludes: ${list(entry.moments)}`
     default:

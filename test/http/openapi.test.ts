@@ -249,7 +249,7 @@ describe('answers', () => {
   test('of every other route are documents or pages', () => {
     const others = descriptions.map(({ name }) => name).filter((name) => !seen.includes(name))
     expect(others).toEqual([
-      ...['takeAzureEvents', 'admitEventGrid'],
+      ...['takeAzureEvents', 'admitEventGrid', 'showAzure'],
       ...['showApprovePage', 'submitApprovePage', 'approvePageMethods', 'slackInteraction'],
       ...['getEventSchema', 'getAlertSchema', 'getOpenapi', 'getMetrics', 'getCalendar'],
       'makeBackup',

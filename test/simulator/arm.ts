@@ -28,6 +28,7 @@ interface Options {
   pageSize?: number
   /** What Resource Graph says of the quota: queries left, and when there are more. */
   quota?: { remaining: number; resetsAfter: string }
+  onAcknowledge?: (eventId: string) => void
   /** In place of the next answers. */
   next?: { status: number; headers?: Record<string, string>; body?: object }[]
 }
@@ -114,6 +115,7 @@ export class FakeArm {
     if (!isSupported) return json(405, { Error: { Code: 'NotImplemented', Message: 'not here' } })
     if (events[id!] !== resource) return refused(404, 'InvalidScheduledEventId')
     this.acknowledged.push(id!)
+    this.options.onAcknowledge?.(id!)
     return json(200, { value: 'acknowledged' })
   }
 }

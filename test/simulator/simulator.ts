@@ -27,6 +27,7 @@ export interface SimulatorOptions {
   readonly firstGetMs?: number
   readonly apiVersions?: readonly ApiVersion[]
   readonly log?: (line: string) => void
+  readonly onStep?: (step: Step) => void
 }
 
 export type Simulator = Awaited<ReturnType<typeof startSimulator>>
@@ -34,7 +35,10 @@ export type Simulator = Awaited<ReturnType<typeof startSimulator>>
 export async function startSimulator(options: SimulatorOptions) {
   const { port = 0, log = () => {} } = options
   const waiters = new Waiters()
-  const onStep = (step: Step) => log(`${step.tenant}: event ${step.eventId} ${step.step}`)
+  const onStep = (step: Step) => {
+    log(`${step.tenant}: event ${step.eventId} ${step.step}`)
+    options.onStep?.(step)
+  }
   const fleet = new Fleet(options.vms, { firstGetMs: options.firstGetMs ?? 0, onStep })
   const servers = new Map<string, Server>()
   let timer: NodeJS.Timeout | undefined
@@ -87,6 +91,16 @@ export async function startSimulator(options: SimulatorOptions) {
     })),
     createEvent: (request: EventRequest = {}): string =>
       orThrow<{ EventId: string }>(operations.createEvent(request)).EventId,
+    /** Undefined once it is over. */
+    event: (id: string) =>
+      fleet.tenants.flatMap(({ events }) => events).find((one) => isSame(one, id)),
+    /** As a person in the portal, or Resource Manager. */
+    startEvent: (id: string): void => {
+      const tenant = fleet.tenants.find(({ events }) => events.some((one) => isSame(one, id)))
+      if (tenant === undefined) return
+      fleet.startEvents(tenant.vms[0]!, [id], world.now())
+      world.changed()
+    },
     patchEvent: (id: string, patch: EventPatch): void =>
       void orThrow(operations.patchEvent(id, patch)),
     cancelEvent: (id: string): void => void orThrow(operations.cancelEvent(id)),
@@ -105,6 +119,10 @@ export async function startSimulator(options: SimulatorOptions) {
     },
     stop,
   }
+}
+
+function isSame(one: { id: string }, id: string): boolean {
+  return one.id.toLowerCase() === id.toLowerCase()
 }
 
 function orThrow<T extends object>(outcome: object): T {

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import type { Step } from '../simulator/event.ts'
 import { type Simulator, startSimulator } from '../simulator/simulator.ts'
 import { type Received, type Sinks, startSinks } from '../simulator/sinks.ts'
 import { beaconCommand, usualWay, type Way } from './beacon-ways.ts'
@@ -25,6 +26,8 @@ interface StageOptions {
   /** Overrides parts of the relay's configuration. */
   config?: (sinks: Sinks, simulator: Simulator) => object
   onEntry?: (program: string, entry: Entry) => void
+  /** What truly happens to events. */
+  onStep?: (step: Step) => void
 }
 
 export interface Stage extends Awaited<ReturnType<typeof startStage>> {}
@@ -38,7 +41,10 @@ export async function startStage(options: StageOptions) {
   const directory = await mkdtemp(join(tmpdir(), 'foghorn-'))
   const webhookSecret = `whsec_${randomBytes(32).toString('base64')}`
   const sinks = await startSinks({ webhookSecret })
-  const simulator = await startSimulator({ vms: options.vms })
+  const simulator = await startSimulator({
+    vms: options.vms,
+    ...(options.onStep && { onStep: options.onStep }),
+  })
   const azuriteDirectory = options.lastingAzurite ? join(directory, 'azurite') : undefined
   const host = await prepareHost(options.host ?? 'node', {
     ...(azuriteDirectory && { azuriteDirectory }),
@@ -137,6 +143,19 @@ export async function startStage(options: StageOptions) {
       const headers = { authorization: `Bearer ${secrets.adminKey}` }
       const response = await fetch(url, { headers })
       return (await response.json()) as ReturnType<typeof JSON.parse>
+    },
+
+    /** The text of a new token. */
+    async makeToken(scopes: string[]): Promise<string> {
+      const response = await fetch(`${stage.relayUrl}/v1/tokens`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${secrets.adminKey}`,
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify({ name: 'stage', scopes }),
+      })
+      return ((await response.json()) as { token: string }).token
     },
 
     /** The event's record once no message about it is owed any more. */

@@ -90,3 +90,8 @@ export function fleetOf({ azure, fleets }: Config, subscriptionId: string): stri
   const named = names.find((name) => fleets[name]!.azureSubscriptions?.includes(subscriptionId))
   return named ?? (names.length === 1 ? names[0] : undefined)
 }
+
+/** No beacon can report: only Azure itself says what happens. */
+export function isBeaconless({ key, entra }: Fleet): boolean {
+  return key === undefined && entra === undefined
+}

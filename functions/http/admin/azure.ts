@@ -1,10 +1,11 @@
 // `/v1/azure/events`: Azure Event Grid sends events of subscriptions here, as CloudEvents or in its own
-// schema, one by one or in batches. Before that, it shakes hands.
+// schema, one by one or in batches. Before that, it shakes hands. `/v1/azure` shows what is switched on.
 import type { Context } from 'hono'
 import * as z from 'zod'
 import type { Published } from '../../core/event/published.ts'
 import { fleetOf } from '../../core/rules/config.ts'
 import { readNotice } from '../../schema/azure-event.ts'
+import { checkAzure } from '../../use-cases/check-azure.ts'
 import { joinPublished } from '../../use-cases/published.ts'
 import { problem } from '../problem.ts'
 import { type Route, route } from '../route.ts'
@@ -112,4 +113,37 @@ const handshake = route({
   },
 })
 
-export const azureRoutes: Route[] = [takeEvents, handshake]
+const stateAnswer = z.object({
+  subscriptionId: z.string(),
+  fleet: z.string().exactOptional().describe('If it is absent, the relay takes no events of it.'),
+  problem: z.string().exactOptional().describe('Why the relay cannot read the subscription.'),
+  publishing: z
+    .array(z.string())
+    .describe('Sets, and VMs that are in none, whose events Azure publishes: `group/name`.'),
+  silent: z.array(z.string()).describe('Those whose events only a beacon sees.'),
+  withoutBeacon: z
+    .array(z.string())
+    .describe('VMs without a beacon, and uniform scale sets that have none.'),
+  blind: z.array(z.string()).describe('Of those without a beacon: nobody sees their events.'),
+})
+
+const showAzure = route({
+  method: 'get',
+  path: '/v1/azure',
+  name: 'showAzure',
+  summary: 'Shows what Azure publishes outside the VMs, and which VMs have no beacon.',
+  group: 'Beacons',
+  caller: 'read',
+  answers: {
+    200: {
+      about: 'The subscriptions under `azure`.',
+      schema: z.object({ subscriptions: z.array(stateAnswer) }),
+    },
+  },
+  handler:
+    ({ relay }) =>
+    async (c) =>
+      c.json({ subscriptions: await checkAzure(relay, fleetsFor(relay, c)) }),
+})
+
+export const azureRoutes: Route[] = [takeEvents, handshake, showAzure]

@@ -3,7 +3,7 @@
 // A fleet may accept both, so that its VMs can switch one by one.
 import { clockCode, tokenCode, unavailableCode, type Vm } from '../../../shared/report.ts'
 import { type SignatureCheck, signatureToleranceMs, verify } from '../../../shared/signature.ts'
-import type { Entra, Fleet } from '../../core/rules/config.ts'
+import { type Entra, type Fleet, isBeaconless } from '../../core/rules/config.ts'
 import { type Claims, judgeClaims, proves } from '../../identity/identity.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import type { Refusal } from '../problem.ts'
@@ -26,6 +26,7 @@ export async function authenticate(
   if (entra !== undefined && token !== undefined && !(isSigned && key !== undefined)) {
     return authenticateToken(relay, entra, token)
   }
+  if (isBeaconless(fleet)) return { refusal: beaconless }
   if (key === undefined) return { refusal: keyless(isSigned) }
   const now = relay.now()
   const check = await verify(key, header, now, body, relay.hmac)
@@ -101,6 +102,12 @@ const sendToken =
 function otherWay({ entra }: Fleet, token: string | undefined): string {
   if (entra !== undefined) return `; sign the report, or ${sendToken}`
   return token === undefined ? '' : '; this fleet accepts no tokens because it has no "entra"'
+}
+
+const beaconless: Refusal = {
+  status: 401,
+  code: 'signature_invalid',
+  detail: 'this fleet takes no reports; give it "key" or "entra" in the configuration of the relay',
 }
 
 function keyless(isSigned: boolean): Refusal {

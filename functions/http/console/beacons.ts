@@ -5,6 +5,7 @@ import * as z from 'zod'
 import { shownState } from '../../core/event/silence.ts'
 import { utc } from '../../core/event/time.ts'
 import { unsupported } from '../../core/rules/beacon-version.ts'
+import { isBeaconless } from '../../core/rules/config.ts'
 import { beaconsBody, type ShownBeacon } from '../../pages/console/beacons.ts'
 import { oneOf } from '../../schema/checks.ts'
 import type { ListedBeacon } from '../../store/store.ts'
@@ -52,6 +53,7 @@ export async function showBeacons(relay: Relay, c: Context, visitor: Visitor): P
       base: baseOf(relay),
       fleets: visitor.fleets,
       fleet,
+      isBeaconless: isBeaconless(relay.config.fleets[fleet]!),
       q: q.trim(),
       state,
       beacons: found.beacons.map((one) => shown(one, now)),

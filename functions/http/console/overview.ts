@@ -1,6 +1,8 @@
 // Whether Foghorn sees the VMs and reaches people: beacons that report, and channels that work.
 import { noFleet } from '../../core/delivery/delivery.ts'
+import { fleetOf } from '../../core/rules/config.ts'
 import { readOpen } from '../../use-cases/problems.ts'
+import { listReadAt } from '../../use-cases/published.ts'
 import { countAll } from '../../use-cases/read-metrics.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 
@@ -10,10 +12,21 @@ export interface Overview {
   reporting: number
   silent: Absent[]
   missing: Absent[]
+  /** Azure itself sends events of these fleets. */
+  azure?: AzureSight
   /** Channels that have accepted a message, and those that have refused one or let it wait too long. */
   accepted: string[]
   failed: string[]
 }
+
+/** `readAt`: when the relay last read Azure's list of events. Absent: never. */
+interface AzureSight {
+  readAt?: number
+  isFresh: boolean
+}
+
+/** The list is read every hour at least. */
+const freshMs = 70 * 60_000
 
 /** Of one fleet. */
 interface Absent {
@@ -43,6 +56,7 @@ export async function readOverview(relay: Relay, fleets: string[]): Promise<Over
     }
   }
   const all = await Promise.all(fleets.map(absent))
+  const azure = await readAzureSight(relay, fleets)
   const isSeen = (fleet: string) => fleet === noFleet || fleets.includes(fleet)
   const channelsWith = (...states: string[]) => {
     const found = counts.filter(
@@ -57,7 +71,17 @@ export async function readOverview(relay: Relay, fleets: string[]): Promise<Over
     reporting: fleets.reduce((sum, fleet) => sum + beacons(fleet, 'heard'), 0),
     silent: all.map(({ silent }) => silent).filter(({ count }) => count > 0),
     missing: all.map(({ missing }) => missing).filter(({ count }) => count > 0),
+    ...(azure && { azure }),
     accepted: channelsWith('delivered'),
     failed: channelsWith('refused', 'given_up'),
   }
+}
+
+async function readAzureSight(relay: Relay, fleets: string[]): Promise<AzureSight | undefined> {
+  const { azure, config, now } = relay
+  const isUsed = azure?.subscriptions.some((id) => fleets.includes(fleetOf(config, id) ?? ''))
+  if (!isUsed) return undefined
+  const readAt = await listReadAt(relay)
+  if (readAt === undefined) return { isFresh: false }
+  return { readAt, isFresh: now() - readAt <= freshMs }
 }

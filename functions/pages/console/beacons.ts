@@ -29,6 +29,8 @@ interface Beacons {
   base: string
   fleets: string[]
   fleet: string
+  /** Only Azure itself reports events of the fleet. */
+  isBeaconless: boolean
   q: string
   state: string
   beacons: ShownBeacon[]
@@ -59,9 +61,12 @@ export function beaconsBody(shown: Beacons, now: number): Html {
     ([name, [, words]]) =>
       html`<option value="${name}"${name === state ? html` selected` : ''}>${words}</option>`,
   )
+  const never = shown.isBeaconless
+    ? 'This fleet has no beacons: Azure sends its events itself. So no hooks run, a message about a Preempt usually comes too late, and no alert says that a VM is silent.'
+    : 'No beacon of this fleet has reported yet.'
   const none =
     q === '' && state === ''
-      ? 'No beacon of this fleet has reported yet.'
+      ? never
       : next === undefined
         ? 'No beacon matches.'
         : 'No beacon on this page matches.'

@@ -12,6 +12,8 @@ export interface Health {
   silent: Absent[]
   /** Expected beacons that never reported. */
   missing: Absent[]
+  /** Azure itself sends events, too. `readAt`: when the relay last read Azure's list. */
+  azure?: { readAt?: number; isFresh: boolean }
   channels: { works: number; untried: number; of: number }
 }
 
@@ -24,13 +26,15 @@ interface Absent {
 
 const namesShown = 3
 
-export function healthPart(base: string, health: Health): Html {
-  const { reporting, silent, missing, channels } = health
+export function healthPart(base: string, health: Health, now: number): Html {
+  const { reporting, silent, missing, azure, channels } = health
   const absent = countOf(silent) + countOf(missing)
   const known = reporting + absent
   const beacons =
     known === 0
-      ? 'No beacon has reported'
+      ? azure === undefined
+        ? 'No beacon has reported'
+        : 'No beacons'
       : `${reporting} of ${known} ${known === 1 ? 'beacon reports' : 'beacons report'}`
   const isOne = new Set([...silent, ...missing].map(({ fleet }) => fleet)).size < 2
   const list = (address: string, all: Absent[], what: string) =>
@@ -39,12 +43,20 @@ export function healthPart(base: string, health: Health): Html {
     html`<a href="${base}/beacons">${beacons}</a>`,
     ...list(`${base}/beacons?state=silent&fleet=`, silent, 'silent'),
     ...list(`${base}/beacons?fleet=`, missing, 'never reported'),
+    ...(azure === undefined ? [] : [html`<span>${azureText(azure, now)}</span>`]),
     html`<a href="${base}/channels">${channelText(channels)}</a>`,
   ]
   const areWell = channels.works > 0 && channels.works + channels.untried === channels.of
   // nothing is green before a channel has accepted a message
-  const tone: Tone = known > 0 && absent === 0 && areWell ? 'good' : 'ask'
+  const sees = azure === undefined ? known > 0 : azure.isFresh
+  const tone: Tone = sees && absent === 0 && areWell ? 'good' : 'ask'
   return html`<p class="health ${tone}">${parts.map((part, i) => html`${i === 0 ? '' : ' · '}${part}`)}</p>`
+}
+
+/** If Azure's list was read long ago or never, the log says why. */
+function azureText({ readAt, isFresh }: NonNullable<Health['azure']>, now: number): Html | string {
+  if (readAt === undefined) return 'Azure’s list was never read'
+  return html`Azure’s list ${isFresh ? '' : 'last '}read ${whole(utcOn(readAt, now))}`
 }
 
 function absentPart(address: string, { fleet, count, names }: Absent, what: string): Html {
@@ -84,11 +96,10 @@ export function troublePart({ name, path, why, since, fallback }: Trouble, now: 
   return html`<p class="state bad trouble"><b>${linked} gets no messages</b><span>: ${whole(plain(why))}, since ${whole(utcOn(since, now))}.${instead}</span></p>`
 }
 
-/** Shown while no event is open: only beacons that report can say that there is none. */
-export function emptyPart({ reporting, silent, missing, channels }: Health): Html {
-  if (reporting === 0) {
-    return html`<p class="empty ask"><b>Foghorn sees no VM.</b> ${countOf(silent) === 0 ? 'No beacon has reported.' : 'All beacons are silent.'} Until one reports, nobody
-is told of maintenance. The guide "Install a beacon" shows how to install one.</p>`
+/** Shown while no event is open: only beacons that report, or Azure's list, can say that there is none. */
+export function emptyPart({ reporting, silent, missing, azure, channels }: Health): Html {
+  if (reporting === 0 && azure?.isFresh !== true) {
+    return html`<p class="empty ask"><b>Foghorn sees no VM.</b> ${whySeesNothing(silent, azure)}</p>`
   }
   if (countOf(silent) + countOf(missing) > 0) {
     return html`<p class="empty ask"><b>No maintenance for the VMs whose beacons report.</b> Of the other VMs, Foghorn knows nothing.</p>`
@@ -98,4 +109,12 @@ is told of maintenance. The guide "Install a beacon" shows how to install one.</
     return html`<p class="empty ask"><b>All quiet.</b> ${quiet} No channel has accepted a message yet: send a test, or run a drill.</p>`
   }
   return html`<p class="empty good"><b>All quiet.</b> ${quiet}</p>`
+}
+
+function whySeesNothing(silent: Absent[], azure: Health['azure']): string {
+  if (azure !== undefined) {
+    return 'The relay cannot read Azure’s list of events: its log says why, and so does npm run azure -- check. Nobody is told of maintenance but by Event Grid.'
+  }
+  const which = countOf(silent) === 0 ? 'No beacon has reported.' : 'All beacons are silent.'
+  return `${which} Until one reports, nobody is told of maintenance. The guide "Install a beacon" shows how to install one.`
 }

@@ -114,7 +114,7 @@ export function nowBody(
   )
   return html`<h1 class="tabbed">Now</h1>
 ${next === undefined || cards.length < 3 ? '' : html`<p class="next"><a href="#e${next.place}">Next: ${subjectOf(viewOf(next.seen.record))}, in ${leftPart(next, now)}</a></p>`}
-${healthPart(base, health)}
+${healthPart(base, health, now)}
 ${troubles.map((one) => troublePart(one, now))}
 <div class="bar"><ul class="tiles">${shown}</ul>
 ${wall ? '' : filterForm(base, filter, cards.length)}</div>

@@ -102,6 +102,7 @@ const addresses: Record<string, Address> = {
     scope: 'manage',
     about: (fleet) => [{ path: `/v1/beacons/${fleet}/id-${hidden}-hidden_0` }],
   },
+  'GET /v1/azure': { scope: 'read', about: () => [{ path: '/v1/azure' }] },
   'GET /v1/channels': { scope: 'read', about: () => [{ path: '/v1/channels' }] },
   'POST /v1/channels/:name/test': {
     scope: 'manage',

@@ -1,0 +1,56 @@
+// Azure's other door, on each host: without a beacon, and beside the beacon of one VM.
+import { afterEach, expect, test } from 'vitest'
+import { faultsOf } from '../demo/check.ts'
+import { type AzureDoor, doorSubscription, startAzureDoor } from '../simulator/azure-door.ts'
+import { decideByForm } from '../support/form.ts'
+import { hosts } from '../support/relay-hosts.ts'
+import { fleetName, type Stage, startStage } from '../support/stage.ts'
+
+const endMs = 40_000
+const timeout = 90_000
+let stage: Stage | undefined
+let door: AzureDoor | undefined
+
+afterEach(async () => {
+  await stage?.stop()
+  await door?.stop()
+})
+
+test.each(
+  hosts.flatMap((host) => [
+    { host, beacons: [] },
+    { host, beacons: ['web_0'] },
+  ]),
+)('$host, beacons: $beacons', { timeout }, async ({ host, beacons }) => {
+  door = await startAzureDoor('web')
+  const { azure, attach, onStep, sendTo, arm } = door
+  stage = await startStage({
+    vms: [['web_0', 'web_1']],
+    host,
+    onStep,
+    config(_, simulator) {
+      attach(simulator)
+      const key = beacons.length > 0 ? { key: 'env:FLEET_KEY' } : {}
+      return { azure, fleets: { [fleetName]: { ...key, azureSubscriptions: doorSubscription } } }
+    },
+  })
+  const { simulator, sinks } = stage
+  await stage.startRelay()
+  sendTo(stage.relayUrl, await stage.makeToken(['report']))
+  await stage.startBeacons(beacons)
+  const eventId = simulator.createEvent({
+    ...{ EventType: 'Reboot', Resources: ['web_1'], noticeSeconds: 60, impactSeconds: 3 },
+  })
+  const answer = await decideByForm(fetch, await stage.approveLink(eventId))
+  expect(answer.status).toBe(200)
+  await sinks.waitFor(
+    ({ kind, body }) => kind === 'webhook' && body.includes('foghorn.event.completed'),
+    endMs,
+  )
+  const record = await stage.settledEvent(eventId)
+  expect(faultsOf(record, sinks, simulator.startRequests())).toEqual([])
+  expect(record).toMatchObject({ outcome: 'completed', resources: ['web_1'] })
+  // a beacon that had reported before the click tells Azure itself
+  if (beacons.length === 0) expect(arm.acknowledged).toHaveLength(1)
+  expect(record.inferred).toBeUndefined()
+})
