@@ -33,6 +33,8 @@ export class HookBook {
   /** Events whose turn came, in any epoch. */
   readonly #hadTurn = new Set<string>()
   /** Since when a rule with turns applies, by event. */
+  /** When an approval of the event last expired. */
+  readonly #approvedUntil = new Map<string, number>()
   readonly #turnsSince = new Map<string, number>()
 
   constructor(docket: Docket) {
@@ -97,7 +99,10 @@ export class HookBook {
 
   /** A VM begins to prepare. It was last answered at this time. */
   prepares(key: string, record: EventRecord | undefined, answeredAt: number): void {
-    const isTaken = record?.decided?.decision === 'approved' || this.#hadTurn.has(key)
+    // an answer that was under way when the approval expired does not know of that
+    const wasApproved = answeredAt <= (this.#approvedUntil.get(key) ?? 0) + lagMs
+    const isApproved = record?.decided?.decision === 'approved' || wasApproved
+    const isTaken = isApproved || this.#hadTurn.has(key)
     const since = this.#turnsSince.get(key) ?? Number.POSITIVE_INFINITY
     // an answer that was under way when the rule began to apply does not know of it
     const isInformed = answeredAt > since + lagMs
@@ -111,6 +116,9 @@ export class HookBook {
     const takesTurns = whenReady === true && maxConcurrent !== undefined
     if (!takesTurns) this.#turnsSince.delete(key)
     else if (!this.#turnsSince.has(key)) this.#turnsSince.set(key, this.#docket.now)
+    const was = before?.decided?.decision === 'approved'
+    if (was && record.decided?.decision !== 'approved')
+      this.#approvedUntil.set(key, this.#docket.now)
     this.#checkApproval(key, hooks.rule, before, record)
     this.#checkTurns(key, record)
     if (record.wait.notReady !== undefined && before?.wait.notReady === undefined)
