@@ -4,6 +4,8 @@ import type { FaultKind } from './faults.ts'
 /** Enough worlds must bring each about. For a rare one: the faults that bring it about. */
 const all = {
   'two people decide at once': [],
+  'Resource Manager starts an event': ['azure_publishes'],
+  'Resource Manager refuses': ['azure_publishes', 'azure_fails'],
   'a person and a policy decide': ['imds_lags'],
   'a listed person decides': [],
   'an unlisted person is refused': [],

@@ -275,10 +275,15 @@ export class EventBook {
   }
 }
 
-/** After an event, its VMs run their hooks to restore them, and late words stay in the history. */
-function asWithout({ wait: _w, sequence: _s, ...all }: EventRecord): string {
+/**
+ * After an event, its VMs run their hooks to restore them, late words stay in the history, and Azure may say
+ * what was inferred.
+ */
+function asWithout({ wait: _w, sequence: _s, ended, azure, ...all }: EventRecord): string {
   const { sights: _, history: _h, ...record } = all
-  return JSON.stringify(record)
+  const { inferred: _i, ...known } = ended ?? {}
+  const { outside: _o, ...told } = azure
+  return JSON.stringify({ ...record, known, told })
 }
 
 function keyOf({ fleet, eventId }: { fleet: string; eventId: string }): string {

@@ -75,7 +75,14 @@ export const endpointKinds = [
   // refuses connections for days
   'endpoint_away',
 ] as const
-const allKinds = [...faultKinds, ...storyKinds, ...endpointKinds]
+/** The door outside the VMs. */
+const doorKinds = [
+  // Azure publishes the events of a fleet
+  'azure_publishes',
+  // Resource Graph and Resource Manager fail
+  'azure_fails',
+] as const
+const allKinds = [...faultKinds, ...storyKinds, ...endpointKinds, ...doorKinds]
 export type FaultKind = (typeof allKinds)[number]
 
 /** How often each kind strikes where it may, in [0, 1]; 0 where this world does not know it. */

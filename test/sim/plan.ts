@@ -6,10 +6,11 @@ import type { EventPatch } from '../simulator/requests.ts'
 import { ann, annId, bobId, tenant } from '../support/principals.ts'
 import { botChannel } from '../support/slack-bot.ts'
 import { ada, bob, home, signingSecret } from '../support/slack-press.ts'
-import { baseConfig } from '../support/world.ts'
+import { baseConfig, prodKey } from '../support/world.ts'
 import type { Faults } from './faults.ts'
 import { type HookPlan, hooksOf } from './hooks.ts'
 import type { Alteration, FleetName, PlannedEvent } from './planned.ts'
+import { publishedFleet, subscription } from './published-fleet.ts'
 import type { Random } from './random.ts'
 import { type PlannedSubscription, subscriptionsOf } from './subscriptions.ts'
 import { type Away, troublesOf } from './troubles.ts'
@@ -67,7 +68,10 @@ export function makePlan(random: Random, faults: Faults): Plan {
     vms,
     away: troubles.away,
     events: [...events, ...mirrored, ...troubles.events],
-    config: { ...configOf(random), ...(hooks && { policy: [hooks.rule] }) },
+    config: {
+      ...configOf(random, faults.azure_publishes > 0),
+      ...(hooks && { policy: [hooks.rule] }),
+    },
     heartbeats: heartbeatsOf(random.fork('heartbeats')),
     hooks,
     drills: drillsOf(random.fork('drills'), vms),
@@ -245,7 +249,7 @@ const listable = [`slack:${adaHere}`, ann, `slack:${eve}`]
 
 const botApi = `https://slack.example${new URL(botChannel.endpoint).pathname}`
 
-function configOf(random: Random): Plan['config'] {
+function configOf(random: Random, isPublished: boolean): Plan['config'] {
   // its chat is told by a bot in every third world
   const bot = { chat: { ...botChannel, endpoint: botApi } }
   const all: Record<string, object> = {
@@ -290,7 +294,16 @@ function configOf(random: Random): Plan['config'] {
   const used = routes.filter((route) => route.channels.length > 0)
   const known = approvalsOf(random.fork('approvals'), used)
   const owned = random.fork('owners').chance(0.5) ? { owners: names } : {}
-  return readConfig(JSON.stringify({ ...baseConfig, channels, policy, ...known, ...owned }), {})
+  const own = { ...baseConfig, channels, policy, ...known, ...owned }
+  return readConfig(JSON.stringify({ ...own, ...(isPublished && published) }), {})
+}
+
+const published = {
+  azure: { subscriptions: [subscription] },
+  fleets: {
+    ...(baseConfig.fleets as object),
+    [publishedFleet]: { key: prodKey, azureSubscriptions: [subscription] },
+  },
 }
 
 type PlannedRoute = { match: object; channels: string[]; approvers?: string[]; approveIn?: 'slack' }

@@ -29,6 +29,7 @@ import type { Endpoints } from './endpoints.ts'
 import type { Faults } from './faults.ts'
 import type { Judge } from './judge.ts'
 import { type Kernel, Process } from './kernel.ts'
+import type { Outside } from './outside.ts'
 import type { Plan } from './plan.ts'
 import type { Random } from './random.ts'
 
@@ -64,6 +65,8 @@ export interface ClusterParts {
   calmAt: number
   /** Whether requests go through the HTTP face, which costs most of the time. */
   http: boolean
+  /** Azure's other door, if this world has one. */
+  outside?: Outside | undefined
   /** One for each process, over the one database. */
   store: (worker: Worker) => Store
 }
@@ -125,6 +128,7 @@ export class Worker {
       removedChannels: [],
       clockWatch: new ClockWatch(log, () => kernel.now),
       troubles: async () => [],
+      ...(parts.outside && { azure: parts.outside.doors(this) }),
     }
     this.#app = createApp(this.#relay)
     this.page = parts.http ? httpPage(this.#relay, this.#app) : directPage(this.#relay)
@@ -365,6 +369,7 @@ export class Worker {
     if (this.process.alive || kernel.now < this.#downUntil) return
     this.process.revive(kernel.now)
     this.#relay.listeningSince = kernel.now
+    delete this.#relay.outsideLookAt
     // what a store keeps in memory ends with its process
     this.#relay.store = this.#parts.store(this)
     this.#relay.changes = this.#newChanges()

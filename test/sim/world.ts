@@ -19,6 +19,7 @@ import { Judge } from './judge.ts'
 import { Kernel } from './kernel.ts'
 import { flood, Liar } from './liars.ts'
 import { Network } from './network.ts'
+import { Outside } from './outside.ts'
 import { People } from './people.ts'
 import { makePlan, minute, type Plan } from './plan.ts'
 import { Platform } from './platform.ts'
@@ -161,7 +162,11 @@ function build(ground: Ground) {
   const spoil = ground.options.spoil?.() ?? ((whole: Store) => whole)
   const store = (worker: Caller) => spoil(ground.storage.storeOf(worker, judge))
   const config = ground.options.spoilConfig?.(plan.config) ?? plan.config
-  const cluster = new Cluster({ ...parts, plan: { ...plan, config }, calmAt, store })
+  const outside =
+    faults.azure_publishes > 0
+      ? new Outside({ ...parts, random: random.fork('outside'), calmAt })
+      : undefined
+  const cluster = new Cluster({ ...parts, plan: { ...plan, config }, calmAt, store, outside })
   for (const name of ['follower-a', 'follower-b']) {
     new Follower(name, { kernel, faults, judge, calmAt, store, random: random.fork('followers') })
   }
@@ -182,12 +187,14 @@ function build(ground: Ground) {
     onStep: (truth, { step }) => {
       judge.note(`Azure: ${truth.fleet}/${truth.eventId} ${step}`)
       judge.sights.stepped(truth, step)
+      outside?.changed(truth)
     },
     onBegin: (truth) => {
       judge.sights.begun(truth)
       liar?.begun(truth)
     },
   })
+  if (outside !== undefined) Object.assign(outside, { platform, cluster })
   const bad = { kernel, cluster, judge, platform, plan, faults, calmAt, http }
   const liar = faults.vm_lies > 0 ? new Liar({ ...bad, random: random.fork('liar') }) : undefined
   if (faults.fleet_floods > 0) flood({ ...bad, random: random.fork('flood') })

@@ -1,0 +1,186 @@
+// Azure's other door in this world: Event Grid, which sends late, twice, out of order or not at all,
+// Resource Graph, which lags, and Resource Manager, which fails in each way that it may.
+
+import type { ArmResult } from '../../functions/core/event/arm.ts'
+import type { AzureResource } from '../../functions/core/event/outside.ts'
+import type { Published } from '../../functions/core/event/published.ts'
+import { joinPublished } from '../../functions/use-cases/published.ts'
+import type { AzureDoors, Machine } from '../../functions/use-cases/relay.ts'
+import { FoghornError } from '../../shared/errors.ts'
+import type { Cluster } from './cluster.ts'
+import type { Faults } from './faults.ts'
+import type { Judge } from './judge.ts'
+import type { Kernel } from './kernel.ts'
+import type { Plan } from './plan.ts'
+import type { Platform, Truth } from './platform.ts'
+import { publishedFleet, subscription } from './published-fleet.ts'
+import type { Random } from './random.ts'
+import type { Worker } from './workers.ts'
+
+const second = 1_000
+const place = { subscriptionId: subscription, resourceGroup: 'rg' }
+const resource: AzureResource = { ...place, type: 'availabilitySets', name: 'web' }
+/** The list lags by at most this. */
+const lagMs = 60 * second
+/** Event Grid tries again, this often. */
+const againMs = 10 * second
+const maxTries = 20
+/** An approval may be under way while Azure changes the event, as the list lags. */
+const underWayMs = lagMs + 60 * second
+
+interface Parts {
+  kernel: Kernel
+  judge: Judge
+  faults: Faults
+  random: Random
+  plan: Plan
+  calmAt: number
+}
+
+/** What Resource Manager may answer in place of 200, and whether trying again is in vain. */
+const refusals: [status: number, isFinal: boolean][] = [
+  [400, true],
+  [403, false],
+  [404, true],
+  [405, true],
+  [409, false],
+  [429, false],
+  [500, false],
+]
+
+export class Outside {
+  platform!: Platform
+  cluster!: Cluster
+  readonly #parts: Parts
+  readonly #random: Random
+  /** By event: all that was published of it, oldest first. */
+  readonly #published = new Map<string, Published[]>()
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#random = parts.random
+  }
+
+  /** Azure changed an event, or it began. */
+  changed(truth: Truth): void {
+    if (truth.fleet !== publishedFleet) return
+    const { kernel, calmAt } = this.#parts
+    const published = this.#read(truth)
+    if (published === undefined) return
+    const before = this.#published.get(truth.eventId) ?? []
+    this.#published.set(truth.eventId, [...before, published])
+    if (this.#random.chance(0.1) && kernel.now < calmAt) return
+    const copies = this.#random.chance(0.3) ? 2 : 1
+    for (let i = 0; i < copies; i++) {
+      const ms = this.#random.pick([0, 1, 3, 20, 240]) * second + this.#random.int(0, 900)
+      kernel.after(ms, () => this.#send(published, 1))
+    }
+  }
+
+  #read({ eventId, steps }: Truth): Published | undefined {
+    const { now } = this.#parts.kernel
+    const last = this.#published.get(eventId)?.at(-1)
+    const step = steps.at(-1)?.step
+    const ending =
+      step === 'ended'
+        ? ('completed' as const)
+        : step === 'cancelled'
+          ? ('cancelled' as const)
+          : undefined
+    const found = this.platform.find(publishedFleet, eventId)
+    if (found === undefined) {
+      return last && ending && { ...last, event: { ...last.event }, ending, at: now }
+    }
+    const { type, resources, source, durationSeconds, description, notBeforeAt, startedAt } = found
+    const isStarted = startedAt !== null && startedAt <= now
+    return {
+      by: 'Azure Event Grid',
+      resource,
+      event: {
+        ...{ eventId, eventType: type, status: isStarted ? 'Started' : 'Scheduled' },
+        ...{ resources: [...resources], source, durationSeconds, description },
+        ...(!isStarted && { notBeforeAt: Math.floor(notBeforeAt / second) * second }),
+      },
+      ...(ending && { ending }),
+      at: now,
+    }
+  }
+
+  #send(published: Published, tries: number): void {
+    const join = (worker: Worker) =>
+      worker.use((relay) => joinPublished(relay, publishedFleet, published))
+    this.cluster.serve(join, (result) => {
+      if (result === 'joined' || tries === maxTries) return
+      this.#parts.kernel.after(againMs, () => this.#send(published, tries + 1))
+    })
+  }
+
+  doors(worker: Worker): AzureDoors {
+    return {
+      subscriptions: [subscription],
+      graph: {
+        listEvents: async () => {
+          await this.#ask(worker)
+          return this.#list()
+        },
+        listMachines: async () => {
+          await this.#ask(worker)
+          return this.#parts.plan.vms
+            .filter(({ fleet }) => fleet === publishedFleet)
+            .map(({ name, tags }): Machine => {
+              const own = { ...place, type: 'virtualMachines' as const, name, tags }
+              return { ...own, scaleSet: '', availabilitySet: '', publishes: true }
+            })
+        },
+      },
+      manager: { acknowledge: (_, eventId) => this.#acknowledge(worker, eventId) },
+    }
+  }
+
+  async #ask(worker: Worker): Promise<void> {
+    await worker.step()
+    if (this.#fails()) throw new FoghornError('azure_graph_failed', 'it fails')
+  }
+
+  #fails(): boolean {
+    const { kernel, faults, calmAt } = this.#parts
+    return kernel.now < calmAt && this.#random.chance(faults.azure_fails * 4)
+  }
+
+  #list(): Published[] {
+    const { now } = this.#parts.kernel
+    const asOf = now - this.#random.int(0, lagMs)
+    return [...this.#published.values()].flatMap((all) => {
+      const last = all.findLast(({ at }) => at <= asOf)
+      return last === undefined
+        ? []
+        : [{ ...last, by: 'Azure Resource Graph' as const, at: now - 2 * lagMs }]
+    })
+  }
+
+  async #acknowledge(worker: Worker, eventId: string): Promise<ArmResult> {
+    const { judge, kernel } = this.#parts
+    await worker.step()
+    if (this.#fails()) {
+      const [status, isFinal] = this.#random.pick(refusals)
+      judge.met.add('Resource Manager refuses')
+      return { outcome: 'failed', reason: `HTTP ${status}`, status, isFinal }
+    }
+    const found = this.platform.find(publishedFleet, eventId)
+    const truth = this.platform.truths.get(`${publishedFleet}/${eventId}`)
+    if (found === undefined || truth === undefined || found.startedAt !== null) {
+      return { outcome: 'failed', reason: 'HTTP 404', status: 404, isFinal: true }
+    }
+    const isSettled = kernel.now - truth.changedAt > underWayMs
+    judge.acknowledges(publishedFleet, found, isSettled)
+    const vm = found.resources[0]!
+    this.platform.onStart(publishedFleet, vm, eventId)
+    const status = this.platform.start(publishedFleet, vm, [eventId])
+    judge.met.add('Resource Manager starts an event')
+    // the answer gets lost
+    if (this.#fails()) return { outcome: 'failed', reason: 'no answer', isFinal: false }
+    return status === 200
+      ? { outcome: 'accepted', resource: resource.name }
+      : { outcome: 'failed', reason: `HTTP ${status}`, status, isFinal: true }
+  }
+}
