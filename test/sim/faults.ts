@@ -81,6 +81,8 @@ const doorKinds = [
   'azure_publishes',
   // Resource Graph and Resource Manager fail
   'azure_fails',
+  // no VM of that fleet has a beacon
+  'azure_alone',
 ] as const
 const allKinds = [...faultKinds, ...storyKinds, ...endpointKinds, ...doorKinds]
 export type FaultKind = (typeof allKinds)[number]

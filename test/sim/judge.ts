@@ -8,8 +8,8 @@ import {
 } from '../../functions/core/delivery/delivery.ts'
 import type { Part } from '../../functions/notify/notifier.ts'
 import type { ClaimRequest, Commit } from '../../functions/store/store.ts'
+import type { ScheduledEvent } from '../../shared/document.ts'
 import type { Answer, Report } from '../../shared/report.ts'
-import type { FleetEvent } from '../simulator/event.ts'
 import type { Sent } from '../support/world.ts'
 import { ApprovalBook, type Press } from './approval-book.ts'
 import type { Beacon } from './beacons.ts'
@@ -176,14 +176,12 @@ export class Judge extends Docket {
     if (record !== undefined) this.hooks.asked(key, beacon.vm.name, record)
   }
 
-  /** Resource Manager is about to start the event. `isSettled`: Azure has not changed it lately. */
-  acknowledges(fleet: FleetName, event: FleetEvent, isSettled: boolean): void {
-    const key = `${fleet}/${event.id.toLowerCase()}`
-    const { type, source, durationSeconds } = event
-    const own = { eventId: event.id, eventType: type, status: 'Scheduled' as const }
-    const values = { ...own, resources: event.resources, source, durationSeconds }
-    const why = isSettled ? this.approvals.whyUncovered(key, values) : undefined
-    if (why !== undefined) this.broke('unasked', `the relay is about to start ${key}, but ${why}`)
+  /** Resource Manager is about to start the event. `seen`: as Azure's list may have shown it lately. */
+  acknowledges(fleet: FleetName, seen: ScheduledEvent[]): void {
+    const key = `${fleet}/${seen[0]?.eventId}`
+    const reasons = seen.map((one) => this.approvals.whyUncovered(key, one))
+    if (reasons.includes(undefined)) return
+    this.broke('unasked', `the relay is about to start ${key}, but ${reasons.join('; ')}`)
   }
 
   started(fleet: FleetName, vm: string, eventId: string): void {

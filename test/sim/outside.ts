@@ -6,6 +6,7 @@ import type { AzureResource } from '../../functions/core/event/outside.ts'
 import type { Published } from '../../functions/core/event/published.ts'
 import { joinPublished } from '../../functions/use-cases/published.ts'
 import type { AzureDoors, Machine } from '../../functions/use-cases/relay.ts'
+import type { ScheduledEvent } from '../../shared/document.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import type { Cluster } from './cluster.ts'
 import type { Faults } from './faults.ts'
@@ -20,13 +21,14 @@ import type { Worker } from './workers.ts'
 const second = 1_000
 const place = { subscriptionId: subscription, resourceGroup: 'rg' }
 const resource: AzureResource = { ...place, type: 'availabilitySets', name: 'web' }
-/** The list lags by at most this. */
-const lagMs = 60 * second
+/** The list lags by at most this, and counts as this old. */
+const longestLagMs = 60 * second
+const countsMs = 120 * second
 /** Event Grid tries again, this often. */
 const againMs = 10 * second
 const maxTries = 20
-/** An approval may be under way while Azure changes the event, as the list lags. */
-const underWayMs = lagMs + 60 * second
+/** From reading the list to the answer of Resource Manager, and if processes are slow. */
+const underWayMs = { usually: 3 * second, slow: 90 * second }
 
 interface Parts {
   kernel: Kernel
@@ -53,12 +55,26 @@ export class Outside {
   cluster!: Cluster
   readonly #parts: Parts
   readonly #random: Random
+  readonly #lagMs: number
   /** By event: all that was published of it, oldest first. */
   readonly #published = new Map<string, Published[]>()
 
   constructor(parts: Parts) {
     this.#parts = parts
     this.#random = parts.random
+    this.#lagMs = this.#random.pick([0, 0, longestLagMs])
+  }
+
+  /** It began. Azure may add VMs to it, without a word. */
+  begun(truth: Truth): void {
+    const { kernel, faults } = this.#parts
+    if (truth.fleet !== publishedFleet || faults.event_revised === 0) return
+    const [vm] = truth.planned.request.Resources ?? []
+    if (vm === undefined || this.#random.chance(0.5)) return
+    const Resources = [...this.platform.tenantVms({ fleet: publishedFleet, name: vm })]
+    kernel.after(this.#random.int(0, 60 * second), () =>
+      this.platform.alter(truth.planned, { Resources }),
+    )
   }
 
   /** Azure changed an event, or it began. */
@@ -69,7 +85,7 @@ export class Outside {
     if (published === undefined) return
     const before = this.#published.get(truth.eventId) ?? []
     this.#published.set(truth.eventId, [...before, published])
-    if (this.#random.chance(0.1) && kernel.now < calmAt) return
+    if (this.#random.chance(0.25) && kernel.now < calmAt) return
     const copies = this.#random.chance(0.3) ? 2 : 1
     for (let i = 0; i < copies; i++) {
       const ms = this.#random.pick([0, 1, 3, 20, 240]) * second + this.#random.int(0, 900)
@@ -149,17 +165,28 @@ export class Outside {
 
   #list(): Published[] {
     const { now } = this.#parts.kernel
-    const asOf = now - this.#random.int(0, lagMs)
+    const asOf = now - this.#random.int(0, this.#lagMs)
     return [...this.#published.values()].flatMap((all) => {
       const last = all.findLast(({ at }) => at <= asOf)
       return last === undefined
         ? []
-        : [{ ...last, by: 'Azure Resource Graph' as const, at: now - 2 * lagMs }]
+        : [{ ...last, by: 'Azure Resource Graph' as const, at: now - countsMs }]
     })
   }
 
+  /** The event as the list may have shown it when the relay read it. */
+  #mayHaveSeen(eventId: string): ScheduledEvent[] {
+    const { kernel, faults } = this.#parts
+    const isSlow = faults.store_slow + faults.relay_stalls + faults.relay_crashes > 0
+    const lateMs = isSlow ? underWayMs.slow : underWayMs.usually
+    const since = kernel.now - this.#lagMs - lateMs
+    const all = this.#published.get(eventId) ?? []
+    const first = all.findLastIndex(({ at }) => at <= since)
+    return all.slice(Math.max(0, first)).map(({ event }) => event)
+  }
+
   async #acknowledge(worker: Worker, eventId: string): Promise<ArmResult> {
-    const { judge, kernel } = this.#parts
+    const { judge } = this.#parts
     await worker.step()
     if (this.#fails()) {
       const [status, isFinal] = this.#random.pick(refusals)
@@ -167,12 +194,10 @@ export class Outside {
       return { outcome: 'failed', reason: `HTTP ${status}`, status, isFinal }
     }
     const found = this.platform.find(publishedFleet, eventId)
-    const truth = this.platform.truths.get(`${publishedFleet}/${eventId}`)
-    if (found === undefined || truth === undefined || found.startedAt !== null) {
+    if (found === undefined || found.startedAt !== null) {
       return { outcome: 'failed', reason: 'HTTP 404', status: 404, isFinal: true }
     }
-    const isSettled = kernel.now - truth.changedAt > underWayMs
-    judge.acknowledges(publishedFleet, found, isSettled)
+    judge.acknowledges(publishedFleet, this.#mayHaveSeen(eventId))
     const vm = found.resources[0]!
     this.platform.onStart(publishedFleet, vm, eventId)
     const status = this.platform.start(publishedFleet, vm, [eventId])

@@ -23,6 +23,7 @@ import { Outside } from './outside.ts'
 import { People } from './people.ts'
 import { makePlan, minute, type Plan } from './plan.ts'
 import { Platform } from './platform.ts'
+import { publishedFleet } from './published-fleet.ts'
 import { createRandom, type Random } from './random.ts'
 import { type Storage, storages } from './storages.ts'
 import { Subscriber } from './subscribers.ts'
@@ -192,6 +193,7 @@ function build(ground: Ground) {
     onBegin: (truth) => {
       judge.sights.begun(truth)
       liar?.begun(truth)
+      outside?.begun(truth)
     },
   })
   if (outside !== undefined) Object.assign(outside, { platform, cluster })
@@ -273,7 +275,9 @@ function raise(
         kernel.after(luck.int(3_000, 20_000), start)
       }
     })
-    kernel.after(luck.pick([0, 0, 500, 20_000, 100_000]), start)
+    const startsAfterMs = luck.pick([0, 0, 500, 20_000, 100_000])
+    const isAlone = faults.azure_alone > 0 && faults.azure_publishes > 0
+    if (!isAlone || vm.fleet !== publishedFleet) kernel.after(startsAfterMs, start)
     kernel.after(beaconsEndMs, () => fall(undefined, 'the world ends'))
     for (const event of plan.events) {
       const { updatesBeacon, cancelAfterMs = 0, afterMs, request } = event
