@@ -12,6 +12,10 @@ const limits = {
   "second VM's report": 8,
   'report of one of the first four onlookers': 6,
   "a further onlooker's report": 5,
+  // no more than a beacon's
+  'first notification of Event Grid, without its messages': 5,
+  'the same notification again': 2,
+  "each minute: whether to read Azure's list": 2,
 }
 
 test('no step takes more storage calls than it may', async () => {

@@ -5,12 +5,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Requests } from '../../../functions/host/azure/requests.ts'
 import type { Table } from '../../../functions/store/azure/table.ts'
 import { RelayStore } from '../../../functions/store/relay-store.ts'
+import { reconcile } from '../../../functions/use-cases/published.ts'
+import { sweep } from '../../../functions/use-cases/sweep.ts'
+import { cloudEvent } from '../../simulator/event-grid.ts'
 import { MemoryTable } from '../../support/memory-table.ts'
 import { azureRows } from '../../support/stores.ts'
+import { makeToken } from '../../support/tokens.ts'
 import { baseConfig, createWorld, event, FakeBeacon, hookSecret } from '../../support/world.ts'
 import type { Figure } from '../figures.ts'
 
 const minute = 60_000
+const subscription = '1e1e1e1e-0000-4000-8000-000000000001'
 const second = { kind: 'webhook', url: 'https://hook.example/second', secret: hookSecret }
 
 /** The calls, in order: what was asked of which partition. */
@@ -32,13 +37,14 @@ function noted(table: Table, calls: string[]): Table {
   }
 }
 
-async function createMeter(channels: string[]) {
+async function createMeter(channels: string[], more: object = {}) {
   const calls: string[] = []
   const world = await createWorld({
     config: {
       ...baseConfig,
       channels: { ...(baseConfig.channels as object), second },
       routes: [{ match: {}, channels }],
+      ...more,
     },
     paced: true,
   })
@@ -91,6 +97,47 @@ export async function measureCalls(): Promise<Record<string, string[]>> {
     "second VM's report": secondOne!.all,
     'report of one of the first four onlookers': third!.all,
     "a further onlooker's report": reports[5]!.all,
+    ...(await azuresDoor()),
+  }
+}
+
+/** Azure Event Grid sends an event, and later that it has started. */
+async function azuresDoor(): Promise<Record<string, string[]>> {
+  const { world, count } = await createMeter(['hook', 'second'], {
+    fleets: { prod: { azureSubscriptions: subscription } },
+    azure: { subscriptions: [subscription] },
+  })
+  const graph = { listEvents: async () => [], listMachines: async () => [] }
+  const manager = { acknowledge: async () => ({ outcome: 'failed', reason: '', isFinal: false }) }
+  const azure = { graph, manager, subscriptions: [subscription] }
+  Object.assign(world.relay, { azure })
+  const { token } = await makeToken(world, { scopes: ['report'] })
+  const send = (status: 'Scheduled' | 'Started', eventId: string) =>
+    world.app.request('/v1/azure/events', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+      body: JSON.stringify(
+        cloudEvent({
+          ...{ eventId, subscription, status, resource: 'virtualMachineScaleSets/web' },
+          at: world.clock.now,
+        }),
+      ),
+    })
+  await count(async () => send('Scheduled', 'an-earlier-one'))
+  world.clock.now += 10_000
+  // the inventory of the earlier one
+  await sweep(world.relay)
+  const first = await count(async () => send('Scheduled', 'one'))
+  const again = await count(async () => send('Scheduled', 'one'))
+  await reconcile(world.relay)
+  world.clock.now += minute
+  const look = await count(() => reconcile(world.relay))
+  return {
+    'first notification of Event Grid, without its messages': first.all.filter(
+      (call) => !first.sending.includes(call),
+    ),
+    'the same notification again': again.all,
+    "each minute: whether to read Azure's list": look.all,
   }
 }
 
