@@ -191,6 +191,19 @@ describe('approving', () => {
     expect(await told()).toMatchObject({ through: 'resource_manager' })
   })
 
+  test('stuck says what is wrong, and nothing of beacons', async () => {
+    arm.options.hasRole = false
+    await publish()
+    list(publication())
+    await approve()
+    for (let passed = 0; passed < 3; passed += 1) await world.pass(20 * second)
+    expect(moments()).toEqual(['scheduled', 'approved', 'stuck'])
+    const { body } = world.sent.findLast(({ url }) => url.includes('slack'))!
+    expect(body).toContain('Azure has not taken the approval yet')
+    expect(body).toContain('az role assignment create')
+    expect(body).not.toContain('beacon')
+  })
+
   test('as what Azure says that it belongs to', async () => {
     arm.options.events = { [eventId]: 'availabilitySets/db' }
     await publish({ resource: 'availabilitySets/db' })

@@ -20,13 +20,23 @@ export function stuckLines(event: EventView, at: number, now: number): string[] 
       ...byItself('If nothing helps', event, now),
     ]
   }
-  const otherwise = failure === undefined ? 'If no beacon can' : 'If nothing helps'
+  const mayLackBeacons = event.azure.outside !== undefined
+  const isForBeacons = failure === undefined && !mayLackBeacons
+  const otherwise = isForBeacons ? 'If no beacon can' : 'If nothing helps'
   return [...whyNotTold(event, at), ...byItself(otherwise, event, now)]
 }
 
-function whyNotTold({ azure: { failure, arm }, decided, facts }: EventView, at: number): string[] {
+function whyNotTold({ azure, decided, facts }: EventView, at: number): string[] {
+  const { failure, arm, outside } = azure
+  const ago = decided === undefined ? '' : ` ${span(at - decided.at)} ago`
+  // Azure itself reported it, so there may be no beacon
+  if (failure === undefined && outside !== undefined) {
+    return [
+      `Approved${ago}, but Azure has not taken the approval yet. Foghorn keeps trying.`,
+      ...armLines(arm),
+    ]
+  }
   if (failure === undefined) {
-    const ago = decided === undefined ? '' : ` ${span(at - decided.at)} ago`
     const { resources } = facts
     const on = resources.length === 0 ? '' : ` on ${inSentence(resources)}`
     const run = resources.length === 1 ? 'the beacon%s runs' : 'the beacons%s run'
