@@ -82,7 +82,7 @@ async function play(isAuto: boolean, host: HostName, isBeaconless: boolean): Pro
   void showReceived(stage)
   await stage.startRelay()
   if (door === undefined) await stage.startBeacons()
-  else door.sendTo(stage.relayUrl, await stage.makeToken(['report']))
+  else await door.sendTo(stage.relayUrl, await stage.makeToken(['report']))
   terminal.chapter(
     `1. Azure announces it, and ${door ? 'Event Grid sends it' : 'every VM sees it'}`,
   )

@@ -36,7 +36,7 @@ test.each(
   })
   const { simulator, sinks } = stage
   await stage.startRelay()
-  sendTo(stage.relayUrl, await stage.makeToken(['report']))
+  await sendTo(stage.relayUrl, await stage.makeToken(['report']))
   await stage.startBeacons(beacons)
   const eventId = simulator.createEvent({
     ...{ EventType: 'Reboot', Resources: ['web_1'], noticeSeconds: 60, impactSeconds: 3 },

@@ -10,6 +10,7 @@ import type { Simulator } from './simulator.ts'
 export const doorSubscription = '1e1e1e1e-0000-4000-8000-000000000001'
 const app = '2c2c2c2c-0000-4000-8000-000000000002'
 const maxBytes = 1_000_000
+const sender = 'eventgrid.azure.net'
 
 const statuses: Partial<Record<Step['step'], Publication['status']>> = {
   scheduled: 'Scheduled',
@@ -74,8 +75,16 @@ export async function startAzureDoor(set: string) {
     attach(to: Simulator): void {
       simulator = to
     },
-    /** The relay's address, and its token with the scope `report`. */
-    sendTo(url: string, token: string): void {
+    /** The relay's address, and its token with the scope `report`. Event Grid asks first whether it may. */
+    async sendTo(url: string, token: string): Promise<void> {
+      const answer = await fetch(`${url}/v1/azure/events`, {
+        method: 'OPTIONS',
+        headers: { 'webhook-request-origin': sender },
+      })
+      const allowed = answer.headers.get('webhook-allowed-origin') ?? ''
+      if (answer.status !== 200 || ![sender, '*'].includes(allowed)) {
+        throw new Error(`the relay does not let Event Grid send: HTTP ${answer.status}`)
+      }
       relay = { url, token }
     },
     onStep({ eventId, step, at }: Step): void {
