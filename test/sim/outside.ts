@@ -5,10 +5,9 @@ import type { ArmResult } from '../../functions/core/event/arm.ts'
 import type { AzureResource } from '../../functions/core/event/outside.ts'
 import type { Published } from '../../functions/core/event/published.ts'
 import { joinPublished } from '../../functions/use-cases/published.ts'
-import type { AzureDoors, Machine } from '../../functions/use-cases/relay.ts'
+import type { AzureDoors, Machine, Relay } from '../../functions/use-cases/relay.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import { FoghornError } from '../../shared/errors.ts'
-import type { Cluster } from './cluster.ts'
 import type { Faults } from './faults.ts'
 import type { Judge } from './judge.ts'
 import type { Kernel } from './kernel.ts'
@@ -16,7 +15,6 @@ import type { Plan } from './plan.ts'
 import type { Platform, Truth } from './platform.ts'
 import { publishedFleet, subscription } from './published-fleet.ts'
 import type { Random } from './random.ts'
-import type { Worker } from './workers.ts'
 
 const second = 1_000
 const place = { subscriptionId: subscription, resourceGroup: 'rg' }
@@ -29,6 +27,19 @@ const againMs = 10 * second
 const maxTries = 20
 /** From reading the list to the answer of Resource Manager, and if processes are slow. */
 const underWayMs = { usually: 3 * second, slow: 90 * second }
+
+/** A relay process. */
+interface Worker {
+  step(): Promise<void>
+  use<T>(work: (relay: Relay) => Promise<T>): Promise<T>
+}
+
+interface Relays {
+  serve<T>(
+    work: (worker: Worker) => Promise<T | undefined>,
+    done: (result: T | undefined) => void,
+  ): void
+}
 
 interface Parts {
   kernel: Kernel
@@ -52,7 +63,7 @@ const refusals: [status: number, isFinal: boolean][] = [
 
 export class Outside {
   platform!: Platform
-  cluster!: Cluster
+  cluster!: Relays
   readonly #parts: Parts
   readonly #random: Random
   readonly #lagMs: number
