@@ -8,9 +8,11 @@ import type { EventNews } from './news.ts'
 import type { AzureResource } from './outside.ts'
 import { azureBeacon, type KnownVm, type Reporter } from './sight.ts'
 
+/** Names of the reporter in the history. They have blanks, so no VM has one. */
+export const publishers = ['Azure Event Grid', 'Azure Resource Graph'] as const
+
 export interface Published {
-  /** The reporter's name in the history. It has blanks, so no VM has it. */
-  by: 'Azure Event Grid' | 'Azure Resource Graph'
+  by: (typeof publishers)[number]
   resource: AzureResource
   event: ShownEvent
   /** Azure says that it is over. */

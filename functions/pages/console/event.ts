@@ -4,6 +4,7 @@
 import { html } from 'hono/html'
 import { type EventRecord, listDecisions, type StartKind } from '../../core/event/event.ts'
 import type { PublicSighting, publicDelivery } from '../../core/event/public-view.ts'
+import { publishers } from '../../core/event/published.ts'
 import { stepOf } from '../../core/event/summary.ts'
 import { minuteUtc, utc } from '../../core/event/time.ts'
 import { viewOf } from '../../core/event/view.ts'
@@ -66,7 +67,7 @@ ${linksPart(record)}
 <h2 id="seen">Seen by</h2>
 ${seenBy.length === 0 ? html`<p>${record.drill ? 'No VM sees a drill.' : 'No beacon that saw this event has reported in the last 7 days.'}</p>` : ''}
 <ul class="record" aria-labelledby="seen">${seenBy.map(
-    (one) => html`<li>${vmLink(base, record.fleet, one.vm)} ${spanOf(one)}</li>`,
+    (one) => html`<li>${seerOf(base, record.fleet, one.vm)} ${spanOf(one)}</li>`,
   )}</ul>
 </div></div>
 <h2 id="deliveries">Messages <span class="count">${deliveries.length}</span></h2>
@@ -113,6 +114,11 @@ const affected = 'Affected VMs'
 const maxLinks = 20
 
 /** To the beacon of the VM. */
+function seerOf(base: string, fleet: string, vm: string): Html {
+  const isVm = !publishers.some((one) => one === vm)
+  return isVm ? vmLink(base, fleet, vm) : html`<b>${vm}</b>`
+}
+
 function vmLink(base: string, fleet: string, vm: string): Html {
   return html`<a href="${base}/beacons?${new URLSearchParams({ fleet, q: vm })}">${plain(vm)}</a>`
 }

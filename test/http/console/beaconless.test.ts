@@ -1,10 +1,10 @@
 // A fleet without beacons in the console: what the relay sees of it, and what it lacks.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { arm, startWithAzure, subscription } from '../../support/azure.ts'
+import { arm, publish, startWithAzure, subscription } from '../../support/azure.ts'
 import { asAdmin } from '../../support/console.ts'
 import { textOf } from '../../support/people.ts'
 import { hour, minute, world } from '../../support/relay.ts'
-import { FakeBeacon } from '../../support/world.ts'
+import { eventId, FakeBeacon } from '../../support/world.ts'
 
 beforeEach(() => startWithAzure({}, { fleets: { prod: { azureSubscriptions: subscription } } }))
 afterEach(() => world.store.close())
@@ -22,6 +22,12 @@ test('quiet only while Azure lists its events', async () => {
   arm.options.canRead = true
   await world.pass(hour)
   expect(await now()).toContain('All quiet.')
+})
+
+test('Azure is no VM to search for', async () => {
+  await publish()
+  const answer = await (await asAdmin(world)).get(`/console/events/prod/${eventId}`)
+  expect(await answer.text()).toMatch(/<li><b>Azure Event Grid<\/b>/)
 })
 
 test('the page of beacons says what such a fleet lacks, and a beacon is refused', async () => {
