@@ -69,13 +69,13 @@ export async function tellAzure(relay: Relay, key: EventKey, known: EventRecord)
 
 async function tell(relay: Relay, record: EventRecord, target: ArmTarget): Promise<ArmResult> {
   const listening = { now: relay.now(), listeningSince: relay.listeningSince }
-  const isSure = isShownByBeacon(record, listening)
+  const isSure = record.azure.outside === undefined && isShownByBeacon(record, listening)
   const reason = isSure ? undefined : await whyUnsure(relay, record, target)
   if (reason !== undefined) return { outcome: 'failed', reason, isFinal: false }
   return relay.azure!.manager.acknowledge(target, record.eventId)
 }
 
-/** No beacon shows the event now, so Azure's own list must show what was approved, and no more. */
+/** Azure's own list must show what was approved, and no more: a document of a VM may lag. */
 async function whyUnsure(
   relay: Relay,
   { fleet, eventId, decided }: EventRecord,

@@ -73,6 +73,8 @@ function fallbackOf({ parts }: Judge, channel: string): string | undefined {
   return parts.plan.config.channels[channel]?.fallback
 }
 
+/** Beacons poll this often. */
+const pollMs = 1_000
 const leastMoveMs = 60_000
 
 function checkRecord(judge: Judge, record: EventRecord): void {
@@ -101,11 +103,13 @@ function checkRecord(judge: Judge, record: EventRecord): void {
     .beacons()
     .filter(({ vm, process }) => vm.fleet === record.fleet && process.alive)
     .every(({ process }) => process.bornAt > overAt)
-  const knowable = isSeen && !isBlind
   // by law 3, a NotBefore that came earlier by less than a minute has not moved
   const startedAt = truth.steps.find((one) => one.step === 'started')?.at ?? 0
   const earlierMs = (record.facts.notBeforeAt ?? startedAt) - startedAt
   const isEarlier = earlierMs > 0 && earlierMs < leastMoveMs
+  // no poll fell into it, and the VM that asked Azure went down before it could say so
+  const isTooShort = overAt - startedAt < pollMs && record.azure.accepted === undefined
+  const knowable = isSeen && !isBlind && !isTooShort
   if (knowable && !isEarlier && happened('ended') && ended.outcome === 'cancelled') {
     judge.broke('outcome', `${key} took place, and is told as cancelled`)
   }
