@@ -4,7 +4,6 @@ import {
   type ArmResult,
   type ArmTarget,
   armTargetOf,
-  isShownByBeacon,
   mayTry,
   withArmResult,
   withArmTry,
@@ -68,9 +67,8 @@ export async function tellAzure(relay: Relay, key: EventKey, known: EventRecord)
 }
 
 async function tell(relay: Relay, record: EventRecord, target: ArmTarget): Promise<ArmResult> {
-  const listening = { now: relay.now(), listeningSince: relay.listeningSince }
-  const isSure = record.azure.outside === undefined && isShownByBeacon(record, listening)
-  const reason = isSure ? undefined : await whyUnsure(relay, record, target)
+  const isPublished = record.azure.outside !== undefined
+  const reason = isPublished ? await whyUnsure(relay, record, target) : undefined
   if (reason !== undefined) return { outcome: 'failed', reason, isFinal: false }
   return relay.azure!.manager.acknowledge(target, record.eventId)
 }

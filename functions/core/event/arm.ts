@@ -44,8 +44,8 @@ function shows(sight: Sight, listening: Listening): boolean {
   return sight.missing === undefined && isSeeing(sight, listening)
 }
 
-/** Whether the newest document of a VM shows it. Otherwise, only Azure itself can say what it affects now. */
-export function isShownByBeacon({ sights }: EventRecord, listening: Listening): boolean {
+/** Whether the newest document of a VM shows it, so that its beacon may tell Azure. */
+function isShownByBeacon({ sights }: EventRecord, listening: Listening): boolean {
   return sights.some((one) => one.beacon !== azureBeacon && shows(one, listening))
 }
 
