@@ -1,22 +1,12 @@
 // `foghorn azure check`: asks the relay what is switched on in Azure, and prints it with the commands that
 // switch on what is missing.
+import type { AzureState } from '../use-cases/check-azure.ts'
 import { command, wrong } from './command.ts'
 import { askRelay, credentialIn, localRelayUrl, refusalOf } from './relay.ts'
 
 const requestMs = 60_000
 /** Names in one line. */
 const maxNames = 20
-
-/** As the relay answers. */
-interface State {
-  subscriptionId: string
-  fleet?: string
-  problem?: string
-  publishing: string[]
-  silent: string[]
-  withoutBeacon: string[]
-  blind: string[]
-}
 
 export const azure = command({
   usage: 'check',
@@ -38,7 +28,7 @@ otherwise 1.`,
     const credential = credentialIn(io.environment)
     const answer = await askRelay(url, '/v1/azure', { credential, signal })
     if (answer.status !== 200) throw await refusalOf(url, answer)
-    const { subscriptions } = (await answer.json()) as { subscriptions: State[] }
+    const { subscriptions } = (await answer.json()) as { subscriptions: AzureState[] }
     if (subscriptions.length === 0)
       throw wrong('the configuration of the relay has no "azure"; docs/azure.md shows it')
     for (const one of subscriptions) {
@@ -49,16 +39,16 @@ otherwise 1.`,
   },
 })
 
-function headOf({ subscriptionId, fleet }: State): string {
+function headOf({ subscriptionId, fleet }: AzureState): string {
   const whose = fleet === undefined ? 'no fleet takes its events' : `fleet ${fleet}`
   return `Subscription ${subscriptionId} (${whose})`
 }
 
-function isFine({ problem, blind }: State): boolean {
+function isFine({ problem, blind }: AzureState): boolean {
   return problem === undefined && blind.length === 0
 }
 
-function linesOf({ problem, publishing, silent, withoutBeacon, blind }: State) {
+function linesOf({ problem, publishing, silent, withoutBeacon, blind }: AzureState) {
   if (problem !== undefined) return [{ as: 'mistake' as const, text: problem }]
   const line = (as: 'ok' | 'mistake', what: string, names: string[]) => ({
     as,

@@ -6,7 +6,7 @@ import { fleetOf } from '../core/rules/config.ts'
 import { listFleet } from './beacons.ts'
 import type { Machine, Relay } from './relay.ts'
 
-interface AzureState {
+export interface AzureState {
   subscriptionId: string
   /** The fleet that its events belong to. Absent: the relay takes none. */
   fleet?: string

@@ -203,8 +203,5 @@ output storageAccountName string = storage.outputs.accountName
 @description('Client id of the identity that the relay runs as.')
 output identityClientId string = identity.properties.clientId
 
-@description('Object id of the identity of the relay, for roles.')
-output identityPrincipalId string = identity.properties.principalId
-
 @description('Id of the log workspace, for queries.')
 output workspaceId string = logs.outputs.workspaceId

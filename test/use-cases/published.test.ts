@@ -70,7 +70,7 @@ describe('without a beacon', () => {
 })
 
 describe('beside beacons', () => {
-  test('one event, whoever reports it first', async () => {
+  test('Azure and a beacon report the same event: it is one', async () => {
     await publish()
     const { description } = (await eventNow()) as { description: string }
     await beacon.sees([event({ notBeforeAt: notBeforeAt(), description, durationSeconds: 9 })])
@@ -289,6 +289,19 @@ describe('the inventory', () => {
         tags: { tier: 'spare' },
       },
     ])
+  })
+
+  test('of 200 VMs with long tags, those without room stay unknown, and no rule approves', async () => {
+    const tags = Object.fromEntries([...Array(30).keys()].map((i) => [`tag-${i}`, 'x'.repeat(100)]))
+    const large = [{ ...resources[0], tags: { ...tags, tier: 'spare' } }]
+    await startWithAzure({ rows: { resources: large } }, { policy })
+    const vms = [...Array(200).keys()].map((i) => `web_${i}`)
+    await publish({ vms })
+    await world.pass(2 * second)
+    expect(moments()).toEqual(['scheduled'])
+    const known = (await eventNow()).vms.filter(({ tags: own }: { tags?: object }) => own)
+    expect(known.length).toBeGreaterThan(10)
+    expect(world.lines.join('\n')).not.toContain('conclusion_failed')
   })
 
   test('a VM that it lacks matches no rule, and it is asked again after 5 min', async () => {

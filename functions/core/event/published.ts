@@ -100,7 +100,13 @@ export function inventoryDueAt({ phase, facts, sights, azure, firstSeenAt }: Ope
   return askedAt === undefined ? firstSeenAt + askSoonMs : askedAt + askAgainMs
 }
 
-/** `vms`: what the inventory says of the affected VMs. Absent: it could not be read. */
+/** Characters of the inventory of one event, as JSON: the row of an event holds 400,000 in all. */
+const maxInventoryLength = 100_000
+
+/**
+ * `vms`: what the inventory says of the affected VMs. Absent: it could not be read. VMs for which there is no
+ * room stay unknown, as a rule must not take missing tags for none.
+ */
 export function withInventory(
   record: OpenRecord,
   vms: KnownVm[] | undefined,
@@ -108,6 +114,14 @@ export function withInventory(
 ): OpenRecord {
   const { azure } = record
   if (azure.outside === undefined) return record
-  const outside = { ...azure.outside, askedAt: now, ...(vms && { vms }) }
+  const outside = { ...azure.outside, askedAt: now, ...(vms && { vms: firstOf(vms) }) }
   return { ...record, azure: { ...azure, outside } }
+}
+
+function firstOf(vms: KnownVm[]): KnownVm[] {
+  let left = maxInventoryLength
+  return vms.filter((vm) => {
+    left -= JSON.stringify(vm).length + 1
+    return left >= 0
+  })
 }
