@@ -3,6 +3,7 @@
 import { type Delivery, endsAlert, isAlertOf } from '../../functions/core/delivery/delivery.ts'
 import type { EventRecord } from '../../functions/core/event/event.ts'
 import type { Store } from '../../functions/store/store.ts'
+import { isAdvice } from '../../shared/document.ts'
 import type { Judge } from './judge.ts'
 
 const ends = ['completed', 'cancelled', 'lost']
@@ -59,7 +60,9 @@ function checkHearers(judge: Judge, rows: Delivery[]): void {
     ({ channel, notification }) =>
       ['scheduled', 'started'].includes(notification.moment) &&
       !('insteadOf' in notification) &&
-      judge.parts.plan.config.channels[channel] !== undefined,
+      judge.parts.plan.config.channels[channel] !== undefined &&
+      // for people, it ends silently
+      (channel === 'hook' || !isAdvice(notification.event.facts)),
   )
   for (const one of asked) {
     const end = rows.filter((row) => row.notification.event.epoch === one.notification.event.epoch)
@@ -89,6 +92,10 @@ function checkRecord(judge: Judge, record: EventRecord): void {
   if (judge.invented.has(key) || judge.mistaken.has(record.fleet)) return
   if (truth === undefined) judge.broke('life', `${key} never was`)
   if (ended === undefined || truth === undefined) return
+  if (isAdvice(record.facts)) {
+    checkAdvice(judge, record)
+    return
+  }
   const happened = (step: string) => truth.steps.some((one) => one.step === step)
   if (happened('cancelled') && ended.outcome === 'completed' && ended.inferred === undefined) {
     judge.broke('outcome', `${key} was cancelled, and is told as seen to complete`)
@@ -121,6 +128,16 @@ function checkRecord(judge: Judge, record: EventRecord): void {
   ) {
     judge.broke('outcome', `${key} was cancelled, and is told as ${ended.outcome}`)
   }
+}
+
+/** It does not take place. Its VM may be gone before it ends, and Azure may say that it is completed. */
+function checkAdvice(judge: Judge, { fleet, eventId, ended, decided, azure }: EventRecord): void {
+  const key = `${fleet}/${eventId}`
+  const isTold = judge.parts.faults.azure_publishes > 0
+  if (ended?.outcome === 'completed' && !isTold)
+    judge.broke('advice', `${key} ended as ${ended?.outcome}`)
+  if (decided !== undefined) judge.broke('advice', `${key} was decided`)
+  if (azure.directive !== undefined) judge.broke('advice', `${key} was given to a beacon`)
 }
 
 /** Time alone moves it, so that no fault of this world keeps it from its end, or tells another. */

@@ -35,6 +35,7 @@ const all = {
   'somebody speaks as other VMs': ['vm_lies'],
   'somebody says that another VM is ready': ['vm_lies'],
   'a fleet floods the relay': ['fleet_floods'],
+  'people hear of advice': ['spot_advice'],
   'a rule waits, and then approves': [],
   'a rule waits in vain': [],
   'an event waits for its turn': ['report_delayed'],

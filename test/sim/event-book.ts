@@ -4,7 +4,7 @@ import type { EventRecord } from '../../functions/core/event/event.ts'
 import { isHit } from '../../functions/core/event/facts.ts'
 import { channelsFor } from '../../functions/core/rules/routes.ts'
 import type { Commit } from '../../functions/store/store.ts'
-import type { ScheduledEvent } from '../../shared/document.ts'
+import { isAdvice, type ScheduledEvent } from '../../shared/document.ts'
 import type { Answer, Report } from '../../shared/report.ts'
 import type { ApprovalBook } from './approval-book.ts'
 import type { Beacon } from './beacons.ts'
@@ -196,6 +196,7 @@ export class EventBook {
       (row) => keyOf(row) === key && row.notification.event.epoch === record.epoch,
     )
     for (const channel of hearers) {
+      if (isAdvice(record.facts) && channel === 'pager') continue
       if (rows.some((row) => row.channel === channel)) continue
       this.#docket.broke('acknowledged', `${key} was never planned for ${channel}`)
     }

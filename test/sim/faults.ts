@@ -59,6 +59,8 @@ const storyKinds = [
   // a liar has the fleet's key
   'vm_lies',
   'fleet_floods',
+  // the preview is rolled out, and Azure advises that it may reclaim a Spot VM
+  'spot_advice',
 ] as const
 
 /** Endpoints of subscriptions. Each subscription has at most one of these. */

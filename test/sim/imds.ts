@@ -60,9 +60,11 @@ export class VmImds {
   readonly #lag: Lag | undefined
   readonly #judge: ImdsWatcher
   readonly #splits: boolean
-  readonly #isOld: boolean
+  readonly #isPreview: boolean
   #versions: Versions | undefined
   apiVersion: ApiVersion
+  /** What it answers at most. */
+  readonly newest: ApiVersion
   /** The start requests, the newest last. */
   #startedAt: number[] = []
   /** When this process began to poll, so that polls stay a second apart. */
@@ -100,10 +102,11 @@ export class VmImds {
       parts.kernel.after(until - now, () => parts.platform.changed())
     }
     const old = parts.random.chance(parts.faults.imds_old_version * 3)
-    this.#isOld = old
-    this.apiVersion = old ? apiVersions[1] : apiVersions[0]
     const luck = parts.random.fork('imds')
     const has = (kind: keyof Faults) => parts.faults[kind] > 0
+    this.#isPreview = has('spot_advice') && !old
+    this.newest = this.#isPreview ? previewVersion : apiVersions[old ? 1 : 0]
+    this.apiVersion = this.newest
     this.#refusing = has('imds_refuses') && !old && luck.chance(0.5) ? [refusalOf(luck, now)] : []
     this.#splits = has('imds_unreadable')
     const lags = has('imds_lags') && this.#refusing.length === 0 && luck.chance(0.4)
@@ -146,11 +149,12 @@ export class VmImds {
       }
       const monotonic = now - this.#process.bornAt
       const refuses = isWithin(this.#refusing, now)
-      // the preview is not rolled out
       const probes = (this.#versions?.probes(monotonic) ?? []).filter(
-        (one) => one !== previewVersion,
+        (one) => one !== previewVersion || this.#isPreview,
       )
-      if (!refuses) for (const version of probes) this.#versions?.restored(version, monotonic)
+      // newest first, and the first that answers is taken
+      const [answered] = refuses ? [] : probes
+      if (answered !== undefined) this.#versions?.restored(answered, monotonic)
       this.apiVersion = this.#versions?.current() ?? this.apiVersion
       if (refuses) return this.#refuse(monotonic)
       this.#versions?.worked(this.apiVersion, monotonic)
@@ -169,7 +173,7 @@ export class VmImds {
         this.#hasFailed = false
       }
       // an older version asks for the newest again at its own times
-      if (this.#isOld || this.apiVersion === apiVersions[0]) await this.#change()
+      if (this.apiVersion === this.newest) await this.#change()
       else await this.#kernel.pause(this.#process, second)
       const next = this.#gridBefore(this.#kernel.now - 1) + second
       await this.#kernel.pause(this.#process, next - this.#kernel.now)

@@ -1,9 +1,15 @@
 // The book of messages: each at most once in a channel, but for the repetitions that nobody can prevent,
 // in the order of the event's life, and PagerDuty's incidents opened and closed.
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
-import { type Claimed, type Delivery, isSameStep } from '../../functions/core/delivery/delivery.ts'
+import {
+  type Claimed,
+  type Delivery,
+  isAlertOf,
+  isSameStep,
+} from '../../functions/core/delivery/delivery.ts'
 import { lastExpiry } from '../../functions/core/event/event.ts'
 import type { Part } from '../../functions/notify/notifier.ts'
+import { isAdvice } from '../../shared/document.ts'
 import type { Sent } from '../support/world.ts'
 import type { Docket } from './docket.ts'
 
@@ -229,6 +235,7 @@ export class MessageBook {
     this.#accepted.set(key, [...earlier, attempt])
     if (request.url.endsWith('chat.postMessage')) this.#checkPost(claimed, attempt, request)
     this.#checkId(claimed, request, earlier.length > 0)
+    if (isAdvice(event.facts)) this.#checkAdvice(claimed)
     const again = this.#replayed.has(claimed.id) && claimed.channel === 'hook'
     if (!again) this.#checkOrder(claimed)
     this.#checkOvertaken(claimed, 'thread_ts' in request.json)
@@ -243,6 +250,14 @@ export class MessageBook {
       const what = repeated ? 'repeated' : 'sent'
       this.#docket.broke('told once', `${claimed.id} was ${what} with the id ${id}`)
     }
+  }
+
+  /** Nobody can do anything about advice: people hear of it once, and are never called. */
+  #checkAdvice({ id, channel, notification }: Claimed): void {
+    if (channel === 'hook' || isAlertOf(notification)) return
+    this.#docket.met.add('people hear of advice')
+    if (channel !== 'pager' && notification.moment === 'scheduled') return
+    this.#docket.broke('advice', `${channel} is told "${notification.moment}" of advice: ${id}`)
   }
 
   /** A bot has one message for each story: what it knows of is edited. */

@@ -1,6 +1,6 @@
 // The book of sights: what beacons see is soon on record, and what they ask of IMDS keeps within bounds.
 import type { EventRecord } from '../../functions/core/event/event.ts'
-import { apiVersions } from '../../shared/document.ts'
+import { adviceType } from '../../shared/document.ts'
 import type { Answer, Report } from '../../shared/report.ts'
 import type { Beacon } from './beacons.ts'
 import type { Docket } from './docket.ts'
@@ -96,6 +96,9 @@ export class SightBook {
       'clock_off',
     ] as const
     if (this.#has(...blind, ...slow) || truth.planned.hiddenMs !== undefined) return
+    // older versions do not show advice
+    const isAdvised = truth.planned.request.EventType === adviceType
+    if (isAdvised && this.#has('imds_old_version')) return
     const { now } = kernel
     const died = this.#relayDiedAt
     kernel.after(unseenMs, () => {
@@ -126,7 +129,7 @@ export class SightBook {
     const { kernel } = this.#docket.parts
     if (this.#has('imds_fails')) return
     const expectNewest = (text: string) => {
-      if (process.alive && process.bornAt < from && imds.apiVersion !== apiVersions[0])
+      if (process.alive && process.bornAt < from && imds.apiVersion !== imds.newest)
         this.#docket.broke('api-version', `${process.name} asks for ${imds.apiVersion} ${text}`)
     }
     const after = (at: number, text: string) =>

@@ -1,5 +1,6 @@
 // The stories of a world: events at a bad time. Each belongs to a kind of fault, and is planned
 // with the world. The rest of the world does not depend on them.
+import { adviceType } from '../../shared/document.ts'
 import type { EventRequest } from '../simulator/requests.ts'
 import type { Faults } from './faults.ts'
 import type { Alteration, FleetName, PlannedEvent } from './planned.ts'
@@ -64,6 +65,7 @@ export function troublesOf(random: Random, tenants: Tenants, faults: Faults): Tr
     cancelAfterMs: luck.int(40, 100) * second,
     updatesBeacon: true,
   }))
+  if (faults.spot_advice > 0) events.push(...advised(luckOf('spot_advice'), tenants))
   if (faults.imds_throttles > 0) events.push(...crowd(luckOf('imds_throttles'), tenants))
   return { away, events }
 }
@@ -177,6 +179,27 @@ function ignored(luck: Random, vms: string[]): Partial<Story> {
     },
     alterations: [{ afterMs: luck.int(20, 150) * second, values }],
   }
+}
+
+/** Azure advises that it may reclaim a Spot VM, and in half of the worlds it does, or wants several. */
+function advised(luck: Random, tenants: Tenants): PlannedEvent[] {
+  const vms = luck.pick(tenants.prod)
+  const resources = luck.chance(0.7) ? [luck.pick(vms)] : vms
+  const request = { EventSource: 'Platform' as const, DurationInSeconds: -1, Resources: resources }
+  const afterMs = luck.int(20, 90) * second
+  const noticeSeconds = luck.int(20, 240)
+  const cancels = luck.chance(0.3) ? luck.int(second, noticeSeconds * second) : undefined
+  const advice = eventOf(luck.fork('advice'), vms, 0x200, {
+    afterMs,
+    cancelAfterMs: cancels,
+    request: { ...request, EventType: adviceType, noticeSeconds },
+  })
+  if (luck.chance(0.5)) return [advice]
+  const preempt = eventOf(luck.fork('preempt'), vms, 0x201, {
+    afterMs: afterMs + luck.int(-5, noticeSeconds) * second,
+    request: { ...request, EventType: 'Preempt', noticeSeconds: luck.int(5, 30) },
+  })
+  return [advice, preempt]
 }
 
 /** Users ask for many restarts within a moment. */

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { linkOf, textOf } from '../support/people.ts'
 import {
+  beacon,
   eventNow,
   minute,
   outcome,
@@ -11,7 +12,7 @@ import {
   world,
 } from '../support/relay.ts'
 import { askApi } from '../support/tokens.ts'
-import { adminKey, event, eventId } from '../support/world.ts'
+import { adminKey, event, eventId, FakeBeacon } from '../support/world.ts'
 
 const advice = () => event({ eventType: 'SpotRebalanceRecommendation' })
 const sentTo = (host: string) => world.sent.filter(({ url }) => url.includes(host))
@@ -25,6 +26,18 @@ test('people are told without a question, and no incident opens', async () => {
   expect(message!.body).not.toMatch(/Restart|press the button|12:15/)
   expect(others).toEqual([])
   expect(sentTo('pager')).toEqual([])
+})
+
+test('no incident opens either if a route matches once the VM itself reports', async () => {
+  const routes = [
+    { match: {}, channels: ['hook'] },
+    { match: { tag: 'tier=web' }, channels: ['chat', 'pager'] },
+  ]
+  await startRelay({ routes })
+  await new FakeBeacon(world, 'db_0').sees([advice()])
+  beacon.vm.tags = { tier: 'web' }
+  await report(advice())
+  expect([sentTo('slack').length, sentTo('pager').length]).toEqual([1, 0])
 })
 
 test('nobody can decide it', async () => {

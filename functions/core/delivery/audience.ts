@@ -44,7 +44,13 @@ export function audienceOf(
   { record, moments: logged, isExpiry, vms, existing }: Step,
 ): (moment: Moment) => string[] {
   const notified = plannedFor(record, existing)
-  const routed = (moment: Moment) => channelsFor(routes, record, vms, moment, existing)
+  /** People are told of advice once. It ends silently, and is no incident. Machines get every step. */
+  const isAdvised = (name: string, moment: Moment) =>
+    channels.getsEveryStep(name) || (moment === newestOf(record) && !channels.opensIncidents(name))
+  const routed = (moment: Moment) => {
+    const named = channelsFor(routes, record, vms, moment, existing)
+    return isAdvice(record.facts) ? named.filter((name) => isAdvised(name, moment)) : named
+  }
 
   const audience = (moment: Moment): string[] => {
     if (!logged.includes(moment)) return newlyRouted(moment)
@@ -53,7 +59,7 @@ export function audienceOf(
     const named = routed(moment)
     // if a rule ignores the event, only channels that already know of it are notified of its end
     const due = isIgnored(record) ? named.filter((name) => notified.includes(name)) : named
-    if (isAdvice(record.facts)) return due.filter((name) => isAdvised(name, moment))
+    if (isAdvice(record.facts)) return due
     const open = incidents
       ? withIncident(channels, notified, () => moments.filter(opensIncident).flatMap(routed))
       : []
@@ -63,9 +69,6 @@ export function audienceOf(
     const first = audience('scheduled')
     return all.filter((name) => channels.getsEveryStep(name) || !first.includes(name))
   }
-  /** People are told of advice once. It ends silently, and is no incident. Machines get every step. */
-  const isAdvised = (name: string, moment: Moment) =>
-    channels.getsEveryStep(name) || (moment === newestOf(record) && !channels.opensIncidents(name))
   // a route that matches only now need not name the moment of this step
   const newlyRouted = (moment: Moment) => {
     const known = [...notified, ...logged.flatMap(audience)]
