@@ -6,7 +6,8 @@ import { systemClock } from '../clock.ts'
 import { type HookSettings, readRunnerSettings } from '../settings.ts'
 import type { Environment } from '../variables.ts'
 import { aborted, localLink, noLink, type RunnerLink, SocketLink } from './link.ts'
-import { FolderRunner, type Runner } from './runner.ts'
+import { programsIn } from './programs.ts'
+import { HookRunner, type Runner } from './runner.ts'
 import { serveRunner } from './server.ts'
 
 /** `foghorn-beacon hooks`. Returns the exit code: 0 stopped, 1 failed, 2 wrong settings. */
@@ -90,5 +91,5 @@ async function serveIfAllowed(
 }
 
 function runnerOf(folder: string, environment: Environment, log: Log): Runner {
-  return new FolderRunner({ folder, environment, clock: systemClock, log })
+  return new HookRunner({ work: programsIn(folder, environment, log), clock: systemClock, log })
 }

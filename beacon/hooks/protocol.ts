@@ -12,6 +12,8 @@ import { hookSchema, maxHookNote } from '../../shared/report.ts'
 export const maxLineBytes = 2 * 1024 * 1024
 /** No hook may run longer, whatever the beacon asks. */
 export const longestRunMs = 86_400_000
+/** A node has one on record. */
+const maxPrepared = 1
 /** Runs that ended, as the runner remembers them. */
 export const maxEnded = 100
 
@@ -62,6 +64,8 @@ const statusSchema = z.object({
   running: z.optional(runId),
   /** The newest last. */
   ended: z.array(endedSchema).check(z.maxLength(maxEnded)),
+  /** Events that this VM is still prepared for, by what a Kubernetes node has on record. */
+  prepared: z.optional(z.array(scheduledEventSchema).check(z.maxLength(maxPrepared))),
 })
 export type Status = z.infer<typeof statusSchema>
 

@@ -1,21 +1,22 @@
-// Runs the owner's programs, one at a time, as the beacon asks. Its state is in memory only. After
-// a restart, the beacon asks again for the runs that were lost.
-import { cut } from '../../shared/document.ts'
+// Runs hooks one at a time, as the beacon asks: the owner's programs, or the drain of a Kubernetes node.
+// Its state is in memory only. After a restart, the beacon asks again for the runs that were lost.
 import type { Fields, Log } from '../../shared/log.ts'
-import { type Hook, maxHookNote } from '../../shared/report.ts'
+import type { Hook } from '../../shared/report.ts'
 import type { Clock } from '../clock.ts'
-import type { Environment } from '../variables.ts'
-import { eventJson, variablesOf } from './event.ts'
-import { createOutput, type End, execute } from './execute.ts'
-import { findHook, trustOf } from './inspect.ts'
 import { type Ended, maxEnded, type Order, type Presence, type Status } from './protocol.ts'
 
-interface RunnerParts {
-  folder: string
-  /** Of the runner. Hooks get a few of its variables. */
-  environment: Environment
-  clock: Clock
-  log: Log
+export type Outcome = Omit<Ended, 'run' | 'ageMs'>
+
+/** What hooks do on this VM. */
+export interface Work {
+  presence(hook: Hook): Presence
+  /**
+   * Only while the hook is ready. Never rejects, and ends by `limitMs`. Undefined if it was interrupted
+   * because `stop` aborted.
+   */
+  run(order: Order, stop: AbortSignal): Promise<Outcome | undefined>
+  /** What it remembers of earlier runs, also of those before a restart. */
+  prepared?(): Status['prepared']
 }
 
 export interface Runner {
@@ -28,15 +29,17 @@ export interface Runner {
   stop(): Promise<void>
 }
 
-type Outcome = Omit<Ended, 'run' | 'ageMs'>
+interface RunnerParts {
+  work: Work
+  clock: Clock
+  log: Log
+}
 
-/** No other runner may be at work in the folder. */
-export class FolderRunner implements Runner {
+/** No other runner may be at work on this VM. */
+export class HookRunner implements Runner {
   readonly #parts: RunnerParts
   readonly #listeners = new Set<() => void>()
   readonly #stopping = new AbortController()
-  /** What was logged last of each hook that is refused. */
-  readonly #refusals = new Map<Hook, string>()
   #running: { run: string; end: Promise<void> } | undefined
   #ended: (Outcome & { run: string; at: number })[] = []
 
@@ -45,12 +48,15 @@ export class FolderRunner implements Runner {
   }
 
   status(): Status {
-    const now = this.#parts.clock.monotonic()
+    const { clock, work } = this.#parts
+    const now = clock.monotonic()
+    const prepared = work.prepared?.()
     return {
-      prepare: this.#find('prepare').presence,
-      restore: this.#find('restore').presence,
+      prepare: work.presence('prepare'),
+      restore: work.presence('restore'),
       ...(this.#running && { running: this.#running.run }),
       ended: this.#ended.map(({ at, ...one }) => ({ ...one, ageMs: now - at })),
+      ...(prepared && { prepared }),
     }
   }
 
@@ -84,46 +90,22 @@ export class FolderRunner implements Runner {
     for (const listener of this.#listeners) listener()
   }
 
-  #find(hook: Hook): { file: string; presence: Presence } {
-    const found = findHook(this.#parts.folder, hook, trustOf(process))
-    const note = found.presence.state === 'refused' ? found.presence.note : ''
-    if (note !== '' && this.#refusals.get(hook) !== note) {
-      this.#parts.log.error('hook_refused', { hook, reason: note })
-    }
-    this.#refusals.set(hook, note)
-    return found
-  }
-
   /** Undefined if the hook was ended because the runner stops. */
   async #execute(order: Order): Promise<Outcome | undefined> {
-    const { log, environment } = this.#parts
+    const { log, clock, work } = this.#parts
     const { hook, limitMs } = order
-    const { file, presence } = this.#find(hook)
-    if (presence.state === 'absent') return { state: 'refused', note: `there is no ${file}` }
+    const presence = work.presence(hook)
+    if (presence.state === 'absent') return { state: 'refused', note: `there is no ${hook}` }
     if (presence.state === 'refused') return { state: 'refused', note: presence.note }
-    const about: Fields = { hook, eventId: order.event.eventId, run: order.run }
-    log.info('hook_started', { ...about, file, limitSeconds: limitMs / 1000 })
-    const output = createOutput(
-      (line) => log.info('hook_output', { ...about, line }),
-      () => log.warn('hook_output_cut', about),
-    )
-    const startedAt = this.#parts.clock.monotonic()
-    const end = await execute(
-      file,
-      {
-        environment: variablesOf(order, environment, process.platform),
-        input: eventJson(order),
-        limitMs,
-        output,
-      },
-      this.#stopping.signal,
-    )
-    if (end.kind === 'stopped') {
+    const about = fieldsOf(order)
+    log.info('hook_started', { ...about, limitSeconds: limitMs / 1000 })
+    const startedAt = clock.monotonic()
+    const outcome = await work.run(order, this.#stopping.signal)
+    if (outcome === undefined) {
       log.warn('hook_interrupted', about)
       return undefined
     }
-    const outcome = outcomeOf(end, limitMs, output.lastLine())
-    const tookMs = Math.round(this.#parts.clock.monotonic() - startedAt)
+    const tookMs = Math.round(clock.monotonic() - startedAt)
     const { state, exitCode, note } = outcome
     if (state === 'succeeded') log.info('hook_succeeded', { ...about, note, tookMs })
     else log.error('hook_failed', { ...about, exitCode, note, tookMs })
@@ -131,29 +113,7 @@ export class FolderRunner implements Runner {
   }
 }
 
-function outcomeOf(
-  end: Exclude<End, { kind: 'stopped' }>,
-  limitMs: number,
-  lastLine: string,
-): Outcome {
-  const noted = (...parts: string[]) => {
-    const note = cut(parts.filter((part) => part !== '').join(': '), maxHookNote)
-    return note === '' ? {} : { note }
-  }
-  switch (end.kind) {
-    case 'exited': {
-      const state = end.code === 0 ? 'succeeded' : 'failed'
-      const code = end.code === 0 ? {} : { exitCode: end.code }
-      return { state, ...code, ...noted(lastLine) }
-    }
-    case 'timed_out':
-      return {
-        state: 'failed',
-        ...noted(`killed at its limit of ${Math.round(limitMs / 1000)} s`, lastLine),
-      }
-    case 'killed':
-      return { state: 'failed', ...noted(`killed by ${end.signal}`, lastLine) }
-    case 'not_started':
-      return { state: 'failed', ...noted(`could not be started (${end.reason})`) }
-  }
+/** For each log line about a run. */
+export function fieldsOf({ hook, event, run }: Order): Fields {
+  return { hook, eventId: event.eventId, run }
 }

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../../beacon/clock.ts'
 import type { Order } from '../../../beacon/hooks/protocol.ts'
-import { FolderRunner } from '../../../beacon/hooks/runner.ts'
+import { programsIn } from '../../../beacon/hooks/programs.ts'
+import { HookRunner } from '../../../beacon/hooks/runner.ts'
 import type { Environment } from '../../../beacon/variables.ts'
 import type { Hook } from '../../../shared/report.ts'
 import { anEvent } from '../events.ts'
@@ -45,7 +46,8 @@ export function startRunner(
   place = hookFolder(programs),
 ) {
   const log = createTestLog()
-  const runner = new FolderRunner({ folder: place.folder, environment, log, clock: systemClock })
+  const work = programsIn(place.folder, environment, log)
+  const runner = new HookRunner({ work, log, clock: systemClock })
   onTestFinished(() => runner.stop())
   const ended = (run = 'run-1') =>
     vi.waitFor(() => {

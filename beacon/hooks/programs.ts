@@ -1,0 +1,71 @@
+// The owner's programs as hooks: `prepare` and `restore` in a folder.
+import { cut } from '../../shared/document.ts'
+import type { Log } from '../../shared/log.ts'
+import { type Hook, maxHookNote } from '../../shared/report.ts'
+import type { Environment } from '../variables.ts'
+import { eventJson, variablesOf } from './event.ts'
+import { createOutput, type End, execute } from './execute.ts'
+import { findHook, trustOf } from './inspect.ts'
+import { fieldsOf, type Outcome, type Work } from './runner.ts'
+
+/** Hooks get a few variables of `environment`, which is that of the runner. */
+export function programsIn(folder: string, environment: Environment, log: Log): Work {
+  /** What was logged last of each hook that is refused. */
+  const refusals = new Map<Hook, string>()
+  return {
+    presence(hook) {
+      const { presence } = findHook(folder, hook, trustOf(process))
+      const note = presence.state === 'refused' ? presence.note : ''
+      if (note !== '' && refusals.get(hook) !== note) {
+        log.error('hook_refused', { hook, reason: note })
+      }
+      refusals.set(hook, note)
+      return presence
+    },
+
+    async run(order, stop) {
+      const { hook, limitMs } = order
+      const about = fieldsOf(order)
+      const { file } = findHook(folder, hook, trustOf(process))
+      const output = createOutput(
+        (line) => log.info('hook_output', { ...about, line }),
+        () => log.warn('hook_output_cut', about),
+      )
+      const run = {
+        environment: variablesOf(order, environment, process.platform),
+        input: eventJson(order),
+        limitMs,
+        output,
+      }
+      const end = await execute(file, run, stop)
+      return end.kind === 'stopped' ? undefined : outcomeOf(end, limitMs, output.lastLine())
+    },
+  }
+}
+
+function outcomeOf(
+  end: Exclude<End, { kind: 'stopped' }>,
+  limitMs: number,
+  lastLine: string,
+): Outcome {
+  const noted = (...parts: string[]) => {
+    const note = cut(parts.filter((part) => part !== '').join(': '), maxHookNote)
+    return note === '' ? {} : { note }
+  }
+  switch (end.kind) {
+    case 'exited': {
+      const state = end.code === 0 ? 'succeeded' : 'failed'
+      const code = end.code === 0 ? {} : { exitCode: end.code }
+      return { state, ...code, ...noted(lastLine) }
+    }
+    case 'timed_out':
+      return {
+        state: 'failed',
+        ...noted(`killed at its limit of ${Math.round(limitMs / 1000)} s`, lastLine),
+      }
+    case 'killed':
+      return { state: 'failed', ...noted(`killed by ${end.signal}`, lastLine) }
+    case 'not_started':
+      return { state: 'failed', ...noted(`could not be started (${end.reason})`) }
+  }
+}
