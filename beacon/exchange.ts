@@ -1,7 +1,7 @@
 // One HTTP exchange, as both transports do it: with a limit on everything.
 export interface Exchange {
   url: URL
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   headers: Record<string, string>
   body?: string
   /** For the whole exchange. */

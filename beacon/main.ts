@@ -38,6 +38,11 @@ const commands: Command[] = [
     run: () => runHooks(process.env, stopSignal()),
   },
   {
+    words: 'hooks --kubernetes',
+    about: 'in place of programs, drains the Kubernetes node of this VM, and uncordons it',
+    run: () => runHooks(process.env, stopSignal(), true),
+  },
+  {
     words: 'check',
     about: 'prints what works and what to fix; does not disturb a running beacon',
     run: () => withSettings(runCheck),

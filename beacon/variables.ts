@@ -27,7 +27,7 @@ const hookPlaces = isWindows
     }
   : { folder: folderOfHooks, socket: socketOfHooks }
 
-/** What a variable is for (docs/install-beacon.md shows this), and what it may be. */
+/** What a variable is for (the documentation shows this), and what it may be. */
 interface Variable<T> {
   about: string
   /** For the documentation. */
@@ -35,7 +35,7 @@ interface Variable<T> {
   schema: z.ZodMiniType<T, string | undefined>
 }
 
-const variable = <T>(
+export const variable = <T>(
   about: string,
   schema: Variable<T>['schema'],
   usual: string | number = '',
@@ -47,11 +47,11 @@ const wrong =
     `is ${shown(String(input))}: ${want}`
 
 /** A variable that must be set. `want` says what to write. */
-function text(want: string, isRight: (text: string) => boolean) {
+export function text(want: string, isRight: (text: string) => boolean) {
   return z.string(`is missing: ${want}`).check(z.refine(isRight, { error: wrong(want) }))
 }
 
-function seconds({ least, most, usual }: Record<'least' | 'most' | 'usual', number>) {
+export function seconds({ least, most, usual }: Record<'least' | 'most' | 'usual', number>) {
   const want = `write seconds from ${least} to ${most}, or leave it out for ${usual}`
   const isRight = (value: string) => Number(value) >= least && Number(value) <= most
   return z.pipe(
@@ -60,7 +60,7 @@ function seconds({ least, most, usual }: Record<'least' | 'most' | 'usual', numb
   )
 }
 
-function path(usual: string) {
+export function path(usual: string) {
   const { isAbsolute } = isWindows ? win32 : posix
   return z._default(text(`write a path from the root, such as ${usual}`, isAbsolute), usual)
 }
@@ -186,19 +186,30 @@ export const variables: Record<string, Pick<Variable<unknown>, 'about' | 'usual'
 
 type Name = keyof typeof table
 export const allNames = Object.keys(table) as Name[]
-type Values<N extends Name> = { [K in N]: z.infer<(typeof table)[K]['schema']> }
 
 /** Reads the variables of these names. Adds a sentence to `problems` for each that is wrong. */
 export function readVariables<N extends Name>(
   names: readonly N[],
   environment: Environment,
   problems: string[],
-): Values<N> {
+): Values<typeof table, N> {
+  return readTable(table, names, environment, problems)
+}
+
+type Table = Record<string, Variable<unknown>>
+type Values<T extends Table, N extends keyof T> = { [K in N]: z.infer<T[K]['schema']> }
+
+export function readTable<T extends Table, N extends keyof T & string>(
+  table: T,
+  names: readonly N[],
+  environment: Environment,
+  problems: string[],
+): Values<T, N> {
   const entries = names.map((name) => {
     // programs write the names of proxies in either case; the other names have one
     const written =
       name.endsWith('_PROXY') && environment[name.toLowerCase()] ? name.toLowerCase() : name
-    const read = table[name].schema.safeParse(environment[written]?.trim() || undefined)
+    const read = table[name]!.schema.safeParse(environment[written]?.trim() || undefined)
     if (!read.success) problems.push(`${written} ${read.error.issues[0]?.message}`)
     return [name, read.data]
   })

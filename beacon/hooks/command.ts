@@ -3,17 +3,25 @@ import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { createLog, type Log } from '../../shared/log.ts'
 import { terminal } from '../cli.ts'
 import { systemClock } from '../clock.ts'
+import { createApi } from '../kubernetes/api.ts'
+import { NodeDrain } from '../kubernetes/drain.ts'
+import { type KubernetesSettings, readKubernetesSettings } from '../kubernetes/settings.ts'
 import { type HookSettings, readRunnerSettings } from '../settings.ts'
+import { createTransport } from '../transport.ts'
 import type { Environment } from '../variables.ts'
 import { aborted, localLink, noLink, type RunnerLink, SocketLink } from './link.ts'
 import { programsIn } from './programs.ts'
 import { HookRunner, type Runner } from './runner.ts'
 import { serveRunner } from './server.ts'
 
-/** `foghorn-beacon hooks`. Returns the exit code: 0 stopped, 1 failed, 2 wrong settings. */
+/**
+ * `foghorn-beacon hooks`, and `hooks --kubernetes`, which drains the node instead of running programs.
+ * Returns the exit code: 0 stopped, 1 failed, 2 wrong settings.
+ */
 export async function runHooks(
   environment: Environment,
   stop: AbortSignal,
+  isKubernetes = false,
   platform: string = process.platform,
 ): Promise<number> {
   if (isOpenToAll(platform)) {
@@ -21,10 +29,10 @@ export async function runHooks(
     return 2
   }
   const settings = readRunnerSettings(environment)
-  if ('problems' in settings) {
-    for (const problem of settings.problems) terminal.error(problem)
-    return 2
-  }
+  const kubernetes = isKubernetes ? readKubernetesSettings(environment) : undefined
+  const problems = [settings, kubernetes].flatMap((one) => (one && 'problems' in one ? one.problems : []))
+  for (const problem of problems) terminal.error(problem)
+  if ('problems' in settings || (kubernetes && 'problems' in kubernetes)) return 2
   const { folder, socket, logLevel } = settings
   const log = createLog({
     write: terminal.out,
@@ -32,12 +40,15 @@ export async function runHooks(
     level: logLevel,
   })
   try {
-    const runner = runnerOf(folder, environment, log)
+    const drain = kubernetes && openDrain(kubernetes, log, stop)
+    const work = drain ?? programsIn(folder, environment, log)
+    const runner = new HookRunner({ work, clock: systemClock, log })
     const close = await serveRunner(socket, runner, log)
     const { prepare, restore } = runner.status()
     const found = { prepare: prepare.state, restore: restore.state }
-    log.info('hook_runner_started', { folder, socket, ...found })
-    await aborted(stop)
+    const what = kubernetes ? { node: kubernetes.nodeName } : { folder, ...found }
+    log.info('hook_runner_started', { socket, ...what })
+    await (drain?.watch(stop) ?? aborted(stop))
     await runner.stop()
     await close()
     log.info('hook_runner_stopped')
@@ -88,6 +99,13 @@ async function serveIfAllowed(
     log.info('hook_socket_skipped', { socket, reason: messageOf(error) })
     return async () => {}
   }
+}
+
+function openDrain(settings: KubernetesSettings, log: Log, stop: AbortSignal): NodeDrain {
+  const { origin, accountFolder, nodeName, drain } = settings
+  const transport = createTransport()
+  const api = createApi({ origin, accountFolder, nodeName, transport, signal: stop })
+  return new NodeDrain({ api, settings: drain, clock: systemClock, log })
 }
 
 function runnerOf(folder: string, environment: Environment, log: Log): Runner {

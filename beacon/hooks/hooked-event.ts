@@ -39,6 +39,12 @@ export function eventsOf(document: Snapshot, vmName: string): Map<string, Schedu
 
 export const hooks: readonly Hook[] = ['prepare', 'restore']
 
+/** The beacon forgot it, and the VM is prepared for it or was interrupted at that. */
+export function remembered(event: ScheduledEvent, at: Instant): HookedEvent {
+  const prepare: Phase = { state: 'planned', starts: 1, since: at, eventType: event.eventType }
+  return { event, firstSeen: at, isAnswered: false, prepare }
+}
+
 /** With the relay's answer to a report that showed the event. */
 export function withAnswer(hooked: HookedEvent, wish: HookedEvent['wish']): HookedEvent {
   if (hooked.isAnswered && hooked.wish === wish) return hooked

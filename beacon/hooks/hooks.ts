@@ -17,6 +17,7 @@ import {
   isOver,
   isWorthKeeping,
   planned,
+  remembered,
   runsOf,
   seenAgain,
   withAnswer,
@@ -167,6 +168,9 @@ export class EventHooks implements Hooks {
     const { clock } = this.#beacon
     if (!this.#hooks.link.isCurrent()) return
     const at = (ageMs: number) => instantOf(clock, clock.monotonic() - ageMs)
+    for (const event of status.prepared ?? []) {
+      if (!this.#events.has(event.eventId)) this.#set(remembered(event, at(0)))
+    }
     for (const hooked of this.#events.values()) this.#set(followed(hooked, status, at))
   }
 

@@ -1,4 +1,5 @@
 // An IMDS whose answers a test chooses, and a client of it.
+import type { Exchange } from '../../beacon/exchange.ts'
 import { createImds, type Imds } from '../../beacon/imds.ts'
 import { previewVersion } from '../../shared/document.ts'
 import type { Log } from '../../shared/log.ts'
@@ -47,7 +48,7 @@ export function versionOf({ url }: Asked): string {
 export interface Request {
   /** When it arrived, monotonic ms. */
   at: number
-  method: 'GET' | 'POST'
+  method: Exchange['method']
   /** `scheduledevents`, `instance` or `token`. */
   endpoint: string
   version: string

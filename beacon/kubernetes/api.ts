@@ -1,0 +1,170 @@
+// The requests of a drain to the API server of Kubernetes, with the token of a service account. The
+// process knows the server's certificate by NODE_EXTRA_CA_CERTS.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ZodMiniType } from 'zod/mini'
+import { describeIssues, FoghornError } from '../../shared/errors.ts'
+import { parseJson } from '../../shared/json.ts'
+import type { Exchange, Transport } from '../exchange.ts'
+import { type Node, nodeSchema, type Pod, podListSchema, statusSchema } from './objects.ts'
+
+/** A node has at most a few hundred pods of a few KB each. */
+const maxBytes = 8 * 1024 * 1024
+const timeoutMs = 10_000
+const podsAtOnce = 100
+const maxPages = 50
+
+/** `forbidden` by a disruption budget for now; `split` if two budgets match the pod. */
+export type Evicted = 'accepted' | 'gone' | 'forbidden' | 'split'
+
+/** Each method throws FoghornError: `kubernetes_forbidden`, `kubernetes_unreachable` or `kubernetes_failed`. */
+export interface KubernetesApi {
+  readonly nodeName: string
+  node(): Promise<Node>
+  /** `conflict` if the node has changed since it was read. */
+  patchNode(patch: object): Promise<'done' | 'conflict'>
+  patchStatus(patch: object): Promise<void>
+  writeEvent(event: object): Promise<void>
+  /** Of the node. */
+  pods(selector: string): Promise<Pod[]>
+  evict(pod: Pod, graceSeconds: number | undefined): Promise<Evicted>
+  remove(pod: Pod, graceSeconds: number | undefined): Promise<Evicted>
+}
+
+interface ApiParts {
+  /** Such as `https://10.0.0.1:443`. */
+  origin: string
+  /** Has the file `token`, which Kubernetes replaces before it expires. */
+  accountFolder: string
+  nodeName: string
+  transport: Transport
+  signal: AbortSignal
+}
+
+export function createApi(parts: ApiParts): KubernetesApi {
+  const { nodeName } = parts
+  const nodePath = `/api/v1/nodes/${nodeName}`
+
+  const ask = async (method: Exchange['method'], path: string, body?: Body) => {
+    const answer = await parts.transport.exchange({
+      url: new URL(path, parts.origin),
+      method,
+      headers: {
+        accept: 'application/json',
+        authorization: `Bearer ${readFileSync(join(parts.accountFolder, 'token'), 'utf8').trim()}`,
+        ...(body && { 'content-type': body.type }),
+      },
+      ...(body && { body: JSON.stringify(body.value) }),
+      ...{ timeoutMs, maxBytes, signal: parts.signal },
+    })
+    if (answer.kind === 'answered') return answer
+    throw new FoghornError('kubernetes_unreachable', `the API server: ${answer.reason}`)
+  }
+
+  const expect = async (method: Exchange['method'], path: string, body?: Body) => {
+    const answer = await ask(method, path, body)
+    if (answer.status < 300) return answer.text
+    throw refusalOf(answer, `${method} ${path.replace(/\?.*/, '')}`)
+  }
+
+  const read = async <T>(path: string, schema: ZodMiniType<T>): Promise<T> => {
+    const value = parseJson(await expect('GET', path))
+    const parsed = schema.safeParse(value)
+    if (parsed.success) return parsed.data
+    const [what] = describeIssues(parsed.error, value)
+    throw new FoghornError('kubernetes_failed', `the API server's answer to GET ${path}: ${what}`)
+  }
+
+  const patchOf = (value: object): Body => ({
+    value,
+    type: 'application/strategic-merge-patch+json',
+  })
+
+  const end = async (method: Exchange['method'], path: string, body: object): Promise<Evicted> => {
+    const answer = await ask(method, path, jsonOf(body))
+    const { status } = answer
+    if (status < 300) return 'accepted'
+    if (status === 404) return 'gone'
+    if (status === 429) return 'forbidden'
+    if (status === 500 && messageIn(answer.text).includes('more than one')) return 'split'
+    throw refusalOf(answer, `${method} ${path}`)
+  }
+
+  return {
+    nodeName,
+    node: () => read(nodePath, nodeSchema),
+
+    async patchNode(patch) {
+      const answer = await ask('PATCH', nodePath, patchOf(patch))
+      if (answer.status === 409) return 'conflict'
+      if (answer.status < 300) return 'done'
+      throw refusalOf(answer, `PATCH ${nodePath}`)
+    },
+
+    async patchStatus(patch) {
+      await expect('PATCH', `${nodePath}/status`, patchOf(patch))
+    },
+
+    async writeEvent(event) {
+      await expect('POST', '/api/v1/namespaces/default/events', jsonOf(event))
+    },
+
+    async pods(selector) {
+      const found: Pod[] = []
+      let rest = ''
+      for (let page = 0; page < maxPages; page += 1) {
+        const query = new URLSearchParams({
+          fieldSelector: `spec.nodeName=${nodeName}`,
+          limit: String(podsAtOnce),
+          ...(selector !== '' && { labelSelector: selector }),
+          ...(rest !== '' && { continue: rest }),
+        })
+        const list = await read(`/api/v1/pods?${query}`, podListSchema)
+        found.push(...list.items)
+        rest = list.metadata.continue ?? ''
+        if (rest === '') return found
+      }
+      throw new FoghornError('kubernetes_failed', `the list of pods has over ${maxPages} pages`)
+    },
+
+    evict(pod, graceSeconds) {
+      const { namespace, name } = pod.metadata
+      return end('POST', `${pathOf(pod)}/eviction`, {
+        ...{ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name } },
+        ...(graceSeconds !== undefined && { deleteOptions: { gracePeriodSeconds: graceSeconds } }),
+      })
+    },
+
+    remove(pod, graceSeconds) {
+      return end('DELETE', pathOf(pod), {
+        ...{ apiVersion: 'v1', kind: 'DeleteOptions' },
+        ...(graceSeconds !== undefined && { gracePeriodSeconds: graceSeconds }),
+      })
+    },
+  }
+}
+
+interface Body {
+  type: string
+  value: object
+}
+
+function jsonOf(value: object): Body {
+  return { value, type: 'application/json' }
+}
+
+function pathOf({ metadata: { namespace, name } }: Pod): string {
+  return `/api/v1/namespaces/${namespace}/pods/${name}`
+}
+
+function messageIn(text: string): string {
+  const read = statusSchema.safeParse(parseJson(text))
+  return (read.success && read.data.message) || ''
+}
+
+function refusalOf({ status, text }: { status: number; text: string }, what: string): FoghornError {
+  const code = status === 403 ? 'kubernetes_forbidden' : 'kubernetes_failed'
+  const message = messageIn(text)
+  const why = message === '' ? '' : ` (${message})`
+  return new FoghornError(code, `the API server answered ${status} to ${what}${why}`)
+}

@@ -1,0 +1,178 @@
+// What the drain reads of a node and its pods, and the patches that it writes. Pure. Shapes:
+// https://kubernetes.io/docs/reference/kubernetes-api/
+import * as z from 'zod/mini'
+import { type ScheduledEvent, scheduledEventSchema } from '../../shared/document.ts'
+import { parseJson } from '../../shared/json.ts'
+
+/** On a node that Foghorn cordoned: the EventId. Only such a node is uncordoned. */
+const cordonedBy = 'foghorn/cordoned-by'
+/** On a node that is prepared: the event, as JSON. It outlives the pods of Foghorn. */
+const preparedFor = 'foghorn/event'
+const taintKey = 'foghorn/maintenance'
+const conditionType = 'FoghornMaintenance'
+/** The kubelet makes such a pod from a file, and the API server cannot evict it. */
+const mirror = 'kubernetes.io/config.mirror'
+const finished = ['Succeeded', 'Failed']
+
+const texts = z.optional(z.record(z.string(), z.string()))
+
+export const nodeSchema = z.object({
+  metadata: z.object({
+    name: z.string(),
+    resourceVersion: z.string(),
+    labels: texts,
+    annotations: texts,
+  }),
+  spec: z.object({
+    unschedulable: z.optional(z.boolean()),
+    providerID: z.optional(z.string()),
+    taints: z.optional(z.array(z.looseObject({ key: z.string() }))),
+  }),
+})
+export type Node = z.infer<typeof nodeSchema>
+
+const podSchema = z.object({
+  metadata: z.object({
+    name: z.string(),
+    namespace: z.string(),
+    annotations: texts,
+    deletionTimestamp: z.optional(z.string()),
+    ownerReferences: z.optional(
+      z.array(z.object({ kind: z.string(), controller: z.optional(z.boolean()) })),
+    ),
+  }),
+  spec: z.object({ terminationGracePeriodSeconds: z.optional(z.number()) }),
+  status: z.object({ phase: z.optional(z.string()) }),
+})
+export type Pod = z.infer<typeof podSchema>
+
+export const podListSchema = z.object({
+  metadata: z.object({ continue: z.optional(z.string()) }),
+  items: z.array(podSchema),
+})
+
+/** `message` of an error, as the API server sends it. */
+export const statusSchema = z.object({ message: z.optional(z.string()) })
+
+/**
+ * What IMDS calls the VM of a node, from its `providerID`. A VM of a uniform scale set is the set and a
+ * number. Undefined if Azure's cloud provider did not write it.
+ */
+export function vmNameOf({ spec: { providerID = '' } }: Node): string | undefined {
+  const found =
+    /^azure:\/\/.*?(?:\/virtualMachineScaleSets\/([^/]+))?\/virtualMachines\/([^/]+)$/i.exec(
+      providerID,
+    )
+  if (found === null) return undefined
+  const [, set, vm] = found
+  return set === undefined ? vm : `${set}_${vm}`
+}
+
+/** The event that the node has on record, and whether its preparation has begun. */
+export function preparedEvent({ metadata }: Node): ScheduledEvent | undefined {
+  const text = metadata.annotations?.[preparedFor]
+  const read = scheduledEventSchema.safeParse(text === undefined ? undefined : parseJson(text))
+  return read.success ? read.data : undefined
+}
+
+function isCordoned({ spec }: Node): boolean {
+  return spec.unschedulable === true
+}
+
+/** Whether somebody let pods onto the node again after Foghorn had cordoned it. */
+export function isUncordoned(node: Node): boolean {
+  return !isCordoned(node) && isCordonedByUs(node)
+}
+
+export function isCordonedByUs({ metadata }: Node): boolean {
+  return metadata.annotations?.[cordonedBy] !== undefined
+}
+
+/** `KEY=VALUE`, or `KEY` with any value. */
+export function hasLabel({ metadata }: Node, label: string): boolean {
+  const [key = '', ...rest] = label.split('=')
+  const value = metadata.labels?.[key]
+  return value !== undefined && (rest.length === 0 || value === rest.join('='))
+}
+
+/** Refused if the node has changed since it was read, as its taints are replaced as a whole. */
+export function cordonPatch(node: Node, event: ScheduledEvent): object {
+  const { resourceVersion } = node.metadata
+  const own = { key: taintKey, value: event.eventType, effect: 'NoSchedule' }
+  const annotations = {
+    [preparedFor]: JSON.stringify(event),
+    // who cordons first may uncordon
+    ...(!isCordoned(node) && { [cordonedBy]: event.eventId }),
+  }
+  return {
+    metadata: { resourceVersion, annotations },
+    spec: { unschedulable: true, taints: [...taintsOfOthers(node), own] },
+  }
+}
+
+export function uncordonPatch(node: Node): object {
+  const { resourceVersion } = node.metadata
+  return {
+    metadata: { resourceVersion, annotations: { [preparedFor]: null, [cordonedBy]: null } },
+    spec: { taints: taintsOfOthers(node), ...(isCordonedByUs(node) && { unschedulable: null }) },
+  }
+}
+
+function taintsOfOthers({ spec }: Node) {
+  return (spec.taints ?? []).filter(({ key }) => key !== taintKey)
+}
+
+/** `reason` is one word. `at` is epoch ms. */
+export function conditionPatch(isOn: boolean, reason: string, message: string, at: number): object {
+  const time = secondsIso(at)
+  const condition = {
+    type: conditionType,
+    status: isOn ? 'True' : 'False',
+    ...{ reason, message, lastHeartbeatTime: time, lastTransitionTime: time },
+  }
+  return { status: { conditions: [condition] } }
+}
+
+/** An Event of the node, which `kubectl describe node` shows. */
+export function nodeEvent(
+  node: string,
+  what: { reason: string; message: string; isWarning: boolean },
+  at: number,
+): object {
+  const { reason, message, isWarning } = what
+  const time = secondsIso(at)
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { generateName: 'foghorn-', namespace: 'default' },
+    // as the kubelet does: the uid is the name
+    involvedObject: { apiVersion: 'v1', kind: 'Node', name: node, uid: node },
+    ...{ reason, message, type: isWarning ? 'Warning' : 'Normal', count: 1 },
+    source: { component: 'foghorn', host: node },
+    ...{ firstTimestamp: time, lastTimestamp: time },
+    ...{ reportingComponent: 'foghorn', reportingInstance: node },
+  }
+}
+
+/** Kubernetes' times have no fraction of a second. */
+function secondsIso(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19)}Z`
+}
+
+/** `shop/db-0`; in the namespace `default` the name alone. */
+export function nameOf({ metadata: { namespace, name } }: Pod): string {
+  return namespace === 'default' ? name : `${namespace}/${name}`
+}
+
+/**
+ * What the drain does with a pod. `bare`: no controller would start it again elsewhere. A pod of a
+ * DaemonSet stays: its controller would start it on the same node again.
+ */
+export function fateOf({ metadata, status }: Pod): 'moves' | 'stays' | 'bare' {
+  const { annotations, ownerReferences = [] } = metadata
+  if (annotations?.[mirror] !== undefined) return 'stays'
+  if (finished.includes(status.phase ?? '')) return 'stays'
+  const owner = ownerReferences.find(({ controller }) => controller === true)
+  if (owner === undefined) return 'bare'
+  return owner.kind === 'DaemonSet' ? 'stays' : 'moves'
+}
