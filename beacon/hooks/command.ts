@@ -30,7 +30,9 @@ export async function runHooks(
   }
   const settings = readRunnerSettings(environment)
   const kubernetes = isKubernetes ? readKubernetesSettings(environment) : undefined
-  const problems = [settings, kubernetes].flatMap((one) => (one && 'problems' in one ? one.problems : []))
+  const problems = [settings, kubernetes].flatMap((one) =>
+    one && 'problems' in one ? one.problems : [],
+  )
   for (const problem of problems) terminal.error(problem)
   if ('problems' in settings || (kubernetes && 'problems' in kubernetes)) return 2
   const { folder, socket, logLevel } = settings

@@ -31,13 +31,14 @@ export async function takeSlotIfDue(
   const { rules, listeningSince } = contextOf(relay)
   const wish = before && slotToTake(before, rules, { now, listeningSince })
   if (before === undefined || wish === undefined) return undefined
-  return { wish: slotRequestId(wish), taken: await takeSlot(relay.store, before, wish) }
+  return { wish: slotRequestId(wish), taken: await takeSlot(relay.store, before, wish, now) }
 }
 
 export async function takeSlot(
   store: SlotStore,
   own: Pick<EventRecord, 'fleet' | 'eventId' | 'epoch'>,
   wish: SlotRequest,
+  now: number,
 ): Promise<SlotTaken> {
   const { fleet } = own
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -47,7 +48,7 @@ export async function takeSlot(
     const behind: string[] = []
     for (const holder of rivalsOf(stored, own, wish)) {
       const record = await store.readEvent({ fleet, eventId: holder.eventId })
-      if (record === undefined || isOver(holder, record)) {
+      if (record === undefined || isOver(holder, record, now)) {
         over.push(holder)
         continue
       }

@@ -320,7 +320,14 @@ function ok(body: unknown): Answer {
 }
 
 function failure(status: number, reason: string, message: string): Answer {
-  const body = { kind: 'Status', apiVersion: 'v1', status: 'Failure', message, reason, code: status }
+  const body = {
+    kind: 'Status',
+    apiVersion: 'v1',
+    status: 'Failure',
+    message,
+    reason,
+    code: status,
+  }
   return { status, body }
 }
 

@@ -32,6 +32,8 @@ export const maxBehind = 5
 /** The groups of all holders together, so that the row stays small. */
 const maxEntries = 2_000
 const idLength = 32
+/** A turn ends by then. `restore` itself may take 10 minutes. */
+const restoreWithinMs = 15 * 60_000
 
 /**
  * What the event takes. `unknown`: the beacon of an affected VM has not reported, so its group is
@@ -114,10 +116,17 @@ function kept(others: Holder[], before: Holder | undefined): Holder[] {
   return before === undefined ? others : [...others, before]
 }
 
-/** Whether the event of a holder is over, by its stored record. */
-export function isOver({ epoch }: Holder, stored: EventRecord | undefined): boolean {
-  if (stored === undefined || stored.ended !== undefined) return true
+/** Whether the event of a holder is over and its VMs are back, by its stored record. */
+export function isOver({ epoch }: Holder, stored: EventRecord | undefined, now: number): boolean {
+  if (stored === undefined) return true
+  if (stored.ended !== undefined) return !isRestoring(stored.wait, now - stored.ended.at)
   return stored.epoch !== epoch && stored.decided?.decision !== 'approved'
+}
+
+/** Until a VM is restored, it does not carry its load again, which the next VM would need. */
+function isRestoring({ readiness }: EventRecord['wait'], endedMs: number): boolean {
+  const { planned = 0, running = 0 } = readiness?.restore?.counts ?? {}
+  return planned + running > 0 && endedMs < restoreWithinMs
 }
 
 /**

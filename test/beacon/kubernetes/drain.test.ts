@@ -37,7 +37,13 @@ function aCluster(settings: Partial<DrainSettings> = {}) {
     async exchange({ url, method, headers, body }): Promise<Exchanged> {
       const token = headers.authorization?.replace('Bearer ', '')
       const path = url.pathname + url.search
-      const answer = cluster.answer({ method, path, token, ...type(headers), ...(body && { body }) })
+      const answer = cluster.answer({
+        method,
+        path,
+        token,
+        ...type(headers),
+        ...(body && { body }),
+      })
       const text = JSON.stringify(answer.body)
       return { kind: 'answered', status: answer.status, headers: {}, text }
     },

@@ -72,13 +72,18 @@ describe('whether there is room', () => {
 })
 
 describe('a holder', () => {
-  test.each<[string, Parameters<typeof isOver>[1], boolean]>([
+  const restoreCounts = { counts: { running: 1 }, failed: [] }
+  const ended = { at: 1, outcome: 'completed' as const }
+  const restoring = { readiness: { counts: {}, unready: [], restore: restoreCounts } }
+  test.each<[string, Parameters<typeof isOver>[1], boolean, number?]>([
     ['whose event is open', record(), false],
-    ['whose event has ended', record({ ended: { at: 1, outcome: 'completed' } }), true],
+    ['whose event has ended', record({ ended }), true],
+    ['whose VM runs restore', record({ ended, wait: restoring }), false, 14 * 60_000],
+    ['whose VM runs restore for long', record({ ended, wait: restoring }), true, 15 * 60_000 + 1],
     ['whose event was removed', undefined, true],
     ['whose event has come back, in a new epoch', record({ epoch: 2 }), true],
-  ])('%s', (_, stored, expected) => {
-    expect(isOver(holder('x', { a: 1 }), stored)).toBe(expected)
+  ])('%s', (_, stored, expected, now = 2) => {
+    expect(isOver(holder('x', { a: 1 }), stored, now)).toBe(expected)
   })
 })
 

@@ -7,6 +7,7 @@ import type { HookRun, Report } from '../../../shared/report.ts'
 import { createWorld, event, FakeBeacon, startAt, type World } from '../../support/world.ts'
 
 const minute = 60_000
+const now = startAt
 const due = startAt + 15 * minute
 const inSet = (scaleSet: string): Partial<Report['vm']> => ({ scaleSet })
 
@@ -65,6 +66,36 @@ test('of two events of one scale set, the second waits until the first is over',
   await whenOf(web1, two, 'succeeded')
   expect((await recordOf(two)).decided).toMatchObject({ how: 'policy' })
 })
+
+test.each([
+  ['is done', 'succeeded' as const],
+  ['has failed', 'failed' as const],
+])('the second also waits until restore %s', async (_, state) => {
+  await whenOf(web0, one, 'succeeded')
+  await whenOf(web1, two)
+  const restores = (how: HookRun['state']) => web0.sees([], { hooks: hooksOf(one, how) })
+  await restores('planned')
+  await world.pass(11_000)
+  expect((await recordOf(one)).ended).toBeDefined()
+  await restores('running')
+  await world.pass(30_000)
+  expect(await turnOf(two)).toBe('waits')
+  await restores(state)
+  await world.pass(5_000)
+  expect(await turnOf(two)).toBe('held')
+})
+
+/** What the beacon of a prepared VM reports after the event. */
+function hooksOf({ eventId }: ScheduledEvent, state: HookRun['state']): Report['hooks'] {
+  const run = { eventId, ageMs: 0 }
+  return {
+    available: ['prepare', 'restore'],
+    runs: [
+      { ...run, hook: 'prepare', state: 'succeeded' },
+      { ...run, hook: 'restore', state },
+    ],
+  }
+}
 
 test('if its turn does not come in time, people are asked and told who came first', async () => {
   await whenOf(web0, one)
@@ -163,16 +194,16 @@ describe('the row of holders', () => {
       const beacon = new FakeBeacon(world, of.resources[0]!)
       await beacon.sees([of])
     }
-    const asked = events.map(({ eventId }) => takeSlot(world.store, { ...own, eventId }, wish))
+    const asked = events.map(({ eventId }) => takeSlot(world.store, { ...own, eventId }, wish, now))
     const outcomes = (await Promise.all(asked)).map(({ outcome }) => outcome)
     expect(outcomes.filter((outcome) => outcome === 'held')).toHaveLength(1)
   })
 
   test('a holder that the relay no longer knows does not count', async () => {
-    expect(await takeSlot(world.store, { ...own, eventId: 'lost' }, wish)).toMatchObject({
+    expect(await takeSlot(world.store, { ...own, eventId: 'lost' }, wish, now)).toMatchObject({
       outcome: 'held',
     })
-    expect(await takeSlot(world.store, own, wish)).toEqual({ outcome: 'held' })
+    expect(await takeSlot(world.store, own, wish, now)).toEqual({ outcome: 'held' })
   })
 
   test('a new epoch of an event must take its turn anew', async () => {
@@ -180,11 +211,11 @@ describe('the row of holders', () => {
     const { groups } = (await readSlots(world.store, 'prod')).holders[0]!
     await web0.sees([])
     await world.pass(11_000)
-    expect(await takeSlot(world.store, { ...own, eventId: 'b' }, { max: 1, groups })).toMatchObject(
-      {
-        outcome: 'held',
-      },
-    )
+    expect(
+      await takeSlot(world.store, { ...own, eventId: 'b' }, { max: 1, groups }, now),
+    ).toMatchObject({
+      outcome: 'held',
+    })
     await web0.runs([one], 'planned')
     await world.pass(5_000)
     const back = await recordOf(one)
@@ -244,7 +275,12 @@ describe('the row of holders', () => {
   test('fleets do not wait for each other', async () => {
     await whenOf(web0, one)
     const { groups } = (await readSlots(world.store, 'prod')).holders[0]!
-    const elsewhere = await takeSlot(world.store, { ...own, fleet: 'test' }, { max: 1, groups })
+    const elsewhere = await takeSlot(
+      world.store,
+      { ...own, fleet: 'test' },
+      { max: 1, groups },
+      now,
+    )
     expect(elsewhere).toEqual({ outcome: 'held' })
   })
 })
