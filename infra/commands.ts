@@ -24,6 +24,10 @@ const groups: Record<string, Record<string, Entry>> = {
       'writes the beacon as executables',
       async () => (await import('./build-beacon.ts')).buildBeacons,
     ],
+    image: [
+      'makes the container images of beacon and relay',
+      async () => (await import('./image/main.ts')).image,
+    ],
     release: [
       'makes everything that is installed: packages, relays, checksums',
       async () => (await import('./release/main.ts')).release,

@@ -12,10 +12,17 @@ const maxBytes = 16 * 1_024 * 1_024
 interface Bill {
   serialNumber?: string
   metadata: { timestamp: string; component: { name: string } }
+  components: object[]
+}
+
+/** Of Debian, in an image. */
+interface SystemPackage {
+  name: string
+  version: string
 }
 
 /** Returns `file`. */
-export async function billOfMaterials(file: string): Promise<string> {
+export async function billOfMaterials(file: string, system: SystemPackage[] = []): Promise<string> {
   const words = ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev']
   const ran = promisify(execFile)('npm', words, { cwd: root, maxBuffer: maxBytes })
   const { stdout } = await ran.catch((error: Error & { stderr?: string }) => {
@@ -25,6 +32,10 @@ export async function billOfMaterials(file: string): Promise<string> {
   // npm takes the time of now, and the name of the folder
   bill.metadata.timestamp = new Date(buildTime() * 1_000).toISOString()
   bill.metadata.component.name = 'foghorn'
+  const known = new Map(system.map((one) => [`pkg:deb/debian/${one.name}@${one.version}`, one]))
+  for (const [purl, { name, version }] of known) {
+    bill.components.push({ type: 'library', 'bom-ref': purl, name, version, purl })
+  }
   writeFileSync(file, `${JSON.stringify(bill, null, 2)}\n`)
   return file
 }

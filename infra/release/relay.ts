@@ -36,16 +36,22 @@ export async function packRelay(bundle: string, cpu: Cpu, folder: string): Promi
   }
 }
 
-/** Writes what is in the archive into the folder `contents`. */
-export async function writeRelay(bundle: string, cpu: Cpu, contents: string): Promise<void> {
+/** The program and the Node that runs it. */
+export async function writeProgram(bundle: string, cpu: Cpu, contents: string): Promise<void> {
   cpSync(bundle, join(contents, 'program'), { recursive: true })
   const node = await runtimeFor(nodeFor(cpu))
   copyFileSync(node, join(contents, 'node'))
+  chmodSync(join(contents, 'node'), program)
   // with the licenses of what Node contains
   copyFileSync(join(dirname(dirname(node)), 'LICENSE'), join(contents, 'LICENSE.node'))
+}
+
+/** Writes what is in the archive into the folder `contents`. */
+export async function writeRelay(bundle: string, cpu: Cpu, contents: string): Promise<void> {
+  await writeProgram(bundle, cpu, contents)
   copyFileSync(join(root, 'LICENSE'), join(contents, 'LICENSE'))
   writeFileSync(join(contents, 'foghorn'), launcher)
-  for (const file of ['node', 'foghorn']) chmodSync(join(contents, file), program)
+  chmodSync(join(contents, 'foghorn'), program)
   copyFileSync(join(root, 'README.md'), join(contents, 'README.md'))
   cpSync(join(root, 'docs'), join(contents, 'docs'), { recursive: true })
   // all that the docs link to, and no program
