@@ -236,6 +236,11 @@ export const beaconEvents: Record<string, string> = {
   hook_question_refused:
     'A program on this VM sent the runner a request that the runner does not understand.',
   hook_refused: 'The runner does not run this file. `reason` says why, and what to do.',
+  kubernetes_failed:
+    'The drain cannot reach the API server, or lacks a right. `reason` says which.',
+  kubernetes_note_failed:
+    'The drain could not write a condition or an event of the node. The drain itself goes on.',
+  kubernetes_reached: 'The API server answers the drain again.',
   hook_runner_absent: 'No runner of hooks answers. Ignore this if the VM has no hooks.',
   hook_runner_failed: 'The runner of hooks failed, and exits with code 1.',
   hook_runner_lost: 'The connection to the runner of hooks ended. The beacon connects again.',

@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { drainVariables } from '../beacon/kubernetes/settings.ts'
 import { variables } from '../beacon/variables.ts'
 import { tryEvent } from '../functions/cli/check-config.ts'
 import { readConfigWith } from '../functions/config/config.ts'
@@ -29,6 +30,7 @@ const root = join(import.meta.dirname, '..')
 /** The text for each marker, by NAME. */
 export const makers: Record<string, () => string> = {
   'beacon-settings': () => settingsTable(variables),
+  'drain-settings': () => settingsTable(drainVariables),
   'relay-settings': () => {
     const names = settingsIn(read('functions/host'))
     return settingsTable(described(names, relaySettings, 'setting of the relay'))

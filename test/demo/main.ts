@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { command, flag, text, wrong } from '../../functions/cli/command.ts'
 import { doorSubscription, startAzureDoor } from '../simulator/azure-door.ts'
 import { decideByForm } from '../support/form.ts'
+import { type Nodes, startNodes } from '../support/nodes.ts'
 import { type HostName, hosts } from '../support/relay-hosts.ts'
 import { fleetName, type Stage, startStage } from '../support/stage.ts'
 import { faultsOf } from './check.ts'
@@ -15,6 +16,8 @@ import { createTerminal } from './terminal.ts'
 const autoClickAfterMs = 2_000
 
 const impactSeconds = 4
+const nodeVms = ['web_0', 'web_1', 'web_2']
+const restoreWithinMs = 20_000
 /** How long the end may take after NotBefore. */
 const endWithinMs = 60_000
 /** How long the page stays after the end. */
@@ -31,22 +34,27 @@ let ending = false
 let interrupted = 130
 
 export const demo = command({
-  usage: `[--auto] [--beaconless] [--host ${hosts.join('|')}]`,
+  usage: `[--auto] [--beaconless | --kubernetes] [--host ${hosts.join('|')}]`,
   about: `
 Plays one maintenance event on this machine: a relay, four simulated VMs and four channels.
 
   --auto        clicks the link by itself
   --beaconless  no beacon is on the VMs: Azure sends the event itself, and the relay tells Azure
+  --kubernetes  the VMs are nodes of Kubernetes: they are drained before the event, and uncordoned
   --host        where the relay runs (default: ${hosts[0]}): plain Node, the bundle for Azure
                 Functions with Azurite as its storage, or Cloudflare's workerd`,
-  options: { auto: flag, beaconless: flag, host: { ...text, default: hosts[0] } },
-  async run({ options: { auto = false, beaconless = false, host: named } }) {
+  options: {
+    ...{ auto: flag, beaconless: flag, kubernetes: flag },
+    host: { ...text, default: hosts[0] },
+  },
+  async run({ options: { auto = false, beaconless = false, kubernetes = false, host: named } }) {
     const host = hosts.find((one) => one === named)
     if (host === undefined) throw wrong(`--host is "${named}"; write one of ${hosts.join(', ')}`)
+    if (beaconless && kubernetes) throw wrong('--beaconless and --kubernetes exclude each other')
     process.once('SIGINT', () => void end(interrupted))
     if (auto) noticeSeconds = noticeFor.auto
     try {
-      await play(auto, host, beaconless)
+      await play(auto, host, { isBeaconless: beaconless, isKubernetes: kubernetes })
     } catch (error) {
       terminal.fail(`The demo failed: ${(error as Error).message}`)
       await end(1)
@@ -54,7 +62,11 @@ Plays one maintenance event on this machine: a relay, four simulated VMs and fou
   },
 })
 
-async function play(isAuto: boolean, host: HostName, isBeaconless: boolean): Promise<void> {
+async function play(
+  isAuto: boolean,
+  host: HostName,
+  { isBeaconless, isKubernetes }: { isBeaconless: boolean; isKubernetes: boolean },
+): Promise<void> {
   terminal.title('Foghorn: one maintenance event, from first sight to completion')
   const door = isBeaconless ? await startAzureDoor('web') : undefined
   stage = await startStage({
@@ -68,10 +80,11 @@ async function play(isAuto: boolean, host: HostName, isBeaconless: boolean): Pro
         }
       },
     }),
-    vms: [['web_0', 'web_1', 'web_2'], ['db_0']],
+    vms: [nodeVms, ['db_0']],
     host,
     isBundled: true,
     onEntry: (program, entry) => {
+      if (ending) return
       const chapter = chapterOf(program, entry)
       if (chapter !== undefined) terminal.chapter(chapter)
       terminal.say(program, describeEntry(program, entry, host))
@@ -81,7 +94,9 @@ async function play(isAuto: boolean, host: HostName, isBeaconless: boolean): Pro
   const { simulator, sinks } = stage
   void showReceived(stage)
   await stage.startRelay()
-  if (door === undefined) await stage.startBeacons()
+  const nodes = isKubernetes ? await startNodes(nodeVms) : undefined
+  if (nodes !== undefined) for (const vm of nodeVms) await nodes.start(stage, vm)
+  else if (door === undefined) await stage.startBeacons()
   else await door.sendTo(stage.relayUrl, await stage.makeToken(['report']))
   terminal.chapter(
     `1. Azure announces it, and ${door ? 'Event Grid sends it' : 'every VM sees it'}`,
@@ -117,8 +132,17 @@ async function play(isAuto: boolean, host: HostName, isBeaconless: boolean): Pro
     terminal.link(`The page stays for ${staysSeconds} s, or until Ctrl+C:`, link)
     await sleep(staysSeconds * 1_000)
   }
+  if (nodes !== undefined) await restored(nodes)
+  await nodes?.stop()
   await door?.stop()
   await end(code)
+}
+
+/** The node takes pods again some seconds after the event. */
+async function restored({ cordoned }: Nodes): Promise<void> {
+  const until = Date.now() + restoreWithinMs
+  while (cordoned() > 0 && Date.now() < until) await sleep(200)
+  if (cordoned() > 0) terminal.fail('A node is still cordoned.')
 }
 
 async function decide(link: string): Promise<void> {

@@ -37,6 +37,10 @@ function describeBeacon(entry: Entry): string | undefined {
       return 'sees that its document no longer shows it'
     case 'directive_received':
       return 'gets the directive to start the event'
+    case 'hook_started':
+      return entry.hook === 'prepare' ? 'the drain cordons the node, and moves its pods' : undefined
+    case 'hook_succeeded':
+      return `the drain ends: ${entry.note}`
     case 'start_requested':
       return `posts StartRequests to its IMDS: ${entry.outcome} (HTTP ${entry.status})`
     default:

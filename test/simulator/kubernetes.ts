@@ -33,7 +33,7 @@ interface Node {
 }
 
 /** As many pods with these labels as `least` must run. */
-export interface Budget {
+interface Budget {
   namespace: string
   name: string
   labels: Record<string, string>
@@ -42,7 +42,7 @@ export interface Budget {
 
 type Json = Record<string, unknown>
 
-export interface Ask {
+interface Ask {
   method: string
   /** Path and query. */
   path: string

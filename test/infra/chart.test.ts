@@ -1,0 +1,149 @@
+// The chart for Kubernetes. What Helm makes of it is in the repository, so most of this needs no Helm.
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
+import { drainVariables } from '../../beacon/kubernetes/settings.ts'
+import { variables } from '../../beacon/variables.ts'
+import {
+  chart,
+  helmHere,
+  manifestFile,
+  manifestOf,
+  manifests,
+  noHelm,
+  runHelm,
+} from '../../infra/helm.ts'
+import packageJson from '../../package.json' with { type: 'json' }
+import { drainRights } from '../simulator/kubernetes.ts'
+
+const root = join(import.meta.dirname, '../..')
+const timeout = 60_000
+const relayUrl = 'relayUrl=https://foghorn.example.com'
+
+// biome-ignore lint/suspicious/noExplicitAny: the types are checked below, by Kubernetes' own
+type Manifest = Record<string, any>
+
+const read = (text: string) => parseAllDocuments(text).map((one) => one.toJS() as Manifest)
+const stored = Object.keys(manifests).flatMap((name) =>
+  read(readFileSync(manifestFile(name), 'utf8')),
+)
+const podOf = (kind: string) => stored.find((one) => one.kind === kind)!.spec.template.spec
+const daemon = podOf('DaemonSet')
+
+test('the versions are those of the product', () => {
+  const { version, appVersion } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8'))
+  expect([version, appVersion]).toEqual([packageJson.version, packageJson.version])
+})
+
+/** The places of these kinds in `kubernetes-types`, which is made from Kubernetes' OpenAPI. */
+const modules: Record<string, string> = {
+  ...{ ServiceAccount: 'core/v1', ConfigMap: 'core/v1', Service: 'core/v1' },
+  ...{ PersistentVolumeClaim: 'core/v1', DaemonSet: 'apps/v1', Deployment: 'apps/v1' },
+  ...{ ClusterRole: 'rbac/v1', ClusterRoleBinding: 'rbac/v1', NetworkPolicy: 'networking/v1' },
+}
+
+test('each object has the fields and types of Kubernetes, and no others', { timeout }, () => {
+  const lines = stored.map((object, i) => {
+    const { kind } = object
+    const type = `import('kubernetes-types/${modules[kind]}.d.ts').${kind}`
+    return `export const o${i}: ${type} = ${JSON.stringify(object)}`
+  })
+  const folder = mkdtempSync(join(root, 'test/infra/typed-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'objects.ts'), lines.join('\n'))
+  const options = { noEmit: true, strict: true, skipLibCheck: true, types: [] }
+  const modern = { module: 'preserve', moduleResolution: 'bundler', target: 'es2022' }
+  const config = { compilerOptions: { ...options, ...modern }, files: ['objects.ts'] }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
+  const compiler = join(root, 'node_modules/typescript/bin/tsc')
+  const { stdout } = spawnSync(process.execPath, [compiler, '-p', folder], { encoding: 'utf8' })
+  expect(stdout).toBe('')
+})
+
+test('the drain has the rights that it uses, and no more', () => {
+  const { rules } = stored.find(({ kind }) => kind === 'ClusterRole')!
+  const granted = rules.flatMap(({ resources, verbs }: Manifest) =>
+    resources.flatMap((resource: string) => verbs.map((verb: string) => `${verb} ${resource}`)),
+  )
+  expect(granted).toEqual(drainRights)
+})
+
+test('the beacon has no token, and the drain no key', () => {
+  const [beacon, drain] = daemon.containers
+  expect(daemon.automountServiceAccountToken).toBe(false)
+  const mounts = (one: Manifest) => one.volumeMounts.map(({ name }: Manifest) => name)
+  expect([mounts(beacon), mounts(drain)]).toEqual([
+    ['state', 'socket'],
+    ['socket', 'account'],
+  ])
+  expect(JSON.stringify(drain)).not.toContain('secretKeyRef')
+})
+
+test.each(['DaemonSet', 'Deployment'])(
+  '%s: restricted, but for the network of the node',
+  (kind) => {
+    const { securityContext, containers } = podOf(kind)
+    expect(securityContext).toMatchObject({
+      ...{ runAsNonRoot: true, runAsUser: 65532, seccompProfile: { type: 'RuntimeDefault' } },
+    })
+    for (const container of containers) {
+      expect(container.securityContext).toEqual({
+        ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true },
+        capabilities: { drop: ['ALL'] },
+      })
+    }
+    const hostKinds = podOf(kind).volumes.filter((one: Manifest) => 'hostPath' in one)
+    expect(hostKinds).toEqual([])
+  },
+)
+
+test('only settings that the beacon knows are set', () => {
+  const known = { ...variables, ...drainVariables }
+  for (const { env } of daemon.containers) {
+    for (const { name } of env)
+      if (name !== 'NODE_EXTRA_CA_CERTS') expect(known).toHaveProperty(name)
+  }
+})
+
+describe('with Helm', () => {
+  test.for(Object.keys(manifests))('%s.yaml is what Helm makes', { timeout }, (name, { skip }) => {
+    const helm = helmHere() ?? skip(noHelm)
+    expect(readFileSync(manifestFile(name), 'utf8')).toBe(manifestOf(helm, name))
+  })
+
+  test('the linter has nothing to say', { timeout }, ({ skip }) => {
+    const helm = helmHere() ?? skip(noHelm)
+    const { status, stdout } = runHelm(helm, ['lint', '--strict', chart, '--set', relayUrl])
+    expect(stdout).toContain('0 chart(s) failed')
+    expect(status).toBe(0)
+  })
+
+  test.for([
+    ['fleet=production', "at '/relayUrl'"],
+    [`${relayUrl},drain.by=kill`, "must be one of 'evict', 'delete'"],
+    [`${relayUrl},drain.gracePeriod=3`, 'gracePeriod'],
+  ])('wrong values: %s', { timeout }, ([values, said], { skip }) => {
+    const helm = helmHere() ?? skip(noHelm)
+    const { status, stderr } = runHelm(helm, ['template', 'foghorn', chart, '--set', values!])
+    expect(status).toBe(1)
+    expect(stderr).toContain(said)
+  })
+
+  test('without the drain there are no rights and no token', { timeout }, ({ skip }) => {
+    const helm = helmHere() ?? skip(noHelm)
+    const words = ['template', 'foghorn', chart, '--set', `${relayUrl},drain.enabled=false`]
+    const objects = read(runHelm(helm, words).stdout)
+    expect(objects.map(({ kind }) => kind)).toEqual(['DaemonSet'])
+    expect(objects[0]!.spec.template.spec.containers).toHaveLength(1)
+  })
+
+  test('deletion needs another right than eviction', { timeout }, ({ skip }) => {
+    const helm = helmHere() ?? skip(noHelm)
+    const words = ['template', 'foghorn', chart, '--set', `${relayUrl},drain.by=delete`]
+    const role = read(runHelm(helm, words).stdout).find(({ kind }) => kind === 'ClusterRole')!
+    expect(JSON.stringify(role.rules)).toContain('"pods"],"verbs":["list","delete"]')
+    expect(JSON.stringify(role.rules)).not.toContain('eviction')
+  })
+})
