@@ -74,7 +74,7 @@ async function sayings(script: string): Promise<Record<string, string>> {
 }
 
 const leftAs = (name: string) =>
-  `say ${name} find /etc /run /var/lib /usr/bin /usr/lib/systemd /usr/lib/sysusers.d /usr/share/doc -path '*foghorn*'`
+  `say ${name} find /etc /run /var/lib /usr/bin /usr/lib/systemd /usr/lib/sysusers.d /usr/share/doc -path '*foghorn*' -not -path '/var/lib/containers/*'`
 const dpkg = 'dpkg --force-depends'
 const env = '/etc/foghorn/beacon.env'
 /** The service is enabled: a deb keeps that for the next installation. */
