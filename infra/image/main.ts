@@ -88,22 +88,30 @@ It runs on Debian, and names each tool that is missing.`,
     assertTools([...systemTools, ...ociTools])
     process.umask(0o022)
     mkdirSync(folder, { recursive: true })
-    for (const [name, one] of imagesIn(words)) {
+    for (const name of imagesIn(words)) {
       io.progress(`${name} …`)
-      for (const line of await make(name, one)) io.print(line)
+      const { file, digest, packages } = await makeImage(name, folder)
+      const bill = join(folder, `${name}-${version}.cdx.json`)
+      io.print(`${relative(root, file)} ${digest}`)
+      io.print(relative(root, await billOfMaterials(bill, packages)))
     }
   },
 })
 
-function imagesIn(words: string[]): [string, Image][] {
+function imagesIn(words: string[]): string[] {
   const unknown = words.find((word) => images[word] === undefined)
   if (unknown !== undefined) {
     throw wrong(`there is no image "${unknown}"; write one of ${Object.keys(images).join(', ')}`)
   }
-  return Object.entries(images).filter(([name]) => words.length === 0 || words.includes(name))
+  return words.length === 0 ? Object.keys(images) : words
 }
 
-async function make(name: string, { about, config, write }: Image): Promise<string[]> {
+/** Writes the archive of an image into a folder. */
+export async function makeImage(
+  name: string,
+  into: string,
+): Promise<{ file: string; digest: string; packages: DebianPackage[] }> {
+  const { write, about, config } = images[name]!
   const stage = mkdtempSync(join(tmpdir(), 'foghorn-image-'))
   try {
     const bundle = join(stage, 'bundle')
@@ -120,11 +128,10 @@ async function make(name: string, { about, config, write }: Image): Promise<stri
       copyFileSync(join(root, 'LICENSE'), join(program, 'licenses/foghorn'))
       platforms.push({ cpu, layers: [system, program] })
     }
-    const file = join(folder, `${name}-${version}.tar`)
+    const file = join(into, `${name}-${version}.tar`)
     const Labels = labelsOf(name, about)
     const digest = writeImage(file, { name, tag: version }, { ...config, Labels }, platforms)
-    const bill = await billOfMaterials(join(folder, `${name}-${version}.cdx.json`), packages)
-    return [`${relative(root, file)} ${digest}`, relative(root, bill)]
+    return { file, digest, packages }
   } finally {
     rmSync(stage, { recursive: true })
   }

@@ -1,6 +1,6 @@
 // VMs of a stage as nodes of Kubernetes: on each, a beacon and the drain beside it, as in the two containers
 // of the chart's pod. All reach one fake API server.
-import { mkdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { drainRights } from '../simulator/kubernetes.ts'
 import { startKubernetes } from '../simulator/kubernetes-server.ts'
@@ -31,9 +31,16 @@ export async function startNodes(vms: string[]) {
     stop: server.stop,
     cordoned: () =>
       [...cluster.nodes.values()].filter(({ spec }) => spec.unschedulable === true).length,
-    async start({ directory, startBeacon }: Stage, vm: string): Promise<void> {
+    /** `program` in place of the usual beacon. */
+    async start(
+      { directory, startBeacon }: Stage,
+      vm: string,
+      program?: readonly string[],
+    ): Promise<void> {
       const folder = join(directory, `node-${vm}`)
       await mkdir(folder)
+      // the user of an image makes its socket there
+      await chmod(folder, 0o777)
       await writeFile(join(folder, 'ca.crt'), authority)
       await writeFile(join(folder, 'token'), token)
       const socket = { FOGHORN_HOOK_SOCKET: join(folder, 'hooks.sock') }
@@ -43,9 +50,10 @@ export async function startNodes(vms: string[]) {
         NODE_EXTRA_CA_CERTS: join(folder, 'ca.crt'),
       }
       const words = ['hooks', '--kubernetes']
-      const drain = startBeacon(vm, environment, await beaconCommand(usualWay), words)
+      const file = program ?? (await beaconCommand(usualWay))
+      const drain = startBeacon(vm, environment, file, words)
       await drain.waitFor('hook_runner_started')
-      const beacon = startBeacon(vm, socket)
+      const beacon = startBeacon(vm, socket, file)
       await beacon.waitFor('hook_runner_reached')
       await beacon.waitFor('report_accepted')
     },
