@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { has } from '../../infra/vm/package/tools.ts'
 import type { Hook } from '../../shared/report.ts'
 import { anOrder, hookFolder, startRunner } from '../beacon/hooks/folder.ts'
 
@@ -129,6 +130,94 @@ describe('the database', () => {
     expect(await run('restore')).toMatchObject({ state: 'failed', exitCode: 1 })
   })
 })
+
+describe('Pacemaker', () => {
+  const resource = (id: string, node: string) =>
+    `<resource id="${id}" resource_agent="ocf:heartbeat:Dummy" role="Started">\n` +
+    `<node name="${node}" id="1" cached="true"/>\n</resource>`
+
+  /** As crm_mon and the others of Pacemaker 2.1 print it. `crm_mon` shows the next of these each time. */
+  function setUp(strategy: string, ...shown: string[]) {
+    const example = anExample('pacemaker', () => ({}))
+    const { play, directory } = example
+    const health = join(directory, 'health')
+    play('crm_node', 'echo web_0')
+    play(
+      'crm_attribute',
+      `case "$*" in *node-health-strategy*) echo ${strategy};; *) echo "$*" > ${health};; esac`,
+    )
+    shown.forEach((text, i) => {
+      writeFileSync(join(directory, `shown-${i}`), text)
+    })
+    play(
+      'crm_mon',
+      `echo x >> $NOTES; n=$(($(wc -l < $NOTES) - 1))
+      [ $n -lt ${shown.length} ] || n=${shown.length - 1}
+      cat ${directory}/shown-$n`,
+    )
+    return { ...example, health: () => readFileSync(health, 'utf8').trim() }
+  }
+
+  test('moves everything off the node, and lets it come back', async () => {
+    const both = resource('ip', 'web_0') + resource('db', 'web_1')
+    const { run, health, noted } = setUp('custom', both, resource('ip', 'web_1'))
+    const note = 'No resource of Pacemaker runs on web_0.'
+    expect(await run('prepare')).toMatchObject({ state: 'succeeded', note })
+    expect(health()).toBe('--node web_0 --name #health-azure --update -1000000')
+    expect(noted()).toHaveLength(2)
+    expect(await run('restore')).toMatchObject({ state: 'succeeded' })
+    expect(health()).toBe('--node web_0 --name #health-azure --update 0')
+  })
+
+  test('names what stays', async () => {
+    const { run } = setUp('custom', resource('ip', 'web_0'))
+    const note = expect.stringContaining('These resources still run on web_0: ip')
+    expect(await run('prepare', 1_500)).toMatchObject({ state: 'failed', note })
+  })
+
+  test('does not rely on a health that the cluster ignores', async () => {
+    const { run } = setUp('none', '')
+    const note = expect.stringContaining('set it to custom')
+    expect(await run('prepare')).toMatchObject({ state: 'failed', exitCode: 1, note })
+  })
+
+  test.skipIf(!has('crm_attribute'))('on a real cluster file (skipped without it)', async () => {
+    const { run, play, directory } = anExample('pacemaker', () => ({}))
+    const cib = join(directory, 'cib.xml')
+    writeFileSync(cib, clusterWith('web_0'))
+    play('crm_node', 'echo web_0')
+    for (const name of ['crm_attribute', 'crm_mon']) {
+      play(name, `CIB_file=${cib} exec /usr/sbin/${name} "$@"`)
+    }
+    const still = expect.stringContaining('These resources still run on web_0: ip')
+    expect(await run('prepare', 3_000)).toMatchObject({ state: 'failed', note: still })
+    expect(readFileSync(cib, 'utf8')).toContain('name="#health-azure" value="-1000000"')
+    writeFileSync(cib, clusterWith('web_1'))
+    expect(await run('prepare')).toMatchObject({ state: 'succeeded' })
+    expect(await run('restore')).toMatchObject({ state: 'succeeded' })
+    expect(readFileSync(cib, 'utf8')).toContain('name="#health-azure" value="0"')
+  })
+})
+
+/** Two nodes, and a resource that runs on one. */
+function clusterWith(active: string): string {
+  const ran =
+    '<lrm id="1"><lrm_resources><lrm_resource id="ip" type="Dummy" class="ocf" provider="heartbeat">' +
+    '<lrm_rsc_op id="ip_last_0" operation_key="ip_start_0" operation="start" ' +
+    'crm_feature_set="3.15.0" transition-key="1:1:0:x" transition-magic="0:0;1:1:0:x" call-id="5" ' +
+    'rc-code="0" op-status="0" interval="0"/></lrm_resource></lrm_resources></lrm>'
+  const states = ['web_0', 'web_1'].map(
+    (name, i) =>
+      `<node_state id="${i + 1}" uname="${name}" in_ccm="true" crmd="online" join="member" ` +
+      `expected="member">${name === active ? ran : ''}</node_state>`,
+  )
+  return `<cib validate-with="pacemaker-3.5" epoch="1" num_updates="0" admin_epoch="0"><configuration>
+<crm_config><cluster_property_set id="c">
+<nvpair id="c-h" name="node-health-strategy" value="custom"/></cluster_property_set></crm_config>
+<nodes><node id="1" uname="web_0"/><node id="2" uname="web_1"/></nodes>
+<resources><primitive id="ip" class="ocf" provider="heartbeat" type="Dummy"/></resources>
+<constraints/></configuration><status>${states.join('')}</status></cib>`
+}
 
 test('each example has both hooks, and those for Linux can be executed', () => {
   for (const name of readdirSync(examples)) {
