@@ -253,6 +253,23 @@ describe('restore', () => {
     expect(runner.orders).toHaveLength(2)
   })
 
+  test('also runs for an event that only the runner remembers', async () => {
+    const runner = playRunner({ prepared: [inFive] })
+    const { clock, run } = startHooked({ events: [] }, { runner })
+    await clock.advance(4_000)
+    expect(runner.orders).toEqual([])
+    await clock.advance(4_000)
+    expect(runner.orders).toMatchObject([{ hook: 'restore', event: { eventId: 'e1' } }])
+    expect(run('restore')).toMatchObject({ state: 'running' })
+  })
+
+  test('such an event that goes on is prepared again', async () => {
+    const runner = playRunner({ prepared: [inFive] })
+    const { clock } = startHooked({ events: [inFive] }, { runner })
+    await clock.advance(8_000)
+    expect(runner.orders).toMatchObject([{ hook: 'prepare', event: { eventId: 'e1' } }])
+  })
+
   test('does not run for a hiccup, or while IMDS fails', async () => {
     const { clock, world, runner } = await prepared()
     world.events = []
