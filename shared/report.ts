@@ -117,6 +117,9 @@ export type Hook = z.infer<typeof hookSchema>
 /** A hook's last line of output, or why it did not run or succeed. */
 export const maxHookNote = 300
 
+/** What a node of Kubernetes runs, as `NAMESPACE/NAME` of the controller. */
+export const maxWorkloads = 20
+
 /** One run of a hook for one event that hits this VM. */
 export const hookRunSchema = z.object({
   eventId: eventIdSchema,
@@ -191,6 +194,7 @@ export const reportSchema = z
       z.object({
         available: z.array(hookSchema).check(z.maxLength(2)),
         runs: listOf(hookRunSchema, limits.events),
+        workloads: z.optional(z.array(name).check(z.maxLength(maxWorkloads))),
       }),
     ),
     /** Only in the last report of a boot. */

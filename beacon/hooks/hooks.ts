@@ -249,6 +249,7 @@ export class EventHooks implements Hooks {
     return {
       available: hooks.filter((hook) => status[hook].state === 'ready'),
       runs: events.flatMap((hooked) => runsOf(hooked, ageMs)),
+      ...(status.workloads && { workloads: status.workloads }),
     }
   }
 

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import * as z from 'zod/mini'
 import { limits, scheduledEventSchema } from '../../shared/document.ts'
 import { messageOf } from '../../shared/errors.ts'
-import { hookSchema, maxHookNote } from '../../shared/report.ts'
+import { hookSchema, maxHookNote, maxWorkloads } from '../../shared/report.ts'
 
 /** An event with 1,000 names of 256 characters fits. */
 export const maxLineBytes = 2 * 1024 * 1024
@@ -64,7 +64,9 @@ const statusSchema = z.object({
   running: z.optional(runId),
   /** The newest last. */
   ended: z.array(endedSchema).check(z.maxLength(maxEnded)),
-  /** Events that this VM is still prepared for, by what a Kubernetes node has on record. */
+  /** What a node of Kubernetes runs, or ran before it was drained. */
+  workloads: z.optional(z.array(z.string()).check(z.maxLength(maxWorkloads))),
+  /** Events that this VM is still prepared for, by what the node has on record. */
   prepared: z.optional(z.array(scheduledEventSchema).check(z.maxLength(maxPrepared))),
 })
 export type Status = z.infer<typeof statusSchema>

@@ -15,8 +15,8 @@ export interface Work {
    * because `stop` aborted.
    */
   run(order: Order, stop: AbortSignal): Promise<Outcome | undefined>
-  /** What it remembers of earlier runs, also of those before a restart. */
-  prepared?(): Status['prepared']
+  /** What it knows beside: also of runs before a restart. */
+  about?(): Pick<Status, 'prepared' | 'workloads'>
 }
 
 export interface Runner {
@@ -50,13 +50,12 @@ export class HookRunner implements Runner {
   status(): Status {
     const { clock, work } = this.#parts
     const now = clock.monotonic()
-    const prepared = work.prepared?.()
     return {
       prepare: work.presence('prepare'),
       restore: work.presence('restore'),
       ...(this.#running && { running: this.#running.run }),
       ended: this.#ended.map(({ at, ...one }) => ({ ...one, ageMs: now - at })),
-      ...(prepared && { prepared }),
+      ...work.about?.(),
     }
   }
 

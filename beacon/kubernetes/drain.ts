@@ -21,8 +21,10 @@ import {
   nodeEvent,
   type Pod,
   preparedEvent,
+  recordedWorkloads,
   uncordonPatch,
   vmNameOf,
+  workloadsOf,
 } from './objects.ts'
 
 const passMs = 2_000
@@ -61,6 +63,7 @@ export class NodeDrain implements Work {
   /** Why hooks would not work now. */
   #trouble: string | undefined
   #prepared: ScheduledEvent | undefined
+  #workloads: string[] | undefined
 
   constructor(parts: DrainParts) {
     this.#parts = parts
@@ -71,16 +74,19 @@ export class NodeDrain implements Work {
     return { state: 'refused', note: cut(this.#trouble, maxHookNote) }
   }
 
-  prepared(): ScheduledEvent[] {
-    return this.#prepared === undefined ? [] : [this.#prepared]
+  about(): ReturnType<NonNullable<Work['about']>> {
+    return {
+      ...(this.#prepared && { prepared: [this.#prepared] }),
+      ...(this.#workloads && { workloads: this.#workloads }),
+    }
   }
 
   /** Looks whether the API server lets this node be drained, until `stop` aborts. */
   async watch(stop: AbortSignal): Promise<void> {
-    const { api, clock, log } = this.#parts
+    const { clock, log } = this.#parts
     while (!stop.aborted) {
       try {
-        this.#prepared = preparedEvent(await api.node())
+        await this.#look()
         if (this.#trouble !== undefined) log.info('kubernetes_reached')
         this.#trouble = undefined
       } catch (error) {
@@ -90,6 +96,18 @@ export class NodeDrain implements Work {
       }
       await clock.sleep(this.#trouble === undefined ? lookMs : retryMs, stop)
     }
+  }
+
+  async #look(): Promise<void> {
+    const node = await this.#parts.api.node()
+    this.#workloads = await this.#workloadsOf(node)
+    this.#prepared = preparedEvent(node)
+  }
+
+  /** Of a drained node, those that it ran before. */
+  async #workloadsOf(node: Node): Promise<string[]> {
+    const { api, settings } = this.#parts
+    return recordedWorkloads(node) ?? workloadsOf(await api.pods(settings.selector))
   }
 
   async run(order: Order, stop: AbortSignal): Promise<Outcome | undefined> {
@@ -150,8 +168,11 @@ export class NodeDrain implements Work {
   async #cordon(node: Node, order: Order): Promise<boolean> {
     // with a thousand names it would not fit onto the node
     const event = { ...order.event, resources: [order.vm] }
-    if ((await this.#parts.api.patchNode(cordonPatch(node, event))) === 'conflict') return false
+    const workloads = await this.#workloadsOf(node)
+    const patch = cordonPatch(node, event, workloads)
+    if ((await this.#parts.api.patchNode(patch)) === 'conflict') return false
     this.#prepared = event
+    this.#workloads = workloads
     await this.#note('Draining', `moving the pods of this node for ${titleOf(order)}`)
     return true
   }

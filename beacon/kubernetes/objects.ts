@@ -3,11 +3,14 @@
 import * as z from 'zod/mini'
 import { type ScheduledEvent, scheduledEventSchema } from '../../shared/document.ts'
 import { parseJson } from '../../shared/json.ts'
+import { maxWorkloads } from '../../shared/report.ts'
 
 /** On a node that Foghorn cordoned: the EventId. Only such a node is uncordoned. */
 const cordonedBy = 'foghorn/cordoned-by'
 /** On a node that is prepared: the event, as JSON. It outlives the pods of Foghorn. */
 const preparedFor = 'foghorn/event'
+/** What the node ran before, by commas. */
+const ranBefore = 'foghorn/workloads'
 const taintKey = 'foghorn/maintenance'
 const conditionType = 'FoghornMaintenance'
 /** The kubelet makes such a pod from a file, and the API server cannot evict it. */
@@ -37,8 +40,11 @@ const podSchema = z.object({
     namespace: z.string(),
     annotations: texts,
     deletionTimestamp: z.optional(z.string()),
+    labels: texts,
     ownerReferences: z.optional(
-      z.array(z.object({ kind: z.string(), controller: z.optional(z.boolean()) })),
+      z.array(
+        z.object({ kind: z.string(), name: z.string(), controller: z.optional(z.boolean()) }),
+      ),
     ),
   }),
   spec: z.object({ terminationGracePeriodSeconds: z.optional(z.number()) }),
@@ -75,6 +81,11 @@ export function preparedEvent({ metadata }: Node): ScheduledEvent | undefined {
   return read.success ? read.data : undefined
 }
 
+/** Undefined if the node is not prepared. */
+export function recordedWorkloads({ metadata }: Node): string[] | undefined {
+  return metadata.annotations?.[ranBefore]?.split(',').filter((name) => name !== '')
+}
+
 function isCordoned({ spec }: Node): boolean {
   return spec.unschedulable === true
 }
@@ -96,11 +107,12 @@ export function hasLabel({ metadata }: Node, label: string): boolean {
 }
 
 /** Refused if the node has changed since it was read, as its taints are replaced as a whole. */
-export function cordonPatch(node: Node, event: ScheduledEvent): object {
+export function cordonPatch(node: Node, event: ScheduledEvent, workloads: string[]): object {
   const { resourceVersion } = node.metadata
   const own = { key: taintKey, value: event.eventType, effect: 'NoSchedule' }
   const annotations = {
     [preparedFor]: JSON.stringify(event),
+    [ranBefore]: workloads.join(','),
     // who cordons first may uncordon
     ...(!isCordoned(node) && { [cordonedBy]: event.eventId }),
   }
@@ -113,7 +125,10 @@ export function cordonPatch(node: Node, event: ScheduledEvent): object {
 export function uncordonPatch(node: Node): object {
   const { resourceVersion } = node.metadata
   return {
-    metadata: { resourceVersion, annotations: { [preparedFor]: null, [cordonedBy]: null } },
+    metadata: {
+      resourceVersion,
+      annotations: { [preparedFor]: null, [ranBefore]: null, [cordonedBy]: null },
+    },
     spec: { taints: taintsOfOthers(node), ...(isCordonedByUs(node) && { unschedulable: null }) },
   }
 }
@@ -162,6 +177,21 @@ function secondsIso(at: number): string {
 /** `shop/db-0`; in the namespace `default` the name alone. */
 export function nameOf({ metadata: { namespace, name } }: Pod): string {
   return namespace === 'default' ? name : `${namespace}/${name}`
+}
+
+/**
+ * The controllers of the pods that are not bound to the node, as `NAMESPACE/NAME`. That of a Deployment's
+ * pod is a ReplicaSet, with the hash of the pods in its name.
+ */
+export function workloadsOf(pods: Pod[]): string[] {
+  const names = pods
+    .filter((pod) => fateOf(pod) !== 'stays')
+    .map(({ metadata: { namespace, name, labels, ownerReferences = [] } }) => {
+      const owner = ownerReferences.find(({ controller }) => controller === true)?.name ?? name
+      const end = `-${labels?.['pod-template-hash']}`
+      return `${namespace}/${owner.endsWith(end) ? owner.slice(0, -end.length) : owner}`
+    })
+  return [...new Set(names)].sort().slice(0, maxWorkloads)
 }
 
 /**

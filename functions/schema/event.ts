@@ -32,6 +32,12 @@ const hitVm = z.object({
     .record(z.string(), z.string())
     .exactOptional()
     .describe('Empty if the VM has none. Absent if they are unknown or were cut.'),
+  workloads: z
+    .array(z.string())
+    .exactOptional()
+    .describe(
+      'What a node of Kubernetes ran before it was drained, such as `shop/web`: at most 20.',
+    ),
   readiness: z
     .enum(vmStates)
     .exactOptional()

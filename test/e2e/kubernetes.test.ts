@@ -3,6 +3,12 @@ import { afterEach, expect, test } from 'vitest'
 import { type Nodes, startNodes } from '../support/nodes.ts'
 import { type Stage, startStage } from '../support/stage.ts'
 
+interface Answer {
+  approvals: object[]
+  outcome: string
+  vms: { workloads: string[] }[]
+}
+
 const vms = ['aks-pool-vmss_0', 'aks-pool-vmss_1', 'aks-pool-vmss_2']
 const timeout = 150_000
 const endMs = 100_000
@@ -35,8 +41,9 @@ test('never two at once, and each is told as ready', { timeout }, async () => {
         kind === 'webhook' && body.includes('foghorn.event.completed') && body.includes(id),
       endMs,
     )
-    const { approvals, outcome } = await stage.readEvent(id)
+    const { approvals, outcome, vms: ran } = (await stage.readEvent(id)) as Answer
     expect(outcome).toBe('completed')
+    expect(ran.map(({ workloads }) => workloads)).toEqual([['shop/shop']])
     expect(approvals).toMatchObject([{ decision: 'approved', how: 'policy' }])
   }
   await expect.poll(nodes.cordoned, { timeout: endMs }).toBe(0)

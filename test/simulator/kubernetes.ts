@@ -8,6 +8,8 @@ export interface Pod {
   labels: Record<string, string>
   /** Of its controller; undefined for a bare pod. */
   owner?: 'ReplicaSet' | 'StatefulSet' | 'DaemonSet' | 'Job'
+  /** Default: a name of its own. */
+  ownerName?: string
   /** The kubelet made it from a file. */
   isMirror?: boolean
   phase?: string
@@ -244,7 +246,7 @@ export class FakeKubernetes {
     }
   }
 
-  #shown({ namespace, name, labels, owner, isMirror, phase = 'Running', ...pod }: Pod) {
+  #shown({ namespace, name, labels, owner, ownerName, isMirror, phase = 'Running', ...pod }: Pod) {
     const kind = isMirror ? 'Node' : owner
     return {
       ...{ kind: 'Pod', apiVersion: 'v1' },
@@ -257,7 +259,13 @@ export class FakeKubernetes {
         }),
         ...(kind && {
           ownerReferences: [
-            { apiVersion: 'apps/v1', kind, name: `${name}-owner`, uid: 'u', controller: true },
+            {
+              apiVersion: 'apps/v1',
+              kind,
+              name: ownerName ?? `${name}-owner`,
+              uid: 'u',
+              controller: true,
+            },
           ],
         }),
       },

@@ -8,7 +8,8 @@ import { beaconCommand, usualWay } from './beacon-ways.ts'
 import type { Stage } from './stage.ts'
 
 const token = 'drain-token'
-const labels = { app: 'shop' }
+const labels = { app: 'shop', 'pod-template-hash': '7d4f8' }
+const ownerName = 'shop-7d4f8'
 
 export type Nodes = Awaited<ReturnType<typeof startNodes>>
 
@@ -22,7 +23,7 @@ export async function startNodes(vms: string[]) {
     const path = 'resourceGroups/g/providers/Microsoft.Compute/virtualMachineScaleSets'
     const providerId = `azure:///subscriptions/s/${path}/${set}/virtualMachines/${number}`
     cluster.addNode(nodeOf(vm), providerId)
-    cluster.addPod({ name: `shop-${number}`, node: nodeOf(vm), labels, endsInMs: 500 })
+    cluster.addPod({ name: `shop-${number}`, node: nodeOf(vm), labels, ownerName, endsInMs: 500 })
   }
   cluster.budgets = [{ namespace: 'shop', name: 'shop', labels, least: vms.length - 1 }]
 

@@ -25,6 +25,8 @@ export interface HitVm {
   zone?: string
   /** Empty if the VM has none. Absent if they are unknown or were cut. */
   tags?: Record<string, string>
+  /** What a node of Kubernetes ran. Absent if unknown or cut. */
+  workloads?: string[]
   /** Only if the event has a summary of readiness. */
   readiness?: VmState
 }
@@ -36,21 +38,24 @@ export interface Extent {
   vms?: HitVm[]
 }
 
-interface Tagged {
+/** What a VM gets if there is room left, in this order. */
+type Extra = Pick<HitVm, 'tags'> | Pick<HitVm, 'workloads'>
+
+interface Found {
   vm: HitVm
-  tags: Record<string, string> | undefined
+  extras: Extra[]
 }
 
 /**
  * The affected VMs of which more than the name is known, in the order of the event, as many as fit.
- * If there is room left, adds tags from the first VM on.
+ * If there is room left, adds workloads and tags, from the first VM on.
  */
 export function hitVms(record: EventRecord, listening: Listening, maxBytes: number): HitVm[] {
   const { resources } = record.facts
   const named = record.drill ? assumed(record) : byName(record)
   const outside = outsideVms(record)
   const states = record.wait.readiness === undefined ? [] : readinessOf(record, listening)
-  const found: Tagged[] = []
+  const found: Found[] = []
   let left = maxBytes
   for (const [i, name] of resources.entries()) {
     const lower = name.toLowerCase()
@@ -58,22 +63,25 @@ export function hitVms(record: EventRecord, listening: Listening, maxBytes: numb
     const known = own.length > 0 ? own : (outside.get(lower) ?? [])
     const readiness = states[i]?.state
     const vm = { name, ...factsOf(known), ...(readiness && { readiness }) }
-    const tags = tagsOf(known)
-    if (tags === undefined && Object.keys(vm).length === 1) continue
+    const extras = extrasOf(known)
+    if (extras.length === 0 && Object.keys(vm).length === 1) continue
     left -= bytesOf(vm)
     if (left < 0) break
-    found.push({ vm, tags })
+    found.push({ vm, extras })
   }
-  return withTags(found, left)
+  return withExtras(found, left)
 }
 
-/** Adds tags while there is room. If not all VMs fit, no VM gets tags. */
-function withTags(found: Tagged[], bytes: number): HitVm[] {
+/** Adds extras while there is room. If not all VMs fit, no VM gets any. */
+function withExtras(found: Found[], bytes: number): HitVm[] {
   let left = bytes
-  return found.map(({ vm, tags }) => {
-    if (tags === undefined || left < 0) return vm
-    left -= bytesOf({ tags })
-    return left < 0 ? vm : { ...vm, tags }
+  return found.map(({ vm, extras }) => {
+    let whole = vm
+    for (const extra of extras) {
+      if (left >= 0) left -= bytesOf(extra)
+      if (left >= 0) whole = { ...whole, ...extra }
+    }
+    return whole
   })
 }
 
@@ -94,7 +102,7 @@ type Known = KnownVm & Inventory
 const places = ['subscriptionId', 'resourceGroup', 'scaleSet', 'placementGroup', 'zone'] as const
 
 /** If two beacons report for this name, only the facts on which they agree. */
-function factsOf(beacons: Known[]): Omit<HitVm, 'name' | 'tags'> {
+function factsOf(beacons: Known[]): Omit<HitVm, 'name' | 'tags' | 'workloads'> {
   const facts = {
     vmId: agreed(beacons.map((one) => one.vmId)),
     ...Object.fromEntries(places.map((place) => [place, agreed(beacons.map((one) => one[place]))])),
@@ -107,9 +115,17 @@ function agreed(values: (string | undefined)[]): string | undefined {
   return others.length === 0 ? known : undefined
 }
 
-function tagsOf(beacons: Known[]): Record<string, string> | undefined {
-  const texts = new Set(beacons.map(({ tags }) => JSON.stringify(tags)))
-  return texts.size === 1 ? beacons[0]!.tags : undefined
+/** If two beacons report for this name, only what they agree on. */
+function extrasOf(beacons: Known[]): Extra[] {
+  const [first] = beacons
+  const isAgreed = (pick: (one: Known) => unknown) =>
+    new Set(beacons.map((one) => JSON.stringify(pick(one)))).size === 1
+  if (first === undefined) return []
+  const { tags, workloads } = first
+  return [
+    ...(workloads !== undefined && isAgreed((one) => one.workloads) ? [{ workloads }] : []),
+    ...(isAgreed((one) => one.tags) ? [{ tags }] : []),
+  ]
 }
 
 /** With the comma. */

@@ -55,6 +55,7 @@ export function readReport(
 ): Reading {
   const beacon = beaconOf(fleet, key, report, known, now)
   const { document } = report
+  const { workloads } = report.hooks ?? {}
   const hidden = hiddenIn(report, beacon, known, now)
   const outside = new Set([...hidden, ...(document?.hidden ?? [])])
   const shown = new Map((document?.events ?? []).map((event) => [event.eventId, event]))
@@ -89,7 +90,7 @@ export function readReport(
   return {
     // a later document may lack an event that this one hides
     beacon: { ...beacon, sees: [...new Set([...beacon.sees, ...kept])] },
-    reporter: reporterOf(beacon),
+    reporter: { ...reporterOf(beacon), ...(workloads && { workloads }) },
     news,
     hidden,
   }

@@ -21,6 +21,8 @@ export interface Inventory {
   subscriptionId?: string
   placementGroup?: string
   zone?: string
+  /** Of a node of Kubernetes, before it was drained. */
+  workloads?: string[]
 }
 
 /** The beacon that sees, and its last report. */

@@ -7,6 +7,8 @@ import type { ShownEvent } from './facts.ts'
 
 /** Of the names of an event's VMs, as JSON. Azure's names have at most 64 characters, and a number. */
 const maxNamesLength = 40_000
+/** Of the workloads of one VM, as JSON. */
+const maxWorkloadsLength = 1_000
 /** Beyond this time, `Date` throws. */
 const latestTime = 8.64e15
 
@@ -40,7 +42,7 @@ export function tidyReport(report: Report): Report {
   }
 }
 
-function tidyHooks({ runs, ...hooks }: NonNullable<Report['hooks']>): Report['hooks'] {
+function tidyHooks({ runs, workloads, ...hooks }: NonNullable<Report['hooks']>): Report['hooks'] {
   const tidy = runs.map(({ note, eventType, ...run }) => ({
     ...run,
     ageMs: Math.round(run.ageMs),
@@ -48,7 +50,7 @@ function tidyHooks({ runs, ...hooks }: NonNullable<Report['hooks']>): Report['ho
     ...(note === undefined ? {} : { note: note.toWellFormed() }),
     ...(eventType === undefined ? {} : { eventType: eventType.toWellFormed() }),
   }))
-  return { ...hooks, runs: tidy }
+  return { ...hooks, runs: tidy, ...(workloads && { workloads: firstTexts(workloads) }) }
 }
 
 /** Half a character (a lone surrogate) changes in storage, and some channels reject it. */
@@ -67,6 +69,13 @@ export function tidyEvent({ notBeforeAt, ...event }: ScheduledEvent): ShownEvent
 }
 
 /** Sorted before they are cut, as documents may list the same VMs in another order. */
+/** As many as there is room for in the row of an event. */
+function firstTexts(workloads: string[]): string[] {
+  const tidy = workloads.map((one) => one.toWellFormed())
+  while (lengthOf(tidy) > maxWorkloadsLength) tidy.pop()
+  return tidy
+}
+
 function firstVms(names: string[]): Pick<ShownEvent, 'resources' | 'vmCount'> {
   if (names.length <= maxVms && lengthOf(names) <= maxNamesLength) return { resources: names }
   const first = names.toSorted().slice(0, maxVms)

@@ -264,6 +264,7 @@ export function factsOf({
   const rows: [string, string | undefined][] = [
     ['Expected duration', ended === undefined ? durationOf(facts) : undefined],
     ['Affected VMs', describeNames(facts.resources, facts.vmCount)],
+    ['Runs', workloadsIn(event)],
     ['Requested by', requesterOf(event)],
     ['Why', facts.description],
     ['Decision', decides ? undefined : describeDecision(event)],
@@ -272,6 +273,12 @@ export function factsOf({
     value.trim() === '' ? [] : [{ name, value }],
   )
   return [...timed, ...others]
+}
+
+/** Of all affected nodes of Kubernetes. */
+function workloadsIn({ vms = [] }: EventView): string | undefined {
+  const names = [...new Set(vms.flatMap(({ workloads = [] }) => workloads))]
+  return names.length === 0 ? undefined : describeNames(names)
 }
 
 function durationOf({ durationSeconds = -1 }: EventView['facts']): string | undefined {

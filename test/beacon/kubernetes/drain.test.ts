@@ -104,6 +104,24 @@ describe('prepare', () => {
     expect(cluster.events.map(({ reason }) => reason)).toEqual(['Draining', 'Drained'])
   })
 
+  test('says what the node ran, also while it is drained', async () => {
+    const { clock, drain, runner, run, pod, start, stop } = aCluster()
+    const labels = { 'pod-template-hash': '7d4f8' }
+    pod({ name: 'web-1', labels, ownerName: 'web-7d4f8' })
+    pod({ name: 'web-2', labels, ownerName: 'web-7d4f8' })
+    pod({ name: 'db-0', namespace: 'data', owner: 'StatefulSet', ownerName: 'db' })
+    pod({ name: 'agent', owner: 'DaemonSet' })
+    void drain.watch(stop.signal)
+    await clock.advance(1)
+    expect(runner.status().workloads).toEqual(['data/db', 'shop/web'])
+    await run('prepare')
+    const next = start()
+    void next.drain.watch(stop.signal)
+    await clock.advance(1)
+    expect(next.runner.status().workloads).toEqual(['data/db', 'shop/web'])
+    stop.abort()
+  })
+
   test('waits for a disruption budget until another pod runs elsewhere', async () => {
     const { cluster, run, pod } = aCluster()
     const labels = { app: 'db' }
@@ -323,7 +341,7 @@ describe('a restart', () => {
     const { clock, run, start, stop } = aCluster()
     await run('prepare')
     const { drain, runner } = start()
-    expect(runner.status().prepared).toEqual([])
+    expect(runner.status().prepared).toBeUndefined()
     void drain.watch(stop.signal)
     await clock.advance(1)
     expect(runner.status().prepared).toMatchObject([{ eventId: 'e1', eventType: 'Reboot' }])

@@ -40,6 +40,14 @@ describe('facts', () => {
     expect(vm).toEqual('vmId' in expected ? expected : { name: 'web_0', ...shared })
   })
 
+  test('what a node of Kubernetes ran', () => {
+    const workloads = ['data/db', 'shop/web']
+    const one = sight('web_0', { workloads })
+    const other = sight('web_0', { beacon: 'second', workloads: ['shop/web'] })
+    expect(vmsOf([one])).toMatchObject([{ name: 'web_0', workloads }])
+    expect(vmsOf([one, other])[0]).not.toHaveProperty('workloads')
+  })
+
   test('the readiness of each VM is known if the event has a summary', () => {
     const summary = { wait: { readiness: { counts: {}, unready: [] } } }
     const ready = sight('web_0', { hooks: { prepare: { state: 'succeeded', since: at } } })
