@@ -2,6 +2,7 @@
 // only if the event has changed.
 
 import type { EventRecord } from '../core/event/event.ts'
+import { type HitVm, hitVms, maxAnswerVmBytes } from '../core/event/hit-vms.ts'
 import type { VmState } from '../core/event/hook-state.ts'
 import { minuteUtc, utc } from '../core/event/time.ts'
 import { viewOf } from '../core/event/view.ts'
@@ -12,8 +13,8 @@ type Fact = [name: string, value: string]
 
 export function factsOf(record: EventRecord): Fact[] {
   const { decided, overruled } = record
-  const view = viewOf(record)
   const at = record.firstSeenAt
+  const view = { ...viewOf(record), vms: knownVmsOf(record) }
   const { facts, reference } = compose({ moment: 'scheduled', at, event: view }, at)
   // A message lists only the first names.
   const firstNames = plain(describeNames(record.facts.resources, record.facts.vmCount))
@@ -28,6 +29,12 @@ export function factsOf(record: EventRecord): Fact[] {
     ...(decided ? [['Proof', proofs[decided.how]] as Fact] : []),
     ['Reference', reference],
   ]
+}
+
+/** What is known of the affected VMs, without their readiness. */
+export function knownVmsOf(record: EventRecord): HitVm[] {
+  const at = record.firstSeenAt
+  return hitVms(record, { now: at, listeningSince: at }, maxAnswerVmBytes)
 }
 
 export const readinessWords: Record<VmState, string> = {

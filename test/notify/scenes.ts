@@ -47,6 +47,8 @@ interface Setting {
   /** Changes to the usual event. */
   course?: Fields
   spared?: number
+  /** What its node of Kubernetes ran. */
+  workloads?: string[]
   /** Between the moment and the message. */
   lateMs?: number
   skipped?: Moment[]
@@ -69,6 +71,7 @@ const posted: Posted = {
 /** Each is one message about one event. */
 const settings: Record<string, Setting> = {
   scheduled: { moment: 'scheduled' },
+  'a node of Kubernetes': { moment: 'scheduled', workloads: ['data/db', 'shop/api', 'shop/web'] },
   changed: {
     moment: 'changed',
     afterMs: 4 * minute,
@@ -425,9 +428,11 @@ function freeze(durationSeconds: number) {
 
 function outgoingOf(name: string, setting: Setting): Outgoing {
   const { moment, afterMs = 0, course = {}, spared, lateMs = 0, skipped = [], insteadOf } = setting
+  const { workloads } = setting
   const event = {
     ...viewOf(record({ facts: usual, ...course })),
     ...(spared === undefined ? {} : { spared }),
+    ...(workloads && { vms: [{ name: 'web_3', workloads }] }),
   }
   const notification: Notification = {
     ...{ moment, at: at + afterMs, event },

@@ -55,6 +55,12 @@ export function describeNames(resources: string[], count = resources.length): st
   return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}` || 'not named'
 }
 
+/** What the affected nodes of Kubernetes ran. */
+export function describeWorkloads(vms: EventView['vms'] = []): string | undefined {
+  const names = [...new Set(vms.flatMap(({ workloads = [] }) => workloads))]
+  return names.length === 0 ? undefined : describeNames(names)
+}
+
 /** What the event does to its VMs, by Microsoft's documentation of Scheduled Events. */
 export function impactOf(event: EventView): string {
   const impact = impactOn(event.facts)

@@ -20,6 +20,7 @@ import {
   describeDecided,
   describeDuration,
   describeNames,
+  describeWorkloads,
   impactOf,
   isReopened,
   reachOf,
@@ -264,7 +265,7 @@ export function factsOf({
   const rows: [string, string | undefined][] = [
     ['Expected duration', ended === undefined ? durationOf(facts) : undefined],
     ['Affected VMs', describeNames(facts.resources, facts.vmCount)],
-    ['Runs', workloadsIn(event)],
+    ['Runs', describeWorkloads(event.vms)],
     ['Requested by', requesterOf(event)],
     ['Why', facts.description],
     ['Decision', decides ? undefined : describeDecision(event)],
@@ -273,12 +274,6 @@ export function factsOf({
     value.trim() === '' ? [] : [{ name, value }],
   )
   return [...timed, ...others]
-}
-
-/** Of all affected nodes of Kubernetes. */
-function workloadsIn({ vms = [] }: EventView): string | undefined {
-  const names = [...new Set(vms.flatMap(({ workloads = [] }) => workloads))]
-  return names.length === 0 ? undefined : describeNames(names)
 }
 
 function durationOf({ durationSeconds = -1 }: EventView['facts']): string | undefined {

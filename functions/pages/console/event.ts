@@ -14,12 +14,13 @@ import {
   describeDecided,
   describeDuration,
   describeInference,
+  describeWorkloads,
   impactOf,
   plain,
   subjectOf,
 } from '../../core/message/phrases.ts'
 import { choicePart, type Html, linksPart, liveAttributes, type Seen, statePart } from '../event.ts'
-import { allNames } from '../facts.ts'
+import { allNames, knownVmsOf } from '../facts.ts'
 import { placed } from '../timeline.ts'
 import { utcOn, whole } from '../times.ts'
 import { chip, deliveryTones, noticePart, sendForm, stepWords } from './parts.ts'
@@ -159,6 +160,7 @@ function rowsOf(record: EventRecord): [name: string, value: string][] {
       (facts.durationSeconds ?? -1) < 0 ? undefined : describeDuration(facts.durationSeconds),
     ],
     [affected, allNames(record) || 'unknown'],
+    ['Runs', describeWorkloads(knownVmsOf(record))],
     ['Notice', started?.kind && startKinds[started.kind]],
     ['Requested by', askedBy(record)],
     ['Why', facts.description],
