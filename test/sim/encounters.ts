@@ -5,7 +5,7 @@ import type { FaultKind } from './faults.ts'
 const all = {
   'two people decide at once': [],
   'Resource Manager starts an event': ['azure_publishes'],
-  'Resource Manager refuses': ['azure_publishes', 'azure_fails'],
+  'Resource Manager refuses': ['azure_publishes', 'azure_fails', 'azure_alone'],
   'a person and a policy decide': ['imds_lags'],
   'a listed person decides': [],
   'an unlisted person is refused': [],
