@@ -77,7 +77,10 @@ const table = {
     accountFolder,
   ),
   KUBERNETES_SERVICE_HOST: variable('The API server. Kubernetes sets it.', set('in each pod')),
-  KUBERNETES_SERVICE_PORT: variable('The same.', set('in each pod')),
+  KUBERNETES_SERVICE_PORT: variable(
+    'The port of the API server. Kubernetes sets it.',
+    set('in each pod'),
+  ),
 }
 
 /** For the documentation, by name. */
