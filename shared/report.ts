@@ -194,6 +194,8 @@ export const reportSchema = z
       z.object({
         available: z.array(hookSchema).check(z.maxLength(2)),
         runs: listOf(hookRunSchema, limits.events),
+        /** Of Kubernetes. */
+        node: z.optional(name),
         workloads: z.optional(z.array(name).check(z.maxLength(maxWorkloads))),
       }),
     ),

@@ -107,7 +107,7 @@ function openDrain(settings: KubernetesSettings, log: Log, stop: AbortSignal): N
   const { origin, accountFolder, nodeName, drain } = settings
   const transport = createTransport()
   const api = createApi({ origin, accountFolder, nodeName, transport, signal: stop })
-  return new NodeDrain({ api, settings: drain, clock: systemClock, log })
+  return new NodeDrain({ api, settings: drain, clock: systemClock, random: Math.random, log })
 }
 
 function runnerOf(folder: string, environment: Environment, log: Log): Runner {

@@ -119,7 +119,9 @@ export class EventHooks implements Hooks {
 
   #factsNow(): string | undefined {
     const report = this.#reportOf(this.#hooks.link.status())
-    return JSON.stringify(report, (key, value) => (key === 'ageMs' ? 0 : value))
+    // what a node runs changes all the time, and is no news
+    const shown = (key: string, value: unknown) => (key === 'workloads' ? undefined : value)
+    return JSON.stringify(report, (key, value) => (key === 'ageMs' ? 0 : shown(key, value)))
   }
 
   /** Notes which events of this VM begin and end. */
@@ -160,7 +162,11 @@ export class EventHooks implements Hooks {
     if (hooked.ended === undefined && seenAt - since < confirmGoneMs) return
     const ended = hooked.ended ?? instantOf(clock, since)
     if (isOver(hooked, ageMsOf(clock, ended))) this.#drop(hooked)
-    else if (hooked.ended === undefined) this.#set({ ...hooked, ended })
+    else if (hooked.ended === undefined) {
+      const { state, run } = hooked.prepare ?? {}
+      if (state === 'running' && run !== undefined) this.#hooks.link.ask({ ask: 'over', run })
+      this.#set({ ...hooked, ended })
+    }
   }
 
   /** Takes over what the runner says of its runs. */
@@ -209,6 +215,7 @@ export class EventHooks implements Hooks {
       endedAt: ended?.wall,
       presences,
       isOutdated: !isSameName(eventType, event.eventType) && this.#isOurs(event),
+      isOnRecord: (presences?.prepared ?? []).some(({ eventId }) => eventId === event.eventId),
       isMissing: this.#missingSince.has(event.eventId),
       isPreparedForAnother: others.some((other) => {
         return other.ended === undefined && (other.prepare?.starts ?? 0) > 0
@@ -249,6 +256,7 @@ export class EventHooks implements Hooks {
     return {
       available: hooks.filter((hook) => status[hook].state === 'ready'),
       runs: events.flatMap((hooked) => runsOf(hooked, ageMs)),
+      ...(status.node && { node: status.node }),
       ...(status.workloads && { workloads: status.workloads }),
     }
   }

@@ -51,6 +51,7 @@ export function localLink(runner: Runner, close: () => Promise<void>): RunnerLin
     isCurrent: () => true,
     ask(question) {
       if (question.ask === 'run') runner.run(question.order)
+      if (question.ask === 'over') runner.over(question.run)
     },
     async loop(onChange, stop) {
       const unlisten = runner.listen(onChange)

@@ -46,6 +46,8 @@ export interface Situation {
   /** The event had another type when `prepare` last began. */
   isOutdated: boolean
   restore: Phase | undefined
+  /** The runner says that `restore` is not done, whatever a run said. */
+  isOnRecord: boolean
   /** Another event that this VM is prepared for is not over. */
   isPreparedForAnother: boolean
 }
@@ -134,14 +136,16 @@ function limitOf(leftMs: number): number {
 
 function planRestore(situation: Situation, endedAt: number): Plan {
   const { prepare, restore, presences, now } = situation
+  const isOwed = situation.isOnRecord && restore?.state === 'failed'
   const because = (kind: 'nothing' | 'missed' | 'refused', reason: string): Plan => {
     return { hook: 'restore', kind, reason }
   }
   if (prepare === undefined || prepare.starts === 0) return because('nothing', 'prepare never ran')
   if (restore?.state === 'running') return because('nothing', 'it runs')
-  if (restore !== undefined && isFinal(restore)) return because('nothing', 'it is done')
+  if (restore !== undefined && isFinal(restore) && !isOwed) return because('nothing', 'it is done')
   if (presences?.restore.state === 'absent') return because('nothing', 'there is no such hook')
-  if ((restore?.starts ?? 0) >= maxStarts) return because('missed', 'it was interrupted each time')
+  if ((restore?.starts ?? 0) >= maxStarts && !isOwed)
+    return because('missed', 'it was interrupted each time')
   const leftMs = endedAt + restoreWithinMs - now
   if (leftMs <= 0) return because('missed', 'it could not run for a day')
   const wait = (reason: string): Plan => ({ hook: 'restore', kind: 'wait', forMs: leftMs, reason })

@@ -23,6 +23,9 @@ export function programsIn(folder: string, environment: Environment, log: Log): 
       return presence
     },
 
+    about: () => ({}),
+
+    /** A program is not ended early: only its owner knows what that would leave. */
     async run(order, stop) {
       const { hook, limitMs } = order
       const about = fieldsOf(order)

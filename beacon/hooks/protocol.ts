@@ -37,6 +37,8 @@ export type Order = z.infer<typeof orderSchema>
 export const questionSchema = z.discriminatedUnion('ask', [
   z.object({ ask: z.literal('status') }),
   z.object({ ask: z.literal('run'), order: orderSchema }),
+  /** The event of this run is over. */
+  z.object({ ask: z.literal('over'), run: runId }),
 ])
 export type Question = z.infer<typeof questionSchema>
 
@@ -64,7 +66,9 @@ const statusSchema = z.object({
   running: z.optional(runId),
   /** The newest last. */
   ended: z.array(endedSchema).check(z.maxLength(maxEnded)),
-  /** What a node of Kubernetes runs, or ran before it was drained. */
+  /** Of Kubernetes. */
+  node: z.optional(z.string()),
+  /** What the node runs, or ran before it was drained. */
   workloads: z.optional(z.array(z.string()).check(z.maxLength(maxWorkloads))),
   /** Events that this VM is still prepared for, by what the node has on record. */
   prepared: z.optional(z.array(scheduledEventSchema).check(z.maxLength(maxPrepared))),

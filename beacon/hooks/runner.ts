@@ -12,17 +12,19 @@ export interface Work {
   presence(hook: Hook): Presence
   /**
    * Only while the hook is ready. Never rejects, and ends by `limitMs`. Undefined if it was interrupted
-   * because `stop` aborted.
+   * because `stop` aborted. `over`: nobody needs it any more, so it may end early.
    */
-  run(order: Order, stop: AbortSignal): Promise<Outcome | undefined>
+  run(order: Order, stop: AbortSignal, over: AbortSignal): Promise<Outcome | undefined>
   /** What it knows beside: also of runs before a restart. */
-  about?(): Pick<Status, 'prepared' | 'workloads'>
+  about(): Pick<Status, 'node' | 'workloads' | 'prepared'>
 }
 
 export interface Runner {
   status(): Status
   /** Ignored if a hook runs, or if this run is known already. */
   run(order: Order): void
+  /** The event of this run is over. */
+  over(run: string): void
   /** Calls `listener` after each run began or ended, until the returned function is called. */
   listen(listener: () => void): () => void
   /** Ends the hook that runs, with its children. */
@@ -40,7 +42,7 @@ export class HookRunner implements Runner {
   readonly #parts: RunnerParts
   readonly #listeners = new Set<() => void>()
   readonly #stopping = new AbortController()
-  #running: { run: string; end: Promise<void> } | undefined
+  #running: { run: string; over: AbortController; end: Promise<void> } | undefined
   #ended: (Outcome & { run: string; at: number })[] = []
 
   constructor(parts: RunnerParts) {
@@ -55,7 +57,7 @@ export class HookRunner implements Runner {
       restore: work.presence('restore'),
       ...(this.#running && { running: this.#running.run }),
       ended: this.#ended.map(({ at, ...one }) => ({ ...one, ageMs: now - at })),
-      ...work.about?.(),
+      ...work.about(),
     }
   }
 
@@ -63,7 +65,8 @@ export class HookRunner implements Runner {
     const { run } = order
     const isKnown = this.#ended.some((one) => one.run === run)
     if (this.#running !== undefined || isKnown || this.#stopping.signal.aborted) return
-    const end = this.#execute(order).then((outcome) => {
+    const over = new AbortController()
+    const end = this.#execute(order, over.signal).then((outcome) => {
       this.#running = undefined
       // The runner stops. The beacon asks the next one for this run.
       if (outcome === undefined) return
@@ -71,8 +74,12 @@ export class HookRunner implements Runner {
       this.#ended = this.#ended.slice(-maxEnded)
       this.#tell()
     })
-    this.#running = { run, end }
+    this.#running = { run, over, end }
     this.#tell()
+  }
+
+  over(run: string): void {
+    if (this.#running?.run === run) this.#running.over.abort()
   }
 
   listen(listener: () => void): () => void {
@@ -90,7 +97,7 @@ export class HookRunner implements Runner {
   }
 
   /** Undefined if the hook was ended because the runner stops. */
-  async #execute(order: Order): Promise<Outcome | undefined> {
+  async #execute(order: Order, over: AbortSignal): Promise<Outcome | undefined> {
     const { log, clock, work } = this.#parts
     const { hook, limitMs } = order
     const presence = work.presence(hook)
@@ -99,7 +106,7 @@ export class HookRunner implements Runner {
     const about = fieldsOf(order)
     log.info('hook_started', { ...about, limitSeconds: limitMs / 1000 })
     const startedAt = clock.monotonic()
-    const outcome = await work.run(order, this.#stopping.signal)
+    const outcome = await work.run(order, this.#stopping.signal, over)
     if (outcome === undefined) {
       log.warn('hook_interrupted', about)
       return undefined

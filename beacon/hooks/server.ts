@@ -102,6 +102,7 @@ function converse(socket: Socket, runner: Runner, log: Log): void {
       return
     }
     if (question.data.ask === 'run') runner.run(question.data.order)
+    if (question.data.ask === 'over') runner.over(question.data.run)
     answer()
   })
 }

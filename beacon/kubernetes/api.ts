@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ZodMiniType } from 'zod/mini'
+import { cut } from '../../shared/document.ts'
 import { describeIssues, FoghornError } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
 import type { Exchange, Transport } from '../exchange.ts'
@@ -13,9 +14,8 @@ const maxBytes = 8 * 1024 * 1024
 const timeoutMs = 10_000
 const podsAtOnce = 100
 const maxPages = 50
-
-/** `forbidden` by a disruption budget for now; `split` if two budgets match the pod. */
-export type Evicted = 'accepted' | 'gone' | 'forbidden' | 'split'
+/** Of one pod that does not end. A note has several. */
+const maxReason = 120
 
 /** Each method throws FoghornError: `kubernetes_forbidden`, `kubernetes_unreachable` or `kubernetes_failed`. */
 export interface KubernetesApi {
@@ -25,10 +25,11 @@ export interface KubernetesApi {
   patchNode(patch: object): Promise<'done' | 'conflict'>
   patchStatus(patch: object): Promise<void>
   writeEvent(event: object): Promise<void>
-  /** Of the node. */
-  pods(selector: string): Promise<Pod[]>
-  evict(pod: Pod, graceSeconds: number | undefined): Promise<Evicted>
-  remove(pod: Pod, graceSeconds: number | undefined): Promise<Evicted>
+  /** Of the node. `recent` may lag some seconds behind, and costs the API server little. */
+  pods(selector: string, freshness: 'exact' | 'recent'): Promise<Pod[]>
+  /** Undefined if the pod ends. Otherwise why it does not, in some words. */
+  evict(pod: Pod, graceSeconds: number | undefined): Promise<string | undefined>
+  remove(pod: Pod, graceSeconds: number | undefined): Promise<string | undefined>
 }
 
 interface ApiParts {
@@ -80,14 +81,14 @@ export function createApi(parts: ApiParts): KubernetesApi {
     type: 'application/strategic-merge-patch+json',
   })
 
-  const end = async (method: Exchange['method'], path: string, body: object): Promise<Evicted> => {
-    const answer = await ask(method, path, jsonOf(body))
-    const { status } = answer
-    if (status < 300) return 'accepted'
-    if (status === 404) return 'gone'
-    if (status === 429) return 'forbidden'
-    if (status === 500 && messageIn(answer.text).includes('more than one')) return 'split'
-    throw refusalOf(answer, `${method} ${path}`)
+  const end = async (method: Exchange['method'], path: string, body: object) => {
+    const { status, text } = await ask(method, path, jsonOf(body))
+    // 409: a pod of this name that is not the one of the list
+    if (status < 300 || status === 404 || status === 409) return undefined
+    const message = messageIn(text)
+    if (status === 500 && message.includes('more than one')) return 'two disruption budgets'
+    if (status === 429 && message.includes('disruption budget')) return 'disruption budget'
+    return cut(`HTTP ${status}: ${message}`, maxReason)
   }
 
   return {
@@ -109,13 +110,14 @@ export function createApi(parts: ApiParts): KubernetesApi {
       await expect('POST', '/api/v1/namespaces/default/events', jsonOf(event))
     },
 
-    async pods(selector) {
+    async pods(selector, freshness) {
       const found: Pod[] = []
       let rest = ''
       for (let page = 0; page < maxPages; page += 1) {
         const query = new URLSearchParams({
           fieldSelector: `spec.nodeName=${nodeName}`,
-          limit: String(podsAtOnce),
+          // from the API server's memory, all at once
+          ...(freshness === 'recent' ? { resourceVersion: '0' } : { limit: String(podsAtOnce) }),
           ...(selector !== '' && { labelSelector: selector }),
           ...(rest !== '' && { continue: rest }),
         })
@@ -131,17 +133,22 @@ export function createApi(parts: ApiParts): KubernetesApi {
       const { namespace, name } = pod.metadata
       return end('POST', `${pathOf(pod)}/eviction`, {
         ...{ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name } },
-        ...(graceSeconds !== undefined && { deleteOptions: { gracePeriodSeconds: graceSeconds } }),
+        deleteOptions: optionsOf(pod, graceSeconds),
       })
     },
 
     remove(pod, graceSeconds) {
       return end('DELETE', pathOf(pod), {
-        ...{ apiVersion: 'v1', kind: 'DeleteOptions' },
-        ...(graceSeconds !== undefined && { gracePeriodSeconds: graceSeconds }),
+        ...{ apiVersion: 'v1', kind: 'DeleteOptions', ...optionsOf(pod, graceSeconds) },
       })
     },
   }
+}
+
+/** A controller may have started a pod of the same name elsewhere meanwhile. */
+function optionsOf({ metadata: { uid } }: Pod, graceSeconds: number | undefined): object {
+  const grace = graceSeconds === undefined ? {} : { gracePeriodSeconds: graceSeconds }
+  return { preconditions: { uid }, ...grace }
 }
 
 interface Body {

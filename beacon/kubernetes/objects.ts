@@ -1,7 +1,7 @@
 // What the drain reads of a node and its pods, and the patches that it writes. Pure. Shapes:
 // https://kubernetes.io/docs/reference/kubernetes-api/
 import * as z from 'zod/mini'
-import { type ScheduledEvent, scheduledEventSchema } from '../../shared/document.ts'
+import { cut, limits, type ScheduledEvent, scheduledEventSchema } from '../../shared/document.ts'
 import { parseJson } from '../../shared/json.ts'
 import { maxWorkloads } from '../../shared/report.ts'
 
@@ -31,6 +31,11 @@ export const nodeSchema = z.object({
     providerID: z.optional(z.string()),
     taints: z.optional(z.array(z.looseObject({ key: z.string() }))),
   }),
+  status: z.optional(
+    z.object({
+      conditions: z.optional(z.array(z.object({ type: z.string(), status: z.string() }))),
+    }),
+  ),
 })
 export type Node = z.infer<typeof nodeSchema>
 
@@ -38,6 +43,7 @@ const podSchema = z.object({
   metadata: z.object({
     name: z.string(),
     namespace: z.string(),
+    uid: z.string(),
     annotations: texts,
     deletionTimestamp: z.optional(z.string()),
     labels: texts,
@@ -109,7 +115,7 @@ export function hasLabel({ metadata }: Node, label: string): boolean {
 /** Refused if the node has changed since it was read, as its taints are replaced as a whole. */
 export function cordonPatch(node: Node, event: ScheduledEvent, workloads: string[]): object {
   const { resourceVersion } = node.metadata
-  const own = { key: taintKey, value: event.eventType, effect: 'NoSchedule' }
+  const own = { key: taintKey, value: 'planned', effect: 'NoSchedule' }
   const annotations = {
     [preparedFor]: JSON.stringify(event),
     [ranBefore]: workloads.join(','),
@@ -138,12 +144,18 @@ function taintsOfOthers({ spec }: Node) {
 }
 
 /** `reason` is one word. `at` is epoch ms. */
-export function conditionPatch(isOn: boolean, reason: string, message: string, at: number): object {
+export function conditionPatch(
+  node: Node,
+  what: { isOn: boolean; reason: string; message: string },
+  at: number,
+): object {
+  const { isOn, reason, message } = what
   const time = secondsIso(at)
+  const status = isOn ? 'True' : 'False'
+  const before = node.status?.conditions?.find(({ type }) => type === conditionType)
   const condition = {
-    type: conditionType,
-    status: isOn ? 'True' : 'False',
-    ...{ reason, message, lastHeartbeatTime: time, lastTransitionTime: time },
+    ...{ type: conditionType, status, reason, message, lastHeartbeatTime: time },
+    ...(before?.status !== status && { lastTransitionTime: time }),
   }
   return { status: { conditions: [condition] } }
 }
@@ -189,7 +201,8 @@ export function workloadsOf(pods: Pod[]): string[] {
     .map(({ metadata: { namespace, name, labels, ownerReferences = [] } }) => {
       const owner = ownerReferences.find(({ controller }) => controller === true)?.name ?? name
       const end = `-${labels?.['pod-template-hash']}`
-      return `${namespace}/${owner.endsWith(end) ? owner.slice(0, -end.length) : owner}`
+      const workload = owner.endsWith(end) ? owner.slice(0, -end.length) : owner
+      return cut(`${namespace}/${workload}`, limits.name)
     })
   return [...new Set(names)].sort().slice(0, maxWorkloads)
 }

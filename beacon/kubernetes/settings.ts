@@ -1,7 +1,7 @@
 // The variables of `foghorn-beacon hooks --kubernetes`, beside those of every runner of hooks.
 import * as z from 'zod/mini'
 import { type Environment, path, readTable, seconds, text, variable } from '../variables.ts'
-import type { DrainSettings } from './drain.ts'
+import type { DrainSettings } from './passes.ts'
 
 const accountFolder = '/var/run/secrets/kubernetes.io/serviceaccount'
 const pauseLabel = 'kubernetes.azure.com/upgrade-status=paused'

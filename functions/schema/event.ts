@@ -32,12 +32,11 @@ const hitVm = z.object({
     .record(z.string(), z.string())
     .exactOptional()
     .describe('Empty if the VM has none. Absent if they are unknown or were cut.'),
+  node: z.string().exactOptional().describe('The name of the node of Kubernetes.'),
   workloads: z
     .array(z.string())
     .exactOptional()
-    .describe(
-      'What a node of Kubernetes ran before it was drained, such as `shop/web`: at most 20.',
-    ),
+    .describe('What the node ran before it was drained, such as `shop/web`: at most 20.'),
   readiness: z
     .enum(vmStates)
     .exactOptional()

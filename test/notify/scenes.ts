@@ -432,7 +432,7 @@ function outgoingOf(name: string, setting: Setting): Outgoing {
   const event = {
     ...viewOf(record({ facts: usual, ...course })),
     ...(spared === undefined ? {} : { spared }),
-    ...(workloads && { vms: [{ name: 'web_3', workloads }] }),
+    ...(workloads && { vms: [{ name: 'web_3', node: 'web000003', workloads }] }),
   }
   const notification: Notification = {
     ...{ moment, at: at + afterMs, event },

@@ -4,6 +4,8 @@
 export interface Pod {
   namespace: string
   name: string
+  /** Default: its namespace and name. */
+  uid?: string
   node: string
   labels: Record<string, string>
   /** Of its controller; undefined for a bare pod. */
@@ -182,7 +184,9 @@ export class FakeKubernetes {
       (pod) => (node === undefined || pod.node === node) && matches(pod.labels, labels),
     )
     const from = Number(query.get('continue') ?? 0)
-    const limit = Number(query.get('limit') ?? all.length)
+    // from the cache, all at once
+    const isRecent = query.get('resourceVersion') === '0'
+    const limit = isRecent ? all.length : Number(query.get('limit') ?? all.length)
     const rest = from + limit < all.length ? { continue: String(from + limit) } : {}
     const items = all.slice(from, from + limit).map((pod) => this.#shown(pod))
     const metadata = { resourceVersion: '1', ...rest }
@@ -195,6 +199,10 @@ export class FakeKubernetes {
     if (pod === undefined) return failure(404, 'NotFound', `pods "${name}" not found`)
     if (method === 'GET') return ok(this.#shown(pod))
     const read = body === '' ? {} : JSON.parse(body)
+    const { preconditions } = sub === 'eviction' ? (read.deleteOptions ?? {}) : read
+    if (preconditions?.uid !== undefined && preconditions.uid !== uidOf(pod)) {
+      return failure(409, 'Conflict', 'the UID in the precondition does not match')
+    }
     if (sub !== 'eviction') return this.#end(pod, read.gracePeriodSeconds)
     if (read.kind !== 'Eviction' || read.apiVersion !== 'policy/v1' || read.metadata?.name !== name)
       return failure(400, 'BadRequest', 'the body is no Eviction of policy/v1 for this pod')
@@ -251,7 +259,7 @@ export class FakeKubernetes {
     return {
       ...{ kind: 'Pod', apiVersion: 'v1' },
       metadata: {
-        ...{ name, namespace, labels, uid: `${namespace}/${name}` },
+        ...{ name, namespace, labels, uid: pod.uid ?? `${namespace}/${name}` },
         ...(isMirror && { annotations: { 'kubernetes.io/config.mirror': 'x' } }),
         ...(pod.endsAt !== undefined && {
           deletionTimestamp: new Date(pod.endsAt).toISOString(),
@@ -294,6 +302,10 @@ function needOf(method: string, path: string): string | undefined {
   if (/^\/api\/v1\/namespaces\/[^/]+\/pods\/[^/]+$/.test(path)) return `${verbs[method]} pods`
   if (/^\/apis\/apps\/v1\/namespaces\/[^/]+\/daemonsets\/[^/]+$/.test(path)) return 'get daemonsets'
   return undefined
+}
+
+function uidOf({ uid, namespace, name }: Pod): string {
+  return uid ?? `${namespace}/${name}`
 }
 
 function merge(into: Json, patch: Json | undefined): void {

@@ -25,7 +25,9 @@ export interface HitVm {
   zone?: string
   /** Empty if the VM has none. Absent if they are unknown or were cut. */
   tags?: Record<string, string>
-  /** What a node of Kubernetes ran. Absent if unknown or cut. */
+  /** Of Kubernetes. */
+  node?: string
+  /** What the node ran. Absent if unknown or cut. */
   workloads?: string[]
   /** Only if the event has a summary of readiness. */
   readiness?: VmState
@@ -99,7 +101,9 @@ function outsideVms({ azure: { outside } }: EventRecord): Map<string, Known[]> {
 
 type Known = KnownVm & Inventory
 
-const places = ['subscriptionId', 'resourceGroup', 'scaleSet', 'placementGroup', 'zone'] as const
+const places = [
+  ...(['subscriptionId', 'resourceGroup', 'scaleSet', 'placementGroup', 'zone', 'node'] as const),
+]
 
 /** If two beacons report for this name, only the facts on which they agree. */
 function factsOf(beacons: Known[]): Omit<HitVm, 'name' | 'tags' | 'workloads'> {

@@ -141,14 +141,26 @@ function sightAfter(
     shown !== undefined && isOpen(record)
       ? undefined
       : missingAfter(known, reporter, isLacking, last)
+  const { workloads: _, ...who } = reporter
   return {
-    ...reporter,
+    ...who,
+    ...onNode(known, reporter, shown !== undefined),
     firstSeenAt: record.epoch > 1 && known === undefined ? reporter.polledAt : firstSeenAt,
     shows,
     ...(isOwn && { isHit: true as const }),
     ...(missing && { missing }),
     ...(hooks && { hooks }),
   }
+}
+
+/** What a node ran before the event, not what it runs afterwards. */
+function onNode(
+  known: Sight | undefined,
+  { node = known?.node, workloads }: Reporter,
+  isShown: boolean,
+): Pick<Sight, 'node' | 'workloads'> {
+  const ran = isShown && workloads !== undefined ? workloads : known?.workloads
+  return { ...(node && { node }), ...(ran && { workloads: ran }) }
 }
 
 /** First missed and last seen by the beacon's changes, or else by its documents. */

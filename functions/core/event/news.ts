@@ -55,7 +55,7 @@ export function readReport(
 ): Reading {
   const beacon = beaconOf(fleet, key, report, known, now)
   const { document } = report
-  const { workloads } = report.hooks ?? {}
+  const { node, workloads } = report.hooks ?? {}
   const hidden = hiddenIn(report, beacon, known, now)
   const outside = new Set([...hidden, ...(document?.hidden ?? [])])
   const shown = new Map((document?.events ?? []).map((event) => [event.eventId, event]))
@@ -90,7 +90,11 @@ export function readReport(
   return {
     // a later document may lack an event that this one hides
     beacon: { ...beacon, sees: [...new Set([...beacon.sees, ...kept])] },
-    reporter: { ...reporterOf(beacon), ...(workloads && { workloads }) },
+    reporter: {
+      ...reporterOf(beacon),
+      ...(node && { node }),
+      ...(workloads && { workloads }),
+    },
     news,
     hidden,
   }

@@ -21,7 +21,8 @@ export interface Inventory {
   subscriptionId?: string
   placementGroup?: string
   zone?: string
-  /** Of a node of Kubernetes, before it was drained. */
+  /** Its node of Kubernetes, and what that ran before it was drained. */
+  node?: string
   workloads?: string[]
 }
 

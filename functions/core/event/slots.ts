@@ -2,12 +2,14 @@
 // `rule-approves.ts` lets an event wait for its slot. All holders of a fleet are in one row, which
 // workers replace by compare-and-set. An event holds its slot to its end, also if people decide it,
 // as its VMs may be prepared already.
+import { isSameName } from '../../../shared/document.ts'
 import { hash } from '../hash.ts'
 import { knownVm, tagIn } from '../rules/match.ts'
 import type { PolicyRule } from '../rules/policy.ts'
 import type { EventRecord } from './event.ts'
+import type { HookState } from './hook-state.ts'
 import { lastAccepted } from './scope.ts'
-import type { KnownVm } from './sight.ts'
+import { isAffected, type KnownVm, type Sight } from './sight.ts'
 
 /** How many VMs an event takes of each group. */
 type Groups = Record<string, number>
@@ -34,6 +36,7 @@ const maxEntries = 2_000
 const idLength = 32
 /** A turn ends by then. `restore` itself may take 10 minutes. */
 const restoreWithinMs = 15 * 60_000
+const plannedWithinMs = 10_000
 
 /**
  * What the event takes. `unknown`: the beacon of an affected VM has not reported, so its group is
@@ -119,15 +122,30 @@ function kept(others: Holder[], before: Holder | undefined): Holder[] {
 /** Whether the event of a holder is over and its VMs are back, by its stored record. */
 export function isOver({ epoch }: Holder, stored: EventRecord | undefined, now: number): boolean {
   if (stored === undefined) return true
-  if (stored.ended !== undefined) return !isRestoring(stored.wait, now - stored.ended.at)
+  if (stored.ended !== undefined) {
+    const isLate = now - stored.ended.at >= restoreWithinMs
+    return isLate || !stored.sights.some((sight) => isRestoring(stored, sight, now))
+  }
   return stored.epoch !== epoch && stored.decided?.decision !== 'approved'
 }
 
-/** Until a VM is restored, it does not carry its load again, which the next VM would need. */
-function isRestoring({ readiness }: EventRecord['wait'], endedMs: number): boolean {
-  const { planned = 0, running = 0 } = readiness?.restore?.counts ?? {}
-  return planned + running > 0 && endedMs < restoreWithinMs
+/**
+ * Until a VM is back and restored, it does not carry its load again, which the next VM would need. A VM
+ * that restarts says nothing for a while.
+ */
+function isRestoring({ facts }: EventRecord, sight: Sight, now: number): boolean {
+  const { hooks = {}, missing } = sight
+  const isGone = gone.some((type) => isSameName(type, facts.eventType))
+  if (isGone || !isAffected(facts, sight)) return false
+  if (hooks.prepare === undefined || hooks.prepare.state === 'planned') return false
+  if (hooks.restore !== undefined) return waiting.includes(hooks.restore.state)
+  // its beacon plans `restore`, if there is one, once the event is missing for some seconds
+  return missing === undefined || now - missing.firstAt < plannedWithinMs
 }
+
+/** Azure brings no VM back after these. */
+const gone = ['Preempt', 'Terminate']
+const waiting: HookState['state'][] = ['planned', 'running', 'refused']
 
 /**
  * The holder with the VMs that Azure added after it was told, when no new slot can stop the event.

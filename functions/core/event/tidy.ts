@@ -42,7 +42,12 @@ export function tidyReport(report: Report): Report {
   }
 }
 
-function tidyHooks({ runs, workloads, ...hooks }: NonNullable<Report['hooks']>): Report['hooks'] {
+function tidyHooks({
+  runs,
+  node,
+  workloads,
+  ...hooks
+}: NonNullable<Report['hooks']>): Report['hooks'] {
   const tidy = runs.map(({ note, eventType, ...run }) => ({
     ...run,
     ageMs: Math.round(run.ageMs),
@@ -50,7 +55,12 @@ function tidyHooks({ runs, workloads, ...hooks }: NonNullable<Report['hooks']>):
     ...(note === undefined ? {} : { note: note.toWellFormed() }),
     ...(eventType === undefined ? {} : { eventType: eventType.toWellFormed() }),
   }))
-  return { ...hooks, runs: tidy, ...(workloads && { workloads: firstTexts(workloads) }) }
+  return {
+    ...hooks,
+    runs: tidy,
+    ...(node && { node: node.toWellFormed() }),
+    ...(workloads && { workloads: firstTexts(workloads) }),
+  }
 }
 
 /** Half a character (a lone surrogate) changes in storage, and some channels reject it. */

@@ -55,6 +55,12 @@ export function describeNames(resources: string[], count = resources.length): st
   return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}` || 'not named'
 }
 
+/** What Kubernetes calls the affected VMs. */
+export function describeNodes(vms: EventView['vms'] = []): string | undefined {
+  const names = vms.flatMap(({ node }) => (node === undefined ? [] : [node]))
+  return names.length === 0 ? undefined : describeNames(names)
+}
+
 /** What the affected nodes of Kubernetes ran. */
 export function describeWorkloads(vms: EventView['vms'] = []): string | undefined {
   const names = [...new Set(vms.flatMap(({ workloads = [] }) => workloads))]

@@ -20,6 +20,7 @@ import {
   describeDecided,
   describeDuration,
   describeNames,
+  describeNodes,
   describeWorkloads,
   impactOf,
   isReopened,
@@ -265,6 +266,7 @@ export function factsOf({
   const rows: [string, string | undefined][] = [
     ['Expected duration', ended === undefined ? durationOf(facts) : undefined],
     ['Affected VMs', describeNames(facts.resources, facts.vmCount)],
+    ['Nodes', describeNodes(event.vms)],
     ['Runs', describeWorkloads(event.vms)],
     ['Requested by', requesterOf(event)],
     ['Why', facts.description],

@@ -25,6 +25,7 @@ function situation(changes: Partial<Situation> = {}): Situation {
     prepare: undefined,
     isOutdated: false,
     restore: undefined,
+    isOnRecord: false,
     isPreparedForAnother: false,
     ...changes,
   }
@@ -146,6 +147,11 @@ describe('restore', () => {
     ['waits for prepare', { ...over, prepare: phase('running') }, { kind: 'wait' }],
     ['is not due without prepare', { ...over, prepare: phase('failed', 0) }, { kind: 'nothing' }],
     ['is not due where none was planned', { ...over, prepare: undefined }, { kind: 'nothing' }],
+    [
+      'runs again if it failed and the node is still cordoned',
+      { ...over, restore: { state: 'failed', starts: 3 }, isOnRecord: true },
+      { kind: 'run' },
+    ],
     ['waits for another event', { ...over, isPreparedForAnother: true }, { kind: 'wait' }],
     ['waits for its runner', { ...over, presences: undefined }, { kind: 'wait' }],
     [

@@ -5,7 +5,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Exchanged, Transport } from '../../../beacon/exchange.ts'
 import { HookRunner } from '../../../beacon/hooks/runner.ts'
 import { createApi } from '../../../beacon/kubernetes/api.ts'
-import { type DrainSettings, NodeDrain } from '../../../beacon/kubernetes/drain.ts'
+import { NodeDrain } from '../../../beacon/kubernetes/drain.ts'
+import type { DrainSettings } from '../../../beacon/kubernetes/passes.ts'
 import type { Hook } from '../../../shared/report.ts'
 import { drainRights, FakeKubernetes, type Pod } from '../../simulator/kubernetes.ts'
 import { anEvent } from '../events.ts'
@@ -56,7 +57,8 @@ function aCluster(settings: Partial<DrainSettings> = {}) {
       ...{ origin: 'https://kubernetes', accountFolder, nodeName: 'node-a', transport },
       signal: stop.signal,
     })
-    const drain = new NodeDrain({ api, settings: { ...usual, ...settings }, clock, log })
+    const random = () => 1
+    const drain = new NodeDrain({ api, settings: { ...usual, ...settings }, clock, random, log })
     const runner = new HookRunner({ work: drain, clock, log })
     onTestFinished(() => runner.stop())
     return { drain, runner }
@@ -72,7 +74,7 @@ function aCluster(settings: Partial<DrainSettings> = {}) {
     return end?.run === `run-${runs}` ? [end.state, end.note] : undefined
   }
   const pod = (one: Partial<Pod> & { name: string }) => cluster.addPod({ node: 'node-a', ...one })
-  return { clock, cluster, node, run, order, runner, drain, start, pod, log, stop }
+  return { clock, cluster, node, run, order, runner, drain, start, pod, log, stop, transport }
 }
 
 function type(headers: Record<string, string>) {
@@ -97,7 +99,7 @@ describe('prepare', () => {
     expect(cluster.on('node-b')).toEqual(['web-1-again', 'db-0'])
     expect(node.spec).toMatchObject({
       unschedulable: true,
-      taints: [{ key: 'foghorn/maintenance', value: 'Reboot', effect: 'NoSchedule' }],
+      taints: [{ key: 'foghorn/maintenance', value: 'planned', effect: 'NoSchedule' }],
     })
     expect(node.metadata.annotations['foghorn/cordoned-by']).toBe('e1')
     expect(conditionsOf(world)).toEqual(['FoghornMaintenance True Drained'])
@@ -203,7 +205,8 @@ describe('prepare', () => {
   })
 
   test('does nothing while the node has the label that pauses', async () => {
-    const { cluster, node, run, pod } = aCluster()
+    const world = aCluster()
+    const { cluster, node, run, pod } = world
     node.metadata.labels.maintenance = 'paused'
     pod({ name: 'web' })
     expect(await run('prepare', 10_000)).toEqual([
@@ -212,6 +215,8 @@ describe('prepare', () => {
     ])
     expect(cluster.on('node-a')).toEqual(['web'])
     expect(node.spec.unschedulable).toBeUndefined()
+    // nothing to undo, so the node says nothing that would stay
+    expect(conditionsOf(world)).toEqual(['FoghornMaintenance False NotDrained'])
     delete node.metadata.labels.maintenance
     expect(await run('prepare')).toEqual(['succeeded', 'drained'])
   })
@@ -225,16 +230,70 @@ describe('prepare', () => {
     expect(node.spec.unschedulable).toBeUndefined()
   })
 
-  test('ends at once without the right, and says which', async () => {
+  test('ends at once without the right to cordon, and says so', async () => {
+    const { clock, cluster, runner, order } = aCluster()
+    cluster.rights.set('secret', ['get nodes', 'list pods'])
+    runner.run(order('prepare'))
+    await clock.advance(100)
+    const note =
+      'not done: the API server answered 403 to PATCH /api/v1/nodes/node-a ' +
+      '(nodes is forbidden: User "test" cannot patch resource "nodes")'
+    expect(runner.status().ended).toMatchObject([{ state: 'failed', note }])
+  })
+
+  test('a pod that cannot go holds no other one up', async () => {
     const { cluster, run, pod } = aCluster()
-    pod({ name: 'web' })
-    cluster.rights.set('secret', ['get nodes', 'patch nodes', 'list pods'])
-    const outcome = await run('prepare')
-    expect(outcome).toEqual([
+    pod({ name: 'guarded', labels: { guarded: 'yes' } })
+    for (let i = 0; i < 15; i += 1) pod({ name: `web-${i}` })
+    const answer = cluster.answer.bind(cluster)
+    cluster.answer = (ask) =>
+      ask.path.includes('/guarded/')
+        ? { status: 403, body: { message: 'admission webhook "guard" denied the request' } }
+        : answer(ask)
+    expect(await run('prepare', 20_000)).toEqual([
       'failed',
-      'not done: the API server answered 403 to POST /api/v1/namespaces/shop/pods/web/eviction ' +
-        '(pods/eviction is forbidden: User "test" cannot create resource "pods/eviction")',
+      'not drained: shop/guarded (HTTP 403: admission webhook "guard" denied the request)',
     ])
+    expect(cluster.on('node-a')).toEqual(['guarded'])
+  })
+
+  test('a pod that was replaced under its name meanwhile stays', async () => {
+    const { cluster, run, pod } = aCluster()
+    const one = pod({ name: 'db-0', owner: 'StatefulSet', endsInMs: 'never', graceSeconds: 600 })
+    const answer = cluster.answer.bind(cluster)
+    cluster.answer = (ask) => {
+      if (ask.path.endsWith('/eviction')) Object.assign(one, { uid: 'another', node: 'node-b' })
+      return answer(ask)
+    }
+    await run('prepare', 3_000)
+    expect(one.endsAt).toBeUndefined()
+  })
+
+  test('ends early if its event is over, and leaves the rest alone', async () => {
+    const { clock, cluster, runner, order, pod } = aCluster()
+    const labels = { app: 'db' }
+    pod({ name: 'db-0', labels })
+    cluster.budgets = [{ namespace: 'shop', name: 'db', labels, least: 1 }]
+    const asked = order('prepare')
+    runner.run(asked)
+    await clock.advance(5_000)
+    runner.over(asked.run)
+    await clock.advance(2_000)
+    const note = 'not drained: the event was over before that'
+    expect(runner.status().ended).toMatchObject([{ state: 'failed', note }])
+    const requests = cluster.asked.length
+    await clock.advance(10_000)
+    expect(cluster.asked).toHaveLength(requests)
+  })
+
+  test('ends by its limit even if the API server is silent', async () => {
+    const { clock, cluster, runner, order, transport } = aCluster()
+    transport.exchange = () => new Promise(() => {})
+    runner.run(order('prepare', 20_000))
+    await clock.advance(20_000)
+    const note = 'not done: the API server did not answer'
+    expect(runner.status().ended).toMatchObject([{ state: 'failed', note }])
+    expect(cluster.asked).toEqual([])
   })
 
   test('goes on after an API server that fails for a while', async () => {
@@ -306,6 +365,14 @@ describe('others do something meanwhile', () => {
     await clock.advance(10_000)
     const note = 'not drained: somebody uncordoned the node'
     expect(runner.status().ended).toMatchObject([{ state: 'failed', note }])
+    expect(node.spec.taints).toEqual([])
+    expect(await run('restore')).toEqual(['succeeded', 'nothing to undo'])
+  })
+
+  test('a person who uncordons it after the drain', async () => {
+    const { node, run } = aCluster()
+    await run('prepare')
+    delete node.spec.unschedulable
     expect(await run('restore')).toEqual(['succeeded', 'somebody had uncordoned the node'])
   })
 
@@ -341,7 +408,7 @@ describe('a restart', () => {
     const { clock, run, start, stop } = aCluster()
     await run('prepare')
     const { drain, runner } = start()
-    expect(runner.status().prepared).toBeUndefined()
+    expect(runner.status().prepared).toEqual([])
     void drain.watch(stop.signal)
     await clock.advance(1)
     expect(runner.status().prepared).toMatchObject([{ eventId: 'e1', eventType: 'Reboot' }])

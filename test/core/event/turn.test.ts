@@ -1,5 +1,7 @@
 // Turns: what an event takes of which groups, and whether there is room for it.
 import { describe, expect, test } from 'vitest'
+import type { HookState } from '../../../functions/core/event/hook-state.ts'
+import type { Sight } from '../../../functions/core/event/sight.ts'
 import {
   type Holder,
   isOver,
@@ -72,14 +74,27 @@ describe('whether there is room', () => {
 })
 
 describe('a holder', () => {
-  const restoreCounts = { counts: { running: 1 }, failed: [] }
   const ended = { at: 1, outcome: 'completed' as const }
-  const restoring = { readiness: { counts: {}, unready: [], restore: restoreCounts } }
+  const minute = 60_000
+  const run = (state: HookState['state']) => ({ state, since: 1 })
+  /** Of its only VM, which had prepared. */
+  const by = (changes: Partial<Sight>, restore?: HookState['state']) => {
+    const hooks = { prepare: run('succeeded'), ...(restore && { restore: run(restore) }) }
+    const sights = [sight('web_0', { isHit: true, hooks, ...changes })]
+    return record({ ended, facts: facts({ resources: ['web_0'] }), sights })
+  }
+  const missing = { firstAt: 1, lastSeenAt: 1 }
   test.each<[string, Parameters<typeof isOver>[1], boolean, number?]>([
     ['whose event is open', record(), false],
     ['whose event has ended', record({ ended }), true],
-    ['whose VM runs restore', record({ ended, wait: restoring }), false, 14 * 60_000],
-    ['whose VM runs restore for long', record({ ended, wait: restoring }), true, 15 * 60_000 + 1],
+    ['whose VM runs restore', by({ missing }, 'running'), false, 14 * minute],
+    ['whose VM runs restore for long', by({ missing }, 'running'), true, 15 * minute + 1],
+    ['whose VM cannot run restore now', by({ missing }, 'refused'), false],
+    ['whose VM is restored', by({ missing }, 'succeeded'), true],
+    ['whose VM still restarts', by({}), false, 14 * minute],
+    ['whose VM is back, and has no restore', by({ missing }), true, 10_001],
+    ['whose VM never prepared', by({ hooks: {} }), true],
+    ['whose VM is gone', { ...by({}), facts: facts({ eventType: 'Preempt' }) }, true],
     ['whose event was removed', undefined, true],
     ['whose event has come back, in a new epoch', record({ epoch: 2 }), true],
   ])('%s', (_, stored, expected, now = 2) => {

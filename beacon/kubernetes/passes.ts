@@ -1,0 +1,181 @@
+// One pass of a drain, and of its undoing. A pass starts from what the API server shows and remembers
+// nothing, so it can be repeated after anything that went wrong, also after a restart.
+import { isSameName, type ScheduledEvent } from '../../shared/document.ts'
+import { FoghornError, messageOf } from '../../shared/errors.ts'
+import type { Order } from '../hooks/protocol.ts'
+import type { KubernetesApi } from './api.ts'
+import {
+  cordonPatch,
+  fateOf,
+  hasLabel,
+  isCordonedByUs,
+  isUncordoned,
+  type Node,
+  nameOf,
+  type Pod,
+  preparedEvent,
+  recordedWorkloads,
+  uncordonPatch,
+  vmNameOf,
+  workloadsOf,
+} from './objects.ts'
+
+const evictionsAtOnce = 10
+/** Of the pods that are named in a note. */
+const maxNamed = 200
+
+export interface DrainSettings {
+  /** A shorter Freeze moves no pod. */
+  freezeMs: number
+  /** Only these pods. Empty: all. */
+  selector: string
+  /** In place of each pod's own. */
+  graceSeconds: number | undefined
+  /** `delete` asks no disruption budget. */
+  by: 'evict' | 'delete'
+  /** Also pods that no controller would start again elsewhere. */
+  movesBare: boolean
+  /** `KEY` or `KEY=VALUE`. While the node has it, nothing is done. */
+  pauseLabel: string
+}
+
+export interface Pass {
+  kind: 'succeeded' | 'failed' | 'again'
+  note: string
+  /** What the node has on record is new. */
+  isRecorded?: boolean
+  /** Nothing was done, so the node says nothing of it. */
+  isQuiet?: boolean
+}
+
+const changedMeanwhile: Pass = { kind: 'again', note: 'not done: the node changed meanwhile' }
+
+/** A missing right to read or to cordon does not come back by itself. */
+export function failedPass({ hook }: Order, error: unknown): Pass {
+  const isFinal = error instanceof FoghornError && error.code === 'kubernetes_forbidden'
+  const kind = isFinal && hook === 'prepare' ? 'failed' : 'again'
+  return { kind, note: `not done: ${reasonOf(error)}` }
+}
+
+/** For people, without the code. */
+export function reasonOf(error: unknown): string {
+  return error instanceof FoghornError ? error.message : messageOf(error)
+}
+
+/** An unknown length counts as short: Azure's usual Freeze lasts seconds. */
+function isShortFreeze({ eventType, durationSeconds = -1 }: ScheduledEvent, freezeMs: number) {
+  return isSameName(eventType, 'Freeze') && durationSeconds * 1000 < freezeMs
+}
+
+/** Throws what `api` throws. */
+export async function prepareOnce(
+  api: KubernetesApi,
+  settings: DrainSettings,
+  { event, vm }: Order,
+  leftMs: number,
+): Promise<Pass> {
+  if (isShortFreeze(event, settings.freezeMs)) {
+    const least = `${settings.freezeMs / 1000} s`
+    const note = `not drained, as a Freeze of less than ${least} moves nothing`
+    return { kind: 'succeeded', note, isQuiet: true }
+  }
+  const node = await api.node()
+  const own = vmNameOf(node)
+  if (own !== undefined && !isSameName(own, vm)) {
+    const note = `not drained: node ${api.nodeName} is the VM ${own}, and the event is of ${vm}`
+    return { kind: 'failed', note }
+  }
+  if (hasLabel(node, settings.pauseLabel)) {
+    return { kind: 'again', note: `not drained: the node has the label ${settings.pauseLabel}` }
+  }
+  if (preparedEvent(node)?.eventId !== event.eventId) {
+    // with a thousand names it would not fit onto the node
+    const own = { ...event, resources: [vm] }
+    const patch = cordonPatch(node, own, await workloadsOn(api, settings, node))
+    if ((await api.patchNode(patch)) === 'conflict') return changedMeanwhile
+    return { kind: 'again', note: 'not drained: the node was cordoned only now', isRecorded: true }
+  }
+  if (isUncordoned(node)) {
+    // whoever did this wants pods here, which our taint would still refuse
+    if ((await api.patchNode(uncordonPatch(node))) === 'conflict') return changedMeanwhile
+    return { kind: 'failed', note: 'not drained: somebody uncordoned the node', isRecorded: true }
+  }
+  const pods = await api.pods(settings.selector, 'exact')
+  const bare = pods.filter((pod) => fateOf(pod) === 'bare')
+  const toMove = pods.filter((pod) => fateOf(pod) === 'moves')
+  if (settings.movesBare) toMove.push(...bare)
+  if (toMove.length > 0) {
+    return { kind: 'again', note: leftNote(await move(api, settings, toMove, leftMs)) }
+  }
+  const kept = settings.movesBare ? [] : bare.map(nameOf)
+  const why = '; left there, as no controller would start it again: '
+  return { kind: 'succeeded', note: `drained${kept.length > 0 ? why + kept.join(', ') : ''}` }
+}
+
+/** Throws what `api` throws. */
+export async function restoreOnce(api: KubernetesApi): Promise<Pass> {
+  const node = await api.node()
+  if (preparedEvent(node) === undefined) {
+    return { kind: 'succeeded', note: 'nothing to undo', isQuiet: true }
+  }
+  if ((await api.patchNode(uncordonPatch(node))) === 'conflict') return changedMeanwhile
+  const done = { kind: 'succeeded', isRecorded: true } as const
+  if (isUncordoned(node)) return { ...done, note: 'somebody had uncordoned the node' }
+  if (isCordonedByUs(node)) return { ...done, note: 'uncordoned' }
+  return { ...done, note: 'still cordoned, as somebody else had cordoned the node' }
+}
+
+/** Of a drained node, those that it ran before. */
+export async function workloadsOn(
+  api: KubernetesApi,
+  { selector }: DrainSettings,
+  node: Node,
+): Promise<string[]> {
+  return recordedWorkloads(node) ?? workloadsOf(await api.pods(selector, 'recent'))
+}
+
+/** The pods that are still there, and why. */
+async function move(
+  api: KubernetesApi,
+  settings: DrainSettings,
+  pods: Pod[],
+  leftMs: number,
+): Promise<[string, string][]> {
+  const left: [string, string][] = []
+  for (let first = 0; first < pods.length; first += evictionsAtOnce) {
+    const some = pods.slice(first, first + evictionsAtOnce)
+    // one pod that cannot go holds no other one up
+    const whys = await Promise.all(
+      some.map((pod) => moveOne(api, settings, pod, leftMs).catch(reasonOf)),
+    )
+    for (const [i, pod] of some.entries()) left.push([nameOf(pod), whys[i]!])
+  }
+  return left
+}
+
+/** Why the pod is still there. */
+async function moveOne(
+  api: KubernetesApi,
+  { by, graceSeconds }: DrainSettings,
+  pod: Pod,
+  leftMs: number,
+): Promise<string> {
+  if (pod.metadata.deletionTimestamp !== undefined) return 'still ending'
+  const own = graceSeconds ?? pod.spec.terminationGracePeriodSeconds
+  const left = Math.max(1, Math.floor(leftMs / 1000))
+  // no longer than what is left: then the VM itself ends the pod
+  const grace = own !== undefined && own <= left ? graceSeconds : left
+  const why = await (by === 'evict' ? api.evict(pod, grace) : api.remove(pod, grace))
+  return why ?? 'still ending'
+}
+
+function leftNote(left: [string, string][]): string {
+  const named: string[] = []
+  for (const [name, why] of left) {
+    const text = `${name} (${why})`
+    if (named.length > 0 && named.join(', ').length + text.length > maxNamed) break
+    named.push(text)
+  }
+  const others = left.length - named.length
+  return `not drained: ${[...named, ...(others > 0 ? [`${others} more`] : [])].join(', ')}`
+}
