@@ -35,12 +35,12 @@ const commands: Command[] = [
   {
     words: 'hooks',
     about: 'runs the hooks of this VM for its beacon: a service of its own, not on Windows',
-    run: () => runHooks(process.env, stopSignal()),
+    run: () => runHooks(process.env, stopSignal(), 'programs'),
   },
   {
     words: 'hooks --kubernetes',
     about: 'in place of programs, drains the Kubernetes node of this VM, and uncordons it',
-    run: () => runHooks(process.env, stopSignal(), true),
+    run: () => runHooks(process.env, stopSignal(), 'kubernetes'),
   },
   {
     words: 'check',

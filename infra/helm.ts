@@ -13,6 +13,8 @@ export const manifests: Record<string, string[]> = {
   beacon: [],
   relay: ['--set', 'relay.enabled=true', '--show-only', 'templates/relay.yaml'],
 }
+const note =
+  '# Made from the chart by "npm run generate". Replace the address, the fleet, the images and the configuration.'
 /** Each owner writes another one. */
 const usual = ['--namespace', 'foghorn', '--set', 'relayUrl=https://foghorn.example.com']
 
@@ -29,7 +31,7 @@ export function manifestOf(helm: string, name: string): string {
   const words = ['template', 'foghorn', chart, ...usual, ...manifests[name]!]
   const { status, stdout, stderr } = runHelm(helm, words)
   if (status !== 0) throw new Error(`the chart makes no manifest: ${stderr}`)
-  return `# Made from the chart by "npm run generate". Replace the address, the fleet and the images.\n${stdout}`
+  return `${note}\n${stdout}`
 }
 
 export function manifestFile(name: string): string {

@@ -21,7 +21,7 @@ import { serveRunner } from './server.ts'
 export async function runHooks(
   environment: Environment,
   stop: AbortSignal,
-  isKubernetes = false,
+  what: 'programs' | 'kubernetes',
   platform: string = process.platform,
 ): Promise<number> {
   if (isOpenToAll(platform)) {
@@ -29,7 +29,7 @@ export async function runHooks(
     return 2
   }
   const settings = readRunnerSettings(environment)
-  const kubernetes = isKubernetes ? readKubernetesSettings(environment) : undefined
+  const kubernetes = what === 'kubernetes' ? readKubernetesSettings(environment) : undefined
   const problems = [settings, kubernetes].flatMap((one) =>
     one && 'problems' in one ? one.problems : [],
   )
@@ -48,8 +48,8 @@ export async function runHooks(
     const close = await serveRunner(socket, runner, log)
     const { prepare, restore } = runner.status()
     const found = { prepare: prepare.state, restore: restore.state }
-    const what = kubernetes ? { node: kubernetes.nodeName } : { folder, ...found }
-    log.info('hook_runner_started', { socket, ...what })
+    const about = kubernetes ? { node: kubernetes.nodeName } : { folder, ...found }
+    log.info('hook_runner_started', { socket, ...about })
     await (drain?.watch(stop) ?? aborted(stop))
     await runner.stop()
     await close()

@@ -7,12 +7,13 @@ import { join, relative } from 'node:path'
 import { command, wrong } from '../../functions/cli/command.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { writeBundle } from '../bundle.ts'
-import { billOfMaterials } from '../release/bill-of-materials.ts'
+import { billOfMaterials, type Part } from '../release/bill-of-materials.ts'
 import { writeProgram } from '../release/relay.ts'
 import { buildBeacon } from '../vm/executable.ts'
 import { assertTools } from '../vm/package/tools.ts'
+import { nodeFor, runtimes } from '../vm/runtimes.ts'
 import { ociTools, type Platform, writeImage } from './oci.ts'
-import { type Cpu, type DebianPackage, systemTools, user, writeSystem } from './system.ts'
+import { type Cpu, systemTools, user, writeSystem } from './system.ts'
 
 const root = join(import.meta.dirname, '../..')
 const folder = join(root, 'dist/image')
@@ -22,6 +23,9 @@ const cpus: readonly Cpu[] = ['x64', 'arm64']
 interface Image {
   about: string
   config: object
+  runtime(cpu: Cpu): { name: string; version: string }
+  /** Whether an npm package is in it, by package URL. */
+  keeps(purl: string): boolean
   write(cpu: Cpu, contents: string, bundle: string): Promise<void>
 }
 
@@ -36,6 +40,8 @@ const images: Record<string, Image> = {
       Env: ['BUN_JSC_useJIT=0', 'FOGHORN_STATE_DIR=/var/lib/foghorn'],
       Entrypoint: ['/usr/bin/foghorn-beacon'],
     },
+    runtime: (cpu) => runtimes[`linux-${cpu}`],
+    keeps: (purl) => purl.startsWith('pkg:npm/zod@'),
     async write(cpu, contents) {
       mkdirSync(join(contents, 'usr/bin'), { recursive: true })
       await buildBeacon(`linux-${cpu}`, join(contents, 'usr/bin/foghorn-beacon'))
@@ -65,6 +71,8 @@ const images: Record<string, Image> = {
         ...{ Interval: 30e9, Timeout: 5e9, StartPeriod: 10e9 },
       },
     },
+    runtime: nodeFor,
+    keeps: (purl) => !/^pkg:npm\/(%40oven\/|node-)/.test(purl),
     async write(cpu, contents, bundle) {
       await writeProgram(bundle, cpu, join(contents, 'opt/foghorn'))
       openFolder(contents, 'var/lib/foghorn-relay')
@@ -90,10 +98,10 @@ It runs on Debian, and names each tool that is missing.`,
     mkdirSync(folder, { recursive: true })
     for (const name of imagesIn(words)) {
       io.progress(`${name} …`)
-      const { file, digest, packages } = await makeImage(name, folder)
+      const { file, digest, parts } = await makeImage(name, folder)
       const bill = join(folder, `${name}-${version}.cdx.json`)
       io.print(`${relative(root, file)} ${digest}`)
-      io.print(relative(root, await billOfMaterials(bill, packages)))
+      io.print(relative(root, await billOfMaterials(bill, { ...images[name]!, parts })))
     }
   },
 })
@@ -110,19 +118,19 @@ function imagesIn(words: string[]): string[] {
 export async function makeImage(
   name: string,
   into: string,
-): Promise<{ file: string; digest: string; packages: DebianPackage[] }> {
-  const { write, about, config } = images[name]!
+): Promise<{ file: string; digest: string; parts: Part[] }> {
+  const { write, about, config, runtime } = images[name]!
   const stage = mkdtempSync(join(tmpdir(), 'foghorn-image-'))
   try {
     const bundle = join(stage, 'bundle')
     mkdirSync(bundle)
     await writeBundle(bundle, undefined)
     const platforms: Platform[] = []
-    const packages: DebianPackage[] = []
+    const parts: Part[] = []
     for (const cpu of cpus) {
       const [system, program] = [join(stage, `${cpu}-system`), join(stage, `${cpu}-program`)]
       for (const path of [system, program]) mkdirSync(path)
-      packages.push(...writeSystem(cpu, system))
+      parts.push(...writeSystem(cpu, system), partOf(runtime(cpu)))
       await write(cpu, program, join(bundle, 'node'))
       mkdirSync(join(program, 'licenses'))
       copyFileSync(join(root, 'LICENSE'), join(program, 'licenses/foghorn'))
@@ -131,10 +139,15 @@ export async function makeImage(
     const file = join(into, `${name}-${version}.tar`)
     const Labels = labelsOf(name, about)
     const digest = writeImage(file, { name, tag: version }, { ...config, Labels }, platforms)
-    return { file, digest, packages }
+    return { file, digest, parts }
   } finally {
     rmSync(stage, { recursive: true })
   }
+}
+
+/** From npm. */
+function partOf({ name, version }: { name: string; version: string }): Part {
+  return { name, version, purl: `pkg:npm/${name.replace('@', '%40')}@${version}` }
 }
 
 function labelsOf(name: string, about: string): Record<string, string> {

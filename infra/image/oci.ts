@@ -1,4 +1,4 @@
-// Writes an image for several processors as an archive that `docker load`, `skopeo` and `podman` read:
+// Writes an image for several processors as an archive that skopeo, podman and buildah read:
 // https://github.com/opencontainers/image-spec. The same files make the same bytes.
 import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -3,6 +3,7 @@
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { Part } from '../release/bill-of-materials.ts'
 import { runTool, type Tool } from '../vm/package/tools.ts'
 
 export type Cpu = 'x64' | 'arm64'
@@ -33,13 +34,8 @@ const libraries: Record<string, string[]> = {
 /** As other images without a shell call and number it. */
 export const user = { name: 'nonroot', id: 65_532 }
 
-export interface DebianPackage {
-  name: string
-  version: string
-}
-
 /** Writes the files of the system into `contents`. Returns the packages that they come from. */
-export function writeSystem(cpu: Cpu, contents: string): DebianPackage[] {
+export function writeSystem(cpu: Cpu, contents: string): Part[] {
   const stage = mkdtempSync(join(tmpdir(), 'foghorn-image-'))
   try {
     const files = fetchPackages(cpu, stage)
@@ -106,7 +102,9 @@ function writeUser(contents: string): void {
 }
 
 /** `libc6_2.36-9+deb12u14_arm64.deb` */
-function packageOf(file: string): DebianPackage {
-  const [name = '', version = ''] = file.split('_')
-  return { name, version: decodeURIComponent(version) }
+function packageOf(file: string): Part {
+  const [name = '', escaped = '', rest = ''] = file.split('_')
+  const version = decodeURIComponent(escaped)
+  const arch = rest.replace('.deb', '')
+  return { name, version, purl: `pkg:deb/debian/${name}@${escaped}?arch=${arch}` }
 }

@@ -12,17 +12,29 @@ const maxBytes = 16 * 1_024 * 1_024
 interface Bill {
   serialNumber?: string
   metadata: { timestamp: string; component: { name: string } }
-  components: object[]
+  components: { 'bom-ref': string; purl?: string }[]
+  dependencies: { ref: string; dependsOn?: string[] }[]
 }
 
-/** Of Debian, in an image. */
-interface SystemPackage {
+/** What an image has beside npm's packages. */
+export interface Part {
   name: string
   version: string
+  /** Package URL. */
+  purl: string
+}
+
+/** `keeps`: of npm's packages, by package URL. Default: all that the product needs. */
+interface Contents {
+  keeps?: (purl: string) => boolean
+  parts?: Part[]
 }
 
 /** Returns `file`. */
-export async function billOfMaterials(file: string, system: SystemPackage[] = []): Promise<string> {
+export async function billOfMaterials(
+  file: string,
+  { keeps = () => true, parts = [] }: Contents = {},
+): Promise<string> {
   const words = ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev']
   const ran = promisify(execFile)('npm', words, { cwd: root, maxBuffer: maxBytes })
   const { stdout } = await ran.catch((error: Error & { stderr?: string }) => {
@@ -32,10 +44,15 @@ export async function billOfMaterials(file: string, system: SystemPackage[] = []
   // npm takes the time of now, and the name of the folder
   bill.metadata.timestamp = new Date(buildTime() * 1_000).toISOString()
   bill.metadata.component.name = 'foghorn'
-  const known = new Map(system.map((one) => [`pkg:deb/debian/${one.name}@${one.version}`, one]))
-  for (const [purl, { name, version }] of known) {
-    bill.components.push({ type: 'library', 'bom-ref': purl, name, version, purl })
-  }
-  writeFileSync(file, `${JSON.stringify(bill, null, 2)}\n`)
+  const components = [
+    ...bill.components.filter(({ purl = '' }) => keeps(purl)),
+    ...parts.map((part) => ({ type: 'library', 'bom-ref': part.purl, ...part })),
+  ]
+  const refs = new Set(components.map((one) => one['bom-ref']))
+  const dependencies = bill.dependencies
+    .filter(({ ref }) => refs.has(ref))
+    .map(({ ref, dependsOn = [] }) => ({ ref, dependsOn: dependsOn.filter((of) => refs.has(of)) }))
+  const whole = parts.length === 0 ? bill : { ...bill, components, dependencies }
+  writeFileSync(file, `${JSON.stringify(whole, null, 2)}\n`)
   return file
 }

@@ -25,7 +25,7 @@ const why = isSkipped ? `, skipped without ${lacks}` : ''
 describe.skipIf(isSkipped)(`images${why}`, () => {
   const containers: string[] = []
   let folder = ''
-  let file = ''
+  const files: Record<string, string> = {}
   let stage: Stage | undefined
   let nodes: Nodes | undefined
 
@@ -34,36 +34,43 @@ describe.skipIf(isSkipped)(`images${why}`, () => {
     const env = { ...process.env, ...settings }
     return execFileSync('buildah', [...storage, ...words], { encoding: 'utf8', env }).trim()
   }
-  const containerOf = (architecture: string) => {
-    const name = buildah('from', '--quiet', '--arch', architecture, `oci-archive:${file}`)
+  const containerOf = (image: string, architecture = 'amd64') => {
+    const source = `oci-archive:${files[image]}`
+    const name = buildah('from', '--quiet', '--arch', architecture, source)
     containers.push(name)
     return name
+  }
+  /** A program that runs the one of the image, with the settings of its environment and without rights. */
+  const programOf = (image: string, directory: string, words: string) => {
+    const program = join(directory, `${image}.sh`)
+    writeFileSync(program, scriptFor(containerOf(image), folder, directory, words))
+    return ['/bin/sh', program]
   }
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'foghorn-image-'))
-    file = (await makeImage('foghorn-beacon', folder)).file
+    for (const image of ['foghorn-beacon', 'foghorn-relay']) {
+      files[image] = (await makeImage(image, folder)).file
+    }
   }, timeout)
 
   afterAll(async () => {
     await stage?.stop()
     await nodes?.stop()
     for (const name of containers) buildah('rm', name)
-    if (file !== '') buildah('rmi', '--all')
+    if (Object.keys(files).length > 0) buildah('rmi', '--all')
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('reads IMDS and drains a node', { timeout }, async () => {
+  test('a beacon reads IMDS and drains a node, and a relay approves', { timeout }, async () => {
     nodes = await startNodes(['web_0', 'web_1'])
     const rule = { match: {}, decide: 'approve', whenReady: true }
     stage = await startStage({ vms: [['web_0', 'web_1']], config: () => ({ policy: [rule] }) })
     chmodSync(stage.directory, 0o777)
-    await stage.startRelay()
-    const program = join(stage.directory, 'beacon.sh')
-    writeFileSync(program, scriptFor(containerOf('amd64'), folder, stage.directory))
-    chmodSync(program, 0o755)
-    for (const vm of ['web_0', 'web_1']) await nodes.start(stage, vm, ['/bin/sh', program])
-    const { simulator, sinks } = stage
+    const { simulator, sinks, directory } = stage
+    await stage.startRelay({ file: programOf('foghorn-relay', directory, relayWords) })
+    const program = programOf('foghorn-beacon', directory, '/usr/bin/foghorn-beacon')
+    for (const vm of ['web_0', 'web_1']) await nodes.start(stage, vm, program)
     simulator.createEvent({ EventType: 'Reboot', Resources: ['web_0'], noticeSeconds: 300 })
     await sinks.waitFor(
       ({ kind, body }) => kind === 'webhook' && body.includes('foghorn.event.approved'),
@@ -74,12 +81,20 @@ describe.skipIf(isSkipped)(`images${why}`, () => {
     expect(simulator.startRequests()).toHaveLength(1)
   })
 
-  test.skipIf(!has('qemu-aarch64-static'))('runs on arm64 (emulated)', { timeout }, () => {
-    const root = buildah('mount', containerOf('arm64'))
-    const words = ['-L', root, join(root, 'usr/bin/foghorn-beacon'), '--version']
+  test.skipIf(!has('qemu-aarch64-static')).each([
+    ['foghorn-beacon', ['usr/bin/foghorn-beacon'], '--version', /^foghorn-beacon \d/],
+    [
+      'foghorn-relay',
+      ['opt/foghorn/node', 'opt/foghorn/program/foghorn.mjs'],
+      '--help',
+      /^foghorn COMMAND/,
+    ],
+  ])('%s runs on arm64 (emulated)', { timeout }, (image, program, word, expected) => {
+    const root = buildah('mount', containerOf(image, 'arm64'))
+    const words = ['-L', root, ...program.map((path) => join(root, path)), word]
     const env = { BUN_JSC_useJIT: '0' }
     const said = execFileSync('qemu-aarch64-static', words, { encoding: 'utf8', env })
-    expect(said).toMatch(/^foghorn-beacon \d/)
+    expect(said).toMatch(expected)
   })
 })
 
@@ -99,15 +114,16 @@ function makesContainers(): boolean {
   }
 }
 
-/** Runs the program of the container with the settings of the environment, without rights. */
-function scriptFor(container: string, folder: string, shared: string): string {
+const relayWords = '/opt/foghorn/node /opt/foghorn/program/foghorn.mjs start'
+
+function scriptFor(container: string, folder: string, shared: string, words: string): string {
   return `set -e
 ${Object.entries(settings)
   .map(([name, value]) => `export ${name}=${value}`)
   .join('\n')}
-names='^(FOGHORN_|KUBERNETES_|NODE_EXTRA_CA)'
+names='^(FOGHORN_|KUBERNETES_|NODE_EXTRA_CA|PORT=|FLEET_KEY|PAGER_KEY|HOOK_SECRET)'
 exec buildah --root ${folder}/storage --runroot ${folder}/run run --user ${user.id}:${user.id} \\
   --cap-drop ALL $(env | grep -E "$names" | sed 's/^/--env /') -v ${shared}:${shared} \\
-  ${container} -- /usr/bin/foghorn-beacon "$@"
+  ${container} -- ${words} "$@"
 `
 }

@@ -81,7 +81,7 @@ describe('on Windows, where every user of the VM can make the pipe', () => {
   })
 
   test('the command for a runner alone is refused, as no beacon would ask it', async () => {
-    expect(await runHooks({}, AbortSignal.abort(), false, 'win32')).toBe(2)
+    expect(await runHooks({}, AbortSignal.abort(), 'programs', 'win32')).toBe(2)
   })
 })
 
