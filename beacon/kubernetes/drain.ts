@@ -94,12 +94,14 @@ export class NodeDrain implements Work {
     const { api, clock, settings } = this.#parts
     const until = clock.monotonic() + order.limitMs - Math.min(marginMs, order.limitMs / 10)
     const leftMs = () => Math.max(0, until - clock.monotonic())
+    // a request may hang for longer than there is time
+    const late = this.#pause(leftMs(), stop)
     let last: Pass = { kind: 'again', note: 'not done: the API server did not answer' }
     while (!stop.aborted && !over.aborted && leftMs() > 0) {
       const pass =
         order.hook === 'prepare' ? prepareOnce(api, settings, order, leftMs()) : restoreOnce(api)
       const done = pass.catch((error) => failedPass(order, error))
-      last = (await Promise.race([done, this.#pause(leftMs(), stop)])) ?? last
+      last = (await Promise.race([done, late])) ?? last
       if (last.isRecorded) await this.#recorded(order)
       if (last.kind !== 'again') return this.#end(order, last)
       if (!last.isRecorded) await this.#pause(Math.min(passMs, leftMs()), stop)

@@ -52,3 +52,26 @@ test('never two at once, and each is told as ready', { timeout }, async () => {
   const reasons = nodes.cluster.events.map(({ reason }) => reason)
   expect(reasons).toEqual(vms.flatMap(() => ['Draining', 'Drained', 'Restored']))
 })
+
+test('an event that Azure cancels after the drain leaves no node cordoned', {
+  timeout,
+}, async () => {
+  nodes = await startNodes(['web_0'])
+  stage = await startStage({ vms: [['web_0']] })
+  await stage.startRelay()
+  await nodes.start(stage, 'web_0')
+  const { simulator, sinks } = stage
+  const event = { EventType: 'Reboot', Resources: ['web_0'], noticeSeconds: 300 }
+  const id = simulator.createEvent(event)
+  const { cluster, cordoned } = nodes
+  const said = () => cluster.events.map(({ reason }) => reason)
+  await expect.poll(said, { timeout: endMs }).toEqual(['Draining', 'Drained'])
+  expect(cordoned()).toBe(1)
+  simulator.cancelEvent(id)
+  await expect.poll(cordoned, { timeout: endMs }).toBe(0)
+  await expect.poll(said, { timeout: endMs }).toEqual(['Draining', 'Drained', 'Restored'])
+  await sinks.waitFor(
+    ({ kind, body }) => kind === 'webhook' && body.includes('foghorn.event.cancelled'),
+    endMs,
+  )
+})
