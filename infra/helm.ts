@@ -16,7 +16,7 @@ export const manifests: Record<string, string[]> = {
 const note =
   '# Made from the chart by "npm run generate". Replace the address, the fleet, the images and the configuration.'
 /** Each owner writes another one. */
-const usual = ['--namespace', 'foghorn', '--set', 'relayUrl=https://foghorn.example.com']
+const usual = ['--namespace', 'foghorn', '--set', 'relayUrl=https://foghorn.example.com,fleet=prod']
 
 export function helmHere(): string | undefined {
   return process.env.FOGHORN_HELM ?? (has('helm') ? 'helm' : undefined)

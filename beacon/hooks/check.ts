@@ -30,7 +30,8 @@ export async function checkHooks(
 
 function judge({ prepare, restore }: Status): { ok: boolean; says: string } {
   const refusals = [noteOf(prepare), noteOf(restore)].filter((note) => note !== '')
-  if (refusals.length > 0) return { ok: false, says: `refused: ${refusals.join('; ')}` }
+  if (refusals.length > 0)
+    return { ok: false, says: `refused: ${[...new Set(refusals)].join('; ')}` }
   if (prepare.state === 'ready') {
     const both = restore.state === 'absent' ? 'prepare; there is no restore' : 'prepare and restore'
     return { ok: true, says: `the runner answers, and would run ${both}` }

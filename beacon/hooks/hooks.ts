@@ -43,6 +43,8 @@ export class EventHooks implements Hooks {
   readonly #events: Map<string, HookedEvent>
   /** When the first document without the event arrived, monotonic ms. */
   readonly #missingSince = new Map<string, number>()
+  /** The document after which a run was ended early, by its time. */
+  #askedAt: number | undefined
   #isSaved = true
   /** Events whose `prepare` the last report showed. */
   #shown: string[] = []
@@ -162,11 +164,16 @@ export class EventHooks implements Hooks {
     if (hooked.ended === undefined && seenAt - since < confirmGoneMs) return
     const ended = hooked.ended ?? instantOf(clock, since)
     if (isOver(hooked, ageMsOf(clock, ended))) this.#drop(hooked)
-    else if (hooked.ended === undefined) {
-      const { state, run } = hooked.prepare ?? {}
-      if (state === 'running' && run !== undefined) this.#hooks.link.ask({ ask: 'over', run })
-      this.#set({ ...hooked, ended })
-    }
+    else if (hooked.ended === undefined) this.#set({ ...hooked, ended })
+    this.#endEarly(hooked, seenAt)
+  }
+
+  /** Asks again with each document, as a question may be lost. */
+  #endEarly({ prepare }: HookedEvent, seenAt: number): void {
+    const { run, state } = prepare ?? {}
+    if (state !== 'running' || run === undefined || this.#askedAt === seenAt) return
+    this.#askedAt = seenAt
+    this.#hooks.link.ask({ ask: 'over', run })
   }
 
   /** Takes over what the runner says of its runs. */

@@ -11,8 +11,8 @@ export type Outcome = Omit<Ended, 'run' | 'ageMs'>
 export interface Work {
   presence(hook: Hook): Presence
   /**
-   * Only while the hook is ready. Never rejects, and ends by `limitMs`. Undefined if it was interrupted
-   * because `stop` aborted. `over`: nobody needs it any more, so it may end early.
+   * Only while the hook is ready. Never rejects, and ends by `limitMs`. Undefined if it was interrupted:
+   * because `stop` aborted, or because `over` did and nobody needs it any more.
    */
   run(order: Order, stop: AbortSignal, over: AbortSignal): Promise<Outcome | undefined>
   /** What it knows beside: also of runs before a restart. */
@@ -68,8 +68,8 @@ export class HookRunner implements Runner {
     const over = new AbortController()
     const end = this.#execute(order, over.signal).then((outcome) => {
       this.#running = undefined
-      // The runner stops. The beacon asks the next one for this run.
-      if (outcome === undefined) return
+      // The beacon asks again if it is still needed.
+      if (outcome === undefined) return this.#tell()
       this.#ended.push({ run, ...outcome, at: this.#parts.clock.monotonic() })
       this.#ended = this.#ended.slice(-maxEnded)
       this.#tell()

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ZodMiniType } from 'zod/mini'
 import { cut } from '../../shared/document.ts'
-import { describeIssues, FoghornError } from '../../shared/errors.ts'
+import { describeIssues, FoghornError, messageOf } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
 import type { Exchange, Transport } from '../exchange.ts'
 import { type Node, nodeSchema, type Pod, podListSchema, statusSchema } from './objects.ts'
@@ -52,7 +52,7 @@ export function createApi(parts: ApiParts): KubernetesApi {
       method,
       headers: {
         accept: 'application/json',
-        authorization: `Bearer ${readFileSync(join(parts.accountFolder, 'token'), 'utf8').trim()}`,
+        authorization: `Bearer ${tokenIn(parts.accountFolder)}`,
         ...(body && { 'content-type': body.type }),
       },
       ...(body && { body: JSON.stringify(body.value) }),
@@ -142,6 +142,20 @@ export function createApi(parts: ApiParts): KubernetesApi {
         ...{ apiVersion: 'v1', kind: 'DeleteOptions', ...optionsOf(pod, graceSeconds) },
       })
     },
+  }
+}
+
+function tokenIn(folder: string): string {
+  const file = join(folder, 'token')
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    const remedy =
+      'mount the token of the service account there, or correct FOGHORN_SERVICE_ACCOUNT_DIR'
+    throw new FoghornError(
+      'kubernetes_failed',
+      `there is no token at ${file} (${messageOf(error)}): ${remedy}`,
+    )
   }
 }
 

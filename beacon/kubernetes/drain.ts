@@ -40,8 +40,10 @@ export class NodeDrain implements Work {
   /** Why hooks would not work now. */
   #trouble: string | undefined
   #prepared: ScheduledEvent | undefined
-  #workloads: string[] = []
+  #workloads: string[] | undefined
   #looks = 0
+  /** One after another. */
+  #notes: Promise<unknown> = Promise.resolve()
 
   constructor(parts: DrainParts) {
     this.#parts = parts
@@ -55,7 +57,7 @@ export class NodeDrain implements Work {
   about(): ReturnType<Work['about']> {
     return {
       node: this.#parts.api.nodeName,
-      workloads: this.#workloads,
+      ...(this.#workloads && { workloads: this.#workloads }),
       prepared: this.#prepared === undefined ? [] : [this.#prepared],
     }
   }
@@ -93,22 +95,21 @@ export class NodeDrain implements Work {
   async run(order: Order, stop: AbortSignal, over: AbortSignal): Promise<Outcome | undefined> {
     const { api, clock, settings } = this.#parts
     const until = clock.monotonic() + order.limitMs - Math.min(marginMs, order.limitMs / 10)
-    const leftMs = () => Math.max(0, until - clock.monotonic())
+    const leftMs = () => (stop.aborted || over.aborted ? 0 : Math.max(0, until - clock.monotonic()))
     // a request may hang for longer than there is time
     const late = this.#pause(leftMs(), stop)
     let last: Pass = { kind: 'again', note: 'not done: the API server did not answer' }
-    while (!stop.aborted && !over.aborted && leftMs() > 0) {
-      const pass =
-        order.hook === 'prepare' ? prepareOnce(api, settings, order, leftMs()) : restoreOnce(api)
-      const done = pass.catch((error) => failedPass(order, error))
-      last = (await Promise.race([done, late])) ?? last
-      if (last.isRecorded) await this.#recorded(order)
-      if (last.kind !== 'again') return this.#end(order, last)
-      if (!last.isRecorded) await this.#pause(Math.min(passMs, leftMs()), stop)
+    while (leftMs() > 0) {
+      const asked =
+        order.hook === 'prepare' ? prepareOnce(api, settings, order, leftMs) : restoreOnce(api)
+      const pass = await Promise.race([asked.catch((error) => failedPass(order, error)), late])
+      if (pass === undefined) break
+      last = pass
+      if (pass.isRecorded) await Promise.race([this.#recorded(order), late])
+      if (pass.kind !== 'again') return this.#end(order, pass)
+      if (!pass.isRecorded) await this.#pause(Math.min(passMs, leftMs()), stop)
     }
-    if (stop.aborted) return undefined
-    const note = 'not drained: the event was over before that'
-    return this.#end(order, over.aborted ? { kind: 'failed', note, isQuiet: true } : last)
+    return stop.aborted || over.aborted ? undefined : this.#end(order, last)
   }
 
   async #pause(ms: number, stop: AbortSignal): Promise<undefined> {
@@ -119,7 +120,7 @@ export class NodeDrain implements Work {
   /** For the reports that follow. */
   async #recorded(order: Order): Promise<void> {
     await this.#look().catch(() => {})
-    if (this.#prepared === undefined) return
+    if (order.hook === 'restore') return
     this.#note('Draining', `moving the pods of this node for ${titleOf(order)}`)
   }
 
@@ -141,7 +142,9 @@ export class NodeDrain implements Work {
       const isOn = preparedEvent(node) !== undefined
       await api.patchStatus(conditionPatch(node, { isOn, reason, message }, now))
     }
-    void write().catch((error) => log.warn('kubernetes_note_failed', { reason: reasonOf(error) }))
+    const failed = (error: unknown) =>
+      log.warn('kubernetes_note_failed', { reason: reasonOf(error) })
+    this.#notes = this.#notes.then(write).catch(failed)
   }
 }
 

@@ -139,6 +139,11 @@ export function uncordonPatch(node: Node): object {
   }
 }
 
+export function untaintPatch(node: Node): object {
+  const { resourceVersion } = node.metadata
+  return { metadata: { resourceVersion }, spec: { taints: taintsOfOthers(node) } }
+}
+
 function taintsOfOthers({ spec }: Node) {
   return (spec.taints ?? []).filter(({ key }) => key !== taintKey)
 }

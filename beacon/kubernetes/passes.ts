@@ -16,6 +16,7 @@ import {
   preparedEvent,
   recordedWorkloads,
   uncordonPatch,
+  untaintPatch,
   vmNameOf,
   workloadsOf,
 } from './objects.ts'
@@ -48,6 +49,7 @@ export interface Pass {
   isQuiet?: boolean
 }
 
+const tooLate: Pass = { kind: 'again', note: 'not done: there was too little time' }
 const changedMeanwhile: Pass = { kind: 'again', note: 'not done: the node changed meanwhile' }
 
 /** A missing right to read or to cordon does not come back by itself. */
@@ -67,12 +69,12 @@ function isShortFreeze({ eventType, durationSeconds = -1 }: ScheduledEvent, free
   return isSameName(eventType, 'Freeze') && durationSeconds * 1000 < freezeMs
 }
 
-/** Throws what `api` throws. */
+/** Throws what `api` throws. Does nothing more once `leftMs` gives 0. */
 export async function prepareOnce(
   api: KubernetesApi,
   settings: DrainSettings,
   { event, vm }: Order,
-  leftMs: number,
+  leftMs: () => number,
 ): Promise<Pass> {
   if (isShortFreeze(event, settings.freezeMs)) {
     const least = `${settings.freezeMs / 1000} s`
@@ -90,15 +92,14 @@ export async function prepareOnce(
   }
   if (preparedEvent(node)?.eventId !== event.eventId) {
     // with a thousand names it would not fit onto the node
-    const own = { ...event, resources: [vm] }
-    const patch = cordonPatch(node, own, await workloadsOn(api, settings, node))
-    if ((await api.patchNode(patch)) === 'conflict') return changedMeanwhile
-    return { kind: 'again', note: 'not drained: the node was cordoned only now', isRecorded: true }
+    const short = { ...event, resources: [vm] }
+    const patch = cordonPatch(node, short, await workloadsOn(api, settings, node))
+    return leftMs() === 0 ? tooLate : cordon(api, patch)
   }
   if (isUncordoned(node)) {
     // whoever did this wants pods here, which our taint would still refuse
-    if ((await api.patchNode(uncordonPatch(node))) === 'conflict') return changedMeanwhile
-    return { kind: 'failed', note: 'not drained: somebody uncordoned the node', isRecorded: true }
+    if ((await api.patchNode(untaintPatch(node))) === 'conflict') return changedMeanwhile
+    return { kind: 'failed', note: 'not drained: somebody uncordoned the node' }
   }
   const pods = await api.pods(settings.selector, 'exact')
   const bare = pods.filter((pod) => fateOf(pod) === 'bare')
@@ -110,6 +111,11 @@ export async function prepareOnce(
   const kept = settings.movesBare ? [] : bare.map(nameOf)
   const why = '; left there, as no controller would start it again: '
   return { kind: 'succeeded', note: `drained${kept.length > 0 ? why + kept.join(', ') : ''}` }
+}
+
+async function cordon(api: KubernetesApi, patch: object): Promise<Pass> {
+  if ((await api.patchNode(patch)) === 'conflict') return changedMeanwhile
+  return { kind: 'again', note: 'not drained: the node was cordoned only now', isRecorded: true }
 }
 
 /** Throws what `api` throws. */
@@ -131,7 +137,10 @@ export async function workloadsOn(
   { selector }: DrainSettings,
   node: Node,
 ): Promise<string[]> {
-  return recordedWorkloads(node) ?? workloadsOf(await api.pods(selector, 'recent'))
+  const recorded = recordedWorkloads(node)
+  if (recorded !== undefined) return recorded
+  // a list without pages may be too large
+  return workloadsOf(await api.pods(selector, 'recent').catch(() => api.pods(selector, 'exact')))
 }
 
 /** The pods that are still there, and why. */
@@ -139,14 +148,14 @@ async function move(
   api: KubernetesApi,
   settings: DrainSettings,
   pods: Pod[],
-  leftMs: number,
+  leftMs: () => number,
 ): Promise<[string, string][]> {
   const left: [string, string][] = []
-  for (let first = 0; first < pods.length; first += evictionsAtOnce) {
+  for (let first = 0; first < pods.length && leftMs() > 0; first += evictionsAtOnce) {
     const some = pods.slice(first, first + evictionsAtOnce)
     // one pod that cannot go holds no other one up
     const whys = await Promise.all(
-      some.map((pod) => moveOne(api, settings, pod, leftMs).catch(reasonOf)),
+      some.map((pod) => moveOne(api, settings, pod, leftMs()).catch(reasonOf)),
     )
     for (const [i, pod] of some.entries()) left.push([nameOf(pod), whys[i]!])
   }

@@ -11,7 +11,9 @@ const selectorMost = 1_000
 const ways = ['evict', 'delete'] as const
 const bareWays = ['keep', 'move'] as const
 
-const set = (what: string) => text(`is missing: Kubernetes sets it ${what}`, () => true)
+const inPod = 'run this in a pod, where Kubernetes sets it'
+const isPort = (value: string) =>
+  /^\d{1,5}$/.test(value) && Number(value) >= 1 && Number(value) <= 65_535
 const one = <T extends string>(of: readonly [T, ...T[]]) =>
   z._default(
     z.enum(of, { error: ({ input }) => `is "${input}": write ${of.join(' or ')}` }),
@@ -21,8 +23,9 @@ const one = <T extends string>(of: readonly [T, ...T[]]) =>
 const table = {
   FOGHORN_NODE_NAME: variable(
     'Required. The name of the node, by the downward API: `spec.nodeName`.',
-    text('write the name of the node, with fieldRef: spec.nodeName', (value) =>
-      /^[a-z0-9][a-z0-9.-]{0,252}$/.test(value),
+    text(
+      'write the name of the node; in a pod by valueFrom: { fieldRef: { fieldPath: spec.nodeName } }',
+      (value) => /^[a-z0-9][a-z0-9.-]{0,252}$/.test(value),
     ),
   ),
   FOGHORN_DRAIN_FREEZE_SECONDS: variable(
@@ -64,7 +67,7 @@ const table = {
     bareWays[0],
   ),
   FOGHORN_DRAIN_PAUSE_LABEL: variable(
-    'While the node has this label (`KEY` or `KEY=VALUE`), it is not drained, and does not get ready.',
+    'While the node has this label (`KEY` or `KEY=VALUE`), it is not drained, and does not count as prepared.',
     z._default(
       text('write a label such as maintenance=paused', (value) => /^[^=\s]+(=\S*)?$/.test(value)),
       pauseLabel,
@@ -76,10 +79,13 @@ const table = {
     path(accountFolder),
     accountFolder,
   ),
-  KUBERNETES_SERVICE_HOST: variable('The API server. Kubernetes sets it.', set('in each pod')),
+  KUBERNETES_SERVICE_HOST: variable(
+    'The API server. Kubernetes sets it.',
+    text(inPod, (value) => /^[\w.:-]+$/.test(value)),
+  ),
   KUBERNETES_SERVICE_PORT: variable(
     'The port of the API server. Kubernetes sets it.',
-    set('in each pod'),
+    text(inPod, isPort),
   ),
 }
 

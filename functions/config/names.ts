@@ -10,7 +10,7 @@ import { isWebUrl, quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
 import { subscriptionIds } from './azure.ts'
 import type { Filled } from './environment.ts'
-import { configSchema } from './schema.ts'
+import { configSchema, maxReached } from './schema.ts'
 
 interface KnownChannel {
   kind?: unknown
@@ -122,6 +122,7 @@ export function mistakesInNames(parts: Parts, filled: Filled, reported: string[]
     // a placeholder is no id to compare with
     ...(assumed.length === 0 ? peopleFromElsewhere(parts) : []),
     ...namesOfFleets(parts, filled),
+    ...tooManyChannels(parts),
     ...Object.keys(parts.channels).flatMap((name) => [
       ...fallbackOf(name, parts, filled),
       ...addressIn(name, parts, filled),
@@ -176,6 +177,27 @@ function namesOfFleets({ policy, routes, fleets }: Parts, filled: Filled): strin
   return rules.flatMap(({ fleets: some, at }) =>
     some.flatMap((name) => unknown(filled, [`${at}.match.fleet`, 'fleet', name], fleets)),
   )
+}
+
+/**
+ * One commit holds all messages of an event. What an event reaches is bounded by its fleet, as any event
+ * of the fleet may match any of its routes.
+ */
+function tooManyChannels({ fleets, routes, channels }: Parts): string[] {
+  return fleets.flatMap((fleet) => {
+    const own = routes.filter((route) => route.fleets.length === 0 || route.fleets.includes(fleet))
+    // a set also yields what is added while it is read, so this follows fallbacks of fallbacks
+    const named = own.flatMap((route) => route.channels ?? [])
+    const reached = new Set(named.filter((name) => Object.hasOwn(channels, name)))
+    for (const name of reached) {
+      const { fallback } = channels[name]!
+      if (typeof fallback === 'string' && Object.hasOwn(channels, fallback)) reached.add(fallback)
+    }
+    if (reached.size <= maxReached) return []
+    const what = `events of the fleet "${fleet}" reach ${reached.size} channels, with fallbacks`
+    const remedy = `name at most ${maxReached} for a fleet; "match": { "fleet": … } binds a route to some fleets`
+    return [`routes: ${what}; ${remedy}`]
+  })
 }
 
 /** A subscription of a fleet is one of `azure`, and of no other fleet. */

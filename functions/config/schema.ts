@@ -32,8 +32,9 @@ import {
   viewersRule,
 } from './people.ts'
 
-/** A commit has at most 60 deliveries and up to three moments. */
-const maxChannels = 20
+/** That an event can reach. A commit has at most 60 deliveries and up to three moments. */
+export const maxReached = 20
+const maxChannels = 200
 const maxRules = 200
 const maxNetworks = 64
 const maxExpected = 10_000
@@ -81,11 +82,11 @@ const entraSchema = object({
   error: allowListRule,
 })
 
-const ownersRule = `write 1 to ${maxChannels} names under "channels"`
+const ownersRule = `write 1 to ${maxReached} names under "channels"`
 const owners = z
   .array(z.string(ownersRule), ownersRule)
   .min(1, ownersRule)
-  .max(maxChannels, ownersRule)
+  .max(maxReached, ownersRule)
 
 const viewers = z.array(viewer, viewersRule).min(1, viewersRule).max(maxListed, viewersRule)
 
@@ -278,9 +279,11 @@ export const configSchema = object({
     .record(identifier, channelSchema)
     .refine(...atLeastOne('channel'))
     .refine((channels) => Object.keys(channels).length <= maxChannels, {
-      error: `write at most ${maxChannels} channels, so that one commit holds all messages of an event`,
+      error: `write at most ${maxChannels} channels`,
     })
-    .describe(`By name: places to notify, at most ${maxChannels}.`),
+    .describe(
+      `By name: places to notify, at most ${maxChannels}. The events of one fleet reach at most ${maxReached} of them.`,
+    ),
   policy: z
     .array(ruleSchema)
     .max(maxRules)

@@ -11,7 +11,7 @@ const maxBytes = 16 * 1_024 * 1_024
 
 interface Bill {
   serialNumber?: string
-  metadata: { timestamp: string; component: { name: string } }
+  metadata: { timestamp: string; component: { name: string; 'bom-ref': string } }
   components: { 'bom-ref': string; purl?: string }[]
   dependencies: { ref: string; dependsOn?: string[] }[]
 }
@@ -48,10 +48,15 @@ export async function billOfMaterials(
     ...bill.components.filter(({ purl = '' }) => keeps(purl)),
     ...parts.map((part) => ({ type: 'library', 'bom-ref': part.purl, ...part })),
   ]
-  const refs = new Set(components.map((one) => one['bom-ref']))
+  const product = bill.metadata.component['bom-ref']
+  const refs = new Set([product, ...components.map((one) => one['bom-ref'])])
+  const own = parts.map(({ purl }) => purl)
   const dependencies = bill.dependencies
     .filter(({ ref }) => refs.has(ref))
-    .map(({ ref, dependsOn = [] }) => ({ ref, dependsOn: dependsOn.filter((of) => refs.has(of)) }))
+    .map(({ ref, dependsOn = [] }) => ({
+      ref,
+      dependsOn: [...dependsOn.filter((of) => refs.has(of)), ...(ref === product ? own : [])],
+    }))
   const whole = parts.length === 0 ? bill : { ...bill, components, dependencies }
   writeFileSync(file, `${JSON.stringify(whole, null, 2)}\n`)
   return file

@@ -1,6 +1,7 @@
 // Mistakes in the configuration, all reported at once: the path, the value unless it may be a
 // secret, and what to write instead.
 import { describe, expect, test } from 'vitest'
+import { readConfig } from '../../functions/config/config.ts'
 import { kindNames } from '../../functions/notify/registry.ts'
 import { mistakesOf, withValue } from '../support/config.ts'
 import { baseConfig, hookSecret, prodKey, routingKey } from '../support/world.ts'
@@ -302,9 +303,26 @@ describe('a mistake is named with its path, its value and the remedy, and never 
   })
 
   test('too many channels', () => {
-    const channels = Object.fromEntries([...Array(21).keys()].map((i) => [`c${i}`, chat]))
+    const channels = Object.fromEntries([...Array(201).keys()].map((i) => [`c${i}`, chat]))
     const config = { ...baseConfig, channels, routes: [{ match: {}, channels: ['c0'] }] }
-    expect(mistakesOf(JSON.stringify(config))).toContain('at most 20 channels')
+    expect(mistakesOf(JSON.stringify(config))).toContain('at most 200 channels')
+  })
+
+  test.each([
+    ['20 of each fleet', 20, {}, undefined],
+    ['21 of one', 21, {}, 'events of the fleet "prod" reach 21 channels'],
+    ['20, and their fallback', 20, { fallback: 'c100' }, '"prod" reach 21 channels'],
+  ])('channels that an event can reach: %s', (_, prod, more, said) => {
+    const names = [...Array(200).keys()].map((i) => `c${i}`)
+    const channels = Object.fromEntries(names.map((name) => [name, chat]))
+    const routes = [
+      { match: { fleet: 'prod' }, channels: names.slice(0, prod) },
+      { match: { fleet: 'test' }, channels: names.slice(50, 70) },
+    ]
+    const c0 = { ...chat, ...more }
+    const config = { ...baseConfig, channels: { ...channels, c0 }, routes }
+    if (said === undefined) readConfig(JSON.stringify(config), {})
+    else expect(mistakesOf(JSON.stringify(config))).toContain(said)
   })
 
   test('all of them at once, one line each', () => {

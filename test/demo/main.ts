@@ -18,6 +18,11 @@ const autoClickAfterMs = 2_000
 const impactSeconds = 4
 const nodeVms = ['web_0', 'web_1', 'web_2']
 const restoreWithinMs = 20_000
+/** As the guide writes it. */
+const oneNodeAtATime = {
+  ...{ name: 'nodes', match: {}, decide: 'approve', whenReady: true },
+  ...{ maxConcurrent: 1, prepareBeforeSeconds: 900 },
+}
 /** How long the end may take after NotBefore. */
 const endWithinMs = 60_000
 /** How long the page stays after the end. */
@@ -36,7 +41,7 @@ let interrupted = 130
 export const demo = command({
   usage: `[--auto] [--beaconless | --kubernetes] [--host ${hosts.join('|')}]`,
   about: `
-Plays one maintenance event on this machine: a relay, four simulated VMs and four channels.
+Plays one maintenance event on this machine: a relay, simulated VMs and four channels.
 
   --auto        clicks the link by itself
   --beaconless  no beacon is on the VMs: Azure sends the event itself, and the relay tells Azure
@@ -80,6 +85,7 @@ async function play(
         }
       },
     }),
+    ...(isKubernetes && { config: () => ({ policy: [oneNodeAtATime] }) }),
     vms: [nodeVms, ['db_0']],
     host,
     isBundled: true,
@@ -111,8 +117,10 @@ async function play(
   })
   const link = await stage.approveLink(eventId)
   const asks = `Decide here within ${noticeSeconds} s, or just watch:`
-  terminal.link(isAuto ? 'Link to decide:' : asks, link)
-  const click = isAuto ? setTimeout(() => void decide(link), autoClickAfterMs) : undefined
+  const waits = 'A rule approves it once the node is drained. The page:'
+  terminal.link(isKubernetes ? waits : isAuto ? 'Link to decide:' : asks, link)
+  const click =
+    isAuto && !isKubernetes ? setTimeout(() => void decide(link), autoClickAfterMs) : undefined
   await sinks.waitFor(
     ({ kind, body }) => kind === 'webhook' && body.includes('foghorn.event.completed'),
     noticeSeconds * 1_000 + endWithinMs,

@@ -38,9 +38,9 @@ function describeBeacon(entry: Entry): string | undefined {
     case 'directive_received':
       return 'gets the directive to start the event'
     case 'hook_started':
-      return entry.hook === 'prepare' ? 'the drain cordons the node, and moves its pods' : undefined
+      return entry.hook === 'prepare' ? 'drain: cordons the node, and evicts its pods' : undefined
     case 'hook_succeeded':
-      return `the drain ends: ${entry.note}`
+      return entry.hook === 'prepare' ? `drain: ${entry.note}` : `restore: ${entry.note}`
     case 'start_requested':
       return `posts StartRequests to its IMDS: ${entry.outcome} (HTTP ${entry.status})`
     default:

@@ -20,7 +20,7 @@ import { drainRights } from '../simulator/kubernetes.ts'
 
 const root = join(import.meta.dirname, '../..')
 const timeout = 60_000
-const relayUrl = 'relayUrl=https://foghorn.example.com'
+const relayUrl = 'relayUrl=https://foghorn.example.com,fleet=prod'
 
 // biome-ignore lint/suspicious/noExplicitAny: the types are checked below, by Kubernetes' own
 type Manifest = Record<string, any>
@@ -121,7 +121,11 @@ describe('with Helm', () => {
   })
 
   test.for([
-    ['fleet=production', "at '/relayUrl'"],
+    ['fleet=prod', "at '/relayUrl'"],
+    [`${relayUrl},fleet=`, "at '/fleet'"],
+    [`${relayUrl},fleetKey.secretName=`, 'write fleetKey.secretName'],
+    [`${relayUrl},beacon.environment.FOGHORN_AUDIENCE=api://f`, 'write fleetKey.secretName: ""'],
+    [`${relayUrl},image.registry=https://r.example`, "at '/image/registry'"],
     [`${relayUrl},drain.by=kill`, "must be one of 'evict', 'delete'"],
     [`${relayUrl},drain.gracePeriod=3`, 'gracePeriod'],
   ])('wrong values: %s', { timeout }, ([values, said], { skip }) => {

@@ -144,7 +144,7 @@ function sightAfter(
   const { workloads: _, ...who } = reporter
   return {
     ...who,
-    ...onNode(known, reporter, shown !== undefined),
+    ...ofRunner(known, reporter, shown !== undefined),
     firstSeenAt: record.epoch > 1 && known === undefined ? reporter.polledAt : firstSeenAt,
     shows,
     ...(isOwn && { isHit: true as const }),
@@ -153,14 +153,17 @@ function sightAfter(
   }
 }
 
-/** What a node ran before the event, not what it runs afterwards. */
-function onNode(
+/**
+ * What a node ran before the event, not what it runs afterwards. While no runner answers, what was known
+ * of it still holds.
+ */
+function ofRunner(
   known: Sight | undefined,
-  { node = known?.node, workloads }: Reporter,
+  { restores = known?.restores, node = known?.node, workloads }: Reporter,
   isShown: boolean,
-): Pick<Sight, 'node' | 'workloads'> {
+): Pick<Sight, 'restores' | 'node' | 'workloads'> {
   const ran = isShown && workloads !== undefined ? workloads : known?.workloads
-  return { ...(node && { node }), ...(ran && { workloads: ran }) }
+  return { ...(restores && { restores }), ...(node && { node }), ...(ran && { workloads: ran }) }
 }
 
 /** First missed and last seen by the beacon's changes, or else by its documents. */

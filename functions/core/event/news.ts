@@ -55,7 +55,7 @@ export function readReport(
 ): Reading {
   const beacon = beaconOf(fleet, key, report, known, now)
   const { document } = report
-  const { node, workloads } = report.hooks ?? {}
+  const { available, node, workloads } = report.hooks ?? {}
   const hidden = hiddenIn(report, beacon, known, now)
   const outside = new Set([...hidden, ...(document?.hidden ?? [])])
   const shown = new Map((document?.events ?? []).map((event) => [event.eventId, event]))
@@ -92,6 +92,7 @@ export function readReport(
     beacon: { ...beacon, sees: [...new Set([...beacon.sees, ...kept])] },
     reporter: {
       ...reporterOf(beacon),
+      ...(available?.includes('restore') && { restores: true as const }),
       ...(node && { node }),
       ...(workloads && { workloads }),
     },

@@ -21,6 +21,8 @@ export interface Inventory {
   subscriptionId?: string
   placementGroup?: string
   zone?: string
+  /** Its runner would run the hook `restore`. */
+  restores?: true
   /** Its node of Kubernetes, and what that ran before it was drained. */
   node?: string
   workloads?: string[]

@@ -36,7 +36,6 @@ const maxEntries = 2_000
 const idLength = 32
 /** A turn ends by then. `restore` itself may take 10 minutes. */
 const restoreWithinMs = 15 * 60_000
-const plannedWithinMs = 10_000
 
 /**
  * What the event takes. `unknown`: the beacon of an affected VM has not reported, so its group is
@@ -124,7 +123,7 @@ export function isOver({ epoch }: Holder, stored: EventRecord | undefined, now: 
   if (stored === undefined) return true
   if (stored.ended !== undefined) {
     const isLate = now - stored.ended.at >= restoreWithinMs
-    return isLate || !stored.sights.some((sight) => isRestoring(stored, sight, now))
+    return isLate || !stored.sights.some((sight) => isRestoring(stored, sight))
   }
   return stored.epoch !== epoch && stored.decided?.decision !== 'approved'
 }
@@ -133,14 +132,13 @@ export function isOver({ epoch }: Holder, stored: EventRecord | undefined, now: 
  * Until a VM is back and restored, it does not carry its load again, which the next VM would need. A VM
  * that restarts says nothing for a while.
  */
-function isRestoring({ facts }: EventRecord, sight: Sight, now: number): boolean {
-  const { hooks = {}, missing } = sight
-  const isGone = gone.some((type) => isSameName(type, facts.eventType))
-  if (isGone || !isAffected(facts, sight)) return false
-  if (hooks.prepare === undefined || hooks.prepare.state === 'planned') return false
+function isRestoring({ facts, ended }: EventRecord, sight: Sight): boolean {
+  const { hooks = {}, restores, goodbye } = sight
+  if (!isAffected(facts, sight)) return false
   if (hooks.restore !== undefined) return waiting.includes(hooks.restore.state)
-  // its beacon plans `restore`, if there is one, once the event is missing for some seconds
-  return missing === undefined || now - missing.firstAt < plannedWithinMs
+  const isGone = gone.some((type) => isSameName(type, facts.eventType)) || goodbye === 'removed'
+  if (isGone || ended?.outcome === 'lost' || restores !== true) return false
+  return hooks.prepare !== undefined && hooks.prepare.state !== 'planned'
 }
 
 /** Azure brings no VM back after these. */

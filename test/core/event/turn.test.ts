@@ -80,20 +80,27 @@ describe('a holder', () => {
   /** Of its only VM, which had prepared. */
   const by = (changes: Partial<Sight>, restore?: HookState['state']) => {
     const hooks = { prepare: run('succeeded'), ...(restore && { restore: run(restore) }) }
-    const sights = [sight('web_0', { isHit: true, hooks, ...changes })]
+    const sights = [sight('web_0', { isHit: true, restores: true, hooks, ...changes })]
     return record({ ended, facts: facts({ resources: ['web_0'] }), sights })
   }
-  const missing = { firstAt: 1, lastSeenAt: 1 }
+  const anew = { prepare: run('planned'), restore: run('running') }
   test.each<[string, Parameters<typeof isOver>[1], boolean, number?]>([
     ['whose event is open', record(), false],
     ['whose event has ended', record({ ended }), true],
-    ['whose VM runs restore', by({ missing }, 'running'), false, 14 * minute],
-    ['whose VM runs restore for long', by({ missing }, 'running'), true, 15 * minute + 1],
-    ['whose VM cannot run restore now', by({ missing }, 'refused'), false],
-    ['whose VM is restored', by({ missing }, 'succeeded'), true],
+    ['whose VM runs restore', by({}, 'running'), false, 14 * minute],
+    ['whose VM runs restore for long', by({}, 'running'), true, 15 * minute + 1],
+    ['whose VM cannot run restore now', by({}, 'refused'), false],
+    ['whose VM is restored', by({}, 'succeeded'), true],
+    ['whose VM restarted while it prepared', by({ hooks: anew }), false],
     ['whose VM still restarts', by({}), false, 14 * minute],
-    ['whose VM is back, and has no restore', by({ missing }), true, 10_001],
+    ['whose VM has no restore', by({ restores: undefined as never }), true],
     ['whose VM never prepared', by({ hooks: {} }), true],
+    ['whose beacon was removed', by({ goodbye: 'removed' }), true],
+    [
+      'of which nobody knows',
+      Object.assign(by({}), { ended: { at: 1, outcome: 'lost' as const } }),
+      true,
+    ],
     ['whose VM is gone', { ...by({}), facts: facts({ eventType: 'Preempt' }) }, true],
     ['whose event was removed', undefined, true],
     ['whose event has come back, in a new epoch', record({ epoch: 2 }), true],

@@ -57,7 +57,7 @@ test('of two events of one scale set, the second waits until the first is over',
   expect((await recordOf(one)).decided).toMatchObject({ how: 'policy' })
   expect(await whenOf(web1, two)).toEqual(['hold'])
 
-  await web0.sees([])
+  await web0.sees([], { hooks: hooksOf(one, 'succeeded') })
   await world.pass(11_000)
   expect((await recordOf(one)).ended).toBeDefined()
   await world.pass(5_000)

@@ -11,7 +11,7 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 {{- end }}
 
 {{- define "foghorn.image" -}}
-{{- with .root.Values.image.registry }}{{ . }}/{{ end }}{{ .name }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}
+{{- with .root.Values.image.registry }}{{ trimSuffix "/" . }}/{{ end }}{{ .name }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}
 {{- end }}
 
 {{- define "foghorn.containerSecurity" -}}
