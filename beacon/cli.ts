@@ -1,7 +1,8 @@
 // The command line: which command the words name, and what `--help` says.
 
 import { writeSync } from 'node:fs'
-import { variables } from './variables.ts'
+import { drainVariables } from './kubernetes/settings.ts'
+import { type Variable, variables } from './variables.ts'
 
 export interface Command {
   /** As typed after `foghorn-beacon`; empty for no word. */
@@ -42,17 +43,14 @@ export async function runCommand(
     return exitCodes.fine
   }
   const given = words.join(' ')
-  const command = all.find((one) => one.words === given)
+  const wanted = words.at(-1) === '--help' ? '--help' : given
+  const command = all.find((one) => one.words === wanted)
   if (command !== undefined) return command.run()
   terminal.error(`There is no command "${given}". The commands are:\n\n${tableOf(all)}`)
   return exitCodes.wrong
 }
 
 function helpFor(commands: readonly Command[]): string {
-  const settings = Object.entries(variables).map(([name, { usual, about }]) => {
-    const text = about.replaceAll('`', '')
-    return `  ${name}\n      ${text}${usual === '' ? '' : ` Default: ${usual}.`}`
-  })
   return [
     'Reports the Scheduled Events of this Azure VM to a Foghorn relay.',
     '',
@@ -60,8 +58,19 @@ function helpFor(commands: readonly Command[]): string {
     '',
     'Settings, as environment variables:',
     '',
-    ...settings,
+    ...settingsIn(variables),
+    '',
+    'Settings of "hooks --kubernetes":',
+    '',
+    ...settingsIn(drainVariables),
   ].join('\n')
+}
+
+function settingsIn(named: Record<string, Pick<Variable<unknown>, 'about' | 'usual'>>): string[] {
+  return Object.entries(named).map(([name, { usual, about }]) => {
+    const text = about.replaceAll('`', '')
+    return `  ${name}\n      ${text}${usual === '' ? '' : ` Default: ${usual}.`}`
+  })
 }
 
 function tableOf(commands: readonly Command[]): string {

@@ -28,7 +28,7 @@ const hookPlaces = isWindows
   : { folder: folderOfHooks, socket: socketOfHooks }
 
 /** What a variable is for (the documentation shows this), and what it may be. */
-interface Variable<T> {
+export interface Variable<T> {
   about: string
   /** For the documentation. */
   usual: string
