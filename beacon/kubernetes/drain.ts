@@ -119,6 +119,7 @@ export class NodeDrain implements Work {
 
   /** For the reports that follow. */
   async #recorded(order: Order): Promise<void> {
+    // if it fails, the watch says so
     await this.#look().catch(() => {})
     if (order.hook === 'restore') return
     this.#note('Draining', `moving the pods of this node for ${titleOf(order)}`)

@@ -97,7 +97,7 @@ export async function prepareOnce(
     return leftMs() === 0 ? tooLate : cordon(api, patch)
   }
   if (isUncordoned(node)) {
-    // whoever did this wants pods here, which our taint would still refuse
+    // that person wants pods on this node, and our taint would still refuse them
     if ((await api.patchNode(untaintPatch(node))) === 'conflict') return changedMeanwhile
     return { kind: 'failed', note: 'not drained: somebody uncordoned the node' }
   }

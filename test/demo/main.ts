@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { command, flag, text, wrong } from '../../functions/cli/command.ts'
 import { doorSubscription, startAzureDoor } from '../simulator/azure-door.ts'
 import { decideByForm } from '../support/form.ts'
-import { type Nodes, startNodes } from '../support/nodes.ts'
+import { startNodes } from '../support/nodes.ts'
+import type { Program } from '../support/process.ts'
 import { type HostName, hosts } from '../support/relay-hosts.ts'
 import { fleetName, type Stage, startStage } from '../support/stage.ts'
 import { faultsOf } from './check.ts'
@@ -17,6 +18,8 @@ const autoClickAfterMs = 2_000
 
 const impactSeconds = 4
 const nodeVms = ['web_0', 'web_1', 'web_2']
+const affected = 'web_1'
+/** The node takes pods again some seconds after the event. */
 const restoreWithinMs = 20_000
 /** As the guide writes it. */
 const oneNodeAtATime = {
@@ -101,16 +104,24 @@ async function play(
   void showReceived(stage)
   await stage.startRelay()
   const nodes = isKubernetes ? await startNodes(nodeVms) : undefined
-  if (nodes !== undefined) for (const vm of nodeVms) await nodes.start(stage, vm)
-  else if (door === undefined) await stage.startBeacons()
+  let drain: Program | undefined
+  if (nodes !== undefined) {
+    for (const vm of nodeVms) {
+      const one = await nodes.start(stage, vm)
+      if (vm === affected) drain = one
+    }
+  } else if (door === undefined) await stage.startBeacons()
   else await door.sendTo(stage.relayUrl, await stage.makeToken(['report']))
   terminal.chapter(
     `1. Azure announces it, and ${door ? 'Event Grid sends it' : 'every VM sees it'}`,
   )
-  terminal.say('azure', `schedules a Reboot of web_1; its NotBefore is ${noticeSeconds} s away`)
+  terminal.say(
+    'azure',
+    `schedules a Reboot of ${affected}; its NotBefore is ${noticeSeconds} s away`,
+  )
   const eventId = simulator.createEvent({
     EventType: 'Reboot',
-    Resources: ['web_1'],
+    Resources: [affected],
     Description: 'Host maintenance: the virtual machine is going to restart.',
     noticeSeconds,
     impactSeconds,
@@ -140,17 +151,10 @@ async function play(
     terminal.link(`The page stays for ${staysSeconds} s, or until Ctrl+C:`, link)
     await sleep(staysSeconds * 1_000)
   }
-  if (nodes !== undefined) await restored(nodes)
+  await drain?.waitFor('hook_succeeded', ({ hook }) => hook === 'restore', restoreWithinMs)
   await nodes?.stop()
   await door?.stop()
   await end(code)
-}
-
-/** The node takes pods again some seconds after the event. */
-async function restored({ cordoned }: Nodes): Promise<void> {
-  const until = Date.now() + restoreWithinMs
-  while (cordoned() > 0 && Date.now() < until) await sleep(200)
-  if (cordoned() > 0) terminal.fail('A node is still cordoned.')
 }
 
 async function decide(link: string): Promise<void> {

@@ -1,7 +1,7 @@
 // The book of hooks: no rule approves before every hit VM has reported that it is ready, no two events
 // of one group have their turn at once.
 import type { EventRecord } from '../../functions/core/event/event.ts'
-import type { Report } from '../../shared/report.ts'
+import type { HookRun, Report } from '../../shared/report.ts'
 import type { Docket } from './docket.ts'
 import type { HookPlan } from './hooks.ts'
 import type { FleetName } from './plan.ts'
@@ -10,12 +10,15 @@ import type { FleetName } from './plan.ts'
 const lagMs = 20_000
 /** A directive that was given before a report arrives within this time after it. */
 const directiveMs = 20_000
+/** A turn lasts at most this long after the end of its event. */
+const restoreWithinMs = 15 * 60_000
 
 interface Held {
   fleet: FleetName
   eventId: string
   wish: string
   resources: string[]
+  endedAt?: number
 }
 
 export class HookBook {
@@ -30,11 +33,13 @@ export class HookBook {
   readonly #lastArrived = new Map<string, Report['beacon']>()
   /** Events that have their turn, by epoch, and which VMs they had when they got it. */
   readonly #held = new Map<string, Held>()
+  /** Since when a VM says that it is being restored, by event. */
+  readonly #restoring = new Map<string, number>()
   /** Events whose turn came, in any epoch. */
   readonly #hadTurn = new Set<string>()
-  /** Since when a rule with turns applies, by event. */
   /** When an approval of the event last expired. */
   readonly #approvedUntil = new Map<string, number>()
+  /** Since when a rule with turns applies, by event. */
   readonly #turnsSince = new Map<string, number>()
 
   constructor(docket: Docket) {
@@ -47,10 +52,17 @@ export class HookBook {
     const isNewer = last?.bootId !== beacon.bootId || last.counter < beacon.counter
     if (isNewer) this.#lastArrived.set(`${fleet} ${vm}`, beacon)
     for (const { eventId, hook, state } of hooks?.runs ?? []) {
+      if (hook === 'restore' && isNewer) this.#follow(`${fleet}/${eventId} ${vm}`, state)
       if (hook !== 'prepare' || state !== 'succeeded') continue
       this.#ready.add(`${fleet}/${eventId} ${vm}`)
       this.#unreadySince.delete(`${fleet}/${eventId} ${vm}`)
     }
+  }
+
+  #follow(name: string, state: HookRun['state']): void {
+    const isOpen = state === 'planned' || state === 'running'
+    if (!isOpen) this.#restoring.delete(name)
+    else if (!this.#restoring.has(name)) this.#restoring.set(name, this.#docket.now)
   }
 
   /**
@@ -146,10 +158,10 @@ export class HookBook {
     const { slot } = wait
     const fleet = record.fleet as FleetName
     const name = `${key} ${epoch}`
-    for (const other of this.#held.keys()) {
-      if (other === name ? ended !== undefined : other.startsWith(`${key} `)) {
-        this.#held.delete(other)
-      }
+    for (const [other, held] of this.#held) {
+      if (other === name && ended !== undefined) {
+        this.#held.set(name, { ...held, endedAt: ended.at, resources: facts.resources })
+      } else if (other.startsWith(`${key} `) && other !== name) this.#held.delete(other)
     }
     if (slot?.state === 'waits' && slot.behind.length > 0)
       this.#docket.met.add('an event waits for its turn')
@@ -166,13 +178,24 @@ export class HookBook {
     }
   }
 
+  /** The event has ended, and no VM has said for some time that it is being restored. */
+  #isOver({ fleet, eventId, resources, endedAt }: Held): boolean {
+    if (endedAt === undefined) return false
+    const { now } = this.#docket
+    const isRestoring = resources.some((vm) => {
+      const since = this.#restoring.get(`${fleet}/${eventId} ${vm}`) ?? Number.POSITIVE_INFINITY
+      return since <= now - lagMs
+    })
+    return !isRestoring || now - endedAt >= restoreWithinMs - lagMs
+  }
+
   /** How many VMs of each group are taken. */
   #countsOf(fleet: FleetName): Map<string, number> {
     const { plan, platform } = this.#docket.parts
     const isTagged = plan.hooks!.rule.match.tag !== undefined
     const counts = new Map<string, number>()
     for (const held of this.#held.values()) {
-      if (held.fleet !== fleet) continue
+      if (held.fleet !== fleet || this.#isOver(held)) continue
       // if Azure has released a VM, the turn is smaller before the event's record says so
       const hit = platform().find(fleet, held.eventId)?.resources ?? held.resources
       for (const name of held.resources.filter((one) => hit.includes(one))) {

@@ -70,7 +70,8 @@ export class Hooks {
       if (!events.some((event) => event.eventId === eventId)) this.#gone(eventId)
     }
     const runs = [...this.#runs.values()].filter(
-      ({ eventId, since }) => this.#seen.has(eventId) || now - since < keptMs,
+      ({ eventId, state, since }) =>
+        this.#seen.has(eventId) || state === 'running' || now - since < keptMs,
     )
     return {
       available: ['prepare', 'restore'],
@@ -129,7 +130,8 @@ export class Hooks {
     if (run === undefined || run.state === 'planned') this.#runs.delete(`prepare ${eventId}`)
     else if (!this.#runs.has(`restore ${eventId}`)) {
       this.#turn(eventId, 'restore', 'running')
-      this.#kernel.after(2_000, () => this.#turn(eventId, 'restore', 'succeeded'))
+      const takesMs = this.#random.fork(`restore ${eventId}`).pick([2_000, 2_000, 90_000, 240_000])
+      this.#kernel.after(takesMs, () => this.#turn(eventId, 'restore', 'succeeded'))
     }
   }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { drainRights } from '../simulator/kubernetes.ts'
 import { startKubernetes } from '../simulator/kubernetes-server.ts'
 import { beaconCommand, usualWay } from './beacon-ways.ts'
+import type { Program } from './process.ts'
 import type { Stage } from './stage.ts'
 
 const token = 'drain-token'
@@ -32,12 +33,12 @@ export async function startNodes(vms: string[]) {
     stop: server.stop,
     cordoned: () =>
       [...cluster.nodes.values()].filter(({ spec }) => spec.unschedulable === true).length,
-    /** `program` in place of the usual beacon. */
+    /** `program` in place of the usual beacon. Resolves to the drain. */
     async start(
       { directory, startBeacon }: Stage,
       vm: string,
       program?: readonly string[],
-    ): Promise<void> {
+    ): Promise<Program> {
       const folder = join(directory, `node-${vm}`)
       await mkdir(folder)
       // the user of an image makes its socket there
@@ -57,6 +58,7 @@ export async function startNodes(vms: string[]) {
       const beacon = startBeacon(vm, socket, file)
       await beacon.waitFor('hook_runner_reached')
       await beacon.waitFor('report_accepted')
+      return drain
     },
   }
 }

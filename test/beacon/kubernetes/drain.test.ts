@@ -169,9 +169,9 @@ describe('prepare', () => {
   })
 
   test.each([
-    [false, ['web'], 'drained; left there, as no controller would start it again: shop/alone'],
-    [true, [], 'drained'],
-  ])('a bare pod, if they are to move: %s', async (movesBare, _, note) => {
+    [false, 'drained; left there, as no controller would start it again: shop/alone'],
+    [true, 'drained'],
+  ])('a bare pod, if they are to move: %s', async (movesBare, note) => {
     const { cluster, run, pod } = aCluster({ movesBare })
     pod({ name: 'alone', owner: undefined as never })
     pod({ name: 'web' })
