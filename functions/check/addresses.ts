@@ -2,6 +2,7 @@
 // are too wide, and shared keys. Judges known hosts only, because services change their addresses.
 import type { Channel, Config } from '../config/config.ts'
 import { addressOf, isWiderThanPrivate, isWithin } from '../core/rules/address.ts'
+import { writtenKind } from '../core/rules/config.ts'
 
 type Kind = Channel['kind']
 
@@ -34,6 +35,12 @@ const services: Service[] = [
     kinds: ['pagerduty', 'webhook'],
     remedy: '"kind": "pagerduty"',
   },
+  {
+    name: 'Discord',
+    host: /(^|\.)discord(app)?\.com$/,
+    kinds: ['http'],
+    remedy: '"kind": "http" with "preset": "discord"',
+  },
 ]
 
 /** Office 365 connectors, which Microsoft has retired. */
@@ -53,8 +60,9 @@ export function onAddress(at: string, channel: Channel): string[] {
   }
   if (service === undefined || service.kinds.includes(channel.kind)) return []
   // a workflow trigger of Slack can accept any body
-  if (channel.kind === 'webhook' && !pathname.startsWith('/services/')) return []
-  const shown = channel.kind === 'slack_bot' ? 'slack' : channel.kind
+  const isTrigger = service.name === 'Slack' && !pathname.startsWith('/services/')
+  if (channel.kind === 'webhook' && isTrigger) return []
+  const shown = writtenKind(channel)
   const what = `${service.name} rejects messages of kind "${shown}" at this address`
   return [`${at}.${key}: ${what}; write ${service.remedy}, or another address`]
 }

@@ -49,11 +49,15 @@ function onTwins({ channels, routes }: Config): string[] {
   })
 }
 
-/** PagerDuty ignores messages about an incident that was never opened. */
+function opensIncidents({ kind }: Channel): boolean {
+  return kind === 'pagerduty' || kind === 'http_incidents'
+}
+
+/** Services ignore messages about an incident that was never opened. */
 function onIncidents(at: string, name: string, config: Config): string[] {
   const { channels, routes } = config
   // an alert opens an incident
-  if (channels[name]?.kind !== 'pagerduty' || ownersIn(config).includes(name)) return []
+  if (!opensIncidents(channels[name]!) || ownersIn(config).includes(name)) return []
   const naming = routes.filter((route) => route.channels.includes(name))
   const sent = moments.filter((moment) =>
     naming.some((route) => route.moments?.includes(moment) ?? true),

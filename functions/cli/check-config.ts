@@ -12,12 +12,19 @@ import { notifiers } from '../notify/registry.ts'
 import { command, exitCodes, flag, type Io, wrong } from './command.ts'
 import { counted, describeOutcome, listed, wrap } from './layout.ts'
 import { missingChannels } from './missing-channels.ts'
+import { requestsOf } from './requests.ts'
 import { caseOf, type EventOptions, eventOptions } from './tried-event.ts'
 
-const options = { 'without-env': flag, strict: flag, relay: flag, ...eventOptions } as const
+const options = {
+  'without-env': flag,
+  strict: flag,
+  relay: flag,
+  requests: flag,
+  ...eventOptions,
+} as const
 
 export const checkConfig = command({
-  usage: 'FILE [--without-env] [--strict] [--relay] [--event FILE | --type TYPE ...]',
+  usage: 'FILE [--without-env] [--strict] [--relay] [--requests] [--event FILE | --type TYPE ...]',
   about: `
 Checks the configuration in FILE. If it has mistakes, the exit code is 2. With warnings it is 0.
 
@@ -26,6 +33,7 @@ Checks the configuration in FILE. If it has mistakes, the exit code is 2. With w
   --relay          also compare with the relay that runs at publicUrl (or FOGHORN_URL): which of its
                    channels are missing here, and how many open events had messages there. It needs
                    FOGHORN_TOKEN, a token with the scope "read", or FOGHORN_ADMIN_KEY
+  --requests       also show the requests that channels of kind "http" make, without secrets
 
 Dry run: shows what the policy decides for one event, and which channels are notified.
 
@@ -47,12 +55,13 @@ Examples:
   options,
   words: { least: 1, most: 1 },
   async run({ options: given, words: [file = ''], io }) {
-    const { 'without-env': isBare = false, strict = false, relay = false, ...event } = given
+    const { 'without-env': isBare = false, strict, relay, requests, ...event } = given
     // the result stands below the summary, but a wrong event prints neither
     const printed: string[] = []
     const later = { ...io, print: (text: string) => void printed.push(text) }
     const more = relay ? { further: (config: Config) => missingChannels(config, io) } : {}
     const { config, warnings } = await check(file, isBare, later, more)
+    if (requests) for (const one of requestsOf(config, Date.now())) later.print(`\n${one}`)
     if (Object.keys(event).length > 0) tryEvent(config, event, later)
     io.print(printed.join('\n'))
     return strict && warnings > 0 ? exitCodes.broken : exitCodes.fine

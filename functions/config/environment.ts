@@ -73,11 +73,11 @@ export function fillIn(
       if (lookalike.test(item)) filled.lookalikes.add(where)
       return item
     }
-    const key = path.findLast((part) => typeof part === 'string')
-    return lookUp(item.slice('env:'.length), where, String(key)) ?? item
+    const keys = path.filter((part) => typeof part === 'string').slice(-2)
+    return lookUp(item.slice('env:'.length), where, keys.reverse()) ?? item
   }
-  /** Undefined: the variable is missing. */
-  const lookUp = (name: string, where: string, key: string): string | undefined => {
+  /** Undefined: the variable is missing. `keys`: its own, and the one that it is in. */
+  const lookUp = (name: string, where: string, keys: string[]): string | undefined => {
     filled.paths.set(where, shownName(name))
     if (!nameForm.test(name)) {
       const what = '"env:" must be followed by the name of a variable; write "env:NAME"'
@@ -86,7 +86,7 @@ export function fillIn(
     }
     const found = environment[name]
     if (found !== undefined && found !== '') return found
-    const placeholder = missing === 'assumed' ? placeholderFor(key) : undefined
+    const placeholder = missing === 'assumed' ? keys.map(placeholderFor).find(Boolean) : undefined
     if (placeholder !== undefined) {
       filled.assumed.push(shownName(name))
       return placeholder(name)

@@ -126,6 +126,7 @@ export function mistakesInNames(parts: Parts, filled: Filled, reported: string[]
     ...Object.keys(parts.channels).flatMap((name) => [
       ...fallbackOf(name, parts, filled),
       ...addressIn(name, parts, filled),
+      ...secretInTemplate(name, filled),
     ]),
   ]
   return mistakes.filter((mistake) => !before.has(pathIn(mistake)))
@@ -230,16 +231,18 @@ function addressIn(name: string, { channels, allowNetworks }: Parts, filled: Fil
   const key = endpoint === undefined ? 'url' : 'endpoint'
   const address = endpoint ?? url
   if (allowNetworks === undefined || typeof address !== 'string' || !isWebUrl(address)) return []
-  const why = whyRefused(address, allowNetworks) ?? whyForeign(address)
+  const why = whyRefused(address, allowNetworks)
   return why === undefined ? [] : [`${pathOf(['channels', name, key], filled.value)}: ${why}`]
 }
 
-const discordRule =
-  'Foghorn has no kind of channel for Discord; use another service, or a "webhook" receiver that forwards messages'
-
-/** Why no kind of channel fits this address. */
-function whyForeign(address: string): string | undefined {
-  return /(^|\.)discord(app)?\.com\.?$/.test(new URL(address).hostname) ? discordRule : undefined
+/** Texts of a template are no secrets: check-config shows them. */
+function secretInTemplate(name: string, { paths, value }: Filled): string[] {
+  const start = pathOf(['channels', name], value)
+  const isOpen = (path: string) =>
+    ['body', 'query', 'acknowledge', 'resolve'].some((key) => path.startsWith(`${start}.${key}`))
+  return [...paths.keys()].filter(isOpen).map((path) => {
+    return `${path}: a secret does not belong here; write it under "settings", and {{settings.NAME}} here`
+  })
 }
 
 /** Settings that need another one to have any effect. */

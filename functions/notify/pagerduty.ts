@@ -4,12 +4,19 @@ import { cut } from '../../shared/document.ts'
 import { parseJson } from '../../shared/json.ts'
 import { linkless } from '../../shared/presentable.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
-import { type Delivery, isAlertOf, isTestOf, noFleet } from '../core/delivery/delivery.ts'
-import { hash } from '../core/hash.ts'
+import { type Delivery, isAlertOf, noFleet } from '../core/delivery/delivery.ts'
 import { buttonOf } from '../core/message/message.ts'
 import { plain } from '../core/message/phrases.ts'
-import { severityOf } from '../core/rules/severity.ts'
 import { isWebUrl, textBy, webUrl } from '../schema/checks.ts'
+import {
+  channelIn,
+  fitting,
+  overtakes,
+  type Step,
+  sendSteps,
+  severityIn,
+  stepsOf,
+} from './incidents.ts'
 import { entry, type Kind } from './kind.ts'
 import {
   type Answer,
@@ -22,10 +29,9 @@ import {
   post,
   type Send,
 } from './notifier.ts'
-import { channelIn, overtakes, type Step, stepsOf } from './pagerduty-incidents.ts'
 
 /** developer.pagerduty.com/docs/events-api-v2, which gives no limit for `source`. */
-const limit = { summary: 1_024, source: 255, dedupKey: 255, bodyBytes: 512_000 }
+const limit = { summary: 1_024, source: 255, bodyBytes: 512_000 }
 
 const routingRule = 'a routing key has 32 characters, letters and digits'
 const enqueue = '/v2/enqueue'
@@ -50,18 +56,7 @@ const notifier: Notifier<Channel> = {
   opensIncidents: true,
   buttons: undefined,
   async notify(outgoing, channel, send) {
-    const [first, ...others] = stepsOf(outgoing)
-    if (first === undefined) return { outcome: 'superseded', note: 'no incident was opened' }
-    const told = await sendStep(outgoing, first, channel, send)
-    if (told.outcome !== 'delivered') return told
-    for (const step of others) {
-      const outcome = await sendStep(outgoing, step, channel, send)
-      // The next attempt repeats the steps that were delivered, which changes nothing. If PagerDuty
-      // refuses to resolve an earlier incident, the end of the event tries it again.
-      const isLeft = outcome.outcome === 'refused' && first.action !== 'resolve'
-      if (outcome.outcome !== 'delivered' && !isLeft) return outcome
-    }
-    return told
+    return sendSteps(stepsOf(outgoing), (step) => sendStep(outgoing, step, channel, send))
   },
 }
 
@@ -110,11 +105,6 @@ function isAccepted(answer: Answer): boolean {
 
 const accepted = z.object({ status: z.literal('success') })
 
-function fitting(key: string): string {
-  if (key.length <= limit.dedupKey) return key
-  return `${cut(key, limit.dedupKey - 65)}/${hash(key)}`
-}
-
 /** Acknowledgements and resolutions have the full text, too: the incident's log shows each. */
 function bodyOf(outgoing: Outgoing, { action, key }: Step, routingKey: string): string {
   const { pageUrl } = outgoing
@@ -143,12 +133,6 @@ function payloadOf({ message, delivery: { notification } }: Outgoing) {
     ...(event.fleet === noFleet ? {} : { group: cut(shown(event.fleet), limit.source) }),
     class: cut(shown(event.facts.eventType), limit.source),
   }
-}
-
-function severityIn(notification: Delivery['notification']) {
-  if (isAlertOf(notification))
-    return isTestOf(notification) ? ('info' as const) : ('warning' as const)
-  return notification.moment === 'alert' ? ('error' as const) : severityOf(notification)
 }
 
 /** What has the problem: a VM, a channel, a fleet or the relay. */

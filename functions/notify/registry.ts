@@ -1,6 +1,7 @@
 // Everything that is built from the list of kinds: schema, notifiers, masks of secrets.
 import * as z from 'zod'
 import { maskOf, maskTokens } from '../../shared/log.ts'
+import { looksSecret } from '../../shared/presentable.ts'
 import { isWebUrl, quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
 import * as index from './index.ts'
@@ -53,10 +54,19 @@ const openKeys = ['kind', 'fallback', 'endpoint']
 /** The secrets of one channel, including parts of an address, which an error may show alone. */
 export function channelSecrets(channel: Channel): string[] {
   const { open = [] } = kinds.find(({ notifiers }) => channel.kind in notifiers) as Described
-  const secrets = Object.entries(channel)
-    .flatMap(([key, value]) => ([...openKeys, ...open].includes(key) ? [] : [value].flat()))
-    .filter((value) => typeof value === 'string')
-  return secrets.flatMap((secret) => (isWebUrl(secret) ? [secret, ...piecesOf(secret)] : [secret]))
+  const hidden = Object.entries(channel).filter(([key]) => ![...openKeys, ...open].includes(key))
+  const secrets = textsOf(Object.fromEntries(hidden))
+  // in a body, only what looks random is one
+  const random = textsOf(open.map((key) => channel[key as keyof Channel])).filter(looksSecret)
+  return [...secrets, ...random].flatMap((one) => [one, ...(isWebUrl(one) ? piecesOf(one) : [])])
+}
+
+/** All texts inside a value, also as part of an address. Of `Bearer TOKEN`, also the token. */
+function textsOf(value: unknown): string[] {
+  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(textsOf)
+  if (typeof value !== 'string') return []
+  const words = value.split(' ')
+  return [value, encodeURIComponent(value), ...(words.length > 1 ? words.filter(mayBeSecret) : [])]
 }
 
 function piecesOf(url: string): string[] {

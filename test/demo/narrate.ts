@@ -87,6 +87,8 @@ export function describeReceived({ kind, json, accepted, valid }: Received): str
       return `${body.event_action}${body.payload ? `: ${body.payload.summary}` : ''}${trouble}`
     case 'webhook':
       return `${body.type}, ${valid === true ? 'signature verified' : valid}`
+    default:
+      return `a request${trouble}`
   }
 }
 

@@ -11,12 +11,15 @@ import type { Outgoing } from '../../functions/notify/notifier.ts'
 import { goldenTexts, writesGolden } from '../support/golden.ts'
 import { type Json, type Kind, kinds } from './kinds.ts'
 import { capture } from './outgoing.ts'
+import type { HttpName } from './presets.ts'
 import { scenes } from './scenes.ts'
 
 const layouts = join(import.meta.dirname, 'golden/layouts.json')
 
 /** The scenes whose layouts differ. `hostile.test.ts` sends every scene to every kind. */
-const layoutsOf: Record<Kind, string[]> = {
+const layoutsOf: Record<Exclude<Kind, HttpName>, string[]> & Partial<Record<Kind, string[]>> = {
+  template: ['decided in Slack', 'a list'],
+  jsm: ['completed', 'scheduled'],
   slack: ['decided in Slack', 'a list'],
   slack_bot: ['changed'],
   teams: ['scheduled', 'a list'],
@@ -42,7 +45,9 @@ describe('messages', () => {
 })
 
 describe('layouts', async () => {
-  const rows = kinds.flatMap((kind) => layoutsOf[kind].map((scene) => ({ kind, scene })))
+  const rows = kinds.flatMap((kind) =>
+    (layoutsOf[kind] ?? ['scheduled']).map((scene) => ({ kind, scene })),
+  )
   const sent: Record<string, Json> = {}
   for (const { kind, scene } of rows) sent[`${kind}: ${scene}`] = await layoutOf(kind, scene)
   if (writesGolden) writeFileSync(layouts, pretty(sent))

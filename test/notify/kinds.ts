@@ -1,19 +1,27 @@
 // The contract's table: one row for each kind of channel. If a new kind has a row here, every test
 // in this folder covers it, and the preview shows it.
 import { addressOf } from '../../functions/core/rules/address.ts'
-import { type Channel, channelSecrets, type Notifiers } from '../../functions/notify/registry.ts'
+import type { Notifier } from '../../functions/notify/notifier.ts'
+import {
+  type Channel,
+  channelSecrets,
+  type Notifiers,
+  notifiers,
+} from '../../functions/notify/registry.ts'
 import type { Sinks } from '../simulator/sinks.ts'
 import { hookSecret, routingKey } from '../support/world.ts'
+import { type HttpName, httpNames, httpRow } from './presets.ts'
 
-export type Kind = keyof Notifiers
+/** A kind of channel; or a preset of kind `http`, or a template of an owner's. */
+export type Kind = Exclude<keyof Notifiers, 'http' | 'http_incidents'> | HttpName
 export type Json = ReturnType<typeof JSON.parse>
 
 /** A status, and the text that comes with it. */
 type Answer = readonly [number, string?]
 
-interface Row<K extends Kind> {
+interface Row<Own extends Channel = Channel> {
   /** Contains a secret that no outcome may show. */
-  channel: Extract<Channel, { kind: K }>
+  channel: Own
   /** The same kind at the simulated channels. Undefined if they lack it. */
   simulated(sinks: Sinks): Channel | undefined
   contentType: string
@@ -21,7 +29,7 @@ interface Row<K extends Kind> {
    * The outcome of each answer. The first of `delivered` is the usual answer. `broken`: refused,
    * and so would be every other message.
    */
-  answers: Record<'delivered' | 'retry' | 'refused' | 'broken', Answer[]>
+  answers: Record<'delivered' | 'retry' | 'refused' | 'broken', readonly Answer[]>
   /** The outcome if a usual answer breaks off. Never `retry`. */
   brokenOff: 'delivered' | 'refused'
   /** The limit of the service. `ahead`: how many more it accepts in a burst. */
@@ -32,8 +40,8 @@ interface Row<K extends Kind> {
   maxAnswerKb?: number
   /** After its address, if it has several paths. */
   path?: string
-  /** The kind that an owner writes, if the relay uses another name inside. */
-  written?: string
+  /** What an owner writes, if the relay uses other keys inside. */
+  written?: object
   /** The texts that a person reads in a body, without the kind's own marks. */
   texts(body: Json): string[]
   /** Markup that the service would obey: mentions, links, formatting. No name may introduce it. */
@@ -41,7 +49,7 @@ interface Row<K extends Kind> {
 }
 
 /** Keys that not every kind needs. */
-export type Extras = Pick<Row<Kind>, 'maxAnswerKb' | 'path' | 'written'>
+export type Extras = Pick<Row, 'maxAnswerKb' | 'path' | 'written'>
 
 const each = (...statuses: number[]): Answer[] => statuses.map((status) => [status])
 /** What a connector of Teams answers with 200. */
@@ -91,7 +99,17 @@ const slackWebhookGone = [
   ...['channel_not_found', 'channel_is_archived', 'user_not_found'],
 ]
 
-export const kindTable: { [K in Kind]: Row<K> } = {
+const refusals = { retry: [...busy, ...busyTexts], refused: faults }
+const https = Object.fromEntries(
+  httpNames.map((name) => {
+    return [name, httpRow(name, { ...refusals, broken: [...gone, ...redirects, ...webPages] })]
+  }),
+) as unknown as Record<HttpName, Row>
+
+export const kindTable: Record<HttpName, Row> & {
+  [K in Exclude<Kind, HttpName>]: Row<Extract<Channel, { kind: K }>>
+} = {
+  ...https,
   slack: {
     channel: { kind: 'slack', url: 'https://slack.example/services/T0/B0/path-s3cret' },
     simulated: ({ slackUrl }) => ({ kind: 'slack', url: slackUrl }),
@@ -163,7 +181,7 @@ export const kindTable: { [K in Kind]: Row<K> } = {
     // Slack repeats the whole message.
     maxAnswerKb: 260,
     path: '/chat.postMessage',
-    written: 'slack',
+    written: { kind: 'slack', token: 'xoxb-path-s3cret', channel: 'C0123456789' },
     texts: slackTexts,
     live: slackLive,
   },
@@ -286,7 +304,11 @@ export const kinds = Object.keys(kindTable) as Kind[]
 
 export const channels = Object.fromEntries(
   kinds.map((kind) => [kind, kindTable[kind].channel]),
-) as { [K in Kind]: Row<K>['channel'] }
+) as { [K in Kind]: (typeof kindTable)[K]['channel'] }
+
+export function notifierOf(kind: Kind): Notifier<never> {
+  return notifiers[channels[kind].kind] as Notifier<never>
+}
 
 /** The address of a message. */
 export function targetOf(kind: Kind): string {

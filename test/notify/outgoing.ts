@@ -7,11 +7,10 @@ import type { Facts } from '../../functions/core/event/facts.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
 import { compose } from '../../functions/core/message/message.ts'
 import type { Outgoing, PostAccess, Send } from '../../functions/notify/notifier.ts'
-import { notifiers } from '../../functions/notify/registry.ts'
 import { webHmac } from '../../shared/signature.ts'
 import { at, claimed, facts, notification, record } from '../support/records.ts'
 import { eventId } from '../support/world.ts'
-import { channels, type Json, type Kind, kindTable } from './kinds.ts'
+import { channels, type Json, type Kind, kindTable, notifierOf } from './kinds.ts'
 
 /** Of the usual event, as the relay gives them to notifiers. */
 export const links = {
@@ -75,7 +74,7 @@ export function notify(
   what = outgoing(),
   channel: Channel = channels[kind],
 ): Promise<SendOutcome> {
-  return notifiers[kind].notify(what, channel as never, send)
+  return notifierOf(kind).notify(what, channel as never, send)
 }
 
 /** The usual answer of a channel that accepted the message. */

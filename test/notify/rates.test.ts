@@ -2,9 +2,8 @@
 // the kind's rate allows, as in a worker.
 import { describe, expect, test } from 'vitest'
 import { afterSlots, freeAt, type Rate, slotsAt } from '../../functions/core/delivery/rate.ts'
-import { notifiers } from '../../functions/notify/registry.ts'
 import { at } from '../support/records.ts'
-import { kinds, kindTable } from './kinds.ts'
+import { kinds, kindTable, notifierOf } from './kinds.ts'
 
 const tenMinutes = 600_000
 
@@ -36,7 +35,7 @@ const limited = kinds.flatMap((kind) => {
 })
 
 describe.each(limited)('$kind', ({ kind, takes }) => {
-  const { rate } = notifiers[kind]
+  const { rate } = notifierOf(kind)
   const { requests, inMs, ahead } = takes
 
   test(`is sent at most ${requests + ahead} requests in any ${inMs / 1_000} s`, () => {
@@ -59,12 +58,12 @@ describe.each(limited)('$kind', ({ kind, takes }) => {
 })
 
 test.each(kinds)('%s: from rest there are two at once: a decision comes with its event', (kind) => {
-  expect(slotsAt(notifiers[kind].rate, 0, at)).toBeGreaterThanOrEqual(2)
+  expect(slotsAt(notifierOf(kind).rate, 0, at)).toBeGreaterThanOrEqual(2)
 })
 
 test('a channel without a limit takes 32 places: half of those of the smallest worker', () => {
   for (const kind of kinds.filter((one) => kindTable[one].takes === 'whatever comes')) {
-    const { rate } = notifiers[kind]
+    const { rate } = notifierOf(kind)
     expect([slotsAt(rate, at, at), rate.atOnce]).toEqual([Number.POSITIVE_INFINITY, 32])
   }
 })

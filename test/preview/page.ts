@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { html, raw } from 'hono/html'
-import { notifiers } from '../../functions/notify/registry.ts'
-import { type Json, type Kind, kinds } from '../notify/kinds.ts'
+import { type Json, type Kind, kinds, notifierOf } from '../notify/kinds.ts'
 import { type Captured, capture } from '../notify/outgoing.ts'
+import { httpNames } from '../notify/presets.ts'
 import { scenes } from '../notify/scenes.ts'
 import { cardScript } from './cards.ts'
 import { incident } from './pagerduty.ts'
@@ -59,9 +59,17 @@ function libraryOfCards(): string {
   return readFileSync(path, 'utf8').replaceAll('</script', '<\\/script')
 }
 
+/** One scene has the requests of kind `http`, as its texts are those of the others. */
+export function kindsIn(scene: string): Kind[] {
+  const together = scenes[scene]!.also.length
+  return kinds.filter((kind) => {
+    const isShown = scene === 'scheduled' || !httpNames.some((name) => name === kind)
+    return isShown && together < notifierOf(kind).rate.together
+  })
+}
+
 async function sceneOf(name: string): Promise<Html> {
-  const together = scenes[name]!.also.length
-  const able = kinds.filter((kind) => together < notifiers[kind].rate.together)
+  const able = kindsIn(name)
   const requests = await Promise.all(able.map((kind) => capture(kind, scenes[name])))
   const shown = able.map((kind, i) => kindOf(kind, requests[i]!.requests))
   return html`<section class="scene" id="${idOf(name)}"><h2>${name}</h2>

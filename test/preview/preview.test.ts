@@ -4,11 +4,9 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { moments } from '../../functions/core/event/moment.ts'
 import { drillLine } from '../../functions/core/message/message.ts'
-import { notifiers } from '../../functions/notify/registry.ts'
-import { kinds } from '../notify/kinds.ts'
 import { scenes } from '../notify/scenes.ts'
 import { startBrowser } from '../support/browser.ts'
-import { idOf, previewPage } from './page.ts'
+import { idOf, kindsIn, previewPage } from './page.ts'
 
 let text: string
 let browser: Browser
@@ -50,13 +48,12 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
     expect(wrong).toEqual([])
     for (const [name, { message, also, delivery }] of Object.entries(scenes)) {
       const scene = page.locator(`#${idOf(name)}`)
-      const able = kinds.filter((kind) => also.length < notifiers[kind].rate.together)
       const shown = await scene
         .locator('.kind')
         .evaluateAll((all) =>
           all.map((one) => (one as unknown as { dataset: { kind: string } }).dataset.kind),
         )
-      expect(shown).toEqual(able)
+      expect(shown).toEqual(kindsIn(name))
       const card = await scene.locator('.ac-adaptiveCard').innerText()
       const slack = await scene.locator('.slack').allInnerTexts()
       const { decided } = delivery.notification.event
@@ -70,7 +67,7 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
           )
         }
       }
-      if (able.includes('slack_bot')) {
+      if (kindsIn(name).includes('slack_bot')) {
         const steps = scene.locator('[data-kind=slack_bot] .caption')
         expect(await steps.allInnerTexts()).toEqual(await captionsOf(name))
       }

@@ -6,7 +6,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { setTimeout as sleep } from 'node:timers/promises'
 import { close, HOST, listen, parseJson, type Reply, readBody, send } from './http.ts'
 import { type Incident, PAGERDUTY_PATH, pagerDutySink } from './sinks/pagerduty.ts'
-import { type Decided, isWhole, type Sink, type SinkKind, type SinkRequest } from './sinks/sink.ts'
+import {
+  PRESETS_PREFIX,
+  type PresetName,
+  type PresetSink,
+  presetNames,
+  presetSink,
+} from './sinks/presets.ts'
+import { type Decided, isWhole, type Sink, type SinkRequest } from './sinks/sink.ts'
 import { SLACK_PATH, SLACK_REPLY_PATH, SLACK_REPLY_PREFIX, slackSink } from './sinks/slack.ts'
 import { SLACK_API_PREFIX, SLACK_CHANNEL, SLACK_TOKEN, slackBotSink } from './sinks/slack-bot.ts'
 import { TEAMS_PATH, TEAMS_PREFIX, teamsSink } from './sinks/teams.ts'
@@ -17,6 +24,8 @@ const MAX_BODY_BYTES = 1024 * 1024
 const MAX_RECEIVED = 100_000
 const DEFAULT_SECRET = `whsec_${Buffer.from('only for the simulated channels!').toString('base64')}`
 
+export type SinkKind = 'slack' | 'slack_bot' | 'teams' | 'pagerduty' | 'webhook' | PresetName
+
 const PREFIXES: readonly (readonly [string, SinkKind])[] = [
   ['/services/', 'slack'],
   [SLACK_REPLY_PREFIX, 'slack'],
@@ -24,6 +33,7 @@ const PREFIXES: readonly (readonly [string, SinkKind])[] = [
   [TEAMS_PREFIX, 'teams'],
   [PAGERDUTY_PATH, 'pagerduty'],
   [WEBHOOK_PATH, 'webhook'],
+  ...presetNames.map((name) => [PRESETS_PREFIX + name, name] as const),
 ]
 
 interface SinkOptions {
@@ -34,6 +44,7 @@ interface SinkOptions {
 }
 
 export interface Received extends SinkRequest {
+  readonly kind: SinkKind
   readonly valid: true | string
   /** Whether a person, or the other system, came to see it. */
   readonly accepted: boolean
@@ -69,7 +80,11 @@ export async function startSinks(options: SinkOptions = {}) {
   const pagerduty = pagerDutySink()
   const slackBot = slackBotSink()
   const webhook = webhookSink(webhookSecret)
+  const services = Object.fromEntries(
+    presetNames.map((name) => [name, presetSink(name)]),
+  ) as Record<PresetName, PresetSink>
   const sinks: Record<SinkKind, Sink> = {
+    ...services,
     slack: slackSink(),
     slack_bot: slackBot,
     teams: teamsSink(),
@@ -93,14 +108,14 @@ export async function startSinks(options: SinkOptions = {}) {
     const body = await readBody(message, MAX_BODY_BYTES)
     if (body === null) return send(response, { status: 413, body: 'The body is too long.' })
     const headers = flatten(message)
-    const request = { kind, at: Date.now(), path, headers, body, json: parseJson(body) }
+    const request = { at: Date.now(), path, headers, body, json: parseJson(body) }
     const { valid, reply } = isWhole(request.json) ? sinks[kind].judge(request) : broken
     const failure = takeFailure(kind)
     const outcome = failure ? fail(failure, reply) : reply
     const accepted = valid === true && (!failure || failure.afterAccept || outcome === reply)
     if (accepted) sinks[kind].accept(request)
     const answered = typeof outcome === 'string' ? outcome : outcome.status
-    received.push({ ...request, valid, accepted, answered })
+    received.push({ ...request, kind, valid, accepted, answered })
     if (received.length > MAX_RECEIVED) received.shift()
     waiters.changed()
     if (failure?.delayMs) await sleep(failure.delayMs, undefined, { ref: false })
@@ -127,6 +142,9 @@ export async function startSinks(options: SinkOptions = {}) {
     teamsUrl: url + TEAMS_PATH,
     pagerDutyEndpoint: url + PAGERDUTY_PATH,
     webhookUrl: url + WEBHOOK_PATH,
+    presetUrl: (name: PresetName): string => url + PRESETS_PREFIX + name,
+    /** What was done to each incident of a service. */
+    presetIncidents: (name: PresetName) => services[name].incidents,
     webhookSecret,
     received: received as readonly Received[],
     slackMessages: slackBot.messages,

@@ -5,7 +5,7 @@ import { decideByForm } from './form.ts'
 import type { Stage } from './stage.ts'
 
 /** Of the channels of a stage. */
-export type Kind = Exclude<Received['kind'], 'slack_bot'>
+export type Kind = Extract<Received['kind'], 'slack' | 'teams' | 'pagerduty' | 'webhook'>
 export const kinds: Kind[] = ['slack', 'teams', 'pagerduty', 'webhook']
 
 export function accepted(stage: Stage, kind: Kind): Received[] {

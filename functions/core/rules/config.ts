@@ -33,6 +33,14 @@ export interface Channel {
   /** A kind has one of these two. The address may be a secret. */
   url?: string | undefined
   endpoint?: string | undefined
+  /** Only of kind `http`: the preset, and the name of its service. */
+  preset?: string | undefined
+  service?: string | undefined
+}
+
+/** As an owner writes it: inside the relay, some kinds are several, such as `slack_bot`. */
+export function writtenKind({ kind }: Pick<Channel, 'kind'>): string {
+  return kind.split('_', 1)[0]!
 }
 
 /** The Slack app whose buttons decide. */

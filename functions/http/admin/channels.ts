@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { iso } from '../../../shared/json.ts'
 import { publicDelivery } from '../../core/event/public-view.ts'
 import { isBound } from '../../core/rules/access.ts'
-import type { Channel } from '../../core/rules/config.ts'
+import { type Channel, writtenKind } from '../../core/rules/config.ts'
 import { channelsRouted } from '../../core/rules/routes.ts'
 import { time } from '../../schema/event.ts'
 import { channelsInTrouble, testChannel } from '../../use-cases/channel-health.ts'
@@ -19,6 +19,7 @@ const channelAnswer = z
     name: z.string(),
     kind: z.string(),
     by: z.enum(['webhook', 'bot']).exactOptional().describe('Only of Slack.'),
+    preset: z.string().exactOptional().describe('Only of kind `http`.'),
     fallback: z.string().exactOptional(),
     state: z.enum(['ok', 'refusing', 'unreachable']),
     since: time.exactOptional(),
@@ -42,10 +43,10 @@ const listChannels = route({
       const inTrouble = await channelsInTrouble(relay)
       const shown = channelsFor(relay, c)
       const all = Object.entries(relay.config.channels)
-      const channels = all.flatMap(([name, { kind, fallback }]) => {
+      const channels = all.flatMap(([name, channel]) => {
         if (shown?.includes(name) === false) return []
-        const health = inTrouble.find(({ channel }) => channel === name)
-        const what = { name, ...asConfigured(kind), fallback }
+        const health = inTrouble.find((one) => one.channel === name)
+        const what = { name, ...asConfigured(channel), fallback: channel.fallback }
         if (health === undefined) return { ...what, state: 'ok' }
         const { state, since, note } = health
         return { ...what, state, since: iso(since), note }
@@ -62,9 +63,10 @@ function channelsFor({ config }: Relay, c: Context): string[] | undefined {
 }
 
 /** Inside the relay, Slack's webhook and bot are two kinds. In the configuration they are one. */
-function asConfigured(kind: Channel['kind']) {
-  if (kind === 'slack') return { kind, by: 'webhook' }
-  return kind === 'slack_bot' ? { kind: 'slack', by: 'bot' } : { kind }
+function asConfigured(channel: Channel) {
+  const kind = writtenKind(channel)
+  if (kind === 'slack') return { kind, by: channel.kind === 'slack_bot' ? 'bot' : 'webhook' }
+  return { kind, preset: channel.preset }
 }
 
 const postTest = route({

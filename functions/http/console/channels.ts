@@ -8,7 +8,7 @@ import { publicDelivery } from '../../core/event/public-view.ts'
 import { subjectOf } from '../../core/message/phrases.ts'
 import { type Access, isBound, may, seesFleet } from '../../core/rules/access.ts'
 import { channelBody, channelsBody, type ShownChannel } from '../../pages/console/channels.ts'
-import { kindWord } from '../../pages/console/parts.ts'
+import { serviceOf } from '../../pages/console/parts.ts'
 import { utcOn } from '../../pages/times.ts'
 import type { ChannelActivity } from '../../store/store.ts'
 import { channelsInTrouble, lastTest } from '../../use-cases/channel-health.ts'
@@ -92,14 +92,15 @@ function shownChannel(
   troubles: Troubles,
 ): ShownChannel {
   const { channel: name, ...counts } = activity
-  const { kind, fallback } = channelNamed(relay, name)!
+  const configured = channelNamed(relay, name)!
+  const { fallback } = configured
   const trouble = troubles.find(({ channel }) => channel === name)
   // without a success, nobody knows whether it works; a visitor of some fleets sees no success of others
   const worked = activity.deliveredAt !== undefined || isBound(access)
   const otherwise = worked ? 'ok' : counts.failed > 0 ? 'failing' : 'untried'
   return {
     name,
-    kind: kindWord(kind),
+    kind: serviceOf(configured),
     path: `${baseOf(relay)}/channels/${encodeURIComponent(name)}`,
     state: trouble?.state ?? otherwise,
     rate: describeRate(relay, name),

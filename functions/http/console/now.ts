@@ -9,7 +9,7 @@ import { isBound, may } from '../../core/rules/access.ts'
 import { channelsRouted } from '../../core/rules/routes.ts'
 import type { Health, Trouble } from '../../pages/console/health.ts'
 import { type Card, groupOf, nowBody } from '../../pages/console/now.ts'
-import { kindWord } from '../../pages/console/parts.ts'
+import { serviceOf } from '../../pages/console/parts.ts'
 import { channelNamed, type Relay } from '../../use-cases/relay.ts'
 import { describeRemoved } from '../../use-cases/reroute.ts'
 import { nameOf } from '../admin/console-form.ts'
@@ -164,9 +164,10 @@ export function healthOf(relay: Relay, visitor: Visitor, { overview, troubles }:
 }
 
 function troubleOf(relay: Relay, { channel, since, note }: Troubled): Trouble {
-  const { kind, fallback } = channelNamed(relay, channel)!
+  const configured = channelNamed(relay, channel)!
+  const { fallback } = configured
   return {
-    name: `${channel} (${kindWord(kind)})`,
+    name: `${channel} (${serviceOf(configured)})`,
     path: `${baseOf(relay)}/channels/${encodeURIComponent(channel)}`,
     why: reasonIn(note),
     since,

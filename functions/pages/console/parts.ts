@@ -4,6 +4,7 @@ import { documentedTypes } from '../../../shared/document.ts'
 import type { Delivery } from '../../core/delivery/delivery.ts'
 import type { EventStep } from '../../core/event/summary.ts'
 import { plain } from '../../core/message/phrases.ts'
+import { type Channel, writtenKind } from '../../core/rules/config.ts'
 import type { Html } from '../event.ts'
 import type { Tone } from '../state.ts'
 
@@ -11,12 +12,17 @@ export function chip(text: string, tone?: Tone): Html {
   return html`<span class="chip${tone === undefined ? '' : ` ${tone}`}">${plain(text)}</span> `
 }
 
-const brands = { slack: 'Slack', slack_bot: 'Slack', teams: 'Teams', pagerduty: 'PagerDuty' }
-
-/** What people call a kind of channel. */
-export function kindWord(kind: string): string {
-  return new Map(Object.entries(brands)).get(kind) ?? kind
+/** What people call the service of a channel. */
+export function serviceOf(channel: Channel): string {
+  const kind = writtenKind(channel)
+  return channel.service ?? brands.get(kind) ?? kind
 }
+
+const brands = new Map([
+  ['slack', 'Slack'],
+  ['teams', 'Teams'],
+  ['pagerduty', 'PagerDuty'],
+])
 
 type State = Delivery['state']
 

@@ -3,10 +3,7 @@
 import { z } from 'zod'
 import type { Reply } from '../http.ts'
 
-export type SinkKind = 'slack' | 'slack_bot' | 'teams' | 'pagerduty' | 'webhook'
-
 export interface SinkRequest {
-  readonly kind: SinkKind
   readonly at: number
   /** With its query. */
   readonly path: string

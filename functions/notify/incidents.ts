@@ -1,7 +1,9 @@
-// The incidents of PagerDuty: which ones a message opens, acknowledges or resolves, and their keys. Each
-// epoch of an event has one incident: triggered, acknowledged by a decision, resolved at the end. A
-// trigger on an acknowledged incident notifies nobody, so a stuck approval and the question after a
-// expired approval are separate incidents.
+// Incidents, for services that have them: which ones a message opens, acknowledges or resolves, their
+// keys and severity. Each epoch of an event has one incident: triggered, acknowledged by a decision,
+// resolved at the end. A trigger on an acknowledged incident notifies nobody, so a stuck approval and
+// the question after an expired approval are separate incidents.
+import { cut } from '../../shared/document.ts'
+import type { SendOutcome } from '../core/delivery/attempt.ts'
 import {
   type AlertNotification,
   channelTroubleIn,
@@ -14,7 +16,11 @@ import {
 import { lastExpiry } from '../core/event/event.ts'
 import { isEnd, traits } from '../core/event/moment.ts'
 import { hash } from '../core/hash.ts'
+import { type Severity, severityOf } from '../core/rules/severity.ts'
 import type { Outgoing } from './notifier.ts'
+
+/** Of a key: developer.pagerduty.com/docs/events-api-v2. The other services allow more. */
+const maxKeyLength = 255
 
 /** A message of an alert resolves this many earlier incidents. Each of those resolved the ones before. */
 const maxReplaced = 5
@@ -27,6 +33,24 @@ export interface Step {
   action: Action
 }
 
+/** Sends one step after the other. The first is what the message is about. */
+export async function sendSteps(
+  [first, ...others]: Step[],
+  send: (step: Step) => Promise<SendOutcome>,
+): Promise<SendOutcome> {
+  if (first === undefined) return { outcome: 'superseded', note: 'no incident was opened' }
+  const told = await send(first)
+  if (told.outcome !== 'delivered') return told
+  for (const step of others) {
+    const outcome = await send(step)
+    // The next attempt repeats the steps that were delivered, which changes nothing. If the service
+    // refuses to resolve an earlier incident, the end of the event tries it again.
+    const isLeft = outcome.outcome === 'refused' && first.action !== 'resolve'
+    if (outcome.outcome !== 'delivered' && !isLeft) return outcome
+  }
+  return told
+}
+
 /** An acknowledgement does not overtake a trigger. *Stuck* matters until the start or the end. */
 export function overtakes(later: Notification, earlier: Notification): boolean {
   if (earlier.moment === 'stuck') return unsticks(later)
@@ -36,9 +60,9 @@ export function overtakes(later: Notification, earlier: Notification): boolean {
 
 /**
  * Acknowledges or resolves only incidents that may be open. A trigger without an answer may have
- * opened one, even if a proxy refused the connection. PagerDuty ignores a step for an unknown
+ * opened one, even if a proxy refused the connection. Services ignore a step for an unknown
  * incident, while an incident that stays open would page somebody. The message's own incident comes
- * first: if PagerDuty refuses it, the earlier one stays open.
+ * first: if the service refuses it, the earlier one stays open.
  */
 export function stepsOf({ delivery: { notification }, mayHaveHeard }: Outgoing): Step[] {
   if (notification.moment === 'alert') return stepsOfAlert(notification, mayHaveHeard)
@@ -157,6 +181,22 @@ function stuckKeyOf(notification: Notification): string {
 
 function eventKeyOf({ event: { fleet, eventId, epoch } }: Notification): string {
   return `foghorn/${fleet}/${eventId}/${epoch}`
+}
+
+export function severityIn(notification: Delivery['notification']): Severity {
+  if (isAlertOf(notification)) return isTestOf(notification) ? 'info' : 'warning'
+  return notification.moment === 'alert' ? 'error' : severityOf(notification)
+}
+
+/** The key as the service gets it. */
+export function fitting(key: string): string {
+  if (key.length <= maxKeyLength) return key
+  return `${cut(key, maxKeyLength - 65)}/${hash(key)}`
+}
+
+/** The same for all messages about one event, or one alert. */
+export function storyKeyOf(notification: Delivery['notification']): string {
+  return notification.moment === 'alert' ? keyOf(notification) : eventKeyOf(notification)
 }
 
 export function channelIn({ about }: AlertNotification): string {

@@ -1,0 +1,58 @@
+// The requests that channels of kind `http` make, as their service gets them, without secrets. The event
+// is made up.
+import { maskOf } from '../../shared/log.ts'
+import { webHmac } from '../../shared/signature.ts'
+import type { Config } from '../config/config.ts'
+import { unsentFor } from '../core/delivery/delivery.ts'
+import { testEvent } from '../core/event/test-event.ts'
+import { compose } from '../core/message/message.ts'
+import { requestOf } from '../notify/http/index.ts'
+import type { Http, HttpIncidents } from '../notify/http/schema.ts'
+import { type Step, storyKeyOf } from '../notify/incidents.ts'
+import type { Outgoing } from '../notify/notifier.ts'
+import { channelSecrets } from '../notify/registry.ts'
+
+/** A text of several lines for each such channel. */
+export function requestsOf({ channels, fleets, publicUrl }: Config, now: number): string[] {
+  return Object.entries(channels).flatMap(([name, channel]) => {
+    if (channel.kind !== 'http' && channel.kind !== 'http_incidents') return []
+    const outgoing = sample(name, Object.keys(fleets)[0]!, publicUrl, now)
+    const mask = maskOf(channelSecrets(channel))
+    return Object.entries(requestsIn(channel)).map(([action, request]) => {
+      const step = { key: storyKeyOf(outgoing.delivery.notification), action } as Step
+      const own = channel.kind === 'http' ? undefined : step
+      const { url, headers, body } = requestOf(outgoing, channel, request, own)
+      const shown = Object.entries(headers).map(([header, value]) => `${header}: ${value}`)
+      const json = JSON.stringify(JSON.parse(body), undefined, 2)
+      const lines = [`POST ${url}`, ...shown, ...json.split('\n')].map((line) => `  ${mask(line)}`)
+      return [`channels.${name}, ${own === undefined ? 'each message' : action}:`, ...lines].join(
+        '\n',
+      )
+    })
+  })
+}
+
+function requestsIn(channel: Http | HttpIncidents) {
+  if (channel.kind === 'http') return { message: channel }
+  const { acknowledge, resolve } = channel
+  return { trigger: channel, ...(acknowledge && { acknowledge }), resolve }
+}
+
+function sample(channel: string, fleet: string, publicUrl: string, now: number): Outgoing {
+  const event = testEvent({ fleet, eventType: 'Reboot', id: 'request', moment: 'scheduled' }, now)
+  const notification = { moment: 'scheduled' as const, at: now, event }
+  const id = `${fleet}/${event.eventId}/1/scheduled/${channel}`
+  const unsent = { ...unsentFor({ fleet, eventId: event.eventId, seq: 1 }, channel, now), id }
+  return {
+    delivery: { ...unsent, urgentUntil: now, notification, lease: '', leaseUntil: now },
+    message: compose(notification, now),
+    pageUrl: `${publicUrl}/approve/[token]`,
+    mayHaveHeard: [],
+    also: [],
+    posts: { read: async () => undefined, write: async () => 'written' },
+    publicUrl,
+    hmac: webHmac,
+    now,
+    signal: new AbortController().signal,
+  }
+}

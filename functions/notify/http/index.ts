@@ -1,0 +1,109 @@
+// Any service that takes JSON over HTTPS. The owner writes a template of the request, or names a preset,
+// which is a template in `presets/`. With `resolve`, the messages of an event become an incident.
+import { parseJson } from '../../../shared/json.ts'
+import type { SendOutcome } from '../../core/delivery/attempt.ts'
+import { addressOf } from '../../core/rules/address.ts'
+import { overtakes, type Step, sendSteps, stepsOf } from '../incidents.ts'
+import type { Kind } from '../kind.ts'
+import {
+  type Answer,
+  fromError,
+  fromStatus,
+  isSuccess,
+  isWebPage,
+  type Notifier,
+  type Outgoing,
+  post,
+  type Send,
+} from '../notifier.ts'
+import { type Http, type HttpIncidents, httpSchema, type Request, type Template } from './schema.ts'
+import { fill } from './template.ts'
+
+const messages: Notifier<Http> = {
+  overtakes: () => true,
+  // Chats take about one message a second; most answer 429 to more.
+  rate: { everyMs: 1_000, burst: 2, together: 10, atOnce: 4 },
+  opensIncidents: false,
+  buttons: undefined,
+  notify: (outgoing, channel, send) => sendRequest(outgoing, channel, channel, send),
+}
+
+const incidents: Notifier<HttpIncidents> = {
+  overtakes,
+  rate: { everyMs: 667, burst: 30, together: 1, atOnce: 4 },
+  opensIncidents: true,
+  buttons: undefined,
+  notify(outgoing, channel, send) {
+    const requests = { trigger: channel, ...channel }
+    const steps = stepsOf(outgoing).filter(({ action }) => requests[action] !== undefined)
+    return sendSteps(steps, (step) => {
+      return sendRequest(outgoing, channel, requests[step.action]!, send, step)
+    })
+  },
+}
+
+export const http: Kind<typeof httpSchema> = {
+  schema: httpSchema,
+  open: [
+    ...['preset', 'service', 'body', 'query', 'acknowledge', 'resolve'],
+    ...['success', 'retryAfter', 'limits', 'severities', 'replace'],
+  ],
+  placeholders: { settings: (name) => name, headers: (name) => name },
+  notifiers: { http: messages, http_incidents: incidents },
+}
+
+/** The request for one message, or for one step of an incident. It contains secrets. */
+export function requestOf(
+  outgoing: Outgoing,
+  channel: Template,
+  { path = '', query, body }: Request,
+  step?: Step,
+) {
+  const filling = { outgoing, dialect: channel, key: step?.key }
+  const filled = (text: string) => String(fill(text, filling) ?? '')
+  // as text: a URL would write the address in another way, so that masks would not match
+  const [place = '', search = ''] = addressOf(channel).split(/\?(.*)/s, 2)
+  const added = Object.entries(query).map(([name, text]) => [name, filled(text)])
+  const all = [search, new URLSearchParams(Object.fromEntries(added)).toString()]
+    .filter(Boolean)
+    .join('&')
+  const parts = path.split('/').map((part) => encodeURIComponent(filled(part)))
+  const at = path === '' ? place : place.replace(/\/$/, '') + parts.join('/')
+  return {
+    url: all === '' ? at : `${at}?${all}`,
+    headers: { 'content-type': 'application/json', ...channel.headers },
+    body: JSON.stringify(fill(body, filling)),
+  }
+}
+
+async function sendRequest(
+  outgoing: Outgoing,
+  channel: Template,
+  request: Request,
+  send: Send,
+  step?: Step,
+): Promise<SendOutcome> {
+  const { url, headers, body } = requestOf(outgoing, channel, request, step)
+  try {
+    const answer = await post(send, url, body, headers, outgoing.signal)
+    if (isAccepted(answer, channel)) {
+      return { outcome: 'delivered', note: step?.action ?? `HTTP ${answer.status}` }
+    }
+    const seconds = answer.retryAfter ?? secondsIn(answer.text, channel.retryAfter)
+    return fromStatus({ ...answer, retryAfter: seconds }, outgoing.now)
+  } catch (error) {
+    return fromError(error, outgoing)
+  }
+}
+
+function isAccepted(answer: Answer, { success }: Template): boolean {
+  const isExpected = success?.includes(answer.status) ?? isSuccess(answer.status)
+  return isExpected && !isWebPage(answer)
+}
+
+/** The wait that an answer asks for in its JSON, at `path`, such as `parameters.retry_after`. */
+function secondsIn(text: string, path: string | undefined): string | null {
+  let value = parseJson(text)
+  for (const name of path?.split('.') ?? []) value = Object(value)[name]
+  return typeof value === 'number' ? String(value) : null
+}

@@ -1,0 +1,127 @@
+// The words that a template of kind `http` may contain: each stands for a part of the message.
+// docs/http-channels.md shows this table.
+import { iso } from '../../../shared/json.ts'
+import { noFleet } from '../../core/delivery/delivery.ts'
+import { type PublicEvent, publicView } from '../../core/event/public-view.ts'
+import { buttonOf, byUrgency, composeList, listButtonOf } from '../../core/message/message.ts'
+import { plain } from '../../core/message/phrases.ts'
+import { fitting, severityIn, storyKeyOf } from '../incidents.ts'
+import type { Outgoing, Part } from '../notifier.ts'
+
+/** For services that need an end: later than any event without news. */
+const expiresMs = 24 * 3_600_000
+
+interface Placeholder {
+  about: string
+  /** Made of names from outside: cut to the limit of its field, without links or the marks in `replace`. */
+  isText?: true
+  /** Empty: the field is left out. `key`: of the incident, or of the event. */
+  of(outgoing: Outgoing, key: string | undefined): string
+}
+
+export const placeholders: Record<string, Placeholder> = {
+  title: {
+    about: 'The message in one line. Of an incident: with absolute times, as services keep it.',
+    isText: true,
+    of: (outgoing, key) => (key === undefined ? headOf(outgoing) : outgoing.message.lastingTitle),
+  },
+  lines: {
+    about: 'What happens, what to do, and what happens if nobody acts. Of several events: all.',
+    isText: true,
+    of: (outgoing) => {
+      const lines = ordered(outgoing).map(({ message }) => message.lines.join('\n'))
+      if (lines.length === 1) return lines[0]!
+      const titles = ordered(outgoing).map(({ message }) => `${message.sign} ${message.title}`)
+      return titles.map((title, i) => `${title}\n${lines[i]}`).join('\n\n')
+    },
+  },
+  facts: {
+    about: 'When, how long, which VMs, why, who: a line each. Empty for several events.',
+    isText: true,
+    of: ({ message, also }) =>
+      also.length > 0 ? '' : message.facts.map(({ name, value }) => `${name}: ${value}`).join('\n'),
+  },
+  vms: {
+    about: 'The names of the affected VMs.',
+    isText: true,
+    of: (outgoing) => {
+      const names = ordered(outgoing).flatMap(({ delivery }) => {
+        return delivery.notification.event.facts.resources
+      })
+      return plain([...new Set(names)].join(', '))
+    },
+  },
+  page: {
+    about: 'The address of the page that decides; of an alert, the console.',
+    of: ({ listUrl, publicUrl, ...first }) =>
+      listUrl ?? ordered(first).find(({ pageUrl }) => pageUrl !== undefined)?.pageUrl ?? publicUrl,
+  },
+  button: {
+    about: 'The label of a button to that page, such as *Decide*.',
+    of: ({ message, also }) =>
+      also.length === 0
+        ? buttonOf(message)
+        : listButtonOf([message, ...also.map((part) => part.message)]),
+  },
+  severity: {
+    about: '`critical`, `error`, `warning` or `info`, in the words of `severities`.',
+    of: ({ delivery }) => severityIn(delivery.notification),
+  },
+  key: {
+    about: 'The key of the incident. Without `resolve`: the same for all messages about an event.',
+    // part of a path at some services, whose gateways may refuse a slash
+    of: ({ delivery }, key) =>
+      fitting(key ?? storyKeyOf(delivery.notification)).replaceAll('/', ':'),
+  },
+  moment: {
+    about: 'Such as `scheduled`, or `alert`.',
+    of: ({ delivery }) => delivery.notification.moment,
+  },
+  fleet: {
+    about: 'The fleet. Empty for an alert about the relay.',
+    of: ({ delivery }) => {
+      const { fleet } = delivery.notification.event
+      return fleet === noFleet ? '' : fleet
+    },
+  },
+  deadline: {
+    about: 'NotBefore in ISO 8601. Empty if Azure gave none.',
+    of: ({ delivery }) => iso(delivery.notification.event.facts.notBeforeAt) ?? '',
+  },
+  time: {
+    about: 'When the moment was, in ISO 8601.',
+    of: ({ delivery }) => iso(delivery.notification.at),
+  },
+  expires: {
+    about: 'A day after the deadline, or after `time`, for services that need an end.',
+    of: ({ delivery: { notification } }) => {
+      const { notBeforeAt = 0 } = notification.event.facts
+      return iso(Math.max(notBeforeAt, notification.at) + expiresMs)
+    },
+  },
+}
+
+/** Of the event in webhooks: `{{event.eventType}}`. */
+export const eventFields = [
+  ...['eventId', 'eventType', 'source', 'description', 'resources', 'phase', 'outcome'],
+  ...['notBefore', 'durationSeconds', 'firstSeenAt', 'startedAt', 'endedAt', 'epoch', 'sequence'],
+] as (keyof PublicEvent)[]
+
+/** The most urgent first. */
+function ordered({ also = [], ...first }: Part & { also?: Part[] }): Part[] {
+  return byUrgency([first, ...also], ({ message }) => message)
+}
+
+function headOf(outgoing: Outgoing): string {
+  const messages = ordered(outgoing).map(({ message }) => message)
+  const { sign, title } = messages.length === 1 ? messages[0]! : composeList(messages)
+  return `${sign} ${title}`
+}
+
+/** Empty for an alert that is about no event. */
+export function eventField({ delivery }: Outgoing, name: string): string {
+  const { event } = delivery.notification
+  if (event.fleet === noFleet) return ''
+  const value = publicView(event)[name as keyof PublicEvent]
+  return value === undefined ? '' : plain([value].flat().join(', '))
+}

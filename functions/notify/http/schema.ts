@@ -1,0 +1,239 @@
+// The configuration of kind `http`. A preset gives the keys that the owner does not write. The output is
+// one of two kinds, as messages and incidents have different rates.
+import * as z from 'zod'
+import { defined } from '../../../shared/json.ts'
+import { object, oneOf, quoted, webRule, webUrl } from '../../schema/checks.ts'
+import { didYouMean } from '../../schema/suggest.ts'
+import { entry } from '../kind.ts'
+import { type Preset, presets } from './presets.ts'
+import {
+  type Dialect,
+  type Json,
+  namesIn,
+  settingsIn,
+  textsIn,
+  whyUnknown,
+  withSettings,
+} from './template.ts'
+
+const maxEntries = 50
+const maxSetting = 1_024
+const maxFieldLength = 100_000
+
+const texts = (rule: string) => {
+  const text = z.string(rule).min(1, rule).max(maxSetting, rule)
+  return z.record(z.string().min(1).max(64), text)
+}
+const headerRule = 'write a text of printable ASCII characters, at most 1024'
+const headers = z.record(
+  z.string().regex(/^[\w-]{1,64}$/, 'the name of a header has letters, digits and "-"'),
+  z.string(headerRule).regex(/^[\x20-\x7e]{1,1024}$/, headerRule),
+)
+const bodyRule = 'write the JSON that the service expects, an object in { } or a list in [ ]'
+const body = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown())], { error: bodyRule })
+const query = texts('write a text of 1 to 1024 characters').describe(
+  'Parameters that are added to the address.',
+)
+
+const further = (action: string) =>
+  object({
+    path: z
+      .string()
+      .regex(/^\//, 'write a path that begins with "/"')
+      .max(maxSetting)
+      .optional()
+      .describe('Added to the path of `url`.'),
+    query: query.optional(),
+    body,
+  })
+    .optional()
+    .describe(`The request that ${action} an incident.`)
+
+const statusRule = 'write a status from 200 to 299'
+const severityWord = z.union([z.string().min(1).max(64), z.number()])
+
+const parts = entry('http', {
+  preset: oneOf(Object.keys(presets) as [string, ...string[]])
+    .optional()
+    .describe(
+      'A service for which Foghorn knows the other keys. Those that you write replace them.',
+    ),
+  url: webUrl.optional().describe('The address for requests. It is a secret.'),
+  settings: texts(`write a text of 1 to ${maxSetting} characters`)
+    .optional()
+    .describe(
+      'Secrets and other values that the preset or your template names as `{{settings.NAME}}`.',
+    ),
+  headers: headers.optional().describe('Headers of each request. They are secrets.'),
+  query: query.optional(),
+  body: body.optional().describe('The JSON of a message, with placeholders such as `{{title}}`.'),
+  acknowledge: further('acknowledges'),
+  resolve: further('resolves').describe(
+    'The request that resolves an incident. With it, `body` opens one; without it, each moment is a message.',
+  ),
+  success: z
+    .array(z.int(statusRule).min(200, statusRule).max(299, statusRule))
+    .min(1)
+    .max(maxEntries)
+    .optional()
+    .describe('Statuses of an accepted message. If left out: any 2xx.'),
+  retryAfter: z
+    .string()
+    .max(64)
+    .optional()
+    .describe(
+      'Where in the JSON of a refusal are the seconds to wait, such as `parameters.retry_after`.',
+    ),
+  limits: z
+    .record(z.string(), z.int().min(1).max(maxFieldLength))
+    .optional()
+    .describe(
+      'The most characters of fields of the body, by path: `records.description`. Else 4000.',
+    ),
+  severities: object({
+    critical: severityWord,
+    error: severityWord,
+    warning: severityWord,
+    info: severityWord,
+  })
+    .optional()
+    .describe("The service's words for `{{severity}}`."),
+  replace: z
+    .record(z.string().regex(/^.$/su, 'write one character'), z.string().max(8))
+    .optional()
+    .describe(
+      'What replaces characters that the service would read as a mark, in names and sentences.',
+    ),
+})
+
+export interface Request {
+  path?: string | undefined
+  query: Record<string, string>
+  body: Json
+}
+
+interface Rest extends Request, Dialect {
+  preset?: string | undefined
+  /** The name of the preset's service. */
+  service?: string
+  headers: Record<string, string>
+  success?: number[] | undefined
+  retryAfter?: string | undefined
+  fallback?: string | undefined
+}
+
+/** The address of a preset is no secret: only the settings in it are. */
+export type Template = Rest & ({ url: string } | { endpoint: string })
+
+export type Http = Template & { kind: 'http' }
+
+export type HttpIncidents = Template & {
+  kind: 'http_incidents'
+  acknowledge?: Request | undefined
+  resolve: Request
+}
+
+type Written = z.output<typeof parts>
+type Say = (path: PropertyKey[], message: string) => void
+
+export const httpSchema = parts
+  .check(({ value, issues }) => {
+    const say: Say = (path, message) => {
+      issues.push({ code: 'custom', path, message, input: undefined })
+    }
+    const whole = withPreset(value)
+    if (whole.url === undefined) say(['url'], `missing; ${webRule}`)
+    if (whole.body === undefined) say(['body'], `missing; ${bodyRule}, or a "preset"`)
+    if (whole.acknowledge !== undefined && whole.resolve === undefined) {
+      say(['acknowledge'], 'only incidents are acknowledged; write "resolve", or remove this')
+    }
+    checkPlaceholders(whole, say)
+    checkSettings(whole, say)
+    checkLimits(value, whole, say)
+  })
+  .transform((value): Http | HttpIncidents => {
+    const { kind, url = '', acknowledge, resolve, ...rest } = withPreset(value)
+    const { settings = {}, headers = {}, query = {}, limits = {}, replace = {} } = rest
+    const named = Object.entries(headers).map(([name, text]) => [name.toLowerCase(), text] as const)
+    const address = withSettings(url, settings, encodePart)
+    const template: Template = {
+      ...rest,
+      ...(rest.preset && { service: presets[rest.preset]!.name }),
+      ...{ settings, query, limits, replace },
+      severities: rest.severities ?? {},
+      body: rest.body as Json,
+      ...(value.url === undefined ? { endpoint: address } : { url: address }),
+      headers: Object.fromEntries(
+        named.map(([name, text]) => [name, withSettings(text, settings)]),
+      ),
+    }
+    if (resolve === undefined) return { ...template, kind }
+    const ofStep = ({ query = {}, ...step }: NonNullable<Written['resolve']>): Request => {
+      return { ...step, query, body: step.body as Json }
+    }
+    return {
+      ...template,
+      kind: 'http_incidents',
+      ...(acknowledge && { acknowledge: ofStep(acknowledge) }),
+      resolve: ofStep(resolve),
+    }
+  })
+
+/** What the owner wrote, and what the preset adds. */
+function withPreset(value: Written): Written {
+  const { name: _, settings: __, ...added } = presetOf(value) ?? { name: '' }
+  const headers = { ...added.headers, ...value.headers }
+  return { ...added, ...(defined(value) as Written), headers }
+}
+
+function presetOf({ preset }: Written): Preset | undefined {
+  return preset === undefined ? undefined : presets[preset]
+}
+
+/** The parts of a template in which placeholders have a meaning. */
+function checkPlaceholders({ url, headers, ...rest }: Written, say: Say): void {
+  const { query, body, acknowledge, resolve } = rest
+  for (const [path, text] of textsIn({ query, body, acknowledge, resolve })) {
+    for (const why of namesIn(text).flatMap((name) => whyUnknown(name) ?? [])) say(path, why)
+  }
+  for (const [path, text] of textsIn({ url, headers })) {
+    const other = namesIn(text).find((name) => !name.startsWith('settings.'))
+    if (other !== undefined) {
+      say(path, `{{${other}}} is not possible here; write {{settings.NAME}}, or a fixed text`)
+    }
+  }
+}
+
+function checkSettings(whole: Written, say: Say): void {
+  const { url, headers, query, body, acknowledge, resolve, settings = {} } = whole
+  const all = textsIn({ url, headers, query, body, acknowledge, resolve })
+  const needed = [...new Set(all.flatMap(([, text]) => settingsIn(text)))]
+  for (const name of needed.filter((one) => settings[one] === undefined)) {
+    const what = presetOf(whole)?.settings?.[name] ?? `the template has {{settings.${name}}}`
+    say(['settings'], `"${name}" is missing: ${what}`)
+  }
+  for (const name of Object.keys(settings).filter((one) => !needed.includes(one))) {
+    const uses = needed.length === 0 ? 'nothing' : quoted(needed)
+    const what = `no placeholder names it; the template uses ${uses}`
+    say(['settings', name], what + didYouMean(name, needed))
+  }
+}
+
+function checkLimits({ limits = {} }: Written, { body, ...whole }: Written, say: Say): void {
+  const bodies = [body, whole.acknowledge?.body, whole.resolve?.body]
+  const paths = bodies.flatMap((one) => textsIn(one).map(([path]) => fieldOf(path)))
+  const known = [...new Set(paths)]
+  for (const name of Object.keys(limits).filter((one) => !known.includes(one))) {
+    const what = `the body has no such field; its fields are ${quoted(known)}`
+    say(['limits', name], what + didYouMean(name, known))
+  }
+}
+
+function fieldOf(path: PropertyKey[]): string {
+  return path.filter((part) => typeof part === 'string').join('.')
+}
+
+/** For a part of a path. Telegram's tokens have a colon. */
+function encodePart(text: string): string {
+  return encodeURIComponent(text).replaceAll('%3A', ':')
+}
