@@ -13,6 +13,8 @@ import { configSchema } from '../functions/config/schema.ts'
 import { moments } from '../functions/core/event/moment.ts'
 import { metrics } from '../functions/core/metrics/metrics.ts'
 import { severities } from '../functions/core/rules/severity.ts'
+import { eventFields, placeholders } from '../functions/notify/http/placeholders.ts'
+import { presets } from '../functions/notify/http/presets.ts'
 import { alertSchema, eventSchema, type JsonSchema } from '../functions/schema/published.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { codesIn, eventsIn, type LogEvent, settingsIn } from './reference-scan.ts'
@@ -37,7 +39,10 @@ export const makers: Record<string, () => string> = {
   },
   'config-keys': () => keysTable(keysOf(configJson())),
   'config-match': () => keysTable(keysOf(routeJson().properties!.match!)),
-  'channel-keys': () => channelsTable(),
+  'channel-keys': () => channelsTable((kind) => kind !== 'http'),
+  'http-keys': () => channelsTable((kind) => kind === 'http'),
+  'http-presets': () => presetsTable(),
+  'http-placeholders': () => placeholdersTable(),
   moments: () =>
     table(
       ['moment', 'when'],
@@ -226,9 +231,12 @@ function usualOf(schema: Json): string {
   return schema.default === undefined ? '' : code(JSON.stringify(schema.default))
 }
 
-function channelsTable(): string {
+function channelsTable(isShown: (kind: string) => boolean): string {
   const { oneOf = [] } = configJson().properties!.channels!.additionalProperties as Json
-  const rows = (oneOf as Json[]).flatMap(({ properties = {}, required = [] }) => {
+  const kinds = (oneOf as Json[]).filter(({ properties }) => {
+    return isShown(String(properties!.kind!.const))
+  })
+  const rows = kinds.flatMap(({ properties = {}, required = [] }) => {
     const kind = String(properties.kind!.const)
     const own = Object.entries(properties).filter(([key]) => key !== 'kind' && key !== 'fallback')
     return own.map(([key, schema]) => {
@@ -242,6 +250,29 @@ function channelsTable(): string {
     })
   })
   return table(['kind', 'key', 'default', ''], rows)
+}
+
+function presetsTable(): string {
+  const rows = Object.entries(presets).map(([preset, { name, url, settings = {}, ...rest }]) => {
+    const [acknowledged, resolved] = [rest.acknowledge, rest.resolve].map(Boolean)
+    const what = acknowledged ? 'an incident, acknowledged' : 'an incident'
+    const written = Object.entries(settings).map(([key, text]) => `${code(key)}: ${text}`)
+    const address = url === undefined ? ['its address as `url`'] : []
+    const cells = [code(preset), name, resolved ? what : 'messages']
+    return [...cells, [...address, ...written].join('; ')]
+  })
+  return table(['`preset`', 'service', 'an event is', 'you write, under `settings`'], rows)
+}
+
+function placeholdersTable(): string {
+  const own = Object.entries(placeholders).map(([name, { about }]) => [`{{${name}}}`, about])
+  const fields = eventFields.map((name) => code(name)).join(', ')
+  const further = [
+    ['{{event.NAME}}', `A field of the event [in webhooks](webhooks.md): ${fields}.`],
+    ['{{settings.NAME}}', 'What you wrote under `settings`. Also in `headers`.'],
+  ]
+  const rows = [...own, ...further].map(([name, about]) => [code(name!), about!])
+  return table(['placeholder', ''], rows)
 }
 
 function severitiesTable(): string {

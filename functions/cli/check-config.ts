@@ -24,7 +24,7 @@ const options = {
 } as const
 
 export const checkConfig = command({
-  usage: 'FILE [--without-env] [--strict] [--relay] [--requests] [--event FILE | --type TYPE ...]',
+  usage: 'FILE [--without-env] [--strict] [options] [--event FILE | --type TYPE ...]',
   about: `
 Checks the configuration in FILE. If it has mistakes, the exit code is 2. With warnings it is 0.
 

@@ -49,6 +49,18 @@ testRows('addresses', [
     pager(slackUrl),
     'channels.team.endpoint: Slack rejects messages of kind "pagerduty"',
   ],
+  [
+    'Discord in a channel of Slack',
+    {
+      channels: {
+        chat: { ...chat, url: 'https://discord.com/api/webhooks/1/hunter2/slack' },
+        team,
+      },
+    },
+    'channels.chat.url: Discord rejects messages of kind "slack" at this address',
+    'write "kind": "http" with "preset": "discord"',
+  ],
+  ['Discord in a webhook', at('https://discordapp.com/api/webhooks/1/x', hook), 'Discord rejects'],
   ['Slack in a webhook', at(slackUrl, hook), 'channels.team.url: Slack rejects', '"webhook"'],
   ...[connectorUrl, 'https://outlook.office.com/webhook/teams-secret'].map(
     (url): Row => [

@@ -120,6 +120,26 @@ describe('a configuration', () => {
     expect(flat(err)).toContain('did you mean "routes"?')
   })
 
+  test('shows the requests of its templates, without secrets', async () => {
+    const own = JSON.parse(readFileSync(join(root, example), 'utf8'))
+    const settings = { key: 'hunter2-hunter2' }
+    own.channels.jsm = { kind: 'http', preset: 'jsm', settings, fallback: 'ops-slack' }
+    const url = 'https://chat.example/v1/spaces/hunter2?token=hunter2-hunter2'
+    own.channels.chat = { kind: 'http', preset: 'google-chat', url, fallback: 'ops-slack' }
+    const { code, out } = await play([write('http.json', own), '--requests'], environment)
+    expect(code).toBe(0)
+    expect(out.slice(out.indexOf('channels.jsm, trigger:'))).not.toContain('hunter2')
+    for (const said of [
+      'channels.jsm, trigger:\n  POST https://api.atlassian.com/jsm/ops/integration/v2/alerts\n',
+      '  authorization: [secret]\n',
+      '    "alias": "foghorn:prod:test-request:1",\n',
+      'channels.jsm, resolve:\n',
+      'channels.chat, each message:\n  POST [secret]?messageReplyOption=',
+    ]) {
+      expect(out).toContain(said)
+    }
+  })
+
   test('that has secrets: the places, and no secret', async () => {
     const own = JSON.parse(readFileSync(join(root, example), 'utf8'))
     own.publicUrl = 'https://foghorn.example.org'

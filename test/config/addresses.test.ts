@@ -13,7 +13,6 @@ const plain =
   'plain http is allowed only in allowNetworks; use https://, or add its network to allowNetworks'
 const page = 'a page for people, which takes no messages; write the address that the workflow'
 const port = 'HTTP clients refuse this port, because it belongs to another protocol'
-const discord = 'Foghorn has no kind of channel for Discord; use'
 const routing = 'a routing key has 32 characters, letters and digits'
 
 describe('a mistake', () => {
@@ -39,16 +38,6 @@ describe('a mistake', () => {
     ['channels.chat.url', 'https://hooks.slack.com/workflows/T0/1/hunter2', incoming],
     ['channels.chat.url', 'https://contoso.slack.com/archives/C0123456789', incoming],
     ['channels.chat.url', 'https://app.slack.com/client/T0/C0123456789', incoming],
-    ['channels.chat.url', 'https://discord.com/api/webhooks/12345/hunter2', discord],
-    ['channels.chat.url', 'https://discord.com/api/webhooks/12345/hunter2/slack', discord],
-    ['channels.chat.url', 'https://DiscordApp.com/api/webhooks/12345/hunter2/slack', discord],
-    [
-      'channels.chat.url',
-      'https://canary.discord.com/api/webhooks/1/hunter2/slack?wait=1',
-      discord,
-    ],
-    ['channels.hook.url', 'https://discord.com/api/webhooks/12345/hunter2', discord],
-    ['channels.team.url', 'https://discord.com/api/v10/webhooks/12345/hunter2', discord],
     ['channels.team.url', 'https://teams.microsoft.com/l/channel/19%3aabc/hunter2', page],
     ['channels.team.url', 'https://make.powerautomate.com/environments/hunter2', page],
     ['channels.team.url', 'https://emea.flow.microsoft.com/manage/hunter2', page],

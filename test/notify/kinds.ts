@@ -306,8 +306,12 @@ export const channels = Object.fromEntries(
   kinds.map((kind) => [kind, kindTable[kind].channel]),
 ) as { [K in Kind]: (typeof kindTable)[K]['channel'] }
 
+export function notifierFor({ kind }: Channel): Notifier<never> {
+  return notifiers[kind] as Notifier<never>
+}
+
 export function notifierOf(kind: Kind): Notifier<never> {
-  return notifiers[channels[kind].kind] as Notifier<never>
+  return notifierFor(channels[kind])
 }
 
 /** The address of a message. */

@@ -3,7 +3,8 @@
 import { type Channel, channelSchema } from '../../functions/notify/registry.ts'
 import { PRESET_SECRET, type PresetName, presetNames } from '../simulator/sinks/presets.ts'
 import type { Sinks } from '../simulator/sinks.ts'
-import type { Json } from './kinds.ts'
+
+type Json = ReturnType<typeof JSON.parse>
 
 /** What an owner writes. Some presets know their address. */
 type Written = Record<string, unknown> & { url?: string; settings?: Record<string, string> }
@@ -55,7 +56,7 @@ const live: Partial<Record<PresetName, RegExp>> = {
 export type HttpName = PresetName | 'template'
 export const httpNames: HttpName[] = ['template', ...presetNames]
 
-export const written: Record<HttpName, Written> = {
+const written: Record<HttpName, Written> = {
   template: {
     kind: 'http',
     url: 'https://template.example/in/path-s3cret',

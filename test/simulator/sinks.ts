@@ -24,7 +24,7 @@ const MAX_BODY_BYTES = 1024 * 1024
 const MAX_RECEIVED = 100_000
 const DEFAULT_SECRET = `whsec_${Buffer.from('only for the simulated channels!').toString('base64')}`
 
-export type SinkKind = 'slack' | 'slack_bot' | 'teams' | 'pagerduty' | 'webhook' | PresetName
+type SinkKind = 'slack' | 'slack_bot' | 'teams' | 'pagerduty' | 'webhook' | PresetName
 
 const PREFIXES: readonly (readonly [string, SinkKind])[] = [
   ['/services/', 'slack'],

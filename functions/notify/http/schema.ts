@@ -44,7 +44,7 @@ const further = (action: string) =>
       .optional()
       .describe('Added to the path of `url`.'),
     query: query.optional(),
-    body,
+    body: body.describe('Its JSON, with placeholders.'),
   })
     .optional()
     .describe(`The request that ${action} an incident.`)
@@ -91,10 +91,10 @@ const parts = entry('http', {
       'The most characters of fields of the body, by path: `records.description`. Else 4000.',
     ),
   severities: object({
-    critical: severityWord,
-    error: severityWord,
-    warning: severityWord,
-    info: severityWord,
+    critical: severityWord.describe('No notice: it happens at once.'),
+    error: severityWord.describe('People are asked, and a restart or worse comes.'),
+    warning: severityWord.describe('Somebody has decided, or it is a Freeze.'),
+    info: severityWord.describe('Nobody has to look at once.'),
   })
     .optional()
     .describe("The service's words for `{{severity}}`."),

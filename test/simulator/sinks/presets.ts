@@ -26,7 +26,7 @@ interface Service {
 // biome-ignore lint/suspicious/noExplicitAny: bodies that a schema has checked
 type Json = any
 type Action = 'open' | 'acknowledge' | 'resolve'
-export type Incidents = ReadonlyMap<string, readonly Action[]>
+type Incidents = ReadonlyMap<string, readonly Action[]>
 
 const key = text(255)
 const time = z.iso.datetime()

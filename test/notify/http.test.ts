@@ -1,0 +1,162 @@
+// Kind `http`: what a template becomes, and what is wrong with one. The contract has the rest.
+import { describe, expect, test } from 'vitest'
+import { presets } from '../../functions/notify/http/presets.ts'
+import type { Send } from '../../functions/notify/notifier.ts'
+import { type Channel, channelSchema } from '../../functions/notify/registry.ts'
+import { mistakesOf, withValue } from '../support/config.ts'
+import { notification } from '../support/records.ts'
+import { eventId } from '../support/world.ts'
+import { type Json, notifierFor } from './kinds.ts'
+import { about, outgoing } from './outgoing.ts'
+import { httpChannel } from './presets.ts'
+
+const url = 'https://hook.example/in?a=1'
+
+/** The requests of one message, and its outcome. */
+async function sendBy(
+  channel: Channel,
+  what = outgoing(),
+  answer = () => new Response('ok', { status: 202 }),
+) {
+  const requests: { url: string; json: Json }[] = []
+  const send: Send = async (to, { body }) => {
+    requests.push({ url: to, json: JSON.parse(body!) })
+    return answer()
+  }
+  return { result: await notifierFor(channel).notify(what, channel as never, send), requests }
+}
+
+/** The body of a template, filled in. */
+async function filled(body: object, more: object = {}, what = outgoing()): Promise<Json> {
+  const { requests } = await sendBy(channelSchema.parse({ kind: 'http', url, body, ...more }), what)
+  return requests[0]!.json
+}
+
+describe('a template', () => {
+  test('keeps its form, whatever the names are', async () => {
+    const name = '"}],"x":{{page}}\\ {{title}}\u2028'
+    const body = { a: ['{{vms}}', 1, true, null], b: { vm: 'VM {{vms}}' } }
+    const shown = await filled(body, {}, about({ resources: [name] }))
+    const plain = '"}],"x":{{page}}\\ {{title}} '
+    expect(shown).toEqual({ a: [plain.trim(), 1, true, null], b: { vm: `VM ${plain}`.trim() } })
+  })
+
+  test('leaves out what is empty, and writes the words of the service', async () => {
+    const severities = { critical: 1, error: 2, warning: 'W', info: 'I' }
+    const body = { at: '{{deadline}}', ended: '{{event.endedAt}}', level: '{{severity}}' }
+    const shown = await filled(body, { severities }, about({ eventType: 'Reboot' }))
+    expect(shown).toEqual({ at: '2026-11-21T12:15:00.000Z', level: 2 })
+  })
+
+  test('cuts names and sentences to the limit of their field, and never the link', async () => {
+    const body = { text: ['{{lines}} {{facts}} {{page}}'] }
+    const what = about({ description: 'long '.repeat(200) })
+    const { text } = await filled(body, { limits: { text: 120 } }, what)
+    expect(text[0].length).toBeLessThanOrEqual(120)
+    expect(text[0]).toMatch(/… https:\/\/foghorn\.example\/approve\/token$/)
+  })
+
+  test('adds its query to the address, and replaces the marks of the service', async () => {
+    const more = { query: { thread: '{{event.eventId}}&' }, replace: { '<': '‹' } }
+    const channel = channelSchema.parse({ kind: 'http', url, body: { t: '{{vms}}' }, ...more })
+    const { requests } = await sendBy(channel, about({ resources: ['<b>'] }))
+    const { url: to, json } = requests[0]!
+    expect(to).toMatch(/^https:\/\/hook\.example\/in\?a=1&thread=[0-9a-f-]{36}%26$/)
+    expect(json).toEqual({ t: '‹b>' })
+  })
+})
+
+test.each([
+  ['{"parameters":{"retry_after":7}}', 'telegram' as const, 7_000],
+  ['{"message":"limited","retry_after":1.5}', 'discord' as const, 1_500],
+  ['{"retry_after":"soon"}', 'discord' as const, undefined],
+])('429 with %s from %s is a wait', async (text, preset, waitMs) => {
+  const answer = () => new Response(text, { status: 429 })
+  const { result } = await sendBy(httpChannel(preset), outgoing(), answer)
+  expect(result).toMatchObject({ outcome: 'retry' })
+  expect('retryAfterMs' in result ? result.retryAfterMs : undefined).toBe(waitMs)
+})
+
+describe('an incident', () => {
+  const heard = { mayHaveHeard: [notification()] }
+
+  test('is acknowledged and resolved by its key, where the service can', async () => {
+    const key = `foghorn:prod:${eventId}:1`
+    const paths = []
+    for (const moment of ['scheduled', 'approved', 'completed'] as const) {
+      const { requests } = await sendBy(httpChannel('jsm'), outgoing(heard, { moment }))
+      paths.push(requests.map(({ url: to }) => new URL(to).pathname.split('/v2/alerts')[1]))
+    }
+    const inPath = encodeURIComponent(key)
+    expect(paths).toEqual([[''], [`/${inPath}/acknowledge`], [`/${inPath}/close`]])
+  })
+
+  test('stays as it is after a decision, where the service has no acknowledgement', async () => {
+    const { requests, result } = await sendBy(
+      httpChannel('grafana'),
+      outgoing(heard, { moment: 'approved' }),
+    )
+    expect([requests, result.outcome]).toEqual([[], 'superseded'])
+  })
+})
+
+describe('a mistake', () => {
+  const said = (channel: object) =>
+    mistakesOf(JSON.stringify(withValue('channels.hook', channel)), { HOOK_KEY: 'hunter2' })
+  const http = { kind: 'http', url, body: {} }
+
+  test.each<[object, string]>([
+    [{ kind: 'http' }, 'channels.hook.url: missing; write an absolute https://'],
+    [{ kind: 'http', url }, 'channels.hook.body: missing; write the JSON that the service expects'],
+    [
+      { ...http, body: { a: ['x', '{{titel}}'] } },
+      'channels.hook.body.a[1]: there is no placeholder {{titel}}; write one of "title"',
+    ],
+    [{ ...http, body: { a: '{{titel}}' } }, 'did you mean "title"?'],
+    [{ ...http, body: { a: '{{event.tags}}' } }, 'there is no placeholder {{event.tags}}'],
+    [
+      { ...http, headers: { 'X-Key': '{{title}}' } },
+      'channels.hook.headers.X-Key: {{title}} is not possible here; write {{settings.NAME}}',
+    ],
+    [
+      { ...http, body: { a: '{{settings.key}}' } },
+      'channels.hook.settings: "key" is missing: the template has {{settings.key}}',
+    ],
+    [
+      { kind: 'http', preset: 'jsm' },
+      'channels.hook.settings: "key" is missing: the API key of an integration of type API',
+    ],
+    [
+      { kind: 'http', preset: 'jsm', settings: { key: 'x', kee: 'y' } },
+      'channels.hook.settings.kee: no placeholder names it; the template uses "key"; did you mean "key"?',
+    ],
+    [{ kind: 'http', preset: 'jms' }, 'channels.hook.preset: write one of'],
+    [{ kind: 'http', preset: 'jms' }, 'did you mean "jsm"?'],
+    [
+      { ...http, body: { text: 'x' }, limits: { tekst: 5 } },
+      'channels.hook.limits.tekst: the body has no such field; its fields are "text"',
+    ],
+    [
+      { ...http, acknowledge: { body: {} } },
+      'channels.hook.acknowledge: only incidents are acknowledged; write "resolve"',
+    ],
+    [{ ...http, severities: { critical: 1 } }, 'channels.hook.severities.error'],
+    [{ ...http, headers: { 'X-Key': 'a\nb' } }, 'write a text of printable ASCII characters'],
+    [{ ...http, success: [404] }, 'channels.hook.success[0]: write a status from 200 to 299'],
+    [
+      { ...http, body: { key: 'env:HOOK_KEY' } },
+      'channels.hook.body.key: a secret does not belong here; write it under "settings"',
+    ],
+  ])('%j: %s', (channel, message) => {
+    expect(said(channel)).toContain(message)
+  })
+})
+
+test('every preset names only settings that its template uses', () => {
+  for (const [name, preset] of Object.entries(presets)) {
+    const text = JSON.stringify({ ...preset, settings: {} })
+    for (const setting of Object.keys(preset.settings ?? {})) {
+      expect(text, name).toContain(`{{settings.${setting}}}`)
+    }
+  }
+})
