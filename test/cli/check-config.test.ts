@@ -134,7 +134,7 @@ describe('a configuration', () => {
       '  authorization: [secret]\n',
       '    "alias": "foghorn:prod:test-request:1",\n',
       'channels.jsm, resolve:\n',
-      'channels.chat, each message:\n  POST [secret]?messageReplyOption=',
+      'channels.chat, each message:\n  POST [secret]&messageReplyOption=',
     ]) {
       expect(out).toContain(said)
     }
