@@ -14,9 +14,10 @@ const vmConditions = {
   tag: tagCovers,
 } as const
 
-/** Whether a rule has conditions beyond fleet, type and source. */
+/** Whether a rule has conditions beyond fleet, type and source. Another time is one. */
 export function isNarrow(match: Match): boolean {
-  return conditionsOnVms(match).length > 0 || match.maxDurationSeconds !== undefined
+  const { maxDurationSeconds, time } = match
+  return [maxDurationSeconds, time, ...conditionsOnVms(match)].some((one) => one !== undefined)
 }
 
 export function conditionsOnVms(match: Match): (keyof typeof vmConditions)[] {
@@ -80,6 +81,7 @@ function covers(
     each(outer.fleet, inner.fleet ?? fleets, (one, other) => one === other) &&
     each(outer.eventType, inner.eventType, isSameName) &&
     each(outer.source, inner.source, isSameName) &&
+    (outer.time === undefined || JSON.stringify(outer.time) === JSON.stringify(inner.time)) &&
     (short === undefined || (inner.maxDurationSeconds ?? Number.POSITIVE_INFINITY) <= short) &&
     (ofVms.length === 0 || outerNeeds === 'some' || innerNeeds === 'every') &&
     ofVms.every((key) => each(outer[key], inner[key], vmConditions[key]))

@@ -13,12 +13,14 @@ import {
 } from '../core/event/event.ts'
 import type { Moment } from '../core/event/moment.ts'
 import { nextReminder, remind } from '../core/event/reminder.ts'
-import { type Rules, withPolicy } from '../core/event/rule-approves.ts'
+import { type Rules, rulesAt, withPolicy } from '../core/event/rule-approves.ts'
 import { type KnownVm, type Sight, shownOf } from '../core/event/sight.ts'
 import { asksFor } from '../core/message/step.ts'
+import type { Match } from '../core/rules/match.ts'
 import { decidersOf } from '../core/rules/permission.ts'
 import { openBefore, type PolicyRule } from '../core/rules/policy.ts'
 import { remindersOf } from '../core/rules/routes.ts'
+import { isWithinTime, nextChange } from '../core/rules/time.ts'
 import { decidesHere } from '../use-cases/decision-buttons.ts'
 import { channelFacts, type Relay } from '../use-cases/relay.ts'
 import { whyNoMatch, whyNotDecided } from './explain.ts'
@@ -30,6 +32,8 @@ export interface Case {
   vms: KnownVm[]
   /** From first sight to NotBefore. */
   noticeSeconds: number
+  /** When it happens, epoch ms: rules and routes may depend on it. */
+  at: number
 }
 
 export interface Rule {
@@ -51,6 +55,8 @@ export interface Outcome {
   /** Channels whose messages have buttons that decide. */
   buttons: string[]
   notified: Notified[]
+  /** When a rule or route next begins or ends, and what is decided then. Absent if none has a time. */
+  change?: { at: number; which: string[]; decide: Decide; rule: string }
   /** The outcome until a beacon of an affected VM has reported. Absent if it is the same. */
   before?: { decide: Decide; by: Rule | undefined; notified: Notified | undefined }
 }
@@ -62,15 +68,18 @@ export interface Notified {
   onlyAfter?: string[]
 }
 
-export function dryRun(relay: Pick<Relay, 'config' | 'notifiers'>, one: Case): Outcome {
+type Parts = Pick<Relay, 'config' | 'notifiers'>
+
+export function dryRun(relay: Parts, one: Case): Outcome {
   const { config } = relay
   const { vms } = one
-  const record = withPolicy(config, recordOf(one))
+  const record = withPolicy(rulesAt(config, one.at), recordOf(one))
   const routes = config.routes.map(({ match }, i) => ({
     rule: `routes[${i}]`,
-    whyNot: whyNoMatch(match, record, vms),
+    whyNot: whyNotNow(match, one.at) ?? whyNoMatch(match, record, vms),
   }))
-  const notified = notifiedOf(relay, record)
+  const notified = notifiedOf(relay, record, one.at)
+  const change = changeAfter(relay, one)
   const before = beforeKnown(relay, one, record, notified)
   const { decide } = record.policy
   const waits = record.phase === 'scheduled' ? waitsOf(record) : undefined
@@ -79,15 +88,42 @@ export function dryRun(relay: Pick<Relay, 'config' | 'notifiers'>, one: Case): O
   return {
     decide,
     waits,
-    rules: rulesTried(config, record, vms),
+    rules: rulesTried(config, record, vms, one.at),
     routes,
     ...(isOpen ? { deciders: decidersOf(config.routes, record, vms) } : {}),
     buttons: asksFor(record, 0)
       ? Object.keys(config.channels).filter((name) => decidesHere(relay, record, name))
       : [],
     notified,
+    ...(change === undefined ? {} : { change }),
     ...(before === undefined ? {} : { before }),
   }
+}
+
+/** Undefined if no rule and no route begins or ends within a week. */
+function changeAfter({ config }: Parts, one: Case): Outcome['change'] {
+  const rules = config.policy.map((rule, i) => ({ name: labelOf(rule, i), time: rule.match.time }))
+  const routes = config.routes.map(({ match: { time } }, i) => ({ name: `routes[${i}]`, time }))
+  const all = [...rules, ...routes]
+  const times = all.map(({ time }) => time)
+  const at = nextChange(times, one.at)
+  if (at === undefined) return undefined
+  const changed = all.filter(({ time }) => isWithinTime(time, at) !== isWithinTime(time, one.at))
+  const which = changed.map(
+    ({ name, time }) => `${name} ${isWithinTime(time, at) ? 'begins' : 'ends'}`,
+  )
+  const { decide, rule } = withPolicy(rulesAt(config, at), recordOf(one)).policy
+  return { at, which, decide, rule }
+}
+
+function labelOf({ name }: PolicyRule, place: number): string {
+  return name === `policy[${place}]` ? name : `policy[${place}] "${name}"`
+}
+
+/** Undefined if the rule or route counts at this time. */
+function whyNotNow({ time }: Match, at: number): string | undefined {
+  if (isWithinTime(time, at)) return undefined
+  return `its time is ${time!.map(({ text }) => text).join(' or ')}`
 }
 
 function waitsOf({ policy }: EventRecord): Outcome['waits'] {
@@ -96,18 +132,18 @@ function waitsOf({ policy }: EventRecord): Outcome['waits'] {
   return { ...(whenReady && { whenReady }), ...(maxConcurrent !== undefined && { maxConcurrent }) }
 }
 
-function rulesTried({ policy }: Rules, record: EventRecord, vms: KnownVm[]): Rule[] {
-  const labelOf = ({ name }: PolicyRule, place: number) =>
-    name === `policy[${place}]` ? name : `policy[${place}] "${name}"`
+function rulesTried(rules: Rules, record: EventRecord, vms: KnownVm[], now: number): Rule[] {
+  const { policy } = rules
+  const active = rulesAt(rules, now).policy
   const tried: Rule[] = []
   for (const [place, one] of policy.entries()) {
     const rule = labelOf(one, place)
-    const failing = whyNotDecided(one, record, vms)
+    const failing = whyNotNow(one.match, now) ?? whyNotDecided(one, record, vms)
     if (failing !== undefined) {
       tried.push({ rule, whyNot: failing })
       continue
     }
-    const open = one.decide === 'approve' && openBefore(policy, one, record, vms)
+    const open = one.decide === 'approve' && openBefore(active, one, record, vms)
     const whyNot = open
       ? `${labelOf(open, policy.indexOf(open))} may match once more is known`
       : undefined
@@ -118,22 +154,22 @@ function rulesTried({ policy }: Rules, record: EventRecord, vms: KnownVm[]): Rul
 
 /** The outcome if another VM's beacon reports the event first. Undefined if it is the same. */
 function beforeKnown(
-  relay: Pick<Relay, 'config' | 'notifiers'>,
+  relay: Parts,
   one: Case,
   known: EventRecord,
   notified: Notified[],
 ): Outcome['before'] {
-  const record = withPolicy(relay.config, recordOf({ ...one, vms: [] }))
-  const [first] = notifiedOf(relay, record)
+  const record = withPolicy(rulesAt(relay.config, one.at), recordOf({ ...one, vms: [] }))
+  const [first] = notifiedOf(relay, record, one.at)
   const channelsIn = (row: Notified | undefined) => row?.channels.toSorted().join()
   const isSameRule = record.policy.rule === known.policy.rule
   if (isSameRule && channelsIn(first) === channelsIn(notified[0])) return undefined
-  const by = rulesTried(relay.config, record, []).find(({ whyNot }) => whyNot === undefined)
+  const by = rulesTried(relay.config, record, [], one.at).find(({ whyNot }) => whyNot === undefined)
   return { decide: record.policy.decide, by, notified: first }
 }
 
 /** The channels of each moment that may come, in the order of an event's life. */
-function notifiedOf(relay: Pick<Relay, 'config' | 'notifiers'>, record: OpenRecord): Notified[] {
+function notifiedOf(relay: Parts, record: OpenRecord, now: number): Notified[] {
   const notified: Notified[] = []
   const sure: Delivery[] = []
   /** Deliveries of moments that may not come. */
@@ -145,7 +181,7 @@ function notifiedOf(relay: Pick<Relay, 'config' | 'notifiers'>, record: OpenReco
         channelFacts(relay),
         undefined,
         { record: at, moments: [moment] },
-        { deliveries: existing, now: 0, listeningSince: 0, subscriptions: [] },
+        { deliveries: existing, now, listeningSince: 0, subscriptions: [] },
       ).deliveries
     const deliveries = plan([...before, ...maybe])
     const channels = deliveries.map(({ channel }) => channel)

@@ -38,7 +38,8 @@ export function adviseOnPolicy(config: Config): string[] {
 /** Rules that approve more than a Freeze, whatever its source and duration. */
 function onUnlimited(at: string, { match, decide, whenReady }: PolicyRule): string[] {
   const byPeople = match.source?.every((one) => one.toLowerCase() === 'user')
-  const isLimited = byPeople || match.maxDurationSeconds !== undefined || whenReady
+  const isLimited =
+    byPeople || match.maxDurationSeconds !== undefined || match.time !== undefined || whenReady
   if (decide !== 'approve' || isLimited) return []
   const types = eventTypes.filter(
     (type) => type !== 'Freeze' && mayMatch({ eventType: match.eventType }, '', type, ''),
@@ -47,7 +48,7 @@ function onUnlimited(at: string, { match, decide, whenReady }: PolicyRule): stri
   const { fleet: _f, eventType: _t, source: _s, ...rest } = match
   const of = Object.keys(rest).length > 0 ? ` of VMs that match its ${list(Object.keys(rest))}` : ''
   const remedy =
-    'limit it by "source": "User" or "maxDurationSeconds", or write "whenReady": true or "decide": "ask"'
+    'limit it by "source": "User", "maxDurationSeconds" or "time", or write "whenReady": true or "decide": "ask"'
   return [`${at}: approves every ${list(types)}${of}, at any time; ${remedy}`]
 }
 

@@ -2,11 +2,16 @@
 // too early.
 import { eventTypes, isSameName } from '../../shared/document.ts'
 import type { Config } from '../config/config.ts'
+import type { Match } from '../core/rules/match.ts'
 import type { PolicyRule } from '../core/rules/policy.ts'
 import type { Route } from '../core/rules/routes.ts'
+import { gapIn } from '../core/rules/time.ts'
 import { onConditions, sources } from './conditions.ts'
 import { isHidden, isNarrow, mayMatch } from './cover.ts'
 import { list } from './policy.ts'
+
+/** Any week will do. */
+const aMonday = Date.UTC(2026, 0, 5)
 
 /** Seconds. The schema allows no shorter reminder. */
 const shortest = 30
@@ -78,7 +83,9 @@ function onGaps(fleet: string, { policy, routes, channels }: Config): string[] {
     const matching = (source: string) =>
       asking.filter(({ match }) => mayMatch(match, fleet, type, source))
     const missed = open.filter((source) => matching(source).length === 0)
-    const part = open.filter((source) => matching(source).every(({ match }) => isNarrow(match)))
+    const part = open.filter((source) =>
+      matching(source).every(({ match }) => isNarrow({ ...match, time: undefined })),
+    )
     const isMatched = (source: string) =>
       routes.some(({ match }) => mayMatch(match, fleet, type, source))
     const isLater = missed.length > 0 && missed.every(isMatched)
@@ -101,12 +108,26 @@ function onGaps(fleet: string, { policy, routes, channels }: Config): string[] {
       `routes: ${what}: ${why}; add "scheduled" to their "moments", or a route, ${remedy}`,
     )
   }
+  const gap = gapIn(asking.filter(({ match }) => isOfFleet(match, fleet)).map(timeOf), aMonday)
+  if (gap !== undefined && unmatched.length + late.length === 0) {
+    const clock = new Date(gap).toUTCString()
+    const what = `nobody is notified ${at} at some times, such as ${clock.slice(0, 3)} ${clock.slice(17, 22)} UTC`
+    advice.push(`routes: ${what}: no route counts then; add a route without "time", ${remedy}`)
+  }
   if (narrowly.length > 0) {
     const what = `only routes with conditions on VMs or duration match ${list(narrowly)} ${at}`
     const why = 'other events, and VMs without a beacon, notify nobody'
     advice.push(`routes: ${what}: ${why}; add a route without conditions, ${remedy}`)
   }
   return advice
+}
+
+function isOfFleet({ fleet }: Match, name: string): boolean {
+  return fleet?.includes(name) ?? true
+}
+
+function timeOf({ match }: Route) {
+  return match.time
 }
 
 function of(some: string[]): string {

@@ -45,6 +45,7 @@ Dry run: shows what the policy decides for one event, and which channels are not
   --duration N     expected seconds of interruption (default: unknown)
   --notice N       seconds from first sight to NotBefore (default: from the file, or as usual for
                    the type)
+  --at TIME        when it happens, such as 2026-11-21T22:30Z (default: now), for rules with "time"
   --fleet NAME     required if the configuration has several fleets
   --tag NAME=VALUE, --scale-set NAME, --resource-group NAME
                    what the beacons of these VMs report about them; --tag may be repeated

@@ -2,6 +2,7 @@
 // table.
 import type { Case, Notified, Outcome, Rule } from '../check/dry-run.ts'
 import { list } from '../check/policy.ts'
+import { defaultRule } from '../core/rules/policy.ts'
 
 /** Of a narrower terminal, its width. */
 const columns = Math.min(process.stdout.columns ?? 100, 100)
@@ -50,6 +51,7 @@ export function describeOutcome(one: Case, outcome: Outcome, channels: string[])
     ...table(notified, channels),
     ...onlyAfterIn(notified, channels),
     ...beforeIn(outcome, channels),
+    ...changeIn(outcome),
   ]
 }
 
@@ -93,6 +95,15 @@ function beforeIn({ decide, rules, notified, before }: Outcome, all: string[]): 
       '  ',
     ),
   ]
+}
+
+function changeIn({ change }: Outcome): string[] {
+  if (change === undefined) return []
+  const { at, which, decide, rule } = change
+  const by = rule === defaultRule ? 'no rule matches' : `by "${rule}"`
+  const what = `${list(which)}; then the policy decides "${decide}" (${by})`
+  const clock = `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  return ['', ...wrap(`Next change: ${clock}, ${what}.`, '', '  ')]
 }
 
 function decidersIn({ decide, deciders, buttons, waits }: Outcome): string[] {

@@ -14,6 +14,7 @@ export const eventOptions = {
   resource: texts,
   duration: text,
   notice: text,
+  at: text,
   fleet: text,
   tag: texts,
   'scale-set': text,
@@ -51,7 +52,18 @@ export function caseOf(
   }
   const noticeSeconds = wanted ?? notice.seconds
   const fleet = fleetOf(options.fleet, fleets)
-  return { case: { fleet, event, vms, noticeSeconds }, doubts, notes }
+  return {
+    case: { fleet, event, vms, noticeSeconds, at: timeOf(options.at) ?? now },
+    doubts,
+    notes,
+  }
+}
+
+function timeOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const at = Date.parse(text)
+  if (!Number.isNaN(at)) return at
+  throw wrong(`--at is "${text}"; write a time such as 2026-11-21T22:30:00Z`)
 }
 
 function eventOf(

@@ -31,6 +31,7 @@ import {
   viewer,
   viewersRule,
 } from './people.ts'
+import { timeSchema } from './time.ts'
 
 /** That an event can reach. A commit has at most 60 deliveries and up to three moments. */
 export const maxReached = 20
@@ -142,6 +143,9 @@ const matchSchema = object({
   resourceGroup: texts('The resource group of an affected VM, as its beacon reports it.'),
   scaleSet: texts('The scale set of an affected VM, as its beacon reports it.'),
   tag: texts('A tag of an affected VM, as its beacon reports it: `name` or `name=value`.'),
+  time: timeSchema
+    .optional()
+    .describe('When the rule or route counts. If it is a list, one interval is enough.'),
   maxDurationSeconds: z
     .number()
     .min(0)

@@ -184,7 +184,14 @@ async function channelsInstead(
   if (record === undefined || notification.moment === 'alert') return []
   const { moment, insteadOf } = notification
   const fallback = fallbackOf(insteadOf === undefined ? undefined : channelNamed(relay, insteadOf))
-  const routed = channelsFor(relay.config.routes, record, knownVms(record), moment, siblings)
+  const routed = channelsFor(
+    relay.config.routes,
+    record,
+    knownVms(record),
+    moment,
+    relay.now(),
+    siblings,
+  )
   return (fallback.length > 0 ? fallback : routed).filter(lacksIt)
 }
 

@@ -32,7 +32,7 @@ export async function rerouteOpen(relay: Relay): Promise<void> {
       const isLost = deliveries.some((one) => one.channel === channel)
       if (isLost) lost.set(channel, (lost.get(channel) ?? 0) + 1)
     }
-    const isMore = reachesMore(config.routes, channelFacts(relay), record, deliveries)
+    const isMore = reachesMore(config.routes, channelFacts(relay), record, deliveries, relay.now())
     if (isMore) await reroute(relay, record)
   }
   for (const [channel, events] of lost) {

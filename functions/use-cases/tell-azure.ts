@@ -31,13 +31,14 @@ export function mustTellAzure(relay: Relay, record: EventRecord, now: number): b
 }
 
 export async function tellAzure(relay: Relay, key: EventKey, known: EventRecord): Promise<void> {
-  const { reminders, listeningSince } = contextOf(relay)
+  const context = contextOf(relay)
+  const { listeningSince } = context
   const tried = await commitEvent(relay, key, {
     known,
     decide: (before, now) => {
       const isDue = before !== undefined && isOpen(before) && mustTellAzure(relay, before, now)
       const record = isDue
-        ? withDueAt(withArmTry(before, now), reminders, { now, listeningSince })
+        ? withDueAt(withArmTry(before, now), context, { now, listeningSince })
         : before
       return { record, moments: [], reason: 'told_azure', isTried: isDue }
     },
@@ -60,7 +61,7 @@ export async function tellAzure(relay: Relay, key: EventKey, known: EventRecord)
       const told = before && withArmResult(before, result, now)
       if (told === undefined || !isOpen(told))
         return { record: before, moments: [], reason: 'told' }
-      const record = withDueAt(told, reminders, { now, listeningSince })
+      const record = withDueAt(told, context, { now, listeningSince })
       return { record, moments: [], reason: 'told_azure' }
     },
   })

@@ -175,7 +175,7 @@ describe('what is certain holds for events', () => {
         if (!isHidden(later, [earlier], fleets)) return
         certain++
         const { record, observers } = eventOf(happened)
-        expect(channelsFor([earlier, later], record, observers, 'started')).not.toContain('b')
+        expect(channelsFor([earlier, later], record, observers, 'started', 0)).not.toContain('b')
       }),
       { seed, numRuns: 20_000 },
     )

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Case, dryRun } from '../../functions/check/dry-run.ts'
 import { readConfig } from '../../functions/config/config.ts'
 import { notifiers } from '../../functions/notify/registry.ts'
-import { baseConfig, createWorld, event, FakeBeacon } from '../support/world.ts'
+import { baseConfig, createWorld, event, FakeBeacon, startAt } from '../support/world.ts'
 
 const approve = { name: 'mine', match: { tag: 'role=web' }, decide: 'approve' }
 const routes = [
@@ -14,7 +14,14 @@ const routes = [
 
 function run(config: object, changes: Partial<Case> = {}) {
   const read = readConfig(JSON.stringify({ ...baseConfig, ...config }), {})
-  const one: Case = { fleet: 'prod', event: event(), vms: [], noticeSeconds: 900, ...changes }
+  const one: Case = {
+    fleet: 'prod',
+    event: event(),
+    vms: [],
+    noticeSeconds: 900,
+    at: startAt,
+    ...changes,
+  }
   return dryRun({ config: read, notifiers }, one)
 }
 
@@ -37,6 +44,32 @@ describe('who decides', () => {
     expect([decide, rules.length]).toEqual(['ask', 1])
     expect(rules[0]?.whyNot).toContain('tag: no affected VM has "role=web" (some are unknown')
   })
+})
+
+test('a rule that counts at night: why it does not now, and when it begins', () => {
+  const night = { days: 'Sat', from: '22:00', to: '05:00' }
+  const policy = [{ ...approve, match: { time: night } }]
+  const routes = [
+    { match: {}, channels: ['chat'] },
+    { match: { time: night }, channels: ['team'] },
+  ]
+  const atNoon = run({ policy, routes })
+  expect(atNoon).toMatchObject({
+    decide: 'ask',
+    rules: [{ rule: 'policy[0] "mine"', whyNot: 'its time is Sat 22:00 to 05:00 (UTC)' }],
+    routes: [{}, { whyNot: 'its time is Sat 22:00 to 05:00 (UTC)' }],
+    change: {
+      at: startAt + 10 * 3_600_000,
+      which: ['policy[0] "mine" begins', 'routes[1] begins'],
+      decide: 'approve',
+      rule: 'mine',
+    },
+  })
+  expect(atNoon.notified[0]!.channels).toEqual(['chat'])
+  const atNight = run({ policy, routes }, { at: startAt + 11 * 3_600_000 })
+  expect(atNight.decide).toBe('approve')
+  expect(atNight.notified[0]!.channels).toEqual(['chat', 'team'])
+  expect(run({ policy: [], routes: [routes[0]!] })).not.toHaveProperty('change')
 })
 
 describe('who may decide', () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Outcome } from '../../functions/check/dry-run.ts'
 import { describeOutcome, table, wrap } from '../../functions/cli/layout.ts'
-import { event } from '../support/world.ts'
+import { event, startAt } from '../support/world.ts'
 
 describe('a sentence wraps', () => {
   const word = 'abcdefghi'
@@ -45,7 +45,7 @@ describe('the table', () => {
 })
 
 describe('what the table can not say', () => {
-  const one = { fleet: 'prod', event: event(), vms: [], noticeSeconds: 900 }
+  const one = { fleet: 'prod', event: event(), vms: [], noticeSeconds: 900, at: startAt }
   const by = { rule: 'policy[1]', whyNot: undefined }
   const rest = { decide: 'ask' as const, rules: [by], routes: [], buttons: [] }
   const said = (more: Partial<Outcome>) => {
@@ -103,7 +103,7 @@ describe('what the table can not say', () => {
 })
 
 describe('who may decide', () => {
-  const one = { fleet: 'prod', event: event(), vms: [], noticeSeconds: 900 }
+  const one = { fleet: 'prod', event: event(), vms: [], noticeSeconds: 900, at: startAt }
   const nothing = { rules: [], routes: [], notified: [], buttons: [] }
   const outcome = { decide: 'ask' as const, waits: undefined, ...nothing }
   const lines = (more: object) =>

@@ -271,6 +271,20 @@ const settings: Record<string, Setting> = {
       },
     },
   },
+  'the time of the rule is over': {
+    moment: 'not_ready',
+    afterMs: 3 * minute,
+    course: {
+      policy: { decide: 'ask', rule: 'at night', whenReady: true },
+      wait: {
+        notReady: { at: at + 3 * minute, rule: 'at night', why: 'time_over' },
+        readiness: {
+          counts: { planned: 1 },
+          unready: [{ vm: 'web_3', state: 'planned', since: at }],
+        },
+      },
+    },
+  },
   'approved by a person before all VMs were ready': {
     moment: 'approved',
     afterMs: minute,

@@ -191,7 +191,13 @@ export class EventBook {
       return
     // reopened while this report was handled: the next report brings the channels
     if (this.#docket.now < (record.backAt ?? 0) + handlingMs) return
-    const hearers = channelsFor(plan.config.routes, record, [beacon.known], 'scheduled')
+    const hearers = channelsFor(
+      plan.config.routes,
+      record,
+      [beacon.known],
+      'scheduled',
+      this.#docket.now,
+    )
     const rows = [...this.#messages.rows.values()].filter(
       (row) => keyOf(row) === key && row.notification.event.epoch === record.epoch,
     )

@@ -32,6 +32,7 @@ interface Step {
   vms: KnownVm[]
   /** All deliveries of the event so far. */
   existing: Delivery[]
+  now: number
 }
 
 /** An expired approval concerns everyone who may think that the event is decided. */
@@ -41,14 +42,14 @@ const afterExpiry: FurtherChannels = { fallbacks: 'reached', incidents: true }
 export function audienceOf(
   routes: Route[],
   channels: ChannelFacts,
-  { record, moments: logged, isExpiry, vms, existing }: Step,
+  { record, moments: logged, isExpiry, vms, existing, now }: Step,
 ): (moment: Moment) => string[] {
   const notified = plannedFor(record, existing)
   /** People are told of advice once. It ends silently, and is no incident. Machines get every step. */
   const isAdvised = (name: string, moment: Moment) =>
     channels.getsEveryStep(name) || (moment === newestOf(record) && !channels.opensIncidents(name))
   const routed = (moment: Moment) => {
-    const named = channelsFor(routes, record, vms, moment, existing)
+    const named = channelsFor(routes, record, vms, moment, now, existing)
     return isAdvice(record.facts) ? named.filter((name) => isAdvised(name, moment)) : named
   }
 

@@ -51,7 +51,8 @@ export function commitPlan(
   const vms = knownVms(decided)
   const isExpiry = lastExpiry(record) !== (before && lastExpiry(before))
   const newest = newestOf(record)
-  const channelsOf = audienceOf(routes, channels, { record, moments, isExpiry, vms, existing })
+  const step = { record, moments, isExpiry, vms, existing, now }
+  const channelsOf = audienceOf(routes, channels, step)
   const own = isIgnored(record) ? moments.filter(isEnd) : moments
   const mayReach = mayReachMore(before, record, isRerouted) && !moments.includes(newest)
   const reaches = mayReach && !isIgnored(record) && channelsOf(newest).length > 0
@@ -73,10 +74,11 @@ export function reachesMore(
   channels: ChannelFacts,
   record: EventRecord,
   existing: Delivery[],
+  now: number,
 ): boolean {
   const isKnown = isOpen(record) && record.notified?.epoch === record.epoch && !isIgnored(record)
   if (!isKnown) return false
-  const step = { record, moments: [], isExpiry: false, vms: knownVms(record), existing }
+  const step = { record, moments: [], isExpiry: false, vms: knownVms(record), existing, now }
   return audienceOf(routes, channels, step)(newestOf(record)).length > 0
 }
 

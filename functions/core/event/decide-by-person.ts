@@ -45,7 +45,11 @@ export function decideByPerson(
   const { record, moments } = decided
   // nothing is decided, so reminders stay
   if (!isDecision(wish.decision)) return { record, moments, reason: 'decided' }
-  return { record: withDueAt(record, [], listening), moments, reason: 'decided' }
+  return {
+    record: withDueAt(record, { reminders: [], rules: { policy: [], routes } }, listening),
+    moments,
+    reason: 'decided',
+  }
 }
 
 function isDecision(wish: Wish['decision']): wish is Decided['decision'] {

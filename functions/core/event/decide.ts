@@ -213,7 +213,7 @@ function conclude(
     ...(stuck ? ['stuck' as const] : []),
     ...(reminded ? ['reminder' as const] : []),
   ]
-  const next = withDueAt(steps.record, reminders, listening)
+  const next = withDueAt(steps.record, context, listening)
   const isSame = before !== undefined && JSON.stringify(next) === JSON.stringify(before)
   return { record: isSame ? before : next, moments, reason: moments[0] ?? 'look_later' }
 }
@@ -288,7 +288,7 @@ function isStuck(record: EventRecord, listening: Listening): boolean {
 /** With the earliest time when time alone may change the event. Always in the future; it may be too early. */
 export function withDueAt<State extends OpenRecord>(
   record: State,
-  reminders: number[],
+  { reminders, rules }: Pick<Context, 'reminders' | 'rules'>,
   listening: Listening,
 ): State {
   const { now } = listening
@@ -301,7 +301,7 @@ export function withDueAt<State extends OpenRecord>(
     stuck > now ? stuck : never,
     armLookAt(record, listening),
     inventoryDueAt(record),
-    nextWeighingAt(record, listening),
+    nextWeighingAt(record, rules, listening),
     ...(reminder === undefined || isPast ? [] : [reminder.at]),
   ]
   const dueAt = Math.max(now + 1, Math.min(...times))

@@ -68,6 +68,7 @@ export const waitFailures = [
   'too_many_vms',
   'group_unknown',
   'vms_disagree',
+  'time_over',
 ] as const
 
 export interface NotReady {

@@ -5,6 +5,7 @@ import { isAsRead } from '../../../shared/report.ts'
 import { knownVm } from '../rules/match.ts'
 import { judgePolicy, mayTakeSlots, type PolicyRule, readBy, ruleFor } from '../rules/policy.ts'
 import type { Route } from '../rules/routes.ts'
+import { activeAt, nextBoundary } from '../rules/time.ts'
 import { decideByPolicy } from './approval.ts'
 import { knownVms } from './drill.ts'
 import { type EventRecord, isOpen, type OpenRecord, type ScopedVm } from './event.ts'
@@ -54,23 +55,40 @@ export function weigh(
   listening: Listening,
   taken?: Taken,
 ): Weighed {
-  const judged = before.decided === undefined ? withPolicy(rules, before) : before
+  const active = rulesAt(rules, listening.now)
+  const judged = before.decided === undefined ? withPolicy(active, before) : before
   const vms = readinessOf(judged, listening)
   const measured = withReadiness(judged, vms)
   if (measured.phase !== 'scheduled' || measured.decided?.decision === 'approved') {
     return { record: measured, moments: [] }
   }
-  const wish = wishIn(rules, measured)
-  const record = withSlot(measured, rules, wish, taken, listening.now)
+  const wish = wishIn(active, measured)
+  const record = withSlot(measured, active, wish, taken, listening.now)
+  if (isTimeOver(before, record, rules, active)) {
+    return asked({ ...record, policy: before.policy }, 'time_over', listening)
+  }
   const { policy, decided } = record
   const waits = policy.decide === 'approve' && decided === undefined && !seemsOver(record)
   if (!waits) return { record, moments: [] }
   const hasSlot = policy.maxConcurrent === undefined || record.wait.slot?.state === 'held'
   const isPrepared = hasSlot && (!policy.whenReady || isReady(vms))
   if (isPrepared && maySpeakersAgree(record, listening))
-    return approved(record, rules, listening.now)
+    return approved(record, active, listening.now)
   const why = whyInVain(record, vms, wish, hasSlot, listening)
   return why === undefined ? { record, moments: [] } : asked(record, why, listening)
+}
+
+/** Those whose time it is. */
+export function rulesAt<Of extends Rules>(rules: Of, now: number): Of {
+  return { ...rules, policy: activeAt(rules.policy, now) }
+}
+
+/** The rule still waited when its time ended, and now people are to decide. */
+function isTimeOver(before: OpenRecord, record: OpenRecord, rules: Rules, active: Rules): boolean {
+  const { policy, decided, wait } = before
+  const has = ({ policy: some }: Rules) => some.some(({ name }) => name === policy.rule)
+  const waited = policy.decide === 'approve' && decided === undefined && wait.notReady === undefined
+  return waited && record.policy.decide === 'ask' && has(rules) && !has(active)
 }
 
 function approved(record: OpenRecord, { policy }: Rules, now: number): Weighed {
@@ -196,9 +214,10 @@ export function slotToTake(
 ): SlotRequest | undefined {
   if (record === undefined || !isOpen(record) || record.phase !== 'scheduled') return undefined
   if (record.decided?.decision === 'approved') return undefined
-  const judged = record.decided === undefined ? withPolicy(rules, record) : record
+  const active = rulesAt(rules, listening.now)
+  const judged = record.decided === undefined ? withPolicy(active, record) : record
   if (judged.policy.maxConcurrent === undefined && !judged.policy.whenReady) return undefined
-  const wish = wishIn(rules, judged)
+  const wish = wishIn(active, judged)
   if (wish === undefined || wish === 'unknown' || isTooMuch(wish)) return undefined
   const { slot } = judged.wait
   if (slot?.state === 'held' && slot.wish === slotRequestId(wish)) return undefined
@@ -254,15 +273,18 @@ function withSlotState(record: OpenRecord, slot: Slot | undefined): OpenRecord {
 }
 
 /** When time alone may change what the rule does. */
-export function nextWeighingAt(record: EventRecord, listening: Listening): number {
+export function nextWeighingAt(record: EventRecord, rules: Rules, listening: Listening): number {
   const { policy, wait, decided } = record
   const { slot } = wait
   const { now } = listening
   const never = Number.POSITIVE_INFINITY
   if (record.phase !== 'scheduled' || decided?.decision === 'approved') return never
   const times = slot?.state === 'unknown' ? [awaitedUntil(record)] : []
-  if (policy.decide === 'approve' && decided === undefined)
-    times.push(...ruleTimes(record, listening))
+  if (decided === undefined) {
+    const ofRules = rules.policy.map(({ match }) => match.time)
+    times.push(nextBoundary(ofRules, now))
+    if (policy.decide === 'approve') times.push(...ruleTimes(record, listening))
+  }
   const isPast = (record.facts.notBeforeAt ?? never) <= now
   if (slot?.state === 'waits' && !isPast) {
     const from = policy.whenReady ? preparesFrom(record) : now
@@ -291,7 +313,8 @@ export function isOutgrown(record: EventRecord, rules: Rules): boolean {
   const { decided, policy, sights, facts } = record
   if (decided?.how !== 'policy') return false
   const vms = knownVms(record)
-  const judged = judgePolicy(rules.policy, record, vms)
+  // that the rule's time ends is no growth
+  const judged = judgePolicy(activeAt(rules.policy, decided.at), record, vms)
   if (judged.decide !== 'approve' || judged.rule !== decided.who) return true
   const isOther = (read: ScopedVm) => {
     const vm = knownVm(read.name, vms)

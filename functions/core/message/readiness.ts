@@ -105,6 +105,7 @@ const inVain: Record<NotReady['why'], string> = {
   too_many_vms: 'it affects more VMs of one group than "maxConcurrent" allows',
   group_unknown: 'not all of its VMs report, so the relay does not know their groups',
   vms_disagree: 'the VMs disagree about what it is',
+  time_over: 'the time of the rule ended before it could',
 }
 
 const valueNames: Record<Ruled, string> = {

@@ -75,6 +75,7 @@ const inVain: Record<NotReady['why'], string> = {
   group_unknown: 'Waits for other VMs',
   too_many_vms: 'Waits for other VMs',
   vms_disagree: 'VMs disagree',
+  time_over: 'Not in time',
 }
 
 /** ` at 12:15 UTC, in 14 min`, or when it was due: who reads it later needs the time. */

@@ -2,6 +2,7 @@
 import type { EventRecord } from '../event/event.ts'
 import type { Facts } from '../event/facts.ts'
 import type { KnownVm } from '../event/sight.ts'
+import type { Time } from './time.ts'
 
 /** Conditions of a rule. All must hold. Of a list, any value is enough. */
 export interface Match {
@@ -15,6 +16,8 @@ export interface Match {
   /** `name` or `name=value`. */
   tag?: string[] | undefined
   maxDurationSeconds?: number | undefined
+  /** When the rule or route counts, see `activeAt`. The functions of this file do not read it. */
+  time?: Time
 }
 
 /** How many hit VMs a rule matches, with known values. */

@@ -5,6 +5,7 @@ import type { EventRecord, Proof } from '../event/event.ts'
 import { type Moment, opensIncident } from '../event/moment.ts'
 import type { KnownVm } from '../event/sight.ts'
 import { type Match, matchEvent } from './match.ts'
+import { activeAt } from './time.ts'
 
 export interface Route {
   match: Match
@@ -32,10 +33,12 @@ export function channelsFor(
   record: EventRecord,
   vms: KnownVm[],
   moment: Moment,
+  now: number,
   existing: Delivery[] = [],
 ): string[] {
-  const reached = reachedBy(routes, record, vms, moment)
-  const kept = keptBy(routes, record, vms, existing)
+  const active = activeAt(routes, now)
+  const reached = reachedBy(active, record, vms, moment)
+  const kept = keptBy(active, record, vms, existing)
   const further = routes
     .filter((route) => isFleet(route, record.fleet) && names(route, moment, record))
     .flatMap((route) => route.channels.filter((name) => kept.has(name)))
@@ -43,7 +46,7 @@ export function channelsFor(
   if (moment === 'reminder' && record.reminders.last?.late) {
     // channels that were just asked need no reminder, but an escalation does
     const { askedBy = 'scheduled' } = record.reminders.last
-    const asked = channelsFor(routes, record, vms, askedBy, existing)
+    const asked = channelsFor(routes, record, vms, askedBy, now, existing)
     for (const name of asked) channels.delete(name)
   }
   return [...channels]
@@ -102,8 +105,8 @@ function comesByRoute(moment: Moment): boolean {
 }
 
 /**
- * Channels that a route has notified, and would not notify now: it does not match any more, or another
- * route stops it. The event changed, or something else is known of its VMs. These channels get all
+ * Channels that a route has notified, and would not notify now: it does not match any more, its time is
+ * over, or another route stops it. The event changed, or something else is known of its VMs. These channels get all
  * further messages of their routes. Otherwise people would be asked, and not get the end.
  */
 function keptBy(

@@ -54,7 +54,8 @@ const declined: Decided = { decision: 'declined', how: 'link', who: 'chat', at }
 function playOut(from: EventRecord, reminders: number[] = [], lookAt?: number): string[] {
   const steps: string[] = []
   let drill = from
-  const first = withDueAt(drill as OpenRecord, reminders, { now: at, listeningSince: 0 })
+  const context = { reminders, rules: { policy: [], routes: [] } }
+  const first = withDueAt(drill as OpenRecord, context, { now: at, listeningSince: 0 })
   let now = lookAt ?? first.dueAt!
   for (let looks = 0; looks < 20 && drill.ended === undefined; looks++) {
     const { record, moments } = conclude(drill, now, reminders)

@@ -2,11 +2,14 @@
 // `continue: false`.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Delivery } from '../../../functions/core/delivery/delivery.ts'
 import type { EventRecord } from '../../../functions/core/event/event.ts'
 import { type Moment, moments } from '../../../functions/core/event/moment.ts'
+import type { KnownVm } from '../../../functions/core/event/sight.ts'
 import { type Match, matchEvent } from '../../../functions/core/rules/match.ts'
-import { channelsFor, channelsRouted, type Route } from '../../../functions/core/rules/routes.ts'
-import { delivery, facts, notification, record, sight } from '../../support/records.ts'
+import * as rules from '../../../functions/core/rules/routes.ts'
+import { channelsRouted, type Route } from '../../../functions/core/rules/routes.ts'
+import { at, delivery, facts, notification, record, sight } from '../../support/records.ts'
 
 const seed = 20_261_121
 const tagged = (name: string, role: string) => sight(name, { tags: { role } })
@@ -14,6 +17,17 @@ const known = [tagged('db_0', 'db'), tagged('web_0', 'web')]
 const hitting = (...resources: string[]) => record({ facts: facts({ resources }) })
 const onDb = hitting('db_0')
 const onBoth = hitting('db_0', 'web_0')
+
+/** At a time that no route of these tests depends on. */
+function channelsFor(
+  routes: Route[],
+  of: EventRecord,
+  vms: KnownVm[],
+  moment: Moment,
+  existing?: Delivery[],
+): string[] {
+  return rules.channelsFor(routes, of, vms, moment, at, existing)
+}
 
 /** A route by a few words: its channels, and what differs from one that takes everything. */
 const to = (channels: string, more: Partial<Route> = {}): Route => ({
