@@ -100,8 +100,8 @@ test.each<[object, string]>([
   [{ from: '25:00' }, 'routes[0].match.time: from: write a time of the day such as "22:00"'],
   [{ from: '08:00', to: '08:00' }, 'routes[0].match.time: to: both times are the same'],
   [{ zone: 'Berlin' }, 'routes[0].match.time: zone: write a time zone such as "Europe/Berlin"'],
-  [[{}, { zone: 'Berlin' }], 'routes[0].match.time: [1].zone: write a time zone'],
-  [{ day: 'Mon' }, 'routes[0].match.time: write an object in { } with days'],
+  [[{}, { zone: 'Berlin' }], 'routes[0].match.time[1].zone: write a time zone'],
+  [{ day: 'Mon' }, 'routes[0].match.time: unknown key "day"'],
   [[], 'routes[0].match.time: write an object in { } with days, from, to and zone'],
 ])('%j is a mistake', (time, said) => {
   expect(mistakesOf(JSON.stringify(withValue('routes.0.match.time', time)))).toContain(said)
