@@ -70,6 +70,7 @@ const groups: Record<Route['group'], string> = {
   Beacons: 'What beacons report, and the list of them.',
   Channels: 'Channels, and messages that failed.',
   Drills: 'Events for practice.',
+  Mutes: 'Times in which people are not told.',
   Decisions: 'Pages and buttons by which people decide.',
   Subscriptions: 'Webhooks that other systems make for themselves.',
   Tokens: 'Credentials for other systems.',

@@ -55,6 +55,7 @@ interface Description {
     | 'Beacons'
     | 'Channels'
     | 'Drills'
+    | 'Mutes'
     | 'Decisions'
     | 'Tokens'
     | 'Subscriptions'

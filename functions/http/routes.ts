@@ -9,6 +9,7 @@ import { replayRoute } from './admin/deliveries.ts'
 import { drillRoute } from './admin/drills.ts'
 import { eventRoutes } from './admin/events.ts'
 import { metricsRoute } from './admin/metrics.ts'
+import { muteRoutes } from './admin/mutes.ts'
 import { streamRoute } from './admin/stream.ts'
 import { subscriptionActionRoutes } from './admin/subscription-actions.ts'
 import { subscriptionRoutes } from './admin/subscriptions.ts'
@@ -26,6 +27,7 @@ export const routes: readonly Route[] = [
   ...beaconRoutes,
   ...channelRoutes,
   replayRoute,
+  ...muteRoutes,
   drillRoute,
   ...tokenRoutes,
   ...subscriptionRoutes,

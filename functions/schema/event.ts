@@ -151,6 +151,9 @@ export const publicEventSchema = z
       .object({ ...decider, at: time })
       .exactOptional()
       .describe('Who said last that they look at it. Nobody has decided by that.'),
+    mutedUntil: time
+      .exactOptional()
+      .describe('People are not told of it until then. Absent if it is not muted.'),
     firstSeenAt: time.describe("By the relay's clock, as all times but `notBefore`."),
     startedAt: time.exactOptional().describe('When Azure started it.'),
     startKind: z.enum(startKinds).exactOptional().describe('Why, if it was first seen as Started.'),

@@ -8,6 +8,7 @@ import type { Post, PostKey, PostState } from '../core/delivery/post.ts'
 import type { ProblemRow } from '../core/delivery/problem.ts'
 import type { Subscription } from '../core/delivery/subscription.ts'
 import type { Holder } from '../core/event/slots.ts'
+import type { Mute } from '../core/rules/mute.ts'
 import type { Token } from '../core/rules/token.ts'
 import { eventPartition, keyOf } from './keys.ts'
 import { insertOrReplace, type Row, type Rows } from './rows.ts'
@@ -91,6 +92,22 @@ export function writeRouting(
   basedOn: number,
 ) {
   return store.writeSmallRow(routingKey, routing, basedOn)
+}
+
+/** In one row: few, and read with every step that people are told of. */
+interface Mutes extends SmallRow {
+  all: Mute[]
+}
+
+const mutesKey: SmallRowKey = { kind: 'mutes', name: [] }
+
+export async function readMutes(store: SmallRowStore): Promise<Mutes> {
+  return ((await store.readSmallRow(mutesKey)) as Mutes | undefined) ?? { version: 0, all: [] }
+}
+
+/** As `writeSmallRow`. */
+export function writeMutes(store: SmallRowStore, all: Mute[], basedOn: number) {
+  return store.writeSmallRow(mutesKey, { all }, basedOn)
 }
 
 export async function readPost(store: SmallRowStore, key: PostKey): Promise<Post | undefined> {

@@ -236,6 +236,7 @@ export type SmallRowKind =
   | 'forgotten'
   | 'outside'
   | 'routing'
+  | 'mutes'
   | 'session'
   | 'opened'
 

@@ -6,7 +6,7 @@ import { type Commit, commitPlan, mayReachMore } from '../core/delivery/commit.t
 import type { Decision } from '../core/event/decide.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { concernsBeacons } from '../core/event/pace.ts'
-import { listSubscriptions } from '../store/small-rows.ts'
+import { listSubscriptions, readMutes } from '../store/small-rows.ts'
 import type { EventKey } from '../store/store.ts'
 import { channelFacts, type Relay } from './relay.ts'
 
@@ -193,13 +193,14 @@ async function plan(
   const { record, moments } = decision
   const isNews = moments.length > 0
   const reads = before !== undefined && (isNews || mayReachMore(before, record, isRerouted))
-  const context = {
-    deliveries: reads ? await store.readDeliveries(record) : [],
-    now,
-    listeningSince: relay.listeningSince,
-    subscriptions: isNews ? await listSubscriptions(store) : [],
-    isRerouted,
-  }
+  const [deliveries, subscriptions, mutes] = await Promise.all([
+    reads ? store.readDeliveries(record) : [],
+    isNews ? listSubscriptions(store) : [],
+    isNews || reads ? readMutes(store) : undefined,
+  ])
+  const { listeningSince } = relay
+  const read = { deliveries, subscriptions, ...(mutes && { mutes: mutes.all }) }
+  const context = { ...read, now, listeningSince, isRerouted }
   return commitPlan(config.routes, channelFacts(relay), before, { record, moments }, context)
 }
 

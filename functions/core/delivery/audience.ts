@@ -5,6 +5,7 @@ import { isAdvice } from '../../../shared/document.ts'
 import type { EventRecord } from '../event/event.ts'
 import {
   type FurtherChannels,
+  isEnd,
   type Moment,
   moments,
   opensIncident,
@@ -53,6 +54,12 @@ export function audienceOf(
     return isAdvice(record.facts) ? named.filter((name) => isAdvised(name, moment)) : named
   }
 
+  /** Of a muted event, people are told only the end of what they know. */
+  const isTold = (name: string, moment: Moment) =>
+    record.muted === undefined ||
+    channels.getsEveryStep(name) ||
+    (isEnd(moment) && notified.includes(name))
+
   const audience = (moment: Moment): string[] => {
     if (!logged.includes(moment)) return newlyRouted(moment)
     const isAfterExpiry = isExpiry && moment === 'changed'
@@ -60,11 +67,13 @@ export function audienceOf(
     const named = routed(moment)
     // if a rule ignores the event, only channels that already know of it are notified of its end
     const due = isIgnored(record) ? named.filter((name) => notified.includes(name)) : named
-    if (isAdvice(record.facts)) return due
+    if (isAdvice(record.facts)) return due.filter((name) => isTold(name, moment))
     const open = incidents
       ? withIncident(channels, notified, () => moments.filter(opensIncident).flatMap(routed))
       : []
-    const all = [...new Set([...due, ...open, ...fallbacksOf(record, existing, fallbacks)])]
+    const all = [...new Set([...due, ...open, ...fallbacksOf(record, existing, fallbacks)])].filter(
+      (name) => isTold(name, moment),
+    )
     // the first message also says why a rule asks people. Machines get every step
     if (moment !== 'not_ready' || !logged.includes('scheduled')) return all
     const first = audience('scheduled')
@@ -73,7 +82,7 @@ export function audienceOf(
   // a route that matches only now need not name the moment of this step
   const newlyRouted = (moment: Moment) => {
     const known = [...notified, ...logged.flatMap(audience)]
-    return routed(moment).filter((name) => !known.includes(name))
+    return routed(moment).filter((name) => !known.includes(name) && isTold(name, moment))
   }
   return audience
 }

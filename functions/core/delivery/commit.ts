@@ -2,10 +2,11 @@
 import { knownVms } from '../event/drill.ts'
 import { type EventRecord, isOpen, lastExpiry } from '../event/event.ts'
 import { isHit } from '../event/facts.ts'
-import { fitEvent } from '../event/history.ts'
+import { addHistory, fitEvent } from '../event/history.ts'
 import { extentOf, maxMessageVmBytes } from '../event/hit-vms.ts'
 import { isEnd, type Moment } from '../event/moment.ts'
 import { viewOf } from '../event/view.ts'
+import { type Mute, mutedBy } from '../rules/mute.ts'
 import type { Route } from '../rules/routes.ts'
 import { audienceOf, type ChannelFacts, isIgnored, newestOf } from './audience.ts'
 import { type Delivery, plan } from './delivery.ts'
@@ -19,6 +20,8 @@ interface CommitContext {
   /** Before this time, the relay could hear no beacon. */
   listeningSince: number
   subscriptions: Subscription[]
+  /** Of the fleet. Absent: the record's own mute still counts. */
+  mutes?: Mute[]
   /** The configuration has other routes or channels than when the event was written. */
   isRerouted?: boolean
 }
@@ -44,11 +47,20 @@ export function commitPlan(
   channels: ChannelFacts,
   before: EventRecord | undefined,
   { record: decided, moments }: { record: EventRecord; moments: Moment[] },
-  { deliveries: existing, now, listeningSince, subscriptions, isRerouted = false }: CommitContext,
+  {
+    deliveries: existing,
+    now,
+    listeningSince,
+    subscriptions,
+    isRerouted = false,
+    ...context
+  }: CommitContext,
 ): Commit {
   const basedOn = before?.sequence ?? 0
-  const record = fitEvent({ ...decided, sequence: basedOn + 1 })
   const vms = knownVms(decided)
+  const { mutes } = context
+  const noted = mutes === undefined ? decided : withMute(decided, mutes, now)
+  const record = fitEvent({ ...noted, sequence: basedOn + 1 })
   const isExpiry = lastExpiry(record) !== (before && lastExpiry(before))
   const newest = newestOf(record)
   const step = { record, moments, isExpiry, vms, existing, now }
@@ -66,6 +78,19 @@ export function commitPlan(
   const entries = entriesFor(record, moments, event, now)
   const deliveries = [...fresh, ...planForSubscriptions(subscriptions, entries, now)]
   return { record, basedOn, deliveries, moments: entries, now }
+}
+
+function withMute(record: EventRecord, mutes: Mute[], now: number): EventRecord {
+  const muted = mutedBy(mutes, record, knownVms(record), now)
+  if (muted?.id === record.muted?.id && muted?.until === record.muted?.until) return record
+  const { muted: _, ...rest } = record
+  if (muted === undefined) return rest
+  const dueAt = Math.min(record.dueAt ?? muted.until, muted.until)
+  const own = { ...rest, muted, ...(isOpen(record) && { dueAt }) } as EventRecord
+  // until the beacons of all affected VMs have reported, the mute may turn out not to count
+  const isSure = mutes.some(({ id, until }) => id === muted.id && until === muted.until)
+  if (!isSure) return own
+  return addHistory(own, { at: now, what: 'muted', note: new Date(muted.until).toISOString() })
 }
 
 /** Whether routes name channels that have heard nothing of the event. Such a commit is worth its write. */
@@ -100,6 +125,7 @@ export function mayReachMore(
       vms.map(({ vm, resourceGroup, scaleSet, tags }) => [vm, resourceGroup, scaleSet, tags]),
       one.facts,
       one.policy.decide === 'ignore',
+      one.muted?.id,
     ])
   }
   return isRerouted || known(before) !== known(record)

@@ -195,7 +195,7 @@ function conclude(
   const life = drill === undefined ? record : drillMoved(record, drill, now)
   const ended = isOpen(life) ? (drill ? undefined : endOf(life, listening)) : life.ended
   if (ended !== undefined) return closed(isOpen(life) ? withEndNoted(life, ended) : life, ended)
-  const open = life as OpenRecord
+  const open = heard(life as OpenRecord, now)
   const expired = open.drill ? open : withoutOutgrown(open, rules, now)
   const weighed = weigh(expired as OpenRecord, rules, listening, taken)
   const stuck = isStuck(weighed.record, listening)
@@ -216,6 +216,12 @@ function conclude(
   const next = withDueAt(steps.record, context, listening)
   const isSame = before !== undefined && JSON.stringify(next) === JSON.stringify(before)
   return { record: isSame ? before : next, moments, reason: moments[0] ?? 'look_later' }
+}
+
+/** Without a mute that is over. */
+function heard(record: OpenRecord, now: number): OpenRecord {
+  const { muted, ...rest } = record
+  return muted === undefined || muted.until > now ? record : rest
 }
 
 function drillMoved(record: OpenRecord, plan: DrillPlan, now: number): EventRecord {
@@ -301,6 +307,7 @@ export function withDueAt<State extends OpenRecord>(
     stuck > now ? stuck : never,
     armLookAt(record, listening),
     inventoryDueAt(record),
+    record.muted?.until ?? never,
     nextWeighingAt(record, rules, listening),
     ...(reminder === undefined || isPast ? [] : [reminder.at]),
   ]

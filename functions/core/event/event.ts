@@ -196,6 +196,7 @@ export interface HistoryEntry {
     | 'reminder'
     | 'gone'
     | 'seen_again'
+    | 'muted'
     | 'completed'
     | 'cancelled'
     | 'lost'
@@ -214,6 +215,13 @@ export interface DrillPlan {
   changesAt?: number
   /** What rules know of the affected VMs. Of others, only the name is known. */
   vms: KnownVm[]
+}
+
+/** The mute that counts for an event. */
+export interface Muted {
+  id: string
+  /** Epoch ms. */
+  until: number
 }
 
 /** Fields of an event in every state. */
@@ -244,6 +252,8 @@ interface Kept {
     runbook?: string
   }
   wait: Wait
+  /** People are not told of it now, see rules/mute.ts. */
+  muted?: Muted
   /** The decision that counts now. Nobody can take an approval back, but it may expire (scope.ts). */
   decided?: Decided
   /** Those that no longer count, at most 10: a *not now* that was replaced, approvals that expired. */

@@ -46,6 +46,8 @@ export interface PublicEvent {
   notReady?: { at: string; rule: string; why: NotReady['why']; values?: NotReady['values'] }
   /** A person asked the VMs to prepare at once. */
   prepareNow?: Decider & { at: string }
+  /** People are not told of it until then. */
+  mutedUntil?: string
   /** Who said last that they look at it. Nobody has decided by that. */
   taken?: Decider & { at: string }
   firstSeenAt: string
@@ -88,6 +90,7 @@ export function publicView(event: EventView): PublicEvent {
     notReady: notReady && { ...notReady, at: iso(notReady.at) },
     prepareNow: prepareNow && { ...prepareNow, at: iso(prepareNow.at) },
     taken: event.taken && { ...event.taken, at: iso(event.taken.at) },
+    mutedUntil: ended === undefined ? iso(event.muted?.until) : undefined,
     firstSeenAt: iso(event.firstSeenAt),
     startedAt: iso(started?.at),
     startKind: started?.kind,

@@ -15,6 +15,7 @@ import { answerPage, baseOf, wrongAddress } from './answer.ts'
 import { showBeacons } from './beacons.ts'
 import { showChannel, showChannels, showSubscription } from './channels.ts'
 import { decideEventPage, download, showEvent, showHistory } from './history.ts'
+import { mute, showMutes, unmute } from './mutes.ts'
 import { decideNow, healthOf, showNow } from './now.ts'
 import { chosenBy, openQuery } from './open-filter.ts'
 import { replay, replayAll, sendTest } from './send.ts'
@@ -43,6 +44,7 @@ export function consoleRoutes(relay: Relay): Routes {
       '/beacons': (c, visitor) => showBeacons(relay, c, visitor),
       '/insights': (c, visitor) => showInsights(relay, charts, c, visitor),
       '/channels': (c, visitor) => showChannels(relay, c, visitor),
+      '/mutes': (c, visitor) => showMutes(relay, c, visitor),
       '/channels/:name': (c, visitor) => showChannel(relay, c, visitor),
       '/subscriptions/:id': (c, visitor) => showSubscription(relay, c, visitor),
     },
@@ -52,6 +54,8 @@ export function consoleRoutes(relay: Relay): Routes {
       '/replay': (c, visitor) => replay(relay, c, visitor),
       '/replay-all': (c, visitor) => replayAll(relay, c, visitor),
       '/test': (c, visitor) => sendTest(relay, c, visitor),
+      '/mute': (c, visitor) => mute(relay, snapshots, c, visitor),
+      '/end-mute': (c, visitor) => unmute(relay, snapshots, c, visitor),
     },
   }
 }

@@ -19,7 +19,12 @@ const replayedMs = 90 * 86_400_000
 type Send = (fields: URLSearchParams) => Promise<Notice | `replayed_${number}`>
 
 /** Runs `send` with the fields of our own form. */
-async function sendBy(relay: Relay, c: Context, visitor: Visitor, send: Send): Promise<Response> {
+export async function sendBy(
+  relay: Relay,
+  c: Context,
+  visitor: Visitor,
+  send: Send,
+): Promise<Response> {
   const title = 'Nothing was sent'
   if (!may(visitor.access, 'manage')) {
     const text = 'This needs the admin key or a token with the scope "manage".'

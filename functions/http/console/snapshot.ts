@@ -5,6 +5,8 @@ import type { RemovedChannel } from '../../core/delivery/health.ts'
 import { knownVms } from '../../core/event/drill.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { setNewest } from '../../core/newest.ts'
+import type { Mute } from '../../core/rules/mute.ts'
+import { readMutes } from '../../store/small-rows.ts'
 import { channelsInTrouble } from '../../use-cases/channel-health.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { removedChannels } from '../../use-cases/reroute.ts'
@@ -32,6 +34,8 @@ export interface Snapshot {
   troubles: Troubles
   removed: RemovedChannel[]
   overview: Overview
+  /** Of all fleets, those that are over included. */
+  mutes: Mute[]
   /** Changes with the content. */
   version: string
 }
@@ -73,9 +77,10 @@ async function readOpen(relay: Relay, fleets: string[], filter: OpenFilter): Pro
   const found = await store.listOpen(fleets, isFiltered ? maxFiltered : maxShown + 1)
   const wanted = found.filter((record) => matches(record, filter))
   const records = wanted.slice(0, maxShown)
-  const [troubles, overview, ...deliveries] = await Promise.all([
+  const [troubles, overview, { all: mutes }, ...deliveries] = await Promise.all([
     channelsInTrouble(relay),
     readOverview(relay, fleets),
+    readMutes(store),
     ...records.slice(0, maxNotified).map((record) => store.readDeliveries(record)),
   ])
   const removed = removedChannels(relay)
@@ -85,6 +90,7 @@ async function readOpen(relay: Relay, fleets: string[], filter: OpenFilter): Pro
     troubles,
     removed,
     overview,
+    mutes,
   ]
   const version = await etagOf(JSON.stringify(content))
   return {
@@ -94,6 +100,7 @@ async function readOpen(relay: Relay, fleets: string[], filter: OpenFilter): Pro
     troubles,
     removed,
     overview,
+    mutes,
     version,
   }
 }

@@ -84,6 +84,10 @@ const notices = {
   not_replayed: 'Nothing was sent: there is no failed message, or the subscription is not active.',
   tested: 'A test message is on its way.',
   no_test: 'Nothing was sent: this channel or subscription cannot be tested now.',
+  muted: 'People are not told of these events now.',
+  not_muted: 'Nothing was muted: choose a fleet and a time. There are at most 100 mutes.',
+  unmuted: 'The mute has ended.',
+  not_unmuted: 'This mute had ended already.',
   too_soon: 'Nothing was sent: another test was sent less than 10 s ago.',
 } as const
 export type Notice = keyof typeof notices

@@ -1,0 +1,115 @@
+// `/v1/mutes`: for some time, people are not told of events of a fleet, a scale set or a tag.
+import * as z from 'zod'
+import { iso } from '../../../shared/json.ts'
+import { maxReasonLength } from '../../core/limits.ts'
+import { type Mute, maxMuteMs } from '../../core/rules/mute.ts'
+import { object, textBy } from '../../schema/checks.ts'
+import { time } from '../../schema/event.ts'
+import { addMute, endMute, mutesFor } from '../../use-cases/mutes.ts'
+import { fleetUnknown, named, problem } from '../problem.ts'
+import { type Route, route } from '../route.ts'
+import { accessOf, fleetsFor } from './access.ts'
+
+const minuteMs = 60_000
+export const maxMuteMinutes = maxMuteMs / minuteMs
+const minutesRule = `write a whole number of minutes from 1 to ${maxMuteMinutes}`
+const nameRule = 'write a text of 1 to 256 characters'
+const vmsOf = (what: string) =>
+  textBy(nameRule).min(1, nameRule).max(256, nameRule).optional().describe(what)
+
+const aMute = z
+  .object({
+    id: z.string(),
+    fleet: z.string(),
+    scaleSet: z.string().exactOptional(),
+    tag: z.string().exactOptional(),
+    reason: z.string().exactOptional(),
+    until: time,
+    createdAt: time,
+    by: z.string().describe('`admin`, or `id/name` of a token.'),
+  })
+  .meta({ id: 'Mute' })
+
+const listMutes = route({
+  method: 'get',
+  path: '/v1/mutes',
+  name: 'listMutes',
+  summary: 'Lists the mutes that count now, the next to end first.',
+  group: 'Mutes',
+  caller: 'read',
+  answers: {
+    200: {
+      about: 'Those of the fleets of the sender.',
+      schema: z.object({ mutes: z.array(aMute) }),
+    },
+  },
+  handler:
+    ({ relay }) =>
+    async (c) =>
+      c.json({ mutes: (await mutesFor(relay, accessOf(c))).map(publicMute) }),
+})
+
+export const muteWish = object({
+  fleet: z.string(),
+  scaleSet: vmsOf('Only events that affect only VMs of this scale set.'),
+  tag: vmsOf('Only events that affect only VMs with this tag: `name` or `name=value`.'),
+  minutes: z.int(minutesRule).min(1, minutesRule).max(maxMuteMinutes, minutesRule),
+  reason: z.string().min(1).max(maxReasonLength).optional().describe('The console shows it.'),
+})
+
+const postMute = route({
+  method: 'post',
+  path: '/v1/mutes',
+  name: 'createMute',
+  summary: 'Mutes events: people are not told of them for some time.',
+  about:
+    'Webhooks, subscriptions and streams get every step. Who already knows of an event is told its end. When the mute ends, channels that have heard nothing of an open event get its newest message.',
+  group: 'Mutes',
+  caller: 'manage',
+  json: {
+    schema: muteWish,
+    maxBytes: 4_096,
+    code: 'mute_malformed',
+    example: 'at least {"fleet": "prod", "minutes": 60}',
+  },
+  answers: { 201: { about: 'The mute.', schema: aMute } },
+  problems: [404, 409],
+  handler:
+    ({ relay }) =>
+    async (c, { body: { minutes, ...wish } }) => {
+      const until = relay.now() + minutes * minuteMs
+      const added = await addMute(relay, accessOf(c), { ...wish, until })
+      if (added.outcome === 'added') return c.json(publicMute(added.mute), 201)
+      if (added.outcome === 'fleet_unknown') {
+        return fleetUnknown(c, added.fleet, fleetsFor(relay, c))
+      }
+      const detail = `there are ${added.most} mutes, which is the limit; end some`
+      return problem(c, 409, 'too_many_mutes', detail)
+    },
+})
+
+const deleteMute = route({
+  method: 'delete',
+  path: '/v1/mutes/{id}',
+  name: 'endMute',
+  summary: 'Ends a mute at once.',
+  group: 'Mutes',
+  caller: 'manage',
+  params: { id: 'Its id from the list.' },
+  answers: { 204: { about: 'It has ended.' } },
+  problems: [404],
+  handler:
+    ({ relay }) =>
+    async (c, { params: { id } }) => {
+      if ((await endMute(relay, accessOf(c), id)) === 'ended') return c.body(null, 204)
+      const detail = `there is no mute with the id ${named(id)}; GET /v1/mutes lists all`
+      return problem(c, 404, 'mute_unknown', detail)
+    },
+})
+
+function publicMute({ id, fleet, scaleSet, tag, reason, until, createdAt, by }: Mute) {
+  const what = { id, fleet, scaleSet, tag, reason }
+  return { ...what, until: iso(until), createdAt: iso(createdAt), by: by.who }
+}
+
+export const muteRoutes: Route[] = [listMutes, postMute, deleteMute]

@@ -1,0 +1,79 @@
+// The page of mutes: those that count, and a form for another. "Now" has a line about them.
+import { html } from 'hono/html'
+import { maxReasonLength } from '../../core/limits.ts'
+import { describeDecider, plain } from '../../core/message/phrases.ts'
+import type { Mute } from '../../core/rules/mute.ts'
+import type { Html } from '../event.ts'
+import { utcOn, whole } from '../times.ts'
+import { noticePart, select, sendForm } from './parts.ts'
+
+interface Mutes {
+  base: string
+  mutes: Mute[]
+  /** Those that the visitor sees. */
+  fleets: string[]
+  /** The token of the forms. Absent: the visitor may not mute. */
+  send?: string
+  notice?: string
+}
+
+/** In minutes. */
+export const muteTimes = [30, 60, 120, 240, 480, 1_440, 2_880, 10_080].map(String)
+
+export function mutesBody({ base, mutes, fleets, send, notice }: Mutes, now: number): Html {
+  return html`<p><a href="${base}">Now</a></p>
+<h1>Mutes</h1>
+${noticePart(notice)}
+<p>While a mute counts, people are not told of its events. Webhooks and records go on. When it ends, channels that have heard nothing of an open event get its newest message.</p>
+${mutes.length === 0 ? html`<p class="empty">Nothing is muted.</p>` : table(base, mutes, send, now)}
+${send === undefined ? html`<p class="note">To mute events, you need the admin key or a token with the scope "manage".</p>` : formPart(base, fleets, send)}`
+}
+
+function table(base: string, mutes: Mute[], send: string | undefined, now: number): Html {
+  return html`<div class="scroll" role="region" aria-label="Mutes" tabindex="0"><table class="stack">
+<thead><tr><th scope="col">Events of</th><th scope="col">Until</th><th scope="col">By</th><th scope="col">Reason</th>${send === undefined ? '' : html`<th scope="col"></th>`}</tr></thead>
+<tbody>${mutes.map(
+    (mute) => html`<tr data-key="${mute.id}"><th scope="row">${plain(mutedVms(mute))}</th>
+<td data-label="Until">${whole(utcOn(mute.until, now))}</td>
+<td data-label="By">${plain(describeDecider(mute.by))}</td>
+<td data-label="Reason">${plain(mute.reason ?? '')}</td>
+${send === undefined ? '' : html`<td>${sendForm(`${base}/end-mute`, send, { id: mute.id, back: '/mutes' }, 'End it')}</td>`}</tr>`,
+  )}</tbody></table></div>`
+}
+
+/** `prod, scale set web, tag role=db` */
+function mutedVms({ fleet, scaleSet, tag }: Mute): string {
+  const parts = [fleet, scaleSet && `scale set ${scaleSet}`, tag && `tag ${tag}`]
+  return parts.filter(Boolean).join(', ')
+}
+
+function formPart(base: string, fleets: string[], send: string): Html {
+  return html`<h2>Mute events</h2>
+<form class="filter" method="post" action="${base}/mute"><input type="hidden" name="form" value="${send}"><input type="hidden" name="back" value="/mutes">
+<label>Fleet ${select('fleet', fleets.length === 1 ? fleets[0]! : '', fleets, 'Choose a fleet')}</label>
+<label>Only this scale set <input name="scaleSet" maxlength="256"></label>
+<label>Only this tag <input name="tag" maxlength="256" placeholder="role=db"></label>
+<label>For ${select('minutes', '60', muteTimes, 'Choose', durationWords)}</label>
+<label>Reason <input name="reason" maxlength="${maxReasonLength}"></label>
+<button class="slim">Mute</button></form>`
+}
+
+function durationWords(minutes: string): string {
+  const count = Number(minutes)
+  if (count < 120) return count === 60 ? '1 hour' : `${count} minutes`
+  return count < 2_880 ? `${count / 60} hours` : `${count / 1_440} days`
+}
+
+/** A line of "Now". `asked`: how many of its events people would have to decide. */
+export function mutedPart(base: string, mutes: Mute[], asked: number, now: number): Html {
+  if (mutes.length === 0) return ''
+  const shown = mutes.map(
+    (mute) => html`<b>${plain(mutedVms(mute))}</b> until ${whole(utcOn(mute.until, now))}`,
+  )
+  const events = asked === 1 ? '1 event waits' : `${asked} events wait`
+  const hidden =
+    asked === 0
+      ? ''
+      : html` <b>${events} for a decision, and nobody is told of ${asked === 1 ? 'it' : 'them'}.</b>`
+  return html`<p class="state ${asked > 0 ? 'ask' : 'over'} trouble"><a href="${base}/mutes">Muted</a>: ${shown.map((one, i) => html`${i === 0 ? '' : '; '}${one}`)}.${hidden}</p>`
+}

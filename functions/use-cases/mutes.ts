@@ -1,0 +1,78 @@
+// Makes, lists and ends mutes. When one ends early, open events that it hid are looked at again.
+import { type Access, deciderOf, fleetsOf, nameOf, seesFleet } from '../core/rules/access.ts'
+import { type Mute, type MuteWish, maxMutes } from '../core/rules/mute.ts'
+import { readMutes, writeMutes } from '../store/small-rows.ts'
+import { commitEvent } from './commit-event.ts'
+import type { Relay } from './relay.ts'
+import { randomHex } from './tokens.ts'
+
+const idBytes = 6
+/** Other workers were faster each time. */
+const maxAttempts = 10
+/** More open events hear of the end with their next step. */
+const maxEvents = 1_000
+
+type Added =
+  | { outcome: 'added'; mute: Mute }
+  | { outcome: 'fleet_unknown'; fleet: string }
+  | { outcome: 'no_room'; most: number }
+
+export async function addMute(relay: Relay, access: Access, wish: MuteWish): Promise<Added> {
+  const fleets = fleetsOf(access, Object.keys(relay.config.fleets))
+  if (!fleets.includes(wish.fleet)) return { outcome: 'fleet_unknown', fleet: wish.fleet }
+  const mute = { id: randomHex(idBytes), ...wish, createdAt: relay.now(), by: deciderOf(access) }
+  const isAdded = await change(relay, (all) => (all.length < maxMutes ? [...all, mute] : undefined))
+  if (!isAdded) return { outcome: 'no_room', most: maxMutes }
+  const { id, fleet } = mute
+  relay.log.info('mute_added', {
+    id,
+    fleet,
+    by: nameOf(access),
+    until: new Date(mute.until).toISOString(),
+  })
+  return { outcome: 'added', mute }
+}
+
+/** Those that count, the next to end first. */
+export async function mutesFor(relay: Relay, access: Access): Promise<Mute[]> {
+  const { all } = await readMutes(relay.store)
+  const seen = all.filter(({ fleet, until }) => until > relay.now() && seesFleet(access, fleet))
+  return seen.sort((one, other) => one.until - other.until)
+}
+
+export async function endMute(
+  relay: Relay,
+  access: Access,
+  id: string,
+): Promise<'ended' | 'unknown'> {
+  const mute = (await mutesFor(relay, access)).find((one) => one.id === id)
+  if (mute === undefined) return 'unknown'
+  await change(relay, (all) => all.filter((one) => one.id !== id))
+  relay.log.info('mute_ended', { id, fleet: mute.fleet, by: nameOf(access) })
+  for (const { fleet, eventId, muted } of await relay.store.listOpen([mute.fleet], maxEvents)) {
+    if (muted?.id !== id) continue
+    await commitEvent(
+      relay,
+      { fleet, eventId },
+      {
+        decide: (record) => {
+          if (record?.muted?.id !== id) return { record, moments: [], reason: 'not_muted' }
+          const { muted: _, ...heard } = record
+          return { record: heard, moments: [], reason: 'unmuted' }
+        },
+      },
+    )
+  }
+  return 'ended'
+}
+
+/** False if `make` finds no room. Those that are over are left out. */
+async function change(relay: Relay, make: (all: Mute[]) => Mute[] | undefined): Promise<boolean> {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const { version, all } = await readMutes(relay.store)
+    const next = make(all.filter(({ until }) => until > relay.now()))
+    if (next === undefined) return false
+    if ((await writeMutes(relay.store, next, version)) === 'written') return true
+  }
+  throw new Error('other workers changed the mutes each time')
+}
