@@ -194,6 +194,8 @@ export const relayEvents: Record<string, string> = {
     'The relay disabled a subscription, because its endpoint failed. `reason` says how.',
   subscription_failed:
     'The state of a subscription could not be stored after an attempt. The relay tries again after the next one.',
+  mute_added: 'Somebody muted events of a fleet. `by` says who, `until` until when.',
+  mute_ended: 'Somebody ended a mute before its time. `by` says who.',
   token_created:
     'An owner, or a token with `manage`, made a token. `by` says who. `id` and `name` are those of the new token.',
   token_refused:
@@ -407,6 +409,9 @@ export const problemCodes: Record<string, Code> = {
   subscription_unknown: { status: '404', about: 'There is no such subscription.' },
   test_too_soon: { status: '429', about: 'The channel got another test less than 10 s ago.' },
   token_invalid: { status: '401', about: 'The detail names the claim that was refused.' },
+  mute_malformed: { status: '400', about: 'The detail lists what is wrong with the mute.' },
+  mute_unknown: { status: '404', about: 'There is no such mute, or it is over.' },
+  too_many_mutes: { status: '409', about: 'There are 100 mutes. End some.' },
   token_malformed: { status: '400', about: 'The detail lists what is wrong with the token.' },
   token_unknown: { status: '404', about: 'There is no such token.' },
   too_many_beacons: {

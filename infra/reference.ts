@@ -269,7 +269,7 @@ function placeholdersTable(): string {
   const fields = eventFields.map((name) => code(name)).join(', ')
   const further = [
     ['{{event.NAME}}', `A field of the event [in webhooks](webhooks.md): ${fields}.`],
-    ['{{settings.NAME}}', 'What you wrote under `settings`. Also in `headers`.'],
+    ['{{settings.NAME}}', 'What you wrote under `settings`. Also in `url` and `headers`.'],
   ]
   const rows = [...own, ...further].map(([name, about]) => [code(name!), about!])
   return table(['placeholder', ''], rows)

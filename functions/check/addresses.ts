@@ -53,6 +53,8 @@ export function onAddress(at: string, channel: Channel): string[] {
     const remedy = 'create a workflow "when a webhook request is received", and write its address'
     return [`${at}.${key}: Microsoft has retired Office 365 connectors; ${remedy}`]
   }
+  const isOwn = channel.kind.startsWith('http') && !('preset' in channel)
+  if (isOwn) return []
   const service = services.find(({ host }) => host.test(hostname))
   if (channel.kind === 'teams' && service?.name === 'Teams' && !searchParams.has('sig')) {
     const what = 'the workflow rejects requests, because its address has no "sig"'

@@ -12,7 +12,7 @@ import { notifiers } from '../notify/registry.ts'
 import { command, exitCodes, flag, type Io, wrong } from './command.ts'
 import { counted, describeOutcome, listed, wrap } from './layout.ts'
 import { missingChannels } from './missing-channels.ts'
-import { requestsOf } from './requests.ts'
+import { shownRequests } from './requests.ts'
 import { caseOf, type EventOptions, eventOptions } from './tried-event.ts'
 
 const options = {
@@ -62,7 +62,7 @@ Examples:
     const later = { ...io, print: (text: string) => void printed.push(text) }
     const more = relay ? { further: (config: Config) => missingChannels(config, io) } : {}
     const { config, warnings } = await check(file, isBare, later, more)
-    if (requests) for (const one of requestsOf(config, Date.now())) later.print(`\n${one}`)
+    if (requests) for (const one of shownRequests(config, Date.now())) later.print(`\n${one}`)
     if (Object.keys(event).length > 0) tryEvent(config, event, later)
     io.print(printed.join('\n'))
     return strict && warnings > 0 ? exitCodes.broken : exitCodes.fine

@@ -4,21 +4,23 @@ import { maskOf } from '../../shared/log.ts'
 import { webHmac } from '../../shared/signature.ts'
 import type { Config } from '../config/config.ts'
 import { unsentFor } from '../core/delivery/delivery.ts'
+import type { Moment } from '../core/event/moment.ts'
 import { testEvent } from '../core/event/test-event.ts'
 import { compose } from '../core/message/message.ts'
-import { requestOf } from '../notify/http/index.ts'
-import type { Http, HttpIncidents } from '../notify/http/schema.ts'
+import { requestOf, requestsOf } from '../notify/http/index.ts'
 import { type Step, storyKeyOf } from '../notify/incidents.ts'
 import type { Outgoing } from '../notify/notifier.ts'
 import { channelSecrets } from '../notify/registry.ts'
 
 /** A text of several lines for each such channel. */
-export function requestsOf({ channels, fleets, publicUrl }: Config, now: number): string[] {
+export function shownRequests({ channels, fleets, publicUrl }: Config, now: number): string[] {
   return Object.entries(channels).flatMap(([name, channel]) => {
     if (channel.kind !== 'http' && channel.kind !== 'http_incidents') return []
-    const outgoing = sample(name, Object.keys(fleets)[0]!, publicUrl, now)
     const mask = maskOf(channelSecrets(channel))
-    return Object.entries(requestsIn(channel)).map(([action, request]) => {
+    const requests = channel.kind === 'http' ? { message: channel } : requestsOf(channel)
+    return Object.entries(requests).map(([action, request]) => {
+      const moment = moments.get(action) ?? 'scheduled'
+      const outgoing = sample(name, moment, Object.keys(fleets)[0]!, publicUrl, now)
       const step = { key: storyKeyOf(outgoing.delivery.notification), action } as Step
       const own = channel.kind === 'http' ? undefined : step
       const { url, headers, body } = requestOf(outgoing, channel, request, own)
@@ -32,16 +34,21 @@ export function requestsOf({ channels, fleets, publicUrl }: Config, now: number)
   })
 }
 
-function requestsIn(channel: Http | HttpIncidents) {
-  if (channel.kind === 'http') return { message: channel }
-  const { acknowledge, resolve } = channel
-  return { trigger: channel, ...(acknowledge && { acknowledge }), resolve }
-}
+const moments = new Map<string, Moment>([
+  ['acknowledge', 'approved'],
+  ['resolve', 'completed'],
+])
 
-function sample(channel: string, fleet: string, publicUrl: string, now: number): Outgoing {
-  const event = testEvent({ fleet, eventType: 'Reboot', id: 'request', moment: 'scheduled' }, now)
-  const notification = { moment: 'scheduled' as const, at: now, event }
-  const id = `${fleet}/${event.eventId}/1/scheduled/${channel}`
+function sample(
+  channel: string,
+  moment: Moment,
+  fleet: string,
+  publicUrl: string,
+  now: number,
+): Outgoing {
+  const event = testEvent({ fleet, eventType: 'Reboot', id: 'request', moment }, now)
+  const notification = { moment, at: now, event }
+  const id = `${fleet}/${event.eventId}/1/${moment}/${channel}`
   const unsent = { ...unsentFor({ fleet, eventId: event.eventId, seq: 1 }, channel, now), id }
   return {
     delivery: { ...unsent, urgentUntil: now, notification, lease: '', leaseUntil: now },

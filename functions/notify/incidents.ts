@@ -38,7 +38,8 @@ export async function sendSteps(
   [first, ...others]: Step[],
   send: (step: Step) => Promise<SendOutcome>,
 ): Promise<SendOutcome> {
-  if (first === undefined) return { outcome: 'superseded', note: 'no incident was opened' }
+  if (first === undefined)
+    return { outcome: 'superseded', note: 'this message changes no incident' }
   const told = await send(first)
   if (told.outcome !== 'delivered') return told
   for (const step of others) {

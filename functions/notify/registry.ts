@@ -78,7 +78,7 @@ function piecesOf(url: string): string[] {
   const pieces = [...raw, ...searchParams.values(), ...pathname.split('/')].filter(mayBeSecret)
   const isSecretPath = pathname.split('/').some(mayBeSecret)
   return [
-    ...(search === '' ? [] : [pathname + search]),
+    ...(search === '' ? [] : [url.slice(0, url.indexOf('?')), pathname + search]),
     ...(isSecretPath ? [pathname] : []),
     ...pieces,
   ]

@@ -152,8 +152,10 @@ describe('what it came to', () => {
     ],
     [
       'nothing sent',
-      shown({ deliveries: [message({ state: 'superseded', note: 'no incident was opened' })] }),
-      /^ops: nothing was sent to it \(no incident was opened\)/,
+      shown({
+        deliveries: [message({ state: 'superseded', note: 'this message changes no incident' })],
+      }),
+      /^ops: nothing was sent to it \(this message changes no incident\)/,
     ],
   ])('%s: says what to look at', (_name, event, says) => {
     const { wrong } = resultOf(event)
@@ -226,7 +228,11 @@ describe('what it came to', () => {
     })
 
     test('not where it was no longer needed', () => {
-      const needless = ['overtaken by "started"', 'decided meanwhile', 'no incident was opened']
+      const needless = [
+        'overtaken by "started"',
+        'decided meanwhile',
+        'this message changes no incident',
+      ]
       const deliveries = needless.map((note) => message({ state: 'superseded', note }))
       expect(summaryOf([message(), ...deliveries])).toBe(
         'completed; 1 of 1 message delivered, 3 no longer needed, on 1 channel: ops',

@@ -206,6 +206,17 @@ describe('answers', () => {
     await expectDescribed('revokeToken', await ask(`/v1/tokens/${id}`, { method: 'DELETE' }))
   })
 
+  test('about mutes', async () => {
+    const wish = { fleet: 'prod', scaleSet: 'web', tag: 'role=web', minutes: 60, reason: 'work' }
+    const { id, until } = await expectDescribed('createMute', await send('/v1/mutes', wish))
+    expect(until).toBe(new Date(world.clock.now + 3_600_000).toISOString())
+    await expectDescribed('createMute', await send('/v1/mutes', { fleet: 'prod', minutes: 0 }))
+    await expectDescribed('createMute', await send('/v1/mutes', { fleet: 'none', minutes: 1 }))
+    await expectDescribed('listMutes', await ask('/v1/mutes'))
+    expect((await ask(`/v1/mutes/${id}`, { method: 'DELETE' })).status).toBe(204)
+    await expectDescribed('endMute', await ask(`/v1/mutes/${id}`, { method: 'DELETE' }))
+  })
+
   test('about subscriptions', async () => {
     const list = '/v1/subscriptions'
     const wish = { url: 'https://robot.example/in', fleets: ['prod'], moments: ['scheduled'] }

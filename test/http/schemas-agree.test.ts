@@ -82,6 +82,11 @@ const cases: Record<string, Case> = {
     ],
     also: ({ changeAfterSeconds = -1, noticeSeconds = 120 }) => changeAfterSeconds < noticeSeconds,
   },
+  mute: {
+    path: '/v1/mutes',
+    headers: byAdmin,
+    limits: [0, 1, 43_200, 43_201].map((minutes) => ({ fleet: 'prod', minutes })),
+  },
   token: {
     path: '/v1/tokens',
     headers: byAdmin,

@@ -9,6 +9,7 @@ import { eventId } from '../support/world.ts'
 import { type Json, notifierFor } from './kinds.ts'
 import { about, outgoing } from './outgoing.ts'
 import { httpChannel } from './presets.ts'
+import { scenes } from './scenes.ts'
 
 const url = 'https://hook.example/in?a=1'
 
@@ -64,6 +65,35 @@ describe('a template', () => {
     expect(to).toMatch(/^https:\/\/hook\.example\/in\?a=1&thread=[0-9a-f-]{36}%26$/)
     expect(json).toEqual({ t: '‹b>' })
   })
+})
+
+test('of several events, what a template says of one is that of the most urgent', async () => {
+  const both = { ...scenes.completed!, also: [scenes.scheduled!] }
+  const { requests } = await sendBy(httpChannel('pushover'), both)
+  const { title, priority, message } = requests[0]!.json
+  expect(title).toMatch(/Reboot of .*, and 1 more$/)
+  expect(priority).toBe(1)
+  expect(message.indexOf('Reboot')).toBeLessThan(message.indexOf('Completed'))
+})
+
+test('an owner can replace what a preset writes, also a header', async () => {
+  const headers = { Authorization: 'Bearer other' }
+  const channel = { kind: 'http', preset: 'incident-io', settings: { source: '1' }, headers }
+  expect(channelSchema.parse(channel)).toMatchObject({ headers: { authorization: 'Bearer other' } })
+})
+
+test('the runbook is a line of its own, with its whole address', async () => {
+  const runbook = 'https://wiki.example/reboots'
+  const what = outgoing()
+  const { links } = await filled(
+    { links: '{{links}}' },
+    {},
+    {
+      ...what,
+      message: { ...what.message, links: [{ label: 'Runbook', url: runbook }] },
+    },
+  )
+  expect(links).toBe(`Runbook: ${runbook}`)
 })
 
 test.each([
@@ -141,7 +171,16 @@ describe('a mistake', () => {
       'channels.hook.acknowledge: only incidents are acknowledged; write "resolve"',
     ],
     [{ ...http, severities: { critical: 1 } }, 'channels.hook.severities.error'],
-    [{ ...http, headers: { 'X-Key': 'a\nb' } }, 'write a text of printable ASCII characters'],
+    [{ ...http, headers: { 'X-Key': 'a\nb' } }, 'write printable ASCII characters'],
+    [
+      { kind: 'http', preset: 'jsm', settings: { key: 'x\n' } },
+      'channels.hook.settings.key: write printable ASCII characters',
+    ],
+    [{ ...http, body: { '{{title}}': 1 } }, 'a placeholder belongs in a value, not in a key'],
+    [
+      { ...http, resolve: { path: '/close?x=1', body: {} } },
+      'channels.hook.resolve.path: write a path that begins with "/"; parameters belong under',
+    ],
     [{ ...http, success: [404] }, 'channels.hook.success[0]: write a status from 200 to 299'],
     [
       { ...http, body: { key: 'env:HOOK_KEY' } },

@@ -14,7 +14,7 @@ const secret = PRESET_SECRET
 const settings: Partial<Record<PresetName, Record<string, string>>> = {
   jsm: { key: secret },
   'incident-io': { source: '01ABC', token: secret },
-  servicenow: { instance: 'acme', basic: secret },
+  servicenow: { basic: secret },
   telegram: { token: `123:${secret}`, chat: '-1001234567890' },
   ntfy: { topic: 'foghorn-topic-s3cret' },
   pushover: { token: secret, user: secret },
@@ -23,6 +23,7 @@ const settings: Partial<Record<PresetName, Record<string, string>>> = {
 /** Whose address an owner writes, in one of the service's own forms. */
 const addresses: Partial<Record<PresetName, string>> = {
   'splunk-on-call': 'https://alert.victorops.example/integrations/generic/path-s3cret/routing',
+  servicenow: 'https://acme.service-now.example/api/global/em/path-s3cret',
   grafana: 'https://oncall.example/integrations/v1/formatted_webhook/path-s3cret/',
   alertmanager: 'https://alertmanager.example/api/v2/alerts?tenant=query%2Ds3cret',
   'google-chat': `https://chat.example/v1/spaces/AAA/messages?key=${secret}&token=query%2Ds3cret`,
@@ -43,7 +44,7 @@ const added: Partial<Record<PresetName, string>> = {
 }
 
 /** The only status of a success. Absent: any 2xx. */
-const success: Partial<Record<PresetName, number>> = { jsm: 202, 'incident-io': 202 }
+const success: Partial<Record<PresetName, number>> = { jsm: 202, 'incident-io': 202, apprise: 200 }
 
 const backslashed = /(?<!\\)(?:\\\\)*[*_~`|[\]<>#]/u
 /** Marks that the service would obey. */
@@ -88,7 +89,6 @@ export function writtenFor(name: PresetName, sinks: Sinks): Written {
 /** Settings that only the preset's own address needs. */
 const inAddress: Partial<Record<PresetName, string[]>> = {
   'incident-io': ['source'],
-  servicenow: ['instance'],
   telegram: ['token'],
 }
 
@@ -124,11 +124,13 @@ export function httpRow(
   }
 }
 
+const ownLink = /\[[\w ]+\]\(https:\/\/foghorn\.example[^)]*\)|https:\/\/foghorn\.example\S*/g
+
 /** All texts of a body, without addresses of the relay. */
 function shownTexts(body: Json): string[] {
   // a colour is no text
   if (typeof body === 'string' && /^#[0-9a-f]{6}$/.test(body)) return []
-  if (typeof body === 'string') return [body.replace(/https:\/\/foghorn\.example\S*/g, '').trim()]
+  if (typeof body === 'string') return [body.replace(ownLink, '').trim()]
   if (typeof body !== 'object' || body === null) return []
   return Object.values(body).flatMap(shownTexts)
 }

@@ -11,7 +11,7 @@ import { type Route, route } from '../route.ts'
 import { accessOf, fleetsFor } from './access.ts'
 
 const minuteMs = 60_000
-export const maxMuteMinutes = maxMuteMs / minuteMs
+const maxMuteMinutes = maxMuteMs / minuteMs
 const minutesRule = `write a whole number of minutes from 1 to ${maxMuteMinutes}`
 const nameRule = 'write a text of 1 to 256 characters'
 const vmsOf = (what: string) =>

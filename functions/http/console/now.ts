@@ -124,9 +124,7 @@ async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Pro
       more: snapshot.more,
       health: healthOf(relay, visitor, snapshot),
       troubles,
-      mutes: snapshot.mutes.filter(
-        ({ fleet, until }) => until > now && visitor.fleets.includes(fleet),
-      ),
+      mutes: snapshot.mutes.filter(({ fleet }) => visitor.fleets.includes(fleet)),
       answered,
       filter: { ...filter, fleets: visitor.fleets },
       wall,

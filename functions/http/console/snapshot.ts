@@ -6,8 +6,8 @@ import { knownVms } from '../../core/event/drill.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { setNewest } from '../../core/newest.ts'
 import type { Mute } from '../../core/rules/mute.ts'
-import { readMutes } from '../../store/small-rows.ts'
 import { channelsInTrouble } from '../../use-cases/channel-health.ts'
+import { mutesFor } from '../../use-cases/mutes.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { removedChannels } from '../../use-cases/reroute.ts'
 import { createShortCache, type ShortCache } from '../../use-cases/short-cache.ts'
@@ -22,7 +22,7 @@ const maxFiltered = 300
 /** Filters whose last read is kept. */
 const maxFilters = 20
 /** Reading the deliveries of an event costs a call of the storage. */
-const maxNotified = 14
+const maxNotified = 13
 
 type Troubles = Awaited<ReturnType<typeof channelsInTrouble>>
 
@@ -34,7 +34,7 @@ export interface Snapshot {
   troubles: Troubles
   removed: RemovedChannel[]
   overview: Overview
-  /** Of all fleets, those that are over included. */
+  /** Of all fleets. */
   mutes: Mute[]
   /** Changes with the content. */
   version: string
@@ -77,10 +77,10 @@ async function readOpen(relay: Relay, fleets: string[], filter: OpenFilter): Pro
   const found = await store.listOpen(fleets, isFiltered ? maxFiltered : maxShown + 1)
   const wanted = found.filter((record) => matches(record, filter))
   const records = wanted.slice(0, maxShown)
-  const [troubles, overview, { all: mutes }, ...deliveries] = await Promise.all([
+  const [troubles, overview, mutes, ...deliveries] = await Promise.all([
     channelsInTrouble(relay),
     readOverview(relay, fleets),
-    readMutes(store),
+    mutesFor(relay, { by: 'admin' }),
     ...records.slice(0, maxNotified).map((record) => store.readDeliveries(record)),
   ])
   const removed = removedChannels(relay)

@@ -2,6 +2,7 @@
 // which is a template in `presets/`. With `resolve`, the messages of an event become an incident.
 import { parseJson } from '../../../shared/json.ts'
 import type { SendOutcome } from '../../core/delivery/attempt.ts'
+import { byUrgency } from '../../core/message/message.ts'
 import { addressOf } from '../../core/rules/address.ts'
 import { overtakes, type Step, sendSteps, stepsOf } from '../incidents.ts'
 import type { Kind } from '../kind.ts'
@@ -13,6 +14,7 @@ import {
   isWebPage,
   type Notifier,
   type Outgoing,
+  type Part,
   post,
   type Send,
 } from '../notifier.ts'
@@ -25,7 +27,12 @@ const messages: Notifier<Http> = {
   rate: { everyMs: 1_000, burst: 2, together: 10, atOnce: 4 },
   opensIncidents: false,
   buttons: undefined,
-  notify: (outgoing, channel, send) => sendRequest(outgoing, channel, channel, send),
+  notify(outgoing, channel, send) {
+    // what a template says of one event, it says of the most urgent one
+    const parts = byUrgency([outgoing, ...outgoing.also], ({ message }) => message)
+    const [first, ...also] = parts as [Part, ...Part[]]
+    return sendRequest({ ...outgoing, ...first, also }, channel, channel, send)
+  },
 }
 
 const incidents: Notifier<HttpIncidents> = {
@@ -34,7 +41,7 @@ const incidents: Notifier<HttpIncidents> = {
   opensIncidents: true,
   buttons: undefined,
   notify(outgoing, channel, send) {
-    const requests = { trigger: channel, ...channel }
+    const requests = requestsOf(channel)
     const steps = stepsOf(outgoing).filter(({ action }) => requests[action] !== undefined)
     return sendSteps(steps, (step) => {
       return sendRequest(outgoing, channel, requests[step.action]!, send, step)
@@ -52,6 +59,12 @@ export const http: Kind<typeof httpSchema> = {
   notifiers: { http: messages, http_incidents: incidents },
 }
 
+/** The request of each action. An action without one is not sent. */
+export function requestsOf(channel: HttpIncidents) {
+  const { acknowledge, resolve } = channel
+  return { trigger: channel, ...(acknowledge && { acknowledge }), resolve }
+}
+
 /** The request for one message, or for one step of an incident. It contains secrets. */
 export function requestOf(
   outgoing: Outgoing,
@@ -63,10 +76,10 @@ export function requestOf(
   const filled = (text: string) => String(fill(text, filling) ?? '')
   // as text: a URL would write the address in another way, so that masks would not match
   const [place = '', search = ''] = addressOf(channel).split(/\?(.*)/s, 2)
-  const added = Object.entries(query).map(([name, text]) => [name, filled(text)])
-  const all = [search, new URLSearchParams(Object.fromEntries(added)).toString()]
-    .filter(Boolean)
-    .join('&')
+  const added = Object.entries(query).map(
+    ([name, text]) => `${encodeURIComponent(name)}=${encodeURIComponent(filled(text))}`,
+  )
+  const all = [search, ...added].filter(Boolean).join('&')
   const parts = path.split('/').map((part) => encodeURIComponent(filled(part)))
   const at = path === '' ? place : place.replace(/\/$/, '') + parts.join('/')
   return {

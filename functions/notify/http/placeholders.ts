@@ -3,7 +3,7 @@
 import { iso } from '../../../shared/json.ts'
 import { noFleet } from '../../core/delivery/delivery.ts'
 import { type PublicEvent, publicView } from '../../core/event/public-view.ts'
-import { buttonOf, byUrgency, composeList, listButtonOf } from '../../core/message/message.ts'
+import { buttonOf, composeList, listButtonOf } from '../../core/message/message.ts'
 import { plain } from '../../core/message/phrases.ts'
 import { fitting, severityIn, storyKeyOf } from '../incidents.ts'
 import type { Outgoing, Part } from '../notifier.ts'
@@ -29,10 +29,12 @@ export const placeholders: Record<string, Placeholder> = {
     about: 'What happens, what to do, and what happens if nobody acts. Of several events: all.',
     isText: true,
     of: (outgoing) => {
-      const lines = ordered(outgoing).map(({ message }) => message.lines.join('\n'))
-      if (lines.length === 1) return lines[0]!
-      const titles = ordered(outgoing).map(({ message }) => `${message.sign} ${message.title}`)
-      return titles.map((title, i) => `${title}\n${lines[i]}`).join('\n\n')
+      const parts = partsIn(outgoing)
+      const each = parts.map(({ message: { sign, title, lines } }) => [
+        `${sign} ${title}`,
+        ...lines,
+      ])
+      return each.map((one) => (parts.length === 1 ? one.slice(1) : one).join('\n')).join('\n\n')
     },
   },
   facts: {
@@ -45,7 +47,7 @@ export const placeholders: Record<string, Placeholder> = {
     about: 'The names of the affected VMs.',
     isText: true,
     of: (outgoing) => {
-      const names = ordered(outgoing).flatMap(({ delivery }) => {
+      const names = partsIn(outgoing).flatMap(({ delivery }) => {
         return delivery.notification.event.facts.resources
       })
       return plain([...new Set(names)].join(', '))
@@ -53,18 +55,26 @@ export const placeholders: Record<string, Placeholder> = {
   },
   page: {
     about: 'The address of the page that decides; of an alert, the console.',
-    of: ({ listUrl, publicUrl, ...first }) =>
-      listUrl ?? ordered(first).find(({ pageUrl }) => pageUrl !== undefined)?.pageUrl ?? publicUrl,
+    of: (outgoing) =>
+      outgoing.listUrl ??
+      partsIn(outgoing).find(({ pageUrl }) => pageUrl !== undefined)?.pageUrl ??
+      outgoing.publicUrl,
+  },
+  links: {
+    about: 'Further addresses, such as that of the runbook: a line each. Of one event only.',
+    of: ({ message: { links = [] }, also }) =>
+      also.length > 0 ? '' : links.map(({ label, url }) => `${label}: ${url}`).join('\n'),
   },
   button: {
     about: 'The label of a button to that page, such as *Decide*.',
-    of: ({ message, also }) =>
-      also.length === 0
-        ? buttonOf(message)
-        : listButtonOf([message, ...also.map((part) => part.message)]),
+    of: (outgoing) =>
+      outgoing.also.length === 0
+        ? buttonOf(outgoing.message)
+        : listButtonOf(partsIn(outgoing).map(({ message }) => message)),
   },
   severity: {
-    about: '`critical`, `error`, `warning` or `info`, in the words of `severities`.',
+    about:
+      '`critical`, `error`, `warning` or `info`, in the words of `severities`. If these are numbers and the field has nothing else, a number.',
     of: ({ delivery }) => severityIn(delivery.notification),
   },
   key: {
@@ -107,21 +117,17 @@ export const eventFields = [
   ...['notBefore', 'durationSeconds', 'firstSeenAt', 'startedAt', 'endedAt', 'epoch', 'sequence'],
 ] as (keyof PublicEvent)[]
 
-/** The most urgent first. */
-function ordered({ also = [], ...first }: Part & { also?: Part[] }): Part[] {
-  return byUrgency([first, ...also], ({ message }) => message)
+function partsIn({ also, ...first }: Outgoing): Part[] {
+  return [first, ...also]
 }
 
 function headOf(outgoing: Outgoing): string {
-  const messages = ordered(outgoing).map(({ message }) => message)
+  const messages = partsIn(outgoing).map(({ message }) => message)
   const { sign, title } = messages.length === 1 ? messages[0]! : composeList(messages)
   return `${sign} ${title}`
 }
 
-/** Empty for an alert that is about no event. */
 export function eventField({ delivery }: Outgoing, name: string): string {
-  const { event } = delivery.notification
-  if (event.fleet === noFleet) return ''
-  const value = publicView(event)[name as keyof PublicEvent]
+  const value = publicView(delivery.notification.event)[name as keyof PublicEvent]
   return value === undefined ? '' : plain([value].flat().join(', '))
 }

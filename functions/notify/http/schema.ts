@@ -2,7 +2,7 @@
 // one of two kinds, as messages and incidents have different rates.
 import * as z from 'zod'
 import { defined } from '../../../shared/json.ts'
-import { object, oneOf, quoted, webRule, webUrl } from '../../schema/checks.ts'
+import { isWebUrl, object, oneOf, quoted, webRule, webUrl } from '../../schema/checks.ts'
 import { didYouMean } from '../../schema/suggest.ts'
 import { entry } from '../kind.ts'
 import { type Preset, presets } from './presets.ts'
@@ -20,26 +20,27 @@ const maxEntries = 50
 const maxSetting = 1_024
 const maxFieldLength = 100_000
 
-const texts = (rule: string) => {
-  const text = z.string(rule).min(1, rule).max(maxSetting, rule)
-  return z.record(z.string().min(1).max(64), text)
-}
-const headerRule = 'write a text of printable ASCII characters, at most 1024'
+/** As in a header: no line break at the end of a secret from a file. */
+const printable = /^[\x21-\x7e]([\x20-\x7e]{0,1022}[\x21-\x7e])?$/
+const printableRule =
+  'write printable ASCII characters, at most 1024, without a blank or a line break at either end'
+const texts = z.record(
+  z.string().min(1).max(64),
+  z.string(printableRule).regex(printable, printableRule),
+)
 const headers = z.record(
   z.string().regex(/^[\w-]{1,64}$/, 'the name of a header has letters, digits and "-"'),
-  z.string(headerRule).regex(/^[\x20-\x7e]{1,1024}$/, headerRule),
+  z.string(printableRule).regex(printable, printableRule),
 )
 const bodyRule = 'write the JSON that the service expects, an object in { } or a list in [ ]'
 const body = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown())], { error: bodyRule })
-const query = texts('write a text of 1 to 1024 characters').describe(
-  'Parameters that are added to the address.',
-)
+const query = texts.describe('Parameters that are added to the address.')
 
 const further = (action: string) =>
   object({
     path: z
       .string()
-      .regex(/^\//, 'write a path that begins with "/"')
+      .regex(/^\/[^?#]*$/, 'write a path that begins with "/"; parameters belong under "query"')
       .max(maxSetting)
       .optional()
       .describe('Added to the path of `url`.'),
@@ -59,7 +60,7 @@ const parts = entry('http', {
       'A service for which Foghorn knows the other keys. Those that you write replace them.',
     ),
   url: webUrl.optional().describe('The address for requests. It is a secret.'),
-  settings: texts(`write a text of 1 to ${maxSetting} characters`)
+  settings: texts
     .optional()
     .describe(
       'Secrets and other values that the preset or your template names as `{{settings.NAME}}`.',
@@ -142,19 +143,23 @@ export const httpSchema = parts
       issues.push({ code: 'custom', path, message, input: undefined })
     }
     const whole = withPreset(value)
-    if (whole.url === undefined) say(['url'], `missing; ${webRule}`)
+    const address = withSettings(whole.url ?? '', whole.settings ?? {}, encodePart)
+    if (!isWebUrl(address)) say(['url'], whole.url === undefined ? `missing; ${webRule}` : webRule)
     if (whole.body === undefined) say(['body'], `missing; ${bodyRule}, or a "preset"`)
     if (whole.acknowledge !== undefined && whole.resolve === undefined) {
       say(['acknowledge'], 'only incidents are acknowledged; write "resolve", or remove this')
     }
-    checkPlaceholders(whole, say)
+    checkPlaceholders({ ...whole, headers: value.headers }, say)
     checkSettings(whole, say)
     checkLimits(value, whole, say)
   })
   .transform((value): Http | HttpIncidents => {
     const { kind, url = '', acknowledge, resolve, ...rest } = withPreset(value)
     const { settings = {}, headers = {}, query = {}, limits = {}, replace = {} } = rest
-    const named = Object.entries(headers).map(([name, text]) => [name.toLowerCase(), text] as const)
+    const filled = Object.entries(headers).map(([name, text]) => [
+      name,
+      withSettings(text, settings),
+    ])
     const address = withSettings(url, settings, encodePart)
     const template: Template = {
       ...rest,
@@ -163,9 +168,7 @@ export const httpSchema = parts
       severities: rest.severities ?? {},
       body: rest.body as Json,
       ...(value.url === undefined ? { endpoint: address } : { url: address }),
-      headers: Object.fromEntries(
-        named.map(([name, text]) => [name, withSettings(text, settings)]),
-      ),
+      headers: Object.fromEntries(filled),
     }
     if (resolve === undefined) return { ...template, kind }
     const ofStep = ({ query = {}, ...step }: NonNullable<Written['resolve']>): Request => {
@@ -182,7 +185,9 @@ export const httpSchema = parts
 /** What the owner wrote, and what the preset adds. */
 function withPreset(value: Written): Written {
   const { name: _, settings: __, ...added } = presetOf(value) ?? { name: '' }
-  const headers = { ...added.headers, ...value.headers }
+  const written = Object.entries(value.headers ?? {})
+  const own = Object.fromEntries(written.map(([name, text]) => [name.toLowerCase(), text]))
+  const headers = { ...added.headers, ...own }
   return { ...added, ...(defined(value) as Written), headers }
 }
 
@@ -196,12 +201,24 @@ function checkPlaceholders({ url, headers, ...rest }: Written, say: Say): void {
   for (const [path, text] of textsIn({ query, body, acknowledge, resolve })) {
     for (const why of namesIn(text).flatMap((name) => whyUnknown(name) ?? [])) say(path, why)
   }
+  for (const [path, key] of keysIn({ body, acknowledge, resolve })) {
+    if (namesIn(key).length > 0) say(path, 'a placeholder belongs in a value, not in a key')
+  }
   for (const [path, text] of textsIn({ url, headers })) {
     const other = namesIn(text).find((name) => !name.startsWith('settings.'))
     if (other !== undefined) {
       say(path, `{{${other}}} is not possible here; write {{settings.NAME}}, or a fixed text`)
     }
   }
+}
+
+/** The keys of all objects inside a value, with their paths. */
+function keysIn(value: unknown, path: PropertyKey[] = []): [PropertyKey[], string][] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, part]) => [
+    ...(Array.isArray(value) ? [] : [[path, key] as [PropertyKey[], string]]),
+    ...keysIn(part, [...path, key]),
+  ])
 }
 
 function checkSettings(whole: Written, say: Say): void {

@@ -18,7 +18,7 @@ interface Mutes {
 }
 
 /** In minutes. */
-export const muteTimes = [30, 60, 120, 240, 480, 1_440, 2_880, 10_080].map(String)
+const muteTimes = [30, 60, 120, 240, 480, 1_440, 2_880, 10_080].map(String)
 
 export function mutesBody({ base, mutes, fleets, send, notice }: Mutes, now: number): Html {
   return html`<p><a href="${base}">Now</a></p>

@@ -40,6 +40,7 @@ const config = {
 /** The token of the hidden fleet, and a subscription that it made. */
 let itsToken: { id: string; token: string }
 let itsSubscription: { id: string }
+let itsMute: { id: string }
 
 beforeEach(async () => {
   await startRelay(config)
@@ -52,6 +53,11 @@ beforeEach(async () => {
   itsToken = await makeToken(world, { name: 'hidden-robot', scopes, fleets: [hidden] })
   world.channels.answer = () => new Response(null, { status: 204 })
   itsSubscription = await subscribe(world, { url: 'https://hidden.example/in' }, itsToken.token)
+  const muted = await askApi(world, itsToken.token, '/v1/mutes', {
+    method: 'POST',
+    body: { fleet: hidden, tag: 'hidden', minutes: 60 },
+  })
+  itsMute = (await muted.json()) as { id: string }
 })
 afterEach(() => world.store.close())
 
@@ -124,6 +130,15 @@ const addresses: Record<string, Address> = {
   'POST /v1/drills': {
     scope: 'manage',
     about: (fleet) => [{ path: '/v1/drills', body: { ...drill, fleet } }],
+  },
+  'GET /v1/mutes': { scope: 'read', about: () => [{ path: '/v1/mutes' }] },
+  'POST /v1/mutes': {
+    scope: 'manage',
+    about: (fleet) => [{ path: '/v1/mutes', body: { fleet, minutes: 5 } }],
+  },
+  'DELETE /v1/mutes/:id': {
+    scope: 'manage',
+    about: (_, id) => [{ path: `/v1/mutes/${id === itsToken?.id ? itsMute.id : id}` }],
   },
   'GET /v1/subscriptions': {
     scope: 'manage',
@@ -227,7 +242,7 @@ describe.each(Object.entries(addresses))('%s', (address, { scope, about }) => {
         await send(token, address, request),
         await send(token, address, own[i]!),
       ]
-      const text = [itsToken, itsSubscription].reduce(
+      const text = [itsToken, itsSubscription, itsMute].reduce(
         (shown, { id }) => shown.replaceAll(id, none),
         await known.text(),
       )
@@ -255,6 +270,7 @@ async function everything() {
       name.startsWith(hidden),
     ),
     tokens.find(({ id }) => id === itsToken.id),
+    await read('/v1/mutes'),
     await read(`/v1/subscriptions/${itsSubscription.id}`),
     await read(`/v1/subscriptions/${itsSubscription.id}/deliveries`),
     world.sent.filter(({ url }) => url.includes(hidden)),

@@ -198,7 +198,6 @@ const services = {
               url: webUrl,
               description: text(4_096),
               color: z.int().min(0).max(0xffffff),
-              footer: z.strictObject({ text: text(2_048).optional() }),
             }),
           )
           .max(10)
@@ -219,10 +218,8 @@ const services = {
           z.strictObject({
             fallback: z.string(),
             title: z.string(),
-            title_link: webUrl,
             text: markdown(16_383),
             color: z.string().regex(/^#[0-9a-f]{6}$/),
-            footer: z.string().optional(),
           }),
         ),
       }),
