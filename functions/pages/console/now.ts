@@ -134,7 +134,7 @@ ${healthPart(base, health, now)}
 ${troubles.map((one) => troublePart(one, now))}
 ${mutedPart(base, mutes, cards.filter(({ seen }) => isHidden(seen.record, now)).length, now)}
 <div class="bar"><ul class="tiles">${shown}</ul>
-${wall ? '' : html`<a class="slim" href="${base}/mutes">Mute events</a>${filterForm(base, filter, cards.length)}`}</div>
+${wall ? '' : html`<a href="${base}/mutes">Mute events</a>${filterForm(base, filter, cards.length)}`}</div>
 ${readOnly === undefined || wall ? '' : html`<p class="note">${readOnly}</p>`}
 ${said === undefined ? '' : html`<p class="said good" role="status" data-said>${said}</p>`}
 ${answered.length === 0 ? '' : answeredPart(answered, cards.length, now)}
