@@ -68,11 +68,11 @@ describe('the next change', () => {
   test('is never in the past, and never missed: each minute of the days when clocks change', () => {
     const time = timeSchema.parse({ from: '01:30', to: '03:10', zone: 'Europe/Berlin' })
     for (const day of ['2026-03-28T22:00Z', '2026-10-24T22:00Z']) {
-      for (let minute = 0; minute < 480; minute++) {
+      for (let minute = 0; minute < 480; minute += 5) {
         const now = at(day) + minute * 60_000
         const next = nextBoundary([time], now)
         expect(next).toBeGreaterThan(now)
-        for (let one = now; one < next; one += 60_000) {
+        for (let one = now; one < next; one += 300_000) {
           expect(isWithinTime(time, one), new Date(one).toISOString()).toBe(isWithinTime(time, now))
         }
       }
