@@ -40,6 +40,10 @@ links. FOGHORN_ADMIN_KEY opens the API and the console. FOGHORN_LOG_LEVEL is inf
     'prints every step of every event as it happens',
     async () => (await import('../functions/cli/listen.ts')).listen,
   ],
+  reload: [
+    'a running relay on Node reads its configuration again',
+    async () => (await import('../functions/cli/reload.ts')).reload,
+  ],
   backup: [
     'stores a copy of the database',
     async () => (await import('../functions/cli/backup.ts')).backup,

@@ -194,6 +194,9 @@ export const relayEvents: Record<string, string> = {
     'The relay disabled a subscription, because its endpoint failed. `reason` says how.',
   subscription_failed:
     'The state of a subscription could not be stored after an attempt. The relay tries again after the next one.',
+  config_refused:
+    'The relay was asked to read its configuration again, and keeps the old one: `mistakes` says why.',
+  config_reloaded: 'The relay took a new configuration. `relay_started` precedes it.',
   mute_added: 'Somebody muted events of a fleet. `by` says who, `until` until when.',
   mute_ended: 'Somebody ended a mute before its time. `by` says who.',
   token_created:
@@ -317,6 +320,14 @@ export const problemCodes: Record<string, Code> = {
     about: 'No fleet of the token takes events of the subscription that the detail names.',
   },
   backup_busy: { status: '503', about: 'Another backup is being made. Try again later.' },
+  config_refused: {
+    status: '409',
+    about: 'The new configuration has mistakes, which the detail lists. The relay keeps the old one.',
+  },
+  reload_unsupported: {
+    status: '501',
+    about: 'This host cannot read its configuration again. The detail says what to do instead.',
+  },
   backup_unsupported: {
     status: '501',
     about: 'This host has no file to copy. The detail says what to do instead.',

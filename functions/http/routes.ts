@@ -10,6 +10,7 @@ import { drillRoute } from './admin/drills.ts'
 import { eventRoutes } from './admin/events.ts'
 import { metricsRoute } from './admin/metrics.ts'
 import { muteRoutes } from './admin/mutes.ts'
+import { reloadRoute } from './admin/reload.ts'
 import { streamRoute } from './admin/stream.ts'
 import { subscriptionActionRoutes } from './admin/subscription-actions.ts'
 import { subscriptionRoutes } from './admin/subscriptions.ts'
@@ -41,4 +42,5 @@ export const routes: readonly Route[] = [
   metricsRoute,
   calendarRoute,
   backupRoute,
+  reloadRoute,
 ]

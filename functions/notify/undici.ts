@@ -9,6 +9,7 @@ import { FoghornError } from '../../shared/errors.ts'
 import { hasBlockedPort, portRefusal, whyForbidden } from '../core/rules/address.ts'
 import type { Send } from './notifier.ts'
 import { createResolve, type Resolve } from './resolve.ts'
+import { createSmtpSend } from './smtp.ts'
 
 /** As many as a relay sends at once. With fewer, a channel would wait for others of its origin. */
 const connectionsPerOrigin = 2_048
@@ -51,8 +52,11 @@ export function createOutbound(
     targets.set(url, target)
     return target
   }
+  const sendMail = createSmtpSend(judge, (plain) => guardedLookup(judge, plain, resolve))
   return {
-    async send(url, { method, headers, body, signal }) {
+    async send(url, init) {
+      if (/^smtps?:/.test(url)) return sendMail(url, init)
+      const { method, headers, body, signal } = init
       const { origin, path, plain } = targetOf(url)
       // it follows no redirect, which would bypass the check of literal addresses above
       const answer = await agents[plain ? 'http:' : 'https:']
@@ -127,8 +131,9 @@ function noAddress(hostname: string): Error {
   return Object.assign(new Error(`${hostname} has no address`), { code: 'ENOTFOUND' })
 }
 
-function agentFor(judge: Judge, plain: boolean, resolve: Resolve, proxy?: ForwardProxy) {
-  const guarded: LookupFunction = (hostname, options, done) => {
+/** Finds only addresses that the relay may connect to. */
+function guardedLookup(judge: Judge, plain: boolean, resolve: Resolve): LookupFunction {
+  return (hostname, options, done) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return done(error, '', 4)
       const refusals = addresses.map(({ address }) => refusalOf(judge, address, plain))
@@ -139,7 +144,11 @@ function agentFor(judge: Judge, plain: boolean, resolve: Resolve, proxy?: Forwar
       return options.all ? done(null, allowed) : done(null, first.address, first.family)
     })
   }
-  const options = { connections: connectionsPerOrigin, connect: { lookup: guarded } }
+}
+
+function agentFor(judge: Judge, plain: boolean, resolve: Resolve, proxy?: ForwardProxy) {
+  const lookup = guardedLookup(judge, plain, resolve)
+  const options = { connections: connectionsPerOrigin, connect: { lookup } }
   const agent =
     proxy === undefined
       ? new Agent(options)

@@ -193,14 +193,14 @@ async function plan(
   const { record, moments } = decision
   const isNews = moments.length > 0
   const reads = before !== undefined && (isNews || mayReachMore(before, record, isRerouted))
-  const [deliveries, subscriptions, mutes] = await Promise.all([
-    reads ? store.readDeliveries(record) : [],
-    isNews ? listSubscriptions(store) : [],
-    isNews || reads ? readMutes(store) : undefined,
-  ])
-  const { listeningSince } = relay
-  const read = { deliveries, subscriptions, ...(mutes && { mutes: mutes.all }) }
-  const context = { ...read, now, listeningSince, isRerouted }
+  const context = {
+    deliveries: reads ? await store.readDeliveries(record) : [],
+    subscriptions: isNews ? await listSubscriptions(store) : [],
+    ...(isNews || reads ? { mutes: (await readMutes(store)).all } : {}),
+    now,
+    listeningSince: relay.listeningSince,
+    isRerouted,
+  }
   return commitPlan(config.routes, channelFacts(relay), before, { record, moments }, context)
 }
 

@@ -80,9 +80,17 @@ export interface Relay {
   holdsConnections: boolean
   /** Copies all that is stored, while the relay works. Throws FoghornError `disk_full`. */
   backup(): Promise<Backup>
+  /** Reads the configuration again. The relay that has it takes the place of this one. */
+  reload(): Promise<Reloaded>
   /** Problems of the host that an owner should look at: sentences for `/healthz`. */
   troubles(): Promise<string[]>
 }
+
+/** `refused`: one sentence for each mistake; this relay goes on. */
+export type Reloaded =
+  | { outcome: 'accepted' }
+  | { outcome: 'refused'; mistakes: string }
+  | { outcome: 'unsupported'; instead: string }
 
 export interface AzureDoors {
   manager: ResourceManager

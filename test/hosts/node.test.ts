@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { readConfig } from '../../functions/config/config.ts'
 import { readSettings } from '../../functions/host/node/settings.ts'
 import { maxReportBytes } from '../../shared/report.ts'
@@ -279,6 +279,57 @@ describe('the process', () => {
     await relay.ended
     expect(relay.output).toContain('routes[0].channels[0]: there is no channel "nowhere"')
     expect(relay.output).not.toContain(prodKey)
+  })
+})
+
+describe.skipIf(process.platform === 'win32')('a new configuration', () => {
+  const own = () => join(directory, 'reloaded.config.json')
+  const writeOwn = (changes: object) => writeFileSync(own(), JSON.stringify({ ...baseConfig, ...changes }))
+  let relay: Program
+  let url: string
+
+  beforeEach(async () => {
+    writeOwn({})
+    const settings = environment({
+      FOGHORN_CONFIG: own(),
+      FOGHORN_DATA: join(directory, `reload-${Math.random()}`),
+      FOGHORN_ADMIN_KEY: adminKey,
+    })
+    relay = new Program('relay', 'functions/host/node/main.ts', settings)
+    const started = await relay.waitFor('relay_started')
+    url = `http://127.0.0.1:${started.port}`
+  })
+  afterEach(() => relay.stop())
+
+  const ask = (path: string, method = 'GET') =>
+    fetch(url + path, { method, headers: { authorization: `Bearer ${adminKey}` } })
+  const channelNames = async () => {
+    const { channels } = (await (await ask('/v1/channels')).json()) as { channels: { name: string }[] }
+    return channels.map(({ name }) => name)
+  }
+  const other = { channels: { other: (baseConfig.channels as { hook: object }).hook }, owners: undefined, routes: [{ match: {}, channels: ['other'] }] }
+
+  test.each(['SIGHUP', 'the API'])('is taken after %s, on the same port', async (way) => {
+    writeOwn(other)
+    if (way === 'SIGHUP') relay.kill('SIGHUP')
+    else expect((await ask('/v1/reload', 'POST')).status).toBe(202)
+    await relay.waitFor('config_reloaded')
+    expect(await channelNames()).toEqual(['other'])
+  })
+
+  test('with a mistake changes nothing, and the mistake is named', async () => {
+    const before = await channelNames()
+    writeOwn({ ...other, publicUrl: 'x' })
+    const answer = await ask('/v1/reload', 'POST')
+    expect([answer.status, await answer.json()]).toMatchObject([
+      409,
+      { code: 'config_refused', detail: expect.stringContaining('publicUrl: write an https://') },
+    ])
+    relay.kill('SIGHUP')
+    await expect
+      .poll(() => relay.entries.filter(({ event }) => event === 'config_refused').length)
+      .toBe(2)
+    expect(await channelNames()).toEqual(before)
   })
 })
 

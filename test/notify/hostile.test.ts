@@ -46,7 +46,7 @@ function textsOf(kind: Kind, body: string): string[] {
 const marks = /[\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u2028\u2029]|(?!\n)\p{Cc}/u
 /** Text that clients turn into a link, unless they are prevented. */
 const links = /[a-z]:\/\/|\bwww\.|mailto:|\bevil\.example/i
-const linking: Kind[] = ['teams', 'pagerduty', ...httpNames]
+const linking: Kind[] = ['teams', 'pagerduty', 'mail', 'mail_azure', ...httpNames]
 
 const names: [string, string][] = [
   ['a mention of all (Slack)', '<!channel> <!here> <@U123> <#C123>'],

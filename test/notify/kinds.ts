@@ -33,7 +33,7 @@ interface Row<Own extends Channel = Channel> {
   /** The outcome if a usual answer breaks off. Never `retry`. */
   brokenOff: 'delivered' | 'refused'
   /** The limit of the service. `ahead`: how many more it accepts in a burst. */
-  takes: { requests: number; inMs: number; ahead: 0 | 1 } | 'whatever comes'
+  takes: { requests: number; inMs: number; ahead: number } | 'whatever comes'
   /** Longest body, in bytes. */
   maxBodyBytes: number
   /** How much of an answer is read. 8 KB if absent. */
@@ -98,6 +98,16 @@ const slackWebhookGone = [
   ...['team_disabled', 'action_prohibited', 'posting_to_general_channel_denied'],
   ...['channel_not_found', 'channel_is_archived', 'user_not_found'],
 ]
+
+/** Of Azure Communication Services. */
+const acsKey = Buffer.from('a key of Communication Services, of 64 bytes').toString('base64')
+
+const mailAnswers: Row['answers'] = {
+  delivered: [[202, '{"id":"1","status":"Running"}'], [200, '2.0.0 OK'], ...each(201, 204, 205, 299)],
+  retry: [...busy, ...busyTexts],
+  refused: faults,
+  broken: [...gone, ...redirects, ...webPages],
+}
 
 const refusals = { retry: [...busy, ...busyTexts], refused: faults }
 const https = Object.fromEntries(
@@ -271,6 +281,46 @@ export const kindTable: Record<HttpName, Row> & {
     ],
     live: 'nothing',
   },
+  mail: {
+    channel: {
+      ...{ kind: 'mail', endpoint: 'smtp://smtp.example:587', tls: 'required' },
+      ...{ user: 'foghorn', password: 'path-s3cret-of-mail' },
+      ...{ from: 'foghorn@foghorn.example', to: ['ops@foghorn.example'] },
+    },
+    simulated: () => undefined,
+    contentType: 'application/json',
+    // what smtp.ts makes of a server's reply
+    answers: mailAnswers,
+    brokenOff: 'delivered',
+    takes: { requests: 30, inMs: 60_000, ahead: 1 },
+    maxBodyBytes: 200_000,
+    written: {
+      ...{ kind: 'mail', server: 'smtp.example', user: 'foghorn', password: 'path-s3cret-of-mail' },
+      ...{ from: 'foghorn@foghorn.example', to: 'ops@foghorn.example' },
+    },
+    texts: ({ subject, text, html }) => mailTexts(subject, text, html),
+    live: /[<>]/,
+  },
+  mail_azure: {
+    channel: {
+      ...{ kind: 'mail_azure', endpoint: 'https://mail.example', accessKey: acsKey },
+      ...{ from: 'foghorn@foghorn.example', to: ['ops@foghorn.example'] },
+    },
+    simulated: () => undefined,
+    contentType: 'application/json',
+    answers: mailAnswers,
+    brokenOff: 'delivered',
+    // 10 an hour, half of them at once: what is urgent does not wait
+    takes: { requests: 6, inMs: 3_600_000, ahead: 4 },
+    maxBodyBytes: 200_000,
+    path: '/emails:send?api-version=2023-03-31',
+    written: {
+      ...{ kind: 'mail', endpoint: 'https://mail.example', accessKey: acsKey },
+      ...{ from: 'foghorn@foghorn.example', to: 'ops@foghorn.example' },
+    },
+    texts: ({ content: { subject, plainText, html } }) => mailTexts(subject, plainText, html),
+    live: /[<>]/,
+  },
   webhook: {
     channel: { kind: 'webhook', url: 'https://hook.example/in/path-s3cret', secret: [hookSecret] },
     simulated: ({ webhookUrl: url, webhookSecret }) => ({
@@ -329,6 +379,13 @@ export const secretParts = new RegExp(
     .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
     .join('|'),
 )
+
+/** The HTML without its own tags. In plain text, a bracket is a bracket. */
+function mailTexts(subject: string, text: string, html: string): string[] {
+  const plain = [subject, text].map((one) => one.replace(/https:\/\/foghorn\.example\S*/g, ''))
+  const own = /<\/?(?:div|p|b|hr|a|table|tr|td|small)(?: (?:href|style|cellpadding)="[^"<>]*")?>/g
+  return [...plain.map((one) => one.replace(/[<>]/g, '')), html.replace(own, ' ').trim()]
+}
 
 /** Removes bold from titles in Slack, the link to the page and the reader's own time. */
 function slackTexts({ text, blocks }: Json): string[] {

@@ -123,6 +123,7 @@ export class Worker {
       changes: this.#newChanges(),
       openLimits: new OpenLimits(store),
       holdsConnections: true,
+      reload: async () => ({ outcome: 'unsupported', instead: '' }),
       backup: async () => ({ outcome: 'unsupported', instead: '' }),
       retryLog: createFrequentLog({ now: () => kernel.now, log }),
       removedChannels: [],

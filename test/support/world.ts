@@ -104,6 +104,7 @@ export async function createWorld(
     changes: new Changes(),
     openLimits: new OpenLimits(store),
     holdsConnections: true,
+    reload: async () => ({ outcome: 'unsupported', instead: 'a test has no file' }),
     backup: async () => ({ outcome: 'unsupported', instead: 'a test has no file' }),
     retryLog: createFrequentLog({ now: () => clock.now, log }, 60_000),
     removedChannels: [],

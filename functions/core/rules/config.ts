@@ -30,7 +30,7 @@ export interface Fleet {
 export interface Channel {
   kind: string
   fallback?: string | undefined
-  /** A kind has one of these two. The address may be a secret. */
+  /** A kind has one of these two. The address may be a secret. That of SMTP begins with `smtp`. */
   url?: string | undefined
   endpoint?: string | undefined
   /** Only of kind `http`: the preset, and the name of its service. */

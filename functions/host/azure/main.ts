@@ -62,6 +62,8 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as 
 /** Other paths are not logged: they may contain a token, which can decide an event. */
 const plainPaths = /^\/(v1\/(reports|events|deliveries)(\/|$)|healthz$|slack\/interactions$)/
 
+const reloadInstead =
+  'on Azure, the configuration is part of what is deployed; deploy it again, which restarts the relay'
 const backupInstead =
   'this relay stores its data in Azure Tables, so it has no file to copy; Azure keeps copies of the ' +
   'table (storageSku), and "npm run export" stores the events: see docs/backup.md'
@@ -171,6 +173,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     openLimits: new OpenLimits(store),
     // each read and write of the storage gives way
     holdsConnections: false,
+    reload: async () => ({ outcome: 'unsupported', instead: reloadInstead }),
     backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),
     troubles: () => troublesOf(logs.log, queue),
   }

@@ -39,6 +39,7 @@ const backstopMs = 5_000
 const roundWaitMs = attemptMs + 1_000
 
 /** To the request for a backup. */
+const reloadInstead = 'on Cloudflare, the configuration is part of the worker; deploy it again'
 const backupInstead =
   'Cloudflare keeps several copies of the object, and "npm run export" stores the events: see docs/backup.md'
 
@@ -136,6 +137,7 @@ async function compose(
     // its clock stands still while it works, so nobody knows for how long it has worked
     holdsConnections: true,
     troubles: async () => [],
+    reload: async () => ({ outcome: 'unsupported', instead: reloadInstead }),
     backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),
   }
   const options = { places, maxSleepMs: cronMs, keepsHouse: true }

@@ -23,7 +23,7 @@ import { SqlRows } from '../../store/sqlite.ts'
 import { databaseName, openFile } from '../../store/sqlite-file.ts'
 import { Changes } from '../../use-cases/changes.ts'
 import { OpenLimits } from '../../use-cases/open-limits.ts'
-import type { Relay } from '../../use-cases/relay.ts'
+import type { Relay, Reloaded } from '../../use-cases/relay.ts'
 import { createCommitSignal } from '../commit-signal.ts'
 import { createHolds } from '../holds.ts'
 import { Loop } from '../loop.ts'
@@ -52,7 +52,11 @@ const idlePaceMs = 5 * 60_000
 const places = { all: 2_048, claimed: 512, wide: 512 }
 const maxSleepMs = 30_000
 
-async function start(settings: Settings, write: (line: string) => void) {
+async function start(
+  settings: Settings,
+  write: (line: string) => void,
+  reload: Relay['reload'],
+) {
   const { config, port, address, dataDirectory } = settings
   const secrets = allSecrets(settings)
   const log = createLog({ write, now: Date.now, level: settings.level, secrets })
@@ -86,6 +90,7 @@ async function start(settings: Settings, write: (line: string) => void) {
     openLimits: new OpenLimits(store),
     holdsConnections: true,
     backup: createBackup(file, dataDirectory),
+    reload,
     troubles: () => troublesOf(dataDirectory),
   }
   let timer: NodeJS.Timeout | undefined
@@ -108,6 +113,7 @@ async function start(settings: Settings, write: (line: string) => void) {
   void loop.tick()
   return {
     port: server.port,
+    log,
     async stop() {
       relay.commitSignal.close()
       relay.holds.close()
@@ -191,15 +197,35 @@ function fail(what: string): (error: unknown) => void {
   }
 }
 
-/** Starts the relay. A signal ends the process. */
+/** Starts the relay. A signal ends the process, and SIGHUP reads the configuration again. */
 export async function run(): Promise<void> {
   const write = (line: string) => void process.stdout.write(`${line}\n`)
   const stopped = new Promise((resolve) => {
     process.once('SIGTERM', resolve).once('SIGINT', resolve)
   })
   try {
-    const relay = await start(readSettings(process.env), write)
-    const stopping = stopped.then(() => relay.stop())
+    let relay = await start(readSettings(process.env), write, reload)
+    /** One after the other. */
+    let changing = Promise.resolve()
+    const replace = async (settings: Settings) => {
+      await relay.stop()
+      relay = await start(settings, write, reload)
+      relay.log.info('config_reloaded')
+    }
+    async function reload(): Promise<Reloaded> {
+      try {
+        // whoever asked for any free port knows this one
+        const settings = { ...readSettings(process.env), port: relay.port }
+        changing = changing.then(() => replace(settings)).catch(fail('The relay cannot start'))
+        return { outcome: 'accepted' }
+      } catch (error) {
+        if (!(error instanceof FoghornError)) throw error
+        relay.log.error('config_refused', { mistakes: error.message.split('\n') })
+        return { outcome: 'refused', mistakes: error.message }
+      }
+    }
+    process.on('SIGHUP', () => void reload())
+    const stopping = stopped.then(() => changing).then(() => relay.stop())
     void stopping.then(() => process.exit(0), fail('The relay did not stop as it should'))
   } catch (error) {
     fail('The relay cannot start')(error)

@@ -190,7 +190,7 @@ const ofBeacons = ['POST /v1/reports', 'POST /v1/beacons/check']
 /** See azure.test.ts. */
 const ofAzure = ['POST /v1/azure/events', 'OPTIONS /v1/azure/events']
 /** These need the admin key. Their own tests show that a token is refused. */
-const ofAdmin = ['POST /v1/backup']
+const ofAdmin = ['POST /v1/backup', 'POST /v1/reload']
 
 const methodOf = (address: string) => address.split(' ')[0]!
 const send = (key: string, address: string, { path, body }: Sent) =>

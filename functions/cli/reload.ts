@@ -1,0 +1,29 @@
+// `npm run reload`: a running relay on Node reads its configuration again.
+import { command, exitCodes } from './command.ts'
+import { adminKeyOf, askRelay, localRelayUrl, refusalOf } from './relay.ts'
+
+const requestMs = 15_000
+
+export const reload = command({
+  usage: '',
+  about: `
+A running relay on Node reads its configuration again, all of it or nothing: if there is a mistake,
+the relay keeps the old one, and this prints the mistakes. Variables are those of its start.
+
+Environment: FOGHORN_ADMIN_KEY is the admin key of the relay, FOGHORN_URL its address. Without
+FOGHORN_URL, it is the relay of this machine on PORT (7071).
+
+Exit codes: 0 if the relay takes the configuration, 2 if an option or a setting is wrong, otherwise 1.
+
+Example:
+  npm run reload`,
+  async run({ io }) {
+    const url = localRelayUrl(io.environment)
+    const credential = adminKeyOf(io.environment.FOGHORN_ADMIN_KEY)
+    const signal = AbortSignal.timeout(requestMs)
+    const answer = await askRelay(url, '/v1/reload', { credential, body: {}, signal })
+    if (answer.status !== 202) throw await refusalOf(url, answer)
+    io.print(io.paint('ok', 'The relay takes the new configuration.'))
+    return exitCodes.fine
+  },
+})

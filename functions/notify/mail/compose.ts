@@ -1,0 +1,89 @@
+// The text of a mail: plain, and as simple HTML. Mail programs turn text into links, so names get none.
+import { linkless } from '../../../shared/presentable.ts'
+import { hash } from '../../core/hash.ts'
+import { buttonOf, byUrgency, composeList, listButtonOf } from '../../core/message/message.ts'
+import { storyKeyOf } from '../incidents.ts'
+import type { Outgoing, Part } from '../notifier.ts'
+
+export interface Mail {
+  subject: string
+  text: string
+  html: string
+  headers: Record<string, string>
+}
+
+const maxSubject = 200
+
+export function mailOf(outgoing: Outgoing): Mail {
+  const { also, listUrl, ...first } = outgoing
+  const parts = byUrgency([first, ...also], ({ message }) => message)
+  const messages = parts.map(({ message }) => message)
+  const { sign, title } = messages.length === 1 ? messages[0]! : composeList(messages)
+  const all = listUrl === undefined ? [] : [{ label: listButtonOf(messages), url: listUrl }]
+  const bodies = parts.map((part) => bodyOf(part, parts.length > 1))
+  const text = [
+    ...bodies.map((one) => one.text),
+    ...all.map(({ label, url }) => `${label}: ${url}`),
+  ]
+  const html = [...bodies.map((one) => one.html), ...all.map(linkIn)]
+  return {
+    subject: linkless([...`${sign} ${title}`].slice(0, maxSubject).join('')),
+    text: text.join('\n\n---\n\n'),
+    html: `<div style="font-family: sans-serif; max-width: 40em">${html.join('<hr>')}</div>`,
+    headers: headersOf(outgoing),
+  }
+}
+
+/** Of several events, each has its title and its link, and no facts. */
+function bodyOf({ message, pageUrl }: Part, isListed: boolean): Pick<Mail, 'text' | 'html'> {
+  const { sign, title, reference } = message
+  const lines = [...(isListed ? [`${sign} ${title}`] : []), ...message.lines].map(linkless)
+  const facts = isListed ? [] : message.facts.map(({ name, value }) => [name, linkless(value)])
+  const page = pageUrl === undefined ? [] : [{ label: buttonOf(message), url: pageUrl }]
+  const links = [...page, ...(isListed ? [] : (message.links ?? []))]
+  const text = [
+    lines.join('\n'),
+    facts.map(([name, value]) => `${name}: ${value}`).join('\n'),
+    links.map(({ label, url }) => `${label}: ${url}`).join('\n'),
+    linkless(reference),
+  ]
+  const rows = facts.map(([name, value]) => {
+    return `<tr><td><b>${escapeHtml(name!)}</b></td><td>${escapeHtml(value!)}</td></tr>`
+  })
+  const html = [
+    ...lines.map((line) => `<p>${escapeHtml(line)}</p>`),
+    ...(rows.length === 0 ? [] : [`<table cellpadding="4">${rows.join('')}</table>`]),
+    ...links.map(linkIn),
+    `<p><small>${escapeHtml(linkless(reference))}</small></p>`,
+  ]
+  return { text: text.filter(Boolean).join('\n\n'), html: html.join('') }
+}
+
+function linkIn({ label, url }: { label: string; url: string }): string {
+  return `<p><a href="${escapeHtml(url)}">${escapeHtml(label)}</a></p>`
+}
+
+/**
+ * All mails about one event are one thread: each refers to the same id, which no mail has. Programs that
+ * answer mails leave these alone (RFC 3834).
+ */
+function headersOf({ delivery, publicUrl }: Outgoing): Record<string, string> {
+  const { hostname } = new URL(publicUrl)
+  const idOf = (text: string) => `<${hash(text).slice(0, 32)}@${hostname}>`
+  const thread = idOf(storyKeyOf(delivery.notification))
+  return {
+    'Message-ID': idOf(delivery.id),
+    'In-Reply-To': thread,
+    References: thread,
+    'Auto-Submitted': 'auto-generated',
+    'X-Auto-Response-Suppress': 'All',
+  }
+}
+
+function escapeHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+}

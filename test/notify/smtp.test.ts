@@ -1,0 +1,132 @@
+// Mails through a real SMTP server: TLS, login, what it refuses, and the guard of addresses.
+import { rootCertificates, setDefaultCACertificates } from 'node:tls'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type Channel, channelSchema } from '../../functions/notify/registry.ts'
+import { createOutbound, type Outbound } from '../../functions/notify/undici.ts'
+import { createAuthority } from '../support/certificate.ts'
+import { login, startExim, whyNoExim } from '../support/exim.ts'
+import { newFolder } from '../support/folder.ts'
+import { freePort } from '../support/stage.ts'
+import { notifierFor } from './kinds.ts'
+import { outgoing } from './outgoing.ts'
+import { scenes } from './scenes.ts'
+
+const why = whyNoExim()
+if (why !== undefined) console.log(`The tests of SMTP are skipped: ${why}.`)
+
+const authority = createAuthority()
+const tls = authority.issue({ host: '127.0.0.1' })
+let exim: Awaited<ReturnType<typeof startExim>> | undefined
+let outbound: Outbound
+
+beforeAll(() => {
+  setDefaultCACertificates([...rootCertificates, authority.certificate])
+  outbound = createOutbound(['127.0.0.0/8'])
+})
+
+afterEach(async () => {
+  await exim?.stop()
+  exim = undefined
+})
+
+afterAll(async () => {
+  setDefaultCACertificates([...rootCertificates])
+  await outbound.close()
+})
+
+type Started = Omit<Parameters<typeof startExim>[0], 'folder' | 'port'>
+
+/** A server, and a channel that sends there. */
+async function start(options: Started, changes: object = {}): Promise<Channel> {
+  const port = options.isImplicit ? 465 : await freePort()
+  exim = await startExim({ folder: newFolder('exim'), port, ...options })
+  return channelSchema.parse({
+    ...{ kind: 'mail', server: `127.0.0.1:${port}`, ...login },
+    ...{ from: 'foghorn@foghorn.example', to: ['ops@foghorn.example', 'on-call@foghorn.example'] },
+    ...changes,
+  })
+}
+
+const send = (channel: Channel, what = outgoing(), by = outbound) =>
+  notifierFor(channel).notify(what, channel as never, by.send)
+
+describe.skipIf(why !== undefined)('an SMTP server', () => {
+  test('gets a mail under TLS, with a thread for each event and the link', async () => {
+    const channel = await start({ tls })
+    expect(await send(channel, scenes.scheduled)).toMatchObject({ outcome: 'delivered' })
+    expect(await send(channel, scenes.completed)).toMatchObject({ outcome: 'delivered' })
+    await expect.poll(() => exim!.mails().length, { timeout: 10_000 }).toBe(4)
+    const mails = exim!.mails().filter((one) => one.includes('for ops@foghorn.example'))
+    expect(mails).toHaveLength(2)
+    const field = (mail: string, name: string) =>
+      new RegExp(`^${name}: (.*(?:\n .*)*)`, 'm').exec(mail)?.[1]
+    expect(mails.map((mail) => /with esmtpsa/i.test(mail))).toEqual([true, true])
+    expect(new Set(mails.map((mail) => field(mail, 'References'))).size).toBe(1)
+    expect(new Set(mails.map((mail) => field(mail, 'Message-ID'))).size).toBe(2)
+    const first = mails.find((mail) => mail.includes('Reboot of web_3 at 12:15'))!
+    expect(field(first, 'Auto-Submitted')).toBe('auto-generated')
+    expect(first.replace(/=\n/g, '')).toContain('https://foghorn.example/approve/token')
+    expect(first).toMatch(/multipart\/alternative/)
+  })
+
+  test('on port 465 gets it under TLS from the first byte', async () => {
+    const channel = await start({ tls, isImplicit: true })
+    expect(await send(channel)).toMatchObject({ outcome: 'delivered' })
+  })
+
+  test.each<[string, Started, object, object]>([
+    ['a wrong password is a refusal of all', { tls }, { password: 'another' }, { outcome: 'refused', broken: true }],
+    ['an unknown address is refused', { tls }, { to: 'nobody@foghorn.example' }, { outcome: 'refused', note: expect.stringContaining('no such user') }],
+    ['come back is a retry', { tls }, { to: 'later@foghorn.example' }, { outcome: 'retry', note: expect.stringContaining('come back') }],
+    ['without TLS, nothing is sent', {}, {}, { outcome: 'retry', note: 'no answer: ETLS' }],
+    ['with "tls": "none", it is', {}, { tls: 'none', user: undefined, password: undefined }, { outcome: 'delivered' }],
+  ])('%s', async (_, options, changes, expected) => {
+    const channel = await start(options, changes)
+    const result = await send(channel)
+    expect(result).toMatchObject(expected)
+    expect(JSON.stringify(result)).not.toContain(login.password)
+  })
+
+  test('a certificate that nobody vouches for is not trusted', async () => {
+    const channel = await start({ tls: createAuthority('another').issue({ host: '127.0.0.1' }) })
+    expect(await send(channel)).toMatchObject({ outcome: 'retry', note: 'no answer: ESOCKET' })
+  })
+
+  test('in a private network is refused, unless the configuration allows it', async () => {
+    const channel = await start({ tls })
+    const guarded = createOutbound([])
+    const result = await send(channel, outgoing(), guarded)
+    expect(result).toMatchObject({ outcome: 'refused', broken: true })
+    expect(result.note).toContain('private or reserved')
+    await guarded.close()
+    expect(exim!.mails()).toEqual([])
+  })
+
+  test('that does not answer in time is a retry', async () => {
+    const channel = await start({ tls })
+    const signal = AbortSignal.abort()
+    expect(await send(channel, outgoing({ signal }))).toEqual({
+      outcome: 'retry',
+      note: 'no answer in time',
+    })
+  })
+})
+
+describe('a mistake', () => {
+  const mail = { kind: 'mail', from: 'a@b.example', to: 'c@d.example' }
+  test.each<[object, string[]]>([
+    [mail, ['server: missing; write the name of an SMTP server']],
+    [{ ...mail, server: 'https://smtp.example' }, ['server: write the name of an SMTP server']],
+    [{ ...mail, server: 'smtp.example', user: 'x' }, ['password: write "user" and "password"']],
+    [{ ...mail, endpoint: 'https://mail.example' }, ['accessKey: missing; write an access key']],
+    [
+      { ...mail, server: 'a.example', endpoint: 'https://mail.example', accessKey: 'x' },
+      ['endpoint: write either "server"', 'accessKey: write an access key'],
+    ],
+    [{ ...mail, server: 'a.example', to: 'ops' }, ['to: write an address such as']],
+  ])('%j', (channel, said) => {
+    const { issues } = channelSchema.safeParse(channel).error!
+    const shown = issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n')
+    for (const one of said) expect(shown).toContain(one)
+  })
+})
