@@ -322,7 +322,8 @@ export const problemCodes: Record<string, Code> = {
   backup_busy: { status: '503', about: 'Another backup is being made. Try again later.' },
   config_refused: {
     status: '409',
-    about: 'The new configuration has mistakes, which the detail lists. The relay keeps the old one.',
+    about:
+      'The new configuration has mistakes, which the detail lists. The relay keeps the old one.',
   },
   reload_unsupported: {
     status: '501',

@@ -13,7 +13,7 @@ the relay keeps the old one, and this prints the mistakes. Variables are those o
 Environment: FOGHORN_ADMIN_KEY is the admin key of the relay, FOGHORN_URL its address. Without
 FOGHORN_URL, it is the relay of this machine on PORT (7071).
 
-Exit codes: 0 if the relay takes the configuration, 2 if an option or a setting is wrong, otherwise 1.
+Exit codes: 0 if the relay takes it, 2 if an option or a setting is wrong, otherwise 1.
 
 Example:
   npm run reload`,

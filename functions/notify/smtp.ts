@@ -15,6 +15,12 @@ interface Request {
   tls: 'required' | 'none'
 }
 
+interface Refusal {
+  code?: string
+  responseCode?: number
+  response?: string
+}
+
 /** Throws FoghornError if the relay must not connect to this address. */
 type Judge = (address: string, plain: boolean) => void
 
@@ -22,6 +28,7 @@ type Judge = (address: string, plain: boolean) => void
 export function createSmtpSend(judge: Judge, lookupFor: (plain: boolean) => LookupFunction): Send {
   return async (url, { body, signal }) => {
     const { protocol, hostname, port } = new URL(url)
+    signal?.throwIfAborted()
     const host = hostname.replace(/^\[|\]$/g, '')
     const { login, tls, ...mail } = JSON.parse(body!) as Request
     const plain = tls === 'none'
@@ -46,12 +53,10 @@ export function createSmtpSend(judge: Judge, lookupFor: (plain: boolean) => Look
       const { response } = await transport.sendMail(mail)
       return answer(200, response)
     } catch (error) {
-      const { responseCode: code, response = '' } = error as {
-        responseCode?: number
-        response?: string
-      }
+      const { code: name, responseCode: code, response = '' } = error as Refusal
+      if (name === 'ETLS') return answer(401, 'SMTP: the server offers no TLS')
       if (code === undefined) throw error
-      return answer(statusFor(code), response)
+      return answer(statusFor(code), `SMTP ${response}`)
     } finally {
       signal?.removeEventListener('abort', end)
       transport.close()

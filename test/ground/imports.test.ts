@@ -215,7 +215,7 @@ const rules: Record<string, Rule> = {
   'Node stays in the files named for it': {
     files: /^functions\//,
     except:
-      /^functions\/(host\/(node\/|(config-file|parts)\.ts|azure\/(main|log|requests)\.ts)|store\/sqlite-file\.ts|notify\/(undici|resolve)\.ts|cli\/)/,
+      /^functions\/(host\/(node\/|(config-file|parts)\.ts|azure\/(main|log|requests)\.ts)|store\/sqlite-file\.ts|notify\/(undici|resolve|smtp)\.ts|cli\/)/,
     banned: isNode,
     instead: 'WebCrypto and other globals that every host has, or a value from the host',
   },
@@ -274,7 +274,7 @@ const bans: Record<string, Ban> = {
   },
   'use cases take clock and randomness from the relay': {
     files:
-      /^functions\/(app|(use-cases|http|links|identity|pages|check|config|schema)\/[\w/-]+|notify\/(?!undici)[\w/-]+)\.ts$/,
+      /^functions\/(app|(use-cases|http|links|identity|pages|check|config|schema)\/[\w/-]+|notify\/(?!undici|smtp)[\w/-]+)\.ts$/,
     except: /^functions\/pages\/browser\//,
     call: /\bDate\.now\(|\bMath\.random\(|\bsetTimeout\(/,
     instead: 'relay.now(), relay.random(), or a due time in the store',

@@ -284,7 +284,8 @@ describe('the process', () => {
 
 describe.skipIf(process.platform === 'win32')('a new configuration', () => {
   const own = () => join(directory, 'reloaded.config.json')
-  const writeOwn = (changes: object) => writeFileSync(own(), JSON.stringify({ ...baseConfig, ...changes }))
+  const writeOwn = (changes: object) =>
+    writeFileSync(own(), JSON.stringify({ ...baseConfig, ...changes }))
   let relay: Program
   let url: string
 
@@ -304,10 +305,16 @@ describe.skipIf(process.platform === 'win32')('a new configuration', () => {
   const ask = (path: string, method = 'GET') =>
     fetch(url + path, { method, headers: { authorization: `Bearer ${adminKey}` } })
   const channelNames = async () => {
-    const { channels } = (await (await ask('/v1/channels')).json()) as { channels: { name: string }[] }
+    const { channels } = (await (await ask('/v1/channels')).json()) as {
+      channels: { name: string }[]
+    }
     return channels.map(({ name }) => name)
   }
-  const other = { channels: { other: (baseConfig.channels as { hook: object }).hook }, owners: undefined, routes: [{ match: {}, channels: ['other'] }] }
+  const other = {
+    channels: { other: (baseConfig.channels as { hook: object }).hook },
+    owners: undefined,
+    routes: [{ match: {}, channels: ['other'] }],
+  }
 
   test.each(['SIGHUP', 'the API'])('is taken after %s, on the same port', async (way) => {
     writeOwn(other)

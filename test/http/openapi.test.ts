@@ -264,6 +264,7 @@ describe('answers', () => {
       ...['showApprovePage', 'submitApprovePage', 'approvePageMethods', 'slackInteraction'],
       ...['getEventSchema', 'getAlertSchema', 'getOpenapi', 'getMetrics', 'getCalendar'],
       'makeBackup',
+      'reloadConfiguration',
     ])
   })
 })

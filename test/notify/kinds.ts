@@ -103,7 +103,11 @@ const slackWebhookGone = [
 const acsKey = Buffer.from('a key of Communication Services, of 64 bytes').toString('base64')
 
 const mailAnswers: Row['answers'] = {
-  delivered: [[202, '{"id":"1","status":"Running"}'], [200, '2.0.0 OK'], ...each(201, 204, 205, 299)],
+  delivered: [
+    [202, '{"id":"1","status":"Running"}'],
+    [200, '2.0.0 OK'],
+    ...each(201, 204, 205, 299),
+  ],
   retry: [...busy, ...busyTexts],
   refused: faults,
   broken: [...gone, ...redirects, ...webPages],

@@ -2,7 +2,17 @@
 // Not everywhere is one, and it needs root.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,8 +27,6 @@ export function whyNoExim(): string | undefined {
 }
 
 interface Options {
-  /** An empty folder. */
-  folder: string
   port: number
   tls?: { certificate: string; key: string }
   /** TLS begins at once. */
@@ -27,7 +35,9 @@ interface Options {
 
 export const login = { user: 'foghorn', password: 'mail-s3cret-of-a-test' }
 
-export async function startExim({ folder, port, tls, isImplicit = false }: Options) {
+export async function startExim({ port, tls, isImplicit = false }: Options) {
+  // the server is another user, who may not enter the folder of the tests
+  const folder = mkdtempSync('/tmp/foghorn-exim-')
   chmodSync(folder, 0o755)
   const uid = Number(spawnSync('id', ['-u', 'Debian-exim']).stdout.toString())
   const gid = Number(spawnSync('id', ['-g', 'Debian-exim']).stdout.toString())
@@ -71,12 +81,13 @@ export async function startExim({ folder, port, tls, isImplicit = false }: Optio
   return {
     /** The mails that came, as the server stored them. */
     mails: () =>
-      readdirSync(join(folder, 'mail/new')).map((name) =>
-        readFileSync(join(folder, 'mail/new', name), 'utf8'),
+      (existsSync(join(folder, 'mail/new')) ? readdirSync(join(folder, 'mail/new')) : []).map(
+        (name) => readFileSync(join(folder, 'mail/new', name), 'utf8'),
       ),
     async stop() {
       daemon.kill()
       await once(daemon, 'exit')
+      rmSync(folder, { recursive: true, force: true })
     },
   }
 }
@@ -86,8 +97,10 @@ const startsMs = 10_000
 async function answers(port: number): Promise<void> {
   for (const until = Date.now() + startsMs; Date.now() < until; ) {
     const socket = connect({ host: '127.0.0.1', port })
-    const came = await Promise.race([once(socket, 'connect').then(() => true), once(socket, 'error')])
-      .catch(() => false)
+    const came = await Promise.race([
+      once(socket, 'connect').then(() => true),
+      once(socket, 'error'),
+    ]).catch(() => false)
     socket.destroy()
     if (came === true) return
     await sleep(50)

@@ -52,11 +52,7 @@ const idlePaceMs = 5 * 60_000
 const places = { all: 2_048, claimed: 512, wide: 512 }
 const maxSleepMs = 30_000
 
-async function start(
-  settings: Settings,
-  write: (line: string) => void,
-  reload: Relay['reload'],
-) {
+async function start(settings: Settings, write: (line: string) => void, reload: Relay['reload']) {
   const { config, port, address, dataDirectory } = settings
   const secrets = allSecrets(settings)
   const log = createLog({ write, now: Date.now, level: settings.level, secrets })
@@ -204,7 +200,9 @@ export async function run(): Promise<void> {
     process.once('SIGTERM', resolve).once('SIGINT', resolve)
   })
   try {
-    let relay = await start(readSettings(process.env), write, reload)
+    const starting = start(readSettings(process.env), write, reload)
+    process.on('SIGHUP', () => void starting.then(reload))
+    let relay = await starting
     /** One after the other. */
     let changing = Promise.resolve()
     const replace = async (settings: Settings) => {
@@ -224,7 +222,6 @@ export async function run(): Promise<void> {
         return { outcome: 'refused', mistakes: error.message }
       }
     }
-    process.on('SIGHUP', () => void reload())
     const stopping = stopped.then(() => changing).then(() => relay.stop())
     void stopping.then(() => process.exit(0), fail('The relay did not stop as it should'))
   } catch (error) {

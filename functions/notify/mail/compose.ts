@@ -5,7 +5,7 @@ import { buttonOf, byUrgency, composeList, listButtonOf } from '../../core/messa
 import { storyKeyOf } from '../incidents.ts'
 import type { Outgoing, Part } from '../notifier.ts'
 
-export interface Mail {
+interface Mail {
   subject: string
   text: string
   html: string

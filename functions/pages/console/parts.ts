@@ -22,6 +22,7 @@ const brands = new Map([
   ['slack', 'Slack'],
   ['teams', 'Teams'],
   ['pagerduty', 'PagerDuty'],
+  ['mail', 'Mail'],
 ])
 
 type State = Delivery['state']
