@@ -239,7 +239,11 @@ function channelsTable(isShown: (kind: string) => boolean): string {
   const rows = kinds.flatMap(({ properties = {}, required = [] }) => {
     const kind = String(properties.kind!.const)
     const own = Object.entries(properties).filter(([key]) => key !== 'kind' && key !== 'fallback')
-    return own.map(([key, schema]) => {
+    const all = own.flatMap(([key, schema]) => {
+      const inner = Object.entries(schema.properties ?? {})
+      return [[key, schema], ...inner.map(([name, one]) => [`${key}.${name}`, one])] as typeof own
+    })
+    return all.map(([key, schema]) => {
       const isRequired = required.includes(key)
       return [
         code(kind),
@@ -259,9 +263,11 @@ function presetsTable(): string {
     const written = Object.entries(settings).map(([key, text]) => `${code(key)}: ${text}`)
     const address = url === undefined ? ['its address as `url`'] : []
     const cells = [code(preset), name, resolved ? what : 'messages']
-    return [...cells, [...address, ...written].join('; ')]
+    const words = Object.values((rest.severities ?? {}) as object).join(', ')
+    return [...cells, [...address, ...written].join('; '), words]
   })
-  return table(['`preset`', 'service', 'an event is', 'you write, under `settings`'], rows)
+  const head = ['`preset`', 'service', 'an event is', 'you write, under `settings`', 'severities']
+  return table(head, rows)
 }
 
 function placeholdersTable(): string {

@@ -3,7 +3,10 @@
 
 import { pathOf } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
+import { looksSecret } from '../../shared/presentable.ts'
 import { type Config, secretsOf } from '../config/config.ts'
+import { channelSecrets } from '../config/schema.ts'
+import { writtenKind } from '../core/rules/config.ts'
 import { isLoopback } from '../schema/checks.ts'
 import { list } from './policy.ts'
 
@@ -34,6 +37,9 @@ export function adviseOnSecrets(text: string, config: Config): string[] {
   // a webhook is signed, so its address may be known
   for (const one of Object.values(config.channels)) {
     if (one.kind === 'webhook') secrets.delete(one.url)
+    // a setting may also be the name of a queue, and a template may have a public address
+    if (writtenKind(one) === 'http')
+      for (const text of channelSecrets(one).filter(isHarmless)) secrets.delete(text)
   }
   const found: string[] = []
   const json = parseJson(text)
@@ -48,4 +54,8 @@ export function adviseOnSecrets(text: string, config: Config): string[] {
   const named = `${found.slice(0, maxNamed).join(', ')}${more}`
   const what = 'everybody who reads this file learns the secret'
   return [`${named}: ${what}; write "env:NAME", and give the relay the variable NAME`]
+}
+
+function isHarmless(text: string): boolean {
+  return !looksSecret(text)
 }

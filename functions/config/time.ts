@@ -4,8 +4,8 @@ import { pathOf } from '../../shared/errors.ts'
 import { formatOf, type TimeInterval, weekdays } from '../core/rules/time.ts'
 import { maxListed, object } from '../schema/checks.ts'
 
-const daysRule = 'write days such as "Mon-Fri" or "Sat, Sun"'
-const clockRule = 'write a time of the day such as "22:00"'
+const daysRule = 'write days by three letters in one text, such as "Mon-Fri" or "Sat, Sun"'
+const clockRule = 'write a time from "00:00" to "23:59"; for the end of the day, leave "to" out'
 const zoneRule = 'write a time zone such as "Europe/Berlin" or "UTC"'
 const sameRule = 'both times are the same; leave both out for whole days'
 

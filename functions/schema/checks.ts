@@ -57,7 +57,8 @@ export function remedyOf(issue: z.core.$ZodRawIssue): string | undefined {
   }
   if (issue.code === 'too_small') return `write at least ${counted(issue.minimum, issue.origin)}`
   if (issue.code === 'too_big') return `write at most ${counted(issue.maximum, issue.origin)}`
-  return issue.code === 'invalid_key' ? nameRule : undefined
+  // the rule of the key itself
+  return issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? nameRule) : undefined
 }
 
 const units: Record<string, [one: string, many: string]> = {

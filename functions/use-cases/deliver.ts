@@ -1,6 +1,7 @@
 // Sends what is due: claims deliveries, judges each, makes one request, and finishes each. Several
 // workers may run at once: the store gives each delivery one lease and keeps each channel's rate.
 
+import { isAdvice } from '../../shared/document.ts'
 import { messageOf } from '../../shared/errors.ts'
 import {
   attemptMs,
@@ -144,7 +145,11 @@ async function prepare(
     const instead = isGone
       ? await channelsInstead(relay, claimed, record, siblings)
       : fallbackOf(channel)
-    return { claimed, siblings, instead, next }
+    // advice calls nobody
+    const { facts } = claimed.notification.event
+    const { opensIncidents } = channelFacts(relay)
+    const able = isAdvice(facts) ? instead.filter((name) => !opensIncidents(name)) : instead
+    return { claimed, siblings, instead: able, next }
   } catch (error) {
     relay.log.error('message_failed', { id: claimed.id, error: messageOf(error) })
     const note = 'the message could not be composed; see the log'

@@ -51,9 +51,9 @@ describe('a template', () => {
 
   test('cuts names and sentences to the limit of their field, and never the link', async () => {
     const body = { text: ['{{lines}} {{facts}} {{page}}'] }
-    const what = about({ description: 'long '.repeat(200) })
-    const { text } = await filled(body, { limits: { text: 120 } }, what)
-    expect(text[0].length).toBeLessThanOrEqual(120)
+    const what = about({ description: 'long '.repeat(400) })
+    const { text } = await filled(body, { limits: { text: 600 } }, what)
+    expect(text[0].length).toBeLessThanOrEqual(600)
     expect(text[0]).toMatch(/… https:\/\/foghorn\.example\/approve\/token$/)
   })
 
@@ -136,7 +136,8 @@ describe('a mistake', () => {
   const http = { kind: 'http', url, body: {} }
 
   test.each<[object, string]>([
-    [{ kind: 'http' }, 'channels.hook.url: missing; write an absolute https://'],
+    [{ kind: 'http' }, 'channels.hook.preset: missing; name a preset, or write "url" and "body"'],
+    [{ kind: 'http', body: {} }, 'channels.hook.url: missing; write an absolute https://'],
     [{ kind: 'http', url }, 'channels.hook.body: missing; write the JSON that the service expects'],
     [
       { ...http, body: { a: ['x', '{{titel}}'] } },
@@ -150,15 +151,15 @@ describe('a mistake', () => {
     ],
     [
       { ...http, body: { a: '{{settings.key}}' } },
-      'channels.hook.settings: "key" is missing: the template has {{settings.key}}',
+      'channels.hook.settings: "key" is missing; the template has {{settings.key}}',
     ],
     [
       { kind: 'http', preset: 'jsm' },
-      'channels.hook.settings: "key" is missing: the API key of an integration of type API',
+      'channels.hook.settings: "key" is missing; write the API key of an integration of type API',
     ],
     [
       { kind: 'http', preset: 'jsm', settings: { key: 'x', kee: 'y' } },
-      'channels.hook.settings.kee: no placeholder names it; the template uses "key"; did you mean "key"?',
+      'channels.hook.settings.kee: the template does not use this setting; it uses "key"; did you mean "key"?',
     ],
     [{ kind: 'http', preset: 'jms' }, 'channels.hook.preset: write one of'],
     [{ kind: 'http', preset: 'jms' }, 'did you mean "jsm"?'],
@@ -168,9 +169,22 @@ describe('a mistake', () => {
     ],
     [
       { ...http, acknowledge: { body: {} } },
-      'channels.hook.acknowledge: only incidents are acknowledged; write "resolve"',
+      'channels.hook.acknowledge: "acknowledge" needs "resolve"',
     ],
-    [{ ...http, severities: { critical: 1 } }, 'channels.hook.severities.error'],
+    [
+      { ...http, severities: { critical: 1 } },
+      'channels.hook.severities.error: write the word of the service, a text or a number',
+    ],
+    [{ ...http, replace: { ab: '' } }, 'channels.hook.replace.ab: write one character'],
+    [{ ...http, settings: { chat: -5 } }, 'channels.hook.settings.chat: write text in quotes'],
+    [
+      { ...http, resolve: { body: {} } },
+      'channels.hook.resolve: no text has {{key}}, by which the service joins',
+    ],
+    [
+      { ...http, body: { t: '{{page}}' }, limits: { t: 99 } },
+      'channels.hook.limits.t: the link is in this field, and must not be cut; write at least 600',
+    ],
     [{ ...http, headers: { 'X-Key': 'a\nb' } }, 'write printable ASCII characters'],
     [
       { kind: 'http', preset: 'jsm', settings: { key: 'x\n' } },
@@ -178,7 +192,7 @@ describe('a mistake', () => {
     ],
     [{ ...http, body: { '{{title}}': 1 } }, 'a placeholder belongs in a value, not in a key'],
     [
-      { ...http, resolve: { path: '/close?x=1', body: {} } },
+      { ...http, resolve: { path: '/close?x=1', body: { key: '{{key}}' } } },
       'channels.hook.resolve.path: write a path that begins with "/"; parameters belong under',
     ],
     [{ ...http, success: [404] }, 'channels.hook.success[0]: write a status from 200 to 299'],

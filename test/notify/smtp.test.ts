@@ -139,13 +139,15 @@ describe.skipIf(why !== undefined)(`an SMTP server${why ? `, skipped: ${why}` : 
 describe('a mistake', () => {
   const mail = { kind: 'mail', from: 'a@b.example', to: 'c@d.example' }
   test.each<[object, string[]]>([
-    [mail, ['server: missing; write the name of an SMTP server']],
+    [mail, ['server: missing; write "server" for SMTP, or "endpoint"']],
+    [{ ...mail, server: 'smtp.example:99999' }, ['server: write a port from 1 to 65535']],
+    [{ ...mail, accessKey: 'x' }, ['endpoint: missing; write an absolute https://']],
     [{ ...mail, server: 'https://smtp.example' }, ['server: write the name of an SMTP server']],
     [{ ...mail, server: 'smtp.example', user: 'x' }, ['password: write "user" and "password"']],
     [{ ...mail, endpoint: 'https://mail.example' }, ['accessKey: missing; write an access key']],
     [
-      { ...mail, server: 'a.example', endpoint: 'https://mail.example', accessKey: 'x' },
-      ['endpoint: write either "server"', 'accessKey: write an access key'],
+      { ...mail, server: 'a.example', endpoint: 'https://mail.example' },
+      ['server: write "server" for SMTP, or'],
     ],
     [{ ...mail, server: 'a.example', to: 'ops' }, ['to: write an address such as']],
   ])('%j', (channel, said) => {

@@ -12,7 +12,7 @@ import {
   world,
 } from '../support/relay.ts'
 import { askApi } from '../support/tokens.ts'
-import { adminKey, event, eventId, FakeBeacon } from '../support/world.ts'
+import { adminKey, baseConfig, event, eventId, FakeBeacon } from '../support/world.ts'
 
 const advice = () => event({ eventType: 'SpotRebalanceRecommendation' })
 const sentTo = (host: string) => world.sent.filter(({ url }) => url.includes(host))
@@ -38,6 +38,19 @@ test('no incident opens either if a route matches once the VM itself reports', a
   beacon.vm.tags = { tier: 'web' }
   await report(advice())
   expect([sentTo('slack').length, sentTo('pager').length]).toEqual([1, 0])
+})
+
+test('no incident opens either if a chat refuses it and an incident is the fallback', async () => {
+  const { chat, pager } = baseConfig.channels as Record<string, object>
+  await startRelay({
+    channels: { chat: { ...chat, fallback: 'pager' }, pager },
+    owners: ['chat'],
+    routes: [{ match: {}, channels: ['chat'] }],
+  })
+  world.channels.answer = () => new Response('invalid_blocks', { status: 400 })
+  await report(advice())
+  await world.drain()
+  expect([sentTo('slack').length > 0, sentTo('pager')]).toEqual([true, []])
 })
 
 test('nobody can decide it', async () => {

@@ -19,18 +19,17 @@ import {
 const maxEntries = 50
 const maxSetting = 1_024
 const maxFieldLength = 100_000
+/** A link of one event is shorter. */
+const linkLength = 600
 
 /** As in a header: no line break at the end of a secret from a file. */
 const printable = /^[\x21-\x7e]([\x20-\x7e]{0,1022}[\x21-\x7e])?$/
 const printableRule =
   'write printable ASCII characters, at most 1024, without a blank or a line break at either end'
-const texts = z.record(
-  z.string().min(1).max(64),
-  z.string(printableRule).regex(printable, printableRule),
-)
+const texts = z.record(z.string().min(1).max(64), z.string().regex(printable, printableRule))
 const headers = z.record(
   z.string().regex(/^[\w-]{1,64}$/, 'the name of a header has letters, digits and "-"'),
-  z.string(printableRule).regex(printable, printableRule),
+  z.string().regex(printable, printableRule),
 )
 const bodyRule = 'write the JSON that the service expects, an object in { } or a list in [ ]'
 const body = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown())], { error: bodyRule })
@@ -51,7 +50,8 @@ const further = (action: string) =>
     .describe(`The request that ${action} an incident.`)
 
 const statusRule = 'write a status from 200 to 299'
-const severityWord = z.union([z.string().min(1).max(64), z.number()])
+const severityRule = 'write the word of the service, a text or a number'
+const severityWord = z.union([z.string().min(1).max(64), z.number()], severityRule)
 
 const parts = entry('http', {
   preset: oneOf(Object.keys(presets) as [string, ...string[]])
@@ -89,7 +89,7 @@ const parts = entry('http', {
     .record(z.string(), z.int().min(1).max(maxFieldLength))
     .optional()
     .describe(
-      'The most characters of fields of the body, by path: `records.description`. Else 4000.',
+      'The longest text of a field, by its path. Leave out places in lists: `records.description`. Default: 4000.',
     ),
   severities: object({
     critical: severityWord.describe('No notice: it happens at once.'),
@@ -98,7 +98,7 @@ const parts = entry('http', {
     info: severityWord.describe('Nobody has to look at once.'),
   })
     .optional()
-    .describe("The service's words for `{{severity}}`."),
+    .describe("The service's words for `{{severity}}`: all of critical, error, warning and info."),
   replace: z
     .record(z.string().regex(/^.$/su, 'write one character'), z.string().max(8))
     .optional()
@@ -144,10 +144,19 @@ export const httpSchema = parts
     }
     const whole = withPreset(value)
     const address = withSettings(whole.url ?? '', whole.settings ?? {}, encodePart)
+    if (whole.url === undefined && whole.body === undefined) {
+      return say(['preset'], 'missing; name a preset, or write "url" and "body"')
+    }
     if (!isWebUrl(address)) say(['url'], whole.url === undefined ? `missing; ${webRule}` : webRule)
-    if (whole.body === undefined) say(['body'], `missing; ${bodyRule}, or a "preset"`)
+    if (whole.body === undefined) say(['body'], `missing; ${bodyRule}, or name a "preset"`)
+    if (whole.resolve !== undefined && !JSON.stringify(whole).includes('{{key}}')) {
+      say(
+        ['resolve'],
+        'no text has {{key}}, by which the service joins what belongs together; add it',
+      )
+    }
     if (whole.acknowledge !== undefined && whole.resolve === undefined) {
-      say(['acknowledge'], 'only incidents are acknowledged; write "resolve", or remove this')
+      say(['acknowledge'], '"acknowledge" needs "resolve"; add "resolve", or remove "acknowledge"')
     }
     checkPlaceholders({ ...whole, headers: value.headers }, say)
     checkSettings(whole, say)
@@ -226,20 +235,28 @@ function checkSettings(whole: Written, say: Say): void {
   const all = textsIn({ url, headers, query, body, acknowledge, resolve })
   const needed = [...new Set(all.flatMap(([, text]) => settingsIn(text)))]
   for (const name of needed.filter((one) => settings[one] === undefined)) {
-    const what = presetOf(whole)?.settings?.[name] ?? `the template has {{settings.${name}}}`
-    say(['settings'], `"${name}" is missing: ${what}`)
+    const own = presetOf(whole)?.settings?.[name]
+    const what = own === undefined ? `the template has {{settings.${name}}}` : `write ${own}`
+    say(['settings'], `"${name}" is missing; ${what}`)
   }
   for (const name of Object.keys(settings).filter((one) => !needed.includes(one))) {
-    const uses = needed.length === 0 ? 'nothing' : quoted(needed)
-    const what = `no placeholder names it; the template uses ${uses}`
+    const uses = needed.length === 0 ? '' : `; it uses ${quoted(needed)}`
+    const what = `the template does not use this setting${uses}`
     say(['settings', name], what + didYouMean(name, needed))
   }
 }
 
 function checkLimits({ limits = {} }: Written, { body, ...whole }: Written, say: Say): void {
   const bodies = [body, whole.acknowledge?.body, whole.resolve?.body]
-  const paths = bodies.flatMap((one) => textsIn(one).map(([path]) => fieldOf(path)))
-  const known = [...new Set(paths)]
+  const fields = bodies.flatMap((one) => textsIn(one)).map(([path, text]) => [fieldOf(path), text])
+  const known = [...new Set(fields.map(([name]) => name!))]
+  for (const [name = '', text] of fields) {
+    if (!text!.includes('{{page}}') || (limits[name] ?? linkLength) >= linkLength) continue
+    say(
+      ['limits', name],
+      `the link is in this field, and must not be cut; write at least ${linkLength}`,
+    )
+  }
   for (const name of Object.keys(limits).filter((one) => !known.includes(one))) {
     const what = `the body has no such field; its fields are ${quoted(known)}`
     say(['limits', name], what + didYouMean(name, known))

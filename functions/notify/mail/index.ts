@@ -61,7 +61,7 @@ const byAzure: Notifier<AzureMail> = {
 
 export const mail: Kind<typeof mailSchema> = {
   schema: mailSchema,
-  open: ['from', 'to', 'tls'],
+  open: ['from', 'to', 'tls', 'user'],
   placeholders: {
     server: () => 'smtp.env.invalid',
     user: (name) => name,

@@ -2,13 +2,14 @@
 // two kinds, as they have different rates.
 import * as z from 'zod'
 import { fromBase64 } from '../../../shared/signature.ts'
-import { list, oneOf, textBy, webUrl } from '../../schema/checks.ts'
+import { list, oneOf, textBy, webRule, webUrl } from '../../schema/checks.ts'
 import { entry } from '../kind.ts'
 
-const addressRule = 'write an address such as "ops@example.com"'
+const addressRule = 'write an address such as "ops@example.com", without a name'
 const address = textBy(addressRule).regex(/^[^\s@<>",;]{1,64}@[a-z0-9.-]{1,253}$/i, addressRule)
+const portRule = 'write a port from 1 to 65535'
 const serverRule =
-  'write the name of an SMTP server, such as "smtp.example.com" or "smtp.example.com:465"'
+  'write the name of an SMTP server, such as "smtp.example.com" or "smtp.example.com:465", without "smtp://"'
 const keyRule = 'write an access key of Communication Services, which is base64'
 const usualPort = 587
 /** TLS from the first byte, not by STARTTLS. */
@@ -18,6 +19,7 @@ const parts = entry('mail', {
   server: z
     .string(serverRule)
     .regex(/^([a-z0-9.-]{1,253}|\[[0-9a-f:.]+\])(:\d{1,5})?$/i, serverRule)
+    .refine((server) => portOf(server) >= 1 && portOf(server) <= 65_535, { error: portRule })
     .optional()
     .describe('An SMTP server. The port is 587 if left out; on port 465, TLS begins at once.'),
   user: z.string().min(1).max(256).optional().describe('With `server`: who signs in there.'),
@@ -33,10 +35,12 @@ const parts = entry('mail', {
     .optional()
     .describe('With `endpoint`: its access key. It is the secret.'),
   from: address.describe('The sender.'),
-  to: list(address, `${addressRule}, or a list of these`).describe('Who gets the mails.'),
+  to: list(address, `${addressRule}, or a list of these`).describe(
+    'The address of the recipient, or a list.',
+  ),
 })
 
-const either = 'either "server", or "endpoint" and "accessKey"'
+const either = '"server" for SMTP, or "endpoint" and "accessKey" for Azure Communication Services'
 
 interface Common {
   from: string
@@ -65,15 +69,17 @@ export const mailSchema = parts
       issues.push({ code: 'custom', path: [path], message, input: undefined })
     }
     const { server, user, password, tls, endpoint, accessKey } = value
-    if (server === undefined && endpoint === undefined)
-      return say('server', `missing; ${serverRule}, or ${either}`)
-    if (server !== undefined && endpoint !== undefined) say('endpoint', `write ${either}`)
-    if ((user === undefined) !== (password === undefined))
+    const isAzure = endpoint !== undefined || accessKey !== undefined
+    if (server !== undefined && isAzure) return say('server', `write ${either}, not both`)
+    if (server === undefined && !isAzure) return say('server', `missing; write ${either}`)
+    if ((user === undefined) !== (password === undefined)) {
       say('password', 'write "user" and "password", or neither')
-    if (endpoint === undefined) return
+    }
+    if (!isAzure) return
+    if (endpoint === undefined) say('endpoint', `missing; ${webRule}`)
     if (accessKey === undefined) say('accessKey', `missing; ${keyRule}`)
     for (const [key, own] of Object.entries({ user, password, tls })) {
-      if (own !== undefined) say(key, `only "server" takes this; write ${either}`)
+      if (own !== undefined) say(key, 'only a "server" takes this; remove it')
     }
   })
   .transform(
@@ -82,7 +88,7 @@ export const mailSchema = parts
         const base = endpoint!.replace(/\/+$/, '')
         return { ...rest, kind: 'mail_azure', endpoint: base, accessKey: accessKey! }
       }
-      const port = Number(/:(\d+)$/.exec(server)?.[1] ?? usualPort)
+      const port = portOf(server)
       const host = server.replace(/:\d+$/, '')
       const scheme = port === securePort ? 'smtps' : 'smtp'
       return {
@@ -95,3 +101,7 @@ export const mailSchema = parts
       }
     },
   )
+
+function portOf(server: string): number {
+  return Number(/:(\d+)$/.exec(server)?.[1] ?? usualPort)
+}

@@ -24,20 +24,20 @@ export function mutesBody({ base, mutes, fleets, send, notice }: Mutes, now: num
   return html`<p><a href="${base}">Now</a></p>
 <h1>Mutes</h1>
 ${noticePart(notice)}
-<p>While a mute counts, people are not told of its events. Webhooks and records go on. When it ends, channels that have heard nothing of an open event get its newest message.</p>
+<p>While a mute is active, chats, mail and incidents get no messages about its events. Webhooks and subscriptions do. If nobody decides, Azure starts an event at NotBefore. When the mute ends, channels that have heard nothing of an open event get its newest message.</p>
 ${mutes.length === 0 ? html`<p class="empty">Nothing is muted.</p>` : table(base, mutes, send, now)}
 ${send === undefined ? html`<p class="note">To mute events, you need the admin key or a token with the scope "manage".</p>` : formPart(base, fleets, send)}`
 }
 
 function table(base: string, mutes: Mute[], send: string | undefined, now: number): Html {
   return html`<div class="scroll" role="region" aria-label="Mutes" tabindex="0"><table class="stack">
-<thead><tr><th scope="col">Events of</th><th scope="col">Until</th><th scope="col">Muted</th><th scope="col">Reason</th>${send === undefined ? '' : html`<th scope="col"></th>`}</tr></thead>
+<thead><tr><th scope="col">Events of</th><th scope="col">Until</th><th scope="col">Muted by</th><th scope="col">Reason</th>${send === undefined ? '' : html`<th scope="col"></th>`}</tr></thead>
 <tbody>${mutes.map(
     (mute) => html`<tr data-key="${mute.id}"><th scope="row">${plain(mutedVms(mute))}</th>
 <td data-label="Until">${whole(utcOn(mute.until, now))}</td>
-<td data-label="Muted">${plain(describeDecider(mute.by))}</td>
+<td data-label="Muted by">${plain(describeDecider(mute.by))}</td>
 <td data-label="Reason">${plain(mute.reason ?? '')}</td>
-${send === undefined ? '' : html`<td>${sendForm(`${base}/end-mute`, send, { id: mute.id, back: '/mutes' }, 'End it')}</td>`}</tr>`,
+${send === undefined ? '' : html`<td>${sendForm(`${base}/end-mute`, send, { id: mute.id, back: '/mutes' }, 'End mute')}</td>`}</tr>`,
   )}</tbody></table></div>`
 }
 
@@ -51,10 +51,10 @@ function formPart(base: string, fleets: string[], send: string): Html {
   return html`<h2>Mute events</h2>
 <form class="filter" method="post" action="${base}/mute"><input type="hidden" name="form" value="${send}"><input type="hidden" name="back" value="/mutes">
 <label>Fleet ${select('fleet', fleets.length === 1 ? fleets[0]! : '', fleets, 'Choose a fleet')}</label>
-<label>Only this scale set <input name="scaleSet" maxlength="256"></label>
-<label>Only this tag <input name="tag" maxlength="256" placeholder="role=db"></label>
+<label>Scale set (optional) <input name="scaleSet" maxlength="256"></label>
+<label>Tag (optional) <input name="tag" maxlength="256" placeholder="role=db"></label>
 <label>For ${select('minutes', '60', muteTimes, 'Choose', durationWords)}</label>
-<label>Reason <input name="reason" maxlength="${maxReasonLength}"></label>
+<label>Reason (optional) <input name="reason" maxlength="${maxReasonLength}"></label>
 <button class="slim">Mute</button></form>`
 }
 
@@ -70,10 +70,8 @@ export function mutedPart(base: string, mutes: Mute[], asked: number, now: numbe
   const shown = mutes.map(
     (mute) => html`<b>${plain(mutedVms(mute))}</b> until ${whole(utcOn(mute.until, now))}`,
   )
-  const events = asked === 1 ? '1 event waits' : `${asked} events wait`
+  const events = asked === 1 ? '1 muted event waits' : `${asked} muted events wait`
   const hidden =
-    asked === 0
-      ? ''
-      : html` <b>${events} for a decision, and nobody is told of ${asked === 1 ? 'it' : 'them'}.</b>`
+    asked === 0 ? '' : html` <b>${events} for a decision. Decide here: people get no message.</b>`
   return html`<p class="state ${asked > 0 ? 'ask' : 'over'} trouble"><a href="${base}/mutes">Muted</a>: ${shown.map((one, i) => html`${i === 0 ? '' : '; '}${one}`)}.${hidden}</p>`
 }

@@ -96,8 +96,8 @@ test('a gap is a time at which none counts', () => {
 })
 
 test.each<[object, string]>([
-  [{ days: 'Mo-Fr' }, 'routes[0].match.time: days: write days such as "Mon-Fri"'],
-  [{ from: '25:00' }, 'routes[0].match.time: from: write a time of the day such as "22:00"'],
+  [{ days: 'Mo-Fr' }, 'routes[0].match.time: days: write days by three letters'],
+  [{ from: '25:00' }, 'routes[0].match.time: from: write a time from "00:00" to "23:59"'],
   [{ from: '08:00', to: '08:00' }, 'routes[0].match.time: to: both times are the same'],
   [{ zone: 'Berlin' }, 'routes[0].match.time: zone: write a time zone such as "Europe/Berlin"'],
   [[{}, { zone: 'Berlin' }], 'routes[0].match.time[1].zone: write a time zone'],

@@ -28,7 +28,7 @@ test('an admin mutes a fleet, Now says what the mute hides, and the admin ends i
   world.clock.now += 5_000
   const now = await textAt(visit, '/console')
   expect(now).toMatch(/Muted\s?: prod until .*14:00 UTC/)
-  expect(now).toContain('1 event waits for a decision, and nobody is told of it.')
+  expect(now).toContain('1 muted event waits for a decision. Decide here: people get no message.')
   const end = (await formIn(visit, -2))!
   expect((await visit.post('/console/end-mute', end)).headers.get('location')).toBe(
     '/console/mutes?said=unmuted',
