@@ -423,7 +423,10 @@ export const problemCodes: Record<string, Code> = {
   token_invalid: { status: '401', about: 'The detail names the claim that was refused.' },
   mute_malformed: { status: '400', about: 'The detail lists what is wrong with the mute.' },
   mute_unknown: { status: '404', about: 'There is no such mute, or it is over.' },
-  too_many_mutes: { status: '409', about: 'There are 100 mutes. End some.' },
+  too_many_mutes: {
+    status: '409',
+    about: 'The fleet has 20 mutes, or there are 100 in all. End some.',
+  },
   token_malformed: { status: '400', about: 'The detail lists what is wrong with the token.' },
   token_unknown: { status: '404', about: 'There is no such token.' },
   too_many_beacons: {

@@ -1,7 +1,6 @@
 // Sends mails for hosts on Node, with nodemailer. A request has the mail as JSON, and its answer the
 // status of HTTP that means the same as the server's reply.
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
-import { createTransport } from 'nodemailer'
 import type { Send } from './notifier.ts'
 
 interface Request {
@@ -13,6 +12,10 @@ interface Request {
   headers: Record<string, string>
   login?: { user: string; pass: string }
   tls: 'required' | 'none'
+}
+
+interface Transport {
+  sendMail(mail: object): Promise<{ response: string; rejectedErrors?: Refusal[] }>
 }
 
 interface Refusal {
@@ -33,6 +36,8 @@ export function createSmtpSend(judge: Judge, lookupFor: (plain: boolean) => Look
     const { login, tls, ...mail } = JSON.parse(body!) as Request
     const plain = tls === 'none'
     if (isIP(host) !== 0) judge(host, plain)
+    // loaded only where a mail is sent
+    const { createTransport } = await import('nodemailer')
     const socket = await connected(host, Number(port), lookupFor(plain), signal)
     const end = () => socket.destroy()
     signal?.addEventListener('abort', end)
@@ -50,18 +55,34 @@ export function createSmtpSend(judge: Judge, lookupFor: (plain: boolean) => Look
       disableUrlAccess: true,
     })
     try {
-      const { response } = await transport.sendMail(mail)
-      return answer(200, response)
-    } catch (error) {
-      const { code: name, responseCode: code, response = '' } = error as Refusal
-      if (name === 'ETLS') return answer(401, 'SMTP: the server offers no TLS')
-      if (code === undefined) throw error
-      return answer(statusFor(code), `SMTP ${response}`)
+      return await given(transport, mail, signal)
     } finally {
       signal?.removeEventListener('abort', end)
       transport.close()
       end()
     }
+  }
+}
+
+async function given(
+  transport: Transport,
+  mail: Omit<Request, 'login' | 'tls'>,
+  signal: AbortSignal | undefined,
+) {
+  try {
+    const { response, rejectedErrors = [] } = await transport.sendMail(mail)
+    // those who have the mail may get it again, under the same Message-ID
+    const later = rejectedErrors.find(({ responseCode = 0 }) => responseCode < 500)
+    if (later !== undefined) return answer(503, `SMTP ${later.response}`)
+    const lost = rejectedErrors.length
+    if (lost === 0) return answer(200, response)
+    return answer(400, `SMTP refused ${lost} of ${mail.to.length} addresses`)
+  } catch (error) {
+    signal?.throwIfAborted()
+    const { code: name, responseCode: code, response = '' } = error as Refusal
+    if (name === 'ETLS' && (code ?? 0) >= 500) return answer(401, 'SMTP: the server offers no TLS')
+    if (code === undefined) throw error
+    return answer(statusFor(code), `SMTP ${response}`)
   }
 }
 

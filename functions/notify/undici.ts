@@ -52,10 +52,14 @@ export function createOutbound(
     targets.set(url, target)
     return target
   }
+  const closed = new AbortController()
   const sendMail = createSmtpSend(judge, (plain) => guardedLookup(judge, plain, resolve))
   return {
     async send(url, init) {
-      if (/^smtps?:/.test(url)) return sendMail(url, init)
+      if (/^smtps?:/.test(url)) {
+        const signal = AbortSignal.any([closed.signal, ...(init.signal ? [init.signal] : [])])
+        return sendMail(url, { ...init, signal })
+      }
       const { method, headers, body, signal } = init
       const { origin, path, plain } = targetOf(url)
       // it follows no redirect, which would bypass the check of literal addresses above
@@ -81,6 +85,7 @@ export function createOutbound(
       return answer as unknown as Response
     },
     async close() {
+      closed.abort()
       const all = [...Object.values(agents), ...(unguarded === undefined ? [] : [unguarded])]
       await Promise.all(all.map((agent) => agent.destroy()))
     },

@@ -1,6 +1,6 @@
 // Makes, lists and ends mutes. When one ends early, open events that it hid are looked at again.
 import { type Access, deciderOf, fleetsOf, nameOf, seesFleet } from '../core/rules/access.ts'
-import { type Mute, type MuteWish, maxMutes } from '../core/rules/mute.ts'
+import { type Mute, type MuteWish, maxMutes, maxMutesOfFleet } from '../core/rules/mute.ts'
 import { readMutes, writeMutes } from '../store/small-rows.ts'
 import { commitEvent } from './commit-event.ts'
 import type { Relay } from './relay.ts'
@@ -21,8 +21,11 @@ export async function addMute(relay: Relay, access: Access, wish: MuteWish): Pro
   const fleets = fleetsOf(access, Object.keys(relay.config.fleets))
   if (!fleets.includes(wish.fleet)) return { outcome: 'fleet_unknown', fleet: wish.fleet }
   const mute = { id: randomHex(idBytes), ...wish, createdAt: relay.now(), by: deciderOf(access) }
-  const isAdded = await change(relay, (all) => (all.length < maxMutes ? [...all, mute] : undefined))
-  if (!isAdded) return { outcome: 'no_room', most: maxMutes }
+  const isAdded = await change(relay, (all) => {
+    const own = all.filter(({ fleet }) => fleet === wish.fleet)
+    return all.length < maxMutes && own.length < maxMutesOfFleet ? [...all, mute] : undefined
+  })
+  if (!isAdded) return { outcome: 'no_room', most: maxMutesOfFleet }
   const { id, fleet } = mute
   relay.log.info('mute_added', {
     id,

@@ -99,6 +99,18 @@ describe.skipIf(why !== undefined)(`an SMTP server${why ? `, skipped: ${why}` : 
       { outcome: 'refused', broken: true, note: 'HTTP 401: SMTP: the server offers no TLS' },
     ],
     [
+      'who is unknown among others is named by number',
+      { tls },
+      { to: ['ops@foghorn.example', 'nobody@foghorn.example'] },
+      { outcome: 'refused', note: 'HTTP 400: SMTP refused 1 of 2 addresses' },
+    ],
+    [
+      'who may be there later is tried again',
+      { tls },
+      { to: ['ops@foghorn.example', 'later@foghorn.example'] },
+      { outcome: 'retry', note: expect.stringContaining('come back') },
+    ],
+    [
       'with "tls": "none", it is',
       {},
       { tls: 'none', user: undefined, password: undefined },

@@ -1,8 +1,18 @@
 // Mutes: people are not told, machines are, and what is still open when a mute ends is told.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { MuteWish } from '../../functions/core/rules/mute.ts'
+import { readMutes, writeMutes } from '../../functions/store/small-rows.ts'
 import { addMute, endMute, mutesFor } from '../../functions/use-cases/mutes.ts'
-import { createWorld, event, eventId, FakeBeacon, startAt, type World } from '../support/world.ts'
+import { askApi } from '../support/tokens.ts'
+import {
+  adminKey,
+  createWorld,
+  event,
+  eventId,
+  FakeBeacon,
+  startAt,
+  type World,
+} from '../support/world.ts'
 
 const minute = 60_000
 const admin = { by: 'admin' } as const
@@ -139,6 +149,30 @@ describe('when it ends', () => {
   })
 })
 
+test('a decision acknowledges an incident that was open before', async () => {
+  await sees()
+  await mute()
+  await askApi(world, adminKey, `/v1/events/prod/${eventId}/decision`, {
+    method: 'POST',
+    body: { decision: 'approve' },
+  })
+  await world.drain()
+  const pager = world.sent.filter(({ url }) => url.includes('pager'))
+  expect(pager.map(({ json }) => json.event_action)).toEqual(['trigger', 'acknowledge'])
+  expect(told()[0]).toBe(1)
+})
+
+test('an event that nobody looked at when the mute was ended is found within 5 min', async () => {
+  await mute()
+  await sees()
+  const { version } = await readMutes(world.store)
+  await writeMutes(world.store, [], version)
+  await world.pass(4 * minute)
+  expect(told()).toEqual([0, 0, 0, 1])
+  await world.pass(2 * minute)
+  expect(told()).toEqual([1, 1, 1, 1])
+})
+
 test('its history says until when nobody is told', async () => {
   await mute()
   await sees()
@@ -146,9 +180,9 @@ test('its history says until when nobody is told', async () => {
   expect(noted).toEqual([{ at: startAt, what: 'muted', note: '2026-11-21T13:00:00.000Z' }])
 })
 
-test('there are at most 100 mutes', async () => {
-  for (let i = 0; i < 100; i++) await mute()
-  expect(await addMute(world.relay, admin, hour)).toEqual({ outcome: 'no_room', most: 100 })
+test('a fleet has at most 20 mutes', async () => {
+  for (let i = 0; i < 20; i++) await mute()
+  expect(await addMute(world.relay, admin, hour)).toEqual({ outcome: 'no_room', most: 20 })
   world.clock.now = hour.until
   expect((await addMute(world.relay, admin, { ...hour, until: hour.until + 1 })).outcome).toBe(
     'added',

@@ -43,7 +43,7 @@ test('what its time ends is no longer approved by it', async () => {
   expect(await recordIn(world)).toMatchObject({ policy: { decide: 'ask', rule: 'default' } })
 })
 
-test('if its time ends while it waits, people are asked, once', async () => {
+test('if its time ends while it waits, people are asked, once; the next time, it decides', async () => {
   const world = await createWorld({ config: { policy: [{ ...rule, whenReady: true }] } })
   world.clock.now += hour
   const beacon = new FakeBeacon(world, 'web_0')
@@ -58,10 +58,12 @@ test('if its time ends while it waits, people are asked, once', async () => {
   expect([policy.decide, decided]).toEqual(['ask', undefined])
   const told = momentsAt(world, 'hook.example').filter((one) => one.includes('not_ready'))
   expect(told).toHaveLength(1)
-  // the next evening, too
+  // how VMs are prepared stays, and the next evening the rule decides again
+  expect(policy.whenReady).toBe(true)
   world.clock.now += 22 * hour
-  await beacon.sees([farAway])
-  expect((await recordIn(world)).policy.decide).toBe('ask')
+  await beacon.runs([farAway], 'succeeded')
+  await world.pass(1_000)
+  expect((await recordIn(world)).decided).toMatchObject({ how: 'policy', who: 'evening' })
 })
 
 test('an approval outlives the time of its rule', async () => {

@@ -54,11 +54,16 @@ export function audienceOf(
     return isAdvice(record.facts) ? named.filter((name) => isAdvised(name, moment)) : named
   }
 
-  /** Of a muted event, people are told only the end of what they know. */
-  const isTold = (name: string, moment: Moment) =>
-    record.muted === undefined ||
-    channels.getsEveryStep(name) ||
-    (isEnd(moment) && notified.includes(name))
+  /**
+   * Of a muted event, people are told only the end of what they know: also that of an approval, or of the
+   * calls of an incident.
+   */
+  const isTold = (name: string, moment: Moment) => {
+    if (record.muted === undefined || channels.getsEveryStep(name)) return true
+    const acknowledges = channels.opensIncidents(name) && traits[moment].incident === 'acknowledges'
+    const isEnding = isEnd(moment) || acknowledges || (isExpiry && moment === 'changed')
+    return isEnding && notified.includes(name)
+  }
 
   const audience = (moment: Moment): string[] => {
     if (!logged.includes(moment)) return newlyRouted(moment)

@@ -59,7 +59,7 @@ export function commitPlan(
   const basedOn = before?.sequence ?? 0
   const vms = knownVms(decided)
   const { mutes } = context
-  const noted = mutes === undefined ? decided : withMute(decided, mutes, now)
+  const noted = mutes === undefined ? decided : withMute(before, decided, mutes, now)
   const record = fitEvent({ ...noted, sequence: basedOn + 1 })
   const isExpiry = lastExpiry(record) !== (before && lastExpiry(before))
   const newest = newestOf(record)
@@ -80,16 +80,19 @@ export function commitPlan(
   return { record, basedOn, deliveries, moments: entries, now }
 }
 
-function withMute(record: EventRecord, mutes: Mute[], now: number): EventRecord {
+function withMute(
+  before: EventRecord | undefined,
+  record: EventRecord,
+  mutes: Mute[],
+  now: number,
+): EventRecord {
   const muted = mutedBy(mutes, record, knownVms(record), now)
-  if (muted?.id === record.muted?.id && muted?.until === record.muted?.until) return record
   const { muted: _, ...rest } = record
-  if (muted === undefined) return rest
-  const dueAt = Math.min(record.dueAt ?? muted.until, muted.until)
+  if (muted === undefined) return record.muted === undefined ? record : rest
+  const dueAt = Math.min(record.dueAt ?? muted.lookAt, muted.lookAt)
   const own = { ...rest, muted, ...(isOpen(record) && { dueAt }) } as EventRecord
-  // until the beacons of all affected VMs have reported, the mute may turn out not to count
-  const isSure = mutes.some(({ id, until }) => id === muted.id && until === muted.until)
-  if (!isSure) return own
+  const isNoted = before?.muted?.id === muted.id && before.muted.early === undefined
+  if (muted.early || isNoted) return own
   return addHistory(own, { at: now, what: 'muted', note: new Date(muted.until).toISOString() })
 }
 

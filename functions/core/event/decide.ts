@@ -218,10 +218,10 @@ function conclude(
   return { record: isSame ? before : next, moments, reason: moments[0] ?? 'look_later' }
 }
 
-/** Without a mute that is over. */
+/** Without a mute that may be over. If it is not, the commit puts it back. */
 function heard(record: OpenRecord, now: number): OpenRecord {
   const { muted, ...rest } = record
-  return muted === undefined || muted.until > now ? record : rest
+  return muted === undefined || muted.lookAt > now ? record : rest
 }
 
 function drillMoved(record: OpenRecord, plan: DrillPlan, now: number): EventRecord {
@@ -307,7 +307,7 @@ export function withDueAt<State extends OpenRecord>(
     stuck > now ? stuck : never,
     armLookAt(record, listening),
     inventoryDueAt(record),
-    record.muted?.until ?? never,
+    record.muted?.lookAt ?? never,
     nextWeighingAt(record, rules, listening),
     ...(reminder === undefined || isPast ? [] : [reminder.at]),
   ]

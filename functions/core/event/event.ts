@@ -222,6 +222,10 @@ export interface Muted {
   id: string
   /** Epoch ms. */
   until: number
+  /** When to look whether it still counts. */
+  lookAt: number
+  /** Not all beacons of affected VMs have reported, so it may turn out not to count. */
+  early?: true
 }
 
 /** Fields of an event in every state. */

@@ -5,10 +5,10 @@ import { isAsRead } from '../../../shared/report.ts'
 import { knownVm } from '../rules/match.ts'
 import { judgePolicy, mayTakeSlots, type PolicyRule, readBy, ruleFor } from '../rules/policy.ts'
 import type { Route } from '../rules/routes.ts'
-import { activeAt, nextBoundary } from '../rules/time.ts'
+import { activeAt, isWithinTime, nextBoundary } from '../rules/time.ts'
 import { decideByPolicy } from './approval.ts'
 import { knownVms } from './drill.ts'
-import { type EventRecord, isOpen, type OpenRecord, type ScopedVm } from './event.ts'
+import { type EventRecord, isOpen, lastExpiry, type OpenRecord, type ScopedVm } from './event.ts'
 import { isHit, type Ruled, ruled, undecidable } from './facts.ts'
 import { addHistory } from './history.ts'
 import type { NotReady, Slot, VmReadiness } from './hook-state.ts'
@@ -55,8 +55,7 @@ export function weigh(
   listening: Listening,
   taken?: Taken,
 ): Weighed {
-  const active = rulesAt(rules, listening.now)
-  const judged = before.decided === undefined ? withPolicy(active, before) : before
+  const { active, judged } = judgedAt(rules, before, listening.now)
   const vms = readinessOf(judged, listening)
   const measured = withReadiness(judged, vms)
   if (measured.phase !== 'scheduled' || measured.decided?.decision === 'approved') {
@@ -64,7 +63,7 @@ export function weigh(
   }
   const wish = wishIn(active, measured)
   const record = withSlot(measured, active, wish, taken, listening.now)
-  if (isTimeOver(before, record, rules, active)) {
+  if (isTimeOver(before, record, rules, listening.now)) {
     return asked({ ...record, policy: before.policy }, 'time_over', listening)
   }
   const { policy, decided } = record
@@ -83,12 +82,30 @@ export function rulesAt<Of extends Rules>(rules: Of, now: number): Of {
   return { ...rules, policy: activeAt(rules.policy, now) }
 }
 
+/**
+ * The record by the rules whose time it is. A rule whose time ended while it waited still says how VMs are
+ * prepared; it approves again once its time is back.
+ */
+function judgedAt<State extends EventRecord>(rules: Rules, record: State, now: number) {
+  const timely = rulesAt(rules, now)
+  const { notReady } = record.wait
+  const kept = notReady?.why === 'time_over' ? notReady.rule : undefined
+  const active = {
+    ...rules,
+    policy: rules.policy.filter((rule) => timely.policy.includes(rule) || rule.name === kept),
+  }
+  if (record.decided !== undefined) return { active, judged: record }
+  const isBack = timely.policy.some(({ name }) => name === kept)
+  return { active, judged: withPolicy(active, record, isBack) }
+}
+
 /** The rule still waited when its time ended, and now people are to decide. */
-function isTimeOver(before: OpenRecord, record: OpenRecord, rules: Rules, active: Rules): boolean {
-  const { policy, decided, wait } = before
-  const has = ({ policy: some }: Rules) => some.some(({ name }) => name === policy.rule)
-  const waited = policy.decide === 'approve' && decided === undefined && wait.notReady === undefined
-  return waited && record.policy.decide === 'ask' && has(rules) && !has(active)
+function isTimeOver(before: OpenRecord, record: OpenRecord, rules: Rules, now: number): boolean {
+  const { policy, decided } = before
+  const rule = rules.policy.find(({ name }) => name === policy.rule)
+  const waited = policy.decide === 'approve' && decided === undefined && lastExpiry(before) !== now
+  const isOver = rule !== undefined && !isWithinTime(rule.match.time, now)
+  return waited && isOver && record.policy.decide === 'ask'
 }
 
 function approved(record: OpenRecord, { policy }: Rules, now: number): Weighed {
@@ -110,12 +127,16 @@ function asked(record: OpenRecord, why: NotReady['why'], listening: Listening): 
 
 /**
  * Applies the first rule that matches. People are asked even if a rule approves: if a rule waited in
- * vain, or if this one waits for hooks, which a drill does not run.
+ * vain and its time is not back, or if this one waits for hooks, which a drill does not run.
  */
-export function withPolicy<State extends EventRecord>(rules: Rules, record: State): State {
+export function withPolicy<State extends EventRecord>(
+  rules: Rules,
+  record: State,
+  isBack = false,
+): State {
   const judged = policyFor(rules, record)
   const isDrill = record.drill !== undefined && judged.whenReady === true
-  const asks = record.wait.notReady !== undefined || isDrill
+  const asks = (record.wait.notReady !== undefined && !isBack) || isDrill
   const policy =
     asks && judged.decide === 'approve' ? { ...judged, decide: 'ask' as const } : judged
   const same = JSON.stringify(policy) === JSON.stringify(record.policy)
@@ -214,8 +235,7 @@ export function slotToTake(
 ): SlotRequest | undefined {
   if (record === undefined || !isOpen(record) || record.phase !== 'scheduled') return undefined
   if (record.decided?.decision === 'approved') return undefined
-  const active = rulesAt(rules, listening.now)
-  const judged = record.decided === undefined ? withPolicy(active, record) : record
+  const { active, judged } = judgedAt(rules, record, listening.now)
   if (judged.policy.maxConcurrent === undefined && !judged.policy.whenReady) return undefined
   const wish = wishIn(active, judged)
   if (wish === undefined || wish === 'unknown' || isTooMuch(wish)) return undefined

@@ -25,6 +25,9 @@ export interface Mute extends MuteWish {
 /** Beacons poll every second, so by then those of all affected VMs have usually reported. */
 const awaitMs = 10_000
 export const maxMutes = 100
+export const maxMutesOfFleet = 20
+/** A muted event is looked at this often: the mute may have been ended meanwhile. */
+const lookMs = 5 * 60_000
 export const maxMuteMs = 30 * 86_400_000
 
 /**
@@ -47,8 +50,8 @@ export function mutedBy(
     }
     const grips = hitNames(record.facts).map((name) => matchVm(match, record, name, vms))
     if (until <= now || grips.includes('fails')) return []
-    if (!grips.includes('unknown')) return [{ id, until }]
-    return now < early ? [{ id, until: Math.min(until, early) }] : []
+    if (!grips.includes('unknown')) return [{ id, until, lookAt: Math.min(until, now + lookMs) }]
+    return now < early ? [{ id, until, lookAt: Math.min(until, early), early: true as const }] : []
   })
   // one that ends later counts
   return found.sort((one, other) => other.until - one.until)[0]

@@ -83,7 +83,7 @@ const postMute = route({
       if (added.outcome === 'fleet_unknown') {
         return fleetUnknown(c, added.fleet, fleetsFor(relay, c))
       }
-      const detail = `there are ${added.most} mutes, which is the limit; end some`
+      const detail = `the fleet has ${added.most} mutes, which is the limit, or there are 100 in all; end some`
       return problem(c, 409, 'too_many_mutes', detail)
     },
 })

@@ -63,16 +63,23 @@ function linkIn({ label, url }: { label: string; url: string }): string {
   return `<p><a href="${escapeHtml(url)}">${escapeHtml(label)}</a></p>`
 }
 
+/** The same at every attempt to send the same messages. */
+export function idOfMail({ delivery, also }: Outgoing): string {
+  const all = [delivery, ...also.map((part) => part.delivery)]
+  return hash(all.map(({ id, plannedAt }) => `${id} ${plannedAt}`).join())
+}
+
 /**
  * All mails about one event are one thread: each refers to the same id, which no mail has. Programs that
  * answer mails leave these alone (RFC 3834).
  */
-function headersOf({ delivery, publicUrl }: Outgoing): Record<string, string> {
+function headersOf(outgoing: Outgoing): Record<string, string> {
+  const { delivery, publicUrl } = outgoing
   const { hostname } = new URL(publicUrl)
   const idOf = (text: string) => `<${hash(text).slice(0, 32)}@${hostname}>`
   const thread = idOf(storyKeyOf(delivery.notification))
   return {
-    'Message-ID': idOf(delivery.id),
+    'Message-ID': idOf(idOfMail(outgoing)),
     'In-Reply-To': thread,
     References: thread,
     'Auto-Submitted': 'auto-generated',

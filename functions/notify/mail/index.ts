@@ -12,7 +12,7 @@ import {
   type Outgoing,
   post,
 } from '../notifier.ts'
-import { mailOf } from './compose.ts'
+import { idOfMail, mailOf } from './compose.ts'
 import { type AzureMail, mailSchema, type Smtp } from './schema.ts'
 
 const apiVersion = '2023-03-31'
@@ -52,7 +52,7 @@ const byAzure: Notifier<AzureMail> = {
       const signed = await signatureOf(url, body, accessKey, outgoing)
       const own = {
         'content-type': 'application/json',
-        'operation-id': uuidOf(outgoing.delivery.id),
+        'operation-id': uuidOf(idOfMail(outgoing)),
       }
       return post(send, url, body, { ...own, ...signed }, outgoing.signal)
     })
@@ -110,7 +110,7 @@ function bytesOf(hex: string): Uint8Array {
   return Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16))
 }
 
-/** The same at every attempt, so that Azure sends the mail once. */
-function uuidOf(text: string): string {
-  return hash(text).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')
+/** Names the mail to Azure. */
+function uuidOf(hex: string): string {
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')
 }

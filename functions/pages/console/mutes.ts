@@ -66,12 +66,12 @@ function durationWords(minutes: string): string {
 
 /** A line of "Now". `asked`: how many of its events people would have to decide. */
 export function mutedPart(base: string, mutes: Mute[], asked: number, now: number): Html {
-  if (mutes.length === 0) return ''
+  if (mutes.length === 0 && asked === 0) return ''
   const shown = mutes.map(
     (mute) => html`<b>${plain(mutedVms(mute))}</b> until ${whole(utcOn(mute.until, now))}`,
   )
   const events = asked === 1 ? '1 muted event waits' : `${asked} muted events wait`
   const hidden =
     asked === 0 ? '' : html` <b>${events} for a decision. Decide here: people get no message.</b>`
-  return html`<p class="state ${asked > 0 ? 'ask' : 'over'} trouble"><a href="${base}/mutes">Muted</a>: ${shown.map((one, i) => html`${i === 0 ? '' : '; '}${one}`)}.${hidden}</p>`
+  return html`<p class="state ${asked > 0 ? 'ask' : 'over'} trouble"><a href="${base}/mutes">Muted</a>: ${shown.map((one, i) => html`${i === 0 ? '' : '; '}${one}`)}${shown.length === 0 ? '' : '.'}${hidden}</p>`
 }

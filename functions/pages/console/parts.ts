@@ -86,7 +86,7 @@ const notices = {
   tested: 'A test message is on its way.',
   no_test: 'Nothing was sent: this channel or subscription cannot be tested now.',
   muted: 'People are not told of these events now.',
-  not_muted: 'Nothing was muted: choose a fleet and a time. There are at most 100 mutes.',
+  not_muted: 'Nothing was muted: choose a fleet and a time. A fleet has at most 20 mutes.',
   unmuted: 'The mute has ended.',
   not_unmuted: 'This mute had ended already.',
   too_soon: 'Nothing was sent: another test was sent less than 10 s ago.',
