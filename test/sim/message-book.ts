@@ -254,7 +254,7 @@ export class MessageBook {
 
   /** Nobody can do anything about advice: people hear of it once, and are never called. */
   #checkAdvice({ id, channel, notification }: Claimed): void {
-    if (channel === 'hook' || isAlertOf(notification)) return
+    if (channel === 'hook' || notification.moment === 'alert') return
     this.#docket.met.add('people hear of advice')
     if (channel !== 'pager' && notification.moment === 'scheduled') return
     this.#docket.broke('advice', `${channel} is told "${notification.moment}" of advice: ${id}`)
