@@ -1,12 +1,7 @@
 // The book of messages: each at most once in a channel, but for the repetitions that nobody can prevent,
 // in the order of the event's life, and PagerDuty's incidents opened and closed.
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
-import {
-  type Claimed,
-  type Delivery,
-  isAlertOf,
-  isSameStep,
-} from '../../functions/core/delivery/delivery.ts'
+import { type Claimed, type Delivery, isSameStep } from '../../functions/core/delivery/delivery.ts'
 import { lastExpiry } from '../../functions/core/event/event.ts'
 import type { Part } from '../../functions/notify/notifier.ts'
 import { isAdvice } from '../../shared/document.ts'
