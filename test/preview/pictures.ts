@@ -22,7 +22,8 @@ export const shownTabs = { 'console-now': '', 'console-upcoming': '/upcoming' }
 export async function pictureTexts(): Promise<Record<string, string>> {
   const preview = await previewPage()
   const start = preview.indexOf(`id="${idOf(shownScene)}"`)
-  const scene = preview.slice(start, preview.indexOf('</section>', start))
+  const from = preview.indexOf('data-kind="slack"', start)
+  const scene = preview.slice(from, preview.indexOf('</article>', from))
   const world = await consoleWorld({ events: 80 })
   const visit = await asAdmin(world)
   const tabs = await Promise.all(
