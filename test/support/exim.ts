@@ -36,7 +36,7 @@ interface Options {
 export const login = { user: 'foghorn', password: 'mail-s3cret-of-a-test' }
 
 export async function startExim({ port, tls, isImplicit = false }: Options) {
-  // the server is another user, who may not enter the folder of the tests
+  // Exim runs as a user of its own, who cannot read the folder of the tests
   const folder = mkdtempSync('/tmp/foghorn-exim-')
   chmodSync(folder, 0o755)
   const uid = Number(spawnSync('id', ['-u', 'Debian-exim']).stdout.toString())

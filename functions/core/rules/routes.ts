@@ -106,8 +106,8 @@ function comesByRoute(moment: Moment): boolean {
 
 /**
  * Channels that a route has notified, and would not notify now: it does not match any more, its time is
- * over, or another route stops it. The event changed, or something else is known of its VMs. These channels get all
- * further messages of their routes. Otherwise people would be asked, and not get the end.
+ * over, or another route stops it. The event changed, or something else is known of its VMs. These
+ * channels get all further messages of their routes. Otherwise people would be asked, and not get the end.
  */
 function keptBy(
   routes: Route[],

@@ -212,7 +212,7 @@ export async function run(): Promise<void> {
     }
     async function reload(): Promise<Reloaded> {
       try {
-        // whoever asked for any free port knows this one
+        // with PORT=0 the system chose a port, which clients know by now
         const settings = { ...readSettings(process.env), port: relay.port }
         changing = changing.then(() => replace(settings)).catch(fail('The relay cannot start'))
         return { outcome: 'accepted' }

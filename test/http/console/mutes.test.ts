@@ -53,7 +53,7 @@ test.each([{ fleet: '' }, { fleet: 'none' }, { minutes: '0' }, { minutes: 'x' }]
   },
 )
 
-test('who may not manage reads the mutes of their fleets, and has no form', async () => {
+test('a token that may only read sees the mutes of its fleets, and no form', async () => {
   const admin = await asAdmin(world)
   for (const fleet of ['prod', 'test']) {
     await admin.post('/console/mute', { ...(await formIn(admin, -1)), fleet, minutes: '60' })
