@@ -1,14 +1,15 @@
 // What the relay reads and does in Azure from outside the VMs.
 import type { AzureAccess } from '../core/rules/config.ts'
+import type { AzureTokens } from '../notify/notifier.ts'
 import type { AzureDoors } from '../use-cases/relay.ts'
 import { createArmRequest } from './request.ts'
 import { createResourceGraph } from './resource-graph.ts'
 import { createResourceManager } from './resource-manager.ts'
-import type { Fetch, Tokens } from './tokens.ts'
+import type { Fetch } from './tokens.ts'
 
 interface Options {
   access: AzureAccess
-  tokens: Tokens
+  tokens: AzureTokens
   fetch: Fetch
   now: () => number
 }

@@ -2,7 +2,8 @@
 import * as z from 'zod'
 import { parseRetryAfter } from '../../shared/retry.ts'
 import type { AzureAccess } from '../core/rules/config.ts'
-import type { Fetch, Tokens } from './tokens.ts'
+import type { AzureTokens } from '../notify/notifier.ts'
+import type { Fetch } from './tokens.ts'
 
 const timeoutMs = 10_000
 
@@ -26,7 +27,7 @@ export type ArmRequest = (
 
 interface Options {
   access: AzureAccess
-  tokens: Tokens
+  tokens: AzureTokens
   fetch: Fetch
   now: () => number
 }
@@ -43,7 +44,7 @@ export function createArmRequest({ access, tokens, fetch, now }: Options): ArmRe
     body: object | undefined,
     isAgain: boolean,
   ): Promise<Response> => {
-    const authorization = `Bearer ${await tokens.read()}`
+    const authorization = `Bearer ${await tokens.read(access.resourceManager)}`
     const json = body && { 'content-type': 'application/json' }
     const answer = await fetch(url, {
       method,
@@ -54,7 +55,7 @@ export function createArmRequest({ access, tokens, fetch, now }: Options): ArmRe
       signal: AbortSignal.timeout(timeoutMs),
     })
     if (answer.status !== 401 || isAgain) return answer
-    tokens.drop()
+    tokens.drop(access.resourceManager)
     await answer.body?.cancel()
     return send(method, url, body, true)
   }

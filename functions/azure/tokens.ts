@@ -1,8 +1,9 @@
-// Tokens for Azure Resource Manager: of the host's managed identity, or of an app registration with a secret
-// or with a token of another issuer (workload identity).
+// Tokens for Azure's services: of the host's managed identity, or of an app registration with a secret or
+// with a token of another issuer (workload identity).
 import * as z from 'zod'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import type { AzureAccess } from '../core/rules/config.ts'
+import type { AzureTokens } from '../notify/notifier.ts'
 
 /** Where App Service gives tokens of the app's identity, and the header that it asks for. */
 export interface HostIdentity {
@@ -11,13 +12,6 @@ export interface HostIdentity {
 }
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
-
-export interface Tokens {
-  /** Throws FoghornError `azure_token_missing`. */
-  read(): Promise<string>
-  /** The last token was refused: the next read asks for another one. */
-  drop(): void
-}
 
 const timeoutMs = 10_000
 /** A token is renewed this long before its end. */
@@ -41,21 +35,24 @@ interface Options {
   readText: (file: string) => Promise<string>
 }
 
-export function createTokens(options: Options): Tokens {
-  let known: { token: string; until: number } | undefined
+export function createTokens(options: Options): AzureTokens {
+  const known = new Map<string, { token: string; until: number }>()
+  const { clientId } = options.access
   return {
-    async read() {
+    ...(clientId !== undefined && { clientId }),
+    async read(resource) {
       const now = options.now()
-      if (known !== undefined && now < known.until) return known.token
-      const { url, init, ofWhom } = await requestFor(options)
+      const last = known.get(resource)
+      if (last !== undefined && now < last.until) return last.token
+      const { url, init, ofWhom } = await requestFor(resource, options)
       const found = await ask(url, init, ofWhom, options.fetch)
       const { access_token, expires_in, expires_on } = found
       const endsAt = expires_on === undefined ? now + (expires_in ?? 0) * 1_000 : expires_on * 1_000
-      known = { token: access_token, until: endsAt - spareMs }
+      known.set(resource, { token: access_token, until: endsAt - spareMs })
       return access_token
     },
-    drop() {
-      known = undefined
+    drop(resource) {
+      known.delete(resource)
     },
   }
 }
@@ -74,13 +71,13 @@ async function ask(url: string, init: RequestInit, ofWhom: string, fetch: Fetch)
   }
 }
 
-async function requestFor({ access, host, readText }: Options) {
-  const { tenantId, clientId, clientSecret, federatedTokenFile, resourceManager } = access
-  if (tenantId === undefined) return ofHost(resourceManager, clientId, host)
+async function requestFor(resource: string, { access, host, readText }: Options) {
+  const { tenantId, clientId, clientSecret, federatedTokenFile } = access
+  if (tenantId === undefined) return ofHost(resource, clientId, host)
   const body = new URLSearchParams({
     grant_type: 'client_credentials',
     client_id: clientId ?? '',
-    scope: `${resourceManager}/.default`,
+    scope: `${resource}/.default`,
     ...(clientSecret === undefined
       ? {
           client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',

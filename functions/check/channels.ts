@@ -1,6 +1,7 @@
 // Warns about channels: unused or doubled ones, missing fallbacks, and links that people cannot
 // open.
 import type { Channel, Config } from '../config/config.ts'
+import { isShipChannel } from '../core/delivery/delivery.ts'
 import { moments, opensIncident } from '../core/event/moment.ts'
 import { addressOf } from '../core/rules/address.ts'
 import { isLoopback } from '../schema/checks.ts'
@@ -9,7 +10,7 @@ import { list } from './policy.ts'
 
 export function adviseOnChannels(config: Config): string[] {
   const { channels, routes } = config
-  const names = Object.keys(channels)
+  const names = Object.keys(channels).filter((name) => !isShipChannel(name))
   const notified = new Set([...routes.flatMap((route) => route.channels), ...ownersIn(config)])
   const fallbacks = new Set(Object.values(channels).map(({ fallback }) => fallback))
   const advice = names.flatMap((name) => {

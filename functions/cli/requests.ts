@@ -59,6 +59,7 @@ function sample(
     posts: { read: async () => undefined, write: async () => 'written' },
     publicUrl,
     hmac: webHmac,
+    azureTokens: { read: async () => '', drop: () => {} },
     now,
     signal: new AbortController().signal,
   }

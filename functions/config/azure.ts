@@ -1,4 +1,4 @@
-// `azure` of the configuration: what the relay may do in Azure itself, and as whom.
+// `azure` of the configuration: as whom the relay asks Azure, and what it may do there.
 import * as z from 'zod'
 import { guid, isAuthority, list, maxListed, object } from '../schema/checks.ts'
 
@@ -23,9 +23,11 @@ export const subscriptionIds = list(guid(subscriptionRule), subscriptionRule).tr
 )
 
 export const azureSchema = object({
-  subscriptions: subscriptionIds.describe(
-    'The relay may tell Azure to start events of VMs in these subscriptions, and takes the events that Azure publishes of them.',
-  ),
+  subscriptions: subscriptionIds
+    .default([])
+    .describe(
+      'The relay may tell Azure to start events of VMs in these subscriptions, and takes the events that Azure publishes of them.',
+    ),
   tenantId: guid('write the GUID of the tenant of the app registration')
     .optional()
     .describe(

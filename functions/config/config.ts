@@ -3,6 +3,7 @@
 import type { z } from 'zod'
 import { describeIssues, FoghornError, pathOf } from '../../shared/errors.ts'
 import { isPresentable } from '../../shared/presentable.ts'
+import { shipChannel } from '../core/delivery/delivery.ts'
 import type * as Rules from '../core/rules/config.ts'
 import { remedyOf } from '../schema/checks.ts'
 import { type Environment, type Filled, fillIn } from './environment.ts'
@@ -44,9 +45,11 @@ export function readConfigWith(
     const shown = more > 0 ? [...mistakes.slice(0, maxMistakes), `and ${more} more`] : mistakes
     throw new FoghornError('config_invalid', shown.join('\n'))
   }
-  const { $schema: _, policy, ...rest } = parsed.data
+  const { $schema: _, policy, ship = {}, ...rest } = parsed.data
   const named = policy.map((rule, i) => ({ ...rule, name: rule.name ?? `policy[${i}]` }))
-  return { config: { ...rest, policy: named }, assumed: filled.assumed }
+  const shipped = Object.entries(ship).map(([name, one]) => [shipChannel(name), one])
+  const channels = { ...rest.channels, ...Object.fromEntries(shipped) }
+  return { config: { ...rest, channels, policy: named }, assumed: filled.assumed }
 }
 
 /** Every secret value: keys, channel addresses, routing keys. */
@@ -62,7 +65,7 @@ export function secretsOf(config: Config): string[] {
   ].filter((one) => one !== '')
 }
 
-/** Below `fleets` and `channels` errors show only these values, if they look like names. */
+/** Below `fleets`, `channels` and `ship` errors show only these values, if they look like names. */
 const shownKeys = ['kind', 'fallback']
 /** Errors show addresses in these keys only. An address elsewhere may be a channel's secret. */
 const addressKeys = ['publicUrl', '$schema']
@@ -74,7 +77,7 @@ function describe(error: z.ZodError, filled: Filled): string[] {
   const isHidden = (path: PropertyKey[], value: unknown) => {
     if (filled.paths.has(pathOf(path, filled.value))) return true
     const [first = '', last] = [path[0], path.at(-1)].map(String)
-    if (['fleets', 'channels', 'slackApp', 'azure'].includes(first)) {
+    if (['fleets', 'channels', 'ship', 'slackApp', 'azure'].includes(first)) {
       return !shownKeys.includes(last!) || !isPresentable(String(value))
     }
     return String(value).includes('://') && !addressKeys.includes(first)

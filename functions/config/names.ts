@@ -30,6 +30,7 @@ interface KnownRoute {
 /** The readable parts of a configuration. Other parts may have errors. */
 interface Parts {
   channels: Record<string, KnownChannel>
+  ship: Record<string, KnownChannel>
   fleets: string[]
   /** Of each fleet: the subscriptions whose events it takes. */
   subscriptions: { at: string; ids: string[] }[]
@@ -60,9 +61,8 @@ export function partsOf(value: unknown): Parts {
     })),
   ]
   return {
-    channels: Object.fromEntries(
-      Object.entries(entriesOf(channels)).map(([name, one]) => [name, entriesOf(one)]),
-    ),
+    channels: entriesIn(channels),
+    ship: entriesIn(top.ship),
     fleets: Object.keys(entriesOf(fleets)),
     subscriptions: Object.entries(entriesOf(fleets)).map(([name, fleet]) => ({
       at: pathOf(['fleets', name, 'azureSubscriptions'], value),
@@ -78,6 +78,12 @@ export function partsOf(value: unknown): Parts {
     hasSignIn: signIn !== undefined,
     tenantId: parsed(shape.signIn, signIn)?.tenantId,
   }
+}
+
+function entriesIn(value: unknown): Record<string, KnownChannel> {
+  return Object.fromEntries(
+    Object.entries(entriesOf(value)).map(([name, one]) => [name, entriesOf(one)]),
+  )
 }
 
 function routeOf(value: unknown): KnownRoute {
@@ -125,9 +131,10 @@ export function mistakesInNames(parts: Parts, filled: Filled, reported: string[]
     ...tooManyChannels(parts),
     ...Object.keys(parts.channels).flatMap((name) => [
       ...fallbackOf(name, parts, filled),
-      ...addressIn(name, parts, filled),
+      ...addressIn(['channels', name], parts, filled),
       ...secretInTemplate(name, filled),
     ]),
+    ...Object.keys(parts.ship).flatMap((name) => addressIn(['ship', name], parts, filled)),
   ]
   return mistakes.filter((mistake) => !before.has(pathIn(mistake)))
 }
@@ -226,13 +233,17 @@ function fallbackOf(name: string, { channels }: Parts, filled: Filled): string[]
   return [`${at}: a channel cannot be its own fallback; write ${quoted(others)}, or leave it out`]
 }
 
-function addressIn(name: string, { channels, allowNetworks }: Parts, filled: Filled): string[] {
-  const { url, endpoint } = channels[name] ?? {}
+function addressIn(
+  [part, name]: ['channels' | 'ship', string],
+  { allowNetworks, ...parts }: Parts,
+  filled: Filled,
+): string[] {
+  const { url, endpoint } = parts[part][name] ?? {}
   const key = endpoint === undefined ? 'url' : 'endpoint'
   const address = endpoint ?? url
   if (allowNetworks === undefined || typeof address !== 'string' || !isWebUrl(address)) return []
   const why = whyRefused(address, allowNetworks)
-  return why === undefined ? [] : [`${pathOf(['channels', name, key], filled.value)}: ${why}`]
+  return why === undefined ? [] : [`${pathOf([part, name, key], filled.value)}: ${why}`]
 }
 
 /** Texts of a template are no secrets: check-config shows them. */

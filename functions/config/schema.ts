@@ -6,7 +6,7 @@ import { isSecretAddress, looksSecret } from '../../shared/presentable.ts'
 import { decisions } from '../core/event/event.ts'
 import { moments } from '../core/event/moment.ts'
 import { hasBlockedPort, portRefusal } from '../core/rules/address.ts'
-import { type Channel, channelSchema, channelSecrets } from '../notify/registry.ts'
+import { type Channel, channelSchema, channelSecrets, shipSchema } from '../notify/registry.ts'
 import {
   atLeastOne,
   guid,
@@ -36,6 +36,7 @@ import { timeSchema } from './time.ts'
 /** That an event can reach. A commit has at most 60 deliveries and up to three moments. */
 export const maxReached = 20
 const maxChannels = 200
+const maxShip = 5
 const maxRules = 200
 const maxNetworks = 64
 const maxExpected = 10_000
@@ -298,13 +299,20 @@ export const configSchema = object({
     .min(1)
     .max(maxRules)
     .describe('Every route that matches adds its channels, up to one with "continue": false.'),
+  ship: z
+    .record(identifier, shipSchema)
+    .refine((all) => Object.keys(all).length <= maxShip, {
+      error: `write at most ${maxShip} of them`,
+    })
+    .optional()
+    .describe('By name: services of Azure that get every step of every event, at most 5.'),
   slackApp: slackAppSchema
     .optional()
     .describe('The Slack app whose buttons decide, for routes with "approveIn": "slack".'),
   azure: azureSchema
     .optional()
     .describe(
-      'Lets the relay tell Azure itself to start an event, if no beacon has done so within 30 s of an approval. A preview of Azure.',
+      'As whom the relay asks Azure. With `subscriptions`, it lets the relay tell Azure itself to start an event, if no beacon has done so within 30 s of an approval. A preview of Azure.',
     ),
   signIn: signInSchema
     .optional()

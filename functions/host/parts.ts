@@ -4,6 +4,7 @@ import type { Log } from '../../shared/log.ts'
 import type { Hmac } from '../../shared/signature.ts'
 import { createAzureDoors } from '../azure/doors.ts'
 import { createTokens } from '../azure/tokens.ts'
+import { azureSchema } from '../config/azure.ts'
 import { createEntra } from '../identity/entra.ts'
 import { createSlackPresses } from '../notify/slack/presses.ts'
 import { ClockWatch } from '../use-cases/clock-watch.ts'
@@ -42,14 +43,16 @@ export function commonParts(
 }
 
 function azureOf(
-  { azure: access }: Common['config'],
+  { azure }: Common['config'],
   host: Common['hostIdentity'],
   fetch: Fetch,
-): Pick<Relay, 'azure'> {
-  if (access === undefined) return {}
+): Pick<Relay, 'azure' | 'azureTokens'> {
   const readText = async (file: string) => (await import('node:fs/promises')).readFile(file, 'utf8')
-  const tokens = createTokens({ access, host, fetch, readText, now: Date.now })
-  return { azure: createAzureDoors({ access, tokens, fetch, now: Date.now }) }
+  const access = azure ?? azureSchema.parse({})
+  const azureTokens = createTokens({ access, host, fetch, readText, now: Date.now })
+  if (access.subscriptions.length === 0) return { azureTokens }
+  const options = { access, tokens: azureTokens, fetch, now: Date.now }
+  return { azureTokens, azure: createAzureDoors(options) }
 }
 
 const keys = new WeakMap<Uint8Array, KeyObject>()

@@ -71,6 +71,16 @@ export interface PostAccess {
   write(state: PostState, basedOn: number): Promise<'written' | 'conflict'>
 }
 
+/** Tokens of the identity that the relay has in Azure. */
+export interface AzureTokens {
+  /** Of that identity, if the configuration names it. */
+  clientId?: string
+  /** For a service, such as `https://management.azure.com`. Throws FoghornError `azure_token_missing`. */
+  read(resource: string): Promise<string>
+  /** The last token was refused: the next read asks for another one. */
+  drop(resource: string): void
+}
+
 export interface Outgoing extends Part {
   /** Further events in the same message, if the kind's rate allows several `together`. */
   also: Part[]
@@ -82,6 +92,7 @@ export interface Outgoing extends Part {
   publicUrl: string
   /** Signs. */
   hmac: Hmac
+  azureTokens: AzureTokens
   now: number
   /** Aborts the attempt. */
   signal: AbortSignal

@@ -7,34 +7,47 @@ import { didYouMean } from '../schema/suggest.ts'
 import * as index from './index.ts'
 import type { Kind } from './kind.ts'
 import type { Notifier } from './notifier.ts'
+import * as ship from './ship/index.ts'
 
-type Schema = (typeof index)[keyof typeof index]['schema']
+type RoutedSchema = (typeof index)[keyof typeof index]['schema']
+type ShipSchema = (typeof ship)[keyof typeof ship]['schema']
+type Schema = RoutedSchema | ShipSchema
 
 /** As configured: secrets in clear. */
-export type Channel = z.output<Schema>
+export type Channel = z.output<RoutedSchema> | (z.output<ShipSchema> & { fallback?: undefined })
 export type ChannelOf<Name extends Channel['kind']> = Extract<Channel, { kind: Name }>
 export type Notifiers = { [Name in Channel['kind']]: Notifier<ChannelOf<Name>> }
 
 type Described = Pick<Kind<Schema>, 'open' | 'placeholders'>
 
-const kinds = Object.values(index)
+const kinds = [...Object.values(index), ...Object.values(ship)]
 
 /** As an owner writes them. */
 export const kindNames = Object.keys(index)
 
-export const channelSchema = z.discriminatedUnion(
-  'kind',
-  kinds.map(({ schema }) => schema) as [Schema, ...Schema[]],
-  {
+/** An entry of `channels`. */
+export const channelSchema = oneKindOf(
+  Object.values(index).map(({ schema }) => schema) as [RoutedSchema, ...RoutedSchema[]],
+  kindNames,
+)
+
+/** An entry of `ship`. */
+export const shipSchema = oneKindOf(
+  Object.values(ship).map(({ schema }) => schema) as [ShipSchema, ...ShipSchema[]],
+  Object.values(ship).flatMap(({ notifiers }) => Object.keys(notifiers)),
+)
+
+function oneKindOf<Some extends Schema>(schemas: [Some, ...Some[]], names: string[]) {
+  return z.discriminatedUnion('kind', schemas, {
     error: ({ input }) => {
       if (typeof input !== 'object' || input === null || Array.isArray(input)) {
         return 'write an object in { }, with a kind and its keys'
       }
-      const meant = didYouMean((input as { kind?: unknown }).kind, kindNames)
-      return `write a kind: ${quoted(kindNames)}${meant}`
+      const meant = didYouMean((input as { kind?: unknown }).kind, names)
+      return `write a kind: ${quoted(names)}${meant}`
     },
-  },
-)
+  })
+}
 
 /** By key; see `Kind`. */
 export const placeholders: NonNullable<Described['placeholders']> = Object.assign(
@@ -49,7 +62,7 @@ export const notifiers = Object.fromEntries(
 ) as Notifiers
 
 /** Open keys of every kind. All other texts are secrets, so that a forgotten key is hidden. */
-const openKeys = ['kind', 'fallback', 'endpoint']
+const openKeys = ['kind', 'fallback', 'endpoint', 'rule']
 
 /** The secrets of one channel, including parts of an address, which an error may show alone. */
 export function channelSecrets(channel: Channel): string[] {
@@ -93,7 +106,7 @@ function mayBeSecret(piece: string): boolean {
   return !isWords && !/^[\d.:-]{0,12}$/.test(piece)
 }
 
-const maxNoteLength = 240
+const maxNoteLength = 320
 const masks = new WeakMap<Channel, ReturnType<typeof maskOf>>()
 
 /**

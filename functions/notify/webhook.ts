@@ -97,7 +97,8 @@ function linksOf({ links, pageUrl, delivery }: Outgoing, wanted = 'read'): Event
   return { ...links!, ...(decides && pageUrl !== undefined ? { decide: pageUrl } : {}) }
 }
 
-function bodyOf(id: string, outgoing: Outgoing, wanted: 'read' | 'decide' | undefined): string {
+/** The CloudEvent of a message. `wanted`: which links it has. */
+export function bodyOf(id: string, outgoing: Outgoing, wanted?: 'read' | 'decide'): string {
   const { notification } = outgoing.delivery
   if (isPing(notification)) {
     const { ping, tests } = notification.about

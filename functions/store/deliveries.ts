@@ -4,6 +4,7 @@ import type { Settlement } from '../core/delivery/attempt.ts'
 import {
   type Claimed,
   type Delivery,
+  hearsByItself,
   subscriptionChannel,
   subscriptionOf,
 } from '../core/delivery/delivery.ts'
@@ -316,13 +317,14 @@ export class Deliveries {
     const { event, moment } = claimed.notification
     const begins =
       moment === 'scheduled' || (moment === 'started' && event.started?.kind !== undefined)
-    const isFirst =
-      begins &&
-      event.epoch === 1 &&
-      one.state === 'delivered' &&
-      stored.deliveries.every(({ state }) => state !== 'delivered')
+    const isFirst = begins && event.epoch === 1 && isRead(one) && !stored.deliveries.some(isRead)
     return isFirst ? [...counts, ...firstMessageCounts(event, [now])] : counts
   }
+}
+
+/** By people, or by a program that routes name. */
+function isRead({ channel, state }: StoredDelivery): boolean {
+  return state === 'delivered' && !hearsByItself(channel)
 }
 
 /** Names the row of moments that has the event of a delivery. */

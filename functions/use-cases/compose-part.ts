@@ -5,10 +5,10 @@ import {
   type Claimed,
   channelTroubleIn,
   type Delivery,
+  hearsByItself,
   isAlertOf,
   isPing,
   isTestOf,
-  subscriptionOf,
 } from '../core/delivery/delivery.ts'
 import { mayHaveHeard, skippedBefore } from '../core/delivery/overtake.ts'
 import { knownVms } from '../core/event/drill.ts'
@@ -31,7 +31,7 @@ export async function composePart(
   const { notification } = claimed
   const now = relay.now()
   const links = hasEvent(notification) ? { links: eventLinks(relay, notification.event) } : {}
-  if (subscriptionOf(claimed.channel) !== undefined) {
+  if (hearsByItself(claimed.channel)) {
     return { delivery: claimed, message: noText, ...links, mayHaveHeard: [] }
   }
   const asks =

@@ -14,6 +14,7 @@ import {
   type Claimed,
   channelTroubleIn,
   type Delivery,
+  hearsByItself,
   isAlertOf,
   isTestOf,
   subscriptionOf,
@@ -125,10 +126,10 @@ async function prepare(
   claimed: Claimed,
   { channel, kept }: Target,
 ): Promise<Prepared> {
-  const isConfigured = subscriptionOf(claimed.channel) === undefined
+  const isRouted = !hearsByItself(claimed.channel)
   try {
-    // a subscription gets every step in order, so no other step matters
-    const { record, siblings } = isConfigured ? await eventOf(relay, claimed) : unread
+    // for who gets every step in order, no other step matters
+    const { record, siblings } = isRouted ? await eventOf(relay, claimed) : unread
     const isAboutChannel = channelTroubleIn(claimed.notification) !== undefined
     const judgement = judgeDelivery(claimed, {
       record,
@@ -141,7 +142,7 @@ async function prepare(
       judgement.go === 'send'
         ? { part: await composePart(relay, claimed, record, siblings) }
         : { result: withoutSending(judgement) }
-    const isGone = isConfigured && channel === undefined && judgement.go === 'refused'
+    const isGone = isRouted && channel === undefined && judgement.go === 'refused'
     const instead = isGone
       ? await channelsInstead(relay, claimed, record, siblings)
       : fallbackOf(channel)
@@ -216,9 +217,19 @@ async function send(
   const posts = postsOf(relay, first.delivery)
   const listUrl = await listLink(relay, listedIn(parts), now)
   const list = listUrl === undefined ? {} : { listUrl }
-  const { hmac, config } = relay
+  const { hmac, config, azureTokens } = relay
   const { publicUrl } = config
-  const outgoing: Outgoing = { ...first, also, ...list, posts, publicUrl, hmac, now, signal }
+  const outgoing: Outgoing = {
+    ...first,
+    also,
+    ...list,
+    posts,
+    publicUrl,
+    hmac,
+    azureTokens,
+    now,
+    signal,
+  }
   try {
     const { reply, ...sent } = await notifierOf(relay, channel).notify(
       outgoing,

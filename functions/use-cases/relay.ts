@@ -2,7 +2,7 @@
 import type { Log } from '../../shared/log.ts'
 import type { Hmac } from '../../shared/signature.ts'
 import type { ChannelFacts } from '../core/delivery/audience.ts'
-import { subscriptionOf } from '../core/delivery/delivery.ts'
+import { isShipChannel, subscriptionOf } from '../core/delivery/delivery.ts'
 import type { RemovedChannel } from '../core/delivery/health.ts'
 import { type Rate, unlimited } from '../core/delivery/rate.ts'
 import { subscriptionRate } from '../core/delivery/subscription.ts'
@@ -14,7 +14,7 @@ import type { Published } from '../core/event/published.ts'
 import type { Channel, Config } from '../core/rules/config.ts'
 import { remindersOf } from '../core/rules/routes.ts'
 import type { Identity } from '../identity/identity.ts'
-import type { Notifier, Send } from '../notify/notifier.ts'
+import type { AzureTokens, Notifier, Send } from '../notify/notifier.ts'
 import type { Presses } from '../notify/presses.ts'
 import type { EventKey, Store } from '../store/store.ts'
 import type { Changes } from './changes.ts'
@@ -39,6 +39,8 @@ export interface Relay {
   identity: Identity
   /** Sign and check links. The first key signs, all keys are valid. */
   linkKeys: Uint8Array<ArrayBuffer>[]
+  /** For channels that are services of Azure. */
+  azureTokens: AzureTokens
   /** Reads Azure, and tells it, from outside the VMs. Absent: only beacons do. */
   azure?: AzureDoors
   /** When to look whether to read Azure's list of events, see published.ts. */
@@ -187,6 +189,7 @@ export function channelFacts(relay: RelayParts): ChannelFacts {
     opensIncidents: (name) => notifierNamed(relay, name)?.opensIncidents ?? false,
     getsEveryStep: (name) => notifierNamed(relay, name)?.getsEveryStep ?? false,
     fallbackOf: (name) => channelNamed(relay, name)?.fallback,
+    shipped: Object.keys(relay.config.channels).filter(isShipChannel),
   }
 }
 

@@ -170,7 +170,7 @@ describe('tokens', () => {
         return arm.fetch(url, init)
       },
     })
-    expect(await tokens.read()).toBe('token-0')
+    expect(await tokens.read(access.resourceManager)).toBe('token-0')
     return { asked: arm.tokenRequests[0]!, headers: asked[0]!.headers }
   }
 
@@ -220,13 +220,13 @@ describe('tokens', () => {
         return new Response(JSON.stringify(body), { status })
       },
     })
-    await tokens.read()
+    await tokens.read(access.resourceManager)
     clock.now = 299_000
-    await tokens.read()
+    await tokens.read(access.resourceManager)
     expect(asked).toEqual(['https://login.microsoftonline.com/t1/oauth2/v2.0/token'])
     clock.now = 300_000
     status = 401
-    await expect(tokens.read()).rejects.toThrow(
+    await expect(tokens.read(access.resourceManager)).rejects.toThrow(
       /^there is no token of the app registration c1: HTTP 401$/,
     )
   })

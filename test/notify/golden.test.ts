@@ -26,6 +26,9 @@ const layoutsOf: Record<Exclude<Kind, HttpName>, string[]> & Partial<Record<Kind
   mail: ['scheduled', 'a list'],
   mail_azure: ['scheduled'],
   pagerduty: ['scheduled', 'a channel refuses everything'],
+  logs: ['completed'],
+  'event-hubs': ['completed'],
+  'event-grid': ['a channel refuses everything'],
   webhook: ['completed', 'a channel refuses everything'],
 }
 

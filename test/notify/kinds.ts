@@ -8,6 +8,7 @@ import {
   type Notifiers,
   notifiers,
 } from '../../functions/notify/registry.ts'
+import { shipRule } from '../simulator/sinks/ship.ts'
 import type { Sinks } from '../simulator/sinks.ts'
 import { hookSecret, routingKey } from '../support/world.ts'
 import { type HttpName, httpNames, httpRow } from './presets.ts'
@@ -42,6 +43,8 @@ interface Row<Own extends Channel = Channel> {
   path?: string
   /** What an owner writes, if the relay uses other keys inside. */
   written?: object
+  /** An entry of `ship`: the relay goes on sending what it refuses. */
+  isShipped?: true
   /** The texts that a person reads in a body, without the kind's own marks. */
   texts(body: Json): string[]
   /** Markup that the service would obey: mentions, links, formatting. No name may introduce it. */
@@ -49,7 +52,7 @@ interface Row<Own extends Channel = Channel> {
 }
 
 /** Keys that not every kind needs. */
-export type Extras = Pick<Row, 'maxAnswerKb' | 'path' | 'written'>
+export type Extras = Pick<Row, 'maxAnswerKb' | 'path' | 'written' | 'isShipped'>
 
 const each = (...statuses: number[]): Answer[] => statuses.map((status) => [status])
 /** What a connector of Teams answers with 200. */
@@ -119,6 +122,22 @@ const https = Object.fromEntries(
     return [name, httpRow(name, { ...refusals, broken: [...gone, ...redirects, ...webPages] })]
   }),
 ) as unknown as Record<HttpName, Row>
+
+/** What the services of Azure share. They are sent to until they take it. */
+const shipped = {
+  answers: {
+    delivered: [[204], [200, ''], ...each(201, 202, 205, 299)],
+    retry: [...busy, ...busyTexts],
+    refused: [],
+    broken: [...faults, ...gone, ...redirects, ...webPages],
+  },
+  brokenOff: 'delivered',
+  takes: 'whatever comes',
+  maxBodyBytes: 1_048_576,
+  texts: () => [],
+  live: 'nothing',
+  isShipped: true,
+} satisfies Partial<Row> & Extras
 
 export const kindTable: Record<HttpName, Row> & {
   [K in Exclude<Kind, HttpName>]: Row<Extract<Channel, { kind: K }>>
@@ -325,6 +344,27 @@ export const kindTable: Record<HttpName, Row> & {
     texts: ({ content: { subject, plainText, html } }) => mailTexts(subject, plainText, html),
     live: /[<>]/,
   },
+  logs: {
+    ...shipped,
+    channel: { kind: 'logs', endpoint: 'https://logs.example', rule: shipRule },
+    simulated: ({ shipUrl }) => ({ kind: 'logs', endpoint: shipUrl('logs'), rule: shipRule }),
+    contentType: 'application/json',
+    path: `/dataCollectionRules/${shipRule}/streams/Custom-FoghornEvents?api-version=2023-01-01`,
+  },
+  'event-hubs': {
+    ...shipped,
+    channel: { kind: 'event-hubs', endpoint: 'https://hubs.example/foghorn' },
+    simulated: ({ shipUrl }) => ({ kind: 'event-hubs', endpoint: shipUrl('event-hubs') }),
+    contentType: 'application/vnd.microsoft.servicebus.json',
+    path: '/messages?api-version=2014-01',
+  },
+  'event-grid': {
+    ...shipped,
+    channel: { kind: 'event-grid', endpoint: 'https://topic.example/api/events' },
+    simulated: ({ shipUrl }) => ({ kind: 'event-grid', endpoint: shipUrl('event-grid') }),
+    contentType: 'application/cloudevents-batch+json',
+    path: '?api-version=2018-01-01',
+  },
   webhook: {
     channel: { kind: 'webhook', url: 'https://hook.example/in/path-s3cret', secret: [hookSecret] },
     simulated: ({ webhookUrl: url, webhookSecret }) => ({
@@ -359,6 +399,12 @@ export const kinds = Object.keys(kindTable) as Kind[]
 export const channels = Object.fromEntries(
   kinds.map((kind) => [kind, kindTable[kind].channel]),
 ) as { [K in Kind]: (typeof kindTable)[K]['channel'] }
+
+/** What a broken channel is: shipping waits until somebody has repaired it. */
+export function brokenOutcomeOf(kind: Kind): 'retry' | 'refused' {
+  const { isShipped }: Extras = kindTable[kind]
+  return isShipped ? 'retry' : 'refused'
+}
 
 export function notifierFor({ kind }: Channel): Notifier<never> {
   return notifiers[kind] as Notifier<never>

@@ -6,8 +6,9 @@ import type { Post, PostState } from '../../functions/core/delivery/post.ts'
 import type { Facts } from '../../functions/core/event/facts.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
 import { compose } from '../../functions/core/message/message.ts'
-import type { Outgoing, PostAccess, Send } from '../../functions/notify/notifier.ts'
+import type { AzureTokens, Outgoing, PostAccess, Send } from '../../functions/notify/notifier.ts'
 import { webHmac } from '../../shared/signature.ts'
+import { tokenFor } from '../simulator/sinks/ship.ts'
 import { at, claimed, facts, notification, record } from '../support/records.ts'
 import { eventId } from '../support/world.ts'
 import { channels, type Json, type Kind, kindTable, notifierOf } from './kinds.ts'
@@ -16,6 +17,12 @@ import { channels, type Json, type Kind, kindTable, notifierOf } from './kinds.t
 export const links = {
   page: `https://foghorn.example/console/events/prod/${eventId}`,
   api: `https://foghorn.example/v1/events/prod/${eventId}`,
+}
+
+/** As the relay gives them to notifiers. */
+export const azureTokens: AzureTokens = {
+  read: async (resource) => tokenFor(resource),
+  drop: () => {},
 }
 
 export function outgoing(
@@ -35,6 +42,7 @@ export function outgoing(
     publicUrl: 'https://foghorn.example',
     now,
     hmac: webHmac,
+    azureTokens,
     signal: new AbortController().signal,
     ...changes,
   }

@@ -62,9 +62,10 @@ test.each(kinds)('%s: from rest there are two at once: a decision comes with its
   expect(slotsAt(notifierOf(kind).rate, 0, at)).toBeGreaterThanOrEqual(2)
 })
 
-test('a channel without a limit takes 32 places: half of those of the smallest worker', () => {
+test('a channel without a limit takes 32 places: half of those of the smallest worker; or one for a list', () => {
   for (const kind of kinds.filter((one) => kindTable[one].takes === 'whatever comes')) {
     const { rate } = notifierOf(kind)
-    expect([slotsAt(rate, at, at), rate.atOnce]).toEqual([Number.POSITIVE_INFINITY, 32])
+    const places = rate.together === 1 ? 32 : 1
+    expect([slotsAt(rate, at, at), rate.atOnce]).toEqual([Number.POSITIVE_INFINITY, places])
   }
 })

@@ -24,7 +24,7 @@ import { webHmac } from '../../shared/signature.ts'
 import { aDrill, at, claimed, type Fields, facts, record } from '../support/records.ts'
 import { eventId } from '../support/world.ts'
 import { channels } from './kinds.ts'
-import { lastingPosts, links } from './outgoing.ts'
+import { azureTokens, lastingPosts, links } from './outgoing.ts'
 
 const second = 1_000
 const minute = 60 * second
@@ -486,6 +486,7 @@ function sent(
     also: [],
     now,
     hmac: webHmac,
+    azureTokens,
     signal: new AbortController().signal,
     posts: lastingPosts(heard.length === 0 ? undefined : posted),
   }

@@ -110,6 +110,7 @@ export class Worker {
       sendForBound: replies.send,
       slackPresses: createSlackPresses(nodeHmac),
       hmac: nodeHmac,
+      azureTokens: { read: async () => 'token', drop: () => {} },
       identity: noIdentity,
       linkKeys: [new Uint8Array(32).fill(7)],
       now: () => kernel.now,

@@ -13,6 +13,7 @@ import {
   presetNames,
   presetSink,
 } from './sinks/presets.ts'
+import { type ShipKind, shipPaths, shipSink } from './sinks/ship.ts'
 import { type Decided, isWhole, type Sink, type SinkRequest } from './sinks/sink.ts'
 import { SLACK_PATH, SLACK_REPLY_PATH, SLACK_REPLY_PREFIX, slackSink } from './sinks/slack.ts'
 import { SLACK_API_PREFIX, SLACK_CHANNEL, SLACK_TOKEN, slackBotSink } from './sinks/slack-bot.ts'
@@ -24,7 +25,9 @@ const MAX_BODY_BYTES = 1024 * 1024
 const MAX_RECEIVED = 100_000
 const DEFAULT_SECRET = `whsec_${Buffer.from('only for the simulated channels!').toString('base64')}`
 
-type SinkKind = 'slack' | 'slack_bot' | 'teams' | 'pagerduty' | 'webhook' | PresetName
+type SinkKind = 'slack' | 'slack_bot' | 'teams' | 'pagerduty' | 'webhook' | PresetName | ShipKind
+
+const shipKinds = Object.keys(shipPaths) as ShipKind[]
 
 const PREFIXES: readonly (readonly [string, SinkKind])[] = [
   ['/services/', 'slack'],
@@ -34,6 +37,7 @@ const PREFIXES: readonly (readonly [string, SinkKind])[] = [
   [PAGERDUTY_PATH, 'pagerduty'],
   [WEBHOOK_PATH, 'webhook'],
   ...presetNames.map((name) => [PRESETS_PREFIX + name, name] as const),
+  ...shipKinds.map((kind) => [shipPaths[kind], kind] as const),
 ]
 
 interface SinkOptions {
@@ -83,8 +87,10 @@ export async function startSinks(options: SinkOptions = {}) {
   const services = Object.fromEntries(
     presetNames.map((name) => [name, presetSink(name)]),
   ) as Record<PresetName, PresetSink>
+  const shipped = Object.fromEntries(shipKinds.map((kind) => [kind, shipSink(kind)]))
   const sinks: Record<SinkKind, Sink> = {
     ...services,
+    ...(shipped as Record<ShipKind, Sink>),
     slack: slackSink(),
     slack_bot: slackBot,
     teams: teamsSink(),
@@ -142,6 +148,7 @@ export async function startSinks(options: SinkOptions = {}) {
     teamsUrl: url + TEAMS_PATH,
     pagerDutyEndpoint: url + PAGERDUTY_PATH,
     webhookUrl: url + WEBHOOK_PATH,
+    shipUrl: (kind: ShipKind): string => url + shipPaths[kind],
     presetUrl: (name: PresetName): string => url + PRESETS_PREFIX + name,
     /** What was done to each incident of a service. */
     presetIncidents: (name: PresetName) => services[name].incidents,

@@ -89,6 +89,7 @@ export async function createWorld(
     sendForBound: (url, init) => relay.send(url, init),
     slackPresses: createSlackPresses(webHmac),
     hmac: webHmac,
+    azureTokens: { read: async () => 'token-s3cret', drop: () => {} },
     identity: options.identity ?? noIdentity,
     linkKeys: [new Uint8Array(32).fill(7), new Uint8Array(32).fill(8)],
     adminKey,

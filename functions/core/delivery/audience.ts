@@ -23,6 +23,8 @@ export interface ChannelFacts {
   opensIncidents(channel: string): boolean
   getsEveryStep(channel: string): boolean
   fallbackOf(channel: string): string | undefined
+  /** Those that get every event. */
+  shipped: string[]
 }
 
 interface Step {

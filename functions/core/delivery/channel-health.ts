@@ -54,7 +54,8 @@ type Evidence = 'refuses' | 'takes' | 'silent' | 'none'
 function evidenceIn(sent: SendOutcome): Evidence {
   if (sent.outcome === 'superseded' || sent.outcome === 'given_up') return 'none'
   if (sent.outcome === 'delivered') return 'takes'
-  if (sent.outcome === 'refused') return sent.broken ? 'refuses' : 'takes'
+  if (sent.broken) return 'refuses'
+  if (sent.outcome === 'refused') return 'takes'
   return sent.unsent ? 'none' : 'silent'
 }
 

@@ -73,7 +73,8 @@ export function commitPlan(
   const listening = { now, listeningSince }
   const extent = isNotified ? extentOf(decided, listening, maxMessageVmBytes) : {}
   const event = { ...viewOf(record), ...extent }
-  const planned = plan(record, sent, channelsOf, now, event)
+  const routed = plan(record, sent, channelsOf, now, event)
+  const planned = [...routed, ...plan(record, moments, () => channels.shipped, now, event)]
   const fresh = planned.filter((one) => existing.every(({ id }) => id !== one.id))
   const entries = entriesFor(record, moments, event, now)
   const deliveries = [...fresh, ...planForSubscriptions(subscriptions, entries, now)]

@@ -158,6 +158,22 @@ export function subscriptionOf(channel: string): string | undefined {
   return isOwn ? channel.slice(subscriptionPrefix.length) : undefined
 }
 
+/** Channels of `ship` in the configuration. */
+const shipPrefix = 'ship:'
+
+export function shipChannel(name: string): string {
+  return shipPrefix + name
+}
+
+export function isShipChannel(channel: string): boolean {
+  return channel.startsWith(shipPrefix)
+}
+
+/** It gets every step of every event, and no route names it: a subscription, or where events are shipped. */
+export function hearsByItself(channel: string): boolean {
+  return isShipChannel(channel) || subscriptionOf(channel) !== undefined
+}
+
 const seqPerCommit = 64
 
 /** The place of a delivery within its event. `i`: within its commit. */

@@ -10,12 +10,12 @@ import {
   type Claimed,
   type Delivery,
   deliveryId,
+  hearsByItself,
   isPing,
   momentId,
   type Notification,
   seqOf,
   subscriptionChannel,
-  subscriptionOf,
   urgentUntil,
 } from './delivery.ts'
 import type { ChannelHealth } from './health.ts'
@@ -230,7 +230,7 @@ function planFor(
 
 /** What identifies a message for its receiver: the same at every attempt, and in the stream. */
 export function messageIdOf({ id, channel, notification }: Delivery): string {
-  const isMoment = notification.moment !== 'alert' && subscriptionOf(channel) !== undefined
+  const isMoment = notification.moment !== 'alert' && hearsByItself(channel)
   return isMoment ? momentId(notification.event, notification.moment) : id
 }
 

@@ -1,5 +1,6 @@
 // Reads the variables and secrets of a Worker, and the configuration that was uploaded with it.
 import { FoghornError } from '../../../shared/errors.ts'
+import { isShipChannel } from '../../core/delivery/delivery.ts'
 import { type Common, type Environment, readEnvironment } from '../settings.ts'
 
 /** Set by `npm run dev:cloudflare` only: this runtime can reach private networks. */
@@ -11,7 +12,10 @@ export function readSettings(bindings: Record<string, unknown>, configText: stri
   const file = () => ({ name: 'foghorn.config.json', text: configText })
   const settings = readEnvironment(environment, () => ({}), file)
   const { config } = settings
-  if (config.azure !== undefined && config.azure.clientSecret === undefined) {
+  const isShipped = Object.entries(config.channels).some(
+    ([name, one]) => isShipChannel(name) && !('key' in one),
+  )
+  if ((config.azure !== undefined || isShipped) && config.azure?.clientSecret === undefined) {
     const why =
       'a Worker has no managed identity, and no files; write "tenantId", "clientId" and "clientSecret"'
     throw new FoghornError('settings_invalid', `in foghorn.config.json: azure: ${why}`)

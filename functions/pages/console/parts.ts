@@ -1,7 +1,7 @@
 // Small parts that pages of the console share.
 import { html } from 'hono/html'
 import { documentedTypes } from '../../../shared/document.ts'
-import type { Delivery } from '../../core/delivery/delivery.ts'
+import { type Delivery, isShipChannel } from '../../core/delivery/delivery.ts'
 import type { EventStep } from '../../core/event/summary.ts'
 import { plain } from '../../core/message/phrases.ts'
 import { type Channel, writtenKind } from '../../core/rules/config.ts'
@@ -23,6 +23,9 @@ const brands = new Map([
   ['teams', 'Teams'],
   ['pagerduty', 'PagerDuty'],
   ['mail', 'Mail'],
+  ['logs', 'Log Analytics'],
+  ['event-hubs', 'Event Hubs'],
+  ['event-grid', 'Event Grid'],
 ])
 
 type State = Delivery['state']
@@ -35,10 +38,13 @@ export const deliveryTones: Record<State, [tone: Tone, mark: string]> = {
   superseded: ['over', '–'],
 }
 
-/** For each channel whether the last message of this epoch arrived: `✓ ops-chat ✗ on-call`. */
+/** For each channel of the routes whether the last message of this epoch arrived: `✓ ops-chat ✗ on-call`. */
 export function reachedPart(deliveries: Delivery[], epoch: number): Html {
   const own = deliveries.filter(
-    ({ notification }) => notification.moment !== 'alert' && notification.event.epoch === epoch,
+    ({ channel, notification }) =>
+      notification.moment !== 'alert' &&
+      notification.event.epoch === epoch &&
+      !isShipChannel(channel),
   )
   if (own.length === 0) return 'nobody was told'
   const channels = [...Map.groupBy(own, ({ channel }) => channel)]

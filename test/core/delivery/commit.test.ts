@@ -17,6 +17,7 @@ const channels: ChannelFacts = {
   opensIncidents: (name) => name.includes('pager'),
   getsEveryStep: (name) => name === 'hook',
   fallbackOf: (name) => ({ chat: 'mail', mail: 'pager' })[name],
+  shipped: [],
 }
 
 const heard = (channel: string, changes: Partial<Delivery> = {}) =>

@@ -1,0 +1,213 @@
+// Where events are shipped, as CloudEvents: a table of Log Analytics, Event Hubs, an Event Grid topic. To
+// add a kind, write its `Kind`, export it, and give it a row in `test/notify/kinds.ts`.
+import * as z from 'zod'
+import { FoghornError } from '../../../shared/errors.ts'
+import type { SendOutcome } from '../../core/delivery/attempt.ts'
+import { messageIdOf } from '../../core/delivery/subscription.ts'
+import { object, textBy, webUrl } from '../../schema/checks.ts'
+import type { Kind } from '../kind.ts'
+import {
+  type Answer,
+  fromError,
+  fromStatus,
+  isSuccess,
+  isWebPage,
+  type Notifier,
+  type Outgoing,
+  post,
+  wordsOf,
+} from '../notifier.ts'
+import { bodyOf } from '../webhook.ts'
+import { rowOf } from './row.ts'
+
+/** The services accept 1 MB in a request. A body has at most 20 kB; a row repeats some of it. */
+const mostTogether = 25
+
+const endpoint = webUrl.transform((url) => url.replace(/\/+$/, ''))
+
+interface Request {
+  url: string
+  contentType: string
+  body: string
+}
+
+/** What differs between the services. */
+interface Service<Channel> {
+  requestOf(channel: Channel, bodies: string[]): Request
+  /** What a token is for. */
+  resource(channel: Channel): string
+  /** A key in place of a token. */
+  keyOf?(channel: Channel): Record<string, string> | undefined
+  role: string
+  /** Makes the shell print the id of what the role is for. */
+  scope(channel: Channel): string
+}
+
+function shipper<Channel>(service: Service<Channel>): Notifier<Channel> {
+  return {
+    overtakes: () => false,
+    getsEveryStep: true,
+    rate: { everyMs: 0, burst: 1, together: mostTogether, atOnce: 1 },
+    opensIncidents: false,
+    buttons: undefined,
+    async notify(outgoing, channel, send) {
+      const outcome = await attempt(service, outgoing, channel, send)
+      // an owner repairs the service, and then everything arrives
+      return 'broken' in outcome ? { outcome: 'retry', note: outcome.note, broken: true } : outcome
+    },
+  }
+}
+
+async function attempt<Channel>(
+  service: Service<Channel>,
+  outgoing: Outgoing,
+  channel: Channel,
+  send: Parameters<Notifier<Channel>['notify']>[2],
+): Promise<SendOutcome> {
+  const { azureTokens, signal, now } = outgoing
+  try {
+    const key = service.keyOf?.(channel)
+    const resource = service.resource(channel)
+    const proof = key ?? { authorization: `Bearer ${await azureTokens.read(resource)}` }
+    const bodies = [outgoing, ...outgoing.also].map((part) => {
+      const one = { ...outgoing, ...part }
+      return bodyOf(messageIdOf(part.delivery), one)
+    })
+    const { url, contentType, body } = service.requestOf(channel, bodies)
+    const answer = await post(send, url, body, { 'content-type': contentType, ...proof }, signal)
+    const { status } = answer
+    if (isSuccess(status) && !isWebPage(answer)) {
+      return { outcome: 'delivered', note: `HTTP ${status}` }
+    }
+    if (key === undefined && (status === 401 || status === 403)) {
+      azureTokens.drop(resource)
+      return {
+        outcome: 'refused',
+        note: whyForbidden(service, channel, answer, outgoing),
+        broken: true,
+      }
+    }
+    const judged = fromStatus(answer, now)
+    // of a list, one message may be at fault
+    if (judged.outcome !== 'refused' || bodies.length > 1) return judged
+    return { ...judged, broken: true }
+  } catch (error) {
+    if (error instanceof FoghornError && error.code === 'azure_token_missing') {
+      return { outcome: 'refused', note: error.message, broken: true }
+    }
+    return fromError(error, outgoing)
+  }
+}
+
+/** The command that gives the role comes first: what Azure says may be long. */
+function whyForbidden<Channel>(
+  { role, scope }: Service<Channel>,
+  channel: Channel,
+  answer: Answer,
+  { azureTokens: { clientId = 'CLIENT_ID' } }: Outgoing,
+): string {
+  const command =
+    `az role assignment create --assignee ${clientId} --role ${role} ` +
+    `--scope $(${scope(channel)} -o tsv)`
+  const said = wordsOf(answer)
+  return `HTTP ${answer.status}, a role may be missing: ${command}${said && `; Azure says${said}`}`
+}
+
+const ruleRule = 'write the immutable id of the data collection rule: "dcr-" and 32 digits'
+
+const logsSchema = object({
+  kind: z.literal('logs').describe('A table of Log Analytics.'),
+  endpoint: endpoint.describe('Where the data collection rule takes logs.'),
+  rule: textBy(ruleRule)
+    .regex(/^dcr-[0-9a-f]{32}$/, ruleRule)
+    .describe('The immutable id of the data collection rule.'),
+})
+
+export const logs: Kind<typeof logsSchema> = {
+  schema: logsSchema,
+  placeholders: { rule: () => `dcr-${'0'.repeat(32)}` },
+  notifiers: {
+    logs: shipper({
+      requestOf: ({ endpoint, rule }, bodies) => ({
+        url: `${endpoint}/dataCollectionRules/${rule}/streams/Custom-FoghornEvents?api-version=2023-01-01`,
+        contentType: 'application/json',
+        body: JSON.stringify(bodies.map(rowOf)),
+      }),
+      // other clouds have another one
+      resource: ({ endpoint }) =>
+        `https://${/monitor\.azure\.\w+$/.exec(new URL(endpoint).hostname)?.[0] ?? 'monitor.azure.com'}`,
+      // Monitoring Metrics Publisher
+      role: '3913510d-42f4-4e42-8a64-420c390055eb',
+      scope: ({ rule }) =>
+        `az monitor data-collection rule list --query "[?immutableId=='${rule}'].id"`,
+    }),
+  },
+}
+
+const hubRule = 'write the address of an event hub: https://NAMESPACE.servicebus.windows.net/HUB'
+
+const eventHubsSchema = object({
+  kind: z.literal('event-hubs').describe('An event hub.'),
+  endpoint: endpoint
+    .refine((url) => new URL(url).pathname !== '/', { error: hubRule })
+    .describe('The address of the event hub: that of its namespace, and its name as the path.'),
+})
+
+export const eventHubs: Kind<typeof eventHubsSchema> = {
+  schema: eventHubsSchema,
+  notifiers: {
+    'event-hubs': shipper({
+      requestOf: ({ endpoint }, bodies) => ({
+        url: `${endpoint}/messages?api-version=2014-01`,
+        contentType: 'application/vnd.microsoft.servicebus.json',
+        body: JSON.stringify(
+          bodies.map((body) => ({ Body: body, UserProperties: propertiesOf(body) })),
+        ),
+      }),
+      resource: () => 'https://eventhubs.azure.net',
+      // Azure Event Hubs Data Sender
+      role: '2b629674-e913-4c01-ae53-ef4638d8f975',
+      scope: ({ endpoint }) =>
+        `az eventhubs namespace list --query "[?name=='${new URL(endpoint).hostname.split('.', 1)[0]}'].id"`,
+    }),
+  },
+}
+
+/** A consumer can filter by them without reading the body. */
+function propertiesOf(body: string) {
+  const { id, type, source } = JSON.parse(body) as Record<string, string>
+  return { id, type, source }
+}
+
+const eventGridSchema = object({
+  kind: z
+    .literal('event-grid')
+    .describe('A custom topic of Event Grid, with the schema of CloudEvents.'),
+  endpoint: endpoint.describe('The endpoint of the topic: https://…/api/events'),
+  key: z
+    .string()
+    .min(1)
+    .max(256)
+    .optional()
+    .describe(
+      'An access key of the topic, in place of the identity of the relay. It is the secret.',
+    ),
+})
+
+export const eventGrid: Kind<typeof eventGridSchema> = {
+  schema: eventGridSchema,
+  notifiers: {
+    'event-grid': shipper({
+      requestOf: ({ endpoint }, bodies) => ({
+        url: `${endpoint}?api-version=2018-01-01`,
+        contentType: 'application/cloudevents-batch+json',
+        body: `[${bodies.join(',')}]`,
+      }),
+      keyOf: ({ key }) => (key === undefined ? undefined : { 'aeg-sas-key': key }),
+      resource: () => 'https://eventgrid.azure.net',
+      // EventGrid Data Sender
+      role: 'd5a91429-5739-47e2-a06b-3470a27159e7',
+      scope: ({ endpoint }) => `az eventgrid topic list --query "[?endpoint=='${endpoint}'].id"`,
+    }),
+  },
+}

@@ -1,0 +1,128 @@
+// Shipping: services of Azure get every step of every event, and what they refuse is sent again.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { addMute } from '../../functions/use-cases/mutes.ts'
+import { checkItself } from '../../functions/use-cases/problems.ts'
+import { replay } from '../../functions/use-cases/replay.ts'
+import { FoghornError } from '../../shared/errors.ts'
+import { shipRule } from '../simulator/sinks/ship.ts'
+import { createWorld, event, eventId, FakeBeacon, startAt, type World } from '../support/world.ts'
+
+const minute = 60_000
+const endpoint = 'https://logs.example'
+const ship = { logs: { kind: 'logs', endpoint, rule: shipRule } }
+const admin = { by: 'admin' } as const
+
+let world: World
+let beacon: FakeBeacon
+
+async function start(config: object = {}) {
+  world = await createWorld({ config: { ship, ...config }, paced: true })
+  beacon = new FakeBeacon(world, 'web_0')
+}
+
+beforeEach(() => start())
+afterEach(() => world.store.close())
+
+async function sees(...events: ReturnType<typeof event>[]) {
+  await beacon.sees(events)
+  await world.drain()
+}
+
+/** Of each request: the moments of its rows. */
+function requests(): string[][] {
+  return world.sent
+    .filter(({ url }) => url.startsWith(endpoint))
+    .map(({ json }) => json.map(({ Moment }: { Moment: string }) => Moment))
+}
+
+function answer(status: number, text?: string) {
+  world.channels.answer = ({ url }) =>
+    url.startsWith(endpoint) ? new Response(text ?? null, { status }) : new Response('ok')
+}
+
+const stateOf = async () => {
+  const { body } = await world.getEvent(eventId)
+  return body.deliveries.find(({ channel }: { channel: string }) => channel === 'ship:logs')?.state
+}
+
+test('every step arrives, also of an event that a rule ignores or that is muted', async () => {
+  await start({ policy: [{ match: {}, decide: 'ignore' }] })
+  await addMute(world.relay, admin, { fleet: 'prod', until: startAt + 60 * minute })
+  await sees(event())
+  await sees({ ...event(), status: 'Started' })
+  await sees()
+  await world.pass(11_000)
+  expect(requests().flat()).toEqual(['scheduled', 'started', 'completed'])
+})
+
+test('a reminder arrives without a route that names it', async () => {
+  await start({ routes: [{ match: {}, channels: ['chat'], remindBeforeSeconds: [300] }] })
+  await sees(event())
+  await world.pass(11 * minute)
+  expect(requests().flat()).toContain('reminder')
+})
+
+test('what waits goes out in one request', async () => {
+  answer(503)
+  await sees(event(), event({ eventId: 'second' }), event({ eventId: 'third' }))
+  answer(204)
+  await world.pass(minute)
+  expect(requests().at(-1)).toEqual(['scheduled', 'scheduled', 'scheduled'])
+})
+
+test('if the role is missing, owners get the command, and it is sent once the role is there', async () => {
+  await start({ owners: ['team'] })
+  answer(403, '{"error":{"code":"OperationFailed"}}')
+  await sees(event())
+  await world.pass(minute)
+  await checkItself(world.relay)
+  await world.pass(minute)
+  const alert = world.sent.find(({ body }) => body.includes('az role assignment create'))
+  expect(alert?.body).toContain('--role 3913510d-42f4-4e42-8a64-420c390055eb')
+  expect(alert?.body).toContain(shipRule)
+  expect(await stateOf()).toBe('pending')
+  answer(204)
+  await world.pass(30 * minute)
+  expect(await stateOf()).toBe('delivered')
+})
+
+test('after a day it is given up, and a replay sends it', async () => {
+  answer(404)
+  await sees(event())
+  for (let hour = 0; hour < 26; hour++) await world.pass(60 * minute)
+  expect(await stateOf()).toBe('given_up')
+  answer(204)
+  expect(
+    await replay(world.relay, admin, { since: startAt, channel: 'ship:logs' }),
+  ).toBeGreaterThan(0)
+  await world.drain()
+  expect(await stateOf()).toBe('delivered')
+})
+
+test('if the relay gets no token, owners learn why', async () => {
+  await start({ owners: ['team'] })
+  world.relay.azureTokens.read = async () => {
+    throw new FoghornError('azure_token_missing', 'there is no token of the host')
+  }
+  await sees(event())
+  await world.pass(minute)
+  await checkItself(world.relay)
+  await world.pass(minute)
+  expect(world.sent.some(({ body }) => body.includes('there is no token of the host'))).toBe(true)
+})
+
+test('of a target that is removed, nothing goes to the channels of people', async () => {
+  await start({ policy: [{ match: {}, decide: 'ignore' }] })
+  answer(503)
+  await sees(event())
+  delete world.relay.config.channels['ship:logs']
+  await world.pass(minute)
+  expect(world.sent.filter(({ url }) => !url.startsWith(endpoint))).toEqual([])
+})
+
+test('people are told first: shipping is no first message', async () => {
+  await start({ policy: [{ match: {}, decide: 'ignore' }] })
+  await sees(event())
+  const { counts } = await world.store.readCounts({ now: world.clock.now, fleets: ['prod'] })
+  expect(counts.filter(({ what }) => what.startsWith('first'))).toEqual([])
+})
