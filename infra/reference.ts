@@ -39,8 +39,9 @@ export const makers: Record<string, () => string> = {
   },
   'config-keys': () => keysTable(keysOf(configJson())),
   'config-match': () => keysTable(keysOf(routeJson().properties!.match!)),
-  'channel-keys': () => channelsTable((kind) => kind !== 'http'),
-  'http-keys': () => channelsTable((kind) => kind === 'http'),
+  'channel-keys': () => kindsTable('channels', (kind) => kind !== 'http'),
+  'ship-keys': () => kindsTable('ship'),
+  'http-keys': () => kindsTable('channels', (kind) => kind === 'http'),
   'http-presets': () => presetsTable(),
   'http-placeholders': () => placeholdersTable(),
   moments: () =>
@@ -200,12 +201,12 @@ interface Key {
   schema: Json
 }
 
-/** Every key of the file, except those of channels and `match`, which have separate tables. */
+/** Every key of the file, except those of kinds and `match`, which have separate tables. */
 function keysOf({ properties = {}, required = [] }: Json, prefix = ''): Key[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     const path = `${prefix}${name}`
     const key = { path, isRequired: required.includes(name), schema }
-    if (name === 'channels' && prefix === '') return [key]
+    if (['channels', 'ship'].includes(name) && prefix === '') return [key]
     if (name === 'match') return [key]
     return [key, ...keysOf(schema, `${path}.`), ...keysWithin(schema, path)]
   })
@@ -231,8 +232,8 @@ function usualOf(schema: Json): string {
   return schema.default === undefined ? '' : code(JSON.stringify(schema.default))
 }
 
-function channelsTable(isShown: (kind: string) => boolean): string {
-  const { oneOf = [] } = configJson().properties!.channels!.additionalProperties as Json
+function kindsTable(part: 'channels' | 'ship', isShown = (_kind: string) => true): string {
+  const { oneOf = [] } = configJson().properties![part]!.additionalProperties as Json
   const kinds = (oneOf as Json[]).filter(({ properties }) => {
     return isShown(String(properties!.kind!.const))
   })

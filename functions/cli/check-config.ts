@@ -8,6 +8,7 @@ import { dryRun } from '../check/dry-run.ts'
 import { adviseOnSecrets } from '../check/owners.ts'
 import { type Config, readConfigWith } from '../config/config.ts'
 import type { Environment } from '../config/environment.ts'
+import { isShipChannel } from '../core/delivery/delivery.ts'
 import { notifiers } from '../notify/registry.ts'
 import { command, exitCodes, flag, type Io, wrong } from './command.ts'
 import { counted, describeOutcome, listed, wrap } from './layout.ts'
@@ -145,9 +146,12 @@ function readConfiguration(
 
 function summaryOf(file: string, config: Config, warnings: number): string {
   const { fleets, channels, policy, routes } = config
+  const names = Object.keys(channels)
+  const shipped = names.filter(isShipChannel).length
   const parts = [
     counted(Object.keys(fleets).length, 'fleet'),
-    counted(Object.keys(channels).length, 'channel'),
+    counted(names.length - shipped, 'channel'),
+    ...(shipped === 0 ? [] : [`${shipped} in "ship"`]),
     counted(policy.length, 'rule'),
     counted(routes.length, 'route'),
   ]

@@ -113,33 +113,35 @@ function whyForbidden<Channel>(
   return `HTTP ${answer.status}, a role may be missing: ${command}${said && `; Azure says${said}`}`
 }
 
-const ruleRule = 'write the immutable id of the data collection rule: "dcr-" and 32 digits'
-
-const logsSchema = object({
-  kind: z.literal('logs').describe('A table of Log Analytics.'),
-  endpoint: endpoint.describe('Where the data collection rule takes logs.'),
-  rule: textBy(ruleRule)
-    .regex(/^dcr-[0-9a-f]{32}$/, ruleRule)
-    .describe('The immutable id of the data collection rule.'),
+const eventGridSchema = object({
+  kind: z
+    .literal('event-grid')
+    .describe('A custom topic of Event Grid, with the schema of CloudEvents.'),
+  endpoint: endpoint.describe('The endpoint of the topic: https://…/api/events'),
+  key: z
+    .string()
+    .min(1)
+    .max(256)
+    .optional()
+    .describe(
+      'An access key of the topic, in place of the identity of the relay. It is the secret.',
+    ),
 })
 
-export const logs: Kind<typeof logsSchema> = {
-  schema: logsSchema,
-  placeholders: { rule: () => `dcr-${'0'.repeat(32)}` },
+export const eventGrid: Kind<typeof eventGridSchema> = {
+  schema: eventGridSchema,
   notifiers: {
-    logs: shipper({
-      requestOf: ({ endpoint, rule }, bodies) => ({
-        url: `${endpoint}/dataCollectionRules/${rule}/streams/Custom-FoghornEvents?api-version=2023-01-01`,
-        contentType: 'application/json',
-        body: JSON.stringify(bodies.map(rowOf)),
+    'event-grid': shipper({
+      requestOf: ({ endpoint }, bodies) => ({
+        url: `${endpoint}?api-version=2018-01-01`,
+        contentType: 'application/cloudevents-batch+json',
+        body: `[${bodies.join(',')}]`,
       }),
-      // other clouds have another one
-      resource: ({ endpoint }) =>
-        `https://${/monitor\.azure\.\w+$/.exec(new URL(endpoint).hostname)?.[0] ?? 'monitor.azure.com'}`,
-      // Monitoring Metrics Publisher
-      role: '3913510d-42f4-4e42-8a64-420c390055eb',
-      scope: ({ rule }) =>
-        `az monitor data-collection rule list --query "[?immutableId=='${rule}'].id"`,
+      keyOf: ({ key }) => (key === undefined ? undefined : { 'aeg-sas-key': key }),
+      resource: () => 'https://eventgrid.azure.net',
+      // EventGrid Data Sender
+      role: 'd5a91429-5739-47e2-a06b-3470a27159e7',
+      scope: ({ endpoint }) => `az eventgrid topic list --query "[?endpoint=='${endpoint}'].id"`,
     }),
   },
 }
@@ -179,35 +181,33 @@ function propertiesOf(body: string) {
   return { id, type, source }
 }
 
-const eventGridSchema = object({
-  kind: z
-    .literal('event-grid')
-    .describe('A custom topic of Event Grid, with the schema of CloudEvents.'),
-  endpoint: endpoint.describe('The endpoint of the topic: https://…/api/events'),
-  key: z
-    .string()
-    .min(1)
-    .max(256)
-    .optional()
-    .describe(
-      'An access key of the topic, in place of the identity of the relay. It is the secret.',
-    ),
+const ruleRule = 'write the immutable id of the data collection rule: "dcr-" and 32 digits'
+
+const logsSchema = object({
+  kind: z.literal('logs').describe('A table of Log Analytics.'),
+  endpoint: endpoint.describe('Where the data collection rule takes logs.'),
+  rule: textBy(ruleRule)
+    .regex(/^dcr-[0-9a-f]{32}$/, ruleRule)
+    .describe('The immutable id of the data collection rule.'),
 })
 
-export const eventGrid: Kind<typeof eventGridSchema> = {
-  schema: eventGridSchema,
+export const logs: Kind<typeof logsSchema> = {
+  schema: logsSchema,
+  placeholders: { rule: () => `dcr-${'0'.repeat(32)}` },
   notifiers: {
-    'event-grid': shipper({
-      requestOf: ({ endpoint }, bodies) => ({
-        url: `${endpoint}?api-version=2018-01-01`,
-        contentType: 'application/cloudevents-batch+json',
-        body: `[${bodies.join(',')}]`,
+    logs: shipper({
+      requestOf: ({ endpoint, rule }, bodies) => ({
+        url: `${endpoint}/dataCollectionRules/${rule}/streams/Custom-FoghornEvents?api-version=2023-01-01`,
+        contentType: 'application/json',
+        body: JSON.stringify(bodies.map(rowOf)),
       }),
-      keyOf: ({ key }) => (key === undefined ? undefined : { 'aeg-sas-key': key }),
-      resource: () => 'https://eventgrid.azure.net',
-      // EventGrid Data Sender
-      role: 'd5a91429-5739-47e2-a06b-3470a27159e7',
-      scope: ({ endpoint }) => `az eventgrid topic list --query "[?endpoint=='${endpoint}'].id"`,
+      // other clouds have another one
+      resource: ({ endpoint }) =>
+        `https://${/monitor\.azure\.\w+$/.exec(new URL(endpoint).hostname)?.[0] ?? 'monitor.azure.com'}`,
+      // Monitoring Metrics Publisher
+      role: '3913510d-42f4-4e42-8a64-420c390055eb',
+      scope: ({ rule }) =>
+        `az monitor data-collection rule list --query "[?immutableId=='${rule}'].id"`,
     }),
   },
 }

@@ -7,7 +7,7 @@ import type { Decided, Sink, SinkRequest } from './sink.ts'
 export const shipTenant = '5e5e5e5e-0000-4000-8000-000000000001'
 export const shipClient = '5e5e5e5e-0000-4000-8000-000000000002'
 export const shipSecret = 'secret-of-the-app-registration'
-export const shipRule = `dcr-${'0123456789abcdef'.repeat(2)}`
+export const shipRule = `dcr-${'fedcba98'.repeat(4)}`
 
 export const shipPaths = {
   entra: `/${shipTenant}/oauth2/v2.0/token`,
