@@ -71,6 +71,7 @@ function admissionTo(caller: Caller, { relay, keyGuard }: Shared): MiddlewareHan
     case 'anyone':
     case 'beacon':
     case 'slack':
+    case 'teams':
     case 'link':
       return pass
     case 'report': {

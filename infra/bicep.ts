@@ -8,7 +8,7 @@ import { join } from 'node:path'
 
 const folder = join(import.meta.dirname, 'azure')
 /** Their JSON is in the repository. */
-export const compiled = ['main', 'beacon', 'events', 'ship']
+export const compiled = ['main', 'beacon', 'events', 'ship', 'teams-bot']
 
 export const noCompiler = 'the Bicep compiler is not here: set FOGHORN_BICEP to its path'
 

@@ -38,7 +38,7 @@ function onWholeChannels(route: Route, i: number, routes: Route[], fleets: strin
       approvers !== undefined &&
       kinds.some((kind) => mayMatch(match, ...kind) && mayMatch(route.match, ...kind)),
   )
-  if (route.approveIn !== 'slack' || isListed) return []
+  if (route.approveIn === undefined || route.approveIn === 'page' || isListed) return []
   const what = 'everyone in the channel can press the button, because no route lists "approvers"'
   return [`routes[${i}].approveIn: ${what}; list them, unless this is intended`]
 }

@@ -5,6 +5,7 @@ import type { z } from 'zod'
 import { pathOf } from '../../shared/errors.ts'
 import { isPresentable } from '../../shared/presentable.ts'
 import { whyRefused } from '../core/rules/address.ts'
+import { type ApproveIn, services } from '../core/rules/routes.ts'
 import { kindNames } from '../notify/registry.ts'
 import { isWebUrl, quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
@@ -13,6 +14,7 @@ import type { Filled } from './environment.ts'
 import { configSchema, maxReached } from './schema.ts'
 
 interface KnownChannel {
+  channelId?: unknown
   kind?: unknown
   fallback?: unknown
   url?: unknown
@@ -24,7 +26,8 @@ interface KnownRoute {
   /** Absent if it is not a list of names. */
   channels?: string[] | undefined
   approvers: string[]
-  inSlack: boolean
+  /** The service whose messages decide. */
+  approveIn?: ApproveIn | undefined
 }
 
 /** The readable parts of a configuration. Other parts may have errors. */
@@ -45,6 +48,8 @@ interface Parts {
   /** Absent if they are invalid. Then no address is checked. */
   allowNetworks?: string[] | undefined
   hasSlackApp: boolean
+  /** `azure` names the app that a bot in Teams is. */
+  hasBotApp: boolean
   hasSignIn: boolean
   tenantId?: string | undefined
 }
@@ -75,6 +80,7 @@ export function partsOf(value: unknown): Parts {
     viewers: listsOf('viewers'),
     allowNetworks: parsed(shape.allowNetworks, allowNetworks),
     hasSlackApp: slackApp !== undefined,
+    hasBotApp: entriesOf(top.azure).clientId !== undefined,
     hasSignIn: signIn !== undefined,
     tenantId: parsed(shape.signIn, signIn)?.tenantId,
   }
@@ -93,7 +99,7 @@ function routeOf(value: unknown): KnownRoute {
     fleets: fleetsIn(route.match),
     channels: parsed(shape.channels, route.channels),
     approvers: parsed(shape.approvers, route.approvers) ?? [],
-    inSlack: route.approveIn === 'slack',
+    approveIn: services.find((one) => one === route.approveIn),
   }
 }
 
@@ -131,6 +137,7 @@ export function mistakesInNames(parts: Parts, filled: Filled, reported: string[]
     ...tooManyChannels(parts),
     ...Object.keys(parts.channels).flatMap((name) => [
       ...fallbackOf(name, parts, filled),
+      ...botOf(name, parts, filled),
       ...addressIn(['channels', name], parts, filled),
       ...secretInTemplate(name, filled),
     ]),
@@ -233,6 +240,12 @@ function fallbackOf(name: string, { channels }: Parts, filled: Filled): string[]
   return [`${at}: a channel cannot be its own fallback; write ${quoted(others)}, or leave it out`]
 }
 
+function botOf(name: string, { channels, hasBotApp }: Parts, filled: Filled): string[] {
+  if (channels[name]?.channelId === undefined || hasBotApp) return []
+  const at = pathOf(['channels', name, 'channelId'], filled.value)
+  return [`${at}: the bot needs "azure" with the "clientId" of its app`]
+}
+
 function addressIn(
   [part, name]: ['channels' | 'ship', string],
   { allowNetworks, ...parts }: Parts,
@@ -257,29 +270,47 @@ function secretInTemplate(name: string, { paths, value }: Filled): string[] {
 }
 
 /** Settings that need another one to have any effect. */
-function peopleThatCannotDecide({ routes, channels, hasSlackApp, hasSignIn }: Parts): string[] {
-  const mayBeSlack = (name: string) => {
-    const kind = Object.hasOwn(channels, name) ? channels[name]!.kind : 'none'
-    return kind === 'slack' || (kind !== 'none' && !kindNames.some((known) => known === kind))
-  }
-  return routes.flatMap(({ approvers, inSlack, channels: names }, i) => {
-    const mistakes: string[] = []
-    if (inSlack && !hasSlackApp) {
-      mistakes.push(`routes[${i}].approveIn: "slack" needs "slackApp" with signingSecret and team`)
-    }
-    if (inSlack && names !== undefined && !names.some(mayBeSlack)) {
-      mistakes.push(`routes[${i}].approveIn: "slack" needs a Slack channel in this route`)
-    }
-    if (!hasSignIn && approvers.some((one) => one.startsWith('entra:'))) {
-      mistakes.push(`routes[${i}].approvers: Entra users need "signIn" with their tenantId`)
-    }
-    if (!hasSlackApp && approvers.some((one) => one.startsWith('slack:'))) {
-      mistakes.push(
-        `routes[${i}].approvers: Slack users need "slackApp" with signingSecret and team`,
+function peopleThatCannotDecide(parts: Parts): string[] {
+  const { routes, hasSlackApp, hasSignIn } = parts
+  const inTeams = routes.some(({ approveIn }) => approveIn === 'teams')
+  return routes.flatMap(({ approvers, approveIn }, i) => {
+    const mistakes = approveIn === undefined ? [] : buttonsOf(parts, routes[i]!, approveIn)
+    const said = mistakes.map((one) => `routes[${i}].approveIn: ${one}`)
+    if (!hasSignIn && !inTeams && approvers.some((one) => one.startsWith('entra:'))) {
+      said.push(
+        `routes[${i}].approvers: Entra users need "signIn" with their tenantId, or a route with "approveIn": "teams"`,
       )
     }
-    return mistakes
+    if (!hasSlackApp && approvers.some((one) => one.startsWith('slack:'))) {
+      said.push(`routes[${i}].approvers: Slack users need "slackApp" with signingSecret and team`)
+    }
+    return said
   })
+}
+
+/** What messages with buttons need. */
+function buttonsOf(
+  { channels, hasSlackApp }: Parts,
+  { channels: names }: KnownRoute,
+  approveIn: ApproveIn,
+): string[] {
+  const needs = {
+    slack: 'a Slack channel in this route',
+    teams: 'a Teams channel with "channelId" in this route: only a bot has buttons',
+  }
+  const mayBe = (name: string) => {
+    const { kind, channelId }: KnownChannel = Object.hasOwn(channels, name)
+      ? channels[name]!
+      : { kind: 'none' }
+    const isUnknown = kind !== 'none' && !kindNames.some((known) => known === kind)
+    return isUnknown || (kind === approveIn && (approveIn === 'slack' || channelId !== undefined))
+  }
+  const lacksApp = approveIn === 'slack' && !hasSlackApp
+  const lacksChannel = names !== undefined && !names.some(mayBe)
+  return [
+    ...(lacksApp ? ['"slack" needs "slackApp" with signingSecret and team'] : []),
+    ...(lacksChannel ? [`"${approveIn}" needs ${needs[approveIn]}`] : []),
+  ]
 }
 
 function peopleThatCannotSee({ viewers, hasSignIn }: Parts): string[] {

@@ -7,6 +7,7 @@ import { createTokens } from '../azure/tokens.ts'
 import { azureSchema } from '../config/azure.ts'
 import { createEntra } from '../identity/entra.ts'
 import { createSlackPresses } from '../notify/slack/presses.ts'
+import { teamsPresses } from '../notify/teams/presses.ts'
 import { ClockWatch } from '../use-cases/clock-watch.ts'
 import { createFrequentLog } from '../use-cases/frequent-log.ts'
 import type { Relay } from '../use-cases/relay.ts'
@@ -30,6 +31,7 @@ export function commonParts(
     adminKey,
     log,
     slackPresses: createSlackPresses(nodeHmac),
+    teamsPresses,
     hmac: nodeHmac,
     ...azureOf(config, hostIdentity, fetchKeys),
     identity: createEntra({ fetch: fetchKeys, now: Date.now, log }),

@@ -12,6 +12,7 @@ import { readSigned } from './beacons/request.ts'
 import { keepPrivate, notFound } from './page.ts'
 import { deadEnd } from './people/entry.ts'
 import { refusePress } from './people/slack.ts'
+import { refuseActivity } from './people/teams.ts'
 import { incomingOf, problem, refuse } from './problem.ts'
 import { refuseNames } from './query.ts'
 import { bodyOf, type Caller, routerPath, serve } from './route.ts'
@@ -21,7 +22,8 @@ import { answerThrown, createNoteBrokenOff } from './thrown.ts'
 
 type FrontParts = Pick<
   Relay,
-  'config' | 'adminKey' | 'linkKeys' | 'hmac' | 'identity' | 'slackPresses' | 'now' | 'log'
+  | ('config' | 'adminKey' | 'linkKeys' | 'hmac' | 'identity')
+  | ('slackPresses' | 'teamsPresses' | 'now' | 'log')
 >
 
 /** `forward` sends a request to the relay. */
@@ -69,6 +71,7 @@ function checksOf(relay: FrontParts, refusals: FrequentLog): Record<Caller, Midd
       return 'refusal' in read ? refuse(c, read.refusal) : next()
     },
     slack: async (c, next) => (await refusePress(relay, refusals, c)) ?? next(),
+    teams: async (c, next) => (await refuseActivity(relay, refusals, c)) ?? next(),
     async link(c, next) {
       const token = await readToken(relay.linkKeys, c.req.param('token') ?? '')
       return token === undefined ? deadEnd(c, 'forged') : next()

@@ -37,6 +37,7 @@ const securitySchemes = {
     description: "A token of the VM's managed identity, if the fleet has `entra`.",
   },
   slackSignature: { type: 'apiKey', in: 'header', name: 'x-slack-signature' },
+  botConnector: { type: 'http', scheme: 'bearer', description: 'A token of the Bot Connector.' },
 }
 
 const security: Record<Caller, Json[]> = {
@@ -48,6 +49,7 @@ const security: Record<Caller, Json[]> = {
   report: [{ bearer: ['report'] }],
   beacon: [{ fleetKey: [] }, { vmIdentity: [] }],
   slack: [{ slackSignature: [] }],
+  teams: [{ botConnector: [] }],
   link: [],
 }
 
@@ -62,6 +64,7 @@ const callerProblems: Record<Caller, number[]> = {
   report: wrongKey,
   beacon: [401, 503],
   slack: [401],
+  teams: [401],
   link: [],
 }
 

@@ -28,9 +28,17 @@ export interface Shared {
 
 /**
  * Who may send a request. A scope: the admin key, or a token with this scope. `admin`: the admin key
- * alone. The handlers of `beacon`, `slack` and `link` check the credential themselves.
+ * alone. The handlers of `beacon`, `slack`, `teams` and `link` check the credential
+ * themselves.
  */
-export type Caller = 'anyone' | 'admin' | Exclude<Scope, 'calendar'> | 'beacon' | 'slack' | 'link'
+export type Caller =
+  | 'anyone'
+  | 'admin'
+  | Exclude<Scope, 'calendar'>
+  | 'beacon'
+  | 'slack'
+  | 'teams'
+  | 'link'
 
 interface Answer {
   about: string

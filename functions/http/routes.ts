@@ -19,6 +19,7 @@ import { reportRoutes } from './beacons/reports.ts'
 import { healthRoute } from './health.ts'
 import { pageRoutes } from './people/approve.ts'
 import { pressRoute } from './people/slack.ts'
+import { activityRoute } from './people/teams.ts'
 import type { Route } from './route.ts'
 import { documentRoutes } from './schemas.ts'
 
@@ -37,6 +38,7 @@ export const routes: readonly Route[] = [
   ...azureRoutes,
   ...pageRoutes,
   pressRoute,
+  activityRoute,
   ...documentRoutes,
   healthRoute,
   metricsRoute,

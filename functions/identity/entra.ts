@@ -1,5 +1,5 @@
-// Checks signatures of Entra's tokens with `jose` and the keys that the tenant publishes. While
-// Entra can't be reached, the known keys still work. A token of an unknown key is never accepted.
+// Checks signatures of tokens with `jose` and the keys that a tenant of Entra, or the Bot Connector,
+// publishes. While they can't be reached, the known keys still work. A token of an unknown key is never accepted.
 import {
   type CompactVerifyGetKey,
   compactVerify,
@@ -9,8 +9,7 @@ import {
 } from 'jose'
 import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
-import type { Entra } from '../core/rules/config.ts'
-import type { Identity, Verified } from './identity.ts'
+import type { Identity, Issuer, Verified } from './identity.ts'
 
 /** For one request of the keys: the beacon waits 10 s for the relay's whole answer. */
 const timeoutMs = 5_000
@@ -36,20 +35,20 @@ interface EntraOptions {
 }
 
 export function createEntra(options: EntraOptions): Identity {
-  const tenants = new Map<string, CompactVerifyGetKey>()
+  const issuers = new Map<string, CompactVerifyGetKey>()
   return {
-    async verify(token, entra) {
+    async verify(token, issuer) {
       if (token.length > maxTokenLength) {
         return invalid(`it has ${token.length} characters; at most ${maxTokenLength} are allowed`)
       }
-      const url = `${entra.authority}/${entra.tenantId}/discovery/v2.0/keys`
-      const keys = tenants.get(url) ?? keysAt(url, options)
-      tenants.set(url, keys)
+      const url = issuer.keysUrl
+      const keys = issuers.get(url) ?? keysAt(issuer, options)
+      issuers.set(url, keys)
       try {
         const { payload } = await compactVerify(token, keys, { algorithms: ['RS256'] })
         return { outcome: 'genuine', claims: claimsIn(payload) }
       } catch (error) {
-        if (error instanceof errors.JOSEError) return invalid(sentenceOf(error, entra))
+        if (error instanceof errors.JOSEError) return invalid(sentenceOf(error, issuer))
         // the keys are missing or unusable, so the token may be valid
         return { outcome: 'unavailable', reason: messageOf(error) }
       }
@@ -57,14 +56,17 @@ export function createEntra(options: EntraOptions): Identity {
   }
 }
 
-/** Errors that are the token's fault: the tenant's keys are known. */
+/** Errors that are the token's fault: the issuer's keys are known. */
 const aboutToken = [
   errors.JWKSNoMatchingKey,
   errors.JWKSMultipleMatchingKeys,
   errors.JOSENotSupported,
 ]
 
-function keysAt(url: string, { fetch, now, log }: EntraOptions): CompactVerifyGetKey {
+function keysAt(
+  { keysUrl: url, name }: Issuer,
+  { fetch, now, log }: EntraOptions,
+): CompactVerifyGetKey {
   const keys = createRemoteJWKSet(new URL(url), {
     timeoutDuration: timeoutMs,
     cooldownDuration: cooldownMs,
@@ -83,7 +85,7 @@ function keysAt(url: string, { fetch, now, log }: EntraOptions): CompactVerifyGe
       return await keys(header, token)
     } catch (error) {
       if (aboutToken.some((kind) => error instanceof kind)) throw error
-      throw new Error(`the tenant's keys can't be read from ${url}: ${messageOf(error)}`)
+      throw new Error(`the keys of ${name} can't be read from ${url}: ${messageOf(error)}`)
     }
   }
 }
@@ -130,12 +132,12 @@ function invalid(reason: string): Verified {
 }
 
 /** Not the library's messages: a later version might quote the token. */
-function sentenceOf(error: errors.JOSEError, { tenantId }: Entra): string {
+function sentenceOf(error: errors.JOSEError, { name }: Issuer): string {
   const sentences: Record<string, string> = {
     ERR_JOSE_ALG_NOT_ALLOWED: 'its header "alg" is not "RS256"',
-    ERR_JWKS_NO_MATCHING_KEY: `its header "kid" names no key of the tenant ${tenantId}`,
-    ERR_JWKS_MULTIPLE_MATCHING_KEYS: `its header "kid" names several keys of ${tenantId}`,
-    ERR_JWS_SIGNATURE_VERIFICATION_FAILED: `no key of the tenant ${tenantId} made its signature`,
+    ERR_JWKS_NO_MATCHING_KEY: `its header "kid" names no key of ${name}`,
+    ERR_JWKS_MULTIPLE_MATCHING_KEYS: `its header "kid" names several keys of ${name}`,
+    ERR_JWS_SIGNATURE_VERIFICATION_FAILED: `no key of ${name} made its signature`,
   }
   return sentences[error.code] ?? 'it is not a signed JWT of Entra'
 }

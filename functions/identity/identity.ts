@@ -9,16 +9,27 @@ import type { Entra } from '../core/rules/config.ts'
 
 export interface Identity {
   /**
-   * Checks only that a key of the tenant signed the token (RS256). Never rejects. A reason never
+   * Checks only that a key of the issuer signed the token (RS256). Never rejects. A reason never
    * contains any part of the token.
    */
-  verify(token: string, entra: Entra): Promise<Verified>
+  verify(token: string, issuer: Issuer): Promise<Verified>
+}
+
+export interface Issuer {
+  /** Where it publishes its keys. */
+  keysUrl: string
+  /** For sentences. */
+  name: string
+}
+
+export function issuerOf({ authority, tenantId }: Entra): Issuer {
+  return { keysUrl: `${authority}/${tenantId}/discovery/v2.0/keys`, name: `the tenant ${tenantId}` }
 }
 
 export type Verified =
   | { outcome: 'genuine'; claims: unknown }
   | { outcome: 'invalid'; reason: string }
-  /** The tenant's keys can't be read, so the token can't be checked. */
+  /** The issuer's keys can't be read, so the token can't be checked. */
   | { outcome: 'unavailable'; reason: string }
 
 /** Between the clocks of Entra and the relay. The beacon's clock does not matter. */

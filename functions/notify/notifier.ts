@@ -11,9 +11,10 @@ import type { Rate } from '../core/delivery/rate.ts'
 import type { Proof } from '../core/event/event.ts'
 import { plain } from '../core/message/phrases.ts'
 import type { Message } from '../core/message/shape.ts'
+import type { ApproveIn } from '../core/rules/routes.ts'
 
 interface Init {
-  method: 'POST' | 'OPTIONS'
+  method: 'POST' | 'PUT' | 'DELETE' | 'OPTIONS'
   redirect: 'manual'
   headers?: Record<string, string>
   body?: string
@@ -54,7 +55,9 @@ export interface Buttons {
 
 /** How the messages of a kind can have such buttons. */
 export interface ButtonSupport {
-  /** The value of a route's `approveIn`, and the proof of identity that a press has. */
+  /** The value of a route's `approveIn`. */
+  approveIn: ApproveIn
+  /** The proof of identity that a press has. */
   how: Proof
   /** The name of the service, for people. */
   service: string
@@ -132,15 +135,26 @@ export interface Answer {
  * answer whose text breaks off still counts: the service may have accepted the message, so another
  * attempt could repeat it.
  */
-export async function post(
+export function post(
   send: Send,
   url: string,
   body: string,
   headers: Record<string, string>,
   signal: AbortSignal,
+  maxBytes?: number,
+): Promise<Answer> {
+  return request(send, 'POST', url, { body, headers, signal }, maxBytes)
+}
+
+/** The same with another method. */
+export async function request(
+  send: Send,
+  method: Init['method'],
+  url: string,
+  init: Pick<Init, 'body' | 'headers' | 'signal'>,
   maxBytes = maxAnswerBytes,
 ): Promise<Answer> {
-  const response = await send(url, { method: 'POST', redirect: 'manual', body, headers, signal })
+  const response = await send(url, { ...init, method, redirect: 'manual' })
   const { status } = response
   return {
     status,

@@ -1,4 +1,4 @@
-// The interface to a service whose messages have buttons: reads presses and answers them.
+// The interfaces to services whose messages have buttons: they read presses and answer them.
 
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import type { Claimed } from '../core/delivery/delivery.ts'
@@ -16,12 +16,15 @@ export interface Press {
   decision: Decided['decision']
   /** The value of the pressed button, not verified. */
   value: string
+}
+
+export interface SlackPress extends Press {
   /** Accepts a few answers for half an hour. A secret. */
   replyUrl: string
 }
 
-export type Reading =
-  | { outcome: 'pressed'; press: Press }
+export type Reading<Own extends Press> =
+  | { outcome: 'pressed'; press: Own }
   /** Signed, but without a decision: another button, or a repeated request. */
   | { outcome: 'acknowledged'; note: string }
   | { outcome: 'refused'; status: 400 | 401; code: string; detail: string }
@@ -53,14 +56,14 @@ export type Reply =
   /** Replaced by one line, as the decision has its own message. */
   | { decided: EventRecord; pageUrl: string }
 
-export interface Presses {
+export interface SlackPresses {
   /** Checks signature, time and form. A payload is `pressed` once. Any of `secrets` may sign it. */
   read(
     header: (name: string) => string | undefined,
     body: string,
     secrets: readonly string[],
     now: number,
-  ): Promise<Reading>
+  ): Promise<Reading<SlackPress>>
   /**
    * Answers a press, and retries once if that may help. Sends only to the service's own hosts or to
    * the host of `own`, the channel's address. Never throws, and never puts `replyUrl` into the
@@ -72,4 +75,14 @@ export interface Presses {
     reply: Reply,
     times: { now: number; attemptMs: number },
   ): Promise<SendOutcome>
+}
+
+export interface TeamsPresses {
+  /** What an activity of the Bot Connector says. Its sender was checked. */
+  read(activity: unknown): Reading<Press>
+  /**
+   * The body of the answer: a card in place of the pressed one, or a text for the person. `late`: the relay
+   * still decides.
+   */
+  answerTo(reply: Reply | 'edited' | 'late', now: number): object
 }

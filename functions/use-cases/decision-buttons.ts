@@ -28,7 +28,7 @@ function mayDecideIn(relay: RelayParts, channel: string): boolean {
   return (
     support !== undefined &&
     relay.config.routes.some(
-      ({ approveIn, channels }) => approveIn === support.how && channels.includes(channel),
+      ({ approveIn, channels }) => approveIn === support.approveIn && channels.includes(channel),
     )
   )
 }
@@ -38,7 +38,8 @@ export function decidesHere(relay: RelayParts, record: EventRecord, channel: str
   const support = buttonSupportOf(relay, channel)
   if (support === undefined) return false
   const { routes } = relay.config
-  return decidesInMessage(routes, record, knownVms(record), { channel, how: support.how })
+  const { approveIn } = support
+  return decidesInMessage(routes, record, knownVms(record), { channel, approveIn })
 }
 
 /** How people can answer a message that asks: its buttons, its link, or people elsewhere. */

@@ -15,7 +15,7 @@ import type { Channel, Config } from '../core/rules/config.ts'
 import { remindersOf } from '../core/rules/routes.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { AzureTokens, Notifier, Send } from '../notify/notifier.ts'
-import type { Presses } from '../notify/presses.ts'
+import type { SlackPresses, TeamsPresses } from '../notify/presses.ts'
 import type { EventKey, Store } from '../store/store.ts'
 import type { Changes } from './changes.ts'
 import type { ClockWatch } from './clock-watch.ts'
@@ -32,7 +32,9 @@ export interface Relay {
   /** The same for subscriptions of tokens that are bound to fleets. */
   sendForBound: Send
   /** Reads and answers the presses of buttons in Slack. */
-  slackPresses: Presses
+  slackPresses: SlackPresses
+  /** The same in Teams. */
+  teamsPresses: TeamsPresses
   /** Checks the signatures of reports, and signs webhooks. */
   hmac: Hmac
   /** Checks the tokens of reports. */

@@ -101,6 +101,7 @@ const rules: Record<string, Rule> = {
         ...['functions/http', 'functions/use-cases', 'functions/core', 'functions/links'],
         ...['functions/pages', 'functions/schema', 'shared', 'hono', 'zod'],
         ...['functions/identity/identity.ts', 'functions/identity/principal.ts'],
+        'functions/identity/bot.ts',
         ...['functions/notify/presses.ts', 'functions/store/store.ts'],
       ),
     instead: 'the Relay that the host hands over (functions/use-cases/relay.ts)',

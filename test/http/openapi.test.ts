@@ -261,7 +261,8 @@ describe('answers', () => {
     const others = descriptions.map(({ name }) => name).filter((name) => !seen.includes(name))
     expect(others).toEqual([
       ...['takeAzureEvents', 'admitEventGrid', 'showAzure'],
-      ...['showApprovePage', 'submitApprovePage', 'approvePageMethods', 'slackInteraction'],
+      ...['showApprovePage', 'submitApprovePage', 'approvePageMethods'],
+      ...['slackInteraction', 'teamsActivity'],
       ...['getEventSchema', 'getAlertSchema', 'getOpenapi', 'getMetrics', 'getCalendar'],
       'makeBackup',
       'reloadConfiguration',

@@ -146,8 +146,10 @@ Object.assign(cases, {
 test('each body in JSON is tried', () => {
   const isInJson = ({ json, body }: (typeof routes)[number]) =>
     json !== undefined || (body !== undefined && body.type === undefined)
-  // what Azure Event Grid sends has no schema of ours
-  const inJson = routes.filter((one) => isInJson(one) && one.caller !== 'report')
+  // what Azure sends has no schema of ours
+  const inJson = routes.filter(
+    (one) => isInJson(one) && one.caller !== 'report' && one.caller !== 'teams',
+  )
   expect(new Set(Object.values(cases).map(({ path }) => path))).toEqual(
     new Set(inJson.map(({ path }) => path)),
   )

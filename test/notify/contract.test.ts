@@ -282,6 +282,7 @@ describe('what is logged and kept', () => {
         other: channels.webhook,
       },
       ...(isShipped && { ship: { it: written } }),
+      azure: { clientId: '5e5e5e5e-0000-4000-8000-000000000002' },
       routes: [{ match: {}, channels: [isShipped ? 'other' : 'it'] }],
     }
     const world = await createWorld({ config })

@@ -23,6 +23,7 @@ const layoutsOf: Record<Exclude<Kind, HttpName>, string[]> & Partial<Record<Kind
   slack: ['decided in Slack', 'a list'],
   slack_bot: ['changed'],
   teams: ['scheduled', 'a list'],
+  teams_bot: ['changed'],
   mail: ['scheduled', 'a list'],
   mail_azure: ['scheduled'],
   pagerduty: ['scheduled', 'a channel refuses everything'],

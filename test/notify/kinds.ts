@@ -264,6 +264,39 @@ export const kindTable: Record<HttpName, Row> & {
     texts: (body) => body.attachments[0].content.body.flatMap(textsOfElement),
     live: markdown,
   },
+  teams_bot: {
+    channel: {
+      ...{ kind: 'teams_bot', channelId: '19:path-s3cret-of-teams@thread.tacv2' },
+      ...{
+        tenantId: '7e7e7e7e-0000-4000-8000-000000000001',
+        endpoint: 'https://bot.example/teams',
+      },
+    },
+    simulated: ({ teamsBot }) => ({ kind: 'teams_bot', ...teamsBot }),
+    contentType: 'application/json',
+    answers: {
+      delivered: [[201, '{"id":"19:c@thread.tacv2;messageid=1","activityId":"1"}']],
+      retry: [...busy, ...busyTexts],
+      refused: [...faults, ...each(200, 202, 204, 205, 299), [201, ''], [201, '{"id":"1"}']],
+      broken: [...gone, ...redirects, ...webPages],
+    },
+    // The message may have been posted.
+    brokenOff: 'refused',
+    // Half of the limit, as an edit comes with a reply.
+    takes: { requests: 30, inMs: 30_000, ahead: 1 },
+    maxBodyBytes: 28 * 1024,
+    path: '/v3/conversations',
+    written: {
+      ...{ kind: 'teams', channelId: '19:path-s3cret-of-teams@thread.tacv2' },
+      ...{
+        tenantId: '7e7e7e7e-0000-4000-8000-000000000001',
+        endpoint: 'https://bot.example/teams',
+      },
+    },
+    texts: ({ activity, ...message }) =>
+      (activity ?? message).attachments[0].content.body.flatMap(textsOfElement),
+    live: markdown,
+  },
   pagerduty: {
     channel: { kind: 'pagerduty', routingKey, endpoint: 'https://pager.example/v2/enqueue' },
     simulated: ({ pagerDutyEndpoint: endpoint }) => ({ kind: 'pagerduty', routingKey, endpoint }),

@@ -83,7 +83,8 @@ export class Channels {
   /** What stands in the channel changes, whether or not the answer arrives. */
   #postAsBot({ url, headers, body, json }: Sent): Response {
     const path = new URL(url).pathname
-    const request = { kind: 'slack_bot' as const, at: this.#kernel.now, path, headers, body, json }
+    const about = { kind: 'slack_bot' as const, at: this.#kernel.now, method: 'POST' }
+    const request = { ...about, path, headers, body, json }
     const { valid, reply } = this.#slackBot.judge(request)
     if (valid === true) this.#slackBot.accept(request)
     else this.#judge.broke('unexpected', `Slack refuses what a bot sends: ${valid}`)

@@ -12,6 +12,7 @@ import { nameBeacon } from '../../functions/http/beacons/authenticate.ts'
 import type { Outgoing, Part, Send } from '../../functions/notify/notifier.ts'
 import { type Notifiers, notifiers } from '../../functions/notify/registry.ts'
 import { createSlackPresses } from '../../functions/notify/slack/presses.ts'
+import { teamsPresses } from '../../functions/notify/teams/presses.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { Changes } from '../../functions/use-cases/changes.ts'
 import { ClockWatch } from '../../functions/use-cases/clock-watch.ts'
@@ -109,6 +110,7 @@ export class Worker {
       send: replies.send,
       sendForBound: replies.send,
       slackPresses: createSlackPresses(nodeHmac),
+      teamsPresses,
       hmac: nodeHmac,
       azureTokens: { read: async () => 'token', drop: () => {} },
       identity: noIdentity,

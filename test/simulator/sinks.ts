@@ -18,6 +18,7 @@ import { type Decided, isWhole, type Sink, type SinkRequest } from './sinks/sink
 import { SLACK_PATH, SLACK_REPLY_PATH, SLACK_REPLY_PREFIX, slackSink } from './sinks/slack.ts'
 import { SLACK_API_PREFIX, SLACK_CHANNEL, SLACK_TOKEN, slackBotSink } from './sinks/slack-bot.ts'
 import { TEAMS_PATH, TEAMS_PREFIX, teamsSink } from './sinks/teams.ts'
+import { CONNECTOR_PREFIX, TEAMS_CHANNEL, TEAMS_TENANT, teamsBotSink } from './sinks/teams-bot.ts'
 import { WEBHOOK_PATH, webhookSink } from './sinks/webhook.ts'
 import { Waiters } from './waiters.ts'
 
@@ -25,7 +26,15 @@ const MAX_BODY_BYTES = 1024 * 1024
 const MAX_RECEIVED = 100_000
 const DEFAULT_SECRET = `whsec_${Buffer.from('only for the simulated channels!').toString('base64')}`
 
-type SinkKind = 'slack' | 'slack_bot' | 'teams' | 'pagerduty' | 'webhook' | PresetName | ShipKind
+type SinkKind =
+  | 'slack'
+  | 'slack_bot'
+  | 'teams'
+  | 'teams_bot'
+  | 'pagerduty'
+  | 'webhook'
+  | PresetName
+  | ShipKind
 
 const shipKinds = Object.keys(shipPaths) as ShipKind[]
 
@@ -34,6 +43,7 @@ const PREFIXES: readonly (readonly [string, SinkKind])[] = [
   [SLACK_REPLY_PREFIX, 'slack'],
   [SLACK_API_PREFIX, 'slack_bot'],
   [TEAMS_PREFIX, 'teams'],
+  [CONNECTOR_PREFIX, 'teams_bot'],
   [PAGERDUTY_PATH, 'pagerduty'],
   [WEBHOOK_PATH, 'webhook'],
   ...presetNames.map((name) => [PRESETS_PREFIX + name, name] as const),
@@ -83,6 +93,7 @@ export async function startSinks(options: SinkOptions = {}) {
   const webhookSecret = options.webhookSecret ?? DEFAULT_SECRET
   const pagerduty = pagerDutySink()
   const slackBot = slackBotSink()
+  const teamsBot = teamsBotSink()
   const webhook = webhookSink(webhookSecret)
   const services = Object.fromEntries(
     presetNames.map((name) => [name, presetSink(name)]),
@@ -94,6 +105,7 @@ export async function startSinks(options: SinkOptions = {}) {
     slack: slackSink(),
     slack_bot: slackBot,
     teams: teamsSink(),
+    teams_bot: teamsBot,
     pagerduty,
     webhook,
   }
@@ -110,11 +122,13 @@ export async function startSinks(options: SinkOptions = {}) {
     const path = message.url ?? '/'
     const kind = PREFIXES.find(([prefix]) => path.startsWith(prefix))?.[1]
     if (!kind) return send(response, { status: 404, body: 'There is no channel here.' })
-    if (message.method !== 'POST') return send(response, { status: 405, body: 'Only POST.' })
+    const { method = 'GET' } = message
+    if (method !== 'POST' && !(kind === 'teams_bot' && ['PUT', 'DELETE'].includes(method)))
+      return send(response, { status: 405, body: 'Only POST.' })
     const body = await readBody(message, MAX_BODY_BYTES)
     if (body === null) return send(response, { status: 413, body: 'The body is too long.' })
     const headers = flatten(message)
-    const request = { at: Date.now(), path, headers, body, json: parseJson(body) }
+    const request = { at: Date.now(), method, path, headers, body, json: parseJson(body) }
     const { valid, reply } = isWhole(request.json) ? sinks[kind].judge(request) : broken
     const failure = takeFailure(kind)
     const outcome = failure ? fail(failure, reply) : reply
@@ -146,6 +160,12 @@ export async function startSinks(options: SinkOptions = {}) {
       channel: SLACK_CHANNEL,
     },
     teamsUrl: url + TEAMS_PATH,
+    /** Of a channel that a bot posts to. */
+    teamsBot: {
+      endpoint: url + CONNECTOR_PREFIX.slice(0, -1),
+      channelId: TEAMS_CHANNEL,
+      tenantId: TEAMS_TENANT,
+    },
     pagerDutyEndpoint: url + PAGERDUTY_PATH,
     webhookUrl: url + WEBHOOK_PATH,
     shipUrl: (kind: ShipKind): string => url + shipPaths[kind],
@@ -155,6 +175,7 @@ export async function startSinks(options: SinkOptions = {}) {
     webhookSecret,
     received: received as readonly Received[],
     slackMessages: slackBot.messages,
+    teamsMessages: teamsBot.messages,
     /** By `${routing_key} ${dedup_key}`. */
     incidents: (): ReadonlyMap<string, Readonly<Incident>> => pagerduty.incidents,
     /** How often each webhook-id was taken. */

@@ -26,7 +26,7 @@ export function createSlackBot() {
     const headers = Object.fromEntries(new Headers(init.headers))
     const body = String(init.body)
     const json = JSON.parse(body)
-    const request = { kind: 'slack_bot' as const, at: 0, path, headers, body, json }
+    const request = { kind: 'slack_bot' as const, method: 'POST', at: 0, path, headers, body, json }
     const { valid, reply } = sink.judge(request)
     calls.push({ method: path.slice(SLACK_API_PREFIX.length), json, valid })
     const fault = faults.shift()

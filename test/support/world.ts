@@ -9,6 +9,7 @@ import { createHolds } from '../../functions/host/holds.ts'
 import type { Identity } from '../../functions/identity/identity.ts'
 import { type Notifiers, notifiers } from '../../functions/notify/registry.ts'
 import { createSlackPresses } from '../../functions/notify/slack/presses.ts'
+import { teamsPresses } from '../../functions/notify/teams/presses.ts'
 import { Changes } from '../../functions/use-cases/changes.ts'
 import { ClockWatch } from '../../functions/use-cases/clock-watch.ts'
 import { claimDue, deliverTogether } from '../../functions/use-cases/deliver.ts'
@@ -88,6 +89,7 @@ export async function createWorld(
     },
     sendForBound: (url, init) => relay.send(url, init),
     slackPresses: createSlackPresses(webHmac),
+    teamsPresses,
     hmac: webHmac,
     azureTokens: { read: async () => 'token-s3cret', drop: () => {} },
     identity: options.identity ?? noIdentity,

@@ -36,6 +36,8 @@ export interface Channel {
   /** Only of kind `http`: the preset, and the name of its service. */
   preset?: string | undefined
   service?: string | undefined
+  /** Only of a bot in Teams: the tenant of its people. */
+  tenantId?: string | undefined
 }
 
 /** As an owner writes it: inside the relay, some kinds are several, such as `slack_bot`. */

@@ -1,10 +1,10 @@
 // Who may decide an event. An approval starts the event for every VM that it hits, so the approver
 // must be allowed for each of them. If a VM's tags and groups are unknown, a route may match or
 // not, and the approver must be allowed in both cases.
-import type { Decider, EventRecord, Proof } from '../event/event.ts'
+import type { Decider, EventRecord } from '../event/event.ts'
 import type { KnownVm } from '../event/sight.ts'
 import { type Grip, hitNames, matchEvent, matchVm } from './match.ts'
-import type { Route } from './routes.ts'
+import type { ApproveIn, Route } from './routes.ts'
 
 /** `identity_needed`: a link proves no identity. `not_listed`: no route lists the person. */
 export type Permission = 'allowed' | 'identity_needed' | 'not_listed'
@@ -94,12 +94,12 @@ function stops(route: Route): boolean {
   return route.continue === false && (route.moments?.includes('scheduled') ?? true)
 }
 
-/** Whether the event's messages in this channel have buttons that decide, with this proof. */
+/** Whether the event's messages in this channel of this service have buttons that decide. */
 export function decidesInMessage(
   routes: Route[],
   record: Subject,
   vms: KnownVm[],
-  { channel, how }: { channel: string; how: Proof },
+  place: { channel: string; approveIn: ApproveIn },
 ): boolean {
   const extents = routes.map(({ match }) => matchEvent(match, record.fleet, record.facts, vms))
   // as in `channelsFor`, a route stops only if it matches every VM
@@ -108,7 +108,7 @@ export function decidesInMessage(
     ({ approveIn, channels }, i) =>
       (stop === -1 || i <= stop) &&
       extents[i] !== 'none' &&
-      approveIn === how &&
-      channels.includes(channel),
+      approveIn === place.approveIn &&
+      channels.includes(place.channel),
   )
 }

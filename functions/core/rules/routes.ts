@@ -1,11 +1,15 @@
 // The channels that the routes name: each route that matches adds its channels, until one stops.
 // `audience.ts` adds further ones.
 import type { Delivery } from '../delivery/delivery.ts'
-import type { EventRecord, Proof } from '../event/event.ts'
+import type { EventRecord } from '../event/event.ts'
 import { type Moment, opensIncident } from '../event/moment.ts'
 import type { KnownVm } from '../event/sight.ts'
 import { type Match, matchEvent } from './match.ts'
 import { activeAt } from './time.ts'
+
+/** Services whose messages have buttons that decide. */
+export const services = ['slack', 'teams'] as const
+export type ApproveIn = (typeof services)[number]
 
 export interface Route {
   match: Match
@@ -18,8 +22,8 @@ export interface Route {
   continue?: boolean | undefined
   /** Who may decide, each as `how:who` of a `Decider`. Absent: everyone who has the link. */
   approvers?: string[] | undefined
-  /** If it is a proof, messages have buttons that decide, and pressing one gives this proof. */
-  approveIn?: 'page' | Proof | undefined
+  /** Absent: on the page alone. */
+  approveIn?: 'page' | ApproveIn | undefined
   /** As that of a rule, for the channels of this route. */
   runbook?: string | undefined
 }

@@ -10,6 +10,7 @@ import { reportPath } from '../../../shared/report.ts'
 import { createApp } from '../../app.ts'
 import { alignedHeartbeats } from '../../core/event/heartbeat.ts'
 import { interactionsPath } from '../../http/people/slack.ts'
+import { activitiesPath } from '../../http/people/teams.ts'
 import { problemHeaders, problemText, storageAway } from '../../http/problem.ts'
 import { notifiers } from '../../notify/registry.ts'
 import type { ForwardProxy, Outbound } from '../../notify/undici.ts'
@@ -60,7 +61,8 @@ const maxForgetSteps = 10
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 /** Other paths are not logged: they may contain a token, which can decide an event. */
-const plainPaths = /^\/(v1\/(reports|events|deliveries)(\/|$)|healthz$|slack\/interactions$)/
+const plainPaths =
+  /^\/(v1\/(reports|events|deliveries)(\/|$)|healthz$|slack\/interactions$|teams\/messages$)/
 
 const reloadInstead =
   'on Azure, the configuration is part of what is deployed; deploy it again, which restarts the relay'
@@ -226,7 +228,8 @@ async function answer({ app, requests, relay, size }: Parts, request: Request): 
   const { method } = request
   const from = performance.now()
   const { pathname } = new URL(request.url)
-  const waitMs = pathname === interactionsPath ? pressWaitMs : requestWaitMs
+  const isPress = pathname === interactionsPath || pathname === activitiesPath
+  const waitMs = isPress ? pressWaitMs : requestWaitMs
   const work = requests.during(async () => app.fetch(request), waitMs)
   const response = pathname === reportPath ? await inTime(relay, work) : await work
   const path = plainPaths.test(pathname) ? pathname : '[not logged]'

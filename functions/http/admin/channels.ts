@@ -18,7 +18,7 @@ const channelAnswer = z
   .object({
     name: z.string(),
     kind: z.string(),
-    by: z.enum(['webhook', 'bot']).exactOptional().describe('Only of Slack.'),
+    by: z.enum(['webhook', 'bot']).exactOptional().describe('Only of Slack and Teams.'),
     preset: z.string().exactOptional().describe('Only of kind `http`.'),
     fallback: z.string().exactOptional(),
     state: z.enum(['ok', 'refusing', 'unreachable']),
@@ -62,10 +62,12 @@ function channelsFor({ config }: Relay, c: Context): string[] | undefined {
   return isBound(access) ? channelsRouted(routes, channels, access.fleets) : undefined
 }
 
-/** Inside the relay, Slack's webhook and bot are two kinds. In the configuration they are one. */
+/** Inside the relay, webhook and bot of Slack and Teams are two kinds. In the configuration they are one. */
 function asConfigured(channel: Channel) {
   const kind = writtenKind(channel)
-  if (kind === 'slack') return { kind, by: channel.kind === 'slack_bot' ? 'bot' : 'webhook' }
+  if (kind === 'slack' || kind === 'teams') {
+    return { kind, by: channel.kind.endsWith('_bot') ? 'bot' : 'webhook' }
+  }
   return { kind, preset: channel.preset }
 }
 

@@ -4,7 +4,7 @@
 import { clockCode, tokenCode, unavailableCode, type Vm } from '../../../shared/report.ts'
 import { type SignatureCheck, signatureToleranceMs, verify } from '../../../shared/signature.ts'
 import { type Entra, type Fleet, isBeaconless } from '../../core/rules/config.ts'
-import { type Claims, judgeClaims, proves } from '../../identity/identity.ts'
+import { type Claims, issuerOf, judgeClaims, proves } from '../../identity/identity.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import type { Refusal } from '../problem.ts'
 
@@ -40,7 +40,7 @@ async function authenticateToken(
   entra: Entra,
   token: string,
 ): Promise<Sender | { refusal: Refusal }> {
-  const verified = await relay.identity.verify(token, entra)
+  const verified = await relay.identity.verify(token, issuerOf(entra))
   if (verified.outcome === 'invalid') return { refusal: tokenInvalid(verified.reason) }
   if (verified.outcome === 'unavailable') {
     const detail = `${verified.reason}; report again`

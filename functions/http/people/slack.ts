@@ -3,7 +3,7 @@
 import type { Context } from 'hono'
 import * as z from 'zod'
 import { messageOf } from '../../../shared/errors.ts'
-import type { Press } from '../../notify/presses.ts'
+import type { SlackPress } from '../../notify/presses.ts'
 import { type Answer, decidePress } from '../../use-cases/decide-event.ts'
 import type { FrequentLog } from '../../use-cases/frequent-log.ts'
 import { channelNamed, type Relay } from '../../use-cases/relay.ts'
@@ -93,7 +93,7 @@ function waitFor(ms: number, work: Promise<void>): Promise<void> {
 }
 
 /** Decides and replies. Never throws: the request may already be answered. */
-async function serve(relay: Relay, press: Press, { replyMs }: Patience): Promise<void> {
+async function serve(relay: Relay, press: SlackPress, { replyMs }: Patience): Promise<void> {
   const failed = (error: unknown): Answer => {
     relay.log.error('press_failed', { error: messageOf(error) })
     return { reply: { dead: 'failed' }, channel: undefined }

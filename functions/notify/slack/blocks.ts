@@ -15,8 +15,8 @@ import {
 } from '../../core/message/message.ts'
 import type { Message } from '../../core/message/shape.ts'
 import type { ButtonSupport, Buttons, Outgoing, Part } from '../notifier.ts'
+import { decidedLine, type Question, questionOf } from '../press-texts.ts'
 import type { Shown } from '../presses.ts'
-import { decidedLine, type Question, questionOf } from './press.ts'
 import { deaden, escaped, escapeText, withName } from './text.ts'
 
 /**
@@ -39,6 +39,7 @@ const limit = {
 
 /** For both ways to Slack. */
 export const buttonSupport: Omit<ButtonSupport, 'isEdited'> = {
+  approveIn: 'slack',
   how: 'slack',
   service: 'Slack',
   maxValueLength: 2_000,

@@ -9,9 +9,9 @@ import { linkless } from '../../../shared/presentable.ts'
 import { type Hmac, isSame } from '../../../shared/signature.ts'
 import type { SendOutcome } from '../../core/delivery/attempt.ts'
 import { fromError, fromStatus, post, type Send } from '../notifier.ts'
-import type { Press, Presses, Reading, Reply } from '../presses.ts'
+import { deadPresses, refusalOf } from '../press-texts.ts'
+import type { Press, Reading, Reply, SlackPress, SlackPresses } from '../presses.ts'
 import { actionIds, single, slackLine } from './blocks.ts'
-import { deadPresses, refusalOf } from './press.ts'
 import { escapeText, withName } from './text.ts'
 
 /** Slack's own limit, early or late; https://docs.slack.dev/authentication/verifying-requests-from-slack */
@@ -22,7 +22,7 @@ const maxReplyAttempts = 2
 const replyOrigins = ['https://hooks.slack.com', 'https://hooks.slack-gov.com']
 
 /** Keeps at most `maxSeen` signatures, and drops the oldest. */
-export function createSlackPresses(hmac: Hmac, maxSeen = usualSeen): Presses {
+export function createSlackPresses(hmac: Hmac, maxSeen = usualSeen): SlackPresses {
   /** Signatures with the times they came, the oldest first. */
   const seen = new Map<string, number>()
   const keys = new Map<string, Uint8Array<ArrayBuffer>>()
@@ -79,7 +79,7 @@ function toHex(bytes: Uint8Array): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-function refused(status: 400 | 401, code: string, detail: string): Reading {
+function refused(status: 400 | 401, code: string, detail: string): Reading<SlackPress> {
   return { outcome: 'refused', status, code, detail }
 }
 
@@ -96,7 +96,7 @@ const payload = z.object({
   response_url: z.url().max(2_000),
 })
 
-function readPayload(body: string): Reading {
+function readPayload(body: string): Reading<SlackPress> {
   const text = new URLSearchParams(body).get('payload')
   if (text === null) {
     return refused(400, 'payload_missing', 'the form field "payload" is missing; Slack sends it')
@@ -126,12 +126,12 @@ function readPayload(body: string): Reading {
 
 const decisions: Press['decision'][] = ['approved', 'declined']
 
-function acknowledged(note: string): Reading {
+function acknowledged(note: string): Reading<SlackPress> {
   return { outcome: 'acknowledged', note }
 }
 
 /** Gives places without values, which may be an address or a token. */
-function malformed({ issues }: z.ZodError): Reading {
+function malformed({ issues }: z.ZodError): Reading<SlackPress> {
   const where = issues.map(({ path }) => ['payload', ...path].join('.'))
   const detail = `not as in Slack's reference of block_actions: ${where.slice(0, 5).join(', ')}`
   return refused(400, 'payload_malformed', detail)

@@ -269,7 +269,9 @@ describe('buttons in a channel', () => {
     ['after one that ends it for some', [by('', db, stop), by('', {}, slack)], true],
     ['by the route that ends it', [by('', {}, { ...slack, ...stop })], true],
   ])('%s', (_, routes, decides) => {
-    expect(decidesInMessage(routes, mixed, known, { channel: 'chat', how: 'slack' })).toBe(decides)
+    expect(decidesInMessage(routes, mixed, known, { channel: 'chat', approveIn: 'slack' })).toBe(
+      decides,
+    )
   })
 })
 

@@ -4,6 +4,8 @@ import { z } from 'zod'
 import type { Reply } from '../http.ts'
 
 export interface SinkRequest {
+  /** POST, unless the kind takes others. */
+  readonly method: string
   readonly at: number
   /** With its query. */
   readonly path: string

@@ -12,27 +12,49 @@ const MAX_BODY_BYTES = 28 * 1024
 
 const openUrl = z.object({ type: z.literal('Action.OpenUrl'), title: text(1000), url: webUrl })
 
+/** A bot's buttons: one sends a press, the other shows a card with such a button first. */
+const execute = z.object({
+  type: z.literal('Action.Execute'),
+  title: text(1000),
+  verb: z.string().min(1),
+  data: z.object({ value: z.string().max(2_000) }),
+})
+const showCard = z.object({
+  type: z.literal('Action.ShowCard'),
+  title: text(1000),
+  card: z.object({
+    type: z.literal('AdaptiveCard'),
+    body: z.array(z.looseObject({ type: z.string() })),
+    actions: z.array(execute).min(1),
+  }),
+})
+
 const element = z
   .looseObject({ type: z.string(), actions: z.array(openUrl).optional() })
   .refine(({ type, actions }) => type !== 'ActionSet' || actions, 'an ActionSet needs actions')
 
-const envelope = z.object({
-  type: z.literal('message'),
-  attachments: z
-    .array(
-      z.object({
-        contentType: z.literal('application/vnd.microsoft.card.adaptive'),
-        contentUrl: z.null().optional(),
-        content: z.object({
-          type: z.literal('AdaptiveCard'),
-          version: z.literal('1.4'),
-          body: z.array(element).min(1),
-          actions: z.array(openUrl).optional(),
+const envelope = messageWith(openUrl)
+export const botMessage = messageWith(z.union([openUrl, execute, showCard]))
+
+function messageWith(action: z.ZodType) {
+  return z.object({
+    type: z.literal('message'),
+    attachments: z
+      .array(
+        z.object({
+          contentType: z.literal('application/vnd.microsoft.card.adaptive'),
+          contentUrl: z.null().optional(),
+          content: z.object({
+            type: z.literal('AdaptiveCard'),
+            version: z.literal('1.4'),
+            body: z.array(element).min(1),
+            actions: z.array(action).optional(),
+          }),
         }),
-      }),
-    )
-    .min(1),
-})
+      )
+      .min(1),
+  })
+}
 
 export function teamsSink(): Sink {
   return { judge, accept: () => {} }

@@ -1,29 +1,18 @@
-// Microsoft Teams by workflow webhook: one Adaptive Card 1.4. 202 means that the flow queued it. If
-// the flow ends with a "Response" action, its owner chose the status and the text.
-import type { z } from 'zod'
-import { cut } from '../../shared/document.ts'
-import { linkless } from '../../shared/presentable.ts'
+// A message as an Adaptive Card 1.4, for both ways to Teams.
+import { cut } from '../../../shared/document.ts'
+import { linkless } from '../../../shared/presentable.ts'
 import {
   asksByLink,
   buttonOf,
   byUrgency,
   composeList,
+  drillLine,
   listButtonOf,
-} from '../core/message/message.ts'
-import type { Message, Tone } from '../core/message/shape.ts'
-import { isWebUrl, webUrl } from '../schema/checks.ts'
-import { entry, type Kind } from './kind.ts'
-import {
-  fromError,
-  fromStatus,
-  isSuccess,
-  isWebPage,
-  type Notifier,
-  type Outgoing,
-  type Part,
-  post,
-  wordsOf,
-} from './notifier.ts'
+} from '../../core/message/message.ts'
+import type { Message, Tone } from '../../core/message/shape.ts'
+import type { Buttons, Outgoing, Part } from '../notifier.ts'
+import { type Question, questionOf } from '../press-texts.ts'
+import type { Shown } from '../presses.ts'
 
 /** Teams accepts about 21 KB in practice. */
 const maxBodyBytes = 20 * 1024
@@ -32,68 +21,11 @@ const maxTextLength = 800
 const minTextLength = 20
 const colors = { info: 'Accent', warning: 'Warning', danger: 'Attention', good: 'Good' }
 
-const pageRule =
-  'a page for people, which takes no messages; write the address that the workflow\'s first step shows, "When a Teams webhook request is received"'
-const entityRule = '"&amp;" is how the source of a page writes "&"; write "&"'
-
-const schema = entry('teams', {
-  url: webUrl
-    .refine((url) => !isPage(url), { error: pageRule })
-    .refine((url) => !/[?&]\S*&amp;/i.test(url), { error: entityRule })
-    .describe('The address of a workflow webhook. It is the secret.'),
-})
-
-/** Sites for people. Workflows are not checked by host, because Microsoft moves them. */
-const pages =
-  /^(teams\.(microsoft|live)\.com|teams\.cloud\.microsoft|make\.power(automate|apps)\.com|([\w-]+\.)?flow\.microsoft\.com|portal\.azure\.com)$/
-
-function isPage(url: string): boolean {
-  return isWebUrl(url) && pages.test(new URL(url).hostname)
-}
-
-const notifier: Notifier<z.output<typeof schema>> = {
-  overtakes: () => true,
-  // Teams accepts about 4 messages a second. A card has room for 15 events.
-  rate: { everyMs: 250, burst: 2, together: 15, atOnce: 4 },
-  opensIncidents: false,
-  buttons: undefined,
-  async notify(outgoing, channel, send) {
-    const { now, signal } = outgoing
-    const body = fittingBody(outgoing)
-    try {
-      const headers = { 'content-type': 'application/json' }
-      const answer = await post(send, channel.url, body, headers, signal)
-      if (!isSuccess(answer.status) || isWebPage(answer)) return fromStatus(answer, now)
-      const status = errorIn(answer.text)
-      if (status === undefined) {
-        return { outcome: 'delivered', note: answer.status === 202 ? 'queued' : 'ok' }
-      }
-      const note = `HTTP ${answer.status}${wordsOf(answer)}`
-      return { ...fromStatus({ ...answer, status }, now), note }
-    } catch (error) {
-      return fromError(error, outgoing)
-    }
-  },
-}
-
-export const teams: Kind<typeof schema> = { schema, notifiers: { teams: notifier } }
-
-/**
- * The status of an error that the text of a 2xx reports, as connectors do: "Webhook message delivery
- * failed with error: Microsoft Teams endpoint returned HTTP error 429". 400 if it has no number.
- */
-function errorIn(answer: string): number | undefined {
-  // `"error": null` and `0 failed` say that there was none
-  const text = answer.replaceAll(/"\w+"\s*:\s*(?:null|false|0|""|\[\])|\b(?:0|no)\s+\w+/gi, '')
-  if (!/\b(error|failed|failure|exception)\b/i.test(text)) return undefined
-  return Number(/\b[45]\d\d\b/.exec(text)?.[0] ?? 400)
-}
-
 /** Cuts values harder until the body fits, then drops the facts or the button for all events. */
-function fittingBody({ also, listUrl, ...first }: Outgoing): string {
+export function fittingBody({ also, listUrl, ...first }: Outgoing): string {
   const layOut = (length: number, all: string | undefined) =>
     also.length === 0
-      ? envelope(single(first, length), first.message.title)
+      ? envelope(single(shownIn(first), length), first.message.title)
       : envelope(list([first, ...also], length, all), titleOf([first, ...also]))
   for (let length = maxTextLength; length > minTextLength; length = Math.floor(length / 2)) {
     const body = JSON.stringify(layOut(length, listUrl))
@@ -103,7 +35,7 @@ function fittingBody({ also, listUrl, ...first }: Outgoing): string {
   const bare = { ...first, message: { ...first.message, facts: [] } }
   return JSON.stringify(
     also.length === 0
-      ? envelope(single(bare, minTextLength), first.message.title)
+      ? envelope(single(shownIn(bare), minTextLength), first.message.title)
       : layOut(minTextLength, undefined),
   )
 }
@@ -113,7 +45,12 @@ interface Card {
   actions: object[]
 }
 
-function single({ message, pageUrl }: Part, length: number): Card {
+function shownIn(part: Part): Shown {
+  return { ...part, notification: part.delivery.notification }
+}
+
+/** `buttons`: those that decide, which only a bot can have. */
+function single({ message, pageUrl, buttons, notification }: Shown, length: number): Card {
   const facts = message.facts.map(({ name, value }) => ({
     title: name,
     value: plain(value, length),
@@ -127,7 +64,11 @@ function single({ message, pageUrl }: Part, length: number): Card {
       smallPrint(message.reference, length),
     ],
     actions: [
-      ...(pageUrl === undefined ? [] : [open(pageUrl, message)]),
+      ...(buttons === undefined ? [] : deciding(buttons, questionOf(notification.event), length)),
+      // if the message itself can decide, the button to the page is not the main one
+      ...(pageUrl === undefined
+        ? []
+        : [buttons === undefined ? open(pageUrl, message) : openTo(pageUrl, 'Open event', false)]),
       ...(message.links ?? []).map(({ label, url }) => openTo(url, label, false)),
     ],
   }
@@ -199,24 +140,67 @@ function titleOf(parts: Part[]): string {
   return composeList(parts.map(({ message }) => message)).title
 }
 
+/** A press has the verb of its button. */
+export type Verb = 'approved' | 'declined'
+
+/** *Approve* asks first, in a card that opens below the message. */
+function deciding({ value, notNow }: Buttons, question: Question, length: number) {
+  const execute = (title: string, verb: Verb) => {
+    return { type: 'Action.Execute', title, verb, data: { value } }
+  }
+  const approve = {
+    type: 'Action.ShowCard',
+    title: `${question.approve} …`,
+    // after *not now*, the message does not ask for an approval
+    ...(notNow && { style: 'positive' }),
+    card: {
+      type: 'AdaptiveCard',
+      body: [paragraph(question.text, length)],
+      actions: [{ ...execute(question.approve, 'approved'), style: 'positive' }],
+    },
+  }
+  return notNow ? [approve, execute(question.leave, 'declined')] : [approve]
+}
+
+/** What replaces a card after a press. */
+export function cardOf(shown: Shown): object {
+  return contentOf(single(shown, maxTextLength))
+}
+
+/** The same, if the decision has its own message. */
+export function lineOf(text: string, pageUrl: string): object {
+  const actions = [openTo(pageUrl, 'Open event', false)]
+  return contentOf({ body: [paragraph(text, maxTextLength)], actions })
+}
+
+/** One step of the event, for the thread of its message. */
+export function replyOf({ message }: Part): string {
+  const step = message.lines.find((line) => line !== drillLine) ?? ''
+  const body = [
+    { ...paragraph(`${message.sign} ${message.title}`, maxTextLength), weight: 'Bolder' },
+    paragraph(step, maxTextLength),
+  ]
+  return JSON.stringify(envelope({ body, actions: [] }, message.title))
+}
+
 /** `summary`: what phones and watches show of the message. */
 function envelope(card: Card, summary: string) {
   return {
     type: 'message',
     summary: linkless(cut(summary, maxTextLength)),
-    attachments: [
-      {
-        contentType: 'application/vnd.microsoft.card.adaptive',
-        contentUrl: null,
-        content: {
-          $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
-          type: 'AdaptiveCard',
-          version: '1.4',
-          ...card,
-          msteams: { width: 'Full' },
-        },
-      },
-    ],
+    attachments: [{ contentType: cardType, contentUrl: null, content: contentOf(card) }],
+  }
+}
+
+export const cardType = 'application/vnd.microsoft.card.adaptive'
+
+function contentOf(card: Card): object {
+  return {
+    $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+    type: 'AdaptiveCard',
+    version: '1.4',
+    ...card,
+    msteams: { width: 'Full' },
   }
 }
 

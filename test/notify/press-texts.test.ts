@@ -1,11 +1,11 @@
 // The question before a press counts, and the private reply to the person who pressed.
 import { describe, expect, test } from 'vitest'
-import type { EventRecord } from '../../../functions/core/event/event.ts'
-import { viewOf } from '../../../functions/core/event/view.ts'
-import { impactOf } from '../../../functions/core/message/phrases.ts'
-import type { PressOutcome } from '../../../functions/notify/presses.ts'
-import { questionOf, refusalOf } from '../../../functions/notify/slack/press.ts'
-import { aDrill, at, type Fields, facts, record } from '../../support/records.ts'
+import type { EventRecord } from '../../functions/core/event/event.ts'
+import { viewOf } from '../../functions/core/event/view.ts'
+import { impactOf } from '../../functions/core/message/phrases.ts'
+import { questionOf, refusalOf } from '../../functions/notify/press-texts.ts'
+import type { PressOutcome } from '../../functions/notify/presses.ts'
+import { aDrill, at, type Fields, facts, record } from '../support/records.ts'
 
 const minute = 60_000
 

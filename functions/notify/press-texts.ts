@@ -1,8 +1,8 @@
-// The texts around a press in Slack: the question before it counts, and the reply to the person.
-import { cut } from '../../../shared/document.ts'
-import type { Decider, EventRecord } from '../../core/event/event.ts'
-import { clock } from '../../core/event/time.ts'
-import { type EventView, viewOf } from '../../core/event/view.ts'
+// The texts around a button that decides: the question before a press counts, and the reply to the person.
+import { cut } from '../../shared/document.ts'
+import type { Decider, EventRecord } from '../core/event/event.ts'
+import { clock } from '../core/event/time.ts'
+import { type EventView, viewOf } from '../core/event/view.ts'
 import {
   capital,
   describeDecided,
@@ -14,10 +14,10 @@ import {
   subjectOf,
   verbOf,
   whyUndecidable,
-} from '../../core/message/phrases.ts'
-import type { DeadPress, PressOutcome } from '../presses.ts'
+} from '../core/message/phrases.ts'
+import type { DeadPress, PressOutcome } from './presses.ts'
 
-/** Slack's limits for the dialog of a button, in characters. */
+/** In characters: those of a dialog in Slack, which are the shortest. */
 const limit = { title: 100, text: 300, names: 120, fewNames: 80, eventType: 24 }
 
 export interface Question {

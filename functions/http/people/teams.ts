@@ -1,0 +1,109 @@
+// `POST /teams/messages`: activities of the Bot Connector, such as a button pressed in Teams. Teams waits some
+// 10 s for the answer, which replaces the card or tells the person why not.
+import type { Context } from 'hono'
+import * as z from 'zod'
+import { messageOf } from '../../../shared/errors.ts'
+import { parseJson } from '../../../shared/json.ts'
+import { unavailableCode } from '../../../shared/report.ts'
+import { botConnector, whyNotBot } from '../../identity/bot.ts'
+import type { Press, Reading } from '../../notify/presses.ts'
+import { decidePress } from '../../use-cases/decide-event.ts'
+import type { FrequentLog } from '../../use-cases/frequent-log.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import { problem } from '../problem.ts'
+import { route } from '../route.ts'
+
+export const activitiesPath = '/teams/messages'
+
+const maxActivityBytes = 64 * 1024
+const answerMs = 8_000
+
+const answer = z.object({
+  statusCode: z.literal(200),
+  type: z.string(),
+  value: z.unknown(),
+})
+
+export const activityRoute = route({
+  method: 'post',
+  path: activitiesPath,
+  name: 'teamsActivity',
+  summary: 'The Bot Connector says that a button was pressed in Teams.',
+  group: 'Decisions',
+  caller: 'teams',
+  body: {
+    schema: z.looseObject({ type: z.string(), serviceUrl: z.string() }),
+    maxBytes: maxActivityBytes,
+  },
+  answers: { 200: { about: 'A card in place of the pressed one, or a text.', schema: answer } },
+  problems: [404, 503],
+  handler:
+    ({ relay, refusals }) =>
+    async (c) => {
+      const read = await readActivity(relay, refusals, c)
+      if (read instanceof Response) return read
+      if (read.outcome === 'acknowledged') {
+        relay.log.debug('teams_acknowledged', { note: read.note })
+        return c.json({}, 200)
+      }
+      return c.json(await decide(relay, read.press))
+    },
+})
+
+type ActivityParts = Pick<Relay, 'config' | 'teamsPresses' | 'identity' | 'now'>
+
+/** What the Bot Connector sent, or the answer if the relay refuses it. */
+async function readActivity(relay: ActivityParts, refusals: FrequentLog, c: Context) {
+  const { config, identity, teamsPresses, now } = relay
+  const appId = config.azure?.clientId
+  if (appId === undefined || tenantsIn(config).length === 0) {
+    const detail = 'no channel is a bot in Teams; docs/channels.md says how to add one'
+    return problem(c, 404, 'not_found', detail)
+  }
+  const refuse = (status: number, code: string, detail: string) => {
+    refusals.note('teams_refused', { status, code, detail }, code)
+    return problem(c, status, code, detail)
+  }
+  const [, token] = /^Bearer (\S+)$/i.exec(c.req.header('authorization') ?? '') ?? []
+  if (token === undefined) {
+    return refuse(401, 'token_invalid', 'there is no bearer token; only the Bot Connector sends it')
+  }
+  const verified = await identity.verify(token, botConnector)
+  if (verified.outcome === 'unavailable') return refuse(503, unavailableCode, verified.reason)
+  if (verified.outcome === 'invalid') return refuse(401, 'token_invalid', verified.reason)
+  const activity = parseJson(await c.req.text())
+  const { serviceUrl = '' } = withAddress.safeParse(activity).data ?? {}
+  const why = whyNotBot(verified.claims, { appId, serviceUrl }, now())
+  if (why !== undefined) return refuse(401, 'token_invalid', why)
+  const read: Reading<Press> = teamsPresses.read(activity)
+  return read.outcome === 'refused' ? refuse(read.status, read.code, read.detail) : read
+}
+
+const withAddress = z.object({ serviceUrl: z.string() })
+
+/** The answer to an activity that the relay refuses, or undefined. */
+export async function refuseActivity(relay: ActivityParts, refusals: FrequentLog, c: Context) {
+  const read = await readActivity(relay, refusals, c)
+  return read instanceof Response ? read : undefined
+}
+
+/** The tenants of the people in channels where the bot is. */
+function tenantsIn({ channels }: Relay['config']): string[] {
+  return Object.values(channels).flatMap(({ tenantId }) => tenantId ?? [])
+}
+
+/** Never throws. If the decision takes too long, it goes on. */
+async function decide(relay: Relay, press: Press): Promise<object> {
+  const isHome = tenantsIn(relay.config).includes(press.team)
+  const decided = decidePress(relay, { ...press, isHome }).then(
+    ({ reply }) => reply ?? ('edited' as const),
+    (error) => {
+      relay.log.error('press_failed', { error: messageOf(error) })
+      return { dead: 'failed' as const }
+    },
+  )
+  const late = new Promise<'late'>((resolve) => {
+    AbortSignal.timeout(answerMs).addEventListener('abort', () => resolve('late'), { once: true })
+  })
+  return relay.teamsPresses.answerTo(await Promise.race([decided, late]), relay.now())
+}

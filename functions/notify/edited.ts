@@ -1,0 +1,113 @@
+// A message that is edited as its event moves: one for each epoch of an event. Each step edits the message and
+// adds a reply below it, as an edit notifies nobody. Where it was posted is stored by compare-and-set.
+import type { SendOutcome } from '../core/delivery/attempt.ts'
+import type { Delivery } from '../core/delivery/delivery.ts'
+import { nextStep, type Posted } from '../core/delivery/post.ts'
+import type { Notifier, Outgoing, Send } from './notifier.ts'
+
+/** How a kind posts and edits. No method throws. */
+interface Editor<Channel> {
+  /** The id of the place in the configuration. */
+  placeOf(channel: Channel): string
+  create(attempt: Attempt<Channel>): Promise<Call>
+  edit(attempt: Attempt<Channel>, posted: Posted): Promise<Call>
+  /** `isLoud`: people are asked to act, so the reply must be seen. */
+  reply(attempt: Attempt<Channel>, posted: Posted, isLoud: boolean): Promise<Call>
+  remove(attempt: Attempt<Channel>, posted: Pick<Posted, 'place' | 'message'>): Promise<unknown>
+}
+
+export interface Attempt<Channel> {
+  outgoing: Outgoing
+  channel: Channel
+  send: Send
+}
+
+/** `gone`: the message was deleted or cannot be changed any more, so a new one is posted. */
+export type Call =
+  | { outcome: 'done'; place: string; message: string }
+  | { outcome: 'gone'; note: string }
+  | Extract<SendOutcome, { outcome: 'retry' | 'refused' }>
+
+/** For the removal of a message after the lease has ended. */
+const removeMs = 5_000
+
+const loud: Delivery['notification']['moment'][] = [
+  'changed',
+  'not_ready',
+  'reminder',
+  'stuck',
+  'lost',
+]
+
+export function notifyByEditing<Channel>(editor: Editor<Channel>): Notifier<Channel>['notify'] {
+  return async (outgoing, channel, send) => {
+    const attempt = { outgoing, channel, send }
+    if (outgoing.delivery.notification.moment === 'alert') {
+      return toOutcome(await editor.create(attempt))
+    }
+    const known = await outgoing.posts.read()
+    const next = nextStep(known, outgoing.delivery, editor.placeOf(channel), outgoing.now)
+    const version = known?.version ?? 0
+    switch (next.step) {
+      case 'wait':
+        return { outcome: 'retry', note: next.note, unsent: true }
+      case 'posted':
+        return { outcome: 'delivered', note: next.note }
+      case 'overtaken':
+        return { outcome: 'superseded', note: next.note }
+      case 'edit':
+        return edit(editor, attempt, next.posted, version)
+      case 'post':
+        return post(editor, attempt, version)
+    }
+  }
+}
+
+/** Stores that it is about to post, posts, and stores where. */
+async function post<Channel>(
+  editor: Editor<Channel>,
+  attempt: Attempt<Channel>,
+  version: number,
+): Promise<SendOutcome> {
+  const { outgoing, channel } = attempt
+  const { posts, delivery } = outgoing
+  const { lease: by, leaseUntil: until, seq } = delivery
+  if ((await posts.write({ is: 'posting', by, until }, version)) === 'conflict') {
+    return { outcome: 'retry', note: 'another worker is posting this message', unsent: true }
+  }
+  const call = await editor.create(attempt)
+  if (call.outcome !== 'done') {
+    await posts.write({ is: 'absent', by }, version + 1)
+    return toOutcome(call)
+  }
+  const { place, message } = call
+  const posted = { is: 'posted' as const, to: editor.placeOf(channel), place, message, seq }
+  if ((await posts.write(posted, version + 1)) === 'written') return toOutcome(call)
+  // the lease has ended, and another worker has posted the message or will
+  const own = { ...outgoing, signal: AbortSignal.timeout(removeMs) }
+  await editor.remove({ ...attempt, outgoing: own }, call)
+  return { outcome: 'retry', note: 'another worker took over; the message was removed' }
+}
+
+async function edit<Channel>(
+  editor: Editor<Channel>,
+  attempt: Attempt<Channel>,
+  posted: Posted,
+  version: number,
+): Promise<SendOutcome> {
+  const { delivery, posts } = attempt.outgoing
+  const edited = await editor.edit(attempt, posted)
+  if (edited.outcome === 'gone') return post(editor, attempt, version)
+  if (edited.outcome !== 'done') return toOutcome(edited)
+  const replied = await editor.reply(attempt, posted, loud.includes(delivery.notification.moment))
+  if (replied.outcome === 'gone') return post(editor, attempt, version)
+  if (replied.outcome !== 'done') return toOutcome(replied)
+  // ignore a conflict: the message is edited and the reply sent
+  await posts.write({ ...posted, seq: delivery.seq }, version)
+  return { outcome: 'delivered', note: 'edited' }
+}
+
+function toOutcome(call: Call): SendOutcome {
+  if (call.outcome === 'done') return { outcome: 'delivered', note: 'posted' }
+  return call.outcome === 'gone' ? { outcome: 'refused', note: call.note } : call
+}
