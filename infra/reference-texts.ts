@@ -151,7 +151,7 @@ export const relayEvents: Record<string, string> = {
   message_failed: 'A message could not be composed. The relay tries again.',
   notifier_failed: 'The code of one kind of channel failed. This is a bug; the relay tries again.',
   press_failed: 'A press of a button in Slack or Teams could not be handled.',
-  press_refused: 'A press of a Slack button had no effect. `reason` says why.',
+  press_refused: 'A press of a button in Slack or Teams had no effect. `reason` says why.',
   own_check_failed: 'The relay could not check itself (`kind`). It tries again.',
   problem_begun:
     'Something of Foghorn itself is wrong (`kind`): silent beacons, a fleet over its limits, a channel, the disk. If there are `owners`, their channels receive this too.',

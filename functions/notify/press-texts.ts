@@ -108,7 +108,7 @@ function reasonOf(
     case 'not_listed':
       return `nothing was decided, because you are not a listed approver. ${you}`
     case 'outsider':
-      return `nothing was decided, because you are not from this workspace. ${you}`
+      return `nothing was decided, because you are not from this ${how === 'slack' ? 'workspace' : 'tenant'}. ${you}`
     case 'not_here':
       return (
         'nothing was decided, because people in this channel may no longer decide this event. ' +

@@ -1,10 +1,10 @@
 // The bot by which the relay posts in Teams and people decide there. docs/teams-bot.md says how to use it.
 targetScope = 'resourceGroup'
 
-@description('Name of the bot in Azure.')
-param name string = 'foghorn-bot'
+@description('Name of the bot, unique in Azure.')
+param name string = 'foghorn-${uniqueString(subscription().id, clientId)}'
 
-@description('Address of the relay, without a path.')
+@description('Address of the relay, without a slash at its end.')
 param relayUrl string
 
 @description('Client id of the identity of the relay: the clientId of azure in its configuration.')

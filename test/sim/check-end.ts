@@ -16,6 +16,7 @@ export async function checkEnd(judge: Judge, store: Store): Promise<void> {
     const rows = await store.readDeliveries(record)
     checkElsewhere(judge, rows)
     checkHearers(judge, rows)
+    judge.mutes.checkEnd(record, rows)
     for (const row of rows) {
       judge.stats.deliveries += 1
       if (!finished.includes(row.state)) judge.broke('ending', `${row.id} is ${row.state} for ever`)

@@ -71,9 +71,19 @@ export class EventBook {
     const why = record.ended?.inferred === undefined ? '' : ` (${record.ended.inferred})`
     this.#docket.note(`${process} commits ${key} ${state}${end}${why} [${told.join(' ')}]`)
     this.#count(before, record)
+    this.#checkTime(record)
     this.#checkLife(key, before, record)
     if (this.#docket.invented.has(key)) this.#checkShare(key, record)
     this.#approvals.committed(key, before, record)
+  }
+
+  /** A rule with a time approves nothing after it. */
+  #checkTime({ decided, fleet, eventId }: EventRecord): void {
+    const { plan } = this.#docket.parts
+    if (decided?.how !== 'policy' || decided.who !== plan.timed?.rule.name) return
+    this.#docket.met.add('a rule approves in its time')
+    if (decided.at < this.#docket.beganAt + plan.timed.untilMs) return
+    this.#docket.broke('times', `${fleet}/${eventId} is approved by a rule whose time is over`)
   }
 
   #count(before: EventRecord | undefined, record: EventRecord): void {

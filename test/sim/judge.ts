@@ -21,6 +21,7 @@ import { HookBook } from './hook-book.ts'
 import type { Process } from './kernel.ts'
 import { MarkBook } from './mark-book.ts'
 import { MessageBook } from './message-book.ts'
+import { MuteBook } from './mute-book.ts'
 import type { FleetName, PlannedVm } from './plan.ts'
 import { SightBook } from './sight-book.ts'
 import { SilenceBook } from './silence-book.ts'
@@ -31,6 +32,7 @@ export class Judge extends Docket {
   readonly events: EventBook
   readonly approvals: ApprovalBook
   readonly marks: MarkBook
+  readonly mutes: MuteBook
   readonly sights: SightBook
   readonly hooks: HookBook
   readonly silences: SilenceBook
@@ -44,6 +46,7 @@ export class Judge extends Docket {
     super(parts)
     this.messages = new MessageBook(this)
     this.marks = new MarkBook(this)
+    this.mutes = new MuteBook(this)
     this.approvals = new ApprovalBook(this)
     this.sights = new SightBook(this)
     this.hooks = new HookBook(this)
@@ -127,6 +130,7 @@ export class Judge extends Docket {
     if (deliveries.length > 0) this.#written()
     this.messages.planned(deliveries)
     this.marks.planned(deliveries)
+    this.mutes.planned(deliveries)
     this.subscriptions.planned(deliveries)
   }
 

@@ -2,6 +2,7 @@
 // and the course of every event as Azure and the owner of the VMs intend it.
 import { readConfig } from '../../functions/config/config.ts'
 import { alignedHeartbeats, type Heartbeats } from '../../functions/core/event/heartbeat.ts'
+import type { PolicyRule } from '../../functions/core/rules/policy.ts'
 import type { EventPatch } from '../simulator/requests.ts'
 import { ann, annId, bobId, tenant } from '../support/principals.ts'
 import { botChannel } from '../support/slack-bot.ts'
@@ -23,6 +24,14 @@ export interface PlannedVm {
   tags: Record<string, string>
 }
 
+export interface PlannedMute {
+  fleet: FleetName
+  /** Absent: the whole fleet. */
+  tag?: string
+  afterMs: number
+  forMs: number
+}
+
 export interface Plan {
   tenants: Record<FleetName, string[][]>
   vms: PlannedVm[]
@@ -36,6 +45,10 @@ export interface Plan {
   people: number
   /** What an admin sends to start drills, and when. */
   drills: { id: string; afterMs: number; wish: object }[]
+  /** When an admin mutes a fleet, and for how long. */
+  mutes: PlannedMute[]
+  /** A rule that counts only until then, ms after the world began. */
+  timed: { rule: PolicyRule; untilMs: number } | undefined
   /** When no relay answers. */
   away: Away | undefined
   /** When an admin asks for everything that failed to be sent again, ms after the world began. */
@@ -63,15 +76,21 @@ export function makePlan(random: Random, faults: Faults): Plan {
   // a stream of its own: worlds without hooks are as they would be if there were none
   const hooks = hooksOf(random.fork('hooks'), vms)
   const troubles = troublesOf(random.fork('troubles'), tenants, faults)
+  const timed = timedOf(random.fork('timed'))
+  const config = configOf(random, faults.azure_publishes > 0)
+  const { rule } = timed ?? {}
   return {
     tenants,
     vms,
     away: troubles.away,
     events: [...events, ...mirrored, ...troubles.events],
     config: {
-      ...configOf(random, faults.azure_publishes > 0),
+      ...config,
+      ...(rule && { policy: [rule, ...config.policy] }),
       ...(hooks && { policy: [hooks.rule] }),
     },
+    mutes: mutesOf(random.fork('mutes'), tenants),
+    timed: hooks === undefined ? timed : undefined,
     heartbeats: heartbeatsOf(random.fork('heartbeats')),
     hooks,
     drills: drillsOf(random.fork('drills'), vms),
@@ -79,6 +98,25 @@ export function makePlan(random: Random, faults: Faults): Plan {
     subscriptions: subscriptionsOf(random.fork('subscriptions'), faults),
     replayAfterMs: random.chance(0.3) ? [random.int(30, 200) * second, 12 * minute] : [],
   }
+}
+
+/** In every sixth world, a rule approves in the first minutes. It comes before the others. */
+function timedOf(random: Random): Plan['timed'] {
+  if (!random.chance(0.17)) return undefined
+  const minutes = random.int(1, 2)
+  const time = { from: '12:00', to: `12:0${minutes}`, zone: 'UTC' }
+  const rule = { name: 'for some minutes', match: { time }, decide: 'approve' }
+  const { policy } = readConfig(JSON.stringify({ ...baseConfig, policy: [rule] }), {})
+  return { rule: policy[0]!, untilMs: minutes * minute }
+}
+
+/** In every fifth world. */
+function mutesOf(random: Random, tenants: Plan['tenants']): PlannedMute[] {
+  if (!random.chance(0.2)) return []
+  const fleet = tenants.test.length > 0 && random.chance(0.3) ? 'test' : 'prod'
+  const tag = random.chance(0.2) ? { tag: 'tier=data' } : {}
+  const forMs = random.int(20, 200) * second
+  return [{ fleet, ...tag, afterMs: random.int(0, 60) * second, forMs }]
 }
 
 /** The window of a world is anywhere, as if each had a relay at another address. */

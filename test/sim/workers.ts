@@ -17,6 +17,7 @@ import type { Store } from '../../functions/store/store.ts'
 import { Changes } from '../../functions/use-cases/changes.ts'
 import { ClockWatch } from '../../functions/use-cases/clock-watch.ts'
 import { createFrequentLog } from '../../functions/use-cases/frequent-log.ts'
+import { addMute } from '../../functions/use-cases/mutes.ts'
 import { OpenLimits } from '../../functions/use-cases/open-limits.ts'
 import { receiveAndHold } from '../../functions/use-cases/receive-report.ts'
 import type { Holds, Relay } from '../../functions/use-cases/relay.ts'
@@ -51,6 +52,7 @@ export interface Request {
 
 export const replayPath = '/v1/deliveries/replay'
 export const drillPath = '/v1/drills'
+export const mutePath = '/v1/mutes'
 const maxSleepMs = 5 * 60_000
 const maxUnderWay = 16
 
@@ -211,6 +213,12 @@ export class Worker {
       const { id, wish } = JSON.parse(body) as { id: string; wish: object }
       const { outcome } = await startDrill(this.#relay, drillSchema.parse(wish), id)
       return { status: outcome === 'started' ? 201 : 429, text: outcome }
+    }
+    if (path === mutePath) {
+      const wish = JSON.parse(body) as { fleet: string; tag?: string; until: string }
+      const until = Date.parse(wish.until)
+      const { outcome } = await addMute(this.#relay, { by: 'admin' }, { ...wish, until })
+      return { status: outcome === 'added' ? 201 : 400, text: outcome }
     }
     const report = reportSchema.safeParse(JSON.parse(body))
     if (!report.success) return { status: 400, text: String(report.error) }
