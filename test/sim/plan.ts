@@ -87,6 +87,7 @@ export function makePlan(random: Random, faults: Faults): Plan {
     config: {
       ...config,
       ...(rule && { policy: [rule, ...config.policy] }),
+      routes: shiftsOf(random.fork('shifts'), config.routes),
       ...(hooks && { policy: [hooks.rule] }),
     },
     mutes: mutesOf(random.fork('mutes'), tenants),
@@ -108,6 +109,18 @@ function timedOf(random: Random): Plan['timed'] {
   const rule = { name: 'for some minutes', match: { time }, decide: 'approve' }
   const { policy } = readConfig(JSON.stringify({ ...baseConfig, policy: [rule] }), {})
   return { rule: policy[0]!, untilMs: minutes * minute }
+}
+
+/** In every eighth world, the first route counts for some minutes, or begins then. */
+function shiftsOf(random: Random, routes: Plan['config']['routes']): Plan['config']['routes'] {
+  if (!random.chance(0.12)) return routes
+  const change = `12:0${random.int(1, 2)}`
+  const time = random.chance(0.5) ? { from: '12:00', to: change } : { from: change, to: '12:00' }
+  const match = { time: { ...time, zone: 'UTC' } }
+  const text = JSON.stringify({ ...baseConfig, routes: [{ match, channels: ['chat'] }] })
+  const [timed] = readConfig(text, {}).routes
+  const [first, ...others] = routes
+  return [{ ...first!, match: { ...first!.match, time: timed!.match.time } }, ...others]
 }
 
 /** In every fifth world. */
