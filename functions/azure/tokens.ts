@@ -44,8 +44,7 @@ export function createTokens(options: Options): AzureTokens {
       const now = options.now()
       const last = known.get(resource)
       if (last !== undefined && now < last.until) return last.token
-      const { url, init, ofWhom } = await requestFor(resource, options)
-      const found = await ask(url, init, ofWhom, options.fetch)
+      const found = await ask(resource, options)
       const { access_token, expires_in, expires_on } = found
       const endsAt = expires_on === undefined ? now + (expires_in ?? 0) * 1_000 : expires_on * 1_000
       known.set(resource, { token: access_token, until: endsAt - spareMs })
@@ -57,11 +56,15 @@ export function createTokens(options: Options): AzureTokens {
   }
 }
 
-async function ask(url: string, init: RequestInit, ofWhom: string, fetch: Fetch) {
+async function ask(resource: string, options: Options) {
+  const { tenantId, clientId } = options.access
+  const ofWhom =
+    tenantId === undefined ? "the host's managed identity" : `the app registration ${clientId}`
   const failed = (why: string) =>
     new FoghornError('azure_token_missing', `there is no token of ${ofWhom}: ${why}`)
   try {
-    const answer = await fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs) })
+    const { url, init } = await requestFor(resource, options)
+    const answer = await options.fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs) })
     const read = tokenSchema.safeParse(await answer.json().catch(() => undefined))
     // the body of a refusal may repeat what was sent
     if (answer.ok && read.success) return read.data
@@ -87,7 +90,7 @@ async function requestFor(resource: string, { access, host, readText }: Options)
       : { client_secret: clientSecret }),
   })
   const url = `${access.authority}/${tenantId}/oauth2/v2.0/token`
-  return { url, init: { method: 'POST', body }, ofWhom: `the app registration ${clientId}` }
+  return { url, init: { method: 'POST', body } }
 }
 
 function ofHost(resource: string, clientId: string | undefined, host: HostIdentity | undefined) {
@@ -99,5 +102,5 @@ function ofHost(resource: string, clientId: string | undefined, host: HostIdenti
   const headers: Record<string, string> =
     host === undefined ? { metadata: 'true' } : { 'x-identity-header': host.header }
   const url = `${host?.endpoint ?? metadata}?${query}`
-  return { url, init: { headers }, ofWhom: "the host's managed identity" }
+  return { url, init: { headers } }
 }

@@ -28,7 +28,10 @@ export function adviseOnChannels(config: Config): string[] {
       ...onIncidents(at, name, config),
     ]
   })
-  return [...onPublicUrl(config), ...advice, ...onTwins(config)]
+  const shipped = Object.entries(channels).flatMap(([name, channel]) =>
+    isShipChannel(name) ? onPlainHttp(name.replace(':', '.'), channel) : [],
+  )
+  return [...onPublicUrl(config), ...advice, ...shipped, ...onTwins(config)]
 }
 
 /** Channels that receive alerts. */
@@ -71,7 +74,7 @@ function onIncidents(at: string, name: string, config: Config): string[] {
 function onFallback(at: string, name: string, channel: Channel, { channels }: Config): string[] {
   const { fallback } = channel
   if (fallback === undefined) {
-    const others = Object.keys(channels).filter((other) => other !== name)
+    const others = Object.keys(channels).filter((other) => other !== name && !isShipChannel(other))
     const one = others.find((other) => identityOf(channels[other]!) !== identityOf(channel))
     const remedy = one ? `write "fallback": "${one}"` : 'add a second channel as its "fallback"'
     return [`${at}: it has no fallback, so a message that it rejects reaches nobody; ${remedy}`]
@@ -105,7 +108,9 @@ function onPublicUrl({ publicUrl, channels }: Config): string[] {
     const what = 'is the address of the example, so no link in a message works'
     return [`publicUrl: "${publicUrl}" ${what}; write the address of your relay`]
   }
-  const elsewhere = Object.keys(channels).find((name) => !isLoopback(addressOf(channels[name]!)))
+  const elsewhere = Object.keys(channels).find(
+    (name) => !isShipChannel(name) && !isLoopback(addressOf(channels[name]!)),
+  )
   if (!isLoopback(publicUrl) || elsewhere === undefined) return []
   const why = `links in messages to "${elsewhere}" open on each reader's own machine`
   return [`publicUrl: "${publicUrl}" is loopback, so ${why}; write the public https:// address`]

@@ -15,6 +15,7 @@ import { configSchema, maxReached } from './schema.ts'
 
 interface KnownChannel {
   channelId?: unknown
+  tenantId?: unknown
   kind?: unknown
   fallback?: unknown
   url?: unknown
@@ -320,7 +321,7 @@ function peopleThatCannotSee({ viewers, hasSignIn }: Parts): string[] {
 }
 
 /** Entra users of another tenant cannot sign in. Slack users may share a channel across teams. */
-function peopleFromElsewhere({ routes, viewers, tenantId }: Parts): string[] {
+function peopleFromElsewhere({ routes, viewers, tenantId, channels }: Parts): string[] {
   const lists = [
     ...routes.map(({ approvers }, i) => ({ at: `routes[${i}].approvers`, names: approvers })),
     ...viewers,
@@ -328,7 +329,8 @@ function peopleFromElsewhere({ routes, viewers, tenantId }: Parts): string[] {
   return lists.flatMap(({ at, names }) =>
     names.flatMap((one, i) => {
       const [kind = '', tenant] = one.split(/[:/]/)
-      if (!kind.startsWith('entra') || tenantId === undefined || tenantId === tenant) return []
+      const homes = [tenantId, ...Object.values(channels).map((channel) => channel.tenantId)]
+      if (!kind.startsWith('entra') || tenantId === undefined || homes.includes(tenant)) return []
       return [`${at}[${i}]: "signIn.tenantId" is not "${tenant}"; correct one of them`]
     }),
   )

@@ -1,7 +1,7 @@
-// Whether a request comes from the Bot Connector, by the claims of its token. An adapter checks the signature.
+// Whether a request comes from Teams through the Bot Connector, by its token. An adapter checks the signature.
 // https://learn.microsoft.com/azure/bot-service/rest-api/bot-framework-rest-connector-authentication
 import * as z from 'zod'
-import type { Issuer } from './identity.ts'
+import type { Issuer, Verified } from './identity.ts'
 
 /** In Azure's public cloud. */
 export const botConnector: Issuer = {
@@ -21,20 +21,25 @@ const claimsSchema = z.object({
   serviceurl: z.string(),
 })
 
-interface Expected {
-  /** Client id of the bot's app. */
-  appId: string
-  /** As the activity says: where its conversation is. */
+/** What the activity says of itself. */
+interface Said {
+  /** The service of the conversation: anybody may open some of them in a browser, and claim to be anyone. */
+  channelId: string
   serviceUrl: string
 }
 
-/** Why a genuine token does not prove it, or undefined. */
-export function whyNotBot(
-  genuine: unknown,
-  { appId, serviceUrl }: Expected,
+const teams = 'msteams'
+
+/** Why a genuine token does not prove an activity of Teams, or undefined. `appId`: of the bot's app. */
+export function whyNotTeams(
+  { claims, endorsements = [] }: Extract<Verified, { outcome: 'genuine' }>,
+  { channelId, serviceUrl }: Said,
+  appId: string,
   now: number,
 ): string | undefined {
-  const read = claimsSchema.safeParse(genuine)
+  if (channelId !== teams) return 'the activity is not from Teams'
+  if (!endorsements.includes(teams)) return 'its key may not speak for Teams'
+  const read = claimsSchema.safeParse(claims)
   if (!read.success) return `its claim "${String(read.error.issues[0]?.path[0] ?? 'iss')}" is wrong`
   const { aud, exp, nbf, serviceurl } = read.data
   if (aud !== appId) return 'its claim "aud" is not the "clientId" of "azure"'

@@ -7,6 +7,7 @@ import {
   customFetch,
   errors,
 } from 'jose'
+import * as z from 'zod'
 import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import type { Identity, Issuer, Verified } from './identity.ts'
@@ -35,7 +36,7 @@ interface EntraOptions {
 }
 
 export function createEntra(options: EntraOptions): Identity {
-  const issuers = new Map<string, CompactVerifyGetKey>()
+  const issuers = new Map<string, Keys>()
   return {
     async verify(token, issuer) {
       if (token.length > maxTokenLength) {
@@ -45,8 +46,15 @@ export function createEntra(options: EntraOptions): Identity {
       const keys = issuers.get(url) ?? keysAt(issuer, options)
       issuers.set(url, keys)
       try {
-        const { payload } = await compactVerify(token, keys, { algorithms: ['RS256'] })
-        return { outcome: 'genuine', claims: claimsIn(payload) }
+        const { payload, protectedHeader } = await compactVerify(token, keys.keyFor, {
+          algorithms: ['RS256'],
+        })
+        const endorsements = keys.endorsementsOf(protectedHeader.kid)
+        return {
+          outcome: 'genuine',
+          claims: claimsIn(payload),
+          ...(endorsements && { endorsements }),
+        }
       } catch (error) {
         if (error instanceof errors.JOSEError) return invalid(sentenceOf(error, issuer))
         // the keys are missing or unusable, so the token may be valid
@@ -63,10 +71,14 @@ const aboutToken = [
   errors.JOSENotSupported,
 ]
 
-function keysAt(
-  { keysUrl: url, name }: Issuer,
-  { fetch, now, log }: EntraOptions,
-): CompactVerifyGetKey {
+interface Keys {
+  keyFor: CompactVerifyGetKey
+  endorsementsOf(kid: string | undefined): string[] | undefined
+}
+
+const endorsed = z.object({ endorsements: z.array(z.string()) })
+
+function keysAt({ keysUrl: url, name }: Issuer, { fetch, now, log }: EntraOptions): Keys {
   const keys = createRemoteJWKSet(new URL(url), {
     timeoutDuration: timeoutMs,
     cooldownDuration: cooldownMs,
@@ -74,7 +86,7 @@ function keysAt(
     [customFetch]: sparingly(fetch, now),
   })
   let refreshedAt = now()
-  return async (header, token) => {
+  const keyFor: CompactVerifyGetKey = async (header, token) => {
     if (keys.fresh && now() - refreshedAt >= refreshMs) {
       refreshedAt = now()
       await keys.reload().catch((error) => {
@@ -88,6 +100,11 @@ function keysAt(
       throw new Error(`the keys of ${name} can't be read from ${url}: ${messageOf(error)}`)
     }
   }
+  const endorsementsOf = (kid: string | undefined) => {
+    const key = keys.jwks()?.keys.find((one) => one.kid === kid)
+    return endorsed.safeParse(key).data?.endorsements
+  }
+  return { keyFor, endorsementsOf }
 }
 
 /** `fetch` for a small document. After a failure it fails at once for `retryMs`. */

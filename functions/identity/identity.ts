@@ -27,7 +27,8 @@ export function issuerOf({ authority, tenantId }: Entra): Issuer {
 }
 
 export type Verified =
-  | { outcome: 'genuine'; claims: unknown }
+  /** `endorsements`: channels that the key may speak for; only the Bot Connector's keys have some. */
+  | { outcome: 'genuine'; claims: unknown; endorsements?: string[] }
   | { outcome: 'invalid'; reason: string }
   /** The issuer's keys can't be read, so the token can't be checked. */
   | { outcome: 'unavailable'; reason: string }

@@ -62,7 +62,7 @@ export const notifiers = Object.fromEntries(
 ) as Notifiers
 
 /** Open keys of every kind. All other texts are secrets, so that a forgotten key is hidden. */
-const openKeys = ['kind', 'fallback', 'endpoint', 'rule']
+const openKeys = ['kind', 'fallback', 'endpoint', 'rule', 'channelId', 'tenantId']
 
 /** The secrets of one channel, including parts of an address, which an error may show alone. */
 export function channelSecrets(channel: Channel): string[] {

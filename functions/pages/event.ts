@@ -25,14 +25,13 @@ import { whole } from './times.ts'
 export type Html = ReturnType<typeof html> | string
 
 /** How a listed approver can prove who they are. */
-export type Way = 'slack' | 'sign_in'
+/** By messages with buttons in these channels of a service, or here after signing in. */
+export type Way = { service: string; channels: string[] } | 'sign_in'
 
 export interface Viewer {
   permission: Permission
   /** The ways that listed approvers have. Empty if any holder of the link may decide. */
   ways: Way[]
-  /** Channels whose messages about this event have buttons that decide. */
-  places: string[]
   /** Leads to the host's sign-in and back. */
   signInUrl?: string
   /** The name of a signed-in person. */
@@ -263,15 +262,17 @@ function refusal({ viewer, listed }: Seen): Html {
 }
 
 /** Where listed approvers can decide, and where they cannot. */
-function wayOf({ ways, places, signInUrl }: Viewer, listed: boolean): string {
+function wayOf({ ways, signInUrl }: Viewer, listed: boolean): string {
   if (ways.length === 0) return 'Ask the owner of this relay who can decide.'
-  const [slack, sign] = [ways.includes('slack'), ways.includes('sign_in')]
+  const services = ways.filter((way) => way !== 'sign_in')
+  const sign = ways.includes('sign_in')
   const open = [
-    ...(slack && places.length > 0 ? [slackWay(places, listed)] : []),
+    ...services.filter(({ channels }) => channels.length > 0).map((way) => buttonWay(way, listed)),
     ...(sign && signInUrl !== undefined ? ['here, after signing in'] : []),
   ]
+  const without = services.filter(({ channels }) => channels.length === 0)
   const closed = [
-    ...(slack && places.length === 0 ? ['no message about this event has buttons in Slack'] : []),
+    ...without.map(({ service }) => `no message about this event has buttons in ${service}`),
     ...(sign && signInUrl === undefined ? ['this relay has no sign-in'] : []),
   ]
   const not = capital(closed.join(', and '))
@@ -279,9 +280,9 @@ function wayOf({ ways, places, signInUrl }: Viewer, listed: boolean): string {
   return `Approvers decide ${open.join(', or ')}.${not && ` ${not}.`}`
 }
 
-function slackWay(places: string[], listed: boolean): string {
-  const where = places.map((name) => `"${name}"`).join(' or ')
+function buttonWay({ service, channels }: Exclude<Way, 'sign_in'>, listed: boolean): string {
+  const where = channels.map((name) => `"${name}"`).join(' or ')
   return listed
-    ? `in Slack, with the buttons of the event's own message in ${where} (a message about several events has none), or with the admin key`
-    : `in Slack, with the buttons of the message in ${where}`
+    ? `in ${service}, with the buttons of the event's own message in ${where} (a message about several events has none), or with the admin key`
+    : `in ${service}, with the buttons of the message in ${where}`
 }

@@ -50,7 +50,11 @@ export async function composePart(
     ...(buttons && { buttons }),
     ...(await pageOf(relay, claimed, now)),
     ...links,
-    mayHaveHeard: mayHaveHeard(claimed, siblings, (name) => !channelNamed(relay, name)),
+    mayHaveHeard: mayHaveHeard(
+      claimed,
+      siblings,
+      (name) => !hearsByItself(name) && !channelNamed(relay, name),
+    ),
   }
 }
 

@@ -65,11 +65,6 @@ export async function decideEvent(relay: Relay, shown: EventRecord, wish: Wish):
   return { outcome: decided.reason, record }
 }
 
-interface Pressed extends Pick<Press, 'by' | 'decision' | 'value'> {
-  /** The person belongs to the owner's own workspace. */
-  isHome: boolean
-}
-
 export interface Answer {
   /** Undefined if a delivery will edit the message anyway. */
   reply: Reply | undefined
@@ -78,7 +73,7 @@ export interface Answer {
 }
 
 /** A person pressed a button in a message. */
-export async function decidePress(relay: Relay, pressed: Pressed): Promise<Answer> {
+export async function decidePress(relay: Relay, pressed: Press): Promise<Answer> {
   const { by, decision, value } = pressed
   const carried = readValue(value)
   if (carried === undefined) return deadPress(relay, 'forged')
@@ -109,14 +104,22 @@ function deadPress(relay: Relay, reason: DeadPress | 'list'): Answer {
 /** Checks the person's workspace and the channel. `decideEvent` checks the approvers. */
 function barredFrom(
   relay: Relay,
-  { by, isHome }: Pressed,
+  { by, team }: Press,
   record: EventRecord,
   channel: string,
 ): 'outsider' | 'not_here' | undefined {
+  // a button belongs to its service
+  if (buttonSupportOf(relay, channel)?.how !== by.how) return 'not_here'
   // a shared channel has members of other companies: they decide only if a route lists them
   const named = () => isListed(relay.config.routes, record, knownVms(record), by)
-  if (!isHome && !named()) return 'outsider'
+  if (!homesOf(relay, channel).includes(team) && !named()) return 'outsider'
   return decidesHere(relay, record, channel) ? undefined : 'not_here'
+}
+
+/** The owner's own workspaces, or the tenant of the people in a channel of Teams. */
+function homesOf({ config }: Relay, channel: string): string[] {
+  const { tenantId } = channelNamed({ config }, channel) ?? {}
+  return tenantId === undefined ? (config.slackApp?.team ?? []) : [tenantId]
 }
 
 /**

@@ -66,7 +66,10 @@ export async function waysToDecide(
   if (buttons !== undefined) return { buttons, askers: 'pressers' }
   const deciders = decidersOf(routes, record, knownVms(record))
   return {
-    askers: deciders === 'anybody' ? 'readers' : askersOf(deciders, servicesOf(relay, record)),
+    askers:
+      deciders === 'anybody'
+        ? 'readers'
+        : askersOf(deciders, servicesOf(relay, record), relay.config.signIn !== undefined),
   }
 }
 

@@ -94,7 +94,12 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
   const inRequest = prepared.filter(({ next }) => 'part' in next && parts.includes(next.part))
   const overdue = inRequest.find((one) => isOverdue(one.claimed, one.siblings, relay.now()))
   const since = overdue?.claimed.plannedAt
-  const health = channel && sent && (await noteAnswer(relay, channel, first, sent, since))
+  // a list that is refused is sent again in parts, so it says nothing of the channel yet
+  const isSplit = sent?.outcome === 'refused' && !sent.broken && inRequest.length > 1
+  const health =
+    channel && sent && !isSplit
+      ? await noteAnswer(relay, channel, first, sent, since)
+      : first.health
   await noteAttempt(relay, target, first, sent, health)
 
   const list = inRequest.length > 1 ? { retryAt: retryAtOf(relay, inRequest, sent) } : undefined

@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import { documentedTypes } from '../../shared/document.ts'
 import { parseJson } from '../../shared/json.ts'
-import type { Delivery } from '../core/delivery/delivery.ts'
+import { type Delivery, isShipChannel } from '../core/delivery/delivery.ts'
 import { type EventRecord, phases } from '../core/event/event.ts'
 import { extentOf, maxAnswerVmBytes } from '../core/event/hit-vms.ts'
 import { type PublicSighting, publicSightings, publicView } from '../core/event/public-view.ts'
@@ -176,15 +176,17 @@ interface WholeRecord {
   seenBy: PublicSighting[]
 }
 
-/** Undefined if there is no such event. Ids are stored in lower case. */
+/** Undefined if there is no such event. Ids are stored in lower case. `isWhole`: with where it was shipped. */
 export async function readRecord(
   relay: Relay,
   { fleet, eventId }: EventKey,
+  isWhole: boolean,
 ): Promise<WholeRecord | undefined> {
   const key = { fleet, eventId: eventId.toLowerCase() }
   const record = await relay.store.readEvent(key)
   if (record === undefined) return undefined
-  const deliveries = await relay.store.readDeliveries(key)
+  const all = await relay.store.readDeliveries(key)
+  const deliveries = isWhole ? all : all.filter(({ channel }) => !isShipChannel(channel))
   const listening = { now: relay.now(), listeningSince: relay.listeningSince }
   const { vms = [], ...spared } = extentOf(record, listening, maxAnswerVmBytes)
   const view = { ...viewOf(record), ...spared, vms }

@@ -3,6 +3,7 @@
 // gone.
 import { messageOf } from '../../shared/errors.ts'
 import { reachesMore } from '../core/delivery/commit.ts'
+import { hearsByItself } from '../core/delivery/delivery.ts'
 import type { RemovedChannel } from '../core/delivery/health.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { hash } from '../core/hash.ts'
@@ -18,7 +19,7 @@ const shownMs = 86_400_000
 /** Compares the configuration with the one that the open events were last routed by. */
 export async function rerouteOpen(relay: Relay): Promise<void> {
   const { store, config, log } = relay
-  const channels = Object.keys(config.channels)
+  const channels = Object.keys(config.channels).filter((name) => !hearsByItself(name))
   const of = hash(JSON.stringify([config.routes, channels.toSorted()]))
   const last = await readRouting(store)
   relay.removedChannels = last?.removed ?? []

@@ -49,10 +49,12 @@ var queries = [
   }
 ]
 
+// by the time of arrival: a row may come hours after its moment, while a new role does not count yet
 var unannouncedQuery = '''
 FoghornEvents_CL
+| where ingestion_time() > ago(30m)
 | where Moment == 'started' and StartKind == 'none' and not(Drill)
-| summarize TimeGenerated = min(TimeGenerated) by Fleet, EventId
+| summarize TimeGenerated = min(TimeGenerated) by Fleet, EventId, EventType
 '''
 
 resource workspace 'Microsoft.OperationalInsights/workspaces@2025-07-01' existing = {
@@ -139,6 +141,9 @@ resource saved 'Microsoft.OperationalInsights/workspaces/savedSearches@2025-07-0
       displayName: query.title
       query: query.text
       version: 2
+      // without it, Azure refuses to write a query that exists
+      #disable-next-line BCP037
+      etag: '*'
     }
   }
 ]
@@ -160,11 +165,12 @@ resource alert 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = if (!empty(
       workspace.id
     ]
     skipQueryValidation: true
-    // the window overlaps, because rows arrive minutes late
+    // the windows overlap, so the same event is muted for a day
     evaluationFrequency: 'PT15M'
     windowSize: 'PT30M'
+    overrideQueryTimeRange: 'P2D'
     autoMitigate: false
-    muteActionsDuration: 'PT30M'
+    muteActionsDuration: 'P1D'
     criteria: {
       allOf: [
         {
@@ -172,6 +178,16 @@ resource alert 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = if (!empty(
           timeAggregation: 'Count'
           operator: 'GreaterThan'
           threshold: 0
+          // one alert for each event, which names it
+          dimensions: [
+            for name in ['Fleet', 'EventId', 'EventType']: {
+              name: name
+              operator: 'Include'
+              values: [
+                '*'
+              ]
+            }
+          ]
           failingPeriods: {
             numberOfEvaluationPeriods: 1
             minFailingPeriodsToAlert: 1

@@ -11,9 +11,9 @@ import { maskOf } from '../../shared/log.ts'
 import { at } from '../support/records.ts'
 import { createWorld, event, FakeBeacon, startAt } from '../support/world.ts'
 import {
-  brokenOutcomeOf,
   channels,
   type Extras,
+  forbiddenOf,
   kinds,
   kindTable,
   notifierOf,
@@ -82,7 +82,7 @@ describe('the answer decides', () => {
     const result = await notify(kind, send)
     const isBroken = 'broken' in result && result.broken === true
     expect(isBroken ? 'broken' : result.outcome).toBe(outcome)
-    if (isBroken) expect(result.outcome).toBe(brokenOutcomeOf(kind))
+    if (isBroken) expect(result.outcome).toBe('refused')
     expect(result.note).not.toBe('')
     expect(requests).toHaveLength(1)
     expect(requests[0]?.init.redirect).toBe('manual')
@@ -180,7 +180,7 @@ describe.each(kinds)('%s', (kind) => {
   test('an address that the guard forbids is refused: only a person can change it', async () => {
     const cause = new FoghornError('address_forbidden', 'the address is private')
     const send: Send = () => Promise.reject(new TypeError('fetch failed', { cause }))
-    expect(await notify(kind, send)).toMatchObject({ outcome: brokenOutcomeOf(kind), broken: true })
+    expect(await notify(kind, send)).toMatchObject(forbiddenOf(kind))
   })
 
   test.each([200, 202, 400, 500])('an answer (%i) without end is cut', async (status) => {

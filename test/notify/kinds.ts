@@ -127,9 +127,9 @@ const https = Object.fromEntries(
 const shipped = {
   answers: {
     delivered: [[204], [200, ''], ...each(201, 202, 205, 299)],
-    retry: [...busy, ...busyTexts],
+    retry: [...busy, ...busyTexts, ...faults, ...gone, ...redirects, ...webPages],
     refused: [],
-    broken: [...faults, ...gone, ...redirects, ...webPages],
+    broken: [],
   },
   brokenOff: 'delivered',
   takes: 'whatever comes',
@@ -266,7 +266,7 @@ export const kindTable: Record<HttpName, Row> & {
   },
   teams_bot: {
     channel: {
-      ...{ kind: 'teams_bot', channelId: '19:path-s3cret-of-teams@thread.tacv2' },
+      ...{ kind: 'teams_bot', channelId: '19:ops@thread.tacv2' },
       ...{
         tenantId: '7e7e7e7e-0000-4000-8000-000000000001',
         endpoint: 'https://bot.example/teams',
@@ -276,9 +276,9 @@ export const kindTable: Record<HttpName, Row> & {
     contentType: 'application/json',
     answers: {
       delivered: [[201, '{"id":"19:c@thread.tacv2;messageid=1","activityId":"1"}']],
-      retry: [...busy, ...busyTexts],
+      retry: [...busy, ...busyTexts, ...each(401, 412)],
       refused: [...faults, ...each(200, 202, 204, 205, 299), [201, ''], [201, '{"id":"1"}']],
-      broken: [...gone, ...redirects, ...webPages],
+      broken: [...each(403, 404, 410), ...redirects, ...webPages],
     },
     // The message may have been posted.
     brokenOff: 'refused',
@@ -287,7 +287,7 @@ export const kindTable: Record<HttpName, Row> & {
     maxBodyBytes: 28 * 1024,
     path: '/v3/conversations',
     written: {
-      ...{ kind: 'teams', channelId: '19:path-s3cret-of-teams@thread.tacv2' },
+      ...{ kind: 'teams', channelId: '19:ops@thread.tacv2' },
       ...{
         tenantId: '7e7e7e7e-0000-4000-8000-000000000001',
         endpoint: 'https://bot.example/teams',
@@ -433,10 +433,10 @@ export const channels = Object.fromEntries(
   kinds.map((kind) => [kind, kindTable[kind].channel]),
 ) as { [K in Kind]: (typeof kindTable)[K]['channel'] }
 
-/** What a broken channel is: shipping waits until somebody has repaired it. */
-export function brokenOutcomeOf(kind: Kind): 'retry' | 'refused' {
+/** What an address that can never work means: shipping waits until somebody has repaired it. */
+export function forbiddenOf(kind: Kind) {
   const { isShipped }: Extras = kindTable[kind]
-  return isShipped ? 'retry' : 'refused'
+  return isShipped ? { outcome: 'retry' } : { outcome: 'refused', broken: true }
 }
 
 export function notifierFor({ kind }: Channel): Notifier<never> {

@@ -6,6 +6,7 @@ import { viewOf } from '../../functions/core/event/view.ts'
 import { compose } from '../../functions/core/message/message.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
 import { notifiers } from '../../functions/notify/registry.ts'
+import { FoghornError } from '../../shared/errors.ts'
 import {
   CONNECTOR_PREFIX,
   TEAMS_CHANNEL,
@@ -92,10 +93,17 @@ test('after an edit that failed, the same step edits again', async () => {
   expect(cards()).toMatchObject([{ edits: 1 }])
 })
 
-test('a token that is refused is dropped, and one that is missing says why', async () => {
+test('a token that is refused is renewed, and one that is missing is waited for', async () => {
   const dropped: string[] = []
   const azureTokens = { read: async () => 'old', drop: (one: string) => void dropped.push(one) }
   const what = outgoing({ posts, azureTokens })
-  expect(await notifiers.teams_bot.notify(what, channel, send)).toMatchObject({ broken: true })
+  expect(await notifiers.teams_bot.notify(what, channel, send)).toMatchObject({ outcome: 'retry' })
   expect(dropped).toEqual(['https://api.botframework.com'])
+  azureTokens.read = async () => {
+    throw new FoghornError('azure_token_missing', 'there is no token')
+  }
+  expect(await notifiers.teams_bot.notify(what, channel, send)).toEqual({
+    outcome: 'retry',
+    note: 'there is no token',
+  })
 })

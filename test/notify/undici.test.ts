@@ -18,7 +18,7 @@ import type { Resolve } from '../../functions/notify/resolve.ts'
 import { addressJudge, createOutbound, type Outbound } from '../../functions/notify/undici.ts'
 import { createAuthority } from '../support/certificate.ts'
 import { serveProxy } from '../support/forward-proxy.ts'
-import { brokenOutcomeOf, channels, kinds } from './kinds.ts'
+import { channels, forbiddenOf, kinds } from './kinds.ts'
 import { notify } from './outgoing.ts'
 
 const forbidden: string[] = [
@@ -328,7 +328,7 @@ describe('a request', () => {
     const note = expect.stringMatching(
       /^no answer: address_forbidden: (127.0.0.1|::1): .* add its network to allowNetworks$/,
     )
-    expect(result).toEqual({ outcome: brokenOutcomeOf(kind), note, broken: true })
+    expect(result).toEqual({ ...forbiddenOf(kind), note })
     expect(requests).toEqual([])
   })
 
@@ -338,7 +338,7 @@ describe('a request', () => {
     const channel = { ...channels[kind], [key]: 'http://127.0.0.1:6000/path-s3cret' }
     const result = await notify(kind, outbound.send, undefined, channel as never)
     const note = expect.stringMatching(/^no answer: port_blocked: HTTP clients refuse this port/)
-    expect(result).toEqual({ outcome: brokenOutcomeOf(kind), note, broken: true })
+    expect(result).toEqual({ ...forbiddenOf(kind), note })
   })
 
   test('that is answered in another protocol says so', async () => {

@@ -48,10 +48,10 @@ const running: Fields = {
   history: [...seen, told, directed, passed, began],
 }
 
-const allowed: Viewer = { permission: 'allowed', ways: [], places: [] }
-const places = ['ops-slack']
-const bare: Viewer = { permission: 'identity_needed', ways: ['slack', 'sign_in'], places }
-const slackOnly: Viewer = { ...bare, ways: ['slack'] }
+const allowed: Viewer = { permission: 'allowed', ways: [] }
+const inSlack = { service: 'Slack', channels: ['ops-slack'] }
+const bare: Viewer = { permission: 'identity_needed', ways: [inSlack, 'sign_in'] }
+const slackOnly: Viewer = { ...bare, ways: [inSlack] }
 
 const courses: Record<string, Fields> = {
   open: {},
@@ -226,8 +226,8 @@ const viewers: Record<string, Viewer> = {
   'identity needed': bare,
   'identity needed, with sign-in': { ...bare, signInUrl: '/.auth/login/aad' },
   'only in Slack': slackOnly,
-  'only in Slack, without buttons': { ...slackOnly, places: [] },
-  'not listed': { permission: 'not_listed', ways: ['sign_in'], places: [], name: 'Ada Example' },
+  'only in Slack, without buttons': { ...slackOnly, ways: [{ ...inSlack, channels: [] }] },
+  'not listed': { permission: 'not_listed', ways: ['sign_in'], name: 'Ada Example' },
 }
 
 const tries: Record<string, [string, Fields]> = {

@@ -5,6 +5,7 @@ import { checkItself } from '../../functions/use-cases/problems.ts'
 import { replay } from '../../functions/use-cases/replay.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import { shipRule } from '../simulator/sinks/ship.ts'
+import { askApi, makeToken } from '../support/tokens.ts'
 import { createWorld, event, eventId, FakeBeacon, startAt, type World } from '../support/world.ts'
 
 const minute = 60_000
@@ -38,6 +39,15 @@ function requests(): string[][] {
 function answer(status: number, text?: string) {
   world.channels.answer = ({ url }) =>
     url.startsWith(endpoint) ? new Response(text ?? null, { status }) : new Response('ok')
+}
+
+/** The relay tries again, and looks after itself. */
+async function failFor(minutes: number) {
+  for (let i = 0; i < minutes; i++) {
+    await world.pass(minute)
+    await checkItself(world.relay)
+  }
+  await world.drain()
 }
 
 const stateOf = async () => {
@@ -74,9 +84,7 @@ test('if the role is missing, owners get the command, and it is sent once the ro
   await start({ owners: ['team'] })
   answer(403, '{"error":{"code":"OperationFailed"}}')
   await sees(event())
-  await world.pass(minute)
-  await checkItself(world.relay)
-  await world.pass(minute)
+  await failFor(3)
   const alert = world.sent.find(({ body }) => body.includes('az role assignment create'))
   expect(alert?.body).toContain('--role 3913510d-42f4-4e42-8a64-420c390055eb')
   expect(alert?.body).toContain(shipRule)
@@ -105,9 +113,7 @@ test('if the relay gets no token, owners learn why', async () => {
     throw new FoghornError('azure_token_missing', 'there is no token of the host')
   }
   await sees(event())
-  await world.pass(minute)
-  await checkItself(world.relay)
-  await world.pass(minute)
+  await failFor(3)
   expect(world.sent.some(({ body }) => body.includes('there is no token of the host'))).toBe(true)
 })
 
@@ -117,6 +123,43 @@ test('of a target that is removed, nothing goes to the channels of people', asyn
   await sees(event())
   delete world.relay.config.channels['ship:logs']
   await world.pass(minute)
+  expect(world.sent.filter(({ url }) => !url.startsWith(endpoint))).toEqual([])
+})
+
+test('one that is refused in a list is sent by itself, and the others arrive', async () => {
+  world.channels.answer = ({ url, json }) => {
+    if (!url.startsWith(endpoint)) return new Response('ok')
+    const isBad = json.some(({ EventId }: { EventId: string }) => EventId === 'second')
+    return new Response(null, { status: isBad ? 400 : 204 })
+  }
+  await sees(event(), event({ eventId: 'second' }), event({ eventId: 'third' }))
+  await world.pass(minute)
+  await world.pass(minute)
+  const states = await Promise.all(
+    [eventId, 'second', 'third'].map(async (id) => {
+      const { body } = await world.getEvent(id)
+      return body.deliveries.find(({ channel }: { channel: string }) => channel === 'ship:logs')
+        .state
+    }),
+  )
+  expect(states).toEqual(['delivered', 'pending', 'delivered'])
+})
+
+test('a token that is bound to fleets does not see where events are shipped', async () => {
+  await sees(event())
+  const { token } = await makeToken(world, { fleets: ['prod'] })
+  const seen = await askApi(world, token, `/v1/events/prod/${eventId}`)
+  const { deliveries } = (await seen.json()) as { deliveries: { channel: string }[] }
+  expect(deliveries.map(({ channel }) => channel)).not.toContain('ship:logs')
+})
+
+test('after an entry is removed, an event that a rule ignores is still told to nobody', async () => {
+  await start({ policy: [{ match: {}, decide: 'ignore' }] })
+  await sees(event())
+  delete world.relay.config.channels['ship:logs']
+  await sees({ ...event(), status: 'Started' })
+  await sees()
+  await world.pass(11_000)
   expect(world.sent.filter(({ url }) => !url.startsWith(endpoint))).toEqual([])
 })
 

@@ -17,8 +17,8 @@ const attemptsPerTimeLeft = 60
 
 export type SendOutcome = (
   | { outcome: 'delivered'; note: string }
+  | { outcome: 'retry'; note: string; retryAfterMs?: number; unsent?: true }
   /** `broken`: the channel is at fault, so it would also refuse any other message. */
-  | { outcome: 'retry'; note: string; retryAfterMs?: number; unsent?: true; broken?: true }
   | { outcome: 'refused'; note: string; broken?: true }
   /** Not sent, as it came too late. */
   | { outcome: 'superseded'; note: string }

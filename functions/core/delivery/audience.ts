@@ -13,7 +13,7 @@ import {
 } from '../event/moment.ts'
 import type { KnownVm } from '../event/sight.ts'
 import { channelsFor, type Route } from '../rules/routes.ts'
-import type { Delivery } from './delivery.ts'
+import { type Delivery, hearsByItself } from './delivery.ts'
 import { mayHaveArrived } from './overtake.ts'
 
 /** What planning needs to know about channels. */
@@ -103,11 +103,14 @@ export function isIgnored({ policy }: EventRecord): boolean {
   return policy.decide === 'ignore'
 }
 
-/** Channels that a message of this epoch was planned for. */
+/** Channels of routes that a message of this epoch was planned for. */
 function plannedFor({ epoch }: EventRecord, existing: Delivery[]): string[] {
   return existing
     .filter(
-      ({ notification }) => notification.event.epoch === epoch && notification.moment !== 'alert',
+      ({ channel, notification }) =>
+        notification.event.epoch === epoch &&
+        notification.moment !== 'alert' &&
+        !hearsByItself(channel),
     )
     .map(({ channel }) => channel)
 }

@@ -54,8 +54,7 @@ type Evidence = 'refuses' | 'takes' | 'silent' | 'none'
 function evidenceIn(sent: SendOutcome): Evidence {
   if (sent.outcome === 'superseded' || sent.outcome === 'given_up') return 'none'
   if (sent.outcome === 'delivered') return 'takes'
-  if (sent.broken) return 'refuses'
-  if (sent.outcome === 'refused') return 'takes'
+  if (sent.outcome === 'refused') return sent.broken ? 'refuses' : 'takes'
   return sent.unsent ? 'none' : 'silent'
 }
 

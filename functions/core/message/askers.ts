@@ -23,12 +23,17 @@ export function areReaders(askers: Askers): askers is Readers {
 }
 
 /**
- * `names`: the approvers, as `how:who`. `services`: those whose messages have buttons, by proof.
+ * `names`: the approvers, as `how:who`. `services`: those whose messages have buttons, by proof. `hasSignIn`:
+ * whether the page can prove who somebody is.
  */
-export function askersOf(names: string[], services: Partial<Record<Proof, string>>): Listed {
+export function askersOf(
+  names: string[],
+  services: Partial<Record<Proof, string>>,
+  hasSignIn: boolean,
+): Listed {
   const has = (how: string) => names.some((name) => name.startsWith(`${how}:`))
   const own = Object.entries(services).filter(([how]) => has(how))
-  return { services: own.map(([, service]) => service), signedIn: has('entra') }
+  return { services: own.map(([, service]) => service), signedIn: hasSignIn && has('entra') }
 }
 
 export function whoDecides({ services, signedIn }: Listed): string {

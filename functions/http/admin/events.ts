@@ -99,7 +99,9 @@ const getEvent = route({
     ({ relay }) =>
     async (c, { params }) => {
       const key = keyIn(params)
-      const whole = seesFleet(accessOf(c), key.fleet) ? await readRecord(relay, key) : undefined
+      const whole = seesFleet(accessOf(c), key.fleet)
+        ? await readRecord(relay, key, !isBound(accessOf(c)))
+        : undefined
       if (whole === undefined) return unknownEvent(c, key)
       const { record, view, deliveries, seenBy } = whole
       return c.json({

@@ -133,7 +133,7 @@ function shownSubscription(
 function describeRate(relay: Relay, channel: string): string {
   const { everyMs, together, atOnce } = rateOf(relay, channel)
   const list = together > 1 ? `, up to ${together} messages in each` : ''
-  if (everyMs === 0) return `${atOnce} requests at a time`
+  if (everyMs === 0) return `${atOnce === 1 ? '1 request' : `${atOnce} requests`} at a time${list}`
   if (everyMs < 1_000) return `${Math.round(60_000 / everyMs)} requests a minute${list}`
   return `a request each ${everyMs / 1_000} s${list}`
 }

@@ -39,7 +39,7 @@ export async function seenIn(
 async function viewerIn(relay: Relay, { access }: Visitor, record: EventRecord): Promise<Viewer> {
   return access.by === 'entra'
     ? personOf(relay, record, deciderOf(access), access.name)
-    : { permission: 'allowed', ways: [], places: [] }
+    : { permission: 'allowed', ways: [] }
 }
 
 /**

@@ -9,7 +9,7 @@ import { publicDelivery } from '../../core/event/public-view.ts'
 import { type EventSummary, steps } from '../../core/event/summary.ts'
 import { drillMark } from '../../core/message/message.ts'
 import { subjectOf } from '../../core/message/phrases.ts'
-import { may, seesFleet } from '../../core/rules/access.ts'
+import { isBound, may, seesFleet } from '../../core/rules/access.ts'
 import { eventBody } from '../../pages/console/event.ts'
 import { type HistoryFilter, historyBody } from '../../pages/console/history.ts'
 import { oneOf } from '../../schema/checks.ts'
@@ -187,7 +187,7 @@ async function show(
 ): Promise<Response> {
   // an event of a fleet that left the configuration can still be read
   const isOwn = seesFleet(visitor.access, key.fleet)
-  const whole = isOwn ? await readRecord(relay, key) : undefined
+  const whole = isOwn ? await readRecord(relay, key, !isBound(visitor.access)) : undefined
   if (whole === undefined) {
     const text = 'The relay has no such event. It removes events some time after their end.'
     return answerMessage(relay, c, visitor, { status: 404, title: 'Unknown event', text })

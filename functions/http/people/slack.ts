@@ -98,8 +98,7 @@ async function serve(relay: Relay, press: SlackPress, { replyMs }: Patience): Pr
     relay.log.error('press_failed', { error: messageOf(error) })
     return { reply: { dead: 'failed' }, channel: undefined }
   }
-  const isHome = relay.config.slackApp?.team.includes(press.team) ?? false
-  const { reply, channel } = await decidePress(relay, { ...press, isHome }).catch(failed)
+  const { reply, channel } = await decidePress(relay, press).catch(failed)
   if (reply === undefined) return
   try {
     const configured = channel === undefined ? undefined : channelNamed(relay, channel)

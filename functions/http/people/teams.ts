@@ -5,7 +5,7 @@ import * as z from 'zod'
 import { messageOf } from '../../../shared/errors.ts'
 import { parseJson } from '../../../shared/json.ts'
 import { unavailableCode } from '../../../shared/report.ts'
-import { botConnector, whyNotBot } from '../../identity/bot.ts'
+import { botConnector, whyNotTeams } from '../../identity/bot.ts'
 import type { Press, Reading } from '../../notify/presses.ts'
 import { decidePress } from '../../use-cases/decide-event.ts'
 import type { FrequentLog } from '../../use-cases/frequent-log.ts'
@@ -18,11 +18,13 @@ export const activitiesPath = '/teams/messages'
 const maxActivityBytes = 64 * 1024
 const answerMs = 8_000
 
-const answer = z.object({
-  statusCode: z.literal(200),
-  type: z.string(),
-  value: z.unknown(),
-})
+/** Empty if the activity was no press. */
+const answer = z.union([
+  z.object({ statusCode: z.literal(200), type: z.string(), value: z.unknown() }),
+  z.strictObject({}),
+])
+
+const saidSchema = z.object({ channelId: z.string(), serviceUrl: z.string() })
 
 export const activityRoute = route({
   method: 'post',
@@ -32,7 +34,7 @@ export const activityRoute = route({
   group: 'Decisions',
   caller: 'teams',
   body: {
-    schema: z.looseObject({ type: z.string(), serviceUrl: z.string() }),
+    schema: z.looseObject({ type: z.string(), ...saidSchema.shape }),
     maxBytes: maxActivityBytes,
   },
   answers: { 200: { about: 'A card in place of the pressed one, or a text.', schema: answer } },
@@ -72,14 +74,12 @@ async function readActivity(relay: ActivityParts, refusals: FrequentLog, c: Cont
   if (verified.outcome === 'unavailable') return refuse(503, unavailableCode, verified.reason)
   if (verified.outcome === 'invalid') return refuse(401, 'token_invalid', verified.reason)
   const activity = parseJson(await c.req.text())
-  const { serviceUrl = '' } = withAddress.safeParse(activity).data ?? {}
-  const why = whyNotBot(verified.claims, { appId, serviceUrl }, now())
+  const said = saidSchema.safeParse(activity).data ?? { channelId: '', serviceUrl: '' }
+  const why = whyNotTeams(verified, said, appId, now())
   if (why !== undefined) return refuse(401, 'token_invalid', why)
   const read: Reading<Press> = teamsPresses.read(activity)
   return read.outcome === 'refused' ? refuse(read.status, read.code, read.detail) : read
 }
-
-const withAddress = z.object({ serviceUrl: z.string() })
 
 /** The answer to an activity that the relay refuses, or undefined. */
 export async function refuseActivity(relay: ActivityParts, refusals: FrequentLog, c: Context) {
@@ -94,8 +94,7 @@ function tenantsIn({ channels }: Relay['config']): string[] {
 
 /** Never throws. If the decision takes too long, it goes on. */
 async function decide(relay: Relay, press: Press): Promise<object> {
-  const isHome = tenantsIn(relay.config).includes(press.team)
-  const decided = decidePress(relay, { ...press, isHome }).then(
+  const decided = decidePress(relay, press).then(
     ({ reply }) => reply ?? ('edited' as const),
     (error) => {
       relay.log.error('press_failed', { error: messageOf(error) })

@@ -6,7 +6,7 @@ import type { Decider, EventRecord } from '../../core/event/event.ts'
 import { decidersOf, permissionOf } from '../../core/rules/permission.ts'
 import { readPrincipal } from '../../identity/principal.ts'
 import type { Viewer, Way } from '../../pages/event.ts'
-import { placesOf } from '../../use-cases/decision-buttons.ts'
+import { buttonSupportOf, placesOf } from '../../use-cases/decision-buttons.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 
 /** The viewer of the page, with the name that a decision would be recorded under. */
@@ -37,10 +37,9 @@ export async function viewerOf(
   const known = knownVms(record)
   const by: Decider = { how: 'link', who: channel }
   const permission = permissionOf(config.routes, record, known, by)
-  const ways = waysOf(decidersOf(config.routes, record, known))
-  const places = ways.includes('slack') ? placesOf(relay, record) : []
+  const ways = waysOf(relay, record, decidersOf(config.routes, record, known))
   const helps = config.signIn !== undefined && ways.includes('sign_in')
-  return { by, permission, ways, places, ...(helps ? { signInUrl: signInUrl(path) } : {}) }
+  return { by, permission, ways, ...(helps ? { signInUrl: signInUrl(path) } : {}) }
 }
 
 /** A person who signed in. Other ways would not help them. */
@@ -51,19 +50,24 @@ export async function personOf(
   name: string | undefined,
 ): Promise<Viewer> {
   const permission = permissionOf(relay.config.routes, record, knownVms(record), by)
-  return { permission, ways: [], places: [], ...(name === undefined ? {} : { name }) }
+  return { permission, ways: [], ...(name === undefined ? {} : { name }) }
 }
 
 export function hasApprovers({ routes }: Relay['config']): boolean {
   return routes.some(({ approvers }) => approvers !== undefined)
 }
 
-function waysOf(deciders: ReturnType<typeof decidersOf>): Way[] {
+function waysOf(relay: Relay, record: EventRecord, deciders: ReturnType<typeof decidersOf>): Way[] {
   if (deciders === 'anybody') return []
   const has = (how: string) => deciders.some((one) => one.startsWith(how))
+  const channelsIn = (service: string) =>
+    placesOf(relay, record).filter((name) => buttonSupportOf(relay, name)?.service === service)
+  const inTeams = has('entra:') ? channelsIn('Teams') : []
+  const signsIn = has('entra:') && (relay.config.signIn !== undefined || inTeams.length === 0)
   return [
-    ...(has('slack:') ? ['slack' as const] : []),
-    ...(has('entra:') ? ['sign_in' as const] : []),
+    ...(has('slack:') ? [{ service: 'Slack', channels: channelsIn('Slack') }] : []),
+    ...(inTeams.length > 0 ? [{ service: 'Teams', channels: inTeams }] : []),
+    ...(signsIn ? ['sign_in' as const] : []),
   ]
 }
 

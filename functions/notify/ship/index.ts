@@ -50,14 +50,11 @@ function shipper<Channel>(service: Service<Channel>): Notifier<Channel> {
     rate: { everyMs: 0, burst: 1, together: mostTogether, atOnce: 1 },
     opensIncidents: false,
     buttons: undefined,
-    async notify(outgoing, channel, send) {
-      const outcome = await attempt(service, outgoing, channel, send)
-      // an owner repairs the service, and then everything arrives
-      return 'broken' in outcome ? { outcome: 'retry', note: outcome.note, broken: true } : outcome
-    },
+    notify: (outgoing, channel, send) => attempt(service, outgoing, channel, send),
   }
 }
 
+/** What is wrong with the service is a retry: once an owner has repaired it, everything arrives. */
 async function attempt<Channel>(
   service: Service<Channel>,
   outgoing: Outgoing,
@@ -81,22 +78,21 @@ async function attempt<Channel>(
     }
     if (key === undefined && (status === 401 || status === 403)) {
       azureTokens.drop(resource)
-      return {
-        outcome: 'refused',
-        note: whyForbidden(service, channel, answer, outgoing),
-        broken: true,
-      }
+      return { outcome: 'retry', note: whyForbidden(service, channel, answer, outgoing) }
     }
-    const judged = fromStatus(answer, now)
-    // of a list, one message may be at fault
-    if (judged.outcome !== 'refused' || bodies.length > 1) return judged
-    return { ...judged, broken: true }
+    return judge(fromStatus(answer, now), bodies.length > 1)
   } catch (error) {
     if (error instanceof FoghornError && error.code === 'azure_token_missing') {
-      return { outcome: 'refused', note: error.message, broken: true }
+      return { outcome: 'retry', note: error.message }
     }
-    return fromError(error, outgoing)
+    return judge(fromError(error, outgoing), true)
   }
+}
+
+/** `mayRefuse`: it may be about this message, or about one of the list, of which each is then sent by itself. */
+function judge(outcome: SendOutcome, mayRefuse: boolean): SendOutcome {
+  if (outcome.outcome !== 'refused' || (mayRefuse && !outcome.broken)) return outcome
+  return { outcome: 'retry', note: outcome.note }
 }
 
 /** The command that gives the role comes first: what Azure says may be long. */

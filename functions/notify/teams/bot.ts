@@ -89,7 +89,7 @@ async function call(
     return judge(answer, path === '', missing, outgoing.now)
   } catch (error) {
     if (error instanceof FoghornError && error.code === 'azure_token_missing') {
-      return { outcome: 'refused', note: error.message, broken: true }
+      return { outcome: 'retry', note: error.message }
     }
     return asCall(fromError(error, outgoing))
   }
@@ -98,6 +98,8 @@ async function call(
 function judge(answer: Answer, isNew: boolean, missing: 'gone' | 'broken', now: number): Call {
   const note = `HTTP ${answer.status}${wordsOf(answer)}`
   if (answer.status === 404 && missing === 'gone') return { outcome: 'gone', note }
+  // a token that was refused is renewed, and 412 means that another request changes the conversation
+  if ([401, 412].includes(answer.status)) return { outcome: 'retry', note }
   if (!isSuccess(answer.status)) return asCall(fromStatus(answer, now))
   if (!isNew) return { outcome: 'done', place: '', message: '' }
   const read = created.safeParse(parseJson(answer.text))

@@ -76,11 +76,11 @@ test.each([
 test('the button of a list asks if the readers of one message may decide by its link', () => {
   const say = (askers: Askers) =>
     compose({ moment: 'scheduled', at, event: view() }, at, [], askers)
-  const inSlack = say(askersOf(['slack:T0HOME/U0ADA'], { slack: 'Slack' }))
+  const inSlack = say(askersOf(['slack:T0HOME/U0ADA'], { slack: 'Slack' }, true))
   expect([asksByLink(inSlack), wantsDecision(inSlack)]).toEqual([false, true])
   expect(listButtonOf([inSlack])).toBe('Show all')
   expect(listButtonOf([say('readers'), inSlack])).toBe('Open all to decide')
-  expect(askersOf(['slack:T0HOME/U0ADA'], {})).toEqual({ services: [], signedIn: false })
+  expect(askersOf(['slack:T0HOME/U0ADA'], {}, true)).toEqual({ services: [], signedIn: false })
 })
 
 test('marks that turn or break lines are removed, and half a character becomes a mark', () => {

@@ -225,10 +225,10 @@ change('only the newest is described', [{ notBeforeAt: at + 60 * minute }, { dur
 
 const services = { slack: 'Slack' }
 const people: [string, Askers][] = [
-  ['in Slack', askersOf(['slack:T0HOME/U0ADA'], services)],
-  ['on the page', askersOf(['entra:t/o', 'entra:t/p'], services)],
-  ['in Slack or on the page', askersOf(['slack:T0HOME/U0ADA', 'entra:t/o'], services)],
-  ['by nobody on a list', askersOf([], services)],
+  ['in Slack', askersOf(['slack:T0HOME/U0ADA'], services, true)],
+  ['on the page', askersOf(['entra:t/o', 'entra:t/p'], services, true)],
+  ['in Slack or on the page', askersOf(['slack:T0HOME/U0ADA', 'entra:t/o'], services, true)],
+  ['by nobody on a list', askersOf([], services, true)],
   ['with buttons in the message', 'pressers'],
 ]
 for (const [how, askers] of people) {

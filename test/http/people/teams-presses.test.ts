@@ -50,7 +50,7 @@ async function start(config: object = {}) {
   })
   sink = teamsBotSink()
   world.channels.answer = answer
-  const fetch = async () => Response.json(issuer.jwks())
+  const fetch = async () => Response.json(keysOf(['msteams', 'skype']))
   world.relay.identity = createEntra({ fetch, now: () => world.clock.now, log: world.relay.log })
   world.relay.azureTokens.read = async (resource) => `token of ${resource}`
   beacon = new FakeBeacon(world, 'web_0')
@@ -71,6 +71,11 @@ function answer({ method = '', url, headers, body, json }: World['sent'][number]
 beforeEach(() => start())
 afterEach(() => world.store.close())
 
+/** As the Bot Connector publishes its keys. */
+function keysOf(endorsements: string[]) {
+  return { keys: issuer.jwks().keys.map((key) => ({ ...key, endorsements })) }
+}
+
 function claims(changes: ClaimSet = {}): ClaimSet {
   const now = Math.floor(world.clock.now / 1_000)
   const times = { nbf: now - 60, exp: now + 3_600 }
@@ -88,6 +93,7 @@ function activityOf(verb: string, value: string, changes: object = {}) {
   return {
     type: 'invoke',
     name: 'adaptiveCard/action',
+    channelId: 'msteams',
     serviceUrl,
     from: { id: '29:1', name: 'Ada', aadObjectId: ada },
     conversation: { id: `${TEAMS_CHANNEL};messageid=1`, conversationType: 'channel' },
@@ -175,10 +181,31 @@ describe('a press', () => {
     expect(await approvals()).toMatchObject([{ who: `${TEAMS_TENANT}/${bob}` }])
   })
 
+  test('is the only way that the page names, if the relay has no sign-in', async () => {
+    await start({ routes: [{ ...route, approvers: [`entra:${TEAMS_TENANT}/${bob}`] }] })
+    const { url } = actions().find(({ title }) => title === 'Open event')
+    const page = await (await world.app.request(new URL(url).pathname)).text()
+    expect(page).toContain('Approvers decide in Teams, with the buttons of the message in <')
+    expect(page).not.toContain('sign-in')
+  })
+
   test('of a guest from another tenant decides nothing', async () => {
     const other = '07e50000-0000-4000-8000-000000000003'
     const { body } = await press('approved', { from: { aadObjectId: ada, tenantId: other } })
     expect(body.value).toContain('nothing was decided')
+    expect(await approvals()).toEqual([])
+  })
+
+  test('with a button of another service decides nothing', async () => {
+    const { channels } = baseConfig as Json
+    const chat = { match: {}, channels: ['chat'], approveIn: 'slack' }
+    const slackApp = { signingSecret: '0f1e2d3c4b5a69788796a5b4c3d2e1f0', team: 'T0HOME' }
+    await start({ channels: { ...channels, bot }, routes: [route, chat], slackApp })
+    const body = world.sent.findLast(({ url }) => url.includes('slack'))!.json as Json
+    const buttons = body.blocks.flatMap(({ elements = [] }: Json) => elements)
+    const { value } = buttons.find(({ action_id }: Json) => action_id === 'approve')
+    const answered = await press('approved', {}, value)
+    expect(answered.body.value).toContain('nothing was decided')
     expect(await approvals()).toEqual([])
   })
 
@@ -214,6 +241,15 @@ describe('a request', () => {
     expect(await approvals()).toEqual([])
   })
 
+  test('from another service of the Bot Connector is refused: anybody may be anyone there', async () => {
+    const activity = activityOf('approved', valueNow(), { channelId: 'directline' })
+    expect((await send(activity)).status).toBe(401)
+    const fetch = async () => Response.json(keysOf(['directline']))
+    world.relay.identity = createEntra({ fetch, now: () => world.clock.now, log: world.relay.log })
+    expect((await send(activityOf('approved', valueNow()))).status).toBe(401)
+    expect(await approvals()).toEqual([])
+  })
+
   test('without a token is refused', async () => {
     const body = JSON.stringify(activityOf('approved', valueNow()))
     const response = await world.app.request('/teams/messages', { method: 'POST', body })
@@ -227,7 +263,7 @@ describe('a request', () => {
   })
 
   test.each([
-    ['a message', { type: 'message', serviceUrl }],
+    ['a message', { type: 'message', channelId: 'msteams', serviceUrl }],
     ['another button', activityOf('open', 'x')],
   ])('of %s is taken, and does nothing', async (_, activity) => {
     expect(await send(activity)).toEqual({ status: 200, body: {} })
