@@ -107,3 +107,29 @@ test('a route notifies in its time, and also later of what it told', async () =>
     ['foghorn.event.scheduled', 'foghorn.event.started'],
   ])
 })
+
+test('a channel in two shifts gets the end from the route that told it, not the moments of the other', async () => {
+  const morning = { match: { time: { from: '12:00', to: '13:00' } }, channels: ['hook'] }
+  const other = { match: { time: evening }, channels: ['hook'], moments: ['scheduled'] }
+  const world = await createWorld({ config: { routes: [morning, other] } })
+  const beacon = new FakeBeacon(world, 'web_0')
+  await beacon.sees([farAway])
+  await world.pass(1_000)
+  world.clock.now += hour
+  const second = { ...farAway, eventId: 'second' }
+  await beacon.sees([{ ...farAway, status: 'Started' as const }, second])
+  await world.pass(1_000)
+  await beacon.sees([{ ...second, status: 'Started' as const }])
+  await world.pass(11_000)
+  await beacon.sees([])
+  await world.pass(11_000)
+  const told = world.sent.filter(({ url }) => url.includes('hook'))
+  const of = (id: string) =>
+    told.filter(({ json }) => json.subject === id).map(({ json }) => json.type)
+  expect(of(farAway.eventId)).toEqual([
+    'foghorn.event.scheduled',
+    'foghorn.event.started',
+    'foghorn.event.completed',
+  ])
+  expect(of('second')).toEqual(['foghorn.event.scheduled'])
+})

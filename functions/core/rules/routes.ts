@@ -40,13 +40,21 @@ export function channelsFor(
   now: number,
   existing: Delivery[] = [],
 ): string[] {
-  const active = activeAt(routes, now)
-  const reached = reachedBy(active, record, vms, moment)
-  const kept = keptBy(active, record, vms, existing)
+  const reachedAt = memoized((at: number, one: Moment) =>
+    reachedBy(activeAt(routes, at), record, vms, one),
+  )
+  const known = existing.filter((one) => comesByRoute(one, record))
+  // the routes that brought an event to a channel also bring what follows, after their time
+  const later = known.filter((one) => reachedAt(one.notification.at, moment).includes(one.channel))
+  const kept = keptBy(known, reachedAt)
   const further = routes
     .filter((route) => isFleet(route, record.fleet) && names(route, moment, record))
     .flatMap((route) => route.channels.filter((name) => kept.has(name)))
-  const channels = new Set([...reached, ...further])
+  const channels = new Set([
+    ...reachedAt(now, moment),
+    ...later.map(({ channel }) => channel),
+    ...further,
+  ])
   if (moment === 'reminder' && record.reminders.last?.late) {
     // channels that were just asked need no reminder, but an escalation does
     const { askedBy = 'scheduled' } = record.reminders.last
@@ -100,40 +108,41 @@ function reachedBy(routes: Route[], record: EventRecord, vms: KnownVm[], moment:
 }
 
 /**
- * If a channel got one of these, a route brought it. PagerDuty gets decisions and ends without a
- * route, and reminders depend on their distance. PagerDuty also gets *changed* if an approval expires:
- * then it merely gets more messages of its own routes.
+ * If a channel got this, a route brought it. PagerDuty gets decisions and ends without a route, and
+ * reminders depend on their distance. PagerDuty also gets *changed* if an approval expires: then it
+ * merely gets more messages of its own routes.
  */
-function comesByRoute(moment: Moment): boolean {
+function comesByRoute({ notification }: Delivery, { epoch }: EventRecord): boolean {
+  const { moment, event } = notification
+  if (moment === 'alert' || event.epoch !== epoch || notification.insteadOf !== undefined)
+    return false
   return opensIncident(moment) && moment !== 'reminder'
 }
 
 /**
- * Channels that a route has notified, and would not notify now: it does not match any more, its time is
- * over, or another route stops it. The event changed, or something else is known of its VMs. These
- * channels get all further messages of their routes. Otherwise people would be asked, and not get the end.
+ * Channels that a route has notified, and would not notify now: it does not match any more, or another
+ * route stops it. The event changed, or something else is known of its VMs. These channels get all
+ * further messages of their routes. Otherwise people would be asked, and not get the end.
  */
 function keptBy(
-  routes: Route[],
-  record: EventRecord,
-  vms: KnownVm[],
-  existing: Delivery[],
+  known: Delivery[],
+  reachedAt: (at: number, moment: Moment) => string[],
 ): Set<string> {
-  const reached = new Map<Moment, string[]>()
-  const isReached = (name: string, moment: Moment) => {
-    const channels = reached.get(moment) ?? reachedBy(routes, record, vms, moment)
-    reached.set(moment, channels)
-    return channels.includes(name)
-  }
-  const kept = existing.filter(
-    ({ channel, notification }) =>
-      notification.event.epoch === record.epoch &&
-      notification.moment !== 'alert' &&
-      notification.insteadOf === undefined &&
-      comesByRoute(notification.moment) &&
-      !isReached(channel, notification.moment),
-  )
+  const kept = known.filter(({ channel, notification: { at, moment } }) => {
+    return moment !== 'alert' && !reachedAt(at, moment).includes(channel)
+  })
   return new Set(kept.map(({ channel }) => channel))
+}
+
+/** Events have few moments, and routes may be many. */
+function memoized(reach: (at: number, moment: Moment) => string[]) {
+  const known = new Map<string, string[]>()
+  return (at: number, moment: Moment) => {
+    const key = `${at} ${moment}`
+    const channels = known.get(key) ?? reach(at, moment)
+    known.set(key, channels)
+    return channels
+  }
 }
 
 function isFleet({ match }: Route, fleet: string): boolean {
