@@ -466,7 +466,8 @@ export const secretParts = new RegExp(
 /** The HTML without its own tags. In plain text, a bracket is a bracket. */
 function mailTexts(subject: string, text: string, html: string): string[] {
   const plain = [subject, text].map((one) => one.replace(/https:\/\/foghorn\.example\S*/g, ''))
-  const own = /<\/?(?:div|p|b|hr|a|table|tr|td|small)(?: (?:href|style|cellpadding)="[^"<>]*")?>/g
+  const own =
+    /<\/?(?:div|p|b|h3|hr|a|table|tr|td|small)(?: (?:href|style|cellpadding)="[^"<>]*")?>/g
   return [...plain.map((one) => one.replace(/[<>]/g, '')), html.replace(own, ' ').trim()]
 }
 

@@ -20,7 +20,10 @@ export function mailOf(outgoing: Outgoing): Mail {
   const messages = parts.map(({ message }) => message)
   const { sign, title } = messages.length === 1 ? messages[0]! : composeList(messages)
   const all = listUrl === undefined ? [] : [{ label: listButtonOf(messages), url: listUrl }]
-  const bodies = parts.map((part) => bodyOf(part, parts.length > 1))
+  const bodies = [...Map.groupBy(parts, setOf)].flatMap(([set, own], _, sets) => [
+    ...(sets.length > 1 ? [headingOf(set)] : []),
+    ...own.map((part) => bodyOf(part, parts.length > 1)),
+  ])
   const text = [
     ...bodies.map((one) => one.text),
     ...all.map(({ label, url }) => `${label}: ${url}`),
@@ -32,6 +35,17 @@ export function mailOf(outgoing: Outgoing): Mail {
     html: `<div style="font-family: sans-serif; max-width: 40em">${html.join('<hr>')}</div>`,
     headers: headersOf(outgoing),
   }
+}
+
+/** The scale set of an event's VMs. Empty if none is known. */
+function setOf({ delivery }: Part): string {
+  const { vms = [] } = delivery.notification.event
+  return vms.find(({ scaleSet }) => scaleSet)?.scaleSet ?? ''
+}
+
+function headingOf(set: string): Pick<Mail, 'text' | 'html'> {
+  const text = set === '' ? 'Other VMs' : `Scale set ${linkless(set)}`
+  return { text, html: `<h3>${escapeHtml(text)}</h3>` }
 }
 
 /** Of several events, each has its title and its link, and no facts. */
