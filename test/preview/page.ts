@@ -18,9 +18,15 @@ type Html = ReturnType<typeof html>
 const pictures: Partial<Record<Kind, (json: Json) => Html>> = {
   slack: slackMessage,
   slack_bot: slackMessage,
-  teams: (json) =>
-    html`<div class="card" data-card="${JSON.stringify(json.attachments[0].content)}"></div>`,
+  teams: card,
+  teams_bot: card,
   pagerduty: incident,
+}
+
+/** A message of Teams, or the conversation that begins with one. */
+function card({ activity, ...message }: Json): Html {
+  const { content } = (activity ?? message).attachments[0]
+  return html`<div class="card" data-card="${JSON.stringify(content)}"></div>`
 }
 
 /** What becomes of it, where that does not show: a bot edits and replies, and incidents have keys. */
@@ -29,6 +35,10 @@ const captions: Partial<Record<Kind, (url: string, json: Json) => string>> = {
     if (url.endsWith('chat.update')) return 'edited message'
     if (thread === undefined) return 'new message'
     return broadcast ? 'reply in its thread, and in the channel' : 'reply in its thread'
+  },
+  teams_bot: (url) => {
+    if (url.endsWith('/v3/conversations')) return 'new message'
+    return url.endsWith('/activities') ? 'reply in its thread' : 'edited message'
   },
   pagerduty: (_url, { dedup_key: key }) =>
     `incident of ${/stuck$/.test(key) ? 'the stuck approval' : /channel/.test(key) ? 'a channel' : 'the event'}`,

@@ -68,7 +68,11 @@ function single({ message, pageUrl, buttons, notification }: Shown, length: numb
       // if the message itself can decide, the button to the page is not the main one
       ...(pageUrl === undefined
         ? []
-        : [buttons === undefined ? open(pageUrl, message) : openTo(pageUrl, 'Open event', false)]),
+        : [
+            buttons === undefined
+              ? open(pageUrl, message)
+              : openTo(pageUrl, buttonOf({ asks: false, declined: false }), false),
+          ]),
       ...(message.links ?? []).map(({ label, url }) => openTo(url, label, false)),
     ],
   }
@@ -169,7 +173,7 @@ export function cardOf(shown: Shown): object {
 
 /** The same, if the decision has its own message. */
 export function lineOf(text: string, pageUrl: string): object {
-  const actions = [openTo(pageUrl, 'Open event', false)]
+  const actions = [openTo(pageUrl, buttonOf({ asks: false, declined: false }), false)]
   return contentOf({ body: [paragraph(text, maxTextLength)], actions })
 }
 

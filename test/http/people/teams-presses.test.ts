@@ -131,7 +131,7 @@ describe('a press', () => {
     expect(actions().map(({ title }) => title)).toEqual([
       'Restart now …',
       'Let Azure restart it',
-      'Open event',
+      'Show event',
       expect.any(String),
     ])
     const { status, body } = await press()
@@ -183,7 +183,7 @@ describe('a press', () => {
 
   test('is the only way that the page names, if the relay has no sign-in', async () => {
     await start({ routes: [{ ...route, approvers: [`entra:${TEAMS_TENANT}/${bob}`] }] })
-    const { url } = actions().find(({ title }) => title === 'Open event')
+    const { url } = actions().find(({ title }) => title === 'Show event')
     const page = await (await world.app.request(new URL(url).pathname)).text()
     expect(page).toContain('Approvers decide in Teams, with the buttons of the message in <')
     expect(page).not.toContain('sign-in')
