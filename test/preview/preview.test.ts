@@ -54,7 +54,7 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
           all.map((one) => (one as unknown as { dataset: { kind: string } }).dataset.kind),
         )
       expect(shown).toEqual(kindsIn(name))
-      const card = await scene.locator('.ac-adaptiveCard').innerText()
+      const card = await scene.locator('[data-kind=teams] .ac-adaptiveCard').innerText()
       const slack = await scene.locator('.slack').allInnerTexts()
       const { decided } = delivery.notification.event
       const id = decided?.how === 'slack' ? decided.who.split('/')[1] : 'nobody'
