@@ -77,6 +77,7 @@ const decider = {
     .describe(
       'A channel, `team/user`, `tenant/object id`, `admin`, `id/name` of a token, or a rule.',
     ),
+  name: z.string().exactOptional().describe('What Entra calls the person.'),
 }
 
 const policy = z.object({

@@ -57,7 +57,7 @@ function isDecision(wish: Wish['decision']): wish is Decided['decision'] {
 }
 
 function judge(before: EventRecord, { decision, by, reason }: Wish, now: number) {
-  const who = { how: by.how, who: by.who, at: now }
+  const who = { how: by.how, who: by.who, ...(by.name && { name: by.name }), at: now }
   if (isDecision(decision)) return decide(before, { decision, ...who, ...(reason && { reason }) })
   if (decision === 'prepare') return prepareNow(before, by, now)
   if (!isOpen(before)) return { outcome: 'ended' as const }

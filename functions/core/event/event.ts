@@ -64,6 +64,8 @@ export interface Decider {
    * the rule.
    */
   who: string
+  /** What Entra calls the person. It may later be another person's. */
+  name?: string
 }
 
 /** What an approval covers, see scope.ts. */

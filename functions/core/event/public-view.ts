@@ -140,9 +140,10 @@ interface PublicDecision extends Decider {
   expiredAt?: string
 }
 
-function publicDecision({ decision, how, who, at, reason, expiredAt }: Decided): PublicDecision {
+function publicDecision(decided: Decided): PublicDecision {
+  const { decision, how, who, name, at, reason, expiredAt } = decided
   const times = { at: iso(at), ...(expiredAt && { expiredAt: iso(expiredAt) }) }
-  return { decision, how, who, ...times, ...(reason && { reason }) }
+  return { decision, how, who, ...(name && { name }), ...times, ...(reason && { reason }) }
 }
 
 export interface PublicSighting {

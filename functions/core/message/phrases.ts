@@ -171,18 +171,21 @@ export function describeDecided(
   return `${what} ${describeDecider(decided)}${why}`
 }
 
-/** The name of a person in every text: `Slack user U0ADA`. */
+/** The name of a person in every text: `Slack user U0ADA`, which Slack replaces by a mention. */
 export function userOf({ how, who }: Decider): string {
   return `${capital(how)} user ${who.split('/')[1] ?? ''}`
 }
 
 export function describeDecider(by: Decider): string {
-  const { how, who } = by
+  const { how, who, name: called = '' } = by
   const [place = '', name = ''] = who.split('/')
   const words: Record<Decider['how'], string> = {
     link: `through the link sent to "${who}"`,
     slack: `by ${userOf(by)} (team ${place}, signed by Slack)`,
-    entra: `by ${userOf(by)} (tenant ${place}, signed in)`,
+    entra:
+      called === ''
+        ? `by ${userOf(by)} (tenant ${place}, signed in)`
+        : `by ${cut(plain(called), limit.name)} (${userOf(by)})`,
     admin: 'with the admin key',
     token: `with the token "${name}" (id ${place})`,
     policy: `by policy rule "${who}"`,

@@ -127,7 +127,10 @@ export function grantTo(access: Access, wish: Grant, configured: readonly string
 /** Names the user in the record of a decision. */
 export function deciderOf(access: Access): Decider {
   if (access.by === 'admin') return { how: 'admin', who: 'admin' }
-  if (access.by === 'entra') return { how: 'entra', who: access.who }
+  if (access.by === 'entra') {
+    const { who, name } = access
+    return { how: 'entra', who, ...(name && { name }) }
+  }
   return { how: 'token', who: `${access.id}/${access.name}` }
 }
 

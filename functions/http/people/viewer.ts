@@ -31,7 +31,7 @@ export async function viewerOf(
   const read = readPrincipal(config.signIn, header)
   if (read.outcome === 'signed_in') {
     const { tenant, user, name } = read.principal
-    const by: Decider = { how: 'entra', who: `${tenant}/${user}` }
+    const by: Decider = { how: 'entra', who: `${tenant}/${user}`, ...(name && { name }) }
     return { by, ...(await personOf(relay, record, by, name)) }
   }
   const known = knownVms(record)

@@ -14,7 +14,11 @@ const anyActivity = z.object({ type: z.string().max(64), name: z.string().max(64
 const anyAction = z.object({ value: z.object({ action: z.object({ verb: z.string().max(255) }) }) })
 const pressed = z.object({
   /** A guest from another tenant has it here. */
-  from: z.object({ aadObjectId: id, tenantId: id.optional() }),
+  from: z.object({
+    aadObjectId: id,
+    tenantId: id.optional(),
+    name: z.string().max(256).optional(),
+  }),
   channelData: z.object({ tenant: z.object({ id }) }),
   value: z.object({
     action: z.object({ data: z.object({ value: z.string().max(2_000) }) }),
@@ -39,7 +43,12 @@ export const teamsPresses: TeamsPresses = {
     if (!press.success) return malformed(press.error)
     const { from, channelData, value } = press.data
     const team = from.tenantId ?? channelData.tenant.id
-    const by = { how: 'entra' as const, who: `${team}/${from.aadObjectId}` }
+    const { aadObjectId, name: called } = from
+    const by = {
+      how: 'entra' as const,
+      who: `${team}/${aadObjectId}`,
+      ...(called && { name: called }),
+    }
     return { outcome: 'pressed', press: { by, team, decision, value: value.action.data.value } }
   },
   answerTo(reply, now) {

@@ -145,6 +145,7 @@ describe('a press', () => {
     expect([...sink.messages.values()].filter(({ isReply }) => !isReply)).toHaveLength(1)
     expect(card().edits).toBe(1)
     expect(JSON.stringify(card().content)).toContain('starts now, approved')
+    expect(JSON.stringify(card().content)).toContain(`pproved by Ada (Entra user ${ada})`)
     expect(actions().every(({ type }) => type === 'Action.OpenUrl')).toBe(true)
   })
 
