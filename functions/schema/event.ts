@@ -77,7 +77,7 @@ const decider = {
     .describe(
       'A channel, `team/user`, `tenant/object id`, `admin`, `id/name` of a token, or a rule.',
     ),
-  name: z.string().exactOptional().describe('What Entra calls the person.'),
+  name: z.string().exactOptional().describe('What Slack or Entra calls the person.'),
 }
 
 const policy = z.object({

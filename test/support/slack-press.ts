@@ -84,14 +84,22 @@ export function actionOf(value: string, action_id: string) {
   return { actions: [{ type: 'button', action_id, block_id: 'b=1', value }] }
 }
 
-export function personOf(id: string, team_id: string | undefined = home) {
-  return { user: { id, ...(team_id === undefined ? {} : { team_id }) } }
+export function personOf(id: string, team_id: string | undefined = home, name?: string) {
+  return { user: { id, ...(team_id === undefined ? {} : { team_id }), ...(name && { name }) } }
 }
 
 /** Presses a button of the newest message in a chat, as somebody. */
 export async function pressInSlack(
   world: World,
-  { person = ada, team = home, action = 'approve', value = valueIn(world), ...changes } = {} as {
+  {
+    person = ada,
+    team = home,
+    action = 'approve',
+    value = valueIn(world),
+    name,
+    ...changes
+  } = {} as {
+    name?: string
     person?: string
     team?: string
     action?: string
@@ -100,7 +108,7 @@ export async function pressInSlack(
   },
 ) {
   const payload = payloadOf(value, {
-    ...personOf(person, team),
+    ...personOf(person, team, name),
     ...actionOf(value, action),
     ...changes,
   })

@@ -64,7 +64,7 @@ export interface Decider {
    * the rule.
    */
   who: string
-  /** What Entra calls the person. It may later be another person's. */
+  /** What Slack or Entra calls the person. It may later be another person's. */
   name?: string
 }
 

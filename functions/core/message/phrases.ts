@@ -179,13 +179,11 @@ export function userOf({ how, who }: Decider): string {
 export function describeDecider(by: Decider): string {
   const { how, who, name: called = '' } = by
   const [place = '', name = ''] = who.split('/')
+  const named = `by ${cut(plain(called), limit.name)} (${userOf(by)})`
   const words: Record<Decider['how'], string> = {
     link: `through the link sent to "${who}"`,
-    slack: `by ${userOf(by)} (team ${place}, signed by Slack)`,
-    entra:
-      called === ''
-        ? `by ${userOf(by)} (tenant ${place}, signed in)`
-        : `by ${cut(plain(called), limit.name)} (${userOf(by)})`,
+    slack: called ? named : `by ${userOf(by)} (team ${place}, signed by Slack)`,
+    entra: called ? named : `by ${userOf(by)} (tenant ${place}, signed in)`,
     admin: 'with the admin key',
     token: `with the token "${name}" (id ${place})`,
     policy: `by policy rule "${who}"`,

@@ -91,7 +91,7 @@ const anyActions = z.object({ actions: z.array(action).min(1).max(25) })
 const payload = z.object({
   // A person of an organisation may have its id ("E…") as team. An app that is installed for an
   // organisation sends no team.
-  user: z.object({ id, team_id: id.nullish() }),
+  user: z.object({ id, team_id: id.nullish(), name: z.string().max(256).nullish() }),
   team: z.object({ id }).nullish(),
   response_url: z.url().max(2_000),
 })
@@ -120,7 +120,8 @@ function readPayload(body: string): Reading<SlackPress> {
   if (team === undefined) {
     return refused(400, 'payload_malformed', 'payload: user.team_id and team.id are both missing')
   }
-  const by = { how: 'slack' as const, who: `${team}/${user.id}` }
+  const { name } = user
+  const by = { how: 'slack' as const, who: `${team}/${user.id}`, ...(name && { name }) }
   return { outcome: 'pressed', press: { by, team, decision, value, replyUrl } }
 }
 

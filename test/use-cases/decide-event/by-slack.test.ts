@@ -40,6 +40,12 @@ describe('a press', () => {
     expect((await beacon.sees([event()])).directives).toMatchObject([{ eventId }])
   })
 
+  test('is told with the name that Slack has, beside the id, which is a mention in Slack', async () => {
+    await pressInSlack(world, { name: 'ada' })
+    expect(await approvals()).toMatchObject([{ who: 'T0HOME/U0ADA', name: 'ada' }])
+    expect(repliesIn(world)[0].text).toContain('approved by ada (<@U0ADA>), at 12:00 UTC.')
+  })
+
   test('one line names the person instead of the message, and the decision has a message of its own', async () => {
     await pressInSlack(world)
     const [reply, ...others] = repliesIn(world)
