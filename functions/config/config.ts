@@ -8,7 +8,8 @@ import type * as Rules from '../core/rules/config.ts'
 import { remedyOf } from '../schema/checks.ts'
 import { type Environment, type Filled, fillIn } from './environment.ts'
 import { readJson } from './json.ts'
-import { mistakesInNames, partsOf, pathIn } from './names.ts'
+import { mistakesInNames, pathIn } from './names.ts'
+import { partsOf } from './parts.ts'
 import { type Channel, channelSecrets, configSchema } from './schema.ts'
 
 export type { Channel }

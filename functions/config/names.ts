@@ -1,126 +1,16 @@
 // Checks that the schema cannot express: names that do not exist, addresses that the guard refuses,
 // people who cannot decide. Checks each valid part, so that these mistakes are reported together
 // with the schema's.
-import type { z } from 'zod'
 import { pathOf } from '../../shared/errors.ts'
 import { isPresentable } from '../../shared/presentable.ts'
 import { whyRefused } from '../core/rules/address.ts'
-import { type ApproveIn, services } from '../core/rules/routes.ts'
+import type { ApproveIn } from '../core/rules/routes.ts'
 import { kindNames } from '../notify/registry.ts'
 import { isWebUrl, quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
-import { subscriptionIds } from './azure.ts'
 import type { Filled } from './environment.ts'
-import { configSchema, maxReached } from './schema.ts'
-
-interface KnownChannel {
-  channelId?: unknown
-  tenantId?: unknown
-  kind?: unknown
-  fallback?: unknown
-  url?: unknown
-  endpoint?: unknown
-}
-
-interface KnownRoute {
-  fleets: string[]
-  /** Absent if it is not a list of names. */
-  channels?: string[] | undefined
-  approvers: string[]
-  /** The service whose messages decide. */
-  approveIn?: ApproveIn | undefined
-}
-
-/** The readable parts of a configuration. Other parts may have errors. */
-interface Parts {
-  channels: Record<string, KnownChannel>
-  ship: Record<string, KnownChannel>
-  fleets: string[]
-  /** Of each fleet: the subscriptions whose events it takes. */
-  subscriptions: { at: string; ids: string[] }[]
-  /** Those of `azure`. Absent if it is missing or invalid. */
-  azureSubscriptions?: string[] | undefined
-  /** The lists of owners, top-level and of each fleet: the path and the names. */
-  owners: { at: string; names: string[] }[]
-  policy: Pick<KnownRoute, 'fleets'>[]
-  routes: KnownRoute[]
-  /** The lists of viewers, top-level and of each fleet. */
-  viewers: { at: string; names: string[] }[]
-  /** Absent if they are invalid. Then no address is checked. */
-  allowNetworks?: string[] | undefined
-  hasSlackApp: boolean
-  /** `azure` names the app that a bot in Teams is. */
-  hasBotApp: boolean
-  hasSignIn: boolean
-  tenantId?: string | undefined
-}
-
-export function partsOf(value: unknown): Parts {
-  const top = entriesOf(value)
-  const { channels, fleets, policy, routes, allowNetworks, slackApp, signIn } = top
-  const { shape } = configSchema
-  const listsOf = (key: 'owners' | 'viewers') => [
-    { at: key, names: parsed(shape[key], top[key]) ?? [] },
-    ...Object.entries(entriesOf(fleets)).map(([name, fleet]) => ({
-      at: pathOf(['fleets', name, key], value),
-      names: parsed(shape[key], entriesOf(fleet)[key]) ?? [],
-    })),
-  ]
-  return {
-    channels: entriesIn(channels),
-    ship: entriesIn(top.ship),
-    fleets: Object.keys(entriesOf(fleets)),
-    subscriptions: Object.entries(entriesOf(fleets)).map(([name, fleet]) => ({
-      at: pathOf(['fleets', name, 'azureSubscriptions'], value),
-      ids: parsed(subscriptionIds, entriesOf(fleet).azureSubscriptions) ?? [],
-    })),
-    azureSubscriptions: parsed(subscriptionIds, entriesOf(top.azure).subscriptions),
-    owners: listsOf('owners'),
-    policy: listOf(policy).map((rule) => ({ fleets: fleetsIn(entriesOf(rule).match) })),
-    routes: listOf(routes).map(routeOf),
-    viewers: listsOf('viewers'),
-    allowNetworks: parsed(shape.allowNetworks, allowNetworks),
-    hasSlackApp: slackApp !== undefined,
-    hasBotApp: entriesOf(top.azure).clientId !== undefined,
-    hasSignIn: signIn !== undefined,
-    tenantId: parsed(shape.signIn, signIn)?.tenantId,
-  }
-}
-
-function entriesIn(value: unknown): Record<string, KnownChannel> {
-  return Object.fromEntries(
-    Object.entries(entriesOf(value)).map(([name, one]) => [name, entriesOf(one)]),
-  )
-}
-
-function routeOf(value: unknown): KnownRoute {
-  const route = entriesOf(value)
-  const { shape } = configSchema.shape.routes.element
-  return {
-    fleets: fleetsIn(route.match),
-    channels: parsed(shape.channels, route.channels),
-    approvers: parsed(shape.approvers, route.approvers) ?? [],
-    approveIn: services.find((one) => one === route.approveIn),
-  }
-}
-
-function fleetsIn(match: unknown): string[] {
-  const { fleet } = configSchema.shape.routes.element.shape.match.shape
-  return parsed(fleet, entriesOf(match).fleet) ?? []
-}
-
-function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown) {
-  return schema.safeParse(value).data as z.output<Schema> | undefined
-}
-
-function entriesOf(value: unknown): Record<string, unknown> {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isObject ? (value as Record<string, unknown>) : {}
-}
-
-function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : []
-}
+import type { KnownChannel, KnownRoute, Parts } from './parts.ts'
+import { maxReached } from './schema.ts'
 
 /** One sentence each, except for paths that have a mistake in `reported` already. */
 export function mistakesInNames(parts: Parts, filled: Filled, reported: string[]): string[] {
