@@ -1,7 +1,7 @@
 // Takes the slot of an event, for a rule with `maxConcurrent`. Asking again changes nothing. A holder
 // whose event is over no longer counts, so a crash leaves nothing behind.
 import type { EventRecord } from '../core/event/event.ts'
-import { slotToTake, type Taken } from '../core/event/rule-approves.ts'
+import { slotToTake } from '../core/event/rule-approves.ts'
 import {
   asGrown,
   type Holder,
@@ -11,6 +11,7 @@ import {
   type SlotRequest,
   type SlotTaken,
   slotRequestId,
+  type Taken,
   takeSlot as takeIn,
 } from '../core/event/slots.ts'
 import { readSlots, writeSlots } from '../store/small-rows.ts'

@@ -23,9 +23,10 @@ import { isNotBeforeNear, openPaceMs } from './pace.ts'
 import { endedByAzure, inventoryDueAt, withResource } from './published.ts'
 import { readinessOf, withReadiness } from './readiness.ts'
 import { nextReminder, remind } from './reminder.ts'
-import { isOutgrown, nextWeighingAt, type Rules, type Taken, weigh } from './rule-approves.ts'
+import { isOutgrown, nextWeighingAt, type Rules, weigh } from './rule-approves.ts'
 import { expire, isWithin, mayExpire } from './scope.ts'
 import { azureBeacon, isOlder, type Listening, type Reporter } from './sight.ts'
+import type { Taken } from './slots.ts'
 
 /** If Azure was told and has not started the event for this long, people must check. */
 const notStartedMs = 10 * 60_000

@@ -3,7 +3,7 @@
 // ready; with `maxConcurrent`, until the event has its slot. If it waits in vain, people are asked.
 import { isAsRead } from '../../../shared/report.ts'
 import { knownVm } from '../rules/match.ts'
-import { judgePolicy, mayTakeSlots, type PolicyRule, readBy, ruleFor } from '../rules/policy.ts'
+import { judgePolicy, type PolicyRule, readBy } from '../rules/policy.ts'
 import type { Route } from '../rules/routes.ts'
 import { activeAt, isWithinTime, nextBoundary } from '../rules/time.ts'
 import { decideByPolicy } from './approval.ts'
@@ -11,22 +11,24 @@ import { knownVms } from './drill.ts'
 import { type EventRecord, isOpen, lastExpiry, type OpenRecord, type ScopedVm } from './event.ts'
 import { isHit, type Ruled, ruled, undecidable } from './facts.ts'
 import { addHistory } from './history.ts'
-import type { NotReady, Slot, VmReadiness } from './hook-state.ts'
+import type { NotReady, VmReadiness } from './hook-state.ts'
 import { seemsOver } from './is-over.ts'
 import type { Moment } from './moment.ts'
 import { awaitedUntil, isReady, readinessOf, withReadiness } from './readiness.ts'
 import { differs, type Listening, shownOf, speakersOf } from './sight.ts'
-import { isTooMuch, type SlotRequest, type SlotTaken, slotRequestId, slotsNeeded } from './slots.ts'
+import {
+  isTooMuch,
+  type SlotRequest,
+  slotEveryMs,
+  slotRequestId,
+  type Taken,
+  wishIn,
+  withSlot,
+} from './slots.ts'
 
 export interface Rules {
   policy: PolicyRule[]
   routes: Route[]
-}
-
-/** The slot that the event asked for, and what it got. */
-export interface Taken {
-  wish: string
-  taken: SlotTaken
 }
 
 /** Beacons prepare from this long before NotBefore on, unless the rule or the beacon says otherwise. */
@@ -35,8 +37,6 @@ const usualLeadSeconds = 600
 const askBeforeMs = 60_000
 /** If VMs contradict each other for this long, people are asked. */
 const disagreeMs = 2 * 60_000
-/** An event that waits for its slot asks for it this often. */
-const slotEveryMs = 5_000
 /** While a rule waits and VMs prepare, look this often: a beacon may fall silent. */
 const lookMs = 10_000
 
@@ -217,13 +217,6 @@ function whyInVain(
   return hasSlot ? 'not_ready_in_time' : 'no_turn_in_time'
 }
 
-function wishIn({ policy }: Rules, record: EventRecord): SlotRequest | 'unknown' | undefined {
-  if (undecidable(record.facts) !== undefined) return undefined
-  const vms = knownVms(record)
-  const rule = ruleFor(policy, record, vms)
-  return rule && slotsNeeded(rule, record, vms)
-}
-
 /**
  * The slot that the stored event must ask for now. Only a stored event may take a slot: after a crash,
  * every holder must have its event.
@@ -255,41 +248,6 @@ function wantsTurn(record: EventRecord, listening: Listening): boolean {
   if (seemsOver(record) || (facts.notBeforeAt ?? Number.POSITIVE_INFINITY) <= now) return false
   if (policy.whenReady) return now >= preparesFrom(record)
   return policy.decide === 'approve' && decided === undefined && maySpeakersAgree(record, listening)
-}
-
-/** The record with the state of its slot. */
-function withSlot(
-  record: OpenRecord,
-  { policy }: Rules,
-  wish: SlotRequest | 'unknown' | undefined,
-  taken: Taken | undefined,
-  now: number,
-): OpenRecord {
-  const { slot } = record.wait
-  if (wish === undefined) {
-    const mayFollow = record.decided === undefined && now < awaitedUntil(record)
-    const isUnknown = mayFollow && mayTakeSlots(policy, record, knownVms(record))
-    return withSlotState(record, isUnknown ? { state: 'unknown' } : undefined)
-  }
-  // it asks for its slot once it is stored
-  const first: Slot = { state: 'waits', behind: [], at: now + 1 - slotEveryMs }
-  const waiting: Slot = slot?.state === 'waits' ? slot : first
-  if (wish === 'unknown' || isTooMuch(wish)) return withSlotState(record, waiting)
-  const id = slotRequestId(wish)
-  if (slot?.state === 'held' && slot.wish === id) return record
-  if (taken?.wish !== id) return withSlotState(record, waiting)
-  return withSlotState(
-    record,
-    taken.taken.outcome === 'held'
-      ? { state: 'held', wish: id }
-      : { state: 'waits', behind: taken.taken.behind, at: now },
-  )
-}
-
-function withSlotState(record: OpenRecord, slot: Slot | undefined): OpenRecord {
-  if (JSON.stringify(slot) === JSON.stringify(record.wait.slot)) return record
-  const { slot: _, ...rest } = record.wait
-  return { ...record, wait: slot === undefined ? rest : { ...rest, slot } }
 }
 
 /** When time alone may change what the rule does. */

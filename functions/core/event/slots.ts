@@ -5,9 +5,12 @@
 import { isSameName } from '../../../shared/document.ts'
 import { hash } from '../hash.ts'
 import { knownVm, tagIn } from '../rules/match.ts'
-import type { PolicyRule } from '../rules/policy.ts'
-import type { EventRecord } from './event.ts'
-import type { HookState } from './hook-state.ts'
+import { mayTakeSlots, type PolicyRule, ruleFor } from '../rules/policy.ts'
+import { knownVms } from './drill.ts'
+import type { EventRecord, OpenRecord } from './event.ts'
+import { undecidable } from './facts.ts'
+import type { HookState, Slot } from './hook-state.ts'
+import { awaitedUntil } from './readiness.ts'
 import { lastAccepted } from './scope.ts'
 import { isAffected, type KnownVm, type Sight } from './sight.ts'
 
@@ -30,7 +33,15 @@ export interface Holder {
 /** `behind`: VMs of the events that come first, at most `maxBehind`. */
 export type SlotTaken = { outcome: 'held' } | { outcome: 'waits'; behind: string[] }
 
+/** The slot that the event asked for, and what it got. */
+export interface Taken {
+  wish: string
+  taken: SlotTaken
+}
+
 export const maxBehind = 5
+/** An event that waits for its slot asks for it this often. */
+export const slotEveryMs = 5_000
 /** The groups of all holders together, so that the row stays small. */
 const maxEntries = 2_000
 const idLength = 32
@@ -163,4 +174,50 @@ function isSame(one: Own, other: Own): boolean {
 
 function entriesIn(holders: Holder[]): number {
   return holders.reduce((sum, { groups }) => sum + Object.keys(groups).length, 0)
+}
+
+/** What the event must ask for under its rule. */
+export function wishIn(
+  { policy }: { policy: PolicyRule[] },
+  record: EventRecord,
+): SlotRequest | 'unknown' | undefined {
+  if (undecidable(record.facts) !== undefined) return undefined
+  const vms = knownVms(record)
+  const rule = ruleFor(policy, record, vms)
+  return rule && slotsNeeded(rule, record, vms)
+}
+
+/** The record with the state of its slot. */
+export function withSlot(
+  record: OpenRecord,
+  { policy }: { policy: PolicyRule[] },
+  wish: SlotRequest | 'unknown' | undefined,
+  taken: Taken | undefined,
+  now: number,
+): OpenRecord {
+  const { slot } = record.wait
+  if (wish === undefined) {
+    const mayFollow = record.decided === undefined && now < awaitedUntil(record)
+    const isUnknown = mayFollow && mayTakeSlots(policy, record, knownVms(record))
+    return withSlotState(record, isUnknown ? { state: 'unknown' } : undefined)
+  }
+  // it asks for its slot once it is stored
+  const first: Slot = { state: 'waits', behind: [], at: now + 1 - slotEveryMs }
+  const waiting: Slot = slot?.state === 'waits' ? slot : first
+  if (wish === 'unknown' || isTooMuch(wish)) return withSlotState(record, waiting)
+  const id = slotRequestId(wish)
+  if (slot?.state === 'held' && slot.wish === id) return record
+  if (taken?.wish !== id) return withSlotState(record, waiting)
+  return withSlotState(
+    record,
+    taken.taken.outcome === 'held'
+      ? { state: 'held', wish: id }
+      : { state: 'waits', behind: taken.taken.behind, at: now },
+  )
+}
+
+function withSlotState(record: OpenRecord, slot: Slot | undefined): OpenRecord {
+  if (JSON.stringify(slot) === JSON.stringify(record.wait.slot)) return record
+  const { slot: _, ...rest } = record.wait
+  return { ...record, wait: slot === undefined ? rest : { ...rest, slot } }
 }
