@@ -4,7 +4,7 @@
 import { pathOf } from '../../shared/errors.ts'
 import { isPresentable } from '../../shared/presentable.ts'
 import { whyRefused } from '../core/rules/address.ts'
-import type { ApproveIn } from '../core/rules/routes.ts'
+import { type ApproveIn, withFallbacks } from '../core/rules/routes.ts'
 import { kindNames } from '../notify/registry.ts'
 import { isWebUrl, quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
@@ -92,15 +92,15 @@ function namesOfFleets({ policy, routes, fleets }: Parts, filled: Filled): strin
 function tooManyChannels({ fleets, routes, channels }: Parts): string[] {
   return fleets.flatMap((fleet) => {
     const own = routes.filter((route) => route.fleets.length === 0 || route.fleets.includes(fleet))
-    // a set also yields what is added while it is read, so this follows fallbacks of fallbacks
-    const named = own.flatMap((route) => route.channels ?? [])
-    const reached = new Set(named.filter((name) => Object.hasOwn(channels, name)))
-    for (const name of reached) {
+    const isKnown = (name: unknown): name is string =>
+      typeof name === 'string' && Object.hasOwn(channels, name)
+    const named = own.flatMap((route) => (route.channels ?? []).filter(isKnown))
+    const reached = withFallbacks(named, (name) => {
       const { fallback } = channels[name]!
-      if (typeof fallback === 'string' && Object.hasOwn(channels, fallback)) reached.add(fallback)
-    }
-    if (reached.size <= maxReached) return []
-    const what = `events of the fleet "${fleet}" reach ${reached.size} channels, with fallbacks`
+      return isKnown(fallback) ? fallback : undefined
+    })
+    if (reached.length <= maxReached) return []
+    const what = `events of the fleet "${fleet}" reach ${reached.length} channels, with fallbacks`
     const remedy = `name at most ${maxReached} for a fleet; "match": { "fleet": … } binds a route to some fleets`
     return [`routes: ${what}; ${remedy}`]
   })

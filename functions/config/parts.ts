@@ -1,7 +1,7 @@
 // The readable parts of a configuration, for the checks of names: other parts may have errors.
 import type { z } from 'zod'
 import { pathOf } from '../../shared/errors.ts'
-import { type ApproveIn, services } from '../core/rules/routes.ts'
+import { type ApproveIn, servicesWithButtons } from '../core/rules/routes.ts'
 import { subscriptionIds } from './azure.ts'
 import { configSchema } from './schema.ts'
 
@@ -92,7 +92,7 @@ function routeOf(value: unknown): KnownRoute {
     fleets: fleetsIn(route.match),
     channels: parsed(shape.channels, route.channels),
     approvers: parsed(shape.approvers, route.approvers) ?? [],
-    approveIn: services.find((one) => one === route.approveIn),
+    approveIn: servicesWithButtons.find((one) => one === route.approveIn),
   }
 }
 

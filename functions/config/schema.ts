@@ -6,7 +6,7 @@ import { isSecretAddress, looksSecret } from '../../shared/presentable.ts'
 import { decisions } from '../core/event/event.ts'
 import { moments } from '../core/event/moment.ts'
 import { hasBlockedPort, portRefusal } from '../core/rules/address.ts'
-import { services } from '../core/rules/routes.ts'
+import { servicesWithButtons } from '../core/rules/routes.ts'
 import { type Channel, channelSchema, channelSecrets, shipSchema } from '../notify/registry.ts'
 import {
   atLeastOne,
@@ -235,7 +235,7 @@ const routeSchema = object({
     .describe(
       'People who may decide: `slack:team/user`, `entra:tenant/object id`. If left out: anyone with the link.',
     ),
-  approveIn: oneOf(['page', ...services])
+  approveIn: oneOf(['page', ...servicesWithButtons])
     .optional()
     .describe(
       'slack, teams: messages there have buttons that decide. page (the default): messages have a link.',

@@ -3,7 +3,7 @@
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
 import { nextStep, type Posted } from '../core/delivery/post.ts'
-import type { Notifier, Outgoing, Send } from './notifier.ts'
+import type { Notifier, Outgoing, Send, Undelivered } from './notifier.ts'
 
 /** How a kind posts and edits. No method throws. */
 interface Editor<Channel> {
@@ -26,7 +26,7 @@ export interface Attempt<Channel> {
 export type Call =
   | { outcome: 'done'; place: string; message: string }
   | { outcome: 'gone'; note: string }
-  | Extract<SendOutcome, { outcome: 'retry' | 'refused' }>
+  | Undelivered
 
 /** For the removal of a message after the lease has ended. */
 const removeMs = 5_000

@@ -7,8 +7,10 @@ import type { Notifier } from './notifier.ts'
 export interface Kind<Schema extends z.ZodType<{ kind: string }>> {
   /** The schema of an entry under `channels`. The key of an address is `url` or `endpoint`. */
   schema: Schema
-  /** Further keys whose texts are no secrets. Any other text is one. */
+  /** Further keys whose texts are no secrets, unless they look random. Any other text is one. */
   open?: readonly string[]
+  /** Keys whose texts look random, and are no secrets. */
+  ids?: readonly string[]
   /**
    * By key: makes a valid text from a variable's name, so that a check needs no environment. `url`,
    * `endpoint` and `secret` have one already.

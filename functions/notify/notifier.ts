@@ -119,6 +119,9 @@ export interface Notifier<Channel> {
 /** `reply`: what a subscriber answered, which its owner may read. */
 export type Notified = SendOutcome & { reply?: Pick<Answer, 'status' | 'text'> }
 
+/** What an attempt can come to that did not deliver. */
+export type Undelivered = Extract<SendOutcome, { outcome: 'retry' | 'refused' }>
+
 const maxAnswerBytes = 4_096
 
 export interface Answer {
@@ -173,7 +176,7 @@ const temporary = [408, 425, 429]
  * Temporary statuses and 5xx are worth another attempt. For any other, a person has to act. Every
  * message would also fail if the address answers with a redirect or a web page.
  */
-export function fromStatus(answer: Answer, now: number): SendOutcome {
+export function fromStatus(answer: Answer, now: number): Undelivered {
   const { status } = answer
   const note = `HTTP ${status}${wordsOf(answer)}`
   if (!temporary.includes(status) && status < 500) {
@@ -184,6 +187,8 @@ export function fromStatus(answer: Answer, now: number): SendOutcome {
   return { outcome: 'retry', note, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 
+/** Of `AzureTokens`. Its sentence has no secret. */
+const tokenMissing = 'azure_token_missing'
 /** A person has to change the address. */
 const forbidden = ['address_forbidden', 'port_blocked']
 
@@ -194,11 +199,12 @@ const forbidden = ['address_forbidden', 'port_blocked']
 export function fromError(
   error: unknown,
   { signal, delivery }: { signal: AbortSignal; delivery?: { attempts: number } },
-): SendOutcome {
+): Undelivered {
   if (signal.aborted) return { outcome: 'retry', note: 'no answer in time' }
-  const refusal = chainOf(error).find(
-    (one) => one instanceof FoghornError && forbidden.includes(one.code),
-  )
+  const own = chainOf(error).filter((one) => one instanceof FoghornError)
+  const missing = own.find(({ code }) => code === tokenMissing)
+  if (missing !== undefined) return { outcome: 'retry', note: missing.message }
+  const refusal = own.find(({ code }) => forbidden.includes(code))
   const code = codeOf(error)
   if (refusal !== undefined) {
     return { outcome: 'refused', note: `no answer: ${code}: ${refusal.message}`, broken: true }

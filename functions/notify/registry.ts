@@ -18,7 +18,7 @@ export type Channel = z.output<RoutedSchema> | (z.output<ShipSchema> & { fallbac
 export type ChannelOf<Name extends Channel['kind']> = Extract<Channel, { kind: Name }>
 export type Notifiers = { [Name in Channel['kind']]: Notifier<ChannelOf<Name>> }
 
-type Described = Pick<Kind<Schema>, 'open' | 'placeholders'>
+type Described = Pick<Kind<Schema>, 'open' | 'ids' | 'placeholders'>
 
 const kinds = [...Object.values(index), ...Object.values(ship)]
 
@@ -62,12 +62,14 @@ export const notifiers = Object.fromEntries(
 ) as Notifiers
 
 /** Open keys of every kind. All other texts are secrets, so that a forgotten key is hidden. */
-const openKeys = ['kind', 'fallback', 'endpoint', 'rule', 'channelId', 'tenantId']
+const openKeys = ['kind', 'fallback', 'endpoint']
 
 /** The secrets of one channel, including parts of an address, which an error may show alone. */
 export function channelSecrets(channel: Channel): string[] {
-  const { open = [] } = kinds.find(({ notifiers }) => channel.kind in notifiers) as Described
-  const hidden = Object.entries(channel).filter(([key]) => ![...openKeys, ...open].includes(key))
+  const kind = kinds.find(({ notifiers }) => channel.kind in notifiers) as Described
+  const { open = [], ids = [] } = kind
+  const shown = [...openKeys, ...open, ...ids]
+  const hidden = Object.entries(channel).filter(([key]) => !shown.includes(key))
   const secrets = textsOf(Object.fromEntries(hidden))
   // in a body, only what looks random is one
   const random = textsOf(open.map((key) => channel[key as keyof Channel])).filter(looksSecret)

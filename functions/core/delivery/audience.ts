@@ -4,7 +4,7 @@
 import { isAdvice } from '../../../shared/document.ts'
 import type { EventRecord } from '../event/event.ts'
 import {
-  type FurtherChannels,
+  type Fallbacks,
   isEnd,
   type Moment,
   moments,
@@ -12,7 +12,7 @@ import {
   traits,
 } from '../event/moment.ts'
 import type { KnownVm } from '../event/sight.ts'
-import { channelsFor, type Route } from '../rules/routes.ts'
+import { channelsFor, type Route, withFallbacks } from '../rules/routes.ts'
 import { type Delivery, hearsByItself } from './delivery.ts'
 import { mayHaveArrived } from './overtake.ts'
 
@@ -37,9 +37,6 @@ interface Step {
   existing: Delivery[]
   now: number
 }
-
-/** An expired approval concerns everyone who may think that the event is decided. */
-const afterExpiry: FurtherChannels = { fallbacks: 'reached', incidents: true }
 
 /** A function that names the channels of a moment of this step. */
 export function audienceOf(
@@ -69,8 +66,9 @@ export function audienceOf(
 
   const audience = (moment: Moment): string[] => {
     if (!logged.includes(moment)) return newlyRouted(moment)
-    const isAfterExpiry = isExpiry && moment === 'changed'
-    const { fallbacks, incidents } = isAfterExpiry ? afterExpiry : traits[moment].further
+    const { fallbacks } = traits[moment]
+    // an expired approval concerns everyone who may think that the event is decided
+    const incidents = !opensIncident(moment) || (isExpiry && moment === 'changed')
     const named = routed(moment)
     // if a rule ignores the event, only channels that already know of it are notified of its end
     const due = isIgnored(record) ? named.filter((name) => notified.includes(name)) : named
@@ -125,20 +123,13 @@ function withIncident(
   routed: () => string[],
 ): string[] {
   const isGone = notified.some((name) => !channels.exists(name))
-  const names = new Set(isGone ? [...notified, ...routed()] : notified)
-  // a set also yields what is added while it is read, so this follows fallbacks of fallbacks
-  for (const name of isGone ? names : []) {
-    const fallback = channels.fallbackOf(name)
-    if (fallback !== undefined) names.add(fallback)
-  }
-  return [...names].filter((name) => channels.opensIncidents(name))
+  const names = isGone
+    ? withFallbacks([...notified, ...routed()], channels.fallbackOf)
+    : [...new Set(notified)]
+  return names.filter((name) => channels.opensIncidents(name))
 }
 
-function fallbacksOf(
-  { epoch }: EventRecord,
-  existing: Delivery[],
-  which: FurtherChannels['fallbacks'],
-): string[] {
+function fallbacksOf({ epoch }: EventRecord, existing: Delivery[], which: Fallbacks): string[] {
   if (which === 'none') return []
   return existing
     .filter(

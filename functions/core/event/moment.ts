@@ -16,16 +16,11 @@ export const moments = [
 ] as const
 export type Moment = (typeof moments)[number]
 
-/** Channels that are notified of a moment, besides those of the routes. */
-export interface FurtherChannels {
-  /**
-   * Channels that got an earlier message as another one's fallback. `reached`: it is pending or
-   * delivered. `possibly_reached`: it may have arrived.
-   */
-  fallbacks: 'none' | 'reached' | 'possibly_reached'
-  /** Channels with an open incident for the event. */
-  incidents: boolean
-}
+/**
+ * Channels that got an earlier message as another one's fallback, and also get this moment. `reached`: it
+ * is pending or delivered. `possibly_reached`: it may have arrived.
+ */
+export type Fallbacks = 'none' | 'reached' | 'possibly_reached'
 
 interface Traits {
   /** What it does to an incident, on channels that have incidents. */
@@ -34,25 +29,26 @@ interface Traits {
   asks: boolean
   /** Whether its message is useless once the event is over. */
   expires: boolean
-  further: FurtherChannels
+  fallbacks: Fallbacks
 }
 
-const step: FurtherChannels = { fallbacks: 'reached', incidents: false }
-const routesOnly: FurtherChannels = { fallbacks: 'none', incidents: false }
-const closing: FurtherChannels = { fallbacks: 'possibly_reached', incidents: true }
-
 export const traits: Record<Moment, Traits> = {
-  scheduled: { incident: 'opens', asks: true, expires: true, further: step },
-  changed: { incident: 'opens', asks: true, expires: true, further: step },
-  not_ready: { incident: 'opens', asks: true, expires: true, further: step },
-  reminder: { incident: 'opens', asks: true, expires: true, further: routesOnly },
-  approved: { incident: 'acknowledges', asks: false, expires: false, further: closing },
-  declined: { incident: 'acknowledges', asks: false, expires: true, further: closing },
-  stuck: { incident: 'opens', asks: true, expires: true, further: step },
-  started: { incident: 'opens', asks: false, expires: true, further: step },
-  completed: { incident: 'resolves', asks: false, expires: false, further: closing },
-  cancelled: { incident: 'resolves', asks: false, expires: false, further: closing },
-  lost: { incident: 'resolves', asks: false, expires: false, further: closing },
+  scheduled: { incident: 'opens', asks: true, expires: true, fallbacks: 'reached' },
+  changed: { incident: 'opens', asks: true, expires: true, fallbacks: 'reached' },
+  not_ready: { incident: 'opens', asks: true, expires: true, fallbacks: 'reached' },
+  reminder: { incident: 'opens', asks: true, expires: true, fallbacks: 'none' },
+  approved: {
+    incident: 'acknowledges',
+    asks: false,
+    expires: false,
+    fallbacks: 'possibly_reached',
+  },
+  declined: { incident: 'acknowledges', asks: false, expires: true, fallbacks: 'possibly_reached' },
+  stuck: { incident: 'opens', asks: true, expires: true, fallbacks: 'reached' },
+  started: { incident: 'opens', asks: false, expires: true, fallbacks: 'reached' },
+  completed: { incident: 'resolves', asks: false, expires: false, fallbacks: 'possibly_reached' },
+  cancelled: { incident: 'resolves', asks: false, expires: false, fallbacks: 'possibly_reached' },
+  lost: { incident: 'resolves', asks: false, expires: false, fallbacks: 'possibly_reached' },
 }
 
 /** Whether the event is over with it. */

@@ -8,8 +8,8 @@ import { type Match, matchEvent } from './match.ts'
 import { activeAt } from './time.ts'
 
 /** Services whose messages have buttons that decide. */
-export const services = ['slack', 'teams'] as const
-export type ApproveIn = (typeof services)[number]
+export const servicesWithButtons = ['slack', 'teams'] as const
+export type ApproveIn = (typeof servicesWithButtons)[number]
 
 export interface Route {
   match: Match
@@ -163,19 +163,24 @@ export function channelsRouted(
   channels: Record<string, { fallback?: string | undefined }>,
   fleets: string[],
 ): string[] {
-  const found = new Set(
-    routes
-      .filter(
-        ({ match }) => match.fleet?.some((name) => fleets.includes(name)) ?? fleets.length > 0,
-      )
-      .flatMap((route) => route.channels),
-  )
-  // a set also yields what is added while it is read, so this follows fallbacks of fallbacks
-  for (const name of found) {
-    const fallback = channels[name]?.fallback
-    if (fallback !== undefined) found.add(fallback)
+  const found = routes
+    .filter(({ match }) => match.fleet?.some((name) => fleets.includes(name)) ?? fleets.length > 0)
+    .flatMap((route) => route.channels)
+  return withFallbacks(found, (name) => channels[name]?.fallback)
+}
+
+/** These channels, their fallbacks, and the fallbacks of those. */
+export function withFallbacks(
+  channels: string[],
+  fallbackOf: (channel: string) => string | undefined,
+): string[] {
+  const all = new Set(channels)
+  // a set also yields what is added while it is read
+  for (const name of all) {
+    const fallback = fallbackOf(name)
+    if (fallback !== undefined) all.add(fallback)
   }
-  return [...found]
+  return [...all]
 }
 
 /** All distances from NotBefore at which any route reminds, the farthest first. */

@@ -1,7 +1,6 @@
 // Where events are shipped, as CloudEvents: a table of Log Analytics, Event Hubs, an Event Grid topic. To
 // add a kind, write its `Kind`, export it, and give it a row in `test/notify/kinds.ts`.
 import * as z from 'zod'
-import { FoghornError } from '../../../shared/errors.ts'
 import type { SendOutcome } from '../../core/delivery/attempt.ts'
 import { messageIdOf } from '../../core/delivery/subscription.ts'
 import { object, textBy, webUrl } from '../../schema/checks.ts'
@@ -54,7 +53,7 @@ function shipper<Channel>(service: Service<Channel>): Notifier<Channel> {
   }
 }
 
-/** What is wrong with the service is a retry: once an owner has repaired it, everything arrives. */
+/** What is wrong with the service is a retry: what an owner repairs within a day, or replays, arrives. */
 async function attempt<Channel>(
   service: Service<Channel>,
   outgoing: Outgoing,
@@ -82,9 +81,6 @@ async function attempt<Channel>(
     }
     return judge(fromStatus(answer, now), bodies.length > 1)
   } catch (error) {
-    if (error instanceof FoghornError && error.code === 'azure_token_missing') {
-      return { outcome: 'retry', note: error.message }
-    }
     return judge(fromError(error, outgoing), true)
   }
 }
@@ -189,6 +185,7 @@ const logsSchema = object({
 
 export const logs: Kind<typeof logsSchema> = {
   schema: logsSchema,
+  ids: ['rule'],
   placeholders: { rule: () => `dcr-${'0'.repeat(32)}` },
   notifiers: {
     logs: shipper({

@@ -11,6 +11,7 @@ import {
   post,
   type Answer as Said,
   type Send,
+  type Undelivered,
   wordsOf,
 } from '../notifier.ts'
 import type { Bot } from './schema.ts'
@@ -116,9 +117,6 @@ function judge(answer: Said, now: number): Answer {
   return coded({ ...fromStatus({ ...answer, status: 429 }, now), note })
 }
 
-/** Converts an outcome other than `delivered`. */
-function coded(outcome: SendOutcome): Answer {
-  if (outcome.outcome === 'retry') return outcome
-  const isBroken = outcome.outcome === 'refused' && outcome.broken
-  return { outcome: 'refused', note: outcome.note, code: '', ...(isBroken && { broken: true }) }
+function coded(outcome: Undelivered): Answer {
+  return outcome.outcome === 'retry' ? outcome : { ...outcome, code: '' }
 }

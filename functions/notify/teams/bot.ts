@@ -2,7 +2,6 @@
 // that the relay has in Azure. It speaks to the Bot Connector:
 // https://learn.microsoft.com/azure/bot-service/rest-api/bot-framework-rest-connector-api-reference
 import * as z from 'zod'
-import { FoghornError } from '../../../shared/errors.ts'
 import { parseJson } from '../../../shared/json.ts'
 import { type Attempt, type Call, notifyByEditing } from '../edited.ts'
 import {
@@ -88,10 +87,7 @@ async function call(
     if (answer.status === 401) azureTokens.drop(resource)
     return judge(answer, path === '', missing, outgoing.now)
   } catch (error) {
-    if (error instanceof FoghornError && error.code === 'azure_token_missing') {
-      return { outcome: 'retry', note: error.message }
-    }
-    return asCall(fromError(error, outgoing))
+    return fromError(error, outgoing)
   }
 }
 
@@ -100,17 +96,11 @@ function judge(answer: Answer, isNew: boolean, missing: 'gone' | 'broken', now: 
   if (answer.status === 404 && missing === 'gone') return { outcome: 'gone', note }
   // a token that was refused is renewed, and 412 means that another request changes the conversation
   if ([401, 412].includes(answer.status)) return { outcome: 'retry', note }
-  if (!isSuccess(answer.status)) return asCall(fromStatus(answer, now))
+  if (!isSuccess(answer.status)) return fromStatus(answer, now)
   if (!isNew) return { outcome: 'done', place: '', message: '' }
   const read = created.safeParse(parseJson(answer.text))
   if (read.success) return { outcome: 'done', place: read.data.id, message: read.data.activityId }
   // the message may have been posted, and every further attempt might post it again
   const said = `HTTP ${answer.status}, but the answer is not from the Bot Connector${wordsOf(answer)}`
-  return asCall({ ...fromStatus(answer, now), note: said })
-}
-
-/** Nothing but `retry` and `refused` comes here. */
-function asCall(outcome: ReturnType<typeof fromStatus>): Call {
-  if (outcome.outcome === 'retry' || outcome.outcome === 'refused') return outcome
-  return { outcome: 'refused', note: outcome.note }
+  return { ...fromStatus(answer, now), note: said }
 }

@@ -6,6 +6,7 @@ import { teamsWebhook } from './webhook.ts'
 
 export const teams: Kind<typeof teamsSchema> = {
   schema: teamsSchema,
+  ids: ['channelId', 'tenantId'],
   placeholders: { channelId: () => '19:env@thread.tacv2' },
   notifiers: { teams: teamsWebhook, teams_bot: teamsBot },
 }
