@@ -3,7 +3,7 @@
 // test a channel: the test is a delivery like any other.
 import { messageOf } from '../../shared/errors.ts'
 import { planChannelTest, planTroubleAlert, testEveryMs, testId } from '../core/delivery/alert.ts'
-import { deliveryLeaseMs, type SendOutcome } from '../core/delivery/attempt.ts'
+import { isFresh, type SendOutcome } from '../core/delivery/attempt.ts'
 import { afterAnswer } from '../core/delivery/channel-health.ts'
 import { type Claimed, type Delivery, noFleet, subscriptionOf } from '../core/delivery/delivery.ts'
 import type { ChannelHealth, Troubled } from '../core/delivery/health.ts'
@@ -13,9 +13,6 @@ import type { Channel } from '../core/rules/config.ts'
 import { channelNamed, type Relay } from './relay.ts'
 
 type Health = ChannelHealth | undefined
-
-/** After this time, another answer may have changed the health that the claim has read. */
-const freshMs = 2_000
 
 /**
  * Changes with the configuration of a channel, and does not reveal it. Of a subscription, only the
@@ -51,8 +48,7 @@ export async function noteAnswer(
   const expected = decide(first.health)
   try {
     const isOk = first.health === undefined || first.health.state === 'ok'
-    const isFresh = relay.now() - (leaseUntil - deliveryLeaseMs) < freshMs
-    if (isOk && isFresh && expected.health === first.health) return first.health
+    if (isOk && isFresh(first, relay.now()) && expected.health === first.health) return first.health
     let log = expected.log
     const health = await relay.store.changeHealth(name, (before) => {
       const after = decide(before)

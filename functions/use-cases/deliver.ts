@@ -6,6 +6,7 @@ import { messageOf } from '../../shared/errors.ts'
 import {
   attemptMs,
   deliveryLeaseMs,
+  isFresh,
   listRetryAt,
   type SendOutcome,
 } from '../core/delivery/attempt.ts'
@@ -36,9 +37,6 @@ import { type Finish, setApart, settle } from './finish-attempt.ts'
 import { ownersNow } from './problems.ts'
 import { channelFacts, channelNamed, notifierOf, type Relay, rateOf } from './relay.ts'
 import { findChannel, noteAttempt, type Target } from './subscription-channel.ts'
-
-/** If the claim read the event longer ago than this, the event is read again before sending. */
-const freshMs = 2_000
 
 /** How many requests to a channel this worker has under way. `Infinity`: it gets no more now. */
 type UnderWay = (channel: string) => number
@@ -168,8 +166,8 @@ const unread = { record: undefined, siblings: [] as Delivery[] }
 
 /** A worker may have slept since the claim, so what the claim has read is good for a moment only. */
 async function eventOf({ store, now }: Relay, claimed: Claimed) {
-  const { known, leaseUntil } = claimed
-  if (known !== undefined && now() - (leaseUntil - deliveryLeaseMs) < freshMs) return known
+  const { known } = claimed
+  if (known !== undefined && isFresh(claimed, now())) return known
   return { record: await store.readEvent(claimed), siblings: await store.readDeliveries(claimed) }
 }
 

@@ -6,6 +6,8 @@ import { maxPauseMs, type Rate, spentByPause } from './rate.ts'
 
 export const deliveryLeaseMs = 20_000
 export const attemptMs = 15_000
+/** What a claim has read is good for this long: then another worker may have written. */
+const freshMs = 2_000
 /** Attempts stop this long after the message was planned. */
 export const giveUpMs = 24 * 3_600_000
 export const maxAttempts = 1_000
@@ -38,6 +40,14 @@ export interface Settlement {
   spentUntil?: number
   /** Stored with the delivery. Absent: the delivery keeps the answer that it has. */
   answered?: Answered
+}
+
+export function claimedAt({ leaseUntil }: { leaseUntil: number }): number {
+  return leaseUntil - deliveryLeaseMs
+}
+
+export function isFresh(claimed: { leaseUntil: number }, now: number): boolean {
+  return now - claimedAt(claimed) < freshMs
 }
 
 /** What becomes of a delivery after an attempt. `random` is in [0, 1). */

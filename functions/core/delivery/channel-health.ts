@@ -1,7 +1,7 @@
 // Channel health: ok, refusing or unreachable. Each message is sent, whatever the health of its channel
 // is: the channel's answer says at once whether it works again. Health decides when the fallback is
 // notified of the trouble, and that no message waits long for a channel that is in trouble already.
-import { deliveryLeaseMs, type SendOutcome } from './attempt.ts'
+import { claimedAt, type SendOutcome } from './attempt.ts'
 import { type Delivery, isSameStory } from './delivery.ts'
 import type { ChannelHealth, Recovered, Troubled } from './health.ts'
 
@@ -44,8 +44,8 @@ export function afterAnswer(
   }
 }
 
-function isOlder({ leaseUntil }: Answer, { state, since }: Troubled): boolean {
-  return state === 'refusing' && leaseUntil - deliveryLeaseMs < since
+function isOlder(answer: Answer, { state, since }: Troubled): boolean {
+  return state === 'refusing' && claimedAt(answer) < since
 }
 
 type Evidence = 'refuses' | 'takes' | 'silent' | 'none'
