@@ -94,6 +94,22 @@ test('if the role is missing, owners get the command, and it is sent once the ro
   expect(await stateOf()).toBe('delivered')
 })
 
+test.each([
+  ['event-grid', 'https://topic.westeurope-1.eventgrid.azure.net/api/events', 'topic'],
+  ['event-hubs', 'https://space.servicebus.windows.net/hub', 'space'],
+])(
+  'the command for %s finds the service by its name, in a mail and in Teams',
+  async (kind, address, name) => {
+    await start({ owners: ['team'], ship: { it: { kind, endpoint: address } } })
+    world.channels.answer = ({ url }) =>
+      new Response(null, { status: url.startsWith(address) ? 403 : 200 })
+    await sees(event())
+    await failFor(3)
+    const alert = world.sent.find(({ body }) => body.includes('az role assignment create'))
+    expect(alert?.body).toContain(`name=='${name}'`)
+  },
+)
+
 test('after a day it is given up, and a replay sends it', async () => {
   answer(404)
   await sees(event())

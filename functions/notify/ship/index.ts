@@ -133,7 +133,8 @@ export const eventGrid: Kind<typeof eventGridSchema> = {
       resource: () => 'https://eventgrid.azure.net',
       // EventGrid Data Sender
       role: 'd5a91429-5739-47e2-a06b-3470a27159e7',
-      scope: ({ endpoint }) => `az eventgrid topic list --query "[?endpoint=='${endpoint}'].id"`,
+      scope: ({ endpoint }) =>
+        `az eventgrid topic list --query "[?name=='${nameIn(endpoint)}'].id"`,
     }),
   },
 }
@@ -162,9 +163,14 @@ export const eventHubs: Kind<typeof eventHubsSchema> = {
       // Azure Event Hubs Data Sender
       role: '2b629674-e913-4c01-ae53-ef4638d8f975',
       scope: ({ endpoint }) =>
-        `az eventhubs namespace list --query "[?name=='${new URL(endpoint).hostname.split('.', 1)[0]}'].id"`,
+        `az eventhubs namespace list --query "[?name=='${nameIn(endpoint)}'].id"`,
     }),
   },
+}
+
+/** Of the namespace or the topic. A whole address would be made harmless in messages, and find nothing. */
+function nameIn(endpoint: string): string {
+  return new URL(endpoint).hostname.split('.', 1)[0]!
 }
 
 /** A consumer can filter by them without reading the body. */
