@@ -301,7 +301,10 @@ function whichOf(record: EventView, moment: Moment): string[] {
 /** After an approval expired, messages may be sent again. */
 function againOf(event: EventView): string[] {
   const expiredAt = lastExpiry(event)
-  return expiredAt === undefined ? [] : [shortHash(expiredAt)]
+  if (expiredAt === undefined) return []
+  // two may expire in one millisecond
+  const together = event.overruled.filter((one) => one.expiredAt === expiredAt).length
+  return [shortHash(together === 1 ? expiredAt : [expiredAt, together])]
 }
 
 /** The same for the same values. */

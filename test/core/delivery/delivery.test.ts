@@ -103,3 +103,13 @@ test('a question is urgent until NotBefore, anything else for 15 min', () => {
   }
   expect(urgent('scheduled', { facts: facts({ notBeforeAt: at - hour }) })).toBe(minute)
 })
+
+test('after each expiry a decision has another id, also if two expire in one millisecond', () => {
+  const expired = { decision: 'approved' as const, how: 'admin' as const, who: 'admin', at }
+  const idAfter = (...times: number[]) => {
+    const overruled = times.map((expiredAt) => ({ ...expired, expiredAt }))
+    return idOf({ overruled }, 'approved')
+  }
+  const ids = [idAfter(), idAfter(at), idAfter(at, at), idAfter(at, at, at + 1)]
+  expect(new Set(ids).size).toBe(4)
+})
