@@ -2,6 +2,7 @@
 // deliveries that are due, and says when it must run again. A call is only a hint: the store knows
 // everything that is pending. A round never waits for a request to a channel.
 import { messageOf } from '../../shared/errors.ts'
+import { within } from '../../shared/within.ts'
 import type { Claimed } from '../core/delivery/delivery.ts'
 import type { Disk } from '../core/delivery/own-trouble.ts'
 import { checkAbsences } from '../use-cases/beacons.ts'
@@ -11,7 +12,7 @@ import { checkItself } from '../use-cases/problems.ts'
 import { type Planned, type Relay, rateOf } from '../use-cases/relay.ts'
 import { rerouteOpen } from '../use-cases/reroute.ts'
 import { forgetOld, sweep } from '../use-cases/sweep.ts'
-import { type UnderWay, within } from './under-way.ts'
+import type { UnderWay } from './under-way.ts'
 
 /** An event that fails stays due, so wait at least this long before the next round. */
 const failedEventMs = 10_000
@@ -105,11 +106,12 @@ export class Loop {
   }
 
   /** Waits until nothing is under way, at most `limitMs`. */
-  async settled(limitMs: number): Promise<'ended' | 'late'> {
+  async settled(limitMs: number): Promise<'settled' | 'late'> {
     const idle = async () => {
       while (this.#running !== undefined || this.#underWay.sends.size > 0) {
         await Promise.all([this.#running, ...this.#underWay.sends])
       }
+      return 'settled' as const
     }
     return within(limitMs, idle())
   }

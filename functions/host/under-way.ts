@@ -7,15 +7,6 @@ import { deliverTogether } from '../use-cases/deliver.ts'
 import type { Finish } from '../use-cases/finish-attempt.ts'
 import type { Relay } from '../use-cases/relay.ts'
 
-/** Waits for `what`, at most `limitMs`. Rejects if `what` rejects within that time. */
-export async function within(limitMs: number, what: Promise<unknown>): Promise<'ended' | 'late'> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<'late'>((resolve) => {
-    timer = setTimeout(() => resolve('late'), limitMs)
-  })
-  return Promise.race([what.then(() => 'ended' as const), limit]).finally(() => clearTimeout(timer))
-}
-
 /** An endpoint that answers within this time gets several requests at once. */
 const quickMs = 2_000
 /** As many as there may be subscriptions. Beyond it, all begin again. */

@@ -9,11 +9,11 @@ import type { Notifier, Outgoing, Send, Undelivered } from './notifier.ts'
 interface Editor<Channel> {
   /** The id of the place in the configuration. */
   placeOf(channel: Channel): string
-  create(attempt: Attempt<Channel>): Promise<Call>
-  edit(attempt: Attempt<Channel>, posted: Posted): Promise<Call>
+  create(attempt: Attempt<Channel>): Promise<Created>
+  edit(attempt: Attempt<Channel>, posted: Posted): Promise<Edited>
   /** `isLoud`: people are asked to act, so the reply must be seen. */
-  reply(attempt: Attempt<Channel>, posted: Posted, isLoud: boolean): Promise<Call>
-  remove(attempt: Attempt<Channel>, posted: Pick<Posted, 'place' | 'message'>): Promise<unknown>
+  reply(attempt: Attempt<Channel>, posted: Posted, isLoud: boolean): Promise<Edited>
+  remove(attempt: Attempt<Channel>, posted: Where): Promise<unknown>
 }
 
 export interface Attempt<Channel> {
@@ -22,11 +22,12 @@ export interface Attempt<Channel> {
   send: Send
 }
 
+type Where = Pick<Posted, 'place' | 'message'>
+
+export type Created = ({ outcome: 'done' } & Where) | Undelivered
+
 /** `gone`: the message was deleted or cannot be changed any more, so a new one is posted. */
-export type Call =
-  | { outcome: 'done'; place: string; message: string }
-  | { outcome: 'gone'; note: string }
-  | Undelivered
+export type Edited = { outcome: 'done' } | { outcome: 'gone'; note: string } | Undelivered
 
 /** For the removal of a message after the lease has ended. */
 const removeMs = 5_000
@@ -75,17 +76,17 @@ async function post<Channel>(
   if ((await posts.write({ is: 'posting', by, until }, version)) === 'conflict') {
     return { outcome: 'retry', note: 'another worker is posting this message', unsent: true }
   }
-  const call = await editor.create(attempt)
-  if (call.outcome !== 'done') {
+  const created = await editor.create(attempt)
+  if (created.outcome !== 'done') {
     await posts.write({ is: 'absent', by }, version + 1)
-    return toOutcome(call)
+    return created
   }
-  const { place, message } = call
+  const { place, message } = created
   const posted = { is: 'posted' as const, to: editor.placeOf(channel), place, message, seq }
-  if ((await posts.write(posted, version + 1)) === 'written') return toOutcome(call)
+  if ((await posts.write(posted, version + 1)) === 'written') return toOutcome(created)
   // the lease has ended, and another worker has posted the message or will
   const own = { ...outgoing, signal: AbortSignal.timeout(removeMs) }
-  await editor.remove({ ...attempt, outgoing: own }, call)
+  await editor.remove({ ...attempt, outgoing: own }, created)
   return { outcome: 'retry', note: 'another worker took over; the message was removed' }
 }
 
@@ -98,16 +99,15 @@ async function edit<Channel>(
   const { delivery, posts } = attempt.outgoing
   const edited = await editor.edit(attempt, posted)
   if (edited.outcome === 'gone') return post(editor, attempt, version)
-  if (edited.outcome !== 'done') return toOutcome(edited)
+  if (edited.outcome !== 'done') return edited
   const replied = await editor.reply(attempt, posted, loud.includes(delivery.notification.moment))
   if (replied.outcome === 'gone') return post(editor, attempt, version)
-  if (replied.outcome !== 'done') return toOutcome(replied)
+  if (replied.outcome !== 'done') return replied
   // ignore a conflict: the message is edited and the reply sent
   await posts.write({ ...posted, seq: delivery.seq }, version)
   return { outcome: 'delivered', note: 'edited' }
 }
 
-function toOutcome(call: Call): SendOutcome {
-  if (call.outcome === 'done') return { outcome: 'delivered', note: 'posted' }
-  return call.outcome === 'gone' ? { outcome: 'refused', note: call.note } : call
+function toOutcome(created: Created): SendOutcome {
+  return created.outcome === 'done' ? { outcome: 'delivered', note: 'posted' } : created
 }

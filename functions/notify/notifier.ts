@@ -102,10 +102,8 @@ export interface Outgoing extends Part {
 }
 
 export interface Notifier<Channel> {
-  /** Machines want every step of an event, in order. People want only the last ones. */
-  overtakes: Overtakes
-  /** A program that counts on every step. */
-  getsEveryStep?: true
+  /** Which steps people skip when later ones wait. Absent: a program that gets every step, in order. */
+  overtakes?: Overtakes
   /** The limit of the service, which refuses more and may ban the sender. */
   rate: Rate
   /** A message opens an incident that only a message about the end closes. */

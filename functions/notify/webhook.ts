@@ -44,8 +44,6 @@ const schema = entry('webhook', {
 })
 
 const notifier: Notifier<z.output<typeof schema>> = {
-  overtakes: () => false,
-  getsEveryStep: true,
   rate: unlimited,
   opensIncidents: false,
   buttons: undefined,

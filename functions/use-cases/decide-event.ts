@@ -1,5 +1,6 @@
 // A person decides. Showing an event changes nothing. A decision is a compare-and-set on the event:
 // the second of two clicks sees the result of the first.
+import { messageOf } from '../../shared/errors.ts'
 import { decideByPerson, type PersonDecision, type Wish } from '../core/event/decide-by-person.ts'
 import { knownVms } from '../core/event/drill.ts'
 import type { EventRecord } from '../core/event/event.ts'
@@ -65,15 +66,22 @@ export async function decideEvent(relay: Relay, shown: EventRecord, wish: Wish):
   return { outcome: decided.reason, record }
 }
 
-export interface Answer {
+interface Answer {
   /** Undefined if a delivery will edit the message anyway. */
   reply: Reply | undefined
   /** The channel that the button was sent to. */
   channel: string | undefined
 }
 
-/** A person pressed a button in a message. */
-export async function decidePress(relay: Relay, pressed: Press): Promise<Answer> {
+/** A person pressed a button in a message. Never throws. */
+export function decidePress(relay: Relay, pressed: Press): Promise<Answer> {
+  return decide(relay, pressed).catch((error) => {
+    relay.log.error('press_failed', { error: messageOf(error) })
+    return { reply: { dead: 'failed' }, channel: undefined }
+  })
+}
+
+async function decide(relay: Relay, pressed: Press): Promise<Answer> {
   const { by, decision, value } = pressed
   const carried = readValue(value)
   if (carried === undefined) return deadPress(relay, 'forged')

@@ -1,7 +1,6 @@
 // Sends what is due: claims deliveries, judges each, makes one request, and finishes each. Several
 // workers may run at once: the store gives each delivery one lease and keeps each channel's rate.
 
-import { isAdvice } from '../../shared/document.ts'
 import { messageOf } from '../../shared/errors.ts'
 import {
   attemptMs,
@@ -16,16 +15,12 @@ import {
   channelTroubleIn,
   type Delivery,
   hearsByItself,
-  isAlertOf,
-  isTestOf,
   subscriptionOf,
 } from '../core/delivery/delivery.ts'
-import { type Context, copyFor } from '../core/delivery/follow-up.ts'
-import { judgeDelivery, withoutSending } from '../core/delivery/overtake.ts'
-import { knownVms } from '../core/event/drill.ts'
-import type { EventRecord } from '../core/event/event.ts'
+import type { Context } from '../core/delivery/follow-up.ts'
+import { channelsInstead } from '../core/delivery/instead.ts'
+import { judgeDelivery, type Known, withoutSending } from '../core/delivery/overtake.ts'
 import type { Channel } from '../core/rules/config.ts'
-import { channelsFor } from '../core/rules/routes.ts'
 import { listLink } from '../links/link.ts'
 import type { Outgoing, Part, PostAccess } from '../notify/notifier.ts'
 import { readPost, writePost } from '../store/small-rows.ts'
@@ -35,7 +30,7 @@ import { composePart } from './compose-part.ts'
 import { splitForRequest } from './decision-buttons.ts'
 import { type Finish, setApart, settle } from './finish-attempt.ts'
 import { ownersNow } from './problems.ts'
-import { channelFacts, channelNamed, notifierOf, type Relay, rateOf } from './relay.ts'
+import { channelFacts, notifierOf, type Relay, rateOf } from './relay.ts'
 import { findChannel, noteAttempt, type Target } from './subscription-channel.ts'
 
 /** How many requests to a channel this worker has under way. `Infinity`: it gets no more now. */
@@ -129,79 +124,48 @@ async function prepare(
   claimed: Claimed,
   { channel, kept }: Target,
 ): Promise<Prepared> {
-  const isRouted = !hearsByItself(claimed.channel)
+  const { config, now } = relay
+  const { routes } = config
+  const owners = ownersNow(relay, claimed.fleet)
+  const instead = ({ record, siblings }: EventRead) =>
+    channelsInstead(claimed, {
+      ...{ record, siblings, routes, owners },
+      channels: channelFacts(relay),
+      now: now(),
+    })
   try {
     // for who gets every step in order, no other step matters
-    const { record, siblings } = isRouted ? await eventOf(relay, claimed) : unread
+    const event = hearsByItself(claimed.channel) ? unread : await eventOf(relay, claimed)
     const isAboutChannel = channelTroubleIn(claimed.notification) !== undefined
     const judgement = judgeDelivery(claimed, {
-      record,
-      siblings,
+      ...event,
+      isGone: channel === undefined,
       overtakes: channel && notifierOf(relay, channel).overtakes,
       kept,
       inTrouble: isAboutChannel ? (await channelsInTrouble(relay)).map((one) => one.channel) : [],
     })
     const next =
       judgement.go === 'send'
-        ? { part: await composePart(relay, claimed, record, siblings) }
+        ? { part: await composePart(relay, claimed, event.record, event.siblings) }
         : { result: withoutSending(judgement) }
-    const isGone = isRouted && channel === undefined && judgement.go === 'refused'
-    const instead = isGone
-      ? await channelsInstead(relay, claimed, record, siblings)
-      : fallbackOf(channel)
-    // advice calls nobody
-    const { facts } = claimed.notification.event
-    const { opensIncidents } = channelFacts(relay)
-    const able = isAdvice(facts) ? instead.filter((name) => !opensIncidents(name)) : instead
-    return { claimed, siblings, instead: able, next }
+    return { claimed, siblings: event.siblings, instead: instead(event), next }
   } catch (error) {
     relay.log.error('message_failed', { id: claimed.id, error: messageOf(error) })
     const note = 'the message could not be composed; see the log'
     const result = { outcome: 'retry' as const, note }
-    return { claimed, siblings: [], instead: fallbackOf(channel), next: { result } }
+    return { claimed, siblings: [], instead: instead(unread), next: { result } }
   }
 }
 
-const unread = { record: undefined, siblings: [] as Delivery[] }
+type EventRead = Pick<Known, 'record' | 'siblings'>
+
+const unread: EventRead = { record: undefined, siblings: [] }
 
 /** A worker may have slept since the claim, so what the claim has read is good for a moment only. */
-async function eventOf({ store, now }: Relay, claimed: Claimed) {
+async function eventOf({ store, now }: Relay, claimed: Claimed): Promise<EventRead> {
   const { known } = claimed
   if (known !== undefined && isFresh(claimed, now())) return known
   return { record: await store.readEvent(claimed), siblings: await store.readDeliveries(claimed) }
-}
-
-function fallbackOf(channel: Channel | undefined): string[] {
-  return channel?.fallback === undefined ? [] : [channel.fallback]
-}
-
-/**
- * A removed channel may have been renamed, so its message goes to other channels that lack it. If
- * it replaced another channel's message, that channel's fallback gets it, else the routed channels.
- * An alert goes to the owners.
- */
-async function channelsInstead(
-  relay: Relay,
-  claimed: Claimed,
-  record: EventRecord | undefined,
-  siblings: Delivery[],
-): Promise<string[]> {
-  const { notification, fleet } = claimed
-  const lacksIt = (name: string) => copyFor(claimed, name, siblings) === undefined
-  if (isAlertOf(notification))
-    return isTestOf(notification) ? [] : ownersNow(relay, fleet).filter(lacksIt)
-  if (record === undefined || notification.moment === 'alert') return []
-  const { moment, insteadOf } = notification
-  const fallback = fallbackOf(insteadOf === undefined ? undefined : channelNamed(relay, insteadOf))
-  const routed = channelsFor(
-    relay.config.routes,
-    record,
-    knownVms(record),
-    moment,
-    relay.now(),
-    siblings,
-  )
-  return (fallback.length > 0 ? fallback : routed).filter(lacksIt)
 }
 
 async function send(

@@ -189,7 +189,10 @@ export function channelFacts(relay: RelayParts): ChannelFacts {
   return {
     exists: (name) => channelNamed(relay, name) !== undefined,
     opensIncidents: (name) => notifierNamed(relay, name)?.opensIncidents ?? false,
-    getsEveryStep: (name) => notifierNamed(relay, name)?.getsEveryStep ?? false,
+    getsEveryStep: (name) => {
+      const notifier = notifierNamed(relay, name)
+      return notifier !== undefined && notifier.overtakes === undefined
+    },
     fallbackOf: (name) => channelNamed(relay, name)?.fallback,
     shipped: Object.keys(relay.config.channels).filter(isShipChannel),
   }

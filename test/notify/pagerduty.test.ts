@@ -238,7 +238,7 @@ describe('a stuck approval', () => {
     ['stuck', 'scheduled', false],
   ])('"%s" overtakes "%s": %s', (later, first, expected) => {
     const [one, two] = earlier(later, first)
-    expect(notifiers.pagerduty.overtakes(one!, two!)).toBe(expected)
+    expect(notifiers.pagerduty.overtakes!(one!, two!)).toBe(expected)
   })
 })
 

@@ -38,12 +38,18 @@ interface Step {
   now: number
 }
 
-/** A function that names the channels of a moment of this step. */
+interface Audience {
+  /** The channels that get a moment of this step. */
+  of(moment: Moment): string[]
+  /** Those that routes name only now, and that have heard nothing: they get the newest moment. */
+  joining(): string[]
+}
+
 export function audienceOf(
   routes: Route[],
   channels: ChannelFacts,
   { record, moments: logged, isExpiry, vms, existing, now }: Step,
-): (moment: Moment) => string[] {
+): Audience {
   const notified = plannedFor(record, existing)
   /** People are told of advice once. It ends silently, and is no incident. Machines get every step. */
   const isAdvised = (name: string, moment: Moment) =>
@@ -64,8 +70,7 @@ export function audienceOf(
     return isEnding && notified.includes(name)
   }
 
-  const audience = (moment: Moment): string[] => {
-    if (!logged.includes(moment)) return newlyRouted(moment)
+  const of = (moment: Moment): string[] => {
     const { fallbacks } = traits[moment]
     // an expired approval concerns everyone who may think that the event is decided
     const incidents = !opensIncident(moment) || (isExpiry && moment === 'changed')
@@ -81,15 +86,15 @@ export function audienceOf(
     )
     // the first message also says why a rule asks people. Machines get every step
     if (moment !== 'not_ready' || !logged.includes('scheduled')) return all
-    const first = audience('scheduled')
+    const first = of('scheduled')
     return all.filter((name) => channels.getsEveryStep(name) || !first.includes(name))
   }
-  // a route that matches only now need not name the moment of this step
-  const newlyRouted = (moment: Moment) => {
-    const known = [...notified, ...logged.flatMap(audience)]
-    return routed(moment).filter((name) => !known.includes(name) && isTold(name, moment))
+  const joining = () => {
+    const known = [...notified, ...logged.flatMap(of)]
+    const newest = newestOf(record)
+    return routed(newest).filter((name) => !known.includes(name) && isTold(name, newest))
   }
-  return audience
+  return { of, joining }
 }
 
 /** The moment that says where the event stands. */

@@ -64,17 +64,19 @@ export function commitPlan(
   const isExpiry = lastExpiry(record) !== (before && lastExpiry(before))
   const newest = newestOf(record)
   const step = { record, moments, isExpiry, vms, existing, now }
-  const channelsOf = audienceOf(routes, channels, step)
+  const audience = audienceOf(routes, channels, step)
   const own = isIgnored(record) ? moments.filter(isEnd) : moments
   const mayReach = mayReachMore(before, record, isRerouted) && !moments.includes(newest)
-  const reaches = mayReach && !isIgnored(record) && channelsOf(newest).length > 0
-  const sent: Moment[] = reaches ? [...own, newest] : own
-  const isNotified = moments.length > 0 || reaches
+  const joining = mayReach && !isIgnored(record) ? audience.joining() : []
+  const isNotified = moments.length > 0 || joining.length > 0
   const listening = { now, listeningSince }
   const extent = isNotified ? extentOf(decided, listening, maxMessageVmBytes) : {}
   const event = { ...viewOf(record), ...extent }
-  const routed = plan(record, sent, channelsOf, now, event)
-  const planned = [...routed, ...plan(record, moments, () => channels.shipped, now, event)]
+  const planned = [
+    ...plan(record, own, audience.of, now, event),
+    ...plan(record, [newest], () => joining, now, event),
+    ...plan(record, moments, () => channels.shipped, now, event),
+  ]
   const fresh = planned.filter((one) => existing.every(({ id }) => id !== one.id))
   const entries = entriesFor(record, moments, event, now)
   const deliveries = [...fresh, ...planForSubscriptions(subscriptions, entries, now)]
@@ -108,7 +110,7 @@ export function reachesMore(
   const isKnown = isOpen(record) && record.notified?.epoch === record.epoch && !isIgnored(record)
   if (!isKnown) return false
   const step = { record, moments: [], isExpiry: false, vms: knownVms(record), existing, now }
-  return audienceOf(routes, channels, step)(newestOf(record)).length > 0
+  return audienceOf(routes, channels, step).joining().length > 0
 }
 
 /**

@@ -182,8 +182,10 @@ export interface Known {
   record: EventRecord | undefined
   /** All deliveries of the event. */
   siblings: Delivery[]
-  /** Undefined: the configuration has no such channel any more. */
-  overtakes: Overtakes | undefined
+  /** The configuration has no such channel any more. */
+  isGone?: boolean
+  /** Absent: its kind gets every step. */
+  overtakes?: Overtakes | undefined
   /** Why the subscription gets nothing now. Undefined for a configured channel. */
   kept?: string | undefined
   /** Names of channels in trouble. Only a message about such trouble needs them. */
@@ -193,13 +195,15 @@ export interface Known {
 type Judgement = { go: 'send' } | { go: 'superseded' | 'given_up' | 'refused'; reason: string }
 
 const always: Overtakes = () => true
+const never: Overtakes = () => false
 
 export function judgeDelivery(claimed: Claimed, known: Known): Judgement {
-  const { record, siblings, overtakes, kept } = known
+  const { record, siblings, isGone, kept } = known
   if (kept !== undefined) return { go: 'given_up', reason: kept }
-  const late = overtaken(claimed, record, siblings, overtakes ?? always) ?? overBy(claimed, known)
+  const overtakes = isGone ? always : (known.overtakes ?? never)
+  const late = overtaken(claimed, record, siblings, overtakes) ?? overBy(claimed, known)
   if (late !== undefined) return { go: 'superseded', reason: late }
-  if (overtakes === undefined) return { go: 'refused', reason: whyGone(claimed) }
+  if (isGone) return { go: 'refused', reason: whyGone(claimed) }
   return { go: 'send' }
 }
 

@@ -7,6 +7,7 @@ import { giveAddressesTime } from '../../../shared/addresses.ts'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import type { Log } from '../../../shared/log.ts'
 import { reportPath } from '../../../shared/report.ts'
+import { within } from '../../../shared/within.ts'
 import { createApp } from '../../app.ts'
 import { alignedHeartbeats } from '../../core/event/heartbeat.ts'
 import { interactionsPath } from '../../http/people/slack.ts'
@@ -31,7 +32,6 @@ import { createHolds } from '../holds.ts'
 import { misconfigured } from '../misconfigured.ts'
 import { commonParts } from '../parts.ts'
 import { type Attempt, allSecrets, type Environment, readEnvironment } from '../settings.ts'
-import { within } from '../under-way.ts'
 import { httpHandler } from './http.ts'
 import { createAzureLog } from './log.ts'
 import { FleetSize, pressWaitMs, Requests, requestWaitMs, timerMs } from './requests.ts'
@@ -240,7 +240,8 @@ async function answer({ app, requests, relay, size }: Parts, request: Request): 
 
 /** The beacon reports again, so what is stored later is no loss. */
 async function inTime(relay: Relay, work: Promise<Response>): Promise<Response> {
-  if ((await within(reportAnswerMs, work)) === 'ended') return work
+  const response = await within(reportAnswerMs, work)
+  if (response !== 'late') return response
   work.catch((error) => relay.log.error('report_failed', { error: messageOf(error) }))
   const headers = problemHeaders(503, isSecure(relay.config.publicUrl))
   return new Response(problemText(storageAway), { status: 503, headers })

@@ -3,8 +3,9 @@
 import type { Context } from 'hono'
 import * as z from 'zod'
 import { messageOf } from '../../../shared/errors.ts'
+import { within } from '../../../shared/within.ts'
 import type { SlackPress } from '../../notify/presses.ts'
-import { type Answer, decidePress } from '../../use-cases/decide-event.ts'
+import { decidePress } from '../../use-cases/decide-event.ts'
 import type { FrequentLog } from '../../use-cases/frequent-log.ts'
 import { channelNamed, type Relay } from '../../use-cases/relay.ts'
 import { problem } from '../problem.ts'
@@ -56,7 +57,7 @@ export async function answerPress(
     relay.log.debug('slack_acknowledged', { note: read.note })
     return c.body(null, 200)
   }
-  await waitFor(patience.answerMs, serve(relay, read.press, patience))
+  await within(patience.answerMs, serve(relay, read.press, patience))
   return c.body(null, 200)
 }
 
@@ -84,21 +85,9 @@ export async function refusePress(relay: PressParts, refusals: FrequentLog, c: C
   return read instanceof Response ? read : undefined
 }
 
-/** Returns after `ms` at the latest. The work goes on. */
-function waitFor(ms: number, work: Promise<void>): Promise<void> {
-  const late = new Promise<void>((resolve) => {
-    AbortSignal.timeout(ms).addEventListener('abort', () => resolve(), { once: true })
-  })
-  return Promise.race([work, late])
-}
-
 /** Decides and replies. Never throws: the request may already be answered. */
 async function serve(relay: Relay, press: SlackPress, { replyMs }: Patience): Promise<void> {
-  const failed = (error: unknown): Answer => {
-    relay.log.error('press_failed', { error: messageOf(error) })
-    return { reply: { dead: 'failed' }, channel: undefined }
-  }
-  const { reply, channel } = await decidePress(relay, press).catch(failed)
+  const { reply, channel } = await decidePress(relay, press)
   if (reply === undefined) return
   try {
     const configured = channel === undefined ? undefined : channelNamed(relay, channel)

@@ -2,9 +2,9 @@
 // 10 s for the answer, which replaces the card or tells the person why not.
 import type { Context } from 'hono'
 import * as z from 'zod'
-import { messageOf } from '../../../shared/errors.ts'
 import { parseJson } from '../../../shared/json.ts'
 import { unavailableCode } from '../../../shared/report.ts'
+import { within } from '../../../shared/within.ts'
 import { botConnector, whyNotTeams } from '../../identity/bot.ts'
 import type { Press, Reading } from '../../notify/presses.ts'
 import { decidePress } from '../../use-cases/decide-event.ts'
@@ -48,7 +48,9 @@ export const activityRoute = route({
         relay.log.debug('teams_acknowledged', { note: read.note })
         return c.json({}, 200)
       }
-      return c.json(await decide(relay, read.press))
+      const decided = await within(answerMs, decidePress(relay, read.press))
+      const reply = decided === 'late' ? decided : (decided.reply ?? 'edited')
+      return c.json(relay.teamsPresses.answerTo(reply, relay.now()))
     },
 })
 
@@ -90,19 +92,4 @@ export async function refuseActivity(relay: ActivityParts, refusals: FrequentLog
 /** The tenants of the people in channels where the bot is. */
 function tenantsIn({ channels }: Relay['config']): string[] {
   return Object.values(channels).flatMap(({ tenantId }) => tenantId ?? [])
-}
-
-/** Never throws. If the decision takes too long, it goes on. */
-async function decide(relay: Relay, press: Press): Promise<object> {
-  const decided = decidePress(relay, press).then(
-    ({ reply }) => reply ?? ('edited' as const),
-    (error) => {
-      relay.log.error('press_failed', { error: messageOf(error) })
-      return { dead: 'failed' as const }
-    },
-  )
-  const late = new Promise<'late'>((resolve) => {
-    AbortSignal.timeout(answerMs).addEventListener('abort', () => resolve('late'), { once: true })
-  })
-  return relay.teamsPresses.answerTo(await Promise.race([decided, late]), relay.now())
 }

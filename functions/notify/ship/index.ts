@@ -44,8 +44,6 @@ interface Service<Channel> {
 
 function shipper<Channel>(service: Service<Channel>): Notifier<Channel> {
   return {
-    overtakes: () => false,
-    getsEveryStep: true,
     rate: { everyMs: 0, burst: 1, together: mostTogether, atOnce: 1 },
     opensIncidents: false,
     buttons: undefined,

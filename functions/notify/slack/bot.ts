@@ -1,7 +1,7 @@
 // Slack with the token of a bot: a message that is edited, with a reply in its thread for each step.
 
-import { type Attempt, type Call, notifyByEditing } from '../edited.ts'
-import type { Notifier, Outgoing } from '../notifier.ts'
+import { type Attempt, type Created, type Edited, notifyByEditing } from '../edited.ts'
+import type { Notifier, Outgoing, Undelivered } from '../notifier.ts'
 import { type Answer, callSlack, type Method } from './api.ts'
 import { buttonSupport, slackBlocks, slackReply } from './blocks.ts'
 import type { Bot } from './schema.ts'
@@ -35,19 +35,18 @@ export const slackBot: Notifier<Bot> = {
     placeOf: ({ channel }) => channel,
     create: async (attempt) => {
       const { channel } = attempt.channel
-      return callOf(
-        await call(attempt, 'chat.postMessage', { ...bodyOf(attempt.outgoing), channel }),
-      )
+      const body = { ...bodyOf(attempt.outgoing), channel }
+      return createdIn(await call(attempt, 'chat.postMessage', body))
     },
     edit: async (attempt, { place: channel, message: ts }) => {
       const { text, blocks } = bodyOf(attempt.outgoing)
       // Without `blocks`, Slack would keep or remove the old ones.
       const body = { channel, ts, text, blocks, parse: 'none' }
-      return callOf(await call(attempt, 'chat.update', body), cannotBeEdited)
+      return editedIn(await call(attempt, 'chat.update', body), cannotBeEdited)
     },
     reply: async (attempt, { place: channel, message: thread_ts }, isLoud) => {
       const body = { ...slackReply(attempt.outgoing), channel, thread_ts, reply_broadcast: isLoud }
-      return callOf(await call(attempt, 'chat.postMessage', body), cannotBeRepliedTo)
+      return editedIn(await call(attempt, 'chat.postMessage', body), cannotBeRepliedTo)
     },
     remove: (attempt, { place: channel, message: ts }) => {
       return call(attempt, 'chat.delete', { channel, ts })
@@ -64,13 +63,22 @@ function call({ channel, send, outgoing }: Attempt<Bot>, method: Method, body: o
   return callSlack(send, channel, method, body, outgoing)
 }
 
+function createdIn(answer: Answer): Created {
+  if (answer.outcome !== 'done') return failureIn(answer)
+  return { outcome: 'done', place: answer.channel, message: answer.ts }
+}
+
 /** `gone`: codes that mean that the message cannot be changed. */
-function callOf(answer: Answer, gone: string[] = []): Call {
-  if (answer.outcome === 'done') {
-    return { outcome: 'done', place: answer.channel, message: answer.ts }
+function editedIn(answer: Answer, gone: string[]): Edited {
+  if (answer.outcome === 'done') return { outcome: 'done' }
+  if (answer.outcome === 'refused' && gone.includes(answer.code)) {
+    return { outcome: 'gone', note: answer.note }
   }
+  return failureIn(answer)
+}
+
+function failureIn(answer: Exclude<Answer, { outcome: 'done' }>): Undelivered {
   if (answer.outcome !== 'refused') return answer
-  const { note, broken, code } = answer
-  if (gone.includes(code)) return { outcome: 'gone', note }
+  const { note, broken } = answer
   return { outcome: 'refused', note, ...(broken && { broken }) }
 }

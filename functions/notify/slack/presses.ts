@@ -7,6 +7,7 @@ import { parseJson } from '../../../shared/json.ts'
 import { maskOf } from '../../../shared/log.ts'
 import { linkless } from '../../../shared/presentable.ts'
 import { type Hmac, isSame } from '../../../shared/signature.ts'
+import { within } from '../../../shared/within.ts'
 import type { SendOutcome } from '../../core/delivery/attempt.ts'
 import { fromError, fromStatus, post, type Send } from '../notifier.ts'
 import { deadPresses, refusalOf } from '../press-texts.ts'
@@ -160,22 +161,16 @@ async function replyWith(
   for (let attempt = 0; attempt < maxReplyAttempts && outcome.outcome === 'retry'; attempt++) {
     const signal = AbortSignal.timeout(attemptMs)
     try {
-      const answer = await within(signal, post(send, replyUrl, body, headers, signal))
-      outcome =
-        answer.status === 200 ? { outcome: 'delivered', note: 'replied' } : fromStatus(answer, now)
+      // `send` may ignore the signal
+      const answer = await within(attemptMs, post(send, replyUrl, body, headers, signal))
+      if (answer === 'late') outcome = { outcome: 'retry', note: 'no answer in time' }
+      else if (answer.status === 200) outcome = { outcome: 'delivered', note: 'replied' }
+      else outcome = fromStatus(answer, now)
     } catch (error) {
       outcome = fromError(error, { signal })
     }
   }
   return { ...outcome, note: maskOf([replyUrl, new URL(replyUrl).pathname])(outcome.note) }
-}
-
-/** Ends in time even if `send` ignores the signal. */
-function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  const limit = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
-  return Promise.race([work, limit])
 }
 
 function bodyOf(reply: Reply, now: number): object {

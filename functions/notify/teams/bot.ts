@@ -3,7 +3,7 @@
 // https://learn.microsoft.com/azure/bot-service/rest-api/bot-framework-rest-connector-api-reference
 import * as z from 'zod'
 import { parseJson } from '../../../shared/json.ts'
-import { type Attempt, type Call, notifyByEditing } from '../edited.ts'
+import { type Attempt, type Created, type Edited, notifyByEditing } from '../edited.ts'
 import {
   type Answer,
   fromError,
@@ -11,6 +11,7 @@ import {
   isSuccess,
   type Notifier,
   request,
+  type Undelivered,
   wordsOf,
 } from '../notifier.ts'
 import { fittingBody, replyOf } from './card.ts'
@@ -42,35 +43,32 @@ export const teamsBot: Notifier<Bot> = {
         channelData: { channel: { id: channelId } },
         activity,
       }
-      return call(attempt, 'POST', '', JSON.stringify(conversation))
+      return call(attempt, 'POST', '', createdIn, JSON.stringify(conversation))
     },
     edit(attempt, { place, message }) {
       const path = `/${encodeURIComponent(place)}/activities/${encodeURIComponent(message)}`
-      return call(attempt, 'PUT', path, fittingBody(attempt.outgoing), 'gone')
+      return call(attempt, 'PUT', path, editedIn, fittingBody(attempt.outgoing))
     },
     reply(attempt, { place }) {
       const path = `/${encodeURIComponent(place)}/activities`
-      return call(attempt, 'POST', path, replyOf(attempt.outgoing), 'gone')
+      return call(attempt, 'POST', path, editedIn, replyOf(attempt.outgoing))
     },
     remove(attempt, { place, message }) {
       const path = `/${encodeURIComponent(place)}/activities/${encodeURIComponent(message)}`
-      return call(attempt, 'DELETE', path)
+      return call(attempt, 'DELETE', path, editedIn)
     },
   }),
 }
 
-/** A new conversation has both. An edit and a reply have an `id` that nobody needs. */
-const created = z.object({ id: z.string().min(1), activityId: z.string().min(1) })
-
-/** `missing`: what a 404 means. Never throws. */
-async function call(
+/** Never throws. */
+async function call<Judged>(
   { outgoing, channel, send }: Attempt<Bot>,
   method: 'POST' | 'PUT' | 'DELETE',
   path: string,
+  judge: (answer: Answer, now: number) => Judged,
   body?: string,
-  missing: 'gone' | 'broken' = 'broken',
-): Promise<Call> {
-  const { azureTokens, signal } = outgoing
+): Promise<Judged | Undelivered> {
+  const { azureTokens, signal, now } = outgoing
   try {
     // a worker that slept past its lease must not send
     signal.throwIfAborted()
@@ -79,28 +77,38 @@ async function call(
       ...(body !== undefined && { 'content-type': 'application/json' }),
     }
     const url = `${channel.endpoint}/v3/conversations${path}`
-    const answer = await request(send, method, url, {
-      headers,
-      signal,
-      ...(body !== undefined && { body }),
-    })
+    const parts = { headers, signal, ...(body !== undefined && { body }) }
+    const answer = await request(send, method, url, parts)
     if (answer.status === 401) azureTokens.drop(resource)
-    return judge(answer, path === '', missing, outgoing.now)
+    return judge(answer, now)
   } catch (error) {
     return fromError(error, outgoing)
   }
 }
 
-function judge(answer: Answer, isNew: boolean, missing: 'gone' | 'broken', now: number): Call {
-  const note = `HTTP ${answer.status}${wordsOf(answer)}`
-  if (answer.status === 404 && missing === 'gone') return { outcome: 'gone', note }
-  // a token that was refused is renewed, and 412 means that another request changes the conversation
-  if ([401, 412].includes(answer.status)) return { outcome: 'retry', note }
-  if (!isSuccess(answer.status)) return fromStatus(answer, now)
-  if (!isNew) return { outcome: 'done', place: '', message: '' }
+const created = z.object({ id: z.string().min(1), activityId: z.string().min(1) })
+
+function createdIn(answer: Answer, now: number): Created {
+  if (!isSuccess(answer.status)) return failureIn(answer, now)
   const read = created.safeParse(parseJson(answer.text))
   if (read.success) return { outcome: 'done', place: read.data.id, message: read.data.activityId }
   // the message may have been posted, and every further attempt might post it again
   const said = `HTTP ${answer.status}, but the answer is not from the Bot Connector${wordsOf(answer)}`
   return { ...fromStatus(answer, now), note: said }
+}
+
+function editedIn(answer: Answer, now: number): Edited {
+  if (isSuccess(answer.status)) return { outcome: 'done' }
+  return answer.status === 404 ? { outcome: 'gone', note: noteOf(answer) } : failureIn(answer, now)
+}
+
+function failureIn(answer: Answer, now: number): Undelivered {
+  // a token that was refused is renewed, and 412 means that another request changes the conversation
+  return [401, 412].includes(answer.status)
+    ? { outcome: 'retry', note: noteOf(answer) }
+    : fromStatus(answer, now)
+}
+
+function noteOf(answer: Answer): string {
+  return `HTTP ${answer.status}${wordsOf(answer)}`
 }

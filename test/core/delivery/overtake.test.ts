@@ -107,21 +107,20 @@ describe('kinds of channels', () => {
   test.each([
     ['slack', 'approved', 'scheduled', true],
     ['teams', 'approved', 'scheduled', true],
-    ['webhook', 'completed', 'scheduled', false],
     ['pagerduty', 'changed', 'scheduled', true],
     ['pagerduty', 'completed', 'scheduled', true],
     ['pagerduty', 'approved', 'scheduled', false],
     ['pagerduty', 'declined', 'reminder', false],
     ['pagerduty', 'completed', 'approved', true],
   ] as const)('%s: "%s" overtakes "%s": %s', (kind, later, earlier, expected) => {
-    const { overtakes } = notifiers[kind]
+    const overtakes = notifiers[kind].overtakes!
     expect(overtakes(notification({ moment: later }), notification({ moment: earlier }))).toBe(
       expected,
     )
   })
 
   test('PagerDuty gets the message that opens an incident before the one that acknowledges it', () => {
-    const { overtakes } = notifiers.pagerduty
+    const overtakes = notifiers.pagerduty.overtakes!
     expect(overtakes(begun, notification())).toBe(false)
     expect(overtakes(begun, approved)).toBe(true)
     expect(overtakes(notification({ moment: 'started' }), notification())).toBe(true)

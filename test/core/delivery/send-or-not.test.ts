@@ -20,25 +20,24 @@ function known(changes: Partial<Known> = {}): Known {
 }
 
 const gone = 'the configuration has no such channel any more'
-const overtakes = () => false
 const later = delivery('later', { seq: 128, notification: notification({ moment: 'approved' }) })
 
 describe('a claimed delivery', () => {
   test.each([
     ['of an open event', own, known(), 'send'],
     ['whose event is gone', own, known({ record: undefined }), 'send'],
-    ['to a removed channel', own, known({ overtakes: undefined }), 'refused', gone],
+    ['to a removed channel', own, known({ isGone: true }), 'refused', gone],
     ['of an ended event', own, known({ record: ended }), 'superseded', 'the event ended first'],
     [
       'of an ended event, to a channel that wants every step',
       own,
-      known({ record: ended, overtakes }),
+      known({ record: ended, overtakes: undefined }),
       'send',
     ],
     [
       'of an ended event, to a removed channel',
       own,
-      known({ record: ended, overtakes: undefined }),
+      known({ record: ended, isGone: true }),
       'superseded',
       'the event ended first',
     ],
@@ -80,7 +79,7 @@ describe('a claimed delivery', () => {
 
 test.each([
   ['is superseded', known({ record: ended }), { outcome: 'superseded' }],
-  ['is refused', known({ overtakes: undefined }), { outcome: 'refused' }],
+  ['is refused', known({ isGone: true }), { outcome: 'refused' }],
 ])('one that is not sent %s', (_, values, outcome) => {
   const judgement = judgeDelivery(own, values)
   if (judgement.go === 'send') throw new Error('it is sent')
