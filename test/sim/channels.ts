@@ -50,6 +50,7 @@ export class Channels {
   /** One request; an error if no answer came by `endsAt`. */
   async take(process: Process, parts: Part[], url: string, init: RequestInit, endsAt: number) {
     const { channel } = parts[0]!.delivery
+    this.#judge.shipping.sent(channel, parts.length)
     const body = String(init.body)
     const headers = Object.fromEntries(new Headers(init.headers))
     const request = { url, headers, body, json: JSON.parse(body) }

@@ -5,6 +5,7 @@ import type { EventRecord } from '../../functions/core/event/event.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { isAdvice } from '../../shared/document.ts'
 import type { Judge } from './judge.ts'
+import { isMachine } from './mute-book.ts'
 
 const ends = ['completed', 'cancelled', 'lost']
 const finished = ['delivered', 'refused', 'superseded', 'given_up']
@@ -17,6 +18,7 @@ export async function checkEnd(judge: Judge, store: Store): Promise<void> {
     checkElsewhere(judge, rows)
     checkHearers(judge, rows)
     judge.mutes.checkEnd(record, rows)
+    judge.shipping.checkEnd(record, rows)
     for (const row of rows) {
       judge.stats.deliveries += 1
       if (!finished.includes(row.state)) judge.broke('ending', `${row.id} is ${row.state} for ever`)
@@ -63,7 +65,7 @@ function checkHearers(judge: Judge, rows: Delivery[]): void {
       !('insteadOf' in notification) &&
       judge.parts.plan.config.channels[channel] !== undefined &&
       // for people, it ends silently
-      (channel === 'hook' || !isAdvice(notification.event.facts)),
+      (isMachine(channel) || !isAdvice(notification.event.facts)),
   )
   for (const one of asked) {
     const end = rows.filter((row) => row.notification.event.epoch === one.notification.event.epoch)

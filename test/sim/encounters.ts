@@ -38,6 +38,8 @@ const all = {
   'people hear of advice': ['spot_advice'],
   'a mute hides an event': [],
   'an event is told when its mute ends': [],
+  'what people never hear of is shipped': [],
+  'several steps are shipped at once': [],
   'a rule approves in its time': [],
   'a rule waits, and then approves': [],
   'a rule waits in vain': [],

@@ -23,6 +23,7 @@ import { MarkBook } from './mark-book.ts'
 import { MessageBook } from './message-book.ts'
 import { MuteBook } from './mute-book.ts'
 import type { FleetName, PlannedVm } from './plan.ts'
+import { ShipBook } from './ship-book.ts'
 import { SightBook } from './sight-book.ts'
 import { SilenceBook } from './silence-book.ts'
 import { SubscriptionBook } from './subscription-book.ts'
@@ -33,6 +34,7 @@ export class Judge extends Docket {
   readonly approvals: ApprovalBook
   readonly marks: MarkBook
   readonly mutes: MuteBook
+  readonly shipping: ShipBook
   readonly sights: SightBook
   readonly hooks: HookBook
   readonly silences: SilenceBook
@@ -47,6 +49,7 @@ export class Judge extends Docket {
     this.messages = new MessageBook(this)
     this.marks = new MarkBook(this)
     this.mutes = new MuteBook(this)
+    this.shipping = new ShipBook(this)
     this.approvals = new ApprovalBook(this)
     this.sights = new SightBook(this)
     this.hooks = new HookBook(this)
@@ -98,6 +101,7 @@ export class Judge extends Docket {
     const key = `${record.fleet}/${record.eventId}`
     const before = this.events.records.get(key)
     this.moments.committed(commit.moments)
+    this.shipping.committed(key, commit.moments)
     this.subscriptions.committed(commit.moments)
     this.planned(commit.deliveries)
     const deliveries = commit.deliveries.filter(({ channel }) => !subscriptionOf(channel))

@@ -1,12 +1,18 @@
 // The book of messages: each at most once in a channel, but for the repetitions that nobody can prevent,
 // in the order of the event's life, and PagerDuty's incidents opened and closed.
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
-import { type Claimed, type Delivery, isSameStep } from '../../functions/core/delivery/delivery.ts'
+import {
+  type Claimed,
+  type Delivery,
+  isSameStep,
+  isShipChannel,
+} from '../../functions/core/delivery/delivery.ts'
 import { lastExpiry } from '../../functions/core/event/event.ts'
 import type { Part } from '../../functions/notify/notifier.ts'
 import { isAdvice } from '../../shared/document.ts'
 import type { Sent } from '../support/world.ts'
 import type { Docket } from './docket.ts'
+import { isMachine } from './mute-book.ts'
 
 export interface Attempt {
   process: string
@@ -126,7 +132,7 @@ export class MessageBook {
     for (const group of requests) {
       const { channel } = group[0]!
       const rate = rates[channel]
-      if (rate === undefined || channel === 'pager') {
+      if ((rate === undefined && !isShipChannel(channel)) || channel === 'pager') {
         if (group.length > 1) this.#docket.broke('merging', `${channel} gets a list`)
       }
       if (rate === undefined) continue
@@ -231,7 +237,7 @@ export class MessageBook {
     if (request.url.endsWith('chat.postMessage')) this.#checkPost(claimed, attempt, request)
     this.#checkId(claimed, request, earlier.length > 0)
     if (isAdvice(event.facts)) this.#checkAdvice(claimed)
-    const again = this.#replayed.has(claimed.id) && claimed.channel === 'hook'
+    const again = this.#replayed.has(claimed.id) && isMachine(claimed.channel)
     if (!again) this.#checkOrder(claimed)
     this.#checkOvertaken(claimed, 'thread_ts' in request.json)
     this.#checkNeighbour(claimed)
@@ -249,7 +255,7 @@ export class MessageBook {
 
   /** Nobody can do anything about advice: people hear of it once, and are never called. */
   #checkAdvice({ id, channel, notification }: Claimed): void {
-    if (channel === 'hook' || notification.moment === 'alert') return
+    if (isMachine(channel) || notification.moment === 'alert') return
     this.#docket.met.add('people hear of advice')
     if (channel !== 'pager' && notification.moment === 'scheduled') return
     this.#docket.broke('advice', `${channel} is told "${notification.moment}" of advice: ${id}`)
@@ -305,7 +311,7 @@ export class MessageBook {
   /** People are not notified of a step after the next one has long been known. */
   #checkOvertaken(claimed: Claimed, isReply: boolean): void {
     const { notification, channel } = claimed
-    if (notification.moment === 'alert' || channel === 'hook' || channel === 'pager') return
+    if (notification.moment === 'alert' || isMachine(channel) || channel === 'pager') return
     const { relay_stalls, store_slow } = this.#docket.parts.faults
     const freezes = relay_stalls > 0 || store_slow > 0
     // a reply follows an edit, which may take as long as an attempt

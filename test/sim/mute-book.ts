@@ -71,6 +71,7 @@ export class MuteBook {
   }
 }
 
-function isMachine(channel: string): boolean {
+/** It gets every step. */
+export function isMachine(channel: string): boolean {
   return channel === 'hook' || hearsByItself(channel)
 }

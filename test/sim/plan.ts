@@ -346,7 +346,15 @@ function configOf(random: Random, isPublished: boolean): Plan['config'] {
   const known = approvalsOf(random.fork('approvals'), used)
   const owned = random.fork('owners').chance(0.5) ? { owners: names } : {}
   const own = { ...baseConfig, channels, policy, ...known, ...owned }
-  return readConfig(JSON.stringify({ ...own, ...(isPublished && published) }), {})
+  const shipped = random.fork('ship').chance(0.34) && { ship: { lake } }
+  return readConfig(JSON.stringify({ ...own, ...(isPublished && published), ...shipped }), {})
+}
+
+/** Where every third world ships its events. */
+const lake = {
+  kind: 'event-grid',
+  endpoint: 'https://lake.example/api/events',
+  key: 'the-key-of-the-lake',
 }
 
 const published = {

@@ -3,7 +3,11 @@
 // not do what their configuration says.
 import type { Config } from '../../functions/config/config.ts'
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
-import type { Claimed, Delivery } from '../../functions/core/delivery/delivery.ts'
+import {
+  type Claimed,
+  type Delivery,
+  isShipChannel,
+} from '../../functions/core/delivery/delivery.ts'
 import type { EntityChange, Table } from '../../functions/store/azure/table.ts'
 import type { Commit, Store } from '../../functions/store/store.ts'
 import { spoiltSubscriptions } from './spoilt-subscriptions.ts'
@@ -226,6 +230,10 @@ export const spoiltConfigs: Record<string, (config: Config) => Config> = {
       return { ...rule, match }
     }
     return { ...rest, policy: policy.map(always) }
+  },
+  'nothing is shipped': ({ channels, ...rest }) => {
+    const routed = Object.entries(channels).filter(([name]) => !isShipChannel(name))
+    return { ...rest, channels: Object.fromEntries(routed) }
   },
   'approvers ignored': ({ routes, ...rest }) => {
     return { ...rest, routes: routes.map(({ approvers: _, ...route }) => route) }
