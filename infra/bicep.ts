@@ -2,13 +2,11 @@
 // `Azure.Bicep.CommandLine.linux-x64`. Only those who change a Bicep file need it: the compiled templates
 // are in the repository, for the portal and for tests.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const folder = join(import.meta.dirname, 'azure')
-/** Their JSON is in the repository. */
-export const compiled = ['main', 'beacon', 'events', 'ship', 'teams-bot']
 
 export const noCompiler = 'the Bicep compiler is not here: set FOGHORN_BICEP to its path'
 
@@ -20,24 +18,25 @@ export function bicepHere(): string | undefined {
   return newest === undefined ? undefined : join(versions, newest, 'tools/bicep')
 }
 
-/** Runs `bicep WORDS FILE`, where the file is in this folder. */
-export function runBicep(compiler: string, words: string[], file: string) {
-  const all = [...words, join(import.meta.dirname, file)]
-  return spawnSync(compiler, all, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
+/** Runs `bicep WORDS` beside the files. Returns what the compiler says, empty if all is well. */
+export function runBicep(compiler: string, words: string[]): string {
+  const { status, stdout, stderr } = spawnSync(compiler, words, { encoding: 'utf8', cwd: folder })
+  const said = stdout + stderr
+  return status === 0 || said !== '' ? said : `bicep ends with ${status}`
 }
 
-/** The template as JSON, without the version of the compiler and its hash. Throws what the compiler says. */
-export function templateOf(compiler: string, name: string): string {
-  const { status, stdout, stderr } = runBicep(
-    compiler,
-    ['build', '--stdout'],
-    `azure/${name}.bicep`,
-  )
-  if (status !== 0) throw new Error(`${name}.bicep does not compile: ${stderr}`)
-  const keep = (key: string, value: unknown) => (key === '_generator' ? undefined : value)
-  return `${JSON.stringify(JSON.parse(stdout), keep, 2)}\n`
-}
-
-export function templateFile(name: string): string {
-  return join(folder, `${name}.json`)
+/** The templates as JSON, without the version of the compiler and its hash. Throws what the compiler says. */
+export function templatesOf(compiler: string): { file: string; content: string }[] {
+  const made = mkdtempSync(join(tmpdir(), 'foghorn-bicep-'))
+  try {
+    const said = runBicep(compiler, ['build', '--pattern', '*.bicep', '--outdir', made])
+    if (said !== '') throw new Error(`the templates do not compile: ${said}`)
+    const keep = (key: string, value: unknown) => (key === '_generator' ? undefined : value)
+    return readdirSync(made).map((name) => {
+      const template: unknown = JSON.parse(readFileSync(join(made, name), 'utf8'))
+      return { file: join(folder, name), content: `${JSON.stringify(template, keep, 2)}\n` }
+    })
+  } finally {
+    rmSync(made, { recursive: true })
+  }
 }

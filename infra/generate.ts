@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { command, exitCodes, flag } from '../functions/cli/command.ts'
-import { bicepHere, compiled, noCompiler, templateFile, templateOf } from './bicep.ts'
+import { bicepHere, noCompiler, templatesOf } from './bicep.ts'
 import { generated, outdated, root } from './generated.ts'
 import { helmHere, manifestFile, manifestOf, manifests, noHelm } from './helm.ts'
 
@@ -38,9 +38,7 @@ function outdatedTemplates(note: (text: string) => void) {
     note(`infra/azure/*.json were not compiled: ${noCompiler}`)
     return []
   }
-  return changed(
-    compiled.map((name) => ({ file: templateFile(name), content: templateOf(compiler, name) })),
-  )
+  return changed(templatesOf(compiler))
 }
 
 function outdatedManifests(note: (text: string) => void) {

@@ -58,12 +58,11 @@ export function afterAttempt(
   random: number,
   rate: Rate,
 ): Settlement {
-  const { note, answered } = result
-  const seen = answered && { answered }
+  const { note } = result
   if (result.outcome === 'superseded' || result.outcome === 'given_up') {
     return { state: result.outcome, nextAt: now, note, unsent: true }
   }
-  if (result.outcome !== 'retry') return { state: result.outcome, nextAt: now, note, ...seen }
+  if (result.outcome !== 'retry') return { state: result.outcome, nextAt: now, note }
   const { retryAfterMs, unsent } = result
   const untilDeadlineMs = delivery.urgentUntil - now
   const isBefore = untilDeadlineMs > 0
@@ -76,7 +75,6 @@ export function afterAttempt(
   const isGivenUp = now + wait > delivery.plannedAt + giveUpMs || delivery.attempts >= maxAttempts
   const pauseMs = Math.min(retryAfterMs ?? 0, maxPauseMs)
   const common = {
-    ...seen,
     ...(unsent && { unsent }),
     ...(retryAfterMs !== undefined && { spentUntil: spentByPause(rate, now + pauseMs) }),
   }

@@ -29,24 +29,6 @@ describe('afterAttempt', () => {
     expect(settlement.unsent ?? false).toBe(outcome === 'superseded')
   })
 
-  test.each([{ outcome: 'delivered', note: '' }, { outcome: 'refused', note: '' }, retry] as const)(
-    'the answer of a system is part of the settlement ($outcome)',
-    (result) => {
-      const answered = { status: 503, text: 'busy', tookMs: 12, at }
-      for (const plannedAt of [at, at - giveUpMs]) {
-        const settlement = afterAttempt(
-          delivery('id', { plannedAt }),
-          { ...result, answered },
-          at,
-          0,
-          slow,
-        )
-        expect(settlement.answered).toEqual(answered)
-      }
-      expect(afterAttempt(delivery('id'), result, at, 0, slow)).not.toHaveProperty('answered')
-    },
-  )
-
   test.each([
     ['the first is soon', 1, 0, 500, 1_000],
     ['then doubled', 2, 0, 1_000, 2_000],

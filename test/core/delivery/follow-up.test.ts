@@ -115,6 +115,16 @@ describe('the new state', () => {
   })
 })
 
+test.each<[string, SendOutcome]>([
+  ['that delivers', { outcome: 'delivered', note: '' }],
+  ['to be repeated', silent],
+  ['that refuses', broken],
+])('an attempt %s keeps what the system answered', (_, result) => {
+  const answered = { status: 503, text: 'busy', tookMs: 12, at }
+  expect(finish({ ...result, answered }).settlement.answered).toEqual(answered)
+  expect(finish(result).settlement).not.toHaveProperty('answered')
+})
+
 describe('a copy for the fallback', () => {
   const failed = delivery('prod/x/1/scheduled/chat', {
     ...{ state: 'refused', attempts: 3, note: 'HTTP 404', seq: 65, plannedAt: at - 5 },
