@@ -95,9 +95,15 @@ const withNote: { [What in HistoryEntry['what']]?: (note: string) => string } = 
 
 /** Reads what `decisionNote` writes. */
 function deciderIn(note: string): Decider {
-  const [how = '', ...who] = note.split(': ')
-  return { how: how as Proof, who: who.join(': ') }
+  const [how = '', ...rest] = note.split(': ')
+  const by = { how: how as Proof, who: rest.join(': ') }
+  // only people have a name, and their ids have no space
+  const [, who, name] = personNote.exec(by.who) ?? []
+  const isPerson = by.how === 'slack' || by.how === 'entra'
+  return isPerson && who !== undefined ? { ...by, who, ...(name && { name }) } : by
 }
+
+const personNote = /^(\S+) \((.*?)\)?$/s
 
 /** `why`: an inference, or who said so. */
 function concluded(what: string, why: string): string {

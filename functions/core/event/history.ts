@@ -1,7 +1,7 @@
 // Keeps an event small enough for its row: what the history takes, and what is cut if it is full.
 import { cut } from '../../../shared/document.ts'
 import { maxEventLength } from '../limits.ts'
-import type { Decided, EventRecord, HistoryEntry } from './event.ts'
+import type { Decider, EventRecord, HistoryEntry } from './event.ts'
 
 const maxHistory = 50
 /** Characters. Long lists of VMs are in the facts. */
@@ -17,9 +17,10 @@ const repetitive: HistoryEntry['what'][] = [
 const decisive: HistoryEntry['what'][] = ['approved', 'declined', 'expired', 'azure_accepted']
 const byRule = 'policy: '
 
-/** How and by whom an event was decided. */
-export function decisionNote({ how, who }: Pick<Decided, 'how' | 'who'>): string {
-  return how === 'policy' ? `${byRule}${who}` : `${how}: ${who}`
+/** How and by whom an event was decided: `slack: T0ACME/U0ADA (Ada Chen)`, `policy: short freeze`. */
+export function decisionNote({ how, who, name }: Decider): string {
+  const called = name === undefined ? '' : ` (${name})`
+  return how === 'policy' ? `${byRule}${who}` : `${how}: ${who}${called}`
 }
 
 /** How important an entry is. */

@@ -44,6 +44,9 @@ describe('a press', () => {
     await pressInSlack(world, { name: 'ada' })
     expect(await approvals()).toMatchObject([{ who: 'T0HOME/U0ADA', name: 'ada' }])
     expect(repliesIn(world)[0].text).toContain('approved by ada (<@U0ADA>), at 12:00 UTC.')
+    const page = await world.app.request(await forge(world))
+    const timeline = (await page.text()).split('Timeline')[1]
+    expect(timeline).toContain('Approved by ada (Slack user U0ADA)')
   })
 
   test('one line names the person instead of the message, and the decision has a message of its own', async () => {
