@@ -13,8 +13,8 @@ import {
   isTestOf,
   type Notification,
 } from '../core/delivery/delivery.ts'
+import { type Action, actionOf, unsticks } from '../core/delivery/incident.ts'
 import { lastExpiry } from '../core/event/event.ts'
-import { isEnd, traits } from '../core/event/moment.ts'
 import { hash } from '../core/hash.ts'
 import { type Severity, severityOf } from '../core/rules/severity.ts'
 import type { Outgoing } from './notifier.ts'
@@ -24,8 +24,6 @@ const maxKeyLength = 255
 
 /** A message of an alert resolves this many earlier incidents. Each of those resolved the ones before. */
 const maxReplaced = 5
-
-type Action = 'trigger' | 'acknowledge' | 'resolve'
 
 /** An action, and the key of its incident. */
 export interface Step {
@@ -50,13 +48,6 @@ export async function sendSteps(
     if (outcome.outcome !== 'delivered' && !isLeft) return outcome
   }
   return told
-}
-
-/** An acknowledgement does not overtake a trigger. *Stuck* matters until the start or the end. */
-export function overtakes(later: Notification, earlier: Notification): boolean {
-  if (earlier.moment === 'stuck') return unsticks(later)
-  if (later.moment === 'stuck') return false
-  return actionOf(later) !== 'acknowledge' || actionOf(earlier) === 'acknowledge'
 }
 
 /**
@@ -99,8 +90,8 @@ function stepsOfAlert(
   const news = isAlertOf(notification) ? notification.about.news : undefined
   // the incident stays open for those that are still absent
   if (news?.form === 'over' && news.remaining > 0) return []
-  // an event's own incident stays as it is
-  const begun = mayHaveHeard.filter((one) => isSameSubject(one, notification) && !isAlertOver(one))
+  // what is about an event has an incident of its own
+  const begun = mayHaveHeard.filter((one) => isAlertOf(one) && !isAlertOver(one))
   const known = new Set(inOrder(begun).slice(-maxReplaced).map(keyOf))
   // the message that opened the last one may be forgotten by now
   if (news?.begunBy !== undefined && isAlertOf(notification)) {
@@ -109,11 +100,6 @@ function stepsOfAlert(
   known.delete(key)
   const over = [...known].map((key): Step => ({ key, action: 'resolve' }))
   return news?.form === 'over' ? over : [trigger, ...over]
-}
-
-function isSameSubject(one: Delivery['notification'], notification: AlertNotification): boolean {
-  const isAlert = one.moment === 'alert' && isAlertOf(one) === isAlertOf(notification)
-  return isAlert && channelIn(one) === channelIn(notification)
 }
 
 /**
@@ -136,22 +122,6 @@ function openedBy(notifications: Notification[]): string[] {
 function inOrder<One extends Delivery['notification']>(notifications: One[]): One[] {
   return notifications.toSorted((one, other) => one.event.sequence - other.event.sequence)
 }
-
-function unsticks({ moment }: Delivery['notification']): boolean {
-  return moment === 'started' || (moment !== 'alert' && isEnd(moment))
-}
-
-/**
- * After a decision, a start only acknowledges: a second trigger would page again. If the event is
- * back after a *not now*, nobody expects it to start.
- */
-function actionOf({ moment, event: { decided, epoch } }: Delivery['notification']): Action {
-  if (moment === 'alert') return 'trigger'
-  const isExpected = decided?.decision === 'approved' || (decided !== undefined && epoch === 1)
-  return moment === 'started' && isExpected ? 'acknowledge' : actions[traits[moment].incident]
-}
-
-const actions = { opens: 'trigger', acknowledges: 'acknowledge', resolves: 'resolve' } as const
 
 /**
  * The same for every action on one incident. If a rule waited in vain, people get an incident of

@@ -5,7 +5,7 @@ import { parseRetryAfter } from '../../shared/retry.ts'
 import type { Hmac } from '../../shared/signature.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import type { Claimed, Delivery } from '../core/delivery/delivery.ts'
-import type { Overtakes } from '../core/delivery/overtake.ts'
+import type { Takes } from '../core/delivery/overtake.ts'
 import type { Post, PostState } from '../core/delivery/post.ts'
 import type { Rate } from '../core/delivery/rate.ts'
 import type { Proof } from '../core/event/event.ts'
@@ -102,12 +102,9 @@ export interface Outgoing extends Part {
 }
 
 export interface Notifier<Channel> {
-  /** Which steps people skip when later ones wait. Absent: a program that gets every step, in order. */
-  overtakes?: Overtakes
+  takes: Takes
   /** The limit of the service, which refuses more and may ban the sender. */
   rate: Rate
-  /** A message opens an incident that only a message about the end closes. */
-  opensIncidents: boolean
   /** Undefined if a message can only link to the event's page. */
   buttons: ButtonSupport | undefined
   /** Makes one attempt. Throws only what `posts` throws. The result contains no secret. */

@@ -8,15 +8,7 @@ import { type Delivery, isAlertOf, noFleet } from '../core/delivery/delivery.ts'
 import { buttonOf } from '../core/message/message.ts'
 import { plain } from '../core/message/phrases.ts'
 import { isWebUrl, textBy, webUrl } from '../schema/checks.ts'
-import {
-  channelIn,
-  fitting,
-  overtakes,
-  type Step,
-  sendSteps,
-  severityIn,
-  stepsOf,
-} from './incidents.ts'
+import { channelIn, fitting, type Step, sendSteps, severityIn, stepsOf } from './incidents.ts'
 import { entry, type Kind } from './kind.ts'
 import {
   type Answer,
@@ -50,10 +42,9 @@ const schema = entry('pagerduty', {
 type Channel = z.output<typeof schema>
 
 const notifier: Notifier<Channel> = {
-  overtakes,
+  takes: 'incident',
   // about 120 events a minute and key
   rate: { everyMs: 667, burst: 30, together: 1, atOnce: 4 },
-  opensIncidents: true,
   buttons: undefined,
   async notify(outgoing, channel, send) {
     return sendSteps(stepsOf(outgoing), (step) => sendStep(outgoing, step, channel, send))

@@ -45,7 +45,7 @@ const schema = entry('webhook', {
 
 const notifier: Notifier<z.output<typeof schema>> = {
   rate: unlimited,
-  opensIncidents: false,
+  takes: 'every',
   buttons: undefined,
   async notify(outgoing, channel, send) {
     const { delivery, now, signal } = outgoing

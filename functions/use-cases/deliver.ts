@@ -96,11 +96,11 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
   await noteAttempt(relay, target, first, sent, health)
 
   const list = inRequest.length > 1 ? { retryAt: retryAtOf(relay, inRequest, sent) } : undefined
-  const opensIncidents = channelFacts(relay).opensIncidents(first.channel)
+  const hasIncidents = channelFacts(relay).takes(first.channel) === 'incident'
   const finishOne = (one: Prepared) => {
     const { siblings, instead } = one
     const isIn = inRequest.includes(one)
-    const context = { health, siblings, instead, opensIncidents, list: isIn ? list : undefined }
+    const context = { health, siblings, instead, hasIncidents, list: isIn ? list : undefined }
     return finish(relay, one, isIn ? sent : undefined, context)
   }
   const finishes: Finish[] = []
@@ -139,8 +139,7 @@ async function prepare(
     const isAboutChannel = channelTroubleIn(claimed.notification) !== undefined
     const judgement = judgeDelivery(claimed, {
       ...event,
-      isGone: channel === undefined,
-      overtakes: channel && notifierOf(relay, channel).overtakes,
+      takes: channel && notifierOf(relay, channel).takes,
       kept,
       inTrouble: isAboutChannel ? (await channelsInTrouble(relay)).map((one) => one.channel) : [],
     })

@@ -187,12 +187,7 @@ export function rateOf(relay: RelayParts, name: string): Rate {
 
 export function channelFacts(relay: RelayParts): ChannelFacts {
   return {
-    exists: (name) => channelNamed(relay, name) !== undefined,
-    opensIncidents: (name) => notifierNamed(relay, name)?.opensIncidents ?? false,
-    getsEveryStep: (name) => {
-      const notifier = notifierNamed(relay, name)
-      return notifier !== undefined && notifier.overtakes === undefined
-    },
+    takes: (name) => notifierNamed(relay, name)?.takes,
     fallbackOf: (name) => channelNamed(relay, name)?.fallback,
     shipped: Object.keys(relay.config.channels).filter(isShipChannel),
   }

@@ -6,7 +6,6 @@ import { type Moment, moments, opensIncident } from '../../functions/core/event/
 import { viewOf } from '../../functions/core/event/view.ts'
 import { compose } from '../../functions/core/message/message.ts'
 import type { Outgoing, Send } from '../../functions/notify/notifier.ts'
-import { notifiers } from '../../functions/notify/registry.ts'
 import { at, claimed, type Fields, facts, notification, record } from '../support/records.ts'
 import { channels } from './kinds.ts'
 import { capture as captureAny, notify, outgoing } from './outgoing.ts'
@@ -228,17 +227,6 @@ describe('a stuck approval', () => {
     const keys = requests.map(({ json }) => json.dedup_key)
     expect(new Set(keys).size).toBe(2)
     for (const key of keys) expect(key.length).toBeLessThanOrEqual(255)
-  })
-
-  test.each<[Moment, Moment, boolean]>([
-    ['started', 'stuck', true],
-    ['completed', 'stuck', true],
-    ['changed', 'stuck', false],
-    ['stuck', 'approved', false],
-    ['stuck', 'scheduled', false],
-  ])('"%s" overtakes "%s": %s', (later, first, expected) => {
-    const [one, two] = earlier(later, first)
-    expect(notifiers.pagerduty.overtakes!(one!, two!)).toBe(expected)
   })
 })
 

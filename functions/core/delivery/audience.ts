@@ -14,14 +14,12 @@ import {
 import type { KnownVm } from '../event/sight.ts'
 import { channelsFor, type Route, withFallbacks } from '../rules/routes.ts'
 import { type Delivery, hearsByItself } from './delivery.ts'
-import { mayHaveArrived } from './overtake.ts'
+import { mayHaveArrived, type Takes } from './overtake.ts'
 
 /** What planning needs to know about channels. */
 export interface ChannelFacts {
-  /** Whether the configuration still has the channel. */
-  exists(channel: string): boolean
-  opensIncidents(channel: string): boolean
-  getsEveryStep(channel: string): boolean
+  /** Undefined if the configuration no longer has the channel. */
+  takes(channel: string): Takes | undefined
   fallbackOf(channel: string): string | undefined
   /** Those that get every event. */
   shipped: string[]
@@ -53,7 +51,8 @@ export function audienceOf(
   const notified = plannedFor(record, existing)
   /** People are told of advice once. It ends silently, and is no incident. Machines get every step. */
   const isAdvised = (name: string, moment: Moment) =>
-    channels.getsEveryStep(name) || (moment === newestOf(record) && !channels.opensIncidents(name))
+    channels.takes(name) === 'every' ||
+    (moment === newestOf(record) && channels.takes(name) !== 'incident')
   const routed = (moment: Moment) => {
     const named = channelsFor(routes, record, vms, moment, now, existing)
     return isAdvice(record.facts) ? named.filter((name) => isAdvised(name, moment)) : named
@@ -64,8 +63,9 @@ export function audienceOf(
    * calls of an incident.
    */
   const isTold = (name: string, moment: Moment) => {
-    if (record.muted === undefined || channels.getsEveryStep(name)) return true
-    const acknowledges = channels.opensIncidents(name) && traits[moment].incident === 'acknowledges'
+    if (record.muted === undefined || channels.takes(name) === 'every') return true
+    const acknowledges =
+      channels.takes(name) === 'incident' && traits[moment].incident === 'acknowledges'
     const isEnding = isEnd(moment) || acknowledges || (isExpiry && moment === 'changed')
     return isEnding && notified.includes(name)
   }
@@ -87,7 +87,7 @@ export function audienceOf(
     // the first message also says why a rule asks people. Machines get every step
     if (moment !== 'not_ready' || !logged.includes('scheduled')) return all
     const first = of('scheduled')
-    return all.filter((name) => channels.getsEveryStep(name) || !first.includes(name))
+    return all.filter((name) => channels.takes(name) === 'every' || !first.includes(name))
   }
   const joining = () => {
     const known = [...notified, ...logged.flatMap(of)]
@@ -127,11 +127,11 @@ function withIncident(
   notified: string[],
   routed: () => string[],
 ): string[] {
-  const isGone = notified.some((name) => !channels.exists(name))
+  const isGone = notified.some((name) => channels.takes(name) === undefined)
   const names = isGone
     ? withFallbacks([...notified, ...routed()], channels.fallbackOf)
     : [...new Set(notified)]
-  return names.filter((name) => channels.opensIncidents(name))
+  return names.filter((name) => channels.takes(name) === 'incident')
 }
 
 function fallbacksOf({ epoch }: EventRecord, existing: Delivery[], which: Fallbacks): string[] {

@@ -32,7 +32,7 @@ export interface Context {
   siblings: Delivery[]
   /** The channels that get what this one does not accept. */
   instead: string[]
-  opensIncidents: boolean
+  hasIncidents: boolean
   /** Present if it was sent in a list. `retryAt`: when the whole list is retried. */
   list?: { retryAt: number | undefined } | undefined
 }
@@ -69,7 +69,7 @@ function afterRefusal(
   // another message of the list may be to blame
   if (!broken) return { state: 'pending', nextAt: now, note, alone: true }
   // nobody else can resolve the incident, so a copy to the fallback is not enough
-  const resolves = context.opensIncidents && isClosing(claimed.notification)
+  const resolves = context.hasIncidents && isClosing(claimed.notification)
   const waits = resolves || isRefusedEverywhere(claimed, context)
   if (!waits || now >= claimed.plannedAt + giveUpMs) return { state: 'refused', nextAt: now, note }
   // after a wait as long as all before

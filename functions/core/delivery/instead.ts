@@ -20,11 +20,11 @@ interface Situation {
 
 export function channelsInstead(claimed: Claimed, situation: Situation): string[] {
   const { channels } = situation
-  const isGone = !hearsByItself(claimed.channel) && !channels.exists(claimed.channel)
+  const isGone = !hearsByItself(claimed.channel) && channels.takes(claimed.channel) === undefined
   const named = isGone ? insteadOfGone(claimed, situation) : fallbackOf(claimed.channel, channels)
   // advice calls nobody
   return isAdvice(claimed.notification.event.facts)
-    ? named.filter((name) => !channels.opensIncidents(name))
+    ? named.filter((name) => channels.takes(name) !== 'incident')
     : named
 }
 

@@ -16,24 +16,33 @@ import {
   type Notification,
   subscriptionOf,
 } from './delivery.ts'
+import { overtakesInIncident } from './incident.ts'
 
-/** Whether a kind of channel can skip the earlier message if the later one is planned. */
-export type Overtakes = (later: Notification, earlier: Notification) => boolean
+/**
+ * How a channel takes the steps of an event: a program gets `every` one, people only the `newest` of those
+ * that wait, and an `incident` opens, is acknowledged and is resolved.
+ */
+export type Takes = 'every' | 'newest' | 'incident'
+
+/** Whether the later step, if it is planned, makes the earlier one needless. */
+function overtakes(takes: Takes, later: Notification, earlier: Notification): boolean {
+  return takes === 'incident' ? overtakesInIncident(later, earlier) : takes === 'newest'
+}
 
 /** Why a claimed message is too late, or undefined. */
 export function overtaken(
   delivery: Delivery,
   record: EventRecord | undefined,
   siblings: Delivery[],
-  overtakes: Overtakes,
+  takes: Takes,
 ): string | undefined {
   const { notification } = delivery
-  if (notification.moment === 'alert') return afterItsEpisode(delivery, siblings, overtakes)
+  if (notification.moment === 'alert') return afterItsEpisode(delivery, siblings, takes)
   const alive = siblings.filter(({ state }) => state === 'pending' || state === 'delivered')
   return (
-    byTheEvent(delivery, notification, record, overtakes) ??
+    byTheEvent(delivery, notification, record, takes) ??
     byTheOriginal(delivery, notification, siblings) ??
-    overtakenBy(delivery, alive, overtakes)
+    overtakenBy(delivery, alive, takes)
   )
 }
 
@@ -42,13 +51,13 @@ function byTheEvent(
   delivery: Delivery,
   notification: Notification,
   record: EventRecord | undefined,
-  overtakes: Overtakes,
+  takes: Takes,
 ): string | undefined {
   if (record === undefined) return undefined
-  const isReminder = notification.moment === 'reminder' && skipsPast(notification, overtakes)
+  const isReminder = notification.moment === 'reminder' && takes !== 'every'
   const why = isReminder ? whyPointless(notification, record) : undefined
   const isOver = record.ended !== undefined || record.epoch > notification.event.epoch
-  return why ?? (isOver ? afterItsEnd(delivery, overtakes) : undefined)
+  return why ?? (isOver ? afterItsEnd(delivery, takes) : undefined)
 }
 
 /** A fallback's copy is too late if the channel that it stands in for has the message. */
@@ -77,15 +86,14 @@ function byTheOriginal(
 function afterItsEpisode(
   delivery: Delivery,
   siblings: Delivery[],
-  overtakes: Overtakes,
+  takes: Takes,
 ): string | undefined {
   const ends = siblings.filter(
     (one) => one.seq > delivery.seq && !isSameStep(one, delivery) && endsAlert(one.notification),
   )
   const follows = ends.some((one) => one.channel === delivery.channel && one.state === 'pending')
-  const { at, event } = delivery.notification
   if (ends.length === 0 || follows) return undefined
-  return skipsPast({ moment: 'scheduled', at, event }, overtakes) ? 'the alert is over' : undefined
+  return takes === 'every' ? undefined : 'the alert is over'
 }
 
 /** A reminder asks for a decision before the NotBefore that it names. */
@@ -98,11 +106,7 @@ function whyPointless(
   return record.facts.notBeforeAt === event.facts.notBeforeAt ? undefined : 'moved meanwhile'
 }
 
-function overtakenBy(
-  delivery: Delivery,
-  others: Delivery[],
-  overtakes: Overtakes,
-): string | undefined {
+function overtakenBy(delivery: Delivery, others: Delivery[], takes: Takes): string | undefined {
   const { notification } = delivery
   if (notification.moment === 'alert') return undefined
   const later = others.find(
@@ -113,15 +117,15 @@ function overtakenBy(
       other.notification.moment !== 'alert' &&
       // a reminder may still be dropped, and says less than other messages
       (other.notification.moment !== 'reminder' || notification.moment === 'reminder') &&
-      overtakes(other.notification, notification),
+      overtakes(takes, other.notification, notification),
   )
   return later && `overtaken by "${later.notification.moment}"`
 }
 
 /** After the end, only a channel that wants every step receives this one. */
-function afterItsEnd({ notification }: Delivery, overtakes: Overtakes): string | undefined {
+function afterItsEnd({ notification }: Delivery, takes: Takes): string | undefined {
   if (notification.moment === 'alert' || !traits[notification.moment].expires) return undefined
-  return skipsPast(notification, overtakes) ? endedFirst : undefined
+  return takes === 'every' ? undefined : endedFirst
 }
 
 const endedFirst = 'the event ended first'
@@ -134,11 +138,6 @@ function hasSentEnd(delivery: Delivery, siblings: Delivery[]): boolean {
       isSameStory(one, delivery) &&
       mayHaveArrived(one),
   )
-}
-
-/** Whether the channel's kind skips steps that are over. Machines want every step. */
-function skipsPast(notification: Notification, overtakes: Overtakes): boolean {
-  return overtakes({ ...notification, moment: 'completed' }, notification)
 }
 
 /** The steps that this channel missed since its last delivered message. */
@@ -182,10 +181,8 @@ export interface Known {
   record: EventRecord | undefined
   /** All deliveries of the event. */
   siblings: Delivery[]
-  /** The configuration has no such channel any more. */
-  isGone?: boolean
-  /** Absent: its kind gets every step. */
-  overtakes?: Overtakes | undefined
+  /** Undefined: the configuration has no such channel any more. */
+  takes: Takes | undefined
   /** Why the subscription gets nothing now. Undefined for a configured channel. */
   kept?: string | undefined
   /** Names of channels in trouble. Only a message about such trouble needs them. */
@@ -194,16 +191,12 @@ export interface Known {
 
 type Judgement = { go: 'send' } | { go: 'superseded' | 'given_up' | 'refused'; reason: string }
 
-const always: Overtakes = () => true
-const never: Overtakes = () => false
-
 export function judgeDelivery(claimed: Claimed, known: Known): Judgement {
-  const { record, siblings, isGone, kept } = known
+  const { record, siblings, takes, kept } = known
   if (kept !== undefined) return { go: 'given_up', reason: kept }
-  const overtakes = isGone ? always : (known.overtakes ?? never)
-  const late = overtaken(claimed, record, siblings, overtakes) ?? overBy(claimed, known)
+  const late = overtaken(claimed, record, siblings, takes ?? 'newest') ?? overBy(claimed, known)
   if (late !== undefined) return { go: 'superseded', reason: late }
-  if (isGone) return { go: 'refused', reason: whyGone(claimed) }
+  if (takes === undefined) return { go: 'refused', reason: whyGone(claimed) }
   return { go: 'send' }
 }
 

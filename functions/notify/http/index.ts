@@ -4,7 +4,7 @@ import { parseJson } from '../../../shared/json.ts'
 import type { SendOutcome } from '../../core/delivery/attempt.ts'
 import { byUrgency } from '../../core/message/message.ts'
 import { addressOf } from '../../core/rules/address.ts'
-import { overtakes, type Step, sendSteps, stepsOf } from '../incidents.ts'
+import { type Step, sendSteps, stepsOf } from '../incidents.ts'
 import type { Kind } from '../kind.ts'
 import {
   type Answer,
@@ -22,10 +22,9 @@ import { type Http, type HttpIncidents, httpSchema, type Request, type Template 
 import { fill } from './template.ts'
 
 const messages: Notifier<Http> = {
-  overtakes: () => true,
+  takes: 'newest',
   // Chats take about one message a second; most answer 429 to more.
   rate: { everyMs: 1_000, burst: 2, together: 10, atOnce: 4 },
-  opensIncidents: false,
   buttons: undefined,
   notify(outgoing, channel, send) {
     // what a template says of one event, it says of the most urgent one
@@ -36,9 +35,8 @@ const messages: Notifier<Http> = {
 }
 
 const incidents: Notifier<HttpIncidents> = {
-  overtakes,
+  takes: 'incident',
   rate: { everyMs: 667, burst: 30, together: 1, atOnce: 4 },
-  opensIncidents: true,
   buttons: undefined,
   notify(outgoing, channel, send) {
     const requests = requestsOf(channel)

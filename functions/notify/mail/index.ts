@@ -17,7 +17,7 @@ import { type AzureMail, mailSchema, type Smtp } from './schema.ts'
 
 const apiVersion = '2023-03-31'
 
-const common = { overtakes: () => true, opensIncidents: false, buttons: undefined } as const
+const common = { takes: 'newest', buttons: undefined } as const
 
 const bySmtp: Notifier<Smtp> = {
   ...common,

@@ -45,7 +45,7 @@ interface Service<Channel> {
 function shipper<Channel>(service: Service<Channel>): Notifier<Channel> {
   return {
     rate: { everyMs: 0, burst: 1, together: mostTogether, atOnce: 1 },
-    opensIncidents: false,
+    takes: 'every',
     buttons: undefined,
     notify: (outgoing, channel, send) => attempt(service, outgoing, channel, send),
   }

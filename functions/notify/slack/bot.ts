@@ -25,11 +25,10 @@ const cannotBeRepliedTo = [
 
 export const slackBot: Notifier<Bot> = {
   // The message shows the newest state, so an edit that waited must not show an older one.
-  overtakes: () => true,
+  takes: 'newest',
   // Slack accepts one chat.postMessage a second and channel, and fifty chat.update a minute. No
   // lists: a message about several events could not be edited for one of them.
   rate: { everyMs: 1_200, burst: 2, together: 1, atOnce: 4 },
-  opensIncidents: false,
   buttons: { ...buttonSupport, isEdited: true },
   notify: notifyByEditing({
     placeOf: ({ channel }) => channel,

@@ -43,12 +43,11 @@ const broken = [
 const limited = ['rate_limited', 'ratelimited']
 
 export const slackWebhook: Notifier<Incoming> = {
-  overtakes: () => true,
+  takes: 'newest',
   // Slack accepts about one message a second and webhook. A burst of 2 lets an event and its
   // approval by a rule arrive together. A list of 20 stays within the limits of blocks and
   // characters.
   rate: { everyMs: 1_000, burst: 2, together: 20, atOnce: 4 },
-  opensIncidents: false,
   buttons: { ...buttonSupport, isEdited: false },
   async notify(outgoing, { url }, send) {
     const { now, signal } = outgoing

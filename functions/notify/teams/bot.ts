@@ -21,10 +21,9 @@ import type { Bot } from './schema.ts'
 const resource = 'https://api.botframework.com'
 
 export const teamsBot: Notifier<Bot> = {
-  overtakes: () => true,
+  takes: 'newest',
   // Teams accepts 60 messages in 30 s from a bot in one thread, and an edit comes with a reply.
   rate: { everyMs: 1_000, burst: 2, together: 1, atOnce: 4 },
-  opensIncidents: false,
   buttons: {
     approveIn: 'teams',
     how: 'entra',

@@ -13,10 +13,9 @@ import { fittingBody } from './card.ts'
 import type { Workflow } from './schema.ts'
 
 export const teamsWebhook: Notifier<Workflow> = {
-  overtakes: () => true,
+  takes: 'newest',
   // Teams accepts about 4 messages a second. A card has room for 15 events.
   rate: { everyMs: 250, burst: 2, together: 15, atOnce: 4 },
-  opensIncidents: false,
   buttons: undefined,
   async notify(outgoing, channel, send) {
     // without a bot, nobody would receive a press

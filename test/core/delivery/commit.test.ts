@@ -13,9 +13,10 @@ const reminder = { beforeSeconds: 300, due: [300], late: false }
 
 /** `pager` opens incidents. `removed` is no longer in the configuration. */
 const channels: ChannelFacts = {
-  exists: (name) => name !== 'removed',
-  opensIncidents: (name) => name.includes('pager'),
-  getsEveryStep: (name) => name === 'hook',
+  takes: (name) => {
+    if (name === 'removed') return undefined
+    return name.includes('pager') ? 'incident' : name === 'hook' ? 'every' : 'newest'
+  },
   fallbackOf: (name) => ({ chat: 'mail', mail: 'pager' })[name],
   shipped: [],
 }

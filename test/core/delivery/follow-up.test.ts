@@ -20,7 +20,7 @@ const recovered: ChannelHealth = { ...base, state: 'ok', was: 'refusing' }
 
 function finish(result: SendOutcome, changes: Partial<Context> = {}, now = at, one = own) {
   const context = {
-    ...{ health: undefined, siblings: [one], instead: ['team'], opensIncidents: false },
+    ...{ health: undefined, siblings: [one], instead: ['team'], hasIncidents: false },
     ...changes,
   }
   return afterResult(one, result, context, { now, random: 0.5, rate: unlimited })
@@ -89,14 +89,14 @@ describe('the new state', () => {
     ['a copy, without a fallback', broken, { instead: [] }, { state: 'pending' }, insteadOf],
     ['about trouble', broken, { instead: [] }, { state: 'pending' }, notice],
     ['an end without incidents', broken, {}, { state: 'refused' }, end],
-    ['an end that resolves', broken, { opensIncidents: true }, { state: 'pending' }, end],
-    ['a step before', broken, { opensIncidents: true }, { state: 'refused' }],
+    ['an end that resolves', broken, { hasIncidents: true }, { state: 'pending' }, end],
+    ['a step before', broken, { hasIncidents: true }, { state: 'refused' }],
   ])('%s', (_, result, context, expected, one = own) => {
     expect(finish(result, context, at, one).settlement).toMatchObject(expected)
   })
 
   test('an end that resolves goes to the fallback all the same', () => {
-    const { followUps } = finish(broken, { opensIncidents: true }, at, end)
+    const { followUps } = finish(broken, { hasIncidents: true }, at, end)
     expect(followUps.map(what)).toEqual(['cancelled to team'])
   })
 

@@ -1,18 +1,16 @@
 // Which messages a later step overtakes when they are to be sent.
 import { describe, expect, test } from 'vitest'
 import type { Delivery } from '../../../functions/core/delivery/delivery.ts'
+import { overtakesInIncident } from '../../../functions/core/delivery/incident.ts'
 import {
   mayHaveHeard,
-  type Overtakes,
   overtaken,
   skippedBefore,
+  type Takes,
 } from '../../../functions/core/delivery/overtake.ts'
 import type { Moment } from '../../../functions/core/event/moment.ts'
-import { notifiers } from '../../../functions/notify/registry.ts'
 import { at, delivery, facts, notification, record } from '../../support/records.ts'
 
-const always: Overtakes = () => true
-const never: Overtakes = () => false
 const decided = { decision: 'approved' as const, how: 'link' as const, who: 'chat', at }
 
 function row(moment: Moment, seq: number, changes: Partial<Delivery> = {}): Delivery {
@@ -61,12 +59,12 @@ describe('overtaken, when it is to be sent', () => {
     ],
     ['the same event, for a reminder', row('reminder', 64), record(), []],
   ] as const)('%s', (_, one, of, siblings, why = undefined) => {
-    expect(overtaken(one, of, [...siblings], always)).toBe(why)
+    expect(overtaken(one, of, [...siblings], 'newest')).toBe(why)
   })
 
   test('a channel that wants every step gets every step', () => {
     const ended = record({ ended: { at, outcome: 'cancelled' } })
-    expect(overtaken(own, ended, [row('approved', 128)], never)).toBeUndefined()
+    expect(overtaken(own, ended, [row('approved', 128)], 'every')).toBeUndefined()
   })
 })
 
@@ -82,48 +80,48 @@ describe('an alert that an owner replays', () => {
   const begun = alertRow(64, 1)
   const delivered = { state: 'delivered' as const }
 
-  test.each<[string, Delivery, Delivery[], Overtakes, string | undefined]>([
-    ['it lasts', begun, [alertRow(128, 1, delivered)], always, undefined],
-    ['it is over', begun, [alertRow(128, 0, delivered)], always, 'the alert is over'],
+  test.each<[string, Delivery, Delivery[], Takes, string | undefined]>([
+    ['it lasts', begun, [alertRow(128, 1, delivered)], 'newest', undefined],
+    ['it is over', begun, [alertRow(128, 0, delivered)], 'newest', 'the alert is over'],
     [
       'another owner knows',
       begun,
       [alertRow(128, 0, { channel: 'x' })],
-      always,
+      'newest',
       'the alert is over',
     ],
-    ['its end waits, too', begun, [alertRow(128, 0)], always, undefined],
-    ['a machine wants it', begun, [alertRow(128, 0, delivered)], never, undefined],
-    ['it is the end, as of another owner', alertRow(64, 0), [alertRow(65, 0)], always, undefined],
-  ])('%s', (_, own, others, overtakes, why) => {
-    expect(overtaken(own, undefined, [own, ...others], overtakes)).toBe(why)
+    ['its end waits, too', begun, [alertRow(128, 0)], 'newest', undefined],
+    ['a machine wants it', begun, [alertRow(128, 0, delivered)], 'every', undefined],
+    ['it is the end, as of another owner', alertRow(64, 0), [alertRow(65, 0)], 'newest', undefined],
+  ])('%s', (_, own, others, takes, why) => {
+    expect(overtaken(own, undefined, [own, ...others], takes)).toBe(why)
   })
 })
 
-describe('kinds of channels', () => {
+describe('a channel with incidents', () => {
   const approved = notification({ moment: 'approved' })
   const begun = notification({ moment: 'started', event: { ...notification().event, decided } })
 
-  test.each([
-    ['slack', 'approved', 'scheduled', true],
-    ['teams', 'approved', 'scheduled', true],
-    ['pagerduty', 'changed', 'scheduled', true],
-    ['pagerduty', 'completed', 'scheduled', true],
-    ['pagerduty', 'approved', 'scheduled', false],
-    ['pagerduty', 'declined', 'reminder', false],
-    ['pagerduty', 'completed', 'approved', true],
-  ] as const)('%s: "%s" overtakes "%s": %s', (kind, later, earlier, expected) => {
-    const overtakes = notifiers[kind].overtakes!
-    expect(overtakes(notification({ moment: later }), notification({ moment: earlier }))).toBe(
-      expected,
-    )
+  test.each<[Moment, Moment, boolean]>([
+    ['changed', 'scheduled', true],
+    ['completed', 'scheduled', true],
+    ['approved', 'scheduled', false],
+    ['declined', 'reminder', false],
+    ['completed', 'approved', true],
+    ['started', 'scheduled', true],
+    ['started', 'stuck', true],
+    ['completed', 'stuck', true],
+    ['changed', 'stuck', false],
+    ['stuck', 'approved', false],
+    ['stuck', 'scheduled', false],
+  ])('"%s" overtakes "%s": %s', (later, earlier, expected) => {
+    const [one, two] = [notification({ moment: later }), notification({ moment: earlier })]
+    expect(overtakesInIncident(one, two)).toBe(expected)
   })
 
-  test('PagerDuty gets the message that opens an incident before the one that acknowledges it', () => {
-    const overtakes = notifiers.pagerduty.overtakes!
-    expect(overtakes(begun, notification())).toBe(false)
-    expect(overtakes(begun, approved)).toBe(true)
-    expect(overtakes(notification({ moment: 'started' }), notification())).toBe(true)
+  test('gets the message that opens an incident before the one that acknowledges it', () => {
+    expect(overtakesInIncident(begun, notification())).toBe(false)
+    expect(overtakesInIncident(begun, approved)).toBe(true)
   })
 })
 
@@ -204,6 +202,6 @@ describe('a copy for a fallback that wants every step', () => {
     ['is sent before the end', {}, undefined],
     ['is sent if the end was refused', { state: 'refused', attempts: 1 }, undefined],
   ])('%s', (_, changes, reason) => {
-    expect(overtaken(copy, record(), [copy, end(changes)], never)).toBe(reason)
+    expect(overtaken(copy, record(), [copy, end(changes)], 'every')).toBe(reason)
   })
 })

@@ -16,7 +16,7 @@ const refusing = { state: 'refusing' as const, note: 'HTTP 404', alert: at }
 const trouble = { ...own, ...planTroubleAlert(failed, 'team', refusing, at) }
 
 function known(changes: Partial<Known> = {}): Known {
-  return { record: record(), siblings: [own], overtakes: () => true, inTrouble: [], ...changes }
+  return { record: record(), siblings: [own], takes: 'newest', inTrouble: [], ...changes }
 }
 
 const gone = 'the configuration has no such channel any more'
@@ -26,18 +26,18 @@ describe('a claimed delivery', () => {
   test.each([
     ['of an open event', own, known(), 'send'],
     ['whose event is gone', own, known({ record: undefined }), 'send'],
-    ['to a removed channel', own, known({ isGone: true }), 'refused', gone],
+    ['to a removed channel', own, known({ takes: undefined }), 'refused', gone],
     ['of an ended event', own, known({ record: ended }), 'superseded', 'the event ended first'],
     [
       'of an ended event, to a channel that wants every step',
       own,
-      known({ record: ended, overtakes: undefined }),
+      known({ record: ended, takes: 'every' }),
       'send',
     ],
     [
       'of an ended event, to a removed channel',
       own,
-      known({ record: ended, isGone: true }),
+      known({ record: ended, takes: undefined }),
       'superseded',
       'the event ended first',
     ],
@@ -79,7 +79,7 @@ describe('a claimed delivery', () => {
 
 test.each([
   ['is superseded', known({ record: ended }), { outcome: 'superseded' }],
-  ['is refused', known({ isGone: true }), { outcome: 'refused' }],
+  ['is refused', known({ takes: undefined }), { outcome: 'refused' }],
 ])('one that is not sent %s', (_, values, outcome) => {
   const judgement = judgeDelivery(own, values)
   if (judgement.go === 'send') throw new Error('it is sent')
