@@ -229,6 +229,8 @@ export class Loop {
     if (now < this.#tickedAt) {
       this.#checkAt = 0
       this.#forgetAt = 0
+      this.#restsUntil = 0
+      delete this.#relay.outsideLookAt
     }
     this.#tickedAt = now
     this.#wakesAt = undefined

@@ -68,9 +68,11 @@ async function work(relay: Parts, key: EventKey, queue: Job[]): Promise<void> {
       const made = await attempt(relay, key, before, jobs)
       stored = made.record
       conflicts = made.outcome === 'conflict' ? conflicts + 1 : 0
-      const isBusy = conflicts >= maxAttempts
-      if (isBusy) endAll(jobs, { result: { outcome: 'busy', record: before } })
-      else queue.unshift(...made.left)
+      if (conflicts < maxAttempts) queue.unshift(...made.left)
+      else {
+        endAll(jobs, { result: { outcome: 'busy', record: before } })
+        conflicts = 0
+      }
     } catch (error) {
       stored = undefined
       endAll(jobs, { error })

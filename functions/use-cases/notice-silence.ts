@@ -112,24 +112,22 @@ async function judge(
   return (await relay.store.replaceBeacon(beacon, marked)) === 'written' ? marked : undefined
 }
 
-/** The beacon will not come back. If it was silent, it stays due until the alert knows. */
+/**
+ * The beacon will not come back. If it was silent, it stays due until the alert knows. Undefined: another
+ * write was faster.
+ */
 async function depart(
   relay: Pick<Relay, 'store' | 'log'>,
   beacon: Beacon,
   why: Departure,
   now: number,
-): Promise<'written' | 'stale'> {
+): Promise<Beacon | undefined> {
   const { silentAt: _, explainedBy: _e, ...rest } = beacon
   const due = beacon.silence === undefined ? {} : { silentAt: now }
-  const written = await relay.store.replaceBeacon(beacon, {
-    ...rest,
-    ...due,
-    left: { why, at: now },
-  })
-  if (written === 'written') {
-    relay.log.info('beacon_left', { fleet: beacon.fleet, vm: beacon.vm, why })
-  }
-  return written
+  const gone: Beacon = { ...rest, ...due, left: { why, at: now } }
+  if ((await relay.store.replaceBeacon(beacon, gone)) !== 'written') return undefined
+  relay.log.info('beacon_left', { fleet: beacon.fleet, vm: beacon.vm, why })
+  return gone
 }
 
 /** Beacons of one VM name that are read, to see whether they replaced a silent one. */
@@ -240,7 +238,8 @@ export async function dismissBeacon(
     const known = await relay.store.readBeacon(fleet, beacon)
     if (known === undefined) return 'unknown'
     if (known.left !== undefined) return known
-    await depart(relay, known, 'owner', relay.now())
+    const gone = await depart(relay, known, 'owner', relay.now())
+    if (gone !== undefined) return gone
   }
   return 'busy'
 }

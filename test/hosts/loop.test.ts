@@ -195,6 +195,26 @@ test('checks itself every 5 minutes, and at once after its clock was set back', 
   expect(await after(-86_400_000)).toBe(3)
 })
 
+test('a clock that is set back while the loop rests after a failure ends the rest', async () => {
+  let looks = 0
+  world.relay.store = around(world.store, async (name, _, call) => {
+    if (name === 'readEvent') throw new Error('no storage')
+    if (name !== 'dueEvents') return call()
+    looks += 1
+    return [{ fleet: 'prod', eventId: 'due' }]
+  })
+  const own = loopOf(world.relay)
+  const after = async (ms: number) => {
+    world.clock.now += ms
+    void own.tick()
+    await own.settled(10_000)
+    return looks
+  }
+  expect(await after(60_000)).toBe(1)
+  expect(await after(1_000)).toBe(1)
+  expect(await after(-3_600_000)).toBe(2)
+})
+
 test('endpoints that hang take one place each, so the others get all their messages', async () => {
   const hanging = 100
   const most = new Map<string, number>()

@@ -284,7 +284,7 @@ function stuckAt(record: EventRecord, { listeningSince }: Listening): number {
   const usualMs = (isNotBeforeNear(record, decided.at) ? 0 : openPaceMs) + stuckMs
   // while the relay was away, no beacon could ask for the approval
   const from = Math.max(decided.at, listeningSince)
-  return azure.accepted === undefined ? from + usualMs : decided.at + notStartedMs
+  return from + (azure.accepted === undefined ? usualMs : notStartedMs)
 }
 
 /** If all affected VMs lack the event, it may be over, so it is not stuck. */
