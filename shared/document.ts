@@ -4,8 +4,6 @@ import * as z from 'zod/mini'
 import { listOf } from './bounded.ts'
 import { parseNotBefore, plausible } from './not-before.ts'
 
-export { parseNotBefore } from './not-before.ts'
-
 /**
  * A preview of Azure's, with events of `adviceType`. Where it is not rolled out, it answers 404, which says
  * nothing about the other versions.
@@ -221,7 +219,7 @@ export function parseDocument(
 }
 
 /** Whether the event hits the VM. Whole names are compared: `vm1` is not `vm10`. */
-export function hits(event: ScheduledEvent, vmName: string): boolean {
+export function hits(event: Pick<ScheduledEvent, 'resources'>, vmName: string): boolean {
   const wanted = vmName.toLowerCase()
   return event.resources.some((resource) => resource.toLowerCase() === wanted)
 }

@@ -3,8 +3,6 @@ import * as z from 'zod/mini'
 import { listOf } from './bounded.ts'
 import { eventIdSchema, isSameName, limits, ownPrefixes, scheduledEventSchema } from './document.ts'
 
-export { alertPrefix, drillPrefix } from './document.ts'
-
 export const maxReportBytes = 256 * 1024
 export const maxChanges = 1_000
 

@@ -7,6 +7,7 @@ import {
   type Decide,
   type Decided,
   type EventRecord,
+  fresh,
   type OpenRecord,
   withEnd,
   withStarted,
@@ -268,18 +269,14 @@ function recordOf({ fleet, event, vms, noticeSeconds }: Case): OpenRecord {
   const { eventId, status, notBeforeAt: _, ...facts } = event
   const started = status === 'Started'
   return {
+    ...fresh,
     fleet,
     eventId,
     epoch: 1,
     ...(started ? { phase: 'started', started: { at: 0 } } : { phase: 'scheduled' }),
     facts: started ? facts : { ...facts, notBeforeAt: noticeSeconds * 1_000 },
     firstSeenAt: 0,
-    policy: { decide: 'ask', rule: '' },
     sights: vms.map((vm) => assumedSight(event, vm)),
-    azure: {},
-    wait: {},
-    overruled: [],
-    reminders: { passed: [] },
     history: [],
     sequence: 0,
   }

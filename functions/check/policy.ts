@@ -3,7 +3,8 @@
 import { eventTypes } from '../../shared/document.ts'
 import type { Config } from '../config/config.ts'
 import type { Decide } from '../core/event/event.ts'
-import { defaultRule, type PolicyRule } from '../core/rules/policy.ts'
+import { defaultRule } from '../core/event/event.ts'
+import type { PolicyRule } from '../core/rules/policy.ts'
 import { onConditions } from './conditions.ts'
 import { isNarrow, mayMatch, preempts } from './cover.ts'
 

@@ -1,13 +1,9 @@
 // Reads the event of a dry run from a file, as IMDS shows it or as beacons report it. Stricter than
 // the beacon, which must accept all that Azure sends: here a person may have mistyped.
 import * as z from 'zod'
-import {
-  parseDocument,
-  parseNotBefore,
-  type ScheduledEvent,
-  scheduledEventSchema,
-} from '../../shared/document.ts'
+import { parseDocument, type ScheduledEvent, scheduledEventSchema } from '../../shared/document.ts'
 import { describeIssues } from '../../shared/errors.ts'
+import { parseNotBefore } from '../../shared/not-before.ts'
 import type { KnownVm } from '../core/event/sight.ts'
 import { remedyOf } from '../schema/checks.ts'
 import { wrong } from './command.ts'

@@ -2,7 +2,7 @@
 // table.
 import type { Case, Notified, Outcome, Rule } from '../check/dry-run.ts'
 import { list } from '../check/policy.ts'
-import { defaultRule } from '../core/rules/policy.ts'
+import { defaultRule } from '../core/event/event.ts'
 
 /** Of a narrower terminal, its width. */
 const columns = Math.min(process.stdout.columns ?? 100, 100)

@@ -42,7 +42,7 @@ export interface LoopOptions {
   places: { all: number; claimed: number }
   /** A tick comes at least this often. */
   maxSleepMs: number
-  /** Whether the loop also forgets what is old and checks the relay itself. */
+  /** Whether the loop also forgets what is old, checks the relay itself, and notices that it slept. */
   keepsHouse?: boolean
   /** The disk that holds the data. Absent if the host has none. */
   disk?: () => Promise<Disk>

@@ -18,12 +18,12 @@ const retryLogMs = 60_000
 
 type Fetch = Parameters<typeof createEntra>[0]['fetch']
 
-/** `fetchKeys` reads the keys of Entra. It has no guard: only the owner chooses the address. */
+/** `fetchAzure` reads the keys of Entra, and what Azure says. It has no guard: only the owner chooses the address. */
 export function commonParts(
   { config, linkKeys, adminKey, hostIdentity }: Common,
   log: Log,
   // on Cloudflare, `fetch` must be called as a function of its own
-  fetchKeys: Fetch = (url, init) => fetch(url, init),
+  fetchAzure: Fetch = (url, init) => fetch(url, init),
 ) {
   return {
     config,
@@ -33,8 +33,8 @@ export function commonParts(
     slackPresses: createSlackPresses(nodeHmac),
     teamsPresses,
     hmac: nodeHmac,
-    ...azureOf(config, hostIdentity, fetchKeys),
-    identity: createEntra({ fetch: fetchKeys, now: Date.now, log }),
+    ...azureOf(config, hostIdentity, fetchAzure),
+    identity: createEntra({ fetch: fetchAzure, now: Date.now, log }),
     retryLog: createFrequentLog({ now: Date.now, log }, retryLogMs),
     removedChannels: [],
     clockWatch: new ClockWatch(log, Date.now),

@@ -1,5 +1,5 @@
 // Deliveries after they are planned: read, settled, listed and replayed.
-import { alertPrefix } from '../../shared/report.ts'
+import { alertPrefix } from '../../shared/document.ts'
 import type { Settlement } from '../core/delivery/attempt.ts'
 import {
   type Claimed,

@@ -60,10 +60,9 @@ export interface EventStore {
 
   /**
    * Counts the open events of a fleet, and those that this beacon alone reports. Counting stops at
-   * the limits in core/limits.ts. The count of a fleet may be some seconds old, as may
-   * the count of a beacon with few events.
+   * the limits in core/limits.ts.
    */
-  countOpen(fleet: string, beacon: string, now: number): Promise<OpenCounts>
+  countOpen(fleet: string, beacon: string): Promise<OpenCounts>
 }
 
 export interface BeaconKey {

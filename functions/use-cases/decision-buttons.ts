@@ -22,17 +22,6 @@ export function buttonSupportOf(relay: RelayParts, channel: string): ButtonSuppo
   return configured && notifierOf(relay, configured).buttons
 }
 
-/** Whether any message in this channel can have such buttons. If not, save the reads. */
-function mayDecideIn(relay: RelayParts, channel: string): boolean {
-  const support = buttonSupportOf(relay, channel)
-  return (
-    support !== undefined &&
-    relay.config.routes.some(
-      ({ approveIn, channels }) => approveIn === support.approveIn && channels.includes(channel),
-    )
-  )
-}
-
 /** Whether the current configuration lets people decide this event in this channel. */
 export function decidesHere(relay: RelayParts, record: EventRecord, channel: string): boolean {
   const support = buttonSupportOf(relay, channel)
@@ -56,8 +45,6 @@ export async function waysToDecide(
   channel: string,
 ): Promise<Ways> {
   const { routes } = relay.config
-  const isListed = routes.some(({ approvers }) => approvers !== undefined)
-  if (!isListed && !mayDecideIn(relay, channel)) return { askers: 'readers' }
   const support = buttonSupportOf(relay, channel)
   const buttons =
     support !== undefined && decidesHere(relay, record, channel)
@@ -106,16 +93,12 @@ export function goesAlone({ buttons, delivery }: Part): boolean {
   return buttons !== undefined || delivery.notification.moment === 'alert'
 }
 
-/** Splits what is due together. */
-export function splitForRequest(parts: Part[]): { together: Part[]; apart: Part[] } {
-  const [first, ...others] = parts
-  if (first === undefined || goesAlone(first)) {
-    return { together: parts.slice(0, 1), apart: others }
-  }
-  return {
-    together: parts.filter((part) => !goesAlone(part)),
-    apart: parts.filter(goesAlone),
-  }
+/** Those that go into the next request, of what is due together. */
+export function partsTogether(parts: Part[]): Part[] {
+  const [first] = parts
+  return first !== undefined && goesAlone(first)
+    ? [first]
+    : parts.filter((part) => !goesAlone(part))
 }
 
 /** The token and the stamp, both unchecked. Undefined if the value has another form. */

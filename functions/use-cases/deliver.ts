@@ -19,7 +19,7 @@ import {
 } from '../core/delivery/delivery.ts'
 import type { Context } from '../core/delivery/follow-up.ts'
 import { channelsInstead } from '../core/delivery/instead.ts'
-import { judgeDelivery, type Known, withoutSending } from '../core/delivery/overtake.ts'
+import { judgeDelivery, type Known } from '../core/delivery/overtake.ts'
 import type { Channel } from '../core/rules/config.ts'
 import { listLink } from '../links/link.ts'
 import type { Outgoing, Part, PostAccess } from '../notify/notifier.ts'
@@ -27,7 +27,7 @@ import { readPost, writePost } from '../store/small-rows.ts'
 import type { Claim, Pacing } from '../store/store.ts'
 import { channelsInTrouble, noteAnswer } from './channel-health.ts'
 import { composePart } from './compose-part.ts'
-import { splitForRequest } from './decision-buttons.ts'
+import { partsTogether } from './decision-buttons.ts'
 import { type Finish, setApart, settle } from './finish-attempt.ts'
 import { ownersNow } from './problems.ts'
 import { channelFacts, notifierOf, type Relay, rateOf } from './relay.ts'
@@ -78,9 +78,7 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
   const prepared: Prepared[] = []
   for (const claimed of group) prepared.push(await prepare(relay, claimed, target))
 
-  const { together: parts } = splitForRequest(
-    prepared.flatMap(({ next }) => ('part' in next ? next.part : [])),
-  )
+  const parts = partsTogether(prepared.flatMap(({ next }) => ('part' in next ? next.part : [])))
   const sent =
     channel && parts.length > 0 ? await send(relay, parts, { ...target, channel }) : undefined
 
@@ -137,16 +135,16 @@ async function prepare(
     // for who gets every step in order, no other step matters
     const event = hearsByItself(claimed.channel) ? unread : await eventOf(relay, claimed)
     const isAboutChannel = channelTroubleIn(claimed.notification) !== undefined
-    const judgement = judgeDelivery(claimed, {
+    const result = judgeDelivery(claimed, {
       ...event,
       takes: channel && notifierOf(relay, channel).takes,
       kept,
       inTrouble: isAboutChannel ? (await channelsInTrouble(relay)).map((one) => one.channel) : [],
     })
     const next =
-      judgement.go === 'send'
+      result === undefined
         ? { part: await composePart(relay, claimed, event.record, event.siblings) }
-        : { result: withoutSending(judgement) }
+        : { result }
     return { claimed, siblings: event.siblings, instead: instead(event), next }
   } catch (error) {
     relay.log.error('message_failed', { id: claimed.id, error: messageOf(error) })

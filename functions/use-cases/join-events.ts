@@ -37,7 +37,7 @@ export async function joinEvents(
   let full: string | undefined
   const refusal = async () => {
     const { fleet, beacon } = reading.beacon
-    full ??= await relay.openLimits.forEvent(fleet, beacon, now)
+    full ??= await relay.openLimits.forEvent(fleet, beacon)
     return full
   }
   for (const news of reading.news) {

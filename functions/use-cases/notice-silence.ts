@@ -1,9 +1,10 @@
 // Notices beacons that fall silent, come back or have left, without any request. Each step can be
 // repeated: a beacon stays due until the alert has taken it, so after a crash the next sweep goes on.
+import { hits } from '../../shared/document.ts'
 import { messageOf } from '../../shared/errors.ts'
 import type { Beacon, Departure } from '../core/event/beacon.ts'
 import type { EventRecord } from '../core/event/event.ts'
-import { isHit } from '../core/event/facts.ts'
+
 import {
   isHeardAgain,
   isPast,
@@ -201,7 +202,7 @@ class FleetEvents {
     const own: EventRecord[] = []
     const now = this.#relay.now()
     for (const event of await this.#candidates(beacon)) {
-      if (!isHit(event.facts, beacon.vm) || isPast(event, beacon.heardAt, now)) continue
+      if (!hits(event.facts, beacon.vm) || isPast(event, beacon.heardAt, now)) continue
       const isSeenNear = event.sights.some((one) => mayShareGroup(one, beacon))
       if (isSeenNear || beacon.sees.includes(event.eventId)) own.push(event)
     }

@@ -17,8 +17,8 @@ export class OpenLimits {
   }
 
   /** Why one more open event is refused, or undefined if there is room. */
-  async forEvent(fleet: string, beacon: string, now: number): Promise<string | undefined> {
-    const counts = await this.#store.countOpen(fleet, beacon, now)
+  async forEvent(fleet: string, beacon: string): Promise<string | undefined> {
+    const counts = await this.#store.countOpen(fleet, beacon)
     // Azure alone reports the events of a fleet without beacons
     return refusalOf(beacon === azureBeacon ? { ...counts, ofBeacon: 0 } : counts)
   }

@@ -23,7 +23,7 @@ export async function joinPublished(
 ): Promise<'joined' | 'busy'> {
   const now = relay.now()
   const { reporter, news } = readPublished(fleet, published, now)
-  const refusal = () => relay.openLimits.forEvent(fleet, azureBeacon, now)
+  const refusal = () => relay.openLimits.forEvent(fleet, azureBeacon)
   const joined = await joinOne(relay, reporter, news, now, refusal)
   if (joined === 'busy') return 'busy'
   if (joined.refusal !== undefined) await raiseOverLimits(relay, fleet, reporter.vm, joined.refusal)
@@ -71,7 +71,7 @@ export async function listReadAt({ store }: Pick<Relay, 'store'>): Promise<numbe
 async function paceOf({ store, config }: Relay, subscriptions: string[]): Promise<number> {
   const fleets = new Set(subscriptions.map((id) => fleetOf(config, id)!))
   for (const fleet of fleets) {
-    const { ofFleet } = await store.countOpen(fleet, azureBeacon, 0)
+    const { ofFleet } = await store.countOpen(fleet, azureBeacon)
     if (ofFleet > 0) return openEveryMs
   }
   return idleEveryMs

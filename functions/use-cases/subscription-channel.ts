@@ -44,17 +44,8 @@ export async function findChannel(relay: Relay, claimed: Claimed): Promise<Targe
   return { channel, subscription, kept: whyKept(subscription, claimed.notification) }
 }
 
-/** Notifiers keep what they derive from a channel with its object, so make the object once. */
-const channels = new WeakMap<Subscription, WebhookChannel>()
-
 function channelOf(subscription: Subscription, now: number): WebhookChannel {
-  const secret = secretsAt(subscription, now)
-  const known = channels.get(subscription)
-  // with time, secrets only expire
-  if (known?.secret.length === secret.length) return known
-  const channel: WebhookChannel = { kind: 'webhook', url: subscription.url, secret }
-  channels.set(subscription, channel)
-  return channel
+  return { kind: 'webhook', url: subscription.url, secret: secretsAt(subscription, now) }
 }
 
 /**

@@ -1,10 +1,10 @@
 // The book of events: what is on record must follow from what happened, and what happens to VMs must
 // follow from what is on record.
 import type { EventRecord } from '../../functions/core/event/event.ts'
-import { isHit } from '../../functions/core/event/facts.ts'
+
 import { channelsFor } from '../../functions/core/rules/routes.ts'
 import type { Commit } from '../../functions/store/store.ts'
-import { isAdvice, type ScheduledEvent } from '../../shared/document.ts'
+import { hits, isAdvice, type ScheduledEvent } from '../../shared/document.ts'
 import type { Answer, Report } from '../../shared/report.ts'
 import type { ApprovalBook } from './approval-book.ts'
 import type { Beacon } from './beacons.ts'
@@ -175,7 +175,7 @@ export class EventBook {
     const moved = Math.abs(movedMs) >= leastMoveMs
     if (this.#docket.lies.has(key) || this.#docket.mistaken.has(record.fleet)) return
     // affected VMs speak for themselves
-    const isOutsider = !isHit(record.facts, beacon.vm.name)
+    const isOutsider = !hits(record.facts, beacon.vm.name)
     const isMoved = live && moved && real === event.notBeforeAt && !isOutsider
     const offMs = Math.abs((record.facts.notBeforeAt ?? 0) - (real ?? 0))
     if (isMoved && offMs >= leastMoveMs) {
@@ -185,7 +185,7 @@ export class EventBook {
     const retyped =
       was !== undefined && was !== event.eventType && current?.type === event.eventType
     if (retyped) this.#docket.met.add('an event is of another type')
-    if (current && isHit(current, beacon.vm.name) && !isHit(event, beacon.vm.name))
+    if (current && hits(current, beacon.vm.name) && !hits(event, beacon.vm.name))
       this.#docket.met.add('a VM is added while its beacon reports')
     if (live && retyped && !isOutsider && record.facts.eventType !== event.eventType) {
       this.#docket.broke('acknowledged', `${key} became a ${event.eventType}, which is not kept`)
@@ -199,7 +199,7 @@ export class EventBook {
     // the event grew, or was no longer ignored, while a relay handled this report: the next one brings
     // the channels
     if (Math.max(addedAt, this.#noticedAt.get(key) ?? 0) > takenAt) return
-    if (!isHit(event, beacon.vm.name) && (beacon.isLate || this.#docket.now < addedAt + handlingMs))
+    if (!hits(event, beacon.vm.name) && (beacon.isLate || this.#docket.now < addedAt + handlingMs))
       return
     // reopened while this report was handled: the next report brings the channels
     if (this.#docket.now < (record.backAt ?? 0) + handlingMs) return

@@ -1,8 +1,8 @@
 // The hooks of one VM: planned when an event that hits it is first seen, run once the relay has answered
 // and does not hold them back. The runner is a process of its own, so it outlives the beacon.
-import { isHit } from '../../functions/core/event/facts.ts'
+
 import type { PolicyRule } from '../../functions/core/rules/policy.ts'
-import type { ScheduledEvent } from '../../shared/document.ts'
+import { hits, type ScheduledEvent } from '../../shared/document.ts'
 import type { Answer, HookRun, Report } from '../../shared/report.ts'
 import type { Kernel } from './kernel.ts'
 import type { Random } from './random.ts'
@@ -89,7 +89,7 @@ export class Hooks {
 
   #see(event: ScheduledEvent): void {
     const { eventId, status } = event
-    if (!isHit(event, this.#vm)) {
+    if (!hits(event, this.#vm)) {
       this.#gone(eventId)
       return
     }

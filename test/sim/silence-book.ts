@@ -3,7 +3,8 @@
 
 import type { ProblemRow } from '../../functions/core/delivery/problem.ts'
 import type { EventRecord } from '../../functions/core/event/event.ts'
-import { isHit } from '../../functions/core/event/facts.ts'
+import { hits } from '../../shared/document.ts'
+
 import type { Beacon } from './beacons.ts'
 import type { Docket } from './docket.ts'
 import { minute } from './plan.ts'
@@ -82,9 +83,7 @@ export class SilenceBook {
     const toldAt = this.#toldAt.get(vm.fleet) ?? Number.NEGATIVE_INFINITY
     if (now < dueAt || now < toldAt + quietMs + lateMs) return
     const explains = ({ fleet, facts, ended }: EventRecord) =>
-      fleet === vm.fleet &&
-      isHit(facts, vm.name) &&
-      (ended?.at ?? now) + aftermathMs + lateMs > from
+      fleet === vm.fleet && hits(facts, vm.name) && (ended?.at ?? now) + aftermathMs + lateMs > from
     if (events.some(explains)) return
     const isTold = [...this.#told].some((key) => key.startsWith(`${vm.fleet}/${beacon.key} `))
     if (!isTold) this.#docket.broke('silence', `${vm.name} died, and nobody was told`)

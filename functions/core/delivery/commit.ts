@@ -1,7 +1,8 @@
 // Turns a decision into one atomic write: the record, and the deliveries that it plans.
+import { hits } from '../../../shared/document.ts'
 import { knownVms } from '../event/drill.ts'
 import { type EventRecord, isOpen, lastExpiry } from '../event/event.ts'
-import { isHit } from '../event/facts.ts'
+
 import { addHistory, fitEvent } from '../event/history.ts'
 import { extentOf, maxMessageVmBytes } from '../event/hit-vms.ts'
 import { isEnd, type Moment } from '../event/moment.ts'
@@ -126,7 +127,7 @@ export function mayReachMore(
   if (before === undefined || !isOpen(record)) return false
   if (record.notified?.epoch !== record.epoch) return false
   const known = (one: EventRecord) => {
-    const vms = knownVms(one).filter(({ vm }) => isHit(record.facts, vm))
+    const vms = knownVms(one).filter(({ vm }) => hits(record.facts, vm))
     return JSON.stringify([
       vms.map(({ vm, resourceGroup, scaleSet, tags }) => [vm, resourceGroup, scaleSet, tags]),
       one.facts,

@@ -189,15 +189,13 @@ export interface Known {
   inTrouble: string[]
 }
 
-type Judgement = { go: 'send' } | { go: 'superseded' | 'given_up' | 'refused'; reason: string }
-
-export function judgeDelivery(claimed: Claimed, known: Known): Judgement {
+/** Why it is not sent, as the outcome of an attempt that was refused: nothing arrived. Undefined: send it. */
+export function judgeDelivery(claimed: Claimed, known: Known): SendOutcome | undefined {
   const { record, siblings, takes, kept } = known
-  if (kept !== undefined) return { go: 'given_up', reason: kept }
+  if (kept !== undefined) return { outcome: 'given_up', note: kept }
   const late = overtaken(claimed, record, siblings, takes ?? 'newest') ?? overBy(claimed, known)
-  if (late !== undefined) return { go: 'superseded', reason: late }
-  if (takes === undefined) return { go: 'refused', reason: whyGone(claimed) }
-  return { go: 'send' }
+  if (late !== undefined) return { outcome: 'superseded', note: late }
+  return takes === undefined ? { outcome: 'refused', note: whyGone(claimed) } : undefined
 }
 
 function whyGone({ channel }: Claimed): string {
@@ -211,10 +209,4 @@ function overBy({ notification }: Claimed, { inTrouble }: Known): string | undef
   const about = channelTroubleIn(notification)
   if (about === undefined || inTrouble.includes(about.channel)) return undefined
   return 'that channel takes messages again'
-}
-
-/** The outcome of a delivery that is not sent. */
-export function withoutSending({ go, reason }: Exclude<Judgement, { go: 'send' }>): SendOutcome {
-  // it counts as the attempt that was refused, so nothing arrived
-  return { outcome: go, note: reason }
 }

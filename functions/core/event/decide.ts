@@ -8,6 +8,7 @@ import { beginDrill, type DrillWish, drillDueAt, moveDrill } from './drill.ts'
 import {
   type DrillPlan,
   type Ended,
+  type EndedRecord,
   type EventRecord,
   isOpen,
   type OpenRecord,
@@ -134,12 +135,11 @@ export function decideDrill(
 
 /** A lost event whose VM is back ends anew. Any other report after the end changes only sights and history. */
 function decideAfterEnd(
-  record: EventRecord,
+  record: EndedRecord,
   { beacon, vm }: Reporter,
   { past }: EventNews,
   listening: Listening,
 ): Decision {
-  if (isOpen(record)) return { record, moments: [], reason: 'nothing_new' }
   const sight = record.sights.find((one) => one.beacon === beacon)
   const anew = sight && endedAnew(record, sight, listening)
   const began = past.find(({ kind, event }) => kind === 'seen' && event.status === 'Started')

@@ -24,8 +24,6 @@ export function leaseOf(
   const { decided, azure } = record
   const { directive, accepted } = azure
   const due =
-    // Azure does not know drills
-    record.drill === undefined &&
     isOpen(record) &&
     record.phase === 'scheduled' &&
     now - polledAt <= freshDocumentMs &&

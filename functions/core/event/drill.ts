@@ -1,10 +1,11 @@
 // A drill: an event of the relay's own that takes the same way as a real one, so that an owner can
 // test the set-up. No beacon sees it and no VM is touched. It moves by the times in its plan.
-import { drillPrefix } from '../../../shared/report.ts'
+import { drillPrefix } from '../../../shared/document.ts'
 import {
   type DrillPlan,
   type Ended,
   type EventRecord,
+  fresh,
   type OpenRecord,
   withStarted,
 } from './event.ts'
@@ -41,6 +42,7 @@ export function beginDrill(wish: DrillWish, id: string, now: number): OpenRecord
   const started = noticeSeconds === 0
   const changes = changeAfterSeconds !== undefined
   return {
+    ...fresh,
     fleet,
     eventId: drillId(id),
     epoch: 1,
@@ -54,12 +56,7 @@ export function beginDrill(wish: DrillWish, id: string, now: number): OpenRecord
       ...(changes ? { changesAt: now + changeAfterSeconds * 1_000 } : {}),
       vms,
     },
-    policy: { decide: 'ask', rule: 'default' },
     sights: [],
-    azure: {},
-    wait: {},
-    overruled: [],
-    reminders: { passed: [] },
     history: [{ at: now, what: started ? 'started' : 'seen', note: drillNote }],
     sequence: 0,
   }

@@ -278,6 +278,18 @@ interface Kept {
   sequence: number
 }
 
+/** In place of a rule's name, if none matches. */
+export const defaultRule = 'default'
+
+/** How an event begins: no rule has judged it, nobody has decided, and nothing waits. */
+export const fresh = {
+  policy: { decide: 'ask', rule: defaultRule },
+  azure: {},
+  wait: {},
+  overruled: [],
+  reminders: { passed: [] },
+} satisfies Partial<Kept>
+
 /** Fields that are needed only until the end of the event. */
 interface Pending extends Kept {
   ended?: undefined

@@ -34,8 +34,3 @@ export function withVms(facts: Facts, { resources, vmCount }: Facts): Facts {
   const { vmCount: _, ...rest } = facts
   return { ...rest, resources, ...(vmCount !== undefined && { vmCount }) }
 }
-
-export function isHit(facts: Pick<Facts, 'resources'>, vm: string): boolean {
-  const lower = vm.toLowerCase()
-  return facts.resources.some((resource) => resource.toLowerCase() === lower)
-}

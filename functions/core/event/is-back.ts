@@ -1,7 +1,8 @@
 // Whether an event that ended is back: law 7. After an end by silence, the first document of a VM that
 // saw the event decides.
-import { type EndedRecord, type OpenRecord, withEnd } from './event.ts'
-import { isHit, type ShownEvent, withVms } from './facts.ts'
+import { hits } from '../../../shared/document.ts'
+import { type EndedRecord, fresh, type OpenRecord, withEnd } from './event.ts'
+import { type ShownEvent, withVms } from './facts.ts'
 import { addHistory } from './history.ts'
 import { goneAt, whyCompleted } from './is-over.ts'
 import type { EventNews } from './news.ts'
@@ -21,7 +22,7 @@ export function isBack(
 ): boolean {
   const { facts, sights, ended } = record
   if (shown === undefined || polledAt <= ended.at) return false
-  const isOfAffected = isHit(facts, vm) || isHit(shown, vm)
+  const isOfAffected = hits(facts, vm) || hits(shown, vm)
   if (ended.inferred === 'vm_gone') return isOfAffected
   if (ended.outcome === 'lost') return true
   const affected = sights.filter((one) => isAffected(facts, one))
@@ -46,9 +47,9 @@ export function reopened(
     note: vm,
   })
   const kept = {
+    ...fresh,
     ...{ fleet, eventId, epoch: record.epoch + 1, facts: now, firstSeenAt, sights, sequence },
-    ...{ history, backAt: polledAt, policy: { decide: 'ask' as const, rule: 'default' } },
-    ...{ wait: {}, overruled: [], reminders: { passed: [] } },
+    ...{ history, backAt: polledAt },
     ...stillValid(record as EndedRecord, now),
   }
   if (status !== 'Started') return { ...kept, phase: 'scheduled' }

@@ -1,8 +1,16 @@
 // What a report makes of the record of an event, before anything is concluded: its values, the sight of
 // the beacon, and what Azure answered. decide.ts concludes.
+import { hits } from '../../../shared/document.ts'
 import { withStartResult } from './directive.ts'
-import { type EventRecord, isOpen, type OpenRecord, type StartKind, withStarted } from './event.ts'
-import { isHit } from './facts.ts'
+import {
+  type EventRecord,
+  fresh,
+  isOpen,
+  type OpenRecord,
+  type StartKind,
+  withStarted,
+} from './event.ts'
+
 import { addHistory } from './history.ts'
 import { withRuns } from './hook-state.ts'
 import { isBack, reopened } from './is-back.ts'
@@ -44,9 +52,8 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
   const statuses = [...seen.map(({ event }) => event.status), ...(shown ? [shown.status] : [])]
   const wasScheduled = statuses[0] !== 'Started'
   const kept = {
+    ...fresh,
     ...{ fleet, eventId, epoch: 1, facts, firstSeenAt, sights: [], sequence: 0 },
-    ...{ azure: {}, wait: {}, overruled: [], reminders: { passed: [] } },
-    policy: { decide: 'ask' as const, rule: 'default' },
     history: [
       {
         at: firstSeenAt,
@@ -133,7 +140,7 @@ function sightAfter(
   const event = shown ?? first?.event
   if (known === undefined && event === undefined) return undefined
   const shows = event === undefined ? known!.shows : shownOf(event)
-  const isOwn = event === undefined ? known!.isHit === true : isHit(event, reporter.vm)
+  const isOwn = event === undefined ? known!.isHit === true : hits(event, reporter.vm)
   const firstSeenAt = known?.firstSeenAt ?? past[0]?.at ?? reporter.polledAt
   const hooks = withRuns(known?.hooks ?? {}, runs, shown !== undefined, now)
   // what it lacked before the end counts until the event is back

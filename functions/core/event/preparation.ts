@@ -1,9 +1,9 @@
 // When the VMs of an event run their hook `prepare`: by their own plan, in slots, or at once because
 // a person asked for it.
-import type { ScheduledEvent } from '../../../shared/document.ts'
+import { hits, type ScheduledEvent } from '../../../shared/document.ts'
 import type { DecideOutcome } from './approval.ts'
 import { type Decider, type EventRecord, isOpen } from './event.ts'
-import { isHit } from './facts.ts'
+
 import { addHistory, decisionNote } from './history.ts'
 import { preparesFrom } from './rule-approves.ts'
 
@@ -21,7 +21,7 @@ export function preparationFor(
   // it may open again, and then it needs a slot
   if (!isOpen(record)) return takesTurns(policy) ? 'hold' : undefined
   const shown = document.filter(({ eventId }) => eventId === record.eventId)
-  if (![record.facts, ...shown].some((one) => isHit(one, vm))) return undefined
+  if (![record.facts, ...shown].some((one) => hits(one, vm))) return undefined
   if (wait.prepareNow !== undefined) return record.phase === 'scheduled' ? 'now' : undefined
   if (decided?.decision === 'approved') return undefined
   return slot?.state === 'unknown' ? 'hold' : byRule(record, now)

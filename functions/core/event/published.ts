@@ -68,7 +68,7 @@ export function endedByAzure(
   { over }: EventNews,
 ): { record: EventRecord; moments: Moment[] } | undefined {
   const isOfEarlier = over !== undefined && over.at < (record.backAt ?? 0)
-  if (over === undefined || isOfEarlier || record.drill !== undefined) return undefined
+  if (over === undefined || isOfEarlier) return undefined
   const { at, outcome } = over
   if (isOpen(record)) return { record: endedAt(record, over, vm), moments: [outcome] }
   const { ended } = record

@@ -1,6 +1,7 @@
 // When a rule approves an event: law 9. Its match must hold for every affected VM, and every speaker
 // must show the event now, with the values of the record. With `whenReady`, it waits until every VM is
 // ready; with `maxConcurrent`, until the event has its slot. If it waits in vain, people are asked.
+import { hits } from '../../../shared/document.ts'
 import { isAsRead } from '../../../shared/report.ts'
 import { knownVm } from '../rules/match.ts'
 import { judgePolicy, type PolicyRule, readBy } from '../rules/policy.ts'
@@ -9,7 +10,7 @@ import { activeAt, isWithinTime, nextBoundary } from '../rules/time.ts'
 import { decideByPolicy } from './approval.ts'
 import { knownVms } from './drill.ts'
 import { type EventRecord, isOpen, lastExpiry, type OpenRecord, type ScopedVm } from './event.ts'
-import { isHit, type Ruled, ruled, undecidable } from './facts.ts'
+import { type Ruled, ruled, undecidable } from './facts.ts'
 import { addHistory } from './history.ts'
 import type { NotReady, VmReadiness } from './hook-state.ts'
 import { seemsOver } from './is-over.ts'
@@ -222,11 +223,11 @@ function whyInVain(
  * every holder must have its event.
  */
 export function slotToTake(
-  record: EventRecord | undefined,
+  record: EventRecord,
   rules: Rules,
   listening: Listening,
 ): SlotRequest | undefined {
-  if (record === undefined || !isOpen(record) || record.phase !== 'scheduled') return undefined
+  if (!isOpen(record) || record.phase !== 'scheduled') return undefined
   if (record.decided?.decision === 'approved') return undefined
   const { active, judged } = judgedAt(rules, record, listening.now)
   if (judged.policy.maxConcurrent === undefined && !judged.policy.whenReady) return undefined
@@ -301,7 +302,7 @@ export function isOutgrown(record: EventRecord, rules: Rules): boolean {
   if (decided.scope?.vms?.some(isOther)) return true
   const isUnready = sights.some(({ vm, hooks }) => {
     const state = hooks?.prepare?.state
-    return isHit(facts, vm) && state !== undefined && state !== 'succeeded'
+    return hits(facts, vm) && state !== undefined && state !== 'succeeded'
   })
   return policy.whenReady === true && isUnready
 }

@@ -1,10 +1,10 @@
 // What one beacon last showed of one event. An event is decided from its sights alone: those of all
 // affected VMs, and of at most four onlookers. Laws 1 and 2.
-import { isSameName, type ScheduledEvent, unknownType } from '../../../shared/document.ts'
+import { hits, isSameName, type ScheduledEvent, unknownType } from '../../../shared/document.ts'
 import type { Goodbye } from '../../../shared/report.ts'
 import { hash } from '../hash.ts'
 import { maxOnlookers } from '../limits.ts'
-import { type Facts, isHit, type Values } from './facts.ts'
+import type { Facts, Values } from './facts.ts'
 import type { HookStates } from './hook-state.ts'
 
 /** What rules read about a VM. Its own beacon reports it. */
@@ -96,7 +96,7 @@ export interface Listening {
 }
 
 export function isAffected(facts: Pick<Facts, 'resources'>, sight: Sight): boolean {
-  return sight.isHit === true || isHit(facts, sight.vm)
+  return sight.isHit === true || hits(facts, sight.vm)
 }
 
 function silentMsOf({ beacon }: Sight): number {

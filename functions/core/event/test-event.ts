@@ -1,7 +1,7 @@
 // A made-up event, so that the owner of a subscription sees what its endpoint will get. It exists
 // only in its message: no store, page or stream has it.
 import { testPrefix } from '../../../shared/document.ts'
-import { type Decided, type EventRecord, withEnd } from './event.ts'
+import { type Decided, type EventRecord, fresh, withEnd } from './event.ts'
 import { type Moment, moments } from './moment.ts'
 import { type EventView, viewOf } from './view.ts'
 
@@ -34,6 +34,7 @@ export function testEvent({ fleet, eventType, id, moment }: TestWish, now: numbe
     description: 'A test of Foghorn. No VM is affected.',
   }
   const scheduled: EventRecord = {
+    ...fresh,
     fleet,
     eventId: `${testPrefix}${id}`,
     epoch: 1,
@@ -41,12 +42,7 @@ export function testEvent({ fleet, eventType, id, moment }: TestWish, now: numbe
     facts,
     firstSeenAt,
     phase: 'scheduled',
-    policy: { decide: 'ask', rule: 'default' },
     sights: [],
-    azure: {},
-    wait: {},
-    overruled: [],
-    reminders: { passed: [] },
     history: [],
   }
   const isNew = moment === 'scheduled'

@@ -9,8 +9,6 @@ import type { ShownEvent } from './facts.ts'
 const maxNamesLength = 40_000
 /** Of the workloads of one VM, as JSON. */
 const maxWorkloadsLength = 1_000
-/** Beyond this time, `Date` throws. */
-const latestTime = 8.64e15
 
 export function tidyReport(report: Report): Report {
   const { document, beacon } = report
@@ -64,8 +62,7 @@ function tidyHooks({
 }
 
 /** Half a character (a lone surrogate) changes in storage, and some channels reject it. */
-export function tidyEvent({ notBeforeAt, ...event }: ScheduledEvent): ShownEvent {
-  const known = notBeforeAt !== undefined && Math.abs(notBeforeAt) <= latestTime
+export function tidyEvent(event: ScheduledEvent): ShownEvent {
   const { description, source } = event
   return {
     ...event,
@@ -74,11 +71,9 @@ export function tidyEvent({ notBeforeAt, ...event }: ScheduledEvent): ShownEvent
     ...firstVms(event.resources.map((name) => name.toWellFormed())),
     ...(description === undefined ? {} : { description: description.toWellFormed() }),
     ...(source === undefined ? {} : { source: source.toWellFormed() }),
-    ...(known ? { notBeforeAt } : {}),
   }
 }
 
-/** Sorted before they are cut, as documents may list the same VMs in another order. */
 /** As many as there is room for in the row of an event. */
 function firstTexts(workloads: string[]): string[] {
   const tidy = workloads.map((one) => one.toWellFormed())
@@ -86,6 +81,7 @@ function firstTexts(workloads: string[]): string[] {
   return tidy
 }
 
+/** Sorted before they are cut, as documents may list the same VMs in another order. */
 function firstVms(names: string[]): Pick<ShownEvent, 'resources' | 'vmCount'> {
   if (names.length <= maxVms && lengthOf(names) <= maxNamesLength) return { resources: names }
   const first = names.toSorted().slice(0, maxVms)

@@ -1,8 +1,8 @@
 // What a document changes of an event's values. Laws 1 and 3: the values are those that the speakers
 // show, and a value changes when a speaker's own document changes it.
-import { unknownType } from '../../../shared/document.ts'
+import { hits, unknownType } from '../../../shared/document.ts'
 import type { EventRecord, OpenRecord } from './event.ts'
-import { type Facts, isHit, ruled, type Values, vmCountOf, withVms } from './facts.ts'
+import { type Facts, ruled, type Values, vmCountOf, withVms } from './facts.ts'
 import { addHistory } from './history.ts'
 import {
   differs,
@@ -23,7 +23,7 @@ export function withValues(
   shown: Facts & Pick<Sight['shows'], 'status'>,
   listening: Listening,
 ): OpenRecord {
-  const { facts, sights } = record
+  const { facts } = record
   const { polledAt } = reporter
   const names = takenFrom(record, reporter, shown, listening)
   const taken = Object.fromEntries(names.map((name) => [name, shown[name]])) as Partial<Values>
@@ -31,7 +31,7 @@ export function withValues(
   const takesVms = names.includes('resources') || facts.resources.length === 0
   const merged = withVms(valued, takesVms ? shown : facts)
   if (JSON.stringify(merged) === JSON.stringify(facts)) return record
-  const learned = { ...record, facts: merged, sights }
+  const learned = { ...record, facts: merged }
   // Azure sets the time of an event that had none
   const isTimed = facts.notBeforeAt === undefined && merged.notBeforeAt !== undefined
   const news = isTimed ? [...names, 'notBeforeAt' as const] : names
@@ -58,12 +58,12 @@ function takenFrom(
     (one) => one.beacon !== beacon && one.missing === undefined && isSeeing(one, listening),
   )
   const affected = others.filter((one) => isAffected(facts, one))
-  const isOfAffected = isHit(facts, vm) || isHit(shown, vm)
+  const isOfAffected = hits(facts, vm) || hits(shown, vm)
   if (!isOfAffected && affected.length > 0) return []
   const speakers = isOfAffected ? affected : others
   const before = sights.find((one) => one.beacon === beacon)?.shows
   const isNew = before === undefined && polledAt > (changed?.at ?? firstSeenAt)
-  const isAdded = isNew && isHit(shown, vm) && !isHit(facts, vm)
+  const isAdded = isNew && hits(shown, vm) && !hits(facts, vm)
   const [known, own] = [shownOf({ ...facts, status: shown.status }), shownOf(shown)]
   return valueNames.filter((name) => {
     if (!differs(name, known, own)) return false

@@ -1,6 +1,6 @@
 // What the owner wants done with an event: the first rule that matches decides.
 import { eventTypes } from '../../../shared/document.ts'
-import type { Decide, EventRecord, ScopedVm } from '../event/event.ts'
+import { type Decide, defaultRule, type EventRecord, type ScopedVm } from '../event/event.ts'
 import type { KnownVm } from '../event/sight.ts'
 import { hitNames, knownVm, type Match, matchEvent, matchVm, tagIn } from './match.ts'
 
@@ -18,8 +18,6 @@ export interface PolicyRule {
   /** Messages have a button that leads there. */
   runbook?: string | undefined
 }
-
-export const defaultRule = 'default'
 
 /**
  * The first rule that matches. An approval covers every VM in `Resources`, so *approve* must match

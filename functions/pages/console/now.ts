@@ -2,10 +2,11 @@
 // whether they are ready, which channels were told, and the choices if the viewer may decide.
 
 import { html } from 'hono/html'
+import { hits } from '../../../shared/document.ts'
 import type { Delivery } from '../../core/delivery/delivery.ts'
 import { knownVms } from '../../core/event/drill.ts'
 import type { EventRecord } from '../../core/event/event.ts'
-import { isHit } from '../../core/event/facts.ts'
+
 import { stepOf } from '../../core/event/summary.ts'
 import { lastingClock, remaining, span } from '../../core/event/time.ts'
 import { viewOf } from '../../core/event/view.ts'
@@ -227,7 +228,7 @@ function belongTogether(one: EventRecord, other: EventRecord): boolean {
 
 /** The scale set of its VMs, as far as they are known. Undefined if it is not one. */
 function setOf(record: EventRecord): string | undefined {
-  const affected = knownVms(record).filter(({ vm }) => isHit(record.facts, vm))
+  const affected = knownVms(record).filter(({ vm }) => hits(record.facts, vm))
   const sets = affected.map(({ scaleSet }) => scaleSet)
   const [set = ''] = sets
   return set !== '' && sets.every((one) => one === set) ? set : undefined
