@@ -212,7 +212,7 @@ function logStep(
   decision: Decision,
   line: { event: string; fields?: (decision: Decision) => Fields } | undefined,
 ): void {
-  const { moments, reason } = decision
+  const { moments } = decision
   if (line === undefined || moments.length === 0) return
   const own = line.fields?.(decision) ?? {}
   log.info(line.event, {
@@ -221,7 +221,6 @@ function logStep(
     phase,
     epoch,
     moments,
-    reason,
     policy: policy.rule,
     ...own,
   })

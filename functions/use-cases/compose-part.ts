@@ -107,6 +107,8 @@ function issuedAt({ at }: Claimed['notification'], now: number): number {
 
 /** A test has an event, which is made up. */
 function hasEvent(notification: Claimed['notification']): boolean {
+  const trouble = channelTroubleIn(notification)
+  if (trouble !== undefined) return trouble.moment !== 'alert'
   return (
     !isAlertOf(notification) && !(isPing(notification) && notification.about.tests === undefined)
   )

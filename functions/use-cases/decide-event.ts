@@ -43,7 +43,7 @@ export async function openToken(
 }
 
 export type Decided = {
-  outcome: PersonDecision['reason'] | 'busy'
+  outcome: PersonDecision['outcome'] | 'busy'
   record: EventRecord
 }
 
@@ -63,7 +63,7 @@ export async function decideEvent(relay: Relay, shown: EventRecord, wish: Wish):
   if (decided.permission !== undefined) {
     relay.log.warn('decision_refused', { fleet, eventId, permission: decided.permission, ...by })
   }
-  return { outcome: decided.reason, record }
+  return { outcome: decided.outcome, record }
 }
 
 interface Answer {

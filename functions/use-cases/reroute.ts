@@ -50,7 +50,7 @@ async function reroute(relay: Relay, { fleet, eventId }: EventRecord): Promise<v
     const { outcome } = await commitEvent(
       relay,
       { fleet, eventId },
-      { isRerouted: true, decide: (record) => ({ record, moments: [], reason: 'rerouted' }) },
+      { isRerouted: true, decide: (record) => ({ record, moments: [] }) },
     )
     if (outcome === 'busy') throw new Error('other workers were faster each time')
   } catch (error) {

@@ -40,7 +40,7 @@ export async function tellAzure(relay: Relay, key: EventKey, known: EventRecord)
       const record = isDue
         ? withDueAt(withArmTry(before, now), context, { now, listeningSince })
         : before
-      return { record, moments: [], reason: 'told_azure', isTried: isDue }
+      return { record, moments: [], isTried: isDue }
     },
   })
   // another worker tries it
@@ -59,10 +59,9 @@ export async function tellAzure(relay: Relay, key: EventKey, known: EventRecord)
   await commitEvent(relay, key, {
     decide: (before, now) => {
       const told = before && withArmResult(before, result, now)
-      if (told === undefined || !isOpen(told))
-        return { record: before, moments: [], reason: 'told' }
+      if (told === undefined || !isOpen(told)) return { record: before, moments: [] }
       const record = withDueAt(told, context, { now, listeningSince })
-      return { record, moments: [], reason: 'told_azure' }
+      return { record, moments: [] }
     },
   })
 }

@@ -23,12 +23,12 @@ type Forbidden = Exclude<Permission, 'allowed'>
 
 export interface PersonDecision extends Decision {
   record: EventRecord
-  reason: DecideOutcome['outcome'] | Forbidden | 'moved_on'
+  /** Anything but `decided` says why the decision is not accepted. */
+  outcome: DecideOutcome['outcome'] | Forbidden | 'moved_on'
   /** Why this person may not decide. */
   permission?: Forbidden
 }
 
-/** The `reason` says why a decision is not accepted. */
 export function decideByPerson(
   before: EventRecord,
   wish: Wish,
@@ -38,17 +38,17 @@ export function decideByPerson(
   const { by, seen } = wish
   const decided = judge(before, wish, listening.now)
   const unchanged = { record: before, moments: [] }
-  if (decided.outcome !== 'decided') return { ...unchanged, reason: decided.outcome }
+  if (decided.outcome !== 'decided') return { ...unchanged, outcome: decided.outcome }
   const permission = permissionOf(routes, before, knownVms(before), by)
-  if (permission !== 'allowed') return { ...unchanged, reason: permission, permission }
-  if (seen !== undefined && seen !== stampOf(before)) return { ...unchanged, reason: 'moved_on' }
+  if (permission !== 'allowed') return { ...unchanged, outcome: permission, permission }
+  if (seen !== undefined && seen !== stampOf(before)) return { ...unchanged, outcome: 'moved_on' }
   const { record, moments } = decided
   // nothing is decided, so reminders stay
-  if (!isDecision(wish.decision)) return { record, moments, reason: 'decided' }
+  if (!isDecision(wish.decision)) return { record, moments, outcome: 'decided' }
   return {
     record: withDueAt(record, { reminders: [], rules: { policy: [], routes } }, listening),
     moments,
-    reason: 'decided',
+    outcome: 'decided',
   }
 }
 

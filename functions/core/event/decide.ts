@@ -51,11 +51,10 @@ export interface Context {
   taken?: Taken | undefined
 }
 
-/** The new record, the moments to notify of, and why. An unchanged record is the same object. */
-export interface Decision<Reason extends string = string> {
+/** The new record, and the moments to notify of. An unchanged record is the same object. */
+export interface Decision {
   record: EventRecord | undefined
   moments: Moment[]
-  reason: Reason
 }
 
 interface ReportDecision extends Decision {
@@ -71,32 +70,30 @@ export function decideReport(
   context: Context,
   now: number,
 ): ReportDecision {
-  const unchanged = (reason: string): ReportDecision => {
-    return { record: before, moments: [], reason, isDirected: false }
-  }
+  const unchanged: ReportDecision = { record: before, moments: [], isDirected: false }
   // no document shows a drill, so a report changes nothing of it
-  if (before?.drill) return { ...unchanged('relays_own'), record: undefined }
+  if (before?.drill) return { ...unchanged, record: undefined }
   const known = before?.sights.find(({ beacon }) => beacon === reporter.beacon)
-  if (known !== undefined && isOlder(reporter, known)) return unchanged('older_report')
+  if (known !== undefined && isOlder(reporter, known)) return unchanged
   const listening = { now, listeningSince: context.listeningSince }
   const valued = joinedBy(before, known, reporter, news, listening)
-  if (valued === undefined) return unchanged('unknown_event')
+  if (valued === undefined) return unchanged
   const joined = withResource(valued, news)
   const opens = isOpen(joined) && (before === undefined || !isOpen(before))
   if (opens && context.refusal !== undefined) {
-    return { ...unchanged('refused'), refusal: context.refusal }
+    return { ...unchanged, refusal: context.refusal }
   }
   const sighted = withOwnSight(joined, known, reporter, news, listening)
   const started = startsReported(sighted, reporter, news)
   const said = endedByAzure(started, reporter, news)
-  if (said !== undefined) return { ...said, reason: 'azure_said', isDirected: false }
+  if (said !== undefined) return { ...said, isDirected: false }
   if (!isOpen(started)) {
-    return unchangedOr(before, decideAfterEnd(started, reporter, news, listening))
+    return { ...decideAfterEnd(started, reporter, news, listening), isDirected: false }
   }
   const isShown = news.shown !== undefined
   const concluded =
     started === before && mayWait(started, isShown, now)
-      ? { record: started, moments: [], reason: 'nothing_new' }
+      ? { record: started, moments: [] }
       : conclude(before, started, context, isShown, now)
   return directed(concluded, reporter, news, now)
 }
@@ -116,8 +113,7 @@ export function decideTime(
   context: Context,
   now: number,
 ): Decision {
-  if (before === undefined) return { record: before, moments: [], reason: 'forgotten' }
-  if (!isOpen(before)) return { record: before, moments: [], reason: 'ended_before' }
+  if (before === undefined || !isOpen(before)) return { record: before, moments: [] }
   return conclude(before, before, context, false, now)
 }
 
@@ -129,7 +125,7 @@ export function decideDrill(
   context: Context,
   now: number,
 ): Decision {
-  if (before !== undefined) return { record: before, moments: [], reason: 'exists' }
+  if (before !== undefined) return { record: before, moments: [] }
   return conclude(before, beginDrill(wish, id, now), context, true, now)
 }
 
@@ -147,13 +143,8 @@ function decideAfterEnd(
   const noted =
     began && !isNoted ? addHistory(record, { at: began.at, what: 'started', note: vm }) : record
   const measured = withReadiness(noted, readinessOf(noted, listening))
-  if (anew === undefined) return { record: measured, moments: [], reason: 'ended_before' }
-  return { record: anew, moments: [anew.ended.outcome], reason: 'ended_anew' }
-}
-
-function unchangedOr(before: EventRecord | undefined, decision: Decision): ReportDecision {
-  const isSame = decision.record === before
-  return { ...decision, reason: isSame ? 'nothing_new' : decision.reason, isDirected: false }
+  if (anew === undefined) return { record: measured, moments: [] }
+  return { record: anew, moments: [anew.ended.outcome] }
 }
 
 /** The beacon that shows the event as Scheduled now may have to start it. */
@@ -174,7 +165,6 @@ function directed(
   return {
     ...decision,
     record: isGranted ? withLease(record, beacon, vm, now) : record,
-    reason: isGranted && decision.moments.length === 0 ? 'directed' : decision.reason,
     isDirected: lease !== 'not_due',
   }
 }
@@ -216,7 +206,7 @@ function conclude(
   ]
   const next = withDueAt(steps.record, context, listening)
   const isSame = before !== undefined && JSON.stringify(next) === JSON.stringify(before)
-  return { record: isSame ? before : next, moments, reason: moments[0] ?? 'look_later' }
+  return { record: isSame ? before : next, moments }
 }
 
 /** Without a mute that may be over. If it is not, the commit puts it back. */
@@ -236,7 +226,7 @@ function withEndNoted(record: OpenRecord, ended: Ended): EventRecord {
 }
 
 function closed(record: EventRecord, { outcome }: Ended): Decision {
-  return { record, moments: [outcome], reason: outcome }
+  return { record, moments: [outcome] }
 }
 
 /** Law 10. People must decide again. */

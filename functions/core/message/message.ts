@@ -190,7 +190,8 @@ function fleetAlertOf(fleet: string, about: FleetAlert, at: number): Message {
 }
 
 /** The channel itself is in trouble, not only its message about this event. */
-function channelAlertOf(event: EventView, { channel, reason, health }: ChannelTrouble): Message {
+function channelAlertOf(event: EventView, about: ChannelTrouble): Message {
+  const { channel, reason, health, moment } = about
   const refuses = health === 'refusing'
   const title = `Channel "${channel}" gets no messages: ${reasonIn(reason)}`
   const lines = refuses
@@ -208,7 +209,11 @@ function channelAlertOf(event: EventView, { channel, reason, health }: ChannelTr
     lines,
     facts: [],
     opensConsole: true,
-    reference: `Noticed with a message about ${subjectOf(event)}. ${referenceOf(event)}`,
+    // a test or an alert is about no event
+    reference:
+      moment === 'alert'
+        ? 'About Foghorn itself.'
+        : `Noticed with a message about ${subjectOf(event)}. ${referenceOf(event)}`,
   }
 }
 
