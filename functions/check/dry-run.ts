@@ -14,14 +14,14 @@ import {
 } from '../core/event/event.ts'
 import type { Moment } from '../core/event/moment.ts'
 import { nextReminder, remind } from '../core/event/reminder.ts'
-import { type Rules, rulesAt, withPolicy } from '../core/event/rule-approves.ts'
+import { withPolicy } from '../core/event/rule-approves.ts'
 import { type KnownVm, type Sight, shownOf } from '../core/event/sight.ts'
 import { asksFor } from '../core/message/step.ts'
 import type { Match } from '../core/rules/match.ts'
 import { decidersOf } from '../core/rules/permission.ts'
 import { openBefore, type PolicyRule } from '../core/rules/policy.ts'
 import { remindersOf } from '../core/rules/routes.ts'
-import { isWithinTime, nextChange } from '../core/rules/time.ts'
+import { activeAt, isWithinTime, nextChange } from '../core/rules/time.ts'
 import { decidesHere } from '../use-cases/decision-buttons.ts'
 import { channelFacts, type Relay } from '../use-cases/relay.ts'
 import { whyNoMatch, whyNotDecided } from './explain.ts'
@@ -74,7 +74,7 @@ type Parts = Pick<Relay, 'config' | 'notifiers'>
 export function dryRun(relay: Parts, one: Case): Outcome {
   const { config } = relay
   const { vms } = one
-  const record = withPolicy(rulesAt(config, one.at), recordOf(one))
+  const record = withPolicy(activeAt(config.policy, one.at), recordOf(one))
   const routes = config.routes.map(({ match }, i) => ({
     rule: `routes[${i}]`,
     whyNot: whyNotNow(match, one.at) ?? whyNoMatch(match, record, vms),
@@ -89,7 +89,7 @@ export function dryRun(relay: Parts, one: Case): Outcome {
   return {
     decide,
     waits,
-    rules: rulesTried(config, record, vms, one.at),
+    rules: rulesTried(config.policy, record, vms, one.at),
     routes,
     ...(isOpen ? { deciders: decidersOf(config.routes, record, vms) } : {}),
     buttons: asksFor(record, 0)
@@ -113,7 +113,7 @@ function changeAfter({ config }: Parts, one: Case): Outcome['change'] {
   const which = changed.map(
     ({ name, time }) => `${name} ${isWithinTime(time, at) ? 'begins' : 'ends'}`,
   )
-  const { decide, rule } = withPolicy(rulesAt(config, at), recordOf(one)).policy
+  const { decide, rule } = withPolicy(activeAt(config.policy, at), recordOf(one)).policy
   return { at, which, decide, rule }
 }
 
@@ -133,11 +133,10 @@ function waitsOf({ policy }: EventRecord): Outcome['waits'] {
   return { ...(whenReady && { whenReady }), ...(maxConcurrent !== undefined && { maxConcurrent }) }
 }
 
-function rulesTried(rules: Rules, record: EventRecord, vms: KnownVm[], now: number): Rule[] {
-  const { policy } = rules
-  const active = rulesAt(rules, now).policy
+function rulesTried(rules: PolicyRule[], record: EventRecord, vms: KnownVm[], now: number): Rule[] {
+  const active = activeAt(rules, now)
   const tried: Rule[] = []
-  for (const [place, one] of policy.entries()) {
+  for (const [place, one] of rules.entries()) {
     const rule = labelOf(one, place)
     const failing = whyNotNow(one.match, now) ?? whyNotDecided(one, record, vms)
     if (failing !== undefined) {
@@ -146,7 +145,7 @@ function rulesTried(rules: Rules, record: EventRecord, vms: KnownVm[], now: numb
     }
     const open = one.decide === 'approve' && openBefore(active, one, record, vms)
     const whyNot = open
-      ? `${labelOf(open, policy.indexOf(open))} may match once more is known`
+      ? `${labelOf(open, rules.indexOf(open))} may match once more is known`
       : undefined
     return [...tried, { rule, whyNot }]
   }
@@ -160,12 +159,14 @@ function beforeKnown(
   known: EventRecord,
   notified: Notified[],
 ): Outcome['before'] {
-  const record = withPolicy(rulesAt(relay.config, one.at), recordOf({ ...one, vms: [] }))
+  const record = withPolicy(activeAt(relay.config.policy, one.at), recordOf({ ...one, vms: [] }))
   const [first] = notifiedOf(relay, record, one.at)
   const channelsIn = (row: Notified | undefined) => row?.channels.toSorted().join()
   const isSameRule = record.policy.rule === known.policy.rule
   if (isSameRule && channelsIn(first) === channelsIn(notified[0])) return undefined
-  const by = rulesTried(relay.config, record, [], one.at).find(({ whyNot }) => whyNot === undefined)
+  const by = rulesTried(relay.config.policy, record, [], one.at).find(
+    ({ whyNot }) => whyNot === undefined,
+  )
   return { decide: record.policy.decide, by, notified: first }
 }
 

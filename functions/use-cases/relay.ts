@@ -205,5 +205,5 @@ function notifierNamed(relay: RelayParts, name: string): Notifier<never> | undef
 
 /** What decisions about events need of the configuration. */
 export function contextOf({ config, listeningSince }: Relay): Context {
-  return { rules: config, reminders: remindersOf(config.routes), listeningSince }
+  return { rules: config.policy, reminders: remindersOf(config.routes), listeningSince }
 }

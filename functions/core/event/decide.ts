@@ -2,6 +2,7 @@
 // new record, the moments that people are notified of, and why. `decide-by-person.ts` has the presses.
 
 import { changeOf } from '../delivery/delivery.ts'
+import type { PolicyRule } from '../rules/policy.ts'
 import { armLookAt } from './arm.ts'
 import { leaseOf, withLease } from './directive.ts'
 import { beginDrill, type DrillWish, drillDueAt, moveDrill } from './drill.ts'
@@ -24,7 +25,7 @@ import { isNotBeforeNear, openPaceMs } from './pace.ts'
 import { endedByAzure, inventoryDueAt, withResource } from './published.ts'
 import { readinessOf, withReadiness } from './readiness.ts'
 import { nextReminder, remind } from './reminder.ts'
-import { isOutgrown, nextWeighingAt, type Rules, weigh } from './rule-approves.ts'
+import { isOutgrown, nextWeighingAt, weigh } from './rule-approves.ts'
 import { expire, isWithin, mayExpire } from './scope.ts'
 import { azureBeacon, isOlder, type Listening, type Reporter } from './sight.ts'
 import type { Taken } from './slots.ts'
@@ -40,7 +41,7 @@ const never = Number.POSITIVE_INFINITY
 
 /** What decisions need beside the event and its news. */
 export interface Context {
-  rules: Rules
+  rules: PolicyRule[]
   /** Distances from NotBefore at which people are reminded, in seconds. */
   reminders: number[]
   /** Epoch ms. Before this time, the relay could hear no beacon. */
@@ -230,7 +231,7 @@ function closed(record: EventRecord, { outcome }: Ended): Decision {
 }
 
 /** Law 10. People must decide again. */
-function withoutOutgrown(record: OpenRecord, rules: Rules, now: number): EventRecord {
+function withoutOutgrown(record: OpenRecord, rules: PolicyRule[], now: number): EventRecord {
   if (!mayExpire(record, now)) return record
   const isCovered = isWithin(record.decided.scope, record.facts) && !isOutgrown(record, rules)
   return isCovered ? record : expire(record, now)

@@ -5,7 +5,6 @@ import { hits } from '../../../shared/document.ts'
 import { isAsRead } from '../../../shared/report.ts'
 import { knownVm } from '../rules/match.ts'
 import { judgePolicy, type PolicyRule, readBy } from '../rules/policy.ts'
-import type { Route } from '../rules/routes.ts'
 import { activeAt, isWithinTime, nextBoundary } from '../rules/time.ts'
 import { decideByPolicy } from './approval.ts'
 import { knownVms } from './drill.ts'
@@ -27,11 +26,6 @@ import {
   withSlot,
 } from './slots.ts'
 
-export interface Rules {
-  policy: PolicyRule[]
-  routes: Route[]
-}
-
 /** Beacons prepare from this long before NotBefore on, unless the rule or the beacon says otherwise. */
 const usualLeadSeconds = 600
 /** People who are asked have this long until NotBefore, or a third of the notice if it is short. */
@@ -52,7 +46,7 @@ interface Weighed {
  */
 export function weigh(
   before: OpenRecord,
-  rules: Rules,
+  rules: PolicyRule[],
   listening: Listening,
   taken?: Taken,
 ): Weighed {
@@ -78,39 +72,36 @@ export function weigh(
   return why === undefined ? { record, moments: [] } : asked(record, why, listening)
 }
 
-/** Those whose time it is. */
-export function rulesAt<Of extends Rules>(rules: Of, now: number): Of {
-  return { ...rules, policy: activeAt(rules.policy, now) }
-}
-
 /**
  * The record by the rules whose time it is. A rule whose time ended while it waited still says how VMs are
  * prepared; it approves again once its time is back.
  */
-function judgedAt<State extends EventRecord>(rules: Rules, record: State, now: number) {
-  const timely = rulesAt(rules, now)
+function judgedAt<State extends EventRecord>(rules: PolicyRule[], record: State, now: number) {
+  const timely = activeAt(rules, now)
   const { notReady } = record.wait
   const kept = notReady?.why === 'time_over' ? notReady.rule : undefined
-  const active = {
-    ...rules,
-    policy: rules.policy.filter((rule) => timely.policy.includes(rule) || rule.name === kept),
-  }
+  const active = rules.filter((rule) => timely.includes(rule) || rule.name === kept)
   if (record.decided !== undefined) return { active, judged: record }
-  const isBack = timely.policy.some(({ name }) => name === kept)
+  const isBack = timely.some(({ name }) => name === kept)
   return { active, judged: withPolicy(active, record, isBack) }
 }
 
 /** The rule still waited when its time ended, and now people are to decide. */
-function isTimeOver(before: OpenRecord, record: OpenRecord, rules: Rules, now: number): boolean {
+function isTimeOver(
+  before: OpenRecord,
+  record: OpenRecord,
+  rules: PolicyRule[],
+  now: number,
+): boolean {
   const { policy, decided } = before
-  const rule = rules.policy.find(({ name }) => name === policy.rule)
+  const rule = rules.find(({ name }) => name === policy.rule)
   const waited = policy.decide === 'approve' && decided === undefined && lastExpiry(before) !== now
   const isOver = rule !== undefined && !isWithinTime(rule.match.time, now)
   return waited && isOver && record.policy.decide === 'ask'
 }
 
-function approved(record: OpenRecord, { policy }: Rules, now: number): Weighed {
-  const read = readBy(policy, record.policy.rule, record.facts.resources, knownVms(record))
+function approved(record: OpenRecord, rules: PolicyRule[], now: number): Weighed {
+  const read = readBy(rules, record.policy.rule, record.facts.resources, knownVms(record))
   const decided = decideByPolicy(record, read, now)
   return decided.outcome === 'decided' ? decided : { record, moments: [] }
 }
@@ -131,7 +122,7 @@ function asked(record: OpenRecord, why: NotReady['why'], listening: Listening): 
  * vain and its time is not back, or if this one waits for hooks, which a drill does not run.
  */
 export function withPolicy<State extends EventRecord>(
-  rules: Rules,
+  rules: PolicyRule[],
   record: State,
   isBack = false,
 ): State {
@@ -145,8 +136,8 @@ export function withPolicy<State extends EventRecord>(
 }
 
 /** If nobody decides, people are only notified. */
-function policyFor({ policy }: Rules, record: EventRecord): EventRecord['policy'] {
-  const judged = judgePolicy(policy, record, knownVms(record))
+function policyFor(rules: PolicyRule[], record: EventRecord): EventRecord['policy'] {
+  const judged = judgePolicy(rules, record, knownVms(record))
   const isTaken = undecidable(record.facts) !== undefined && judged.decide !== 'ignore'
   return isTaken ? { decide: 'notify', rule: judged.rule } : judged
 }
@@ -224,7 +215,7 @@ function whyInVain(
  */
 export function slotToTake(
   record: EventRecord,
-  rules: Rules,
+  rules: PolicyRule[],
   listening: Listening,
 ): SlotRequest | undefined {
   if (!isOpen(record) || record.phase !== 'scheduled') return undefined
@@ -252,7 +243,11 @@ function wantsTurn(record: EventRecord, listening: Listening): boolean {
 }
 
 /** When time alone may change what the rule does. */
-export function nextWeighingAt(record: EventRecord, rules: Rules, listening: Listening): number {
+export function nextWeighingAt(
+  record: EventRecord,
+  rules: PolicyRule[],
+  listening: Listening,
+): number {
   const { policy, wait, decided } = record
   const { slot } = wait
   const { now } = listening
@@ -260,7 +255,7 @@ export function nextWeighingAt(record: EventRecord, rules: Rules, listening: Lis
   if (record.phase !== 'scheduled' || decided?.decision === 'approved') return never
   const times = slot?.state === 'unknown' ? [awaitedUntil(record)] : []
   if (decided === undefined) {
-    const ofRules = rules.policy.map(({ match }) => match.time)
+    const ofRules = rules.map(({ match }) => match.time)
     times.push(nextBoundary(ofRules, now))
     if (policy.decide === 'approve') times.push(...ruleTimes(record, listening))
   }
@@ -288,12 +283,12 @@ function ruleTimes(record: EventRecord, listening: Listening): number[] {
  * The rule that approved would not approve any more by what is known now, or a VM is not as the rule
  * read it, or not ready.
  */
-export function isOutgrown(record: EventRecord, rules: Rules): boolean {
+export function isOutgrown(record: EventRecord, rules: PolicyRule[]): boolean {
   const { decided, policy, sights, facts } = record
   if (decided?.how !== 'policy') return false
   const vms = knownVms(record)
   // that the rule's time ends is no growth
-  const judged = judgePolicy(activeAt(rules.policy, decided.at), record, vms)
+  const judged = judgePolicy(activeAt(rules, decided.at), record, vms)
   if (judged.decide !== 'approve' || judged.rule !== decided.who) return true
   const isOther = (read: ScopedVm) => {
     const vm = knownVm(read.name, vms)

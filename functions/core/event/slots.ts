@@ -178,19 +178,19 @@ function entriesIn(holders: Holder[]): number {
 
 /** What the event must ask for under its rule. */
 export function wishIn(
-  { policy }: { policy: PolicyRule[] },
+  rules: PolicyRule[],
   record: EventRecord,
 ): SlotRequest | 'unknown' | undefined {
   if (undecidable(record.facts) !== undefined) return undefined
   const vms = knownVms(record)
-  const rule = ruleFor(policy, record, vms)
+  const rule = ruleFor(rules, record, vms)
   return rule && slotsNeeded(rule, record, vms)
 }
 
 /** The record with the state of its slot. */
 export function withSlot(
   record: OpenRecord,
-  { policy }: { policy: PolicyRule[] },
+  rules: PolicyRule[],
   wish: SlotRequest | 'unknown' | undefined,
   taken: Taken | undefined,
   now: number,
@@ -198,7 +198,7 @@ export function withSlot(
   const { slot } = record.wait
   if (wish === undefined) {
     const mayFollow = record.decided === undefined && now < awaitedUntil(record)
-    const isUnknown = mayFollow && mayTakeSlots(policy, record, knownVms(record))
+    const isUnknown = mayFollow && mayTakeSlots(rules, record, knownVms(record))
     return withSlotState(record, isUnknown ? { state: 'unknown' } : undefined)
   }
   // it asks for its slot once it is stored

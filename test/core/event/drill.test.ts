@@ -27,7 +27,7 @@ const second = 1_000
 const notice = 120
 
 const context = (reminders: number[] = []) => {
-  return { rules: { policy: [], routes: [] }, reminders, listeningSince: 0 }
+  return { rules: [], reminders, listeningSince: 0 }
 }
 
 function conclude(drill: EventRecord, now: number, reminders: number[] = []) {
@@ -54,7 +54,7 @@ const declined: Decided = { decision: 'declined', how: 'link', who: 'chat', at }
 function playOut(from: EventRecord, reminders: number[] = [], lookAt?: number): string[] {
   const steps: string[] = []
   let drill = from
-  const context = { reminders, rules: { policy: [], routes: [] } }
+  const context = { reminders, rules: [] }
   const first = withDueAt(drill as OpenRecord, context, { now: at, listeningSince: 0 })
   let now = lookAt ?? first.dueAt!
   for (let looks = 0; looks < 20 && drill.ended === undefined; looks++) {

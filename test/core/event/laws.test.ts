@@ -13,7 +13,7 @@ import { event, started } from '../../support/world.ts'
 const second = 1_000
 /** The same cases at every run; another one explores others. */
 const seed = 20_261_121
-const context = { rules: { policy: [], routes: [] }, reminders: [], listeningSince: 0 }
+const context = { rules: [], reminders: [], listeningSince: 0 }
 
 /** What happened in truth, in seconds: when it changed and started, if ever, and when it was gone. */
 const courses = fc.record({
