@@ -219,12 +219,7 @@ interface MomentStore {
   lastPosition(now: number): number
 }
 
-/**
- * `post`: the message of an event in a channel. `problem`: what is wrong in a fleet, by kind.
- * `slots`: the events of a fleet that have a slot. `token`: a token of the API. `subscription`: a
- * webhook of another system. `listening`: since when the relay has listened. `opened`: when an event's page was
- * opened last.
- */
+/** What each is: small-rows.ts. */
 export type SmallRowKind =
   | 'post'
   | 'problem'
@@ -246,10 +241,7 @@ export interface SmallRowKey {
   name: readonly (string | number)[]
 }
 
-/**
- * A small object that workers replace by compare-and-set. functions/store/small-rows.ts gives the kinds
- * types.
- */
+/** A small object that workers replace by compare-and-set. */
 export interface SmallRow {
   /** Grows by one with each write. */
   version: number

@@ -6,7 +6,7 @@ import { type Commit, commitPlan, mayReachMore } from '../core/delivery/commit.t
 import type { Decision } from '../core/event/decide.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { concernsBeacons } from '../core/event/pace.ts'
-import { listSubscriptions, readMutes } from '../store/small-rows.ts'
+import { mutesRow, subscriptionRows } from '../store/small-rows.ts'
 import type { EventKey } from '../store/store.ts'
 import { channelFacts, type Relay } from './relay.ts'
 
@@ -197,8 +197,8 @@ async function plan(
   const reads = before !== undefined && (isNews || mayReachMore(before, record, isRerouted))
   const context = {
     deliveries: reads ? await store.readDeliveries(record) : [],
-    subscriptions: isNews ? await listSubscriptions(store) : [],
-    ...(isNews || reads ? { mutes: (await readMutes(store)).all } : {}),
+    subscriptions: isNews ? await subscriptionRows.list(store) : [],
+    ...(isNews || reads ? { mutes: (await mutesRow.read(store))?.all ?? [] } : {}),
     now,
     listeningSince: relay.listeningSince,
     isRerouted,

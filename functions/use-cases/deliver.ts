@@ -23,7 +23,7 @@ import { judgeDelivery, type Known } from '../core/delivery/overtake.ts'
 import type { Channel } from '../core/rules/config.ts'
 import { listLink } from '../links/link.ts'
 import type { Outgoing, Part, PostAccess } from '../notify/notifier.ts'
-import { readPost, writePost } from '../store/small-rows.ts'
+import { postRows } from '../store/small-rows.ts'
 import type { Claim, Pacing } from '../store/store.ts'
 import { channelsInTrouble, noteAnswer } from './channel-health.ts'
 import { composePart } from './compose-part.ts'
@@ -213,8 +213,8 @@ async function send(
 function postsOf({ store }: Relay, { fleet, eventId, channel, notification }: Claimed): PostAccess {
   const key = { fleet, eventId, epoch: notification.event.epoch, channel }
   return {
-    read: () => readPost(store, key),
-    write: (state, basedOn) => writePost(store, key, state, basedOn),
+    read: () => postRows.read(store, key),
+    write: (state, basedOn) => postRows.write(store, { state }, basedOn, key),
   }
 }
 

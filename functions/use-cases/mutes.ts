@@ -1,7 +1,7 @@
 // Makes, lists and ends mutes. When one ends early, open events that it hid are looked at again.
 import { type Access, deciderOf, fleetsOf, nameOf, seesFleet } from '../core/rules/access.ts'
 import { type Mute, type MuteWish, maxMutes, maxMutesOfFleet } from '../core/rules/mute.ts'
-import { readMutes, writeMutes } from '../store/small-rows.ts'
+import { mutesRow } from '../store/small-rows.ts'
 import { commitEvent } from './commit-event.ts'
 import type { Relay } from './relay.ts'
 import { randomHex } from './tokens.ts'
@@ -38,7 +38,7 @@ export async function addMute(relay: Relay, access: Access, wish: MuteWish): Pro
 
 /** Those that count, the next to end first. */
 export async function mutesFor(relay: Relay, access: Access): Promise<Mute[]> {
-  const { all } = await readMutes(relay.store)
+  const { all = [] } = (await mutesRow.read(relay.store)) ?? {}
   const seen = all.filter(({ fleet, until }) => until > relay.now() && seesFleet(access, fleet))
   return seen.sort((one, other) => one.until - other.until)
 }
@@ -72,10 +72,10 @@ export async function endMute(
 /** False if `make` finds no room. Those that are over are left out. */
 async function change(relay: Relay, make: (all: Mute[]) => Mute[] | undefined): Promise<boolean> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const { version, all } = await readMutes(relay.store)
+    const { version = 0, all = [] } = (await mutesRow.read(relay.store)) ?? {}
     const next = make(all.filter(({ until }) => until > relay.now()))
     if (next === undefined) return false
-    if ((await writeMutes(relay.store, next, version)) === 'written') return true
+    if ((await mutesRow.write(relay.store, { all: next }, version)) === 'written') return true
   }
   throw new Error('other workers changed the mutes each time')
 }

@@ -18,7 +18,7 @@ import {
 } from '../core/delivery/problem.ts'
 import { isHeardAgain } from '../core/event/silence.ts'
 import type { Config } from '../core/rules/config.ts'
-import { listProblems, readProblems, writeProblems } from '../store/small-rows.ts'
+import { problemRows } from '../store/small-rows.ts'
 import { channelsInTrouble } from './channel-health.ts'
 import { channelNamed, type Relay } from './relay.ts'
 
@@ -50,7 +50,7 @@ function wakeAt(relay: Relay, { fleet, kind }: ProblemRow, dueAt: number): void 
 
 /** What is wrong now, as noted last. */
 export async function readOpen({ store }: Relay, fleet: string, kind: ProblemKind) {
-  const row = (await readProblems(store, fleet, kind))?.row
+  const row = (await problemRows.read(store, { fleet, kind }))?.row
   return { problems: openIn(row), of: row?.of }
 }
 
@@ -112,10 +112,10 @@ async function changeRow(
   decide: Decide,
 ): Promise<ProblemRow | undefined> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const { version = 0, row: before } = (await readProblems(store, fleet, kind)) ?? {}
+    const { version = 0, row: before } = (await problemRows.read(store, { fleet, kind })) ?? {}
     const after = await decide(before)
     if (after === undefined || after === before) return after
-    if ((await writeProblems(store, after, version)) === 'written') return after
+    if ((await problemRows.write(store, { row: after }, version, after)) === 'written') return after
   }
   throw new Error(`too many workers write the problems "${kind}" of fleet "${fleet}" at once`)
 }
@@ -124,8 +124,8 @@ async function changeRow(
 export async function sendProblems(relay: Relay): Promise<number> {
   let failed = 0
   try {
-    const rows = await listProblems(relay.store)
-    for (const row of rows) {
+    const rows = await problemRows.list(relay.store)
+    for (const { row } of rows) {
       const dueAt = nextMessageAt(row)
       if (dueAt > relay.now()) {
         wakeAt(relay, row, dueAt)

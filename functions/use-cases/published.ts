@@ -4,7 +4,7 @@ import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { type Published, readPublished } from '../core/event/published.ts'
 import { azureBeacon } from '../core/event/sight.ts'
 import { fleetOf } from '../core/rules/config.ts'
-import { readOutside, writeOutside } from '../store/small-rows.ts'
+import { outsideRow } from '../store/small-rows.ts'
 import { joinOne } from './join-events.ts'
 import { raiseOverLimits } from './receive-report.ts'
 import type { Relay } from './relay.ts'
@@ -48,14 +48,14 @@ export async function reconcile(relay: Relay): Promise<void> {
   if (subscriptions.length === 0 || now < (relay.outsideLookAt ?? 0)) return
   const isFirst = relay.outsideLookAt === undefined
   relay.outsideLookAt = now + lookEveryMs
-  const known = await readOutside(store)
+  const known = await outsideRow.read(store)
   const sinceMs = now - (known?.at ?? 0)
   const everyMs = isFirst ? minuteMs : await paceOf(relay, subscriptions)
   if (sinceMs < everyMs && sinceMs >= 0) return
   try {
     await readList(relay, subscriptions)
     // in a conflict, another worker has just read it, too
-    await writeOutside(store, now, known?.version ?? 0)
+    await outsideRow.write(store, { at: now }, known?.version ?? 0)
   } catch (error) {
     const code = error instanceof FoghornError ? error.code : 'unexpected'
     relay.outsideLookAt = now + openEveryMs
@@ -65,7 +65,7 @@ export async function reconcile(relay: Relay): Promise<void> {
 
 /** When it was last read. */
 export async function listReadAt({ store }: Pick<Relay, 'store'>): Promise<number | undefined> {
-  return (await readOutside(store))?.at
+  return (await outsideRow.read(store))?.at
 }
 
 async function paceOf({ store, config }: Relay, subscriptions: string[]): Promise<number> {

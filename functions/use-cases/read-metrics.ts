@@ -5,7 +5,7 @@ import type { Counts } from '../core/metrics/counts.ts'
 import type { Source } from '../core/metrics/metrics.ts'
 import { type Access, fleetsOf, isBound } from '../core/rules/access.ts'
 import { channelsRouted } from '../core/rules/routes.ts'
-import { listSubscriptions } from '../store/small-rows.ts'
+import { subscriptionRows } from '../store/small-rows.ts'
 import { channelsInTrouble } from './channel-health.ts'
 import type { Relay } from './relay.ts'
 
@@ -49,7 +49,7 @@ async function readStored(relay: Relay): Promise<Stored> {
   const [counts, troubled, all] = await Promise.all([
     countAll(relay),
     channelsInTrouble(relay),
-    listSubscriptions(relay.store),
+    subscriptionRows.list(relay.store),
   ])
   const states = Map.groupBy(all, ({ state }) => state)
   return {

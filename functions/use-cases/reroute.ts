@@ -7,7 +7,7 @@ import { hearsByItself } from '../core/delivery/delivery.ts'
 import type { RemovedChannel } from '../core/delivery/health.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { hash } from '../core/hash.ts'
-import { readRouting, writeRouting } from '../store/small-rows.ts'
+import { routingRow } from '../store/small-rows.ts'
 import { commitEvent } from './commit-event.ts'
 import { channelFacts, type Relay } from './relay.ts'
 
@@ -21,7 +21,7 @@ export async function rerouteOpen(relay: Relay): Promise<void> {
   const { store, config, log } = relay
   const channels = Object.keys(config.channels).filter((name) => !hearsByItself(name))
   const of = hash(JSON.stringify([config.routes, channels.toSorted()]))
-  const last = await readRouting(store)
+  const last = await routingRow.read(store)
   relay.removedChannels = last?.removed ?? []
   if (last?.of === of) return
   const gone = (last?.channels ?? []).filter((name) => !channels.includes(name))
@@ -42,7 +42,7 @@ export async function rerouteOpen(relay: Relay): Promise<void> {
   }
   const removed = removedChannels(relay)
   // in a conflict, another worker did the same
-  await writeRouting(store, { of, channels, removed }, last?.version ?? 0)
+  await routingRow.write(store, { of, channels, removed }, last?.version ?? 0)
 }
 
 async function reroute(relay: Relay, { fleet, eventId }: EventRecord): Promise<void> {

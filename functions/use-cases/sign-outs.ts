@@ -1,9 +1,9 @@
 // Sessions of the console that ended by a sign-out, until they would have ended anyway.
-import { listSignOuts, readSignOut, removeSignOut, writeSignOut } from '../store/small-rows.ts'
+import { signOutRows } from '../store/small-rows.ts'
 import type { SmallRowStore } from '../store/store.ts'
 
 export async function hasSignedOut(store: SmallRowStore, id: string): Promise<boolean> {
-  return (await readSignOut(store, id)) !== undefined
+  return (await signOutRows.read(store, id)) !== undefined
 }
 
 /** Also removes those whose sessions are over. */
@@ -12,8 +12,8 @@ export async function noteSignOut(
   { id, endsAt }: { id: string; endsAt: number },
   now: number,
 ): Promise<void> {
-  await writeSignOut(store, id, endsAt)
-  for (const one of await listSignOuts(store)) {
-    if (one.endsAt <= now) await removeSignOut(store, one.id)
+  await signOutRows.write(store, { id, endsAt }, 0, id)
+  for (const one of await signOutRows.list(store)) {
+    if (one.endsAt <= now) await signOutRows.remove(store, one.id)
   }
 }

@@ -15,7 +15,7 @@ import {
   whyKept,
 } from '../core/delivery/subscription.ts'
 import type { Channel } from '../core/rules/config.ts'
-import { readSubscription, writeSubscription } from '../store/small-rows.ts'
+import { subscriptionRows } from '../store/small-rows.ts'
 import { noteOccurrence } from './problems.ts'
 import { channelNamed, type Relay } from './relay.ts'
 
@@ -38,7 +38,7 @@ interface WebhookChannel extends Channel {
 export async function findChannel(relay: Relay, claimed: Claimed): Promise<Target> {
   const id = subscriptionOf(claimed.channel)
   if (id === undefined) return { channel: channelNamed(relay, claimed.channel) }
-  const subscription = await readSubscription(relay.store, id)
+  const subscription = await subscriptionRows.read(relay.store, id)
   if (subscription === undefined) return { channel: undefined }
   const channel = channelOf(subscription, relay.now())
   return { channel, subscription, kept: whyKept(subscription, claimed.notification) }
@@ -125,12 +125,12 @@ export async function changeSubscription(
   decide: (before: Subscription) => Subscription,
 ): Promise<Changed> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const found = await readSubscription(store, id)
+    const found = await subscriptionRows.read(store, id)
     if (found === undefined) return { outcome: 'unknown' }
     const { version, ...before } = found
     const subscription = decide(before)
     if (subscription === before) return { outcome: 'unchanged', subscription, before }
-    if ((await writeSubscription(store, subscription, version)) === 'written') {
+    if ((await subscriptionRows.write(store, subscription, version, id)) === 'written') {
       return { outcome: 'changed', subscription, before }
     }
   }

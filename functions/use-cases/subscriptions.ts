@@ -25,12 +25,7 @@ import type { Moment } from '../core/event/moment.ts'
 import { hash } from '../core/hash.ts'
 import { type Access, isBound, nameOf, networksFor } from '../core/rules/access.ts'
 import { whyRefused } from '../core/rules/address.ts'
-import {
-  listSubscriptions,
-  readSubscription,
-  removeSubscription,
-  writeSubscription,
-} from '../store/small-rows.ts'
+import { subscriptionRows } from '../store/small-rows.ts'
 import type { DeliveryPage } from '../store/store.ts'
 import type { Relay } from './relay.ts'
 import { replay } from './replay.ts'
@@ -66,9 +61,9 @@ export async function createSubscription(
   const createdBy = nameOf(access)
   const request = key === undefined ? undefined : hash(JSON.stringify(wish))
   const id = key === undefined ? randomHex(subscriptionIdBytes) : idFor(createdBy, key)
-  const known = key === undefined ? undefined : await readSubscription(relay.store, id)
+  const known = key === undefined ? undefined : await subscriptionRows.read(relay.store, id)
   if (known !== undefined) return repeated(relay, known, request)
-  const most = roomReached(access, await listSubscriptions(relay.store))
+  const most = roomReached(access, await subscriptionRows.list(relay.store))
   if (most !== undefined) return { outcome: 'no_room', most }
   const secret = newSecret()
   const subscription = newSubscription(
@@ -76,8 +71,8 @@ export async function createSubscription(
     secret,
     relay.now(),
   )
-  if ((await writeSubscription(relay.store, subscription, 0)) === 'conflict') {
-    const winner = await readSubscription(relay.store, id)
+  if ((await subscriptionRows.write(relay.store, subscription, 0, id)) === 'conflict') {
+    const winner = await subscriptionRows.read(relay.store, id)
     if (winner === undefined) throw new Error('a subscription was deleted while it was made')
     return repeated(relay, winner, request)
   }
@@ -113,7 +108,7 @@ async function planned(relay: Relay, planned: Delivery): Promise<Delivery> {
 
 /** The newest first. */
 export async function subscriptionsFor(relay: Relay, access: Access): Promise<Subscription[]> {
-  const all = await listSubscriptions(relay.store)
+  const all = await subscriptionRows.list(relay.store)
   return all.filter((one) => seesSubscription(access, one)).sort(byAge)
 }
 
@@ -127,7 +122,7 @@ export async function subscriptionFor(
   access: Access,
   id: string,
 ): Promise<Subscription | undefined> {
-  const found = await readSubscription(store, id)
+  const found = await subscriptionRows.read(store, id)
   return found !== undefined && seesSubscription(access, found) ? found : undefined
 }
 
@@ -225,7 +220,7 @@ export async function deleteSubscription(
   id: string,
 ): Promise<'deleted' | 'unknown'> {
   if ((await subscriptionFor(relay, access, id)) === undefined) return 'unknown'
-  await removeSubscription(relay.store, id)
+  await subscriptionRows.remove(relay.store, id)
   await relay.store.removeChannel(subscriptionChannel(id))
   relay.log.info('subscription_deleted', { id, by: nameOf(access) })
   return 'deleted'

@@ -2,7 +2,7 @@
 // what ended long ago, in bounded steps.
 import { messageOf } from '../../shared/errors.ts'
 import { decideTime } from '../core/event/decide.ts'
-import { readForgotten, writeForgotten } from '../store/small-rows.ts'
+import { forgottenRow } from '../store/small-rows.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
 import { learnVms, mustLearnVms } from './learn-vms.ts'
@@ -77,7 +77,7 @@ export async function forgetOld({
   clockWatch,
 }: Relay): Promise<boolean> {
   const now = clock()
-  const last = await readForgotten(store)
+  const last = await forgottenRow.read(store)
   // the clock is wrong now, or was at the last run
   if (last !== undefined && now < last.asOf) return false
   const isSure = last === undefined || clockWatch.isRight()
@@ -87,6 +87,6 @@ export async function forgetOld({
   if (forgotten > 0) log.info('forgotten', { rows: forgotten })
   const isMore = forgotten >= maxPerStep
   // in a conflict, another worker has just noted the same
-  if (!isMore) await writeForgotten(store, asOf, last?.version ?? 0)
+  if (!isMore) await forgottenRow.write(store, { asOf }, last?.version ?? 0)
   return isMore
 }

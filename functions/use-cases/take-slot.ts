@@ -14,7 +14,7 @@ import {
   type Taken,
   takeSlot as takeIn,
 } from '../core/event/slots.ts'
-import { readSlots, writeSlots } from '../store/small-rows.ts'
+import { slotRows } from '../store/small-rows.ts'
 import type { EventStore, SmallRowStore } from '../store/store.ts'
 import { contextOf, type Relay } from './relay.ts'
 
@@ -35,6 +35,10 @@ export async function takeSlotIfDue(
   return { wish: slotRequestId(wish), taken: await takeSlot(relay.store, before, wish, now) }
 }
 
+async function slotsOf(store: SlotStore, fleet: string) {
+  return (await slotRows.read(store, fleet)) ?? { version: 0, holders: [] }
+}
+
 export async function takeSlot(
   store: SlotStore,
   own: Pick<EventRecord, 'fleet' | 'eventId' | 'epoch'>,
@@ -43,7 +47,7 @@ export async function takeSlot(
 ): Promise<SlotTaken> {
   const { fleet } = own
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const { version, holders: stored } = await readSlots(store, fleet)
+    const { version, holders: stored } = await slotsOf(store, fleet)
     let holders = stored
     const over: Holder[] = []
     const behind: string[] = []
@@ -60,7 +64,7 @@ export async function takeSlot(
     const taken = takeIn(holders, own, wish, over)
     const isWritten =
       taken.holders === stored ||
-      (await writeSlots(store, fleet, taken.holders, version)) === 'written'
+      (await slotRows.write(store, { holders: taken.holders }, version, fleet)) === 'written'
     if (!isWritten) continue
     if (taken.isHeld) return { outcome: 'held' }
     return { outcome: 'waits', behind: behind.slice(0, maxBehind) }

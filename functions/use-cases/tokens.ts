@@ -10,7 +10,7 @@ import {
   tokenSecretBytes,
   tokenText,
 } from '../core/rules/token.ts'
-import { listTokens, readToken, removeToken, writeToken } from '../store/small-rows.ts'
+import { tokenRows } from '../store/small-rows.ts'
 import type { Relay } from './relay.ts'
 
 type NotGranted = Exclude<ReturnType<typeof grantTo>, { outcome: 'granted' }>
@@ -34,7 +34,7 @@ export async function createToken(
   const text = tokenText(id, randomHex(tokenSecretBytes))
   const made = { createdAt: relay.now(), createdBy: nameOf(access) }
   const token = { id, name, ...granted.grant, ...made, hash: hash(text) }
-  if ((await writeToken(relay.store, token, 0)) === 'conflict') {
+  if ((await tokenRows.write(relay.store, token, 0, token.id)) === 'conflict') {
     throw new Error('two tokens have the same random id')
   }
   relay.log.info('token_created', { id, name, scopes: token.scopes, by: made.createdBy })
@@ -53,7 +53,7 @@ export async function tokenFor(
   access: Access,
   id: string,
 ): Promise<Token | undefined> {
-  const token = await readToken(store, id)
+  const token = await tokenRows.read(store, id)
   return token !== undefined && seesToken(access, token) ? token : undefined
 }
 
@@ -65,7 +65,7 @@ export async function revokeToken(
 ): Promise<'revoked' | 'unknown'> {
   const token = await tokenFor(relay, access, id)
   if (token === undefined) return 'unknown'
-  await removeToken(relay.store, id)
+  await tokenRows.remove(relay.store, id)
   relay.log.info('token_revoked', { id, name: token.name, by: nameOf(access) })
   return 'revoked'
 }
@@ -73,10 +73,10 @@ export async function revokeToken(
 /** All tokens, after it removed those that expired long ago. */
 async function keptTokens(relay: Relay): Promise<Token[]> {
   const { store } = relay
-  const tokens = await listTokens(store)
+  const tokens = await tokenRows.list(store)
   const at = relay.now()
   for (const { id } of tokens.filter((token) => isOutdated(token, at))) {
-    await removeToken(store, id)
+    await tokenRows.remove(store, id)
   }
   return tokens.filter((token) => !isOutdated(token, at))
 }

@@ -12,7 +12,7 @@ import {
   tokenIdIn,
   useNotedMs,
 } from '../core/rules/token.ts'
-import { listTokens, readToken, writeToken } from '../store/small-rows.ts'
+import { tokenRows } from '../store/small-rows.ts'
 import type { Relay } from './relay.ts'
 
 /** How old the list of existing ids may be. A newer token is refused until then. */
@@ -34,7 +34,7 @@ export function createTokenVerifier(relay: Relay): TokenVerifier {
 
   const exists = async (id: string): Promise<boolean> => {
     if (listed === undefined || relay.now() - listed.at >= idsMs) {
-      const ids = listTokens(relay.store).then((all) => new Set(all.map((one) => one.id)))
+      const ids = tokenRows.list(relay.store).then((all) => new Set(all.map((one) => one.id)))
       listed = { at: relay.now(), ids }
       ids.catch(() => {
         listed = undefined
@@ -50,16 +50,18 @@ export function createTokenVerifier(relay: Relay): TokenVerifier {
     if (at - Math.max(lastUsedAt, noted.get(id) ?? lastUsedAt) < useNotedMs) return
     setNewest(noted, id, at, maxTokens)
     // a conflict means that another worker noted it, or that the token was revoked
-    writeToken(relay.store, { ...token, lastUsedAt: at }, token.version).catch((error) => {
-      relay.log.warn('token_use_failed', { id, error: messageOf(error) })
-    })
+    tokenRows
+      .write(relay.store, { ...token, lastUsedAt: at }, token.version, token.id)
+      .catch((error) => {
+        relay.log.warn('token_use_failed', { id, error: messageOf(error) })
+      })
   }
 
   return {
     async verify(text, isFlooded) {
       const id = tokenIdIn(text)
       if (id === undefined || (isFlooded && !(await exists(id)))) return { outcome: 'unknown' }
-      const token = await readToken(relay.store, id)
+      const token = await tokenRows.read(relay.store, id)
       if (token === undefined || !isTextOf(token, text)) return { outcome: 'unknown' }
       if (isExpired(token, relay.now())) return { outcome: 'expired', token }
       noteUse(token)
@@ -74,6 +76,6 @@ export async function stillHolds(
   access: Access,
 ): Promise<boolean> {
   if (access.by !== 'token') return true
-  const token = await readToken(store, access.id)
+  const token = await tokenRows.read(store, access.id)
   return token !== undefined && !isExpired(token, now())
 }

@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import type { Browser } from 'playwright-core'
-import { listSubscriptions } from '../../functions/store/small-rows.ts'
+import { subscriptionRows } from '../../functions/store/small-rows.ts'
 import { adminKey } from '../support/world.ts'
 import { consoleWorld } from './console-world.ts'
 import { endingOf, folder, shownTabs, withFont } from './pictures.ts'
@@ -23,7 +23,7 @@ export async function consolePictures(browser: Browser): Promise<void> {
   await new Promise((resolve) => server.once('listening', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/console`
   const [event] = await world.store.listOpen(['prod'], 1)
-  const [subscription] = await listSubscriptions(world.store)
+  const [subscription] = await subscriptionRows.list(world.store)
   const paths = {
     now: '',
     upcoming: '/upcoming',

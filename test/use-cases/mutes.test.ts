@@ -1,7 +1,7 @@
 // Mutes: people are not told, machines are, and what is still open when a mute ends is told.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { MuteWish } from '../../functions/core/rules/mute.ts'
-import { readMutes, writeMutes } from '../../functions/store/small-rows.ts'
+import { mutesRow } from '../../functions/store/small-rows.ts'
 import { addMute, endMute, mutesFor } from '../../functions/use-cases/mutes.ts'
 import { askApi } from '../support/tokens.ts'
 import {
@@ -165,8 +165,8 @@ test('a decision acknowledges an incident that was open before', async () => {
 test('an event that nobody looked at when the mute was ended is found within 5 min', async () => {
   await mute()
   await sees()
-  const { version } = await readMutes(world.store)
-  await writeMutes(world.store, [], version)
+  const { version } = (await mutesRow.read(world.store))!
+  await mutesRow.write(world.store, { all: [] }, version)
   await world.pass(4 * minute)
   expect(told()).toEqual([0, 0, 0, 1])
   await world.pass(2 * minute)

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { readConfigWith } from '../../../functions/config/config.ts'
 import type { PostState } from '../../../functions/core/delivery/post.ts'
-import { readPost } from '../../../functions/store/small-rows.ts'
+import { postRows } from '../../../functions/store/small-rows.ts'
 import { around } from '../../sim/around.ts'
 import { mistakesOf, withValue } from '../../support/config.ts'
 import { passInSteps, rowsOf } from '../../support/deliveries.ts'
@@ -82,9 +82,9 @@ describe('the course of an event', () => {
     await beacon.sees([])
     await world.pass(11_000)
     const key = { fleet: 'prod', eventId, epoch: 1, channel: 'bot' }
-    expect((await readPost(world.store, key))?.state.is).toBe('posted')
+    expect((await postRows.read(world.store, key))?.state.is).toBe('posted')
     await world.store.forget(world.clock.now + 1, 9)
-    expect(await readPost(world.store, key)).toBeUndefined()
+    expect(await postRows.read(world.store, key)).toBeUndefined()
   })
 })
 

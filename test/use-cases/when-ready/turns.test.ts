@@ -1,6 +1,6 @@
 // Rules with `maxConcurrent`: of one group, the relay prepares and approves few VMs at a time.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { readSlots } from '../../../functions/store/small-rows.ts'
+import { slotRows } from '../../../functions/store/small-rows.ts'
 import { takeSlot } from '../../../functions/use-cases/take-slot.ts'
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import type { HookRun, Report } from '../../../shared/report.ts'
@@ -32,7 +32,8 @@ const [one, two] = [eventOf('web_0'), eventOf('web_1')]
 const recordOf = async ({ eventId }: ScheduledEvent) =>
   (await world.store.readEvent({ fleet: 'prod', eventId }))!
 const turnOf = async (of: ScheduledEvent) => (await recordOf(of)).wait.slot?.state
-const holders = async () => (await readSlots(world.store, 'prod')).holders.map((h) => h.eventId)
+const holders = async () =>
+  (await slotRows.read(world.store, 'prod'))?.holders.map((h) => h.eventId) ?? []
 
 /** What the answer says of its own event, after the sweep could look at it. */
 async function whenOf(beacon: FakeBeacon, of: ScheduledEvent, state: HookRun['state'] = 'planned') {
@@ -208,7 +209,7 @@ describe('the row of holders', () => {
 
   test('a new epoch of an event must take its turn anew', async () => {
     await whenOf(web0, one)
-    const { groups } = (await readSlots(world.store, 'prod')).holders[0]!
+    const { groups } = (await slotRows.read(world.store, 'prod'))!.holders[0]!
     await web0.sees([])
     await world.pass(11_000)
     expect(
@@ -274,7 +275,7 @@ describe('the row of holders', () => {
 
   test('fleets do not wait for each other', async () => {
     await whenOf(web0, one)
-    const { groups } = (await readSlots(world.store, 'prod')).holders[0]!
+    const { groups } = (await slotRows.read(world.store, 'prod'))!.holders[0]!
     const elsewhere = await takeSlot(
       world.store,
       { ...own, fleet: 'test' },
