@@ -46,6 +46,8 @@ function checkElsewhere(judge: Judge, rows: Delivery[]): void {
     const failed = state === 'refused' || state === 'given_up' || waited
     if (waited && fallback !== undefined) judge.met.add('a channel that is away is stood in for')
     if (!failed || fallback === undefined || notification.moment === 'alert') continue
+    // advice calls nobody
+    if (fallback === 'pager' && isAdvice(notification.event.facts)) continue
     const told = rows.some(
       ({ id, channel, notification: other }) =>
         channel === fallback &&
