@@ -176,6 +176,12 @@ test('after a long halt, silence counts anew', async () => {
   expect(world.lines.some((line) => line.includes('relay_halted'))).toBe(true)
 })
 
+async function turnAfter(own: Loop, ms: number): Promise<void> {
+  world.clock.now += ms
+  void own.tick()
+  await own.settled(10_000)
+}
+
 test('checks itself every 5 minutes, and at once after its clock was set back', async () => {
   let checks = 0
   const disk = async () => {
@@ -184,9 +190,7 @@ test('checks itself every 5 minutes, and at once after its clock was set back', 
   }
   const own = loopOf(world.relay, { disk })
   const after = async (ms: number) => {
-    world.clock.now += ms
-    void own.tick()
-    await own.settled(10_000)
+    await turnAfter(own, ms)
     return checks
   }
   expect(await after(0)).toBe(1)
@@ -204,15 +208,16 @@ test('a clock that is set back while the loop rests after a failure ends the res
     return [{ fleet: 'prod', eventId: 'due' }]
   })
   const own = loopOf(world.relay)
-  const after = async (ms: number) => {
-    world.clock.now += ms
-    void own.tick()
-    await own.settled(10_000)
+  const looksAfter = async (ms: number) => {
+    await turnAfter(own, ms)
     return looks
   }
-  expect(await after(60_000)).toBe(1)
-  expect(await after(1_000)).toBe(1)
-  expect(await after(-3_600_000)).toBe(2)
+  expect(await looksAfter(60_000)).toBe(1)
+  world.relay.outsideLookAt = world.clock.now + 60_000
+  expect(await looksAfter(1_000)).toBe(1)
+  expect(await looksAfter(-3_600_000)).toBe(2)
+  // what Azure publishes is read again, too
+  expect(world.relay.outsideLookAt).toBeUndefined()
 })
 
 test('endpoints that hang take one place each, so the others get all their messages', async () => {

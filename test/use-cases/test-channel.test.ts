@@ -76,6 +76,8 @@ describe('the API', () => {
       const texts = sentTo(world, 'slack').map(({ body }) => body)
       expect(texts).toHaveLength(1)
       expect(texts[0]).toMatch(/refuses all messages|cannot be reached/)
+      // a test is about no event
+      expect(texts[0]).toContain('About Foghorn itself.')
     },
   )
 

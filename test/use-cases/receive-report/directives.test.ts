@@ -150,6 +150,18 @@ describe('an approval by a person', () => {
     expect((await first.sees([event()])).directives).toEqual(directed)
   })
 
+  test('is not stuck as soon as Azure was told, if the relay was away for ten minutes', async () => {
+    await world.drain()
+    await press(world, linkOf(world), 'approve')
+    world.clock.now += 11 * 60_000
+    world.relay.listeningSince = world.clock.now
+    expect((await first.sees([event()])).directives).toEqual(directed)
+    await first.sees([event()], start('accepted'))
+    await world.pass(1_000)
+    expect((await eventNow()).azureAccepted).toBeDefined()
+    expect(world.told()).not.toContain('foghorn.event.stuck')
+  })
+
   test('is not stuck while no beacon could ask for it, because the relay was away', async () => {
     await world.drain()
     await press(world, linkOf(world), 'approve')
