@@ -90,7 +90,7 @@ function stepsOfAlert(
   const news = isAlertOf(notification) ? notification.about.news : undefined
   // the incident stays open for those that are still absent
   if (news?.form === 'over' && news.remaining > 0) return []
-  // what is about an event has an incident of its own
+  // the incident of an event stays as it is
   const begun = mayHaveHeard.filter((one) => isAlertOf(one) && !isAlertOver(one))
   const known = new Set(inOrder(begun).slice(-maxReplaced).map(keyOf))
   // the message that opened the last one may be forgotten by now

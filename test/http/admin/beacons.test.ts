@@ -1,6 +1,7 @@
 // `GET /v1/beacons`: shows an owner whether the beacons work.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { forgetOld } from '../../../functions/use-cases/sweep.ts'
+import { around } from '../../sim/around.ts'
 import { eventNow, startRelay, world } from '../../support/relay.ts'
 import { adminKey, event, FakeBeacon, testKey } from '../../support/world.ts'
 
@@ -125,6 +126,16 @@ describe("an owner's word that a beacon has left", () => {
     const [heard] = (await read(await get('?fleet=prod'))).beacons
     expect(heard).toMatchObject({ state: 'heard' })
     expect(heard).not.toHaveProperty('left')
+  })
+
+  test('counts, although other writes were faster four times', async () => {
+    await new FakeBeacon(world, 'web_0').sees([])
+    let writes = 0
+    world.relay.store = around(world.store, async (name, _, call) => {
+      return name === 'replaceBeacon' && ++writes < 5 ? 'stale' : call()
+    })
+    expect((await remove('id-prod-web_0')).status).toBe(200)
+    expect(writes).toBe(5)
   })
 
   test('ends its silence: the alert is over', async () => {
