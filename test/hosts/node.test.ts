@@ -11,6 +11,7 @@ import { readSettings } from '../../functions/host/node/settings.ts'
 import { maxReportBytes } from '../../shared/report.ts'
 import { WaitingBeacon } from '../support/held.ts'
 import { Program } from '../support/process.ts'
+import { freePort } from '../support/stage.ts'
 import { adminKey, baseConfig, event, prodKey } from '../support/world.ts'
 
 let directory: string
@@ -162,7 +163,10 @@ describe('the process', () => {
     [{}, '127.0.0.1'],
     [{ HOST: '127.0.0.2' }, '127.0.0.2'],
   ])('%o: listens on %s only', async (changes, address) => {
-    const relay = new Program('relay', 'functions/host/node/main.ts', environment(changes))
+    // nobody else listens there, on whatever address
+    const PORT = String(await freePort())
+    const own = environment({ ...changes, PORT })
+    const relay = new Program('relay', 'functions/host/node/main.ts', own)
     const { port } = await relay.waitFor('relay_started')
     const heard = ['127.0.0.1', '127.0.0.2'].map((one) =>
       fetch(`http://${one}:${port}/healthz`).then(
