@@ -49,6 +49,8 @@ export default defineConfig({
     globalSetup: 'test/support/test-folder.ts',
     testTimeout: 40_000,
     hookTimeout: 60_000,
+    // the usual second is short on a busy machine
+    expect: { poll: { timeout: 20_000 } },
     projects: [
       // nothing else keeps state in a module, and loading the modules takes longer than most files
       {
