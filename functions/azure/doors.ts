@@ -8,6 +8,8 @@ import { createResourceManager } from './resource-manager.ts'
 import type { Fetch } from './tokens.ts'
 
 interface Options {
+  /** Default: a timer. */
+  wait?: (ms: number) => Promise<void>
   access: AzureAccess
   tokens: AzureTokens
   fetch: Fetch
@@ -15,11 +17,15 @@ interface Options {
 }
 
 export function createAzureDoors(options: Options): AzureDoors {
-  const { access, now } = options
+  const { access, now, wait = waited } = options
   const request = createArmRequest(options)
   return {
     manager: createResourceManager({ access, request, now }),
-    graph: createResourceGraph({ request, now }),
+    graph: createResourceGraph({ request, now, wait }),
     subscriptions: access.subscriptions,
   }
+}
+
+function waited(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
 }

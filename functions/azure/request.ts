@@ -1,14 +1,23 @@
-// One request to Azure Resource Manager, which also answers queries of Resource Graph.
+// One request to Azure Resource Manager, which also answers queries of Resource Graph. What comes back is
+// read up to a limit, and its sentences are cut and made one line: logs and the API show them.
 import * as z from 'zod'
+import { cut } from '../../shared/document.ts'
+import { FoghornError } from '../../shared/errors.ts'
+import { parseJson } from '../../shared/json.ts'
 import { parseRetryAfter } from '../../shared/retry.ts'
 import type { AzureAccess } from '../core/rules/config.ts'
-import type { AzureTokens } from '../notify/notifier.ts'
+import { addressBelow } from '../core/rules/path.ts'
+import { type AzureTokens, codeOf, oneLine, readStart } from '../notify/notifier.ts'
 import type { Fetch } from './tokens.ts'
 
 const timeoutMs = 10_000
+/** A page of Resource Graph has 1,000 rows. */
+const maxAnswerBytes = 16 * 1_048_576
+const maxSentence = 300
 
 export interface Answer {
   status: number
+  /** One line each. */
   code: string
   message: string
   body: unknown
@@ -17,10 +26,13 @@ export interface Answer {
   header(name: string): string | null
 }
 
-/** Throws if there is no answer. A 401 is repeated once, with a new token. */
+/**
+ * `path`: the parts of the address. Throws FoghornError `azure_no_answer`, `azure_token_missing` and
+ * `path_invalid`. A 401 is repeated once, with a new token.
+ */
 export type ArmRequest = (
   method: 'GET' | 'POST',
-  path: string,
+  path: readonly string[],
   version: string,
   body?: object,
 ) => Promise<Answer>
@@ -32,9 +44,13 @@ interface Options {
   now: () => number
 }
 
+const sentence = z
+  .string()
+  .transform((text) => cut(oneLine(text), maxSentence))
+  .default('')
 const errorSchema = z.object({
-  error: z.object({ code: z.string().default(''), message: z.string().default('') }).optional(),
-  Error: z.object({ Code: z.string().default(''), Message: z.string().default('') }).optional(),
+  error: z.object({ code: sentence, message: sentence }).optional(),
+  Error: z.object({ Code: sentence, Message: sentence }).optional(),
 })
 
 export function createArmRequest({ access, tokens, fetch, now }: Options): ArmRequest {
@@ -53,16 +69,17 @@ export function createArmRequest({ access, tokens, fetch, now }: Options): ArmRe
       // Cloudflare knows no 'error'; a redirect is no answer
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
-    })
+    }).catch(withoutAnswer)
     if (answer.status !== 401 || isAgain) return answer
     tokens.drop(access.resourceManager)
     await answer.body?.cancel()
     return send(method, url, body, true)
   }
   return async (method, path, version, given) => {
-    const url = `${access.resourceManager}${path}?api-version=${version}`
+    const url = `${addressBelow(access.resourceManager, path)}?api-version=${version}`
     const answer = await send(method, url, given, false)
-    const body: unknown = await answer.json().catch(() => undefined)
+    const { text, end } = await readStart(answer, maxAnswerBytes)
+    const body = end === 'read' ? parseJson(text) : undefined
     const { error, Error: other } = errorSchema.safeParse(body).data ?? {}
     const retryMs = parseRetryAfter(answer.headers.get('retry-after') ?? undefined, now())
     return {
@@ -74,6 +91,11 @@ export function createArmRequest({ access, tokens, fetch, now }: Options): ArmRe
       header: (name) => answer.headers.get(name),
     }
   }
+}
+
+/** The sentence of a runtime may repeat the request, with its token. */
+function withoutAnswer(error: unknown): never {
+  throw new FoghornError('azure_no_answer', `Azure did not answer: ${codeOf(error)}`)
 }
 
 export function isFine({ status }: Answer): boolean {

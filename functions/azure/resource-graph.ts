@@ -1,20 +1,24 @@
 // Queries of Azure Resource Graph: the events of subscriptions, as Azure publishes them, and their VMs and
-// sets. An identity may send 15 queries in 5 s.
+// sets. An identity may send 15 queries in 5 s. People who look get five of them: approvals need the list.
 import * as z from 'zod'
 import { FoghornError } from '../../shared/errors.ts'
 import type { Published } from '../core/event/published.ts'
 import { publishedOf } from '../schema/azure-event.ts'
-import type { Machine, ResourceGraph } from '../use-cases/relay.ts'
+import type { Asker, Machine, ResourceGraph } from '../use-cases/relay.ts'
 import { type Answer, type ArmRequest, isFine } from './request.ts'
 
-const path = '/providers/Microsoft.ResourceGraph/resources'
+const path = ['providers', 'Microsoft.ResourceGraph', 'resources']
 const version = '2022-10-01'
 /** Of 1,000 rows each. */
 const maxPages = 20
 /** An answer may be this much behind what Event Grid has sent, so it counts as this old. */
 const lagMs = 2 * 60_000
-/** Several readers share an answer. */
-const keptMs = 1_000
+/** Several readers share an answer: what the relay reads, and what people look at. */
+const keptMs = { relay: 1_000, people: 60_000 }
+/** Of queries of people. */
+const everyMs = 1_000
+/** Longer than Azure's own window of 5 s, so what an answer asks for beyond that is no quota. */
+const longestWaitMs = 10_000
 
 const eventsQuery =
   "maintenanceresources | where type =~ 'microsoft.maintenance/scheduledevents' | project id, properties"
@@ -73,18 +77,32 @@ const machineSchema = z
 interface Options {
   request: ArmRequest
   now: () => number
+  wait: (ms: number) => Promise<void>
 }
 
-export function createResourceGraph({ request, now }: Options): ResourceGraph {
+export function createResourceGraph({ request, now, wait }: Options): ResourceGraph {
   /** The quota is used up until then. */
   let freeAt = 0
-  const kept = new Map<string, { at: number; rows: Promise<unknown[]> }>()
+  /** When people may send the next query. */
+  let turnAt = 0
+  const kept = new Map<string, { at: number; until: number; rows: Promise<unknown[]> }>()
 
-  const readPages = async (subscriptions: string[], query: string): Promise<unknown[]> => {
+  /** The relay waits for its quota alone. */
+  const takeTurn = async (asker: Asker): Promise<void> => {
+    if (asker === 'people') turnAt = Math.max(turnAt, now()) + everyMs
+    const at = Math.max(freeAt, asker === 'people' ? turnAt - everyMs : 0)
+    if (at - now() > longestWaitMs) {
+      turnAt -= everyMs
+      throw failure('people look at many subscriptions; look again in a few seconds')
+    }
+    if (at > now()) await wait(at - now())
+  }
+
+  const readPages = async (asker: Asker, subscriptions: string[], query: string) => {
     const rows: unknown[] = []
     let skipToken: string | undefined
     for (let pages = 0; pages < maxPages; pages++) {
-      if (now() < freeAt) throw failure('its quota is used up for now')
+      await takeTurn(asker)
       const options = skipToken && { options: { $skipToken: skipToken } }
       const answer = await request('POST', path, version, { subscriptions, query, ...options })
       freeAt = freeFrom(answer, now())
@@ -97,12 +115,16 @@ export function createResourceGraph({ request, now }: Options): ResourceGraph {
   }
 
   /** What was asked a moment ago is not asked again. */
-  const read = (subscriptions: string[], query: string): Promise<unknown[]> => {
-    const key = JSON.stringify([subscriptions, query])
+  const read = (asker: Asker, subscriptions: string[], query: string): Promise<unknown[]> => {
+    const key = JSON.stringify([asker, subscriptions, query])
+    const at = now()
+    for (const [other, { at: since, until }] of kept) {
+      if (at < since || until <= at) kept.delete(other)
+    }
     const known = kept.get(key)
-    if (known !== undefined && now() - known.at < keptMs) return known.rows
-    const rows = readPages(subscriptions, query)
-    kept.set(key, { at: now(), rows })
+    if (known !== undefined) return known.rows
+    const rows = readPages(asker, subscriptions, query)
+    kept.set(key, { at, until: at + keptMs[asker], rows })
     rows.catch(() => kept.delete(key))
     return rows
   }
@@ -110,14 +132,14 @@ export function createResourceGraph({ request, now }: Options): ResourceGraph {
   return {
     async listEvents(subscriptions) {
       const at = now() - lagMs
-      const rows = await read(subscriptions, eventsQuery)
+      const rows = await read('relay', subscriptions, eventsQuery)
       return rows.flatMap((row): Published[] => {
         const { data } = eventSchema.safeParse(row)
         return (data && asList(publishedOf('Azure Resource Graph', data, at))) ?? []
       })
     },
-    async listMachines(subscriptions) {
-      const rows = await read(subscriptions, machinesQuery)
+    async listMachines(subscriptions, asker) {
+      const rows = await read(asker, subscriptions, machinesQuery)
       return rows.flatMap((row) => asList(machineSchema.safeParse(row).data))
     },
   }
@@ -139,8 +161,8 @@ function freeFrom({ header }: Answer, now: number): number {
   const [h = 0, m = 0, s = 0] = (header('x-ms-user-quota-resets-after') ?? '')
     .split(':')
     .map(Number)
-  const seconds = h * 3_600 + m * 60 + s
-  return now + (Number.isFinite(seconds) ? seconds : 0) * 1_000
+  const ms = (h * 3_600 + m * 60 + s) * 1_000
+  return now + (Number.isFinite(ms) ? Math.min(ms, longestWaitMs) : 0)
 }
 
 function reasonOf({ status, code, message }: Answer): string {

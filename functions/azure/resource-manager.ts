@@ -1,9 +1,8 @@
 // Tells Azure from outside the VM that an event may start: Azure Resource Manager acknowledges it. It is a
-// preview of Azure's. Which resource an event belongs to, and which api-version works, is found by trying.
-import * as z from 'zod'
+// preview of Azure's. Which api-version works is found by trying.
 import { cut } from '../../shared/document.ts'
 import { messageOf } from '../../shared/errors.ts'
-import type { ArmForm, ArmResult, ArmTarget } from '../core/event/arm.ts'
+import type { ArmResult } from '../core/event/arm.ts'
 import type { AzureAccess } from '../core/rules/config.ts'
 import type { ResourceManager } from '../use-cases/relay.ts'
 import { type Answer, type ArmRequest, isFine } from './request.ts'
@@ -17,10 +16,10 @@ export const armVersions = [
   '2025-10-01-preview',
   '2023-10-01-preview',
 ]
-const vmVersion = '2024-07-01'
 /** *Scheduled Events Contributor* */
 const roleId = 'b67fe603-310e-4889-b9ee-8257d09d353d'
 const versionCodes = ['NoRegisteredProviderFound', 'InvalidApiVersionParameter']
+const guid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 interface Options {
   access: AzureAccess
@@ -34,39 +33,29 @@ export function createResourceManager({ access, request, now }: Options): Resour
   /** Resource groups whose region cannot do it, and until when nobody asks again. */
   const without = new Map<string, number>()
 
-  const post = async (path: string, eventId: string): Promise<Answer> => {
+  const post = async (path: readonly string[]): Promise<Answer> => {
     for (let tries = 0; ; tries++) {
-      const at = `${path}/providers/Microsoft.Maintenance/scheduledevents/${eventId}/acknowledge`
-      const answer = await request('POST', at, armVersions[version]!)
+      const answer = await request('POST', path, armVersions[version]!)
       const isVersion = answer.status === 400 && versionCodes.includes(answer.code)
       if (!isVersion || tries >= armVersions.length - 1) return answer
       version = (version + 1) % armVersions.length
     }
   }
 
-  /** Asks as each resource that the event may belong to. */
-  const tell = async (
-    target: ArmTarget,
-    eventId: string,
-    [form, ...others]: ArmForm[],
-  ): Promise<ArmResult> => {
-    const { type, name } = form!
-    const path = `${groupOf(target)}/providers/Microsoft.Compute/${type}/${encodeURIComponent(name)}`
-    const answer = await post(path, eventId)
-    if (isFine(answer)) return { outcome: 'accepted', resource: name }
-    if (answer.status === 405) without.set(groupOf(target), now() + dayMs)
-    if (!mayBeOther(answer)) return failed(answer, target, access)
-    // a VM does not say which availability set it is in
-    const sets = type === 'virtualMachines' ? await availabilitySetOf(request, path) : []
-    const left = [...others, ...sets]
-    return left.length === 0 ? failed(answer, target, access) : tell(target, eventId, left)
-  }
-
   return {
-    async acknowledge(target, eventId) {
-      if (now() < (without.get(groupOf(target)) ?? 0)) return unsupported
+    async acknowledge(resource, eventId) {
+      if (!guid.test(eventId)) return noGuid
+      const { subscriptionId, resourceGroup, type, name } = resource
+      const group = ['subscriptions', subscriptionId, 'resourceGroups', resourceGroup]
+      const groupName = `${subscriptionId}/${resourceGroup}`.toLowerCase()
+      if (now() < (without.get(groupName) ?? 0)) return unsupported
+      const own = [...group, 'providers', 'Microsoft.Compute', type, name]
+      const event = ['providers', 'Microsoft.Maintenance', 'scheduledevents', eventId]
       try {
-        return await tell(target, eventId, target.forms)
+        const answer = await post([...own, ...event, 'acknowledge'])
+        if (isFine(answer)) return { outcome: 'accepted', resource: name }
+        if (answer.status === 405) without.set(groupName, now() + dayMs)
+        return failed(answer, subscriptionId, access)
       } catch (error) {
         const reason = cut(messageOf(error), maxReason)
         return { outcome: 'failed', reason, isFinal: false }
@@ -75,13 +64,10 @@ export function createResourceManager({ access, request, now }: Options): Resour
   }
 }
 
-function groupOf({ subscriptionId, resourceGroup }: ArmTarget): string {
-  return `/subscriptions/${subscriptionId}/resourceGroups/${encodeURIComponent(resourceGroup)}`
-}
-
-/** The event may belong to another resource. */
-function mayBeOther({ status, code }: Answer): boolean {
-  return status === 404 || (status === 400 && code === 'BadRequest')
+const noGuid: ArmResult = {
+  outcome: 'failed',
+  reason: 'the id of the event is no GUID, so it is not an id of Azure',
+  isFinal: true,
 }
 
 const unsupported: ArmResult = {
@@ -93,7 +79,7 @@ const unsupported: ArmResult = {
 
 function failed(
   { status, code, message, retryAfter }: Answer,
-  { subscriptionId }: ArmTarget,
+  subscriptionId: string,
   { clientId }: AzureAccess,
 ): ArmResult {
   if (status === 405) return unsupported
@@ -108,15 +94,4 @@ function failed(
   const waits = retryAfter === null ? '' : `, try again in ${retryAfter}`
   const reason = cut(`${said || 'no reason given'}${waits}`, maxReason)
   return { outcome: 'failed', reason, status, isFinal: status === 400 || status === 404 }
-}
-
-const vmSchema = z.object({
-  properties: z.object({ availabilitySet: z.object({ id: z.string() }).optional() }),
-})
-
-async function availabilitySetOf(request: ArmRequest, vm: string): Promise<ArmForm[]> {
-  const { status, body } = await request('GET', vm, vmVersion)
-  const read = status === 200 ? vmSchema.safeParse(body) : undefined
-  const name = read?.data?.properties.availabilitySet?.id.split('/').at(-1)
-  return name === undefined ? [] : [{ type: 'availabilitySets', name }]
 }

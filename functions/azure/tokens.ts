@@ -1,9 +1,10 @@
 // Tokens for Azure's services: of the host's managed identity, or of an app registration with a secret or
 // with a token of another issuer (workload identity).
 import * as z from 'zod'
-import { FoghornError, messageOf } from '../../shared/errors.ts'
+import { FoghornError } from '../../shared/errors.ts'
+import { parseJson } from '../../shared/json.ts'
 import type { AzureAccess } from '../core/rules/config.ts'
-import type { AzureTokens } from '../notify/notifier.ts'
+import { type AzureTokens, codeOf, readStart } from '../notify/notifier.ts'
 
 /** Where App Service gives tokens of the app's identity, and the header that it asks for. */
 export interface HostIdentity {
@@ -19,8 +20,11 @@ const spareMs = 5 * 60_000
 /** IMDS, on a VM. */
 const metadata = 'http://169.254.169.254/metadata/identity/oauth2/token'
 
+const maxAnswerBytes = 64 * 1_024
+
+/** As a header can have it: the error of a runtime about another one would repeat it. */
 const tokenSchema = z.object({
-  access_token: z.string().min(1),
+  access_token: z.string().regex(/^[\x21-\x7e]+$/),
   // managed identities write numbers as texts
   expires_in: z.coerce.number().optional(),
   expires_on: z.coerce.number().optional(),
@@ -64,13 +68,17 @@ async function ask(resource: string, options: Options) {
     new FoghornError('azure_token_missing', `there is no token of ${ofWhom}: ${why}`)
   try {
     const { url, init } = await requestFor(resource, options)
-    const answer = await options.fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs) })
-    const read = tokenSchema.safeParse(await answer.json().catch(() => undefined))
+    // a redirect would take the secret elsewhere
+    const own: RequestInit = { redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) }
+    const answer = await options.fetch(url, { ...init, ...own })
+    const { text } = await readStart(answer, maxAnswerBytes)
+    const read = tokenSchema.safeParse(parseJson(text))
     // the body of a refusal may repeat what was sent
     if (answer.ok && read.success) return read.data
-    throw failed(`HTTP ${answer.status}`)
+    const why = answer.ok ? 'the answer has no token' : `HTTP ${answer.status}`
+    throw failed(why)
   } catch (error) {
-    throw error instanceof FoghornError ? error : failed(messageOf(error))
+    throw error instanceof FoghornError ? error : failed(`no answer: ${codeOf(error)}`)
   }
 }
 

@@ -3,7 +3,7 @@
 import type { Config } from '../config/config.ts'
 import { adviseOnKeys, adviseOnNetworks } from './addresses.ts'
 import { adviseOnApprovers } from './approvers.ts'
-import { adviseOnBeaconless } from './beaconless.ts'
+import { adviseOnBeaconless, adviseOnSubscriptions } from './beaconless.ts'
 import { adviseOnChannels } from './channels.ts'
 import { adviseOnOwners, adviseOnSignIn } from './owners.ts'
 import { adviseOnPolicy } from './policy.ts'
@@ -20,6 +20,7 @@ export function adviseOn(config: Config): string[] {
     ...adviseOnPolicy(config),
     ...adviseOnRoutes(config),
     ...adviseOnBeaconless(config),
+    ...adviseOnSubscriptions(config),
     ...adviseOnApprovers(config),
   ]
 }

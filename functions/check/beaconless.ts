@@ -1,6 +1,18 @@
-// Warns about settings that need beacons, in fleets that have none.
+// Warns about subscriptions of no fleet, and about settings that need beacons, in fleets that have none.
 import type { Config } from '../config/config.ts'
-import { isBeaconless } from '../core/rules/config.ts'
+import { fleetOf, isBeaconless } from '../core/rules/config.ts'
+
+/** Subscriptions of `azure` of which the relay takes nothing, and where it tells Azure nothing. */
+export function adviseOnSubscriptions(config: Config): string[] {
+  const { azure } = config
+  return (azure?.subscriptions ?? []).flatMap((id, i) =>
+    fleetOf(config, id) === undefined
+      ? [
+          `azure.subscriptions[${i}]: no fleet has it in "azureSubscriptions", so the relay takes no events of it and approves none there; add it to its fleet`,
+        ]
+      : [],
+  )
+}
 
 export function adviseOnBeaconless({ fleets, policy }: Config): string[] {
   const without = Object.entries(fleets).filter(([, fleet]) => isBeaconless(fleet))

@@ -26,7 +26,7 @@ export const azureSchema = object({
   subscriptions: subscriptionIds
     .default([])
     .describe(
-      'The relay may tell Azure to start events of VMs in these subscriptions, and takes the events that Azure publishes of them.',
+      'The relay may tell Azure to start events of VMs in these subscriptions, and takes the events that Azure publishes of them, if a fleet names them in `azureSubscriptions`.',
     ),
   tenantId: guid('write the GUID of the tenant of the app registration')
     .optional()

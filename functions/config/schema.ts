@@ -113,7 +113,7 @@ const fleetSchema = object({
   azureSubscriptions: subscriptionIds
     .optional()
     .describe(
-      'Events that Azure publishes for these subscriptions of `azure` belong to this fleet. Needed only if there are several fleets, or if the fleet has no beacons.',
+      'Events that Azure publishes for these subscriptions of `azure` belong to this fleet, and only in these may the relay tell Azure to start its events.',
     ),
   owners: owners
     .optional()

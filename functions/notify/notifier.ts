@@ -184,6 +184,8 @@ export function fromStatus(answer: Answer, now: number): Undelivered {
 
 /** Of `AzureTokens`. Its sentence has no secret. */
 const tokenMissing = 'azure_token_missing'
+/** Of `addressBelow`: a name in this message cannot be part of an address. */
+const pathInvalid = 'path_invalid'
 /** A person has to change the address. */
 const forbidden = ['address_forbidden', 'port_blocked']
 
@@ -199,6 +201,8 @@ export function fromError(
   const own = chainOf(error).filter((one) => one instanceof FoghornError)
   const missing = own.find(({ code }) => code === tokenMissing)
   if (missing !== undefined) return { outcome: 'retry', note: missing.message }
+  const invalid = own.find((one) => one.code === pathInvalid)
+  if (invalid !== undefined) return { outcome: 'refused', note: invalid.message }
   const refusal = own.find(({ code }) => forbidden.includes(code))
   const code = codeOf(error)
   if (refusal !== undefined) {
@@ -247,7 +251,7 @@ const lineBreak = /[\r\n]/
 
 /** Reads the first `maxBytes`, and ends the answer there. */
 export async function readStart(
-  { body }: Received,
+  { body }: Pick<Received, 'body'> | Response,
   maxBytes: number,
 ): Promise<Pick<Answer, 'text' | 'end'>> {
   const decoder = new TextDecoder()
@@ -269,7 +273,7 @@ export async function readStart(
 const usualErrors = ['Error', 'TypeError']
 
 /** The first code in the chain of causes, or else the first name with information. */
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   const chain = chainOf(error)
   const codes = chain.map((one) => ('code' in one ? one.code : undefined))
   const names = chain.map(({ name }) => name)

@@ -39,7 +39,7 @@ async function stateOf(
 ): Promise<AzureState> {
   const own = { subscriptionId, ...(fleet !== undefined && { fleet }) }
   try {
-    const machines = await relay.azure!.graph.listMachines([subscriptionId])
+    const machines = await relay.azure!.graph.listMachines([subscriptionId], 'people')
     const beacons = fleet === undefined ? [] : await listFleet(relay, fleet)
     const units = machines.filter((one) => setOf(one, machines) === undefined)
     const hasBeacon = ({ type, name, resourceGroup }: Machine) =>

@@ -30,14 +30,11 @@ export async function joinPublished(
   return 'joined'
 }
 
-/** Reads the list of these subscriptions, and joins it. Throws what Resource Graph throws. */
-export async function readList(relay: Relay, subscriptions: string[]): Promise<Published[]> {
-  const listed = await relay.azure!.graph.listEvents(subscriptions)
+export async function joinListed(relay: Relay, listed: Published[]): Promise<void> {
   for (const one of listed) {
     const fleet = fleetOf(relay.config, one.resource.subscriptionId)
     if (fleet !== undefined) await joinPublished(relay, fleet, one)
   }
-  return listed
 }
 
 /** Reads the list if it is time to, once for all workers. After a failure, it waits five minutes. */
@@ -53,7 +50,7 @@ export async function reconcile(relay: Relay): Promise<void> {
   const everyMs = isFirst ? minuteMs : await paceOf(relay, subscriptions)
   if (sinceMs < everyMs && sinceMs >= 0) return
   try {
-    await readList(relay, subscriptions)
+    await joinListed(relay, await azure!.graph.listEvents(subscriptions))
     // in a conflict, another worker has just read it, too
     await outsideRow.write(store, { at: now }, known?.version ?? 0)
   } catch (error) {

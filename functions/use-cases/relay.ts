@@ -6,7 +6,7 @@ import { isShipChannel, subscriptionOf } from '../core/delivery/delivery.ts'
 import type { RemovedChannel } from '../core/delivery/health.ts'
 import { type Rate, unlimited } from '../core/delivery/rate.ts'
 import { subscriptionRate } from '../core/delivery/subscription.ts'
-import type { ArmResult, ArmTarget } from '../core/event/arm.ts'
+import type { ArmResult } from '../core/event/arm.ts'
 import type { Context } from '../core/event/decide.ts'
 import type { Heartbeats } from '../core/event/heartbeat.ts'
 import type { AzureResource } from '../core/event/outside.ts'
@@ -113,16 +113,20 @@ export interface Machine extends AzureResource {
   publishes: boolean
 }
 
-/** Its methods throw FoghornError `azure_graph_failed` and `azure_token_missing`. */
+/** Looks of people never use up the quota that the relay needs to approve. */
+export type Asker = 'relay' | 'people'
+
+/** Its methods throw FoghornError `azure_graph_failed`, `azure_no_answer` and `azure_token_missing`. */
 export interface ResourceGraph {
   /** The events as they were two minutes ago at the latest. */
   listEvents(subscriptions: string[]): Promise<Published[]>
-  listMachines(subscriptions: string[]): Promise<Machine[]>
+  /** For `people`: as they were a minute ago at the latest, after at most 10 s. */
+  listMachines(subscriptions: string[], asker: Asker): Promise<Machine[]>
 }
 
 export interface ResourceManager {
   /** Tells Azure that the event may start. */
-  acknowledge(target: ArmTarget, eventId: string): Promise<ArmResult>
+  acknowledge(resource: AzureResource, eventId: string): Promise<ArmResult>
 }
 
 /** An event with new deliveries, or with a new due time. */

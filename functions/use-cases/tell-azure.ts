@@ -2,19 +2,19 @@
 import { messageOf } from '../../shared/errors.ts'
 import {
   type ArmResult,
-  type ArmTarget,
-  armTargetOf,
+  confirmedBy,
   mayTry,
   withArmResult,
   withArmTry,
 } from '../core/event/arm.ts'
 import { withDueAt } from '../core/event/decide.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
-import { isWithin } from '../core/event/scope.ts'
+import type { Published } from '../core/event/published.ts'
+import { subscriptionsOf } from '../core/rules/config.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
 import { noteOccurrence } from './problems.ts'
-import { readList } from './published.ts'
+import { joinListed } from './published.ts'
 import { contextOf, type Relay } from './relay.ts'
 
 /** The identity of the relay lacks the role. */
@@ -22,12 +22,9 @@ const forbidden = 403
 
 /** Whether the relay may tell Azure about the event, and should now. */
 export function mustTellAzure(relay: Relay, record: EventRecord, now: number): boolean {
-  const { azure, listeningSince } = relay
-  const target = armTargetOf(record)
-  if (azure === undefined || target === undefined) return false
-  if (!mayTry(record, { now, listeningSince })) return false
-  const id = target.subscriptionId.toLowerCase()
-  return azure.subscriptions.includes(id)
+  const { azure, config, listeningSince } = relay
+  const isOwn = azure !== undefined && subscriptionsOf(config, record.fleet).length > 0
+  return isOwn && mayTry(record, { now, listeningSince })
 }
 
 export async function tellAzure(relay: Relay, key: EventKey, known: EventRecord): Promise<void> {
@@ -45,13 +42,12 @@ export async function tellAzure(relay: Relay, key: EventKey, known: EventRecord)
   })
   // another worker tries it
   if (tried.outcome !== 'committed' || !tried.decision.isTried) return
-  const target = armTargetOf(tried.record!)!
-  const result = await tell(relay, tried.record!, target)
+  const { result, subscriptionId = '', listed = [] } = await tell(relay, tried.record!)
   const { outcome } = result
   const why = outcome === 'failed' ? { status: result.status, error: result.reason } : {}
   const fields = { ...key, ...why }
   if (outcome === 'failed' && result.status === forbidden) {
-    const about = { name: target.subscriptionId, reason: result.reason }
+    const about = { name: subscriptionId, reason: result.reason }
     await noteOccurrence(relay, key.fleet, 'azure_refuses', about)
   }
   if (outcome === 'accepted') relay.log.info('azure_acknowledged', fields)
@@ -64,32 +60,34 @@ export async function tellAzure(relay: Relay, key: EventKey, known: EventRecord)
       return { record, moments: [] }
     },
   })
+  // only now: with the result, the event is not stuck
+  await joinListed(relay, listed)
 }
 
-async function tell(relay: Relay, record: EventRecord, target: ArmTarget): Promise<ArmResult> {
-  const isPublished = record.azure.outside !== undefined
-  const reason = isPublished ? await whyUnsure(relay, record, target) : undefined
-  if (reason !== undefined) return { outcome: 'failed', reason, isFinal: false }
-  return relay.azure!.manager.acknowledge(target, record.eventId)
+interface Told {
+  result: ArmResult
+  subscriptionId?: string
+  listed?: Published[]
 }
 
-/** Azure's own list must show what was approved, and no more: a document of a VM may lag. */
-async function whyUnsure(
-  relay: Relay,
-  { fleet, eventId, decided }: EventRecord,
-  { subscriptionId }: ArmTarget,
-): Promise<string | undefined> {
-  try {
-    const listed = await readList(relay, [subscriptionId.toLowerCase()])
-    const own = listed.find(({ event, ending }) => event.eventId === eventId && !ending)
-    if (own === undefined) return 'Azure Resource Graph does not list the event'
-    const { event } = own
-    const isCovered = event.vmCount === undefined && isWithin(decided?.scope, event)
-    if (!isCovered) return 'Azure Resource Graph lists more than was approved'
-  } catch (error) {
-    return messageOf(error)
+/** Nothing is told to Azure that Azure does not say itself. */
+async function tell(relay: Relay, record: EventRecord): Promise<Told> {
+  const { fleet, eventId, decided } = record
+  const { graph, manager } = relay.azure!
+  const failed = (reason: string, listed?: Published[]): Told => {
+    return { result: { outcome: 'failed', reason, isFinal: false }, ...(listed && { listed }) }
   }
+  let listed: Published[]
+  try {
+    listed = await graph.listEvents(subscriptionsOf(relay.config, fleet))
+  } catch (error) {
+    return failed(messageOf(error))
+  }
+  const resource = confirmedBy(record, listed)
+  if ('refusal' in resource) return failed(resource.refusal, listed)
   const now = await relay.store.readEvent({ fleet, eventId })
   const isValid = now?.phase === 'scheduled' && now.decided?.at === decided?.at
-  return isValid ? undefined : 'the event changed meanwhile'
+  if (!isValid) return failed('the event changed meanwhile', listed)
+  const { subscriptionId } = resource
+  return { result: await manager.acknowledge(resource, eventId), subscriptionId, listed }
 }

@@ -16,12 +16,18 @@ const row = (n: number) =>
 const path = (type: string, name: string) =>
   `/subscriptions/${subscription}/resourceGroups/RG/providers/Microsoft.Compute/${type}/${name}`
 
-function start(options: Partial<FakeArm['options']> = {}) {
+function start(options: Partial<FakeArm['options']> = {}, moves = true) {
   const arm = new FakeArm({ events: {}, ...options })
   const clock = { now: 10 * 60_000 }
+  const waits: number[] = []
+  const wait = async (ms: number) => {
+    waits.push(ms)
+    await Promise.resolve()
+    if (moves) clock.now += ms
+  }
   const options2 = { access, fetch: arm.fetch, now: () => clock.now }
   const tokens = createTokens({ ...options2, host: undefined, readText: async () => '' })
-  return { arm, clock, graph: createAzureDoors({ ...options2, tokens }).graph }
+  return { arm, clock, waits, graph: createAzureDoors({ ...options2, tokens, wait }).graph }
 }
 
 test('all pages, and what cannot be read is left out', async () => {
@@ -48,16 +54,34 @@ test('many who ask at once share an answer, and it is not kept', async () => {
   expect(arm.queries).toHaveLength(2)
 })
 
-test('once its quota is used up, it is not asked until there is more', async () => {
+test('once its quota is used up, it waits until there is more, at most 10 s', async () => {
   const quota = { remaining: 0, resetsAfter: '00:00:05' }
-  const { arm, clock, graph } = start({ rows: {}, quota })
+  const { arm, clock, waits, graph } = start({ rows: {}, quota })
   await graph.listEvents([subscription])
   clock.now += 4_000
-  await expect(graph.listEvents([subscription])).rejects.toThrow('quota is used up')
-  expect(arm.queries).toHaveLength(1)
+  arm.options.quota = { remaining: 0, resetsAfter: '99999:00:00' }
+  await graph.listEvents([subscription])
   clock.now += 1_000
   await graph.listEvents([subscription])
-  expect(arm.queries).toHaveLength(2)
+  expect(waits).toEqual([1_000, 9_000])
+})
+
+test('people who look take turns, share an answer for a minute, and leave the quota to the relay', async () => {
+  const { arm, clock, waits, graph } = start({ rows: {} }, false)
+  const look = (n: number) => graph.listMachines([`${subscription}-${n}`], 'people')
+  for (let n = 0; n < 3; n++) await look(n)
+  expect(waits).toEqual([1_000, 2_000])
+  await look(0)
+  expect(arm.queries).toHaveLength(3)
+  const many = await Promise.allSettled(Array.from({ length: 40 }, (_, n) => look(10 + n)))
+  expect(many.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(20)
+  await graph.listEvents([subscription])
+  expect(arm.queries.at(-1)!.query).toContain('maintenanceresources')
+  clock.now += 60_000
+  await look(0)
+  expect(
+    arm.queries.filter(({ subscriptions: [one] }) => one === `${subscription}-0`),
+  ).toHaveLength(2)
 })
 
 test('VMs and sets: where they are, their tags, and whether Azure publishes their events', async () => {
@@ -86,7 +110,7 @@ test('VMs and sets: where they are, their tags, and whether Azure publishes thei
   ]
   const { graph } = start({ rows: { resources } })
   const known = { resourceGroup: 'rg', subscriptionId: subscription }
-  expect(await graph.listMachines([subscription])).toEqual([
+  expect(await graph.listMachines([subscription], 'relay')).toEqual([
     {
       ...known,
       type: 'virtualMachines',
@@ -119,5 +143,5 @@ test('VMs and sets: where they are, their tags, and whether Azure publishes thei
 
 test('a failure says what to do', async () => {
   const { graph } = start({ canRead: false })
-  await expect(graph.listMachines([subscription])).rejects.toThrow(/HTTP 403.*role Reader/)
+  await expect(graph.listMachines([subscription], 'relay')).rejects.toThrow(/HTTP 403.*role Reader/)
 })

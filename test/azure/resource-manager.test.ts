@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createAzureDoors } from '../../functions/azure/doors.ts'
 import { armVersions } from '../../functions/azure/resource-manager.ts'
 import { createTokens } from '../../functions/azure/tokens.ts'
-import type { ArmTarget } from '../../functions/core/event/arm.ts'
+import type { AzureResource } from '../../functions/core/event/outside.ts'
 import type { AzureAccess } from '../../functions/core/rules/config.ts'
 import { FakeArm } from '../simulator/arm.ts'
 
@@ -13,17 +13,16 @@ const access: AzureAccess = {
   authority: 'https://login.microsoftonline.com',
   resourceManager: 'https://management.azure.com',
 }
-const alone = { type: 'virtualMachines', name: 'web_3' } as const
-const target: ArmTarget = {
-  subscriptionId: subscription,
-  resourceGroup: 'rg web',
-  forms: [alone],
+const target: AzureResource = {
+  ...{ subscriptionId: subscription, resourceGroup: 'rg web' },
+  ...{ type: 'virtualMachines', name: 'web_3' },
 }
+const id = '602d9444-0000-4000-8000-000000000001'
 const day = 86_400_000
 const readText = async () => ' the token of another issuer\n'
 
 function start(options: Partial<FakeArm['options']> = {}, more: Partial<AzureAccess> = {}) {
-  const arm = new FakeArm({ events: { e1: 'virtualMachines/web_3' }, ...options })
+  const arm = new FakeArm({ events: { [id]: 'virtualMachines/web_3' }, ...options })
   const clock = { now: 0 }
   const now = () => clock.now
   const own = { ...access, ...more }
@@ -31,14 +30,13 @@ function start(options: Partial<FakeArm['options']> = {}, more: Partial<AzureAcc
   const { manager } = createAzureDoors({ access: own, tokens, fetch: arm.fetch, now })
   return { arm, clock, manager }
 }
-const paths = ({ requests }: FakeArm) =>
-  requests.map(({ method, path }) => `${method} ${path.split('Microsoft.Compute/')[1]}`)
-const acknowledge = 'providers/Microsoft.Maintenance/scheduledevents/e1/acknowledge'
+const acknowledge =
+  'providers/Microsoft.Maintenance/scheduledevents/602d9444-0000-4000-8000-000000000001/acknowledge'
 
 describe('which resource', () => {
   test('a VM alone', async () => {
     const { arm, manager } = start()
-    expect(await manager.acknowledge(target, 'e1')).toEqual({
+    expect(await manager.acknowledge(target, id)).toEqual({
       outcome: 'accepted',
       resource: 'web_3',
     })
@@ -51,68 +49,72 @@ describe('which resource', () => {
     ])
   })
 
-  test('a scale set first, then the VM', async () => {
-    const { arm, manager } = start()
-    const set = { type: 'virtualMachineScaleSets', name: 'web' } as const
-    const inSet = { ...target, forms: [set, alone] }
-    expect(await manager.acknowledge(inSet, 'e1')).toMatchObject({ resource: 'web_3' })
-    arm.options.events = { e1: 'virtualMachineScaleSets/web' }
-    expect(await manager.acknowledge(inSet, 'e1')).toMatchObject({ resource: 'web' })
-    expect(paths(arm)).toEqual([
-      `POST virtualMachineScaleSets/web/${acknowledge}`,
-      `POST virtualMachines/web_3/${acknowledge}`,
-      `POST virtualMachineScaleSets/web/${acknowledge}`,
-    ])
-  })
-
-  test('an availability set is looked up once', async () => {
-    const { arm, manager } = start({
-      events: { e1: 'availabilitySets/front' },
-      availabilitySets: { web_3: 'front' },
-    })
-    expect(await manager.acknowledge(target, 'e1')).toMatchObject({ resource: 'front' })
-    expect(paths(arm)).toEqual([
-      `POST virtualMachines/web_3/${acknowledge}`,
-      'GET virtualMachines/web_3',
-      `POST availabilitySets/front/${acknowledge}`,
-    ])
+  test('a scale set', async () => {
+    const { manager } = start({ events: { [id]: 'virtualMachineScaleSets/web' } })
+    const set = { ...target, type: 'virtualMachineScaleSets', name: 'web' } as const
+    expect(await manager.acknowledge(set, id)).toMatchObject({ resource: 'web' })
   })
 
   test('an event that Azure does not know is final', async () => {
     const { manager } = start({ events: {} })
-    expect(await manager.acknowledge(target, 'e1')).toEqual({
+    expect(await manager.acknowledge(target, id)).toEqual({
       ...{ outcome: 'failed', status: 404, isFinal: true },
       reason: 'InvalidScheduledEventId: Azure says InvalidScheduledEventId.',
     })
   })
 })
 
+describe('no address leads elsewhere', () => {
+  test.each([
+    `x/../../../virtualMachines/db_0/providers/Microsoft.Maintenance/scheduledevents/${id}`,
+    `${id}/deallocate?api-version=2024-07-01&x=`,
+    `${id}#`,
+    '..',
+    '',
+  ])('by an EventId that is no GUID: %s', async (eventId) => {
+    const { arm, manager } = start()
+    const answer = await manager.acknowledge(target, eventId)
+    expect(answer).toMatchObject({ outcome: 'failed', isFinal: true })
+    expect(arm.requests).toEqual([])
+  })
+
+  test.each([{ name: '..' }, { name: '' }, { resourceGroup: '.' }, { subscriptionId: '..' }])(
+    'by a part of the path: %o',
+    async (part) => {
+      const { arm, manager } = start()
+      const answer = await manager.acknowledge({ ...target, ...part }, id)
+      expect(answer).toMatchObject({ outcome: 'failed' })
+      expect(arm.requests).toEqual([])
+    },
+  )
+})
+
 describe('what Azure answers', () => {
   test('an api-version that it refuses: the next ones, and the one that worked is kept', async () => {
     const { arm, manager } = start({ versions: [armVersions[2]!] })
-    expect(await manager.acknowledge(target, 'e1')).toMatchObject({ outcome: 'accepted' })
-    await manager.acknowledge(target, 'e1')
+    expect(await manager.acknowledge(target, id)).toMatchObject({ outcome: 'accepted' })
+    await manager.acknowledge(target, id)
     const asked = arm.requests.map(({ version }) => version)
     expect(asked).toEqual([...armVersions.slice(0, 3), armVersions[2]])
     arm.options.versions = []
-    expect(await manager.acknowledge(target, 'e1')).toMatchObject({ status: 400 })
+    expect(await manager.acknowledge(target, id)).toMatchObject({ status: 400 })
     expect(arm.requests).toHaveLength(4 + armVersions.length)
   })
 
   test('401: a new token, once', async () => {
     const { arm, manager } = start()
-    await manager.acknowledge(target, 'e1')
+    await manager.acknowledge(target, id)
     arm.revoke()
-    expect(await manager.acknowledge(target, 'e1')).toMatchObject({ outcome: 'accepted' })
+    expect(await manager.acknowledge(target, id)).toMatchObject({ outcome: 'accepted' })
     expect(arm.tokenRequests).toHaveLength(2)
     arm.options.next = [{ status: 401 }, { status: 401 }]
-    expect(await manager.acknowledge(target, 'e1')).toMatchObject({ status: 401, isFinal: false })
+    expect(await manager.acknowledge(target, id)).toMatchObject({ status: 401, isFinal: false })
   })
 
   test('403: the reason is the command that gives the role', async () => {
     const clientId = '2e2e2e2e-0000-4000-8000-000000000002'
     const { manager } = start({ hasRole: false }, { clientId })
-    expect(await manager.acknowledge(target, 'e1')).toMatchObject({
+    expect(await manager.acknowledge(target, id)).toMatchObject({
       ...{ outcome: 'failed', status: 403, isFinal: false },
       reason: `the role is missing: az role assignment create --assignee ${clientId} --role b67fe603-310e-4889-b9ee-8257d09d353d --scope /subscriptions/${subscription}`,
     })
@@ -120,18 +122,18 @@ describe('what Azure answers', () => {
 
   test('405: nobody asks for this resource group again for a day', async () => {
     const { arm, clock, manager } = start({ isSupported: false })
-    const first = await manager.acknowledge(target, 'e1')
+    const first = await manager.acknowledge(target, id)
     expect(first).toMatchObject({ outcome: 'failed', status: 405, isFinal: true })
-    expect(await manager.acknowledge(target, 'e1')).toEqual(first)
+    expect(await manager.acknowledge(target, id)).toEqual(first)
     expect(arm.requests).toHaveLength(1)
     clock.now = day
     arm.options.isSupported = true
-    expect(await manager.acknowledge(target, 'e1')).toMatchObject({ outcome: 'accepted' })
+    expect(await manager.acknowledge(target, id)).toMatchObject({ outcome: 'accepted' })
   })
 
   test.each([409, 429, 500, 503])('%i may work later', async (status) => {
     const { manager } = start({ next: [{ status, headers: { 'retry-after': '7' } }] })
-    expect(await manager.acknowledge(target, 'e1')).toEqual({
+    expect(await manager.acknowledge(target, id)).toEqual({
       ...{ outcome: 'failed', status, isFinal: false },
       reason: 'no reason given, try again in 7 s',
     })
@@ -139,7 +141,7 @@ describe('what Azure answers', () => {
 
   test('no answer, or one that is no JSON', async () => {
     const { arm, manager } = start()
-    await manager.acknowledge(target, 'e1')
+    await manager.acknowledge(target, id)
     const { fetch } = arm
     const options = { access, now: () => 0 }
     const { manager: silent } = createAzureDoors({
@@ -147,11 +149,15 @@ describe('what Azure answers', () => {
       tokens: createTokens({ ...options, host: undefined, readText, fetch }),
       fetch: async (url, init) => {
         if (!url.startsWith('https://management')) return fetch(url, init)
-        throw new Error('connect ECONNREFUSED')
+        throw Object.assign(new Error('connect to secret'), { code: 'ECONNREFUSED' })
       },
     })
-    expect(await silent.acknowledge(target, 'e1')).toEqual({
-      ...{ outcome: 'failed', isFinal: false, reason: 'connect ECONNREFUSED' },
+    expect(await silent.acknowledge(target, id)).toEqual({
+      ...{
+        outcome: 'failed',
+        isFinal: false,
+        reason: 'azure_no_answer: Azure did not answer: ECONNREFUSED',
+      },
     })
   })
 })

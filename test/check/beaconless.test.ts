@@ -20,6 +20,11 @@ testRows('fleets without beacons', [
     { azure, fleets: { prod: { ...fleets.prod, expectedBeacons: 3 } } },
     'fleets.prod.expectedBeacons: the fleet has no "key"',
   ],
+  [
+    'a subscription of no fleet',
+    { azure: { subscriptions: [id, id.replace('1e', '2e')] }, fleets },
+    'azure.subscriptions[1]: no fleet has it',
+  ],
 ])
 
 test('what such a fleet lacks is said', () => {

@@ -53,10 +53,8 @@ describe('the fleet that takes events of a subscription', () => {
     JSON.stringify({ ...baseConfig, fleets, azure: { subscriptions: [id, other] } })
   const key = Object.values(baseConfig.fleets as Record<string, { key: string }>)[0]!.key
 
-  test('the one that names it, else the only one', () => {
-    const only = readConfig(with2({ prod: { key } }), {})
-    expect(fleetOf(only, id)).toBe('prod')
-    expect(fleetOf(only, '3e3e3e3e-0000-4000-8000-000000000003')).toBeUndefined()
+  test('the one that names it, also if there is only one', () => {
+    expect(fleetOf(readConfig(with2({ prod: { key } }), {}), id)).toBeUndefined()
     const two = readConfig(with2({ a: { key, azureSubscriptions: [id] }, b: { key } }), {})
     expect([fleetOf(two, id), fleetOf(two, other)]).toEqual(['a', undefined])
   })

@@ -108,6 +108,15 @@ test.each([
 })
 
 describe('an incident', () => {
+  test('whose path would lead elsewhere is refused, and the channel is not broken', async () => {
+    const resolve = { path: '/{{vms}}', body: { key: '{{key}}' } }
+    const channel = channelSchema.parse({ kind: 'http', url, body: { key: '{{key}}' }, resolve })
+    const ended = { moment: 'completed' as const }
+    const { result, requests } = await sendBy(channel, about({ resources: ['..'] }, ended))
+    expect(result).toEqual({ outcome: 'refused', note: expect.stringContaining('may be empty') })
+    expect(requests.map((one) => one.url)).toEqual([])
+  })
+
   const heard = { mayHaveHeard: [notification()] }
 
   test('is acknowledged and resolved by its key, where the service can', async () => {
@@ -193,7 +202,7 @@ describe('a mistake', () => {
     [{ ...http, body: { '{{title}}': 1 } }, 'a placeholder belongs in a value, not in a key'],
     [
       { ...http, resolve: { path: '/close?x=1', body: { key: '{{key}}' } } },
-      'channels.hook.resolve.path: write a path that begins with "/"; parameters belong under',
+      'channels.hook.resolve.path: write a path that begins with "/"',
     ],
     [{ ...http, success: [404] }, 'channels.hook.success[0]: write a status from 200 to 299'],
     [

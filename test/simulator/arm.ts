@@ -14,8 +14,6 @@ interface Options {
   versions?: readonly string[]
   /** By event id: the resource that the event belongs to, such as `virtualMachineScaleSets/web`. */
   events: Record<string, string>
-  /** By VM: the availability set that it is in. */
-  availabilitySets?: Record<string, string>
   /** Whether the identity has the role. */
   hasRole?: boolean
   /** Whether the identity may read resources. */
@@ -27,7 +25,7 @@ interface Options {
   /** Rows in a page of Resource Graph. */
   pageSize?: number
   /** What Resource Graph says of the quota: queries left, and when there are more. */
-  quota?: { remaining: number; resetsAfter: string }
+  quota?: { remaining: number; resetsAfter: string } | undefined
   onAcknowledge?: (eventId: string) => void
   /** In place of the next answers. */
   next?: { status: number; headers?: Record<string, string>; body?: object }[]
@@ -69,7 +67,6 @@ export class FakeArm {
     }
     const { authorization } = init.headers as Record<string, string>
     if (authorization !== `Bearer token-${this.#token}`) return refused(401, 'InvalidToken')
-    if (init.method === 'GET') return this.#vm(pathname)
     if (pathname === '/providers/Microsoft.ResourceGraph/resources') {
       return this.#query(JSON.parse(String(init.body)))
     }
@@ -92,13 +89,6 @@ export class FakeArm {
     }
     const more = isMore ? { $skipToken: String(from + pageSize) } : {}
     return json(200, { count: 1, data: all.slice(from, from + pageSize), ...more }, left)
-  }
-
-  #vm(path: string): Response {
-    const name = path.split('/').at(-1)!
-    const set = this.options.availabilitySets?.[name]
-    const id = `/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/availabilitySets/${set}`
-    return json(200, { properties: set === undefined ? {} : { availabilitySet: { id } } })
   }
 
   #acknowledge(path: string, version: string): Response {

@@ -16,7 +16,8 @@ export async function startWithAzure(
   own: object = {},
 ): Promise<void> {
   const azure = { subscriptions: [subscription] }
-  await startRelay({ fleets: { prod: { key: prodKey } }, azure, owners: ['team'], ...own })
+  const fleets = { prod: { key: prodKey, azureSubscriptions: [subscription] } }
+  await startRelay({ fleets, azure, owners: ['team'], ...own })
   const { relay } = world
   const events = { [eventId]: 'virtualMachineScaleSets/web' }
   arm = new FakeArm({ events, rows: {}, ...options })

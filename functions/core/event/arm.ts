@@ -1,10 +1,11 @@
-// Telling Azure from outside the VMs, through Azure Resource Manager: when the relay tries it, for which
-// resource, and with what result. Beacons come first. That Azure is told twice is harmless.
+// Telling Azure from outside the VMs, through Azure Resource Manager: when the relay tries it, what Azure's
+// own list must say before, and with what result. Beacons come first. That Azure is told twice is harmless.
 import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
 import { addHistory } from './history.ts'
 import type { AzureResource } from './outside.ts'
+import type { Published } from './published.ts'
 import { isWithin } from './scope.ts'
-import { azureBeacon, isAffected, isSeeing, type Listening, type Sight } from './sight.ts'
+import { azureBeacon, isSeeing, type Listening, type Sight } from './sight.ts'
 
 /** How long beacons that show the event have after the approval. If no beacon does, the relay tries soon. */
 const patienceMs = 30_000
@@ -13,32 +14,6 @@ const againMs = 60_000
 /** If the look at the due time was missed, the next ones are this far apart. */
 const lookMs = 30_000
 const never = Number.POSITIVE_INFINITY
-
-export type ArmForm = Pick<AzureResource, 'type' | 'name'>
-
-export interface ArmTarget {
-  subscriptionId: string
-  resourceGroup: string
-  /** What the event may belong to, most likely first. At least one. */
-  forms: ArmForm[]
-}
-
-/** What Azure says that the event belongs to. Else a VM that sees it, best one that the event affects. */
-export function armTargetOf({ facts, sights, azure }: EventRecord): ArmTarget | undefined {
-  if (azure.outside !== undefined) {
-    const { subscriptionId, resourceGroup, ...form } = azure.outside.resource
-    return { subscriptionId, resourceGroup, forms: [form] }
-  }
-  const isKnown = ({ subscriptionId, resourceGroup }: Sight) =>
-    subscriptionId !== undefined && resourceGroup !== ''
-  const known = sights.filter(isKnown)
-  const one = known.find((sight) => isAffected(facts, sight)) ?? known[0]
-  if (one === undefined) return undefined
-  const { subscriptionId = '', resourceGroup, scaleSet, vm } = one
-  const alone: ArmForm = { type: 'virtualMachines', name: vm }
-  const set: ArmForm = { type: 'virtualMachineScaleSets', name: scaleSet }
-  return { subscriptionId, resourceGroup, forms: scaleSet === '' ? [alone] : [set, alone] }
-}
 
 function shows(sight: Sight, listening: Listening): boolean {
   return sight.missing === undefined && isSeeing(sight, listening)
@@ -79,6 +54,24 @@ export function mayTry(record: EventRecord, listening: Listening): boolean {
   return isShown && armDueAt(record, listening) <= now && now < (record.facts.notBeforeAt ?? never)
 }
 
+/**
+ * What to name to Azure, by Azure's own list of this fleet's subscriptions. Documents of VMs do not count
+ * here: they may lag, and whoever has the fleet's key can write one.
+ */
+export function confirmedBy(
+  { eventId, decided }: Pick<EventRecord, 'eventId' | 'decided'>,
+  listed: Published[],
+): AzureResource | { refusal: string } {
+  const own = listed.filter(({ event, ending }) => event.eventId === eventId && !ending)
+  const [first] = own
+  if (first === undefined) return { refusal: 'Azure Resource Graph does not list the event' }
+  const isCovered = own.every(
+    ({ event }) => event.vmCount === undefined && isWithin(decided?.scope, event),
+  )
+  const refusal = 'Azure Resource Graph lists more than was approved'
+  return isCovered ? first.resource : { refusal }
+}
+
 /** Noted before the try, so that one worker makes it, and a crash costs a minute. */
 export function withArmTry(record: OpenRecord, now: number): OpenRecord {
   const { failure } = record.azure.arm ?? {}
@@ -87,7 +80,7 @@ export function withArmTry(record: OpenRecord, now: number): OpenRecord {
 }
 
 export type ArmResult =
-  /** `resource`: the scale set, VM or availability set that the relay named. */
+  /** `resource`: the name of the scale set, VM or availability set. */
   | { outcome: 'accepted'; resource: string }
   | { outcome: 'failed'; reason: string; status?: number; isFinal: boolean }
 

@@ -75,7 +75,7 @@ const takeEvents = route({
         const { subscriptionId } = homeless.one.resource
         const detail =
           `no fleet of this token takes events of the subscription ${subscriptionId}; add it to ` +
-          '"azure.subscriptions", and to "azureSubscriptions" of a fleet if there are several'
+          '"azure.subscriptions", and to "azureSubscriptions" of a fleet'
         return problem(c, 403, 'azure_subscription_unknown', detail)
       }
       for (const { one, fleet } of placed.sort((a, b) => a.one.at - b.one.at)) {

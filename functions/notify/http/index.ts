@@ -4,6 +4,7 @@ import { parseJson } from '../../../shared/json.ts'
 import type { SendOutcome } from '../../core/delivery/attempt.ts'
 import { byUrgency } from '../../core/message/message.ts'
 import { addressOf } from '../../core/rules/address.ts'
+import { addressBelow } from '../../core/rules/path.ts'
 import { type Step, sendSteps, stepsOf } from '../incidents.ts'
 import type { Kind } from '../kind.ts'
 import {
@@ -78,8 +79,7 @@ export function requestOf(
     ([name, text]) => `${encodeURIComponent(name)}=${encodeURIComponent(filled(text))}`,
   )
   const all = [search, ...added].filter(Boolean).join('&')
-  const parts = path.split('/').map((part) => encodeURIComponent(filled(part)))
-  const at = path === '' ? place : place.replace(/\/$/, '') + parts.join('/')
+  const at = path === '' ? place : addressBelow(place, path.split('/').slice(1).map(filled))
   return {
     url: all === '' ? at : `${at}?${all}`,
     headers: { 'content-type': 'application/json', ...channel.headers },
@@ -94,8 +94,8 @@ async function sendRequest(
   send: Send,
   step?: Step,
 ): Promise<SendOutcome> {
-  const { url, headers, body } = requestOf(outgoing, channel, request, step)
   try {
+    const { url, headers, body } = requestOf(outgoing, channel, request, step)
     const answer = await post(send, url, body, headers, outgoing.signal)
     if (isAccepted(answer, channel)) {
       return { outcome: 'delivered', note: step?.action ?? `HTTP ${answer.status}` }

@@ -39,7 +39,10 @@ const further = (action: string) =>
   object({
     path: z
       .string()
-      .regex(/^\/[^?#]*$/, 'write a path that begins with "/"; parameters belong under "query"')
+      .regex(
+        /^(\/[^/?#]+)+$/,
+        'write a path that begins with "/" and has no empty part; parameters belong under "query"',
+      )
       .max(maxSetting)
       .optional()
       .describe('Added to the path of `url`.'),

@@ -3,6 +3,7 @@
 // https://learn.microsoft.com/azure/bot-service/rest-api/bot-framework-rest-connector-api-reference
 import * as z from 'zod'
 import { parseJson } from '../../../shared/json.ts'
+import { addressBelow } from '../../core/rules/path.ts'
 import { type Attempt, type Created, type Edited, notifyByEditing } from '../edited.ts'
 import {
   type Answer,
@@ -42,19 +43,22 @@ export const teamsBot: Notifier<Bot> = {
         channelData: { channel: { id: channelId } },
         activity,
       }
-      return call(attempt, 'POST', '', createdIn, JSON.stringify(conversation))
+      return call(attempt, 'POST', [], createdIn, JSON.stringify(conversation))
     },
     edit(attempt, { place, message }) {
-      const path = `/${encodeURIComponent(place)}/activities/${encodeURIComponent(message)}`
-      return call(attempt, 'PUT', path, editedIn, fittingBody(attempt.outgoing))
+      return call(
+        attempt,
+        'PUT',
+        [place, 'activities', message],
+        editedIn,
+        fittingBody(attempt.outgoing),
+      )
     },
     reply(attempt, { place }) {
-      const path = `/${encodeURIComponent(place)}/activities`
-      return call(attempt, 'POST', path, editedIn, replyOf(attempt.outgoing))
+      return call(attempt, 'POST', [place, 'activities'], editedIn, replyOf(attempt.outgoing))
     },
     remove(attempt, { place, message }) {
-      const path = `/${encodeURIComponent(place)}/activities/${encodeURIComponent(message)}`
-      return call(attempt, 'DELETE', path, editedIn)
+      return call(attempt, 'DELETE', [place, 'activities', message], editedIn)
     },
   }),
 }
@@ -63,7 +67,7 @@ export const teamsBot: Notifier<Bot> = {
 async function call<Judged>(
   { outgoing, channel, send }: Attempt<Bot>,
   method: 'POST' | 'PUT' | 'DELETE',
-  path: string,
+  path: string[],
   judge: (answer: Answer, now: number) => Judged,
   body?: string,
 ): Promise<Judged | Undelivered> {
@@ -75,7 +79,7 @@ async function call<Judged>(
       authorization: `Bearer ${await azureTokens.read(resource)}`,
       ...(body !== undefined && { 'content-type': 'application/json' }),
     }
-    const url = `${channel.endpoint}/v3/conversations${path}`
+    const url = addressBelow(channel.endpoint, ['v3', 'conversations', ...path])
     const parts = { headers, signal, ...(body !== undefined && { body }) }
     const answer = await request(send, method, url, parts)
     if (answer.status === 401) azureTokens.drop(resource)
