@@ -3,7 +3,8 @@ import { Hono, type MiddlewareHandler } from 'hono'
 import { reportPath } from '../shared/report.ts'
 import { admit } from './http/admin/access.ts'
 import { createKeyGuard } from './http/admin/admin-key.ts'
-import { isHandshake } from './http/admin/azure.ts'
+import { azureEventsPath, shakeHands } from './http/admin/azure.ts'
+import { admitToCalendar } from './http/admin/calendar.ts'
 import { consolePages } from './http/admin/console.ts'
 import { createDirectReports, type DirectReports } from './http/beacons/direct.ts'
 import { createTakeReport } from './http/beacons/reports.ts'
@@ -35,12 +36,13 @@ export function createParts(relay: Relay): Parts {
   const reports = createReportCounts(relay)
   const keyGuard = createKeyGuard(relay, refusals, 'api')
   const linkGuard = createLinkGuard({ now: () => relay.now(), refusals })
-  const door = createDoor(relay.pause)
+  const door = createDoor(relay)
   const limited = limitRates(() => relay.now())
   const shared: Shared = { relay, keyGuard, linkGuard, refusals, reports, routes }
   app.use('*', keepPrivate(relay))
   app.use('*', endBodyOfHead)
   app.use(reportPath, reports.count)
+  app.use(azureEventsPath, shakeHands)
   for (const route of routes) {
     const handlers = [
       admissionTo(route.caller, shared),
@@ -61,7 +63,7 @@ export function createParts(relay: Relay): Parts {
 
 /** Not a decision, and not one that waits on purpose, which has limits of its own. */
 function isHeavy({ caller, waits }: Route): boolean {
-  return !waits && (caller === 'read' || caller === 'manage' || caller === 'admin')
+  return !waits && ['read', 'manage', 'admin', 'report', 'calendar'].includes(caller)
 }
 
 const pass: MiddlewareHandler = (_c, next) => next()
@@ -74,10 +76,8 @@ function admissionTo(caller: Caller, { relay, keyGuard }: Shared): MiddlewareHan
     case 'teams':
     case 'link':
       return pass
-    case 'report': {
-      const admitted = admit(relay, keyGuard, caller)
-      return (c, next) => (isHandshake(c) ? next() : admitted(c, next))
-    }
+    case 'calendar':
+      return admitToCalendar(relay, keyGuard)
     default:
       return admit(relay, keyGuard, caller)
   }

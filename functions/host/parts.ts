@@ -40,7 +40,6 @@ export function commonParts(
     clockWatch: new ClockWatch(log, Date.now),
     now: Date.now,
     random: Math.random,
-    pause: () => new Promise<void>((resolve) => setTimeout(resolve)),
   }
 }
 

@@ -3,11 +3,10 @@
 // came in meanwhile. So reports and decisions wait for a few of them, however many there are.
 import type { Context, MiddlewareHandler } from 'hono'
 import { type Access, nameOf } from '../core/rules/access.ts'
+import type { Relay } from '../use-cases/relay.ts'
 import { accessOf } from './admin/access.ts'
 import { problem } from './problem.ts'
 
-/** At a time. On a host whose storage is far away, some wait for it while others go on. */
-const places = 4
 /** Of one asker: fifty people may have the console open with one key. */
 const maxWaiting = 100
 
@@ -16,8 +15,7 @@ export interface Door {
   pass<Answer>(access: Access, answer: () => Promise<Answer>): Promise<Answer | 'full'>
 }
 
-/** `pause`: lets what came in meanwhile go first. */
-export function createDoor(pause: () => Promise<void>): Door {
+export function createDoor({ pause, readPlaces }: Pick<Relay, 'pause' | 'readPlaces'>): Door {
   /** By asker. The first one is next. */
   const waiting = new Map<string, (() => void)[]>()
   let taken = 0
@@ -38,7 +36,7 @@ export function createDoor(pause: () => Promise<void>): Door {
   return {
     async pass(access, answer) {
       const who = nameOf(access)
-      if (taken < places) taken += 1
+      if (taken < readPlaces) taken += 1
       else {
         const queue = waiting.get(who) ?? []
         if (queue.length >= maxWaiting) return 'full'

@@ -7,7 +7,7 @@ import { readToken } from '../links/link.ts'
 import { createFrequentLog, type FrequentLog } from '../use-cases/frequent-log.ts'
 import type { Relay } from '../use-cases/relay.ts'
 import { refuseKeyless } from './admin/access.ts'
-import { isHandshake } from './admin/azure.ts'
+import { azureEventsPath, shakeHands } from './admin/azure.ts'
 import { readSigned } from './beacons/request.ts'
 import { keepPrivate, notFound } from './page.ts'
 import { deadEnd } from './people/entry.ts'
@@ -35,6 +35,7 @@ export function createFront(
   const refusals = createFrequentLog(relay)
   const checks = checksOf(relay, refusals)
   front.use('*', keepPrivate(relay))
+  front.use(azureEventsPath, shakeHands)
   for (const route of documentRoutes) {
     front.on(route.method, routerPath(route), serve(route, { relay, routes }))
   }
@@ -65,7 +66,9 @@ function checksOf(relay: FrontParts, refusals: FrequentLog): Record<Caller, Midd
     read: withKey,
     decide: withKey,
     manage: withKey,
-    report: async (c, next) => (isHandshake(c) ? next() : withKey(c, next)),
+    report: withKey,
+    // the relay checks the token in the address
+    calendar: (_c, next) => next(),
     async beacon(c, next) {
       const read = await readSigned(relay, refusals, await incomingOf(c))
       return 'refusal' in read ? refuse(c, read.refusal) : next()

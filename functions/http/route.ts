@@ -28,17 +28,10 @@ export interface Shared {
 
 /**
  * Who may send a request. A scope: the admin key, or a token with this scope. `admin`: the admin key
- * alone. The handlers of `beacon`, `slack`, `teams` and `link` check the credential
- * themselves.
+ * alone. `calendar`: a token in the address. The handlers of `beacon`, `slack`, `teams` and `link` check the
+ * credential themselves.
  */
-export type Caller =
-  | 'anyone'
-  | 'admin'
-  | Exclude<Scope, 'calendar'>
-  | 'beacon'
-  | 'slack'
-  | 'teams'
-  | 'link'
+export type Caller = 'anyone' | 'admin' | Scope | 'beacon' | 'slack' | 'teams' | 'link'
 
 interface Answer {
   about: string

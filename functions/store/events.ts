@@ -1,5 +1,6 @@
 // Events, each in a partition of its own: its row, a row for each commit with moments, and its
 // deliveries. So one write stores what a decision says, with all messages that follow from it.
+import { inSlices } from '../../shared/slices.ts'
 import type { Commit } from '../core/delivery/commit.ts'
 import type { LoggedMoment } from '../core/delivery/moment-log.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
@@ -129,7 +130,7 @@ export class Events {
     // a page contains all events of the last one's millisecond
     const last = time === undefined ? [] : await findAll(`${time}|`, `${time}|~`, maxSameTime)
     const earlier = found.filter(({ key }) => time === undefined || key < time)
-    return (await together([...earlier, ...last].map((one) => () => this.readFound(one)))).flat()
+    return this.readAll([...earlier, ...last])
   }
 
   async due(now: number, limit: number): Promise<EventKey[]> {
@@ -175,17 +176,9 @@ export class Events {
 
   /** The open events of these fleets, each with its row: undecided first, then by NotBefore. */
   async listOpen(fleets: readonly string[], limit: number): Promise<EventRecord[]> {
-    const { together } = this.#parts
     const found = await this.openEntries(fleets)
     const shown = found.sort((a, b) => byNeed(a.need, b.need)).slice(0, limit)
-    const records = await together(
-      shown.map(
-        ({ entry }) =>
-          () =>
-            this.readFound(entry),
-      ),
-    )
-    return records.flat().filter(isOpen)
+    return (await this.readAll(shown.map(({ entry }) => entry))).filter(isOpen)
   }
 
   async openEntries(fleets: readonly string[]): Promise<{ entry: Found; need: Need }[]> {
@@ -231,7 +224,15 @@ export class Events {
     return { index: countsIndex, key, summary: JSON.stringify(counts) }
   }
 
-  async readFound(entry: Found): Promise<EventRecord[]> {
+  /** The events that still have these entries. */
+  async readAll(entries: Found[]): Promise<EventRecord[]> {
+    const { together, pause } = this.#parts
+    return inSlices(entries, pause, async (slice) => {
+      return (await together(slice.map((one) => () => this.#readFound(one)))).flat()
+    })
+  }
+
+  async #readFound(entry: Found): Promise<EventRecord[]> {
     const row = await this.#parts.rows.read(entry.partition, entry.row)
     return isNamed(entry, row) ? [this.#recordIn(row)] : []
   }

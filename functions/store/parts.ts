@@ -12,6 +12,8 @@ export interface Parts {
   elapsed: () => number
   /** In [0, 1). */
   random: () => number
+  /** Lets what came in meanwhile go first. */
+  pause: () => Promise<void>
   /** Waits a short while before another attempt. */
   stepAside: () => Promise<void>
 }

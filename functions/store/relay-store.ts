@@ -36,6 +36,8 @@ interface StoreOptions {
   /** Ms of a clock that never jumps. */
   elapsed?: () => number
   together?: Together
+  /** Lets what came in meanwhile go first: between the parts of a long list. */
+  pause?: () => Promise<void>
   /** How results of one row of deliveries wait for each other: see edits.ts. */
   gather?: Gather
   /** How an edit waits for another one: see edits.ts. */
@@ -104,10 +106,10 @@ export class RelayStore implements Store {
 
   constructor(options: StoreOptions) {
     const { rows, newId, random, wait, together = atOnce } = options
-    const { elapsed = () => performance.now() } = options
+    const { elapsed = () => performance.now(), pause = async () => {} } = options
     const stepAside = async () => wait?.(Math.ceil(random() * stepAsideMs))
     const edits = new Edits(rows, stepAside, options.waitForEdit, options.gather)
-    const parts: Parts = { rows, edits, together, newId, elapsed, random, stepAside }
+    const parts: Parts = { rows, edits, together, newId, elapsed, random, pause, stepAside }
     this.#rows = rows
     this.#together = together
     this.#events = new Events(parts)

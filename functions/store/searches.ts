@@ -99,14 +99,8 @@ export class Searches {
       .sort(byPlace)
     const rest = after === undefined ? places : places.filter((one) => byPlace(one, after) > 0)
     const shown = rest.slice(0, Math.min(limit, maxNamed))
-    const read = await this.#parts.together(
-      shown.map(
-        ({ entry }) =>
-          () =>
-            this.#events.readFound(entry),
-      ),
-    )
-    const events = read.flat().map(summaryOf)
+    const read = await this.#events.readAll(shown.map(({ entry }) => entry))
+    const events = read.map(summaryOf)
     const last = shown.at(-1)
     const next = rest.length > shown.length && last ? { next: cursorOf(last) } : {}
     return { events: events.filter(matches(search)), ...next, ...partial }

@@ -1,6 +1,5 @@
 // What is switched on in Azure: which sets and VMs publish their events outside the VMs, which VMs have no
 // beacon, and what keeps the relay from reading that.
-import { isSameName } from '../../shared/document.ts'
 import { messageOf } from '../../shared/errors.ts'
 import { fleetOf } from '../core/rules/config.ts'
 import { listFleet } from './beacons.ts'
@@ -41,22 +40,31 @@ async function stateOf(
   try {
     const machines = await relay.azure!.graph.listMachines([subscriptionId], 'people')
     const beacons = fleet === undefined ? [] : await listFleet(relay, fleet)
-    const units = machines.filter((one) => setOf(one, machines) === undefined)
-    const hasBeacon = ({ type, name, resourceGroup }: Machine) =>
-      beacons.some(
-        (one) =>
-          one.left === undefined &&
-          isSameName(one.resourceGroup, resourceGroup) &&
-          isSameName(type === 'virtualMachines' ? one.vm : one.scaleSet, name),
-      )
-    const isOfVms = (one: Machine) => one.type === 'virtualMachines' || isUniform(one, machines)
-    const lacking = machines.filter((one) => isOfVms(one) && !hasBeacon(one))
+    const known = new Set(
+      beacons
+        .filter((one) => one.left === undefined)
+        .flatMap(({ resourceGroup, vm, scaleSet }) => [
+          keyOf('virtualMachines', resourceGroup, vm),
+          keyOf('virtualMachineScaleSets', resourceGroup, scaleSet),
+        ]),
+    )
+    const sets = new Map(machines.map((one) => [keyOf(one.type, one.resourceGroup, one.name), one]))
+    const setOf = (one: Machine) => sets.get(keyOfSet(one))
+    const filled = new Set(machines.map(keyOfSet))
+    const units = machines.filter((one) => setOf(one) === undefined)
+    const isLacking = ({ type, resourceGroup, name }: Machine) => {
+      const key = keyOf(type, resourceGroup, name)
+      // the inventory does not list the VMs of a uniform scale set
+      const isUniform = type === 'virtualMachineScaleSets' && !filled.has(key)
+      return (type === 'virtualMachines' || isUniform) && !known.has(key)
+    }
+    const lacking = machines.filter(isLacking)
     return {
       ...own,
       publishing: namesOf(units.filter(({ publishes }) => publishes)),
       silent: namesOf(units.filter(({ publishes }) => !publishes)),
       withoutBeacon: namesOf(lacking),
-      blind: namesOf(lacking.filter((one) => !(setOf(one, machines) ?? one).publishes)),
+      blind: namesOf(lacking.filter((one) => !(setOf(one) ?? one).publishes)),
     }
   } catch (error) {
     const problem = messageOf(error)
@@ -64,22 +72,15 @@ async function stateOf(
   }
 }
 
-/** The set that a VM is in. */
-function setOf(vm: Machine, machines: Machine[]): Machine | undefined {
-  const { scaleSet, availabilitySet, resourceGroup } = vm
-  if (scaleSet === '' && availabilitySet === '') return undefined
-  const type = scaleSet === '' ? 'availabilitySets' : 'virtualMachineScaleSets'
-  const name = scaleSet || availabilitySet
-  const isNear = (one: Machine) => isSameName(one.resourceGroup, resourceGroup)
-  return machines.find((one) => one.type === type && isSameName(one.name, name) && isNear(one))
+/** Names in Azure have no case. */
+function keyOf(type: Machine['type'], resourceGroup: string, name: string): string {
+  return `${type}/${resourceGroup}/${name}`.toLowerCase()
 }
 
-/** The inventory does not list the VMs of a uniform scale set. */
-function isUniform({ type, name, resourceGroup }: Machine, machines: Machine[]): boolean {
-  if (type !== 'virtualMachineScaleSets') return false
-  return !machines.some(
-    (one) => isSameName(one.scaleSet, name) && isSameName(one.resourceGroup, resourceGroup),
-  )
+/** Of the set that a VM is in. No set has that of a VM that is in none. */
+function keyOfSet({ scaleSet, availabilitySet, resourceGroup }: Machine): string {
+  const type = scaleSet === '' ? 'availabilitySets' : 'virtualMachineScaleSets'
+  return keyOf(type, resourceGroup, scaleSet || availabilitySet)
 }
 
 function namesOf(machines: Machine[]): string[] {

@@ -1,7 +1,8 @@
 // The maintenance of some fleets as a calendar. All who read the same fleets share one text, as calendars of
 // many people read the same feed.
+import { inSlices } from '../../shared/slices.ts'
 import type { EventRecord } from '../core/event/event.ts'
-import { calendarText, isInCalendar } from '../core/message/calendar.ts'
+import { byBegin, calendarEntry, calendarText, isInCalendar } from '../core/message/calendar.ts'
 import { type Access, fleetsOf } from '../core/rules/access.ts'
 import type { Relay } from './relay.ts'
 import { createShortCache } from './short-cache.ts'
@@ -23,8 +24,12 @@ async function compose(relay: Relay, fleets: string[]): Promise<string> {
   const events: EventRecord[] = []
   for (const fleet of fleets) events.push(...(await recentIn(relay, fleet)))
   const now = relay.now()
-  const shown = events.filter((one) => isInCalendar(one, now))
-  return calendarText(shown, relay.config.publicUrl, now)
+  const shown = events.filter((one) => isInCalendar(one, now)).sort(byBegin)
+  const { publicUrl } = relay.config
+  const entries = await inSlices(shown, relay.pause, (some) =>
+    some.map((one) => calendarEntry(one, publicUrl, now)),
+  )
+  return calendarText(entries)
 }
 
 async function recentIn({ store, now }: Relay, fleet: string): Promise<EventRecord[]> {

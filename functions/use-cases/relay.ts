@@ -53,8 +53,10 @@ export interface Relay {
   now(): number
   /** In [0, 1). */
   random(): number
-  /** Lets what came in meanwhile go first. */
+  /** Lets what came in meanwhile go first: also a request on a new connection, up to its answer. */
   pause(): Promise<void>
+  /** Reads in work at a time. One, unless the storage is far away: then some wait for it meanwhile. */
+  readPlaces: number
   log: Log
   /** Epoch ms. Before this time the relay may have missed reports. */
   listeningSince: number

@@ -5,7 +5,7 @@ import { toBase64 } from '../../shared/signature.ts'
 import { type Delivery, subscriptionChannel } from '../core/delivery/delivery.ts'
 import type { ChannelHealth } from '../core/delivery/health.ts'
 import type { MomentFilter } from '../core/delivery/moment-log.ts'
-import { mustShakeHands, planPing, planTest } from '../core/delivery/ping.ts'
+import { planPing, planTest } from '../core/delivery/ping.ts'
 import {
   type Consent,
   changed,
@@ -95,9 +95,9 @@ async function repeated(
 }
 
 /** Plans the last ping that was counted, if that is not planned yet. */
-function ping(relay: Relay, subscription: Subscription): Promise<Delivery> {
+function ping(relay: Relay, subscription: Subscription, isOnce = false): Promise<Delivery> {
   const { host } = new URL(relay.config.publicUrl)
-  return planned(relay, planPing(subscription, host, relay.now()))
+  return planned(relay, planPing(subscription, host, relay.now(), isOnce))
 }
 
 async function planned(relay: Relay, planned: Delivery): Promise<Delivery> {
@@ -170,8 +170,8 @@ type Tested =
   | { outcome: 'disabled' }
 
 /**
- * Sends a made-up event at this moment. An answer with 2xx counts as consent, too. An endpoint that
- * must consent by the handshake first gets only that.
+ * Sends a made-up event at this moment, once. An endpoint that has not consented gets what asks for consent, and
+ * nothing else.
  */
 export async function testSubscription(
   relay: Relay,
@@ -185,8 +185,8 @@ export async function testSubscription(
   const done = await changeSubscription(relay, id, pinged)
   if (done.outcome === 'unknown') return undefined
   const { subscription } = done
-  const delivery = mustShakeHands(subscription)
-    ? await ping(relay, subscription)
+  const delivery = !subscription.consented
+    ? await ping(relay, subscription, true)
     : await planned(
         relay,
         planTest(subscription, moment, fleetFor(relay, subscription), relay.now()),

@@ -10,6 +10,7 @@ import { cost } from './cost/cost.ts'
 import { crowd } from './crowd.ts'
 import { fanout } from './fanout/fanout.ts'
 import type { Figure } from './figures.ts'
+import { flood } from './flood/flood.ts'
 import { latency } from './latency.ts'
 import { memory } from './memory.ts'
 import { path } from './path.ts'
@@ -25,6 +26,7 @@ const benches: Record<string, (minutes: number) => Promise<Figure[]>> = {
   memory,
   path,
   crowd,
+  flood,
   azure,
   'azure-events': eventReports,
   'cold-start': coldStart,

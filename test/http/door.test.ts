@@ -14,7 +14,7 @@ describe('the door', () => {
   /** Requests that end when the test says so, in the order in which they were let in. */
   function begin() {
     const inside: { who: string; end: () => void }[] = []
-    const door = createDoor(async () => {})
+    const door = createDoor({ pause: async () => {}, readPlaces: 4 })
     const come = (who: string) =>
       door.pass(
         token(who),
@@ -38,7 +38,7 @@ describe('the door', () => {
   })
 
   test('gets the place back from a request that failed', async () => {
-    const door = createDoor(async () => {})
+    const door = createDoor({ pause: async () => {}, readPlaces: 4 })
     const failing = () => door.pass(token('a'), () => Promise.reject(new Error('broken')))
     for (let i = 0; i < 9; i++) await expect(failing()).rejects.toThrow('broken')
     expect(await door.pass(token('a'), async () => 'in')).toBe('in')

@@ -120,6 +120,7 @@ export class Worker {
       now: () => kernel.now,
       random: () => this.#random.next(),
       pause: async () => {},
+      readPlaces: 4,
       listeningSince: kernel.now,
       heartbeats: plan.heartbeats,
       wake: (...about) => this.#hint(...about),

@@ -98,6 +98,7 @@ export async function createWorld(
     now: () => clock.now,
     random: () => 0.5,
     pause: async () => {},
+    readPlaces: 4,
     log,
     listeningSince: 0,
     heartbeats: { paceMs: 15 * 60_000 },

@@ -98,6 +98,8 @@ interface Ping {
   tests?: Moment
   /** The relay's origin, if the subscriber consents by the OPTIONS handshake of CloudEvents. */
   handshake?: string
+  /** A person asked for it, so it is not tried again. */
+  once?: true
 }
 
 export interface Delivery {

@@ -56,8 +56,20 @@ export function afterResult(
   } else if (settlement.state === 'pending' && list?.retryAt !== undefined) {
     settlement = { ...settlement, nextAt: list.retryAt }
   }
+  if (isLastTry(claimed, result, settlement))
+    settlement = { ...settlement, state: 'given_up', nextAt: now }
   if (result.answered !== undefined) settlement = { ...settlement, answered: result.answered }
   return { settlement, followUps: followUps(claimed, result, settlement, context, now) }
+}
+
+/** A test is one attempt: anybody with a token may send 60 in a minute to an address of their choice. */
+function isLastTry(
+  { notification }: Claimed,
+  { outcome }: SendOutcome,
+  { state, unsent }: Settlement,
+): boolean {
+  const isOnce = isPing(notification) && notification.about.once === true
+  return isOnce && outcome === 'retry' && state === 'pending' && !unsent
 }
 
 function afterRefusal(

@@ -13,20 +13,26 @@ import {
 } from './delivery.ts'
 import type { Subscription } from './subscription.ts'
 
-/** The last ping that was counted. Planning it twice changes nothing. */
-export function planPing(one: Subscription, origin: string, now: number): Delivery {
+/** The last ping that was counted. Planning it twice changes nothing. `isOnce`: it is a test. */
+export function planPing(
+  one: Subscription,
+  origin: string,
+  now: number,
+  isOnce: boolean,
+): Delivery {
   const eventId = `ping-${countedId(one)}`
   const handshake = mustShakeHands(one) ? { handshake: origin } : {}
+  const once = isOnce ? { once: true as const } : {}
   const key = { fleet: noFleet, eventId, epoch: 1, sequence: one.pings, eventType: 'Ping' }
   const event = noEvent(key, now)
-  return planToEndpoint(one, event, { ping: one.id, ...handshake }, now)
+  return planToEndpoint(one, event, { ping: one.id, ...handshake, ...once }, now)
 }
 
 /** A made-up event in place of the last ping that was counted. */
 export function planTest(one: Subscription, moment: Moment, fleet: string, now: number): Delivery {
   const eventType = one.filter.eventTypes?.[0] ?? 'Reboot'
   const event = testEvent({ fleet, eventType, id: countedId(one), moment }, now)
-  return planToEndpoint(one, event, { ping: one.id, tests: moment }, now)
+  return planToEndpoint(one, event, { ping: one.id, tests: moment, once: true }, now)
 }
 
 /** Its endpoint gets nothing else before it has consented by the handshake. */

@@ -24,12 +24,14 @@ export function isInCalendar(record: EventRecord, now: number): boolean {
   return record.ended.outcome === 'cancelled' && now - record.ended.at < cancelledMs
 }
 
-/** `publicUrl`: the address of the relay, which the entries lead to. */
-export function calendarText(events: EventRecord[], publicUrl: string, now: number): string {
-  const inOrder = [...events].sort(
-    (a, b) => beginOf(a) - beginOf(b) || (a.eventId < b.eventId ? -1 : 1),
-  )
-  const lines = [
+/** The order of entries. */
+export function byBegin(a: EventRecord, b: EventRecord): number {
+  return beginOf(a) - beginOf(b) || (a.eventId < b.eventId ? -1 : 1)
+}
+
+/** `entries`: of `calendarEntry`. */
+export function calendarText(entries: string[]): string {
+  const head = [
     'BEGIN:VCALENDAR',
     'VERSION:2.0',
     'PRODID:-//Foghorn//Maintenance//EN',
@@ -38,10 +40,17 @@ export function calendarText(events: EventRecord[], publicUrl: string, now: numb
     'X-WR-CALNAME:Azure maintenance',
     `REFRESH-INTERVAL;VALUE=DURATION:${refresh}`,
     `X-PUBLISHED-TTL:${refresh}`,
-    ...inOrder.flatMap((one) => entryOf(one, publicUrl, now)),
-    'END:VCALENDAR',
   ]
-  return `${lines.map(folded).join('\r\n')}\r\n`
+  return [linesOf(head), ...entries, linesOf(['END:VCALENDAR'])].join('')
+}
+
+/** `publicUrl`: the address of the relay, which the entry leads to. */
+export function calendarEntry(record: EventRecord, publicUrl: string, now: number): string {
+  return linesOf(entryOf(record, publicUrl, now))
+}
+
+function linesOf(lines: string[]): string {
+  return lines.map((line) => `${folded(line)}\r\n`).join('')
 }
 
 function entryOf(record: EventRecord, publicUrl: string, now: number): string[] {

@@ -32,6 +32,7 @@ import { createHolds } from '../holds.ts'
 import { misconfigured } from '../misconfigured.ts'
 import { commonParts } from '../parts.ts'
 import { type Attempt, allSecrets, type Environment, readEnvironment } from '../settings.ts'
+import { someTurns } from '../turns.ts'
 import { httpHandler } from './http.ts'
 import { createAzureLog } from './log.ts'
 import { FleetSize, pressWaitMs, Requests, requestWaitMs, timerMs } from './requests.ts'
@@ -154,7 +155,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
   const wait = (ms: number) => sleep(ms, undefined, { ref: false })
   const table = new JoinedTable(storage.table, wait)
   const rows = new AzureRows({ table, newId: randomUUID, now: Date.now })
-  const waits = { wait: sleep, gather: sleep }
+  const waits = { wait: sleep, gather: sleep, pause: someTurns }
   const store = new RelayStore({ rows, newId: randomUUID, random: Math.random, ...waits })
   const outbound = createLater(config.allowNetworks, settings.proxy)
   const forBound = createLater(config.tokenNetworks, settings.proxy)
@@ -175,6 +176,8 @@ function compose(environment: Environment, write: (line: string) => void, folder
     openLimits: new OpenLimits(store),
     // each read and write of the storage gives way
     holdsConnections: false,
+    pause: someTurns,
+    readPlaces: 4,
     reload: async () => ({ outcome: 'unsupported', instead: reloadInstead }),
     backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),
     troubles: () => troublesOf(logs.log, queue),

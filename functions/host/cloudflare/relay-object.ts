@@ -113,8 +113,9 @@ async function compose(
   const log = createLog({ write, now: Date.now, level, secrets: allSecrets(settings) })
   const newId = () => crypto.randomUUID()
   const rows = new SqlRows(openStorage(storage), { nonce: newId() })
+  const pause = () => new Promise<void>((resolve) => setTimeout(resolve))
   const gather = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
-  const store = new RelayStore({ rows, newId, random: Math.random, gather })
+  const store = new RelayStore({ rows, newId, random: Math.random, gather, pause })
   await store.freeLeases(Date.now())
   const setAlarm = (at: number) => storage.setAlarm(at)
   const alarm = createAlarm({ setAlarm, now: Date.now, log })
@@ -136,6 +137,8 @@ async function compose(
     openLimits: new OpenLimits(store),
     // its clock stands still while it works, so nobody knows for how long it has worked
     holdsConnections: true,
+    pause,
+    readPlaces: 1,
     troubles: async () => [],
     reload: async () => ({ outcome: 'unsupported', instead: reloadInstead }),
     backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),

@@ -29,6 +29,7 @@ import { createHolds } from '../holds.ts'
 import { Loop } from '../loop.ts'
 import { commonParts } from '../parts.ts'
 import { allSecrets } from '../settings.ts'
+import { someTurns } from '../turns.ts'
 import { UnderWay } from '../under-way.ts'
 import { createBackup } from './backup.ts'
 import { bodiesFirst } from './bodies.ts'
@@ -67,7 +68,13 @@ async function start(settings: Settings, write: (line: string) => void, reload: 
   // after a restore that went wrong, or with a wrong FOGHORN_DATA, this line says so
   if (file.isNew) log.warn('database_created', { path })
   const rows = new SqlRows(file, { nonce: randomUUID(), soon: afterTwoTurns })
-  const store = new RelayStore({ rows, newId: randomUUID, random: Math.random, gather: sleep })
+  const store = new RelayStore({
+    rows,
+    newId: randomUUID,
+    random: Math.random,
+    gather: sleep,
+    pause: someTurns,
+  })
   await store.freeLeases(Date.now())
   const outbound = createOutbound(config.allowNetworks, { proxy: settings.proxy })
   const forBound = createOutbound(config.tokenNetworks, { proxy: settings.proxy })
@@ -79,6 +86,8 @@ async function start(settings: Settings, write: (line: string) => void, reload: 
     sendForBound: forBound.send,
     listeningSince: Date.now(),
     heartbeats: { paceMs: idlePaceMs },
+    pause: someTurns,
+    readPlaces: 1,
     wake: (messages, about) => loop.hint(messages, about),
     commitSignal: createCommitSignal(),
     holds: createHolds(),

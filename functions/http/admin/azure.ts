@@ -1,21 +1,26 @@
 // `/v1/azure/events`: Azure Event Grid sends events of subscriptions here, as CloudEvents or in its own
 // schema, one by one or in batches. Before that, it shakes hands. `/v1/azure` shows what is switched on.
-import type { Context } from 'hono'
+import type { MiddlewareHandler } from 'hono'
 import * as z from 'zod'
+import { listOf } from '../../../shared/bounded.ts'
+import { parseJson } from '../../../shared/json.ts'
+import { inSlices } from '../../../shared/slices.ts'
 import type { Published } from '../../core/event/published.ts'
 import { fleetOf } from '../../core/rules/config.ts'
 import { readNotice } from '../../schema/azure-event.ts'
 import { checkAzure } from '../../use-cases/check-azure.ts'
 import { joinPublished } from '../../use-cases/published.ts'
-import { problem } from '../problem.ts'
+import { limit, problem } from '../problem.ts'
 import { type Route, route } from '../route.ts'
 import { fleetsFor } from './access.ts'
 
 /** Event Grid sends at most so much. */
 const maxBytes = 1_048_576
 const maxEvents = 5_000
-const path = '/v1/azure/events'
+export const azureEventsPath = '/v1/azure/events'
 
+/** Of a handshake: Event Grid sends one of less than 1 kB. */
+const maxHandshakeBytes = 4_096
 const validationType = 'Microsoft.EventGrid.SubscriptionValidationEvent'
 const validation = z.tuple([
   z.object({
@@ -24,9 +29,19 @@ const validation = z.tuple([
   }),
 ])
 
-/** The handshake may come without the token. */
-export function isHandshake(c: Context): boolean {
-  return c.req.header('aeg-event-type') === 'SubscriptionValidation'
+/**
+ * Middleware: answers the handshake of Event Grid's own schema. It may come without a token, so strangers may
+ * send it: it is small, and nothing else goes this way.
+ */
+export const shakeHands: MiddlewareHandler = async (c, next) => {
+  const isHandshake = c.req.header('aeg-event-type') === 'SubscriptionValidation'
+  if (c.req.method !== 'POST' || !isHandshake) return next()
+  return limit(maxHandshakeBytes)(c, async () => {
+    const read = validation.safeParse(parseJson(await c.req.text()))
+    c.res = read.success
+      ? c.json({ validationResponse: read.data[0].data.validationCode })
+      : problem(c, 400, 'azure_event_malformed', `the body is no ${validationType}`)
+  })
 }
 
 const entry = z.record(z.string(), z.unknown())
@@ -34,7 +49,7 @@ const example = 'CloudEvents or events in the schema of Event Grid'
 
 const takeEvents = route({
   method: 'post',
-  path,
+  path: azureEventsPath,
   name: 'takeAzureEvents',
   summary: 'Takes events that Azure Event Grid sends.',
   about:
@@ -42,7 +57,7 @@ const takeEvents = route({
   group: 'Beacons',
   caller: 'report',
   json: {
-    schema: z.union([entry.transform((one) => [one]), z.array(entry).max(maxEvents)]),
+    schema: z.union([entry.transform((one) => [one]), listOf(entry, maxEvents)]),
     maxBytes,
     code: 'azure_event_malformed',
     example,
@@ -58,9 +73,9 @@ const takeEvents = route({
   handler:
     ({ relay }) =>
     async (c, { body }) => {
-      if (isHandshake(c)) return shakeHands(c, body)
       const now = relay.now()
-      const read = body.map((one) => readNotice(one, now))
+      const { pause } = relay
+      const read = await inSlices(body, pause, (some) => some.map((one) => readNotice(one, now)))
       const unreadable = read.filter((one) => one === undefined).length
       if (unreadable > 0) relay.log.warn('azure_events_unreadable', { count: unreadable })
       if (unreadable === read.length && unreadable > 0) {
@@ -78,13 +93,13 @@ const takeEvents = route({
           '"azure.subscriptions", and to "azureSubscriptions" of a fleet'
         return problem(c, 403, 'azure_subscription_unknown', detail)
       }
-      for (const { one, fleet } of placed.sort((a, b) => a.one.at - b.one.at)) {
-        const joined = await joinPublished(relay, fleet!, one)
-        if (joined === 'busy') {
-          return problem(c, 503, 'busy', 'others are changing the event; send it again')
-        }
-      }
-      return c.body(null, 204)
+      const inOrder = placed.sort((a, b) => a.one.at - b.one.at)
+      // those of one part share a transaction
+      const joined = await inSlices(inOrder, pause, (some) =>
+        Promise.all(some.map(({ one, fleet }) => joinPublished(relay, fleet!, one))),
+      )
+      if (!joined.includes('busy')) return c.body(null, 204)
+      return problem(c, 503, 'busy', 'others are changing the event; send it again')
     },
 })
 
@@ -93,15 +108,9 @@ function fleetIn(known: string[], config: Parameters<typeof fleetOf>[0], one: Pu
   return fleet !== undefined && known.includes(fleet) ? fleet : undefined
 }
 
-function shakeHands(c: Context, body: unknown): Response {
-  const read = validation.safeParse(body)
-  if (read.success) return c.json({ validationResponse: read.data[0].data.validationCode })
-  return problem(c, 400, 'azure_event_malformed', `the body is no ${validationType}`)
-}
-
 const handshake = route({
   method: 'options',
-  path,
+  path: azureEventsPath,
   name: 'admitEventGrid',
   summary: 'The handshake of CloudEvents: Azure Event Grid asks whether it may send.',
   group: 'Beacons',
@@ -134,6 +143,8 @@ const showAzure = route({
   summary: 'Shows what Azure publishes outside the VMs, and which VMs have no beacon.',
   group: 'Beacons',
   caller: 'read',
+  // for Azure, so it keeps nobody's place
+  waits: true,
   answers: {
     200: {
       about: 'The subscriptions under `azure`.',

@@ -72,10 +72,12 @@ const postTest = route({
   path: '/v1/subscriptions/{id}/test',
   name: 'testSubscription',
   rate: 'endpoints',
-  summary: 'Sends a test event. A pending subscription becomes active if its endpoint accepts it.',
+  summary:
+    'Sends a test event. To an endpoint that has not consented, it sends what asks for consent.',
   about:
     'The event is made up, and its `data.test` is true. `moment` chooses the step of its life ' +
-    '(`scheduled` if absent). If the endpoint must consent by `OPTIONS` first, it gets only that.',
+    '(`scheduled` if absent). A test is tried once. An endpoint that has not consented gets a ping, ' +
+    'or the `OPTIONS` request, and nothing else.',
   json: {
     schema: object({ moment: oneOf(moments).optional() }),
     maxBytes: maxSubscriptionBytes,

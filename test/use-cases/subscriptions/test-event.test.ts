@@ -69,31 +69,28 @@ test('no real event has its ids, and nothing else shows it', async () => {
   expect(logged.map(({ id: one }) => one)).toEqual([real.id])
 })
 
-test('its deliveries say what the endpoint answered, and a retry is the same message', async () => {
+test('it is sent once, and its delivery says what the endpoint answered', async () => {
   const { id } = await subscribe(world)
   endpointAnswers(world, () => new Response('busy', { status: 503 }))
   const { body } = await sendTest(id, { moment: 'started' })
   expect(body.delivery).toMatchObject({ moment: 'started', test: true, state: 'pending' })
-  const failed = (await ask(world, `/${id}/deliveries`)).body.deliveries[0]
-  expect(failed.answer).toMatchObject({ status: 503, text: 'busy' })
-  endpointAnswers(world, () => new Response('stored'))
   await world.pass(minute)
   const [row] = (await ask(world, `/${id}/deliveries`)).body.deliveries
-  expect(row).toMatchObject({ id: body.delivery.id, state: 'delivered', fleet: 'prod' })
-  expect(row.answer).toMatchObject({ status: 200, text: 'stored' })
-  const [first, second] = sentToEndpoint(world).slice(-2)
-  expect([second!.body, second!.headers['webhook-id']]).toEqual([
-    first!.body,
-    first!.headers['webhook-id'],
-  ])
+  expect(row).toMatchObject({ id: body.delivery.id, state: 'given_up', fleet: 'prod' })
+  expect(row.answer).toMatchObject({ status: 503, text: 'busy' })
+  expect(sentToEndpoint(world).filter(({ json }) => json.data.test)).toHaveLength(1)
 })
 
-test('an endpoint that accepts it consents', async () => {
-  endpointAnswers(world, () => new Response('moved', { status: 302 }))
+test('an endpoint that has not consented gets what asks for consent, and nothing else', async () => {
+  endpointAnswers(world, () => new Response('no', { status: 503 }))
   const { id } = await subscribe(world)
+  const before = sentToEndpoint(world).length
+  for (let i = 0; i < 5; i++) await sendTest(id)
+  const tried = sentToEndpoint(world)
+  expect(tried).toHaveLength(before + 5)
+  expect(tried.every(({ json }) => json.data.test === undefined)).toBe(true)
   endpointAnswers(world, () => new Response('ok'))
   await sendTest(id)
-  expect(sentToEndpoint(world).at(-1)?.json.data.test).toBe(true)
   expect(await stateOf(world, id)).toBe('active')
 })
 

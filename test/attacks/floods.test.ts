@@ -1,0 +1,119 @@
+// Somebody sends more than the relay can answer: a stranger, or the holder of a token that may only read or
+// report. Honest beacons, on new connections, go first.
+import { randomUUID } from 'node:crypto'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { cloudEvent } from '../simulator/event-grid.ts'
+import { publication, send, startWithAzure } from '../support/azure.ts'
+import { FakeBeacon } from '../support/fake-beacon.ts'
+import { world } from '../support/relay.ts'
+import { fleetName, type Stage, startStage } from '../support/stage.ts'
+import { event } from '../support/world.ts'
+
+describe('lists', () => {
+  let stage: Stage
+  /** With a name of the longest kind for each of 190 VMs. */
+  const largeEvent = (vm: string) => {
+    const names = Array.from({ length: 190 }, (_, i) => `${i}${'x'.repeat(180)}`)
+    const notBeforeAt = Date.now() + 3_600_000
+    return event({ eventId: randomUUID(), resources: [vm, ...names], notBeforeAt })
+  }
+  const beaconOn = (name: string) => {
+    const app = {
+      request: (path: string, init: RequestInit) =>
+        fetch(`${stage.relayUrl}${path}`, {
+          ...init,
+          headers: { ...(init.headers as object), connection: 'close' },
+        }),
+    }
+    const clock = {
+      get now() {
+        return Date.now()
+      },
+    }
+    return new FakeBeacon({ app, clock }, name, { fleet: fleetName, key: stage.secrets.fleetKey })
+  }
+
+  beforeAll(async () => {
+    stage = await startStage({
+      vms: [['web_0']],
+      config: ({ webhookUrl }) => ({
+        channels: { system: { kind: 'webhook', url: webhookUrl, secret: 'env:HOOK_SECRET' } },
+        routes: [{ match: { eventType: 'Terminate' }, channels: ['system'] }],
+      }),
+    })
+    await stage.startRelay({ environment: { FOGHORN_LOG_LEVEL: 'info' } })
+    for (let n = 0; n < 10; n++) {
+      const vm = `vm_${n}`
+      await beaconOn(vm).sees(Array.from({ length: 6 }, () => largeEvent(vm)))
+    }
+  })
+  afterAll(() => stage.stop())
+
+  test('while 200 of them wait, a report on a new connection waits for few', async () => {
+    const token = await stage.makeToken(['read'])
+    const port = Number(new URL(stage.relayUrl).port)
+    let answered = 0
+    const list = () =>
+      new Promise<void>((resolve) => {
+        const socket = connect({ port, host: '127.0.0.1' }, () => {
+          socket.write(
+            `GET /v1/events?limit=200 HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer ${token}\r\n\r\n`,
+          )
+        })
+        socket.once('data', () => {
+          answered += 1
+        })
+        socket.on('data', () => {})
+        socket.on('close', () => resolve())
+        socket.on('error', () => resolve())
+      })
+    const beacon = beaconOn('web_0')
+    const all = Promise.all(Array.from({ length: 100 }, list))
+    await expect.poll(() => answered, { interval: 5 }).toBeGreaterThan(3)
+    const before = answered
+    await beacon.sees([event({ eventId: randomUUID() })])
+    // of the 100 that wait, the one in work and those that end in the turns of the report
+    expect(answered - before).toBeLessThan(5)
+    await all
+  })
+})
+
+describe('the door of Event Grid', () => {
+  beforeEach(() => startWithAzure())
+
+  const handshake = { authorization: '', 'aeg-event-type': 'SubscriptionValidation' }
+
+  test('a stranger gets nothing read but a handshake', async () => {
+    const junk = [{ id: '1', data: Array.from({ length: 100_000 }, () => [1]) }]
+    expect((await send(junk, handshake)).status).toBe(413)
+    expect((await send(junk, { authorization: '' })).status).toBe(401)
+    const two = Array.from({ length: 2 }, () => ({
+      eventType: 'Microsoft.EventGrid.SubscriptionValidationEvent',
+      data: { validationCode: 'x' },
+    }))
+    expect((await send(two, handshake)).status).toBe(400)
+  })
+
+  test('a batch is decided in parts, and others go first between them', async () => {
+    let pauses = 0
+    world.relay.pause = async () => {
+      pauses += 1
+    }
+    const batch = Array.from({ length: 110 }, () =>
+      cloudEvent(publication({ eventId: randomUUID() })),
+    )
+    expect((await send(batch)).status).toBe(204)
+    // 110 are read and joined in 5 parts each
+    expect(pauses).toBeGreaterThanOrEqual(8)
+    const counts = await world.store.countOpen('prod', 'azure')
+    expect(counts.ofFleet).toBe(110)
+  })
+
+  test('too many entries are refused before one is looked at', async () => {
+    const answer = await send(Array.from({ length: 5_001 }, () => 1))
+    const { detail } = (await answer.json()) as { detail: string }
+    expect(answer.status).toBe(400)
+    expect(detail.split('\n')).toHaveLength(1)
+  })
+})
