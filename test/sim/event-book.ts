@@ -300,7 +300,7 @@ export class EventBook {
  */
 function asWithout({ wait: _w, sequence: _s, ended, azure, ...all }: EventRecord): string {
   const { sights: _, history: _h, ...record } = all
-  const { inferred: _i, ...known } = ended ?? {}
+  const { inferred: _i, by: _b, ...known } = ended ?? {}
   const { outside: _o, ...told } = azure
   return JSON.stringify({ ...record, known, told })
 }

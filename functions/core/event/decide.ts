@@ -86,7 +86,7 @@ export function decideReport(
   }
   const sighted = withOwnSight(joined, known, reporter, news, listening)
   const started = startsReported(sighted, reporter, news)
-  const said = endedByAzure(started, reporter, news)
+  const said = endedByAzure(started, reporter, news, listening)
   if (said !== undefined) return { ...said, isDirected: false }
   if (!isOpen(started)) {
     return { ...decideAfterEnd(started, reporter, news, listening), isDirected: false }
@@ -96,7 +96,7 @@ export function decideReport(
     started === before && mayWait(started, isShown, now)
       ? { record: started, moments: [] }
       : conclude(before, started, context, isShown, now)
-  return directed(concluded, reporter, news, now)
+  return directed(concluded, reporter, news, context.rules, now)
 }
 
 /** Whether a report that changes nothing leaves nothing to conclude. */
@@ -153,6 +153,7 @@ function directed(
   decision: Decision,
   { beacon, vm, polledAt, goodbye }: Reporter,
   { shown }: EventNews,
+  rules: PolicyRule[],
   now: number,
 ): ReportDecision {
   const { record } = decision
@@ -161,7 +162,10 @@ function directed(
   if (record === undefined || shown?.status !== 'Scheduled' || !isAble) {
     return { ...decision, isDirected: false }
   }
-  const lease = leaseOf(record, { beacon, polledAt }, shown, now)
+  // it does not expire while Azure may be starting the event, but nobody tells Azure again
+  const isVoid = record.azure.accepted !== undefined && isOutgrown(record, rules)
+  if (isVoid) return { ...decision, isDirected: false }
+  const lease = leaseOf(record, { beacon, vm, polledAt }, shown, now)
   const isGranted = lease === 'granted' && isOpen(record)
   return {
     ...decision,

@@ -1,5 +1,5 @@
 // Passes an approval on: which beacon tells Azure to start the event, and with what result. Law 11.
-import type { ScheduledEvent } from '../../../shared/document.ts'
+import { hits, type ScheduledEvent } from '../../../shared/document.ts'
 import { directiveLeaseMs, freshDocumentMs, type Start } from '../../../shared/report.ts'
 import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
 import { addHistory } from './history.ts'
@@ -17,7 +17,7 @@ type Lease = 'granted' | 'held_already' | 'not_due'
  */
 export function leaseOf(
   record: EventRecord,
-  { beacon, polledAt }: Pick<Reporter, 'beacon' | 'polledAt'>,
+  { beacon, vm, polledAt }: Pick<Reporter, 'beacon' | 'vm' | 'polledAt'>,
   own: ScheduledEvent,
   now: number,
 ): Lease {
@@ -31,7 +31,8 @@ export function leaseOf(
     isWithin(decided.scope, record.facts) &&
     isWithin(decided.scope, own)
   if (!due) return 'not_due'
-  if (accepted !== undefined && !mustTellAgain(record, beacon, now)) return 'not_due'
+  const isOfAffected = hits(own, vm)
+  if (accepted !== undefined && now < tellsAgainAt(record, beacon, isOfAffected)) return 'not_due'
   if (directive === undefined) return 'granted'
   const { beacon: holder, until, failed } = directive
   if (holder !== beacon) return failed || until <= now ? 'granted' : 'not_due'
@@ -42,15 +43,25 @@ export function leaseOf(
 
 /**
  * Azure accepted, and has not started the event for a minute. The beacon that told Azure waits for two,
- * so that another one comes first.
+ * so that another one comes first. What another beacon says does not outweigh the document of an affected
+ * VM: its own beacon tells Azure, too.
  */
-function mustTellAgain(
+function tellsAgainAt(
   { azure: { accepted, directive } }: EventRecord,
   beacon: string,
-  now: number,
+  isOfAffected: boolean,
+): number {
+  if (accepted === undefined) return 0
+  if (isOfAffected && isWordOfOther(accepted, beacon)) return accepted.at + directiveLeaseMs
+  return accepted.at + (directive?.beacon === beacon ? 2 * retellMs : retellMs)
+}
+
+/** Another beacon says that Azure accepted. Resource Manager is Azure itself. */
+export function isWordOfOther(
+  accepted: NonNullable<EventRecord['azure']['accepted']>,
+  beacon: string,
 ): boolean {
-  const patienceMs = directive?.beacon === beacon ? 2 * retellMs : retellMs
-  return accepted !== undefined && now >= accepted.at + patienceMs
+  return accepted.through === undefined && accepted.beacon !== beacon
 }
 
 export function withLease(record: OpenRecord, beacon: string, vm: string, now: number): OpenRecord {
@@ -94,7 +105,7 @@ export function withStartResult(
   if (azure.accepted !== undefined && !isAskedAgain(record)) return undefined
   if (start.outcome === 'accepted') {
     const { failure: _, ...rest } = azure
-    const accepted = { vm, at }
+    const accepted = { vm, beacon, at }
     const entry = { at, what: 'azure_accepted' as const, note: vm }
     return addHistory({ ...record, azure: { ...rest, accepted } }, entry)
   }

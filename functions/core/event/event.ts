@@ -47,6 +47,8 @@ export interface Ended {
   outcome: 'completed' | 'cancelled' | 'lost'
   /** Absent if a beacon saw it Started and then gone, and if Azure said how it ended. */
   inferred?: Inference
+  /** Azure said so outside the VMs. A VM may know better. */
+  by?: 'azure'
 }
 
 /** How we know who decided. */
@@ -101,6 +103,8 @@ export interface Decided extends Decider {
 interface Accepted {
   /** The VM that told Azure, or the resource that the relay named to Resource Manager. */
   vm: string
+  /** Its beacon. */
+  beacon?: string
   at: number
   /** Absent: a beacon told Azure. */
   through?: 'resource_manager'

@@ -7,10 +7,7 @@ import { addHistory } from './history.ts'
 import { goneAt, whyCompleted } from './is-over.ts'
 import type { EventNews } from './news.ts'
 import { isWithin } from './scope.ts'
-import { isAffected, type Listening, type Reporter, type Sight, seeingVms } from './sight.ts'
-
-/** A late document may show an event for at most this long after its end. */
-const lagMs = 60_000
+import { isAffected, type Listening, lagMs, type Reporter, type Sight, seeingVms } from './sight.ts'
 
 /** `known`: the sight of this beacon before this document. */
 export function isBack(
@@ -25,11 +22,23 @@ export function isBack(
   const isOfAffected = hits(facts, vm) || hits(shown, vm)
   if (ended.inferred === 'vm_gone') return isOfAffected
   if (ended.outcome === 'lost') return true
+  if (ended.by === 'azure' && outweighs(record, shown, isOfAffected, polledAt)) return true
   const affected = sights.filter((one) => isAffected(facts, one))
   const isSpeaker = isOfAffected || seeingVms(affected, listening).length === 0
   const hasLacked = known?.missing !== undefined || past.some(({ kind }) => kind === 'gone')
   const firstSeenAt = known?.firstSeenAt ?? past[0]?.at ?? polledAt
   return isSpeaker && (hasLacked || firstSeenAt >= ended.at + lagMs)
+}
+
+/** What Azure says outside the VMs may be early or wrong: a VM that starts it, or goes on showing it, is right. */
+function outweighs(
+  { ended, started }: EndedRecord,
+  { status }: ShownEvent,
+  isOfAffected: boolean,
+  polledAt: number,
+): boolean {
+  const isNewStart = status === 'Started' && started === undefined
+  return isNewStart || (isOfAffected && polledAt >= ended.at + lagMs)
 }
 
 /** The event in a new epoch. Its values, its phase and its sights come from the document that shows it. */

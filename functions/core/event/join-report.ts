@@ -8,9 +8,11 @@ import {
   isOpen,
   type OpenRecord,
   type StartKind,
+  withEnd,
   withStarted,
 } from './event.ts'
 
+import type { ShownEvent } from './facts.ts'
 import { addHistory } from './history.ts'
 import { withRuns } from './hook-state.ts'
 import { isBack, reopened } from './is-back.ts'
@@ -35,10 +37,25 @@ export function joinedBy(
   news: EventNews,
   listening: Listening,
 ): EventRecord | undefined {
-  if (before === undefined) return begun(reporter, news)
+  if (before === undefined) return ofTrace(reporter, news) ?? begun(reporter, news)
   return isOpen(before)
     ? joinedTo(before, reporter, news, listening)
     : afterEnd(before, known, reporter, news, listening)
+}
+
+/** Azure's word about the end of an event that nobody knows: so an older word about its begin asks nobody. */
+function ofTrace(
+  { vm }: Reporter,
+  { fleet, eventId, over, trace }: EventNews,
+): EventRecord | undefined {
+  if (over === undefined || trace === undefined) return undefined
+  const { eventId: _, status: _s, ...facts } = trace
+  const began: OpenRecord = {
+    ...fresh,
+    ...{ fleet, eventId, epoch: 1, facts, firstSeenAt: over.at, sights: [], sequence: 0 },
+    ...{ phase: 'scheduled', history: [{ at: over.at, what: over.outcome, note: vm }] },
+  }
+  return withEnd(began, { ...over, by: 'azure' })
 }
 
 /** A new event, from a document or from a change since the last report. */
@@ -126,18 +143,22 @@ export function withOwnSight(
   return addHistory(next, { at, what: is ? 'gone' : 'seen_again', note: sight.vm })
 }
 
+function firstIn(past: EventNews['past'], trace: ShownEvent | undefined): ShownEvent | undefined {
+  return past.findLast(({ kind }) => kind === 'seen')?.event ?? trace
+}
+
 /** Undefined if this beacon never saw the event. */
 function sightAfter(
   record: EventRecord,
   known: Sight | undefined,
   reporter: Reporter,
-  { shown, isLacking, past, runs }: EventNews,
+  { shown, isLacking, past, runs, trace }: EventNews,
   now: number,
 ): Sight | undefined {
   const last = past.at(-1)
   // a change that the document does not show replaces nothing that is known
-  const first = known === undefined ? past.findLast(({ kind }) => kind === 'seen') : undefined
-  const event = shown ?? first?.event
+  const first = known === undefined ? firstIn(past, trace) : undefined
+  const event = shown ?? first
   if (known === undefined && event === undefined) return undefined
   const shows = event === undefined ? known!.shows : shownOf(event)
   const isOwn = event === undefined ? known!.isHit === true : hits(event, reporter.vm)

@@ -33,6 +33,8 @@ export interface EventNews {
   runs: HookRun[]
   /** Azure itself says how it ended, and what it belongs to. */
   over?: { at: number; outcome: Exclude<Ended['outcome'], 'lost'> }
+  /** With `over`: its last values, which stay if nobody knows the event. */
+  trace?: ShownEvent
   resource?: AzureResource
 }
 

@@ -1,7 +1,8 @@
 // How often beacons report: a few often while a decision can be near, all others slowly.
+import { isWordOfOther } from './directive.ts'
 import type { EventRecord } from './event.ts'
 import { isOpen } from './event.ts'
-import { azureBeacon, isSeeing, type Listening } from './sight.ts'
+import { azureBeacon, isAffected, isSeeing, type Listening } from './sight.ts'
 
 export const openPaceMs = 60_000
 export const nearPaceMs = 2_000
@@ -57,8 +58,9 @@ export function paceFor(
 ): number {
   const isOften = seen.some(
     ({ record, watched }) =>
-      isDecisionNear(record, listening.now, watched) &&
-      (isUnderWay(record) || watchersOf(record, listening).includes(beacon)),
+      mayTellToo(record, beacon, listening.now) ||
+      (isDecisionNear(record, listening.now, watched) &&
+        (isUnderWay(record) || watchersOf(record, listening).includes(beacon))),
   )
   // ended events count as well: only further reports show whether such an event is back
   return isOften ? nearPaceMs : seen.length > 0 ? openPaceMs : idleMs
@@ -71,6 +73,16 @@ export function paceFor(
 export function holdFor(seen: Seen[], paceMs: number): number | undefined {
   const isFree = paceMs === nearPaceMs && !seen.some(({ record }) => isUnderWay(record))
   return isFree ? holdMs : undefined
+}
+
+/** Another beacon says that Azure accepted: the affected VM's own one soon tells Azure, too. */
+function mayTellToo(record: EventRecord, beacon: string, now: number): boolean {
+  const { facts, sights, phase, azure } = record
+  const { accepted } = azure
+  if (!isOpen(record) || phase !== 'scheduled' || accepted === undefined) return false
+  const own = sights.find((one) => one.beacon === beacon)
+  const isOfAffected = own !== undefined && isAffected(facts, own)
+  return isOfAffected && isWordOfOther(accepted, beacon) && now < accepted.at + openPaceMs
 }
 
 function isUnderWay({ decided, azure }: EventRecord): boolean {

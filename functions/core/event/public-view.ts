@@ -98,7 +98,7 @@ export function publicView(event: EventView): PublicEvent {
     outcome: ended?.outcome,
     inferred: ended?.inferred,
     approvals: listDecisions(event).map(publicDecision),
-    azureAccepted: azure.accepted && { ...azure.accepted, at: iso(azure.accepted.at) },
+    azureAccepted: azure.accepted && acceptedView(azure.accepted),
   }) as PublicEvent
 }
 
@@ -208,4 +208,8 @@ export function publicDelivery(delivery: Delivery) {
 
 export function publicHistory({ history }: EventRecord) {
   return history.map(({ at, ...entry }) => ({ at: iso(at), ...entry }))
+}
+
+function acceptedView({ vm, through, at }: NonNullable<EventView['azure']['accepted']>) {
+  return { vm, at: iso(at), ...(through && { through }) }
 }

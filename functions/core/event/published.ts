@@ -6,7 +6,17 @@ import { addHistory } from './history.ts'
 import type { Moment } from './moment.ts'
 import type { EventNews } from './news.ts'
 import type { AzureResource } from './outside.ts'
-import { azureBeacon, type KnownVm, type Reporter } from './sight.ts'
+import {
+  azureBeacon,
+  isAffected,
+  isSeeing,
+  type KnownVm,
+  type Listening,
+  lagMs,
+  type Reporter,
+} from './sight.ts'
+
+type Said = NonNullable<EventNews['over']>
 
 /** Names of the reporter in the history. They have blanks, so no VM has one. */
 export const publishers = ['Azure Event Grid', 'Azure Resource Graph'] as const
@@ -21,7 +31,7 @@ export interface Published {
   at: number
 }
 
-/** As a report about one event. */
+/** As a report about one event. Nothing lies in the future: it would make void all that comes later. */
 export function readPublished(
   fleet: string,
   { by, resource, event, ending, at }: Published,
@@ -32,7 +42,7 @@ export function readPublished(
   const place = { subscriptionId, resourceGroup, scaleSet: '', tags: {} }
   const reporter: Reporter = {
     ...{ beacon: azureBeacon, vm: by, ...place },
-    ...{ bootId: '', counter: at, heardAt: now, polledAt: changedAt, bootedAt: 0 },
+    ...{ bootId: '', counter: changedAt, heardAt: now, polledAt: changedAt, bootedAt: 0 },
   }
   const isOver = ending !== undefined
   const news: EventNews = {
@@ -46,6 +56,8 @@ export function readPublished(
       resource,
     },
     ...(isOver ? { over: { at: changedAt, outcome: ending } } : { shown: event }),
+    // Resource Graph does not say when it ended
+    ...(isOver && by === 'Azure Event Grid' && { trace: event }),
   }
   return { reporter, news }
 }
@@ -65,20 +77,38 @@ export function withResource<R extends EventRecord>(record: R, { resource }: Eve
 export function endedByAzure(
   record: EventRecord,
   { vm }: Pick<Reporter, 'vm'>,
-  { over }: EventNews,
+  { over: said }: EventNews,
+  listening: Listening,
 ): { record: EventRecord; moments: Moment[] } | undefined {
-  const isOfEarlier = over !== undefined && over.at < (record.backAt ?? 0)
-  if (over === undefined || isOfEarlier) return undefined
-  const { at, outcome } = over
+  const isOfEarlier = said !== undefined && said.at < (record.backAt ?? 0)
+  if (said === undefined || isOfEarlier || isContradicted(record, said, listening)) return undefined
+  const over: Ended = { ...said, by: 'azure' }
+  const { at, outcome } = said
   if (isOpen(record)) return { record: endedAt(record, over, vm), moments: [outcome] }
   const { ended } = record
   if (ended.inferred === undefined) return undefined
   const isSame = ended.outcome === outcome
   const anew = isSame
-    ? { ...record, ended: { at: ended.at, outcome } }
+    ? { ...record, ended: { at: ended.at, outcome, by: 'azure' as const } }
     : { ...withEnd(record, over), epoch: record.epoch + 1 }
   const noted = addHistory(anew, { at, what: outcome, note: vm })
   return { record: noted, moments: isSame ? [] : [outcome] }
+}
+
+/** An affected VM still shows it a minute later. Words from outside do not outweigh that. */
+function isContradicted(
+  { facts, sights }: EventRecord,
+  { at }: Said,
+  listening: Listening,
+): boolean {
+  return sights.some(
+    (one) =>
+      one.beacon !== azureBeacon &&
+      isAffected(facts, one) &&
+      one.missing === undefined &&
+      one.polledAt >= at + lagMs &&
+      isSeeing(one, listening),
+  )
 }
 
 function endedAt(record: OpenRecord, ended: Ended, note: string): EventRecord {

@@ -85,6 +85,8 @@ export const azureBeacon = 'azure'
 const silentMs = 3 * 60_000
 /** The relay reads again what Azure publishes every 5 min. */
 const azureSilentMs = 15 * 60_000
+/** A late document may show an event for at most this long after its end. */
+export const lagMs = 60_000
 /** A sight is written again after this time, to note that its VM is heard. */
 const renewMs = 48_000
 

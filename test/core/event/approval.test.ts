@@ -59,14 +59,14 @@ describe('decide', () => {
 })
 
 describe('leaseOf', () => {
-  const fresh = (beacon: string) => ({ beacon, polledAt: at })
+  const fresh = (beacon: string) => ({ beacon, vm: 'an-onlooker', polledAt: at })
 
   test.each([
     [60_000, 'granted'],
     [60_001, 'not_due'],
   ] as const)('a document that is %d ms old: %s', (ageMs, lease) => {
     const approvedEvent = record({ decided: approved })
-    const beacon = { beacon: 'a', polledAt: at - ageMs }
+    const beacon = { beacon: 'a', vm: 'an-onlooker', polledAt: at - ageMs }
     expect(leaseOf(approvedEvent, beacon, event(), at)).toBe(lease)
   })
 
@@ -106,6 +106,22 @@ describe('leaseOf', () => {
     expect(leaseOf(done, fresh(beacon), event(), at)).toBe('not_due')
   })
 
+  test.each([
+    ['the own beacon of an affected VM, 5 s later', 'a', 5_000, 'granted'],
+    ['not sooner', 'a', 4_999, 'not_due'],
+    ['the beacon that says so', 'liar', 59_999, 'not_due'],
+  ] as const)('another beacon says that Azure accepted: %s', (_, beacon, ms, lease) => {
+    const accepted = { vm: 'web_0', beacon: 'liar', at }
+    const done = record({ decided: approved, azure: { accepted } })
+    const own = { beacon, vm: 'web_0', polledAt: at + ms }
+    expect(leaseOf(done, own, event({ resources: ['web_0'] }), at + ms)).toBe(lease)
+    const told = { ...done, azure: { accepted: { ...accepted, beacon } } }
+    expect(leaseOf(told, own, event({ resources: ['web_0'] }), at + ms)).toBe('not_due')
+    const through = { ...accepted, through: 'resource_manager' as const }
+    const byArm = { ...done, azure: { accepted: through } }
+    expect(leaseOf(byArm, own, event({ resources: ['web_0'] }), at + ms)).toBe('not_due')
+  })
+
   test('a lease lasts 5 s', () => {
     const leased = withLease(openRecord({ decided: approved }), 'a', 'A', at)
     expect(leased.azure.directive).toEqual(held({ until: at + directiveLeaseMs }))
@@ -125,7 +141,7 @@ describe('withStartResult', () => {
 
   test('only the holder of the last lease counts', () => {
     const done = withStartResult(leased, { beacon: 'a', vm: 'A' }, said('accepted', 200), at + 1)
-    expect(done?.azure.accepted).toEqual({ vm: 'A', at: at + 1 })
+    expect(done?.azure.accepted).toEqual({ vm: 'A', beacon: 'a', at: at + 1 })
     expect(
       withStartResult(leased, { beacon: 'a', vm: 'A' }, said('accepted'), at + 3_600_000)?.azure
         .accepted?.vm,

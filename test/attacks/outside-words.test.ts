@@ -1,0 +1,87 @@
+// Somebody has a token that may report what Azure publishes, or the key of the fleet, and says what is not so.
+// A VM that shows the event is right.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { list, publication, publish, startWithAzure } from '../support/azure.ts'
+import { linkOf, press } from '../support/people.ts'
+import { beacon, hour, minute, moments, outcome, second, world } from '../support/relay.ts'
+import { event, eventId, FakeBeacon, started } from '../support/world.ts'
+
+let later: ReturnType<typeof event>
+
+beforeEach(async () => {
+  await startWithAzure()
+  later = event({ notBeforeAt: world.clock.now + hour })
+})
+afterEach(() => world.store.close())
+
+/** The VM goes on showing it. */
+async function pass(ms: number) {
+  for (let at = 0; at < ms; at += 10 * second) {
+    await world.pass(10 * second)
+    await beacon.sees([later])
+  }
+}
+
+describe('an end that its own VM does not see', () => {
+  beforeEach(async () => {
+    await beacon.sees([later])
+    await world.drain()
+    world.clock.now += second
+  })
+
+  test.each(['Canceled', 'Completed'] as const)(
+    '%s: a minute later it is open again',
+    async (status) => {
+      await publish({ status })
+      expect((await outcome()).phase).not.toBe('scheduled')
+      await pass(minute + 10 * second)
+      expect((await outcome()).phase).toBe('scheduled')
+      const decided = await press(world, linkOf(world), 'approve')
+      expect(decided.status).toBeLessThan(400)
+      const { directives } = await beacon.sees([later])
+      expect(directives).toHaveLength(1)
+    },
+  )
+
+  test('its start is told at once', async () => {
+    await publish({ status: 'Canceled' })
+    world.clock.now += second
+    await beacon.sees([started()])
+    await world.drain()
+    expect(moments()).toEqual(['scheduled', 'cancelled', 'started'])
+  })
+
+  test("Azure's own list does not end it again and again", async () => {
+    await pass(minute)
+    list(publication({ status: 'Completed', notBeforeAt: later.notBeforeAt! }))
+    await pass(15 * minute)
+    expect(moments()).toEqual(['scheduled'])
+  })
+})
+
+test('a time that lies ahead does not make void what comes later', async () => {
+  await publish({ at: world.clock.now + 24 * hour })
+  await world.pass(minute)
+  await publish({ status: 'Started' })
+  expect(moments()).toEqual(['scheduled', 'started'])
+  await world.pass(minute)
+  await publish({ status: 'Completed', at: world.clock.now + 24 * hour })
+  expect(await outcome()).toEqual({ phase: 'completed', outcome: 'completed' })
+})
+
+test('"Azure accepted it" by a liar delays an approval by seconds', async () => {
+  const liar = new FakeBeacon(world, 'an_onlooker')
+  await beacon.sees([later])
+  await liar.sees([later])
+  await world.drain()
+  await press(world, linkOf(world), 'approve')
+  expect((await liar.sees([later])).directives).toHaveLength(1)
+  await liar.sees([later], { starts: [{ eventId, ageMs: 0, outcome: 'accepted', status: 200 }] })
+  const from = world.clock.now
+  for (let tries = 0; tries < 60; tries++) {
+    const { directives, paceMs } = await beacon.sees([later])
+    if (directives.length > 0) break
+    await world.pass(paceMs)
+  }
+  expect(world.clock.now - from).toBeLessThanOrEqual(10 * second)
+})
