@@ -1,28 +1,34 @@
 // `npm run restore -- FILE`: puts a backup in the place of a stopped relay's database. The old
-// database stays beside it under another name.
+// database stays beside it under another name. The folder belongs to the relay's user, and root does not
+// trust what is in it.
+import { randomUUID } from 'node:crypto'
 import {
-  chmodSync,
-  chownSync,
   closeSync,
-  copyFileSync,
+  constants,
   existsSync,
+  fchownSync,
+  fstatSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
-  realpathSync,
+  readSync,
   renameSync,
   rmSync,
   statSync,
+  writeSync,
 } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { FoghornError } from '../../shared/errors.ts'
+import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { checkBackup, databaseName, openFile } from '../store/sqlite-file.ts'
 import { command, wrong } from './command.ts'
+import { actAsOwnerOf } from './owner-rights.ts'
 
 /** Only the relay's own user may read events, names of VMs and decisions. */
 const ownerOnly = 0o600
 /** With what SQLite may have left beside it. */
 const parts = ['', '-wal', '-shm', '-journal']
+const copiedBytes = 1_048_576
 
 export const restore = command({
   usage: 'FILE',
@@ -40,34 +46,34 @@ Example:
   run({ words: [file = ''], io }) {
     const folder = resolve(io.environment.FOGHORN_DATA || '.foghorn')
     const path = join(folder, databaseName)
-    if (existsSync(file) && existsSync(path) && realpathSync(file) === realpathSync(path)) {
-      throw wrong(`${file} is the database itself; write the file of a backup`)
-    }
-    assertUsable(file)
     if (!io.environment.FOGHORN_DATA && !existsSync(path)) {
       throw wrong(
         `there is no database at "${path}"; set FOGHORN_DATA to the folder of the relay's database`,
       )
     }
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    assertStopped(path)
-    const fresh = `${path}.restoring`
+    // only root may be able to read it
+    const source = openBackup(file)
+    const fresh = `${path}.${randomUUID()}.restoring`
     try {
-      copyWhole(file, fresh)
-      // the relay's own user, also if root restores
-      const { uid, gid } = statSync(folder)
-      chownSync(fresh, uid, gid)
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      actAsOwnerOf(folder)
+      assertOwn(path, source)
+      copyWhole(source, fresh, folder)
+      assertUsable(fresh, file)
+      assertStopped(path)
       const old = moveAside(path)
       renameSync(fresh, path)
       if (old !== undefined) io.print(`The old database is ${old}`)
       io.print(`${path} is restored from ${file}. Start the relay.`)
     } finally {
-      rmSync(fresh, { force: true })
+      closeSync(source)
+      for (const part of parts) rmSync(fresh + part, { force: true })
     }
   },
 })
 
-function assertUsable(file: string): void {
+/** Its descriptor: what is copied is what was opened. */
+function openBackup(file: string): number {
   if (!existsSync(file)) throw wrong(`there is no file "${file}"`)
   if (existsSync(`${file}-wal`) && statSync(`${file}-wal`).size > 0) {
     throw wrong(
@@ -75,11 +81,50 @@ function assertUsable(file: string): void {
         'make backups with "npm run backup"',
     )
   }
+  const descriptor = opened(file)
+  if (fstatSync(descriptor).isFile() && isDatabase(descriptor)) return descriptor
+  closeSync(descriptor)
+  throw wrong(`"${file}" is damaged, or no database. Nothing was changed; take another backup.`)
+}
+
+function opened(file: string): number {
   try {
-    checkBackup(file)
+    // a pipe has no writer
+    return openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+  } catch (error) {
+    throw wrong(`"${file}" cannot be opened: ${messageOf(error)}`)
+  }
+}
+
+/** sqlite.org/fileformat.html */
+const magic = 'SQLite format 3\0'
+
+function isDatabase(descriptor: number): boolean {
+  const bytes = Buffer.alloc(magic.length)
+  readSync(descriptor, bytes, 0, magic.length, 0)
+  return bytes.toString('latin1') === magic
+}
+
+/** Nothing that leads elsewhere or keeps its reader waiting is in the place of the database. */
+function assertOwn(path: string, source: number): void {
+  const { dev, ino } = fstatSync(source)
+  for (const part of parts) {
+    const found = lstatSync(path + part, { throwIfNoEntry: false })
+    if (found !== undefined && !found.isFile()) {
+      throw wrong(`"${path}${part}" is no file; look at what it is, and remove it`)
+    }
+    if (part === '' && found?.dev === dev && found.ino === ino) {
+      throw wrong('this file is the database itself; write the file of a backup')
+    }
+  }
+}
+
+function assertUsable(copy: string, file: string): void {
+  try {
+    checkBackup(copy)
   } catch (error) {
     if (!(error instanceof FoghornError)) throw error
-    const [what] = error.message.split('. ')
+    const [what] = error.message.replace(copy, file).split('. ')
     throw wrong(`${what}. Nothing was changed; take another backup.`)
   }
 }
@@ -96,13 +141,25 @@ function assertStopped(path: string): void {
   }
 }
 
-/** All of it is on the disk before the old database is moved. */
-function copyWhole(from: string, to: string): void {
-  copyFileSync(from, to)
-  chmodSync(to, ownerOnly)
-  const descriptor = openSync(to, 'r+')
-  fsyncSync(descriptor)
-  closeSync(descriptor)
+/** All of it is on the disk before the old database is moved. `to` is new, and follows no link. */
+function copyWhole(source: number, to: string, folder: string): void {
+  const flags =
+    constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | (constants.O_NOFOLLOW ?? 0)
+  const target = openSync(to, flags, ownerOnly)
+  try {
+    const { uid, gid } = statSync(folder)
+    if (fstatSync(target).uid !== uid) fchownSync(target, uid, gid)
+    const bytes = Buffer.alloc(copiedBytes)
+    for (let at = 0; ; ) {
+      const read = readSync(source, bytes, 0, copiedBytes, at)
+      if (read === 0) break
+      for (let done = 0; done < read; ) done += writeSync(target, bytes, done, read - done)
+      at += read
+    }
+    fsyncSync(target)
+  } finally {
+    closeSync(target)
+  }
 }
 
 /** Its name now. Undefined if there was none. */

@@ -1,5 +1,6 @@
 // Writes a file that is whole or not there: under another name in the same folder first, and under
 // its own name once all of it is on disk.
+import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { open, rename, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -17,7 +18,7 @@ export async function writeWhole(
 ): Promise<number> {
   const folder = await stat(dirname(path)).catch(() => undefined)
   if (!folder?.isDirectory()) throw wrong(`there is no folder "${dirname(path)}"; make it first`)
-  const part = `${path}.part-${process.pid}`
+  const part = `${path}.${randomUUID()}.part`
   const remove = () => rmSync(part, { force: true })
   const end = () => process.exit(1)
   const file = await open(part, 'wx', ownerOnly).catch((error) => {

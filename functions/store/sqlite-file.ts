@@ -37,8 +37,9 @@ export function openFile(path: string): DatabaseFile {
 }
 
 /**
- * Throws FoghornError `data_damaged` if the file is not the whole database of a relay, and
- * `data_version` if another version made it, unless that does not matter.
+ * Throws FoghornError `data_damaged` if the file is not the whole database of a relay, or has more than that: a
+ * trigger would run with the first write. `data_version` if another version made it, unless that does not
+ * matter.
  */
 export function checkBackup(path: string, { ofAnyVersion = false } = {}): void {
   let db: DatabaseSync | undefined
@@ -51,11 +52,34 @@ export function checkBackup(path: string, { ofAnyVersion = false } = {}): void {
       throw new FoghornError('data_damaged', `"${path}" is no database of a relay`)
     }
     if (!ofAnyVersion) checkVersion(db, path)
+    const foreign = foreignIn(db, ofAnyVersion)
+    if (foreign !== undefined) {
+      throw new FoghornError('data_damaged', `"${path}" has ${foreign}, which no relay made`)
+    }
   } catch (error) {
     throw explainOpening(error, path)
   } finally {
     db?.close()
   }
+}
+
+/** What a relay did not make. Of another version, only what runs by itself is known. */
+function foreignIn(db: DatabaseSync, ofAnyVersion: boolean): string | undefined {
+  const own = new DatabaseSync(inMemory)
+  own.exec(schema)
+  const known = new Set(partsOf(own).map((one) => JSON.stringify(one)))
+  own.close()
+  const foreign = partsOf(db).find((one) =>
+    ofAnyVersion ? ['trigger', 'view'].includes(one.type) : !known.has(JSON.stringify(one)),
+  )
+  return foreign && `a ${foreign.type} "${foreign.name}"`
+}
+
+function partsOf(db: DatabaseSync) {
+  const found = db.prepare('SELECT type, name, sql FROM sqlite_schema').all()
+  return found.map(({ type, name, sql }) => {
+    return { type: String(type), name: String(name), sql: String(sql).replace(/\s+/g, ' ') }
+  })
 }
 
 /** Pages of one step. Between two steps, the relay goes on working. */

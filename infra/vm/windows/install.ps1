@@ -99,7 +99,7 @@ foreach ($name in 'state', 'logs') {
   if ((Get-Item -Force $folder).Attributes -band [IO.FileAttributes]::ReparsePoint) {
     throw "$folder is a link. Remove it, and run this again."
   }
-  Invoke-Program icacls.exe @($folder, '/grant', "NT SERVICE\${service}:(OI)(CI)M", '/q')
+  Invoke-Program icacls.exe @($folder, '/grant', "NT SERVICE\${service}:(OI)(CI)M", '/q', '/l')
 }
 
 if ($RelayUrl) {

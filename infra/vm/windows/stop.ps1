@@ -15,13 +15,15 @@ $service = 'foghorn-beacon'
 $data = Join-Path $env:ProgramData 'Foghorn'
 $written = Join-Path $data 'stopping'
 
-# The service's account can change the folder state, and a link there could lead anywhere: so this
-# writes beside it, and moves the file to its place. A move follows no link, and fails on a folder.
+# The service's account can change the folder state, or make it a link that leads anywhere: so this writes
+# beside it, and moves the file to its place. A move follows no link there, and fails on a folder.
 if ((Get-Service $service).Status -eq 'Running') {
   try {
     [IO.File]::WriteAllText($written, $Word)
     & icacls.exe $written /grant "NT SERVICE\${service}:M" /q | Out-Null
-    $place = [IO.Path]::Combine($data, 'state', 'stopping')
+    $state = Join-Path $data 'state'
+    if ((Get-Item -Force $state).Attributes -band [IO.FileAttributes]::ReparsePoint) { throw 'a link' }
+    $place = Join-Path $state 'stopping'
     [IO.File]::Delete($place)
     [IO.File]::Move($written, $place)
   } catch {

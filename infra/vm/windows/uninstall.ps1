@@ -34,4 +34,5 @@ foreach ($name in 'foghorn-beacon.exe', 'foghorn-service.exe', 'stop.ps1', 'unin
 foreach ($folder in (Join-Path $programs 'hooks'), $programs) {
   if ((Test-Path $folder) -and -not (Get-ChildItem -Force $folder)) { Remove-Item $folder }
 }
-if ($Purge -and (Test-Path $data)) { Remove-Item -Recurse -Force $data }
+# unlike Remove-Item, this removes a link and not what it leads to: the service could have made one
+if ($Purge -and (Test-Path $data)) { [IO.Directory]::Delete($data, $true) }

@@ -1,0 +1,115 @@
+// The relay's own user has left links and a pipe in its folder, and waits for root to restore a backup.
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { databaseName } from '../../functions/store/sqlite-file.ts'
+import { ofRun } from '../support/process.ts'
+import { commitOf, record } from '../support/records.ts'
+import { openStore } from '../support/stores.ts'
+
+const program = join(import.meta.dirname, '../../infra/foghorn.mjs')
+/** *nobody* of most systems. */
+const user = 65_534
+const isRoot = process.getuid?.() === 0
+const secret = 'only root may change this\n'
+
+let place: string
+let data: string
+let backup: string
+let roots: string
+
+beforeEach(async () => {
+  place = mkdtempSync(join(tmpdir(), 'foghorn-root-'))
+  data = join(place, 'data')
+  backup = join(place, 'backup.sqlite')
+  roots = join(place, 'of-root')
+  const store = openStore(backup)
+  await store.commit(commitOf({ record: record({ eventId: 'of-the-backup' }) }))
+  store.close()
+  chmodSync(backup, 0o600)
+  mkdirSync(data)
+  writeFileSync(roots, secret, { mode: 0o600 })
+  chownSync(data, user, user)
+})
+afterEach(() => rmSync(place, { recursive: true, force: true }))
+
+/** As a program of its own, as it gives up its rights. */
+function restore(file = backup) {
+  const env = { ...process.env, ...ofRun(), FOGHORN_DATA: data }
+  const limits = { timeout: 30_000, killSignal: 'SIGKILL' as const }
+  const ended = spawnSync(process.execPath, [program, 'restore', file], {
+    ...limits,
+    env,
+    encoding: 'utf8',
+  })
+  return { code: ended.status, text: ended.stdout + ended.stderr }
+}
+
+describe.runIf(isRoot).each([
+  ['in a folder that its owner reaches', 0o755],
+  ['in a folder below one of root alone', 0o700],
+])('%s', (_, mode) => {
+  beforeEach(() => {
+    chmodSync(place, mode)
+    // the folders of a test run are root's alone
+    for (let up = tmpdir(); mode === 0o755 && up.startsWith('/tmp/'); up = join(up, '..')) {
+      chmodSync(up, 0o755)
+    }
+  })
+
+  test('what it restores belongs to the owner of the folder', () => {
+    expect(restore()).toMatchObject({ code: 0 })
+    const { uid, gid, mode: bits } = statSync(join(data, databaseName))
+    expect([uid, gid, bits & 0o777]).toEqual([user, user, 0o600])
+  })
+
+  test.each(['', '-wal', '-shm', '-journal', '.restoring'])('a link in place of …%s', (end) => {
+    symlinkSync(roots, join(data, databaseName + end))
+    restore()
+    expect(readFileSync(roots, 'utf8')).toBe(secret)
+    expect(statSync(roots)).toMatchObject({ uid: 0, gid: 0 })
+    expect(statSync(roots).mode & 0o777).toBe(0o600)
+  })
+
+  test('a link to a place where nothing is makes nothing', () => {
+    const made = join(place, 'made')
+    for (const end of ['', '-wal', '.restoring']) symlinkSync(made, join(data, databaseName + end))
+    restore()
+    expect(existsSync(made)).toBe(false)
+  })
+
+  test('a pipe keeps nobody waiting', () => {
+    spawnSync('mkfifo', [join(data, databaseName)])
+    expect(restore()).toMatchObject({ code: 2, text: expect.stringContaining('is no file') })
+    expect(lstatSync(join(data, databaseName)).isFIFO()).toBe(true)
+  })
+})
+
+test.each([
+  ['trigger', 'CREATE TRIGGER t AFTER INSERT ON rows BEGIN DELETE FROM entries; END'],
+  ['view', 'CREATE VIEW v AS SELECT 1'],
+  ['table', 'CREATE TABLE more (x)'],
+])('a backup with a foreign %s is refused', (what, sql) => {
+  const db = new DatabaseSync(backup)
+  db.exec(sql)
+  db.close()
+  const { code, text } = restore()
+  expect(code).toBe(2)
+  expect(text).toContain(`a ${what} "`)
+  expect(existsSync(join(data, databaseName))).toBe(false)
+})
