@@ -55,13 +55,24 @@ export function maskTokens(text: string): string {
     .replace(signing, '[secret]')
 }
 
-/** Replaces each secret, also in the form that JSON escapes it to. */
+/** Replaces each secret, in every form in which requests carry it. A shorter form may be a word. */
 export function maskOf(secrets: readonly string[]): (text: string) => string {
-  const forms = secrets
-    .filter((secret) => secret.length >= shortestSecret)
-    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])
+  const forms = secrets.flatMap(formsOf).filter((form) => form.length >= shortestSecret)
   const unique = [...new Set(forms)].sort((a, b) => b.length - a.length)
   return (text) => unique.reduce((masked, secret) => masked.replaceAll(secret, '[secret]'), text)
+}
+
+/** As it is, in JSON, in an address, in a form, and in base64: a server may repeat what it got. */
+function formsOf(secret: string): string[] {
+  const text = secret.toWellFormed()
+  const base64 = btoa(String.fromCharCode(...new TextEncoder().encode(text)))
+  return [
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    encodeURIComponent(text),
+    new URLSearchParams([['', text]]).toString().slice(1),
+    base64.replace(/=+$/, ''),
+  ]
 }
 
 /** The password in the address of a proxy: the error of a failed connection can contain it. */

@@ -1,7 +1,7 @@
 // Long work in parts: between two of them, others go first.
 
 /** How many items a part usually has. A record of an event may have 400 kB. */
-export const usualSlice = 25
+const usualSlice = 25
 
 /** The results of `work` for each part, in order. `pause` is called between two parts. */
 export async function inSlices<Item, Result>(

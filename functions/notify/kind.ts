@@ -11,6 +11,8 @@ export interface Kind<Schema extends z.ZodType<{ kind: string }>> {
   open?: readonly string[]
   /** Keys whose texts look random, and are no secrets. */
   ids?: readonly string[]
+  /** What requests make of several secrets, as they carry it: a server may repeat it. */
+  joined?(channel: z.output<Schema>): string[]
   /**
    * By key: makes a valid text from a variable's name, so that a check needs no environment. `url`,
    * `endpoint` and `secret` have one already.

@@ -18,7 +18,7 @@ export type Channel = z.output<RoutedSchema> | (z.output<ShipSchema> & { fallbac
 export type ChannelOf<Name extends Channel['kind']> = Extract<Channel, { kind: Name }>
 export type Notifiers = { [Name in Channel['kind']]: Notifier<ChannelOf<Name>> }
 
-type Described = Pick<Kind<Schema>, 'open' | 'ids' | 'placeholders'>
+type Described = Pick<Kind<never>, 'open' | 'ids' | 'placeholders' | 'joined'>
 
 const kinds = [...Object.values(index), ...Object.values(ship)]
 
@@ -67,21 +67,24 @@ const openKeys = ['kind', 'fallback', 'endpoint']
 /** The secrets of one channel, including parts of an address, which an error may show alone. */
 export function channelSecrets(channel: Channel): string[] {
   const kind = kinds.find(({ notifiers }) => channel.kind in notifiers) as Described
-  const { open = [], ids = [] } = kind
+  const { open = [], ids = [], joined = () => [] } = kind
   const shown = [...openKeys, ...open, ...ids]
   const hidden = Object.entries(channel).filter(([key]) => !shown.includes(key))
   const secrets = textsOf(Object.fromEntries(hidden))
   // in a body, only what looks random is one
   const random = textsOf(open.map((key) => channel[key as keyof Channel])).filter(looksSecret)
-  return [...secrets, ...random].flatMap((one) => [one, ...(isWebUrl(one) ? piecesOf(one) : [])])
+  return [...secrets, ...random, ...joined(channel as never)].flatMap((one) => [
+    one,
+    ...(isWebUrl(one) ? piecesOf(one) : []),
+  ])
 }
 
-/** All texts inside a value, also as part of an address. Of `Bearer TOKEN`, also the token. */
+/** All texts inside a value. Of `Bearer TOKEN`, also the token. */
 function textsOf(value: unknown): string[] {
   if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(textsOf)
   if (typeof value !== 'string') return []
   const words = value.split(' ')
-  return [value, encodeURIComponent(value), ...(words.length > 1 ? words.filter(mayBeSecret) : [])]
+  return [value, ...(words.length > 1 ? words.filter(mayBeSecret) : [])]
 }
 
 function piecesOf(url: string): string[] {

@@ -36,7 +36,7 @@ export function planTest(one: Subscription, moment: Moment, fleet: string, now: 
 }
 
 /** Its endpoint gets nothing else before it has consented by the handshake. */
-export function mustShakeHands({ consent, consented }: Subscription): boolean {
+function mustShakeHands({ consent, consented }: Subscription): boolean {
   return consent === 'options' && !consented
 }
 

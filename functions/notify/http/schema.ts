@@ -27,8 +27,14 @@ const printable = /^[\x21-\x7e]([\x20-\x7e]{0,1022}[\x21-\x7e])?$/
 const printableRule =
   'write printable ASCII characters, at most 1024, without a blank or a line break at either end'
 const texts = z.record(z.string().min(1).max(64), z.string().regex(printable, printableRule))
+/** They say how the request is sent, which is not the owner's to say (RFC 9110, 7.6.1; RFC 9112). */
+const ofTheClient =
+  /^(host|content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.+)$/i
 const headers = z.record(
-  z.string().regex(/^[\w-]{1,64}$/, 'the name of a header has letters, digits and "-"'),
+  z
+    .string()
+    .regex(/^[\w-]{1,64}$/, 'the name of a header has letters, digits and "-"')
+    .refine((name) => !ofTheClient.test(name), { error: 'the relay writes this header itself' }),
   z.string().regex(printable, printableRule),
 )
 const bodyRule = 'write the JSON that the service expects, an object in { } or a list in [ ]'

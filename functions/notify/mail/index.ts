@@ -61,6 +61,11 @@ const byAzure: Notifier<AzureMail> = {
 
 export const mail: Kind<typeof mailSchema> = {
   schema: mailSchema,
+  // as AUTH PLAIN sends them (RFC 4616)
+  joined: (channel) =>
+    'user' in channel && channel.user
+      ? [toBase64(new TextEncoder().encode(`\0${channel.user}\0${channel.password}`))]
+      : [],
   open: ['from', 'to', 'tls', 'user'],
   placeholders: {
     server: () => 'smtp.env.invalid',

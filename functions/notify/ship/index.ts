@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import type { SendOutcome } from '../../core/delivery/attempt.ts'
 import { messageIdOf } from '../../core/delivery/subscription.ts'
-import { object, textBy, webUrl } from '../../schema/checks.ts'
+import { isPublicUrl, object, textBy, webUrl } from '../../schema/checks.ts'
 import type { Kind } from '../kind.ts'
 import {
   type Answer,
@@ -22,7 +22,11 @@ import { rowOf } from './row.ts'
 /** The services accept 1 MB in a request. A body has at most 20 kB; a row repeats some of it. */
 const mostTogether = 25
 
-const endpoint = webUrl.transform((url) => url.replace(/\/+$/, ''))
+const endpointRule =
+  'write an https:// address (http:// for loopback only): the token of the relay goes there'
+const endpoint = webUrl
+  .refine(isPublicUrl, { error: endpointRule })
+  .transform((url) => url.replace(/\/+$/, ''))
 
 interface Request {
   url: string

@@ -1,0 +1,99 @@
+// Services that answer what they should not: redirects, secrets that they were given, endless texts.
+import { expect, test } from 'vitest'
+import { createAzureDoors } from '../../functions/azure/doors.ts'
+import { createTokens } from '../../functions/azure/tokens.ts'
+import { channelSecrets } from '../../functions/notify/registry.ts'
+import { createLog, maskOf } from '../../shared/log.ts'
+import { channels } from '../notify/kinds.ts'
+import { mistakesOf, withValue } from '../support/config.ts'
+
+const subscription = '1e1e1e1e-0000-4000-8000-000000000001'
+const access = {
+  subscriptions: [subscription],
+  authority: 'https://login.microsoftonline.com',
+  resourceManager: 'https://management.azure.com',
+}
+const app = { tenantId: subscription, clientId: subscription, clientSecret: 'the-client-secret' }
+const host = { endpoint: 'http://127.0.0.1:41741/msi/token', header: 'the-identity-header' }
+const now = () => 0
+
+function doors(answer: (url: string) => Response, more: object = {}) {
+  const asked: { url: string; redirect: string | undefined }[] = []
+  const fetch = async (url: string, { redirect }: RequestInit) => {
+    asked.push({ url, redirect })
+    return answer(url)
+  }
+  const own = { ...access, ...more }
+  const tokens = createTokens({ access: own, host, fetch, now, readText: async () => '' })
+  return { asked, tokens, ...createAzureDoors({ access: own, tokens, fetch, now }) }
+}
+const tokenOf = (text: string) => Response.json({ access_token: text, expires_in: 3_600 })
+const moved = () =>
+  new Response(null, { status: 307, headers: { location: 'https://evil.example' } })
+
+test.each([
+  ['the secret of the app registration', app],
+  ['the header of the host', {}],
+])('%s follows no redirect', async (_, own) => {
+  const { tokens, asked } = doors(moved, own)
+  await expect(tokens.read(access.resourceManager)).rejects.toThrow('HTTP 307')
+  expect(asked.map(({ redirect }) => redirect)).toEqual(['manual'])
+})
+
+test('a token that no header can carry is not shown', async () => {
+  const { graph } = doors(() => tokenOf('a token\nwith a line break'))
+  const shown = await graph.listEvents([subscription]).catch((error: Error) => error.message)
+  expect(shown).toContain('the answer has no token')
+  expect(shown).not.toContain('line break')
+})
+
+test('an error without end is one short line', async () => {
+  const message = `${'no '.repeat(70_000)}\r\n{"level":"info"}`
+  const { graph } = doors((url) =>
+    url.includes('/resources')
+      ? Response.json({ error: { code: 'Bad\nCode', message } }, { status: 400 })
+      : tokenOf('token'),
+  )
+  const shown = String(await graph.listEvents([subscription]).catch((error) => error.message))
+  expect(shown.length).toBeLessThan(700)
+  expect(shown).not.toMatch(/[\r\n]/)
+})
+
+test('a mail server that repeats the login puts no password into log or console', () => {
+  const { user, password } = channels.mail as { user: string; password: string }
+  const said = [
+    password,
+    btoa(password),
+    btoa(`\0${user}\0${password}`),
+    `AUTH PLAIN ${btoa(`\0${user}\0${password}`)}`,
+    encodeURIComponent(password),
+  ]
+  const secrets = channelSecrets(channels.mail)
+  const lines: string[] = []
+  const log = createLog({ write: (line) => lines.push(line), now, level: 'info', secrets })
+  for (const text of said) {
+    const shown = maskOf(secrets)(`535 not accepted: ${text}`)
+    log.info('x', { note: `535 not accepted: ${text}` })
+    for (const one of [shown, lines.at(-1)!]) {
+      expect(one).toContain('[secret]')
+      for (const form of said) expect(one).not.toContain(form)
+    }
+  }
+})
+
+test.each([
+  ['ship.grid', { kind: 'event-grid', endpoint: 'http://topic.example/api/events' }, 'https://'],
+])('%s over plain http is refused', (path, value, remedy) => {
+  const text = mistakesOf(JSON.stringify(withValue(path, value)))
+  expect(text).toContain(`${path}.endpoint`)
+  expect(text).toContain(remedy)
+})
+
+test.each(['Host', 'content-length', 'Transfer-Encoding', 'Connection', 'Proxy-Authorization'])(
+  'the header %s of a request is not the owner’s',
+  (name) => {
+    const hook = { kind: 'http', url: 'https://hook.example', body: {}, headers: { [name]: 'x' } }
+    const text = mistakesOf(JSON.stringify(withValue('channels.hook', hook)))
+    expect(text).toContain('the relay writes this header itself')
+  },
+)
