@@ -119,6 +119,8 @@ export const relayEvents: Record<string, string> = {
   decision_refused:
     'A person without permission tried to decide an event. `who` and `permission` say why.',
   delivered: 'A channel accepted a message. For a subscription, the level is `debug`.',
+  database_damaged:
+    'Plain Node only. A part of the database cannot be read. The rest works. Logged once; `/healthz` says so, too. Restore a backup.',
   database_broken:
     'Plain Node only. The disk failed a write. The relay ended, so that its service starts it again.',
   database_created:
@@ -435,6 +437,10 @@ export const problemCodes: Record<string, Code> = {
   },
   token_malformed: { status: '400', about: 'The detail lists what is wrong with the token.' },
   token_unknown: { status: '404', about: 'There is no such token.' },
+  data_damaged: {
+    status: '500',
+    about: 'A part of the database cannot be read, and the rest works. Restore a backup.',
+  },
   too_many_beacons: {
     status: '409',
     about: 'The fleet has 50,000 beacons, and this one is new.',

@@ -6,18 +6,24 @@ import type { ZodMiniType } from 'zod/mini'
 import { cut } from '../../shared/document.ts'
 import { describeIssues, FoghornError, messageOf } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
-import type { Exchange, Transport } from '../exchange.ts'
+import { type Exchange, type Transport, tooLarge } from '../exchange.ts'
 import { type Node, nodeSchema, type Pod, podListSchema, statusSchema } from './objects.ts'
 
 /** A node has at most a few hundred pods of a few KB each. */
 const maxBytes = 8 * 1024 * 1024
 const timeoutMs = 10_000
-const podsAtOnce = 100
-const maxPages = 50
+/** As many as fit, if each has the 256 KB of annotations that Kubernetes allows. */
+const podsAtOnce = 25
+/** From the API server's memory. */
+const allAtOnce = 0
+const maxPages = 100
 /** Of one pod that does not end. A note has several. */
 const maxReason = 120
 
-/** Each method throws FoghornError: `kubernetes_forbidden`, `kubernetes_unreachable` or `kubernetes_failed`. */
+/**
+ * Each method throws FoghornError: `kubernetes_forbidden`, `kubernetes_unreachable`, `kubernetes_failed` or
+ * `kubernetes_answer_large`.
+ */
 export interface KubernetesApi {
   readonly nodeName: string
   node(): Promise<Node>
@@ -59,7 +65,8 @@ export function createApi(parts: ApiParts): KubernetesApi {
       ...{ timeoutMs, maxBytes, signal: parts.signal },
     })
     if (answer.kind === 'answered') return answer
-    throw new FoghornError('kubernetes_unreachable', `the API server: ${answer.reason}`)
+    const code = answer.reason === tooLarge(maxBytes) ? answerLarge : 'kubernetes_unreachable'
+    throw new FoghornError(code, `the API server: ${answer.reason}`)
   }
 
   const expect = async (method: Exchange['method'], path: string, body?: Body) => {
@@ -74,6 +81,21 @@ export function createApi(parts: ApiParts): KubernetesApi {
     if (parsed.success) return parsed.data
     const [what] = describeIssues(parsed.error, value)
     throw new FoghornError('kubernetes_failed', `the API server's answer to GET ${path}: ${what}`)
+  }
+
+  const podPage = async (selector: string, limit: number, rest: string) => {
+    const query = new URLSearchParams({
+      fieldSelector: `spec.nodeName=${nodeName}`,
+      ...(limit === allAtOnce ? { resourceVersion: '0' } : { limit: String(limit) }),
+      ...(selector !== '' && { labelSelector: selector }),
+      ...(rest !== '' && { continue: rest }),
+    })
+    try {
+      return await read(`/api/v1/pods?${query}`, podListSchema)
+    } catch (error) {
+      if (limit === 1 || !isAnswerLarge(error)) throw error
+      return 'too_large' as const
+    }
   }
 
   const patchOf = (value: object): Body => ({
@@ -113,15 +135,13 @@ export function createApi(parts: ApiParts): KubernetesApi {
     async pods(selector, freshness) {
       const found: Pod[] = []
       let rest = ''
+      let limit = freshness === 'recent' ? allAtOnce : podsAtOnce
       for (let page = 0; page < maxPages; page += 1) {
-        const query = new URLSearchParams({
-          fieldSelector: `spec.nodeName=${nodeName}`,
-          // from the API server's memory, all at once
-          ...(freshness === 'recent' ? { resourceVersion: '0' } : { limit: String(podsAtOnce) }),
-          ...(selector !== '' && { labelSelector: selector }),
-          ...(rest !== '' && { continue: rest }),
-        })
-        const list = await read(`/api/v1/pods?${query}`, podListSchema)
+        const list = await podPage(selector, limit, rest)
+        if (list === 'too_large') {
+          limit = limit === allAtOnce ? podsAtOnce : Math.floor(limit / 2)
+          continue
+        }
         found.push(...list.items)
         rest = list.metadata.continue ?? ''
         if (rest === '') return found
@@ -143,6 +163,12 @@ export function createApi(parts: ApiParts): KubernetesApi {
       })
     },
   }
+}
+
+const answerLarge = 'kubernetes_answer_large'
+
+function isAnswerLarge(error: unknown): boolean {
+  return error instanceof FoghornError && error.code === answerLarge
 }
 
 function tokenIn(folder: string): string {

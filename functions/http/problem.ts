@@ -2,7 +2,7 @@
 import type { Context, MiddlewareHandler, Next } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { cut } from '../../shared/document.ts'
-import { type Problem, problemContentType } from '../../shared/errors.ts'
+import { FoghornError, type Problem, problemContentType } from '../../shared/errors.ts'
 import { maskTokens } from '../../shared/log.ts'
 import { privateHeaders, secureHeaders } from '../pages/layout.ts'
 import { quoted } from '../schema/checks.ts'
@@ -68,7 +68,14 @@ const relayFailed: Refusal = {
 
 /** The answer to a request that threw this. */
 export function refusalFor(error: unknown): Refusal {
+  if (error instanceof FoghornError && error.code === 'data_damaged') return dataDamaged
   return isOutage(error) ? storageAway : relayFailed
+}
+
+const dataDamaged: Refusal = {
+  status: 500,
+  code: 'data_damaged',
+  detail: 'this part of the database is damaged; restore a backup (docs/backup.md)',
 }
 
 export const storageAway: Refusal = {

@@ -4,7 +4,7 @@ import { type Beacon, type ListedBeacon, listedFields } from '../core/event/beac
 import { shownState } from '../core/event/silence.ts'
 import { beaconCount, type Count, total } from '../core/metrics/counts.ts'
 import { endOf, justAfter, keyOf, startOf, timeKey } from './keys.ts'
-import type { Parts } from './parts.ts'
+import { type Parts, readMany, unlessDamaged } from './parts.ts'
 import { type Change, type Found, insertOrReplace, isNamed, type Key, type Row } from './rows.ts'
 import type { BeaconKey, BeaconPage, BeaconSearch, BeaconsFound, EventKey } from './store.ts'
 
@@ -95,7 +95,7 @@ export class Beacons {
     let from = ''
     for (let page = 0; page < maxPages && due.length < limit; page++) {
       const found = await rows.find(silentIndex, from, timeKey(now + 1), pageSize)
-      const read = await together(found.map((one) => () => rows.read(one.partition, one.row)))
+      const read = await readMany(this.#parts, found)
       const unnamed: Found[] = []
       const early: Row[] = []
       for (const [i, entry] of found.entries()) {
@@ -164,8 +164,7 @@ export class Beacons {
 
   /** Without entries that no row names. */
   async #listedAt(entries: Found[]): Promise<{ beacon: ListedBeacon; key: string }[]> {
-    const { rows, together } = this.#parts
-    const read = await together(entries.map((one) => () => rows.read(one.partition, one.row)))
+    const read = await readMany(this.#parts, entries)
     return entries.flatMap((entry, i) => {
       const row = read[i]
       return isNamed(entry, row) ? [{ beacon: listedOf(toBeacon(row)), key: entry.key }] : []
@@ -193,7 +192,7 @@ export class Beacons {
     isOpen: (key: EventKey) => Promise<boolean>,
   ): Promise<boolean> {
     const { rows } = this.#parts
-    const row = await rows.read(entry.partition, entry.row)
+    const row = await unlessDamaged(() => rows.read(entry.partition, entry.row))
     if (!isNamed(entry, row)) {
       await rows.tidy([entry], before)
       return false

@@ -19,7 +19,7 @@ import {
 } from './delivery-rows.ts'
 import type { Content, Made } from './edits.ts'
 import { justAfter } from './keys.ts'
-import type { Parts } from './parts.ts'
+import { type Parts, unlessDamaged } from './parts.ts'
 import {
   byDue,
   type FleetQueue,
@@ -137,7 +137,8 @@ export class Claims {
       isLast = found.length < pageSize
       if (!isLast) from = justAfter(found.at(-1)!.key)
       for (const { partition, row: name } of found) {
-        await edits.edit({ partition, row: name }, (row): Made<void> => {
+        const place = { partition, row: name }
+        const end = (row: Content | undefined): Made<void> => {
           const stored = row && toStoredDeliveries(row)
           if (!stored?.deliveries.some(({ lease }) => lease !== undefined))
             return { result: undefined }
@@ -145,7 +146,8 @@ export class Claims {
             lease === undefined ? one : { ...one, nextAt: now },
           )
           return { result: undefined, next: madeOf({ ...stored, deliveries }) }
-        })
+        }
+        await unlessDamaged(() => edits.edit(place, end))
       }
     }
   }
@@ -286,8 +288,8 @@ export class Claims {
     const byRow = Map.groupBy(all, ({ place }) => place)
     const works = [...byRow].map(([place, pending]) => async () => {
       const ids = new Set(pending.map(({ one }) => one.id))
-      const lent = await this.#parts.edits.edit(place, (row) =>
-        lend(row, ids, lease, leaseUntil, now),
+      const lent = await unlessDamaged(() =>
+        this.#parts.edits.edit(place, (row) => lend(row, ids, lease, leaseUntil, now)),
       )
       if (lent === undefined) return []
       const { partition } = pending[0]!

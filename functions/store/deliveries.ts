@@ -30,7 +30,7 @@ import {
 import type { Content, Made, Place } from './edits.ts'
 import { type Events, eventRow, momentRow, recordOf, viewOfMoment } from './events.ts'
 import { endOf, eventPartition, justAfter, keyOf, newestFirst, startOf, timeIn } from './keys.ts'
-import type { Parts } from './parts.ts'
+import { type Parts, unlessDamaged } from './parts.ts'
 import { type Found, isNamed } from './rows.ts'
 import type {
   DeliveryList,
@@ -231,7 +231,7 @@ export class Deliveries {
   /** Empty if no row names the entry. */
   async #heldAt(entry: Found): Promise<{ entry: Found; held: HeldDelivery }[]> {
     const { partition, row: name, key } = entry
-    const row = await this.#parts.rows.read(partition, name)
+    const row = await unlessDamaged(() => this.#parts.rows.read(partition, name))
     if (!isNamed(entry, row)) return []
     const stored = toStoredDeliveries(row)
     const one = stored.deliveries.find((each) => key.endsWith(listKey(each)))

@@ -34,6 +34,7 @@ export function openStorage(storage: ObjectStorage): Database {
     transaction: (work) => storage.transactionSync(work),
     whenFree: (work) => work(),
     explain: (error) => error,
+    damaged: (what) => new FoghornError('data_damaged', `${what} is damaged`),
   }
 }
 

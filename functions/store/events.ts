@@ -12,7 +12,7 @@ import { maxOpenOfFleet, type OpenCounts } from '../core/limits.ts'
 import { type Count, eventCount } from '../core/metrics/counts.ts'
 import { countsIndex, endedIndex, newRows } from './delivery-rows.ts'
 import { eventPartition, keyOf, newestFirst, startOf, timeKey } from './keys.ts'
-import type { Parts } from './parts.ts'
+import { type Parts, readMany } from './parts.ts'
 import { type Change, type Found, insertOrReplace, isNamed, type Key, type Row } from './rows.ts'
 import type { EventKey, EventPage } from './store.ts'
 
@@ -139,7 +139,7 @@ export class Events {
     let from = ''
     for (let page = 0; page < maxPages && due.length < limit; page++) {
       const found = await rows.find(dueIndex, from, timeKey(now + 1), pageSize)
-      const read = await together(found.map((one) => () => rows.read(one.partition, one.row)))
+      const read = await readMany(this.#parts, found)
       const unnamed: Found[] = []
       const early: Row[] = []
       for (const [i, entry] of found.entries()) {
@@ -191,13 +191,13 @@ export class Events {
   }
 
   async moments(after: number, limit: number, now: number): Promise<LoggedMoment[]> {
-    const { rows, together } = this.#parts
+    const { rows } = this.#parts
     const until = rows.lagMs === 0 ? end : timeKey((now - rows.lagMs) * 1_000)
     const found = await rows.find(logIndex, timeKey(after + 1), until, limit)
     // the moments of one commit share a row
     const nameOf = ({ partition, row }: Found) => `${partition} ${row}`
     const distinct = [...new Map(found.map((entry) => [nameOf(entry), entry])).values()]
-    const read = await together(distinct.map((one) => () => rows.read(one.partition, one.row)))
+    const read = await readMany(this.#parts, distinct)
     const byName = new Map(distinct.map((one, i) => [nameOf(one), read[i]]))
     // on Azure, entries come before their row; a reader that went past them would miss it
     const isUnderWay = (entry: Found) =>
@@ -226,15 +226,13 @@ export class Events {
 
   /** The events that still have these entries. */
   async readAll(entries: Found[]): Promise<EventRecord[]> {
-    const { together, pause } = this.#parts
-    return inSlices(entries, pause, async (slice) => {
-      return (await together(slice.map((one) => () => this.#readFound(one)))).flat()
+    return inSlices(entries, this.#parts.pause, async (slice) => {
+      const read = await readMany(this.#parts, slice)
+      return slice.flatMap((entry, i) => {
+        const row = read[i]
+        return isNamed(entry, row) ? [this.#recordIn(row)] : []
+      })
     })
-  }
-
-  async #readFound(entry: Found): Promise<EventRecord[]> {
-    const row = await this.#parts.rows.read(entry.partition, entry.row)
-    return isNamed(entry, row) ? [this.#recordIn(row)] : []
   }
 
   #recordIn(row: Row): EventRecord {

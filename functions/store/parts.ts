@@ -1,6 +1,7 @@
 // What each part of the store works with. The simulation replaces `together`.
 import type { Edits } from './edits.ts'
-import type { Rows } from './rows.ts'
+import type { Found, Row, Rows } from './rows.ts'
+import { isDamaged } from './rows.ts'
 
 export interface Parts {
   rows: Rows
@@ -35,4 +36,21 @@ export const together: Together = async <T>(works: (() => Promise<T>)[]) => {
   }
   await Promise.all(Array.from({ length: Math.min(atOnce, works.length) }, run))
   return results
+}
+
+/** The rows of these entries. A row that is damaged counts as missing, so that the others go on. */
+export function readMany(
+  { rows, together: all }: Pick<Parts, 'rows' | 'together'>,
+  entries: Found[],
+): Promise<(Row | undefined)[]> {
+  return all(entries.map((one) => () => unlessDamaged(() => rows.read(one.partition, one.row))))
+}
+
+export async function unlessDamaged<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (isDamaged(error)) return undefined
+    throw error
+  }
 }

@@ -16,6 +16,7 @@ export interface Key {
 export interface Row {
   partition: string
   row: string
+  /** JSON. */
   body: string
   keys: readonly Key[]
   /** Differs after each write of the row. */
@@ -56,6 +57,7 @@ export interface Rows {
   readonly lagMs: number
   readonly positions: Positions
 
+  /** Throws FoghornError `data_damaged`. */
   read(partition: string, row: string): Promise<Row | undefined>
 
   /** Rows from `from` to before `to`, by name, at most `limit`. */
@@ -90,6 +92,11 @@ export const maxChanges = 100
 
 /** Characters of a row, with its keys. An entity of Azure Tables holds 1 MiB of UTF-16. */
 const maxRowLength = 480_000
+
+/** The database has a part that cannot be read. The adapter has told the host. */
+export function isDamaged(error: unknown): boolean {
+  return error instanceof FoghornError && error.code === 'data_damaged'
+}
 
 export function isNamed({ index, key }: Found, row: Row | undefined): row is Row {
   return row?.keys.some((one) => one.index === index && one.key === key) ?? false

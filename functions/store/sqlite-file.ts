@@ -90,6 +90,8 @@ class DatabaseFile implements Database {
   readonly isNew: boolean
   /** After an error of the disk, SQLite refuses every write until the file is opened anew. */
   onBroken: (error: unknown) => void = () => {}
+  /** A part cannot be read. The rest works. */
+  onDamaged: (sentence: string) => void = () => {}
   readonly #db: DatabaseSync
   readonly #path: string
   /** Preparing a statement takes longer than running most of them. */
@@ -108,7 +110,21 @@ class DatabaseFile implements Database {
   }
 
   all(text: string, ...values: (string | number)[]): Record<string, unknown>[] {
-    return this.#statement(text).all(...values)
+    try {
+      return this.#statement(text).all(...values)
+    } catch (error) {
+      throw codeOf(error) === sqliteCorrupt ? this.damaged('a page') : error
+    }
+  }
+
+  damaged(what: string): FoghornError {
+    const remedy = 'Restore a backup (npm run restore).'
+    const error = new FoghornError(
+      'data_damaged',
+      `${what} in "${this.#path}" is damaged. ${remedy}`,
+    )
+    this.onDamaged(error.message)
+    return error
   }
 
   whenFree(work: () => void): void {

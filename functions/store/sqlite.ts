@@ -1,5 +1,6 @@
 // Rows in SQLite: a file of one process, or the storage of one Durable Object. Changes that arrive
 // together share one transaction, which checks the condition of each: a conflict spares the others.
+import type { FoghornError } from '../../shared/errors.ts'
 import {
   type Change,
   checkSizes,
@@ -24,9 +25,13 @@ CREATE TABLE IF NOT EXISTS entries (
   summary TEXT NOT NULL, PRIMARY KEY (name, key, partition, row)
 ) STRICT, WITHOUT ROWID;`
 
+/** SQLite sees a page that it cannot read, and not one that says something else. */
+const isWhole = "json_valid(body) AND (keys = '' OR json_valid(keys))"
+
 const sql = {
-  read: 'SELECT row, version, keys, body FROM rows WHERE partition = ? AND row = ?',
-  list: `SELECT row, version, keys, body FROM rows
+  read: `SELECT row, version, keys, body, ${isWhole} AS isWhole FROM rows
+    WHERE partition = ? AND row = ?`,
+  list: `SELECT row, version, keys, body, ${isWhole} AS isWhole FROM rows
     WHERE partition = ? AND row >= ? AND row < ? ORDER BY row LIMIT ?`,
   version: 'SELECT version FROM rows WHERE partition = ? AND row = ?',
   insert: 'INSERT INTO rows (version, keys, body, partition, row) VALUES (?, ?, ?, ?, ?)',
@@ -52,6 +57,8 @@ export interface Database {
   whenFree(work: () => void): void
   /** Replaces an error of the database by one that names cause and remedy, if it knows them. */
   explain(error: unknown): unknown
+  /** Tells the host that a part cannot be read. `what`: such as `row "event" of "event|prod|…"`. */
+  damaged(what: string): FoghornError
 }
 
 interface Waiting {
@@ -85,11 +92,17 @@ export class SqlRows implements Rows {
 
   async read(partition: string, row: string): Promise<Row | undefined> {
     const [found] = this.#db.all(sql.read, partition, row)
-    return found && toRow(partition, found)
+    return found && this.#whole(partition, found)
   }
 
   async list(partition: string, from: string, to: string, limit = -1): Promise<Row[]> {
-    return this.#db.all(sql.list, partition, from, to, limit).map((one) => toRow(partition, one))
+    const found = this.#db.all(sql.list, partition, from, to, limit)
+    return found.map((one) => this.#whole(partition, one))
+  }
+
+  #whole(partition: string, found: Columns): Row {
+    if (found.isWhole === 1) return toRow(partition, found)
+    throw this.#db.damaged(`row "${String(found.row)}" of "${partition}"`)
   }
 
   async find(index: string, from: string, to: string, limit: number): Promise<Found[]> {

@@ -46,9 +46,10 @@ export async function joinEvents(
       if (outcome === 'busy') isBusy = true
       else await note(relay, joined, reading, news, outcome, now)
     } catch (error) {
-      // a further attempt would fail as well, and anyone with the fleet's key can cause it
-      if (error instanceof FoghornError && error.code === 'row_too_large') {
-        joined.refused.push({ eventId: news.eventId, reason: 'the event is too large to store' })
+      // a further attempt would fail as well, and the beacon's other events must go on
+      const reason = error instanceof FoghornError ? lasting[error.code] : undefined
+      if (reason !== undefined) {
+        joined.refused.push({ eventId: news.eventId, reason })
         continue
       }
       const { fleet, vm } = reading.beacon
@@ -60,6 +61,12 @@ export async function joinEvents(
   }
   if (failures.length > 0) throw failures[0]
   return isBusy ? 'busy' : joined
+}
+
+/** By the code of an error that a repetition would not end. Anyone with the fleet's key can cause the first. */
+const lasting: Record<string, string> = {
+  row_too_large: 'the event is too large to store',
+  data_damaged: 'what the relay stored of the event is damaged',
 }
 
 /** If the storage itself fails, the next event would fail too, after the same wait. */

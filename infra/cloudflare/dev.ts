@@ -28,8 +28,8 @@ try {
 }
 
 async function start(): Promise<void> {
-  const { port, address, dataDirectory } = readSettings(process.env)
-  const { name: config, text } = readConfigFile(process.env)
+  const { port, address, dataDirectory } = await readSettings(process.env)
+  const { name: config, text } = readConfigFile(process.env, '.')
   const folder = join(dataDirectory, 'worker')
   await bundleWorker(folder, config, { minify: false })
   const worker = await startWorker({

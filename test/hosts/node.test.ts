@@ -32,13 +32,11 @@ function environment(changes: Record<string, string> = {}) {
   return { ...usual, PORT: '0', ...changes }
 }
 
-function refusal(changes: Record<string, string>): string {
-  try {
-    readSettings(environment(changes))
-  } catch (error) {
-    return (error as Error).message
-  }
-  return 'accepted'
+function refusal(changes: Record<string, string>): Promise<string> {
+  return readSettings(environment(changes)).then(
+    () => 'accepted',
+    (error: Error) => error.message,
+  )
 }
 
 test.skipIf(process.platform === 'win32')(
@@ -60,22 +58,23 @@ test.skipIf(process.platform === 'win32')(
 )
 
 describe('settings', () => {
-  test('the minimum', () => {
-    const settings = readSettings({ FOGHORN_CONFIG: configFile, FOGHORN_LINK_KEY: linkKey })
+  test('the minimum', async () => {
+    const settings = await readSettings({ FOGHORN_CONFIG: configFile, FOGHORN_LINK_KEY: linkKey })
     expect(settings).toMatchObject({ port: 7071, address: '127.0.0.1', level: 'info' })
     expect(settings.dataDirectory).toBe('.foghorn')
     expect(settings.adminKey).toBeUndefined()
   })
 
-  test('several link keys: the first signs', () => {
+  test('several link keys: the first signs', async () => {
     const other = Buffer.alloc(40, 2).toString('base64')
-    const { linkKeys } = readSettings(environment({ FOGHORN_LINK_KEY: `${other}, ${linkKey}` }))
+    const changes = environment({ FOGHORN_LINK_KEY: `${other}, ${linkKey}` })
+    const { linkKeys } = await readSettings(changes)
     expect(linkKeys.map((key) => key.length)).toEqual([40, 32])
   })
 
-  test('an admin key from a file may end with a line break', () => {
+  test('an admin key from a file may end with a line break', async () => {
     const changes = { FOGHORN_ADMIN_KEY: `${adminKey}\r\n` }
-    expect(readSettings(environment(changes)).adminKey).toBe(adminKey)
+    expect((await readSettings(environment(changes))).adminKey).toBe(adminKey)
   })
 
   test.each([
@@ -92,37 +91,37 @@ describe('settings', () => {
       { FOGHORN_CONFIG: '/nowhere.json' },
       'there is no configuration at "/nowhere.json"; set FOGHORN_CONFIG, or copy infra/examples/full.config.json to this path',
     ],
-  ])('%o is refused', (changes, said) => {
-    const message = refusal(changes as Record<string, string>)
+  ])('%o is refused', async (changes, said) => {
+    const message = await refusal(changes as Record<string, string>)
     expect(message).toContain(said)
     expect(message).not.toContain('c2hvcnQ=')
   })
 
-  test('signIn is refused if the host has no sign-in: anybody could send its header', () => {
+  test('signIn is refused if the host has no sign-in: anybody could send its header', async () => {
     const file = join(directory, 'sign-in.json')
     const signIn = { tenantId: '1e6d2f1c-0a4b-4c57-9b1e-5c2f0d9a7e11' }
     writeFileSync(file, JSON.stringify({ ...baseConfig, signIn }))
     const message = (value: Record<string, string>) => refusal({ FOGHORN_CONFIG: file, ...value })
-    expect(message({})).toContain('signIn: App Service Authentication is off')
-    expect(message({})).toContain('(WEBSITE_AUTH_ENABLED is not set)')
-    expect(message({})).toMatch(/switch it on .+, or remove "signIn"/)
+    expect(await message({})).toContain('signIn: App Service Authentication is off')
+    expect(await message({})).toContain('(WEBSITE_AUTH_ENABLED is not set)')
+    expect(await message({})).toMatch(/switch it on .+, or remove "signIn"/)
     for (const off of ['False', 'no', 'yes?']) {
-      expect(message({ WEBSITE_AUTH_ENABLED: off })).toContain(`is "${off}"`)
+      expect(await message({ WEBSITE_AUTH_ENABLED: off })).toContain(`is "${off}"`)
     }
     for (const on of ['True', 'true', '1']) {
-      expect(message({ WEBSITE_AUTH_ENABLED: on })).toBe('accepted')
+      expect(await message({ WEBSITE_AUTH_ENABLED: on })).toBe('accepted')
     }
   })
 
-  test('one error lists all mistakes', () => {
-    const message = refusal({ PORT: 'x', FOGHORN_LOG_LEVEL: 'y', FOGHORN_CONFIG: '/nowhere' })
+  test('one error lists all mistakes', async () => {
+    const message = await refusal({ PORT: 'x', FOGHORN_LOG_LEVEL: 'y', FOGHORN_CONFIG: '/nowhere' })
     expect(message.split('\n')).toHaveLength(3)
   })
 })
 
 describe('HTTPS_PROXY', () => {
-  test('that is no address is refused, and not shown', () => {
-    const message = refusal({ HTTPS_PROXY: 'me:hunter22@proxy:3128' })
+  test('that is no address is refused, and not shown', async () => {
+    const message = await refusal({ HTTPS_PROXY: 'me:hunter22@proxy:3128' })
     expect(message).toMatch(/HTTPS_PROXY is not the address of a proxy .* write http:/)
     expect(message).not.toContain('hunter22')
   })

@@ -14,6 +14,7 @@ export interface Pod {
   ownerName?: string
   /** The kubelet made it from a file. */
   isMirror?: boolean
+  annotations?: Record<string, string>
   phase?: string
   graceSeconds: number
   /** How long it takes to end once it is asked; `never` ends only when its time is over. */
@@ -260,7 +261,12 @@ export class FakeKubernetes {
       ...{ kind: 'Pod', apiVersion: 'v1' },
       metadata: {
         ...{ name, namespace, labels, uid: pod.uid ?? `${namespace}/${name}` },
-        ...(isMirror && { annotations: { 'kubernetes.io/config.mirror': 'x' } }),
+        ...((isMirror || pod.annotations) && {
+          annotations: {
+            ...pod.annotations,
+            ...(isMirror && { 'kubernetes.io/config.mirror': 'x' }),
+          },
+        }),
         ...(pod.endsAt !== undefined && {
           deletionTimestamp: new Date(pod.endsAt).toISOString(),
           deletionGracePeriodSeconds: pod.given,

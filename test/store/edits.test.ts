@@ -6,7 +6,7 @@ import { openStore, type TestStore } from '../support/stores.ts'
 
 const place = { partition: 'p', row: 'r' }
 const add = (row: { body: string } | undefined) => {
-  const body = `${row?.body ?? ''}x`
+  const body = `${row?.body ?? ''}1`
   return { result: body.length, next: { body, keys: [] } }
 }
 
@@ -58,5 +58,5 @@ test('an edit that changes nothing looks at the row as it is now, not as it was 
   const stale = { ...place }
   await edits.edit(stale, add)
   await edits.edit({ ...place }, add)
-  expect(await edits.edit(stale, (row) => ({ result: row?.body }))).toBe('xx')
+  expect(await edits.edit(stale, (row) => ({ result: row?.body }))).toBe('11')
 })

@@ -22,7 +22,7 @@ export function rowsContract(name: string, open: () => Promise<Opened>): void {
     })
     afterEach(() => opened.close())
 
-    const insert = async (row: string, keys: Key[] = [], body = 'first'): Promise<Row> => {
+    const insert = async (row: string, keys: Key[] = [], body = '"first"'): Promise<Row> => {
       const written = await rows.change('p', [{ kind: 'insert', row, body, keys }])
       return (written as Row[])[0]!
     }
@@ -40,7 +40,7 @@ export function rowsContract(name: string, open: () => Promise<Opened>): void {
     })
 
     test('a row is read as it was written, with its keys, alone and in a list', async () => {
-      const body = 'ä\n"\u0000😀'.repeat(20_000)
+      const body = JSON.stringify('ä\n"\u2028😀'.repeat(12_000))
       const written = await insert('a', [key('1', 'what'), key('2')], body)
       const read = await rows.read('p', 'a')
       expect(read).toEqual(written)
@@ -60,20 +60,20 @@ export function rowsContract(name: string, open: () => Promise<Opened>): void {
     })
 
     test.each<[string, (was: Row) => Change]>([
-      ['an insert of a row that exists', () => ({ kind: 'insert', row: 'a', body: 'x' })],
+      ['an insert of a row that exists', () => ({ kind: 'insert', row: 'a', body: '1' })],
       ['a replacement of an older version', (was) => replace(was, 'x')],
       ['a removal of an older version', (was) => ({ kind: 'remove', was })],
     ])('%s is a conflict, and nothing of its transaction is written', async (_, make) => {
       const was = await insert('a', [key('1')])
-      await rows.change('p', [replace(was, 'second', [key('2')])])
+      await rows.change('p', [replace(was, '"second"', [key('2')])])
       const alone = await rows.change('p', [make(was)])
       expect(alone).toBe('conflict')
       const change = make(was)
       if (change.kind === 'remove') return
-      const further: Change = { kind: 'insert', row: 'b', body: 'b', keys: [key('3')] }
+      const further: Change = { kind: 'insert', row: 'b', body: '2', keys: [key('3')] }
       expect(await rows.change('p', [further, change])).toBe('conflict')
       expect(await rows.read('p', 'b')).toBe(undefined)
-      expect((await rows.read('p', 'a'))!.body).toBe('second')
+      expect((await rows.read('p', 'a'))!.body).toBe('"second"')
       expect(await found()).toEqual(['2 a'])
     })
 
@@ -93,7 +93,7 @@ export function rowsContract(name: string, open: () => Promise<Opened>): void {
 
     test('100 changes are one transaction, and 101 are refused', async () => {
       const changes = (count: number): Change[] =>
-        Array.from({ length: count }, (_, i) => ({ kind: 'insert', row: `r${i}`, body: '' }))
+        Array.from({ length: count }, (_, i) => ({ kind: 'insert', row: `r${i}`, body: '0' }))
       await expect(rows.change('p', changes(101))).rejects.toMatchObject({ code: 'row_too_large' })
       expect(await rows.list('p', ...all)).toEqual([])
       expect(await rows.change('p', changes(100))).toHaveLength(100)
@@ -101,7 +101,7 @@ export function rowsContract(name: string, open: () => Promise<Opened>): void {
 
     test('a row that is too large is refused by name, and nothing is written', async () => {
       const large: Change = { kind: 'insert', row: 'large', body: 'x'.repeat(480_001) }
-      const small: Change = { kind: 'insert', row: 'small', body: '' }
+      const small: Change = { kind: 'insert', row: 'small', body: '0' }
       const refused = rows.change('p', [small, large])
       await expect(refused).rejects.toMatchObject({ code: 'row_too_large' })
       await expect(refused).rejects.toThrow('large')
@@ -109,8 +109,8 @@ export function rowsContract(name: string, open: () => Promise<Opened>): void {
     })
 
     test('a put writes in any case', async () => {
-      for (const body of ['one', 'two']) await rows.change('p', [{ kind: 'put', row: 'a', body }])
-      expect((await rows.read('p', 'a'))!.body).toBe('two')
+      for (const body of ['1', '2']) await rows.change('p', [{ kind: 'put', row: 'a', body }])
+      expect((await rows.read('p', 'a'))!.body).toBe('2')
     })
 
     test('a row is found under its keys of now, with their summaries, in the order of keys', async () => {

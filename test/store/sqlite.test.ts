@@ -132,7 +132,7 @@ describe('a full disk', () => {
     const file = openFile(newPath())
     const rows = new SqlRows(file, { nonce: 'a' })
     file.all('PRAGMA max_page_count = 1')
-    const outcome = rows.change('p', [{ kind: 'put', row: 'a', body: 'x'.repeat(100_000) }])
+    const outcome = rows.change('p', [{ kind: 'put', row: 'a', body: `"${'x'.repeat(100_000)}"` }])
     await expect(outcome).rejects.toMatchObject({ code: 'disk_full' })
     await expect(outcome).rejects.toThrow(/\.sqlite" is full\. Free space on it/)
     expect(await rows.list('p', '', '~')).toEqual([])

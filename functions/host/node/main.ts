@@ -65,6 +65,11 @@ async function start(settings: Settings, write: (line: string) => void, reload: 
     // the service starts it again, with the file as the disk has it
     process.exit(1)
   }
+  let damage: string | undefined
+  file.onDamaged = (sentence) => {
+    if (damage === undefined) log.error('database_damaged', { path, error: sentence })
+    damage = sentence
+  }
   // after a restore that went wrong, or with a wrong FOGHORN_DATA, this line says so
   if (file.isNew) log.warn('database_created', { path })
   const rows = new SqlRows(file, { nonce: randomUUID(), soon: afterTwoTurns })
@@ -96,7 +101,7 @@ async function start(settings: Settings, write: (line: string) => void, reload: 
     holdsConnections: true,
     backup: createBackup(file, dataDirectory),
     reload,
-    troubles: () => troublesOf(dataDirectory),
+    troubles: () => troublesOf(dataDirectory, damage),
   }
   let timer: NodeJS.Timeout | undefined
   const set = (ms: number) => {
@@ -209,7 +214,7 @@ export async function run(): Promise<void> {
     process.once('SIGTERM', resolve).once('SIGINT', resolve)
   })
   try {
-    const starting = start(readSettings(process.env), write, reload)
+    const starting = readSettings(process.env).then((settings) => start(settings, write, reload))
     process.on('SIGHUP', () => void starting.then(reload))
     let relay = await starting
     /** One after the other. */
@@ -222,7 +227,7 @@ export async function run(): Promise<void> {
     async function reload(): Promise<Reloaded> {
       try {
         // with PORT=0 the system chose a port, which clients know by now
-        const settings = { ...readSettings(process.env), port: relay.port }
+        const settings = { ...(await readSettings(process.env)), port: relay.port }
         changing = changing.then(() => replace(settings)).catch(fail('The relay cannot start'))
         return { outcome: 'accepted' }
       } catch (error) {

@@ -4,7 +4,7 @@ import { statfs } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { FoghornError } from '../../../shared/errors.ts'
 import { type Disk, describeDisk, isNearlyFull } from '../../core/delivery/own-trouble.ts'
-import { readConfigFile } from '../config-file.ts'
+import { loadConfigFile } from '../config-file.ts'
 import { type Attempt, type Common, readEnvironment } from '../settings.ts'
 
 /** The relay speaks plain HTTP, so other machines reach it only if the owner sets HOST. */
@@ -18,13 +18,14 @@ export interface Settings extends Common {
 }
 
 /** Throws one error with all mistakes in the environment and the configuration. */
-export function readSettings(environment: NodeJS.ProcessEnv): Settings {
+export async function readSettings(environment: NodeJS.ProcessEnv): Promise<Settings> {
+  const configText = await loadConfigFile(environment)
   const own = (attempt: Attempt) => ({
     port: attempt(() => portOf(environment.PORT ?? '7071')),
     address: attempt(() => addressOf(environment.HOST || usualAddress)),
     dataDirectory: environment.FOGHORN_DATA ?? '.foghorn',
   })
-  return readEnvironment(environment, own, () => readConfigFile(environment))
+  return readEnvironment(environment, own, configText)
 }
 
 function portOf(text: string): number {
@@ -47,9 +48,9 @@ export async function diskOf(folder: string): Promise<Disk> {
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
 }
 
-/** For `/healthz`. */
-export async function troublesOf(folder: string): Promise<string[]> {
+/** For `/healthz`. `damage`: what of the database cannot be read. */
+export async function troublesOf(folder: string, damage: string | undefined): Promise<string[]> {
   const disk = await diskOf(folder)
-  if (!isNearlyFull(disk, false)) return []
-  return [`the disk of FOGHORN_DATA is nearly full: ${describeDisk(disk)}`]
+  const full = `the disk of FOGHORN_DATA is nearly full: ${describeDisk(disk)}`
+  return [...(damage === undefined ? [] : [damage]), ...(isNearlyFull(disk, false) ? [full] : [])]
 }

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Exchanged, Transport } from '../../../beacon/exchange.ts'
+import { type Exchanged, type Transport, tooLarge } from '../../../beacon/exchange.ts'
 import { HookRunner } from '../../../beacon/hooks/runner.ts'
 import { createApi } from '../../../beacon/kubernetes/api.ts'
 import { NodeDrain } from '../../../beacon/kubernetes/drain.ts'
@@ -35,7 +35,7 @@ function aCluster(settings: Partial<DrainSettings> = {}) {
   mkdirSync(accountFolder)
   writeFileSync(join(accountFolder, 'token'), 'secret\n')
   const transport: Transport = {
-    async exchange({ url, method, headers, body }): Promise<Exchanged> {
+    async exchange({ url, method, headers, body, maxBytes }): Promise<Exchanged> {
       const token = headers.authorization?.replace('Bearer ', '')
       const path = url.pathname + url.search
       const answer = cluster.answer({
@@ -46,6 +46,9 @@ function aCluster(settings: Partial<DrainSettings> = {}) {
         ...(body && { body }),
       })
       const text = JSON.stringify(answer.body)
+      if (text.length > maxBytes) {
+        return { kind: 'unanswered', reason: tooLarge(maxBytes), stale: false }
+      }
       return { kind: 'answered', status: answer.status, headers: {}, text }
     },
     close() {},
@@ -104,6 +107,17 @@ describe('prepare', () => {
     expect(node.metadata.annotations['foghorn/cordoned-by']).toBe('e1')
     expect(conditionsOf(world)).toEqual(['FoghornMaintenance True Drained'])
     expect(cluster.events.map(({ reason }) => reason)).toEqual(['Draining', 'Drained'])
+  })
+
+  test.each([
+    [60, 250_000],
+    [3, 5_000_000],
+  ])('%i pods with %i bytes of annotations each do not keep it from draining', async (n, bytes) => {
+    const { cluster, run, pod } = aCluster()
+    const annotations = { large: 'x'.repeat(bytes) }
+    for (let i = 0; i < n; i++) pod({ name: `web-${i}`, annotations })
+    expect(await run('prepare')).toEqual(['succeeded', 'drained'])
+    expect(cluster.on('node-a')).toEqual([])
   })
 
   test('says what the node ran, also while it is drained', async () => {
