@@ -48,6 +48,10 @@ takes the same variables as npm start, and keeps its state in FOGHORN_DATA.`,
       'simulates worlds in which everything fails',
       async () => (await import('../test/sim/main.ts')).sim,
     ],
+    mutate: [
+      'makes small mistakes in a file, and says which no test sees',
+      async () => (await import('../test/mutate/main.ts')).mutate,
+    ],
     bench: ['measures', async () => (await import('../test/bench/main.ts')).bench],
     screenshots: [
       'takes pictures of every page',

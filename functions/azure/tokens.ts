@@ -24,7 +24,7 @@ const maxAnswerBytes = 64 * 1_024
 
 /** As a header can have it: the error of a runtime about another one would repeat it. */
 const tokenSchema = z.object({
-  access_token: z.string().regex(/^[\x21-\x7e]+$/),
+  access_token: z.string().regex(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/),
   // managed identities write numbers as texts
   expires_in: z.coerce.number().optional(),
   expires_on: z.coerce.number().optional(),

@@ -4,8 +4,8 @@ import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { startBrowser } from '../support/browser.ts'
 import { told } from '../support/expect.ts'
-import { hosts } from '../support/relay-hosts.ts'
 import { type Stage, startStage } from '../support/stage.ts'
+import { hostsToTry } from '../support/whole.ts'
 
 let stage: Stage
 let browser: Browser
@@ -18,7 +18,7 @@ afterEach(() => stage?.stop())
 
 afterAll(() => browser?.close())
 
-test.each(hosts)(
+test.each(hostsToTry)(
   'a click on the page reaches Azure within seconds on %s, and no secret leaves',
   {
     timeout: 120_000,

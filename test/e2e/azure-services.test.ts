@@ -2,14 +2,14 @@
 // tokens itself.
 import { afterEach, expect, test } from 'vitest'
 import { shipClient, shipRule, shipSecret, shipTenant } from '../simulator/sinks/ship.ts'
-import { hosts } from '../support/relay-hosts.ts'
 import { fleetName, type Stage, startStage } from '../support/stage.ts'
+import { hostsToTry } from '../support/whole.ts'
 
 let stage: Stage
 
 afterEach(() => stage.stop())
 
-test.each(hosts)(
+test.each(hostsToTry)(
   'a drill reaches each, with every moment, on %s',
   { timeout: 60_000 },
   async (host) => {

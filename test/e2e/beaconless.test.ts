@@ -3,8 +3,8 @@ import { afterEach, expect, test } from 'vitest'
 import { faultsOf } from '../demo/check.ts'
 import { type AzureDoor, doorSubscription, startAzureDoor } from '../simulator/azure-door.ts'
 import { decideByForm } from '../support/form.ts'
-import { hosts } from '../support/relay-hosts.ts'
 import { fleetName, type Stage, startStage } from '../support/stage.ts'
+import { hostsToTry } from '../support/whole.ts'
 
 const endMs = 40_000
 const timeout = 90_000
@@ -17,7 +17,7 @@ afterEach(async () => {
 })
 
 test.each(
-  hosts.flatMap((host) => [
+  hostsToTry.flatMap((host) => [
     { host, beacons: [] },
     { host, beacons: ['web_0'] },
   ]),

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { accepted, expectExactly, kinds, postDecision } from '../support/expect.ts'
 import { Program } from '../support/process.ts'
-import { hosts } from '../support/relay-hosts.ts'
 import { linkIn, type Stage, startStage } from '../support/stage.ts'
+import { hostsToTry } from '../support/whole.ts'
 
 let stage: Stage
 
@@ -27,7 +27,7 @@ async function drill(words: string[], environment: Record<string, string> = {}) 
 const least = ['--fleet', 'demo', '--type', 'Reboot']
 
 describe('a drill that works', () => {
-  test.each(hosts)(
+  test.each(hostsToTry)(
     'approved by a person, on %s: marked on all channels, resolved, and Azure hears nothing',
     {
       timeout: 60_000,

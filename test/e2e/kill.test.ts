@@ -6,8 +6,8 @@ import { afterEach, expect, test } from 'vitest'
 import type { Row } from '../support/deliveries.ts'
 import { accepted, kinds, postDecision, told } from '../support/expect.ts'
 import type { Entry } from '../support/process.ts'
-import { hosts } from '../support/relay-hosts.ts'
 import { type Stage, startStage } from '../support/stage.ts'
+import { hostsToTry } from '../support/whole.ts'
 
 let stage: Stage
 
@@ -29,7 +29,7 @@ const plans = {
   cloudflare: { kills: 3, nameOf: ({ event }: Entry) => `${event}` },
 }
 
-test.each(hosts)(
+test.each(hostsToTry)(
   'killed after any step on %s, nothing is lost and hardly anything repeated',
   {
     timeout: 420_000,

@@ -1,3 +1,3 @@
 import { mainJob } from './main-job.ts'
 
-mainJob('node', 'node')
+mainJob('node', 'node', ['recorded', 'fleets'])

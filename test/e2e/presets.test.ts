@@ -2,14 +2,14 @@
 import { afterEach, expect, test } from 'vitest'
 import { writtenFor } from '../notify/presets.ts'
 import { presetNames } from '../simulator/sinks/presets.ts'
-import { hosts } from '../support/relay-hosts.ts'
 import { fleetName, type Stage, startStage } from '../support/stage.ts'
+import { hostsToTry } from '../support/whole.ts'
 
 let stage: Stage
 
 afterEach(() => stage.stop())
 
-test.each(hosts)(
+test.each(hostsToTry)(
   'a drill reaches each preset, and closes what it opened, on %s',
   {
     timeout: 60_000,

@@ -1,7 +1,6 @@
 // A button pressed in Slack on each host, with every part real but Slack: it is answered in time while a channel hangs,
 // the VM is told to start, and the message says who decided.
 import { afterEach, expect, test } from 'vitest'
-import { hosts } from '../support/relay-hosts.ts'
 import {
   formOf,
   home,
@@ -11,6 +10,7 @@ import {
   signingSecret,
 } from '../support/slack-press.ts'
 import { type Stage, startStage } from '../support/stage.ts'
+import { hostsToTry } from '../support/whole.ts'
 
 /** Slack's own limit. */
 const slackWaitsMs = 3_000
@@ -19,7 +19,7 @@ let stage: Stage
 
 afterEach(() => stage.stop())
 
-test.each(hosts)('%s', { timeout: 60_000 }, async (host) => {
+test.each(hostsToTry)('%s', { timeout: 60_000 }, async (host) => {
   const route = { match: {}, channels: ['chat', 'system'], approveIn: 'slack' }
   stage = await startStage({
     ...{ vms: [['web_0']], host },

@@ -48,7 +48,8 @@ test('an approved event is started', async () => {
 })
 
 test('an event is not lost while the VM that sees it reports', async () => {
-  for (let i = 0; i < 30; i++) {
+  // lost after 10
+  for (let i = 0; i < 12; i++) {
     await world.pass(minute)
     await reports()
   }

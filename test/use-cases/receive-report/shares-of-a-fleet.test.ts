@@ -224,7 +224,7 @@ describe('the alert', () => {
     liar = new FakeBeacon(world, 'liar')
     const alert = { fleet: 'prod', eventId: 'alert-over_limits' }
     const counts: number[] = []
-    for (let episode = 1; episode <= 5; episode++) {
+    for (let episode = 1; episode <= 4; episode++) {
       await liar.sees(many)
       await world.pass(60_000)
       await liar.sees([])

@@ -1,0 +1,3 @@
+import { worlds } from './worlds.ts'
+
+worlds('sqlite')

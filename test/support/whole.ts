@@ -1,0 +1,8 @@
+// What `npm test` runs of a table that has much of the same, and what only `npm run test:all` runs.
+import { hosts } from './relay-hosts.ts'
+
+/** Set by test/vitest.config.ts. */
+export const isWhole = process.env.FOGHORN_TESTS === 'all'
+
+/** Each host has its own tests. What is the same on all is tried on Node, and on the others in `test:all`. */
+export const hostsToTry = isWhole ? hosts : (['node'] as const)
