@@ -163,6 +163,22 @@ describe('by documents', () => {
     expect(endOf(made(one), listening)!.inferred).toBe(inferred)
   })
 
+  test.each<[string, Case, number]>([
+    ['of the last VM that showed it', { lacks: [5 * minute, minute] }, minute],
+    ['of the affected VMs alone', { lacks: [2 * minute, minute], affected: ['web_0'] }, 2 * minute],
+  ])('when it disappeared: by the documents %s', (_, one, msAgo) => {
+    expect(endOf(made(one), listening)!.at).toBe(now - msAgo)
+  })
+
+  test('a document of the moment of the start counts for the half rule, an older one does not', () => {
+    const polled = (ms: number): Case => ({
+      ...{ lacks: [minute, undefined], startedMsAgo: minute },
+      more: (_, i) => (i === 0 ? { polledAt: now - minute - ms } : {}),
+    })
+    expect(outcomeOf(polled(0))).toBe('completed')
+    expect(outcomeOf(polled(1))).toBeUndefined()
+  })
+
   test('an end is when it disappeared, and not before its start', () => {
     const seen = { lacks: [5 * minute], startedMsAgo: minute }
     expect(endOf(made(seen), listening)).toEqual({ at: now - minute, outcome: 'completed' })
