@@ -142,7 +142,7 @@ class DatabaseFile implements Database {
       // if the disk is full or broken, SQLite has already ended the transaction
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
       if (codeOf(error) === sqliteIoError) this.onBroken(error)
-      throw error
+      throw codeOf(error) === sqliteCorrupt ? this.damaged('a page') : error
     }
   }
 

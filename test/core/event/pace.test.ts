@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { type EventRecord, withEnd } from '../../../functions/core/event/event.ts'
 import {
+  holdMs,
   isDecisionNear,
   nearMs,
   nearPaceMs,
@@ -14,6 +15,10 @@ import { at, type Fields, facts, record, sight } from '../../support/records.ts'
 const approved = { decision: 'approved', how: 'link', who: 'chat', at } as const
 const due = (inMs: number) => ({ facts: facts({ notBeforeAt: at + inMs }) })
 const { notBeforeAt: _, ...undated } = facts()
+
+test('the numbers that docs/heartbeat.md and beacons rely on', () => {
+  expect([nearMs, nearPaceMs, openPaceMs, holdMs]).toEqual([1_800_000, 2_000, 60_000, 15_000])
+})
 
 describe('a decision is near', () => {
   test.each<[string, Fields, boolean]>([
@@ -60,4 +65,20 @@ describe('the pace', () => {
     const seen = records.map((one) => ({ record: one, watched: false }))
     expect(paceFor(seen, beacon, listening, idlePaceMs)).toBe(paceMs)
   })
+})
+
+test.each<[string, string, number, object, number]>([
+  ['the affected VM, as it may have to tell Azure, too', 'web_0', 59_999, {}, nearPaceMs],
+  ['a minute later, the usual rule counts', 'web_0', 60_000, {}, openPaceMs],
+  ['an onlooker', 'web_1', 1_000, {}, openPaceMs],
+  ['the beacon that says so', 'web_0', 1_000, { beacon: 'web_0' }, openPaceMs],
+  ['Resource Manager says so', 'web_0', 1_000, { through: 'resource_manager' }, openPaceMs],
+])('after another beacon said that Azure accepted: %s', (_name, beacon, msLater, more, pace) => {
+  const accepted = { vm: 'liar', beacon: 'liar', at, ...more }
+  const sights = ['web_0', 'web_1'].map((vm) => sight(vm, { beacon: vm, heardAt: at + msLater }))
+  const seen = [
+    { record: record({ decided: approved, azure: { accepted }, sights }), watched: false },
+  ]
+  const listening = { now: at + msLater, listeningSince: 0 }
+  expect(paceFor(seen, beacon, listening, 300_000)).toBe(pace)
 })
