@@ -47,8 +47,9 @@ export function createParts(relay: Relay): Parts {
     const handlers = [
       admissionTo(route.caller, shared),
       route.rate === undefined ? pass : limited(route.rate),
-      isHeavy(route) ? throughDoor(door) : pass,
+      // a body that comes slowly keeps nobody's place
       bodyOf(route),
+      isHeavy(route) ? throughDoor(door) : pass,
       serve(route, shared),
     ] as const
     app.on(route.method, routerPath(route), ...handlers)

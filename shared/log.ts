@@ -65,7 +65,8 @@ export function maskOf(secrets: readonly string[]): (text: string) => string {
 /** As it is, in JSON, in an address, in a form, and in base64: a server may repeat what it got. */
 function formsOf(secret: string): string[] {
   const text = secret.toWellFormed()
-  const base64 = btoa(String.fromCharCode(...new TextEncoder().encode(text)))
+  const bytes = new TextEncoder().encode(text)
+  const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
   return [
     secret,
     JSON.stringify(secret).slice(1, -1),
@@ -79,7 +80,10 @@ function formsOf(secret: string): string[] {
 export function secretsInUrl(url = ''): string[] {
   if (!URL.canParse(url)) return []
   const { username, password } = new URL(url)
-  return password === '' ? [] : [`${username}:${password}`, password, decoded(password)]
+  if (password === '') return []
+  // as the client sends them, in base64
+  const pair = `${decoded(username)}:${decoded(password)}`
+  return [`${username}:${password}`, pair, password, decoded(password)]
 }
 
 /** As it is if a `%` begins no escape. */

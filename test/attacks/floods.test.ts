@@ -8,7 +8,8 @@ import { publication, send, startWithAzure } from '../support/azure.ts'
 import { FakeBeacon } from '../support/fake-beacon.ts'
 import { world } from '../support/relay.ts'
 import { fleetName, type Stage, startStage } from '../support/stage.ts'
-import { event } from '../support/world.ts'
+import { askApi, makeToken } from '../support/tokens.ts'
+import { adminKey, event } from '../support/world.ts'
 
 describe('lists', () => {
   let stage: Stage
@@ -108,6 +109,17 @@ describe('the door of Event Grid', () => {
     expect(pauses).toBeGreaterThanOrEqual(8)
     const counts = await world.store.countOpen('prod', 'azure')
     expect(counts.ofFleet).toBe(110)
+  })
+
+  test('bodies that never end keep nobody else waiting', async () => {
+    const { token } = await makeToken(world, { name: 'slow', scopes: ['report'] })
+    const headers = { authorization: `Bearer ${token}`, 'content-length': '1000' }
+    for (let i = 0; i < 5; i++) {
+      const body = new ReadableStream({ start: (one) => one.enqueue(new Uint8Array([91])) })
+      const init = { method: 'POST', headers, body, duplex: 'half' }
+      void world.app.request('/v1/azure/events', init as RequestInit)
+    }
+    expect((await askApi(world, adminKey, '/v1/events')).status).toBe(200)
   })
 
   test('too many entries are refused before one is looked at', async () => {

@@ -43,6 +43,30 @@ describe('an end that its own VM does not see', () => {
     },
   )
 
+  test('said again and again, it hides the event no longer', async () => {
+    let hidden = 0
+    for (let minutes = 0; minutes < 10; minutes++) {
+      await publish({ status: 'Canceled' })
+      for (let tens = 0; tens < 6; tens++) {
+        await world.pass(10 * second)
+        await beacon.sees([later])
+        if ((await outcome()).phase !== 'scheduled') hidden += 10
+      }
+    }
+    expect(hidden).toBeLessThanOrEqual(70)
+    await beacon.sees([])
+    await world.pass(11 * second)
+    await beacon.sees([])
+    expect((await outcome()).phase).toBe('cancelled')
+  })
+
+  test('an approval from before stays', async () => {
+    await press(world, linkOf(world), 'approve')
+    await publish({ status: 'Canceled' })
+    await pass(minute + 10 * second)
+    expect((await beacon.sees([later])).directives).toHaveLength(1)
+  })
+
   test('its start is told at once', async () => {
     await publish({ status: 'Canceled' })
     world.clock.now += second

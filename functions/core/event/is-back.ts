@@ -1,7 +1,7 @@
 // Whether an event that ended is back: law 7. After an end by silence, the first document of a VM that
 // saw the event decides.
 import { hits } from '../../../shared/document.ts'
-import { type EndedRecord, fresh, type OpenRecord, withEnd } from './event.ts'
+import { type Ended, type EndedRecord, fresh, type OpenRecord, withEnd } from './event.ts'
 import { type ShownEvent, withVms } from './facts.ts'
 import { addHistory } from './history.ts'
 import { goneAt, whyCompleted } from './is-over.ts'
@@ -43,7 +43,7 @@ function outweighs(
 
 /** The event in a new epoch. Its values, its phase and its sights come from the document that shows it. */
 export function reopened(
-  { phase: _p, ended: _e, started: before, ...record }: EndedRecord,
+  { phase: _p, ended, started: before, ...record }: EndedRecord,
   { vm, polledAt }: Reporter,
   shown: ShownEvent,
 ): OpenRecord {
@@ -59,20 +59,30 @@ export function reopened(
     ...fresh,
     ...{ fleet, eventId, epoch: record.epoch + 1, facts: now, firstSeenAt, sights, sequence },
     ...{ history, backAt: polledAt },
-    ...stillValid(record as EndedRecord, now),
+    ...stillValid(record, ended, now),
   }
   if (status !== 'Started') return { ...kept, phase: 'scheduled' }
   return { ...kept, phase: 'started', started: { ...before, at: polledAt } }
 }
 
 /**
- * A new epoch keeps a *not now*, and an approval that Azure accepted and that covers the event. If
+ * A new epoch keeps a *not now*, and an approval that covers the event, if Azure accepted it or if the end was
+ * only Azure's word. If
  * it does not cover the event, only that Azure was told.
  */
-function stillValid({ azure, decided }: EndedRecord, facts: OpenRecord['facts']) {
+function stillValid(
+  { azure, decided }: Pick<EndedRecord, 'azure' | 'decided'>,
+  ended: Ended,
+  facts: OpenRecord['facts'],
+) {
   const { accepted, acceptedBefore, outside } = azure
   const before = { ...(outside && { outside }), ...(acceptedBefore && { acceptedBefore }) }
   if (decided?.decision === 'declined') return { azure: before, decided }
+  // the event never ended: Azure's word was early or wrong
+  const isUnbroken = ended.by === 'azure' && decided !== undefined
+  if (isUnbroken && accepted === undefined && isWithin(decided.scope, facts)) {
+    return { azure: before, decided }
+  }
   if (decided === undefined || accepted === undefined) return { azure: before }
   const isValid = isWithin(decided.scope, facts)
   return isValid

@@ -95,18 +95,22 @@ export function endedByAzure(
   return { record: noted, moments: isSame ? [] : [outcome] }
 }
 
-/** An affected VM still shows it a minute later. Words from outside do not outweigh that. */
+/**
+ * An affected VM still shows it a minute later, or at all once such a word was wrong. Words from outside do not
+ * outweigh that.
+ */
 function isContradicted(
-  { facts, sights }: EventRecord,
+  { facts, sights, backAt }: EventRecord,
   { at }: Said,
   listening: Listening,
 ): boolean {
+  const from = backAt === undefined ? at + lagMs : 0
   return sights.some(
     (one) =>
       one.beacon !== azureBeacon &&
       isAffected(facts, one) &&
       one.missing === undefined &&
-      one.polledAt >= at + lagMs &&
+      one.polledAt >= from &&
       isSeeing(one, listening),
   )
 }
