@@ -9,7 +9,7 @@ import { parseJson } from '../../shared/json.ts'
 import { type Exchange, type Transport, tooLarge } from '../exchange.ts'
 import { type Node, nodeSchema, type Pod, podListSchema, statusSchema } from './objects.ts'
 
-/** A node has at most a few hundred pods of a few KB each. */
+/** Of one answer. A list that is longer is asked for in smaller pages. */
 const maxBytes = 8 * 1024 * 1024
 const timeoutMs = 10_000
 /** As many as fit, if each has the 256 KB of annotations that Kubernetes allows. */

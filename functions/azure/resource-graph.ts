@@ -89,12 +89,12 @@ export function createResourceGraph({ request, now, wait }: Options): ResourceGr
 
   /** The relay waits for its quota alone. */
   const takeTurn = async (asker: Asker): Promise<void> => {
-    if (asker === 'people') turnAt = Math.max(turnAt, now()) + everyMs
-    const at = Math.max(freeAt, asker === 'people' ? turnAt - everyMs : 0)
+    const turn = asker === 'people' ? Math.max(turnAt, now()) : 0
+    const at = Math.max(freeAt, turn)
     if (at - now() > longestWaitMs) {
-      turnAt -= everyMs
       throw failure('people look at many subscriptions; look again in a few seconds')
     }
+    if (asker === 'people') turnAt = turn + everyMs
     if (at > now()) await wait(at - now())
   }
 

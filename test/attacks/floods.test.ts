@@ -51,7 +51,7 @@ describe('lists', () => {
   })
   afterAll(() => stage.stop())
 
-  test('while 200 of them wait, a report on a new connection waits for few', async () => {
+  test('while 100 of them wait, a report on a new connection waits for few', async () => {
     const token = await stage.makeToken(['read'])
     const port = Number(new URL(stage.relayUrl).port)
     let answered = 0

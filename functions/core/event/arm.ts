@@ -56,7 +56,7 @@ export function mayTry(record: EventRecord, listening: Listening): boolean {
 
 /**
  * What to name to Azure, by Azure's own list of this fleet's subscriptions. Documents of VMs do not count
- * here: they may lag, and whoever has the fleet's key can write one.
+ * here: they may lag, and a holder of the fleet's key can write one.
  */
 export function confirmedBy(
   { eventId, decided }: Pick<EventRecord, 'eventId' | 'decided'>,

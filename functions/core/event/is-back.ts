@@ -66,9 +66,8 @@ export function reopened(
 }
 
 /**
- * A new epoch keeps a *not now*, and an approval that covers the event, if Azure accepted it or if the end was
- * only Azure's word. If
- * it does not cover the event, only that Azure was told.
+ * A new epoch keeps a *not now*. It keeps an approval that covers the event, if Azure accepted it, or if the
+ * end was only Azure's word. Of one that does not cover the event, it keeps that Azure was told.
  */
 function stillValid(
   { azure, decided }: Pick<EndedRecord, 'azure' | 'decided'>,
