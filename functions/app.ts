@@ -38,7 +38,7 @@ export function createParts(relay: Relay): Parts {
   const linkGuard = createLinkGuard({ now: () => relay.now(), refusals })
   const door = createDoor(relay)
   const limited = limitRates(() => relay.now())
-  const shared: Shared = { relay, keyGuard, linkGuard, refusals, reports, routes }
+  const shared: Shared = { relay, keyGuard, linkGuard, refusals, reports, routes, door }
   app.use('*', keepPrivate(relay))
   app.use('*', endBodyOfHead)
   app.use(reportPath, reports.count)
@@ -62,9 +62,9 @@ export function createParts(relay: Relay): Parts {
   return { app, ...createDirectReports(relay, take, reports), noteBrokenOff }
 }
 
-/** Not a decision, and not one that waits on purpose, which has limits of its own. */
-function isHeavy({ caller, waits }: Route): boolean {
-  return !waits && ['read', 'manage', 'admin', 'report', 'calendar'].includes(caller)
+/** Not a decision. */
+function isHeavy({ caller, takesTurns }: Route): boolean {
+  return !takesTurns && ['read', 'manage', 'admin', 'report', 'calendar'].includes(caller)
 }
 
 const pass: MiddlewareHandler = (_c, next) => next()

@@ -3,17 +3,23 @@
 /** How many items a part usually has. A record of an event may have 400 kB. */
 const usualSlice = 25
 
+export function* slicesOf<Item>(items: readonly Item[], size = usualSlice): Generator<Item[]> {
+  for (let i = 0; i < items.length; i += size) yield items.slice(i, i + size)
+}
+
 /** The results of `work` for each part, in order. `pause` is called between two parts. */
 export async function inSlices<Item, Result>(
   items: readonly Item[],
   pause: () => Promise<void>,
   work: (slice: Item[]) => Result[] | Promise<Result[]>,
-  size = usualSlice,
+  size?: number,
 ): Promise<Result[]> {
   const results: Result[] = []
-  for (let i = 0; i < items.length; i += size) {
-    if (i > 0) await pause()
-    results.push(...(await work(items.slice(i, i + size))))
+  let isFirst = true
+  for (const slice of slicesOf(items, size)) {
+    if (!isFirst) await pause()
+    isFirst = false
+    results.push(...(await work(slice)))
   }
   return results
 }

@@ -20,8 +20,6 @@ const everyMs = 1_000
 /** Longer than Azure's own window of 5 s, so what an answer asks for beyond that is no quota. */
 const longestWaitMs = 10_000
 
-const eventsQuery =
-  "maintenanceresources | where type =~ 'microsoft.maintenance/scheduledevents' | project id, properties"
 const machinesQuery =
   "resources | where type in~ ('microsoft.compute/virtualmachines', " +
   "'microsoft.compute/virtualmachinescalesets', 'microsoft.compute/availabilitysets') | project " +
@@ -74,6 +72,26 @@ const machineSchema = z
     },
   )
 
+interface Query<One> {
+  query: string
+  /** Undefined for a row that is not one. `now`: when its page came. */
+  parse(row: unknown, now: number): One | undefined
+}
+
+const events: Query<Published> = {
+  query:
+    "maintenanceresources | where type =~ 'microsoft.maintenance/scheduledevents' | project id, properties",
+  parse(row, now) {
+    const { data } = eventSchema.safeParse(row)
+    return data && publishedOf('Azure Resource Graph', data, now - lagMs)
+  },
+}
+
+const machines: Query<Machine> = {
+  query: machinesQuery,
+  parse: (row) => machineSchema.safeParse(row).data,
+}
+
 interface Options {
   request: ArmRequest
   now: () => number
@@ -85,7 +103,7 @@ export function createResourceGraph({ request, now, wait }: Options): ResourceGr
   let freeAt = 0
   /** When people may send the next query. */
   let turnAt = 0
-  const kept = new Map<string, { at: number; until: number; rows: Promise<unknown[]> }>()
+  const kept = new Map<string, { at: number; until: number; rows: Promise<unknown> }>()
 
   /** The relay waits for its quota alone. */
   const takeTurn = async (asker: Asker): Promise<void> => {
@@ -98,50 +116,41 @@ export function createResourceGraph({ request, now, wait }: Options): ResourceGr
     if (at > now()) await wait(at - now())
   }
 
-  const readPages = async (asker: Asker, subscriptions: string[], query: string) => {
-    const rows: unknown[] = []
+  const readPages = async <One>(asker: Asker, subscriptions: string[], asked: Query<One>) => {
+    const found: One[] = []
     let skipToken: string | undefined
     for (let pages = 0; pages < maxPages; pages++) {
       await takeTurn(asker)
       const options = skipToken && { options: { $skipToken: skipToken } }
-      const answer = await request('POST', path, version, { subscriptions, query, ...options })
+      const body = { subscriptions, query: asked.query, ...options }
+      const answer = await request('POST', path, version, body)
       freeAt = freeFrom(answer, now())
       const page = pageIn(answer)
-      rows.push(...page.data)
+      found.push(...page.data.flatMap((row) => asList(asked.parse(row, now()))))
       skipToken = page.$skipToken
       if (skipToken === undefined) break
     }
-    return rows
+    return found
   }
 
   /** What was asked a moment ago is not asked again. */
-  const read = (asker: Asker, subscriptions: string[], query: string): Promise<unknown[]> => {
-    const key = JSON.stringify([asker, subscriptions, query])
+  const read = <One>(asker: Asker, subscriptions: string[], asked: Query<One>): Promise<One[]> => {
+    const key = JSON.stringify([asker, subscriptions, asked.query])
     const at = now()
     for (const [other, { at: since, until }] of kept) {
       if (at < since || until <= at) kept.delete(other)
     }
-    const known = kept.get(key)
+    const known = kept.get(key) as { rows: Promise<One[]> } | undefined
     if (known !== undefined) return known.rows
-    const rows = readPages(asker, subscriptions, query)
+    const rows = readPages(asker, subscriptions, asked)
     kept.set(key, { at, until: at + keptMs[asker], rows })
     rows.catch(() => kept.delete(key))
     return rows
   }
 
   return {
-    async listEvents(subscriptions) {
-      const at = now() - lagMs
-      const rows = await read('relay', subscriptions, eventsQuery)
-      return rows.flatMap((row): Published[] => {
-        const { data } = eventSchema.safeParse(row)
-        return (data && asList(publishedOf('Azure Resource Graph', data, at))) ?? []
-      })
-    },
-    async listMachines(subscriptions, asker) {
-      const rows = await read(asker, subscriptions, machinesQuery)
-      return rows.flatMap((row) => asList(machineSchema.safeParse(row).data))
-    },
+    listEvents: (subscriptions) => read('relay', subscriptions, events),
+    listMachines: (subscriptions, asker) => read(asker, subscriptions, machines),
   }
 }
 

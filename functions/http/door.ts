@@ -2,6 +2,7 @@
 // console. Few are answered at a time, the askers take turns, and before each one the relay takes what
 // came in meanwhile. So reports and decisions wait for a few of them, however many there are.
 import type { Context, MiddlewareHandler } from 'hono'
+import { slicesOf } from '../../shared/slices.ts'
 import { type Access, nameOf } from '../core/rules/access.ts'
 import type { Relay } from '../use-cases/relay.ts'
 import { accessOf } from './admin/access.ts'
@@ -59,6 +60,22 @@ export function throughDoor(door: Door): MiddlewareHandler {
     const passed = await door.pass(accessOf(c), next)
     return passed === 'full' ? refuseBusy(c) : passed
   }
+}
+
+/** Long work, with a turn for each part of it. `full`: there was none for the next part. */
+export async function inTurns<Item, Result>(
+  door: Door,
+  access: Access,
+  items: readonly Item[],
+  work: (slice: Item[]) => Result[] | Promise<Result[]>,
+): Promise<Result[] | 'full'> {
+  const results: Result[] = []
+  for (const slice of slicesOf(items)) {
+    const some = await door.pass(access, async () => work(slice))
+    if (some === 'full') return 'full'
+    results.push(...some)
+  }
+  return results
 }
 
 /** The answer to a request for which there is no room. */

@@ -10,6 +10,7 @@ import { remedyOf } from '../schema/checks.ts'
 import type { FrequentLog } from '../use-cases/frequent-log.ts'
 import type { Relay } from '../use-cases/relay.ts'
 import type { KeyGuard } from './admin/admin-key.ts'
+import type { Door } from './door.ts'
 import { limitForm } from './page.ts'
 import { limit, problem } from './problem.ts'
 import { readQuery } from './query.ts'
@@ -24,6 +25,7 @@ export interface Shared {
   refusals: FrequentLog
   reports: ReportCounts
   routes: readonly Route[]
+  door: Door
 }
 
 /**
@@ -64,8 +66,8 @@ interface Description {
   caller: Caller
   /** How often one asker may use it. */
   rate?: RateName
-  /** The answer may take long on purpose. */
-  waits?: true
+  /** Its handler asks for its turns at the door itself: it waits on purpose, or works in parts. */
+  takesTurns?: true
   /** What the parameters in the path are. */
   params?: Record<string, string>
   /** By status. Errors are in `problems`. */

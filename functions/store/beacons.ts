@@ -126,6 +126,7 @@ export class Beacons {
       listed.push(...page.map((row) => listedOf(toBeacon(row))))
       if (page.length < size) break
       from = justAfter(page.at(-1)!.row)
+      await this.#parts.pause()
     }
     return listed
   }

@@ -197,7 +197,9 @@ export class Events {
     // the moments of one commit share a row
     const nameOf = ({ partition, row }: Found) => `${partition} ${row}`
     const distinct = [...new Map(found.map((entry) => [nameOf(entry), entry])).values()]
-    const read = await readMany(this.#parts, distinct)
+    const read = await inSlices(distinct, this.#parts.pause, async (slice) =>
+      (await readMany(this.#parts, slice)).map((row) => row && { row, event: viewOfMoment(row) }),
+    )
     const byName = new Map(distinct.map((one, i) => [nameOf(one), read[i]]))
     // on Azure, entries come before their row; a reader that went past them would miss it
     const isUnderWay = (entry: Found) =>
@@ -205,10 +207,10 @@ export class Events {
     const first = found.findIndex(isUnderWay)
     const known = first === -1 ? found : found.slice(0, first)
     return known.flatMap((entry): LoggedMoment[] => {
-      const row = byName.get(nameOf(entry))
+      const { row, event } = byName.get(nameOf(entry)) ?? {}
       if (!isNamed(entry, row)) return []
       const [id, moment, at] = JSON.parse(entry.summary) as LoggedAs
-      const notification = { moment, at, event: viewOfMoment(row)! }
+      const notification = { moment, at, event: event! }
       return [{ position: Number(entry.key), id, notification }]
     })
   }

@@ -4,13 +4,17 @@ import { messageOf } from '../../shared/errors.ts'
 import { fleetOf } from '../core/rules/config.ts'
 import { listFleet } from './beacons.ts'
 import type { Machine, Relay } from './relay.ts'
+import { createShortCache } from './short-cache.ts'
 
-export interface AzureState {
+export interface AzureState extends Lists {
   subscriptionId: string
   /** The fleet that its events belong to. Absent: the relay takes none. */
   fleet?: string
   /** Why the relay cannot read the subscription. Then the lists are empty. */
   problem?: string
+}
+
+interface Lists {
   /** Sets, and VMs that are in none, as `resource group/name`. */
   publishing: string[]
   silent: string[]
@@ -20,55 +24,61 @@ export interface AzureState {
   blind: string[]
 }
 
-export async function checkAzure(relay: Relay, fleets: string[]): Promise<AzureState[]> {
-  const { azure, config } = relay
-  const states: AzureState[] = []
-  for (const subscriptionId of azure?.subscriptions ?? []) {
-    const fleet = fleetOf(config, subscriptionId)
-    if (fleet !== undefined && !fleets.includes(fleet)) continue
-    states.push(await stateOf(relay, subscriptionId, fleet))
+/** As long as the inventory that people look at is kept. */
+const keptMs = 60_000
+
+/** Those who look at the same subscription share what was found. */
+export function createAzureCheck(relay: Relay): (fleets: string[]) => Promise<AzureState[]> {
+  const lists = createShortCache(relay, keptMs, ([subscriptionId, ...fleets]) =>
+    listsOf(relay, subscriptionId!, fleets),
+  )
+  return async (fleets) => {
+    const states: AzureState[] = []
+    for (const subscriptionId of relay.azure?.subscriptions ?? []) {
+      const fleet = fleetOf(relay.config, subscriptionId)
+      if (fleet !== undefined && !fleets.includes(fleet)) continue
+      const own = { subscriptionId, ...(fleet !== undefined && { fleet }) }
+      try {
+        states.push({ ...own, ...(await lists.read(Object.values(own))) })
+      } catch (error) {
+        states.push({ ...own, problem: messageOf(error), ...nothing })
+      }
+    }
+    return states
   }
-  return states
 }
 
-async function stateOf(
-  relay: Relay,
-  subscriptionId: string,
-  fleet: string | undefined,
-): Promise<AzureState> {
-  const own = { subscriptionId, ...(fleet !== undefined && { fleet }) }
-  try {
-    const machines = await relay.azure!.graph.listMachines([subscriptionId], 'people')
-    const beacons = fleet === undefined ? [] : await listFleet(relay, fleet)
-    const known = new Set(
-      beacons
-        .filter((one) => one.left === undefined)
-        .flatMap(({ resourceGroup, vm, scaleSet }) => [
-          keyOf('virtualMachines', resourceGroup, vm),
-          keyOf('virtualMachineScaleSets', resourceGroup, scaleSet),
-        ]),
-    )
-    const sets = new Map(machines.map((one) => [keyOf(one.type, one.resourceGroup, one.name), one]))
-    const setOf = (one: Machine) => sets.get(keyOfSet(one))
-    const filled = new Set(machines.map(keyOfSet))
-    const units = machines.filter((one) => setOf(one) === undefined)
-    const isLacking = ({ type, resourceGroup, name }: Machine) => {
-      const key = keyOf(type, resourceGroup, name)
-      // the inventory does not list the VMs of a uniform scale set
-      const isUniform = type === 'virtualMachineScaleSets' && !filled.has(key)
-      return (type === 'virtualMachines' || isUniform) && !known.has(key)
-    }
-    const lacking = machines.filter(isLacking)
-    return {
-      ...own,
-      publishing: namesOf(units.filter(({ publishes }) => publishes)),
-      silent: namesOf(units.filter(({ publishes }) => !publishes)),
-      withoutBeacon: namesOf(lacking),
-      blind: namesOf(lacking.filter((one) => !(setOf(one) ?? one).publishes)),
-    }
-  } catch (error) {
-    const problem = messageOf(error)
-    return { ...own, problem, publishing: [], silent: [], withoutBeacon: [], blind: [] }
+const nothing: Lists = { publishing: [], silent: [], withoutBeacon: [], blind: [] }
+
+/** `fleets`: the one that the subscription belongs to, if any. */
+async function listsOf(relay: Relay, subscriptionId: string, fleets: string[]): Promise<Lists> {
+  const machines = await relay.azure!.graph.listMachines([subscriptionId], 'people')
+  const listed = await Promise.all(fleets.map((fleet) => listFleet(relay, fleet)))
+  const known = new Set(
+    listed
+      .flat()
+      .filter((one) => one.left === undefined)
+      .flatMap(({ resourceGroup, vm, scaleSet }) => [
+        keyOf('virtualMachines', resourceGroup, vm),
+        keyOf('virtualMachineScaleSets', resourceGroup, scaleSet),
+      ]),
+  )
+  const sets = new Map(machines.map((one) => [keyOf(one.type, one.resourceGroup, one.name), one]))
+  const setOf = (one: Machine) => sets.get(keyOfSet(one))
+  const filled = new Set(machines.map(keyOfSet))
+  const units = machines.filter((one) => setOf(one) === undefined)
+  const isLacking = ({ type, resourceGroup, name }: Machine) => {
+    const key = keyOf(type, resourceGroup, name)
+    // the inventory does not list the VMs of a uniform scale set
+    const isUniform = type === 'virtualMachineScaleSets' && !filled.has(key)
+    return (type === 'virtualMachines' || isUniform) && !known.has(key)
+  }
+  const lacking = machines.filter(isLacking)
+  return {
+    publishing: namesOf(units.filter(({ publishes }) => publishes)),
+    silent: namesOf(units.filter(({ publishes }) => !publishes)),
+    withoutBeacon: namesOf(lacking),
+    blind: namesOf(lacking.filter((one) => !(setOf(one) ?? one).publishes)),
   }
 }
 

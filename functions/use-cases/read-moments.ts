@@ -16,13 +16,14 @@ interface MomentsRead {
 
 /** At most `limit` moments after a position, at least one if the filter lets one through. */
 export async function readMoments(
-  relay: Pick<Relay, 'store' | 'now'>,
+  relay: Pick<Relay, 'store' | 'now' | 'pause'>,
   filter: MomentFilter,
   after: number,
   limit: number,
 ): Promise<MomentsRead> {
   let next = after
   for (let page = 0; page < maxPages; page++) {
+    if (page > 0) await relay.pause()
     const read = await relay.store.readMoments(next, pageSize, relay.now())
     const wanted = read.filter(({ notification }) => passes(filter, notification))
     const moments = wanted.slice(0, limit)

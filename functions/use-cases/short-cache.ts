@@ -1,12 +1,13 @@
-// Keeps what was last read for some fleets, so that all who look at the same time share one read.
+// Keeps what was last read, so that all who look at the same time share one read.
 import { setNewest } from '../core/newest.ts'
 import type { Relay } from './relay.ts'
 
-/** Sets of fleets whose last read is kept. */
+/** Things whose last read is kept. */
 const maxKept = 100
 
 export interface ShortCache<Value> {
-  read(fleets: string[]): Promise<Value>
+  /** `names` of what is read: fleets, mostly. */
+  read(names: string[]): Promise<Value>
   /** The next read is a new one. */
   drop(): void
 }
@@ -15,18 +16,18 @@ export interface ShortCache<Value> {
 export function createShortCache<Value>(
   { now }: Pick<Relay, 'now'>,
   keptMs: number,
-  read: (fleets: string[]) => Promise<Value>,
+  read: (names: string[]) => Promise<Value>,
 ): ShortCache<Value> {
   const kept = new Map<string, { at: number; value: Promise<Value> }>()
   return {
-    read(fleets) {
-      const name = JSON.stringify(fleets)
+    read(names) {
+      const name = JSON.stringify(names)
       const known = kept.get(name)
       const at = now()
       if (known !== undefined && at >= known.at && at - known.at < keptMs) return known.value
       // a value may have megabytes
       for (const [other, one] of kept) if (at - one.at >= keptMs) kept.delete(other)
-      const value = read(fleets)
+      const value = read(names)
       setNewest(kept, name, { at, value }, maxKept)
       value.catch(() => kept.delete(name))
       return value

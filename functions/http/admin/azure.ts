@@ -4,15 +4,15 @@ import type { MiddlewareHandler } from 'hono'
 import * as z from 'zod'
 import { listOf } from '../../../shared/bounded.ts'
 import { parseJson } from '../../../shared/json.ts'
-import { inSlices } from '../../../shared/slices.ts'
 import type { Published } from '../../core/event/published.ts'
 import { fleetOf } from '../../core/rules/config.ts'
 import { readNotice } from '../../schema/azure-event.ts'
-import { checkAzure } from '../../use-cases/check-azure.ts'
+import { createAzureCheck } from '../../use-cases/check-azure.ts'
 import { joinPublished } from '../../use-cases/published.ts'
+import { inTurns, refuseBusy } from '../door.ts'
 import { limit, problem } from '../problem.ts'
 import { type Route, route } from '../route.ts'
-import { fleetsFor } from './access.ts'
+import { accessOf, fleetsFor } from './access.ts'
 
 /** Event Grid sends at most so much. */
 const maxBytes = 1_048_576
@@ -56,6 +56,7 @@ const takeEvents = route({
     'CloudEvents or the schema of Event Grid, one or a batch. The relay stores them before it answers.',
   group: 'Beacons',
   caller: 'report',
+  takesTurns: true,
   json: {
     schema: z.union([entry.transform((one) => [one]), listOf(entry, maxEvents)]),
     maxBytes,
@@ -71,11 +72,14 @@ const takeEvents = route({
   },
   problems: [503],
   handler:
-    ({ relay }) =>
+    ({ relay, door }) =>
     async (c, { body }) => {
       const now = relay.now()
-      const { pause } = relay
-      const read = await inSlices(body, pause, (some) => some.map((one) => readNotice(one, now)))
+      const access = accessOf(c)
+      const read = await inTurns(door, access, body, (some) =>
+        some.map((one) => readNotice(one, now)),
+      )
+      if (read === 'full') return refuseBusy(c)
       const unreadable = read.filter((one) => one === undefined).length
       if (unreadable > 0) relay.log.warn('azure_events_unreadable', { count: unreadable })
       if (unreadable === read.length && unreadable > 0) {
@@ -95,9 +99,10 @@ const takeEvents = route({
       }
       const inOrder = placed.sort((a, b) => a.one.at - b.one.at)
       // those of one part share a transaction
-      const joined = await inSlices(inOrder, pause, (some) =>
+      const joined = await inTurns(door, access, inOrder, (some) =>
         Promise.all(some.map(({ one, fleet }) => joinPublished(relay, fleet!, one))),
       )
+      if (joined === 'full') return refuseBusy(c)
       if (!joined.includes('busy')) return c.body(null, 204)
       return problem(c, 503, 'busy', 'others are changing the event; send it again')
     },
@@ -143,18 +148,22 @@ const showAzure = route({
   summary: 'Shows what Azure publishes outside the VMs, and which VMs have no beacon.',
   group: 'Beacons',
   caller: 'read',
-  // for Azure, so it keeps nobody's place
-  waits: true,
+  // for Azure
+  takesTurns: true,
   answers: {
     200: {
       about: 'The subscriptions under `azure`.',
       schema: z.object({ subscriptions: z.array(stateAnswer) }),
     },
   },
-  handler:
-    ({ relay }) =>
-    async (c) =>
-      c.json({ subscriptions: await checkAzure(relay, fleetsFor(relay, c)) }),
+  handler({ relay, door }) {
+    const check = createAzureCheck(relay)
+    return async (c) => {
+      const subscriptions = await check(fleetsFor(relay, c))
+      const answered = await door.pass(accessOf(c), async () => c.json({ subscriptions }))
+      return answered === 'full' ? refuseBusy(c) : answered
+    }
+  },
 })
 
 export const azureRoutes: Route[] = [takeEvents, handshake, showAzure]

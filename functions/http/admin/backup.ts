@@ -15,7 +15,7 @@ export const backupRoute = route({
   about: '`npm run backup -- FILE` stores it, and checks it.',
   group: 'Relay',
   caller: 'admin',
-  waits: true,
+  takesTurns: true,
   answers: {
     200: {
       about: 'A SQLite database. It is whole if its length is that of `Content-Length`.',

@@ -43,7 +43,6 @@ export function consolePages(relay: Relay, refusals: FrequentLog, door: Door): H
     await endSession(relay, c)
     return goTo(c, relay, '')
   })
-  /** Not for forms: a decision waits for nobody's reads. */
   const inTurn =
     (handle: Show): Show =>
     async (c, visitor) => {
@@ -60,11 +59,14 @@ export function consolePages(relay: Relay, refusals: FrequentLog, door: Door): H
       return showSignIn(relay, c, { status: 200, to: startOf(c, search) })
     return goTo(c, relay, `?${new URLSearchParams({ to: to + search })}`)
   }
-  const { gets, posts } = consoleRoutes(relay)
+  const { gets, decisions, posts } = consoleRoutes(relay)
   for (const [path, show] of Object.entries(gets)) pages.get(path, shown(inTurn(show), true))
   const limited = limitForm(maxDecisionBytes)
-  for (const [path, show] of Object.entries(posts)) {
-    pages.post(path, limited, shown(show, Object.hasOwn(gets, path)))
+  for (const [path, decide] of Object.entries(decisions)) {
+    pages.post(path, limited, shown(decide, true))
+  }
+  for (const [path, send] of Object.entries(posts)) {
+    pages.post(path, limited, shown(inTurn(send), false))
   }
   return pages
 }

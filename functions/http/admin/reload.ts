@@ -11,7 +11,7 @@ export const reloadRoute = route({
     'If the configuration has a mistake, the relay keeps the old one, and the answer lists the mistakes. Otherwise the relay closes its connections and opens again, within seconds.',
   group: 'Relay',
   caller: 'admin',
-  waits: true,
+  takesTurns: true,
   answers: { 202: { about: 'The relay takes the new configuration now.' } },
   problems: [409, 501],
   handler:

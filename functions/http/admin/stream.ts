@@ -1,9 +1,11 @@
 // `GET /v1/events/stream`: every moment of every event for other systems, as server-sent events or, with
-// `wait`, as a long poll. Both read the log of moments from a cursor, so nothing is missed in between.
+// `wait`, as a long poll. Both read the log of moments from a cursor, so nothing is missed in between. To wait
+// keeps nobody's place; each read takes its turn at the door.
 
 import type { Context } from 'hono'
 import * as z from 'zod'
 import { documentedTypes } from '../../../shared/document.ts'
+import { inSlices } from '../../../shared/slices.ts'
 import type { LoggedMoment, MomentFilter } from '../../core/delivery/moment-log.ts'
 import { moments as momentNames } from '../../core/event/moment.ts'
 import { cloudEventBody } from '../../core/message/cloud-event.ts'
@@ -14,9 +16,11 @@ import { oneOf, wholeNumber } from '../../schema/checks.ts'
 import { lastPosition, readMoments } from '../../use-cases/read-moments.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { stillHolds } from '../../use-cases/verify-token.ts'
+import { refuseBusy } from '../door.ts'
 import { fleetUnknown, named, problem } from '../problem.ts'
-import { route } from '../route.ts'
+import { route, type Shared } from '../route.ts'
 import { accessOf, fleetsFor } from './access.ts'
+import { createStreamShares } from './stream-shares.ts'
 
 /** How often to look for commits of other processes: they raise no signal in this one. */
 const lookEveryMs = 2_000
@@ -73,7 +77,7 @@ export const streamRoute = route({
     'The header `Last-Event-ID` counts before `after`.',
   group: 'Events',
   caller: 'read',
-  waits: true,
+  takesTurns: true,
   query: streamQuery,
   answers: {
     200: {
@@ -86,7 +90,8 @@ export const streamRoute = route({
     },
   },
   problems: [404, 406, 409, 429],
-  handler({ relay }) {
+  handler(shared) {
+    const { relay } = shared
     const shares = createStreamShares()
     return async (c, { query }) => {
       const wish = await readWish(relay, c, query)
@@ -95,8 +100,8 @@ export const streamRoute = route({
       const opened = shares.open(wish.access)
       if ('refusal' in opened) return refuseMore(c, opened.refusal)
       return wish.waitMs === undefined
-        ? hold(relay, c, wish, opened.close)
-        : poll(relay, c, wish, wish.waitMs).finally(opened.close)
+        ? hold(shared, c, wish, opened.close)
+        : poll(shared, c, wish, wish.waitMs).finally(opened.close)
     }
   },
 })
@@ -136,18 +141,36 @@ function unsupported(c: Context): Response {
   return problem(c, 406, 'stream_unsupported', detail)
 }
 
+type Needs = Pick<Shared, 'relay' | 'door'>
+
+/**
+ * The next moments that the filter lets through, at most `most`, each with its body. `full`: too many
+ * requests of this reader wait.
+ */
+function readNext({ relay, door }: Needs, wish: Wish, most: number) {
+  return door.pass(wish.access, async () => {
+    const read = await readMoments(relay, wish.filter, wish.after, most)
+    wish.after = read.next
+    const events = await inSlices(read.moments, relay.pause, (some) =>
+      some.map((one) => ({ position: one.position, body: bodyOf(relay, one) })),
+    )
+    return { events, next: read.next, more: read.more }
+  })
+}
+
 /** Answers once there is a moment, or after `waitMs`. */
-async function poll(relay: Relay, c: Context, wish: Wish, waitMs: number): Promise<Response> {
+async function poll(needs: Needs, c: Context, wish: Wish, waitMs: number): Promise<Response> {
+  const { relay } = needs
   const until = Math.min(relay.now() + waitMs, expiryOf(wish.access))
   for (;;) {
     const { raised } = relay.commitSignal
-    const read = await readMoments(relay, wish.filter, wish.after, maxPolled)
-    wish.after = read.next
+    const read = await readNext(needs, wish, maxPolled)
+    if (read === 'full') return refuseBusy(c)
     const leftMs = until - relay.now()
-    if (read.moments.length > 0 || leftMs <= 0 || relay.commitSignal.isClosed) {
+    if (read.events.length > 0 || leftMs <= 0 || relay.commitSignal.isClosed) {
       if (!(await stillHolds(relay, wish.access))) return noLongerValid(c)
       const next = await sealCursor(relay.linkKeys, read.next)
-      const bodies = read.moments.map((one) => bodyOf(relay, one)).join(',')
+      const bodies = read.events.map(({ body }) => body).join(',')
       const text = `{"events":[${bodies}],"next":"${next}","more":${read.more}}`
       return c.body(text, 200, { 'content-type': 'application/json' })
     }
@@ -170,13 +193,14 @@ function refuseMore(c: Context, refusal: string): Response {
   return problem(c, 429, 'too_many_streams', `${refusal}, which is the limit; close one`)
 }
 
-function hold(relay: Relay, c: Context, wish: Wish, close: () => void): Response {
+function hold(needs: Needs, c: Context, wish: Wish, close: () => void): Response {
   const headers = { 'content-type': contentType, 'x-accel-buffering': 'no' }
-  return c.body(streamOf(relay, wish, close), 200, headers)
+  return c.body(streamOf(needs, wish, close), 200, headers)
 }
 
 /** The reader asks for each chunk, so a slow one fills no memory. */
-function streamOf(relay: Relay, wish: Wish, onEnd: () => void): ReadableStream<Uint8Array> {
+function streamOf(needs: Needs, wish: Wish, onEnd: () => void): ReadableStream<Uint8Array> {
+  const { relay } = needs
   const encoder = new TextEncoder()
   const endsAt = Math.min(relay.now() + maxStreamMs, expiryOf(wish.access))
   let isFirst = true
@@ -190,7 +214,7 @@ function streamOf(relay: Relay, wish: Wish, onEnd: () => void): ReadableStream<U
       async pull(controller) {
         const text = await (isFirst
           ? firstChunk(relay, wish.after)
-          : nextChunk(relay, wish, endsAt, () => isOver)
+          : nextChunk(needs, wish, endsAt, () => isOver)
         ).catch((error: unknown) => {
           // an errored stream is not cancelled
           end()
@@ -214,31 +238,36 @@ async function firstChunk(relay: Relay, after: number): Promise<string> {
   return `retry: ${retryMs}\n${await idLine(relay, after)}\n`
 }
 
-/** The next moments, or a heartbeat. Undefined if the stream ends. */
+/** The next moments, or a heartbeat. Undefined if the stream ends: its reader goes on with a new one. */
 async function nextChunk(
-  relay: Relay,
+  needs: Needs,
   wish: Wish,
   endsAt: number,
   isOver: () => boolean,
 ): Promise<string | undefined> {
+  const { relay } = needs
   const beatAt = Math.min(relay.now() + heartbeatMs, endsAt)
   while (!isOver() && !relay.commitSignal.isClosed && relay.now() < endsAt) {
     const { raised } = relay.commitSignal
-    const { moments, next, more } = await readMoments(relay, wish.filter, wish.after, maxChunk)
-    wish.after = next
+    const read = await readNext(needs, wish, maxChunk)
+    if (read === 'full') return undefined
+    const { events, next, more } = read
     const leftMs = beatAt - relay.now()
-    const isDue = moments.length > 0 || leftMs <= 0
+    const isDue = events.length > 0 || leftMs <= 0
     if (isDue && !(await stillHolds(relay, wish.access))) return undefined
-    if (moments.length > 0) return chunkOf(relay, moments)
+    if (events.length > 0) return chunkOf(relay, events)
     if (leftMs <= 0) return `: heartbeat\n${await idLine(relay, next)}\n`
     await relay.commitSignal.next(raised, more ? 0 : Math.min(lookEveryMs, leftMs))
   }
   return undefined
 }
 
-async function chunkOf(relay: Relay, moments: LoggedMoment[]): Promise<string> {
-  const blocks = moments.map(
-    async (one) => `${await idLine(relay, one.position)}data: ${bodyOf(relay, one)}\n\n`,
+async function chunkOf(
+  relay: Relay,
+  events: { position: number; body: string }[],
+): Promise<string> {
+  const blocks = events.map(
+    async ({ position, body }) => `${await idLine(relay, position)}data: ${body}\n\n`,
   )
   return (await Promise.all(blocks)).join('')
 }
@@ -251,51 +280,4 @@ async function idLine({ linkKeys }: Relay, position: number): Promise<string> {
 function bodyOf(relay: Relay, moment: LoggedMoment): string {
   const links = eventLinks(relay, moment.notification.event)
   return cloudEventBody(moment, links, relay.config)
-}
-
-/** In one process. */
-const maxStreams = 100
-/** Streams of tokens. The rest is reserved for the admin key. */
-const maxTokenStreams = 80
-/** Of tokens that are bound to this fleet, alone or with others. */
-const maxStreamsOfFleet = 20
-
-interface StreamShares {
-  /** Opens a stream, or says which limit is reached. Each stream must be closed once. */
-  open(access: Access): { close(): void } | { refusal: string }
-}
-
-/**
- * How many streams one process holds, and for whom. A stream of a token that is bound to fleets counts
- * for each of them, so a token with several fleets gets no additional share.
- */
-function createStreamShares(): StreamShares {
-  const open = new Set<{ access: Access }>()
-  const countOf = (counts: (access: Access) => boolean) =>
-    [...open].filter(({ access }) => counts(access)).length
-  const refusalOf = (access: Access): string | undefined => {
-    if (open.size >= maxStreams) return `${maxStreams} streams are open`
-    if (access.by === 'admin') return undefined
-    const full = isBound(access)
-      ? access.fleets.find((fleet) => countOf((one) => isFor(one, fleet)) >= maxStreamsOfFleet)
-      : undefined
-    if (full !== undefined) {
-      return `${maxStreamsOfFleet} streams of tokens for fleet "${full}" are open`
-    }
-    const isFull = countOf(({ by }) => by !== 'admin') >= maxTokenStreams
-    return isFull ? `${maxTokenStreams} streams of tokens are open` : undefined
-  }
-  return {
-    open(access) {
-      const refusal = refusalOf(access)
-      if (refusal !== undefined) return { refusal }
-      const stream = { access }
-      open.add(stream)
-      return { close: () => open.delete(stream) }
-    },
-  }
-}
-
-function isFor(access: Access, fleet: string): boolean {
-  return isBound(access) && access.fleets.includes(fleet)
 }

@@ -26,6 +26,8 @@ type Show = (c: Context, visitor: Visitor) => Promise<Response>
 
 interface Routes {
   gets: Record<string, Show>
+  /** A decision waits for nobody's reads. */
+  decisions: Record<string, Show>
   posts: Record<string, Show>
 }
 
@@ -48,9 +50,11 @@ export function consoleRoutes(relay: Relay): Routes {
       '/channels/:name': (c, visitor) => showChannel(relay, c, visitor),
       '/subscriptions/:id': (c, visitor) => showSubscription(relay, c, visitor),
     },
-    posts: {
+    decisions: {
       '/': (c, visitor) => decideNow(relay, snapshots, c, visitor),
       [event]: (c, visitor) => decideEventPage(relay, snapshots, c, visitor),
+    },
+    posts: {
       '/replay': (c, visitor) => replay(relay, c, visitor),
       '/replay-all': (c, visitor) => replayAll(relay, c, visitor),
       '/test': (c, visitor) => sendTest(relay, c, visitor),

@@ -5,25 +5,31 @@ import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { ScheduledEvent } from '../../../shared/document.ts'
+import { startAzureDoor, doorSubscription as subscription } from '../../simulator/azure-door.ts'
 import { cloudEvent } from '../../simulator/event-grid.ts'
 import { FakeBeacon } from '../../support/fake-beacon.ts'
-import { fleetName, type Stage, startStage } from '../../support/stage.ts'
+import { fleetName, linkIn, type Stage, startStage } from '../../support/stage.ts'
 import type { Figure } from '../figures.ts'
 import type { Flood } from './worker.ts'
 
 const large = { events: 800, names: 190, nameLength: 180, ofReport: 6 }
-const subscription = '1e1e1e1e-0000-4000-8000-000000000001'
 const fleets = [fleetName, 'second'] as const
-const warmMs = 3_000
+/** In Azure's inventory. Of every fourth one, a beacon is known. */
+const machines = 8_000
+/** The relay asks for a page of 1,000 a second. */
+const inventoryMs = 10_000
+const usualWarmMs = 3_000
 const samples = 15
 
 export async function flood(): Promise<Figure[]> {
+  const azure = await startAzureDoor('web')
+  azure.arm.options.rows = { resources: inventory() }
   const stage = await startStage({
     vms: [['web_0']],
     config: (sinks) => ({
-      channels: { system: { kind: 'webhook', url: sinks.webhookUrl, secret: 'env:HOOK_SECRET' } },
-      routes: [{ match: { eventType: 'Terminate' }, channels: ['system'] }],
-      azure: { subscriptions: [subscription] },
+      channels: { chat: { kind: 'slack', url: sinks.slackUrl } },
+      routes: [{ match: { eventType: 'Terminate' }, channels: ['chat'] }],
+      azure: azure.azure,
       fleets: {
         [fleetName]: { key: 'env:FLEET_KEY', azureSubscriptions: [subscription] },
         second: { key: 'env:FLEET_KEY' },
@@ -39,6 +45,7 @@ export async function flood(): Promise<Figure[]> {
     }
     return figures
   } finally {
+    await azure.stop()
     await stage.stop()
   }
 }
@@ -62,10 +69,34 @@ async function fill(stage: Stage) {
     const events = Array.from({ length: large.ofReport }, () => largeEvent(vm))
     await new FakeBeacon(world, vm, { fleet, key }).sees(events)
   }
-  const one = { ...largeEvent('web_0'), resources: ['web_0'] }
+  const beacons = Array.from({ length: machines / 4 }, (_, n) => `web_${n * 4}`)
+  for (const vm of beacons) await new FakeBeacon(world, vm, { fleet: fleetName, key }).sees([])
+  const one = { ...largeEvent('web_0'), resources: ['web_0'], eventType: 'Terminate' }
   const beacon = new FakeBeacon(world, 'web_0', { fleet: fleetName, key })
   await beacon.sees([one])
-  return { port, world, beacon, event: one, decide: await stage.makeToken(['decide']) }
+  const decide = await stage.makeToken(['decide'])
+  return { port, world, beacon, event: one, decide, link: await linkOf(stage) }
+}
+
+/** The path of the page that decides about the event that people are told of. */
+async function linkOf({ sinks }: Stage): Promise<string> {
+  const message = await sinks.waitFor(({ kind }) => kind === 'slack', 10_000)
+  return new URL(linkIn(message)).pathname
+}
+
+function inventory(): object[] {
+  return Array.from({ length: machines }, (_, n) => {
+    const name = `web_${n}`
+    const path = `/subscriptions/${subscription}/resourceGroups/rg/providers/Microsoft.Compute`
+    return {
+      ...{ id: `${path}/virtualMachines/${name}`, name, type: 'microsoft.compute/virtualmachines' },
+      ...{
+        resourceGroup: 'rg',
+        subscriptionId: subscription,
+        tags: { stage: 'prod', tier: 'web' },
+      },
+    }
+  })
 }
 
 function largeEvent(vm: string): ScheduledEvent {
@@ -78,7 +109,11 @@ function largeEvent(vm: string): ScheduledEvent {
   }
 }
 
-type Made = Omit<Flood, 'port' | 'isSlow'> & { isSlow?: true }
+interface Made extends Pick<Flood, 'connections' | 'requests'> {
+  isSlow?: true
+  /** How long it goes on before the first sample. */
+  warmMs?: number
+}
 
 async function floodsOf(stage: Stage): Promise<Record<string, Made | undefined>> {
   const [read, report, calendar] = await Promise.all([
@@ -100,6 +135,13 @@ async function floodsOf(stage: Stage): Promise<Record<string, Made | undefined>>
     },
     '60 lists': { connections: 60, requests: lists },
     '200 lists': { connections: 200, requests: lists },
+    '60 long polls': { connections: 60, requests: [get('/v1/events/stream?after=0&wait=1', read)] },
+    '20 streams': { connections: 20, requests: [get('/v1/events/stream?after=0', read)] },
+    '60 lists of Azure': {
+      connections: 60,
+      requests: [get('/v1/azure', read)],
+      warmMs: inventoryMs,
+    },
     '30 calendars': { connections: 30, requests: [get(`/calendar.ics?token=${calendar}`)] },
     '300 slow readers': { connections: 300, requests: lists, isSlow: true },
     // last, as the relay works on them for a while
@@ -127,13 +169,13 @@ function raw(method: string, path: string, token?: string, body = '', headers = 
 }
 
 async function measured(asked: Asked, name: string, made: Made | undefined): Promise<Figure[]> {
-  const stop = made && startFlood({ isSlow: false, ...made, port: asked.port })
-  await sleep(warmMs)
+  const stop = made && startFlood({ ...made, isSlow: made.isSlow === true, port: asked.port })
+  await sleep(made?.warmMs ?? usualWarmMs)
   const times: Record<string, number[]> = { report: [], decision: [], page: [] }
   for (let i = 0; i < samples; i++) {
     times.report!.push(await timed(() => report(asked)))
     times.decision!.push(await timed(() => decision(asked)))
-    times.page!.push(await timed(() => ask(asked.port, 'GET', '/approve/x')))
+    times.page!.push(await timed(() => ask(asked.port, 'GET', asked.link)))
   }
   const answered = await stop?.()
   return [
