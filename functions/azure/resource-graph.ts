@@ -1,5 +1,6 @@
 // Queries of Azure Resource Graph: the events of subscriptions, as Azure publishes them, and their VMs and
-// sets. An identity may send 15 queries in 5 s. People who look get five of them: approvals need the list.
+// sets. An identity may send 15 queries in 5 s. Those for people and those for rules get five each: approvals
+// need the list of events.
 import * as z from 'zod'
 import { FoghornError } from '../../shared/errors.ts'
 import type { Published } from '../core/event/published.ts'
@@ -13,9 +14,9 @@ const version = '2022-10-01'
 const maxPages = 20
 /** An answer may be this much behind what Event Grid has sent, so it counts as this old. */
 const lagMs = 2 * 60_000
-/** Several readers share an answer: what the relay reads, and what people look at. */
-const keptMs = { relay: 1_000, people: 60_000 }
-/** Of queries of people. */
+/** Several readers share an answer. A rule may need a VM that was created a moment ago. */
+const keptMs = { approvals: 1_000, rules: 10_000, people: 60_000 }
+/** Of queries for people, and of those for rules. */
 const everyMs = 1_000
 /** Longer than Azure's own window of 5 s, so what an answer asks for beyond that is no quota. */
 const longestWaitMs = 10_000
@@ -72,6 +73,9 @@ const machineSchema = z
     },
   )
 
+/** Whose query it is. One lane never takes the turn of another. */
+type Lane = keyof typeof keptMs
+
 interface Query<One> {
   query: string
   /** Undefined for a row that is not one. `now`: when its page came. */
@@ -101,26 +105,25 @@ interface Options {
 export function createResourceGraph({ request, now, wait }: Options): ResourceGraph {
   /** The quota is used up until then. */
   let freeAt = 0
-  /** When people may send the next query. */
-  let turnAt = 0
+  /** When the next query may be sent. Approvals wait for the quota alone. */
+  const turnAt: Record<Asker, number> = { rules: 0, people: 0 }
   const kept = new Map<string, { at: number; until: number; rows: Promise<unknown> }>()
 
-  /** The relay waits for its quota alone. */
-  const takeTurn = async (asker: Asker): Promise<void> => {
-    const turn = asker === 'people' ? Math.max(turnAt, now()) : 0
+  const takeTurn = async (lane: Lane): Promise<void> => {
+    const turn = lane === 'approvals' ? 0 : Math.max(turnAt[lane], now())
     const at = Math.max(freeAt, turn)
     if (at - now() > longestWaitMs) {
-      throw failure('people look at many subscriptions; look again in a few seconds')
+      throw failure(`many queries for ${lane} wait already; the next ones go in a few seconds`)
     }
-    if (asker === 'people') turnAt = turn + everyMs
+    if (lane !== 'approvals') turnAt[lane] = turn + everyMs
     if (at > now()) await wait(at - now())
   }
 
-  const readPages = async <One>(asker: Asker, subscriptions: string[], asked: Query<One>) => {
+  const readPages = async <One>(lane: Lane, subscriptions: string[], asked: Query<One>) => {
     const found: One[] = []
     let skipToken: string | undefined
     for (let pages = 0; pages < maxPages; pages++) {
-      await takeTurn(asker)
+      await takeTurn(lane)
       const options = skipToken && { options: { $skipToken: skipToken } }
       const body = { subscriptions, query: asked.query, ...options }
       const answer = await request('POST', path, version, body)
@@ -134,22 +137,22 @@ export function createResourceGraph({ request, now, wait }: Options): ResourceGr
   }
 
   /** What was asked a moment ago is not asked again. */
-  const read = <One>(asker: Asker, subscriptions: string[], asked: Query<One>): Promise<One[]> => {
-    const key = JSON.stringify([asker, subscriptions, asked.query])
+  const read = <One>(lane: Lane, subscriptions: string[], asked: Query<One>): Promise<One[]> => {
+    const key = JSON.stringify([lane, subscriptions, asked.query])
     const at = now()
     for (const [other, { at: since, until }] of kept) {
       if (at < since || until <= at) kept.delete(other)
     }
     const known = kept.get(key) as { rows: Promise<One[]> } | undefined
     if (known !== undefined) return known.rows
-    const rows = readPages(asker, subscriptions, asked)
-    kept.set(key, { at, until: at + keptMs[asker], rows })
+    const rows = readPages(lane, subscriptions, asked)
+    kept.set(key, { at, until: at + keptMs[lane], rows })
     rows.catch(() => kept.delete(key))
     return rows
   }
 
   return {
-    listEvents: (subscriptions) => read('relay', subscriptions, events),
+    listEvents: (subscriptions) => read('approvals', subscriptions, events),
     listMachines: (subscriptions, asker) => read(asker, subscriptions, machines),
   }
 }

@@ -34,7 +34,7 @@ async function readVms(
   const { resource } = azure.outside!
   if (!relay.azure?.subscriptions.includes(resource.subscriptionId)) return undefined
   try {
-    const machines = await relay.azure.graph.listMachines([resource.subscriptionId], 'relay')
+    const machines = await relay.azure.graph.listMachines([resource.subscriptionId], 'rules')
     return facts.resources.flatMap((vm) => knownIn(machines, resource, vm))
   } catch (error) {
     relay.log.warn('azure_inventory_failed', { error: messageOf(error) })

@@ -115,14 +115,14 @@ export interface Machine extends AzureResource {
   publishes: boolean
 }
 
-/** Looks of people never use up the quota that the relay needs to approve. */
-export type Asker = 'relay' | 'people'
+/** Who asks for the inventory. Neither uses up the quota that approvals need. */
+export type Asker = 'people' | 'rules'
 
 /** Its methods throw FoghornError `azure_graph_failed`, `azure_no_answer` and `azure_token_missing`. */
 export interface ResourceGraph {
   /** The events as they were two minutes ago at the latest. */
   listEvents(subscriptions: string[]): Promise<Published[]>
-  /** For `people`: as they were a minute ago at the latest, after at most 10 s. */
+  /** As they were a minute ago at the latest; for rules, 10 s. Each query waits at most 10 s. */
   listMachines(subscriptions: string[], asker: Asker): Promise<Machine[]>
 }
 

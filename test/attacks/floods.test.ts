@@ -2,11 +2,13 @@
 // report. Honest beacons, on new connections, go first.
 import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createApp } from '../../functions/app.ts'
+import { consoleRoutes } from '../../functions/http/console/routes.ts'
 import { cloudEvent } from '../simulator/event-grid.ts'
 import { publication, send, startWithAzure } from '../support/azure.ts'
 import { FakeBeacon } from '../support/fake-beacon.ts'
-import { world } from '../support/relay.ts'
+import { startRelay, world } from '../support/relay.ts'
 import { fleetName, type Stage, startStage } from '../support/stage.ts'
 import { askApi, makeToken } from '../support/tokens.ts'
 import { adminKey, event } from '../support/world.ts'
@@ -101,12 +103,13 @@ describe('the door of Event Grid', () => {
     world.relay.pause = async () => {
       pauses += 1
     }
+    world.app = createApp(world.relay)
     const batch = Array.from({ length: 110 }, () =>
       cloudEvent(publication({ eventId: randomUUID() })),
     )
     expect((await send(batch)).status).toBe(204)
-    // 110 are read and joined in 5 parts each
-    expect(pauses).toBeGreaterThanOrEqual(8)
+    // 110 are read and joined in 5 parts each, and each part takes a turn at the door
+    expect(pauses).toBe(10)
     const counts = await world.store.countOpen('prod', 'azure')
     expect(counts.ofFleet).toBe(110)
   })
@@ -127,5 +130,35 @@ describe('the door of Event Grid', () => {
     const { detail } = (await answer.json()) as { detail: string }
     expect(answer.status).toBe(400)
     expect(detail.split('\n')).toHaveLength(1)
+  })
+})
+
+describe('those who wait on purpose', () => {
+  beforeEach(() => startRelay())
+
+  test('read only when it is their turn', async () => {
+    let open = () => {}
+    const closed = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    const key = (await makeToken(world, {})).token
+    await new FakeBeacon(world, 'web_0').sees([event()])
+    const reads = vi.spyOn(world.store, 'readMoments')
+    world.relay.pause = () => closed
+    world.app = createApp(world.relay)
+    const polls = Array.from({ length: 60 }, () =>
+      askApi(world, key, '/v1/events/stream?after=0&wait=1'),
+    )
+    const { directives } = await new FakeBeacon(world, 'web_1').sees([event()])
+    expect(directives).toEqual([])
+    expect(reads).not.toHaveBeenCalled()
+    open()
+    for (const poll of await Promise.all(polls)) expect(poll.status).toBe(200)
+  })
+
+  test('a form of the console that sends waits its turn, one that decides does not', () => {
+    const { decisions, posts } = consoleRoutes(world.relay)
+    expect(Object.keys(decisions)).toEqual(['/', '/events/:fleet/:eventId'])
+    expect(Object.keys(posts)).toContain('/replay-all')
   })
 })

@@ -66,6 +66,21 @@ test('once its quota is used up, it waits until there is more, at most 10 s', as
   expect(waits).toEqual([1_000, 9_000])
 })
 
+test('what rules need waits for nobody who looks, and neither makes an approval wait', async () => {
+  const { arm, waits, graph } = start({ rows: {} }, false)
+  for (let n = 0; n < 3; n++) await graph.listMachines([`${subscription}-${n}`], 'people')
+  const before = waits.length
+  await graph.listMachines([subscription], 'rules')
+  expect(waits).toHaveLength(before)
+  await Promise.allSettled(
+    Array.from({ length: 40 }, (_, n) => graph.listMachines([`${subscription}-${n}`], 'rules')),
+  )
+  const waited = waits.length
+  await graph.listEvents([subscription])
+  expect(waits).toHaveLength(waited)
+  expect(arm.queries.at(-1)!.query).toContain('maintenanceresources')
+})
+
 test('people who look take turns, share an answer for a minute, and leave the quota to the relay', async () => {
   const { arm, clock, waits, graph } = start({ rows: {} }, false)
   const look = (n: number) => graph.listMachines([`${subscription}-${n}`], 'people')
@@ -110,7 +125,7 @@ test('VMs and sets: where they are, their tags, and whether Azure publishes thei
   ]
   const { graph } = start({ rows: { resources } })
   const known = { resourceGroup: 'rg', subscriptionId: subscription }
-  expect(await graph.listMachines([subscription], 'relay')).toEqual([
+  expect(await graph.listMachines([subscription], 'rules')).toEqual([
     {
       ...known,
       type: 'virtualMachines',
@@ -143,5 +158,5 @@ test('VMs and sets: where they are, their tags, and whether Azure publishes thei
 
 test('a failure says what to do', async () => {
   const { graph } = start({ canRead: false })
-  await expect(graph.listMachines([subscription], 'relay')).rejects.toThrow(/HTTP 403.*role Reader/)
+  await expect(graph.listMachines([subscription], 'rules')).rejects.toThrow(/HTTP 403.*role Reader/)
 })
