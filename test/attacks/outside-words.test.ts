@@ -1,7 +1,7 @@
 // Somebody has a token that may report what Azure publishes, or the key of the fleet, and says what is not so.
 // A VM that shows the event is right.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { list, publication, publish, startWithAzure } from '../support/azure.ts'
+import { arm, list, publication, publish, startWithAzure } from '../support/azure.ts'
 import { linkOf, press } from '../support/people.ts'
 import { beacon, hour, minute, moments, outcome, second, world } from '../support/relay.ts'
 import { event, eventId, FakeBeacon, started } from '../support/world.ts'
@@ -108,4 +108,52 @@ test('"Azure accepted it" by a liar delays an approval by seconds', async () => 
     await world.pass(paceMs)
   }
   expect(world.clock.now - from).toBeLessThanOrEqual(10 * second)
+})
+
+test('two onlookers that take the lease in turns and say nothing delay an approval by seconds', async () => {
+  const liars = ['one', 'other'].map((name) => new FakeBeacon(world, name))
+  await beacon.sees([later])
+  for (const liar of liars) await liar.sees([later])
+  await world.drain()
+  await press(world, linkOf(world), 'approve')
+  const from = world.clock.now
+  for (let tries = 0; tries < 60; tries++) {
+    for (const liar of liars) await liar.sees([later])
+    const { directives } = await beacon.sees([later])
+    if (directives.length > 0) break
+    await world.pass(second)
+  }
+  expect(world.clock.now - from).toBeLessThanOrEqual(6 * second)
+})
+
+test('another machine with the id of the affected beacon says that Azure accepted: the true one tells Azure', async () => {
+  await beacon.sees([later])
+  await world.drain()
+  await press(world, linkOf(world), 'approve')
+  const twin = new FakeBeacon(world, beacon.name)
+  expect((await twin.sees([later])).directives).toHaveLength(1)
+  await twin.sees([later], { starts: [{ eventId, ageMs: 0, outcome: 'accepted', status: 200 }] })
+  const from = world.clock.now
+  const own = new FakeBeacon(world, beacon.name)
+  for (let tries = 0; tries < 60; tries++) {
+    const { directives, paceMs } = await own.sees([later])
+    if (directives.length > 0) break
+    await world.pass(paceMs)
+  }
+  expect(world.clock.now - from).toBeLessThanOrEqual(10 * second)
+})
+
+test('an onlooker says that Azure accepted, and no VM contradicts: the relay tells Azure itself', async () => {
+  const liar = new FakeBeacon(world, 'an_onlooker')
+  await liar.sees([later])
+  list(publication({ notBeforeAt: later.notBeforeAt! }))
+  await world.drain()
+  await press(world, linkOf(world), 'approve')
+  expect((await liar.sees([later])).directives).toHaveLength(1)
+  await liar.sees([later], { starts: [{ eventId, ageMs: 0, outcome: 'accepted', status: 200 }] })
+  for (let at = 0; at <= minute; at += 5 * second) {
+    await world.pass(5 * second)
+    await liar.sees([later])
+  }
+  expect(arm.acknowledged).toEqual([eventId])
 })

@@ -1,5 +1,6 @@
 // Telling Azure from outside the VMs, through Azure Resource Manager: when the relay tries it, what Azure's
 // own list must say before, and with what result. Beacons come first. That Azure is told twice is harmless.
+import { hits } from '../../../shared/document.ts'
 import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
 import { addHistory } from './history.ts'
 import type { AzureResource } from './outside.ts'
@@ -11,6 +12,9 @@ import { azureBeacon, isSeeing, type Listening, type Sight } from './sight.ts'
 const patienceMs = 30_000
 const soonMs = 1_000
 const againMs = 60_000
+/** If an affected VM says that Azure accepted, and if another one says so. */
+const ofAffectedMs = 2 * 60_000
+const ofOnlookerMs = 60_000
 /** If the look at the due time was missed, the next ones are this far apart. */
 const lookMs = 30_000
 const never = Number.POSITIVE_INFINITY
@@ -24,14 +28,27 @@ function isShownByBeacon({ sights }: EventRecord, listening: Listening): boolean
   return sights.some((one) => one.beacon !== azureBeacon && shows(one, listening))
 }
 
-/** When the relay tries next. A try that would come after NotBefore is not made: Azure starts it then. */
+/** How long after an approval the relay leaves it to beacons. That one of them told Azure is only its word. */
+function patienceWith(record: EventRecord, listening: Listening): number {
+  const { azure, facts } = record
+  if (azure.accepted !== undefined) {
+    return hits(facts, azure.accepted.vm) ? ofAffectedMs : ofOnlookerMs
+  }
+  return isShownByBeacon(record, listening) ? patienceMs : soonMs
+}
+
+/**
+ * When the relay tries next: also if a beacon says that Azure accepted, and Azure does not start the event. A
+ * try that would come after NotBefore is not made: Azure starts it then.
+ */
 function armDueAt(record: EventRecord, listening: Listening): number {
   const { phase, decided, azure, drill, facts } = record
   const waits = isOpen(record) && phase === 'scheduled' && drill === undefined
-  if (!waits || decided?.decision !== 'approved' || azure.accepted !== undefined) return never
+  const { accepted } = azure
+  if (!waits || decided?.decision !== 'approved' || accepted?.through !== undefined) return never
   if (!isWithin(decided.scope, facts) || azure.arm?.failure?.isFinal) return never
-  const firstMs = isShownByBeacon(record, listening) ? patienceMs : soonMs
-  const at = azure.arm === undefined ? decided.at + firstMs : azure.arm.at + againMs
+  const from = decided.at + patienceWith(record, listening)
+  const at = azure.arm === undefined ? from : Math.max(from, azure.arm.at + againMs)
   return at < (facts.notBeforeAt ?? never) ? at : never
 }
 
@@ -91,7 +108,8 @@ export function withArmResult(
   at: number,
 ): EventRecord | undefined {
   const { azure } = record
-  if (!isOpen(record) || azure.arm === undefined || azure.accepted !== undefined) return undefined
+  const isTold = azure.accepted?.through !== undefined
+  if (!isOpen(record) || azure.arm === undefined || isTold) return undefined
   if (result.outcome === 'accepted') {
     const { failure: _, ...rest } = azure
     const accepted = { vm: result.resource, at, through: 'resource_manager' as const }

@@ -151,12 +151,13 @@ function decideAfterEnd(
 /** The beacon that shows the event as Scheduled now may have to start it. */
 function directed(
   decision: Decision,
-  { beacon, vm, polledAt, goodbye }: Reporter,
+  reporter: Reporter,
   { shown }: EventNews,
   rules: PolicyRule[],
   now: number,
 ): ReportDecision {
   const { record } = decision
+  const { beacon, vm, goodbye } = reporter
   // a beacon that stops carries out no directive
   const isAble = beacon !== azureBeacon && goodbye === undefined
   if (record === undefined || shown?.status !== 'Scheduled' || !isAble) {
@@ -165,7 +166,7 @@ function directed(
   // it does not expire while Azure may be starting the event, but nobody tells Azure again
   const isVoid = record.azure.accepted !== undefined && isOutgrown(record, rules)
   if (isVoid) return { ...decision, isDirected: false }
-  const lease = leaseOf(record, { beacon, vm, polledAt }, shown, now)
+  const lease = leaseOf(record, shown, reporter, now)
   const isGranted = lease === 'granted' && isOpen(record)
   return {
     ...decision,

@@ -11,34 +11,42 @@ const retellMs = 60_000
 
 type Lease = 'granted' | 'held_already' | 'not_due'
 
+type Own = Pick<Reporter, 'beacon' | 'bootId' | 'vm' | 'polledAt'>
+
 /**
  * Whether the beacon may have the directive. `own` is the event in its document, where it is
  * Scheduled. The approval must cover both `own` and the record.
  */
 export function leaseOf(
   record: EventRecord,
-  { beacon, vm, polledAt }: Pick<Reporter, 'beacon' | 'vm' | 'polledAt'>,
   own: ScheduledEvent,
+  reporter: Own,
   now: number,
 ): Lease {
-  const { decided, azure } = record
-  const { directive, accepted } = azure
+  const { decided, azure, facts, phase } = record
   const due =
     isOpen(record) &&
-    record.phase === 'scheduled' &&
-    now - polledAt <= freshDocumentMs &&
+    phase === 'scheduled' &&
+    now - reporter.polledAt <= freshDocumentMs &&
     decided?.decision === 'approved' &&
-    isWithin(decided.scope, record.facts) &&
+    isWithin(decided.scope, facts) &&
     isWithin(decided.scope, own)
-  if (!due) return 'not_due'
-  const isOfAffected = hits(own, vm)
-  if (accepted !== undefined && now < tellsAgainAt(record, beacon, isOfAffected)) return 'not_due'
+  if (!due || now < tellsAgainAt(record, reporter)) return 'not_due'
+  const { directive } = azure
   if (directive === undefined) return 'granted'
-  const { beacon: holder, until, failed } = directive
-  if (holder !== beacon) return failed || until <= now ? 'granted' : 'not_due'
-  // if its lease ended without a result, the holder waits one more, so that another beacon comes first
-  if (until + directiveLeaseMs <= now) return 'granted'
-  return failed || until <= now ? 'not_due' : 'held_already'
+  const { beacon: holder, until, failed, earlier } = directive
+  const isFree = failed || until <= now
+  if (holder === reporter.beacon && !isFree) return 'held_already'
+  // those that had it last wait one more lease, so that another beacon comes first
+  const hadItLast = holder === reporter.beacon || (earlier === reporter.beacon && !failed)
+  if (hadItLast) return until + directiveLeaseMs <= now ? 'granted' : 'not_due'
+  return isFree || mayTakeOver(record, reporter, now) ? 'granted' : 'not_due'
+}
+
+/** Onlookers that say nothing keep an affected VM from telling Azure for one lease, and no longer. */
+function mayTakeOver({ decided, azure, facts }: EventRecord, { vm }: Own, now: number): boolean {
+  const isNearer = hits(facts, vm) && !hits(facts, azure.directive!.vm)
+  return isNearer && decided!.at + directiveLeaseMs <= now
 }
 
 /**
@@ -47,21 +55,25 @@ export function leaseOf(
  * VM: its own beacon tells Azure, too.
  */
 function tellsAgainAt(
-  { azure: { accepted, directive } }: EventRecord,
-  beacon: string,
-  isOfAffected: boolean,
+  { azure: { accepted, directive }, facts }: EventRecord,
+  reporter: Own,
 ): number {
   if (accepted === undefined) return 0
-  if (isOfAffected && isWordOfOther(accepted, beacon)) return accepted.at + directiveLeaseMs
-  return accepted.at + (directive?.beacon === beacon ? 2 * retellMs : retellMs)
+  if (hits(facts, reporter.vm) && isWordOfOther(accepted, reporter))
+    return accepted.at + directiveLeaseMs
+  return accepted.at + (directive?.beacon === reporter.beacon ? 2 * retellMs : retellMs)
 }
 
-/** Another beacon says that Azure accepted. Resource Manager is Azure itself. */
+/**
+ * Another beacon says that Azure accepted, or one that uses the same id: a beacon has one boot. Resource
+ * Manager is Azure itself.
+ */
 export function isWordOfOther(
-  accepted: NonNullable<EventRecord['azure']['accepted']>,
-  beacon: string,
+  { through, beacon, bootId }: NonNullable<EventRecord['azure']['accepted']>,
+  own: Pick<Reporter, 'beacon' | 'bootId'>,
 ): boolean {
-  return accepted.through === undefined && accepted.beacon !== beacon
+  const isOwn = beacon === own.beacon && (bootId ?? own.bootId) === own.bootId
+  return through === undefined && !isOwn
 }
 
 export function withLease(record: OpenRecord, beacon: string, vm: string, now: number): OpenRecord {
@@ -93,7 +105,7 @@ export function withLease(record: OpenRecord, beacon: string, vm: string, now: n
  */
 export function withStartResult(
   record: EventRecord,
-  { beacon, vm }: Pick<Reporter, 'beacon' | 'vm'>,
+  { beacon, bootId, vm }: Pick<Reporter, 'beacon' | 'bootId' | 'vm'>,
   start: Start,
   at: number,
 ): EventRecord | undefined {
@@ -105,7 +117,7 @@ export function withStartResult(
   if (azure.accepted !== undefined && !isAskedAgain(record)) return undefined
   if (start.outcome === 'accepted') {
     const { failure: _, ...rest } = azure
-    const accepted = { vm, beacon, at }
+    const accepted = { vm, beacon, bootId, at }
     const entry = { at, what: 'azure_accepted' as const, note: vm }
     return addHistory({ ...record, azure: { ...rest, accepted } }, entry)
   }

@@ -103,8 +103,9 @@ export interface Decided extends Decider {
 interface Accepted {
   /** The VM that told Azure, or the resource that the relay named to Resource Manager. */
   vm: string
-  /** Its beacon. */
+  /** Its beacon, and the boot that says so: another machine may use the beacon's id. */
   beacon?: string
+  bootId?: string
   at: number
   /** Absent: a beacon told Azure. */
   through?: 'resource_manager'

@@ -82,7 +82,7 @@ function mayTellToo(record: EventRecord, beacon: string, now: number): boolean {
   if (!isOpen(record) || phase !== 'scheduled' || accepted === undefined) return false
   const own = sights.find((one) => one.beacon === beacon)
   const isOfAffected = own !== undefined && isAffected(facts, own)
-  return isOfAffected && isWordOfOther(accepted, beacon) && now < accepted.at + openPaceMs
+  return isOfAffected && isWordOfOther(accepted, own) && now < accepted.at + openPaceMs
 }
 
 function isUnderWay({ decided, azure }: EventRecord): boolean {

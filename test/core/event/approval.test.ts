@@ -59,25 +59,25 @@ describe('decide', () => {
 })
 
 describe('leaseOf', () => {
-  const fresh = (beacon: string) => ({ beacon, vm: 'an-onlooker', polledAt: at })
+  const fresh = (beacon: string) => ({ beacon, bootId: 'boot', vm: 'an-onlooker', polledAt: at })
 
   test.each([
     [60_000, 'granted'],
     [60_001, 'not_due'],
   ] as const)('a document that is %d ms old: %s', (ageMs, lease) => {
     const approvedEvent = record({ decided: approved })
-    const beacon = { beacon: 'a', vm: 'an-onlooker', polledAt: at - ageMs }
-    expect(leaseOf(approvedEvent, beacon, event(), at)).toBe(lease)
+    const beacon = { ...fresh('a'), polledAt: at - ageMs }
+    expect(leaseOf(approvedEvent, event(), beacon, at)).toBe(lease)
   })
 
   test('an approval that does not say what it covers starts nothing', () => {
     const { scope: _, ...bare } = approved
-    expect(leaseOf(record({ decided: bare }), fresh('a'), event(), at)).toBe('not_due')
+    expect(leaseOf(record({ decided: bare }), event(), fresh('a'), at)).toBe('not_due')
   })
 
   test.each(states)('$phase, over: $over, $decided.decision', (row) => {
     const due = row.phase === 'scheduled' && !row.over && row.decided === approved
-    expect(leaseOf(made(row), fresh('a'), event(), at)).toBe(due ? 'granted' : 'not_due')
+    expect(leaseOf(made(row), event(), fresh('a'), at)).toBe(due ? 'granted' : 'not_due')
   })
 
   const held = (changes = {}) => ({
@@ -98,12 +98,25 @@ describe('leaseOf', () => {
     ['another failed', held({ failed: true }), 'b', 'granted'],
     ['I failed', held({ failed: true }), 'a', 'not_due'],
     ['I failed, and it is over', held({ failed: true, until: at }), 'a', 'not_due'],
+    [
+      'I had it before, so a third one comes first',
+      held({ until: at, earlier: 'b' }),
+      'b',
+      'not_due',
+    ],
+    [
+      'I had it before, and no third one came',
+      held({ until: at - 5_000, earlier: 'b' }),
+      'b',
+      'granted',
+    ],
+    ['I had it before, and the other failed', held({ failed: true, earlier: 'b' }), 'b', 'granted'],
     ['I failed, and no other came', held({ failed: true, until: at - 5_000 }), 'a', 'granted'],
   ] as const)('%s', (_, directive, beacon, lease) => {
     const open = record({ decided: approved, ...(directive && { azure: { directive } }) })
-    expect(leaseOf(open, fresh(beacon), event(), at)).toBe(lease)
+    expect(leaseOf(open, event(), fresh(beacon), at)).toBe(lease)
     const done = { ...open, azure: { ...open.azure, accepted: { vm: 'A', at } } }
-    expect(leaseOf(done, fresh(beacon), event(), at)).toBe('not_due')
+    expect(leaseOf(done, event(), fresh(beacon), at)).toBe('not_due')
   })
 
   test.each([
@@ -113,13 +126,48 @@ describe('leaseOf', () => {
   ] as const)('another beacon says that Azure accepted: %s', (_, beacon, ms, lease) => {
     const accepted = { vm: 'web_0', beacon: 'liar', at }
     const done = record({ decided: approved, azure: { accepted } })
-    const own = { beacon, vm: 'web_0', polledAt: at + ms }
-    expect(leaseOf(done, own, event({ resources: ['web_0'] }), at + ms)).toBe(lease)
+    const own = { beacon, bootId: 'boot', vm: 'web_0', polledAt: at + ms }
+    expect(leaseOf(done, event({ resources: ['web_0'] }), own, at + ms)).toBe(lease)
     const told = { ...done, azure: { accepted: { ...accepted, beacon } } }
-    expect(leaseOf(told, own, event({ resources: ['web_0'] }), at + ms)).toBe('not_due')
+    expect(leaseOf(told, event({ resources: ['web_0'] }), own, at + ms)).toBe('not_due')
     const through = { ...accepted, through: 'resource_manager' as const }
     const byArm = { ...done, azure: { accepted: through } }
-    expect(leaseOf(byArm, own, event({ resources: ['web_0'] }), at + ms)).toBe('not_due')
+    expect(leaseOf(byArm, event({ resources: ['web_0'] }), own, at + ms)).toBe('not_due')
+  })
+
+  test('an onlooker has the lease: the own beacon of an affected VM gets it 5 s after the approval', () => {
+    const directive = held({ vm: 'an-onlooker' })
+    const { facts } = record()
+    const open = record({ decided: approved, azure: { directive } })
+    const affected = facts.resources[0]!
+    const lease = (vm: string, holder = 'an-onlooker', ms = 5_000) =>
+      leaseOf(
+        { ...open, azure: { directive: { ...directive, vm: holder, until: at + 9_000 } } },
+        event(),
+        { beacon: 'b', bootId: 'boot', vm, polledAt: at },
+        approved.at + ms,
+      )
+    expect(lease(affected)).toBe('granted')
+    expect(lease(affected, 'an-onlooker', 4_999)).toBe('not_due')
+    expect(lease('another-onlooker')).toBe('not_due')
+    expect(lease(affected, affected)).toBe('not_due')
+    // only what the event is known to hit counts, not what a document of the VM itself adds
+    const named = { ...event(), resources: [...facts.resources, 'liar'] }
+    const liar = { beacon: 'b', bootId: 'boot', vm: 'liar', polledAt: at }
+    expect(leaseOf(open, named, liar, at)).toBe('not_due')
+  })
+
+  test('another boot says with the id of a beacon that Azure accepted: its own boot tells Azure, too', () => {
+    const own = { beacon: 'a', bootId: 'boot', vm: 'web_0', polledAt: at + 5_000 }
+    const saidBy = (bootId?: string) => {
+      const accepted = { vm: 'web_0', beacon: 'a', at, ...(bootId !== undefined && { bootId }) }
+      return record({ decided: approved, azure: { accepted } })
+    }
+    const shown = event({ resources: ['web_0'] })
+    expect(leaseOf(saidBy('other'), shown, own, at + 5_000)).toBe('granted')
+    expect(leaseOf(saidBy('boot'), shown, own, at + 5_000)).toBe('not_due')
+    // as it was stored before boots were
+    expect(leaseOf(saidBy(), shown, own, at + 5_000)).toBe('not_due')
   })
 
   test('a lease lasts 5 s', () => {
@@ -140,27 +188,45 @@ describe('withStartResult', () => {
   })
 
   test('only the holder of the last lease counts', () => {
-    const done = withStartResult(leased, { beacon: 'a', vm: 'A' }, said('accepted', 200), at + 1)
-    expect(done?.azure.accepted).toEqual({ vm: 'A', beacon: 'a', at: at + 1 })
+    const done = withStartResult(
+      leased,
+      { beacon: 'a', bootId: 'boot', vm: 'A' },
+      said('accepted', 200),
+      at + 1,
+    )
+    expect(done?.azure.accepted).toEqual({ vm: 'A', beacon: 'a', bootId: 'boot', at: at + 1 })
     expect(
-      withStartResult(leased, { beacon: 'a', vm: 'A' }, said('accepted'), at + 3_600_000)?.azure
-        .accepted?.vm,
+      withStartResult(
+        leased,
+        { beacon: 'a', bootId: 'boot', vm: 'A' },
+        said('accepted'),
+        at + 3_600_000,
+      )?.azure.accepted?.vm,
     ).toBe('A')
   })
 
   test.each(['rejected', 'unreachable', 'not_scheduled'] as const)(
     '%s fails the lease once',
     (outcome) => {
-      const failed = withStartResult(leased, { beacon: 'a', vm: 'A' }, said(outcome, 500), at)
+      const failed = withStartResult(
+        leased,
+        { beacon: 'a', bootId: 'boot', vm: 'A' },
+        said(outcome, 500),
+        at,
+      )
       expect(failed?.azure.directive?.failed).toBe(true)
       expect(failed?.azure.accepted).toBeUndefined()
       expect(failed?.history.at(-1)?.note).toBe(`A: ${outcome} (HTTP 500)`)
       expect(
-        withStartResult(failed!, { beacon: 'a', vm: 'A' }, said(outcome, 500), at),
+        withStartResult(failed!, { beacon: 'a', bootId: 'boot', vm: 'A' }, said(outcome, 500), at),
       ).toBeUndefined()
       expect(
-        withStartResult(failed!, { beacon: 'a', vm: 'A' }, said('accepted', 200), at)?.azure
-          .accepted?.vm,
+        withStartResult(
+          failed!,
+          { beacon: 'a', bootId: 'boot', vm: 'A' },
+          said('accepted', 200),
+          at,
+        )?.azure.accepted?.vm,
       ).toBe('A')
     },
   )
@@ -168,14 +234,28 @@ describe('withStartResult', () => {
   test.each(['accepted', 'rejected', 'unreachable', 'not_scheduled'] as const)(
     '%s by anybody else, without a lease, or when it is done, changes nothing',
     (outcome) => {
-      expect(withStartResult(leased, { beacon: 'b', vm: 'B' }, said(outcome), at)).toBeUndefined()
       expect(
-        withStartResult(record({ decided: approved }), { beacon: 'a', vm: 'A' }, said(outcome), at),
+        withStartResult(leased, { beacon: 'b', bootId: 'boot', vm: 'B' }, said(outcome), at),
+      ).toBeUndefined()
+      expect(
+        withStartResult(
+          record({ decided: approved }),
+          { beacon: 'a', bootId: 'boot', vm: 'A' },
+          said(outcome),
+          at,
+        ),
       ).toBeUndefined()
       const done = { ...leased, azure: { ...leased.azure, accepted: { vm: 'A', at } } }
-      expect(withStartResult(done, { beacon: 'a', vm: 'A' }, said(outcome), at)).toBeUndefined()
+      expect(
+        withStartResult(done, { beacon: 'a', bootId: 'boot', vm: 'A' }, said(outcome), at),
+      ).toBeUndefined()
       const moved = withLease(leased, 'b', 'B', at + 5_000)
-      const late = withStartResult(moved, { beacon: 'a', vm: 'A' }, said(outcome), at + 5_001)
+      const late = withStartResult(
+        moved,
+        { beacon: 'a', bootId: 'boot', vm: 'A' },
+        said(outcome),
+        at + 5_001,
+      )
       expect(late?.azure.accepted?.vm).toBe(outcome === 'accepted' ? 'A' : undefined)
     },
   )

@@ -160,13 +160,13 @@ describe('its course', () => {
 
 describe('no beacon gets a directive', () => {
   test('not after an approval by a person, and not by policy', () => {
-    const observer = { beacon: 'id-web_3', vm: 'web_3', polledAt: at }
+    const observer = { beacon: 'id-web_3', bootId: 'boot', vm: 'web_3', polledAt: at }
     for (const how of ['link', 'policy'] as const) {
       const decided: Decided = { decision: 'approved', how, who: 'x', at, scope }
       const approved = { ...begin(), decided }
-      expect(leaseOf(approved, observer, event(), at + 1)).toBe('not_due')
+      expect(leaseOf(approved, event(), observer, at + 1)).toBe('not_due')
       // the same of a real event would be given
-      expect(leaseOf(record({ decided }), observer, event(), at + 1)).toBe('granted')
+      expect(leaseOf(record({ decided }), event(), observer, at + 1)).toBe('granted')
     }
   })
 })

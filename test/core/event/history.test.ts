@@ -52,13 +52,18 @@ describe('a record that is full', () => {
       const failed = { eventId: full.eventId, ageMs: 0, outcome: 'rejected' as const, status: 400 }
       full = withStartResult(
         leased,
-        { beacon: `id-${i}`, vm: `web_${i}` },
+        { beacon: `id-${i}`, bootId: 'boot', vm: `web_${i}` },
         failed,
         at + 10_000 * i + 1,
       )!
     }
     const start = { eventId: full.eventId, ageMs: 0, outcome: 'accepted' as const, status: 200 }
-    full = withStartResult(full, { beacon: 'id-999', vm: 'web_999' }, start, at + 1e8)!
+    full = withStartResult(
+      full,
+      { beacon: 'id-999', bootId: 'boot', vm: 'web_999' },
+      start,
+      at + 1e8,
+    )!
     expect(said(full).slice(0, 3)).toEqual(['seen', 'declined', 'approved'])
     expect(full.history.at(-1)).toEqual({ at: at + 1e8, what: 'azure_accepted', note: 'web_999' })
     expect(listDecisions(full).map(({ decision }) => decision)).toEqual(['declined', 'approved'])
