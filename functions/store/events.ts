@@ -295,7 +295,8 @@ function viewIn(deliveries: Commit['deliveries']): EventView | undefined {
 }
 
 function countsOf(before: EventRecord | undefined, record: EventRecord): Count[] {
-  const [was, is] = [before && eventCount(before), eventCount(record)]
+  if (record.trace) return []
+  const [was, is] = [before && !before.trace ? eventCount(before) : undefined, eventCount(record)]
   if (was !== undefined && was.name === is.name && was.state === is.state) return []
   return was === undefined ? [is] : [{ ...was, n: -1 }, is]
 }
@@ -322,6 +323,7 @@ function keysOf(record: EventRecord, before: readonly Key[] = []): Key[] {
       summary,
     })
   }
+  if (record.trace) return keys
   const seen = newestFirst(firstSeenAt)
   const summary = JSON.stringify(summaryOf(record))
   keys.push({ index: keyOf('events', fleet), key: keyOf(seen, eventId), summary })

@@ -6,10 +6,15 @@ import type { Store } from '../store/store.ts'
 
 /** The beacons of a fleet are counted this often, because many new ones may report at once. */
 const countMs = 10_000
+/** Of a fleet: ends of unknown events, of which Azure tells out of order. */
+const maxTraces = 100
+const tracesMs = 10 * 60_000
 
 export class OpenLimits {
   /** By fleet. Each process counts for itself, so the limit is soft. */
   readonly #beacons = new Map<string, { at: number; count: number }>()
+  /** By fleet: the traces since `from`. */
+  readonly #traces = new Map<string, { from: number; count: number }>()
   readonly #store: Pick<Store, 'countBeacons' | 'countOpen'>
 
   constructor(store: Pick<Store, 'countBeacons' | 'countOpen'>) {
@@ -33,5 +38,17 @@ export class OpenLimits {
     if (counted.count >= maxBeaconsOfFleet) return beaconRefusal()
     counted.count += 1
     return undefined
+  }
+
+  hasRoomForTrace(fleet: string, now: number): boolean {
+    const { from, count } = this.#traces.get(fleet) ?? { from: now, count: 0 }
+    if (now >= from && now - from < tracesMs) return count < maxTraces
+    this.#traces.delete(fleet)
+    return true
+  }
+
+  noteTrace(fleet: string, now: number): void {
+    const { from, count } = this.#traces.get(fleet) ?? { from: now, count: 0 }
+    this.#traces.set(fleet, { from, count: count + 1 })
   }
 }

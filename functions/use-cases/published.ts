@@ -22,10 +22,13 @@ export async function joinPublished(
   published: Published,
 ): Promise<'joined' | 'busy'> {
   const now = relay.now()
+  const { openLimits } = relay
   const { reporter, news } = readPublished(fleet, published, now)
-  const refusal = () => relay.openLimits.forEvent(fleet, azureBeacon)
+  if (!openLimits.hasRoomForTrace(fleet, now)) delete news.trace
+  const refusal = () => openLimits.forEvent(fleet, azureBeacon)
   const joined = await joinOne(relay, reporter, news, now, refusal)
   if (joined === 'busy') return 'busy'
+  if (joined.record?.trace) openLimits.noteTrace(fleet, now)
   if (joined.refusal !== undefined) await raiseOverLimits(relay, fleet, reporter.vm, joined.refusal)
   return 'joined'
 }

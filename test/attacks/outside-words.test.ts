@@ -157,3 +157,62 @@ test('an onlooker says that Azure accepted, and no VM contradicts: the relay tel
   }
   expect(arm.acknowledged).toEqual([eventId])
 })
+
+test('a false start and a false end: the true start is told at once', async () => {
+  await beacon.sees([later])
+  await world.drain()
+  world.clock.now += second
+  await publish({ status: 'Started' })
+  world.clock.now += second
+  await publish({ status: 'Completed' })
+  world.clock.now += 10 * second
+  await beacon.sees([started()])
+  await world.drain()
+  expect(moments()).toEqual(['scheduled', 'started', 'completed', 'started'])
+})
+
+test('a word with a later time does not make void the end that Azure tells of', async () => {
+  await publish()
+  world.clock.now += minute
+  const endedAt = world.clock.now - 5 * second
+  await publish()
+  await publish({ status: 'Canceled', at: endedAt })
+  expect(await outcome()).toMatchObject({ phase: 'cancelled' })
+})
+
+test('a time before 1970 is none', async () => {
+  await publish({ at: -1 })
+  const { events } = await world.store.findEvents({ fleets: ['prod'], limit: 10, since: 0 })
+  expect(events.map(({ firstSeenAt }) => world.clock.now - firstSeenAt)).toEqual([7 * 24 * hour])
+})
+
+describe('ends of events that nobody knows', () => {
+  const idOf = (n: number) => `c7061bac-afdc-4513-b24b-${String(n).padStart(12, '0')}`
+
+  test('leave a trace that no list and no count shows, until the event is real', async () => {
+    await publish({ status: 'Completed' })
+    const { store, clock } = world
+    const lists = async () => [
+      (await store.findEvents({ fleets: ['prod'], limit: 10, since: 0 })).events.length,
+      (await store.listEvents({ limit: 10 })).length,
+    ]
+    expect(await outcome()).toMatchObject({ phase: 'completed' })
+    expect(await lists()).toEqual([0, 0])
+    const counted = await store.readCounts({ now: clock.now, fleets: ['prod'] })
+    expect(counted.counts.filter(({ what }) => what === 'event')).toEqual([])
+    await world.pass(2 * minute)
+    await beacon.sees([later])
+    await world.drain()
+    expect(moments()).toEqual(['scheduled'])
+    expect(await lists()).toEqual([1, 1])
+  })
+
+  test('leave no more than 100 traces in 10 minutes', async () => {
+    for (let n = 0; n < 101; n++) await publish({ eventId: idOf(n), status: 'Completed' })
+    const read = (n: number) => world.store.readEvent({ fleet: 'prod', eventId: idOf(n) })
+    expect([(await read(99))?.trace, await read(100)]).toEqual([true, undefined])
+    world.clock.now += 10 * minute
+    await publish({ eventId: idOf(100), status: 'Completed' })
+    expect((await read(100))?.trace).toBe(true)
+  })
+})

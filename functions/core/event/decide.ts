@@ -75,7 +75,9 @@ export function decideReport(
   // no document shows a drill, so a report changes nothing of it
   if (before?.drill) return { ...unchanged, record: undefined }
   const known = before?.sights.find(({ beacon }) => beacon === reporter.beacon)
-  if (known !== undefined && isOlder(reporter, known)) return unchanged
+  // events only go forward, so what Azure says of their end is not outdated by what it says of before
+  const isOutdated = known !== undefined && isOlder(reporter, known)
+  if (isOutdated && news.over === undefined) return unchanged
   const listening = { now, listeningSince: context.listeningSince }
   const valued = joinedBy(before, known, reporter, news, listening)
   if (valued === undefined) return unchanged

@@ -250,6 +250,8 @@ interface Kept {
   sights: Sight[]
   /** The newest change: when a document showed it, which values, and what they were, if known. */
   changed?: { at: number; names: (keyof Values)[]; from: Partial<Values> }
+  /** Azure said that it is over before anybody knew of it. Nobody was told, and no list shows it. */
+  trace?: true
   /** If the event is back: poll time of the document that showed it again. */
   backAt?: number
   /** `rule`: its name, or `default` if none matches. With `whenReady` or `maxConcurrent`, it waits. */

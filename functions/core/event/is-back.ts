@@ -7,22 +7,31 @@ import { addHistory } from './history.ts'
 import { goneAt, whyCompleted } from './is-over.ts'
 import type { EventNews } from './news.ts'
 import { isWithin } from './scope.ts'
-import { isAffected, type Listening, lagMs, type Reporter, type Sight, seeingVms } from './sight.ts'
+import {
+  azureBeacon,
+  isAffected,
+  type Listening,
+  lagMs,
+  type Reporter,
+  type Sight,
+  seeingVms,
+} from './sight.ts'
 
 /** `known`: the sight of this beacon before this document. */
 export function isBack(
   record: EndedRecord,
   known: Sight | undefined,
-  { vm, polledAt }: Reporter,
+  reporter: Reporter,
   { shown, past }: EventNews,
   listening: Listening,
 ): boolean {
   const { facts, sights, ended } = record
+  const { vm, polledAt } = reporter
   if (shown === undefined || polledAt <= ended.at) return false
   const isOfAffected = hits(facts, vm) || hits(shown, vm)
   if (ended.inferred === 'vm_gone') return isOfAffected
   if (ended.outcome === 'lost') return true
-  if (ended.by === 'azure' && outweighs(record, shown, isOfAffected, polledAt)) return true
+  if (ended.by === 'azure' && outweighs(record, known, reporter, shown, isOfAffected)) return true
   const affected = sights.filter((one) => isAffected(facts, one))
   const isSpeaker = isOfAffected || seeingVms(affected, listening).length === 0
   const hasLacked = known?.missing !== undefined || past.some(({ kind }) => kind === 'gone')
@@ -30,14 +39,20 @@ export function isBack(
   return isSpeaker && (hasLacked || firstSeenAt >= ended.at + lagMs)
 }
 
-/** What Azure says outside the VMs may be early or wrong: a VM that starts it, or goes on showing it, is right. */
+/**
+ * What Azure says outside the VMs may be early or wrong: a VM that starts it, or goes on showing it, is right. If
+ * a start was told already, the affected VM must have shown it Scheduled: then that start was Azure's word, too.
+ */
 function outweighs(
   { ended, started }: EndedRecord,
+  known: Sight | undefined,
+  { beacon, polledAt }: Reporter,
   { status }: ShownEvent,
   isOfAffected: boolean,
-  polledAt: number,
 ): boolean {
-  const isNewStart = status === 'Started' && started === undefined
+  if (beacon === azureBeacon) return false
+  const isOwnStart = isOfAffected && known?.shows.status === 'Scheduled'
+  const isNewStart = status === 'Started' && (started === undefined || isOwnStart)
   return isNewStart || (isOfAffected && polledAt >= ended.at + lagMs)
 }
 

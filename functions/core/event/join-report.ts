@@ -55,7 +55,7 @@ function ofTrace(
     ...{ fleet, eventId, epoch: 1, facts, firstSeenAt: over.at, sights: [], sequence: 0 },
     ...{ phase: 'scheduled', history: [{ at: over.at, what: over.outcome, note: vm }] },
   }
-  return withEnd(began, { ...over, by: 'azure' })
+  return { ...withEnd(began, { ...over, by: 'azure' }), trace: true }
 }
 
 /** A new event, from a document or from a change since the last report. */

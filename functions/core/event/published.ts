@@ -31,13 +31,16 @@ export interface Published {
   at: number
 }
 
+/** Event Grid sends an event again for a day. What is older than that has a wrong time. */
+const oldestMs = 7 * 86_400_000
+
 /** As a report about one event. Nothing lies in the future: it would make void all that comes later. */
 export function readPublished(
   fleet: string,
   { by, resource, event, ending, at }: Published,
   now: number,
 ): { reporter: Reporter; news: EventNews } {
-  const changedAt = Math.min(at, now)
+  const changedAt = Math.min(Math.max(at, now - oldestMs), now)
   const { subscriptionId, resourceGroup } = resource
   const place = { subscriptionId, resourceGroup, scaleSet: '', tags: {} }
   const reporter: Reporter = {
