@@ -22,7 +22,7 @@ import { join, resolve } from 'node:path'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { checkBackup, databaseName, openFile } from '../store/sqlite-file.ts'
 import { command, wrong } from './command.ts'
-import { actAsOwnerOf } from './owner-rights.ts'
+import { actAsOwnerOf, isLocked } from './owner-rights.ts'
 
 /** Only the relay's own user may read events, names of VMs and decisions. */
 const ownerOnly = 0o600
@@ -53,14 +53,15 @@ Example:
     }
     // only root may be able to read it
     const source = openBackup(file)
-    const fresh = `${path}.${randomUUID()}.restoring`
+    // its owner puts nothing beside it: SQLite opens what it finds there
+    const isPrivate = actAsOwnerOf(folder) === 'out_of_reach'
+    const fresh = `${isPrivate ? folder : path}.${randomUUID()}.restoring`
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
-      actAsOwnerOf(folder)
       assertOwn(path, source)
       copyWhole(source, fresh, folder)
       assertUsable(fresh, file)
-      assertStopped(path)
+      assertStopped(path, isPrivate)
       const old = moveAside(path)
       renameSync(fresh, path)
       if (old !== undefined) io.print(`The old database is ${old}`)
@@ -130,8 +131,12 @@ function assertUsable(copy: string, file: string): void {
 }
 
 /** A relay that runs would go on with the old file. */
-function assertStopped(path: string): void {
+function assertStopped(path: string, isPrivate: boolean): void {
   if (!existsSync(path)) return
+  if (isPrivate) {
+    if (isLocked(path)) throw wrong(`another relay is using "${path}"; stop it`)
+    return
+  }
   try {
     openFile(path).close()
   } catch (error) {

@@ -48,6 +48,21 @@ beforeEach(async () => {
 })
 afterEach(() => rmSync(place, { recursive: true, force: true }))
 
+/** The end of a journal, by which SQLite finds the journal of several files, and removes it. */
+function journalNaming(file: string): Buffer {
+  const name = Buffer.from(file)
+  const header = Buffer.alloc(512)
+  Buffer.from('d9d505f920a163d7', 'hex').copy(header)
+  const sum = Buffer.alloc(8)
+  sum.writeUInt32BE(name.length, 0)
+  sum.writeUInt32BE(
+    name.reduce((all, byte) => all + byte, 0),
+    4,
+  )
+  const lock = Buffer.alloc(4)
+  return Buffer.concat([header, lock, name, sum, Buffer.from('d9d505f920a163d7', 'hex')])
+}
+
 /** As a program of its own, as it gives up its rights. */
 function restore(file = backup) {
   const env = { ...process.env, ...ofRun(), FOGHORN_DATA: data }
@@ -91,6 +106,31 @@ describe.runIf(isRoot).each([
     for (const end of ['', '-wal', '.restoring']) symlinkSync(made, join(data, databaseName + end))
     restore()
     expect(existsSync(made)).toBe(false)
+  })
+
+  test('a journal that names a file of root takes nothing away', () => {
+    const path = join(data, databaseName)
+    const store = openStore(path)
+    store.close()
+    writeFileSync(`${path}-journal`, journalNaming(roots))
+    for (const end of ['', '-journal']) chownSync(path + end, user, user)
+    expect(restore()).toMatchObject({ code: 0 })
+    expect(readFileSync(roots, 'utf8')).toBe(secret)
+  })
+
+  test('a database in use is not replaced', async () => {
+    const path = join(data, databaseName)
+    const store = openStore(path)
+    chownSync(path, user, user)
+    try {
+      expect(restore()).toMatchObject({
+        code: 2,
+        text: expect.stringMatching(/nother relay is us/),
+      })
+    } finally {
+      store.close()
+    }
+    expect(restore()).toMatchObject({ code: 0 })
   })
 
   test('a pipe keeps nobody waiting', () => {
