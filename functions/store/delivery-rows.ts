@@ -7,10 +7,9 @@ import { hash } from '../core/hash.ts'
 import type { Count } from '../core/metrics/counts.ts'
 import type { Content } from './edits.ts'
 import { endOf, keyOf, newestFirst, startOf, timeKey } from './keys.ts'
-import type { Change, Key } from './rows.ts'
+import { type Change, failedIndex, type Key } from './rows.ts'
 
 export const pendingIndex = 'pending'
-export const failedIndex = 'failed'
 export const countsIndex = 'counts'
 export const endedIndex = 'ended'
 

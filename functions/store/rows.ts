@@ -2,6 +2,9 @@
 // adapters keep it: SQLite, a Durable Object, Azure Tables. Everything above is written once.
 import { FoghornError } from '../../shared/errors.ts'
 
+/** The index whose summaries are names. Those of all others are JSON. */
+export const failedIndex = 'failed'
+
 /** Where else a row is found. No key of an index is the beginning of another one. */
 export interface Key {
   index: string
@@ -60,7 +63,7 @@ export interface Rows {
   /** Throws FoghornError `data_damaged`. */
   read(partition: string, row: string): Promise<Row | undefined>
 
-  /** Rows from `from` to before `to`, by name, at most `limit`. */
+  /** Rows from `from` to before `to`, by name, at most `limit`. Without those that are damaged. */
   list(partition: string, from: string, to: string, limit?: number): Promise<Row[]>
 
   /**
@@ -78,7 +81,7 @@ export interface Rows {
   ): Promise<Row[] | 'conflict'>
 
   /**
-   * Entries from `from` to before `to`, by key, at most `limit`. On Azure, an entry may be left of
+   * Entries from `from` to before `to`, by key, at most `limit`, without those that are damaged. On Azure, an entry may be left of
    * a row that no longer names it, or that was never written: `isNamed` tells.
    */
   find(index: string, from: string, to: string, limit: number): Promise<Found[]>

@@ -10,7 +10,6 @@ import {
   maxCounted,
 } from './browse.ts'
 import {
-  failedIndex,
   type HistorySummary,
   hasFailed,
   historyIndex,
@@ -20,6 +19,7 @@ import {
 import type { Events } from './events.ts'
 import { endOf, justAfter, keyOf, newestFirst, startOf, timeIn } from './keys.ts'
 import type { Parts } from './parts.ts'
+import { failedIndex } from './rows.ts'
 
 /** Entries of one answer. */
 const maxEntries = 1_000

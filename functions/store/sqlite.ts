@@ -5,6 +5,7 @@ import {
   type Change,
   checkSizes,
   type Found,
+  failedIndex,
   type Key,
   Positions,
   type Row,
@@ -26,23 +27,28 @@ CREATE TABLE IF NOT EXISTS entries (
 ) STRICT, WITHOUT ROWID;`
 
 /** SQLite sees a page that it cannot read, and not one that says something else. */
-const isWhole = "json_valid(body) AND (keys = '' OR json_valid(keys))"
+const isWhole = "(json_valid(body) AND (keys = '' OR json_valid(keys)))"
+const isWholeEntry = `(summary = '' OR json_valid(summary) OR name = '${failedIndex}')`
 
 const sql = {
   read: `SELECT row, version, keys, body, ${isWhole} AS isWhole FROM rows
     WHERE partition = ? AND row = ?`,
   list: `SELECT row, version, keys, body, ${isWhole} AS isWhole FROM rows
-    WHERE partition = ? AND row >= ? AND row < ? ORDER BY row LIMIT ?`,
+    WHERE partition = ? AND row >= ? AND row < ? AND (? OR ${isWhole}) ORDER BY row LIMIT ?`,
   version: 'SELECT version FROM rows WHERE partition = ? AND row = ?',
   insert: 'INSERT INTO rows (version, keys, body, partition, row) VALUES (?, ?, ?, ?, ?)',
   replace: 'UPDATE rows SET version = ?, keys = ?, body = ? WHERE partition = ? AND row = ?',
   remove: 'DELETE FROM rows WHERE partition = ? AND row = ?',
-  find: `SELECT key, summary, partition, row FROM entries
-    WHERE name = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?`,
+  find: `SELECT key, summary, partition, row, ${isWholeEntry} AS isWhole FROM entries
+    WHERE name = ? AND key >= ? AND key < ? AND (? OR ${isWholeEntry}) ORDER BY key LIMIT ?`,
   addEntry: `INSERT INTO entries (summary, name, key, partition, row) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET summary = excluded.summary`,
   dropEntry: 'DELETE FROM entries WHERE name = ? AND key = ? AND partition = ? AND row = ?',
 }
+
+/** A value of the last condition of `list` and `find`. */
+const all = 1
+const wholeOnly = 0
 
 type Value = string | number
 type Columns = Record<string, unknown>
@@ -96,8 +102,8 @@ export class SqlRows implements Rows {
   }
 
   async list(partition: string, from: string, to: string, limit = -1): Promise<Row[]> {
-    const found = this.#db.all(sql.list, partition, from, to, limit)
-    return found.map((one) => this.#whole(partition, one))
+    const found = this.#wholeIn(sql.list, [partition, from, to], limit)
+    return found.map((one) => toRow(partition, one))
   }
 
   #whole(partition: string, found: Columns): Row {
@@ -105,8 +111,17 @@ export class SqlRows implements Rows {
     throw this.#db.damaged(`row "${String(found.row)}" of "${partition}"`)
   }
 
+  /** What is damaged counts as missing, so that the rest works: others take its place in the page. */
+  #wholeIn(text: string, [first, ...range]: string[], limit: number): Columns[] {
+    const found = this.#db.all(text, first!, ...range, all, limit)
+    const damaged = found.find((one) => one.isWhole !== 1)
+    if (damaged === undefined) return found
+    this.#db.damaged(`row "${String(damaged.row)}" of "${first}"`)
+    return this.#db.all(text, first!, ...range, wholeOnly, limit)
+  }
+
   async find(index: string, from: string, to: string, limit: number): Promise<Found[]> {
-    return this.#db.all(sql.find, index, from, to, limit).map((entry) => ({
+    return this.#wholeIn(sql.find, [index, from, to], limit).map((entry) => ({
       index,
       key: String(entry.key),
       summary: String(entry.summary),
