@@ -59,7 +59,23 @@ export function maskTokens(text: string): string {
 export function maskOf(secrets: readonly string[]): (text: string) => string {
   const forms = secrets.flatMap(formsOf).filter((form) => form.length >= shortestSecret)
   const unique = [...new Set(forms)].sort((a, b) => b.length - a.length)
-  return (text) => unique.reduce((masked, secret) => masked.replaceAll(secret, '[secret]'), text)
+  return (text) => {
+    const masked = unique.reduce((known, secret) => known.replaceAll(secret, '[secret]'), text)
+    const [last = '', ...before] = masked.split(cutMark).reverse()
+    return [...before.reverse().map((piece) => withoutBeginning(piece, unique)), last].join(cutMark)
+  }
+}
+
+/** Where a text was cut, perhaps within a secret. */
+const cutMark = '…'
+
+function withoutBeginning(piece: string, secrets: string[]): string {
+  for (const secret of secrets) {
+    for (let length = secret.length - 1; length >= shortestSecret; length--) {
+      if (piece.endsWith(secret.slice(0, length))) return `${piece.slice(0, -length)}[secret]`
+    }
+  }
+  return piece
 }
 
 /** As it is, in JSON, in an address, in a form, and in base64: a server may repeat what it got. */

@@ -76,9 +76,10 @@ export function allSecrets({ config, linkKeys, adminKey, proxy, asWritten }: Com
 function secretsAsWritten({
   FOGHORN_LINK_KEY = '',
   AzureWebJobsStorage = '',
+  IDENTITY_HEADER = '',
 }: Environment): string[] {
-  const account = /AccountKey=([^;]+)/.exec(AzureWebJobsStorage)?.[1]
-  return [...FOGHORN_LINK_KEY.split(',').map((key) => key.trim()), account ?? '']
+  const account = /AccountKey=([^;]+)/.exec(AzureWebJobsStorage)?.[1] ?? ''
+  return [...FOGHORN_LINK_KEY.split(',').map((key) => key.trim()), account, IDENTITY_HEADER]
 }
 
 function hostIdentityOf({

@@ -26,6 +26,8 @@ type FrontParts = Pick<
   | ('slackPresses' | 'teamsPresses' | 'now' | 'log')
 >
 
+const signing: Caller[] = ['beacon', 'slack', 'teams']
+
 /** `forward` sends a request to the relay. */
 export function createFront(
   relay: FrontParts,
@@ -46,8 +48,13 @@ export function createFront(
       const refusal = refuseNames(c, route.query)
       return refusal === undefined ? next() : problem(c, 400, 'query_invalid', refusal)
     }
-    // the body comes before the credential: signatures cover it
-    const handlers = [names, bodyOf(route), checks[route.caller]] as const
+    const check = checks[route.caller]
+    const body = bodyOf(route)
+    // a signature covers the body; a key comes before it
+    const inOrder = signing.includes(route.caller)
+      ? ([body, check] as const)
+      : ([check, body] as const)
+    const handlers = [names, ...inOrder] as const
     front.on(route.method, routerPath(route), ...handlers, async (c) => forward(await unread(c)))
   }
   for (const path of ['/', '/console', '/console/*']) front.all(path, (c) => forward(c.req.raw))

@@ -67,6 +67,13 @@ describe('goes on to the relay', () => {
     await own.body?.cancel()
   })
 
+  test('a body only after a key', async () => {
+    const body = new ReadableStream({ start: (one) => one.enqueue(new Uint8Array([91])) })
+    const init = { method: 'POST', body, duplex: 'half' } as RequestInit
+    expect((await world.app.request('/v1/azure/events', init)).status).toBe(401)
+    expect(passed).toHaveLength(0)
+  })
+
   test('DELETE of a beacon whose id has a slash', async () => {
     await world.app.request('/v1/beacons/prod/rg/web_0', { method: 'DELETE', headers: key })
     expect(passed).toHaveLength(1)

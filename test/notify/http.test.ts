@@ -117,6 +117,16 @@ describe('an incident', () => {
     expect(requests.map((one) => one.url)).toEqual([])
   })
 
+  test.each(['/{{vms}}/', '/'])('a path that ends with a slash: %s', async (path) => {
+    const resolve = { path, body: { key: '{{key}}' } }
+    const channel = channelSchema.parse({ kind: 'http', url, body: { key: '{{key}}' }, resolve })
+    const ended = { moment: 'completed' as const }
+    const { requests } = await sendBy(channel, about({ resources: ['a'] }, ended))
+    expect(requests.map((one) => one.url)).toEqual([
+      url.replace('?', `${path.replace('{{vms}}', 'a')}?`),
+    ])
+  })
+
   const heard = { mayHaveHeard: [notification()] }
 
   test('is acknowledged and resolved by its key, where the service can', async () => {

@@ -96,6 +96,12 @@ describe('secrets', () => {
     expect(maskOf(['abcdefgh', 'abcdefghij'])('abcdefghij')).toBe('[secret]')
   })
 
+  test('a secret of which a cut has left the beginning', () => {
+    expect(maskOf(['abcdefghij'])('one abcdefgh… two abcdefg… abcdefghi')).toBe(
+      'one [secret]… two abcdefg… abcdefghi',
+    )
+  })
+
   test('short ones are left: masking them would eat the log', () => {
     expect(maskOf(['a', ''])('banana')).toBe('banana')
   })

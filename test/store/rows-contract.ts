@@ -114,15 +114,15 @@ export function rowsContract(name: string, open: () => Promise<Opened>): void {
     })
 
     test('a row is found under its keys of now, with their summaries, in the order of keys', async () => {
-      const a = await insert('a', [key('2', 'two'), key('4')])
+      const a = await insert('a', [key('2', '"two"'), key('4')])
       await insert('b', [key('3')])
       expect(await found()).toEqual(['2 a', '3 b', '4 a'])
       expect((await rows.find('due', '2', '3', 9))[0]).toMatchObject({
-        ...{ index: 'due', key: '2', summary: 'two', partition: 'p', row: 'a' },
+        ...{ index: 'due', key: '2', summary: '"two"', partition: 'p', row: 'a' },
       })
-      await rows.change('p', [replace(a, 'x', [key('2', 'new'), key('1')])])
+      await rows.change('p', [replace(a, 'x', [key('2', '"new"'), key('1')])])
       expect(await found()).toEqual(['1 a', '2 a', '3 b'])
-      expect((await rows.find('due', '2', '3', 9))[0]!.summary).toBe('new')
+      expect((await rows.find('due', '2', '3', 9))[0]!.summary).toBe('"new"')
       expect(await rows.find('other', ...all, 9)).toEqual([])
     })
 

@@ -4,7 +4,8 @@ import { FoghornError } from '../../../shared/errors.ts'
 
 /** The address of a resource below `base`. Throws FoghornError `path_invalid`. */
 export function addressBelow(base: string, segments: readonly string[]): string {
-  const path = segments.map((segment) => `/${encodeURIComponent(segment)}`).join('')
+  // half of a pair of UTF-16 has no form in an address
+  const path = segments.map((segment) => `/${encodeURIComponent(segment.toWellFormed())}`).join('')
   const start = base.replace(/\/$/, '')
   const isBuilt = pathIn(start + path) === pathIn(start).replace(/\/$/, '') + path
   if (segments.every((segment) => segment !== '') && isBuilt) return start + path

@@ -79,7 +79,8 @@ export function requestOf(
     ([name, text]) => `${encodeURIComponent(name)}=${encodeURIComponent(filled(text))}`,
   )
   const all = [search, ...added].filter(Boolean).join('&')
-  const at = path === '' ? place : addressBelow(place, path.split('/').slice(1).map(filled))
+  const [, parts = '', end = ''] = /^(.*?)(\/?)$/s.exec(path)!
+  const at = path === '' ? place : addressBelow(place, parts.split('/').slice(1).map(filled)) + end
   return {
     url: all === '' ? at : `${at}?${all}`,
     headers: { 'content-type': 'application/json', ...channel.headers },

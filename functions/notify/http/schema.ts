@@ -46,7 +46,7 @@ const further = (action: string) =>
     path: z
       .string()
       .regex(
-        /^(\/[^/?#]+)+$/,
+        /^(?=\/)(\/[^/?#]+)*\/?$/,
         'write a path that begins with "/" and has no empty part; parameters belong under "query"',
       )
       .max(maxSetting)

@@ -9,6 +9,7 @@ test.each([
     ["it's", '...', '%2e%2e'],
     "https://hook.example/in/it's/.../%252e%252e",
   ],
+  ['https://hook.example', ['half of \ud83d'], 'https://hook.example/half%20of%20%EF%BF%BD'],
 ])('%s + %j', (base, segments, address) => {
   expect(addressBelow(base, segments)).toBe(address)
 })
