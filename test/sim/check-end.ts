@@ -96,7 +96,8 @@ function checkRecord(judge: Judge, record: EventRecord): void {
   if (ended === undefined) judge.broke('ending', `${key} is open for ever`)
   if (judge.invented.has(key) || judge.mistaken.has(record.fleet)) return
   if (truth === undefined) judge.broke('life', `${key} never was`)
-  if (ended === undefined || truth === undefined) return
+  // a lie about how it ended, less than a minute before
+  if (ended === undefined || truth === undefined || judge.outsideLies.has(key)) return
   if (isAdvice(record.facts)) {
     checkAdvice(judge, record)
     return

@@ -35,6 +35,8 @@ export class Docket {
   flooded: { fleet: string; by: string; events: number } | undefined
   /** Events with lies about them, by fleet and id. */
   readonly lies = new Set<string>()
+  /** Events of which somebody says in Azure's place what is not so. */
+  readonly outsideLies = new Set<string>()
   readonly stats = { events: 0, crashes: 0, reopened: 0, failovers: 0, deliveries: 0 }
   readonly parts: DocketParts
   readonly beganAt: number

@@ -32,6 +32,8 @@ const all = {
   'an approval that Azure accepted expires': ['start_ignored'],
   'a beacon is updated while Azure cancels': [],
   'a VM lies about an event': [],
+  "somebody lies in Azure's place": ['azure_publishes', 'azure_lies'],
+  'a VM shows what is over by a lie': ['azure_publishes', 'azure_lies'],
   'somebody speaks as other VMs': ['vm_lies'],
   'somebody says that another VM is ready': ['vm_lies'],
   'a fleet floods the relay': ['fleet_floods'],

@@ -12,6 +12,8 @@ import type { Docket } from './docket.ts'
 import type { MessageBook } from './message-book.ts'
 import type { FleetName } from './plan.ts'
 
+/** A document may be this late after the end of an event. */
+const lagMs = 60_000
 /** A shorter move of NotBefore is no change. */
 const leastMoveMs = 60_000
 const ranks = ['scheduled', 'cancelled', 'started', 'completed']
@@ -102,12 +104,17 @@ export class EventBook {
       .platform()
       .truths.get(key)
       ?.steps.some((one) => one.step === 'started')
-    if (phase === 'started' && !begun && !record.drill)
+    const isTold = this.#docket.outsideLies.has(key)
+    if (phase === 'started' && !begun && !record.drill && !isTold)
       broke('is on record as started and never did')
     if (before === undefined) return
     if (epoch < before.epoch || epoch > before.epoch + 1) broke(`jumps to epoch ${epoch}`)
     if (epoch > before.epoch && before.ended === undefined) broke('is reopened while it is open')
-    if (epoch > before.epoch) return
+    if (epoch > before.epoch) {
+      const isOfLie = this.#docket.outsideLies.has(key) && before.ended?.by === 'azure'
+      if (isOfLie) this.#docket.met.add('a VM shows what is over by a lie')
+      return
+    }
     if (ranks.indexOf(phase) < ranks.indexOf(before.phase)) broke(`falls back to ${phase}`)
     const restores = asWithout(before) === asWithout(record)
     const isFinal = before.ended !== undefined && before.ended.outcome !== 'lost'
@@ -137,13 +144,34 @@ export class EventBook {
       const open = record?.ended === undefined
       if (event.status === 'Started' && open) this.seenStarted.add(`${key} ${record?.epoch}`)
     }
-    for (const event of shown) this.#checkHeard(beacon, report, event, answer.time)
+    for (const event of shown) {
+      this.#checkOutweighs(beacon, report, event, answer.time)
+      this.#checkHeard(beacon, report, event, answer.time)
+    }
     for (const { eventId } of answer.directives) {
       const own = shown.some((event) => event.eventId === eventId && event.status === 'Scheduled')
       if (!own) this.#docket.broke('unasked', `${name} is directed to start ${eventId}, unseen`)
       if (this.records.get(`${fleet}/${eventId}`)?.drill)
         this.#docket.broke('drills', `${name} is directed to start ${eventId}, a drill`)
     }
+  }
+
+  /** An affected VM that still shows the event a minute after its end by Azure's word opens it again. */
+  #checkOutweighs(
+    { vm }: Beacon,
+    { document, beacon }: Report,
+    { eventId }: ScheduledEvent,
+    takenAt: number,
+  ) {
+    const key = `${vm.fleet}/${eventId}`
+    const { ended, facts, sights = [] } = this.records.get(key) ?? {}
+    if (ended?.by !== 'azure' || !hits(facts!, vm.name)) return
+    const { bootId, counter } = beacon
+    // a later report of this beacon may have overtaken this one
+    const isLast = sights.some((one) => one.bootId === bootId && one.counter === counter)
+    const polledAt = takenAt - document!.ageMs
+    if (isLast && polledAt >= ended.at + lagMs)
+      this.#docket.broke('outside words', `${key} is over, and ${vm.name} shows it`)
   }
 
   /** What a hit VM said of itself has brought the channels it brings in, and new values are kept. */

@@ -85,6 +85,8 @@ const doorKinds = [
   'azure_fails',
   // no VM of that fleet has a beacon
   'azure_alone',
+  // a holder of the token says in Azure's place what is not so
+  'azure_lies',
 ] as const
 const allKinds = [...faultKinds, ...storyKinds, ...endpointKinds, ...doorKinds]
 export type FaultKind = (typeof allKinds)[number]

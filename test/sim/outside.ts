@@ -6,7 +6,7 @@ import type { AzureResource } from '../../functions/core/event/outside.ts'
 import type { Published } from '../../functions/core/event/published.ts'
 import { joinPublished } from '../../functions/use-cases/published.ts'
 import type { AzureDoors, Machine, Relay } from '../../functions/use-cases/relay.ts'
-import type { ScheduledEvent } from '../../shared/document.ts'
+import { isAdvice, type ScheduledEvent } from '../../shared/document.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import type { Faults } from './faults.ts'
 import type { Judge } from './judge.ts'
@@ -17,6 +17,7 @@ import { publishedFleet, subscription } from './published-fleet.ts'
 import type { Random } from './random.ts'
 
 const second = 1_000
+const day = 86_400 * second
 const place = { subscriptionId: subscription, resourceGroup: 'rg' }
 const resource: AzureResource = { ...place, type: 'availabilitySets', name: 'web' }
 /** The list lags by at most this, and counts as this old. */
@@ -78,6 +79,7 @@ export class Outside {
 
   /** It began. Azure may add VMs to it, without a word. */
   begun(truth: Truth): void {
+    this.#lieAbout(truth)
     const { kernel, faults } = this.#parts
     if (truth.fleet !== publishedFleet || faults.event_revised === 0) return
     const [vm] = truth.planned.request.Resources ?? []
@@ -86,6 +88,30 @@ export class Outside {
     kernel.after(this.#random.int(0, 60 * second), () =>
       this.platform.alter(truth.planned, { Resources }),
     )
+  }
+
+  /** In the name of Event Grid: it is over, it has started, or it is so tomorrow. */
+  #lieAbout({ fleet, eventId }: Truth): void {
+    const { kernel, judge, faults, calmAt } = this.#parts
+    if (fleet !== publishedFleet || faults.azure_lies === 0) return
+    const random = this.#random.fork(`lies about ${eventId}`)
+    const key = `${fleet}/${eventId}`
+    judge.lies.add(key)
+    judge.outsideLies.add(key)
+    const tell = () => {
+      const last = this.#published.get(eventId)?.at(-1)
+      const isThere = this.platform.find(publishedFleet, eventId) !== undefined
+      if (!isThere || last === undefined || kernel.now >= calmAt) return
+      // which would only be told wrongly
+      if (isAdvice(last.event)) return
+      judge.met.add("somebody lies in Azure's place")
+      const event = { ...last.event, status: random.pick(['Scheduled', 'Started'] as const) }
+      const ending = random.pick([undefined, 'cancelled', 'completed'] as const)
+      const at = kernel.now + random.pick([0, 0, day])
+      this.#send({ ...last, event, at, ...(ending && { ending }) }, 1)
+      kernel.after(random.int(20, 90) * second, tell)
+    }
+    kernel.after(random.int(1, 60) * second, tell)
   }
 
   /** Azure changed an event, or it began. */

@@ -85,8 +85,10 @@ export function endedByAzure(
 ): { record: EventRecord; moments: Moment[] } | undefined {
   const isOfEarlier = said !== undefined && said.at < (record.backAt ?? 0)
   if (said === undefined || isOfEarlier || isContradicted(record, said, listening)) return undefined
-  const over: Ended = { ...said, by: 'azure' }
-  const { at, outcome } = said
+  // what has started is no longer cancelled
+  const outcome = record.started === undefined ? said.outcome : 'completed'
+  const over: Ended = { ...said, outcome, by: 'azure' }
+  const { at } = said
   if (isOpen(record)) return { record: endedAt(record, over, vm), moments: [outcome] }
   const { ended } = record
   if (ended.inferred === undefined) return undefined
