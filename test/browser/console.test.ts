@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { consoleWorld } from '../preview/console-world.ts'
 import { violationsOn } from '../support/axe.ts'
 import { startBrowser } from '../support/browser.ts'
+import { isWhole } from '../support/whole.ts'
 import { adminKey, createWorld, event, FakeBeacon, type World } from '../support/world.ts'
 
 const patience = 180_000
@@ -67,7 +68,7 @@ describe('every page', () => {
     { width: 390, colorScheme: 'dark', javaScriptEnabled: false },
   ] as const
 
-  test.each(looks)(
+  test.each(isWhole ? looks : looks.slice(0, 2))(
     '$width px, $colorScheme, script: $javaScriptEnabled',
     { timeout: patience },
     async (look) => {

@@ -237,7 +237,8 @@ test('a list: a decision returns to its place, and the others are still open', a
   expect(await second.getByRole('status').innerText()).toContain('You left it to Azure.')
   expect(await second.getByRole('status').isVisible()).toBe(true)
   await press(world, await forge(world), 'approve')
-  await pass(page, 5_000)
+  // the pointer rests where it pressed
+  await pass(page, 21_000)
   await page.getByText('Foghorn is sending the approval to Azure.').waitFor()
   expect(await page.locator('main button').count()).toBe(1)
   expect(pages.complaints).toEqual([])

@@ -1,4 +1,5 @@
 // The relay on plain Node as a process: how it starts, what it prints if it can't, and how it ends.
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
@@ -27,7 +28,7 @@ beforeAll(() => {
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 function environment(changes: Record<string, string> = {}) {
-  const data = join(directory, 'data')
+  const data = join(directory, randomUUID())
   const usual = { FOGHORN_CONFIG: configFile, FOGHORN_LINK_KEY: linkKey, FOGHORN_DATA: data }
   return { ...usual, PORT: '0', ...changes }
 }
@@ -134,7 +135,8 @@ describe('HTTPS_PROXY', () => {
   })
 })
 
-describe('the process', () => {
+// most wait for a process
+describe.concurrent('the process', () => {
   test('answers, and ends on SIGTERM with code 0', async () => {
     const relay = new Program('relay', 'functions/host/node/main.ts', environment())
     const { port } = await relay.waitFor('relay_started')
@@ -203,9 +205,10 @@ describe('the process', () => {
   })
 
   test('a second relay on the same folder is refused, and the first goes on', async () => {
-    const first = new Program('first', 'functions/host/node/main.ts', environment())
+    const own = environment()
+    const first = new Program('first', 'functions/host/node/main.ts', own)
     await first.waitFor('relay_started')
-    const second = new Program('second', 'functions/host/node/main.ts', environment())
+    const second = new Program('second', 'functions/host/node/main.ts', own)
     expect(await second.exited).toEqual({ code: 2, signal: null })
     await second.ended
     expect(second.output).toContain('Another relay is using')
