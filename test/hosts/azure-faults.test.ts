@@ -1,6 +1,7 @@
 // A relay as a process on an Azure Storage that is busy, forbids, hangs, loses answers or is down.
 // A report with a 2xx answer is notified once. Another report gets 5xx, and is notified once it is
 // repeated.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { QueueClient } from '@azure/storage-queue'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { ScheduledEvent } from '../../shared/document.ts'
@@ -59,6 +60,17 @@ async function toldOnce({ eventId }: ScheduledEvent): Promise<void> {
     .filter(({ body, accepted }) => accepted && body.includes(eventId))
     .map(({ kind }) => kind)
   expect(kinds.sort()).toEqual(['pagerduty', 'webhook'])
+}
+
+/** As a beacon does: just after a fault, the relay may ask for one more time. */
+async function reportAgain(events: ScheduledEvent[]): Promise<void> {
+  for (let tries = 0; tries < 10; tries++) {
+    const { status, headers } = await post(events)
+    if (status === 200) return
+    expect(status).toBe(503)
+    await sleep(Number(headers.get('retry-after')) * 1_000)
+  }
+  expect.fail('the report is refused for ever')
 }
 
 const lostChange: Fault = { answer: 'lost', only: 'changes' }
@@ -135,7 +147,7 @@ describe('a lasting fault', () => {
     expect([refused.status, await refused.json()]).toMatchObject([503, { code }])
     expect(refused.headers.get('retry-after')).toBe('2')
     faults.clear()
-    expect((await post([event])).status).toBe(200)
+    await reportAgain([event])
     await toldOnce(event)
   })
 
@@ -177,7 +189,7 @@ describe('a lasting fault', () => {
     expect((await post([event])).status).toBe(503)
     expect((await askHealth()).status).toBe(503)
     faults.clear()
-    expect((await post([event])).status).toBe(200)
+    await reportAgain([event])
     await toldOnce(event)
   })
 })
@@ -215,7 +227,7 @@ test('Azurite is down for a while: a report that was answered 200 is notified on
   await stage.azurite!.resume()
   await toldOnce(early)
   expect((await stage.readEvent(meanwhile.eventId)).code).toBe('event_unknown')
-  expect((await post([early, meanwhile, late])).status).toBe(200)
+  await reportAgain([early, meanwhile, late])
   await toldOnce(meanwhile)
   await toldOnce(late)
 })
