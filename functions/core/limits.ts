@@ -16,6 +16,8 @@ export const maxReasonLength = 200
 /** Open events that no other beacon has reported. */
 export const maxOpenOfBeacon = 100
 export const maxOpenOfFleet = 500
+/** Of a fleet, those that no beacon has reported, but Azure from outside the VMs. Beacons have the rest. */
+export const maxOpenOfAzure = 400
 /** Per fleet. A drill wakes people, so there must not be many. */
 export const maxOpenDrills = 3
 /**
@@ -46,8 +48,11 @@ export interface OpenCounts {
 }
 
 /** Why one more open event is refused, or undefined if there is room. */
-export function refusalOf({ ofBeacon, ofFleet }: OpenCounts): string | undefined {
-  if (ofBeacon >= maxOpenOfBeacon) {
+export function refusalOf({ ofBeacon, ofFleet }: OpenCounts, isAzure = false): string | undefined {
+  if (isAzure && ofBeacon >= maxOpenOfAzure) {
+    return `Azure tells of ${maxOpenOfAzure} open events that no beacon sees, which is the limit`
+  }
+  if (!isAzure && ofBeacon >= maxOpenOfBeacon) {
     return `one beacon reports ${maxOpenOfBeacon} open events that no other beacon sees, which is the limit`
   }
   if (ofFleet >= maxOpenOfFleet) {

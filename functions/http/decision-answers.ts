@@ -25,6 +25,8 @@ export function reasonOf(fields: URLSearchParams): { reason?: string } {
 }
 
 export interface Pressed {
+  /** As it was before. */
+  before: EventRecord
   record: EventRecord
   status: number
   /** For the page of the event. */
@@ -43,9 +45,9 @@ export async function decideByPress(
       : await decideEvent(relay, before, { ...wish, seen: seen.stamp })
   if (outcome !== 'decided') {
     const { said, status = 200 } = answers[outcome]
-    return { record, status, answer: { said } }
+    return { before, record, status, answer: { said } }
   }
-  return { record, status: 200, answer: { said: stored[wish.decision], done: true } }
+  return { before, record, status: 200, answer: { said: stored[wish.decision], done: true } }
 }
 
 const stored: Record<Wish['decision'], string> = {

@@ -23,9 +23,7 @@ export class OpenLimits {
 
   /** Why one more open event is refused, or undefined if there is room. */
   async forEvent(fleet: string, beacon: string): Promise<string | undefined> {
-    const counts = await this.#store.countOpen(fleet, beacon)
-    // Azure alone reports the events of a fleet without beacons
-    return refusalOf(beacon === azureBeacon ? { ...counts, ofBeacon: 0 } : counts)
+    return refusalOf(await this.#store.countOpen(fleet, beacon), beacon === azureBeacon)
   }
 
   /** Takes the place of a new beacon. If there is none, returns why the beacon is refused. */

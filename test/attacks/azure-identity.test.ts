@@ -1,9 +1,9 @@
 // Somebody has the key of the fleet `dev`, whose own rule approves everything, and wants the relay's identity
 // in Azure to act on VMs of `prod`.
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { arm, list, publication, startWithAzure, subscription } from '../support/azure.ts'
-import { minute, second, world } from '../support/relay.ts'
-import { event, eventId, FakeBeacon, prodKey, testKey } from '../support/world.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { arm, list, publication, publish, startWithAzure, subscription } from '../support/azure.ts'
+import { hour, minute, second, world } from '../support/relay.ts'
+import { event, eventId, FakeBeacon, prodKey, startAt, testKey } from '../support/world.ts'
 
 const devSubscription = '2e2e2e2e-0000-4000-8000-000000000002'
 
@@ -69,4 +69,40 @@ test('what is true of its own fleet works', async () => {
   listed({ subscription: devSubscription })
   await claim([eventId], { ...prodVm, subscriptionId: devSubscription })
   expect(posts().at(-1)!.path).toContain(devSubscription)
+})
+
+describe('a holder of a token that may report what Azure publishes', () => {
+  const path = (group: string) =>
+    `/subscriptions/${subscription}/resourceGroups/${group}/providers/Microsoft.Compute/virtualMachines`
+  const machine = (resourceGroup: string, env: string) => ({
+    ...{ id: `${path(resourceGroup)}/web_0`, name: 'web_0', tags: { env } },
+    ...{ type: 'microsoft.compute/virtualmachines', resourceGroup, subscriptionId: subscription },
+  })
+  const real = () => ({
+    ...{ resource: 'virtualMachines/web_0', resourceGroup: 'rg', durationSeconds: -1 },
+    notBeforeAt: startAt + hour,
+  })
+
+  beforeEach(async () => {
+    const rows = { resources: [machine('rg', 'prod'), machine('dev', 'dev')] }
+    const events = { [eventId]: 'virtualMachines/web_0' }
+    const policy = [{ name: 'devs', match: { tag: 'env=dev' }, decide: 'approve' }]
+    await startWithAzure({ rows, events }, { policy })
+    list(publication(real()))
+  })
+
+  test.each([0, 5])(
+    'the tags of another VM of this name approve nothing (after %d words that are true)',
+    async (words) => {
+      for (let i = 0; i < words; i++) {
+        await publish(real())
+        await world.pass(5 * second)
+      }
+      for (let at = 0; at < 10 * minute; at += 5 * second) {
+        await publish({ ...real(), resourceGroup: 'dev', vms: ['web_0', 'web_1'] })
+        await world.pass(5 * second)
+      }
+      expect(posts()).toEqual([])
+    },
+  )
 })

@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createApp } from '../../functions/app.ts'
 import { consoleRoutes } from '../../functions/http/console/routes.ts'
+import { createDoor } from '../../functions/http/door.ts'
 import { cloudEvent } from '../simulator/event-grid.ts'
 import { publication, send, startWithAzure } from '../support/azure.ts'
 import { FakeBeacon } from '../support/fake-beacon.ts'
@@ -156,8 +157,26 @@ describe('those who wait on purpose', () => {
     for (const poll of await Promise.all(polls)) expect(poll.status).toBe(200)
   })
 
+  test('a form that may not decide reads nothing', async () => {
+    const page = await world.app.request('/console')
+    const cookies = (answer: Response) =>
+      answer.headers.getSetCookie().map((one) => one.split(';')[0]!)
+    const form = /name="form" value="([^"]+)"/.exec(await page.text())![1]!
+    const { token } = await makeToken(world, {})
+    const signIn = await world.app.request('/console/sign-in', {
+      ...{ method: 'POST', body: new URLSearchParams({ form, key: token }) },
+      headers: { cookie: cookies(page).join('; ') },
+    })
+    expect(signIn.status).toBe(303)
+    const reads = vi.spyOn(world.store, 'listOpen')
+    const cookie = [...cookies(page), ...cookies(signIn)].join('; ')
+    const init = { method: 'POST', headers: { cookie }, body: new URLSearchParams({ x: '1' }) }
+    expect((await world.app.request('/console?q=a', init)).status).toBe(403)
+    expect(reads).not.toHaveBeenCalled()
+  })
+
   test('a form of the console that sends waits its turn, one that decides does not', () => {
-    const { decisions, posts } = consoleRoutes(world.relay)
+    const { decisions, posts } = consoleRoutes(world.relay, createDoor(world.relay))
     expect(Object.keys(decisions)).toEqual(['/', '/events/:fleet/:eventId'])
     expect(Object.keys(posts)).toContain('/replay-all')
   })

@@ -1,7 +1,8 @@
 // Somebody has a token that may report what Azure publishes, or the key of the fleet, and says what is not so.
 // A VM that shows the event is right.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { arm, list, publication, publish, startWithAzure } from '../support/azure.ts'
+import { cloudEvent } from '../simulator/event-grid.ts'
+import { arm, list, publication, publish, send, startWithAzure } from '../support/azure.ts'
 import { linkOf, press } from '../support/people.ts'
 import { beacon, hour, minute, moments, outcome, second, world } from '../support/relay.ts'
 import { event, eventId, FakeBeacon, started } from '../support/world.ts'
@@ -168,7 +169,7 @@ test('a false start and a false end: the true start is told at once', async () =
   world.clock.now += 10 * second
   await beacon.sees([started()])
   await world.drain()
-  expect(moments()).toEqual(['scheduled', 'started', 'completed', 'started'])
+  expect(moments()).toEqual(['scheduled', 'completed', 'started'])
 })
 
 test('a word with a later time does not make void the end that Azure tells of', async () => {
@@ -215,4 +216,65 @@ describe('ends of events that nobody knows', () => {
     await publish({ eventId: idOf(100), status: 'Completed' })
     expect((await read(100))?.trace).toBe(true)
   })
+})
+
+describe('in the name of Event Grid', () => {
+  const record = async () => (await world.store.readEvent({ fleet: 'prod', eventId }))!
+
+  test.each(['before', 'after'] as const)(
+    'a start that its VM does not show, %s the approval, keeps it from nobody',
+    async (when) => {
+      await beacon.sees([later])
+      await world.drain()
+      if (when === 'before') await publish({ status: 'Started' })
+      await press(world, linkOf(world), 'approve')
+      if (when === 'after') await publish({ status: 'Started' })
+      world.clock.now += second
+      expect((await beacon.sees([later])).directives).toHaveLength(1)
+      await world.drain()
+      expect(moments()).toEqual(['scheduled', 'approved'])
+    },
+  )
+
+  test('once its time has come, a start counts', async () => {
+    await beacon.sees([later])
+    world.clock.now += hour
+    await beacon.sees([later])
+    await publish({ status: 'Started' })
+    expect((await record()).phase).toBe('started')
+  })
+
+  test('a VM that has the name of Event Grid changes nothing that a VM shows', async () => {
+    await beacon.sees([later])
+    await world.drain()
+    await press(world, linkOf(world), 'approve')
+    for (const type of ['Reboot', 'Redeploy']) {
+      const vms = ['web_0', 'Azure Event Grid', type]
+      await publish({ vms, type, notBeforeAt: later.notBeforeAt! + 10 * minute })
+      world.clock.now += second
+    }
+    const { facts, decided } = await record()
+    expect(facts).toMatchObject({ eventType: 'Reboot', notBeforeAt: later.notBeforeAt })
+    expect([facts.resources, decided?.decision]).toEqual([['web_0'], 'approved'])
+    // nor does it keep the event open
+    await beacon.sees([])
+    await world.pass(11 * second)
+    await beacon.sees([])
+    expect((await record()).phase).toBe('cancelled')
+  })
+
+  test('invented events leave room for those of VMs', async () => {
+    const all = Array.from({ length: 500 }, () =>
+      cloudEvent(publication({ eventId: crypto.randomUUID() })),
+    )
+    expect((await send(all)).status).toBe(204)
+    expect((await world.store.countOpen('prod', 'azure')).ofFleet).toBe(400)
+    expect((await beacon.sees([later])).refused).toEqual([])
+    expect((await record()).phase).toBe('scheduled')
+  })
+})
+
+test('no beacon has the name of the reporter outside the VMs', async () => {
+  const liar = new FakeBeacon(world, 'web_9', { vm: { vmId: 'Azure' } })
+  expect((await liar.post(liar.body([later]))).status).toBe(400)
 })

@@ -3,7 +3,7 @@
 import { hits } from '../../../shared/document.ts'
 import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
 import { addHistory } from './history.ts'
-import type { AzureResource } from './outside.ts'
+import { type AzureResource, isSameResource } from './outside.ts'
 import type { Published } from './published.ts'
 import { isWithin } from './scope.ts'
 import { azureBeacon, isSeeing, type Listening, type Sight } from './sight.ts'
@@ -76,7 +76,7 @@ export function mayTry(record: EventRecord, listening: Listening): boolean {
  * here: they may lag, and a holder of the fleet's key can write one.
  */
 export function confirmedBy(
-  { eventId, decided }: Pick<EventRecord, 'eventId' | 'decided'>,
+  { eventId, decided, azure }: Pick<EventRecord, 'eventId' | 'decided' | 'azure'>,
   listed: Published[],
 ): AzureResource | { refusal: string } {
   const own = listed.filter(({ event, ending }) => event.eventId === eventId && !ending)
@@ -85,8 +85,13 @@ export function confirmedBy(
   const isCovered = own.every(
     ({ event }) => event.vmCount === undefined && isWithin(decided?.scope, event),
   )
-  const refusal = 'Azure Resource Graph lists more than was approved'
-  return isCovered ? first.resource : { refusal }
+  if (!isCovered) return { refusal: 'Azure Resource Graph lists more than was approved' }
+  // a rule has read the tags of another one's VMs
+  const { outside } = azure
+  const isOther = outside !== undefined && !isSameResource(outside.resource, first.resource)
+  return isOther
+    ? { refusal: 'Azure Resource Graph lists it for another resource' }
+    : first.resource
 }
 
 /** Noted before the try, so that one worker makes it, and a crash costs a minute. */

@@ -1,6 +1,5 @@
 // Whether an event that ended is back: law 7. After an end by silence, the first document of a VM that
 // saw the event decides.
-import { hits } from '../../../shared/document.ts'
 import { type Ended, type EndedRecord, fresh, type OpenRecord, withEnd } from './event.ts'
 import { type ShownEvent, withVms } from './facts.ts'
 import { addHistory } from './history.ts'
@@ -10,6 +9,7 @@ import { isWithin } from './scope.ts'
 import {
   azureBeacon,
   isAffected,
+  isOfNamed,
   type Listening,
   lagMs,
   type Reporter,
@@ -26,12 +26,12 @@ export function isBack(
   listening: Listening,
 ): boolean {
   const { facts, sights, ended } = record
-  const { vm, polledAt } = reporter
+  const { polledAt } = reporter
   if (shown === undefined || polledAt <= ended.at) return false
-  const isOfAffected = hits(facts, vm) || hits(shown, vm)
+  const isOfAffected = isOfNamed(reporter, facts, shown)
   if (ended.inferred === 'vm_gone') return isOfAffected
   if (ended.outcome === 'lost') return true
-  if (ended.by === 'azure' && outweighs(record, known, reporter, shown, isOfAffected)) return true
+  if (ended.by === 'azure' && outweighs(record, reporter, shown, isOfAffected)) return true
   const affected = sights.filter((one) => isAffected(facts, one))
   const isSpeaker = isOfAffected || seeingVms(affected, listening).length === 0
   const hasLacked = known?.missing !== undefined || past.some(({ kind }) => kind === 'gone')
@@ -39,20 +39,15 @@ export function isBack(
   return isSpeaker && (hasLacked || firstSeenAt >= ended.at + lagMs)
 }
 
-/**
- * What Azure says outside the VMs may be early or wrong: a VM that starts it, or goes on showing it, is right. If
- * a start was told already, the affected VM must have shown it Scheduled: then that start was Azure's word, too.
- */
+/** What Azure says outside the VMs may be early or wrong: a VM that starts it, or goes on showing it, is right. */
 function outweighs(
   { ended, started }: EndedRecord,
-  known: Sight | undefined,
   { beacon, polledAt }: Reporter,
   { status }: ShownEvent,
   isOfAffected: boolean,
 ): boolean {
   if (beacon === azureBeacon) return false
-  const isOwnStart = isOfAffected && known?.shows.status === 'Scheduled'
-  const isNewStart = status === 'Started' && (started === undefined || isOwnStart)
+  const isNewStart = status === 'Started' && started === undefined
   return isNewStart || (isOfAffected && polledAt >= ended.at + lagMs)
 }
 

@@ -44,6 +44,14 @@ export function isUndecided(record: EventRecord): boolean {
   return isAsked && decided === undefined && !seemsOver(record)
 }
 
+/** The order of open events: undecided ones first, then by NotBefore. */
+export function byNeed(one: EventRecord, other: EventRecord): number {
+  const needOf = ({ started, decided, facts }: EventRecord) =>
+    [started === undefined && decided === undefined ? 0 : 1, facts.notBeforeAt ?? 0] as const
+  const [[a, at], [b, otherAt]] = [needOf(one), needOf(other)]
+  return a - b || at - otherAt
+}
+
 /** How it ended. Undefined while the event goes on. */
 export function endOf(record: OpenRecord, listening: Listening): Ended | undefined {
   const { now } = listening

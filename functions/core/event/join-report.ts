@@ -1,6 +1,5 @@
 // What a report makes of the record of an event, before anything is concluded: its values, the sight of
 // the beacon, and what Azure answered. decide.ts concludes.
-import { hits } from '../../../shared/document.ts'
 import { withStartResult } from './directive.ts'
 import {
   type EventRecord,
@@ -19,7 +18,11 @@ import { isBack, reopened } from './is-back.ts'
 import { seemsOver } from './is-over.ts'
 import type { EventNews } from './news.ts'
 import {
+  azureBeacon,
+  isAffected,
   isNews,
+  isOfNamed,
+  isSeeing,
   type Listening,
   type Missing,
   type Reporter,
@@ -96,7 +99,7 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
     : record
 }
 
-/** Law 3, and *Started* counts from anybody. */
+/** Law 3, and *Started* counts from any VM. */
 function joinedTo(
   before: OpenRecord,
   reporter: Reporter,
@@ -105,11 +108,25 @@ function joinedTo(
 ): OpenRecord {
   const valued = shown === undefined ? before : withValues(before, reporter, shown, listening)
   if (valued.phase === 'started') return valued
+  if (reporter.beacon === azureBeacon && isTooEarly(valued, listening)) return valued
   const isSeen = shown?.status === 'Started'
   const earlier = past.find(({ kind, event }) => kind === 'seen' && event.status === 'Started')
   if (!isSeen && earlier === undefined) return valued
   const at = earlier?.at ?? reporter.polledAt
   return addHistory(withStarted(valued, at), { at, what: 'started', note: reporter.vm })
+}
+
+/** Nothing starts the event now, and an affected VM shows that it waits: Azure's word from outside is wrong. */
+function isTooEarly({ facts, azure, sights }: OpenRecord, listening: Listening): boolean {
+  const { notBeforeAt = Number.POSITIVE_INFINITY } = facts
+  if (azure.accepted !== undefined || notBeforeAt <= listening.now) return false
+  return sights.some(
+    (one) =>
+      isAffected(facts, one) &&
+      one.missing === undefined &&
+      one.shows.status === 'Scheduled' &&
+      isSeeing(one, listening),
+  )
 }
 
 /** Law 7. */
@@ -161,7 +178,7 @@ function sightAfter(
   const event = shown ?? first
   if (known === undefined && event === undefined) return undefined
   const shows = event === undefined ? known!.shows : shownOf(event)
-  const isOwn = event === undefined ? known!.isHit === true : hits(event, reporter.vm)
+  const isOwn = event === undefined ? known!.isHit === true : isOfNamed(reporter, event)
   const firstSeenAt = known?.firstSeenAt ?? past[0]?.at ?? reporter.polledAt
   const hooks = withRuns(known?.hooks ?? {}, runs, shown !== undefined, now)
   // what it lacked before the end counts until the event is back

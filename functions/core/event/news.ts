@@ -36,6 +36,8 @@ export interface EventNews {
   /** With `over`: its last values, which stay if nobody knows the event. */
   trace?: ShownEvent
   resource?: AzureResource
+  /** The relay read it in Azure's own list. */
+  isListed?: true
 }
 
 export interface Reading {

@@ -16,9 +16,18 @@ export interface AzureResource {
   name: string
 }
 
+/** Names in Azure have no case. */
+export function isSameResource(one: AzureResource, other: AzureResource): boolean {
+  const textOf = ({ subscriptionId, resourceGroup, type, name }: AzureResource) =>
+    [subscriptionId, resourceGroup, type, name].join('/').toLowerCase()
+  return textOf(one) === textOf(other)
+}
+
 /** What is known of an event from outside the VMs. */
 export interface Outside {
   resource: AzureResource
+  /** By Azure's own list, so Event Grid, in whose name others may send, changes it no more. */
+  listed?: true
   /** The affected VMs, from the inventory. Absent until it was read. */
   vms?: KnownVm[]
   /** When the inventory was last asked for. */

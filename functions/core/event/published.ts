@@ -5,7 +5,7 @@ import type { ShownEvent } from './facts.ts'
 import { addHistory } from './history.ts'
 import type { Moment } from './moment.ts'
 import type { EventNews } from './news.ts'
-import type { AzureResource } from './outside.ts'
+import { type AzureResource, isSameResource } from './outside.ts'
 import {
   azureBeacon,
   isAffected,
@@ -59,18 +59,27 @@ export function readPublished(
       resource,
     },
     ...(isOver ? { over: { at: changedAt, outcome: ending } } : { shown: event }),
+    ...(by === 'Azure Resource Graph' && { isListed: true as const }),
     // Resource Graph does not say when it ended
     ...(isOver && by === 'Azure Event Grid' && { trace: event }),
   }
   return { reporter, news }
 }
 
-/** With what the event belongs to, if the report says that. */
-export function withResource<R extends EventRecord>(record: R, { resource }: EventNews): R {
+/**
+ * With what the event belongs to, if the report says that. Of another resource, the inventory says other things
+ * of VMs with the same names.
+ */
+export function withResource<R extends EventRecord>(
+  record: R,
+  { resource, isListed }: EventNews,
+): R {
   const known = record.azure.outside
-  if (resource === undefined) return record
-  if (JSON.stringify(known?.resource) === JSON.stringify(resource)) return record
-  return { ...record, azure: { ...record.azure, outside: { ...known, resource } } }
+  if (resource === undefined || (known?.listed && !isListed)) return record
+  const isSame = known !== undefined && isSameResource(known.resource, resource)
+  if (isSame && (known.listed || !isListed)) return record
+  const outside = { ...(isSame ? known : { resource }), ...(isListed && { listed: isListed }) }
+  return { ...record, azure: { ...record.azure, outside } }
 }
 
 /**

@@ -97,8 +97,18 @@ export interface Listening {
   listeningSince: number
 }
 
-export function isAffected(facts: Pick<Facts, 'resources'>, sight: Sight): boolean {
-  return sight.isHit === true || hits(facts, sight.vm)
+type Named = Pick<Facts, 'resources'>
+
+/** Whether one of these names the reporter's VM. Azure's word from outside is no VM, whatever they name. */
+export function isOfNamed(
+  { beacon, vm }: Pick<Reporter, 'beacon' | 'vm'>,
+  ...named: Named[]
+): boolean {
+  return beacon !== azureBeacon && named.some((one) => hits(one, vm))
+}
+
+export function isAffected(facts: Named, sight: Sight): boolean {
+  return sight.isHit === true || isOfNamed(sight, facts)
 }
 
 function silentMsOf({ beacon }: Sight): number {

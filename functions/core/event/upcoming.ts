@@ -30,7 +30,7 @@ export function lanesOf(records: EventRecord[], deliveries: Delivery[], now: num
   const setOf = setsOf(deliveries)
   const named = records.flatMap((record) => {
     const sets = new Set(record.facts.resources.map((vm) => setOf(record.fleet, vm)))
-    return [...(sets.size === 0 ? ['unnamed VMs'] : sets)].map((set) => ({ record, set }))
+    return linesOf([...sets]).map((set) => ({ record, set }))
   })
   const groups = Map.groupBy(named, ({ record, set }) => JSON.stringify([record.fleet, set]))
   const lanes = [...groups].map(([name, all]): Lane => {
@@ -40,6 +40,14 @@ export function lanesOf(records: EventRecord[], deliveries: Delivery[], now: num
   })
   const first = ({ slots }: Lane) => slots[0]!.from
   return lanes.sort((a, b) => first(a) - first(b) || (a.set < b.set ? -1 : 1))
+}
+
+/** An event of more sets than this has one line. */
+const maxSets = 8
+
+function linesOf(sets: string[]): string[] {
+  if (sets.length === 0) return ['unnamed VMs']
+  return sets.length > maxSets ? [`${sets[0]} and ${sets.length - 1} more`] : sets
 }
 
 function slotOf(record: EventRecord, now: number): Omit<Slot, 'clashes'> {

@@ -1,12 +1,13 @@
 // What a document changes of an event's values. Laws 1 and 3: the values are those that the speakers
 // show, and a value changes when a speaker's own document changes it.
-import { hits, unknownType } from '../../../shared/document.ts'
+import { unknownType } from '../../../shared/document.ts'
 import type { EventRecord, OpenRecord } from './event.ts'
 import { type Facts, ruled, type Values, vmCountOf, withVms } from './facts.ts'
 import { addHistory } from './history.ts'
 import {
   differs,
   isAffected,
+  isOfNamed,
   isSeeing,
   type Listening,
   type Reporter,
@@ -50,20 +51,21 @@ export function withValues(
  */
 function takenFrom(
   { facts, sights, changed, firstSeenAt }: EventRecord,
-  { vm, beacon, polledAt }: Reporter,
+  reporter: Reporter,
   shown: Facts & Pick<Sight['shows'], 'status'>,
   listening: Listening,
 ): (keyof Values)[] {
+  const { beacon, polledAt } = reporter
   const others = sights.filter(
     (one) => one.beacon !== beacon && one.missing === undefined && isSeeing(one, listening),
   )
   const affected = others.filter((one) => isAffected(facts, one))
-  const isOfAffected = hits(facts, vm) || hits(shown, vm)
+  const isOfAffected = isOfNamed(reporter, facts, shown)
   if (!isOfAffected && affected.length > 0) return []
   const speakers = isOfAffected ? affected : others
   const before = sights.find((one) => one.beacon === beacon)?.shows
   const isNew = before === undefined && polledAt > (changed?.at ?? firstSeenAt)
-  const isAdded = isNew && hits(shown, vm) && !hits(facts, vm)
+  const isAdded = isNew && isOfNamed(reporter, shown) && !isOfNamed(reporter, facts)
   const [known, own] = [shownOf({ ...facts, status: shown.status }), shownOf(shown)]
   return valueNames.filter((name) => {
     if (!differs(name, known, own)) return false

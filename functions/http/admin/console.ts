@@ -59,7 +59,7 @@ export function consolePages(relay: Relay, refusals: FrequentLog, door: Door): H
       return showSignIn(relay, c, { status: 200, to: startOf(c, search) })
     return goTo(c, relay, `?${new URLSearchParams({ to: to + search })}`)
   }
-  const { gets, decisions, posts } = consoleRoutes(relay)
+  const { gets, decisions, posts } = consoleRoutes(relay, door)
   for (const [path, show] of Object.entries(gets)) pages.get(path, shown(inTurn(show), true))
   const limited = limitForm(maxDecisionBytes)
   for (const [path, decide] of Object.entries(decisions)) {

@@ -1,8 +1,15 @@
 // Authenticates the sender of a report. A holder of the fleet's key may report for every VM of the
 // fleet. A VM that proves itself by a token of its managed identity may report for itself only.
 // A fleet may accept both, so that its VMs can switch one by one.
-import { clockCode, tokenCode, unavailableCode, type Vm } from '../../../shared/report.ts'
+import {
+  clockCode,
+  malformedCode,
+  tokenCode,
+  unavailableCode,
+  type Vm,
+} from '../../../shared/report.ts'
 import { type SignatureCheck, signatureToleranceMs, verify } from '../../../shared/signature.ts'
+import { azureBeacon } from '../../core/event/sight.ts'
 import { type Entra, type Fleet, isBeaconless } from '../../core/rules/config.ts'
 import { type Claims, issuerOf, judgeClaims, proves } from '../../identity/identity.ts'
 import type { Relay } from '../../use-cases/relay.ts'
@@ -61,10 +68,19 @@ export function nameBeacon(
   sender: Sender,
   { vm }: { vm: Vm },
 ): { beacon: string } | { refusal: Refusal } {
-  if (sender.by === 'key') return { beacon: claimedName(vm) }
+  if (sender.by === 'key') {
+    const beacon = claimedName(vm)
+    return beacon === azureBeacon ? { refusal: ofAzure } : { beacon }
+  }
   const proven = proves(sender.claims, sender.entra, vm)
   if (proven.outcome === 'refused') return { refusal: tokenInvalid(proven.reason) }
   return { beacon: proven.beacon }
+}
+
+const ofAzure: Refusal = {
+  status: 400,
+  code: malformedCode,
+  detail: `"vm.vmId" is "${azureBeacon}", which is no id of a VM; send the vmId of IMDS`,
 }
 
 /** A vmId never changes. Without one, the resource group and name have to do. */

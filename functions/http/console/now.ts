@@ -4,6 +4,7 @@ import * as z from 'zod'
 import type { Delivery } from '../../core/delivery/delivery.ts'
 import type { RemovedChannel, Troubled } from '../../core/delivery/health.ts'
 import type { EventRecord } from '../../core/event/event.ts'
+import { byNeed } from '../../core/event/is-over.ts'
 import { reasonIn } from '../../core/message/reason.ts'
 import { isBound, may } from '../../core/rules/access.ts'
 import { channelsRouted } from '../../core/rules/routes.ts'
@@ -14,6 +15,7 @@ import { channelNamed, type Relay } from '../../use-cases/relay.ts'
 import { describeRemoved } from '../../use-cases/reroute.ts'
 import { nameOf } from '../admin/console-form.ts'
 import type { Pressed } from '../decision-answers.ts'
+import { type Door, refuseBusy } from '../door.ts'
 import { notModified } from '../page.ts'
 import { readQuery } from '../query.ts'
 import { answerPage, baseOf, refuse, wrongAddress } from './answer.ts'
@@ -58,23 +60,29 @@ export async function showNow(
   return show(relay, c, visitor, { ...asked, snapshot, etag })
 }
 
-/** Answers a form with the page, which says beside the event what happened. */
+/**
+ * Answers a form with the page, which says beside the event what happened. The decision waits for nobody, the page
+ * for its turn.
+ */
 export async function decideNow(
   relay: Relay,
   snapshots: Snapshots,
+  door: Door,
   c: Context,
   visitor: Visitor,
 ): Promise<Response> {
   const asked = askedBy(c, visitor)
   if ('refusal' in asked) return wrongAddress(relay, c, visitor, asked.refusal)
-  // what was decided stays where it was, with its answer, until the page is read anew
-  const snapshot = await snapshots.read(asked.fleets, asked.filter)
   const done = await decideByForm(relay, c, visitor)
   if (done.outcome !== 'answered') return refuse(relay, c, visitor, done.outcome)
   snapshots.drop()
   const { pressed } = done
   const status = pressed.length === 1 ? pressed[0]!.status : 200
-  return show(relay, c, visitor, { ...asked, snapshot, status, pressed })
+  const shown = await door.pass(visitor.access, async () => {
+    const snapshot = await snapshots.read(asked.fleets, asked.filter)
+    return show(relay, c, visitor, { ...asked, snapshot, status, pressed })
+  })
+  return shown === 'full' ? refuseBusy(c) : shown
 }
 
 interface View extends Asked {
@@ -89,18 +97,23 @@ async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Pro
   const now = relay.now()
   const pressOn = (record: EventRecord) =>
     pressed.find((one) => nameOf(one.record) === nameOf(record))
-  const cardOf = async (before: EventRecord, deliveries?: Delivery[]): Promise<Card> => {
-    const press = pressOn(before)
-    const record = press?.record ?? before
+  const cardOf = async (record: EventRecord, deliveries?: Delivery[]): Promise<Card> => {
+    const press = pressOn(record)
     const seen = await seenIn(relay, c, visitor, record, pressed.length > 0)
     const own = { ...seen, ...press?.answer }
     const path = `${baseOf(relay)}/events/${nameOf(record)}`
     const choices = wall ? 'none' : choicesOf(relay, visitor, record)
-    const place = { path, choices, group: groupOf(before, now) } as const
+    // what was decided stays where it was, with its answer, until the page is read anew
+    const group = groupOf(press?.before ?? record, now)
+    const place = { path, choices, group } as const
     return { seen: own, ...place, ...(deliveries === undefined ? {} : { deliveries }) }
   }
+  const before = (record: EventRecord) => pressOn(record)?.before ?? record
   const cards = await Promise.all(
-    snapshot.records.map((record, i) => cardOf(record, snapshot.deliveries[i])),
+    snapshot.records
+      .map((record, i) => ({ record, deliveries: snapshot.deliveries[i] }))
+      .sort((a, b) => byNeed(before(a.record), before(b.record)))
+      .map(({ record, deliveries }) => cardOf(record, deliveries)),
   )
   // the page that was open may be old
   const isElsewhere = (one: Pressed) =>

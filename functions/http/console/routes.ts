@@ -10,6 +10,7 @@ import { reaches, reachFor, upcomingBody } from '../../pages/console/upcoming.ts
 import { oneOf } from '../../schema/checks.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createShortCache, type ShortCache } from '../../use-cases/short-cache.ts'
+import type { Door } from '../door.ts'
 import { readQuery } from '../query.ts'
 import { answerPage, baseOf, wrongAddress } from './answer.ts'
 import { showBeacons } from './beacons.ts'
@@ -31,7 +32,7 @@ interface Routes {
   posts: Record<string, Show>
 }
 
-export function consoleRoutes(relay: Relay): Routes {
+export function consoleRoutes(relay: Relay, door: Door): Routes {
   const snapshots = createSnapshots(relay)
   const charts = createCharts(relay)
   const event = '/events/:fleet/:eventId'
@@ -51,7 +52,7 @@ export function consoleRoutes(relay: Relay): Routes {
       '/subscriptions/:id': (c, visitor) => showSubscription(relay, c, visitor),
     },
     decisions: {
-      '/': (c, visitor) => decideNow(relay, snapshots, c, visitor),
+      '/': (c, visitor) => decideNow(relay, snapshots, door, c, visitor),
       [event]: (c, visitor) => decideEventPage(relay, snapshots, c, visitor),
     },
     posts: {

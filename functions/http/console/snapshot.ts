@@ -4,13 +4,12 @@ import type { Delivery } from '../../core/delivery/delivery.ts'
 import type { RemovedChannel } from '../../core/delivery/health.ts'
 import { knownVms } from '../../core/event/drill.ts'
 import type { EventRecord } from '../../core/event/event.ts'
-import { setNewest } from '../../core/newest.ts'
 import type { Mute } from '../../core/rules/mute.ts'
 import { channelsInTrouble } from '../../use-cases/channel-health.ts'
 import { mutesFor } from '../../use-cases/mutes.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { removedChannels } from '../../use-cases/reroute.ts'
-import { createShortCache, type ShortCache } from '../../use-cases/short-cache.ts'
+import { createShortCache } from '../../use-cases/short-cache.ts'
 import { etagOf } from '../page.ts'
 import { type Overview, readOverview } from './overview.ts'
 
@@ -19,8 +18,6 @@ const keptMs = 2_000
 const maxShown = 60
 /** Open events that a filter looks at. */
 const maxFiltered = 300
-/** Filters whose last read is kept. */
-const maxFilters = 20
 /** Reading the deliveries of an event costs a call of the storage. */
 const maxNotified = 13
 
@@ -56,18 +53,12 @@ export interface Snapshots {
 }
 
 export function createSnapshots(relay: Relay): Snapshots {
-  const caches = new Map<string, ShortCache<Snapshot>>()
+  const cache = createShortCache(relay, keptMs, ([filter, ...fleets]) =>
+    readOpen(relay, fleets, JSON.parse(filter!) as OpenFilter),
+  )
   return {
-    read(fleets, filter = noFilter) {
-      const name = JSON.stringify(filter)
-      const fresh = () => createShortCache(relay, keptMs, (some) => readOpen(relay, some, filter))
-      const cache = caches.get(name) ?? fresh()
-      setNewest(caches, name, cache, maxFilters)
-      return cache.read(fleets)
-    },
-    drop() {
-      for (const cache of caches.values()) cache.drop()
-    },
+    read: (fleets, filter = noFilter) => cache.read([JSON.stringify(filter), ...fleets]),
+    drop: cache.drop,
   }
 }
 

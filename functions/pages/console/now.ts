@@ -2,7 +2,6 @@
 // whether they are ready, which channels were told, and the choices if the viewer may decide.
 
 import { html } from 'hono/html'
-import { hits } from '../../../shared/document.ts'
 import type { Delivery } from '../../core/delivery/delivery.ts'
 import { knownVms } from '../../core/event/drill.ts'
 import type { EventRecord } from '../../core/event/event.ts'
@@ -206,20 +205,24 @@ const togetherMs = 30 * 60_000
 /** Undecided events of one type and scale set are together, at the place of the most urgent. */
 function clustersOf(cards: Placed[]): Placed[][] {
   const clusters: Placed[][] = []
+  const sets = new Map(cards.map(({ seen: { record } }) => [record, setOf(record)]))
   for (const card of cards) {
-    const isNear = ([first]: Placed[]) => belongTogether(first!.seen.record, card.seen.record)
-    const own = card.group === 'ask' ? clusters.find(isNear) : undefined
+    const { record } = card.seen
+    const isNear = ([first]: Placed[]) =>
+      sets.get(record) === sets.get(first!.seen.record) &&
+      belongTogether(first!.seen.record, record)
+    const own =
+      card.group === 'ask' && sets.get(record) !== undefined ? clusters.find(isNear) : undefined
     if (own === undefined) clusters.push([card])
     else own.push(card)
   }
   return clusters
 }
 
+/** Two of one scale set. */
 function belongTogether(one: EventRecord, other: EventRecord): boolean {
-  const [set, due] = [setOf(one), one.facts.notBeforeAt ?? 0]
+  const due = one.facts.notBeforeAt ?? 0
   return (
-    set !== undefined &&
-    set === setOf(other) &&
     one.fleet === other.fleet &&
     one.facts.eventType === other.facts.eventType &&
     Math.abs((other.facts.notBeforeAt ?? 0) - due) <= togetherMs
@@ -228,7 +231,8 @@ function belongTogether(one: EventRecord, other: EventRecord): boolean {
 
 /** The scale set of its VMs, as far as they are known. Undefined if it is not one. */
 function setOf(record: EventRecord): string | undefined {
-  const affected = knownVms(record).filter(({ vm }) => hits(record.facts, vm))
+  const names = new Set(record.facts.resources.map((name) => name.toLowerCase()))
+  const affected = knownVms(record).filter(({ vm }) => names.has(vm.toLowerCase()))
   const sets = affected.map(({ scaleSet }) => scaleSet)
   const [set = ''] = sets
   return set !== '' && sets.every((one) => one === set) ? set : undefined
