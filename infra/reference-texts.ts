@@ -115,6 +115,8 @@ export const relayEvents: Record<string, string> = {
     'The configuration lacks a channel that had messages of open events (`events`). If routes name another channel for them, that gets the newest message.',
   channel_tested: 'An owner sent a channel a test message. `by` says who.',
   channel_unreachable: 'A channel has not accepted a message for too long.',
+  sweep_failed:
+    'The relay could not take one step of what time brings. It takes the others, and tries again.',
   conclusion_failed: 'The relay could not check an event that was due. It tries again.',
   decision_refused:
     'A person without permission tried to decide an event. `who` and `permission` say why.',

@@ -29,7 +29,9 @@ export function createLog(options: {
     (event: string, fields: Fields = {}): void => {
       if (ranks[level] < ranks[options.level]) return
       const time = new Date(options.now()).toISOString()
-      const line = mask(JSON.stringify({ time, level, event, ...fields }))
+      // first each text by itself: within a line, the escapes of what it quotes are doubled
+      const clean = (_: string, value: unknown) => (typeof value === 'string' ? mask(value) : value)
+      const line = mask(JSON.stringify({ time, level, event, ...fields }, clean))
       options.write(escapeUnseen(maskTokens(line)), level)
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
@@ -59,8 +61,11 @@ export function maskTokens(text: string): string {
 export function maskOf(secrets: readonly string[]): (text: string) => string {
   const forms = secrets.flatMap(formsOf).filter((form) => form.length >= shortestSecret)
   const unique = [...new Set(forms)].sort((a, b) => b.length - a.length)
+  if (unique.length === 0) return (text) => text
+  // of two that begin in one place, the first one counts
+  const any = new RegExp(unique.map((one) => one.replace(/[^\w]/g, '\\$&')).join('|'), 'g')
   return (text) => {
-    const masked = unique.reduce((known, secret) => known.replaceAll(secret, '[secret]'), text)
+    const masked = text.replace(any, '[secret]')
     const [last = '', ...before] = masked.split(cutMark).reverse()
     return [...before.reverse().map((piece) => withoutBeginning(piece, unique)), last].join(cutMark)
   }
@@ -78,18 +83,39 @@ function withoutBeginning(piece: string, secrets: string[]): string {
   return piece
 }
 
-/** As it is, in JSON, in an address, in a form, and in base64: a server may repeat what it got. */
+/**
+ * As it is, in JSON, in an address, in a form, in HTML, in hex and in base64: a server may repeat what it got, in
+ * the way of its language.
+ */
 function formsOf(secret: string): string[] {
   const text = secret.toWellFormed()
-  const bytes = new TextEncoder().encode(text)
-  const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
+  const bytes = [...new TextEncoder().encode(text)]
+  const json = JSON.stringify(secret).slice(1, -1)
+  const address = encodeURIComponent(text)
+  const inAddress = [address, new URLSearchParams([['', text]]).toString().slice(1)]
+  const hex = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
+  const escaped = (made: (code: string) => string) =>
+    text.replace(/[^\w. -]/g, (one) => made(one.charCodeAt(0).toString(16)))
+  const upper = (code: string) => code.toUpperCase()
+  const unicode = (code: string) => `\\u${code.padStart(4, '0')}`
+  const html = (code: string) => `&#x${code};`
   return [
-    secret,
-    JSON.stringify(secret).slice(1, -1),
-    encodeURIComponent(text),
-    new URLSearchParams([['', text]]).toString().slice(1),
-    base64.replace(/=+$/, ''),
+    ...[secret, json, json.replaceAll('/', '\\/')],
+    ...[escaped(unicode), escaped((code) => unicode(upper(code)))],
+    ...inAddress.flatMap((one) => [one, one.replace(/%../g, (code) => code.toLowerCase())]),
+    ...[escaped(html), escaped((code) => html(upper(code)))],
+    ...[escaped((code) => `&#${Number.parseInt(code, 16)};`), hex, upper(hex)],
+    ...[0, 1, 2].map((before) => base64Within(bytes, before)),
+    btoa(String.fromCharCode(...bytes)).replace(/=+$/, ''),
   ]
+}
+
+/** What is the same of the base64 of every text that has these bytes behind `before` others. */
+function base64Within(bytes: number[], before: number): string {
+  const whole = btoa(String.fromCharCode(...Array<number>(before).fill(0), ...bytes))
+  const from = Math.ceil((before * 4) / 3)
+  const isFull = (before + bytes.length) % 3 === 0
+  return whole.replace(/=+$/, '').slice(from, isFull ? undefined : -1)
 }
 
 /** The password in the address of a proxy: the error of a failed connection can contain it. */

@@ -1,30 +1,42 @@
 // Root acts in a folder that belongs to another user. That user may have left a link or a pipe there, so root
 // gives up its rights before it touches anything in the folder.
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 const root = 0
+/** Bits of a mode. */
+const othersWrite = 0o022
+const sticky = 0o1000
 
 /**
  * For the rest of the process, if it is root's. Then no link in the folder leads to more than its owner may
- * change. `out_of_reach`: only root gets there, as into a private folder of systemd; the process stays root's.
+ * change. `out_of_reach`: root alone gets to the folder, as into a private folder of systemd; the process stays
+ * root's. `folder` has no link in its path.
  */
 export function actAsOwnerOf(folder: string): 'acts' | 'out_of_reach' {
-  const { uid, gid } = statSync(nearest(folder))
+  const { uid, gid } = statSync(folder)
   if (process.getuid?.() !== root || uid === root) return 'acts'
   process.seteuid!(uid)
-  const isReached = canEnter(nearest(folder))
+  const isReached = canEnter(dirname(folder))
   process.seteuid!(root)
-  if (!isReached) return 'out_of_reach'
+  if (!isReached && isBelowRootAlone(folder)) return 'out_of_reach'
   process.setgroups!([gid])
   process.setgid!(gid)
   process.setuid!(uid)
   return 'acts'
 }
 
-/** The folder, or the one in which it would be made. */
-function nearest(folder: string): string {
-  return existsSync(folder) ? folder : nearest(dirname(folder))
+/** Nobody else can put anything in the place of the folder, or beside it. */
+function isBelowRootAlone(folder: string): boolean {
+  const above = dirname(folder)
+  const { uid, mode } = statSync(above)
+  const isOfRoot = uid === root && (mode & (othersWrite | sticky)) !== othersWrite
+  return isOfRoot && (above === folder || isBelowRootAlone(above))
+}
+
+/** The folder without links in its path, or the one in which it would be made. */
+export function nearestFolder(folder: string): string {
+  return existsSync(folder) ? realpathSync(folder) : nearestFolder(dirname(folder))
 }
 
 function canEnter(folder: string): boolean {

@@ -13,6 +13,7 @@ import {
   mkdirSync,
   openSync,
   readSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -22,7 +23,7 @@ import { join, resolve } from 'node:path'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { checkBackup, databaseName, openFile } from '../store/sqlite-file.ts'
 import { command, wrong } from './command.ts'
-import { actAsOwnerOf, isLocked } from './owner-rights.ts'
+import { actAsOwnerOf, isLocked, nearestFolder } from './owner-rights.ts'
 
 /** Only the relay's own user may read events, names of VMs and decisions. */
 const ownerOnly = 0o600
@@ -44,7 +45,8 @@ Example:
   FOGHORN_DATA=/var/lib/foghorn-relay npm run restore -- /var/backups/foghorn.sqlite`,
   words: { least: 1, most: 1 },
   run({ words: [file = ''], io }) {
-    const folder = resolve(io.environment.FOGHORN_DATA || '.foghorn')
+    const wished = resolve(io.environment.FOGHORN_DATA || '.foghorn')
+    const folder = existsSync(wished) ? realpathSync(wished) : wished
     const path = join(folder, databaseName)
     if (!io.environment.FOGHORN_DATA && !existsSync(path)) {
       throw wrong(
@@ -54,7 +56,7 @@ Example:
     // only root may be able to read it
     const source = openBackup(file)
     // its owner puts nothing beside it: SQLite opens what it finds there
-    const isPrivate = actAsOwnerOf(folder) === 'out_of_reach'
+    const isPrivate = actAsOwnerOf(nearestFolder(folder)) === 'out_of_reach'
     const fresh = `${isPrivate ? folder : path}.${randomUUID()}.restoring`
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 })

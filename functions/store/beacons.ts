@@ -4,8 +4,17 @@ import { type Beacon, type ListedBeacon, listedFields } from '../core/event/beac
 import { shownState } from '../core/event/silence.ts'
 import { beaconCount, type Count, total } from '../core/metrics/counts.ts'
 import { endOf, justAfter, keyOf, startOf, timeKey } from './keys.ts'
-import { type Parts, readMany, unlessDamaged } from './parts.ts'
-import { type Change, type Found, insertOrReplace, isNamed, type Key, type Row } from './rows.ts'
+import { dueIn, type Parts, readMany, unlessDamaged, whole, wholeOf } from './parts.ts'
+import {
+  type Change,
+  contentOf,
+  type Found,
+  insertOrReplace,
+  isNamed,
+  type Key,
+  type Row,
+  summaryIn,
+} from './rows.ts'
 import type { BeaconKey, BeaconPage, BeaconSearch, BeaconsFound, EventKey } from './store.ts'
 
 const maxWriteAttempts = 20
@@ -19,6 +28,8 @@ const heardIndex = 'heard'
 
 /** Version and state of a beacon, as metrics count it. */
 type CountedAs = [version: string, state: string]
+/** Of an entry that is damaged. */
+const unknown: CountedAs = ['', 'heard']
 
 export class Beacons {
   readonly #parts: Parts
@@ -32,8 +43,8 @@ export class Beacons {
   async read(fleet: string, beacon: string): Promise<Beacon | undefined> {
     const row = await this.#row(fleet, beacon)
     if (row === undefined) return undefined
-    const stored = toBeacon(row)
-    this.#known.set(stored, row)
+    const stored = this.#beaconIn(row)
+    if (stored !== undefined) this.#known.set(stored, row)
     return stored
   }
 
@@ -44,7 +55,8 @@ export class Beacons {
     for (let attempt = 0; attempt < maxWriteAttempts; attempt++) {
       const held = attempt === 0 ? known && this.#known.get(known) : undefined
       const was = held ?? (await this.#row(fleet, beacon.beacon))
-      if (was !== undefined && !follows(toBeacon(was), beacon)) return 'stale'
+      const stored = was && this.#beaconIn(was)
+      if (stored !== undefined && !follows(stored, beacon)) return 'stale'
       const keys = keysOf(beacon, was?.keys)
       const own = insertOrReplace(was, rowOf(beacon.beacon), JSON.stringify(beacon), keys)
       if ((await rows.change(partitionOf(fleet), [own])) !== 'conflict') return 'written'
@@ -57,7 +69,7 @@ export class Beacons {
     const { fleet, beacon } = after
     for (let attempt = 0; attempt < maxWriteAttempts; attempt++) {
       const was = await this.#row(fleet, beacon)
-      const stored = was && toBeacon(was)
+      const stored = was && this.#beaconIn(was)
       if (JSON.stringify(stored) !== JSON.stringify(before)) return 'stale'
       const keys = keysOf(after, was?.keys)
       const own: Change = { kind: 'replace', was: was!, body: JSON.stringify(after), keys }
@@ -79,8 +91,8 @@ export class Beacons {
     const counts: Count[] = []
     for (const fleet of fleets) {
       for await (const page of this.#entriesOf(fleet)) {
-        const own = page.map(({ summary }): Count => {
-          const [name, state] = JSON.parse(summary) as CountedAs
+        const own = page.map((entry): Count => {
+          const [name, state] = summaryIn<CountedAs>(entry) ?? unknown
           return { what: 'beacon', fleet, name, state, n: 1 }
         })
         counts.push(...total(own))
@@ -95,20 +107,12 @@ export class Beacons {
     let from = ''
     for (let page = 0; page < maxPages && due.length < limit; page++) {
       const found = await rows.find(silentIndex, from, timeKey(now + 1), pageSize)
-      const read = await readMany(this.#parts, found)
-      const unnamed: Found[] = []
-      const early: Row[] = []
-      for (const [i, entry] of found.entries()) {
-        const row = read[i]
-        if (!isNamed(entry, row)) unnamed.push(entry)
-        else {
-          const { fleet, beacon, silentAt } = toBeacon(row)
-          if (silentAt === undefined || silentAt > now) early.push(row)
-          else due.push({ key: { fleet, beacon }, at: silentAt })
-        }
-      }
-      await rows.tidy(unnamed, now)
-      await together(early.map((row) => () => this.#moveKeys(row, silentIndex)))
+      const looked = await dueIn(this.#parts, found, now, (row) => {
+        const { fleet, beacon, silentAt: at } = toBeacon(row)
+        return { key: { fleet, beacon }, at }
+      })
+      due.push(...looked.due)
+      await together(looked.early.map((row) => () => this.#moveKeys(row, silentIndex)))
       if (found.length < pageSize) break
       from = justAfter(found.at(-1)!.key)
     }
@@ -123,7 +127,7 @@ export class Beacons {
     while (listed.length < limit) {
       const size = Math.min(listPageSize, limit - listed.length)
       const page = await this.#parts.rows.list(partitionOf(fleet), from, endOf('beacon'), size)
-      listed.push(...page.map((row) => listedOf(toBeacon(row))))
+      listed.push(...wholeOf(this.#parts.rows, page, (row) => listedOf(toBeacon(row))))
       if (page.length < size) break
       from = justAfter(page.at(-1)!.row)
       await this.#parts.pause()
@@ -168,7 +172,8 @@ export class Beacons {
     const read = await readMany(this.#parts, entries)
     return entries.flatMap((entry, i) => {
       const row = read[i]
-      return isNamed(entry, row) ? [{ beacon: listedOf(toBeacon(row)), key: entry.key }] : []
+      const stored = isNamed(entry, row) ? this.#beaconIn(row) : undefined
+      return stored === undefined ? [] : [{ beacon: listedOf(stored), key: entry.key }]
     })
   }
 
@@ -193,12 +198,13 @@ export class Beacons {
     isOpen: (key: EventKey) => Promise<boolean>,
   ): Promise<boolean> {
     const { rows } = this.#parts
-    const row = await unlessDamaged(() => rows.read(entry.partition, entry.row))
+    const row = await unlessDamaged(rows, () => rows.read(entry.partition, entry.row))
     if (!isNamed(entry, row)) {
       await rows.tidy([entry], before)
       return false
     }
-    const beacon = toBeacon(row)
+    const beacon = this.#beaconIn(row)
+    if (beacon === undefined) return false
     if (beacon.heardAt >= before) {
       await this.#moveKeys(row, heardIndex)
       return false
@@ -229,13 +235,19 @@ export class Beacons {
   }
 
   #row(fleet: string, beacon: string): Promise<Row | undefined> {
-    return this.#parts.rows.read(partitionOf(fleet), rowOf(beacon))
+    const { rows } = this.#parts
+    return unlessDamaged(rows, () => rows.read(partitionOf(fleet), rowOf(beacon)))
+  }
+
+  /** One that is damaged counts as missing, and is written anew. */
+  #beaconIn(row: Row): Beacon | undefined {
+    return whole(this.#parts.rows, () => toBeacon(row))
   }
 }
 
 /** Of the state when the beacon was counted. One that was heard then may have another state now. */
-function mayBe(state: BeaconSearch['state'], { summary }: Found): boolean {
-  const [, counted] = JSON.parse(summary) as CountedAs
+function mayBe(state: BeaconSearch['state'], entry: Found): boolean {
+  const [, counted] = summaryIn<CountedAs>(entry) ?? unknown
   return state === undefined || state === counted || state === 'heard'
 }
 
@@ -256,8 +268,11 @@ function lastOf(from: string): string {
   return from.replace(/\|~$/, '')
 }
 
-function toBeacon({ body }: Row): Beacon {
-  return JSON.parse(body) as Beacon
+function toBeacon(row: Row): Beacon {
+  return contentOf<Beacon>(
+    row,
+    ({ beacon, sees }) => typeof beacon === 'string' && Array.isArray(sees),
+  )
 }
 
 /** `before`: those of the row until now. A time may be too early, so it moves only if it must. */

@@ -2,8 +2,8 @@
 import { FoghornError } from '../../shared/errors.ts'
 import type { ChannelHealth } from '../core/delivery/health.ts'
 import { keyOf } from './keys.ts'
-import type { Parts } from './parts.ts'
-import { insertOrReplace, type Row } from './rows.ts'
+import { type Parts, unlessDamaged, whole, wholeOf } from './parts.ts'
+import { contentOf, insertOrReplace, type Row } from './rows.ts'
 
 const partition = keyOf('channels')
 const maxAttempts = 20
@@ -28,7 +28,8 @@ export class Channels {
   /** By channel. */
   async list(): Promise<Map<string, Row>> {
     const rows = await this.#parts.rows.list(partition, '', '~')
-    return new Map(rows.map((row) => [toState(row).channel, row]))
+    const named = (row: Row): [string, Row] => [toState(row).channel, row]
+    return new Map(wholeOf(this.#parts.rows, rows, named))
   }
 
   async listHealth(): Promise<ChannelHealth[]> {
@@ -38,7 +39,7 @@ export class Channels {
 
   async readHealth(channel: string): Promise<ChannelHealth | undefined> {
     const row = await this.#read(channel)
-    return row && toState(row).health
+    return row && this.#stateIn(row)?.health
   }
 
   async changeHealth(
@@ -81,7 +82,7 @@ export class Channels {
   ): Promise<ChannelState> {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const row = await this.#read(channel)
-      const before = row ? toState(row) : { channel, spentUntil: 0 }
+      const before = (row && this.#stateIn(row)) ?? { channel, spentUntil: 0 }
       const after = decide(before)
       if (after === before || (await this.replace(row, after)) !== 'conflict') return after
       await this.#parts.stepAside()
@@ -90,11 +91,17 @@ export class Channels {
     throw new FoghornError('storage_busy', `${what}; the delivery is retried`)
   }
 
+  /** One that is damaged is written anew. */
   #read(channel: string): Promise<Row | undefined> {
-    return this.#parts.rows.read(partition, keyOf(channel))
+    const { rows } = this.#parts
+    return unlessDamaged(rows, () => rows.read(partition, keyOf(channel)))
+  }
+
+  #stateIn(row: Row): ChannelState | undefined {
+    return whole(this.#parts.rows, () => toState(row))
   }
 }
 
-export function toState({ body }: Row): ChannelState {
-  return JSON.parse(body) as ChannelState
+export function toState(row: Row): ChannelState {
+  return contentOf<ChannelState>(row, ({ channel }) => typeof channel === 'string')
 }

@@ -147,7 +147,7 @@ export class Claims {
           )
           return { result: undefined, next: madeOf({ ...stored, deliveries }) }
         }
-        await unlessDamaged(() => edits.edit(place, end))
+        await unlessDamaged(rows, () => edits.edit(place, end))
       }
     }
   }
@@ -288,7 +288,7 @@ export class Claims {
     const byRow = Map.groupBy(all, ({ place }) => place)
     const works = [...byRow].map(([place, pending]) => async () => {
       const ids = new Set(pending.map(({ one }) => one.id))
-      const lent = await unlessDamaged(() =>
+      const lent = await unlessDamaged(this.#parts.rows, () =>
         this.#parts.edits.edit(place, (row) => lend(row, ids, lease, leaseUntil, now)),
       )
       if (lent === undefined) return []

@@ -6,8 +6,8 @@ import type { Beacons } from './beacons.ts'
 import { countsIndex, type PendingSummary, pendingIndex, subscribers } from './delivery-rows.ts'
 import type { Events } from './events.ts'
 import { justAfter, keyOf, timeKey } from './keys.ts'
-import type { Parts } from './parts.ts'
-import { insertOrReplace } from './rows.ts'
+import { type Parts, whole } from './parts.ts'
+import { contentOf, insertOrReplace, type Row, summaryIn } from './rows.ts'
 import type { CountsRequest } from './store.ts'
 import { countsMs } from './store.ts'
 
@@ -43,7 +43,7 @@ export class StoredCounts {
     // where a read costs nothing, counts are as young as can be
     const mostMs = maxAgeMs ?? (this.#parts.rows.lagMs === 0 ? 0 : countsMs)
     const found = await this.#parts.rows.read(partition, row)
-    const known = found && (JSON.parse(found.body) as Stored)
+    const known = found && whole(this.#parts.rows, () => toStored(found))
     if (known !== undefined && isYoung(known.at, now, mostMs)) return shown(known)
     const stored = await this.#count(known, now, fleets, maxAgeMs ?? countsMs)
     // after a conflict, the row has the counts of another worker
@@ -84,7 +84,7 @@ export class StoredCounts {
     for (let page = 0; page < maxPages; page++) {
       const start = after === '' ? '' : justAfter(after)
       const found = await rows.find(countsIndex, start, to, pageSize)
-      for (const { summary } of found) counts.push(...(JSON.parse(summary) as Count[]))
+      for (const entry of found) counts.push(...(summaryIn<Count[]>(entry) ?? []))
       after = found.at(-1)?.key ?? after
       if (found.length < pageSize) break
     }
@@ -98,8 +98,10 @@ export class StoredCounts {
     let from = ''
     for (let page = 0; page < maxPendingPages; page++) {
       const found = await this.#parts.rows.find(pendingIndex, from, '~', pageSize)
-      for (const { summary } of found) {
-        const [channel, fleet, plannedAt, eventId] = JSON.parse(summary) as PendingSummary
+      for (const entry of found) {
+        const summary = summaryIn<PendingSummary>(entry)
+        if (summary === undefined) continue
+        const [channel, fleet, plannedAt, eventId] = summary
         if (channel === subscribers || eventId.startsWith(alertPrefix)) continue
         const name = JSON.stringify([channel, fleet])
         const n = (counts.get(name)?.n ?? 0) + 1
@@ -124,6 +126,13 @@ export class StoredCounts {
     })
     return (await this.#parts.together(works)).flat()
   }
+}
+
+function toStored(row: Row): Stored {
+  return contentOf<Stored>(
+    row,
+    ({ followed, counts }) => Array.isArray(followed) && Array.isArray(counts),
+  )
 }
 
 /** Not if the clock was set back. */

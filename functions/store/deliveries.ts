@@ -230,7 +230,7 @@ export class Deliveries {
   /** Empty if no row names the entry. */
   async #heldAt(entry: Found): Promise<{ entry: Found; held: HeldDelivery }[]> {
     const { partition, row: name, key } = entry
-    const row = await unlessDamaged(() => this.#parts.rows.read(partition, name))
+    const row = await unlessDamaged(this.#parts.rows, () => this.#parts.rows.read(partition, name))
     if (!isNamed(entry, row)) return []
     const stored = toStoredDeliveries(row)
     const one = stored.deliveries.find((each) => key.endsWith(listKey(each)))

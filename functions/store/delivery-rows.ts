@@ -7,7 +7,7 @@ import { hash } from '../core/hash.ts'
 import type { Count } from '../core/metrics/counts.ts'
 import type { Content } from './edits.ts'
 import { endOf, keyOf, newestFirst, startOf, timeKey } from './keys.ts'
-import { type Change, failedIndex, type Key } from './rows.ts'
+import { type Change, contentOf, failedIndex, type Key } from './rows.ts'
 
 export const pendingIndex = 'pending'
 export const countsIndex = 'counts'
@@ -133,9 +133,13 @@ export function toDelivery(
 const contents = new WeakMap<Content, StoredDeliveries>()
 
 export function toStoredDeliveries(row: Content): StoredDeliveries {
-  const known = contents.get(row) ?? (JSON.parse(row.body) as StoredDeliveries)
+  const known = contents.get(row) ?? contentOf<StoredDeliveries>(row, isStored)
   contents.set(row, known)
   return known
+}
+
+function isStored({ deliveries }: StoredDeliveries): boolean {
+  return Array.isArray(deliveries)
 }
 
 /** The row with another delivery in place of the one with its id, and further ones. */

@@ -34,6 +34,8 @@ export function openStorage(storage: ObjectStorage): Database {
     transaction: (work) => storage.transactionSync(work),
     whenFree: (work) => work(),
     explain: (error) => error,
+    // Cloudflare keeps what it got
+    tellDamaged: () => {},
     damaged: (what) => new FoghornError('data_damaged', `${what} is damaged`),
   }
 }

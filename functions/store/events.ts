@@ -12,8 +12,17 @@ import { maxOpenOfFleet, type OpenCounts } from '../core/limits.ts'
 import { type Count, eventCount } from '../core/metrics/counts.ts'
 import { countsIndex, endedIndex, newRows } from './delivery-rows.ts'
 import { eventPartition, keyOf, newestFirst, startOf, timeKey } from './keys.ts'
-import { type Parts, readMany } from './parts.ts'
-import { type Change, type Found, insertOrReplace, isNamed, type Key, type Row } from './rows.ts'
+import { dueIn, type Parts, readMany, whole } from './parts.ts'
+import {
+  type Change,
+  contentOf,
+  type Found,
+  insertOrReplace,
+  isNamed,
+  type Key,
+  type Row,
+  summaryIn,
+} from './rows.ts'
 import type { EventKey, EventPage } from './store.ts'
 
 /** Entries of one page while due events are searched, and pages of one search. */
@@ -139,20 +148,12 @@ export class Events {
     let from = ''
     for (let page = 0; page < maxPages && due.length < limit; page++) {
       const found = await rows.find(dueIndex, from, timeKey(now + 1), pageSize)
-      const read = await readMany(this.#parts, found)
-      const unnamed: Found[] = []
-      const early: Row[] = []
-      for (const [i, entry] of found.entries()) {
-        const row = read[i]
-        if (!isNamed(entry, row)) unnamed.push(entry)
-        else {
-          const { fleet, eventId, dueAt = 0 } = toStored(row).record
-          if (dueAt <= now) due.push({ key: { fleet, eventId }, at: dueAt })
-          else early.push(row)
-        }
-      }
-      await rows.tidy(unnamed, now)
-      await together(early.map((row) => () => this.#moveDue(row)))
+      const looked = await dueIn(this.#parts, found, now, (row) => {
+        const { fleet, eventId, dueAt = 0 } = recordOf(row)
+        return { key: { fleet, eventId }, at: dueAt }
+      })
+      due.push(...looked.due)
+      await together(looked.early.map((row) => () => this.#moveDue(row)))
       if (found.length < pageSize) break
       from = `${found.at(-1)!.key}|~`
     }
@@ -185,7 +186,10 @@ export class Events {
     const { rows, together } = this.#parts
     const works = fleets.map((fleet) => async () => {
       const found = await rows.find(keyOf('open', fleet), '', end, maxOpenOfFleet)
-      return found.map((entry) => ({ entry, need: JSON.parse(entry.summary) as Need }))
+      return found.flatMap((entry) => {
+        const need = summaryIn<Need>(entry)
+        return need === undefined ? [] : [{ entry, need }]
+      })
     })
     return (await together(works)).flat()
   }
@@ -208,9 +212,10 @@ export class Events {
     const known = first === -1 ? found : found.slice(0, first)
     return known.flatMap((entry): LoggedMoment[] => {
       const { row, event } = byName.get(nameOf(entry)) ?? {}
-      if (!isNamed(entry, row)) return []
-      const [id, moment, at] = JSON.parse(entry.summary) as LoggedAs
-      const notification = { moment, at, event: event! }
+      const logged = summaryIn<LoggedAs>(entry)
+      if (!isNamed(entry, row) || logged === undefined || event === undefined) return []
+      const [id, moment, at] = logged
+      const notification = { moment, at, event }
       return [{ position: Number(entry.key), id, notification }]
     })
   }
@@ -232,7 +237,10 @@ export class Events {
       const read = await readMany(this.#parts, slice)
       return slice.flatMap((entry, i) => {
         const row = read[i]
-        return isNamed(entry, row) ? [this.#recordIn(row)] : []
+        const record = isNamed(entry, row)
+          ? whole(this.#parts.rows, () => this.#recordIn(row))
+          : undefined
+        return record === undefined ? [] : [record]
       })
     })
   }
@@ -266,9 +274,15 @@ function byNeed([a, at]: Need, [b, other]: Need): number {
   return a - b || at - other
 }
 
-function toStored({ body }: Pick<Row, 'body'>): StoredEvent {
-  const { record, position } = JSON.parse(body) as StoredEvent
+function toStored(row: Pick<Row, 'body'>): StoredEvent {
+  const { record, position } = contentOf<StoredEvent>(row, isStored)
   return { record, position }
+}
+
+function isStored({ record }: Partial<StoredEvent>): boolean {
+  const { fleet, eventId, facts, sights, history } = record ?? ({} as Partial<EventRecord>)
+  const lists = [facts?.resources, sights, history]
+  return typeof fleet === 'string' && typeof eventId === 'string' && lists.every(Array.isArray)
 }
 
 export function recordOf(row: Pick<Row, 'body'>): EventRecord {

@@ -1,7 +1,7 @@
 // What each part of the store works with. The simulation replaces `together`.
 import type { Edits } from './edits.ts'
 import type { Found, Row, Rows } from './rows.ts'
-import { isDamaged } from './rows.ts'
+import { isDamaged, isNamed } from './rows.ts'
 
 export interface Parts {
   rows: Rows
@@ -43,14 +43,75 @@ export function readMany(
   { rows, together: all }: Pick<Parts, 'rows' | 'together'>,
   entries: Found[],
 ): Promise<(Row | undefined)[]> {
-  return all(entries.map((one) => () => unlessDamaged(() => rows.read(one.partition, one.row))))
+  return all(
+    entries.map((one) => () => unlessDamaged(rows, () => rows.read(one.partition, one.row))),
+  )
 }
 
-export async function unlessDamaged<T>(work: () => Promise<T>): Promise<T | undefined> {
+interface Due<Key> {
+  key: Key
+  /** Absent: never. */
+  at: number | undefined
+}
+
+/**
+ * What entries of an index by time name: what is due, and rows whose key has a time that is too early. Entries
+ * that no row names are removed, damaged rows left out.
+ */
+export async function dueIn<Key>(
+  parts: Pick<Parts, 'rows' | 'together'>,
+  entries: Found[],
+  now: number,
+  read: (row: Row) => Due<Key>,
+): Promise<{ due: { key: Key; at: number }[]; early: Row[] }> {
+  const rows = await readMany(parts, entries)
+  const named = entries.flatMap((entry, i) => {
+    const row = rows[i]
+    return isNamed(entry, row) ? [row] : []
+  })
+  await parts.rows.tidy(
+    entries.filter((entry, i) => !isNamed(entry, rows[i])),
+    now,
+  )
+  const all = wholeOf(parts.rows, named, (row) => ({ row, ...read(row) }))
+  const isDue = (at: number | undefined): at is number => at !== undefined && at <= now
+  return {
+    due: all.flatMap(({ key, at }) => (isDue(at) ? [{ key, at }] : [])),
+    early: all.filter(({ at }) => !isDue(at)).map(({ row }) => row),
+  }
+}
+
+/** Undefined if what it reads is damaged. */
+export async function unlessDamaged<T>(
+  rows: Rows,
+  work: () => T | Promise<T>,
+): Promise<T | undefined> {
   try {
     return await work()
   } catch (error) {
-    if (isDamaged(error)) return undefined
-    throw error
+    return told(rows, error)
   }
+}
+
+/** What `read` makes of each row, without those that are damaged. */
+export function wholeOf<T>(rows: Rows, some: Row[], read: (row: Row) => T): T[] {
+  return some.flatMap((row) => {
+    const one = whole(rows, () => read(row))
+    return one === undefined ? [] : [one]
+  })
+}
+
+/** Undefined if what it reads is damaged. */
+export function whole<T>(rows: Rows, work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    return told(rows, error)
+  }
+}
+
+function told(rows: Rows, error: unknown): undefined {
+  if (!isDamaged(error)) throw error
+  rows.tellDamaged?.((error as Error).message)
+  return undefined
 }

@@ -12,7 +12,7 @@ import {
 } from './delivery-rows.ts'
 import { endOf, justAfter } from './keys.ts'
 import type { Parts } from './parts.ts'
-import type { Found, Row } from './rows.ts'
+import { type Found, type Row, summaryIn } from './rows.ts'
 import type { Pacing } from './store.ts'
 
 /** Entries of one page. */
@@ -78,10 +78,14 @@ export class Queues {
     const queues = Map.groupBy(entries, ({ key }) => queueOf(key))
     const channels = Map.groupBy(queues.values(), ([first]) => first!.key.split('|')[0]!)
     const waiting = [...channels.values()].flatMap((own): Waiting[] => {
-      const fleets = own.map((some): FleetQueue => {
-        const [channel, fleet] = JSON.parse(some[0]!.summary) as PendingSummary
-        return { channel, fleet, entries: some }
+      const fleets = own.flatMap((some): FleetQueue[] => {
+        const [channel, fleet] =
+          some.map((entry) => summaryIn<PendingSummary>(entry)).find(Boolean) ?? []
+        return channel === undefined || fleet === undefined
+          ? []
+          : [{ channel, fleet, entries: some }]
       })
+      if (fleets.length === 0) return []
       const { channel } = fleets[0]!
       if (channel !== subscribers && roomOf(channel) <= 0) return []
       const row = rows.get(channel)
@@ -208,8 +212,8 @@ function groupOf({ partition, row }: Found): string {
 }
 
 /** False: no subscription of the row has room, so nobody needs to read it. */
-export function hasRoom({ summary }: Found, roomOf: Pacing['roomOf']): boolean {
-  const [, , , , subscriptions] = JSON.parse(summary) as PendingSummary
+export function hasRoom(entry: Found, roomOf: Pacing['roomOf']): boolean {
+  const [, , , , subscriptions] = summaryIn<PendingSummary>(entry) ?? []
   const isFree = (one: string) => roomOf(subscriptionChannel(one)) > 0
   return subscriptions?.some(isFree) ?? true
 }

@@ -88,6 +88,9 @@ export interface Rows {
 
   /** Removes entries that no row names, unless they may belong to a write under way. */
   tidy(unnamed: Found[], now: number): Promise<void>
+
+  /** Tells the host that a part is damaged. Absent: the storage keeps what it got. */
+  tellDamaged?(sentence: string): void
 }
 
 /** Changes of one transaction in Azure Tables. */
@@ -96,7 +99,32 @@ export const maxChanges = 100
 /** Characters of a row, with its keys. An entity of Azure Tables holds 1 MiB of UTF-16. */
 const maxRowLength = 480_000
 
-/** The database has a part that cannot be read. The adapter has told the host. */
+/** The content of a row. Throws FoghornError `data_damaged` if it has another shape: flipped bits may be JSON. */
+export function contentOf<Content>(
+  { partition, row, body }: Pick<Row, 'body'> & Partial<Row>,
+  isWhole: (content: Content) => boolean,
+): Content {
+  const content = JSON.parse(body) as Content
+  if (shapeHolds(content, isWhole)) return content
+  const what = row === undefined ? 'a row is damaged' : `row "${row}" of "${partition}" is damaged`
+  throw new FoghornError('data_damaged', `${what}. Restore a backup (npm run restore).`)
+}
+
+/** Lists, as all summaries are but one. Undefined if it is damaged. */
+export function summaryIn<Summary>(
+  { summary }: Found,
+  isWhole: (summary: Summary) => boolean = Array.isArray,
+): Summary | undefined {
+  if (summary === '') return undefined
+  const content = JSON.parse(summary) as Summary
+  return shapeHolds(content, isWhole) ? content : undefined
+}
+
+function shapeHolds<Content>(content: Content, isWhole: (content: Content) => boolean): boolean {
+  return typeof content === 'object' && content !== null && isWhole(content)
+}
+
+/** The database has a part that cannot be read, or that is not what was written. */
 export function isDamaged(error: unknown): boolean {
   return error instanceof FoghornError && error.code === 'data_damaged'
 }

@@ -19,7 +19,7 @@ import {
 import type { Events } from './events.ts'
 import { endOf, justAfter, keyOf, newestFirst, startOf, timeIn } from './keys.ts'
 import type { Parts } from './parts.ts'
-import { failedIndex } from './rows.ts'
+import { failedIndex, summaryIn } from './rows.ts'
 
 /** Entries of one answer. */
 const maxEntries = 1_000
@@ -65,7 +65,7 @@ export class Searches {
     const works = fleets.map((fleet) => async () => {
       const from = startIn(fleet, search, after)
       const found = await this.#parts.rows.find(keyOf('events', fleet), from, to, size)
-      return found.map(({ summary }) => JSON.parse(summary) as EventSummary)
+      return found.flatMap((entry) => summaryIn<EventSummary>(entry, isSummary) ?? [])
     })
     const lists = await this.#parts.together(works)
     const ends = lists.filter((list) => list.length === size).map((list) => list.at(-1)!)
@@ -143,7 +143,10 @@ export class Searches {
     const { rows } = this.#parts
     const range = [startOf(channel), endOf(channel), maxCounted] as const
     const planned = (await rows.find(pendingIndex, ...range))
-      .map(({ summary }) => JSON.parse(summary) as PendingSummary)
+      .flatMap((entry) => {
+        const summary = summaryIn<PendingSummary>(entry)
+        return summary === undefined ? [] : [summary]
+      })
       .filter(([, fleet]) => isOwn(fleet))
       .map(([, , plannedAt]) => plannedAt)
     const failed = (await rows.find(failedIndex, ...range)).filter((one) => isOwn(one.summary))
@@ -162,9 +165,11 @@ export class Searches {
   ) {
     const found = await this.#parts.rows.find(historyIndex(subscription), '', end, maxCounted)
     const all = found
-      .map(({ key, summary }) => {
-        const [fleet, state] = JSON.parse(summary) as HistorySummary
-        return { fleet, state, plannedAt: timeIn(key.split('|')[0]!) }
+      .flatMap((entry) => {
+        const summary = summaryIn<HistorySummary>(entry)
+        if (summary === undefined) return []
+        const [fleet, state] = summary
+        return [{ fleet, state, plannedAt: timeIn(entry.key.split('|')[0]!) }]
       })
       .filter(({ fleet }) => isOwn(fleet))
     const pending = all.filter(({ state }) => state === 'pending').map((one) => one.plannedAt)
@@ -179,6 +184,10 @@ export class Searches {
       }),
     }
   }
+}
+
+function isSummary({ eventId, vms }: EventSummary): boolean {
+  return typeof eventId === 'string' && Array.isArray(vms)
 }
 
 /** Where the list of a fleet begins. */

@@ -10,7 +10,8 @@ import type { Holder } from '../core/event/slots.ts'
 import type { Mute } from '../core/rules/mute.ts'
 import type { Token } from '../core/rules/token.ts'
 import { eventPartition, keyOf } from './keys.ts'
-import { insertOrReplace, type Row, type Rows } from './rows.ts'
+import { unlessDamaged, whole, wholeOf } from './parts.ts'
+import { contentOf, insertOrReplace, type Row, type Rows } from './rows.ts'
 import type { EventKey, SmallRow, SmallRowKey, SmallRowKind, SmallRowStore } from './store.ts'
 
 /** How rows of one kind are read and written. Without a `Key`, there is one. */
@@ -116,16 +117,16 @@ export class SmallRows {
 
   async read(key: SmallRowKey): Promise<SmallRow | undefined> {
     const row = await this.#row(key)
-    return row && toSmallRow(row)
+    return row && this.#contentOf(row)
   }
 
   async list(kind: SmallRowKind): Promise<SmallRow[]> {
-    return (await this.#rows.list(keyOf(kind), '', '~')).map(toSmallRow)
+    return wholeOf(this.#rows, await this.#rows.list(keyOf(kind), '', '~'), toSmallRow)
   }
 
   async write(key: SmallRowKey, fields: object, basedOn: number): Promise<'written' | 'conflict'> {
     const row = await this.#row(key)
-    if ((row === undefined ? 0 : toSmallRow(row).version) !== basedOn) return 'conflict'
+    if (((row && this.#contentOf(row)?.version) ?? 0) !== basedOn) return 'conflict'
     const { partition, name } = placeOf(key)
     const body = JSON.stringify({ ...fields, version: basedOn + 1 })
     const written = await this.#rows.change(partition, [insertOrReplace(row, name, body)])
@@ -143,7 +144,12 @@ export class SmallRows {
 
   #row(key: SmallRowKey): Promise<Row | undefined> {
     const { partition, name } = placeOf(key)
-    return this.#rows.read(partition, name)
+    return unlessDamaged(this.#rows, () => this.#rows.read(partition, name))
+  }
+
+  /** What is damaged counts as missing, and is written anew. */
+  #contentOf(row: Row): SmallRow | undefined {
+    return whole(this.#rows, () => toSmallRow(row))
   }
 }
 
@@ -152,6 +158,6 @@ function placeOf({ kind, event, name }: SmallRowKey): { partition: string; name:
   return { partition: eventPartition(event), name: keyOf('own', kind, ...name) }
 }
 
-function toSmallRow({ body }: Row): SmallRow {
-  return JSON.parse(body) as SmallRow
+function toSmallRow(row: Row): SmallRow {
+  return contentOf<SmallRow>(row, ({ version }) => typeof version === 'number')
 }

@@ -127,6 +127,10 @@ class DatabaseFile implements Database {
     return error
   }
 
+  tellDamaged(sentence: string): void {
+    this.onDamaged(sentence)
+  }
+
   whenFree(work: () => void): void {
     if (this.#held === undefined) work()
     else this.#held.push(work)

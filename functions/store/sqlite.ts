@@ -35,7 +35,7 @@ const sql = {
     WHERE partition = ? AND row = ?`,
   list: `SELECT row, version, keys, body, ${isWhole} AS isWhole FROM rows
     WHERE partition = ? AND row >= ? AND row < ? AND (? OR ${isWhole}) ORDER BY row LIMIT ?`,
-  version: 'SELECT version FROM rows WHERE partition = ? AND row = ?',
+  version: `SELECT version, ${isWhole} AS isWhole FROM rows WHERE partition = ? AND row = ?`,
   insert: 'INSERT INTO rows (version, keys, body, partition, row) VALUES (?, ?, ?, ?, ?)',
   replace: 'UPDATE rows SET version = ?, keys = ?, body = ? WHERE partition = ? AND row = ?',
   remove: 'DELETE FROM rows WHERE partition = ? AND row = ?',
@@ -65,6 +65,8 @@ export interface Database {
   explain(error: unknown): unknown
   /** Tells the host that a part cannot be read. `what`: such as `row "event" of "event|prod|…"`. */
   damaged(what: string): FoghornError
+  /** The same in a whole sentence. */
+  tellDamaged(sentence: string): void
 }
 
 interface Waiting {
@@ -133,6 +135,10 @@ export class SqlRows implements Rows {
   /** A transaction writes rows and entries, so every entry is named. */
   async tidy(): Promise<void> {}
 
+  tellDamaged(sentence: string): void {
+    this.#db.tellDamaged(sentence)
+  }
+
   async change(partition: string, changes: Change[]): Promise<Row[] | 'conflict'> {
     if (changes.length === 0) return []
     checkSizes(partition, changes)
@@ -163,7 +169,8 @@ export class SqlRows implements Rows {
   #fits(partition: string, change: Change): boolean {
     if (change.kind === 'put') return true
     const [found] = this.#db.all(sql.version, partition, rowOf(change))
-    if (change.kind === 'insert') return found === undefined
+    // what is damaged counts as missing
+    if (change.kind === 'insert') return found?.isWhole !== 1
     return found?.version === change.was.version
   }
 
@@ -178,7 +185,7 @@ export class SqlRows implements Rows {
     const before = kind === 'replace' ? change.was.keys : []
     const keys = (kind === 'put' ? undefined : change.keys) ?? []
     const version = `${this.#nonce}-${++this.#versions}`
-    const isNew = kind === 'insert' || (kind === 'put' && !this.#exists(partition, row))
+    const isNew = kind !== 'replace' && !this.#exists(partition, row)
     const text = keys.length === 0 ? '' : JSON.stringify(keys)
     this.#db.run(isNew ? sql.insert : sql.replace, version, text, body, partition, row)
     this.#index(partition, row, before, keys)

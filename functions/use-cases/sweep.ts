@@ -25,9 +25,9 @@ const maxSweepMs = 30_000
 export async function sweep(relay: Relay): Promise<number> {
   const from = relay.now()
   // first, so that no alert names a beacon that is back
-  let failed = await sweepBeacons(relay)
-  failed += await sendProblems(relay)
-  await reconcile(relay)
+  let failed = await attempt(relay, () => sweepBeacons(relay))
+  failed += await attempt(relay, () => sendProblems(relay))
+  failed += await attempt(relay, () => reconcile(relay).then(() => 0))
   const due = await relay.store.dueEvents(from, maxEventsPerSweep)
   for (const key of due) {
     if (relay.now() - from >= maxSweepMs) break
@@ -39,6 +39,16 @@ export async function sweep(relay: Relay): Promise<number> {
     }
   }
   return failed
+}
+
+/** One step that fails keeps no other from being taken. Returns how many failed. */
+async function attempt(relay: Relay, step: () => Promise<number>): Promise<number> {
+  try {
+    return await step()
+  } catch (error) {
+    relay.log.error('sweep_failed', { error: messageOf(error) })
+    return 1
+  }
 }
 
 async function concludeOne(relay: Relay, key: EventKey): Promise<void> {

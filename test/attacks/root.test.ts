@@ -7,6 +7,7 @@ import {
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -138,6 +139,17 @@ describe.runIf(isRoot).each([
     expect(restore()).toMatchObject({ code: 2, text: expect.stringContaining('is no file') })
     expect(lstatSync(join(data, databaseName)).isFIFO()).toBe(true)
   })
+})
+
+test.runIf(isRoot)('its owner closes the folder: root gives up its rights all the same', () => {
+  chownSync(place, user, user)
+  chmodSync(data, 0)
+  const { code, text } = restore()
+  expect(code).not.toBe(0)
+  expect(text).toContain('EACCES')
+  chmodSync(data, 0o700)
+  expect(readdirSync(data)).toEqual([])
+  expect(readdirSync(place).sort()).toEqual(['backup.sqlite', 'data', 'of-root'])
 })
 
 test.each([

@@ -96,6 +96,31 @@ describe('secrets', () => {
     expect(maskOf(['abcdefgh', 'abcdefghij'])('abcdefghij')).toBe('[secret]')
   })
 
+  test.each([
+    ['JSON of PHP', 'pass\\/word+secret=1'],
+    ['an address in lower case', 'pass%2fword%2bsecret%3d1'],
+    ['HTML', 'pass&#x2F;word&#x2B;secret&#x3D;1'],
+    ['HTML with decimal numbers', 'pass&#47;word&#43;secret&#61;1'],
+    ['escapes of JavaScript', 'pass\\u002fword\\u002bsecret\\u003d1'],
+    ['hex', Buffer.from('pass/word+secret=1').toString('hex')],
+    ['base64', Buffer.from('pass/word+secret=1').toString('base64').replace(/=+$/, '')],
+    ...['a', 'ab', 'abc'].map((before) => [
+      `base64 behind ${before.length}`,
+      Buffer.from(`${before}pass/word+secret=1xyz`).toString('base64'),
+    ]),
+  ] as [string, string][])('as %s', (_, form) => {
+    const masked = maskOf(['pass/word+secret=1'])(`it said ${form}!`)
+    // what is left belongs to other texts around it
+    expect(masked.replace('[secret]', '').length).toBeLessThan('it said !'.length + 13)
+    expect(masked).toContain('[secret]')
+  })
+
+  test('in JSON that a text quotes', () => {
+    const { log, lines } = linesOf('info', ['pass/word+secret=1'])
+    log.info('x', { note: '{"got":"pass\\/word+secret=1"}' })
+    expect(JSON.parse(lines.at(-1)!).note).toBe('{"got":"[secret]"}')
+  })
+
   test('a secret of which a cut has left the beginning', () => {
     expect(maskOf(['abcdefghij'])('one abcdefgh… two abcdefg… abcdefghi')).toBe(
       'one [secret]… two abcdefg… abcdefghi',

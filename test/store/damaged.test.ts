@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { ChannelHealth } from '../../functions/core/delivery/health.ts'
+import type { OpenRecord } from '../../functions/core/event/event.ts'
+import { outsideRow } from '../../functions/store/small-rows.ts'
 import { claim, free } from '../support/claims.ts'
 import { at, beaconOf, commitOf, delivery, record } from '../support/records.ts'
 import { openStore, type TestStore } from '../support/stores.ts'
@@ -44,6 +47,59 @@ test.each([
   const claims = await claim(store, { limit: 9 })
   expect(claims.map(({ eventId }) => eventId)).toEqual(['second', 'third'])
   expect(await store.nextDueAt({ ...free, now: at })).toBeGreaterThan(at)
+})
+
+const shape = (what: string, where: string) =>
+  `UPDATE rows SET body = replace(body, '"${what}":', '"${what}_":') WHERE ${where}`
+
+test('events of another shape: the others are due, listed and counted', async () => {
+  for (const eventId of ids) {
+    const before = (await store.readEvent({ fleet: 'prod', eventId }))!
+    const record = { ...before, sequence: 2, dueAt: at } as OpenRecord
+    await store.commit(commitOf({ record, basedOn: 1 }), before)
+  }
+  damage(shape('record', "row = 'event' AND partition LIKE '%|first'"))
+  const due = await store.dueEvents(at, 9)
+  expect(due.map(({ eventId }) => eventId)).toEqual(['second', 'third'])
+  const listed = await store.listEvents({ limit: 9 })
+  expect(listed.map(({ eventId }) => eventId)).toEqual(['third', 'second'])
+  await expect(store.readEvent({ fleet: 'prod', eventId: 'first' })).rejects.toThrow('is damaged')
+})
+
+test.each([
+  ['of another shape', shape('channel', "partition = 'channels'")],
+  ['null', "UPDATE rows SET body = 'null' WHERE partition = 'channels'"],
+  ['no JSON', "UPDATE rows SET body = 'x' WHERE partition = 'channels'"],
+])('a channel whose row is %s: it is sent to, and its row is written anew', async (_, sql) => {
+  const health = { channel: 'chat', row: 1 } as unknown as ChannelHealth
+  await store.changeHealth('chat', () => health)
+  damage(sql)
+  expect(await claim(store, { limit: 9 })).toHaveLength(3)
+  expect(await store.readHealth('chat')).toBeUndefined()
+  await store.changeHealth('chat', () => health)
+  expect(await store.readHealth('chat')).toEqual(health)
+})
+
+test.each(['', 'null', '{}'])('a summary that is %j stops no count and no log', async (summary) => {
+  damage(`UPDATE entries SET summary = '${summary}' WHERE name IN ('counts', 'log', 'pending')`)
+  expect(await store.readMoments(0, 9, at)).toEqual([])
+  await store.readCounts({ now: at, fleets: ['prod'] })
+  expect(await claim(store, { limit: 9 })).toEqual([])
+})
+
+test.each(['x', '{}', 'null'])('a beacon whose row is %s: it is written anew', async (body) => {
+  damage(`UPDATE rows SET body = '${body}' WHERE row = 'beacon|id-second'`)
+  expect(await store.readBeacon('prod', 'id-second')).toBeUndefined()
+  expect(await store.writeBeacon(beaconOf('second', { counter: 2 }))).toBe('written')
+  expect((await store.readBeacon('prod', 'id-second'))?.counter).toBe(2)
+})
+
+test.each(['x', '{}', 'null'])('a small row that is %s: it is written anew', async (body) => {
+  await outsideRow.write(store, { at }, 0)
+  damage(`UPDATE rows SET body = '${body}' WHERE partition = 'outside'`)
+  expect(await outsideRow.read(store)).toBeUndefined()
+  expect(await outsideRow.write(store, { at: at + 1 }, 0)).toBe('written')
+  expect((await outsideRow.read(store))?.at).toBe(at + 1)
 })
 
 test('an entry of a list: the page is full', async () => {

@@ -48,13 +48,27 @@ function Invoke-Program([string] $Path, [string[]] $Words) {
   if ($LASTEXITCODE -ne 0) { throw "$Path $Words failed with code ${LASTEXITCODE}: $output" }
 }
 
+function Protect-Data {
+  Invoke-Program icacls.exe @($data, '/setowner', $administrators, '/q')
+  $acl = New-Object System.Security.AccessControl.DirectorySecurity
+  # protected; full access for administrators and the system, and what they make in it
+  $acl.SetSecurityDescriptorSddlForm('D:P(A;OICI;FA;;;BA)(A;OICI;FA;;;SY)', 'Access')
+  Set-Acl -Path $data -AclObject $acl
+}
+
 # Users may create folders in %ProgramData%: one that is not the administrators' own may be a trap.
-if (Test-Path $data) {
-  $owner = (Get-Acl $data).GetOwner([Security.Principal.SecurityIdentifier]).Value
-  $isLink = (Get-Item -Force $data).Attributes -band [IO.FileAttributes]::ReparsePoint
-  if ($isLink -or $owner -notin $administrators.Substring(1), $system) {
-    throw "The administrators do not own $data. Look at what is in it, remove it, and run this again."
+if (-not (Test-Path $data)) {
+  # without -Force it fails if a user makes the folder now
+  New-Item -ItemType Directory -Path $data | Out-Null
+  Protect-Data
+  if (Get-ChildItem -Force $data) {
+    throw "Somebody else wrote into $data. Look at what is in it, remove it, and run this again."
   }
+}
+$owner = (Get-Acl $data).GetOwner([Security.Principal.SecurityIdentifier]).Value
+$isLink = (Get-Item -Force $data).Attributes -band [IO.FileAttributes]::ReparsePoint
+if ($isLink -or $owner -notin $administrators.Substring(1), $system) {
+  throw "The administrators do not own $data. Look at what is in it, remove it, and run this again."
 }
 
 if (Get-Service -Name $service -ErrorAction SilentlyContinue) {
@@ -86,12 +100,7 @@ Invoke-Program sc.exe @('config', $service, 'obj=', $account)
 # The service restarts a beacon that ended; this restarts the service itself.
 Invoke-Program sc.exe @('failure', $service, 'reset=', '86400', 'actions=', 'restart/2000')
 
-New-Item -ItemType Directory -Force -Path $data | Out-Null
-Invoke-Program icacls.exe @($data, '/setowner', $administrators, '/q')
-$acl = New-Object System.Security.AccessControl.DirectorySecurity
-# protected; full access for administrators and the system, and what they make in it
-$acl.SetSecurityDescriptorSddlForm('D:P(A;OICI;FA;;;BA)(A;OICI;FA;;;SY)', 'Access')
-Set-Acl -Path $data -AclObject $acl
+Protect-Data
 foreach ($name in 'state', 'logs') {
   $folder = Join-Path $data $name
   New-Item -ItemType Directory -Force -Path $folder | Out-Null
