@@ -17,7 +17,7 @@ export const maxReasonLength = 200
 export const maxOpenOfBeacon = 100
 export const maxOpenOfFleet = 500
 /** Of a fleet, those that no beacon has reported, but Azure from outside the VMs. Beacons have the rest. */
-export const maxOpenOfAzure = 400
+const maxOpenOfAzure = 400
 /** Per fleet. A drill wakes people, so there must not be many. */
 export const maxOpenDrills = 3
 /**
