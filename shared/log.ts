@@ -29,9 +29,11 @@ export function createLog(options: {
     (event: string, fields: Fields = {}): void => {
       if (ranks[level] < ranks[options.level]) return
       const time = new Date(options.now()).toISOString()
-      // first each text by itself: within a line, the escapes of what it quotes are doubled
+      const entry = { time, level, event, ...fields }
+      const plain = JSON.stringify(entry)
+      // within a line, the escapes of what a text quotes are doubled, so each text is masked by itself first
       const clean = (_: string, value: unknown) => (typeof value === 'string' ? mask(value) : value)
-      const line = mask(JSON.stringify({ time, level, event, ...fields }, clean))
+      const line = mask(plain.includes('\\') ? JSON.stringify(entry, clean) : plain)
       options.write(escapeUnseen(maskTokens(line)), level)
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
@@ -57,11 +59,26 @@ export function maskTokens(text: string): string {
     .replace(signing, '[secret]')
 }
 
-/** Replaces each secret, in every form in which requests carry it. A shorter form may be a word. */
+/**
+ * Replaces each secret, in every form in which requests carry it, and a beginning of one where a text was cut. A
+ * shorter form may be a word.
+ */
 export function maskOf(secrets: readonly string[]): (text: string) => string {
+  const kept = secrets.filter(({ length }) => length >= shortestSecret)
+  if (kept.length === 0) return (text) => text
+  const shortest = Math.min(...kept.map(({ length }) => length))
+  let mask: ((text: string) => string) | undefined
+  return (text) => {
+    // most texts are too short, and most masks are never needed
+    if (text.length < shortest && !text.includes(cutMark)) return text
+    mask ??= maskOfForms(kept)
+    return mask(text)
+  }
+}
+
+function maskOfForms(secrets: string[]): (text: string) => string {
   const forms = secrets.flatMap(formsOf).filter((form) => form.length >= shortestSecret)
   const unique = [...new Set(forms)].sort((a, b) => b.length - a.length)
-  if (unique.length === 0) return (text) => text
   // of two that begin in one place, the first one counts
   const any = new RegExp(unique.map((one) => one.replace(/[^\w]/g, '\\$&')).join('|'), 'g')
   return (text) => {

@@ -92,7 +92,7 @@ export class Beacons {
     for (const fleet of fleets) {
       for await (const page of this.#entriesOf(fleet)) {
         const own = page.map((entry): Count => {
-          const [name, state] = summaryIn<CountedAs>(entry) ?? unknown
+          const [name, state] = summaryIn<CountedAs>(entry, this.#parts.rows) ?? unknown
           return { what: 'beacon', fleet, name, state, n: 1 }
         })
         counts.push(...total(own))

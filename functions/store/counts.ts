@@ -84,7 +84,7 @@ export class StoredCounts {
     for (let page = 0; page < maxPages; page++) {
       const start = after === '' ? '' : justAfter(after)
       const found = await rows.find(countsIndex, start, to, pageSize)
-      for (const entry of found) counts.push(...(summaryIn<Count[]>(entry) ?? []))
+      for (const entry of found) counts.push(...(summaryIn<Count[]>(entry, this.#parts.rows) ?? []))
       after = found.at(-1)?.key ?? after
       if (found.length < pageSize) break
     }
@@ -99,7 +99,7 @@ export class StoredCounts {
     for (let page = 0; page < maxPendingPages; page++) {
       const found = await this.#parts.rows.find(pendingIndex, from, '~', pageSize)
       for (const entry of found) {
-        const summary = summaryIn<PendingSummary>(entry)
+        const summary = summaryIn<PendingSummary>(entry, this.#parts.rows)
         if (summary === undefined) continue
         const [channel, fleet, plannedAt, eventId] = summary
         if (channel === subscribers || eventId.startsWith(alertPrefix)) continue

@@ -12,6 +12,7 @@ import type { EventRecord } from '../core/event/event.ts'
 import type { EventView } from '../core/event/view.ts'
 import { type Count, deliveryCounts, firstMessageCounts } from '../core/metrics/counts.ts'
 import {
+  failedIndex,
   hasFailed,
   historyIndex,
   isLent,
@@ -30,7 +31,7 @@ import type { Content, Made, Place } from './edits.ts'
 import { type Events, eventRow, momentRow, recordOf, viewOfMoment } from './events.ts'
 import { endOf, eventPartition, justAfter, keyOf, newestFirst, startOf, timeIn } from './keys.ts'
 import { type Parts, unlessDamaged } from './parts.ts'
-import { type Found, failedIndex, isNamed } from './rows.ts'
+import { type Found, isNamed } from './rows.ts'
 import type {
   DeliveryList,
   DeliveryPage,

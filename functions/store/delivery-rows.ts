@@ -7,11 +7,12 @@ import { hash } from '../core/hash.ts'
 import type { Count } from '../core/metrics/counts.ts'
 import type { Content } from './edits.ts'
 import { endOf, keyOf, newestFirst, startOf, timeKey } from './keys.ts'
-import { type Change, contentOf, failedIndex, type Key } from './rows.ts'
+import { type Change, contentOf, type Key } from './rows.ts'
 
 export const pendingIndex = 'pending'
 export const countsIndex = 'counts'
 export const endedIndex = 'ended'
+export const failedIndex = 'failed'
 
 /** `subscriptions`: those for which a delivery of the row still waits. */
 export type PendingSummary = [

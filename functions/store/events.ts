@@ -187,7 +187,7 @@ export class Events {
     const works = fleets.map((fleet) => async () => {
       const found = await rows.find(keyOf('open', fleet), '', end, maxOpenOfFleet)
       return found.flatMap((entry) => {
-        const need = summaryIn<Need>(entry)
+        const need = summaryIn<Need>(entry, this.#parts.rows)
         return need === undefined ? [] : [{ entry, need }]
       })
     })
@@ -212,7 +212,7 @@ export class Events {
     const known = first === -1 ? found : found.slice(0, first)
     return known.flatMap((entry): LoggedMoment[] => {
       const { row, event } = byName.get(nameOf(entry)) ?? {}
-      const logged = summaryIn<LoggedAs>(entry)
+      const logged = summaryIn<LoggedAs>(entry, this.#parts.rows)
       if (!isNamed(entry, row) || logged === undefined || event === undefined) return []
       const [id, moment, at] = logged
       const notification = { moment, at, event }

@@ -79,11 +79,8 @@ export class Queues {
     const channels = Map.groupBy(queues.values(), ([first]) => first!.key.split('|')[0]!)
     const waiting = [...channels.values()].flatMap((own): Waiting[] => {
       const fleets = own.flatMap((some): FleetQueue[] => {
-        const [channel, fleet] =
-          some.map((entry) => summaryIn<PendingSummary>(entry)).find(Boolean) ?? []
-        return channel === undefined || fleet === undefined
-          ? []
-          : [{ channel, fleet, entries: some }]
+        const named = this.#nameOf(some)
+        return named === undefined ? [] : [{ ...named, entries: some }]
       })
       if (fleets.length === 0) return []
       const { channel } = fleets[0]!
@@ -96,6 +93,15 @@ export class Queues {
       return row && toState(row).health
     }
     return { waiting, healthOf }
+  }
+
+  /** By the first entry that is not damaged. */
+  #nameOf(entries: Found[]): Pick<FleetQueue, 'channel' | 'fleet'> | undefined {
+    for (const entry of entries) {
+      const [channel, fleet] = summaryIn<PendingSummary>(entry, this.#parts.rows) ?? []
+      if (channel !== undefined && fleet !== undefined) return { channel, fleet }
+    }
+    return undefined
   }
 
   /** For each channel and fleet: all entries, or one full page of them. */

@@ -2,9 +2,6 @@
 // adapters keep it: SQLite, a Durable Object, Azure Tables. Everything above is written once.
 import { FoghornError } from '../../shared/errors.ts'
 
-/** The index whose summaries are names. Those of all others are JSON. */
-export const failedIndex = 'failed'
-
 /** Where else a row is found. No key of an index is the beginning of another one. */
 export interface Key {
   index: string
@@ -81,7 +78,7 @@ export interface Rows {
   ): Promise<Row[] | 'conflict'>
 
   /**
-   * Entries from `from` to before `to`, by key, at most `limit`, without those that are damaged. On Azure, an entry may be left of
+   * Entries from `from` to before `to`, by key, at most `limit`. On Azure, an entry may be left of
    * a row that no longer names it, or that was never written: `isNamed` tells.
    */
   find(index: string, from: string, to: string, limit: number): Promise<Found[]>
@@ -110,14 +107,22 @@ export function contentOf<Content>(
   throw new FoghornError('data_damaged', `${what}. Restore a backup (npm run restore).`)
 }
 
-/** Lists, as all summaries are but one. Undefined if it is damaged. */
+/** What the entry says of its row: most summaries are lists. Undefined if it is damaged. */
 export function summaryIn<Summary>(
-  { summary }: Found,
+  { index, key, summary }: Found,
+  rows?: Pick<Rows, 'tellDamaged'>,
   isWhole: (summary: Summary) => boolean = Array.isArray,
 ): Summary | undefined {
-  if (summary === '') return undefined
-  const content = JSON.parse(summary) as Summary
-  return shapeHolds(content, isWhole) ? content : undefined
+  try {
+    const content = JSON.parse(summary) as Summary
+    if (shapeHolds(content, isWhole)) return content
+  } catch {
+    // told below
+  }
+  rows?.tellDamaged?.(
+    `entry "${key}" of "${index}" is damaged. Restore a backup (npm run restore).`,
+  )
+  return undefined
 }
 
 function shapeHolds<Content>(content: Content, isWhole: (content: Content) => boolean): boolean {

@@ -10,6 +10,7 @@ import {
   maxCounted,
 } from './browse.ts'
 import {
+  failedIndex,
   type HistorySummary,
   hasFailed,
   historyIndex,
@@ -19,7 +20,7 @@ import {
 import type { Events } from './events.ts'
 import { endOf, justAfter, keyOf, newestFirst, startOf, timeIn } from './keys.ts'
 import type { Parts } from './parts.ts'
-import { failedIndex, summaryIn } from './rows.ts'
+import { summaryIn } from './rows.ts'
 
 /** Entries of one answer. */
 const maxEntries = 1_000
@@ -65,7 +66,9 @@ export class Searches {
     const works = fleets.map((fleet) => async () => {
       const from = startIn(fleet, search, after)
       const found = await this.#parts.rows.find(keyOf('events', fleet), from, to, size)
-      return found.flatMap((entry) => summaryIn<EventSummary>(entry, isSummary) ?? [])
+      return found.flatMap(
+        (entry) => summaryIn<EventSummary>(entry, this.#parts.rows, isSummary) ?? [],
+      )
     })
     const lists = await this.#parts.together(works)
     const ends = lists.filter((list) => list.length === size).map((list) => list.at(-1)!)
@@ -144,7 +147,7 @@ export class Searches {
     const range = [startOf(channel), endOf(channel), maxCounted] as const
     const planned = (await rows.find(pendingIndex, ...range))
       .flatMap((entry) => {
-        const summary = summaryIn<PendingSummary>(entry)
+        const summary = summaryIn<PendingSummary>(entry, this.#parts.rows)
         return summary === undefined ? [] : [summary]
       })
       .filter(([, fleet]) => isOwn(fleet))
@@ -166,7 +169,7 @@ export class Searches {
     const found = await this.#parts.rows.find(historyIndex(subscription), '', end, maxCounted)
     const all = found
       .flatMap((entry) => {
-        const summary = summaryIn<HistorySummary>(entry)
+        const summary = summaryIn<HistorySummary>(entry, this.#parts.rows)
         if (summary === undefined) return []
         const [fleet, state] = summary
         return [{ fleet, state, plannedAt: timeIn(entry.key.split('|')[0]!) }]

@@ -5,7 +5,6 @@ import {
   type Change,
   checkSizes,
   type Found,
-  failedIndex,
   type Key,
   Positions,
   type Row,
@@ -28,25 +27,24 @@ CREATE TABLE IF NOT EXISTS entries (
 
 /** SQLite sees a page that it cannot read, and not one that says something else. */
 const isWhole = "(json_valid(body) AND (keys = '' OR json_valid(keys)))"
-const isWholeEntry = `(summary = '' OR json_valid(summary) OR name = '${failedIndex}')`
 
 const sql = {
   read: `SELECT row, version, keys, body, ${isWhole} AS isWhole FROM rows
     WHERE partition = ? AND row = ?`,
   list: `SELECT row, version, keys, body, ${isWhole} AS isWhole FROM rows
     WHERE partition = ? AND row >= ? AND row < ? AND (? OR ${isWhole}) ORDER BY row LIMIT ?`,
-  version: `SELECT version, ${isWhole} AS isWhole FROM rows WHERE partition = ? AND row = ?`,
+  version: 'SELECT version FROM rows WHERE partition = ? AND row = ?',
   insert: 'INSERT INTO rows (version, keys, body, partition, row) VALUES (?, ?, ?, ?, ?)',
   replace: 'UPDATE rows SET version = ?, keys = ?, body = ? WHERE partition = ? AND row = ?',
   remove: 'DELETE FROM rows WHERE partition = ? AND row = ?',
-  find: `SELECT key, summary, partition, row, ${isWholeEntry} AS isWhole FROM entries
-    WHERE name = ? AND key >= ? AND key < ? AND (? OR ${isWholeEntry}) ORDER BY key LIMIT ?`,
+  find: `SELECT key, summary, partition, row FROM entries
+    WHERE name = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?`,
   addEntry: `INSERT INTO entries (summary, name, key, partition, row) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET summary = excluded.summary`,
   dropEntry: 'DELETE FROM entries WHERE name = ? AND key = ? AND partition = ? AND row = ?',
 }
 
-/** A value of the last condition of `list` and `find`. */
+/** Values of the last condition of `list`. */
 const all = 1
 const wholeOnly = 0
 
@@ -104,26 +102,27 @@ export class SqlRows implements Rows {
   }
 
   async list(partition: string, from: string, to: string, limit = -1): Promise<Row[]> {
-    const found = this.#wholeIn(sql.list, [partition, from, to], limit)
-    return found.map((one) => toRow(partition, one))
+    const range = [partition, from, to] as const
+    const found = this.#db.all(sql.list, ...range, all, limit)
+    const damaged = found.find((one) => one.isWhole !== 1)
+    if (damaged === undefined) return found.map((one) => toRow(partition, one))
+    this.#damaged(partition, damaged)
+    // others take its place in the page
+    const whole = this.#db.all(sql.list, ...range, wholeOnly, limit)
+    return whole.map((one) => toRow(partition, one))
   }
 
   #whole(partition: string, found: Columns): Row {
     if (found.isWhole === 1) return toRow(partition, found)
-    throw this.#db.damaged(`row "${String(found.row)}" of "${partition}"`)
+    throw this.#damaged(partition, found)
   }
 
-  /** What is damaged counts as missing, so that the rest works: others take its place in the page. */
-  #wholeIn(text: string, [first, ...range]: string[], limit: number): Columns[] {
-    const found = this.#db.all(text, first!, ...range, all, limit)
-    const damaged = found.find((one) => one.isWhole !== 1)
-    if (damaged === undefined) return found
-    this.#db.damaged(`row "${String(damaged.row)}" of "${first}"`)
-    return this.#db.all(text, first!, ...range, wholeOnly, limit)
+  #damaged(partition: string, { row }: Columns): FoghornError {
+    return this.#db.damaged(`row "${String(row)}" of "${partition}"`)
   }
 
   async find(index: string, from: string, to: string, limit: number): Promise<Found[]> {
-    return this.#wholeIn(sql.find, [index, from, to], limit).map((entry) => ({
+    return this.#db.all(sql.find, index, from, to, limit).map((entry) => ({
       index,
       key: String(entry.key),
       summary: String(entry.summary),
@@ -170,7 +169,8 @@ export class SqlRows implements Rows {
     if (change.kind === 'put') return true
     const [found] = this.#db.all(sql.version, partition, rowOf(change))
     // what is damaged counts as missing
-    if (change.kind === 'insert') return found?.isWhole !== 1
+    if (change.kind === 'insert')
+      return found === undefined || !this.#isWhole(partition, change.row)
     return found?.version === change.was.version
   }
 
@@ -190,6 +190,10 @@ export class SqlRows implements Rows {
     this.#db.run(isNew ? sql.insert : sql.replace, version, text, body, partition, row)
     this.#index(partition, row, before, keys)
     return { partition, row, body, keys, version }
+  }
+
+  #isWhole(partition: string, row: string): boolean {
+    return this.#db.all(sql.read, partition, row)[0]?.isWhole === 1
   }
 
   #exists(partition: string, row: string): boolean {

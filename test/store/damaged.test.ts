@@ -39,11 +39,13 @@ function damage(sql: string) {
   store = openStore(join(folder, 'db'))
 }
 
-test.each([
-  ['a row of deliveries', "UPDATE rows SET body = 'x' WHERE row LIKE 'deliveries%'"],
-  ['an entry of a queue', "UPDATE entries SET summary = '[' WHERE name = 'pending'"],
-])('%s: the others are sent, and the loop rests', async (_, sql) => {
-  damage(`${sql} AND partition LIKE '%|first'`)
+test('an entry of a queue: all are sent', async () => {
+  damage("UPDATE entries SET summary = '[' WHERE name = 'pending' AND partition LIKE '%|first'")
+  expect(await claim(store, { limit: 9 })).toHaveLength(3)
+})
+
+test('a row of deliveries: the others are sent, and the loop rests', async () => {
+  damage("UPDATE rows SET body = 'x' WHERE row LIKE 'deliveries%' AND partition LIKE '%|first'")
   const claims = await claim(store, { limit: 9 })
   expect(claims.map(({ eventId }) => eventId)).toEqual(['second', 'third'])
   expect(await store.nextDueAt({ ...free, now: at })).toBeGreaterThan(at)
