@@ -74,8 +74,8 @@ test('what is true of its own fleet works', async () => {
 describe('a holder of a token that may report what Azure publishes', () => {
   const path = (group: string) =>
     `/subscriptions/${subscription}/resourceGroups/${group}/providers/Microsoft.Compute/virtualMachines`
-  const machine = (resourceGroup: string, env: string) => ({
-    ...{ id: `${path(resourceGroup)}/web_0`, name: 'web_0', tags: { env } },
+  const machine = (resourceGroup: string, env: string, name = 'web_0') => ({
+    ...{ id: `${path(resourceGroup)}/${name}`, name, tags: { env } },
     ...{ type: 'microsoft.compute/virtualmachines', resourceGroup, subscriptionId: subscription },
   })
   const real = () => ({
@@ -84,7 +84,8 @@ describe('a holder of a token that may report what Azure publishes', () => {
   })
 
   beforeEach(async () => {
-    const rows = { resources: [machine('rg', 'prod'), machine('dev', 'dev')] }
+    const dev = [machine('dev', 'dev'), machine('dev', 'dev', 'web_1')]
+    const rows = { resources: [machine('rg', 'prod'), ...dev] }
     const events = { [eventId]: 'virtualMachines/web_0' }
     const policy = [{ name: 'devs', match: { tag: 'env=dev' }, decide: 'approve' }]
     await startWithAzure({ rows, events }, { policy })
@@ -102,6 +103,9 @@ describe('a holder of a token that may report what Azure publishes', () => {
         await publish({ ...real(), resourceGroup: 'dev', vms: ['web_0', 'web_1'] })
         await world.pass(5 * second)
       }
+      // the rule has approved it, by the tags of others
+      const record = await world.store.readEvent({ fleet: 'prod', eventId })
+      expect(record?.decided?.who).toBe('devs')
       expect(posts()).toEqual([])
     },
   )
