@@ -92,10 +92,14 @@ function maskOfForms(secrets: string[]): (text: string) => string {
 const cutMark = '…'
 
 function withoutBeginning(piece: string, secrets: string[]): string {
+  // a beginning ends with this, somewhere within its secret
+  const end = piece.slice(-shortestSecret)
+  if (end.length < shortestSecret) return piece
   for (const secret of secrets) {
-    for (let length = secret.length - 1; length >= shortestSecret; length--) {
-      if (piece.endsWith(secret.slice(0, length))) return `${piece.slice(0, -length)}[secret]`
-    }
+    const at = secret.indexOf(end)
+    const length = at + shortestSecret
+    if (at !== -1 && piece.endsWith(secret.slice(0, length)))
+      return `${piece.slice(0, -length)}[secret]`
   }
   return piece
 }

@@ -3,7 +3,13 @@
 import { alertPrefix } from '../../shared/document.ts'
 import { type Count, type Counts, type Oldest, total } from '../core/metrics/counts.ts'
 import type { Beacons } from './beacons.ts'
-import { countsIndex, type PendingSummary, pendingIndex, subscribers } from './delivery-rows.ts'
+import {
+  countsIndex,
+  isPending,
+  type PendingSummary,
+  pendingIndex,
+  subscribers,
+} from './delivery-rows.ts'
 import type { Events } from './events.ts'
 import { justAfter, keyOf, timeKey } from './keys.ts'
 import { type Parts, whole } from './parts.ts'
@@ -99,7 +105,7 @@ export class StoredCounts {
     for (let page = 0; page < maxPendingPages; page++) {
       const found = await this.#parts.rows.find(pendingIndex, from, '~', pageSize)
       for (const entry of found) {
-        const summary = summaryIn<PendingSummary>(entry, this.#parts.rows)
+        const summary = summaryIn<PendingSummary>(entry, this.#parts.rows, isPending)
         if (summary === undefined) continue
         const [channel, fleet, plannedAt, eventId] = summary
         if (channel === subscribers || eventId.startsWith(alertPrefix)) continue

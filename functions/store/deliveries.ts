@@ -30,8 +30,8 @@ import {
 import type { Content, Made, Place } from './edits.ts'
 import { type Events, eventRow, momentRow, recordOf, viewOfMoment } from './events.ts'
 import { endOf, eventPartition, justAfter, keyOf, newestFirst, startOf, timeIn } from './keys.ts'
-import { type Parts, unlessDamaged } from './parts.ts'
-import { type Found, isNamed } from './rows.ts'
+import { type Parts, unlessDamaged, whole } from './parts.ts'
+import { type Found, isNamed, type Row } from './rows.ts'
 import type {
   DeliveryList,
   DeliveryPage,
@@ -89,7 +89,7 @@ export class Deliveries {
     const views = new Map<string, EventView | undefined>()
     const deliveries: HeldDelivery[] = []
     let record: EventRecord | undefined
-    for (const row of rows) {
+    const take = (row: Row) => {
       if (row.row === eventRow) record = recordOf(row)
       else if (row.row.startsWith('moment|')) views.set(row.row, viewOfMoment(row))
       else {
@@ -98,6 +98,8 @@ export class Deliveries {
         deliveries.push(...stored.deliveries.map((one) => ({ place, stored, one })))
       }
     }
+    // what is damaged keeps nothing else from being sent
+    for (const row of rows) whole(this.#parts.rows, () => take(row))
     deliveries.sort((a, b) => a.one.seq - b.one.seq)
     return {
       record,
@@ -122,7 +124,7 @@ export class Deliveries {
     const distinct = new Map(held.map((own) => [momentOf(own.stored, own.one), own]))
     const works = [...distinct].map(([name, { stored, one }]) => async () => {
       const row = await this.#parts.rows.read(eventPartition(stored), momentRow(one.sequence ?? 0))
-      return [name, row && viewOfMoment(row)] as const
+      return [name, row && whole(this.#parts.rows, () => viewOfMoment(row))] as const
     })
     return new Map(await this.#parts.together(works))
   }

@@ -23,6 +23,12 @@ export type PendingSummary = [
   subscriptions?: string[],
 ]
 
+/** Whether it is one: flipped bits may leave another list. */
+export function isPending([channel, fleet, plannedAt, eventId, all = []]: PendingSummary): boolean {
+  const texts = [channel, fleet, eventId].every((one) => typeof one === 'string')
+  return texts && typeof plannedAt === 'number' && Array.isArray(all)
+}
+
 export type HistorySummary = [fleet: string, state: Delivery['state']]
 
 type WithoutEvent<T> = T extends unknown ? Omit<T, 'event'> : never
@@ -140,7 +146,7 @@ export function toStoredDeliveries(row: Content): StoredDeliveries {
 }
 
 function isStored({ deliveries }: StoredDeliveries): boolean {
-  return Array.isArray(deliveries)
+  return Array.isArray(deliveries) && deliveries.every((one) => typeof one?.id === 'string')
 }
 
 /** The row with another delivery in place of the one with its id, and further ones. */

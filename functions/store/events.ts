@@ -202,7 +202,10 @@ export class Events {
     const nameOf = ({ partition, row }: Found) => `${partition} ${row}`
     const distinct = [...new Map(found.map((entry) => [nameOf(entry), entry])).values()]
     const read = await inSlices(distinct, this.#parts.pause, async (slice) =>
-      (await readMany(this.#parts, slice)).map((row) => row && { row, event: viewOfMoment(row) }),
+      (await readMany(this.#parts, slice)).map((row) => {
+        const event = row && whole(this.#parts.rows, () => viewOfMoment(row))
+        return row && { row, event }
+      }),
     )
     const byName = new Map(distinct.map((one, i) => [nameOf(one), read[i]]))
     // on Azure, entries come before their row; a reader that went past them would miss it
@@ -300,8 +303,7 @@ export function momentRow(sequence: number): string {
 
 /** The event as it was then. */
 export function viewOfMoment({ body }: Pick<Row, 'body'>): EventView | undefined {
-  const { event } = JSON.parse(body) as Partial<StoredMoments>
-  return event
+  return contentOf<Partial<StoredMoments>>({ body }, () => true).event
 }
 
 function viewIn(deliveries: Commit['deliveries']): EventView | undefined {

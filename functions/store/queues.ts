@@ -5,6 +5,7 @@ import { type Channels, toState } from './channels.ts'
 import type { Deliveries, HeldDelivery, HeldPartition } from './deliveries.ts'
 import {
   isLent,
+  isPending,
   type PendingSummary,
   pendingIndex,
   rangeAround,
@@ -98,7 +99,7 @@ export class Queues {
   /** By the first entry that is not damaged. */
   #nameOf(entries: Found[]): Pick<FleetQueue, 'channel' | 'fleet'> | undefined {
     for (const entry of entries) {
-      const [channel, fleet] = summaryIn<PendingSummary>(entry, this.#parts.rows) ?? []
+      const [channel, fleet] = summaryIn<PendingSummary>(entry, this.#parts.rows, isPending) ?? []
       if (channel !== undefined && fleet !== undefined) return { channel, fleet }
     }
     return undefined
@@ -219,7 +220,7 @@ function groupOf({ partition, row }: Found): string {
 
 /** False: no subscription of the row has room, so nobody needs to read it. */
 export function hasRoom(entry: Found, roomOf: Pacing['roomOf']): boolean {
-  const [, , , , subscriptions] = summaryIn<PendingSummary>(entry) ?? []
+  const [, , , , subscriptions] = summaryIn<PendingSummary>(entry, undefined, isPending) ?? []
   const isFree = (one: string) => roomOf(subscriptionChannel(one)) > 0
   return subscriptions?.some(isFree) ?? true
 }

@@ -14,6 +14,7 @@ import {
   type HistorySummary,
   hasFailed,
   historyIndex,
+  isPending,
   type PendingSummary,
   pendingIndex,
 } from './delivery-rows.ts'
@@ -127,7 +128,7 @@ export class Searches {
     const isOwn = (fleet: string) => fleets?.includes(fleet) ?? true
     const delivered = new Map(
       (await rows.list(deliveredPartition, '', end)).map(({ row, body }) => {
-        return [row, (JSON.parse(body) as { at: number }).at]
+        return [row, (JSON.parse(body) as { at: number } | null)?.at]
       }),
     )
     const works = channels.map((channel) => async (): Promise<ChannelActivity> => {
@@ -147,7 +148,7 @@ export class Searches {
     const range = [startOf(channel), endOf(channel), maxCounted] as const
     const planned = (await rows.find(pendingIndex, ...range))
       .flatMap((entry) => {
-        const summary = summaryIn<PendingSummary>(entry, this.#parts.rows)
+        const summary = summaryIn<PendingSummary>(entry, this.#parts.rows, isPending)
         return summary === undefined ? [] : [summary]
       })
       .filter(([, fleet]) => isOwn(fleet))

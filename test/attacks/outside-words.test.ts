@@ -111,6 +111,16 @@ test('"Azure accepted it" by a liar delays an approval by seconds', async () => 
   expect(world.clock.now - from).toBeLessThanOrEqual(10 * second)
 })
 
+test('an onlooker that changes its word voids no approval that other VMs hold up', async () => {
+  const [honest, liar] = ['one', 'other'].map((name) => new FakeBeacon(world, name))
+  await honest!.sees([later])
+  await liar!.sees([later])
+  await world.drain()
+  await press(world, linkOf(world), 'approve')
+  await liar!.sees([{ ...later, resources: ['db_9'] }])
+  expect((await honest!.sees([later])).directives).toHaveLength(1)
+})
+
 test('two onlookers that take the lease in turns and say nothing delay an approval by seconds', async () => {
   const liars = ['one', 'other'].map((name) => new FakeBeacon(world, name))
   await beacon.sees([later])

@@ -82,6 +82,23 @@ test.each([
   expect(await store.readHealth('chat')).toEqual(health)
 })
 
+test.each([
+  ['an event of another shape', shape('resources', "row = 'event'")],
+  ['a moment that is null', "UPDATE rows SET body = 'null' WHERE row LIKE 'moment%'"],
+  [
+    'a list of deliveries that is none',
+    "UPDATE rows SET body = '{\"deliveries\":[null]}' WHERE row LIKE 'deliveries%'",
+  ],
+  ['an entry with numbers', "UPDATE entries SET summary = '[1,2,3,4,5]' WHERE name = 'pending'"],
+  ['an empty entry', "UPDATE entries SET summary = '[]' WHERE name = 'pending'"],
+])('%s keeps nothing else from being sent or counted', async (_, sql) => {
+  damage(`${sql} AND partition LIKE '%|first'`)
+  const claims = await claim(store, { limit: 9 })
+  expect(claims.map(({ eventId }) => eventId)).toEqual(expect.arrayContaining(['second', 'third']))
+  await store.readCounts({ now: at, fleets: ['prod'] })
+  await store.nextDueAt({ ...free, now: at })
+})
+
 test.each(['', 'null', '{}'])('a summary that is %j stops no count and no log', async (summary) => {
   damage(`UPDATE entries SET summary = '${summary}' WHERE name IN ('counts', 'log', 'pending')`)
   expect(await store.readMoments(0, 9, at)).toEqual([])

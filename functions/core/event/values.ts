@@ -69,7 +69,8 @@ function takenFrom(
   const [known, own] = [shownOf({ ...facts, status: shown.status }), shownOf(shown)]
   return valueNames.filter((name) => {
     if (!differs(name, known, own)) return false
-    const hasChanged = before !== undefined && differs(name, before, own)
+    // an affected VM knows; of others, one that changes its word does not outweigh those that keep theirs
+    const hasChanged = isOfAffected && before !== undefined && differs(name, before, own)
     if (name === 'resources' && isAdded) return true
     return hasChanged || speakers.every(({ shows }) => differs(name, known, shows))
   })
