@@ -88,7 +88,8 @@ export function confirmedBy(
   if (!isCovered) return { refusal: 'Azure Resource Graph lists more than was approved' }
   // a rule has read the tags of another one's VMs
   const { outside } = azure
-  const isOther = outside !== undefined && !isSameResource(outside.resource, first.resource)
+  const isRead = outside !== undefined && decided?.scope?.vms !== undefined
+  const isOther = isRead && !isSameResource(outside.resource, first.resource)
   return isOther
     ? { refusal: 'Azure Resource Graph lists it for another resource' }
     : first.resource

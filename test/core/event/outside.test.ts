@@ -85,13 +85,20 @@ describe("Azure's list confirms an approval", () => {
     expect(confirmed(own, ...listed)).toEqual(expected)
   })
 
+  const vm = { name: 'web_0', resourceGroup: 'dev', scaleSet: '', tags: {} }
+  const byRule = { ...decided, scope: { ...decided.scope, vms: [vm] } }
+  const read = { ...outside({ resource: other }), decided: byRule }
+  test('another resource, if a person approved', () => {
+    expect(confirmed(outside({ resource: other }), {})).toEqual(resource)
+  })
+
   test.each<[string, object, Partial<Published>[], string]>([
     ['nothing', {}, [], 'does not list'],
     ['another event', {}, [{ event: event({ eventId: 'x' }) }], 'does not list'],
     ['its end', {}, [{ ending: 'completed' }], 'does not list'],
     ['more VMs', {}, [{ event: event({ resources: ['web_0', 'web_1'] }) }], 'more than was'],
     ['more in another row', {}, [{}, { event: event({ resources: ['web_9'] }) }], 'more than was'],
-    ['another resource', outside({ resource: other }), [{}], 'another resource'],
+    ['another resource than the rule read', read, [{}], 'another resource'],
   ])('not if it lists %s', (_, own, listed, why) => {
     expect(confirmed(own, ...listed)).toEqual({ refusal: expect.stringContaining(why) })
   })
