@@ -39,6 +39,16 @@ describe('after an end that documents prove', () => {
   })
 })
 
+test('what was gone in between counts, what was only seen does not', () => {
+  const step = { at, event: event(), appeared: false, lastSeenAt: at }
+  const known = sight('web_0', { firstSeenAt: at - minute })
+  const after = (kind: 'seen' | 'gone') => {
+    const news = newsOf({ past: [{ ...step, kind }] })
+    return isBack(ended(), known, reporter('web_0', at + 1), news, listening)
+  }
+  expect([after('gone'), after('seen')]).toEqual([true, false])
+})
+
 describe("after Azure's word", () => {
   const by = { by: 'azure' } as const
   const known = sight('web_0', { firstSeenAt: at - minute })
@@ -91,6 +101,13 @@ describe('what it keeps', () => {
     expect([decided, azure]).toEqual([undefined, { acceptedBefore: told }])
   })
 
+  test('what the event belongs to in Azure', () => {
+    const type = 'virtualMachines' as const
+    const outside = { resource: { subscriptionId: 's', resourceGroup: 'rg', type, name: 'web_0' } }
+    expect(back({}, { azure: { outside } }).azure).toEqual({ outside })
+    expect(back({}, { azure: {} }).azure).toEqual({})
+  })
+
   test('its names, if the document has none', () => {
     const named = back({}, {}, event({ resources: [] }))
     expect(named.facts.resources).toEqual(event().resources)
@@ -109,6 +126,7 @@ test.each([
   const lost = ended({ outcome: 'lost', inferred: 'nobody_left_to_see' }, { ...own, facts })
   const lacks = sight('web_0', { missing: { firstAt: at + minute, lastSeenAt: at } })
   const anew = endedAnew(lost, lacks, { ...listening, now: at + minute })
+  expect(anew?.epoch).toBe(2)
   expect(anew?.ended).toEqual({ at: at + minute, outcome, ...(inferred && { inferred }) })
   expect(endedAnew(ended(), lacks, listening)).toBeUndefined()
 })
