@@ -4,7 +4,7 @@ import { inSlices } from '../../shared/slices.ts'
 import type { Commit } from '../core/delivery/commit.ts'
 import type { LoggedMoment } from '../core/delivery/moment-log.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
-import { isUndecided } from '../core/event/is-over.ts'
+import { byNeed, isUndecided, needOf } from '../core/event/is-over.ts'
 import { onlyBeaconOf } from '../core/event/sight.ts'
 import { namesOf, summaryOf } from '../core/event/summary.ts'
 import type { EventView } from '../core/event/view.ts'
@@ -273,10 +273,6 @@ export class Events {
 /** Whether an open event is decided, its NotBefore, and whether people are asked about it. */
 type Need = [isDecided: 0 | 1, notBeforeAt: number, isUndecided: 0 | 1]
 
-function byNeed([a, at]: Need, [b, other]: Need): number {
-  return a - b || at - other
-}
-
 function toStored(row: Pick<Row, 'body'>): StoredEvent {
   const { record, position } = contentOf<StoredEvent>(row, isStored)
   return { record, position }
@@ -319,7 +315,7 @@ function countsOf(before: EventRecord | undefined, record: EventRecord): Count[]
 
 /** `before`: those of the row until now. A due time may be too early, so it moves only if it must. */
 function keysOf(record: EventRecord, before: readonly Key[] = []): Key[] {
-  const { fleet, eventId, dueAt, ended, firstSeenAt, facts } = record
+  const { fleet, eventId, dueAt, ended, firstSeenAt } = record
   const keys: Key[] = []
   if (dueAt !== undefined) {
     const key = keyOf(timeKey(dueAt), fleet, eventId)
@@ -330,8 +326,7 @@ function keysOf(record: EventRecord, before: readonly Key[] = []): Key[] {
     keys.push({ index: endedIndex, key: keyOf(timeKey(ended.at), fleet, eventId) })
   }
   if (ended === undefined) {
-    const isDecided = record.started !== undefined || record.decided !== undefined
-    const need: Need = [isDecided ? 1 : 0, facts.notBeforeAt ?? 0, isUndecided(record) ? 1 : 0]
+    const need: Need = [...needOf(record), isUndecided(record) ? 1 : 0]
     const summary = JSON.stringify(need)
     keys.push({
       index: keyOf('open', fleet),

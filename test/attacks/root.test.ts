@@ -49,7 +49,7 @@ beforeEach(async () => {
 })
 afterEach(() => rmSync(place, { recursive: true, force: true }))
 
-/** The end of a journal, by which SQLite finds the journal of several files, and removes it. */
+/** The end of a journal, by which older versions of SQLite find the journal of several files, and remove it. */
 function journalNaming(file: string): Buffer {
   const name = Buffer.from(file)
   const header = Buffer.alloc(512)

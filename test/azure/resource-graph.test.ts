@@ -66,7 +66,7 @@ test('once its quota is used up, it waits until there is more, at most 10 s', as
   expect(waits).toEqual([1_000, 9_000])
 })
 
-test('what rules need waits for nobody who looks, and neither makes an approval wait', async () => {
+test('a query for people delays none for rules, and neither kind delays an approval', async () => {
   const { arm, waits, graph } = start({ rows: {} }, false)
   for (let n = 0; n < 3; n++) await graph.listMachines([`${subscription}-${n}`], 'people')
   const before = waits.length

@@ -44,12 +44,17 @@ export function isUndecided(record: EventRecord): boolean {
   return isAsked && decided === undefined && !seemsOver(record)
 }
 
-/** The order of open events: undecided ones first, then by NotBefore. */
-export function byNeed(one: EventRecord, other: EventRecord): number {
-  const needOf = ({ started, decided, facts }: EventRecord) =>
-    [started === undefined && decided === undefined ? 0 : 1, facts.notBeforeAt ?? 0] as const
-  const [[a, at], [b, otherAt]] = [needOf(one), needOf(other)]
-  return a - b || at - otherAt
+/** How soon people need an open event. */
+type Need = readonly [isDecided: 0 | 1, notBeforeAt: number, ...unknown[]]
+
+export function needOf({ started, decided, facts }: EventRecord): [0 | 1, number] {
+  const isDecided = started !== undefined || decided !== undefined
+  return [isDecided ? 1 : 0, facts.notBeforeAt ?? 0]
+}
+
+/** Undecided ones first, then by NotBefore. */
+export function byNeed([one, at]: Need, [other, otherAt]: Need): number {
+  return one - other || at - otherAt
 }
 
 /** How it ended. Undefined while the event goes on. */
