@@ -31,7 +31,7 @@ export function createLog(options: {
       const time = new Date(options.now()).toISOString()
       const entry = { time, level, event, ...fields }
       const plain = JSON.stringify(entry)
-      // within a line, the escapes of what a text quotes are doubled, so each text is masked by itself first
+      // in a line, the escapes in a text are doubled, so each text is masked by itself first
       const clean = (_: string, value: unknown) => (typeof value === 'string' ? mask(value) : value)
       const line = mask(plain.includes('\\') ? JSON.stringify(entry, clean) : plain)
       options.write(escapeUnseen(maskTokens(line)), level)
@@ -88,11 +88,11 @@ function maskOfForms(secrets: string[]): (text: string) => string {
   }
 }
 
-/** Where a text was cut, perhaps within a secret. */
+/** Where a text was cut: perhaps within a secret. */
 const cutMark = '…'
 
 function withoutBeginning(piece: string, secrets: string[]): string {
-  // a beginning ends with this, somewhere within its secret
+  // if a secret has these characters, its beginning may end with them
   const end = piece.slice(-shortestSecret)
   if (end.length < shortestSecret) return piece
   for (const secret of secrets) {

@@ -55,7 +55,7 @@ Example:
     }
     // only root may be able to read it
     const source = openBackup(file)
-    // its owner puts nothing beside it: SQLite opens what it finds there
+    // SQLite opens what lies beside a database, so root makes the copy where the owner cannot put anything
     const isPrivate = actAsOwnerOf(nearestFolder(folder)) === 'out_of_reach'
     const fresh = `${isPrivate ? folder : path}.${randomUUID()}.restoring`
     try {

@@ -116,7 +116,7 @@ function joinedTo(
   return addHistory(withStarted(valued, at), { at, what: 'started', note: reporter.vm })
 }
 
-/** Nothing starts the event now, and an affected VM shows that it waits: Azure's word from outside is wrong. */
+/** Nobody told Azure, NotBefore lies ahead, and an affected VM shows that the event waits. */
 function isTooEarly({ facts, azure, sights }: OpenRecord, listening: Listening): boolean {
   const { notBeforeAt = Number.POSITIVE_INFINITY } = facts
   if (azure.accepted !== undefined || notBeforeAt <= listening.now) return false

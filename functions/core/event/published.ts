@@ -94,7 +94,7 @@ export function endedByAzure(
 ): { record: EventRecord; moments: Moment[] } | undefined {
   const isOfEarlier = said !== undefined && said.at < (record.backAt ?? 0)
   if (said === undefined || isOfEarlier || isContradicted(record, said, listening)) return undefined
-  // what has started is no longer cancelled
+  // Azure cancels nothing that has started
   const outcome = record.started === undefined ? said.outcome : 'completed'
   const over: Ended = { ...said, outcome, by: 'azure' }
   const { at } = said

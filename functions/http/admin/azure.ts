@@ -148,7 +148,7 @@ const showAzure = route({
   summary: 'Shows what Azure publishes outside the VMs, and which VMs have no beacon.',
   group: 'Beacons',
   caller: 'read',
-  // for Azure
+  // it waits for Azure
   takesTurns: true,
   answers: {
     200: {
