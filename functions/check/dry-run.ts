@@ -194,7 +194,7 @@ function notifiedOf(relay: Parts, record: OpenRecord, now: number): Notified[] {
   }
   const reminders = remindersOf(relay.config.routes)
   if (record.phase === 'scheduled') whileScheduled(record, reminders, add, sure, maybe)
-  const started = withStarted(record, 0)
+  const started = withStarted(record, { at: 0 })
   const begun = add('started', started)
   const completed = withEnd(started, { at: 0, outcome: 'completed' })
   add('completed', completed, 'completed', [...sure, ...begun])

@@ -47,8 +47,8 @@ const listeningRow = rowsOf<{ since: number; at: number }>('listening')
 /** The time as of which the relay has forgotten what was old. Epoch ms. */
 export const forgottenRow = rowsOf<{ asOf: number }>('forgotten')
 
-/** When the relay last read what Azure publishes outside the VMs. Epoch ms. */
-export const outsideRow = rowsOf<{ at: number }>('outside')
+/** When the relay last read Azure's list, and when Event Grid last said something. Epoch ms. */
+export const outsideRow = rowsOf<{ at?: number; doubtAt?: number }>('outside')
 
 interface Routing {
   /** A hash of its routes and channels. */

@@ -1,5 +1,5 @@
 // Reads what Azure's inventory says of affected VMs that have no beacon, so that rules and routes can match
-// their resource group, scale set and tags.
+// their resource group, scale set and tags. Azure's list says first what the event belongs to.
 import { isSameName } from '../../shared/document.ts'
 import { messageOf } from '../../shared/errors.ts'
 import { decideTime } from '../core/event/decide.ts'
@@ -9,6 +9,7 @@ import { inventoryDueAt, withInventory } from '../core/event/published.ts'
 import type { KnownVm } from '../core/event/sight.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
+import { readList } from './published.ts'
 import { contextOf, type Machine, type Relay } from './relay.ts'
 
 export function mustLearnVms(record: EventRecord, now: number): boolean {
@@ -16,7 +17,7 @@ export function mustLearnVms(record: EventRecord, now: number): boolean {
 }
 
 export async function learnVms(relay: Relay, key: EventKey, known: EventRecord): Promise<void> {
-  const vms = await readVms(relay, known)
+  const vms = await readVms(relay, await listed(relay, key, known))
   await commitEvent(relay, key, {
     decide: (before, now) => {
       if (before === undefined || !isOpen(before)) return decideTime(before, contextOf(relay), now)
@@ -26,15 +27,27 @@ export async function learnVms(relay: Relay, key: EventKey, known: EventRecord):
   })
 }
 
-/** Undefined if the inventory could not be read. */
+/** The event after Azure's list was read, if the list has not named its resource yet. */
+async function listed(relay: Relay, key: EventKey, known: EventRecord): Promise<EventRecord> {
+  const { listed, resource } = known.azure.outside!
+  if (listed || !mayAsk(relay, resource)) return known
+  await readList(relay)
+  return (await relay.store.readEvent(key)) ?? known
+}
+
+function mayAsk({ azure }: Relay, { subscriptionId }: AzureResource): boolean {
+  return azure?.subscriptions.includes(subscriptionId) === true
+}
+
+/** Undefined if the inventory could not be read, or the list does not name the event. */
 async function readVms(
   relay: Relay,
   { azure, facts }: EventRecord,
 ): Promise<KnownVm[] | undefined> {
-  const { resource } = azure.outside!
-  if (!relay.azure?.subscriptions.includes(resource.subscriptionId)) return undefined
+  const { resource, listed } = azure.outside!
+  if (!listed || !mayAsk(relay, resource)) return undefined
   try {
-    const machines = await relay.azure.graph.listMachines([resource.subscriptionId], 'rules')
+    const machines = await relay.azure!.graph.listMachines([resource.subscriptionId], 'rules')
     return facts.resources.flatMap((vm) => knownIn(machines, resource, vm))
   } catch (error) {
     relay.log.warn('azure_inventory_failed', { error: messageOf(error) })

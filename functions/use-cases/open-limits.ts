@@ -1,6 +1,6 @@
 // Whether a fleet has room for one more open event or beacon. The limits are in core/limits.ts.
 
-import { azureBeacon } from '../core/event/sight.ts'
+import { eventGrid } from '../core/event/sight.ts'
 import { beaconRefusal, maxBeaconsOfFleet, refusalOf } from '../core/limits.ts'
 import type { Store } from '../store/store.ts'
 
@@ -23,7 +23,7 @@ export class OpenLimits {
 
   /** Why one more open event is refused, or undefined if there is room. */
   async forEvent(fleet: string, beacon: string): Promise<string | undefined> {
-    return refusalOf(await this.#store.countOpen(fleet, beacon), beacon === azureBeacon)
+    return refusalOf(await this.#store.countOpen(fleet, beacon), beacon === eventGrid)
   }
 
   /** Takes the place of a new beacon. If there is none, returns why the beacon is refused. */

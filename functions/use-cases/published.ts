@@ -1,8 +1,9 @@
 // Joins what Azure publishes outside the VMs into the events: as Event Grid sends it, and as Resource Graph
-// lists it. The list is read at start, every 5 min while an event is open, and every hour otherwise.
+// lists it. The list is read at start, every minute for a while after a word of Event Grid, every 5 min while an
+// event is open, and every hour otherwise.
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { type Published, readPublished } from '../core/event/published.ts'
-import { azureBeacon } from '../core/event/sight.ts'
+import { eventGrid } from '../core/event/sight.ts'
 import { fleetOf } from '../core/rules/config.ts'
 import { outsideRow } from '../store/small-rows.ts'
 import { joinOne } from './join-events.ts'
@@ -14,6 +15,10 @@ const openEveryMs = 5 * minuteMs
 const idleEveryMs = 60 * minuteMs
 /** Workers look this often whether one of them must read the list. */
 const lookEveryMs = minuteMs
+/** After a word of Event Grid, the list is read often: it may be 2 min behind. */
+const doubtMs = 4 * minuteMs
+/** Each new event that Event Grid tells of asks for it. Approvals need the quota. */
+const listEveryMs = 5_000
 
 /** `busy`: other workers were always faster. */
 export async function joinPublished(
@@ -25,10 +30,11 @@ export async function joinPublished(
   const { openLimits } = relay
   const { reporter, news } = readPublished(fleet, published, now)
   if (!openLimits.hasRoomForTrace(fleet, now)) delete news.trace
-  const refusal = () => openLimits.forEvent(fleet, azureBeacon)
+  const refusal = () => openLimits.forEvent(fleet, eventGrid)
   const joined = await joinOne(relay, reporter, news, now, refusal)
   if (joined === 'busy') return 'busy'
   if (joined.record?.trace) openLimits.noteTrace(fleet, now)
+  if (published.by === 'Azure Event Grid') await noteDoubt(relay, now)
   if (joined.refusal !== undefined) await raiseOverLimits(relay, fleet, reporter.vm, joined.refusal)
   return 'joined'
 }
@@ -49,18 +55,44 @@ export async function reconcile(relay: Relay): Promise<void> {
   const isFirst = relay.outsideLookAt === undefined
   relay.outsideLookAt = now + lookEveryMs
   const known = await outsideRow.read(store)
-  const sinceMs = now - (known?.at ?? 0)
-  const everyMs = isFirst ? minuteMs : await paceOf(relay, subscriptions)
+  const { at = 0, doubtAt = 0 } = known ?? {}
+  const sinceMs = now - at
+  const isDoubted = now - doubtAt < doubtMs
+  const everyMs = isFirst || isDoubted ? minuteMs : await paceOf(relay, subscriptions)
   if (sinceMs < everyMs && sinceMs >= 0) return
+  if (!(await readList(relay))) {
+    relay.outsideLookAt = now + openEveryMs
+    return
+  }
+  // in a conflict, another worker has just read it, too
+  await outsideRow.write(store, { at: now, doubtAt }, known?.version ?? 0)
+}
+
+/** Whether the list could be read, now or a moment ago. */
+export async function readList(relay: Relay): Promise<boolean> {
+  const { azure, config } = relay
+  const now = relay.now()
+  if (Math.abs(now - (relay.listedAt ?? 0)) < listEveryMs) return true
+  const subscriptions = azure!.subscriptions.filter((id) => fleetOf(config, id) !== undefined)
   try {
     await joinListed(relay, await azure!.graph.listEvents(subscriptions))
-    // in a conflict, another worker has just read it, too
-    await outsideRow.write(store, { at: now }, known?.version ?? 0)
+    relay.listedAt = now
+    return true
   } catch (error) {
     const code = error instanceof FoghornError ? error.code : 'unexpected'
-    relay.outsideLookAt = now + openEveryMs
     relay.log.warn('azure_list_failed', { code, error: messageOf(error) })
+    return false
   }
+}
+
+/** Others may send in the name of Event Grid, so the list is read soon. Noted at most once a minute. */
+async function noteDoubt(relay: Relay, now: number): Promise<void> {
+  const { azure, store, doubtAt = 0 } = relay
+  if (azure === undefined || Math.abs(now - doubtAt) < minuteMs) return
+  relay.doubtAt = now
+  const known = await outsideRow.read(store)
+  // in a conflict, another worker has just noted the same
+  await outsideRow.write(store, { ...known, doubtAt: now }, known?.version ?? 0)
 }
 
 /** When it was last read. */
@@ -71,7 +103,7 @@ export async function listReadAt({ store }: Pick<Relay, 'store'>): Promise<numbe
 async function paceOf({ store, config }: Relay, subscriptions: string[]): Promise<number> {
   const fleets = new Set(subscriptions.map((id) => fleetOf(config, id)!))
   for (const fleet of fleets) {
-    const { ofFleet } = await store.countOpen(fleet, azureBeacon)
+    const { ofFleet } = await store.countOpen(fleet, eventGrid)
     if (ofFleet > 0) return openEveryMs
   }
   return idleEveryMs

@@ -83,6 +83,8 @@ describe('a holder of a token that may report what Azure publishes', () => {
     notBeforeAt: startAt + hour,
   })
 
+  const read = () => world.store.readEvent({ fleet: 'prod', eventId })
+
   beforeEach(async () => {
     const dev = [machine('dev', 'dev'), machine('dev', 'dev', 'web_1')]
     const rows = { resources: [machine('rg', 'prod'), ...dev] }
@@ -103,10 +105,27 @@ describe('a holder of a token that may report what Azure publishes', () => {
         await publish({ ...real(), resourceGroup: 'dev', vms: ['web_0', 'web_1'] })
         await world.pass(5 * second)
       }
-      // the rule has approved it, by the tags of others
-      const record = await world.store.readEvent({ fleet: 'prod', eventId })
-      expect(record?.decided?.who).toBe('devs')
+      expect((await read())?.decided).toBeUndefined()
       expect(posts()).toEqual([])
     },
   )
+
+  test('nor if the list is behind, and an onlooker sees the event', async () => {
+    list()
+    const onlooker = new FakeBeacon(world, 'an_onlooker')
+    const shown = event({ notBeforeAt: startAt + hour })
+    for (let at = 0; at < 2 * minute; at += 5 * second) {
+      await publish({ ...real(), resourceGroup: 'dev' })
+      expect((await onlooker.sees([shown])).directives).toEqual([])
+      await world.pass(5 * second)
+    }
+    expect((await read())?.decided).toBeUndefined()
+  })
+
+  test("the tags of the VM that Azure's list names count", async () => {
+    list(publication({ ...real(), resourceGroup: 'dev' }))
+    await publish({ ...real(), resourceGroup: 'dev' })
+    await world.pass(5 * second)
+    expect((await read())?.decided?.who).toBe('devs')
+  })
 })

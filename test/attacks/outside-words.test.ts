@@ -191,6 +191,81 @@ test('a word with a later time does not make void the end that Azure tells of', 
   expect(await outcome()).toMatchObject({ phase: 'cancelled' })
 })
 
+describe('what no affected VM contradicts', () => {
+  const onlooker = () => new FakeBeacon(world, 'an_onlooker')
+  type Look = () => Promise<unknown>
+  const witnesses: [string, () => Look][] = [
+    [
+      'an onlooker',
+      () => {
+        const one = onlooker()
+        return () => one.sees([later])
+      },
+    ],
+    [
+      "Azure's list alone",
+      () => {
+        list(publication({ notBeforeAt: later.notBeforeAt! }))
+        return async () => undefined
+      },
+    ],
+  ]
+
+  describe.each(witnesses)('%s goes on showing that the event waits', (_, witness) => {
+    test.each(['Started', 'Canceled', 'Completed'] as const)(
+      '%s, said each minute, hides the event for 5 minutes in all',
+      async (status) => {
+        const look = witness()
+        await publish({ notBeforeAt: later.notBeforeAt! })
+        let hidden = 0
+        for (let at = 0; at < 20 * minute; at += 10 * second) {
+          await look()
+          await world.pass(10 * second)
+          if (at % minute === 0) await publish({ status })
+          if ((await outcome()).phase !== 'scheduled') hidden += 10 * second
+        }
+        expect(hidden).toBeLessThanOrEqual(5 * minute)
+        const decided = await press(world, linkOf(world), 'approve')
+        expect(decided.status).toBeLessThan(400)
+      },
+    )
+
+    test('other names, said each minute, void no approval', async () => {
+      const look = witness()
+      await look()
+      await publish({ notBeforeAt: later.notBeforeAt! })
+      await world.pass(minute)
+      await press(world, linkOf(world), 'approve')
+      for (let at = 0; at < 5 * minute; at += minute) {
+        await publish({ notBeforeAt: later.notBeforeAt!, vms: ['web_0', 'web_9'] })
+        await look()
+        await world.pass(minute)
+      }
+      const record = await world.store.readEvent({ fleet: 'prod', eventId })
+      expect(record?.facts.resources).toEqual(['web_0'])
+      expect(record?.decided?.decision).toBe('approved')
+    })
+  })
+
+  test.each([
+    ['under its name', true],
+    ['under another name', false],
+  ])(
+    'a start of it, said before anybody else knows of the event, %s: its VM is right',
+    async (_, isNamed) => {
+      await publish({ status: 'Started', ...(isNamed ? {} : { vms: ['web_9'] }) })
+      for (let at = 0; at < 90 * second; at += 10 * second) {
+        await world.pass(10 * second)
+        await beacon.sees([later])
+      }
+      await world.drain()
+      expect((await outcome()).phase).toBe('scheduled')
+      await press(world, linkOf(world), 'approve')
+      expect((await beacon.sees([later])).directives).toHaveLength(1)
+    },
+  )
+})
+
 test('a time before 1970 is none', async () => {
   await publish({ at: -1 })
   const { events } = await world.store.findEvents({ fleets: ['prod'], limit: 10, since: 0 })

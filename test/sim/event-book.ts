@@ -164,8 +164,10 @@ export class EventBook {
     takenAt: number,
   ) {
     const key = `${vm.fleet}/${eventId}`
-    const { ended, facts, sights = [] } = this.records.get(key) ?? {}
-    if (ended?.by !== 'azure' || !hits(facts!, vm.name)) return
+    const { ended, started, facts, sights = [] } = this.records.get(key) ?? {}
+    // where Event Grid alone told of a start, this report ends the event, and the next one opens it
+    const isByDoubt = started?.by !== undefined
+    if (ended?.by !== 'azure' || isByDoubt || !hits(facts!, vm.name)) return
     const { bootId, counter } = beacon
     // a later report of this beacon may have overtaken this one
     const isLast = sights.some((one) => one.bootId === bootId && one.counter === counter)

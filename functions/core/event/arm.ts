@@ -6,7 +6,7 @@ import { addHistory } from './history.ts'
 import { type AzureResource, isSameResource } from './outside.ts'
 import type { Published } from './published.ts'
 import { isWithin } from './scope.ts'
-import { azureBeacon, isSeeing, type Listening, type Sight } from './sight.ts'
+import { isAzure, isSeeing, type Listening, type Sight } from './sight.ts'
 
 /** How long beacons that show the event have after the approval. If no beacon does, the relay tries soon. */
 const patienceMs = 30_000
@@ -25,7 +25,7 @@ function shows(sight: Sight, listening: Listening): boolean {
 
 /** Whether the newest document of a VM shows it, so that its beacon may tell Azure. */
 function isShownByBeacon({ sights }: EventRecord, listening: Listening): boolean {
-  return sights.some((one) => one.beacon !== azureBeacon && shows(one, listening))
+  return sights.some((one) => !isAzure(one) && shows(one, listening))
 }
 
 /** How long after an approval the relay leaves it to beacons. That one of them told Azure is only its word. */

@@ -22,12 +22,12 @@ import { joinedBy, startsReported, withOwnSight } from './join-report.ts'
 import type { Moment } from './moment.ts'
 import type { EventNews } from './news.ts'
 import { isNotBeforeNear, openPaceMs } from './pace.ts'
-import { endedByAzure, inventoryDueAt, withResource } from './published.ts'
+import { endedByAzure, endedByDoubt, inventoryDueAt, withResource } from './published.ts'
 import { readinessOf, withReadiness } from './readiness.ts'
 import { nextReminder, remind } from './reminder.ts'
 import { isOutgrown, nextWeighingAt, weigh } from './rule-approves.ts'
 import { expire, isWithin, mayExpire } from './scope.ts'
-import { azureBeacon, isOlder, type Listening, type Reporter } from './sight.ts'
+import { isAzure, isOlder, type Listening, type Reporter } from './sight.ts'
 import type { Taken } from './slots.ts'
 
 /** If Azure was told and has not started the event for this long, people must check. */
@@ -88,7 +88,9 @@ export function decideReport(
   }
   const sighted = withOwnSight(joined, known, reporter, news, listening)
   const started = startsReported(sighted, reporter, news)
-  const said = endedByAzure(started, reporter, news, listening)
+  const said =
+    endedByAzure(started, reporter, news, listening) ??
+    endedByDoubt(started, reporter, news, listening)
   if (said !== undefined) return { ...said, isDirected: false }
   if (!isOpen(started)) {
     return { ...decideAfterEnd(started, reporter, news, listening), isDirected: false }
@@ -161,7 +163,7 @@ function directed(
   const { record } = decision
   const { beacon, vm, goodbye } = reporter
   // a beacon that stops carries out no directive
-  const isAble = beacon !== azureBeacon && goodbye === undefined
+  const isAble = !isAzure(reporter) && goodbye === undefined
   if (record === undefined || shown?.status !== 'Scheduled' || !isAble) {
     return { ...decision, isDirected: false }
   }

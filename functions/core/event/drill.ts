@@ -76,7 +76,7 @@ export function moveDrill(
   }
   if (startsAt(record) <= now) {
     const noted = addHistory(record, { at: now, what: 'started', note: drillNote })
-    return { record: withStarted(noted, now) }
+    return { record: withStarted(noted, { at: now }) }
   }
   if (changesAt(record, plan) <= now) {
     return { record: withMovedTime(record, plan, now) }
@@ -129,11 +129,12 @@ function withMovedTime(record: OpenRecord, plan: DrillPlan, now: number): OpenRe
 
 /**
  * What rules know of VMs comes from the VMs' own beacons, or from the plan of a drill. Of a VM without a
- * beacon, it comes from Azure's inventory.
+ * beacon, it comes from Azure's inventory, at the resource that Azure's list names.
  */
 export function knownVms({ drill, sights, azure }: EventRecord): KnownVm[] {
   if (drill !== undefined) return drill.vms
   const own = new Set(sights.map(({ vm }) => vm.toLowerCase()))
-  const others = azure.outside?.vms?.filter(({ vm }) => !own.has(vm.toLowerCase())) ?? []
-  return [...sights, ...others]
+  // of another resource, the inventory says other things of VMs with the same names
+  const listed = azure.outside?.listed ? (azure.outside.vms ?? []) : []
+  return [...sights, ...listed.filter(({ vm }) => !own.has(vm.toLowerCase()))]
 }

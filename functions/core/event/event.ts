@@ -40,6 +40,8 @@ interface Started {
   at: number
   /** Only if the relay first heard of the event when it had started. */
   kind?: StartKind
+  /** Event Grid alone said so. What VMs or Azure's list show may be otherwise. */
+  by?: 'azure'
 }
 
 export interface Ended {
@@ -337,8 +339,8 @@ export function withEnd(record: EventRecord, ended: Ended): EndedRecord {
   return { ...kept, azure, phase, ended }
 }
 
-export function withStarted(record: OpenRecord, startedAt: number): StartedRecord {
-  return { ...record, phase: 'started', started: { at: startedAt } }
+export function withStarted(record: OpenRecord, started: Started): StartedRecord {
+  return { ...record, phase: 'started', started }
 }
 
 /** So that the row of an event keeps its size. */

@@ -7,7 +7,7 @@ import { knownVms } from './drill.ts'
 import type { EventRecord } from './event.ts'
 import type { VmState } from './hook-state.ts'
 import { byName, readinessOf } from './readiness.ts'
-import { azureBeacon, type Inventory, isAffected, type KnownVm, type Listening } from './sight.ts'
+import { type Inventory, isAffected, isAzure, type KnownVm, type Listening } from './sight.ts'
 
 /** As JSON, in a message. The body of a webhook has 20 kB for everything. */
 export const maxMessageVmBytes = 8_000
@@ -149,7 +149,7 @@ function sparedBy(record: EventRecord, now: number): number | undefined {
   if (now - firstSeenAt < countedAfterMs || drill || sights.length === 0) return undefined
   // affected VMs without a name here count as onlookers
   if (facts.vmCount !== undefined) return undefined
-  const beacons = sights.filter(({ beacon }) => beacon !== azureBeacon)
+  const beacons = sights.filter((one) => !isAzure(one))
   const onlookers = beacons.filter((one) => !isAffected(facts, one))
   if (onlookers.length >= maxOnlookers) return undefined
   const names = onlookers.map(({ resourceGroup, vm }) => `${resourceGroup}/${vm}`.toLowerCase())

@@ -7,14 +7,13 @@ import { goneAt, whyCompleted } from './is-over.ts'
 import type { EventNews } from './news.ts'
 import { isWithin } from './scope.ts'
 import {
-  azureBeacon,
-  isAffected,
+  eventGrid,
   isOfNamed,
+  isSpeaker,
   type Listening,
   lagMs,
   type Reporter,
   type Sight,
-  seeingVms,
 } from './sight.ts'
 
 /** `known`: the sight of this beacon before this document. */
@@ -25,30 +24,28 @@ export function isBack(
   { shown, past }: EventNews,
   listening: Listening,
 ): boolean {
-  const { facts, sights, ended } = record
+  const { facts, ended } = record
   const { polledAt } = reporter
   if (shown === undefined || polledAt <= ended.at) return false
-  const isOfAffected = isOfNamed(reporter, facts, shown)
-  if (ended.inferred === 'vm_gone') return isOfAffected
+  if (ended.inferred === 'vm_gone') return isOfNamed(reporter, facts, shown)
   if (ended.outcome === 'lost') return true
-  if (ended.by === 'azure' && outweighs(record, reporter, shown, isOfAffected)) return true
-  const affected = sights.filter((one) => isAffected(facts, one))
-  const isSpeaker = isOfAffected || seeingVms(affected, listening).length === 0
+  const speaks = isSpeaker(record, reporter, shown, listening)
+  if (ended.by === 'azure' && outweighs(record, reporter, shown, speaks)) return true
   const hasLacked = known?.missing !== undefined || past.some(({ kind }) => kind === 'gone')
   const firstSeenAt = known?.firstSeenAt ?? past[0]?.at ?? polledAt
-  return isSpeaker && (hasLacked || firstSeenAt >= ended.at + lagMs)
+  return speaks && (hasLacked || firstSeenAt >= ended.at + lagMs)
 }
 
-/** What Azure says outside the VMs may be early or wrong: a VM that starts it, or goes on showing it, is right. */
+/** What Event Grid says may be early or wrong: who shows its start, or goes on showing it, is right. */
 function outweighs(
   { ended, started }: EndedRecord,
   { beacon, polledAt }: Reporter,
   { status }: ShownEvent,
-  isOfAffected: boolean,
+  speaks: boolean,
 ): boolean {
-  if (beacon === azureBeacon) return false
+  if (beacon === eventGrid) return false
   const isNewStart = status === 'Started' && started === undefined
-  return isNewStart || (isOfAffected && polledAt >= ended.at + lagMs)
+  return isNewStart || (speaks && polledAt >= ended.at + lagMs)
 }
 
 /** The event in a new epoch. Its values, its phase and its sights come from the document that shows it. */

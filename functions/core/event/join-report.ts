@@ -6,6 +6,7 @@ import {
   fresh,
   isOpen,
   type OpenRecord,
+  type StartedRecord,
   type StartKind,
   withEnd,
   withStarted,
@@ -17,16 +18,17 @@ import { withRuns } from './hook-state.ts'
 import { isBack, reopened } from './is-back.ts'
 import { seemsOver } from './is-over.ts'
 import type { EventNews } from './news.ts'
+import { cannotHaveStarted } from './published.ts'
 import {
-  azureBeacon,
-  isAffected,
+  eventGrid,
   isNews,
   isOfNamed,
-  isSeeing,
   type Listening,
   type Missing,
   type Reporter,
+  resourceGraph,
   type Sight,
+  shownBy,
   shownOf,
   withSight,
 } from './sight.ts'
@@ -92,7 +94,7 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
   const record: OpenRecord = {
     ...kept,
     phase: 'started',
-    started: { at: startedAt, kind: startKind },
+    started: { at: startedAt, kind: startKind, ...byGrid(reporter) },
   }
   return wasScheduled
     ? addHistory(record, { at: startedAt, what: 'started', note: reporter.vm })
@@ -107,26 +109,36 @@ function joinedTo(
   listening: Listening,
 ): OpenRecord {
   const valued = shown === undefined ? before : withValues(before, reporter, shown, listening)
-  if (valued.phase === 'started') return valued
-  if (reporter.beacon === azureBeacon && isTooEarly(valued, listening)) return valued
   const isSeen = shown?.status === 'Started'
   const earlier = past.find(({ kind, event }) => kind === 'seen' && event.status === 'Started')
   if (!isSeen && earlier === undefined) return valued
+  const isOfGrid = reporter.beacon === eventGrid
+  if (valued.phase === 'started') return isOfGrid ? valued : confirmed(valued)
+  if (isOfGrid && isTooEarly(valued, listening)) return valued
   const at = earlier?.at ?? reporter.polledAt
-  return addHistory(withStarted(valued, at), { at, what: 'started', note: reporter.vm })
+  const started = withStarted(valued, { at, ...byGrid(reporter) })
+  return addHistory(started, { at, what: 'started', note: reporter.vm })
 }
 
-/** Nobody told Azure, NotBefore lies ahead, and an affected VM shows that the event waits. */
-function isTooEarly({ facts, azure, sights }: OpenRecord, listening: Listening): boolean {
-  const { notBeforeAt = Number.POSITIVE_INFINITY } = facts
-  if (azure.accepted !== undefined || notBeforeAt <= listening.now) return false
-  return sights.some(
-    (one) =>
-      isAffected(facts, one) &&
-      one.missing === undefined &&
-      one.shows.status === 'Scheduled' &&
-      isSeeing(one, listening),
+function byGrid({ beacon }: Reporter): Pick<StartedRecord['started'], 'by'> {
+  return beacon === eventGrid ? { by: 'azure' } : {}
+}
+
+function confirmed(record: StartedRecord): StartedRecord {
+  const { by, ...started } = record.started
+  return by === undefined ? record : { ...record, started }
+}
+
+/**
+ * A speaker shows that it waits. Azure's list is up to two minutes behind, so it speaks of this only once such a
+ * word was wrong.
+ */
+function isTooEarly(record: OpenRecord, listening: Listening): boolean {
+  const waits = shownBy(record, listening).some(
+    ({ beacon, shows }) =>
+      shows.status === 'Scheduled' && (beacon !== resourceGraph || record.backAt !== undefined),
   )
+  return waits && cannotHaveStarted(record, listening.now)
 }
 
 /** Law 7. */

@@ -28,8 +28,8 @@ export interface Outside {
   resource: AzureResource
   /** By Azure's own list, so Event Grid, in whose name others may send, changes it no more. */
   listed?: true
-  /** The affected VMs, from the inventory. Absent until it was read. */
+  /** The affected VMs, from the inventory. Absent until it was read, which is after the list. */
   vms?: KnownVm[]
-  /** When the inventory was last asked for. */
+  /** When the list or the inventory was last asked for. */
   askedAt?: number
 }

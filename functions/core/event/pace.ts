@@ -2,7 +2,7 @@
 import { isWordOfOther } from './directive.ts'
 import type { EventRecord } from './event.ts'
 import { isOpen } from './event.ts'
-import { azureBeacon, isAffected, isSeeing, type Listening } from './sight.ts'
+import { isAffected, isAzure, isSeeing, type Listening } from './sight.ts'
 
 export const openPaceMs = 60_000
 export const nearPaceMs = 2_000
@@ -33,7 +33,7 @@ export function isNotBeforeNear({ facts: { notBeforeAt } }: EventRecord, now: nu
 /** The beacons that report often: those that have seen the event for longest. */
 function watchersOf({ sights }: EventRecord, listening: Listening): string[] {
   return sights
-    .filter((one) => one.beacon !== azureBeacon)
+    .filter((one) => !isAzure(one))
     .filter((one) => one.missing === undefined && isSeeing(one, listening))
     .sort((a, b) => a.firstSeenAt - b.firstSeenAt)
     .slice(0, maxWatchers)

@@ -1,5 +1,7 @@
-// An event as Azure publishes it outside the VMs, through Event Grid and Resource Graph. It is the report of
-// one more onlooker, which speaks of this event alone. Azure also says how the event ended.
+// An event as Azure publishes it outside the VMs, through Event Grid and Resource Graph. Each is the report of
+// one more onlooker, which speaks of this event alone. Azure also says how the event ended. What Event Grid says
+// is true until a speaker or Azure's list shows otherwise: others may send in its name.
+import { knownVms } from './drill.ts'
 import { type Ended, type EventRecord, isOpen, type OpenRecord, withEnd } from './event.ts'
 import type { ShownEvent } from './facts.ts'
 import { addHistory } from './history.ts'
@@ -7,13 +9,14 @@ import type { Moment } from './moment.ts'
 import type { EventNews } from './news.ts'
 import { type AzureResource, isSameResource } from './outside.ts'
 import {
-  azureBeacon,
-  isAffected,
-  isSeeing,
+  eventGrid,
+  isSpeaker,
   type KnownVm,
   type Listening,
   lagMs,
   type Reporter,
+  resourceGraph,
+  shownBy,
 } from './sight.ts'
 
 type Said = NonNullable<EventNews['over']>
@@ -43,8 +46,9 @@ export function readPublished(
   const changedAt = Math.min(Math.max(at, now - oldestMs), now)
   const { subscriptionId, resourceGroup } = resource
   const place = { subscriptionId, resourceGroup, scaleSet: '', tags: {} }
+  const isListed = by === 'Azure Resource Graph'
   const reporter: Reporter = {
-    ...{ beacon: azureBeacon, vm: by, ...place },
+    ...{ beacon: isListed ? resourceGraph : eventGrid, vm: by, ...place },
     ...{ bootId: '', counter: changedAt, heardAt: now, polledAt: changedAt, bootedAt: 0 },
   }
   const isOver = ending !== undefined
@@ -59,17 +63,14 @@ export function readPublished(
       resource,
     },
     ...(isOver ? { over: { at: changedAt, outcome: ending } } : { shown: event }),
-    ...(by === 'Azure Resource Graph' && { isListed: true as const }),
+    ...(isListed && { isListed: true as const }),
     // Resource Graph does not say when it ended
-    ...(isOver && by === 'Azure Event Grid' && { trace: event }),
+    ...(isOver && !isListed && { trace: event }),
   }
   return { reporter, news }
 }
 
-/**
- * With what the event belongs to, if the report says that. Of another resource, the inventory says other things
- * of VMs with the same names.
- */
+/** With what the event belongs to, if the report says that. What the list says of it counts. */
 export function withResource<R extends EventRecord>(
   record: R,
   { resource, isListed }: EventNews,
@@ -78,7 +79,7 @@ export function withResource<R extends EventRecord>(
   if (resource === undefined || (known?.listed && !isListed)) return record
   const isSame = known !== undefined && isSameResource(known.resource, resource)
   if (isSame && (known.listed || !isListed)) return record
-  const outside = { ...(isSame ? known : { resource }), ...(isListed && { listed: isListed }) }
+  const outside = { resource, ...(isListed && { listed: isListed }) }
   return { ...record, azure: { ...record.azure, outside } }
 }
 
@@ -110,23 +111,37 @@ export function endedByAzure(
 }
 
 /**
- * An affected VM still shows it a minute later, or at all once such a word was wrong. Words from outside do not
+ * A speaker still shows it a minute later, or at all once such a word was wrong. Words from outside do not
  * outweigh that.
  */
-function isContradicted(
-  { facts, sights, backAt }: EventRecord,
-  { at }: Said,
+function isContradicted(record: EventRecord, { at }: Said, listening: Listening): boolean {
+  const from = record.backAt === undefined ? at + lagMs : 0
+  return shownBy(record, listening).some(({ polledAt }) => polledAt >= from)
+}
+
+/** Nobody told Azure, and NotBefore lies ahead. */
+export function cannotHaveStarted({ facts, azure }: EventRecord, now: number): boolean {
+  return azure.accepted === undefined && (facts.notBeforeAt ?? Number.POSITIVE_INFINITY) > now
+}
+
+/**
+ * Event Grid alone said that it has started, and a minute later a speaker shows that it waits. The event ends as
+ * that word had it, and the next report opens it again (is-back.ts), so that people are asked anew.
+ */
+export function endedByDoubt(
+  record: EventRecord,
+  reporter: Reporter,
+  { shown }: EventNews,
   listening: Listening,
-): boolean {
-  const from = backAt === undefined ? at + lagMs : 0
-  return sights.some(
-    (one) =>
-      one.beacon !== azureBeacon &&
-      isAffected(facts, one) &&
-      one.missing === undefined &&
-      one.polledAt >= from &&
-      isSeeing(one, listening),
-  )
+): { record: EventRecord; moments: Moment[] } | undefined {
+  const { started } = record
+  if (!isOpen(record) || started?.by === undefined || shown?.status !== 'Scheduled')
+    return undefined
+  const isOther = reporter.beacon !== eventGrid && isSpeaker(record, reporter, shown, listening)
+  const isLate = reporter.polledAt < started.at + lagMs
+  if (!isOther || isLate || !cannotHaveStarted(record, listening.now)) return undefined
+  const over: Ended = { at: started.at, outcome: 'completed', by: 'azure' }
+  return { record: endedAt(record, over, reporter.vm), moments: ['completed'] }
 }
 
 function endedAt(record: OpenRecord, ended: Ended, note: string): EventRecord {
@@ -137,15 +152,21 @@ function endedAt(record: OpenRecord, ended: Ended, note: string): EventRecord {
 /** A VM that the inventory lacks may have been created just now. */
 const askAgainMs = 5 * 60_000
 const askSoonMs = 1_000
+/** Azure's list may be this much behind. Until it names the event, it is asked for often. */
+const listLagMs = 4 * 60_000
+const askListMs = 10_000
 
-/** When to read the inventory: Azure published the event, and affected VMs are not known. */
-export function inventoryDueAt({ phase, facts, sights, azure, firstSeenAt }: OpenRecord): number {
+/** When to read the list and the inventory: Azure published the event, and affected VMs are not known. */
+export function inventoryDueAt(record: OpenRecord): number {
+  const { phase, facts, azure, firstSeenAt } = record
   const { outside } = azure
   if (outside === undefined || phase !== 'scheduled') return Number.POSITIVE_INFINITY
-  const known = new Set([...sights, ...(outside.vms ?? [])].map(({ vm }) => vm.toLowerCase()))
+  const known = new Set(knownVms(record).map(({ vm }) => vm.toLowerCase()))
   if (facts.resources.every((vm) => known.has(vm.toLowerCase()))) return Number.POSITIVE_INFINITY
-  const { askedAt } = outside
-  return askedAt === undefined ? firstSeenAt + askSoonMs : askedAt + askAgainMs
+  const { askedAt, listed } = outside
+  if (askedAt === undefined) return firstSeenAt + askSoonMs
+  const isAwaited = !listed && askedAt < firstSeenAt + listLagMs
+  return askedAt + (isAwaited ? askListMs : askAgainMs)
 }
 
 /** Characters of the inventory of one event, as JSON: the row of an event holds 400,000 in all. */

@@ -78,8 +78,14 @@ export interface Sight extends Reporter {
   hooks?: HookStates
 }
 
-/** The reporter of what Azure publishes outside the VMs, see published.ts. No beacon has this key. */
-export const azureBeacon = 'azure'
+/** The reporters of what Azure says outside the VMs, see published.ts. No beacon has these keys. */
+export const eventGrid = 'azure'
+export const resourceGraph = 'azure-list'
+
+/** No VM: it names the VMs of others. */
+export function isAzure({ beacon }: Pick<Reporter, 'beacon'>): boolean {
+  return beacon === eventGrid || beacon === resourceGraph
+}
 
 /** If a VM that sees an event is not heard for this long, it is silent: three paces. */
 const silentMs = 3 * 60_000
@@ -100,19 +106,16 @@ export interface Listening {
 type Named = Pick<Facts, 'resources'>
 
 /** Whether one of these names the reporter's VM. Azure's word from outside is no VM, whatever they name. */
-export function isOfNamed(
-  { beacon, vm }: Pick<Reporter, 'beacon' | 'vm'>,
-  ...named: Named[]
-): boolean {
-  return beacon !== azureBeacon && named.some((one) => hits(one, vm))
+export function isOfNamed(one: Pick<Reporter, 'beacon' | 'vm'>, ...named: Named[]): boolean {
+  return !isAzure(one) && named.some((facts) => hits(facts, one.vm))
 }
 
 export function isAffected(facts: Named, sight: Sight): boolean {
   return sight.isHit === true || isOfNamed(sight, facts)
 }
 
-function silentMsOf({ beacon }: Sight): number {
-  return beacon === azureBeacon ? azureSilentMs : silentMs
+function silentMsOf(sight: Sight): number {
+  return isAzure(sight) ? azureSilentMs : silentMs
 }
 
 export function heardAt(sight: Sight, { listeningSince }: Listening): number {
@@ -146,15 +149,37 @@ export function seeingVms(sights: Sight[], listening: Listening): SeeingVm[] {
   })
 }
 
-/** The VMs that say what the event is: the affected ones that see it, else the onlookers. */
+/**
+ * Those that say what the event is: the affected VMs that see it, else the onlookers. Others may send in the
+ * name of Event Grid, so it speaks only if nobody else does.
+ */
 export function speakersOf({ facts, sights }: Seen, listening: Listening): SeeingVm[] {
   const affected = sights.filter((one) => isAffected(facts, one))
   const speaking = seeingVms(affected, listening)
   if (speaking.length > 0) return speaking
-  return seeingVms(
-    sights.filter((one) => !affected.includes(one)),
-    listening,
-  )
+  const onlookers = sights.filter((one) => !affected.includes(one))
+  const others = onlookers.filter(({ beacon }) => beacon !== eventGrid)
+  const heard = seeingVms(others, listening)
+  return heard.length > 0 ? heard : seeingVms(onlookers, listening)
+}
+
+/** Whether this reporter is one of the speakers. */
+export function isSpeaker(
+  { facts, sights }: Seen,
+  reporter: Pick<Reporter, 'beacon' | 'vm'>,
+  shown: Named,
+  listening: Listening,
+): boolean {
+  if (isOfNamed(reporter, facts, shown)) return true
+  const affected = sights.filter((one) => isAffected(facts, one))
+  return seeingVms(affected, listening).length === 0
+}
+
+/** The speakers that show the event now, without Event Grid. */
+export function shownBy(record: Seen, listening: Listening): Sight[] {
+  return speakersOf(record, listening)
+    .flatMap(({ sights }) => sights)
+    .filter(({ beacon, missing }) => beacon !== eventGrid && missing === undefined)
 }
 
 /** The beacon whose sight is `known` sent this report before the one that the sight is from. */
@@ -164,8 +189,8 @@ export function isOlder({ bootId, counter }: Reporter, known: Sight): boolean {
 
 /**
  * The sights with that of this report. An onlooker gets a place if there is one, or takes that of an
- * onlooker that is silent. A beacon that is silent yields to another one of its VM. Azure's own place is
- * always free.
+ * onlooker that is silent. A beacon that is silent yields to another one of its VM. Azure's own places
+ * are always free.
  */
 export function withSight({ facts, sights }: Seen, sight: Sight, listening: Listening): Sight[] {
   const isSilent = (one: Sight) => !isHeard(one, listening)
@@ -174,8 +199,8 @@ export function withSight({ facts, sights }: Seen, sight: Sight, listening: List
   )
   const place = kept.findIndex(({ beacon }) => beacon === sight.beacon)
   if (place !== -1) return kept.with(place, sight)
-  if (isAffected(facts, sight) || sight.beacon === azureBeacon) return [...kept, sight]
-  const onlookers = kept.filter((one) => one.beacon !== azureBeacon && !isAffected(facts, one))
+  if (isAffected(facts, sight) || isAzure(sight)) return [...kept, sight]
+  const onlookers = kept.filter((one) => !isAzure(one) && !isAffected(facts, one))
   if (onlookers.length < maxOnlookers) return [...kept, sight]
   const silent = onlookers.find(isSilent)
   return silent === undefined ? sights : [...kept.filter((one) => one !== silent), sight]
@@ -240,7 +265,8 @@ export function differs(name: keyof Values, one: Shown, other: Shown): boolean {
   return !isSameName(String(a), String(b))
 }
 
-/** The beacon that alone reports the event: it counts against it. */
+/** The beacon that alone reports the event: it counts against it. All that Azure says counts as one. */
 export function onlyBeaconOf({ sights }: { sights: Sight[] }): string | undefined {
-  return sights.length === 1 ? sights[0]!.beacon : undefined
+  const keys = new Set(sights.map((one) => (isAzure(one) ? eventGrid : one.beacon)))
+  return keys.size === 1 ? [...keys][0] : undefined
 }

@@ -6,6 +6,7 @@ import { type Facts, ruled, type Values, vmCountOf, withVms } from './facts.ts'
 import { addHistory } from './history.ts'
 import {
   differs,
+  eventGrid,
   isAffected,
   isOfNamed,
   isSeeing,
@@ -57,7 +58,10 @@ function takenFrom(
 ): (keyof Values)[] {
   const { beacon, polledAt } = reporter
   const others = sights.filter(
-    (one) => one.beacon !== beacon && one.missing === undefined && isSeeing(one, listening),
+    (one) =>
+      ![beacon, eventGrid].includes(one.beacon) &&
+      one.missing === undefined &&
+      isSeeing(one, listening),
   )
   const affected = others.filter((one) => isAffected(facts, one))
   const isOfAffected = isOfNamed(reporter, facts, shown)

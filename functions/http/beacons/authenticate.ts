@@ -9,7 +9,7 @@ import {
   type Vm,
 } from '../../../shared/report.ts'
 import { type SignatureCheck, signatureToleranceMs, verify } from '../../../shared/signature.ts'
-import { azureBeacon } from '../../core/event/sight.ts'
+import { isAzure } from '../../core/event/sight.ts'
 import { type Entra, type Fleet, isBeaconless } from '../../core/rules/config.ts'
 import { type Claims, issuerOf, judgeClaims, proves } from '../../identity/identity.ts'
 import type { Relay } from '../../use-cases/relay.ts'
@@ -70,17 +70,16 @@ export function nameBeacon(
 ): { beacon: string } | { refusal: Refusal } {
   if (sender.by === 'key') {
     const beacon = claimedName(vm)
-    return beacon === azureBeacon ? { refusal: ofAzure } : { beacon }
+    return isAzure({ beacon }) ? { refusal: ofAzure(beacon) } : { beacon }
   }
   const proven = proves(sender.claims, sender.entra, vm)
   if (proven.outcome === 'refused') return { refusal: tokenInvalid(proven.reason) }
   return { beacon: proven.beacon }
 }
 
-const ofAzure: Refusal = {
-  status: 400,
-  code: malformedCode,
-  detail: `"vm.vmId" is "${azureBeacon}", which is no id of a VM; send the vmId of IMDS`,
+function ofAzure(beacon: string): Refusal {
+  const detail = `"vm.vmId" is "${beacon}", which is no id of a VM; send the vmId of IMDS`
+  return { status: 400, code: malformedCode, detail }
 }
 
 /** A vmId never changes. Without one, the resource group and name have to do. */

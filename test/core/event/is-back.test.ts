@@ -4,7 +4,7 @@ import type { Ended, EndedRecord } from '../../../functions/core/event/event.ts'
 import { endedAnew, isBack, reopened } from '../../../functions/core/event/is-back.ts'
 import type { EventNews } from '../../../functions/core/event/news.ts'
 import { scopeOf } from '../../../functions/core/event/scope.ts'
-import { azureBeacon, type Reporter } from '../../../functions/core/event/sight.ts'
+import { eventGrid, type Reporter, resourceGraph } from '../../../functions/core/event/sight.ts'
 import { at, type Fields, record, sight } from '../../support/records.ts'
 import { event, eventId } from '../../support/world.ts'
 
@@ -64,7 +64,10 @@ describe("after Azure's word", () => {
       started,
       false,
     ],
-    ['Azure says that it starts', {}, reporter('x', at + 1, azureBeacon), started, false],
+    ['Event Grid says that it starts', {}, reporter('x', at + 1, eventGrid), started, false],
+    ["Azure's list does", {}, reporter('x', at + 1, resourceGraph), started, true],
+    ['an onlooker shows it a minute later', {}, reporter('web_9', at + minute), newsOf(), true],
+    ['Event Grid does', {}, reporter('x', at + minute, eventGrid), newsOf(), false],
   ] as const)('%s', (_, more, who, news, expected) => {
     expect(isBack(ended(by, more as Fields), known, who, news, listening)).toBe(expected)
   })

@@ -1,9 +1,13 @@
 // What Azure says of an event outside the VMs, and what the relay does there: each number and comparison.
 import { describe, expect, test } from 'vitest'
 import { confirmedBy, withArmResult } from '../../../functions/core/event/arm.ts'
+import type { EventRecord } from '../../../functions/core/event/event.ts'
+import { joinedBy } from '../../../functions/core/event/join-report.ts'
+import type { EventNews } from '../../../functions/core/event/news.ts'
 import type { AzureResource } from '../../../functions/core/event/outside.ts'
 import {
   endedByAzure,
+  endedByDoubt,
   inventoryDueAt,
   type Published,
   readPublished,
@@ -11,7 +15,16 @@ import {
   withResource,
 } from '../../../functions/core/event/published.ts'
 import { scopeOf } from '../../../functions/core/event/scope.ts'
-import { at, openRecord, record } from '../../support/records.ts'
+import {
+  eventGrid,
+  onlyBeaconOf,
+  type Reporter,
+  resourceGraph,
+  type Sight,
+  speakersOf,
+} from '../../../functions/core/event/sight.ts'
+import { withValues } from '../../../functions/core/event/values.ts'
+import { at, facts, openRecord, record, sight } from '../../support/records.ts'
 import { event, eventId } from '../../support/world.ts'
 
 const second = 1_000
@@ -49,7 +62,7 @@ describe('what the event belongs to', () => {
       false,
       { resource, ...known },
     ],
-    ['the same, by the list', {}, resource, true, { resource, ...known, listed: true }],
+    ['the same, by the list', {}, resource, true, { resource, listed: true }],
     ['another one by the list', { listed: true }, other, true, { resource: other, listed: true }],
     [
       'another one, but the list said',
@@ -137,11 +150,14 @@ test.each([
   expect(endedByAzure(back, reporter, news, listening)?.record.ended?.outcome).toBe(outcome)
 })
 
-test('the inventory is read a second after the first word, and again after 5 minutes', () => {
+test('the list is asked a second after the first word, and every 10 s until it names the event', () => {
   const due = (known: object) => inventoryDueAt(openRecord(outside(known)) as never)
   expect(due({})).toBe(at + second)
-  expect(due({ askedAt: at })).toBe(at + 300 * second)
-  expect(due({ vms: [{ vm: 'WEB_0' }] })).toBe(Number.POSITIVE_INFINITY)
+  expect(due({ askedAt: at + 239 * second })).toBe(at + 249 * second)
+  expect(due({ askedAt: at + 240 * second })).toBe(at + 540 * second)
+  expect(due({ askedAt: at, listed: true })).toBe(at + 300 * second)
+  expect(due({ listed: true, vms: [{ vm: 'WEB_0' }] })).toBe(Number.POSITIVE_INFINITY)
+  expect(due({ vms: [{ vm: 'WEB_0' }] })).toBe(at + second)
 })
 
 test('of the inventory, 100,000 characters are kept', () => {
@@ -151,4 +167,106 @@ test('of the inventory, 100,000 characters are kept', () => {
   const vms = Array.from({ length: 12 }, (_, n) => vm(n))
   const kept = withInventory(openRecord(outside()) as never, vms, at).azure.outside!.vms!
   expect(kept).toHaveLength(10)
+})
+
+describe('a start that Event Grid alone tells of', () => {
+  const minute = 60 * second
+  const begun = (more: object = {}) =>
+    openRecord({
+      ...{ phase: 'started', started: { at, by: 'azure' } },
+      ...{ facts: facts({ notBeforeAt: at + day }), ...more },
+    })
+  const who = (vm: string, polledAt: number, beacon = `id-${vm}`): Reporter => {
+    const { shows: _, firstSeenAt: _f, ...one } = sight(vm)
+    return { ...one, beacon, polledAt, heardAt: polledAt }
+  }
+  const waits = newsOf().news
+  const { notBeforeAt: _, ...values } = event({ status: 'Started' })
+  const starts = { ...waits, shown: values }
+  const now = { now: at + minute, listeningSince: 0 }
+  const late = at + minute
+
+  test.each<[string, object, Reporter, EventNews, boolean]>([
+    ['its VM shows that it waits, a minute later', {}, who('web_0', late), waits, true],
+    ['a millisecond sooner', {}, who('web_0', late - 1), waits, false],
+    ['its VM shows the start', {}, who('web_0', late), starts, false],
+    ['an onlooker, as nobody else sees', {}, who('web_9', late), waits, true],
+    [
+      'an onlooker, and its VM sees',
+      { sights: [sight('web_0')] },
+      who('web_9', late),
+      waits,
+      false,
+    ],
+    ["Azure's list", {}, who('list', late, resourceGraph), waits, true],
+    ['Event Grid itself', {}, who('grid', late, eventGrid), waits, false],
+    ['others told of it, too', { started: { at } }, who('web_0', late), waits, false],
+    ['Azure was told', { azure: { accepted: { vm: 'x', at } } }, who('web_0', late), waits, false],
+    [
+      'its time has come',
+      { facts: facts({ notBeforeAt: late }) },
+      who('web_0', late),
+      waits,
+      false,
+    ],
+  ])('%s', (_, more, reporter, news, expected) => {
+    const doubted = endedByDoubt(begun(more), reporter, news, now)
+    expect(doubted?.record.ended).toEqual(
+      expected ? { at, outcome: 'completed', by: 'azure' } : undefined,
+    )
+    expect(doubted?.moments).toEqual(expected ? ['completed'] : undefined)
+  })
+
+  const joined = (before: EventRecord | undefined, beacon: string) =>
+    joinedBy(before, undefined, who('web_0', at, beacon), starts, { ...now, now: at })?.started
+
+  test.each([
+    ['a new event', undefined],
+    ['a known one', openRecord()],
+  ])('%s is noted as such, until another one shows it', (_, before) => {
+    expect(joined(before, eventGrid)).toMatchObject({ by: 'azure' })
+    expect(joined(before, resourceGraph)).not.toHaveProperty('by')
+    expect(joined(begun(), resourceGraph)).toEqual({ at })
+    expect(joined(begun(), eventGrid)).toEqual({ at, by: 'azure' })
+  })
+
+  const open = { facts: facts({ notBeforeAt: at + day }) }
+  const list = sight('list', { beacon: resourceGraph })
+  test.each<[string, object, boolean]>([
+    ['nobody else sees it', open, true],
+    ['an onlooker shows that it waits', { ...open, sights: [sight('web_9')] }, false],
+    [
+      'an onlooker shows the start',
+      { ...open, sights: [sight('web_9', { shows: { eventType: 'Reboot', status: 'Started' } })] },
+      true,
+    ],
+    ["Azure's list, which may be behind", { ...open, sights: [list] }, true],
+    ['the list, once such a word was wrong', { ...open, sights: [list], backAt: at }, false],
+    ['its time has come', { facts: facts({ notBeforeAt: at }), sights: [sight('web_9')] }, true],
+  ])('counts if %s', (_, before, counts) => {
+    expect(joined(openRecord(before), eventGrid) !== undefined).toBe(counts)
+  })
+})
+
+test('Event Grid speaks only if nobody else does, and outweighs no value', () => {
+  const grid = sight('grid', { beacon: eventGrid })
+  const onlooker = sight('web_9')
+  const speakers = (...sights: Sight[]) =>
+    speakersOf({ facts: facts(), sights }, listening).flatMap(({ sights: own }) =>
+      own.map(({ vm }) => vm),
+    )
+  expect(speakers(grid)).toEqual(['grid'])
+  expect(speakers(grid, onlooker)).toEqual(['web_9'])
+  expect(speakers(grid, sight('list', { beacon: resourceGraph }))).toEqual(['list'])
+  const shown = event({ resources: ['web_5'] })
+  const after = withValues(openRecord({ sights: [grid] }), onlooker, shown, listening)
+  expect(after.facts.resources).toEqual(['web_5'])
+  const kept = withValues(openRecord({ sights: [onlooker] }), grid, shown, listening)
+  expect(kept.facts.resources).toEqual(['web_0'])
+})
+
+test('all that Azure says of an event counts as one', () => {
+  const both = [sight('grid', { beacon: eventGrid }), sight('list', { beacon: resourceGraph })]
+  expect(onlyBeaconOf({ sights: both })).toBe(eventGrid)
+  expect(onlyBeaconOf({ sights: [...both, sight('web_0')] })).toBeUndefined()
 })
