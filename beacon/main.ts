@@ -4,7 +4,8 @@
 import { uptime } from 'node:os'
 import packageJson from '../package.json' with { type: 'json' }
 import { FoghornError, messageOf } from '../shared/errors.ts'
-import { createLog, type Log, maskOf, maskTokens } from '../shared/log.ts'
+import { createLog, type Log } from '../shared/log.ts'
+import { maskOf, maskTokens } from '../shared/mask.ts'
 import { escapeUnseen } from '../shared/presentable.ts'
 import { runAgent } from './agent.ts'
 import { check, silentLog } from './check.ts'

@@ -1,5 +1,6 @@
 // The beacon's settings. Reports all mistakes at once, and never shows the fleet's key.
-import { type Level, secretsInUrl } from '../shared/log.ts'
+import type { Level } from '../shared/log.ts'
+import { secretsInUrl } from '../shared/mask.ts'
 import type { ProxyEnvironment } from './exchange.ts'
 import { allNames, type Environment, keyWanted, readVariables } from './variables.ts'
 

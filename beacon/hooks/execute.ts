@@ -5,7 +5,7 @@ import { win32 } from 'node:path'
 import type { Readable } from 'node:stream'
 import { cut } from '../../shared/document.ts'
 import { messageOf } from '../../shared/errors.ts'
-import { maskTokens } from '../../shared/log.ts'
+import { maskTokens } from '../../shared/mask.ts'
 import { visible } from '../../shared/presentable.ts'
 
 /** From SIGTERM to SIGKILL, which comes at the limit: at most this, or a tenth of the limit. */

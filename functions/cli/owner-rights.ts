@@ -16,9 +16,14 @@ const sticky = 0o1000
 export function actAsOwnerOf(folder: string): 'acts' | 'out_of_reach' {
   const { uid, gid } = statSync(folder)
   if (process.getuid?.() !== root || uid === root) return 'acts'
+  const groups = process.getgroups!()
+  process.setgroups!([gid])
+  process.setegid!(gid)
   process.seteuid!(uid)
   const isReached = canEnter(dirname(folder))
   process.seteuid!(root)
+  process.setegid!(root)
+  process.setgroups!(groups)
   if (!isReached && isBelowRootAlone(folder)) return 'out_of_reach'
   process.setgroups!([gid])
   process.setgid!(gid)
@@ -49,8 +54,11 @@ function canEnter(folder: string): boolean {
   }
 }
 
-/** Whether a process holds a lock on the file. On Linux: nothing is opened. */
-export function isLocked(path: string): boolean {
+const locks = '/proc/locks'
+
+/** Whether a process holds a lock on the file: nothing is opened. `unknown`: only Linux lists locks. */
+export function isLocked(path: string): boolean | 'unknown' {
+  if (!existsSync(locks)) return 'unknown'
   const { ino } = statSync(path)
-  return readFileSync('/proc/locks', 'utf8').includes(`:${ino} `)
+  return readFileSync(locks, 'utf8').includes(`:${ino} `)
 }

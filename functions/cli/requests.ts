@@ -1,6 +1,6 @@
 // The requests that channels of kind `http` make, as their service gets them, without secrets. The event
 // is made up.
-import { maskOf } from '../../shared/log.ts'
+import { maskOf } from '../../shared/mask.ts'
 import { webHmac } from '../../shared/signature.ts'
 import type { Config } from '../config/config.ts'
 import { unsentFor } from '../core/delivery/delivery.ts'

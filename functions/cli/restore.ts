@@ -136,8 +136,10 @@ function assertUsable(copy: string, file: string): void {
 function assertStopped(path: string, isPrivate: boolean): void {
   if (!existsSync(path)) return
   if (isPrivate) {
-    if (isLocked(path)) throw wrong(`another relay is using "${path}"; stop it`)
-    return
+    const locked = isLocked(path)
+    if (locked === true) throw wrong(`another relay is using "${path}"; stop it`)
+    if (locked === false) return
+    throw wrong(`whether a relay is using "${path}" cannot be seen here; restore as its owner`)
   }
   try {
     openFile(path).close()

@@ -2,7 +2,8 @@
 // mistakes, each with its remedy.
 
 import { FoghornError, messageOf } from '../../shared/errors.ts'
-import { type Level, secretsInUrl } from '../../shared/log.ts'
+import type { Level } from '../../shared/log.ts'
+import { secretsInUrl } from '../../shared/mask.ts'
 import { fromBase64, toBase64 } from '../../shared/signature.ts'
 import type { HostIdentity } from '../azure/tokens.ts'
 import { type Config, readConfig, secretsOf } from '../config/config.ts'

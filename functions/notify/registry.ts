@@ -1,6 +1,6 @@
 // Everything that is built from the list of kinds: schema, notifiers, masks of secrets.
 import * as z from 'zod'
-import { maskOf, maskTokens } from '../../shared/log.ts'
+import { maskOf, maskTokens } from '../../shared/mask.ts'
 import { looksSecret } from '../../shared/presentable.ts'
 import { isWebUrl, quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'

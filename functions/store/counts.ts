@@ -90,7 +90,8 @@ export class StoredCounts {
     for (let page = 0; page < maxPages; page++) {
       const start = after === '' ? '' : justAfter(after)
       const found = await rows.find(countsIndex, start, to, pageSize)
-      for (const entry of found) counts.push(...(summaryIn<Count[]>(entry, this.#parts.rows) ?? []))
+      for (const entry of found)
+        counts.push(...(summaryIn(entry, this.#parts.rows, areCounts) ?? []))
       after = found.at(-1)?.key ?? after
       if (found.length < pageSize) break
     }
@@ -135,10 +136,11 @@ export class StoredCounts {
 }
 
 function toStored(row: Row): Stored {
-  return contentOf<Stored>(
-    row,
-    ({ followed, counts }) => Array.isArray(followed) && Array.isArray(counts),
-  )
+  return contentOf<Stored>(row, ({ followed, counts }) => areCounts(followed) && areCounts(counts))
+}
+
+function areCounts(list: Count[]): boolean {
+  return Array.isArray(list) && list.every((one) => typeof one?.n === 'number')
 }
 
 /** Not if the clock was set back. */

@@ -94,7 +94,8 @@ export class RelayStore implements Store {
   readonly removeChannel: Store['removeChannel'] = (channel) => this.#channels.remove(channel)
 
   readonly readSmallRow: Store['readSmallRow'] = (key) => this.#smallRows.read(key)
-  readonly listSmallRows: Store['listSmallRows'] = (kind) => this.#smallRows.list(kind)
+  readonly listSmallRows: Store['listSmallRows'] = (kind, needs) =>
+    this.#smallRows.list(kind, needs)
   readonly writeSmallRow: Store['writeSmallRow'] = (key, fields, basedOn) =>
     this.#smallRows.write(key, fields, basedOn)
   readonly removeSmallRow: Store['removeSmallRow'] = (key) => this.#smallRows.remove(key)

@@ -1,6 +1,5 @@
 // Small objects that workers replace by compare-and-set, one row each. One of an event is in the event's
-// partition and is removed with it; the others of one kind share a partition. Reading checks nothing: the
-// relay trusts what it wrote.
+// partition and is removed with it; the others of one kind share a partition.
 import type { ProblemKind } from '../core/delivery/delivery.ts'
 import type { RemovedChannel } from '../core/delivery/health.ts'
 import type { PostKey, PostState } from '../core/delivery/post.ts'
@@ -12,21 +11,32 @@ import type { Token } from '../core/rules/token.ts'
 import { eventPartition, keyOf } from './keys.ts'
 import { unlessDamaged, whole, wholeOf } from './parts.ts'
 import { contentOf, insertOrReplace, type Row, type Rows } from './rows.ts'
-import type { EventKey, SmallRow, SmallRowKey, SmallRowKind, SmallRowStore } from './store.ts'
+import type {
+  EventKey,
+  Needs,
+  SmallRow,
+  SmallRowKey,
+  SmallRowKind,
+  SmallRowStore,
+} from './store.ts'
 
-/** How rows of one kind are read and written. Without a `Key`, there is one. */
+/**
+ * How rows of one kind are read and written. Without a `Key`, there is one. A row without one of the fields that
+ * it `needs` is damaged: nobody could go on with it.
+ */
 function rowsOf<Fields extends object, Key = void>(
   kind: SmallRowKind,
-  placeOf: (key: Key) => Omit<SmallRowKey, 'kind'> = () => ({ name: [] }),
+  needs: Needs,
+  placeOf: (key: Key) => Place = () => ({ name: [] }),
 ) {
   type Stored = Fields & SmallRow
-  const keyFor = (key: Key): SmallRowKey => ({ kind, ...placeOf(key) })
+  const keyFor = (key: Key): SmallRowKey => ({ kind, needs, ...placeOf(key) })
   return {
     async read(store: SmallRowStore, key: Key): Promise<Stored | undefined> {
       return (await store.readSmallRow(keyFor(key))) as Stored | undefined
     },
     async list(store: SmallRowStore): Promise<Stored[]> {
-      return (await store.listSmallRows(kind)) as Stored[]
+      return (await store.listSmallRows(kind, needs)) as Stored[]
     },
     /** As `writeSmallRow`. */
     write(store: SmallRowStore, fields: Fields, basedOn: number, key: Key) {
@@ -39,16 +49,20 @@ function rowsOf<Fields extends object, Key = void>(
   }
 }
 
+type Place = Omit<SmallRowKey, 'kind' | 'needs'>
+
 const byId = (id: string) => ({ name: [id] })
 
 /** Since when the relay has listened without a gap, and when it noted that last. Epoch ms. */
-const listeningRow = rowsOf<{ since: number; at: number }>('listening')
+const listeningRow = rowsOf<{ since: number; at: number }>('listening', {
+  ...{ since: 'number', at: 'number' },
+})
 
 /** The time as of which the relay has forgotten what was old. Epoch ms. */
-export const forgottenRow = rowsOf<{ asOf: number }>('forgotten')
+export const forgottenRow = rowsOf<{ asOf: number }>('forgotten', { asOf: 'number' })
 
 /** When the relay last read Azure's list, and when Event Grid last said something. Epoch ms. */
-export const outsideRow = rowsOf<{ at?: number; doubtAt?: number }>('outside')
+export const outsideRow = rowsOf<{ at?: number; doubtAt?: number }>('outside', {})
 
 interface Routing {
   /** A hash of its routes and channels. */
@@ -59,38 +73,61 @@ interface Routing {
 }
 
 /** The configuration that the open events were last routed by. */
-export const routingRow = rowsOf<Routing>('routing')
+export const routingRow = rowsOf<Routing>('routing', {
+  ...{ of: 'string', channels: 'list', removed: 'list' },
+})
 
 /** In one row: few, and read with every step that people are told of. */
-export const mutesRow = rowsOf<{ all: Mute[] }>('mutes')
+export const mutesRow = rowsOf<{ all: Mute[] }>('mutes', { all: 'list' })
 
 /** The message of an event in a channel. */
 export const postRows = rowsOf<{ state: PostState }, PostKey>(
   'post',
+  { state: 'object' },
   ({ fleet, eventId, epoch, channel }) => ({ event: { fleet, eventId }, name: [epoch, channel] }),
 )
 
 /** When an event's page was opened last, epoch ms. */
-export const openedRows = rowsOf<{ at: number }, EventKey>('opened', ({ fleet, eventId }) => ({
-  event: { fleet, eventId },
-  name: [],
-}))
+export const openedRows = rowsOf<{ at: number }, EventKey>(
+  'opened',
+  { at: 'number' },
+  ({ fleet, eventId }) => ({
+    event: { fleet, eventId },
+    name: [],
+  }),
+)
 
 /** What is wrong in a fleet. */
 export const problemRows = rowsOf<{ row: ProblemRow }, { fleet: string; kind: ProblemKind }>(
   'problem',
+  { 'row.kind': 'string', 'row.problems': 'list' },
   ({ fleet, kind }) => ({ name: [fleet, kind] }),
 )
 
 /** The events of a fleet that have a slot. */
-export const slotRows = rowsOf<{ holders: Holder[] }, string>('slots', byId)
+export const slotRows = rowsOf<{ holders: Holder[] }, string>('slots', { holders: 'list' }, byId)
 
-export const tokenRows = rowsOf<Token, string>('token', byId)
+export const tokenRows = rowsOf<Token, string>(
+  'token',
+  { id: 'string', name: 'string', hash: 'string', scopes: 'list' },
+  byId,
+)
 
 /** Sessions that ended by a sign-out. `endsAt`: when it would have ended, epoch ms. */
-export const signOutRows = rowsOf<{ id: string; endsAt: number }, string>('session', byId)
+export const signOutRows = rowsOf<{ id: string; endsAt: number }, string>(
+  'session',
+  { id: 'string', endsAt: 'number' },
+  byId,
+)
 
-export const subscriptionRows = rowsOf<Subscription, string>('subscription', byId)
+export const subscriptionRows = rowsOf<Subscription, string>(
+  'subscription',
+  {
+    ...{ id: 'string', url: 'string', filter: 'object', consent: 'string', state: 'string' },
+    ...{ secrets: 'list', pings: 'number', createdAt: 'number' },
+  },
+  byId,
+)
 
 /**
  * Notes that the relay is listening, and returns since when it has been without a gap of more than
@@ -117,16 +154,17 @@ export class SmallRows {
 
   async read(key: SmallRowKey): Promise<SmallRow | undefined> {
     const row = await this.#row(key)
-    return row && this.#contentOf(row)
+    return row && this.#contentOf(key, row)
   }
 
-  async list(kind: SmallRowKind): Promise<SmallRow[]> {
-    return wholeOf(this.#rows, await this.#rows.list(keyOf(kind), '', '~'), toSmallRow)
+  async list(kind: SmallRowKind, needs?: Needs): Promise<SmallRow[]> {
+    const found = await this.#rows.list(keyOf(kind), '', '~')
+    return wholeOf(this.#rows, found, (row) => toSmallRow(row, needs))
   }
 
   async write(key: SmallRowKey, fields: object, basedOn: number): Promise<'written' | 'conflict'> {
     const row = await this.#row(key)
-    if (((row && this.#contentOf(row)?.version) ?? 0) !== basedOn) return 'conflict'
+    if (((row && this.#contentOf(key, row)?.version) ?? 0) !== basedOn) return 'conflict'
     const { partition, name } = placeOf(key)
     const body = JSON.stringify({ ...fields, version: basedOn + 1 })
     const written = await this.#rows.change(partition, [insertOrReplace(row, name, body)])
@@ -148,8 +186,8 @@ export class SmallRows {
   }
 
   /** What is damaged counts as missing, and is written anew. */
-  #contentOf(row: Row): SmallRow | undefined {
-    return whole(this.#rows, () => toSmallRow(row))
+  #contentOf({ needs }: SmallRowKey, row: Row): SmallRow | undefined {
+    return whole(this.#rows, () => toSmallRow(row, needs))
   }
 }
 
@@ -158,6 +196,19 @@ function placeOf({ kind, event, name }: SmallRowKey): { partition: string; name:
   return { partition: eventPartition(event), name: keyOf('own', kind, ...name) }
 }
 
-function toSmallRow(row: Row): SmallRow {
-  return contentOf<SmallRow>(row, ({ version }) => typeof version === 'number')
+function toSmallRow(row: Row, needs: Needs = {}): SmallRow {
+  const needed = Object.entries({ ...needs, version: 'number' })
+  return contentOf<SmallRow>(row, (content) =>
+    needed.every(([path, type]) => isOf(type, fieldIn(content, path))),
+  )
+}
+
+function fieldIn(content: object, path: string): unknown {
+  const inner = (value: unknown, name: string) => (value as Record<string, unknown> | null)?.[name]
+  return path.split('.').reduce<unknown>(inner, content)
+}
+
+function isOf(type: string, value: unknown): boolean {
+  const kind = Array.isArray(value) ? 'list' : typeof value
+  return kind === type && value !== null
 }

@@ -234,8 +234,13 @@ export type SmallRowKind =
   | 'session'
   | 'opened'
 
+/** Fields and their types. A dot leads into an object. */
+export type Needs = Readonly<Record<string, 'number' | 'string' | 'object' | 'list'>>
+
 export interface SmallRowKey {
   kind: SmallRowKind
+  /** A row without these is damaged, and counts as missing. */
+  needs?: Needs
   /** The small row is forgotten with this event. */
   event?: EventKey
   name: readonly (string | number)[]
@@ -252,7 +257,7 @@ export interface SmallRowStore {
   readSmallRow(key: SmallRowKey): Promise<SmallRow | undefined>
 
   /** All small rows of a kind that belong to no event. */
-  listSmallRows(kind: SmallRowKind): Promise<SmallRow[]>
+  listSmallRows(kind: SmallRowKind, needs?: Needs): Promise<SmallRow[]>
 
   /**
    * Replaces all fields of a small row. `conflict`, and nothing written, if the stored version is not

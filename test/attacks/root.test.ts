@@ -79,6 +79,7 @@ function restore(file = backup) {
 describe.runIf(isRoot).each([
   ['in a folder that its owner reaches', 0o755],
   ['in a folder below one of root alone', 0o700],
+  ['in a folder below one of the group of root', 0o750],
 ])('%s', (_, mode) => {
   beforeEach(() => {
     chmodSync(place, mode)

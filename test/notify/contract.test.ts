@@ -7,7 +7,7 @@ import { presets } from '../../functions/notify/http/presets.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
 import { channelSecrets, notifiers } from '../../functions/notify/registry.ts'
 import { FoghornError } from '../../shared/errors.ts'
-import { maskOf } from '../../shared/log.ts'
+import { maskOf } from '../../shared/mask.ts'
 import { at } from '../support/records.ts'
 import { createWorld, event, FakeBeacon, startAt } from '../support/world.ts'
 import {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createListToken, createToken } from '../../functions/links/link.ts'
-import { createLog, type Level, maskOf } from '../../shared/log.ts'
+import { createLog, type Level } from '../../shared/log.ts'
+import { maskOf } from '../../shared/mask.ts'
 
 const levels: Level[] = ['debug', 'info', 'warn', 'error']
 
@@ -113,6 +114,25 @@ describe('secrets', () => {
     // what is left belongs to other texts around it
     expect(masked.replace('[secret]', '').length).toBeLessThan('it said !'.length + 13)
     expect(masked).toContain('[secret]')
+  })
+
+  const odd = `p&a<s"s'w\\ö rd!`
+  test.each([
+    ['HTML of Python', 'p&amp;a&lt;s&quot;s&#x27;w\\ö rd!'],
+    ['HTML of Go', 'p&amp;a&lt;s&#34;s&#39;w\\ö rd!'],
+    ['HTML of PHP', 'p&amp;a&lt;s&quot;s&#039;w\\ö rd!'],
+    ['JSON in JSON', JSON.stringify(JSON.stringify(odd)).slice(3, -3)],
+    ['an address', encodeURIComponent(odd)],
+    ['a form', new URLSearchParams([['', odd]]).toString().slice(1)],
+    ['its beginning, cut', 'p&amp;a&lt;s&#34;s&#39;w…'],
+  ])('characters that languages escape, as %s', (_, form) => {
+    const masked = maskOf([odd])(`it said ${form}`)
+    expect(masked).toMatch(/^it said \[secret\]…?$/)
+  })
+
+  test('what only looks like an escape stays', () => {
+    const text = 'at 100% \\ & &#9999999; %zz %c3 \\u00'
+    expect(maskOf(['abcdefghij'])(text)).toBe(text)
   })
 
   test('in JSON that a text quotes', () => {

@@ -6,7 +6,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ChannelHealth } from '../../functions/core/delivery/health.ts'
 import type { OpenRecord } from '../../functions/core/event/event.ts'
-import { outsideRow } from '../../functions/store/small-rows.ts'
+import {
+  outsideRow,
+  problemRows,
+  subscriptionRows,
+  tokenRows,
+} from '../../functions/store/small-rows.ts'
 import { claim, free } from '../support/claims.ts'
 import { at, beaconOf, commitOf, delivery, record } from '../support/records.ts'
 import { openStore, type TestStore } from '../support/stores.ts'
@@ -111,6 +116,28 @@ test.each(['x', '{}', 'null'])('a beacon whose row is %s: it is written anew', a
   expect(await store.readBeacon('prod', 'id-second')).toBeUndefined()
   expect(await store.writeBeacon(beaconOf('second', { counter: 2 }))).toBe('written')
   expect((await store.readBeacon('prod', 'id-second'))?.counter).toBe(2)
+})
+
+test.each([
+  ['a subscription', subscriptionRows, 'subscription', 'secrets'],
+  ['a token', tokenRows, 'token', 'hash'],
+  ['a problem', problemRows, 'problem', 'problems'],
+] as const)('%s without a field that is needed counts as missing', async (_, rows, kind, field) => {
+  const secrets = { id: 'x', url: 'u', filter: {}, consent: 'ping', state: 'active', secrets: [] }
+  const token = { name: 'n', hash: 'h', scopes: [], pings: 1, createdAt: at }
+  const row = { row: { kind: 'silent', problems: [] } }
+  const own = { fleet: 'prod', kind: 'silent' } as never
+  const key = kind === 'problem' ? own : ('x' as never)
+  await rows.write(store, { ...secrets, ...token, ...row } as never, 0, key)
+  expect(await rows.list(store)).toHaveLength(1)
+  damage(shape(field, `partition = '${kind}'`))
+  expect([await rows.read(store, key), await rows.list(store)]).toEqual([undefined, []])
+})
+
+test('a count that is null: the others are counted', async () => {
+  damage(`UPDATE entries SET summary = '[null]' WHERE name = 'counts' AND partition LIKE '%|first'`)
+  const { counts } = await store.readCounts({ now: at, fleets: ['prod'] })
+  expect(counts.filter(({ what }) => what === 'event')).toMatchObject([{ n: 2 }])
 })
 
 test.each(['x', '{}', 'null'])('a small row that is %s: it is written anew', async (body) => {

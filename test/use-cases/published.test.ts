@@ -325,6 +325,7 @@ describe('the inventory', () => {
     await world.pass(230 * second)
     expect(asked()).toBe(1)
     await world.pass(2 * minute)
+    await world.pass(second)
     expect(asked()).toBe(2)
     expect(moments()).toEqual(['scheduled', 'approved'])
   })

@@ -65,9 +65,16 @@ const broken = [
   'restricted_action',
 ]
 
+/** Of a code, such as `channel_not_found`, and of the scopes that it needs. */
+const maxCode = 200
+
 const said = z.discriminatedUnion('ok', [
   z.object({ ok: z.literal(true), channel: z.string().min(1), ts: z.string().min(1) }),
-  z.object({ ok: z.literal(false), error: z.string(), needed: z.string().optional() }),
+  z.object({
+    ok: z.literal(false),
+    error: z.string().max(maxCode),
+    needed: z.string().max(maxCode).optional(),
+  }),
 ])
 
 /** Never throws, and never follows a redirect. */

@@ -4,7 +4,7 @@
 
 import * as z from 'zod'
 import { parseJson } from '../../../shared/json.ts'
-import { maskOf } from '../../../shared/log.ts'
+import { maskOf } from '../../../shared/mask.ts'
 import { linkless } from '../../../shared/presentable.ts'
 import { type Hmac, isSame } from '../../../shared/signature.ts'
 import { within } from '../../../shared/within.ts'

@@ -203,6 +203,13 @@ test.each(Object.keys(scenes))(
   },
 )
 
+test('an error of many pages is none of Slack', async () => {
+  const send: Send = async () => Response.json({ ok: false, error: 'x'.repeat(9_000) })
+  const result = await bot.notify(bot.step('scheduled', 64), send)
+  expect(JSON.stringify(result).length).toBeLessThan(1_000)
+  expect(JSON.stringify(result)).toContain('not from Slack')
+})
+
 test('the token is in the header only, and in no outcome', async () => {
   const seen: [string, RequestInit][] = []
   const echo: Send = async (url, init) => {

@@ -1,0 +1,199 @@
+// Masks secrets in texts of others: known ones in each form in which a server may repeat them, and tokens by
+// their look.
+
+/** A shorter secret may be a word: masking it would eat the log. */
+const shortestSecret = 8
+
+/** A JWT, or its beginning. Its first part is a JSON object and begins with the base64 of `{"`. */
+const jwt = /eyJ[\w-]{8,}(?:\.[\w-]*)*/g
+/** The token of an approve link, or its beginning: key id, base64 of a list (`["` or `[2`), MAC. */
+const link = /[\w-]{8}\.W(?:y[IJ]|zI)[\w-]*(?:\.[\w-]*)?/g
+
+/** A token of the API, or its beginning. */
+const api = /fht_\w+/g
+
+/** The secret of a subscription or a fleet, or its beginning. */
+const signing = /whsec_[A-Za-z0-9+/]{8,}=*/g
+
+/** Masks tokens by their look. The holder of one could report as a VM, or decide an event. */
+export function maskTokens(text: string): string {
+  return text
+    .replace(jwt, '[token]')
+    .replace(link, '[token]')
+    .replace(api, '[token]')
+    .replace(signing, '[secret]')
+}
+
+/**
+ * Replaces each secret, in every form in which requests carry it, and a beginning of one where a text was cut. A
+ * shorter form may be a word.
+ */
+export function maskOf(secrets: readonly string[]): (text: string) => string {
+  const kept = secrets.filter(({ length }) => length >= shortestSecret)
+  if (kept.length === 0) return (text) => text
+  const shortest = Math.min(...kept.map(({ length }) => length))
+  let mask: ((text: string) => string) | undefined
+  return (text) => {
+    // most texts are too short, and most masks are never needed
+    if (text.length < shortest && !text.includes(cutMark)) return text
+    mask ??= maskOfForms(kept)
+    return mask(text)
+  }
+}
+
+function maskOfForms(secrets: string[]): (text: string) => string {
+  const forms = [...new Set(secrets.flatMap(formsOf))]
+    .filter((form) => form.length >= shortestSecret)
+    .sort((a, b) => b.length - a.length)
+  // of two that begin in one place, the first one counts
+  const any = new RegExp(forms.map((one) => one.replace(/[^\w]/g, '\\$&')).join('|'), 'g')
+  const spansIn = (text: string) => {
+    const spans = beginningsIn(text, forms)
+    text.replace(any, (found, at: number) => {
+      spans.push([at, at + found.length])
+      return ''
+    })
+    return spans
+  }
+  return (text) => {
+    const spans = spansIn(text)
+    for (const { plain, at } of layersOf(text)) {
+      for (const [from, to] of spansIn(plain)) spans.push([at[from]!, at[to]!])
+    }
+    return withoutSpans(text, spans)
+  }
+}
+
+/** From the first character to the one behind the last. */
+type Span = [from: number, to: number]
+
+function withoutSpans(text: string, spans: Span[]): string {
+  let masked = ''
+  let done = 0
+  for (const [from, to] of spans.sort(([a], [b]) => a - b)) {
+    if (from >= done) masked += `${text.slice(done, from)}[secret]`
+    done = Math.max(done, to)
+  }
+  return masked + text.slice(done)
+}
+
+/** Where a text was cut: perhaps within a secret. */
+const cutMark = '…'
+
+/** Beginnings of secrets in front of a cut. */
+function beginningsIn(text: string, secrets: string[]): Span[] {
+  const spans: Span[] = []
+  for (let to = text.indexOf(cutMark); to !== -1; to = text.indexOf(cutMark, to + 1)) {
+    const length = longestBeginning(text.slice(0, to), secrets)
+    if (length > 0) spans.push([to - length, to])
+  }
+  return spans
+}
+
+/** 0: the piece does not end with the beginning of a secret. */
+function longestBeginning(piece: string, secrets: string[]): number {
+  const end = piece.slice(-shortestSecret)
+  if (end.length < shortestSecret) return 0
+  const lengths = secrets.map((secret) => {
+    // if a secret has these characters, its beginning may end with them
+    const length = secret.indexOf(end) + shortestSecret
+    return length >= shortestSecret && piece.endsWith(secret.slice(0, length)) ? length : 0
+  })
+  return Math.max(0, ...lengths)
+}
+
+/** As a text is without escapes. `at`: where each character begins in the text, and where the last one ends. */
+interface Layer {
+  plain: string
+  at: number[]
+}
+
+/** An escaped text may quote an escaped text. */
+const maxLayers = 3
+
+function layersOf(text: string): Layer[] {
+  if (!escapes.test(text)) return []
+  const whole = { plain: text, at: Array.from({ length: text.length + 1 }, (_, i) => i) }
+  return [inMarkup, inCode].flatMap((escaped) => {
+    const layers: Layer[] = [whole]
+    for (let last = whole; layers.length <= maxLayers && escapes.test(last.plain); ) {
+      last = withoutEscapes(last, escaped)
+      layers.push(last)
+    }
+    return layers.slice(1)
+  })
+}
+
+const escapes = /[\\%&]/
+/** In addresses and in HTML. Each language escapes other characters. */
+const inMarkup =
+  /%[0-7][\da-f]|%[c-f][\da-f](?:%[89ab][\da-f])+|&#x(?<hex>[\da-f]{1,6});|&#(?<decimal>\d{1,7});|&(?<name>amp|lt|gt|quot|apos);/gi
+/** And in JSON and JavaScript: there, a backslash stands for none. */
+const inCode = new RegExp(`\\\\u(?<unit>[\\da-f]{4})|\\\\(?<one>[^u])|${inMarkup.source}`, 'gi')
+const namesInHtml: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
+
+function withoutEscapes({ plain, at }: Layer, escaped: RegExp): Layer {
+  let shown = ''
+  const places: number[] = []
+  const keep = (text: string, from: number, step: 0 | 1) => {
+    for (let i = 0; i < text.length; i++) places.push(at[from + i * step]!)
+    shown += text
+  }
+  let done = 0
+  for (const found of plain.matchAll(escaped)) {
+    keep(plain.slice(done, found.index), done, 1)
+    keep(meantBy(found), found.index, 0)
+    done = found.index + found[0].length
+  }
+  keep(plain.slice(done), done, 1)
+  return { plain: shown, at: [...places, at.at(-1)!] }
+}
+
+function meantBy({ 0: whole, groups = {} }: RegExpExecArray): string {
+  const { unit, one, hex, decimal, name } = groups
+  if (one !== undefined) return one
+  if (name !== undefined) return namesInHtml[name.toLowerCase()]!
+  if (unit !== undefined) return String.fromCharCode(Number.parseInt(unit, 16))
+  if (whole.startsWith('%')) return decoded(whole)
+  const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
+  return code > 0x10ffff ? whole : String.fromCodePoint(code)
+}
+
+/** As it is, in a form, in hex and in base64. Escapes: `layersOf`. */
+function formsOf(secret: string): string[] {
+  const text = secret.toWellFormed()
+  const bytes = [...new TextEncoder().encode(text)]
+  const hex = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
+  return [
+    ...[secret, text.replaceAll(' ', '+'), hex, hex.toUpperCase()],
+    ...[0, 1, 2].map((before) => base64Within(bytes, before)),
+    btoa(String.fromCharCode(...bytes)).replace(/=+$/, ''),
+  ]
+}
+
+/** What is the same of the base64 of every text that has these bytes behind `before` others. */
+function base64Within(bytes: number[], before: number): string {
+  const whole = btoa(String.fromCharCode(...Array<number>(before).fill(0), ...bytes))
+  const from = Math.ceil((before * 4) / 3)
+  const isFull = (before + bytes.length) % 3 === 0
+  return whole.replace(/=+$/, '').slice(from, isFull ? undefined : -1)
+}
+
+/** The password in the address of a proxy: the error of a failed connection can contain it. */
+export function secretsInUrl(url = ''): string[] {
+  if (!URL.canParse(url)) return []
+  const { username, password } = new URL(url)
+  if (password === '') return []
+  // as the client sends them, in base64
+  const pair = `${decoded(username)}:${decoded(password)}`
+  return [`${username}:${password}`, pair, password, decoded(password)]
+}
+
+/** As it is if a `%` begins no escape. */
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
+  }
+}
