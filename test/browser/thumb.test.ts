@@ -5,6 +5,7 @@ import { createListToken } from '../../functions/links/link.ts'
 import { startBrowser } from '../support/browser.ts'
 import { type Pages, pressOnceSaid, servePages } from '../support/pages.ts'
 import { forge, press } from '../support/people.ts'
+import { someOf } from '../support/whole.ts'
 import { event, eventId, startAt } from '../support/world.ts'
 
 let browser: Browser
@@ -48,7 +49,7 @@ const phones = [
   ...[320, 430].map((width) => ({ width, script: false })),
 ]
 
-describe.each(phones)('$width px, with a script: $script', ({ width, script }) => {
+describe.each(someOf(phones))('$width px, with a script: $script', ({ width, script }) => {
   const viewport = { width, height: 780 }
   const options = { viewport, hasTouch: true, javaScriptEnabled: script }
 

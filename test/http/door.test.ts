@@ -68,8 +68,9 @@ describe('a relay', () => {
     const key = (await makeToken(world, {})).token
     world.relay.pause = () => closed
     world.app = createApp(world.relay)
-    const reads = Array.from({ length: 104 }, () => list(key))
-    const refused = await list(key)
+    const reads = Array.from({ length: 104 + 1 }, () => list(key))
+    // the others wait
+    const refused = await Promise.race(reads)
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
     const { directives } = await new FakeBeacon(world, 'web_0').sees([event()])
     expect(directives).toEqual([])
@@ -77,7 +78,8 @@ describe('a relay', () => {
     const body = { decision: 'approve' }
     expect((await askApi(world, adminKey, path, { method: 'POST', body })).status).toBe(200)
     open()
-    for (const read of await Promise.all(reads)) expect(read.status).toBe(200)
+    const statuses = (await Promise.all(reads)).map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(104)
   })
 
   test('tests an endpoint 60 times in a minute at most', async () => {

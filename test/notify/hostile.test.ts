@@ -6,7 +6,7 @@ import { moments } from '../../functions/core/event/moment.ts'
 import type { Outgoing } from '../../functions/notify/notifier.ts'
 import { limits } from '../../shared/document.ts'
 import { type Sinks, startSinks } from '../simulator/sinks.ts'
-import { isWhole } from '../support/whole.ts'
+import { someOf } from '../support/whole.ts'
 import { type Json, type Kind, kinds, kindTable, notifierOf } from './kinds.ts'
 import { about, capture, notify } from './outgoing.ts'
 import { httpNames } from './presets.ts'
@@ -74,13 +74,12 @@ const names: [string, string][] = [
 ]
 
 /** A kind takes each sort of text the same way, so some for each kind show it; `test:all` tries them all. */
-const namesFor = (kind: Kind) =>
-  isWhole ? names : names.filter((_, i) => (i + kinds.indexOf(kind)) % 4 === 0)
+const someFor = <Case>(kind: Kind, cases: Case[]) => someOf(cases, kinds.indexOf(kind))
 
 describe.each(kinds)('%s', (kind) => {
   const { live } = kindTable[kind]
 
-  test.each(namesFor(kind))('takes %s, and shows it as text', async (_, name) => {
+  test.each(someFor(kind, names))('takes %s, and shows it as text', async (_, name) => {
     const all = about({ eventType: name, resources: [name, name], description: name, source: name })
     const several = notifierOf(kind).rate.together > 2 ? [{ ...all, also: [all, all] }] : []
     for (const what of [about({ resources: [name] }), about({ description: name }), all].concat(
@@ -136,7 +135,7 @@ describe.each(kinds)('%s', (kind) => {
   // while a beacon is silent, its incident stays as it is
   const { takes } = notifierOf(kind)
   const sendsNothing = (name: string) => takes === 'incident' && name === 'some beacons are back'
-  test.each(Object.keys(scenes).filter((name) => !sendsNothing(name)))(
+  test.each(someFor(kind, Object.keys(scenes)).filter((name) => !sendsNothing(name)))(
     'takes "%s", as it comes',
     async (name) => {
       await deliver(kind, scenes[name]!)

@@ -189,10 +189,14 @@ test.each(['alert-over_limits', 'drill-1', 'test-1'])(
 )
 
 describe('the alert', () => {
-  const many = invented(0, maxOpenOfBeacon + 1)
+  /** The fleet has no room for one more beacon. */
+  async function exceed(by = liar): Promise<void> {
+    world.store.countBeacons = async () => maxBeaconsOfFleet
+    expect((await by.post(by.body([]))).status).toBe(409)
+  }
 
   test('is not an event that an owner can decide', async () => {
-    await liar.sees(many)
+    await exceed()
     const { status } = await world.app.request('/v1/events/prod/alert-over_limits/decision', {
       method: 'POST',
       headers: { authorization: `Bearer ${adminKey}` },
@@ -202,9 +206,9 @@ describe('the alert', () => {
   })
 
   test('collects for 60 s, then goes to the owners once, as long as the cause lasts', async () => {
-    await liar.sees(many)
+    await exceed()
     const other = new FakeBeacon(world, 'liar_2')
-    await other.sees(invented(1_000, maxOpenOfBeacon + 1))
+    await exceed(other)
     await world.pass(59_000)
     expect(alerts()).toHaveLength(0)
     await world.pass(1_000)
@@ -212,8 +216,8 @@ describe('the alert', () => {
       { fleet: 'prod', kind: 'over_limits', episode: 1, vms: ['liar', 'liar_2'] },
     ])
     for (let minutes = 0; minutes < 20; minutes++) {
-      await liar.sees(many)
-      await other.sees(invented(1_000, maxOpenOfBeacon + 1))
+      await exceed()
+      await exceed(other)
       await world.pass(60_000)
     }
     expect(alerts()).toHaveLength(1)
@@ -225,9 +229,8 @@ describe('the alert', () => {
     const alert = { fleet: 'prod', eventId: 'alert-over_limits' }
     const counts: number[] = []
     for (let episode = 1; episode <= 4; episode++) {
-      await liar.sees(many)
+      await exceed()
       await world.pass(60_000)
-      await liar.sees([])
       for (let minutes = 0; minutes < 20; minutes += 5) await world.pass(5 * 60_000)
       await forgetOld(world.relay)
       counts.push((await world.store.readDeliveries(alert)).length)
@@ -241,10 +244,10 @@ describe('the alert', () => {
   })
 
   test('is over after 15 min of quiet, and comes again if the cause begins again', async () => {
-    await liar.sees(many)
+    await exceed()
     await world.pass(60_000)
     for (let minutes = 0; minutes < 30; minutes += 10) {
-      await liar.sees(many)
+      await exceed()
       await passInSteps(world, 10 * 60_000, 60_000)
     }
     await passInSteps(world, 6 * 60_000, 60_000)
@@ -253,7 +256,7 @@ describe('the alert', () => {
       [1, 'begun'],
       [1, 'over'],
     ])
-    await liar.sees(many)
+    await exceed()
     await world.pass(60_000)
     expect(said()).toEqual([
       [1, 'begun'],
@@ -264,10 +267,10 @@ describe('the alert', () => {
   })
 
   test('of a cause that begins again before its end was sent goes on', async () => {
-    await liar.sees(many)
+    await exceed()
     await world.pass(60_000)
     world.clock.now += 20 * 60_000
-    await liar.sees(many)
+    await exceed()
     await passInSteps(world, 14 * 60_000, 60_000)
     expect(alerts()).toHaveLength(1)
     await passInSteps(world, 2 * 60_000, 60_000)
@@ -286,8 +289,8 @@ describe('the alert', () => {
     await startRelay(config)
     liar = new FakeBeacon(world, 'liar')
     const other = new FakeBeacon(world, 'liar', { fleet: 'test', key: testKey })
-    await liar.sees(many)
-    await other.sees(many)
+    await exceed()
+    await exceed(other)
     await world.pass(60_000)
     const hosts = world.sent.map(({ url }) => new URL(url).hostname.split('.')[0])
     expect(hosts.sort()).toEqual(['hook', 'pager', 'slack', 'teams'])
@@ -300,7 +303,7 @@ describe('the alert', () => {
   test('is only in the log if there are no owners', async () => {
     world.store.close()
     await startRelay()
-    await new FakeBeacon(world, 'liar').sees(many)
+    await exceed(new FakeBeacon(world, 'liar'))
     await world.pass(60_000)
     expect(alerts()).toHaveLength(0)
     const logged = world.lines.map((line) => JSON.parse(line))
@@ -323,7 +326,7 @@ describe('the alert', () => {
     }
     await startRelay(config)
     answer(world, 'slack', () => new Response('no', { status }))
-    await new FakeBeacon(world, 'liar').sees(many)
+    await exceed(new FakeBeacon(world, 'liar'))
     await world.pass(60_000)
     await passInSteps(world, afterMs + 1_000, 1_000)
     expect(alerts()).toHaveLength(1)
@@ -332,7 +335,7 @@ describe('the alert', () => {
   })
 
   test('is not an event: no list shows it, it has no page, and it is forgotten', async () => {
-    await liar.sees(many)
+    await exceed()
     await world.pass(60_000)
     const key = { fleet: 'prod', eventId: 'alert-over_limits' }
     expect(await world.store.readDeliveries(key)).toHaveLength(1)
