@@ -15,6 +15,7 @@ import {
   type Row,
   summaryIn,
 } from './rows.ts'
+import { having } from './shapes.ts'
 import type { BeaconKey, BeaconPage, BeaconSearch, BeaconsFound, EventKey } from './store.ts'
 
 const maxWriteAttempts = 20
@@ -28,6 +29,7 @@ const heardIndex = 'heard'
 
 /** Version and state of a beacon, as metrics count it. */
 type CountedAs = [version: string, state: string]
+const isCounted = having({ 0: 'string', 1: 'string' })
 /** Of an entry that is damaged. */
 const unknown: CountedAs = ['', 'heard']
 
@@ -92,7 +94,7 @@ export class Beacons {
     for (const fleet of fleets) {
       for await (const page of this.#entriesOf(fleet)) {
         const own = page.map((entry): Count => {
-          const [name, state] = summaryIn<CountedAs>(entry, this.#parts.rows) ?? unknown
+          const [name, state] = summaryIn<CountedAs>(entry, this.#parts.rows, isCounted) ?? unknown
           return { what: 'beacon', fleet, name, state, n: 1 }
         })
         counts.push(...total(own))
@@ -247,7 +249,7 @@ export class Beacons {
 
 /** Of the state when the beacon was counted. One that was heard then may have another state now. */
 function mayBe(state: BeaconSearch['state'], entry: Found): boolean {
-  const [, counted] = summaryIn<CountedAs>(entry) ?? unknown
+  const [, counted] = summaryIn<CountedAs>(entry, undefined, isCounted) ?? unknown
   return state === undefined || state === counted || state === 'heard'
 }
 
@@ -269,11 +271,15 @@ function lastOf(from: string): string {
 }
 
 function toBeacon(row: Row): Beacon {
-  return contentOf<Beacon>(
-    row,
-    ({ beacon, sees }) => typeof beacon === 'string' && Array.isArray(sees),
-  )
+  return contentOf<Beacon>(row, isWhole)
 }
+
+const isWhole = having({
+  ...{ fleet: 'string', beacon: 'string', vm: 'string', resourceGroup: 'string' },
+  ...{ scaleSet: 'string', tags: 'object', bootId: 'string', 'retiredBootIds.*': 'string' },
+  ...{ bootHeardAt: 'number', counter: 'number', heardAt: 'number', bootedAt: 'number' },
+  ...{ paceMs: 'number', 'sees.*': 'string', version: 'string', 'silentAt?': 'number' },
+})
 
 /** `before`: those of the row until now. A time may be too early, so it moves only if it must. */
 function keysOf(beacon: Beacon, before: readonly Key[] = []): Key[] {

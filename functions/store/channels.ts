@@ -4,6 +4,7 @@ import type { ChannelHealth } from '../core/delivery/health.ts'
 import { keyOf } from './keys.ts'
 import { type Parts, unlessDamaged, whole, wholeOf } from './parts.ts'
 import { contentOf, insertOrReplace, type Row } from './rows.ts'
+import { having } from './shapes.ts'
 
 const partition = keyOf('channels')
 const maxAttempts = 20
@@ -103,5 +104,8 @@ export class Channels {
 }
 
 export function toState(row: Row): ChannelState {
-  return contentOf<ChannelState>(row, ({ channel }) => typeof channel === 'string')
+  return contentOf<ChannelState>(
+    row,
+    having({ channel: 'string', 'spentUntil?': 'number', 'health?': 'object' }),
+  )
 }

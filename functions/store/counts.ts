@@ -14,6 +14,7 @@ import type { Events } from './events.ts'
 import { justAfter, keyOf, timeKey } from './keys.ts'
 import { type Parts, whole } from './parts.ts'
 import { contentOf, insertOrReplace, type Row, summaryIn } from './rows.ts'
+import { having } from './shapes.ts'
 import type { CountsRequest } from './store.ts'
 import { countsMs } from './store.ts'
 
@@ -91,7 +92,7 @@ export class StoredCounts {
       const start = after === '' ? '' : justAfter(after)
       const found = await rows.find(countsIndex, start, to, pageSize)
       for (const entry of found)
-        counts.push(...(summaryIn(entry, this.#parts.rows, areCounts) ?? []))
+        counts.push(...(summaryIn<Count[]>(entry, this.#parts.rows, areCounts) ?? []))
       after = found.at(-1)?.key ?? after
       if (found.length < pageSize) break
     }
@@ -136,12 +137,15 @@ export class StoredCounts {
 }
 
 function toStored(row: Row): Stored {
-  return contentOf<Stored>(row, ({ followed, counts }) => areCounts(followed) && areCounts(counts))
+  return contentOf<Stored>(row, isStored)
 }
 
-function areCounts(list: Count[]): boolean {
-  return Array.isArray(list) && list.every((one) => typeof one?.n === 'number')
-}
+const isStored = having({
+  ...{ at: 'number', after: 'string', beaconsAt: 'number', 'undecided.*.fleet': 'string' },
+  ...{ 'counts.*.n': 'number', 'followed.*.n': 'number', 'beacons.*.n': 'number' },
+  ...{ 'oldest.*.plannedAt': 'number' },
+})
+const areCounts = having({ '*.n': 'number', '*.what': 'string', '*.fleet': 'string' })
 
 /** Not if the clock was set back. */
 function isYoung(at: number, now: number, mostMs: number): boolean {

@@ -8,6 +8,7 @@ import type { Count } from '../core/metrics/counts.ts'
 import type { Content } from './edits.ts'
 import { endOf, keyOf, newestFirst, startOf, timeKey } from './keys.ts'
 import { type Change, contentOf, type Key } from './rows.ts'
+import { having } from './shapes.ts'
 
 export const pendingIndex = 'pending'
 export const countsIndex = 'counts'
@@ -24,12 +25,12 @@ export type PendingSummary = [
 ]
 
 /** Whether it is one: flipped bits may leave another list. */
-export function isPending([channel, fleet, plannedAt, eventId, all = []]: PendingSummary): boolean {
-  const texts = [channel, fleet, eventId].every((one) => typeof one === 'string')
-  return texts && typeof plannedAt === 'number' && Array.isArray(all)
-}
+export const isPending = having({
+  ...{ 0: 'string', 1: 'string', 2: 'number', 3: 'string', '4?': 'list' },
+})
 
 export type HistorySummary = [fleet: string, state: Delivery['state']]
+export const isOfHistory = having({ 0: 'string', 1: 'string' })
 
 type WithoutEvent<T> = T extends unknown ? Omit<T, 'event'> : never
 
@@ -145,9 +146,10 @@ export function toStoredDeliveries(row: Content): StoredDeliveries {
   return known
 }
 
-function isStored({ deliveries }: StoredDeliveries): boolean {
-  return Array.isArray(deliveries) && deliveries.every((one) => typeof one?.id === 'string')
-}
+const isStored = having({
+  ...{ fleet: 'string', eventId: 'string', 'deliveries.*.id': 'string' },
+  ...{ 'deliveries.*.channel': 'string', 'deliveries.*.notification.moment': 'string' },
+})
 
 /** The row with another delivery in place of the one with its id, and further ones. */
 export function withDelivery(

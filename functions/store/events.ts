@@ -23,6 +23,7 @@ import {
   type Row,
   summaryIn,
 } from './rows.ts'
+import { having, type Needs } from './shapes.ts'
 import type { EventKey, EventPage } from './store.ts'
 
 /** Entries of one page while due events are searched, and pages of one search. */
@@ -58,6 +59,7 @@ interface StoredMoments {
 
 /** What an entry of the log says of one moment. */
 type LoggedAs = [id: string, moment: LoggedMoment['notification']['moment'], at: number]
+const isLogged = having({ 0: 'string', 1: 'string', 2: 'number' })
 
 export class Events {
   readonly #parts: Parts
@@ -187,7 +189,7 @@ export class Events {
     const works = fleets.map((fleet) => async () => {
       const found = await rows.find(keyOf('open', fleet), '', end, maxOpenOfFleet)
       return found.flatMap((entry) => {
-        const need = summaryIn<Need>(entry, this.#parts.rows)
+        const need = summaryIn<Need>(entry, this.#parts.rows, isNeed)
         return need === undefined ? [] : [{ entry, need }]
       })
     })
@@ -215,7 +217,7 @@ export class Events {
     const known = first === -1 ? found : found.slice(0, first)
     return known.flatMap((entry): LoggedMoment[] => {
       const { row, event } = byName.get(nameOf(entry)) ?? {}
-      const logged = summaryIn<LoggedAs>(entry, this.#parts.rows)
+      const logged = summaryIn<LoggedAs>(entry, this.#parts.rows, isLogged)
       if (!isNamed(entry, row) || logged === undefined || event === undefined) return []
       const [id, moment, at] = logged
       const notification = { moment, at, event }
@@ -272,16 +274,31 @@ export class Events {
 
 /** Whether an open event is decided, its NotBefore, and whether people are asked about it. */
 type Need = [isDecided: 0 | 1, notBeforeAt: number, isUndecided: 0 | 1]
+const isNeed = having({ 0: 'number', 1: 'number', 2: 'number' })
 
 function toStored(row: Pick<Row, 'body'>): StoredEvent {
   const { record, position } = contentOf<StoredEvent>(row, isStored)
   return { record, position }
 }
 
-function isStored({ record }: Partial<StoredEvent>): boolean {
-  const { fleet, eventId, facts, sights, history } = record ?? ({} as Partial<EventRecord>)
-  const lists = [facts?.resources, sights, history]
-  return typeof fleet === 'string' && typeof eventId === 'string' && lists.every(Array.isArray)
+const isObject = having({})
+const ofView: Needs = {
+  ...{ fleet: 'string', eventId: 'string', epoch: 'number', phase: 'string', sequence: 'number' },
+  ...{ 'facts.eventType': 'string', 'facts.resources.*': 'string', 'facts.source?': 'string' },
+  ...{ 'facts.notBeforeAt?': 'number', 'facts.durationSeconds?': 'number' },
+  ...{ 'facts.description?': 'string', 'facts.vmCount?': 'number' },
+  ...{ firstSeenAt: 'number', policy: 'object', 'policy.decide': 'string', wait: 'object' },
+  ...{ azure: 'object', 'reminders.passed': 'list', 'overruled.*.decision': 'string' },
+}
+const isView = having({ ...ofView, 'vms?.*.name': 'string' })
+const isRecord = having({
+  ...ofView,
+  ...{ 'sights.*.beacon': 'string', 'sights.*.vm': 'string', 'sights.*.shows': 'object' },
+  ...{ 'sights.*.polledAt': 'number', 'history.*.what': 'string', 'history.*.at': 'number' },
+})
+
+function isStored(content: unknown): boolean {
+  return isRecord((content as Partial<StoredEvent> | null)?.record)
 }
 
 export function recordOf(row: Pick<Row, 'body'>): EventRecord {
@@ -297,9 +314,16 @@ export function momentRow(sequence: number): string {
   return keyOf('moment', timeKey(sequence))
 }
 
+/** Of an alert, there is no event. */
+function areMoments(content: unknown): boolean {
+  if (!isObject(content)) return false
+  const { event } = content as Partial<StoredMoments>
+  return event === undefined || isView(event)
+}
+
 /** The event as it was then. */
 export function viewOfMoment({ body }: Pick<Row, 'body'>): EventView | undefined {
-  return contentOf<Partial<StoredMoments>>({ body }, () => true).event
+  return contentOf<Partial<StoredMoments>>({ body }, areMoments).event
 }
 
 function viewIn(deliveries: Commit['deliveries']): EventView | undefined {

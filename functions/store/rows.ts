@@ -99,23 +99,23 @@ const maxRowLength = 480_000
 /** The content of a row. Throws FoghornError `data_damaged` if it has another shape: flipped bits may be JSON. */
 export function contentOf<Content>(
   { partition, row, body }: Pick<Row, 'body'> & Partial<Row>,
-  isWhole: (content: Content) => boolean,
+  isWhole: (content: unknown) => boolean,
 ): Content {
   const content = JSON.parse(body) as Content
-  if (shapeHolds(content, isWhole)) return content
+  if (isWhole(content)) return content
   const what = row === undefined ? 'a row is damaged' : `row "${row}" of "${partition}" is damaged`
   throw new FoghornError('data_damaged', `${what}. Restore a backup (npm run restore).`)
 }
 
-/** What the entry says of its row: most summaries are lists. Undefined if it is damaged. */
+/** What the entry says of its row. Undefined if it is damaged. */
 export function summaryIn<Summary>(
   { index, key, summary }: Found,
-  rows?: Pick<Rows, 'tellDamaged'>,
-  isWhole: (summary: Summary) => boolean = Array.isArray,
+  rows: Pick<Rows, 'tellDamaged'> | undefined,
+  isWhole: (summary: unknown) => boolean,
 ): Summary | undefined {
   try {
     const content = JSON.parse(summary) as Summary
-    if (shapeHolds(content, isWhole)) return content
+    if (isWhole(content)) return content
   } catch {
     // told below
   }
@@ -123,10 +123,6 @@ export function summaryIn<Summary>(
     `entry "${key}" of "${index}" is damaged. Restore a backup (npm run restore).`,
   )
   return undefined
-}
-
-function shapeHolds<Content>(content: Content, isWhole: (content: Content) => boolean): boolean {
-  return typeof content === 'object' && content !== null && isWhole(content)
 }
 
 /** The database has a part that cannot be read, or that is not what was written. */

@@ -14,6 +14,7 @@ import {
   type HistorySummary,
   hasFailed,
   historyIndex,
+  isOfHistory,
   isPending,
   type PendingSummary,
   pendingIndex,
@@ -22,6 +23,7 @@ import type { Events } from './events.ts'
 import { endOf, justAfter, keyOf, newestFirst, startOf, timeIn } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { summaryIn } from './rows.ts'
+import { having } from './shapes.ts'
 
 /** Entries of one answer. */
 const maxEntries = 1_000
@@ -170,7 +172,7 @@ export class Searches {
     const found = await this.#parts.rows.find(historyIndex(subscription), '', end, maxCounted)
     const all = found
       .flatMap((entry) => {
-        const summary = summaryIn<HistorySummary>(entry, this.#parts.rows)
+        const summary = summaryIn<HistorySummary>(entry, this.#parts.rows, isOfHistory)
         if (summary === undefined) return []
         const [fleet, state] = summary
         return [{ fleet, state, plannedAt: timeIn(entry.key.split('|')[0]!) }]
@@ -190,9 +192,10 @@ export class Searches {
   }
 }
 
-function isSummary({ eventId, vms }: EventSummary): boolean {
-  return typeof eventId === 'string' && Array.isArray(vms)
-}
+const isSummary = having({
+  ...{ fleet: 'string', eventId: 'string', eventType: 'string', step: 'string' },
+  ...{ 'vms.*': 'string', vmCount: 'number', firstSeenAt: 'number' },
+})
 
 /** Where the list of a fleet begins. */
 function startIn(fleet: string, { until }: EventSearch, after: Place | undefined): string {

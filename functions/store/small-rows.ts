@@ -11,14 +11,8 @@ import type { Token } from '../core/rules/token.ts'
 import { eventPartition, keyOf } from './keys.ts'
 import { unlessDamaged, whole, wholeOf } from './parts.ts'
 import { contentOf, insertOrReplace, type Row, type Rows } from './rows.ts'
-import type {
-  EventKey,
-  Needs,
-  SmallRow,
-  SmallRowKey,
-  SmallRowKind,
-  SmallRowStore,
-} from './store.ts'
+import { having, type Needs } from './shapes.ts'
+import type { EventKey, SmallRow, SmallRowKey, SmallRowKind, SmallRowStore } from './store.ts'
 
 /**
  * How rows of one kind are read and written. Without a `Key`, there is one. A row without one of the fields that
@@ -78,7 +72,9 @@ export const routingRow = rowsOf<Routing>('routing', {
 })
 
 /** In one row: few, and read with every step that people are told of. */
-export const mutesRow = rowsOf<{ all: Mute[] }>('mutes', { all: 'list' })
+export const mutesRow = rowsOf<{ all: Mute[] }>('mutes', {
+  ...{ 'all.*.id': 'string', 'all.*.until': 'number', 'all.*.fleet': 'string' },
+})
 
 /** The message of an event in a channel. */
 export const postRows = rowsOf<{ state: PostState }, PostKey>(
@@ -100,16 +96,28 @@ export const openedRows = rowsOf<{ at: number }, EventKey>(
 /** What is wrong in a fleet. */
 export const problemRows = rowsOf<{ row: ProblemRow }, { fleet: string; kind: ProblemKind }>(
   'problem',
-  { 'row.kind': 'string', 'row.problems': 'list' },
+  { 'row.kind': 'string', 'row.since': 'number', 'row.problems.*.id': 'string' },
   ({ fleet, kind }) => ({ name: [fleet, kind] }),
 )
 
 /** The events of a fleet that have a slot. */
-export const slotRows = rowsOf<{ holders: Holder[] }, string>('slots', { holders: 'list' }, byId)
+export const slotRows = rowsOf<{ holders: Holder[] }, string>(
+  'slots',
+  { 'holders.*.eventId': 'string', 'holders.*.groups': 'object' },
+  byId,
+)
 
 export const tokenRows = rowsOf<Token, string>(
   'token',
-  { id: 'string', name: 'string', hash: 'string', scopes: 'list' },
+  {
+    ...{ id: 'string', name: 'string', hash: 'string', 'scopes.*': 'string', 'fleets?': 'list' },
+    ...{
+      createdAt: 'number',
+      createdBy: 'string',
+      'lastUsedAt?': 'number',
+      'expiresAt?': 'number',
+    },
+  },
   byId,
 )
 
@@ -124,7 +132,8 @@ export const subscriptionRows = rowsOf<Subscription, string>(
   'subscription',
   {
     ...{ id: 'string', url: 'string', filter: 'object', consent: 'string', state: 'string' },
-    ...{ secrets: 'list', pings: 'number', createdAt: 'number' },
+    ...{ 'secrets.*.text': 'string', pings: 'number', createdAt: 'number', since: 'number' },
+    ...{ reason: 'string' },
   },
   byId,
 )
@@ -197,18 +206,5 @@ function placeOf({ kind, event, name }: SmallRowKey): { partition: string; name:
 }
 
 function toSmallRow(row: Row, needs: Needs = {}): SmallRow {
-  const needed = Object.entries({ ...needs, version: 'number' })
-  return contentOf<SmallRow>(row, (content) =>
-    needed.every(([path, type]) => isOf(type, fieldIn(content, path))),
-  )
-}
-
-function fieldIn(content: object, path: string): unknown {
-  const inner = (value: unknown, name: string) => (value as Record<string, unknown> | null)?.[name]
-  return path.split('.').reduce<unknown>(inner, content)
-}
-
-function isOf(type: string, value: unknown): boolean {
-  const kind = Array.isArray(value) ? 'list' : typeof value
-  return kind === type && value !== null
+  return contentOf<SmallRow>(row, having({ ...needs, version: 'number' }))
 }

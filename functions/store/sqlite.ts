@@ -11,6 +11,7 @@ import {
   type Rows,
   rowOf,
 } from './rows.ts'
+import { having } from './shapes.ts'
 
 /** Increase this if an older relay would not understand the changed rows. */
 export const formatVersion = 7
@@ -27,6 +28,8 @@ CREATE TABLE IF NOT EXISTS entries (
 
 /** SQLite sees a page that it cannot read, and not one that says something else. */
 const isWhole = "(json_valid(body) AND (keys = '' OR json_valid(keys)))"
+/** What rows are found by. */
+const areKeys = having({ '*.index': 'string', '*.key': 'string', '*.summary?': 'string' })
 
 const sql = {
   read: `SELECT row, version, keys, body, ${isWhole} AS isWhole FROM rows
@@ -104,17 +107,17 @@ export class SqlRows implements Rows {
   async list(partition: string, from: string, to: string, limit = -1): Promise<Row[]> {
     const range = [partition, from, to] as const
     const found = this.#db.all(sql.list, ...range, all, limit)
-    const damaged = found.find((one) => one.isWhole !== 1)
-    if (damaged === undefined) return found.map((one) => toRow(partition, one))
-    this.#damaged(partition, damaged)
+    const damaged = found.find((one) => toRow(partition, one) === undefined)
+    if (damaged !== undefined) this.#damaged(partition, damaged)
     // others take its place in the page
-    const whole = this.#db.all(sql.list, ...range, wholeOnly, limit)
-    return whole.map((one) => toRow(partition, one))
+    const whole = damaged === undefined ? found : this.#db.all(sql.list, ...range, wholeOnly, limit)
+    return whole.flatMap((one) => toRow(partition, one) ?? [])
   }
 
   #whole(partition: string, found: Columns): Row {
-    if (found.isWhole === 1) return toRow(partition, found)
-    throw this.#damaged(partition, found)
+    const row = toRow(partition, found)
+    if (row === undefined) throw this.#damaged(partition, found)
+    return row
   }
 
   #damaged(partition: string, { row }: Columns): FoghornError {
@@ -193,7 +196,8 @@ export class SqlRows implements Rows {
   }
 
   #isWhole(partition: string, row: string): boolean {
-    return this.#db.all(sql.read, partition, row)[0]?.isWhole === 1
+    const [found] = this.#db.all(sql.read, partition, row)
+    return found !== undefined && toRow(partition, found) !== undefined
   }
 
   #exists(partition: string, row: string): boolean {
@@ -219,12 +223,13 @@ function nameOf({ index, key }: Key): string {
   return `${index} ${key}`
 }
 
-function toRow(partition: string, { row, version, keys, body }: Columns): Row {
+/** Undefined if it is damaged. */
+function toRow(partition: string, { row, version, keys, body, isWhole }: Columns): Row | undefined {
+  if (isWhole !== 1) return undefined
+  const known: unknown = keys === '' ? [] : JSON.parse(String(keys))
+  if (!areKeys(known)) return undefined
   return {
-    partition,
-    row: String(row),
-    version: String(version),
-    keys: keys === '' ? [] : (JSON.parse(String(keys)) as Key[]),
-    body: String(body),
+    ...{ partition, row: String(row), version: String(version), body: String(body) },
+    keys: known as Key[],
   }
 }

@@ -1,6 +1,7 @@
 // Where events, beacons and deliveries are stored. Each comment on a method is a promise with a
 // test in test/store/contract.ts, over every adapter of rows. A use case takes the narrowest
 // interface it needs. A write is durable once it returns.
+
 import type { Settlement } from '../core/delivery/attempt.ts'
 import type { Commit } from '../core/delivery/commit.ts'
 import type { Claimed, Delivery } from '../core/delivery/delivery.ts'
@@ -12,6 +13,7 @@ import type { EventRecord } from '../core/event/event.ts'
 import type { OpenCounts } from '../core/limits.ts'
 import type { Counts } from '../core/metrics/counts.ts'
 import type { BrowseStore } from './browse.ts'
+import type { Needs } from './shapes.ts'
 
 export interface EventKey {
   fleet: string
@@ -233,9 +235,6 @@ export type SmallRowKind =
   | 'mutes'
   | 'session'
   | 'opened'
-
-/** Fields and their types. A dot leads into an object. */
-export type Needs = Readonly<Record<string, 'number' | 'string' | 'object' | 'list'>>
 
 export interface SmallRowKey {
   kind: SmallRowKind

@@ -123,9 +123,18 @@ test.each([
   ['a token', tokenRows, 'token', 'hash'],
   ['a problem', problemRows, 'problem', 'problems'],
 ] as const)('%s without a field that is needed counts as missing', async (_, rows, kind, field) => {
-  const secrets = { id: 'x', url: 'u', filter: {}, consent: 'ping', state: 'active', secrets: [] }
-  const token = { name: 'n', hash: 'h', scopes: [], pings: 1, createdAt: at }
-  const row = { row: { kind: 'silent', problems: [] } }
+  const secrets = {
+    id: 'x',
+    url: 'u',
+    filter: {},
+    consent: 'ping',
+    state: 'active',
+    secrets: [],
+    since: at,
+    reason: '',
+  }
+  const token = { name: 'n', hash: 'h', scopes: [], pings: 1, createdAt: at, createdBy: 'x' }
+  const row = { row: { kind: 'silent', since: at, problems: [] } }
   const own = { fleet: 'prod', kind: 'silent' } as never
   const key = kind === 'problem' ? own : ('x' as never)
   await rows.write(store, { ...secrets, ...token, ...row } as never, 0, key)

@@ -19,6 +19,8 @@ export type TestStore = Store &
     close(): void
     /** All that is stored, for "nothing was changed". */
     contents(): unknown
+    /** SQL, on a file of SQLite: what flipped bits do. */
+    alter(text: string, ...values: string[]): void
   }
 
 export function openStore(path = ':memory:'): TestStore {
@@ -29,7 +31,11 @@ export function openStore(path = ':memory:'): TestStore {
     file.all(`SELECT * FROM rows WHERE row NOT LIKE 'own|opened%' ORDER BY id`),
     file.all('SELECT * FROM entries ORDER BY name, key'),
   ]
-  return storeOver(rows, () => file.close(), contents)
+  const alter: TestStore['alter'] = (text, ...values) => file.run(text, ...values)
+  return Object.assign(
+    storeOver(rows, () => file.close(), contents),
+    { alter },
+  )
 }
 
 /** A worker's handle on rows that others may use, too. */
@@ -39,7 +45,10 @@ export function storeOver(
   contents: () => unknown = () => undefined,
 ): TestStore {
   const store = new RelayStore({ rows, newId: randomUUID, random: Math.random })
-  return Object.assign(store, { rows, close, contents })
+  const alter = () => {
+    throw new Error('it is no file of SQLite')
+  }
+  return Object.assign(store, { rows, close, contents, alter })
 }
 
 export function azureRows(table: Table, now: () => number = Date.now): AzureRows {
