@@ -8,7 +8,7 @@ import { admitToCalendar } from './http/admin/calendar.ts'
 import { consolePages } from './http/admin/console.ts'
 import { createDirectReports, type DirectReports } from './http/beacons/direct.ts'
 import { createTakeReport } from './http/beacons/reports.ts'
-import { createDoor, throughDoor } from './http/door.ts'
+import { createDoor, inTurn, throughDoor } from './http/door.ts'
 import { endBodyOfHead, keepPrivate, notFound } from './http/page.ts'
 import { limitRates } from './http/rate.ts'
 import { createReportCounts } from './http/report-counts.ts'
@@ -50,7 +50,7 @@ export function createParts(relay: Relay): Parts {
       // a body that comes slowly keeps nobody's place
       bodyOf(route),
       isHeavy(route) ? throughDoor(door) : pass,
-      serve(route, shared),
+      serve(route, shared, route.takesTurns && ((c, work) => inTurn(door, c, work))),
     ] as const
     app.on(route.method, routerPath(route), ...handlers)
   }

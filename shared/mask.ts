@@ -124,12 +124,15 @@ function layersOf(text: string): Layer[] {
   })
 }
 
-const escapes = /[\\%&]/
-/** In addresses and in HTML. Each language escapes other characters. */
+const escapes = /[\\%&=]/
+/** In addresses, in mails and in HTML. Each language escapes other characters. */
 const inMarkup =
-  /%[0-7][\da-f]|%[c-f][\da-f](?:%[89ab][\da-f])+|&#x(?<hex>[\da-f]{1,6});|&#(?<decimal>\d{1,7});|&(?<name>amp|lt|gt|quot|apos);/gi
+  /%[0-7][\da-f]|%[c-f][\da-f](?:%[89ab][\da-f])+|=(?<quoted>[2-7][\da-f])|&#x(?<hex>[\da-f]{1,6});|&#(?<decimal>\d{1,7});|&(?<name>amp|lt|gt|quot|apos);/gi
 /** And in JSON and JavaScript: there, a backslash stands for none. */
-const inCode = new RegExp(`\\\\u(?<unit>[\\da-f]{4})|\\\\(?<one>[^u])|${inMarkup.source}`, 'gi')
+const inCode = new RegExp(
+  `\\\\u(?<unit>[\\da-f]{4})|\\\\x(?<byte>[\\da-f]{2})|\\\\(?<one>[^ux])|${inMarkup.source}`,
+  'gi',
+)
 const namesInHtml: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
 function withoutEscapes({ plain, at }: Layer, escaped: RegExp): Layer {
@@ -150,24 +153,28 @@ function withoutEscapes({ plain, at }: Layer, escaped: RegExp): Layer {
 }
 
 function meantBy({ 0: whole, groups = {} }: RegExpExecArray): string {
-  const { unit, one, hex, decimal, name } = groups
+  const { unit, byte, quoted, one, hex, decimal, name } = groups
   if (one !== undefined) return one
   if (name !== undefined) return namesInHtml[name.toLowerCase()]!
-  if (unit !== undefined) return String.fromCharCode(Number.parseInt(unit, 16))
+  const code16 = unit ?? byte ?? quoted
+  if (code16 !== undefined) return String.fromCharCode(Number.parseInt(code16, 16))
   if (whole.startsWith('%')) return decoded(whole)
   const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
   return code > 0x10ffff ? whole : String.fromCodePoint(code)
 }
 
-/** As it is, in a form, in hex and in base64. Escapes: `layersOf`. */
+/** As it is, in a form, in hex and in base64 of both alphabets. Escapes: `layersOf`. */
 function formsOf(secret: string): string[] {
   const text = secret.toWellFormed()
   const bytes = [...new TextEncoder().encode(text)]
+  const alone = btoa(String.fromCharCode(...bytes)).replace(/=+$/, '')
   const hex = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
   return [
     ...[secret, text.replaceAll(' ', '+'), hex, hex.toUpperCase()],
-    ...[0, 1, 2].map((before) => base64Within(bytes, before)),
-    btoa(String.fromCharCode(...bytes)).replace(/=+$/, ''),
+    ...[...[0, 1, 2].map((before) => base64Within(bytes, before)), alone].flatMap((one) => [
+      one,
+      one.replaceAll('+', '-').replaceAll('/', '_'),
+    ]),
   ]
 }
 

@@ -10,7 +10,6 @@ import { type Answer, type ArmRequest, isFine } from './request.ts'
 
 const path = ['providers', 'Microsoft.ResourceGraph', 'resources']
 const version = '2022-10-01'
-/** Of 1,000 rows each. */
 const maxPages = 20
 /** An answer may be this much behind what Event Grid has sent, so it counts as this old. */
 const lagMs = 2 * 60_000
@@ -28,7 +27,12 @@ const machinesQuery =
   'availabilitySet = properties.availabilitySet.id, ' +
   'inner = properties.virtualMachineProfile.scheduledEventsPolicy, policy = properties.scheduledEventsPolicy'
 
-const pageSchema = z.object({ data: z.array(z.unknown()), $skipToken: z.string().optional() })
+/** Azure's own limit of a page. */
+const maxRows = 1_000
+const pageSchema = z.object({
+  data: z.array(z.unknown()).max(maxRows),
+  $skipToken: z.string().optional(),
+})
 const eventSchema = z.object({ id: z.string(), properties: z.unknown() })
 
 const policySchema = z

@@ -56,7 +56,11 @@ Example:
     // only root may be able to read it
     const source = openBackup(file)
     // SQLite opens what lies beside a database, so root makes the copy where the owner cannot put anything
-    const isPrivate = actAsOwnerOf(nearestFolder(folder)) === 'out_of_reach'
+    const acts = actAsOwnerOf(nearestFolder(folder))
+    if (acts === 'shared') {
+      throw wrong(`others write in "${folder}", which is root's; restore as the user of the relay`)
+    }
+    const isPrivate = acts === 'out_of_reach'
     const fresh = `${isPrivate ? folder : path}.${randomUUID()}.restoring`
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 })

@@ -56,10 +56,17 @@ export function createDoor({ pause, readPlaces }: Pick<Relay, 'pause' | 'readPla
 
 /** Middleware behind `admit`. */
 export function throughDoor(door: Door): MiddlewareHandler {
-  return async (c, next) => {
-    const passed = await door.pass(accessOf(c), next)
-    return passed === 'full' ? refuseBusy(c) : passed
-  }
+  return (c, next) => inTurn(door, c, next)
+}
+
+/** One piece of work for this asker. */
+export async function inTurn<Result>(
+  door: Door,
+  c: Context,
+  work: () => Promise<Result>,
+): Promise<Result | Response> {
+  const done = await door.pass(accessOf(c), work)
+  return done === 'full' ? refuseBusy(c) : done
 }
 
 /** Long work, with a turn for each part of it. `full`: there was none for the next part. */

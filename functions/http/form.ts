@@ -33,3 +33,13 @@ export function isPrefetch(c: Context): boolean {
   const names = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz']
   return names.some((name) => /prefetch|preview|prerender/i.test(c.req.header(name) ?? ''))
 }
+
+/** More than any form of ours has. Each costs time before it is known whether the form is ours. */
+const maxFields = 2_000
+
+/** None if there are too many. */
+export function fieldsOf(body: string): URLSearchParams {
+  let fields = 1
+  for (let at = body.indexOf('&'); at !== -1; at = body.indexOf('&', at + 1)) fields += 1
+  return new URLSearchParams(fields > maxFields ? '' : body)
+}

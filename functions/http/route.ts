@@ -153,23 +153,35 @@ export function bodyOf({ caller, body, json }: Route): MiddlewareHandler {
   return caller === 'link' ? limitForm(maxBytes) : limit(maxBytes)
 }
 
-/** Parses what the request brings, and calls the handler. */
+/** Calls `work` when it is the asker's turn, or refuses. */
+type Turn = <Result>(c: Context, work: () => Promise<Result>) => Promise<Result | Response>
+
+/** Parses what the request brings, in a `turn`, and calls the handler. */
 export function serve<Needs>(
   route: Route<Needs>,
   shared: Needs,
+  turn: Turn = (_c, work) => work(),
 ): (c: Context) => Promise<Response> {
   const handle = route.handler(shared) as Handler<Input<string, z.ZodType, z.ZodType>>
   return async (c) => {
     const query = readQuery(c, route.query)
     if ('refusal' in query) return problem(c, 400, 'query_invalid', query.refusal)
-    const body = route.json === undefined ? undefined : await readJson(c, route.json)
+    const body = route.json === undefined ? undefined : await readJson(c, route.json, turn)
     if (body instanceof Response) return body
     return handle(c, { params: c.req.param(), query: query.query, body })
   }
 }
 
-async function readJson(c: Context, { schema, code, example, isOptional }: JsonBody<z.ZodType>) {
+async function readJson(c: Context, json: JsonBody<z.ZodType>, turn: Turn) {
   const text = await c.req.text()
+  return turn(c, async () => parsed(c, json, text))
+}
+
+function parsed(
+  c: Context,
+  { schema, code, example, isOptional }: JsonBody<z.ZodType>,
+  text: string,
+) {
   const json = isOptional && text === '' ? {} : parseJson(text)
   const read = schema.safeParse(json, { error: remedyOf })
   if (read.success) return read.data

@@ -79,12 +79,15 @@ export function channelSecrets(channel: Channel): string[] {
   ])
 }
 
-/** All texts inside a value. Of `Bearer TOKEN`, also the token. */
+/** All texts inside a value. Of `Bearer TOKEN`, also the token; of `Basic PAIR`, also the pair and the password. */
 function textsOf(value: unknown): string[] {
   if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(textsOf)
   if (typeof value !== 'string') return []
   const words = value.split(' ')
-  return [value, ...(words.length > 1 ? words.filter(mayBeSecret) : [])]
+  const isBasic = words.length === 2 && /^basic$/i.test(words[0]!)
+  const pair = isBasic ? Buffer.from(words[1]!, 'base64').toString() : ''
+  const decoded = pair === '' ? [] : [pair, pair.slice(pair.indexOf(':') + 1)]
+  return [value, ...(words.length > 1 ? words.filter(mayBeSecret) : []), ...decoded]
 }
 
 function piecesOf(url: string): string[] {

@@ -24,6 +24,10 @@ interface Refusal {
   response?: string
 }
 
+/** Bytes that a server sends for one mail: its certificate, and a few lines. Each empty line costs time. */
+const maxAnswerBytes = 256 * 1024
+const lookMs = 20
+
 /** Throws FoghornError if the relay must not connect to this address. */
 type Judge = (address: string, plain: boolean) => void
 
@@ -40,6 +44,7 @@ export function createSmtpSend(judge: Judge, lookupFor: (plain: boolean) => Look
     const { createTransport } = await import('nodemailer')
     const socket = await connected(host, Number(port), lookupFor(plain), signal)
     const end = () => socket.destroy()
+    const watch = endFloods(socket)
     signal?.addEventListener('abort', end)
     const transport = createTransport({
       host,
@@ -58,10 +63,23 @@ export function createSmtpSend(judge: Judge, lookupFor: (plain: boolean) => Look
       return await given(transport, mail, signal)
     } finally {
       signal?.removeEventListener('abort', end)
+      clearInterval(watch)
       transport.close()
       end()
     }
   }
+}
+
+/** Ends the connection of a server that sends without end: what comes at once, and under TLS soon. */
+function endFloods(socket: Socket): NodeJS.Timeout {
+  const look = () => {
+    if (socket.bytesRead > maxAnswerBytes) socket.destroy(new Error('the server sends too much'))
+  }
+  // a listener of our own would take the server's first line from the library
+  socket.once('newListener', (name) => {
+    if (name === 'data') queueMicrotask(() => socket.on('data', look))
+  })
+  return setInterval(look, lookMs)
 }
 
 async function given(

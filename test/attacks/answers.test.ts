@@ -1,11 +1,14 @@
 // Services that answer what they should not: redirects, secrets that they were given, endless texts.
+import { type AddressInfo, createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { createAzureDoors } from '../../functions/azure/doors.ts'
 import { createTokens } from '../../functions/azure/tokens.ts'
-import { channelSecrets } from '../../functions/notify/registry.ts'
+import { channelSchema, channelSecrets } from '../../functions/notify/registry.ts'
+import { createOutbound } from '../../functions/notify/undici.ts'
 import { createLog } from '../../shared/log.ts'
 import { maskOf } from '../../shared/mask.ts'
-import { channels } from '../notify/kinds.ts'
+import { channels, notifierFor } from '../notify/kinds.ts'
+import { outgoing } from '../notify/outgoing.ts'
 import { mistakesOf, withValue } from '../support/config.ts'
 
 const subscription = '1e1e1e1e-0000-4000-8000-000000000001'
@@ -39,6 +42,36 @@ test.each([
   const { tokens, asked } = doors(moved, own)
   await expect(tokens.read(access.resourceManager)).rejects.toThrow('HTTP 307')
   expect(asked.map(({ redirect }) => redirect)).toEqual(['manual'])
+})
+
+test('a mail server that sends lines without end is left', async () => {
+  let written = 0
+  const server = createServer((socket) => {
+    const lines = Buffer.from('\r\n'.repeat(8_192))
+    const more = () => {
+      while (socket.writable && socket.write(lines)) written += lines.length
+    }
+    socket.on('drain', more).on('error', () => {})
+    more()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const outbound = createOutbound(['127.0.0.0/8'])
+  const { port } = server.address() as AddressInfo
+  const own = { server: `127.0.0.1:${port}`, tls: 'none', from: 'a@b.example', to: ['c@b.example'] }
+  const channel = channelSchema.parse({ kind: 'mail', ...own })
+  const result = await notifierFor(channel).notify(outgoing(), channel as never, outbound.send)
+  expect(result.outcome).toBe('retry')
+  expect(written).toBeLessThan(16 * 1024 * 1024)
+  await outbound.close()
+  await new Promise((resolve) => server.close(resolve))
+})
+
+test('of a Basic header, the password is masked, too', () => {
+  const basic = Buffer.from('user:a-password-of-8').toString('base64')
+  const headers = { Authorization: `Basic ${basic}` }
+  const hook = { kind: 'http', url: 'https://hook.example', body: {}, headers }
+  const mask = maskOf(channelSecrets(channelSchema.parse(hook)))
+  expect(mask('no user:a-password-of-8, no a-password-of-8!')).toBe('no [secret], no [secret]!')
 })
 
 test('a token that no header can carry is not shown', async () => {

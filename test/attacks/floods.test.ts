@@ -6,10 +6,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { createApp } from '../../functions/app.ts'
 import { consoleRoutes } from '../../functions/http/console/routes.ts'
 import { createDoor } from '../../functions/http/door.ts'
+import { fieldsOf } from '../../functions/http/form.ts'
 import { cloudEvent } from '../simulator/event-grid.ts'
 import { publication, send, startWithAzure } from '../support/azure.ts'
 import { FakeBeacon } from '../support/fake-beacon.ts'
 import { startRelay, world } from '../support/relay.ts'
+import { slackDecides } from '../support/slack-press.ts'
 import { fleetName, type Stage, startStage } from '../support/stage.ts'
 import { askApi, makeToken } from '../support/tokens.ts'
 import { adminKey, event } from '../support/world.ts'
@@ -109,8 +111,8 @@ describe('the door of Event Grid', () => {
       cloudEvent(publication({ eventId: randomUUID() })),
     )
     expect((await send(batch)).status).toBe(204)
-    // 110 are read and joined in 5 parts each, and each part takes a turn at the door
-    expect(pauses).toBe(10)
+    // the batch is parsed, then 110 are read and joined in 5 parts each: each takes a turn at the door
+    expect(pauses).toBe(11)
     const counts = await world.store.countOpen('prod', 'azure')
     expect(counts.ofFleet).toBe(110)
   })
@@ -124,6 +126,23 @@ describe('the door of Event Grid', () => {
       void world.app.request('/v1/azure/events', init as RequestInit)
     }
     expect((await askApi(world, adminKey, '/v1/events')).status).toBe(200)
+  })
+
+  test('a form of thousands of fields is not read, whoever sends it', async () => {
+    const body = `ssl_check=1&${'a&'.repeat(30_000)}`
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    await startRelay(slackDecides)
+    const pressed = await world.app.request('/slack/interactions', {
+      method: 'POST',
+      body,
+      headers,
+    })
+    expect(pressed.status).toBe(401)
+    expect([...fieldsOf('a=1&'.repeat(2_000))]).toEqual([])
+    expect([...fieldsOf('a=1&b=2')]).toEqual([
+      ['a', '1'],
+      ['b', '2'],
+    ])
   })
 
   test('too many entries are refused before one is looked at', async () => {

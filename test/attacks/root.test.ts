@@ -76,6 +76,14 @@ function restore(file = backup) {
   return { code: ended.status, text: ended.stdout + ended.stderr }
 }
 
+test.runIf(isRoot)("in root's folder, where the group may write, root restores nothing", () => {
+  chmodSync(place, 0o755)
+  chownSync(data, 0, user)
+  chmodSync(data, 0o770)
+  expect(restore()).toMatchObject({ code: 2, text: expect.stringContaining('others write in') })
+  expect(readdirSync(data)).toEqual([])
+})
+
 describe.runIf(isRoot).each([
   ['in a folder that its owner reaches', 0o755],
   ['in a folder below one of root alone', 0o700],

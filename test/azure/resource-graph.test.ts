@@ -45,6 +45,12 @@ test('all pages, and what cannot be read is left out', async () => {
   })
 })
 
+test('a page of more rows than Azure sends is none', async () => {
+  const rows = { maintenanceresources: Array.from({ length: 1_001 }, (_, n) => row(n)) }
+  const { graph } = start({ rows, pageSize: 2_000 })
+  await expect(graph.listEvents([subscription])).rejects.toThrow('Azure Resource Graph')
+})
+
 test('many who ask at once share an answer, and it is not kept', async () => {
   const { arm, clock, graph } = start({ rows: {} })
   await Promise.all([1, 2, 3].map(() => graph.listEvents([subscription])))

@@ -103,6 +103,8 @@ describe('secrets', () => {
     ['HTML', 'pass&#x2F;word&#x2B;secret&#x3D;1'],
     ['HTML with decimal numbers', 'pass&#47;word&#43;secret&#61;1'],
     ['escapes of JavaScript', 'pass\\u002fword\\u002bsecret\\u003d1'],
+    ['Go and ASP.NET', 'pass/word\\u002Bsecret=1'],
+    ['base64 of addresses', Buffer.from('pass/word+secret=1').toString('base64url')],
     ['hex', Buffer.from('pass/word+secret=1').toString('hex')],
     ['base64', Buffer.from('pass/word+secret=1').toString('base64').replace(/=+$/, '')],
     ...['a', 'ab', 'abc'].map((before) => [
@@ -124,6 +126,13 @@ describe('secrets', () => {
     ['JSON in JSON', JSON.stringify(JSON.stringify(odd)).slice(3, -3)],
     ['an address', encodeURIComponent(odd)],
     ['a form', new URLSearchParams([['', odd]]).toString().slice(1)],
+    [
+      'quoted-printable',
+      odd.replace(/[^\w ]/g, (one) =>
+        one === 'ö' ? one : `=${one.charCodeAt(0).toString(16).toUpperCase()}`,
+      ),
+    ],
+    ['escapes of C', odd.replace(/[^\w ]/g, (one) => `\\x${one.charCodeAt(0).toString(16)}`)],
     ['its beginning, cut', 'p&amp;a&lt;s&#34;s&#39;w…'],
   ])('characters that languages escape, as %s', (_, form) => {
     const masked = maskOf([odd])(`it said ${form}`)

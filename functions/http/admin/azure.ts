@@ -44,7 +44,12 @@ export const shakeHands: MiddlewareHandler = async (c, next) => {
   })
 }
 
-const entry = z.record(z.string(), z.unknown())
+/** Not `z.record`, which looks at each of its fields. */
+const entry = z
+  .unknown()
+  .meta({ type: 'object' })
+  .refine((value) => typeof value === 'object' && value !== null && !Array.isArray(value))
+  .transform((value) => value as Record<string, unknown>)
 const example = 'CloudEvents or events in the schema of Event Grid'
 
 const takeEvents = route({

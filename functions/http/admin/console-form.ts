@@ -6,7 +6,7 @@ import { getCookie, setCookie } from 'hono/cookie'
 import { createFormToken, type FormToken, readFormToken } from '../../links/link.ts'
 import type { EventKey } from '../../store/store.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { isOwnForm } from '../form.ts'
+import { fieldsOf, isOwnForm } from '../form.ts'
 import { cookieNamed } from './session.ts'
 
 type ConsoleForm = 'sign-in' | 'sign-out' | 'send'
@@ -41,7 +41,7 @@ export async function readForm(
 ): Promise<URLSearchParams | undefined> {
   const browser = browserIn(relay, c)
   if (browser === undefined || !isOwnForm(relay, c)) return undefined
-  const fields = new URLSearchParams(await c.req.text())
+  const fields = fieldsOf(await c.req.text())
   const token = await readFormToken(relay.linkKeys, boundTo(browser), fields.get('form') ?? '')
   return token?.stamp === form ? fields : undefined
 }
@@ -53,7 +53,7 @@ export async function readDecision(
 ): Promise<{ events: { key: EventKey; seen: FormToken }[]; fields: URLSearchParams } | undefined> {
   const browser = browserIn(relay, c)
   if (browser === undefined || !isOwnForm(relay, c)) return undefined
-  const fields = new URLSearchParams(await c.req.text())
+  const fields = fieldsOf(await c.req.text())
   const [names, tokens] = [fields.getAll('event'), fields.getAll('form')]
   const events: { key: EventKey; seen: FormToken }[] = []
   for (const [i, name] of names.entries()) {

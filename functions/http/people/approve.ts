@@ -13,7 +13,7 @@ import { contentOf } from '../../pages/state.ts'
 import { noteOpened } from '../../use-cases/opened.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { decideByPress, decisions, reasonOf } from '../decision-answers.ts'
-import { isOwnForm, isPrefetch, isSurelyOwn } from '../form.ts'
+import { fieldsOf, isOwnForm, isPrefetch, isSurelyOwn } from '../form.ts'
 import { etagOf, notModified, type Page, page } from '../page.ts'
 import { type Route, route } from '../route.ts'
 import { charge, type Found, find, type Link, pathIn, readLink, signedInAs } from './entry.ts'
@@ -157,7 +157,7 @@ async function formIn(
   if (!isOwnForm(relay, c)) return undefined
   // The browser may send the sign-in cookie with forms of other sites, too.
   if (signedInAs(relay, c) !== undefined && !isSurelyOwn(relay, c)) return undefined
-  const fields = new URLSearchParams(await c.req.text())
+  const fields = fieldsOf(await c.req.text())
   const place = fields.get('event') ?? ''
   const bound = token !== undefined && 'events' in token ? placeIn(shownBy, place) : shownBy
   const seen = await readFormToken(relay.linkKeys, bound, fields.get('form') ?? '')
