@@ -70,7 +70,7 @@ export default defineConfig(({ mode }) => {
   const exclude = [...oneAppEach, ...inWorkerd, ...(isWhole ? [] : further)]
   const cores = availableParallelism()
   // one group after the other
-  const waits = { maxWorkers: cores + 4, sequence: { groupOrder: 0 } }
+  const waits = { maxWorkers: cores + 7, sequence: { groupOrder: 0 } }
   const computes = { maxWorkers: cores, sequence: { groupOrder: 1 } }
   // nothing else keeps state in a module, and loading the modules takes longer than most files
   const shared = { isolate: false, env }
