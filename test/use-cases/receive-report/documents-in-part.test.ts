@@ -1,4 +1,4 @@
-// SmallRows that do not fit into a report: 100 events of 190 VMs each, of which one hits this VM. The
+// Documents that do not fit into a report: 100 events of 190 VMs each, of which one hits this VM. The
 // limits of a report are 500 events of 1,000 VMs.
 import { beforeEach, expect, test } from 'vitest'
 import { buildReport } from '../../../beacon/report.ts'
