@@ -47,12 +47,18 @@ export interface OpenCounts {
   ofBeacon: number
 }
 
+/** Whose share of the open events one more would take. `list`: Azure's own, which has no share. */
+export type Sharer = 'beacon' | 'event_grid' | 'list'
+
 /** Why one more open event is refused, or undefined if there is room. */
-export function refusalOf({ ofBeacon, ofFleet }: OpenCounts, isAzure = false): string | undefined {
-  if (isAzure && ofBeacon >= maxOpenOfAzure) {
+export function refusalOf(
+  { ofBeacon, ofFleet }: OpenCounts,
+  sharer: Sharer = 'beacon',
+): string | undefined {
+  if (sharer === 'event_grid' && ofBeacon >= maxOpenOfAzure) {
     return `Azure tells of ${maxOpenOfAzure} open events that no beacon sees, which is the limit`
   }
-  if (!isAzure && ofBeacon >= maxOpenOfBeacon) {
+  if (sharer === 'beacon' && ofBeacon >= maxOpenOfBeacon) {
     return `one beacon reports ${maxOpenOfBeacon} open events that no other beacon sees, which is the limit`
   }
   if (ofFleet >= maxOpenOfFleet) {

@@ -1,9 +1,13 @@
 // Whether a fleet has room for one more open event or beacon. The limits are in core/limits.ts.
 
-import { eventGrid } from '../core/event/sight.ts'
-import { beaconRefusal, maxBeaconsOfFleet, refusalOf } from '../core/limits.ts'
+import { eventGrid, resourceGraph } from '../core/event/sight.ts'
+import { beaconRefusal, maxBeaconsOfFleet, refusalOf, type Sharer } from '../core/limits.ts'
 import type { Store } from '../store/store.ts'
 
+const sharers: Partial<Record<string, Sharer>> = {
+  [eventGrid]: 'event_grid',
+  [resourceGraph]: 'list',
+}
 /** The beacons of a fleet are counted this often, because many new ones may report at once. */
 const countMs = 10_000
 /** Of a fleet: ends of unknown events, of which Azure tells out of order. */
@@ -23,7 +27,7 @@ export class OpenLimits {
 
   /** Why one more open event is refused, or undefined if there is room. */
   async forEvent(fleet: string, beacon: string): Promise<string | undefined> {
-    return refusalOf(await this.#store.countOpen(fleet, beacon), beacon === eventGrid)
+    return refusalOf(await this.#store.countOpen(fleet, beacon), sharers[beacon])
   }
 
   /** Takes the place of a new beacon. If there is none, returns why the beacon is refused. */

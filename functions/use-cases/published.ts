@@ -15,8 +15,8 @@ const openEveryMs = 5 * minuteMs
 const idleEveryMs = 60 * minuteMs
 /** Workers look this often whether one of them must read the list. */
 const lookEveryMs = minuteMs
-/** After a word of Event Grid, the list is read often: it may be 2 min behind. */
-const doubtMs = 4 * minuteMs
+/** After a word of Event Grid, the list is read often: it may be 2 min behind, and one reading may fail. */
+const doubtMs = 15 * minuteMs
 /** Each new event that Event Grid tells of asks for it. Approvals need the quota. */
 const listEveryMs = 5_000
 
@@ -30,7 +30,7 @@ export async function joinPublished(
   const { openLimits } = relay
   const { reporter, news } = readPublished(fleet, published, now)
   if (!openLimits.hasRoomForTrace(fleet, now)) delete news.trace
-  const refusal = () => openLimits.forEvent(fleet, eventGrid)
+  const refusal = () => openLimits.forEvent(fleet, reporter.beacon)
   const joined = await joinOne(relay, reporter, news, now, refusal)
   if (joined === 'busy') return 'busy'
   if (joined.record?.trace) openLimits.noteTrace(fleet, now)
@@ -72,11 +72,13 @@ export async function reconcile(relay: Relay): Promise<void> {
 export async function readList(relay: Relay): Promise<boolean> {
   const { azure, config } = relay
   const now = relay.now()
-  if (Math.abs(now - (relay.listedAt ?? 0)) < listEveryMs) return true
+  const { listed } = relay
+  if (listed !== undefined && Math.abs(now - listed.at) < listEveryMs) return listed.isRead
+  relay.listed = { at: now, isRead: false }
   const subscriptions = azure!.subscriptions.filter((id) => fleetOf(config, id) !== undefined)
   try {
     await joinListed(relay, await azure!.graph.listEvents(subscriptions))
-    relay.listedAt = now
+    relay.listed = { at: now, isRead: true }
     return true
   } catch (error) {
     const code = error instanceof FoghornError ? error.code : 'unexpected'

@@ -230,6 +230,40 @@ describe('what no affected VM contradicts', () => {
       },
     )
 
+    test.each<[string, object]>([
+      ['that it has started', { status: 'Started' }],
+      ['other values', { vms: ['web_0', 'web_9'], type: 'Redeploy' }],
+    ])('an end, and a second later %s: an approval stays', async (_name, then) => {
+      const look = witness()
+      await look()
+      await publish({ notBeforeAt: later.notBeforeAt! })
+      await world.pass(minute)
+      await press(world, linkOf(world), 'approve')
+      await publish({ status: 'Canceled' })
+      world.clock.now += second
+      await publish({ notBeforeAt: later.notBeforeAt!, ...then })
+      for (let at = 0; at < 6 * minute; at += 10 * second) {
+        await look()
+        await world.pass(10 * second)
+      }
+      const record = await world.store.readEvent({ fleet: 'prod', eventId })
+      expect(record).toMatchObject({ phase: 'scheduled', decided: { decision: 'approved' } })
+      expect(record?.facts).toMatchObject({ resources: ['web_0'], eventType: 'Reboot' })
+    })
+
+    test('one false start hides it for 5 minutes', async () => {
+      const look = witness()
+      await look()
+      await publish({ notBeforeAt: later.notBeforeAt! })
+      await world.pass(minute)
+      await publish({ status: 'Started' })
+      for (let at = 0; at < 5 * minute; at += 10 * second) {
+        await look()
+        await world.pass(10 * second)
+      }
+      expect((await outcome()).phase).toBe('scheduled')
+    })
+
     test('other names, said each minute, void no approval', async () => {
       const look = witness()
       await look()
@@ -264,6 +298,64 @@ describe('what no affected VM contradicts', () => {
       expect((await beacon.sees([later])).directives).toHaveLength(1)
     },
   )
+})
+
+test('400 inventions keep out nothing that the list shows', async () => {
+  const idOf = (n: number) => `c7061bac-afdc-4513-b24b-${String(n).padStart(12, '0')}`
+  const batch = Array.from({ length: 401 }, (_, n) => cloudEvent(publication({ eventId: idOf(n) })))
+  await send(batch)
+  list(publication({ notBeforeAt: later.notBeforeAt! }))
+  await publish({ notBeforeAt: later.notBeforeAt! })
+  await world.pass(minute)
+  expect((await outcome()).phase).toBe('scheduled')
+})
+
+test('a word that an event is over frees no slot before a minute has shown it', async () => {
+  await startWithAzure({}, { policy: [{ match: {}, decide: 'approve', maxConcurrent: 1 }] })
+  const other = { eventId: 'another', resources: ['web_1'], notBeforeAt: later.notBeforeAt! }
+  const neighbor = new FakeBeacon(world, 'web_1')
+  await beacon.sees([later])
+  await world.pass(second)
+  await beacon.sees([started()])
+  const shown = [event(other)]
+  await neighbor.sees(shown)
+  await world.pass(minute)
+  await publish({ status: 'Completed' })
+  for (let at = 0; at < 3 * minute; at += 5 * second) {
+    await beacon.sees([started()])
+    expect((await neighbor.sees(shown)).directives).toEqual([])
+    await world.pass(5 * second)
+  }
+  let directives = 0
+  for (let at = 0; at < minute; at += 5 * second) {
+    await beacon.sees([])
+    directives += (await neighbor.sees(shown)).directives.length
+    await world.pass(5 * second)
+  }
+  expect(directives).toBeGreaterThan(0)
+})
+
+test('an onlooker says after an approval that it has started: its VM is right two minutes later', async () => {
+  const liar = new FakeBeacon(world, 'an_onlooker')
+  await beacon.sees([later])
+  await liar.sees([later])
+  await world.drain()
+  await press(world, linkOf(world), 'approve')
+  await liar.sees([started()])
+  expect((await outcome()).phase).toBe('started')
+  await pass(2 * minute)
+  expect((await beacon.sees([later])).directives).toHaveLength(1)
+})
+
+test('while the list cannot be read, inventions ask for it every 5 s', async () => {
+  await startWithAzure({ canRead: false })
+  for (let n = 0; n < 20; n++) {
+    await publish({ eventId: `c7061bac-afdc-4513-b24b-${String(n).padStart(12, '0')}` })
+  }
+  const asked = () => arm.requests.length
+  const before = asked()
+  for (let at = 0; at < minute; at += second) await world.pass(second)
+  expect(asked() - before).toBeLessThanOrEqual(14)
 })
 
 test('a time before 1970 is none', async () => {

@@ -1,7 +1,8 @@
 // Telling Azure from outside the VMs, through Azure Resource Manager: when the relay tries it, what Azure's
 // own list must say before, and with what result. Beacons come first. That Azure is told twice is harmless.
 import { hits } from '../../../shared/document.ts'
-import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
+import { type EventRecord, isOpen, type OpenRecord, type Scope } from './event.ts'
+import type { ShownEvent } from './facts.ts'
 import { addHistory } from './history.ts'
 import { type AzureResource, isSameResource } from './outside.ts'
 import type { Published } from './published.ts'
@@ -82,8 +83,10 @@ export function confirmedBy(
   const own = listed.filter(({ event, ending }) => event.eventId === eventId && !ending)
   const [first] = own
   if (first === undefined) return { refusal: 'Azure Resource Graph does not list the event' }
+  const { scope } = decided ?? {}
   const isCovered = own.every(
-    ({ event }) => event.vmCount === undefined && isWithin(decided?.scope, event),
+    ({ event }) =>
+      event.vmCount === undefined && isWithin(scope, event) && !lacksReadValue(scope, event),
   )
   if (!isCovered) return { refusal: 'Azure Resource Graph lists more than was approved' }
   // a rule has read the tags of another one's VMs
@@ -93,6 +96,18 @@ export function confirmedBy(
   return isOther
     ? { refusal: 'Azure Resource Graph lists it for another resource' }
     : first.resource
+}
+
+/** A rule has read a value that the list does not show. */
+function lacksReadValue(
+  scope: Scope | undefined,
+  { durationSeconds, source }: ShownEvent,
+): boolean {
+  const isRead = scope?.durationSeconds !== undefined
+  return (
+    isRead &&
+    (durationSeconds === undefined || (scope?.source !== undefined && source === undefined))
+  )
 }
 
 /** Noted before the try, so that one worker makes it, and a crash costs a minute. */

@@ -40,8 +40,8 @@ interface Started {
   at: number
   /** Only if the relay first heard of the event when it had started. */
   kind?: StartKind
-  /** Event Grid alone said so. What VMs or Azure's list show may be otherwise. */
-  by?: 'azure'
+  /** Only this one said so, and others may show otherwise: Event Grid, or a VM that is not affected. */
+  by?: 'azure' | 'onlooker'
 }
 
 export interface Ended {
@@ -49,8 +49,8 @@ export interface Ended {
   outcome: 'completed' | 'cancelled' | 'lost'
   /** Absent if a beacon saw it Started and then gone, and if Azure said how it ended. */
   inferred?: Inference
-  /** Azure said so outside the VMs. A VM may know better. */
-  by?: 'azure'
+  /** Azure said so outside the VMs, or a start was doubted. A VM may know better. */
+  by?: 'azure' | 'doubt'
 }
 
 /** How we know who decided. */

@@ -14,6 +14,7 @@ import {
   lagMs,
   type Reporter,
   type Sight,
+  saidBy,
 } from './sight.ts'
 
 /** `known`: the sight of this beacon before this document. */
@@ -29,8 +30,10 @@ export function isBack(
   if (shown === undefined || polledAt <= ended.at) return false
   if (ended.inferred === 'vm_gone') return isOfNamed(reporter, facts, shown)
   if (ended.outcome === 'lost') return true
+  // others may send in its name: first an end, then what they like
+  if (reporter.beacon === eventGrid) return false
   const speaks = isSpeaker(record, reporter, shown, listening)
-  if (ended.by === 'azure' && outweighs(record, reporter, shown, speaks)) return true
+  if (ended.by !== undefined && outweighs(record, reporter, shown, speaks)) return true
   const hasLacked = known?.missing !== undefined || past.some(({ kind }) => kind === 'gone')
   const firstSeenAt = known?.firstSeenAt ?? past[0]?.at ?? polledAt
   return speaks && (hasLacked || firstSeenAt >= ended.at + lagMs)
@@ -39,11 +42,10 @@ export function isBack(
 /** What Event Grid says may be early or wrong: who shows its start, or goes on showing it, is right. */
 function outweighs(
   { ended, started }: EndedRecord,
-  { beacon, polledAt }: Reporter,
+  { polledAt }: Reporter,
   { status }: ShownEvent,
   speaks: boolean,
 ): boolean {
-  if (beacon === eventGrid) return false
   const isNewStart = status === 'Started' && started === undefined
   return isNewStart || (speaks && polledAt >= ended.at + lagMs)
 }
@@ -51,10 +53,11 @@ function outweighs(
 /** The event in a new epoch. Its values, its phase and its sights come from the document that shows it. */
 export function reopened(
   { phase: _p, ended, started: before, ...record }: EndedRecord,
-  { vm, polledAt }: Reporter,
+  reporter: Reporter,
   shown: ShownEvent,
 ): OpenRecord {
   const { fleet, eventId, facts, firstSeenAt, sights, sequence } = record
+  const { vm, polledAt } = reporter
   const { eventId: _, status, ...values } = shown
   const now = withVms({ ...facts, ...values }, values.resources.length === 0 ? facts : values)
   const { history } = addHistory(record as EndedRecord, {
@@ -69,7 +72,9 @@ export function reopened(
     ...stillValid(record, ended, now),
   }
   if (status !== 'Started') return { ...kept, phase: 'scheduled' }
-  return { ...kept, phase: 'started', started: { ...before, at: polledAt } }
+  const { by: _b, ...known } = before ?? {}
+  const started = { ...known, at: polledAt, ...saidBy(reporter, now) }
+  return { ...kept, phase: 'started', started }
 }
 
 /**
@@ -85,7 +90,7 @@ function stillValid(
   const before = { ...(outside && { outside }), ...(acceptedBefore && { acceptedBefore }) }
   if (decided?.decision === 'declined') return { azure: before, decided }
   // the event never ended: Azure's word was early or wrong
-  const isUnbroken = ended.by === 'azure' && decided !== undefined
+  const isUnbroken = ended.by !== undefined && decided !== undefined
   if (isUnbroken && accepted === undefined && isWithin(decided.scope, facts)) {
     return { azure: before, decided }
   }

@@ -28,6 +28,7 @@ import {
   type Reporter,
   resourceGraph,
   type Sight,
+  saidBy,
   shownBy,
   shownOf,
   withSight,
@@ -94,7 +95,7 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
   const record: OpenRecord = {
     ...kept,
     phase: 'started',
-    started: { at: startedAt, kind: startKind, ...byGrid(reporter) },
+    started: { at: startedAt, kind: startKind, ...saidBy(reporter, facts) },
   }
   return wasScheduled
     ? addHistory(record, { at: startedAt, what: 'started', note: reporter.vm })
@@ -113,20 +114,19 @@ function joinedTo(
   const earlier = past.find(({ kind, event }) => kind === 'seen' && event.status === 'Started')
   if (!isSeen && earlier === undefined) return valued
   const isOfGrid = reporter.beacon === eventGrid
-  if (valued.phase === 'started') return isOfGrid ? valued : confirmed(valued)
+  if (valued.phase === 'started') return confirmed(valued, reporter)
   if (isOfGrid && isTooEarly(valued, listening)) return valued
   const at = earlier?.at ?? reporter.polledAt
-  const started = withStarted(valued, { at, ...byGrid(reporter) })
+  const started = withStarted(valued, { at, ...saidBy(reporter, valued.facts) })
   return addHistory(started, { at, what: 'started', note: reporter.vm })
 }
 
-function byGrid({ beacon }: Reporter): Pick<StartedRecord['started'], 'by'> {
-  return beacon === eventGrid ? { by: 'azure' } : {}
-}
-
-function confirmed(record: StartedRecord): StartedRecord {
-  const { by, ...started } = record.started
-  return by === undefined ? record : { ...record, started }
+/** A start that one who knows shows, too. */
+function confirmed(record: StartedRecord, reporter: Reporter): StartedRecord {
+  const { by: before, ...started } = record.started
+  const { by } = saidBy(reporter, record.facts)
+  if (before === undefined || by === 'azure' || by === before) return record
+  return { ...record, started: { ...started, ...(by && { by }) } }
 }
 
 /**

@@ -8,8 +8,10 @@ import { addHistory } from './history.ts'
 import type { Moment } from './moment.ts'
 import type { EventNews } from './news.ts'
 import { type AzureResource, isSameResource } from './outside.ts'
+import { lastAccepted } from './scope.ts'
 import {
   eventGrid,
+  isOfNamed,
   isSpeaker,
   type KnownVm,
   type Listening,
@@ -120,13 +122,15 @@ function isContradicted(record: EventRecord, { at }: Said, listening: Listening)
 }
 
 /** Nobody told Azure, and NotBefore lies ahead. */
-export function cannotHaveStarted({ facts, azure }: EventRecord, now: number): boolean {
-  return azure.accepted === undefined && (facts.notBeforeAt ?? Number.POSITIVE_INFINITY) > now
+export function cannotHaveStarted(record: EventRecord, now: number): boolean {
+  const { notBeforeAt = Number.POSITIVE_INFINITY } = record.facts
+  return lastAccepted(record) === undefined && notBeforeAt > now
 }
 
 /**
- * Event Grid alone said that it has started, and a minute later a speaker shows that it waits. The event ends as
- * that word had it, and the next report opens it again (is-back.ts), so that people are asked anew.
+ * Event Grid alone said that it has started, or an onlooker, and a minute later one who knows shows that it waits.
+ * The event ends as that word had it, and the next report opens it again (is-back.ts), so that people are asked
+ * anew.
  */
 export function endedByDoubt(
   record: EventRecord,
@@ -137,10 +141,13 @@ export function endedByDoubt(
   const { started } = record
   if (!isOpen(record) || started?.by === undefined || shown?.status !== 'Scheduled')
     return undefined
-  const isOther = reporter.beacon !== eventGrid && isSpeaker(record, reporter, shown, listening)
-  const isLate = reporter.polledAt < started.at + lagMs
-  if (!isOther || isLate || !cannotHaveStarted(record, listening.now)) return undefined
-  const over: Ended = { at: started.at, outcome: 'completed', by: 'azure' }
+  const knows =
+    started.by === 'azure'
+      ? reporter.beacon !== eventGrid && isSpeaker(record, reporter, shown, listening)
+      : isOfNamed(reporter, record.facts)
+  const isSoon = reporter.polledAt < started.at + lagMs
+  if (!knows || isSoon || !cannotHaveStarted(record, listening.now)) return undefined
+  const over: Ended = { at: started.at, outcome: 'completed', by: 'doubt' }
   return { record: endedAt(record, over, reporter.vm), moments: ['completed'] }
 }
 

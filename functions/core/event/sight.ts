@@ -182,6 +182,12 @@ export function shownBy(record: Seen, listening: Listening): Sight[] {
     .filter(({ beacon, missing }) => beacon !== eventGrid && missing === undefined)
 }
 
+/** Of a start: who alone says so, if others may show otherwise. */
+export function saidBy(reporter: Reporter, facts: Named): { by?: 'azure' | 'onlooker' } {
+  if (reporter.beacon === eventGrid) return { by: 'azure' }
+  return isAzure(reporter) || isOfNamed(reporter, facts) ? {} : { by: 'onlooker' }
+}
+
 /** The beacon whose sight is `known` sent this report before the one that the sight is from. */
 export function isOlder({ bootId, counter }: Reporter, known: Sight): boolean {
   return bootId === known.bootId && counter <= known.counter
@@ -265,8 +271,9 @@ export function differs(name: keyof Values, one: Shown, other: Shown): boolean {
   return !isSameName(String(a), String(b))
 }
 
-/** The beacon that alone reports the event: it counts against it. All that Azure says counts as one. */
+/** The beacon that alone reports the event: it counts against it. Beside Azure's list, Event Grid counts no more. */
 export function onlyBeaconOf({ sights }: { sights: Sight[] }): string | undefined {
-  const keys = new Set(sights.map((one) => (isAzure(one) ? eventGrid : one.beacon)))
-  return keys.size === 1 ? [...keys][0] : undefined
+  const isListed = sights.some(({ beacon }) => beacon === resourceGraph)
+  const counted = sights.filter(({ beacon }) => !isListed || beacon !== eventGrid)
+  return counted.length === 1 ? counted[0]!.beacon : undefined
 }

@@ -12,7 +12,7 @@ import { undecidable } from './facts.ts'
 import type { HookState, Slot } from './hook-state.ts'
 import { awaitedUntil } from './readiness.ts'
 import { lastAccepted } from './scope.ts'
-import { isAffected, type KnownVm, type Sight } from './sight.ts'
+import { eventGrid, isAffected, type KnownVm, type Sight } from './sight.ts'
 
 /** How many VMs an event takes of each group. */
 type Groups = Record<string, number>
@@ -45,6 +45,8 @@ export const slotEveryMs = 5_000
 /** The groups of all holders together, so that the row stays small. */
 const maxEntries = 2_000
 const idLength = 32
+/** What shows an event again after Azure's word that it is over does so by then: see is-back.ts. */
+const doubtMs = 5 * 60_000
 /** A turn ends by then. `restore` itself may take 10 minutes. */
 const restoreWithinMs = 15 * 60_000
 
@@ -133,10 +135,19 @@ function kept(others: Holder[], before: Holder | undefined): Holder[] {
 export function isOver({ epoch }: Holder, stored: EventRecord | undefined, now: number): boolean {
   if (stored === undefined) return true
   if (stored.ended !== undefined) {
+    if (isDoubtful(stored, now)) return false
     const isLate = now - stored.ended.at >= restoreWithinMs
     return isLate || !stored.sights.some((sight) => isRestoring(stored, sight))
   }
   return stored.epoch !== epoch && stored.decided?.decision !== 'approved'
+}
+
+/** Azure's word alone says that it is over: until something shows that, or the word stood for a while. */
+function isDoubtful({ ended, sights }: EventRecord, now: number): boolean {
+  const isShown = sights.some(
+    ({ beacon, missing }) => beacon !== eventGrid && missing !== undefined,
+  )
+  return ended?.by !== undefined && !isShown && now - ended.at < doubtMs
 }
 
 /**

@@ -101,6 +101,8 @@ describe("Azure's list confirms an approval", () => {
   const vm = { name: 'web_0', resourceGroup: 'dev', scaleSet: '', tags: {} }
   const byRule = { ...decided, scope: { ...decided.scope, vms: [vm] } }
   const read = { ...outside({ resource: other }), decided: byRule }
+  const timed = { decided: { ...decided, scope: { ...decided.scope, durationSeconds: 9 } } }
+  const { durationSeconds: _, ...withoutDuration } = event()
   test('another resource, if a person approved', () => {
     expect(confirmed(outside({ resource: other }), {})).toEqual(resource)
   })
@@ -112,6 +114,7 @@ describe("Azure's list confirms an approval", () => {
     ['more VMs', {}, [{ event: event({ resources: ['web_0', 'web_1'] }) }], 'more than was'],
     ['more in another row', {}, [{}, { event: event({ resources: ['web_9'] }) }], 'more than was'],
     ['another resource than the rule read', read, [{}], 'another resource'],
+    ['no duration, which a rule has read', timed, [{ event: withoutDuration }], 'more than was'],
   ])('not if it lists %s', (_, own, listed, why) => {
     expect(confirmed(own, ...listed)).toEqual({ refusal: expect.stringContaining(why) })
   })
@@ -186,6 +189,8 @@ describe('a start that Event Grid alone tells of', () => {
   const now = { now: at + minute, listeningSince: 0 }
   const late = at + minute
 
+  const onlookers = { started: { at, by: 'onlooker' } }
+
   test.each<[string, object, Reporter, EventNews, boolean]>([
     ['its VM shows that it waits, a minute later', {}, who('web_0', late), waits, true],
     ['a millisecond sooner', {}, who('web_0', late - 1), waits, false],
@@ -201,6 +206,27 @@ describe('a start that Event Grid alone tells of', () => {
     ["Azure's list", {}, who('list', late, resourceGraph), waits, true],
     ['Event Grid itself', {}, who('grid', late, eventGrid), waits, false],
     ['others told of it, too', { started: { at } }, who('web_0', late), waits, false],
+    [
+      'Azure was told of an earlier approval',
+      { azure: { acceptedBefore: { vm: 'x', at } } },
+      who('web_0', late),
+      waits,
+      false,
+    ],
+    [
+      'an onlooker said so, and the VM shows that it waits',
+      onlookers,
+      who('web_0', late),
+      waits,
+      true,
+    ],
+    [
+      'an onlooker said so, and another one shows that',
+      onlookers,
+      who('web_8', late),
+      waits,
+      false,
+    ],
     ['Azure was told', { azure: { accepted: { vm: 'x', at } } }, who('web_0', late), waits, false],
     [
       'its time has come',
@@ -212,7 +238,7 @@ describe('a start that Event Grid alone tells of', () => {
   ])('%s', (_, more, reporter, news, expected) => {
     const doubted = endedByDoubt(begun(more), reporter, news, now)
     expect(doubted?.record.ended).toEqual(
-      expected ? { at, outcome: 'completed', by: 'azure' } : undefined,
+      expected ? { at, outcome: 'completed', by: 'doubt' } : undefined,
     )
     expect(doubted?.moments).toEqual(expected ? ['completed'] : undefined)
   })
@@ -265,8 +291,9 @@ test('Event Grid speaks only if nobody else does, and outweighs no value', () =>
   expect(kept.facts.resources).toEqual(['web_0'])
 })
 
-test('all that Azure says of an event counts as one', () => {
+test('beside the list, Event Grid counts no more', () => {
   const both = [sight('grid', { beacon: eventGrid }), sight('list', { beacon: resourceGraph })]
-  expect(onlyBeaconOf({ sights: both })).toBe(eventGrid)
+  expect(onlyBeaconOf({ sights: both })).toBe(resourceGraph)
+  expect(onlyBeaconOf({ sights: both.slice(0, 1) })).toBe(eventGrid)
   expect(onlyBeaconOf({ sights: [...both, sight('web_0')] })).toBeUndefined()
 })
