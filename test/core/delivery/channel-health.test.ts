@@ -5,7 +5,9 @@ import {
   type Answer,
   afterAnswer,
   isOverdue,
+  isPutOff,
 } from '../../../functions/core/delivery/channel-health.ts'
+import type { Delivery } from '../../../functions/core/delivery/delivery.ts'
 import type { ChannelHealth, Recovered, Troubled } from '../../../functions/core/delivery/health.ts'
 import { at, delivery } from '../../support/records.ts'
 
@@ -37,6 +39,7 @@ describe('after an answer', () => {
   const answers = {
     unsent: answer(unsent, overdue),
     superseded: answer(superseded),
+    given_up: answer({ outcome: 'given_up', note: 'paused' }),
     delivered: answer(delivered),
     wrong: answer(wrong),
     refused: answer(refused),
@@ -86,6 +89,20 @@ describe('after an answer', () => {
       },
     ],
     ['refusing, and the request began before that', { ...refusing, since: at + 1 }, {}],
+    [
+      'refusing since the request began',
+      { ...refusing, since: at },
+      {
+        delivered: [okNow('refusing'), 'channel_recovered'],
+        wrong: [okNow('refusing'), 'channel_recovered'],
+      },
+    ],
+    [
+      'ok since the overdue message was planned',
+      { ...recovered, since: at - 3 * minute },
+      { refused: [refusesNow, 'channel_refuses'] },
+    ],
+    ['ok since now', { ...recovered, since: at }, { refused: [refusesNow, 'channel_refuses'] }],
     [
       'unreachable',
       unreachable,
@@ -141,4 +158,49 @@ test.each([
   expect(isOverdue(waiting, [], at + patienceMs - 1)).toBe(false)
   expect(isOverdue(waiting, [], at + patienceMs)).toBe(true)
   expect(isOverdue({ ...waiting, attempts: 1 }, [], at + patienceMs)).toBe(false)
+})
+
+describe('a message waits from the first step that its channel has not accepted', () => {
+  const own = delivery('d', { seq: 3, plannedAt: at, urgentUntil: at + hour, attempts: 1 })
+  const step = (seq: number, more: Partial<Delivery> = {}) =>
+    delivery(`b${seq}`, { seq, plannedAt: at - minute, attempts: 1, ...more })
+  const alert = { notification: { ...own.notification, moment: 'alert' } } as Partial<Delivery>
+  const at60 = at + minute
+
+  test.each<[string, Delivery[], boolean]>([
+    ['no other', [], false],
+    ['one that waited', [step(2)], true],
+    ['one that was overtaken', [step(2, { state: 'superseded' })], true],
+    ['one that was refused', [step(2, { state: 'refused' })], false],
+    ['one that was never tried', [step(2, { attempts: 0 })], false],
+    ['an alert', [step(2, alert)], false],
+    ['one of another channel', [step(2, { channel: 'team' })], false],
+    ['a later one', [step(4)], false],
+    ['itself', [step(3)], false],
+    ['one before the last that was delivered', [step(1), step(2, { state: 'delivered' })], false],
+    ['one behind it', [step(1, { state: 'delivered' }), step(2)], true],
+  ])('%s', (_, others, isCounted) => {
+    // two minutes since the step of a minute before, and two attempts
+    expect(isOverdue(own, others, at60)).toBe(isCounted)
+    expect(isOverdue(own, others, at60 - 1)).toBe(false)
+  })
+
+  test.each([
+    ['it was urgent until then', 0, 2 * minute],
+    ['a millisecond is left', 1, 0.5],
+  ])('%s', (_, leftMs, patienceMs) => {
+    const waiting = { ...own, attempts: 2, urgentUntil: at + leftMs }
+    expect(isOverdue(waiting, [], at + patienceMs)).toBe(true)
+    expect(isOverdue(waiting, [], at + patienceMs - 0.5)).toBe(false)
+  })
+
+  const retry: SendOutcome = { outcome: 'retry', note: 'HTTP 429', retryAfterMs: hour }
+  test.each<[string, SendOutcome, number, boolean]>([
+    ['a pause beyond that', retry, at + 2 * minute + 1, true],
+    ['a pause until then', retry, at + 2 * minute, false],
+    ['no pause that was asked for', silent, at + hour, false],
+    ['no retry', delivered, at + hour, false],
+  ])('it is put off by %s', (_, result, nextAt, expected) => {
+    expect(isPutOff(own, [], result, nextAt)).toBe(expected)
+  })
 })
