@@ -60,13 +60,6 @@ function isStuck({ stuckAt, accepted, directive }: EventRecord['azure']): boolea
 
 export function summaryOf(record: EventRecord): EventSummary {
   const { fleet, eventId, facts, firstSeenAt, started, ended, decided, drill } = record
-  const times = {
-    notBeforeAt: facts.notBeforeAt,
-    started,
-    endedAt: ended?.at,
-    decidedAt: decided?.at,
-    decidedHow: decided?.how,
-  }
   return {
     fleet,
     eventId,
@@ -77,8 +70,21 @@ export function summaryOf(record: EventRecord): EventSummary {
     vms: facts.resources.slice(0, maxNames),
     vmCount: vmCountOf(facts),
     firstSeenAt,
-    ...Object.fromEntries(Object.entries(times).filter(([, value]) => value !== undefined)),
+    ...known({
+      notBeforeAt: facts.notBeforeAt,
+      startedAt: started?.at,
+      endedAt: ended?.at,
+      decidedAt: decided?.at,
+      decidedHow: decided?.how,
+    }),
   }
+}
+
+type Known = { [Name in keyof EventSummary]?: EventSummary[Name] | undefined }
+
+function known(values: Known): Partial<EventSummary> {
+  const there = Object.entries(values).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(there) as Partial<EventSummary>
 }
 
 /** The names under which a search finds the event: its VMs and its id, in lower case. */

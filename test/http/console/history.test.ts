@@ -2,9 +2,17 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { asAdmin, asToken, type Visit } from '../../support/console.ts'
 import { formsOf } from '../../support/form.ts'
-import { textOf } from '../../support/people.ts'
+import { forge, press, textOf } from '../../support/people.ts'
 import { beacon, eventNow, report, startRelay, world } from '../../support/relay.ts'
-import { event, eventId, FakeBeacon, testKey, usualAnswer } from '../../support/world.ts'
+import {
+  event,
+  eventId,
+  FakeBeacon,
+  startAt,
+  started,
+  testKey,
+  usualAnswer,
+} from '../../support/world.ts'
 
 beforeEach(async () => {
   await startRelay()
@@ -72,6 +80,31 @@ describe('downloads', () => {
     expect(row).toContain('"prod","frozen","Freeze"')
     expect(row).toContain(`"'=web_1 x;'=2 ""'+3 |'＝4"`)
     expect(rest).toEqual([''])
+  })
+
+  test('each column of an event that has run, in the page and in both files', async () => {
+    await press(world, await forge(world), 'approve')
+    for (const events of [[started()], []]) {
+      await world.pass(30_000)
+      await beacon.sees(events)
+    }
+    await world.pass(11_000)
+    const visit = await asAdmin(world)
+    const at = (seconds: number) => new Date(startAt + seconds * 1_000).toISOString()
+    const json = await (await visit.get('/console/events.json?q=web_0')).json()
+    expect((json as { events: object[] }).events).toEqual([
+      {
+        ...{ fleet: 'prod', eventId, eventType: 'Reboot', state: 'completed', inferred: 'no' },
+        ...{ drill: 'no', vmCount: 1, vms: ['web_0'], firstSeenAt: at(0), notBefore: at(900) },
+        ...{ startedAt: at(30), endedAt: at(60), decidedAt: at(0), decidedBy: 'link' },
+      },
+    ])
+    const csv = await (await visit.get('/console/events.csv?q=web_0')).text()
+    expect(csv.split('\r\n')[1]).toContain(`"${at(900)}","${at(30)}","${at(60)}","${at(0)}","link"`)
+    const html = await (await visit.get('/console/events?q=web_0')).text()
+    expect(html).toContain('<td data-label="Took">30 s</td>')
+    // not its NotBefore, 12:15
+    expect(html).toContain('2026-11-21 12:00 UTC')
   })
 
   test('nothing for others', async () => {
