@@ -96,6 +96,8 @@ export const relayEvents: Record<string, string> = {
     'The relay told Azure through Resource Manager to start an event, as no beacon had done so in 30 s, or none sees it.',
   azure_acknowledge_failed:
     'Azure Resource Manager did not take it. `error` says why, and for a missing role the command that gives it. The relay tries again each minute until NotBefore, unless that would be in vain.',
+  azure_events_homeless:
+    'Azure Event Grid sent `count` entries of `subscriptions`, which no fleet of the token takes. The others are stored.',
   azure_events_unreadable:
     'Azure Event Grid sent `count` entries that are no Scheduled Events as Azure documents them. The others are stored.',
   azure_inventory_failed:

@@ -1,6 +1,6 @@
 // `/v1/azure/events`: Azure Event Grid sends events of subscriptions here, as CloudEvents or in its own
 // schema, one by one or in batches. Before that, it shakes hands. `/v1/azure` shows what is switched on.
-import type { MiddlewareHandler } from 'hono'
+import type { Context, MiddlewareHandler } from 'hono'
 import * as z from 'zod'
 import { listOf } from '../../../shared/bounded.ts'
 import { parseJson } from '../../../shared/json.ts'
@@ -9,6 +9,7 @@ import { fleetOf } from '../../core/rules/config.ts'
 import { readNotice } from '../../schema/azure-event.ts'
 import { createAzureCheck } from '../../use-cases/check-azure.ts'
 import { joinPublished } from '../../use-cases/published.ts'
+import type { Relay } from '../../use-cases/relay.ts'
 import { inTurns, refuseBusy } from '../door.ts'
 import { limit, problem } from '../problem.ts'
 import { type Route, route } from '../route.ts'
@@ -17,6 +18,8 @@ import { accessOf, fleetsFor } from './access.ts'
 /** Event Grid sends at most so much. */
 const maxBytes = 1_048_576
 const maxEvents = 5_000
+/** Subscriptions in a line of the log. */
+const maxNamed = 5
 export const azureEventsPath = '/v1/azure/events'
 
 /** Of a handshake: Event Grid sends one of less than 1 kB. */
@@ -92,26 +95,50 @@ const takeEvents = route({
         return problem(c, 400, 'azure_event_malformed', detail)
       }
       const published = read.filter((one) => typeof one === 'object')
-      const known = fleetsFor(relay, c)
-      const placed = published.map((one) => ({ one, fleet: fleetIn(known, relay.config, one) }))
-      const homeless = placed.find(({ fleet }) => fleet === undefined)
-      if (homeless !== undefined) {
-        const { subscriptionId } = homeless.one.resource
-        const detail =
-          `no fleet of this token takes events of the subscription ${subscriptionId}; add it to ` +
-          '"azure.subscriptions", and to "azureSubscriptions" of a fleet'
-        return problem(c, 403, 'azure_subscription_unknown', detail)
-      }
-      const inOrder = placed.sort((a, b) => a.one.at - b.one.at)
+      const own = ofFleets(relay, c, published)
+      if ('refusal' in own) return problem(c, 403, 'azure_subscription_unknown', own.refusal)
+      const inOrder = own.placed.sort((a, b) => a.one.at - b.one.at)
       // those of one part share a transaction
       const joined = await inTurns(door, access, inOrder, (some) =>
-        Promise.all(some.map(({ one, fleet }) => joinPublished(relay, fleet!, one))),
+        Promise.all(some.map(({ one, fleet }) => joinPublished(relay, fleet, one))),
       )
       if (joined === 'full') return refuseBusy(c)
       if (!joined.includes('busy')) return c.body(null, 204)
       return problem(c, 503, 'busy', 'others are changing the event; send it again')
     },
 })
+
+interface Placed {
+  one: Published
+  fleet: string
+}
+
+/** Those of the token's fleets. The others are named in the log, or refused if there are no more. */
+function ofFleets(
+  relay: Relay,
+  c: Context,
+  published: Published[],
+): { placed: Placed[] } | { refusal: string } {
+  const known = fleetsFor(relay, c)
+  const placed = published.flatMap((one): Placed[] => {
+    const fleet = fleetIn(known, relay.config, one)
+    return fleet === undefined ? [] : [{ one, fleet }]
+  })
+  const own = new Set(placed.map(({ one }) => one))
+  const homeless = published.filter((one) => !own.has(one))
+  const unknown = [...new Set(homeless.map(({ resource }) => resource.subscriptionId))]
+  if (homeless.length > 0 && placed.length === 0) {
+    const refusal =
+      `no fleet of this token takes events of the subscription ${unknown[0]}; add it to ` +
+      '"azure.subscriptions", and to "azureSubscriptions" of a fleet'
+    return { refusal }
+  }
+  if (homeless.length > 0) {
+    const subscriptions = unknown.slice(0, maxNamed)
+    relay.log.warn('azure_events_homeless', { count: homeless.length, subscriptions })
+  }
+  return { placed }
+}
 
 function fleetIn(known: string[], config: Parameters<typeof fleetOf>[0], one: Published) {
   const fleet = fleetOf(config, one.resource.subscriptionId)

@@ -74,6 +74,14 @@ test('a token without the scope, and a subscription that is not configured', asy
   })
 })
 
+test('in a batch, one of an unknown subscription keeps out no other', async () => {
+  const batch = [cloudEvent(publication({ subscription: other })), cloudEvent(publication())]
+  expect((await send(batch)).status).toBe(204)
+  expect((await world.getEvent(publication().eventId)).status).toBe(200)
+  const line = world.lines.find((one) => one.includes('azure_events_homeless'))
+  expect(JSON.parse(line!)).toMatchObject({ level: 'warn', count: 1, subscriptions: [other] })
+})
+
 test('with several fleets, the fleet that names the subscription, and only a token that sees it', async () => {
   const azure = { subscriptions: [publication().subscription, other] }
   const fleets = {
