@@ -84,7 +84,8 @@ export function fillIn(
       filled.mistakes.push(`${where}: ${what}`)
       return undefined
     }
-    const found = environment[name]
+    // a value that comes from a file may end with a line break
+    const found = environment[name]?.replace(/[\r\n]+$/, '')
     if (found !== undefined && found !== '') return found
     const placeholder = missing === 'assumed' ? keys.map(placeholderFor).find(Boolean) : undefined
     if (placeholder !== undefined) {

@@ -202,3 +202,12 @@ describe('the form of a name', () => {
 function escaped(part: string): string {
   return part.includes('|') ? part : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }
+
+test('a secret or an address that comes from a file may end with a line break', () => {
+  const config = structuredClone(baseConfig) as Json
+  config.fleets.prod.key = 'env:KEY'
+  config.publicUrl = 'env:URL'
+  const environment = { KEY: `${prodKey}\n`, URL: 'https://foghorn.example\r\n' }
+  const read = readConfigWith(JSON.stringify(config), environment, 'rejected')
+  expect(JSON.stringify(read)).toContain('"publicUrl":"https://foghorn.example"')
+})
