@@ -3,8 +3,10 @@
 // notified of the trouble, and that no message waits long for a channel that is in trouble already.
 import { claimedAt, type SendOutcome } from './attempt.ts'
 import { type Delivery, isSameStory } from './delivery.ts'
-import type { ChannelHealth, Recovered, Troubled } from './health.ts'
+import type { ChannelHealth, Doubtful, Recovered, Troubled } from './health.ts'
 
+/** So many refusals in a row: it is no longer the message's fault. */
+const maxRefusals = 5
 /** If the same trouble comes back within this time, its alert is the same. */
 const sameTroubleMs = 3_600_000
 
@@ -20,41 +22,62 @@ export interface Answer {
 
 type HealthLog = 'channel_refuses' | 'channel_unreachable' | 'channel_recovered'
 
+interface After {
+  health: ChannelHealth | undefined
+  log?: HealthLog
+}
+
 /** The health after a request, and the log event. */
-export function afterAnswer(
-  before: ChannelHealth | undefined,
-  answer: Answer,
-  now: number,
-): { health: ChannelHealth | undefined; log?: HealthLog } {
+export function afterAnswer(before: ChannelHealth | undefined, answer: Answer, now: number): After {
   const known = before?.of === answer.of ? before : undefined
-  const troubled = known?.state === 'ok' ? undefined : known
+  return known === undefined || known.state === 'ok'
+    ? afterWell(known, answer, now)
+    : afterTrouble(known, answer, now)
+}
+
+type Well = Recovered | Doubtful | undefined
+
+function afterWell(known: Well, answer: Answer, now: number): After {
   switch (evidenceIn(answer.sent)) {
     case 'takes':
-      // a request that began before the first refusal proves nothing
-      if (troubled === undefined || isOlder(answer, troubled)) return { health: known }
-      return { health: recovered(troubled, now), log: 'channel_recovered' }
+      return { health: trusted(known) }
+    case 'reads':
+      return doubted(known, answer, now)
     case 'refuses':
-      if (troubled?.state === 'refusing') return { health: known }
       return { health: begun('refusing', known, answer, now), log: 'channel_refuses' }
     case 'silent':
-      if (troubled !== undefined || !isUnreachable(known, answer, now)) return { health: known }
+      if (!isUnreachable(known, answer, now)) return { health: known }
       return { health: begun('unreachable', known, answer, now), log: 'channel_unreachable' }
     case 'none':
       return { health: known }
   }
 }
 
+function afterTrouble(known: Troubled, answer: Answer, now: number): After {
+  const evidence = evidenceIn(answer.sent)
+  const isRefusing = known.state === 'refusing'
+  if (evidence === 'refuses' && !isRefusing) {
+    return { health: begun('refusing', known, answer, now), log: 'channel_refuses' }
+  }
+  // a request that began before the trouble proves nothing
+  const answers = evidence === 'takes' || (evidence === 'reads' && !isRefusing)
+  if (!answers || isOlder(answer, known)) return { health: known }
+  const health = recovered(known, now)
+  const refused = evidence === 'reads' ? { refused: 1 } : {}
+  return { health: { ...health, ...refused }, log: 'channel_recovered' }
+}
+
 function isOlder(answer: Answer, { state, since }: Troubled): boolean {
   return state === 'refusing' && claimedAt(answer) < since
 }
 
-type Evidence = 'refuses' | 'takes' | 'silent' | 'none'
+/** `reads`: it answers, and refused this message. */
+type Evidence = 'refuses' | 'takes' | 'reads' | 'silent' | 'none'
 
-/** A channel that refuses one message has read it, so it is not broken. */
 function evidenceIn(sent: SendOutcome): Evidence {
   if (sent.outcome === 'superseded' || sent.outcome === 'given_up') return 'none'
   if (sent.outcome === 'delivered') return 'takes'
-  if (sent.outcome === 'refused') return sent.broken ? 'refuses' : 'takes'
+  if (sent.outcome === 'refused') return sent.broken ? 'refuses' : 'reads'
   return sent.unsent ? 'none' : 'silent'
 }
 
@@ -71,6 +94,25 @@ function isUnreachable(
   if (known === undefined) return true
   // a time in the future is from before the clock was set back
   return known.since < overdueSince || known.since > now
+}
+
+/** It has accepted a message, so earlier refusals were those messages' fault. */
+function trusted(known: Well): Well {
+  if (known?.refused === undefined) return known
+  if (known.was === undefined) return undefined
+  const { refused: _, ...kept } = known
+  return kept
+}
+
+/** One more refusal. */
+function doubted(known: Well, answer: Answer, now: number): After {
+  const refused = (known?.refused ?? 0) + 1
+  if (refused >= maxRefusals) {
+    return { health: begun('refusing', known, answer, now), log: 'channel_refuses' }
+  }
+  if (known !== undefined) return { health: { ...known, refused } }
+  const { channel, of, sent } = answer
+  return { health: { state: 'ok', channel, of, since: now, note: sent.note, alert: now, refused } }
 }
 
 function recovered({ state, ...known }: Troubled, now: number): Recovered {

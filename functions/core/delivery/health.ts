@@ -11,7 +11,7 @@ interface Known {
   alert: number
 }
 
-/** `refusing`: it rejects every message. `unreachable`: for too long, no answer or temporary errors. */
+/** `refusing`: it rejects every message, or rejected the last few. `unreachable`: for too long, no answer or temporary errors. */
 export interface Troubled extends Known {
   state: 'refusing' | 'unreachable'
 }
@@ -20,10 +20,19 @@ export interface Troubled extends Known {
 export interface Recovered extends Known {
   state: 'ok'
   was: Troubled['state']
+  /** Messages that it has refused since then, without a delivery between them. */
+  refused?: number
 }
 
-/** Undefined elsewhere means that the channel was never in trouble. */
-export type ChannelHealth = Recovered | Troubled
+/** It was never in trouble, and has refused the last messages. */
+export interface Doubtful extends Known {
+  state: 'ok'
+  was?: never
+  refused: number
+}
+
+/** Undefined elsewhere means that the channel was never in trouble, and refuses nothing. */
+export type ChannelHealth = Recovered | Doubtful | Troubled
 
 /** The configuration lacks it, and open events had reached it. */
 export interface RemovedChannel {

@@ -55,6 +55,7 @@ describe('after an answer', () => {
       'ok, and never in trouble',
       undefined,
       {
+        wrong: [{ state: 'ok', ...begun, note: 'HTTP 400', refused: 1 }],
         refused: [refusesNow, 'channel_refuses'],
         overdue: [awayNow, 'channel_unreachable'],
       },
@@ -63,6 +64,7 @@ describe('after an answer', () => {
       'ok since before the overdue message was planned',
       { ...recovered, since: at - hour },
       {
+        wrong: [{ ...recovered, since: at - hour, refused: 1 }],
         refused: [refusesNow, 'channel_refuses'],
         overdue: [awayNow, 'channel_unreachable'],
       },
@@ -70,12 +72,16 @@ describe('after an answer', () => {
     [
       'ok, as it took another message since then',
       recovered,
-      { refused: [refusesNow, 'channel_refuses'] },
+      {
+        wrong: [{ ...recovered, refused: 1 }],
+        refused: [refusesNow, 'channel_refuses'],
+      },
     ],
     [
       'ok since a time that lies ahead',
       { ...recovered, since: at + 1 },
       {
+        wrong: [{ ...recovered, since: at + 1, refused: 1 }],
         refused: [refusesNow, 'channel_refuses'],
         overdue: [awayNow, 'channel_unreachable'],
       },
@@ -85,7 +91,6 @@ describe('after an answer', () => {
       refusing,
       {
         delivered: [okNow('refusing'), 'channel_recovered'],
-        wrong: [okNow('refusing'), 'channel_recovered'],
       },
     ],
     ['refusing, and the request began before that', { ...refusing, since: at + 1 }, {}],
@@ -94,21 +99,30 @@ describe('after an answer', () => {
       { ...refusing, since: at },
       {
         delivered: [okNow('refusing'), 'channel_recovered'],
-        wrong: [okNow('refusing'), 'channel_recovered'],
       },
     ],
     [
       'ok since the overdue message was planned',
       { ...recovered, since: at - 3 * minute },
-      { refused: [refusesNow, 'channel_refuses'] },
+      {
+        wrong: [{ ...recovered, since: at - 3 * minute, refused: 1 }],
+        refused: [refusesNow, 'channel_refuses'],
+      },
     ],
-    ['ok since now', { ...recovered, since: at }, { refused: [refusesNow, 'channel_refuses'] }],
+    [
+      'ok since now',
+      { ...recovered, since: at },
+      {
+        wrong: [{ ...recovered, since: at, refused: 1 }],
+        refused: [refusesNow, 'channel_refuses'],
+      },
+    ],
     [
       'unreachable',
       unreachable,
       {
         delivered: [okNow('unreachable'), 'channel_recovered'],
-        wrong: [okNow('unreachable'), 'channel_recovered'],
+        wrong: [{ ...okNow('unreachable'), refused: 1 }, 'channel_recovered'],
         refused: [refusesNow, 'channel_refuses'],
       },
     ],
@@ -130,6 +144,26 @@ describe('after an answer', () => {
         )
       }
     }
+  })
+
+  test('five refusals in a row: it is refusing, whatever they say; a delivery between them counts anew', () => {
+    const said = (...sent: SendOutcome[]) =>
+      sent.reduce<ReturnType<typeof afterAnswer>>(
+        ({ health }, one) => afterAnswer(health, answer(one), at),
+        { health: undefined },
+      )
+    const four = [wrong, wrong, wrong, wrong]
+    expect(said(...four).health).toMatchObject({ state: 'ok', refused: 4 })
+    expect(said(...four, wrong)).toEqual({
+      health: { state: 'refusing', ...begun, note: 'HTTP 400' },
+      log: 'channel_refuses',
+    })
+    expect(said(...four, delivered).health).toBeUndefined()
+    expect(said(...four, delivered, ...four).health).toMatchObject({ state: 'ok' })
+    expect(said(...four, silent, wrong).health?.state).toBe('refusing')
+    expect(afterAnswer({ ...recovered, refused: 4 }, answer(delivered), at).health).toEqual(
+      recovered,
+    )
   })
 
   test('the same answer again is no change', () => {

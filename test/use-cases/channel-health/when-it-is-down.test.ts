@@ -23,7 +23,20 @@ test('a message that the channel refuses delays no other message', async () => {
   answer(world, 'slack', () => new Response('invalid_payload', { status: 400 }))
   await report(later(2), later(3), later(4))
   expect(texts('slack')).toHaveLength(4)
+  // it has taken nothing yet
+  expect(logged('channel_recovered')).toEqual([])
+  world.channels.answer = usualAnswer
+  await report(later(5))
   expect(logged('channel_recovered')).toHaveLength(1)
+})
+
+test('a channel that refuses five messages in a row takes none, and says why', async () => {
+  await startRelay({ channels: { chat, team }, routes: to('chat') })
+  answer(world, 'slack', () => new Response('invalid_payload', { status: 400 }))
+  for (let i = 1; i <= 4; i++) await report(later(i))
+  expect(logged('channel_refuses')).toEqual([])
+  await report(later(5))
+  expect(logged('channel_refuses').join()).toContain('invalid_payload')
 })
 
 test('one message that its receiver never accepts is no trouble of a channel that accepts others', async () => {
