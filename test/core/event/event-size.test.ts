@@ -1,10 +1,12 @@
 // An event fits into one row, whatever beacons report.
 import { expect, test } from 'vitest'
 import { addHistory, eventLength, fitEvent } from '../../../functions/core/event/history.ts'
+import { tidyEvent } from '../../../functions/core/event/tidy.ts'
 import { withValues } from '../../../functions/core/event/values.ts'
 import { maxEventLength } from '../../../functions/core/limits.ts'
 import { bigNames, bigRecord } from '../../support/big.ts'
 import { at, facts, openRecord, record, sight } from '../../support/records.ts'
+import { event } from '../../support/world.ts'
 
 test('the largest event that Azure may make fits as it is', () => {
   const large = bigRecord({ sights: bigNames().map((vm) => sight(vm)) })
@@ -19,6 +21,21 @@ test('if VMs say too much of themselves, the largest sights have no place', () =
   expect(fitted.sights.filter((one) => one.tags['0'] === undefined)).toHaveLength(100)
   expect(fitted.sights.length).toBeGreaterThan(100)
 })
+
+test.each([
+  ['200 names of 196 characters', 200, 196, 200],
+  ['one name more', 201, 10, 200],
+  // as JSON, each takes three more characters, and the list one
+  ['200 names of 198 characters', 200, 198, 199],
+])(
+  'of the names of an event, 40,000 characters and 200 names are kept: %s',
+  (_, count, length, kept) => {
+    const resources = Array.from({ length: count }, (_name, i) => `${i}`.padStart(length, 'x'))
+    const tidied = tidyEvent(event({ resources }))
+    expect(tidied.resources).toHaveLength(kept)
+    expect(tidied.vmCount).toBe(kept === count ? undefined : count)
+  },
+)
 
 test('a note has at most 300 characters, and the number of VMs if there are many', () => {
   const noted = addHistory(record(), { at, what: 'approved', note: 'x'.repeat(5_000) })
