@@ -184,6 +184,8 @@ export function fromStatus(answer: Answer, now: number): Undelivered {
 
 /** Of `AzureTokens`. Its sentence has no secret. */
 const tokenMissing = 'azure_token_missing'
+/** Of a mail server. */
+export const certificateInvalid = 'certificate_invalid'
 /** Of `addressBelow`: a name in this message cannot be part of an address. */
 const pathInvalid = 'path_invalid'
 /** A person has to change the address. */
@@ -199,7 +201,7 @@ export function fromError(
 ): Undelivered {
   if (signal.aborted) return { outcome: 'retry', note: 'no answer in time' }
   const own = chainOf(error).filter((one) => one instanceof FoghornError)
-  const missing = own.find(({ code }) => code === tokenMissing)
+  const missing = own.find(({ code }) => code === tokenMissing || code === certificateInvalid)
   if (missing !== undefined) return { outcome: 'retry', note: missing.message }
   const invalid = own.find((one) => one.code === pathInvalid)
   if (invalid !== undefined) return { outcome: 'refused', note: invalid.message }

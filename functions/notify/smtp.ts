@@ -1,7 +1,8 @@
 // Sends mails for hosts on Node, with nodemailer. A request has the mail as JSON, and its answer the
 // status of HTTP that means the same as the server's reply.
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
-import type { Send } from './notifier.ts'
+import { FoghornError } from '../../shared/errors.ts'
+import { certificateInvalid, type Send } from './notifier.ts'
 
 interface Request {
   from: string
@@ -11,6 +12,8 @@ interface Request {
   html: string
   headers: Record<string, string>
   login?: { user: string; pass: string }
+  /** How the relay names itself. Strict servers refuse a name without a dot. */
+  name?: string
   tls: 'required' | 'none'
 }
 
@@ -37,7 +40,7 @@ export function createSmtpSend(judge: Judge, lookupFor: (plain: boolean) => Look
     const { protocol, hostname, port } = new URL(url)
     signal?.throwIfAborted()
     const host = hostname.replace(/^\[|\]$/g, '')
-    const { login, tls, ...mail } = JSON.parse(body!) as Request
+    const { login, tls, name, ...mail } = JSON.parse(body!) as Request
     const plain = tls === 'none'
     if (isIP(host) !== 0) judge(host, plain)
     // loaded only where a mail is sent
@@ -53,6 +56,7 @@ export function createSmtpSend(judge: Judge, lookupFor: (plain: boolean) => Look
       requireTLS: !plain,
       ignoreTLS: plain,
       ...(login && { auth: login }),
+      ...(name && { name }),
       tls: { servername: isIP(host) === 0 ? host : '' },
       getSocket: (_: unknown, done: (error: null, options: { connection: Socket }) => void) =>
         done(null, { connection: socket }),
@@ -84,7 +88,7 @@ function endFloods(socket: Socket): NodeJS.Timeout {
 
 async function given(
   transport: Transport,
-  mail: Omit<Request, 'login' | 'tls'>,
+  mail: Omit<Request, 'login' | 'tls' | 'name'>,
   signal: AbortSignal | undefined,
 ) {
   try {
@@ -97,11 +101,20 @@ async function given(
     return answer(400, `SMTP refused ${lost} of ${mail.to.length} addresses`)
   } catch (error) {
     signal?.throwIfAborted()
-    const { code: name, responseCode: code, response = '' } = error as Refusal
-    if (name === 'ETLS' && (code ?? 0) >= 500) return answer(401, 'SMTP: the server offers no TLS')
-    if (code === undefined) throw error
+    const { code: name, responseCode: code = 0, response = '' } = error as Refusal
+    if (name === 'ETLS' && code >= 500) return answer(401, 'SMTP: the server offers no TLS')
+    // whatever the server calls it: no mail gets in
+    if (name === 'EAUTH' && code >= 500) return answer(401, `SMTP ${response}`)
+    if (code === 0) throw explained(error)
     return answer(statusFor(code), `SMTP ${response}`)
   }
+}
+
+/** The library gives each failure of TLS the same code. */
+function explained(error: unknown): unknown {
+  const said = error instanceof Error ? error.message : ''
+  if (!/certificate/i.test(said)) return error
+  return new FoghornError(certificateInvalid, `no answer: its certificate is not valid: ${said}`)
 }
 
 function connected(

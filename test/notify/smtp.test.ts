@@ -1,4 +1,6 @@
 // Mails through a real SMTP server: TLS, login, what it refuses, and the guard of addresses.
+import { type AddressInfo, createServer } from 'node:net'
+import { createInterface } from 'node:readline'
 import { rootCertificates, setDefaultCACertificates } from 'node:tls'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Channel, channelSchema } from '../../functions/notify/registry.ts'
@@ -125,7 +127,10 @@ describe.skipIf(why !== undefined)(`an SMTP server${why ? `, skipped: ${why}` : 
 
   test('a certificate that nobody vouches for is not trusted', async () => {
     const channel = await start({ tls: createAuthority('another').issue({ host: '127.0.0.1' }) })
-    expect(await send(channel)).toMatchObject({ outcome: 'retry', note: 'no answer: ESOCKET' })
+    expect(await send(channel)).toMatchObject({
+      outcome: 'retry',
+      note: expect.stringContaining('its certificate is not valid: '),
+    })
   })
 
   test('in a private network is refused, unless the configuration allows it', async () => {
@@ -166,5 +171,52 @@ describe('a mistake', () => {
     const { issues } = channelSchema.safeParse(channel).error!
     const shown = issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n')
     for (const one of said) expect(shown).toContain(one)
+  })
+})
+
+describe('a server that speaks by itself', () => {
+  /** Answers what is listed by the first word of a line, and everything else with 250. */
+  async function speaking(replies: Record<string, string>) {
+    const lines: string[] = []
+    const server = createServer((socket) => {
+      socket.write('220 mx.example\r\n')
+      socket.on('error', () => {})
+      createInterface(socket).on('line', (line) => {
+        lines.push(line)
+        const word = line.split(' ', 1)[0]!
+        const usual = word === 'EHLO' ? '250-mx.example\r\n250 AUTH PLAIN' : '250 ok'
+        socket.write(`${replies[word] ?? usual}\r\n`)
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const channel = channelSchema.parse({
+      ...{ kind: 'mail', server: `127.0.0.1:${port}`, tls: 'none', ...login },
+      ...{ from: 'foghorn@foghorn.example', to: 'ops@foghorn.example' },
+    })
+    const result = await send(channel)
+    await new Promise((resolve) => server.close(resolve))
+    return { result, lines }
+  }
+
+  test.each([
+    '535 bad credentials',
+    '553 Auth failure',
+    '502 not implemented',
+    '503 not advertised',
+    '504 unrecognized',
+  ])('%s to the login: no mail gets in', async (reply) => {
+    const { result } = await speaking({ AUTH: reply })
+    expect(result).toMatchObject({ outcome: 'refused', broken: true })
+    expect(result.note).toContain(reply)
+  })
+
+  test('a login that may work later is tried again', async () => {
+    expect((await speaking({ AUTH: '454 later' })).result.outcome).toBe('retry')
+  })
+
+  test('is greeted by the name of the relay', async () => {
+    const { lines } = await speaking({ AUTH: '535 no' })
+    expect(lines[0]).toBe('EHLO foghorn.example')
   })
 })

@@ -25,7 +25,9 @@ const bySmtp: Notifier<Smtp> = {
   rate: { everyMs: 2_000, burst: 2, together: 20, atOnce: 4 },
   async notify(outgoing, { endpoint, user, password, tls, from, to }, send) {
     const login = user === undefined ? undefined : { user, pass: password }
-    const body = JSON.stringify({ ...mailOf(outgoing), from, to, login, tls })
+    const { hostname } = new URL(outgoing.publicUrl)
+    const name = hostname.includes('.') ? { name: hostname } : {}
+    const body = JSON.stringify({ ...mailOf(outgoing), from, to, login, tls, ...name })
     return attempt(outgoing, () => {
       return post(send, endpoint, body, { 'content-type': 'application/json' }, outgoing.signal)
     })
