@@ -14,6 +14,7 @@ const maxPages = 20
 /** An answer may be this much behind what Event Grid has sent, so it counts as this old. */
 const lagMs = 2 * 60_000
 /** Several readers share an answer. A rule may need a VM that was created a moment ago. */
+const failedMs = 5_000
 const keptMs = { approvals: 1_000, rules: 10_000, people: 60_000 }
 /** Of queries for people, and of those for rules. */
 const everyMs = 1_000
@@ -151,7 +152,8 @@ export function createResourceGraph({ request, now, wait }: Options): ResourceGr
     if (known !== undefined) return known.rows
     const rows = readPages(lane, subscriptions, asked)
     kept.set(key, { at, until: at + keptMs[lane], rows })
-    rows.catch(() => kept.delete(key))
+    // many events may ask for what cannot be read
+    rows.catch(() => kept.set(key, { at, until: now() + failedMs, rows }))
     return rows
   }
 

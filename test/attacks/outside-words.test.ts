@@ -300,6 +300,78 @@ describe('what no affected VM contradicts', () => {
   )
 })
 
+test('an end that its VM contradicts is no half of the VMs, also near and after its time', async () => {
+  await beacon.sees([later])
+  await world.drain()
+  await publish({ status: 'Canceled' })
+  await pass(hour + 5 * minute)
+  expect((await outcome()).phase).toBe('scheduled')
+  await beacon.sees([started()])
+  for (const word of ['Completed', 'Completed'] as const) {
+    await world.pass(minute)
+    await publish({ status: word })
+    for (let at = 0; at < 2 * minute; at += 10 * second) {
+      await world.pass(10 * second)
+      await beacon.sees([started()])
+    }
+  }
+  expect((await outcome()).phase).toBe('started')
+})
+
+test('an onlooker that says Started and then lacks it ends nothing that its VM shows', async () => {
+  const liar = new FakeBeacon(world, 'an_onlooker')
+  await beacon.sees([later])
+  await liar.sees([later])
+  await world.drain()
+  await press(world, linkOf(world), 'approve')
+  await liar.sees([started()])
+  await liar.sees([])
+  for (let at = 0; at < 3 * minute; at += 10 * second) {
+    await world.pass(10 * second)
+    await beacon.sees([later])
+    await liar.sees([])
+  }
+  expect((await outcome()).phase).toBe('scheduled')
+  expect((await beacon.sees([later])).directives.length).toBeLessThanOrEqual(1)
+  const record = await world.store.readEvent({ fleet: 'prod', eventId })
+  expect(record?.decided?.decision).toBe('approved')
+})
+
+test('an onlooker that says that Azure accepted, and then Started: its VM is right two minutes later', async () => {
+  const liar = new FakeBeacon(world, 'an_onlooker')
+  await beacon.sees([later])
+  await liar.sees([later])
+  await world.drain()
+  await press(world, linkOf(world), 'approve')
+  await liar.sees([later])
+  const starts = [{ eventId, ageMs: 0, outcome: 'accepted' as const, status: 200 }]
+  await liar.sees([started()], { starts })
+  await pass(2 * minute)
+  expect((await outcome()).phase).toBe('scheduled')
+})
+
+test('a VM that names itself in an event of others takes none of them out of it', async () => {
+  await beacon.sees([later])
+  await world.drain()
+  const liar = new FakeBeacon(world, 'evil')
+  world.clock.now += second
+  await liar.sees([{ ...later, resources: ['evil'] }])
+  await pass(20 * second)
+  const { facts } = (await world.store.readEvent({ fleet: 'prod', eventId }))!
+  expect(facts.resources).toContain('web_0')
+  await press(world, linkOf(world), 'approve')
+  await liar.sees([{ ...later, resources: ['evil'] }])
+  expect((await beacon.sees([later])).directives).toHaveLength(1)
+})
+
+test('an event of years ahead that nobody shows is lost after a week', async () => {
+  await publish({ notBeforeAt: later.notBeforeAt! + 10_000 * 24 * hour })
+  await world.pass(7 * 24 * hour - minute)
+  expect((await outcome()).phase).toBe('scheduled')
+  await world.pass(11 * minute)
+  expect((await outcome()).outcome).toBe('lost')
+})
+
 test('400 inventions keep out nothing that the list shows', async () => {
   const idOf = (n: number) => `c7061bac-afdc-4513-b24b-${String(n).padStart(12, '0')}`
   const batch = Array.from({ length: 401 }, (_, n) => cloudEvent(publication({ eventId: idOf(n) })))

@@ -86,7 +86,11 @@ export function confirmedBy(
   const { scope } = decided ?? {}
   const isCovered = own.every(
     ({ event }) =>
-      event.vmCount === undefined && isWithin(scope, event) && !lacksReadValue(scope, event),
+      event.vmCount === undefined &&
+      isWithin(scope, event) &&
+      !lacksReadValue(scope, event) &&
+      // it may hit any VM
+      (event.resources.length > 0 || scope?.resources.length === 0),
   )
   if (!isCovered) return { refusal: 'Azure Resource Graph lists more than was approved' }
   // a rule has read the tags of another one's VMs

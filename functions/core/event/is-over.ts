@@ -4,9 +4,11 @@
 import { isAdvice } from '../../../shared/document.ts'
 import { type Ended, type EventRecord, type Inference, isOpen, type OpenRecord } from './event.ts'
 import {
+  eventGrid,
   heardAt,
   isAffected,
   isHeard,
+  isSeeing,
   type Listening,
   type Missing,
   type Sight,
@@ -20,8 +22,10 @@ const settleMs = 10_000
 const halfMs = 30_000
 /** A Preempt or Terminate is completed if its VMs were silent for this long after its start. */
 const vmGoneMs = 2 * 60_000
-/** An event is lost if nobody that saw it has reported a document for this long. */
+/** An event is lost if nobody that saw it has reported a document for this long after it may run. */
 export const lostMs = 10 * 60_000
+/** Or, however far NotBefore is: others may invent events of years ahead. */
+const unseenMs = 7 * 86_400_000
 /** While a VM lacks the event, look this often. */
 const lookMs = 10_000
 
@@ -87,8 +91,11 @@ function goneProvenAt(record: OpenRecord, listening: Listening): number {
   // until then, half of the VMs are not enough: a document that lags must not cancel the event. A VM
   // that fell silent speaks for three more minutes, so its report of a restart comes before the end
   if (!isBegun) return allProvenAt
-  // a document from before the start says nothing about the end
-  const sights = record.sights.filter(({ polledAt }) => polledAt >= startedAt)
+  // a document from before the start says nothing about the end, and onlookers outvote no affected VM
+  const recent = record.sights.filter(({ polledAt }) => polledAt >= startedAt)
+  const affected = recent.filter((one) => isAffected(facts, one) && isSeeing(one, listening))
+  const sights =
+    affected.length > 0 ? affected : recent.filter(({ beacon }) => beacon !== eventGrid)
   const lackTimes = seeingVms(sights, listening).map(({ lacksSince = never }) =>
     Math.max(lacksSince, startedAt),
   )
@@ -175,5 +182,7 @@ function mayRunFrom({ started, azure, facts }: OpenRecord): number | undefined {
 
 function lostAt(record: OpenRecord, listening: Listening): number {
   const seenAt = record.sights.map((one) => Math.max(one.polledAt, listening.listeningSince))
-  return Math.max(mayRunFrom(record) ?? record.firstSeenAt, ...seenAt) + lostMs
+  const lastSeenAt = Math.max(record.firstSeenAt, ...seenAt)
+  const runsAt = mayRunFrom(record) ?? record.firstSeenAt
+  return Math.min(Math.max(runsAt, lastSeenAt) + lostMs, lastSeenAt + unseenMs)
 }

@@ -141,12 +141,16 @@ export function endedByDoubt(
   const { started } = record
   if (!isOpen(record) || started?.by === undefined || shown?.status !== 'Scheduled')
     return undefined
-  const knows =
-    started.by === 'azure'
-      ? reporter.beacon !== eventGrid && isSpeaker(record, reporter, shown, listening)
-      : isOfNamed(reporter, record.facts)
+  const isAffected = isOfNamed(reporter, record.facts)
+  const { beacon } = reporter
+  const mayKnow = started.by === 'azure' ? beacon !== eventGrid : beacon === resourceGraph
+  const knows = isAffected || (mayKnow && isSpeaker(record, reporter, shown, listening))
   const isSoon = reporter.polledAt < started.at + lagMs
-  if (!knows || isSoon || !cannotHaveStarted(record, listening.now)) return undefined
+  if (!knows || isSoon) return undefined
+  // that a beacon told Azure is its word, which the document of an affected VM outweighs
+  const { notBeforeAt = Number.POSITIVE_INFINITY } = record.facts
+  const isDue = notBeforeAt <= listening.now
+  if (isDue || !(isAffected || cannotHaveStarted(record, listening.now))) return undefined
   const over: Ended = { at: started.at, outcome: 'completed', by: 'doubt' }
   return { record: endedAt(record, over, reporter.vm), moments: ['completed'] }
 }

@@ -27,11 +27,13 @@ export function withValues(
 ): OpenRecord {
   const { facts } = record
   const { polledAt } = reporter
-  const names = takenFrom(record, reporter, shown, listening)
-  const taken = Object.fromEntries(names.map((name) => [name, shown[name]])) as Partial<Values>
+  const isAdded = addsItself(record, reporter, shown)
+  const names = takenFrom(record, reporter, shown, isAdded, listening)
+  const all = isAdded ? withNames(facts, shown) : shown
+  const taken = Object.fromEntries(names.map((name) => [name, all[name]])) as Partial<Values>
   const valued = { ...filled(facts, shown), ...taken }
   const takesVms = names.includes('resources') || facts.resources.length === 0
-  const merged = withVms(valued, takesVms ? shown : facts)
+  const merged = withVms(valued, takesVms ? all : facts)
   if (JSON.stringify(merged) === JSON.stringify(facts)) return record
   const learned = { ...record, facts: merged }
   // Azure sets the time of an event that had none
@@ -48,15 +50,16 @@ export function withValues(
 /**
  * A speaker's document changes what it showed otherwise before, and what no other speaker shows any
  * more. So the first affected VM replaces the values of onlookers, and a VM that lags changes nothing.
- * A VM that shows for the first time that it is affected is affected.
+ * A VM that shows for the first time that it is affected is affected; it removes no other.
  */
 function takenFrom(
-  { facts, sights, changed, firstSeenAt }: EventRecord,
+  { facts, sights }: EventRecord,
   reporter: Reporter,
   shown: Facts & Pick<Sight['shows'], 'status'>,
+  isAdded: boolean,
   listening: Listening,
 ): (keyof Values)[] {
-  const { beacon, polledAt } = reporter
+  const { beacon } = reporter
   const others = sights.filter(
     (one) =>
       ![beacon, eventGrid].includes(one.beacon) &&
@@ -68,16 +71,33 @@ function takenFrom(
   if (!isOfAffected && affected.length > 0) return []
   const speakers = isOfAffected ? affected : others
   const before = sights.find((one) => one.beacon === beacon)?.shows
-  const isNew = before === undefined && polledAt > (changed?.at ?? firstSeenAt)
-  const isAdded = isNew && isOfNamed(reporter, shown) && !isOfNamed(reporter, facts)
   const [known, own] = [shownOf({ ...facts, status: shown.status }), shownOf(shown)]
   return valueNames.filter((name) => {
     if (!differs(name, known, own)) return false
-    // an affected VM knows; of others, one that changes its word does not outweigh those that keep theirs
-    const hasChanged = isOfAffected && before !== undefined && differs(name, before, own)
     if (name === 'resources' && isAdded) return true
+    // a VM that is known as affected knows; of others, one that changes its word does not outweigh those that keep theirs
+    const isKnown = isOfNamed(reporter, facts)
+    const hasChanged = isKnown && before !== undefined && differs(name, before, own)
     return hasChanged || speakers.every(({ shows }) => differs(name, known, shows))
   })
+}
+
+/** Its first document that names it. */
+function addsItself(
+  { facts, sights, changed, firstSeenAt }: EventRecord,
+  reporter: Reporter,
+  shown: Facts,
+): boolean {
+  const known = sights.find(({ beacon }) => beacon === reporter.beacon)
+  const isNew =
+    known === undefined ? reporter.polledAt > (changed?.at ?? firstSeenAt) : known.isHit !== true
+  return isNew && isOfNamed(reporter, shown) && !isOfNamed(reporter, facts)
+}
+
+function withNames<Shown extends Facts>(known: Facts, shown: Shown): Shown {
+  const has = new Set(shown.resources.map((name) => name.toLowerCase()))
+  const others = known.resources.filter((name) => !has.has(name.toLowerCase()))
+  return { ...shown, resources: [...others, ...shown.resources] }
 }
 
 /** With values that were unknown. Keys keep their order, so that equal facts are equal text. */

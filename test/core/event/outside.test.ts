@@ -111,6 +111,7 @@ describe("Azure's list confirms an approval", () => {
     ['nothing', {}, [], 'does not list'],
     ['another event', {}, [{ event: event({ eventId: 'x' }) }], 'does not list'],
     ['its end', {}, [{ ending: 'completed' }], 'does not list'],
+    ['no VM, so it may hit any', {}, [{ event: event({ resources: [] }) }], 'more than was'],
     ['more VMs', {}, [{ event: event({ resources: ['web_0', 'web_1'] }) }], 'more than was'],
     ['more in another row', {}, [{}, { event: event({ resources: ['web_9'] }) }], 'more than was'],
     ['another resource than the rule read', read, [{}], 'another resource'],
@@ -190,6 +191,8 @@ describe('a start that Event Grid alone tells of', () => {
   const late = at + minute
 
   const onlookers = { started: { at, by: 'onlooker' } }
+  const told = { azure: { accepted: { vm: 'x', at } } }
+  const list = who('list', late, resourceGraph)
 
   test.each<[string, object, Reporter, EventNews, boolean]>([
     ['its VM shows that it waits, a minute later', {}, who('web_0', late), waits, true],
@@ -209,7 +212,7 @@ describe('a start that Event Grid alone tells of', () => {
     [
       'Azure was told of an earlier approval',
       { azure: { acceptedBefore: { vm: 'x', at } } },
-      who('web_0', late),
+      who('web_9', late),
       waits,
       false,
     ],
@@ -227,7 +230,9 @@ describe('a start that Event Grid alone tells of', () => {
       waits,
       false,
     ],
-    ['Azure was told', { azure: { accepted: { vm: 'x', at } } }, who('web_0', late), waits, false],
+    ['Azure was told', { azure: { accepted: { vm: 'x', at } } }, who('web_9', late), waits, false],
+    ['a beacon says so, and its VM waits', told, who('web_0', late), waits, true],
+    ['an onlooker said so, and the list shows that it waits', onlookers, list, waits, true],
     [
       'its time has come',
       { facts: facts({ notBeforeAt: late }) },
@@ -257,7 +262,7 @@ describe('a start that Event Grid alone tells of', () => {
   })
 
   const open = { facts: facts({ notBeforeAt: at + day }) }
-  const list = sight('list', { beacon: resourceGraph })
+  const listed = sight('list', { beacon: resourceGraph })
   test.each<[string, object, boolean]>([
     ['nobody else sees it', open, true],
     ['an onlooker shows that it waits', { ...open, sights: [sight('web_9')] }, false],
@@ -266,8 +271,8 @@ describe('a start that Event Grid alone tells of', () => {
       { ...open, sights: [sight('web_9', { shows: { eventType: 'Reboot', status: 'Started' } })] },
       true,
     ],
-    ["Azure's list, which may be behind", { ...open, sights: [list] }, true],
-    ['the list, once such a word was wrong', { ...open, sights: [list], backAt: at }, false],
+    ["Azure's list, which may be behind", { ...open, sights: [listed] }, true],
+    ['the list, once such a word was wrong', { ...open, sights: [listed], backAt: at }, false],
     ['its time has come', { facts: facts({ notBeforeAt: at }), sights: [sight('web_9')] }, true],
   ])('counts if %s', (_, before, counts) => {
     expect(joined(openRecord(before), eventGrid) !== undefined).toBe(counts)
