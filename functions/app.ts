@@ -8,12 +8,13 @@ import { admitToCalendar } from './http/admin/calendar.ts'
 import { consolePages } from './http/admin/console.ts'
 import { createDirectReports, type DirectReports } from './http/beacons/direct.ts'
 import { createTakeReport } from './http/beacons/reports.ts'
-import { createDoor, inTurn, throughDoor } from './http/door.ts'
+import { createDoor, inTurn, inTurnOfStrangers, throughDoor } from './http/door.ts'
 import { endBodyOfHead, keepPrivate, notFound } from './http/page.ts'
 import { limitRates } from './http/rate.ts'
 import { createReportCounts } from './http/report-counts.ts'
 import { bodyOf, type Caller, type Route, routerPath, type Shared, serve } from './http/route.ts'
 import { routes } from './http/routes.ts'
+import { documentRoutes } from './http/schemas.ts'
 import { answerThrown, createNoteBrokenOff, type NoteBrokenOff } from './http/thrown.ts'
 import { createLinkGuard } from './links/guard.ts'
 import { createFrequentLog } from './use-cases/frequent-log.ts'
@@ -50,6 +51,7 @@ export function createParts(relay: Relay): Parts {
       // a body that comes slowly keeps nobody's place
       bodyOf(route),
       isHeavy(route) ? throughDoor(door) : pass,
+      documents.has(route) ? inTurnOfStrangers(door) : pass,
       serve(route, shared, route.takesTurns && ((c, work) => inTurn(door, c, work))),
     ] as const
     app.on(route.method, routerPath(route), ...handlers)
@@ -61,6 +63,9 @@ export function createParts(relay: Relay): Parts {
   const take = createTakeReport(relay, refusals)
   return { app, ...createDirectReports(relay, take, reports), noteBrokenOff }
 }
+
+/** Large, and for everybody. */
+const documents: ReadonlySet<unknown> = new Set(documentRoutes)
 
 /** Not a decision. */
 function isHeavy({ caller, takesTurns }: Route): boolean {

@@ -127,13 +127,16 @@ function layersOf(text: string): Layer[] {
 const escapes = /[\\%&=]/
 /** In addresses, in mails and in HTML. Each language escapes other characters. */
 const inMarkup =
-  /%[0-7][\da-f]|%[c-f][\da-f](?:%[89ab][\da-f])+|=(?<quoted>[2-7][\da-f])|&#x(?<hex>[\da-f]{1,6});|&#(?<decimal>\d{1,7});|&(?<name>amp|lt|gt|quot|apos);/gi
+  /%[0-7][\da-f]|%[c-f][\da-f](?:%[89ab][\da-f])+|=(?<quoted>[2-7][\da-f])|&#x(?<hex>[\da-f]{1,6});|&#(?<decimal>\d{1,7});|%u(?<old>[\da-f]{4})|&(?<name>amp|lt|gt|quot|apos|sol|plus|equals|comma|bsol|lowbar|nbsp);/gi
 /** And in JSON and JavaScript: there, a backslash stands for none. */
 const inCode = new RegExp(
-  `\\\\u(?<unit>[\\da-f]{4})|\\\\x(?<byte>[\\da-f]{2})|\\\\(?<one>[^ux])|${inMarkup.source}`,
+  `\\\\[ux]\\{(?<braced>[\\da-f]{1,6})\\}|\\\\u(?<unit>[\\da-f]{4})|\\\\x(?<byte>[\\da-f]{2})|\\\\(?<octal>[0-3][0-7]{2})|\\\\(?<one>[^ux])|${inMarkup.source}`,
   'gi',
 )
-const namesInHtml: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
+const namesInHtml: Record<string, string> = {
+  ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", sol: '/', plus: '+', equals: '=' },
+  ...{ comma: ',', bsol: '\\', lowbar: '_', nbsp: ' ' },
+}
 
 function withoutEscapes({ plain, at }: Layer, escaped: RegExp): Layer {
   let shown = ''
@@ -153,13 +156,15 @@ function withoutEscapes({ plain, at }: Layer, escaped: RegExp): Layer {
 }
 
 function meantBy({ 0: whole, groups = {} }: RegExpExecArray): string {
-  const { unit, byte, quoted, one, hex, decimal, name } = groups
+  const { unit, byte, quoted, old, braced, octal, one, hex, decimal, name } = groups
   if (one !== undefined) return one
   if (name !== undefined) return namesInHtml[name.toLowerCase()]!
-  const code16 = unit ?? byte ?? quoted
+  const code16 = unit ?? byte ?? quoted ?? old
   if (code16 !== undefined) return String.fromCharCode(Number.parseInt(code16, 16))
+  if (octal !== undefined) return String.fromCharCode(Number.parseInt(octal, 8))
   if (whole.startsWith('%')) return decoded(whole)
-  const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
+  const inHex = hex ?? braced
+  const code = inHex === undefined ? Number(decimal) : Number.parseInt(inHex, 16)
   return code > 0x10ffff ? whole : String.fromCodePoint(code)
 }
 

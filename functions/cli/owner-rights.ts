@@ -36,7 +36,7 @@ export function actAsOwnerOf(folder: string): 'acts' | 'out_of_reach' | 'shared'
 function isBelowRootAlone(folder: string): boolean {
   const above = dirname(folder)
   const { uid, mode } = statSync(above)
-  const isOfRoot = uid === root && (mode & (othersWrite | sticky)) !== othersWrite
+  const isOfRoot = uid === root && ((mode & othersWrite) === 0 || (mode & sticky) !== 0)
   return isOfRoot && (above === folder || isBelowRootAlone(above))
 }
 

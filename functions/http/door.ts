@@ -11,9 +11,12 @@ import { problem } from './problem.ts'
 /** Of one asker: fifty people may have the console open with one key. */
 const maxWaiting = 100
 
+/** Strangers are one asker. */
+type Asker = Access | 'stranger'
+
 export interface Door {
   /** Calls `answer` when it is this asker's turn. `full`: too many of the asker's requests wait. */
-  pass<Answer>(access: Access, answer: () => Promise<Answer>): Promise<Answer | 'full'>
+  pass<Answer>(asker: Asker, answer: () => Promise<Answer>): Promise<Answer | 'full'>
 }
 
 export function createDoor({ pause, readPlaces }: Pick<Relay, 'pause' | 'readPlaces'>): Door {
@@ -35,8 +38,8 @@ export function createDoor({ pause, readPlaces }: Pick<Relay, 'pause' | 'readPla
     enter()
   }
   return {
-    async pass(access, answer) {
-      const who = nameOf(access)
+    async pass(asker, answer) {
+      const who = asker === 'stranger' ? asker : nameOf(asker)
       if (taken < readPlaces) taken += 1
       else {
         const queue = waiting.get(who) ?? []
@@ -57,6 +60,14 @@ export function createDoor({ pause, readPlaces }: Pick<Relay, 'pause' | 'readPla
 /** Middleware behind `admit`. */
 export function throughDoor(door: Door): MiddlewareHandler {
   return (c, next) => inTurn(door, c, next)
+}
+
+/** Middleware in front of what everybody may read. */
+export function inTurnOfStrangers(door: Door): MiddlewareHandler {
+  return async (c, next) => {
+    const passed = await door.pass('stranger', next)
+    return passed === 'full' ? refuseBusy(c) : passed
+  }
 }
 
 /** One piece of work for this asker. */

@@ -177,12 +177,26 @@ async function readJson(c: Context, json: JsonBody<z.ZodType>, turn: Turn) {
   return turn(c, async () => parsed(c, json, text))
 }
 
+/** No body of ours is nearly so deep, and each level costs more than its two characters. */
+const maxDepth = 64
+
+function isTooDeep(text: string): boolean {
+  let depth = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === 0x5b || code === 0x7b) depth += 1
+    else if (code === 0x5d || code === 0x7d) depth -= 1
+    if (depth > maxDepth) return true
+  }
+  return false
+}
+
 function parsed(
   c: Context,
   { schema, code, example, isOptional }: JsonBody<z.ZodType>,
   text: string,
 ) {
-  const json = isOptional && text === '' ? {} : parseJson(text)
+  const json = isOptional && text === '' ? {} : isTooDeep(text) ? undefined : parseJson(text)
   const read = schema.safeParse(json, { error: remedyOf })
   if (read.success) return read.data
   const detail =

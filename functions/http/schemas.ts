@@ -58,10 +58,10 @@ export const documentRoutes: Route<Published>[] = [
 ]
 
 /** Made at the first request: most processes are never asked. */
-function once(make: () => string): () => string {
-  let made: string | undefined
+function once(make: () => string): () => Uint8Array<ArrayBuffer> {
+  let made: Uint8Array<ArrayBuffer> | undefined
   return () => {
-    made ??= make()
+    made ??= new TextEncoder().encode(make())
     return made
   }
 }

@@ -79,15 +79,21 @@ export function channelSecrets(channel: Channel): string[] {
   ])
 }
 
-/** All texts inside a value. Of `Bearer TOKEN`, also the token; of `Basic PAIR`, also the pair and the password. */
+/**
+ * All texts inside a value. Of `Bearer TOKEN` or `name=TOKEN`, also the token; of `Basic PAIR`, also the pair and
+ * the password; of `whsec_KEY`, also the key.
+ */
 function textsOf(value: unknown): string[] {
   if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(textsOf)
   if (typeof value !== 'string') return []
   const words = value.split(' ')
+  const parts = isWebUrl(value) ? [] : value.split(/[\s=:;,"]+/)
   const isBasic = words.length === 2 && /^basic$/i.test(words[0]!)
   const pair = isBasic ? Buffer.from(words[1]!, 'base64').toString() : ''
   const decoded = pair === '' ? [] : [pair, pair.slice(pair.indexOf(':') + 1)]
-  return [value, ...(words.length > 1 ? words.filter(mayBeSecret) : []), ...decoded]
+  const pieces = [words, parts].flatMap((some) => (some.length > 1 ? some.filter(mayBeSecret) : []))
+  const bare = value.startsWith('whsec_') ? [value.slice('whsec_'.length)] : []
+  return [value, ...pieces, ...decoded, ...bare]
 }
 
 function piecesOf(url: string): string[] {

@@ -24,7 +24,11 @@ function holds(value: unknown, [name, ...rest]: string[], type: string): boolean
   return (inner === undefined && name.endsWith('?')) || holds(inner, rest, type)
 }
 
+/** Of a `Date`. No number of ours is larger. */
+const maxTime = 8.64e15
+
 function isOf(type: string, value: unknown): boolean {
   const own = Array.isArray(value) ? 'list' : typeof value
-  return own === type && value !== null
+  const isInRange = typeof value !== 'number' || Math.abs(value) <= maxTime
+  return own === type && value !== null && isInRange
 }

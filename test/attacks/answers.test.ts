@@ -74,6 +74,21 @@ test('of a Basic header, the password is masked, too', () => {
   expect(mask('no user:a-password-of-8, no a-password-of-8!')).toBe('no [secret], no [secret]!')
 })
 
+test.each([
+  ['Authorization', 'Token token="sk_live/abc+DEF=123"', 'sk_live/abc+DEF'],
+  ['Cookie', 'sid=abcSecret987; theme=dark', 'abcSecret987'],
+])('of a header %s, each part that may be a secret is masked', (name, value, secret) => {
+  const hook = {
+    kind: 'http',
+    url: 'https://hook.example/in',
+    body: {},
+    headers: { [name]: value },
+  }
+  const mask = maskOf(channelSecrets(channelSchema.parse(hook)))
+  expect(mask(`no ${secret}!`)).toBe('no [secret]!')
+  expect(mask('see https://hook.example/docs')).toBe('see https://hook.example/docs')
+})
+
 test('a token that no header can carry is not shown', async () => {
   const { graph } = doors(() => tokenOf('a token\nwith a line break'))
   const shown = await graph.listEvents([subscription]).catch((error: Error) => error.message)

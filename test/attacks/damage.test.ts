@@ -46,6 +46,10 @@ function pathsIn(value: unknown, depth = 3): string[][] {
 
 const damages: [string, (of: Record<string, unknown>, name: string) => void][] = [
   ['another name', (of, name) => delete of[name]],
+  [
+    'a number out of range',
+    (of, name) => Object.assign(of, { [name]: typeof of[name] === 'number' ? 8.7e15 : {} }),
+  ],
   ['null', (of, name) => Object.assign(of, { [name]: null })],
   [
     'another type',

@@ -1,9 +1,11 @@
 // Somebody sends more than the relay can answer: a stranger, or the holder of a token that may only read or
 // report. Honest beacons, on new connections, go first.
 import { randomUUID } from 'node:crypto'
-import { connect } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createApp } from '../../functions/app.ts'
+import { fewAtOnce } from '../../functions/host/node/pipelines.ts'
 import { consoleRoutes } from '../../functions/http/console/routes.ts'
 import { createDoor } from '../../functions/http/door.ts'
 import { fieldsOf } from '../../functions/http/form.ts'
@@ -85,6 +87,36 @@ describe('lists', () => {
   })
 })
 
+test('a connection that sends many requests in one piece is ended', async () => {
+  let taken = 0
+  const server = createServer(
+    fewAtOnce((_request, response) => {
+      taken += 1
+      setTimeout(() => response.end('ok'), 50)
+    }),
+  )
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const get = (more = '') => `GET / HTTP/1.1\r\nhost: x\r\n${more}\r\n`
+  const closed = (count: number) =>
+    new Promise<string>((resolve) => {
+      let text = ''
+      const socket = connect({ port, host: '127.0.0.1' }, () =>
+        socket.write(get().repeat(count - 1) + get('connection: close\r\n')),
+      )
+      socket.on('data', (part) => {
+        text += part
+      })
+      socket.on('error', () => {})
+      socket.on('close', () => resolve(text))
+    })
+  expect((await closed(8)).match(/200 OK/g)).toHaveLength(8)
+  taken = 0
+  expect(await closed(3_000)).toBe('')
+  expect(taken).toBe(8)
+  server.close()
+})
+
 describe('the door of Event Grid', () => {
   beforeEach(() => startWithAzure())
 
@@ -99,6 +131,15 @@ describe('the door of Event Grid', () => {
       data: { validationCode: 'x' },
     }))
     expect((await send(two, handshake)).status).toBe(400)
+  })
+
+  test('what is deeper than any body of ours is not parsed', async () => {
+    const { token } = await makeToken(world, { name: 'deep', scopes: ['report'] })
+    const headers = { authorization: `Bearer ${token}` }
+    const post = async (body: string) =>
+      (await world.app.request('/v1/azure/events', { method: 'POST', headers, body })).text()
+    expect(await post('['.repeat(65) + ']'.repeat(65))).toContain('the body is not JSON')
+    expect(await post('['.repeat(64) + ']'.repeat(64))).not.toContain('the body is not JSON')
   })
 
   test('a batch is decided in parts, and others go first between them', async () => {

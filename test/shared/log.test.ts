@@ -103,6 +103,10 @@ describe('secrets', () => {
     ['HTML', 'pass&#x2F;word&#x2B;secret&#x3D;1'],
     ['HTML with decimal numbers', 'pass&#47;word&#43;secret&#61;1'],
     ['escapes of JavaScript', 'pass\\u002fword\\u002bsecret\\u003d1'],
+    ['names of HTML 5', 'pass&sol;word&plus;secret&equals;1'],
+    ['escapes with braces', 'pass\\u{2f}word\\x{2b}secret=1'],
+    ['octal', 'pass\\057word\\053secret\\0751'],
+    ['ASP', 'pass%u002Fword%u002Bsecret%u003D1'],
     ['Go and ASP.NET', 'pass/word\\u002Bsecret=1'],
     ['base64 of addresses', Buffer.from('pass/word+secret=1').toString('base64url')],
     ['hex', Buffer.from('pass/word+secret=1').toString('hex')],
@@ -132,6 +136,7 @@ describe('secrets', () => {
         one === 'ö' ? one : `=${one.charCodeAt(0).toString(16).toUpperCase()}`,
       ),
     ],
+    ['names of HTML 5', 'p&amp;a&lt;s&quot;s&apos;w&bsol;ö&nbsp;rd!'],
     ['escapes of C', odd.replace(/[^\w ]/g, (one) => `\\x${one.charCodeAt(0).toString(16)}`)],
     ['its beginning, cut', 'p&amp;a&lt;s&#34;s&#39;w…'],
   ])('characters that languages escape, as %s', (_, form) => {

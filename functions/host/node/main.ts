@@ -33,6 +33,7 @@ import { someTurns } from '../turns.ts'
 import { UnderWay } from '../under-way.ts'
 import { createBackup } from './backup.ts'
 import { bodiesFirst } from './bodies.ts'
+import { fewAtOnce } from './pipelines.ts'
 import { diskOf, readSettings, type Settings, troublesOf } from './settings.ts'
 
 const drainMs = 5_000
@@ -155,7 +156,7 @@ type Wrap = (listener: RequestListener) => RequestListener
 function listen(fetch: Fetch, port: number, hostname: string, wrap: Wrap) {
   return new Promise<{ port: number; close(): Promise<void> }>((resolve, reject) => {
     const create = (options: ServerOptions, listener: RequestListener) =>
-      createServer({ ...options, ...arrival }, wrap(listener))
+      createServer({ ...options, ...arrival }, fewAtOnce(wrap(listener)))
     // `bodies.ts` and Node itself read the rest of a body
     const options = { fetch, port, hostname, autoCleanupIncoming: false }
     const server = serve({ ...options, createServer: create as never }, (info) =>

@@ -88,7 +88,7 @@ export function browsePromises(bench: Bench): void {
         {
           ...{ fleet: 'prod', eventId: 'a', eventType: 'Reboot', step: 'completed', drill: true },
           ...{ inferred: true, vms: resources.slice(0, 8), vmCount: 12, firstSeenAt: at },
-          ...{ notBeforeAt, started: { at: at + 7 }, endedAt: at + 9 },
+          ...{ notBeforeAt, startedAt: at + 7, endedAt: at + 9 },
           ...{ decidedAt: at + 5, decidedHow: 'slack' },
         },
       ])
