@@ -91,11 +91,14 @@ function goneProvenAt(record: OpenRecord, listening: Listening): number {
   // until then, half of the VMs are not enough: a document that lags must not cancel the event. A VM
   // that fell silent speaks for three more minutes, so its report of a restart comes before the end
   if (!isBegun) return allProvenAt
-  // a document from before the start says nothing about the end, and onlookers outvote no affected VM
-  const recent = record.sights.filter(({ polledAt }) => polledAt >= startedAt)
+  // a document from before the start says nothing about the end
+  const recent = record.sights.filter(
+    ({ beacon, polledAt }) => polledAt >= startedAt && beacon !== eventGrid,
+  )
   const affected = recent.filter((one) => isAffected(facts, one) && isSeeing(one, listening))
-  const sights =
-    affected.length > 0 ? affected : recent.filter(({ beacon }) => beacon !== eventGrid)
+  // onlookers that were wrong once outvote no affected VM
+  const isDoubted = record.backAt !== undefined && affected.length > 0
+  const sights = isDoubted ? affected : recent
   const lackTimes = seeingVms(sights, listening).map(({ lacksSince = never }) =>
     Math.max(lacksSince, startedAt),
   )
@@ -106,14 +109,22 @@ function goneProvenAt(record: OpenRecord, listening: Listening): number {
 function endedByDocuments(record: OpenRecord, listening: Listening): Ended {
   const missing = missingIn(record)
   const at = goneAt(missing)
+  const doubt = isShownByAffected(record, listening) ? { by: 'doubt' as const } : {}
   if (record.phase === 'started') {
-    return { at: Math.max(at, record.started.at), outcome: 'completed' }
+    return { at: Math.max(at, record.started.at), outcome: 'completed', ...doubt }
   }
-  if (isAdvice(record.facts)) return { at, outcome: 'cancelled' }
+  if (isAdvice(record.facts)) return { at, outcome: 'cancelled', ...doubt }
   const inferred = whyCompleted(record, at, listening)
   return inferred === undefined
-    ? { at, outcome: 'cancelled', inferred: 'gone_before_its_time' }
-    : { at, outcome: 'completed', inferred }
+    ? { at, outcome: 'cancelled', inferred: 'gone_before_its_time', ...doubt }
+    : { at, outcome: 'completed', inferred, ...doubt }
+}
+
+/** Onlookers alone lack it. If an affected VM that still shows it is heard again, the event is back. */
+function isShownByAffected({ facts, sights }: OpenRecord, listening: Listening): boolean {
+  const affected = sights.filter((one) => isAffected(facts, one))
+  const seeing = seeingVms(affected, listening)
+  return seeing.length > 0 && seeing.every(({ lacksSince }) => lacksSince === undefined)
 }
 
 /** Of the affected VMs that lack it, else of the onlookers. */

@@ -85,9 +85,9 @@ describe('by documents', () => {
       undefined,
     ],
     [
-      'onlookers outvote no affected VM, also once it has started',
+      'onlookers count with the affected VM for the half rule',
       { lacks: [undefined, minute, minute], affected: ['web_0'], startedMsAgo: 2 * minute },
-      undefined,
+      'completed',
     ],
     [
       'onlookers do not outvote it before its time',
