@@ -113,7 +113,9 @@ async function start(settings: Settings, write: (line: string) => void, reload: 
   const options = { places, maxSleepMs, keepsHouse: true, disk: () => diskOf(dataDirectory) }
   const loop: Loop = new Loop(relay, underWay, { set }, options)
   const { app, ...parts } = createParts(relay)
-  const server = await listen(app.fetch, port, address, (others) => reportsFirst(parts, others))
+  const server = await listen(slowRefusals(app.fetch), port, address, (others) =>
+    reportsFirst(parts, others),
+  )
   log.info('relay_started', {
     address,
     port: server.port,
@@ -151,6 +153,17 @@ function makeFolder(path: string): void {
 }
 
 type Fetch = (request: Request) => Response | Promise<Response>
+
+/** A stranger's next request comes so much later: answered at once, hundreds of them would take each turn. */
+const refusedMs = 250
+
+function slowRefusals(fetch: Fetch): Fetch {
+  return async (request) => {
+    const response = await fetch(request)
+    if (response.status === 401 || response.status === 429) await sleep(refusedMs)
+    return response
+  }
+}
 type Wrap = (listener: RequestListener) => RequestListener
 
 function listen(fetch: Fetch, port: number, hostname: string, wrap: Wrap) {
