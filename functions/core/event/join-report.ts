@@ -1,6 +1,7 @@
 // What a report makes of the record of an event, before anything is concluded: its values, the sight of
 // the beacon, and what Azure answered. decide.ts concludes.
 import { withStartResult } from './directive.ts'
+import { cannotHaveStarted } from './doubt.ts'
 import {
   type EventRecord,
   fresh,
@@ -11,14 +12,12 @@ import {
   withEnd,
   withStarted,
 } from './event.ts'
-
 import type { ShownEvent } from './facts.ts'
 import { addHistory } from './history.ts'
 import { withRuns } from './hook-state.ts'
 import { isBack, reopened } from './is-back.ts'
 import { seemsOver } from './is-over.ts'
 import type { EventNews } from './news.ts'
-import { cannotHaveStarted } from './published.ts'
 import {
   eventGrid,
   isNews,

@@ -8,11 +8,8 @@ import { addHistory } from './history.ts'
 import type { Moment } from './moment.ts'
 import type { EventNews } from './news.ts'
 import { type AzureResource, isSameResource } from './outside.ts'
-import { lastAccepted } from './scope.ts'
 import {
   eventGrid,
-  isOfNamed,
-  isSpeaker,
   type KnownVm,
   type Listening,
   lagMs,
@@ -121,41 +118,8 @@ function isContradicted(record: EventRecord, { at }: Said, listening: Listening)
   return shownBy(record, listening).some(({ polledAt }) => polledAt >= from)
 }
 
-/** Nobody told Azure, and NotBefore lies ahead. */
-export function cannotHaveStarted(record: EventRecord, now: number): boolean {
-  const { notBeforeAt = Number.POSITIVE_INFINITY } = record.facts
-  return lastAccepted(record) === undefined && notBeforeAt > now
-}
-
-/**
- * Event Grid alone said that it has started, or an onlooker, and a minute later one who knows shows that it waits.
- * The event ends as that word had it, and the next report opens it again (is-back.ts), so that people are asked
- * anew.
- */
-export function endedByDoubt(
-  record: EventRecord,
-  reporter: Reporter,
-  { shown }: EventNews,
-  listening: Listening,
-): { record: EventRecord; moments: Moment[] } | undefined {
-  const { started } = record
-  if (!isOpen(record) || started?.by === undefined || shown?.status !== 'Scheduled')
-    return undefined
-  const isAffected = isOfNamed(reporter, record.facts)
-  const { beacon } = reporter
-  const mayKnow = started.by === 'azure' ? beacon !== eventGrid : beacon === resourceGraph
-  const knows = isAffected || (mayKnow && isSpeaker(record, reporter, shown, listening))
-  const isSoon = reporter.polledAt < started.at + lagMs
-  if (!knows || isSoon) return undefined
-  // that a beacon told Azure is its word, which the document of an affected VM outweighs
-  const { notBeforeAt = Number.POSITIVE_INFINITY } = record.facts
-  const isDue = notBeforeAt <= listening.now
-  if (isDue || !(isAffected || cannotHaveStarted(record, listening.now))) return undefined
-  const over: Ended = { at: started.at, outcome: 'completed', by: 'doubt' }
-  return { record: endedAt(record, over, reporter.vm), moments: ['completed'] }
-}
-
-function endedAt(record: OpenRecord, ended: Ended, note: string): EventRecord {
+/** The record after this end. Nothing ends before it started. */
+export function endedAt(record: OpenRecord, ended: Ended, note: string): EventRecord {
   const at = Math.max(ended.at, record.started?.at ?? 0)
   return addHistory(withEnd(record, { ...ended, at }), { at, what: ended.outcome, note })
 }

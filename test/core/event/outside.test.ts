@@ -1,13 +1,13 @@
 // What Azure says of an event outside the VMs, and what the relay does there: each number and comparison.
 import { describe, expect, test } from 'vitest'
 import { confirmedBy, withArmResult } from '../../../functions/core/event/arm.ts'
+import { endedByDoubt } from '../../../functions/core/event/doubt.ts'
 import type { EventRecord } from '../../../functions/core/event/event.ts'
 import { joinedBy } from '../../../functions/core/event/join-report.ts'
 import type { EventNews } from '../../../functions/core/event/news.ts'
 import type { AzureResource } from '../../../functions/core/event/outside.ts'
 import {
   endedByAzure,
-  endedByDoubt,
   inventoryDueAt,
   type Published,
   readPublished,
