@@ -14,8 +14,9 @@ const maxPages = 20
 /** An answer may be this much behind what Event Grid has sent, so it counts as this old. */
 const lagMs = 2 * 60_000
 /** Several readers share an answer. A rule may need a VM that was created a moment ago. */
-const failedMs = 5_000
 const keptMs = { approvals: 1_000, rules: 10_000, people: 60_000 }
+/** A failure is shared, too. */
+const failedMs = 5_000
 /** Of queries for people, and of those for rules. */
 const everyMs = 1_000
 /** Longer than Azure's own window of 5 s, so what an answer asks for beyond that is no quota. */
@@ -153,7 +154,10 @@ export function createResourceGraph({ request, now, wait }: Options): ResourceGr
     const rows = readPages(lane, subscriptions, asked)
     kept.set(key, { at, until: at + keptMs[lane], rows })
     // many events may ask for what cannot be read
-    rows.catch(() => kept.set(key, { at, until: now() + failedMs, rows }))
+    rows.catch(() => {
+      const last = kept.get(key)?.rows ?? rows
+      if (last === rows) kept.set(key, { at, until: now() + failedMs, rows })
+    })
     return rows
   }
 

@@ -11,12 +11,14 @@ const sticky = 0o1000
 /**
  * For the rest of the process, if it is root's. Then no link in the folder leads to more than its owner may
  * change. `out_of_reach`: root alone gets to the folder, as into a private folder of systemd; the process stays
- * root's. `shared`: it is root's folder, and others write in it. `folder` has no link in its path.
+ * root's. `shared`: it is root's folder, and others may write in it or above it. `folder` has no link in its path.
  */
 export function actAsOwnerOf(folder: string): 'acts' | 'out_of_reach' | 'shared' {
   const { uid, gid, mode } = statSync(folder)
   if (process.getuid?.() !== root) return 'acts'
-  if (uid === root) return (mode & othersWrite) === 0 ? 'acts' : 'shared'
+  if (uid === root) {
+    return (mode & othersWrite) === 0 && isBelowRootAlone(folder) ? 'acts' : 'shared'
+  }
   const groups = process.getgroups!()
   process.setgroups!([gid])
   process.setegid!(gid)

@@ -58,7 +58,9 @@ Example:
     // SQLite opens what lies beside a database, so root makes the copy where the owner cannot put anything
     const acts = actAsOwnerOf(nearestFolder(folder))
     if (acts === 'shared') {
-      throw wrong(`others write in "${folder}", which is root's; restore as the user of the relay`)
+      throw wrong(
+        `others may write in "${folder}", which is root's, or above it; restore as the user of the relay`,
+      )
     }
     const isPrivate = acts === 'out_of_reach'
     const fresh = `${isPrivate ? folder : path}.${randomUUID()}.restoring`

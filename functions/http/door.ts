@@ -66,7 +66,7 @@ export function throughDoor(door: Door): MiddlewareHandler {
 export function inTurnOfStrangers(door: Door): MiddlewareHandler {
   return async (c, next) => {
     const passed = await door.pass('stranger', next)
-    return passed === 'full' ? refuseBusy(c) : passed
+    return passed === 'full' ? refuseBusy(c, 'of others') : passed
   }
 }
 
@@ -97,8 +97,8 @@ export async function inTurns<Item, Result>(
 }
 
 /** The answer to a request for which there is no room. */
-export function refuseBusy(c: Context): Response {
+export function refuseBusy(c: Context, whose = 'with this credential'): Response {
   c.header('retry-after', '1')
-  const detail = `${maxWaiting} requests with this credential wait already; send fewer at a time`
+  const detail = `${maxWaiting} requests ${whose} wait already; send fewer at a time`
   return problem(c, 429, 'too_many_requests', detail)
 }

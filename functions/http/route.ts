@@ -180,12 +180,16 @@ async function readJson(c: Context, json: JsonBody<z.ZodType>, turn: Turn) {
 /** No body of ours is nearly so deep, and each level costs more than its two characters. */
 const maxDepth = 64
 
+const steps: Partial<Record<string, 1 | -1>> = { '[': 1, '{': 1, ']': -1, '}': -1 }
+
 function isTooDeep(text: string): boolean {
   let depth = 0
+  let isInText = false
   for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    if (code === 0x5b || code === 0x7b) depth += 1
-    else if (code === 0x5d || code === 0x7d) depth -= 1
+    const one = text[i]!
+    if (isInText && one === '\\') i += 1
+    else if (one === '"') isInText = !isInText
+    else if (!isInText) depth += steps[one] ?? 0
     if (depth > maxDepth) return true
   }
   return false

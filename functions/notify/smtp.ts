@@ -2,7 +2,7 @@
 // status of HTTP that means the same as the server's reply.
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
 import { FoghornError } from '../../shared/errors.ts'
-import { certificateInvalid, type Send } from './notifier.ts'
+import { certificateInvalid, oneLine, type Send } from './notifier.ts'
 
 interface Request {
   from: string
@@ -114,7 +114,10 @@ async function given(
 function explained(error: unknown): unknown {
   const said = error instanceof Error ? error.message : ''
   if (!/certificate/i.test(said)) return error
-  return new FoghornError(certificateInvalid, `no answer: its certificate is not valid: ${said}`)
+  return new FoghornError(
+    certificateInvalid,
+    `no answer: its certificate is not valid: ${oneLine(said)}`,
+  )
 }
 
 function connected(

@@ -56,7 +56,9 @@ const listeningRow = rowsOf<{ since: number; at: number }>('listening', {
 export const forgottenRow = rowsOf<{ asOf: number }>('forgotten', { asOf: 'number' })
 
 /** When the relay last read Azure's list, and when Event Grid last said something. Epoch ms. */
-export const outsideRow = rowsOf<{ at?: number; doubtAt?: number }>('outside', {})
+export const outsideRow = rowsOf<{ at?: number; doubtAt?: number }>('outside', {
+  ...{ 'at?': 'number', 'doubtAt?': 'number' },
+})
 
 interface Routing {
   /** A hash of its routes and channels. */

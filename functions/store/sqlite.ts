@@ -107,10 +107,12 @@ export class SqlRows implements Rows {
   async list(partition: string, from: string, to: string, limit = -1): Promise<Row[]> {
     const range = [partition, from, to] as const
     const found = this.#db.all(sql.list, ...range, all, limit)
-    const damaged = found.find((one) => toRow(partition, one) === undefined)
-    if (damaged !== undefined) this.#damaged(partition, damaged)
-    // others take its place in the page
-    const whole = damaged === undefined ? found : this.#db.all(sql.list, ...range, wholeOnly, limit)
+    const rows = found.map((one) => toRow(partition, one))
+    const damaged = rows.indexOf(undefined)
+    if (damaged === -1) return rows as Row[]
+    this.#damaged(partition, found[damaged]!)
+    // others take the place of those that are no JSON
+    const whole = this.#db.all(sql.list, ...range, wholeOnly, limit)
     return whole.flatMap((one) => toRow(partition, one) ?? [])
   }
 

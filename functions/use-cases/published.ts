@@ -61,7 +61,7 @@ export async function reconcile(relay: Relay): Promise<void> {
   const everyMs = isFirst || isDoubted ? minuteMs : await paceOf(relay, subscriptions)
   if (sinceMs < everyMs && sinceMs >= 0) return
   if (!(await readList(relay))) {
-    relay.outsideLookAt = now + openEveryMs
+    relay.outsideLookAt = now + (isDoubted ? lookEveryMs : openEveryMs)
     return
   }
   // in a conflict, another worker has just read it, too
@@ -70,15 +70,19 @@ export async function reconcile(relay: Relay): Promise<void> {
 
 /** Whether the list could be read, now or a moment ago. */
 export async function readList(relay: Relay): Promise<boolean> {
-  const { azure, config } = relay
   const now = relay.now()
   const { listed } = relay
   if (listed !== undefined && Math.abs(now - listed.at) < listEveryMs) return listed.isRead
-  relay.listed = { at: now, isRead: false }
+  const isRead = readNow(relay)
+  relay.listed = { at: now, isRead }
+  return isRead
+}
+
+async function readNow(relay: Relay): Promise<boolean> {
+  const { azure, config } = relay
   const subscriptions = azure!.subscriptions.filter((id) => fleetOf(config, id) !== undefined)
   try {
     await joinListed(relay, await azure!.graph.listEvents(subscriptions))
-    relay.listed = { at: now, isRead: true }
     return true
   } catch (error) {
     const code = error instanceof FoghornError ? error.code : 'unexpected'
@@ -91,10 +95,10 @@ export async function readList(relay: Relay): Promise<boolean> {
 async function noteDoubt(relay: Relay, now: number): Promise<void> {
   const { azure, store, doubtAt = 0 } = relay
   if (azure === undefined || Math.abs(now - doubtAt) < minuteMs) return
-  relay.doubtAt = now
   const known = await outsideRow.read(store)
-  // in a conflict, another worker has just noted the same
-  await outsideRow.write(store, { ...known, doubtAt: now }, known?.version ?? 0)
+  const written = await outsideRow.write(store, { ...known, doubtAt: now }, known?.version ?? 0)
+  // in a conflict, another worker has noted a word or a reading; the next word notes it again
+  if (written === 'written') relay.doubtAt = now
 }
 
 /** When it was last read. */

@@ -48,7 +48,7 @@ export interface Relay {
   /** When to look whether to read Azure's list of events, see published.ts. */
   outsideLookAt?: number
   /** When this worker last tried to read it, and when it last noted that Event Grid said something. Epoch ms. */
-  listed?: { at: number; isRead: boolean }
+  listed?: { at: number; isRead: Promise<boolean> }
   doubtAt?: number
   /** Opens the API and the console. If it is undefined, the API is off. */
   adminKey: string | undefined

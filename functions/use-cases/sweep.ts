@@ -28,7 +28,8 @@ export async function sweep(relay: Relay): Promise<number> {
   let failed = await attempt(relay, () => sweepBeacons(relay))
   failed += await attempt(relay, () => sendProblems(relay))
   failed += await attempt(relay, () => reconcile(relay).then(() => 0))
-  const due = await relay.store.dueEvents(from, maxEventsPerSweep)
+  // what the list has changed is due a moment after it was written
+  const due = await relay.store.dueEvents(relay.now(), maxEventsPerSweep)
   for (const key of due) {
     if (relay.now() - from >= maxSweepMs) break
     try {

@@ -140,6 +140,8 @@ describe('the door of Event Grid', () => {
       (await world.app.request('/v1/azure/events', { method: 'POST', headers, body })).text()
     expect(await post('['.repeat(65) + ']'.repeat(65))).toContain('the body is not JSON')
     expect(await post('['.repeat(64) + ']'.repeat(64))).not.toContain('the body is not JSON')
+    const text = JSON.stringify(`"${'['.repeat(99)}\\`)
+    expect(await post(`[${text}]`)).not.toContain('the body is not JSON')
   })
 
   test('a batch is decided in parts, and others go first between them', async () => {

@@ -337,6 +337,39 @@ test('an onlooker that says Started and then lacks it ends nothing that its VM s
   expect(record?.decided?.decision).toBe('approved')
 })
 
+test('onlookers that lack what its VM shows end it for a minute, and then no more', async () => {
+  const liars = ['one', 'other'].map((name) => new FakeBeacon(world, name))
+  await beacon.sees([started()])
+  for (const liar of liars) await liar.sees([started()])
+  let hidden = 0
+  for (let at = 0; at < 10 * minute; at += 10 * second) {
+    await world.pass(10 * second)
+    await beacon.sees([started()])
+    for (const liar of liars) await liar.sees(at % minute === 0 ? [started()] : [])
+    if ((await outcome()).phase !== 'started') hidden += 10 * second
+  }
+  expect(hidden).toBeLessThanOrEqual(100 * second)
+})
+
+test('onlookers alone free no slot', async () => {
+  await startWithAzure({}, { policy: [{ match: {}, decide: 'approve', maxConcurrent: 1 }] })
+  const neighbor = new FakeBeacon(world, 'web_1')
+  const liars = ['one', 'other'].map((name) => new FakeBeacon(world, name))
+  await beacon.sees([later])
+  await world.pass(second)
+  await beacon.sees([started()])
+  for (const liar of liars) await liar.sees([started()])
+  const shown = [
+    event({ eventId: 'another', resources: ['web_1'], notBeforeAt: later.notBeforeAt! }),
+  ]
+  for (let at = 0; at < 3 * minute; at += 5 * second) {
+    await world.pass(5 * second)
+    await beacon.sees([started()])
+    for (const liar of liars) await liar.sees([])
+    expect((await neighbor.sees(shown)).directives).toEqual([])
+  }
+})
+
 test('an onlooker that says that Azure accepted, and then Started: its VM is right two minutes later', async () => {
   const liar = new FakeBeacon(world, 'an_onlooker')
   await beacon.sees([later])

@@ -80,8 +80,17 @@ test.runIf(isRoot)("in root's folder, where the group may write, root restores n
   chmodSync(place, 0o755)
   chownSync(data, 0, user)
   chmodSync(data, 0o770)
-  expect(restore()).toMatchObject({ code: 2, text: expect.stringContaining('others write in') })
+  expect(restore()).toMatchObject({ code: 2, text: expect.stringContaining('others may write in') })
   expect(readdirSync(data)).toEqual([])
+})
+
+test.runIf(isRoot)("in root's folder below one of another user, root restores nothing", () => {
+  chmodSync(place, 0o755)
+  const own = join(data, 'of-root')
+  mkdirSync(own, { mode: 0o700 })
+  data = own
+  expect(restore()).toMatchObject({ code: 2, text: expect.stringContaining('or above it') })
+  expect(readdirSync(own)).toEqual([])
 })
 
 describe.runIf(isRoot).each([

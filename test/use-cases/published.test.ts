@@ -193,6 +193,7 @@ describe('approving', () => {
     arm.options.canRead = true
     list(publication())
     await world.pass(minute)
+    await world.pass(second)
     expect(await told()).toMatchObject({ through: 'resource_manager' })
   })
 

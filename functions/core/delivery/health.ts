@@ -11,7 +11,10 @@ interface Known {
   alert: number
 }
 
-/** `refusing`: it rejects every message, or rejected the last few. `unreachable`: for too long, no answer or temporary errors. */
+/**
+ * `refusing`: it rejects every message, or rejected the last few. `unreachable`: for too long, no answer or
+ * temporary errors.
+ */
 export interface Troubled extends Known {
   state: 'refusing' | 'unreachable'
 }

@@ -49,7 +49,7 @@ export interface Ended {
   outcome: 'completed' | 'cancelled' | 'lost'
   /** Absent if a beacon saw it Started and then gone, and if Azure said how it ended. */
   inferred?: Inference
-  /** Azure said so outside the VMs, or it is doubtful, as no affected VM showed it. A VM may know better. */
+  /** `azure`: it said so outside the VMs. `doubt`: no affected VM has shown the end. A VM may know better. */
   by?: 'azure' | 'doubt'
 }
 

@@ -39,7 +39,7 @@ export function isBack(
   return speaks && (hasLacked || firstSeenAt >= ended.at + lagMs)
 }
 
-/** What Event Grid says may be early or wrong: who shows its start, or goes on showing it, is right. */
+/** The end was a word, or onlookers proved it: who shows its start, or goes on showing it, is right. */
 function outweighs(
   { ended, started }: EndedRecord,
   { polledAt }: Reporter,
@@ -79,7 +79,7 @@ export function reopened(
 
 /**
  * A new epoch keeps a *not now*. It keeps an approval that covers the event, if Azure accepted it, or if the
- * end was only Azure's word. Of one that does not cover the event, it keeps that Azure was told.
+ * end was doubtful. Of one that does not cover the event, it keeps that Azure was told.
  */
 function stillValid(
   { azure, decided }: Pick<EndedRecord, 'azure' | 'decided'>,
@@ -89,7 +89,7 @@ function stillValid(
   const { accepted, acceptedBefore, outside } = azure
   const before = { ...(outside && { outside }), ...(acceptedBefore && { acceptedBefore }) }
   if (decided?.decision === 'declined') return { azure: before, decided }
-  // the event never ended: Azure's word was early or wrong
+  // the event never ended
   const isUnbroken = ended.by !== undefined && decided !== undefined
   if (isUnbroken && accepted === undefined && isWithin(decided.scope, facts)) {
     return { azure: before, decided }

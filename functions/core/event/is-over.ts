@@ -95,10 +95,10 @@ function goneProvenAt(record: OpenRecord, listening: Listening): number {
   const recent = record.sights.filter(
     ({ beacon, polledAt }) => polledAt >= startedAt && beacon !== eventGrid,
   )
-  const affected = recent.filter((one) => isAffected(facts, one) && isSeeing(one, listening))
+  const affected = record.sights.filter((one) => isAffected(facts, one))
   // onlookers that were wrong once outvote no affected VM
-  const isDoubted = record.backAt !== undefined && affected.length > 0
-  const sights = isDoubted ? affected : recent
+  const isDoubted = record.backAt !== undefined && affected.some((one) => isSeeing(one, listening))
+  const sights = isDoubted ? recent.filter((one) => affected.includes(one)) : recent
   const lackTimes = seeingVms(sights, listening).map(({ lacksSince = never }) =>
     Math.max(lacksSince, startedAt),
   )

@@ -45,7 +45,7 @@ export const slotEveryMs = 5_000
 /** The groups of all holders together, so that the row stays small. */
 const maxEntries = 2_000
 const idLength = 32
-/** What shows an event again after Azure's word that it is over does so by then: see is-back.ts. */
+/** Who shows an event again after a doubtful end does so by then: see is-back.ts. */
 const doubtMs = 5 * 60_000
 /** A turn ends by then. `restore` itself may take 10 minutes. */
 const restoreWithinMs = 15 * 60_000
@@ -142,10 +142,11 @@ export function isOver({ epoch }: Holder, stored: EventRecord | undefined, now: 
   return stored.epoch !== epoch && stored.decided?.decision !== 'approved'
 }
 
-/** Azure's word alone says that it is over: until something shows that, or the word stood for a while. */
-function isDoubtful({ ended, sights }: EventRecord, now: number): boolean {
-  const isShown = sights.some(
-    ({ beacon, missing }) => beacon !== eventGrid && missing !== undefined,
+/** Its end is a word alone: until one who knows lacks it, or the word stood for a while. */
+function isDoubtful({ ended, facts, sights }: EventRecord, now: number): boolean {
+  const lacks = sights.filter(({ missing }) => missing !== undefined)
+  const isShown = lacks.some((one) =>
+    ended?.by === 'azure' ? one.beacon !== eventGrid : isAffected(facts, one),
   )
   return ended?.by !== undefined && !isShown && now - ended.at < doubtMs
 }

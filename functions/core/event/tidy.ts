@@ -82,7 +82,7 @@ function firstTexts(workloads: string[]): string[] {
 }
 
 /** Sorted before they are cut, as documents may list the same VMs in another order. */
-function firstVms(names: string[]): Pick<ShownEvent, 'resources' | 'vmCount'> {
+export function firstVms(names: string[]): Pick<ShownEvent, 'resources' | 'vmCount'> {
   if (names.length <= maxVms && lengthOf(names) <= maxNamesLength) return { resources: names }
   const first = names.toSorted().slice(0, maxVms)
   while (lengthOf(first) > maxNamesLength) first.pop()

@@ -15,6 +15,7 @@ import {
   type Sight,
   shownOf,
 } from './sight.ts'
+import { firstVms } from './tidy.ts'
 
 const valueNames = [...ruled, 'notBeforeAt', 'description'] as const
 
@@ -29,7 +30,7 @@ export function withValues(
   const { polledAt } = reporter
   const isAdded = addsItself(record, reporter, shown)
   const names = takenFrom(record, reporter, shown, isAdded, listening)
-  const all = isAdded ? withNames(facts, shown) : shown
+  const all = isAdded ? { ...shown, ...withName(facts, reporter.vm) } : shown
   const taken = Object.fromEntries(names.map((name) => [name, all[name]])) as Partial<Values>
   const valued = { ...filled(facts, shown), ...taken }
   const takesVms = names.includes('resources') || facts.resources.length === 0
@@ -75,7 +76,7 @@ function takenFrom(
   return valueNames.filter((name) => {
     if (!differs(name, known, own)) return false
     if (name === 'resources' && isAdded) return true
-    // a VM that is known as affected knows; of others, one that changes its word does not outweigh those that keep theirs
+    // one that is not known as affected, and changes its word, does not outweigh those that keep theirs
     const isKnown = isOfNamed(reporter, facts)
     const hasChanged = isKnown && before !== undefined && differs(name, before, own)
     return hasChanged || speakers.every(({ shows }) => differs(name, known, shows))
@@ -94,10 +95,10 @@ function addsItself(
   return isNew && isOfNamed(reporter, shown) && !isOfNamed(reporter, facts)
 }
 
-function withNames<Shown extends Facts>(known: Facts, shown: Shown): Shown {
-  const has = new Set(shown.resources.map((name) => name.toLowerCase()))
-  const others = known.resources.filter((name) => !has.has(name.toLowerCase()))
-  return { ...shown, resources: [...others, ...shown.resources] }
+/** With one more VM, in the limits of one event's names. Which others there are, their own documents say. */
+function withName({ resources, vmCount }: Facts, vm: string): Pick<Facts, 'resources' | 'vmCount'> {
+  const one = firstVms([...resources, vm])
+  return vmCount === undefined ? one : { ...one, vmCount: Math.max(vmCount, one.vmCount ?? 0) }
 }
 
 /** With values that were unknown. Keys keep their order, so that equal facts are equal text. */

@@ -154,7 +154,10 @@ function makeFolder(path: string): void {
 
 type Fetch = (request: Request) => Response | Promise<Response>
 
-/** A stranger's next request comes so much later: answered at once, hundreds of them would take each turn. */
+/**
+ * The next request of one who was refused comes so much later: answered at once, hundreds of them would take each
+ * turn. Reports take another way.
+ */
 const refusedMs = 250
 
 function slowRefusals(fetch: Fetch): Fetch {
@@ -164,6 +167,7 @@ function slowRefusals(fetch: Fetch): Fetch {
     return response
   }
 }
+
 type Wrap = (listener: RequestListener) => RequestListener
 
 function listen(fetch: Fetch, port: number, hostname: string, wrap: Wrap) {

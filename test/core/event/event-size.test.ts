@@ -37,6 +37,28 @@ test.each([
   },
 )
 
+test('a VM that names itself adds one name, whatever else its document lists', () => {
+  const names = (n: number) =>
+    Array.from({ length: 199 }, (_, i) => `liar${n}-${i}`.padEnd(190, 'x'))
+  let known = openRecord({ sights: [sight('web_0')] })
+  for (let n = 0; n < 10; n++) {
+    const liar = { ...sight(`evil_${n}`), polledAt: at + n + 1 }
+    const shown = { ...facts({ resources: [liar.vm, ...names(n)] }), status: 'Scheduled' as const }
+    known = withValues(known, liar, shown, { now: at + n + 1, listeningSince: 0 })
+  }
+  expect(known.facts.resources).toEqual([
+    'web_0',
+    ...Array.from({ length: 10 }, (_, n) => `evil_${n}`),
+  ])
+})
+
+test('a VM that names itself in an event of too many VMs leaves it one', () => {
+  const large = openRecord({ facts: facts({ vmCount: 300 }) })
+  const liar = { ...sight('evil'), polledAt: at + 1 }
+  const shown = { ...facts({ resources: ['evil'] }), status: 'Scheduled' as const }
+  expect(withValues(large, liar, shown, { now: at + 1, listeningSince: 0 }).facts.vmCount).toBe(300)
+})
+
 test('a note has at most 300 characters, and the number of VMs if there are many', () => {
   const noted = addHistory(record(), { at, what: 'approved', note: 'x'.repeat(5_000) })
   expect(noted.history.at(-1)?.note).toHaveLength(300)
