@@ -11,7 +11,7 @@ const mostSeeds = 200
 
 /** Of each broken relay, the quickest world that shows it. */
 const shownIn: Record<string, number> = {
-  'no dedup id': 6,
+  'no dedup id': 3,
   'settle without lease check': 10,
   'beacon written before the event': 4,
   'overtaking off': 7,
