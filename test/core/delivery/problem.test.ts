@@ -247,6 +247,16 @@ describe('without an end of its own', () => {
   })
 })
 
+test('a message that is not stored yet outlives its episode', () => {
+  const alert = rowOf()
+  alert.note({ add: [item('a')] })
+  const { row, about } = withMessage(alert.row!, at + minute)
+  const message = { about: about!, to: ['chat'] }
+  const over = { ...row, problems: [], message }
+  const next = withChange(over, row, { add: [item('b')] }, at + 2 * minute)
+  expect(next).toMatchObject({ episode: 2, message })
+})
+
 test('times in the future are from before the clock was set back', () => {
   const alert = rowOf()
   alert.note({ add: [item('a')] })

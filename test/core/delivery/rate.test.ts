@@ -45,6 +45,10 @@ describe('slotsAt', () => {
     expect(slotsAt(unlimited, spent, at - 1_000)).toBe(0)
     expect(slotsAt(slack, at + 3_600_000, at)).toBe(1)
     expect(freeAt(slack, at + 3_600_000, at)).toBe(at)
+    // the burst of one, and five seconds by which clocks may differ
+    const farthest = at + maxPauseMs + 1_000 + 5_000
+    expect(freeAt(slack, farthest, at)).toBe(farthest)
+    expect(freeAt(slack, farthest + 1, at)).toBe(at)
   })
 
   test('never allows more requests in a span of time than burst and rate', () => {
