@@ -69,6 +69,20 @@ export function onAddress(at: string, channel: Channel): string[] {
   return [`${at}.${key}: ${what}; write ${service.remedy}, or another address`]
 }
 
+/** Services that refuse a message whose button leads to a host without a dot, by their presets. */
+const dotted = ['telegram', 'discord']
+
+/** Of an intranet, a name such as `https://foghorn` is usual. */
+export function adviseOnPublicUrl({ publicUrl, channels }: Config): string[] {
+  const { hostname } = new URL(publicUrl)
+  const names = Object.entries(channels).flatMap(([name, channel]) =>
+    'preset' in channel && dotted.includes(channel.preset ?? '') ? [`"${name}"`] : [],
+  )
+  if (names.length === 0 || hostname.includes('.') || hostname.includes(':')) return []
+  const what = `${names.join(' and ')} will refuse every message, as the host "${hostname}" has no dot`
+  return [`publicUrl: ${what}; write the whole name, such as https://${hostname}.contoso.com`]
+}
+
 /** The guard keeps a mistyped or moved address from reaching machines that trust the relay. */
 export function adviseOnNetworks({ allowNetworks }: Config): string[] {
   return allowNetworks.flatMap((network, i) => {

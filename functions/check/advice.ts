@@ -1,7 +1,7 @@
 // Warns about settings that are valid but probably unintended: the place, the effect, and what to
 // write instead. Warns only if it is certain.
 import type { Config } from '../config/config.ts'
-import { adviseOnKeys, adviseOnNetworks } from './addresses.ts'
+import { adviseOnKeys, adviseOnNetworks, adviseOnPublicUrl } from './addresses.ts'
 import { adviseOnApprovers } from './approvers.ts'
 import { adviseOnBeaconless, adviseOnSubscriptions } from './beaconless.ts'
 import { adviseOnChannels } from './channels.ts'
@@ -12,6 +12,7 @@ import { adviseOnRoutes } from './routes.ts'
 /** One sentence each, `path: what; what to write`. */
 export function adviseOn(config: Config): string[] {
   return [
+    ...adviseOnPublicUrl(config),
     ...adviseOnKeys(config),
     ...adviseOnOwners(config),
     ...adviseOnSignIn(config),

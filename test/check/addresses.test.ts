@@ -15,7 +15,18 @@ const pager = (endpoint: string) => ({
 })
 const hook = { kind: 'webhook', secret: hookSecret, fallback: 'chat' }
 
+const telegram = {
+  ...{ kind: 'http', preset: 'telegram', fallback: 'chat' },
+  settings: { token: '123456:AAabcdefghijklmnopqrstuvwxyz0123456', chat: '-4001' },
+}
+
 testRows('addresses', [
+  [
+    'Telegram with a relay whose host has no dot',
+    { publicUrl: 'https://foghorn', channels: { chat, team: telegram } },
+    'publicUrl: "team" will refuse every message, as the host "foghorn" has no dot',
+    'such as https://foghorn.contoso.com',
+  ],
   [
     'Slack in a channel of Teams',
     at(slackUrl),
