@@ -59,7 +59,7 @@ function afterTrouble(known: Troubled, answer: Answer, now: number): After {
   if (evidence === 'refuses' && !isRefusing) {
     return { health: begun('refusing', known, answer, now), log: 'channel_refuses' }
   }
-  // a request that began before the trouble proves nothing
+  // a request that began before the first refusal proves nothing
   const answers = evidence === 'takes' || (evidence === 'reads' && !isRefusing)
   if (!answers || isOlder(answer, known)) return { health: known }
   const health = recovered(known, now)

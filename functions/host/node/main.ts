@@ -228,7 +228,7 @@ function fail(what: string): (error: unknown) => void {
 /** Starts the relay. A signal ends the process, and SIGHUP reads the configuration again. */
 export async function run(): Promise<void> {
   const write = (line: string) => void process.stdout.write(`${line}\n`)
-  // whoever read the log is gone: that ends no relay
+  // if the reader of the log is gone, the relay goes on
   process.stdout.on('error', () => {})
   const stopped = new Promise((resolve) => {
     process.once('SIGTERM', resolve).once('SIGINT', resolve)
