@@ -1,7 +1,7 @@
 // Telling Azure from outside the VMs, through Azure Resource Manager: when the relay tries it, what Azure's
 // own list must say before, and with what result. Beacons come first. That Azure is told twice is harmless.
 import { hits } from '../../../shared/document.ts'
-import { type EventRecord, isOpen, type OpenRecord, type Scope } from './event.ts'
+import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
 import type { ShownEvent } from './facts.ts'
 import { addHistory } from './history.ts'
 import { type AzureResource, isSameResource } from './outside.ts'
@@ -88,7 +88,7 @@ export function confirmedBy(
     ({ event }) =>
       event.vmCount === undefined &&
       isWithin(scope, event) &&
-      !lacksReadValue(scope, event) &&
+      !lacksReadValue(decided, event) &&
       // it may hit any VM
       (event.resources.length > 0 || scope?.resources.length === 0),
   )
@@ -104,14 +104,13 @@ export function confirmedBy(
 
 /** A rule has read a value that the list does not show. */
 function lacksReadValue(
-  scope: Scope | undefined,
+  decided: EventRecord['decided'],
   { durationSeconds, source }: ShownEvent,
 ): boolean {
-  const isRead = scope?.durationSeconds !== undefined
-  return (
-    isRead &&
-    (durationSeconds === undefined || (scope?.source !== undefined && source === undefined))
-  )
+  if (decided?.how !== 'policy') return false
+  const { scope } = decided
+  const lacksDuration = scope?.durationSeconds !== undefined && durationSeconds === undefined
+  return lacksDuration || (scope?.source !== undefined && source === undefined)
 }
 
 /** Noted before the try, so that one worker makes it, and a crash costs a minute. */

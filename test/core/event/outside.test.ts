@@ -101,8 +101,12 @@ describe("Azure's list confirms an approval", () => {
   const vm = { name: 'web_0', resourceGroup: 'dev', scaleSet: '', tags: {} }
   const byRule = { ...decided, scope: { ...decided.scope, vms: [vm] } }
   const read = { ...outside({ resource: other }), decided: byRule }
-  const timed = { decided: { ...decided, scope: { ...decided.scope, durationSeconds: 9 } } }
+  const timed = {
+    decided: { ...decided, how: 'policy', scope: { ...decided.scope, durationSeconds: 9 } },
+  }
   const { durationSeconds: _, ...withoutDuration } = event()
+  const sourced = { decided: { ...decided, how: 'policy' } }
+  const { source: _s, ...withoutSource } = event()
   test('another resource, if a person approved', () => {
     expect(confirmed(outside({ resource: other }), {})).toEqual(resource)
   })
@@ -116,6 +120,7 @@ describe("Azure's list confirms an approval", () => {
     ['more in another row', {}, [{}, { event: event({ resources: ['web_9'] }) }], 'more than was'],
     ['another resource than the rule read', read, [{}], 'another resource'],
     ['no duration, which a rule has read', timed, [{ event: withoutDuration }], 'more than was'],
+    ['no source, which a rule has read', sourced, [{ event: withoutSource }], 'more than was'],
   ])('not if it lists %s', (_, own, listed, why) => {
     expect(confirmed(own, ...listed)).toEqual({ refusal: expect.stringContaining(why) })
   })
