@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { maskOf, maskTokens } from '../../shared/mask.ts'
 import { looksSecret } from '../../shared/presentable.ts'
+import { fromBase64 } from '../../shared/signature.ts'
 import { isWebUrl, quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
 import * as index from './index.ts'
@@ -89,7 +90,7 @@ function textsOf(value: unknown): string[] {
   const words = value.split(' ')
   const parts = isWebUrl(value) ? [] : value.split(/[\s=:;,"]+/)
   const isBasic = words.length === 2 && /^basic$/i.test(words[0]!)
-  const pair = isBasic ? Buffer.from(words[1]!, 'base64').toString() : ''
+  const pair = isBasic ? new TextDecoder().decode(fromBase64(words[1]!)) : ''
   const decoded = pair === '' ? [] : [pair, pair.slice(pair.indexOf(':') + 1)]
   const pieces = [words, parts].flatMap((some) => (some.length > 1 ? some.filter(mayBeSecret) : []))
   const bare = value.startsWith('whsec_') ? [value.slice('whsec_'.length)] : []

@@ -23,6 +23,14 @@ async function pass(ms: number) {
   }
 }
 
+/** Its own VM and an onlooker see the event, and a person approves it. */
+async function approveBeside(onlooker: FakeBeacon) {
+  await beacon.sees([later])
+  await onlooker.sees([later])
+  await world.drain()
+  await press(world, linkOf(world), 'approve')
+}
+
 describe('an end that its own VM does not see', () => {
   beforeEach(async () => {
     await beacon.sees([later])
@@ -96,10 +104,7 @@ test('a time that lies ahead does not make void what comes later', async () => {
 
 test('"Azure accepted it" by a liar delays an approval by seconds', async () => {
   const liar = new FakeBeacon(world, 'an_onlooker')
-  await beacon.sees([later])
-  await liar.sees([later])
-  await world.drain()
-  await press(world, linkOf(world), 'approve')
+  await approveBeside(liar)
   expect((await liar.sees([later])).directives).toHaveLength(1)
   await liar.sees([later], { starts: [{ eventId, ageMs: 0, outcome: 'accepted', status: 200 }] })
   const from = world.clock.now
@@ -320,10 +325,7 @@ test('an end that its VM contradicts is no half of the VMs, also near and after 
 
 test('an onlooker that says Started and then lacks it ends nothing that its VM shows', async () => {
   const liar = new FakeBeacon(world, 'an_onlooker')
-  await beacon.sees([later])
-  await liar.sees([later])
-  await world.drain()
-  await press(world, linkOf(world), 'approve')
+  await approveBeside(liar)
   await liar.sees([started()])
   await liar.sees([])
   for (let at = 0; at < 3 * minute; at += 10 * second) {
@@ -372,10 +374,7 @@ test('onlookers alone free no slot', async () => {
 
 test('an onlooker that says that Azure accepted, and then Started: its VM is right two minutes later', async () => {
   const liar = new FakeBeacon(world, 'an_onlooker')
-  await beacon.sees([later])
-  await liar.sees([later])
-  await world.drain()
-  await press(world, linkOf(world), 'approve')
+  await approveBeside(liar)
   await liar.sees([later])
   const starts = [{ eventId, ageMs: 0, outcome: 'accepted' as const, status: 200 }]
   await liar.sees([started()], { starts })
@@ -442,10 +441,7 @@ test('a word that an event is over frees no slot before a minute has shown it', 
 
 test('an onlooker says after an approval that it has started: its VM is right two minutes later', async () => {
   const liar = new FakeBeacon(world, 'an_onlooker')
-  await beacon.sees([later])
-  await liar.sees([later])
-  await world.drain()
-  await press(world, linkOf(world), 'approve')
+  await approveBeside(liar)
   await liar.sees([started()])
   expect((await outcome()).phase).toBe('started')
   await pass(2 * minute)
