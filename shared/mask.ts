@@ -6,8 +6,8 @@ const shortestSecret = 8
 
 /** A JWT, or its beginning. Its first part is a JSON object and begins with the base64 of `{"`. */
 const jwt = /eyJ[\w-]{8,}(?:\.[\w-]*)*/g
-/** The token of an approve link, or its beginning: key id, base64 of a list (`["` or `[2`), MAC. */
-const link = /[\w-]{8}\.W(?:y[IJ]|zI)[\w-]*(?:\.[\w-]*)?/g
+/** The token of an approve link, or its beginning: key id, base64 of `["` or of compressed content, MAC. */
+const link = /[\w-]{8}\.(?:W(?:y[IJ]|zI)|eJ[w-z])[\w-]*(?:\.[\w-]*)?/g
 
 /** A token of the API, or its beginning. */
 const api = /fht_\w+/g

@@ -19,6 +19,10 @@ export const maxLinkLength = 2_400
 const maxTokenLength = 64_000
 /** The first element of a list's content. In the token of one event it is the fleet's name. */
 const listVersion = 2
+/** Lists are compressed, as some services take no link of more than 512 characters: RFC 1950. */
+const compressed = 'deflate'
+/** The first byte of compressed content (RFC 1950, 2.2). Other content is JSON, and begins with `[`. */
+const firstOfCompressed = 0x78
 
 /** The first key signs, all keys are valid. */
 type LinkKeys = Uint8Array<ArrayBuffer>[]
@@ -93,19 +97,36 @@ export async function listLink(
 
 export function createToken(keys: LinkKeys, token: LinkToken, hmac?: Hmac): Promise<string> {
   const { fleet, eventId, channel, issuedAt } = token
-  return seal(keys, [fleet, eventId, channel, issuedAt], hmac)
+  return seal(keys, toBytes([fleet, eventId, channel, issuedAt]), hmac)
 }
 
-export function createListToken(keys: LinkKeys, list: ListToken, hmac?: Hmac): Promise<string> {
+export async function createListToken(
+  keys: LinkKeys,
+  list: ListToken,
+  hmac?: Hmac,
+): Promise<string> {
   const { channel, issuedAt, events } = list
   const fleets = [...new Set(events.map(({ fleet }) => fleet))]
   const places = events.map(({ fleet, eventId }) => [fleets.indexOf(fleet), eventId])
-  return seal(keys, [listVersion, channel, issuedAt, fleets, places], hmac)
+  const content = toBytes([listVersion, channel, issuedAt, fleets, places])
+  return seal(keys, await through(new CompressionStream(compressed), content), hmac)
 }
 
-async function seal(keys: LinkKeys, content: unknown, hmac?: Hmac): Promise<string> {
+function toBytes(content: unknown): Uint8Array<ArrayBuffer> {
+  return encoder.encode(JSON.stringify(content))
+}
+
+async function through(
+  stream: CompressionStream | DecompressionStream,
+  content: Uint8Array<ArrayBuffer>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const whole = new Response(new Blob([content]).stream().pipeThrough(stream))
+  return new Uint8Array(await whole.arrayBuffer())
+}
+
+async function seal(keys: LinkKeys, content: Uint8Array, hmac?: Hmac): Promise<string> {
   const key = keys[0]!
-  const payload = `${await keyId(key)}.${toBase64Url(encoder.encode(JSON.stringify(content)))}`
+  const payload = `${await keyId(key)}.${toBase64Url(content)}`
   return `${payload}.${await macOf(key, payload, hmac)}`
 }
 
@@ -120,7 +141,9 @@ export async function readToken(
   if (rest.length > 0 || bytes === undefined) return undefined
   for (const key of keys) {
     if ((await keyId(key)) !== id || !(await isMacOf(key, `${id}.${content}`, mac))) continue
-    return contentOf(JSON.parse(new TextDecoder().decode(bytes)))
+    const isPlain = bytes[0] !== firstOfCompressed
+    const plain = isPlain ? bytes : await through(new DecompressionStream(compressed), bytes)
+    return contentOf(JSON.parse(new TextDecoder().decode(plain)))
   }
   return undefined
 }

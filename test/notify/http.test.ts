@@ -8,7 +8,7 @@ import { notification } from '../support/records.ts'
 import { eventId } from '../support/world.ts'
 import { type Json, notifierFor } from './kinds.ts'
 import { about, outgoing } from './outgoing.ts'
-import { httpChannel } from './presets.ts'
+import { httpChannel, httpNames } from './presets.ts'
 import { scenes } from './scenes.ts'
 
 const url = 'https://hook.example/in?a=1'
@@ -74,6 +74,47 @@ test('of several events, what a template says of one is that of the most urgent'
   expect(title).toMatch(/Reboot of .*, and 1 more$/)
   expect(priority).toBe(1)
   expect(message.indexOf('Reboot')).toBeLessThan(message.indexOf('Completed'))
+})
+
+const inMessages = httpNames.filter((name) => httpChannel(name).kind === 'http')
+
+test.each(inMessages)('%s: a message names each of ten events', async (name) => {
+  const names = Array.from({ length: 10 }, (_, i) => `db${i + 10}`)
+  const [first, ...also] = names.map((vm) => about({ resources: ['web-frontend-north', vm] }))
+  const { requests } = await sendBy(httpChannel(name), { ...first!, also })
+  const text = JSON.stringify(requests[0]!.json)
+  expect(names.filter((vm) => !text.includes(vm))).toEqual([])
+})
+
+test('a link that does not fit its field gives way to the next, and the button says which', async () => {
+  const of = async (listUrl: string, pageUrl: string) => {
+    const both = { ...about({}), listUrl, pageUrl, also: [about({ resources: ['b'] })] }
+    const { requests } = await sendBy(httpChannel('pushover'), both)
+    const { url: link, url_title: label } = requests[0]!.json
+    return [link.length, label]
+  }
+  const long = (length: number) => 'https://foghorn.example/'.padEnd(length, 'x')
+  expect(await of(long(512), long(99))).toEqual([512, 'Open all to decide'])
+  expect(await of(long(513), long(99))).toEqual([99, 'Open to decide'])
+  expect(await of(long(513), long(513))).toEqual([
+    'https://foghorn.example'.length,
+    'Open to decide',
+  ])
+})
+
+test('a field of one name gets one, and the description all', async () => {
+  const resources = Array.from({ length: 60 }, (_, i) => `web_${i}`)
+  const { requests } = await sendBy(httpChannel('servicenow'), about({ resources }))
+  const { node, description } = requests[0]!.json.records[0]
+  expect(node).toBe('web_0')
+  expect(resources.filter((vm) => !description.includes(vm))).toEqual([])
+})
+
+test('limits count bytes, and split no character', async () => {
+  const what = about({ resources: ['ü🎉'.repeat(9)] })
+  const { t } = await filled({ t: '{{vms}}' }, { limits: { t: 26 } }, what)
+  expect(t).toBe('ü🎉ü🎉ü🎉ü…')
+  expect(Buffer.byteLength(t)).toBeLessThanOrEqual(26)
 })
 
 test('an owner can replace what a preset writes, also a header', async () => {
@@ -202,7 +243,7 @@ describe('a mistake', () => {
     ],
     [
       { ...http, body: { t: '{{page}}' }, limits: { t: 99 } },
-      'channels.hook.limits.t: the link is in this field, and must not be cut; write at least 600',
+      'channels.hook.limits.t: the link is in this field, and is left out if it does not fit; write at least 512',
     ],
     [{ ...http, headers: { 'X-Key': 'a\nb' } }, 'write printable ASCII characters'],
     [

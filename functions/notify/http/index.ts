@@ -19,8 +19,9 @@ import {
   post,
   type Send,
 } from '../notifier.ts'
+import { bytesIn } from './bytes.ts'
 import { type Http, type HttpIncidents, httpSchema, type Request, type Template } from './schema.ts'
-import { fill } from './template.ts'
+import { fill, roomForLink } from './template.ts'
 
 const messages: Notifier<Http> = {
   takes: 'newest',
@@ -31,8 +32,20 @@ const messages: Notifier<Http> = {
     // what a template says of one event, it says of the most urgent one
     const parts = byUrgency([outgoing, ...outgoing.also], ({ message }) => message)
     const [first, ...also] = parts as [Part, ...Part[]]
-    return sendRequest({ ...outgoing, ...first, also }, channel, channel, send)
+    const told = withFittingLinks({ ...outgoing, ...first, also }, channel)
+    return sendRequest(told, channel, channel, send)
   },
+}
+
+/** A link that does not fit makes a service refuse the whole message. */
+function withFittingLinks({ listUrl, pageUrl, ...outgoing }: Outgoing, channel: Http): Outgoing {
+  const room = roomForLink(channel.body, channel.limits)
+  const fits = (url: string | undefined) => url !== undefined && bytesIn(url) <= room
+  return {
+    ...outgoing,
+    ...(fits(pageUrl) && { pageUrl: pageUrl! }),
+    ...(fits(listUrl) && { listUrl: listUrl! }),
+  }
 }
 
 const incidents: Notifier<HttpIncidents> = {

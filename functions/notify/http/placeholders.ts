@@ -3,10 +3,12 @@
 import { iso } from '../../../shared/json.ts'
 import { noFleet } from '../../core/delivery/delivery.ts'
 import { type PublicEvent, publicView } from '../../core/event/public-view.ts'
+import { listText } from '../../core/message/list.ts'
 import { buttonOf, composeList, listButtonOf } from '../../core/message/message.ts'
 import { plain } from '../../core/message/phrases.ts'
 import { fitting, severityIn, storyKeyOf } from '../incidents.ts'
 import type { Outgoing, Part } from '../notifier.ts'
+import { bytesIn } from './bytes.ts'
 
 /** For services that need an end: later than any event without news. */
 const expiresMs = 24 * 3_600_000
@@ -15,8 +17,8 @@ interface Placeholder {
   about: string
   /** Made of names from outside: cut to the limit of its field, without links or the marks in `replace`. */
   isText?: true
-  /** Empty: the field is left out. `key`: of the incident, or of the event. */
-  of(outgoing: Outgoing, key: string | undefined): string
+  /** Empty: the field is left out. `key`: of the incident, or of the event. `room`: in bytes. */
+  of(outgoing: Outgoing, key: string | undefined, room: number): string
 }
 
 export const placeholders: Record<string, Placeholder> = {
@@ -26,15 +28,13 @@ export const placeholders: Record<string, Placeholder> = {
     of: (outgoing, key) => (key === undefined ? headOf(outgoing) : outgoing.message.lastingTitle),
   },
   lines: {
-    about: 'What happens, what to do, and what happens if nobody acts. Of several events: all.',
+    about:
+      'What happens, what to do, and what happens if nobody acts. Of several events: the title of each, and their sentences while there is room.',
     isText: true,
-    of: (outgoing) => {
-      const parts = partsIn(outgoing)
-      const each = parts.map(({ message: { sign, title, lines } }) => [
-        `${sign} ${title}`,
-        ...lines,
-      ])
-      return each.map((one) => (parts.length === 1 ? one.slice(1) : one).join('\n')).join('\n\n')
+    of: (outgoing, _, room) => {
+      const messages = partsIn(outgoing).map(({ message }) => message)
+      if (messages.length === 1) return messages[0]!.lines.join('\n')
+      return listText(messages, (text) => bytesIn(text) <= room)
     },
   },
   facts: {
@@ -44,7 +44,7 @@ export const placeholders: Record<string, Placeholder> = {
       also.length > 0 ? '' : message.facts.map(({ name, value }) => `${name}: ${value}`).join('\n'),
   },
   vms: {
-    about: 'The names of the affected VMs.',
+    about: 'The names of all affected VMs.',
     isText: true,
     of: (outgoing) => {
       const names = partsIn(outgoing).flatMap(({ delivery }) => {
@@ -53,12 +53,14 @@ export const placeholders: Record<string, Placeholder> = {
       return plain([...new Set(names)].join(', '))
     },
   },
+  vm: {
+    about: 'The name of the affected VM, for a field of one name. Of several: of the first.',
+    isText: true,
+    of: ({ delivery }) => plain(delivery.notification.event.facts.resources[0] ?? ''),
+  },
   page: {
     about: 'The address of the page that decides; of an alert, the console.',
-    of: (outgoing) =>
-      outgoing.listUrl ??
-      partsIn(outgoing).find(({ pageUrl }) => pageUrl !== undefined)?.pageUrl ??
-      outgoing.publicUrl,
+    of: ({ listUrl, pageUrl, publicUrl }) => listUrl ?? pageUrl ?? publicUrl,
   },
   links: {
     about: 'Further addresses, such as that of the runbook: a line each. Of one event only.',
@@ -68,7 +70,7 @@ export const placeholders: Record<string, Placeholder> = {
   button: {
     about: 'The label of a button to that page, such as *Decide*.',
     of: (outgoing) =>
-      outgoing.also.length === 0
+      outgoing.listUrl === undefined
         ? buttonOf(outgoing.message)
         : listButtonOf(partsIn(outgoing).map(({ message }) => message)),
   },

@@ -8,6 +8,7 @@ import { entry } from '../kind.ts'
 import { type Preset, presets } from './presets.ts'
 import {
   type Dialect,
+  fieldOf,
   type Json,
   namesIn,
   settingsIn,
@@ -19,8 +20,8 @@ import {
 const maxEntries = 50
 const maxSetting = 1_024
 const maxFieldLength = 100_000
-/** A link of one event is shorter. */
-const linkLength = 600
+/** A link of one event with names of the usual length is shorter. */
+const linkLength = 512
 
 /** As in a header: no line break at the end of a secret from a file. */
 const printable = /^[\x21-\x7e]([\x20-\x7e]{0,1022}[\x21-\x7e])?$/
@@ -98,7 +99,7 @@ const parts = entry('http', {
     .record(z.string(), z.int().min(1).max(maxFieldLength))
     .optional()
     .describe(
-      'The longest text of a field, by its path. Leave out places in lists: `records.description`. Default: 4000.',
+      'The longest text of a field in bytes of UTF-8, by its path. Leave out places in lists: `records.description`. Default: 4000.',
     ),
   severities: object({
     critical: severityWord.describe('No notice: it happens at once.'),
@@ -263,17 +264,13 @@ function checkLimits({ limits = {} }: Written, { body, ...whole }: Written, say:
     if (!text!.includes('{{page}}') || (limits[name] ?? linkLength) >= linkLength) continue
     say(
       ['limits', name],
-      `the link is in this field, and must not be cut; write at least ${linkLength}`,
+      `the link is in this field, and is left out if it does not fit; write at least ${linkLength}`,
     )
   }
   for (const name of Object.keys(limits).filter((one) => !known.includes(one))) {
     const what = `the body has no such field; its fields are ${quoted(known)}`
     say(['limits', name], what + didYouMean(name, known))
   }
-}
-
-function fieldOf(path: PropertyKey[]): string {
-  return path.filter((part) => typeof part === 'string').join('.')
 }
 
 /** For a part of a path. Telegram's tokens have a colon. */

@@ -1,11 +1,11 @@
 // Fills in a template: JSON whose texts contain `{{placeholders}}`. A value becomes part of a text, so
 // no name from outside can change the form of a body.
-import { cut } from '../../../shared/document.ts'
 import { linkless } from '../../../shared/presentable.ts'
 import type { Severity } from '../../core/rules/severity.ts'
 import { quoted } from '../../schema/checks.ts'
 import { didYouMean } from '../../schema/suggest.ts'
 import type { Outgoing } from '../notifier.ts'
+import { bytesIn, cutToBytes } from './bytes.ts'
 import { eventField, eventFields, placeholders } from './placeholders.ts'
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
@@ -16,7 +16,7 @@ export interface Dialect {
   severities: Partial<Record<Severity, string | number>>
   /** What replaces a character that the service would read as a mark. */
   replace: Record<string, string>
-  /** Characters, by the path of a field without the places in lists: `records.description`. */
+  /** Bytes of UTF-8, by the path of a field without the places in lists: `records.description`. */
   limits: Record<string, number>
 }
 
@@ -61,9 +61,9 @@ function fillText(template: string, filling: Filling, path: string): Json | unde
   let text = ''
   for (let length = most; length > 1; length = Math.floor(length * shrink)) {
     text = template.replace(inBraces, (_, name) => String(valueFor(name, filling, length))).trim()
-    if (text.length <= most) break
+    if (bytesIn(text) <= most) break
   }
-  return text === '' && template !== '' ? undefined : cut(text, most)
+  return text === '' && template !== '' ? undefined : cutToBytes(text, most)
 }
 
 function valueFor(name: string, filling: Filling, length: number): string | number {
@@ -72,10 +72,10 @@ function valueFor(name: string, filling: Filling, length: number): string | numb
   const setting = settings[name.replace('settings.', '')]
   if (name.startsWith('settings.') && setting !== undefined) return setting
   const own = placeholders[name]
-  const text = own?.of(outgoing, key) ?? eventField(outgoing, name.replace('event.', ''))
+  const text = own?.of(outgoing, key, length) ?? eventField(outgoing, name.replace('event.', ''))
   if (name === 'severity') return severities[text as Severity] ?? text
   if (own !== undefined && !own.isText) return text
-  return linkless(cut(text, length)).replace(/./gsu, (one) => replace[one] ?? one)
+  return linkless(cutToBytes(text, length)).replace(/./gsu, (one) => replace[one] ?? one)
 }
 
 /** Every text of a template, with its path. */
@@ -84,6 +84,17 @@ export function textsIn(template: unknown, path: PropertyKey[] = []): [PropertyK
   if (typeof template !== 'object' || template === null) return []
   const parts = Array.isArray(template) ? [...template.entries()] : Object.entries(template)
   return parts.flatMap(([at, part]) => textsIn(part, [...path, at]))
+}
+
+/** `records.description`: without the places in lists. */
+export function fieldOf(path: PropertyKey[]): string {
+  return path.filter((part) => typeof part === 'string').join('.')
+}
+
+/** In bytes: the longest link that fits each field of a body that has one. */
+export function roomForLink(body: Json, limits: Dialect['limits']): number {
+  const fields = textsIn(body).filter(([, text]) => namesIn(text).includes('page'))
+  return Math.min(...fields.map(([path]) => limits[fieldOf(path)] ?? usualLength))
 }
 
 export function namesIn(text: string): string[] {

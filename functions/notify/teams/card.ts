@@ -19,6 +19,8 @@ const maxBodyBytes = 20 * 1024
 /** The length of one value of a card, in characters. */
 const maxTextLength = 800
 const minTextLength = 20
+/** Of each event in a list, however long the list is. */
+const titleLength = 120
 const colors = { info: 'Accent', warning: 'Warning', danger: 'Attention', good: 'Good' }
 
 /** Cuts values harder until the body fits, then drops the facts or the button for all events. */
@@ -101,12 +103,13 @@ function list(parts: Part[], length: number, listUrl: string | undefined): Card 
     separator: true,
     items: [
       {
-        ...paragraph(`${message.sign} ${message.title}`, length),
+        // if a list is too long, its sentences are cut, and no name is
+        ...paragraph(`${message.sign} ${message.title}`, Math.max(length, titleLength)),
         weight: 'Bolder',
         color: colors[message.tone],
       },
       paragraph(message.lines.join(' '), length),
-      smallPrint(message.reference, length),
+      ...(length > minTextLength ? [smallPrint(message.reference, length)] : []),
       ...(pageUrl === undefined ? [] : [{ type: 'ActionSet', actions: [open(pageUrl, message)] }]),
     ],
   }))
@@ -181,7 +184,10 @@ export function lineOf(text: string, pageUrl: string): object {
 export function replyOf({ message }: Part): string {
   const step = message.lines.find((line) => line !== drillLine) ?? ''
   const body = [
-    { ...paragraph(`${message.sign} ${message.title}`, maxTextLength), weight: 'Bolder' },
+    {
+      ...paragraph(`${message.sign} ${message.title}`, maxTextLength),
+      weight: 'Bolder',
+    },
     paragraph(step, maxTextLength),
   ]
   return JSON.stringify(envelope({ body, actions: [] }, message.title))

@@ -1,5 +1,6 @@
 // A message about several events has one link for all of them: a page with a decision for each, to
 // which a person returns after each decision.
+import { createHash, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createListToken, type ListToken, maxLinkLength } from '../../../functions/links/link.ts'
 import { idOf, sentTo } from '../../support/deliveries.ts'
@@ -230,8 +231,20 @@ test('opening it makes the beacons of all its events report more often', async (
   expect((await beacon.sees(far)).paceMs).toBe(2_000)
 })
 
+test('the link of ten events fits a field of 512 characters', async () => {
+  const events = Array.from({ length: 10 }, () => ({ fleet: 'prod', eventId: randomUUID() }))
+  const path = await forgeList({ events, channel: 'ops-pushover' })
+  expect(path.length).toBeLessThan(512 - 'https://foghorn.contoso-internal.example'.length)
+})
+
 test('a link for very long names would be too long for a button, so there is none', async () => {
-  const long = (i: number) => `${i}${'x'.repeat(254)}`
+  // as random text: the link is compressed
+  const digest = (text: string) => createHash('sha512').update(text).digest('base64url')
+  const long = (i: number) =>
+    [0, 1, 2]
+      .map((k) => digest(`${i} ${k}`))
+      .join('')
+      .slice(0, 255)
   await strike(
     Array.from({ length: 12 }, (_, i) => event({ eventId: long(i), resources: [`vm${i}`] })),
   )

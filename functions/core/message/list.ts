@@ -1,0 +1,34 @@
+// The text of several messages in one field that has a limit. Every event is named before any gets its
+// sentences: who misses a sentence can open the page, who misses an event does not know of it.
+import type { Message } from './shape.ts'
+
+type Told = Pick<Message, 'sign' | 'title' | 'lines'>
+
+/** `fits`: whether a text has room. Says how many events are not named, if the titles alone do not fit. */
+export function listText(messages: Told[], fits: (text: string) => boolean): string {
+  const blocks = messages.map(({ sign, title }) => [`${sign} ${title}`])
+  if (!fits(textOf(blocks))) return firstTitles(blocks, fits)
+  for (const [place, { lines }] of messages.entries()) {
+    for (const line of lines) {
+      blocks[place]!.push(line)
+      if (fits(textOf(blocks))) continue
+      blocks[place]!.pop()
+      return textOf(blocks)
+    }
+  }
+  return textOf(blocks)
+}
+
+/** An empty line between events, if one has sentences. */
+function textOf(blocks: string[][]): string {
+  const isLong = blocks.some(({ length }) => length > 1)
+  return blocks.map((block) => block.join('\n')).join(isLong ? '\n\n' : '\n')
+}
+
+function firstTitles(titles: string[][], fits: (text: string) => boolean): string {
+  for (let shown = titles.length - 1; shown > 0; shown -= 1) {
+    const text = `${textOf(titles.slice(0, shown))}\nand ${titles.length - shown} more`
+    if (fits(text)) return text
+  }
+  return `${titles.length} events`
+}

@@ -1,0 +1,23 @@
+// The text of several events in a field that has a limit.
+import { expect, test } from 'vitest'
+import { listText } from '../../../functions/core/message/list.ts'
+
+const told = (title: string, ...lines: string[]) => ({ sign: '⏳', title, lines })
+const messages = [told('A', 'a one.', 'a two.'), told('B', 'b one.'), told('C')]
+
+test.each([
+  [99, '⏳ A\na one.\na two.\n\n⏳ B\nb one.\n\n⏳ C'],
+  [33, '⏳ A\na one.\na two.\n\n⏳ B\n\n⏳ C'],
+  [20, '⏳ A\na one.\n\n⏳ B\n\n⏳ C'],
+  [19, '⏳ A\n⏳ B\n⏳ C'],
+  [11, '⏳ A\n⏳ B\n⏳ C'],
+  [10, '3 events'],
+])('in %i characters', (room, text) => {
+  expect(listText(messages, ({ length }) => length <= room)).toBe(text)
+})
+
+test('says how many events are not named', () => {
+  const many = ['one', 'two', 'three', 'four', 'five'].map((title) => told(title, 'A sentence.'))
+  const text = listText(many, ({ length }) => length <= 25)
+  expect(text).toBe('⏳ one\n⏳ two\nand 3 more')
+})
