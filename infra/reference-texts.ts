@@ -153,7 +153,7 @@ export const relayEvents: Record<string, string> = {
   host_troubled: 'Azure Functions only. Wake-ups failed again and again, or the queue fails.',
   identity_keys_not_refreshed: 'The keys of an Entra tenant could not be read again.',
   links_refused: 'The relay refused links that none of its keys signed.',
-  channel_health_failed: 'The health of a channel could not be written.',
+  channel_health_failed: 'The health or the rate of a channel could not be written.',
   message_failed: 'A message could not be composed. The relay tries again.',
   notifier_failed: 'The code of one kind of channel failed. This is a bug; the relay tries again.',
   press_failed: 'A press of a button in Slack or Teams could not be handled.',

@@ -202,7 +202,7 @@ export function fromError(
   if (signal.aborted) return { outcome: 'retry', note: 'no answer in time' }
   const own = chainOf(error).filter((one) => one instanceof FoghornError)
   const missing = own.find(({ code }) => code === tokenMissing || code === certificateInvalid)
-  if (missing !== undefined) return { outcome: 'retry', note: missing.message }
+  if (missing !== undefined) return { outcome: 'retry', note: missing.message, unreached: true }
   const invalid = own.find((one) => one.code === pathInvalid)
   if (invalid !== undefined) return { outcome: 'refused', note: invalid.message }
   const refusal = own.find(({ code }) => forbidden.includes(code))
@@ -212,12 +212,18 @@ export function fromError(
   }
   const note = `no ${unreadable.test(code) ? 'readable ' : ''}answer: ${code}`
   const isRepeated = delivery !== undefined && delivery.attempts > 1
+  if (unconnected.test(code)) return { outcome: 'retry', note, unreached: true }
   if (!unreadable.test(code) || !isRepeated) return { outcome: 'retry', note }
   return { outcome: 'refused', note: `${note}; the message may have arrived twice` }
 }
 
 /** There was an answer, which breaks the rules of HTTP. The service may have accepted the message. */
-const unreadable = /^(HPE_\w+|UND_ERR_(HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH))$/
+const unreadable =
+  /^(HPE_\w+|HTTPParserError|UND_ERR_(HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH))$/
+
+/** There was no connection, so the service has not counted the request. */
+const unconnected =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_\w+|\w*SELF_SIGNED_CERT\w*|UNABLE_TO_\w+|ERR_TLS_CERT_ALTNAME_INVALID)$/
 
 export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300

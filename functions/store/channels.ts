@@ -61,6 +61,14 @@ export class Channels {
     )
   }
 
+  /** Takes back what a claim booked for a request that was not made. */
+  async giveBack(channel: string, bookedMs: number): Promise<void> {
+    await this.#edit(channel, (before) => ({
+      ...before,
+      spentUntil: before.spentUntil - bookedMs,
+    }))
+  }
+
   /** Writes the row as it was listed. */
   replace(was: Row | undefined, state: ChannelState): Promise<Row[] | 'conflict'> {
     const change = insertOrReplace(was, keyOf(state.channel), JSON.stringify(state))

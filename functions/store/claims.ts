@@ -47,6 +47,12 @@ interface Choice {
   groups: Pending[][]
 }
 
+/** Its slots are taken. */
+interface Booked extends Choice {
+  /** When the rate of the channel allows the next request. */
+  freeAt: number
+}
+
 /** What a claim takes of one queue. */
 interface Wanted {
   most: number
@@ -256,27 +262,27 @@ export class Claims {
   }
 
   /** Books the slots of each channel before the leases. Leaves out channels that others booked. */
-  async #book(choices: Choice[], { rateOf, now }: ClaimRequest): Promise<Choice[]> {
-    const works = choices.map((choice) => async (): Promise<Choice[]> => {
+  async #book(choices: Choice[], { rateOf, now }: ClaimRequest): Promise<Booked[]> {
+    const works = choices.map((choice) => async (): Promise<Booked[]> => {
       const { waiting, groups } = choice
       const { channel, row, spentUntil } = waiting
       const rate = channel === subscribers ? unlimited : rateOf(channel)
       const fleet = groups.flat().at(-1)!.stored.fleet
       if (rate.everyMs === 0) {
         this.#served.set(channel, fleet)
-        return [choice]
+        return [{ ...choice, freeAt: now }]
       }
       const after = afterSlots(rate, spentUntil, now, groups.length)
       const before = row ? toState(row) : { channel }
       const outcome = await this.#channels.replace(row, { ...before, spentUntil: after, fleet })
-      return outcome === 'conflict' ? [] : [choice]
+      return outcome === 'conflict' ? [] : [{ ...choice, freeAt: freeAt(rate, after, now) }]
     })
     return (await this.#parts.together(works)).flat()
   }
 
   /** Deliveries of one row get their leases in one write. */
   async #lease(
-    choices: Choice[],
+    choices: Booked[],
     { now, leaseMs }: ClaimRequest,
     lease: string,
     healthOf: (channel: string) => ChannelHealth | undefined,
@@ -285,6 +291,7 @@ export class Claims {
     const all = choices.flatMap(({ groups }) => groups.flat())
     const single = choices.flatMap(({ groups }) => groups.filter(({ length }) => length === 1))
     const alone = new Set(single.flat().map(({ one }) => one.id))
+    const freeAtOf = new Map(choices.map(({ waiting, freeAt }) => [waiting.channel, freeAt]))
     const byRow = Map.groupBy(all, ({ place }) => place)
     const works = [...byRow].map(([place, pending]) => async () => {
       const ids = new Set(pending.map(({ one }) => one.id))
@@ -298,7 +305,8 @@ export class Claims {
       const known = await this.#knownOf(partition)
       return deliveries.map((delivery): [string, Claimed] => {
         const { channel } = delivery
-        const own = { ...delivery, lease, leaseUntil, health: healthOf(channel) }
+        const free = freeAtOf.get(channel) ?? now
+        const own = { ...delivery, lease, leaseUntil, freeAt: free, health: healthOf(channel) }
         const claimed: Claimed = { ...own, ...(known && { known }) }
         const place = held.find(({ one }) => one.id === delivery.id)!
         this.#deliveries.noteClaimed(claimed, place, { now, isAlone: alone.has(claimed.id) })

@@ -91,6 +91,8 @@ export class RelayStore implements Store {
   readonly readHealth: Store['readHealth'] = (channel) => this.#channels.readHealth(channel)
   readonly changeHealth: Store['changeHealth'] = (channel, decide) =>
     this.#channels.changeHealth(channel, decide)
+  readonly giveBack: Store['giveBack'] = (channel, bookedMs) =>
+    this.#channels.giveBack(channel, bookedMs)
   readonly removeChannel: Store['removeChannel'] = (channel) => this.#channels.remove(channel)
 
   readonly readSmallRow: Store['readSmallRow'] = (key) => this.#smallRows.read(key)

@@ -204,6 +204,9 @@ interface ChannelStore {
     decide: (before: ChannelHealth | undefined) => ChannelHealth | undefined,
   ): Promise<ChannelHealth | undefined>
 
+  /** A request of the channel was not made, so its rate has this much time more. */
+  giveBack(channel: string, bookedMs: number): Promise<void>
+
   /** Removes what is kept of a channel. */
   removeChannel(channel: string): Promise<void>
 }

@@ -4,7 +4,7 @@
 import { messageOf } from '../../shared/errors.ts'
 import { planChannelTest, planTroubleAlert, testEveryMs, testId } from '../core/delivery/alert.ts'
 import { isFresh, type SendOutcome } from '../core/delivery/attempt.ts'
-import { afterAnswer } from '../core/delivery/channel-health.ts'
+import { afterAnswer, isInTrouble } from '../core/delivery/channel-health.ts'
 import { type Claimed, type Delivery, noFleet, subscriptionOf } from '../core/delivery/delivery.ts'
 import type { ChannelHealth, Troubled } from '../core/delivery/health.ts'
 import { hash } from '../core/hash.ts'
@@ -57,7 +57,7 @@ export async function noteAnswer(
     })
     if (log === 'channel_recovered') relay.log.info(log, { channel: name })
     else if (log !== undefined) relay.log.error(log, { channel: name, note: sent.note })
-    if (health !== undefined && health.state !== 'ok') {
+    if (isInTrouble(health)) {
       await alertFallback(relay, channel, first, health)
     }
     return health
@@ -84,7 +84,7 @@ export async function channelsInTrouble(relay: Relay): Promise<Troubled[]> {
   const all = await relay.store.listHealth()
   return all.flatMap((health) => {
     const channel = channelNamed(relay, health.channel)
-    if (channel === undefined || health.state === 'ok') return []
+    if (channel === undefined || !isInTrouble(health)) return []
     return health.of === fingerprint(health.channel, channel) ? [health] : []
   })
 }

@@ -8,8 +8,9 @@ import {
   isFresh,
   listRetryAt,
   type SendOutcome,
+  tookNoPlace,
 } from '../core/delivery/attempt.ts'
-import { isOverdue } from '../core/delivery/channel-health.ts'
+import { isInTrouble, isOverdue, notPastOverdue } from '../core/delivery/channel-health.ts'
 import {
   type Claimed,
   channelTroubleIn,
@@ -29,7 +30,7 @@ import { channelsInTrouble, noteAnswer } from './channel-health.ts'
 import { composePart } from './compose-part.ts'
 import { partsTogether } from './decision-buttons.ts'
 import { type Finish, setApart, settle } from './finish-attempt.ts'
-import { ownersNow } from './problems.ts'
+import { checkChannels, ownersNow } from './problems.ts'
 import { channelFacts, notifierOf, type Relay, rateOf } from './relay.ts'
 import { findChannel, noteAttempt, type Target } from './subscription-channel.ts'
 
@@ -83,7 +84,11 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
     channel && parts.length > 0 ? await send(relay, parts, { ...target, channel }) : undefined
 
   const inRequest = prepared.filter(({ next }) => 'part' in next && parts.includes(next.part))
-  const overdue = inRequest.find((one) => isOverdue(one.claimed, one.siblings, relay.now()))
+  if (sent && tookNoPlace(sent)) await giveSlotBack(relay, first.channel)
+  const freeAt = sent && tookNoPlace(sent) ? undefined : first.freeAt
+  const overdue = inRequest.find(({ claimed, siblings }) => {
+    return isOverdue({ ...claimed, freeAt }, siblings, relay.now())
+  })
   const since = overdue?.claimed.plannedAt
   // a list that is refused is sent again in parts, so it says nothing of the channel yet
   const isSplit = sent?.outcome === 'refused' && !sent.broken && inRequest.length > 1
@@ -91,6 +96,7 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
     channel && sent && !isSplit
       ? await noteAnswer(relay, channel, first, sent, since)
       : first.health
+  if (isInTrouble(health) !== isInTrouble(first.health)) await checkChannels(relay)
   await noteAttempt(relay, target, first, sent, health)
 
   const list = inRequest.length > 1 ? { retryAt: retryAtOf(relay, inRequest, sent) } : undefined
@@ -98,7 +104,10 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
   const finishOne = (one: Prepared) => {
     const { siblings, instead } = one
     const isIn = inRequest.includes(one)
-    const context = { health, siblings, instead, hasIncidents, list: isIn ? list : undefined }
+    const context = {
+      ...{ health, siblings, instead, hasIncidents, freeAt },
+      list: isIn ? list : undefined,
+    }
     return finish(relay, one, isIn ? sent : undefined, context)
   }
   const finishes: Finish[] = []
@@ -232,7 +241,22 @@ function retryAtOf(
 ): number | undefined {
   if (sent?.outcome !== 'retry') return undefined
   const list = together.map(({ claimed }) => claimed)
-  return listRetryAt(list, sent, relay.now(), relay.random(), rateOf(relay, list[0]!.channel))
+  const now = relay.now()
+  const nextAt = listRetryAt(list, sent, now, relay.random(), rateOf(relay, list[0]!.channel))
+  if (nextAt === undefined || sent.retryAfterMs !== undefined) return nextAt
+  const judged = together.map((one) => notPastOverdue(one.claimed, one.siblings, nextAt, now))
+  return Math.min(...judged)
+}
+
+/** If this fails, the channel's next message waits for its rate as usual. */
+async function giveSlotBack(relay: Relay, channel: string): Promise<void> {
+  const { everyMs } = rateOf(relay, channel)
+  if (everyMs === 0) return
+  try {
+    await relay.store.giveBack(channel, everyMs)
+  } catch (error) {
+    relay.log.error('channel_health_failed', { channel, error: messageOf(error) })
+  }
 }
 
 /** If this fails, the lease ends and the delivery is retried. */

@@ -235,22 +235,30 @@ export function ownersNow(relay: Relay, fleet: string): string[] {
 
 /** Logs failures: the next check tries again. `disk`: absent if the host has none. */
 export async function checkItself(relay: Relay, disk?: () => Promise<Disk>): Promise<void> {
-  const { config } = relay
-  const check = async (
-    kind: ProblemKind,
-    find: (known: Problem[], now: number) => Promise<ProblemChange>,
-  ) => {
-    try {
-      await noteProblems(relay, noFleet, kind, (known) => find(known, relay.now()))
-    } catch (error) {
-      relay.log.error('own_check_failed', { kind, error: messageOf(error) })
-    }
-  }
   if (disk) {
-    await check('disk_nearly_full', async (known, now) => diskProblem(await disk(), known, now))
+    const find = async (known: Problem[]) => diskProblem(await disk(), known, relay.now())
+    await checkFor(relay, 'disk_nearly_full', find)
   }
-  await check('channels_in_trouble', async (known, now) => {
-    const owners = ownersOf(config, noFleet)
-    return channelProblems(await channelsInTrouble(relay), config.channels, owners, known, now)
+  await checkChannels(relay)
+}
+
+/** Notes which channels are in trouble that owners would not hear of otherwise. Logs failures. */
+export async function checkChannels(relay: Relay): Promise<void> {
+  const { channels } = relay.config
+  await checkFor(relay, 'channels_in_trouble', async (known) => {
+    const owners = ownersOf(relay.config, noFleet)
+    return channelProblems(await channelsInTrouble(relay), channels, owners, known, relay.now())
   })
+}
+
+async function checkFor(
+  relay: Relay,
+  kind: ProblemKind,
+  find: (known: Problem[]) => Promise<ProblemChange>,
+): Promise<void> {
+  try {
+    await noteProblems(relay, noFleet, kind, find)
+  } catch (error) {
+    relay.log.error('own_check_failed', { kind, error: messageOf(error) })
+  }
 }

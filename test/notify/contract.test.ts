@@ -138,30 +138,38 @@ describe.each(kinds)('%s', (kind) => {
     expect(result).toEqual({ outcome: 'retry', note: 'no answer in time' })
   })
 
-  test.each(['ENOTFOUND', 'ECONNREFUSED', 'ECONNRESET', 'CERT_HAS_EXPIRED'])(
+  test.each([
+    ['ENOTFOUND', true],
+    ['ECONNREFUSED', true],
+    ['CERT_HAS_EXPIRED', true],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', true],
+    ['ECONNRESET', false],
+    ['UND_ERR_SOCKET', false],
+  ])(
     'a network error (%s) is a retry that names the code and no address',
-    async (code) => {
+    async (code, isUnreached) => {
       const cause = Object.assign(new Error('connect to path-s3cret 10.1.2.3'), { code })
       const send: Send = () => Promise.reject(new TypeError('fetch failed', { cause }))
       const result = await notify(kind, send)
-      expect(result).toEqual({ outcome: 'retry', note: `no answer: ${code}` })
+      const more = isUnreached ? { unreached: true } : {}
+      expect(result).toEqual({ outcome: 'retry', note: `no answer: ${code}`, ...more })
     },
   )
 
   test('without a code, the note has the name of the error, if that is informative', async () => {
-    const parser = Object.assign(new Error('no HTTP from path-s3cret'), { name: 'HTTPParserError' })
+    const parser = Object.assign(new Error('no HTTP from path-s3cret'), { name: 'BodyError' })
     const odd = Object.assign(new Error('x'), {
       code: 'https://10.1.2.3/path-s3cret',
       cause: parser,
     })
     for (const cause of [parser, odd]) {
       const send: Send = () => Promise.reject(new TypeError('fetch failed', { cause }))
-      const note = 'no answer: HTTPParserError'
+      const note = 'no answer: BodyError'
       expect(await notify(kind, send)).toEqual({ outcome: 'retry', note })
     }
   })
 
-  test.each(['HPE_INVALID_HEADER_TOKEN', 'UND_ERR_HEADERS_OVERFLOW'])(
+  test.each(['HPE_INVALID_HEADER_TOKEN', 'HTTPParserError', 'UND_ERR_HEADERS_OVERFLOW'])(
     'an answer that cannot be read (%s) is repeated once: the message may have arrived',
     async (code) => {
       const cause = Object.assign(new Error('both lengths'), { code })

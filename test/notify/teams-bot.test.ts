@@ -105,5 +105,6 @@ test('a token that is refused is renewed, and one that is missing is waited for'
   expect(await notifiers.teams_bot.notify(what, channel, send)).toEqual({
     outcome: 'retry',
     note: 'there is no token',
+    unreached: true,
   })
 })

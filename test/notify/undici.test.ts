@@ -347,7 +347,7 @@ describe('a request', () => {
     outbound = createOutbound(['127.0.0.0/8'])
     const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}/path-s3cret`
     const result = await notify('slack', outbound.send, undefined, { ...channels.slack, url })
-    expect(result).toEqual({ outcome: 'retry', note: 'no answer: HTTPParserError' })
+    expect(result).toEqual({ outcome: 'retry', note: 'no readable answer: HTTPParserError' })
     await new Promise((resolve) => other.close(resolve))
   })
 
@@ -360,7 +360,7 @@ describe('a request', () => {
     await new Promise((resolve) => closed.close(resolve))
     const channel = { ...channels.slack, url: `http://127.0.0.1:${free}/path-s3cret` }
     const result = await notify('slack', send, undefined, channel)
-    expect(result).toEqual({ outcome: 'retry', note: 'no answer: ECONNREFUSED' })
+    expect(result).toEqual({ outcome: 'retry', note: 'no answer: ECONNREFUSED', unreached: true })
   })
 })
 

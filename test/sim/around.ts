@@ -25,6 +25,7 @@ const storeMethods = [
   'listHealth',
   'readHealth',
   'changeHealth',
+  'giveBack',
   'removeChannel',
   'readSmallRow',
   'listSmallRows',

@@ -12,14 +12,16 @@ const freshMs = 2_000
 export const giveUpMs = 24 * 3_600_000
 export const maxAttempts = 1_000
 
-const dense = { baseMs: 1_000, capMs: 15_000 }
+/** Of attempts before the deadline. */
+export const dense = { baseMs: 1_000, capMs: 15_000 }
 const sparse = { baseMs: 60_000, capMs: 3_600_000 }
 /** Far ahead of the deadline, attempts may be rare: this many in the time that is left. */
 const attemptsPerTimeLeft = 60
 
 export type SendOutcome = (
   | { outcome: 'delivered'; note: string }
-  | { outcome: 'retry'; note: string; retryAfterMs?: number; unsent?: true }
+  /** `unsent`: not tried, so it counts as no attempt. `unreached`: there was no connection. */
+  | { outcome: 'retry'; note: string; retryAfterMs?: number; unsent?: true; unreached?: true }
   /** `broken`: the channel is at fault, so it would also refuse any other message. */
   | { outcome: 'refused'; note: string; broken?: true }
   /** Not sent, as it came too late. */
@@ -48,6 +50,11 @@ export function claimedAt({ leaseUntil }: { leaseUntil: number }): number {
 
 export function isFresh(claimed: { leaseUntil: number }, now: number): boolean {
   return now - claimedAt(claimed) < freshMs
+}
+
+/** Whether the service certainly got no request, so that its rate has a place more. */
+export function tookNoPlace(sent: SendOutcome): boolean {
+  return sent.outcome === 'retry' && (sent.unsent === true || sent.unreached === true)
 }
 
 /** What becomes of a delivery after an attempt. `random` is in [0, 1). */

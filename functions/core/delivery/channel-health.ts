@@ -1,7 +1,7 @@
 // Channel health: ok, refusing or unreachable. Each message is sent, whatever the health of its channel
 // is: the channel's answer says at once whether it works again. Health decides when the fallback is
 // notified of the trouble, and that no message waits long for a channel that is in trouble already.
-import { claimedAt, type SendOutcome } from './attempt.ts'
+import { claimedAt, dense, type SendOutcome } from './attempt.ts'
 import { type Delivery, isSameStory } from './delivery.ts'
 import type { ChannelHealth, Doubtful, Recovered, Troubled } from './health.ts'
 
@@ -25,6 +25,10 @@ type HealthLog = 'channel_refuses' | 'channel_unreachable' | 'channel_recovered'
 interface After {
   health: ChannelHealth | undefined
   log?: HealthLog
+}
+
+export function isInTrouble(health: ChannelHealth | undefined): health is Troubled {
+  return health !== undefined && health.state !== 'ok'
 }
 
 /** The health after a request, and the log event. */
@@ -133,25 +137,48 @@ function begun(
 /** After this time, or half of the time left, a message also goes to the fallback. */
 const patienceMs = 120_000
 
+/** A rate that allows nothing for longer than any wait between two attempts holds its messages up. */
+const heldUpMs = dense.capMs
+
+/** `freeAt`: when the rate of its channel allows the next attempt. Absent: now. */
+type Tried = Delivery & { freeAt?: number | undefined }
+
 /**
- * Whether a message has waited too long for its channel. The wait begins with the first step that
- * the channel has not accepted, as later steps overtake it. One failed attempt is not enough.
+ * Whether a message has waited too long for its channel, or will have before its rate allows another
+ * attempt. The wait begins with the first step that the channel has not accepted, as later steps overtake
+ * it. One failed attempt is not enough.
  */
-export function isOverdue(delivery: Delivery, siblings: Delivery[], now: number): boolean {
+export function isOverdue(delivery: Tried, siblings: Delivery[], now: number): boolean {
   const waiting = undeliveredUpTo(delivery, siblings)
   const attempts = waiting.reduce((sum, one) => sum + one.attempts, 0)
-  return attempts > 1 && now >= overdueAt(delivery, waiting)
+  return attempts > 1 && nextTryAt(delivery, now) >= overdueAt(delivery, waiting)
 }
 
-/** Whether the channel asked for a longer pause than a message waits for its channel. */
+/** Whether the channel's pause or its rate is longer than a message waits for its channel. */
 export function isPutOff(
-  delivery: Delivery,
+  delivery: Tried,
   siblings: Delivery[],
   result: SendOutcome,
-  nextAt: number,
+  { nextAt, now }: { nextAt: number; now: number },
 ): boolean {
-  if (result.outcome !== 'retry' || result.retryAfterMs === undefined) return false
-  return nextAt > overdueAt(delivery, undeliveredUpTo(delivery, siblings))
+  if (result.outcome !== 'retry') return false
+  const at = result.retryAfterMs === undefined ? nextTryAt(delivery, now) : nextAt
+  return at > now && at > overdueAt(delivery, undeliveredUpTo(delivery, siblings))
+}
+
+/** A message is tried when it becomes overdue, and judged then. */
+export function notPastOverdue(
+  delivery: Delivery,
+  siblings: Delivery[],
+  nextAt: number,
+  now: number,
+): number {
+  const at = Math.ceil(overdueAt(delivery, undeliveredUpTo(delivery, siblings)))
+  return at > now ? Math.min(nextAt, at) : nextAt
+}
+
+function nextTryAt({ freeAt = 0 }: Tried, now: number): number {
+  return freeAt > now + heldUpMs ? freeAt : now
 }
 
 function overdueAt({ urgentUntil }: Delivery, waiting: Delivery[]): number {

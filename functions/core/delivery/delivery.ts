@@ -141,6 +141,8 @@ export interface Claimed extends Delivery {
   lease: string
   /** From then on, another worker may claim it. */
   leaseUntil: number
+  /** When the rate of its channel allows the next request, epoch ms. */
+  freeAt?: number
   /** The health of its channel, as the claim has read it. */
   health?: ChannelHealth | undefined
   /** Its event and all deliveries of it, if the claim has read them. */

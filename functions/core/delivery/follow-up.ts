@@ -6,7 +6,7 @@
 import { isEnd } from '../event/moment.ts'
 import { alertDeliveryId, planChannelAlert } from './alert.ts'
 import { afterAttempt, giveUpMs, type SendOutcome, type Settlement } from './attempt.ts'
-import { isOverdue, isPutOff } from './channel-health.ts'
+import { isInTrouble, isOverdue, isPutOff, notPastOverdue } from './channel-health.ts'
 import {
   type Claimed,
   type Delivery,
@@ -33,6 +33,8 @@ export interface Context {
   /** The channels that get what this one does not accept. */
   instead: string[]
   hasIncidents: boolean
+  /** When the rate of the channel allows the next attempt. Absent: now. */
+  freeAt?: number | undefined
   /** Present if it was sent in a list. `retryAt`: when the whole list is retried. */
   list?: { retryAt: number | undefined } | undefined
 }
@@ -53,13 +55,24 @@ export function afterResult(
   let settlement = afterAttempt(claimed, result, now, random, rate)
   if (result.outcome === 'refused' && (result.broken || list !== undefined)) {
     settlement = afterRefusal(claimed, result, context, now)
-  } else if (settlement.state === 'pending' && list?.retryAt !== undefined) {
-    settlement = { ...settlement, nextAt: list.retryAt }
+  } else if (settlement.state === 'pending' && result.outcome === 'retry') {
+    settlement = { ...settlement, nextAt: retryAt(claimed, result, context, settlement, now) }
   }
   if (isLastTry(claimed, result, settlement))
     settlement = { ...settlement, state: 'given_up', nextAt: now }
   if (result.answered !== undefined) settlement = { ...settlement, answered: result.answered }
   return { settlement, followUps: followUps(claimed, result, settlement, context, now) }
+}
+
+function retryAt(
+  claimed: Claimed,
+  result: Extract<SendOutcome, { outcome: 'retry' }>,
+  { list, siblings }: Context,
+  { nextAt }: Settlement,
+  now: number,
+): number {
+  if (list?.retryAt !== undefined) return list.retryAt
+  return result.retryAfterMs === undefined ? notPastOverdue(claimed, siblings, nextAt, now) : nextAt
 }
 
 /** A test is one attempt: anybody with a token may send 60 in a minute to an address of their choice. */
@@ -139,15 +152,18 @@ function followUps(
   now: number,
 ): Delivery[] {
   const { health, instead, siblings } = context
-  const inTrouble = health !== undefined && health.state !== 'ok'
+  const inTrouble = isInTrouble(health)
   // a test is about this channel alone
   const isAlert = isAlertOf(claimed.notification) && !isTestOf(claimed.notification)
   if (claimed.notification.moment === 'alert' && !isAlert) return []
+  const tried = { ...claimed, freeAt: context.freeAt }
   const isSilent = result.outcome === 'retry' && !result.unsent
   // no message waits for a channel that is in trouble already
   const late =
     isSilent &&
-    (inTrouble || isOverdue(claimed, siblings, now) || isPutOff(claimed, siblings, result, nextAt))
+    (inTrouble ||
+      isOverdue(tried, siblings, now) ||
+      isPutOff(tried, siblings, result, { nextAt, now }))
   const isRefused = result.outcome === 'refused' && result.broken
   const failed = late || isRefused || state === 'refused' || state === 'given_up'
   // a refused end stays pending, but later messages must not wait for it

@@ -6,6 +6,7 @@ import {
   afterAnswer,
   isOverdue,
   isPutOff,
+  notPastOverdue,
 } from '../../../functions/core/delivery/channel-health.ts'
 import type { Delivery } from '../../../functions/core/delivery/delivery.ts'
 import type { ChannelHealth, Recovered, Troubled } from '../../../functions/core/delivery/health.ts'
@@ -235,6 +236,44 @@ describe('a message waits from the first step that its channel has not accepted'
     ['no pause that was asked for', silent, at + hour, false],
     ['no retry', delivered, at + hour, false],
   ])('it is put off by %s', (_, result, nextAt, expected) => {
-    expect(isPutOff(own, [], result, nextAt)).toBe(expected)
+    expect(isPutOff(own, [], result, { nextAt, now: at })).toBe(expected)
+  })
+
+  const soon = 15_000
+  test.each<[string, number | undefined, number, boolean]>([
+    ['a rate that is free beyond that', at + 2 * minute + 1, at, true],
+    ['a rate that is free until then', at + 2 * minute, at, false],
+    [
+      'a rate that is free soon, just before',
+      at + 2 * minute + 1,
+      at + 2 * minute - soon + 1,
+      false,
+    ],
+    ['a rate that is free soon, long after', at + 9 * minute + soon, at + 9 * minute, false],
+    ['a rate that is full, long after', at + 9 * minute + soon + 1, at + 9 * minute, true],
+    ['no rate', undefined, at + 9 * minute, false],
+  ])('it is put off by %s', (_, freeAt, now, expected) => {
+    const tried = { ...own, freeAt }
+    expect(isPutOff(tried, [], silent, { nextAt: now + 1_000, now })).toBe(expected)
+  })
+
+  test.each([
+    [at + 2 * minute - 1, false],
+    [at + 2 * minute, true],
+  ])('it is overdue at once if its rate is free only then: %i', (freeAt, expected) => {
+    expect(isOverdue({ ...own, attempts: 2, freeAt }, [], at)).toBe(expected)
+    expect(isOverdue({ ...own, attempts: 1, freeAt }, [], at)).toBe(false)
+  })
+
+  test.each([
+    ['just then, if the next attempt is later', at + 2 * minute + 1, at + 2 * minute],
+    ['as usual before', at + 2 * minute - 1, at + 2 * minute - 1],
+  ])('it is tried %s', (_, nextAt, expected) => {
+    expect(notPastOverdue(own, [], nextAt, at)).toBe(expected)
+  })
+
+  test('it is tried as usual after it became overdue', () => {
+    const now = at + 2 * minute
+    expect(notPastOverdue(own, [], now + minute, now)).toBe(now + minute)
   })
 })

@@ -25,7 +25,7 @@ export function claimPromises(bench: Bench): void {
     test('claims only what is due, and counts an attempt', async () => {
       await owe(delivery('due'), delivery('later', { channel: 'team', nextAt: at + 1 }))
       const claims = await claim(bench.store, { leaseMs, limit: 9 })
-      const { lease, leaseUntil, known: _, ...taken } = claims[0]!
+      const { lease, leaseUntil, known: _, freeAt: __, ...taken } = claims[0]!
       expect(claims).toHaveLength(1)
       expect(taken).toEqual(delivery('due', { attempts: 1, nextAt: at + leaseMs }))
       expect(lease).not.toBe('')

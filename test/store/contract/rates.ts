@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Claimed } from '../../../functions/core/delivery/delivery.ts'
 import { freeAt, type Rate, spentByPause } from '../../../functions/core/delivery/rate.ts'
 import type { DeliveryStore, Pacing } from '../../../functions/store/store.ts'
 import { at, delivery, record } from '../../support/records.ts'
@@ -14,8 +15,11 @@ const pacing: Pacing = {
 
 /** Requests of a claim, as lists of ids. */
 async function turn(store: DeliveryStore, now: number): Promise<string[][]> {
-  const request = { leaseMs: 20_000, limit: 9, ...pacing, now }
-  return (await store.claim(request)).requests.map((group) => group.map(({ id }) => id))
+  return (await claimAt(store, now)).map((group) => group.map(({ id }) => id))
+}
+
+async function claimAt(store: DeliveryStore, now: number): Promise<Claimed[][]> {
+  return (await store.claim({ leaseMs: 20_000, limit: 9, ...pacing, now })).requests
 }
 
 /** All workers together send a channel no more than it accepts. */
@@ -46,6 +50,14 @@ export function ratePromises(bench: Bench): void {
       expect(await turn(bench.store, at + 499)).toEqual([])
       expect(await turn(bench.store, at + 500)).toEqual([['c']])
       expect(await turn(bench.store, at + 1_000)).toEqual([['d']])
+    })
+
+    test('a claim shows when the next request is allowed, and a request that was not made is given back', async () => {
+      await owe('pager', 'a', 'b', 'c')
+      const requests = await claimAt(bench.store, at)
+      expect(requests.map(([one]) => one!.freeAt)).toEqual([at + 500, at + 500])
+      await bench.store.giveBack('pager', 500)
+      expect(await turn(bench.store, at)).toEqual([['c']])
     })
 
     test('is kept by all workers together', async () => {

@@ -41,7 +41,7 @@ describe('a channel that is down', () => {
   test('for longer: its fallback is asked instead, and notified once of the reason', async () => {
     await passInSteps(world, 119 * second, second)
     expect(texts('teams')).toEqual([])
-    await passInSteps(world, 20 * second, second)
+    await passInSteps(world, 2 * second, second)
     expect(copies()).toHaveLength(1)
     expect(copies()[0]).toContain('Reboot of web_0 at 12:15 UTC, in 1')
     expect(copies()[0]).toContain('/approve/')
@@ -64,6 +64,42 @@ describe('a channel that is down', () => {
     await report(event(), other)
     expect(texts('slack', from)).toHaveLength(1)
     expect(texts('teams', from)).toEqual([])
+  })
+})
+
+describe('a channel with a slow rate', () => {
+  const key = Buffer.alloc(32, 7).toString('base64')
+  const mail = {
+    ...{ kind: 'mail', endpoint: 'https://mail.example', accessKey: key, fallback: 'team' },
+    ...{ from: 'foghorn@example.com', to: ['ops@example.com'] },
+  }
+  const toMail = [{ match: {}, channels: ['post'] }]
+  const postsTo = (host: string) =>
+    world.sent.filter(({ url }) => new URL(url).host.startsWith(host))
+
+  beforeEach(() =>
+    startRelay({ channels: { ...channels, post: mail }, routes: toMail }, { paced: true }),
+  )
+
+  test('that fails until its rate is used up: the fallback does not wait for the rate', async () => {
+    answer(world, 'mail', down)
+    await report(event())
+    await passInSteps(world, 30 * second, second)
+    expect(postsTo('mail')).toHaveLength(5)
+    expect(copies()).toHaveLength(1)
+    expect((await health()).status).toBe('troubled')
+  })
+
+  test('that cannot be connected to uses up none of its rate', async () => {
+    const refuse = () => Promise.reject(Object.assign(new Error(), { code: 'ECONNREFUSED' }))
+    answer(world, 'mail', refuse as never)
+    await report(event())
+    await passInSteps(world, 100 * second, second)
+    expect(postsTo('mail').length).toBeGreaterThan(8)
+    expect(copies()).toHaveLength(0)
+    world.channels.answer = usualAnswer
+    await passInSteps(world, 20 * second, second)
+    expect(await statesOf(world, 'post')).toEqual([['scheduled', 'delivered']])
   })
 })
 
