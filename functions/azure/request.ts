@@ -1,9 +1,11 @@
 // One request to Azure Resource Manager, which also answers queries of Resource Graph. What comes back is
-// read up to a limit, and its sentences are cut and made one line: logs and the API show them.
+// read up to a limit, and its sentences are cut, made one line, and masked: logs,
+// pages and messages show them.
 import * as z from 'zod'
 import { cut } from '../../shared/document.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
+import { maskTokens } from '../../shared/mask.ts'
 import { parseRetryAfter } from '../../shared/retry.ts'
 import type { AzureAccess } from '../core/rules/config.ts'
 import { addressBelow } from '../core/rules/path.ts'
@@ -46,7 +48,7 @@ interface Options {
 
 const sentence = z
   .string()
-  .transform((text) => cut(oneLine(text), maxSentence))
+  .transform((text) => cut(maskTokens(oneLine(text)), maxSentence))
   .default('')
 const errorSchema = z.object({
   error: z.object({ code: sentence, message: sentence }).optional(),

@@ -115,9 +115,12 @@ export function createResourceGraph({ request, now, wait }: Options): ResourceGr
   const turnAt: Record<Asker, number> = { rules: 0, people: 0 }
   const kept = new Map<string, { at: number; until: number; rows: Promise<unknown> }>()
 
+  /** A time farther ahead than any that is set is from before the clock was set back. */
+  const near = (at: number) => (at > now() + longestWaitMs + everyMs ? 0 : at)
+
   const takeTurn = async (lane: Lane): Promise<void> => {
-    const turn = lane === 'approvals' ? 0 : Math.max(turnAt[lane], now())
-    const at = Math.max(freeAt, turn)
+    const turn = lane === 'approvals' ? 0 : Math.max(near(turnAt[lane]), now())
+    const at = Math.max(near(freeAt), turn)
     if (at - now() > longestWaitMs) {
       throw failure(`many queries for ${lane} wait already; the next ones go in a few seconds`)
     }

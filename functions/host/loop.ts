@@ -231,6 +231,7 @@ export class Loop {
       this.#forgetAt = 0
       this.#restsUntil = 0
       delete this.#relay.outsideLookAt
+      this.#relay.listeningSince = Math.min(this.#relay.listeningSince, now)
     }
     this.#tickedAt = now
     this.#wakesAt = undefined

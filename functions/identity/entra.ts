@@ -111,7 +111,8 @@ function keysAt({ keysUrl: url, name }: Issuer, { fetch, now, log }: EntraOption
 function sparingly(fetch: EntraOptions['fetch'], now: () => number): EntraOptions['fetch'] {
   let failedAt = Number.NEGATIVE_INFINITY
   return async (url, init) => {
-    if (now() - failedAt < retryMs) throw new Error('the last request failed a moment ago')
+    if (Math.abs(now() - failedAt) < retryMs)
+      throw new Error('the last request failed a moment ago')
     try {
       const response = await fetch(url, init)
       if (response.status !== 200) throw new Error(`HTTP ${response.status}`)

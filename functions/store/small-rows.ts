@@ -150,7 +150,9 @@ export async function noteListening(
   gapMs: number,
 ): Promise<number> {
   const known = await listeningRow.read(store)
-  const since = known !== undefined && now - known.at <= gapMs ? known.since : now
+  // a worker whose clock was ahead may have written it
+  const isNear = known !== undefined && Math.abs(now - known.at) <= gapMs
+  const since = isNear ? Math.min(known.since, now) : now
   // in a conflict, another worker has just noted the same
   await listeningRow.write(store, { at: now, since }, known?.version ?? 0)
   return since

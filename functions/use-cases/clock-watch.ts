@@ -63,12 +63,10 @@ export class ClockWatch {
     return isMuch ? aheadMs : undefined
   }
 
-  /** Whether the clocks of a fleet say that the relay's is right. False if there are too few. */
+  /** Whether the clocks of each fleet that has enough of them say that the relay's is right. */
   isRight(): boolean {
-    return [...this.#fleets.keys()].some((fleet) => {
-      const aheadMs = this.#agreedMs(fleet)
-      return aheadMs !== undefined && Math.abs(aheadMs) < leastDifferenceMs
-    })
+    const agreed = [...this.#fleets.keys()].flatMap((fleet) => this.#agreedMs(fleet) ?? [])
+    return agreed.length > 0 && agreed.every((aheadMs) => Math.abs(aheadMs) < leastDifferenceMs)
   }
 
   /** For `/healthz`. */

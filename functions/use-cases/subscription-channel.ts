@@ -83,7 +83,7 @@ export function fleetFor({ config }: Pick<Relay, 'config'>, subscription: Subscr
 
 /** An endpoint that is to consent by the handshake does not consent by an answer to a message. */
 function isConsent({ consent }: Subscription, { notification }: Claimed): boolean {
-  if (!isPing(notification)) return false
+  if (!isPing(notification) || notification.about.tests !== undefined) return false
   return consent === 'ping' || notification.about.handshake !== undefined
 }
 

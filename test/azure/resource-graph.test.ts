@@ -87,6 +87,15 @@ test('a query for people delays none for rules, and neither kind delays an appro
   expect(arm.queries.at(-1)!.query).toContain('maintenanceresources')
 })
 
+test('turns that a clock booked while it was ahead count no more', async () => {
+  const { clock, waits, graph } = start({ rows: {} }, false)
+  clock.now += 86_400_000
+  await graph.listMachines([`${subscription}-0`], 'rules')
+  clock.now -= 86_400_000
+  await graph.listMachines([`${subscription}-1`], 'rules')
+  expect(waits).toEqual([])
+})
+
 test('people who look take turns, share an answer for a minute, and leave the quota to the relay', async () => {
   const { arm, clock, waits, graph } = start({ rows: {} }, false)
   const look = (n: number) => graph.listMachines([`${subscription}-${n}`], 'people')

@@ -120,6 +120,14 @@ describe('what Azure answers', () => {
     })
   })
 
+  test('a sentence that repeats the token is masked before it is cut', async () => {
+    const token = `eyJ${'a'.repeat(200)}.eyJ${'b'.repeat(400)}`
+    const error = { code: 'Bad', message: `not valid: Bearer ${token}` }
+    const { manager } = start({ next: [{ status: 400, body: { error } }] })
+    const { reason } = (await manager.acknowledge(target, id)) as { reason: string }
+    expect(reason).toBe('Bad: not valid: Bearer [token]')
+  })
+
   test('405: nobody asks for this resource group again for a day', async () => {
     const { arm, clock, manager } = start({ isSupported: false })
     const first = await manager.acknowledge(target, id)

@@ -214,10 +214,12 @@ test('a clock that is set back while the loop rests after a failure ends the res
   }
   expect(await looksAfter(60_000)).toBe(1)
   world.relay.outsideLookAt = world.clock.now + 60_000
+  world.relay.listeningSince = world.clock.now
   expect(await looksAfter(1_000)).toBe(1)
   expect(await looksAfter(-3_600_000)).toBe(2)
-  // what Azure publishes is read again, too
+  // what Azure publishes is read again, too, and silence counts from now on
   expect(world.relay.outsideLookAt).toBeUndefined()
+  expect(world.relay.listeningSince).toBe(world.clock.now)
 })
 
 test('endpoints that hang take one place each, so the others get all their messages', async () => {

@@ -228,6 +228,15 @@ describe('while the issuer is down', () => {
     expect(await outcomeOf(token())).toMatchObject({ outcome: 'genuine' })
   })
 
+  test('a failure while the clock was ahead is forgotten once the clock is right', async () => {
+    issuer.state.answer = { status: 500, body: '' }
+    pass(hour)
+    expect(await outcomeOf(token())).toMatchObject({ outcome: 'unavailable' })
+    pass(-hour)
+    issuer.state.answer = undefined
+    expect(await outcomeOf(token())).toMatchObject({ outcome: 'genuine' })
+  })
+
   test('nobody is authenticated if no connection can be made', async () => {
     await issuer.close()
     expect(await outcomeOf(token())).toMatchObject({

@@ -69,6 +69,17 @@ test('a channel in trouble without a fallback, until it takes messages again', a
   expect(world.lines.filter((line) => /"problem_over".*channels/.test(line))).toHaveLength(1)
 })
 
+test('owners hear of a channel when its state changes, whenever the next check is', async () => {
+  answer(world, 'slack', gone)
+  await report(event())
+  await world.pass(minute)
+  expect(said('channels_in_trouble')).toEqual(['begun: A channel gets no messages: chat'])
+  world.channels.answer = usualAnswer
+  await report(event({ resources: ['web_0', 'web_1'] }))
+  await world.pass(5 * minute)
+  expect(said('channels_in_trouble')).toHaveLength(2)
+})
+
 test('what cannot be checked is logged, and hinders no other check', async () => {
   answer(world, 'slack', gone)
   await report(event())

@@ -236,10 +236,12 @@ export function messageIdOf({ id, channel, notification }: Delivery): string {
 
 /** Why a message is not sent now but kept, or undefined. */
 export function whyKept(
-  { state }: Subscription,
+  { state, consented }: Subscription,
   notification?: Claimed['notification'],
 ): string | undefined {
-  const mayPing = notification !== undefined && isPing(notification) && state !== 'disabled'
+  const isPinged = notification !== undefined && isPing(notification) && state !== 'disabled'
+  // before consent, an endpoint gets only what asks for it: its address may be new
+  const mayPing = isPinged && (consented || notification.about.tests === undefined)
   if (state === 'active' || mayPing) return undefined
   return `not sent, as the subscription was ${state}; replay it once the subscription is active`
 }

@@ -188,9 +188,12 @@ export function saidBy(reporter: Reporter, facts: Named): { by?: 'azure' | 'onlo
   return isAzure(reporter) || isOfNamed(reporter, facts) ? {} : { by: 'onlooker' }
 }
 
-/** The beacon whose sight is `known` sent this report before the one that the sight is from. */
-export function isOlder({ bootId, counter }: Reporter, known: Sight): boolean {
-  return bootId === known.bootId && counter <= known.counter
+/**
+ * The beacon whose sight is `known` sent this report before the one that the sight is from. Azure's counters
+ * are times: one that lies ahead is from a clock that was wrong.
+ */
+export function isOlder({ bootId, counter, heardAt }: Reporter, known: Sight): boolean {
+  return bootId === known.bootId && counter <= known.counter && known.counter <= heardAt
 }
 
 /**

@@ -118,6 +118,10 @@ test('messages are kept unless it is active, pings only if it is disabled', () =
   expect(states.map((one) => whyKept(one) === undefined)).toEqual([true, false, false, false])
   const pings = states.map((one) => whyKept(one, ping) === undefined)
   expect(pings).toEqual([true, true, true, false])
+  // a test that was planned for an address that has consented
+  const tests = { ...ping, about: { ...ping.about, tests: 'scheduled' as const } }
+  const sent = states.map((one) => whyKept(one, tests) === undefined)
+  expect(sent).toEqual([true, false, true, false])
 })
 
 test('old secrets sign for a day, and never more than four in all', () => {

@@ -17,6 +17,7 @@ import {
 import { scopeOf } from '../../../functions/core/event/scope.ts'
 import {
   eventGrid,
+  isOlder,
   onlyBeaconOf,
   type Reporter,
   resourceGraph,
@@ -49,6 +50,17 @@ test.each([
   [-7 * day - 1, -7 * day],
 ])('a word of %d ms from now counts as of %d', (ms, counts) => {
   expect(newsOf({ at: at + ms }).reporter.polledAt).toBe(at + counts)
+})
+
+test.each([
+  ['a later word', -1, -2, false],
+  ['the same word again', -1, -1, true],
+  ['a word from before', -1, 0, true],
+  ['a word after one that a clock ahead had noted', -1, 1, false],
+])('%s: said at %d ms, known from %d ms: is it outdated?', (_, saidMs, knownMs, expected) => {
+  const { reporter } = newsOf({ at: at + saidMs })
+  const known = { ...sight('azure'), ...reporter, counter: at + knownMs }
+  expect(isOlder(reporter, known)).toBe(expected)
 })
 
 describe('what the event belongs to', () => {

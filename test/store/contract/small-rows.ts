@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { noteListening } from '../../../functions/store/small-rows.ts'
 import type { SmallRowKey } from '../../../functions/store/store.ts'
 import { at, delivery, key, record } from '../../support/records.ts'
 import { type Bench, contentsOf, expectCommitted } from './bench.ts'
@@ -95,6 +96,16 @@ export function memoPromises(bench: Bench): void {
       await expectCommitted(bench.store, { record: record({ sequence: 2 }), basedOn: 1 })
       expect(await bench.store.readSmallRow(own)).toEqual({ version: 1, text: 'a' })
     })
+  })
+
+  test.each([
+    ['soon after the last worker', 60_000, at],
+    ['after a gap', 60_001, at + 60_001],
+    ['a moment before the last worker, by another clock', -60_000, at - 60_000],
+    ['long before the last worker, whose clock was ahead', -60_001, at - 60_001],
+  ])('a worker that listens %s', async (_, laterMs, since) => {
+    await noteListening(bench.store, at, 60_000)
+    expect(await noteListening(bench.store, at + laterMs, 60_000)).toBe(since)
   })
 
   describe('small rows', () => {

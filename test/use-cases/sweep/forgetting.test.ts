@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { forgetOld } from '../../../functions/use-cases/sweep.ts'
 import { hour, outcome, relayForEach, report, startRelay, world } from '../../support/relay.ts'
-import { event, eventId, FakeBeacon } from '../../support/world.ts'
+import { event, eventId, FakeBeacon, testKey } from '../../support/world.ts'
 
 const day = 24 * hour
 
@@ -44,6 +44,19 @@ test('a clock that the clocks of VMs confirm is believed at once, and one from b
   for (const vm of ['web_0', 'web_1', 'web_2']) await new FakeBeacon(world, vm).sees([])
   await forgetOld(world.relay)
   expect(await isKnown()).toBe(false)
+})
+
+test('a clock that the VMs of one fleet confirm, and those of another do not, is not believed', async () => {
+  world.clock.now += 400 * day
+  await forgetOld(world.relay)
+  for (const vm of ['web_0', 'web_1', 'web_2']) {
+    const right = new FakeBeacon(world, vm)
+    right.clockAheadMs = -400 * day
+    await right.sees([])
+    await new FakeBeacon(world, vm, { fleet: 'test', key: testKey }).sees([])
+  }
+  await forgetOld(world.relay)
+  expect(await isKnown()).toBe(true)
 })
 
 test('a clock that was behind at first does not keep everything for years', async () => {
