@@ -59,6 +59,7 @@ function sample(
     posts: { read: async () => undefined, write: async () => 'written' },
     publicUrl,
     hmac: webHmac,
+    wait: async () => {},
     azureTokens: { read: async () => '', drop: () => {} },
     now,
     signal: new AbortController().signal,

@@ -40,6 +40,7 @@ export function commonParts(
     clockWatch: new ClockWatch(log, Date.now),
     now: Date.now,
     random: Math.random,
+    wait: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
   }
 }
 

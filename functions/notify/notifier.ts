@@ -14,7 +14,7 @@ import type { Message } from '../core/message/shape.ts'
 import type { ApproveIn } from '../core/rules/routes.ts'
 
 interface Init {
-  method: 'POST' | 'PUT' | 'DELETE' | 'OPTIONS'
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'OPTIONS'
   redirect: 'manual'
   headers?: Record<string, string>
   body?: string
@@ -97,6 +97,8 @@ export interface Outgoing extends Part {
   hmac: Hmac
   azureTokens: AzureTokens
   now: number
+  /** Resolves after this time. */
+  wait(ms: number): Promise<void>
   /** Aborts the attempt. */
   signal: AbortSignal
 }

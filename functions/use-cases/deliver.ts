@@ -190,7 +190,7 @@ async function send(
   const posts = postsOf(relay, first.delivery)
   const listUrl = await listLink(relay, listedIn(parts), now)
   const list = listUrl === undefined ? {} : { listUrl }
-  const { hmac, config, azureTokens } = relay
+  const { hmac, config, azureTokens, wait } = relay
   const { publicUrl } = config
   const outgoing: Outgoing = {
     ...first,
@@ -201,6 +201,7 @@ async function send(
     hmac,
     azureTokens,
     now,
+    wait,
     signal,
   }
   try {

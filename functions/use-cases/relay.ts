@@ -56,6 +56,8 @@ export interface Relay {
   now(): number
   /** In [0, 1). */
   random(): number
+  /** Resolves after this time. For moments: what waits longer has a due time in the store. */
+  wait(ms: number): Promise<void>
   /** Lets what came in meanwhile go first: also a request on a new connection, up to its answer. */
   pause(): Promise<void>
   /** Reads in work at a time. One, unless the storage is far away: then some wait for it meanwhile. */

@@ -107,7 +107,7 @@ const acsKey = Buffer.from('a key of Communication Services, of 64 bytes').toStr
 
 const mailAnswers: Row['answers'] = {
   delivered: [
-    [202, '{"id":"1","status":"Running"}'],
+    [202, '{"id":"1","status":"Succeeded"}'],
     [200, '2.0.0 OK'],
     ...each(201, 204, 205, 299),
   ],

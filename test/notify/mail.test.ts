@@ -1,9 +1,9 @@
 // Mails through Azure Communication Services: the signature, and an id that makes a repetition one mail.
 import { createHash, createHmac } from 'node:crypto'
-import { expect, test } from 'vitest'
-import type { Part } from '../../functions/notify/notifier.ts'
+import { describe, expect, test } from 'vitest'
+import type { Part, Send } from '../../functions/notify/notifier.ts'
 import { channels } from './kinds.ts'
-import { about, capture, outgoing } from './outgoing.ts'
+import { about, capture, notify, outgoing } from './outgoing.ts'
 
 const { accessKey } = channels.mail_azure
 
@@ -29,6 +29,71 @@ test('a repeated attempt has the same id, and another message has another', asyn
   const [first, again, next] = [await idOf(), await idOf(), await idOf(other)]
   expect(first).toMatch(/^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/)
   expect([again === first, next === first]).toEqual([true, false])
+})
+
+describe('Azure accepts a mail before it knows whether it can send it', () => {
+  /** Azure's answers, in order: to the mail, and to each look at it. The last one is repeated. */
+  async function sendWith(...states: object[]) {
+    const asked: string[] = []
+    const send: Send = async (url, { method }) => {
+      const body =
+        states[Math.min(asked.push(`${method} ${new URL(url).pathname}`), states.length) - 1]
+      if (body === undefined) throw new Error('no answer')
+      return Response.json(body, { status: method === 'POST' ? 202 : 200 })
+    }
+    const waits: number[] = []
+    const wait = async (ms: number) => void waits.push(ms)
+    const result = await notify('mail_azure', send, outgoing({ wait }))
+    return { result, asked, waits }
+  }
+  const running = { status: 'Running' }
+  const error = { code: 'EmailDropped', message: 'The recipient is suppressed.' }
+  const refused = {
+    outcome: 'refused',
+    note: 'Azure did not send it: EmailDropped: The recipient is suppressed.',
+  }
+  const delivered = { outcome: 'delivered', note: 'HTTP 202' }
+
+  test.each([
+    ['it was sent', [running, { status: 'Succeeded' }], 1, delivered],
+    ['it failed', [running, { status: 'Failed', error }], 1, refused],
+    ['it failed late', [running, running, { status: 'Failed', error }], 2, refused],
+    ['it failed at once', [{ status: 'Failed', error }], 0, refused],
+    [
+      'it failed without a word',
+      [running, { status: 'Canceled' }],
+      1,
+      { ...refused, note: 'Azure did not send it: Canceled' },
+    ],
+    ['it is not sent yet', [running], 2, delivered],
+    ['nobody can say', [running, { odd: 1 }], 1, delivered],
+    ['nobody answers', [running, undefined as never], 1, delivered],
+  ])('%s', async (_, states, looks, expected) => {
+    const { result, asked, waits } = await sendWith(...states)
+    expect(result).toEqual(expected)
+    expect(asked[0]).toBe('POST /emails:send')
+    expect(waits).toEqual([3_000, 8_000].slice(0, looks))
+    expect(asked.slice(1)).toEqual(
+      Array.from({ length: looks }, () =>
+        expect.stringMatching(/^GET \/emails\/operations\/[\da-f-]{36}$/),
+      ),
+    )
+  })
+})
+
+test('all mails about one event have one subject, and the news in the first line', async () => {
+  const mails = []
+  for (const moment of ['scheduled', 'started', 'completed'] as const) {
+    const { request } = await capture('mail', about({}, { moment }))
+    mails.push(request!.json)
+  }
+  expect(new Set(mails.map(({ subject }) => subject))).toEqual(new Set(['prod: Reboot of web_0']))
+  const news = mails.map(({ text }) => text.split('\n')[0])
+  expect(news).toEqual([
+    expect.stringMatching(/^⏳ prod: Reboot of web_0 at 12:15 UTC/),
+    expect.stringMatching(/ prod: Started.*: Reboot of web_0$/),
+    expect.stringMatching(/ prod: Completed.*: Reboot of web_0$/),
+  ])
 })
 
 test('events that wait are one mail, by scale set, the most urgent set first', async () => {

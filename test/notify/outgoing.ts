@@ -42,6 +42,7 @@ export function outgoing(
     publicUrl: 'https://foghorn.example',
     now,
     hmac: webHmac,
+    wait: async () => {},
     azureTokens,
     signal: new AbortController().signal,
     ...changes,

@@ -486,6 +486,7 @@ function sent(
     also: [],
     now,
     hmac: webHmac,
+    wait: async () => {},
     azureTokens,
     signal: new AbortController().signal,
     posts: lastingPosts(heard.length === 0 ? undefined : posted),

@@ -114,6 +114,7 @@ export class Worker {
       slackPresses: createSlackPresses(nodeHmac),
       teamsPresses,
       hmac: nodeHmac,
+      wait: async () => {},
       azureTokens: { read: async () => 'token', drop: () => {} },
       identity: noIdentity,
       linkKeys: [new Uint8Array(32).fill(7)],

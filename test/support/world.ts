@@ -91,6 +91,7 @@ export async function createWorld(
     slackPresses: createSlackPresses(webHmac),
     teamsPresses,
     hmac: webHmac,
+    wait: async () => {},
     azureTokens: { read: async () => 'token-s3cret', drop: () => {} },
     identity: options.identity ?? noIdentity,
     linkKeys: [new Uint8Array(32).fill(7), new Uint8Array(32).fill(8)],

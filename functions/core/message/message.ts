@@ -18,7 +18,7 @@ import { plain, subjectOf } from './phrases.ts'
 import { reasonIn } from './reason.ts'
 import type { Message, Tone } from './shape.ts'
 import { asksFor, factsOf, linesOf } from './step.ts'
-import { lastingTitleOf, titleOf } from './title.ts'
+import { lastingTitleOf, titleOf, topicOf } from './title.ts'
 
 /** A message that is sent this long after its moment says so. */
 const lateMs = 60_000
@@ -46,6 +46,7 @@ export function compose(
     ...message,
     title: plain(drillMark(notification.event) + message.title),
     lastingTitle: plain(drillMark(notification.event) + message.lastingTitle),
+    topic: plain(drillMark(notification.event) + message.topic),
     lines: lines.map(plain),
     facts: message.facts.map((fact) => ({ ...fact, value: plain(fact.value) })),
     reference: plain(message.reference),
@@ -56,6 +57,7 @@ export function compose(
 export const noText: Message = {
   title: '',
   lastingTitle: '',
+  topic: '',
   sign: '',
   lines: [],
   facts: [],
@@ -137,6 +139,7 @@ function stepOf(notification: Notification, now: number, askers: Askers): Messag
   return {
     title: `${event.fleet}: ${titleOf(notification, now)}`,
     lastingTitle: `${event.fleet}: ${lastingTitleOf(notification, now)}`,
+    topic: `${event.fleet}: ${topicOf(event)}`,
     lines: linesOf(notification, now, askers),
     sign: signOf(notification, now),
     facts: factsOf(notification),
@@ -157,8 +160,7 @@ function alertOf({ at, event, about }: AlertNotification): Message {
   const title = `Channel "${about.channel}" refused "${about.moment}" for ${subjectOf(event)}`
   return {
     ...trouble,
-    title,
-    lastingTitle: title,
+    ...called(title),
     lines: [
       `It answered: ${sentence(about.reason)}`,
       `${fixIt} The channel that you are reading gets the message separately.`,
@@ -168,10 +170,15 @@ function alertOf({ at, event, about }: AlertNotification): Message {
   }
 }
 
+/** A message that does not change. */
+function called(title: string): Pick<Message, 'title' | 'lastingTitle' | 'topic'> {
+  return { title, lastingTitle: title, topic: title }
+}
+
 function pingOf(id: string): Message {
   const title = `Test of subscription ${id}`
   const calm = { tone: 'info', sign: signs.info, asks: false, declined: false } as const
-  return { ...calm, title, lastingTitle: title, lines: [], facts: [], reference: '' }
+  return { ...calm, ...called(title), lines: [], facts: [], reference: '' }
 }
 
 function fleetAlertOf(fleet: string, about: FleetAlert, at: number): Message {
@@ -186,7 +193,7 @@ function fleetAlertOf(fleet: string, about: FleetAlert, at: number): Message {
     declined: false,
     opensConsole: true,
   } as const
-  return { ...calm, title, lastingTitle: title, lines, facts, reference }
+  return { ...calm, ...called(title), lines, facts, reference }
 }
 
 /** The channel itself is in trouble, not only its message about this event. */
@@ -204,8 +211,7 @@ function channelAlertOf(event: EventView, about: ChannelTrouble): Message {
       ]
   return {
     ...trouble,
-    title,
-    lastingTitle: title,
+    ...called(title),
     lines,
     facts: [],
     opensConsole: true,

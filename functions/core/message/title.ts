@@ -17,6 +17,12 @@ export function lastingTitleOf(notification: Notification, now: number): string 
   return titleWith(notification, due, lastingClock, now)
 }
 
+/** What is announced of which VMs, without the news: mailboxes join mails of one subject. */
+export function topicOf(event: EventView): string {
+  if (isAdvice(event.facts)) return `Azure may reclaim ${vmsIn(event)} soon`
+  return subjectOf(event)
+}
+
 /** Times come before the names, which may be long and cut. */
 function titleWith(
   { moment, event }: Notification,

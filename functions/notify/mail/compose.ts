@@ -18,7 +18,7 @@ export function mailOf(outgoing: Outgoing): Mail {
   const { also, listUrl, ...first } = outgoing
   const parts = byUrgency([first, ...also], ({ message }) => message)
   const messages = parts.map(({ message }) => message)
-  const { sign, title } = messages.length === 1 ? messages[0]! : composeList(messages)
+  const subject = messages.length === 1 ? messages[0]!.topic : composeList(messages).title
   const all = listUrl === undefined ? [] : [{ label: listButtonOf(messages), url: listUrl }]
   const bodies = [...Map.groupBy(parts, setOf)].flatMap(([set, own], _, sets) => [
     ...(sets.length > 1 ? [headingOf(set)] : []),
@@ -30,7 +30,7 @@ export function mailOf(outgoing: Outgoing): Mail {
   ]
   const html = [...bodies.map((one) => one.html), ...all.map(linkIn)]
   return {
-    subject: linkless([...`${sign} ${title}`].slice(0, maxSubject).join('')),
+    subject: linkless([...subject].slice(0, maxSubject).join('')),
     text: text.join('\n\n---\n\n'),
     html: `<div style="font-family: sans-serif; max-width: 40em">${html.join('<hr>')}</div>`,
     headers: headersOf(outgoing),
@@ -48,10 +48,10 @@ function headingOf(set: string): Pick<Mail, 'text' | 'html'> {
   return { text, html: `<h3>${escapeHtml(text)}</h3>` }
 }
 
-/** Of several events, each has its title and its link, and no facts. */
+/** The first line is the news: a subject does not change. Of several events, each has no facts. */
 function bodyOf({ message, pageUrl }: Part, isListed: boolean): Pick<Mail, 'text' | 'html'> {
   const { sign, title, reference } = message
-  const lines = [...(isListed ? [`${sign} ${title}`] : []), ...message.lines].map(linkless)
+  const lines = [`${sign} ${title}`, ...message.lines].map(linkless)
   const facts = isListed ? [] : message.facts.map(({ name, value }) => [name, linkless(value)])
   const page = pageUrl === undefined ? [] : [{ label: buttonOf(message), url: pageUrl }]
   const links = [...page, ...(isListed ? [] : (message.links ?? []))]
