@@ -87,9 +87,10 @@ export function preparedEvent({ metadata }: Node): ScheduledEvent | undefined {
   return read.success ? read.data : undefined
 }
 
-/** Undefined if the node is not prepared. */
+/** Undefined if the node is not prepared. Others may have written the annotation, so it is cut to what reports take. */
 export function recordedWorkloads({ metadata }: Node): string[] | undefined {
-  return metadata.annotations?.[ranBefore]?.split(',').filter((name) => name !== '')
+  const names = metadata.annotations?.[ranBefore]?.split(',').filter((name) => name !== '')
+  return names?.slice(0, maxWorkloads).map((name) => cut(name, limits.name))
 }
 
 function isCordoned({ spec }: Node): boolean {

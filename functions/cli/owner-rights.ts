@@ -1,6 +1,6 @@
 // Root acts in a folder that belongs to another user. That user may have left a link or a pipe there, so root
 // gives up its rights before it touches anything in the folder.
-import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 const root = 0
@@ -11,13 +11,21 @@ const sticky = 0o1000
 /**
  * For the rest of the process, if it is root's. Then no link in the folder leads to more than its owner may
  * change. `out_of_reach`: root alone gets to the folder, as into a private folder of systemd; the process stays
- * root's. `shared`: it is root's folder, and others may write in it or above it. `folder` has no link in its path.
+ * root's. `shared`: it is root's folder, and others may write in it or above it, or may have led there.
+ * `real`: the folder without links in its path. `named`: as it was written.
  */
-export function actAsOwnerOf(folder: string): 'acts' | 'out_of_reach' | 'shared' {
+export function actAsOwnerOf({
+  real: folder,
+  named,
+}: {
+  real: string
+  named: string
+}): 'acts' | 'out_of_reach' | 'shared' {
   const { uid, gid, mode } = statSync(folder)
   if (process.getuid?.() !== root) return 'acts'
   if (uid === root) {
-    return (mode & othersWrite) === 0 && isBelowRootAlone(folder) ? 'acts' : 'shared'
+    const isRoots = isBelowRootAlone(folder) && isBelowRootAlone(named)
+    return (mode & othersWrite) === 0 && isRoots ? 'acts' : 'shared'
   }
   const groups = process.getgroups!()
   process.setgroups!([gid])
@@ -40,11 +48,6 @@ function isBelowRootAlone(folder: string): boolean {
   const { uid, mode } = statSync(above)
   const isOfRoot = uid === root && ((mode & othersWrite) === 0 || (mode & sticky) !== 0)
   return isOfRoot && (above === folder || isBelowRootAlone(above))
-}
-
-/** The folder without links in its path, or the one in which it would be made. */
-export function nearestFolder(folder: string): string {
-  return existsSync(folder) ? realpathSync(folder) : nearestFolder(dirname(folder))
 }
 
 function canEnter(folder: string): boolean {

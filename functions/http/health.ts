@@ -44,7 +44,7 @@ export const healthRoute = route({
       const found = authorizationIn(c) === '' ? undefined : await findAccess(relay, keyGuard, c)
       if (found instanceof Response) return found
       const isStranger = found === undefined || isBound(found) || !may(found, 'read')
-      const isFresh = shared !== undefined && relay.now() - shared.readAt < sharedMs
+      const isFresh = shared !== undefined && Math.abs(relay.now() - shared.readAt) < sharedMs
       const { status, troubles } = await (isStranger && isFresh ? shared!.health : read())
       const time = new Date(relay.now()).toISOString()
       const detail = isStranger ? {} : { time, ...(troubles[0] && { troubles }) }

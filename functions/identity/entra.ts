@@ -87,7 +87,7 @@ function keysAt({ keysUrl: url, name }: Issuer, { fetch, now, log }: EntraOption
   })
   let refreshedAt = now()
   const keyFor: CompactVerifyGetKey = async (header, token) => {
-    if (keys.fresh && now() - refreshedAt >= refreshMs) {
+    if (keys.fresh && Math.abs(now() - refreshedAt) >= refreshMs) {
       refreshedAt = now()
       await keys.reload().catch((error) => {
         log.warn('identity_keys_not_refreshed', { url, error: messageOf(error) })

@@ -33,7 +33,7 @@ export function createTokenVerifier(relay: Relay): TokenVerifier {
   let listed: { at: number; ids: Promise<Set<string>> } | undefined
 
   const exists = async (id: string): Promise<boolean> => {
-    if (listed === undefined || relay.now() - listed.at >= idsMs) {
+    if (listed === undefined || Math.abs(relay.now() - listed.at) >= idsMs) {
       const ids = tokenRows.list(relay.store).then((all) => new Set(all.map((one) => one.id)))
       listed = { at: relay.now(), ids }
       ids.catch(() => {

@@ -7,7 +7,10 @@ import { text } from 'node:stream/consumers'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { bodiesFirst } from '../../functions/host/node/bodies.ts'
 
-const limits = { bytes: 100, pieces: 20, rest: { bytes: 1_000, ms: 5_000 }, unfinishedBytes: 250 }
+const limits = {
+  ...{ bytes: 100, pieces: 20, pieceBytes: 3, unfinishedBytes: 250 },
+  ...{ longer: { '/long': 200 }, rest: { bytes: 1_000, ms: 5_000 } },
+}
 const ended = 'Connection: close\r\n\r\n'
 
 let taken: (string | undefined)[]
@@ -85,6 +88,24 @@ test('of a longer body, a bounded rest is read', async () => {
   await vi.waitFor(() => expect(taken).toHaveLength(1))
   socket.write(chunk('a'.repeat(limits.rest.bytes + 1)))
   expect(await answer).toMatch(/taken|reset/)
+})
+
+test('a body in many pieces that are not small is taken', async () => {
+  const { socket } = await chunked()
+  socket.write(chunk('abc').repeat(limits.pieces + 5))
+  socket.write('0\r\n\r\n')
+  await vi.waitFor(() => expect(taken).toEqual(['abc'.repeat(limits.pieces + 5)]))
+})
+
+test('a route that takes more gets it whole, within what may be unfinished', async () => {
+  const socket = connect(port, '127.0.0.1').on('error', () => {})
+  onTestFinished(() => void socket.destroy())
+  socket.write(`POST /long HTTP/1.1\r\nHost: x\r\nContent-Length: 200\r\n\r\n${'a'.repeat(150)}`)
+  const others = await Promise.all(
+    [1, 2].map(() => open(`Content-Length: 100\r\n\r\n${'b'.repeat(60)}`)),
+  )
+  expect(await text(socket).catch(() => 'reset')).toMatch(/^HTTP\/1\.1 503 .*busy/s)
+  expect(others.map(({ socket: one }) => one.destroyed)).toEqual([false, false])
 })
 
 test('a body in too many pieces is refused, and the connection closed', async () => {

@@ -54,6 +54,16 @@ describe('the store', () => {
     expect(reads.map(({ mock }) => mock.calls.length)).toEqual([2, 2])
   })
 
+  test('is asked again once the clock is right, if it was ahead', async () => {
+    world.clock.now += 86_400_000
+    await ask()
+    world.clock.now -= 86_400_000
+    world.store.nextDueAt = async () => {
+      throw new Error('gone')
+    }
+    expect((await ask()).status).toBe(503)
+  })
+
   test('does not answer: 503 and a line in the log, both for 5 s', async () => {
     const broken = vi.spyOn(world.store, 'nextDueAt').mockRejectedValue(new Error('disk on fire'))
     for (let i = 0; i < 100; i++) {

@@ -2,15 +2,20 @@
 // through web streams, a stranger's body in pieces of one byte would take seconds of the process.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { maxReportBytes } from '../../../shared/report.ts'
+import { azureEventsPath, maxBatchBytes } from '../../http/admin/azure.ts'
 import type { Refusal } from '../../http/problem.ts'
 
 const mebibyte = 1024 * 1024
 
 const usualLimits = {
-  /** Of one body. No route takes a longer one. */
+  /** Of one body. */
   bytes: maxReportBytes,
-  /** Parts in which one body arrives. Clients send some KB at a time. */
-  pieces: 8_192,
+  /** Of the routes that take a longer one. */
+  longer: { [azureEventsPath]: maxBatchBytes } as Record<string, number>,
+  /** Parts of a body that may be small. Clients send some KB at a time. */
+  pieces: 1_024,
+  /** The least length of a part after those, on average. */
+  pieceBytes: 64,
   /**
    * What follows in a longer body. The relay reads and drops it, because on a proxy's shared connection
    * it would break the next request. Beyond this, the relay closes the connection.
@@ -31,7 +36,7 @@ interface Bodies {
 const tooManyPieces: Refusal = {
   status: 413,
   code: 'body_too_large',
-  detail: `the body arrives in more than ${usualLimits.pieces} pieces; send larger ones`,
+  detail: `the body arrives in more than ${usualLimits.pieces} small pieces; send larger ones`,
 }
 const tooSlow: Refusal = {
   status: 503,
@@ -64,13 +69,15 @@ export function bodiesFirst(
     const { method = '', headers } = request
     const length = Number(headers['content-length'] ?? 0)
     const isChunked = headers['transfer-encoding'] !== undefined
+    const most = limits.longer[request.url ?? ''] ?? limits.bytes
     // a route refuses a longer body by its length, and reads nothing of it
-    if (!isChunked && !(length > 0 && length <= limits.bytes)) {
+    if (!isChunked && !(length > 0 && length <= most)) {
       return take(request, response, undefined)
     }
     /** Handed over, given up or broken off. */
     let isOver = false
     let pieces = 0
+    let received = 0
     let restBytes = 0
     let timer: NodeJS.Timeout | undefined
     const hand = () => {
@@ -92,7 +99,7 @@ export function bodiesFirst(
     }
     const onPart = (part: Buffer) => {
       add(body, part)
-      if (isOver || body.bytes <= limits.bytes) return
+      if (isOver || body.bytes <= most) return
       timer = setTimeout(() => request.destroy(), limits.rest.ms).unref()
       hand()
     }
@@ -103,8 +110,10 @@ export function bodiesFirst(
     unfinished.add(body)
     request.on('data', (part: Buffer) => {
       pieces += 1
-      if (pieces > limits.pieces && isOver) request.destroy()
-      else if (pieces > limits.pieces) body.giveUp(tooManyPieces)
+      received += part.length
+      const isTorn = pieces > limits.pieces && received < pieces * limits.pieceBytes
+      if (isTorn && isOver) request.destroy()
+      else if (isTorn) body.giveUp(tooManyPieces)
       else if (isOver) onRest(part)
       else onPart(part)
     })

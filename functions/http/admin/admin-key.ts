@@ -32,7 +32,7 @@ export function createKeyGuard(
   let count = 0
   const begin = () => {
     const now = relay.now()
-    if (now - since < wrongKeysMs) return
+    if (Math.abs(now - since) < wrongKeysMs) return
     since = now
     count = 0
   }

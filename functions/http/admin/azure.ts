@@ -16,7 +16,7 @@ import { type Route, route } from '../route.ts'
 import { accessOf, fleetsFor } from './access.ts'
 
 /** Event Grid sends at most so much. */
-const maxBytes = 1_048_576
+export const maxBatchBytes = 1_048_576
 const maxEvents = 5_000
 /** Subscriptions in a line of the log. */
 const maxNamed = 5
@@ -67,7 +67,7 @@ const takeEvents = route({
   takesTurns: true,
   json: {
     schema: z.union([entry.transform((one) => [one]), listOf(entry, maxEvents)]),
-    maxBytes,
+    maxBytes: maxBatchBytes,
     code: 'azure_event_malformed',
     example,
   },

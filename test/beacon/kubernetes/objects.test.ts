@@ -1,6 +1,6 @@
-// Which VM a node is: IMDS and the cloud provider of Kubernetes name it differently.
+// Which VM a node is: IMDS and the cloud provider of Kubernetes name it differently. What others may have written on it.
 import { expect, test } from 'vitest'
-import { type Node, vmNameOf } from '../../../beacon/kubernetes/objects.ts'
+import { type Node, recordedWorkloads, vmNameOf } from '../../../beacon/kubernetes/objects.ts'
 
 const group = 'azure:///subscriptions/8d10da13/resourceGroups'
 const provider = 'providers/Microsoft.Compute'
@@ -32,4 +32,18 @@ test.each<[string, string | undefined, string | undefined]>([
   const metadata = { name: 'node', resourceVersion: '1' }
   const node: Node = { metadata, spec: providerID === undefined ? {} : { providerID } }
   expect(vmNameOf(node)).toBe(expected)
+})
+
+test('an annotation with more or longer names than a report takes is cut', () => {
+  const text = [...Array.from({ length: 20 }, (_, i) => `w${i}`), 'beyond'].join()
+  const named = (names: string) => {
+    const annotations = { 'foghorn/workloads': names }
+    return recordedWorkloads({
+      metadata: { name: 'node', resourceVersion: '1', annotations },
+      spec: {},
+    })
+  }
+  expect(named(text)).toHaveLength(20)
+  expect(named(`${'x'.repeat(300)},`)!.map(({ length }) => length)).toEqual([256])
+  expect(named('')).toEqual([])
 })

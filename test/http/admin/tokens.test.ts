@@ -195,6 +195,14 @@ describe('an expired token', () => {
     expect(await statusOf(token)).toBe(401)
   })
 
+  test('that is new works at once after wrong keys while the clock was ahead', async () => {
+    world.clock.now += dayMs
+    for (let i = 0; i < 12; i++) await statusOf(`fht_${'a'.repeat(16)}_${'b'.repeat(64)}`)
+    world.clock.now -= dayMs
+    const { token } = await makeToken(world, {})
+    expect(await statusOf(token)).toBe(200)
+  })
+
   test('counts like a wrong key', async () => {
     const { token } = await makeToken(world, { expiresInDays: 1 })
     world.clock.now += dayMs
