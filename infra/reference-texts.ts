@@ -263,6 +263,7 @@ export const beaconEvents: Record<string, string> = {
   hook_socket_skipped:
     'The runner within the beacon cannot make its socket. Hooks run, but `check` does not see them.',
   hook_started: 'A hook runs. `limitSeconds` is its limit.',
+  hook_held: 'What holds up the hook that runs has changed. Empty: nothing does any more.',
   hook_state: 'A hook has a new state, as reports show it.',
   hook_state_damaged:
     'The state of hooks on the disk could not be read. The beacon starts without it.',

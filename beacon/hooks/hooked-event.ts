@@ -113,7 +113,11 @@ export function followed(
   let next = hooked
   for (const hook of hooks) {
     const phase = hooked[hook]
-    if (phase?.state !== 'running' || status.running === phase.run) continue
+    if (phase?.state !== 'running') continue
+    if (status.running === phase.run) {
+      next = inState(next, hook, { state: 'running', ...noted(status.held) }, at(0))
+      continue
+    }
     const end = status.ended.find(({ run }) => run === phase.run)
     if (end === undefined) {
       // The runner was restarted, or never got the order.
@@ -126,11 +130,15 @@ export function followed(
       state,
       starts,
       ...(exitCode === undefined ? {} : { exitCode }),
-      ...(note === undefined ? {} : { note }),
+      ...noted(note),
     }
     next = inState(next, hook, change, at(ageMs))
   }
   return next
+}
+
+function noted(note: string | undefined): Pick<Phase, 'note'> {
+  return note === undefined ? {} : { note }
 }
 
 /** Nothing will run any more, and reports showed it for long enough. */

@@ -64,6 +64,8 @@ const statusSchema = z.object({
   restore: presenceSchema,
   /** The id of the run. */
   running: z.optional(runId),
+  /** What holds that run up. */
+  held: z.optional(note),
   /** The newest last. */
   ended: z.array(endedSchema).check(z.maxLength(maxEnded)),
   /** Of Kubernetes. */

@@ -7,6 +7,9 @@ import { type Ended, maxEnded, type Order, type Presence, type Status } from './
 
 export type Outcome = Omit<Ended, 'run' | 'ageMs'>
 
+/** Says what holds a run up, at most `maxHookNote` characters. Undefined: nothing does any more. */
+export type Say = (held: string | undefined) => void
+
 /** What hooks do on this VM. */
 export interface Work {
   presence(hook: Hook): Presence
@@ -14,7 +17,7 @@ export interface Work {
    * Only while the hook is ready. Never rejects, and ends by `limitMs`. Undefined if it was interrupted:
    * because `stop` aborted, or because `over` did and nobody needs it any more.
    */
-  run(order: Order, stop: AbortSignal, over: AbortSignal): Promise<Outcome | undefined>
+  run(order: Order, stop: AbortSignal, over: AbortSignal, say: Say): Promise<Outcome | undefined>
   /** What it knows beside: also of runs before a restart. */
   about(): Pick<Status, 'node' | 'workloads' | 'prepared'>
 }
@@ -25,7 +28,7 @@ export interface Runner {
   run(order: Order): void
   /** The event of this run is over. */
   over(run: string): void
-  /** Calls `listener` after each run began or ended, until the returned function is called. */
+  /** Calls `listener` after each run began, is held up by something else, or ended, until the returned function is called. */
   listen(listener: () => void): () => void
   /** Ends the hook that runs, with its children. */
   stop(): Promise<void>
@@ -43,6 +46,7 @@ export class HookRunner implements Runner {
   readonly #listeners = new Set<() => void>()
   readonly #stopping = new AbortController()
   #running: { run: string; over: AbortController; end: Promise<void> } | undefined
+  #held: string | undefined
   #ended: (Outcome & { run: string; at: number })[] = []
 
   constructor(parts: RunnerParts) {
@@ -56,6 +60,7 @@ export class HookRunner implements Runner {
       prepare: work.presence('prepare'),
       restore: work.presence('restore'),
       ...(this.#running && { running: this.#running.run }),
+      ...(this.#held !== undefined && { held: this.#held }),
       ended: this.#ended.map(({ at, ...one }) => ({ ...one, ageMs: now - at })),
       ...work.about(),
     }
@@ -68,6 +73,7 @@ export class HookRunner implements Runner {
     const over = new AbortController()
     const end = this.#execute(order, over.signal).then((outcome) => {
       this.#running = undefined
+      this.#held = undefined
       // The beacon asks again if it is still needed.
       if (outcome === undefined) return this.#tell()
       this.#ended.push({ run, ...outcome, at: this.#parts.clock.monotonic() })
@@ -106,7 +112,12 @@ export class HookRunner implements Runner {
     const about = fieldsOf(order)
     log.info('hook_started', { ...about, limitSeconds: limitMs / 1000 })
     const startedAt = clock.monotonic()
-    const outcome = await work.run(order, this.#stopping.signal, over)
+    const outcome = await work.run(order, this.#stopping.signal, over, (held) => {
+      if (held === this.#held) return
+      this.#held = held
+      log.info('hook_held', { ...about, held: held ?? '' })
+      this.#tell()
+    })
     if (outcome === undefined) {
       log.warn('hook_interrupted', about)
       return undefined

@@ -5,7 +5,7 @@ import type { Log } from '../../shared/log.ts'
 import { maxHookNote } from '../../shared/report.ts'
 import type { Clock } from '../clock.ts'
 import type { Order } from '../hooks/protocol.ts'
-import type { Outcome, Work } from '../hooks/runner.ts'
+import type { Outcome, Say, Work } from '../hooks/runner.ts'
 import type { KubernetesApi } from './api.ts'
 import { conditionPatch, nodeEvent, preparedEvent } from './objects.ts'
 import {
@@ -92,7 +92,12 @@ export class NodeDrain implements Work {
     this.#prepared = preparedEvent(node)
   }
 
-  async run(order: Order, stop: AbortSignal, over: AbortSignal): Promise<Outcome | undefined> {
+  async run(
+    order: Order,
+    stop: AbortSignal,
+    over: AbortSignal,
+    say: Say,
+  ): Promise<Outcome | undefined> {
     const { api, clock, settings } = this.#parts
     const until = clock.monotonic() + order.limitMs - Math.min(marginMs, order.limitMs / 10)
     const leftMs = () => (stop.aborted || over.aborted ? 0 : Math.max(0, until - clock.monotonic()))
@@ -105,6 +110,7 @@ export class NodeDrain implements Work {
       const pass = await Promise.race([asked.catch((error) => failedPass(order, error)), late])
       if (pass === undefined) break
       last = pass
+      say(pass.held === undefined ? undefined : cut(pass.held, maxHookNote))
       if (pass.isRecorded) await Promise.race([this.#recorded(order), late])
       if (pass.kind !== 'again') return this.#end(order, pass)
       if (!pass.isRecorded) await this.#pause(Math.min(passMs, leftMs()), stop)

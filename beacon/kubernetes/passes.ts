@@ -43,6 +43,8 @@ export interface DrainSettings {
 export interface Pass {
   kind: 'succeeded' | 'failed' | 'again'
   note: string
+  /** What holds the drain up, if it is more than pods that are ending. */
+  held?: string
   /** What the node has on record is new. */
   isRecorded?: boolean
   /** Nothing was done, so the node says nothing of it. */
@@ -88,7 +90,8 @@ export async function prepareOnce(
     return { kind: 'failed', note }
   }
   if (hasLabel(node, settings.pauseLabel)) {
-    return { kind: 'again', note: `not drained: the node has the label ${settings.pauseLabel}` }
+    const why = `the node has the label ${settings.pauseLabel}`
+    return { kind: 'again', note: `not drained: ${why}`, held: why }
   }
   if (preparedEvent(node)?.eventId !== event.eventId) {
     // with a thousand names it would not fit onto the node
@@ -106,7 +109,8 @@ export async function prepareOnce(
   const toMove = pods.filter((pod) => fateOf(pod) === 'moves')
   if (settings.movesBare) toMove.push(...bare)
   if (toMove.length > 0) {
-    return { kind: 'again', note: leftNote(await move(api, settings, toMove, leftMs)) }
+    const left = await move(api, settings, toMove, leftMs)
+    return { kind: 'again', note: `not drained: ${namesOf(left)}`, ...heldBy(left) }
   }
   const kept = settings.movesBare ? [] : bare.map(nameOf)
   const why = '; left there, as no controller would start it again: '
@@ -162,6 +166,8 @@ async function move(
   return left
 }
 
+const ending = 'still ending'
+
 /** Why the pod is still there. */
 async function moveOne(
   api: KubernetesApi,
@@ -169,16 +175,22 @@ async function moveOne(
   pod: Pod,
   leftMs: number,
 ): Promise<string> {
-  if (pod.metadata.deletionTimestamp !== undefined) return 'still ending'
+  if (pod.metadata.deletionTimestamp !== undefined) return ending
   const own = graceSeconds ?? pod.spec.terminationGracePeriodSeconds
   const left = Math.max(1, Math.floor(leftMs / 1000))
   // no longer than what is left: then the VM itself ends the pod
   const grace = own !== undefined && own <= left ? graceSeconds : left
   const why = await (by === 'evict' ? api.evict(pod, grace) : api.remove(pod, grace))
-  return why ?? 'still ending'
+  return why ?? ending
 }
 
-function leftNote(left: [string, string][]): string {
+/** Pods that end by themselves hold nothing up. */
+function heldBy(left: [string, string][]): Pick<Pass, 'held'> {
+  const held = left.filter(([, why]) => why !== ending)
+  return held.length === 0 ? {} : { held: `held up by ${namesOf(held)}` }
+}
+
+function namesOf(left: [string, string][]): string {
   const named: string[] = []
   for (const [name, why] of left) {
     const text = `${name} (${why})`
@@ -186,5 +198,5 @@ function leftNote(left: [string, string][]): string {
     named.push(text)
   }
   const others = left.length - named.length
-  return `not drained: ${[...named, ...(others > 0 ? [`${others} more`] : [])].join(', ')}`
+  return [...named, ...(others > 0 ? [`${others} more`] : [])].join(', ')
 }

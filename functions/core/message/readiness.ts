@@ -7,7 +7,7 @@ import type { NotReady, Unrestored, VmReadiness, VmState } from '../event/hook-s
 import type { EventView } from '../event/view.ts'
 import { affectedVms, inSentence, plain } from './phrases.ts'
 
-/** Failed hooks that have a sentence each. */
+/** Hooks that failed or are held up, and have a sentence each. */
 const maxFailures = 3
 const maxOutput = 120
 
@@ -57,10 +57,21 @@ function otherLines({ wait: { readiness } }: EventView): string[] {
   return (Object.keys(others) as Other[]).flatMap((state) => {
     const { [state]: total = 0 } = counts
     if (total === 0) return []
-    const names = unready.filter((one) => one.state === state).map(({ vm }) => vm)
+    const own = unready.filter((one) => one.state === state)
+    const names = own.map(({ vm }) => vm)
     const who = names.length === 0 ? `${total} VMs` : inSentence(names, total)
-    return [`${who} ${others[state][total === 1 ? 0 : 1]}.`]
+    return [`${who} ${others[state][total === 1 ? 0 : 1]}.`, ...heldLines(own)]
   })
+}
+
+/** What holds up the hooks that run. */
+function heldLines(preparing: VmReadiness[]): string[] {
+  const held = preparing.filter(({ note = '' }) => note.trim() !== '')
+  return held.slice(0, maxFailures).map(({ vm, note }) => `On ${vm}: ${outputIn(note)}.`)
+}
+
+function outputIn(note = ''): string {
+  return `"${cut(plain(note).trim(), maxOutput)}"`
 }
 
 function failureLines({ wait: { readiness } }: EventView): string[] {
@@ -79,7 +90,7 @@ function failureOf(
   { vm, state, exitCode, note = '' }: VmReadiness | Unrestored,
 ): string {
   const what = `The hook "${hook}" on ${vm}`
-  const output = note.trim() === '' ? '' : `: "${cut(plain(note).trim(), maxOutput)}"`
+  const output = note.trim() === '' ? '' : `: ${outputIn(note)}`
   if (state === 'refused') return `${vm} refused to run the hook "${hook}"${output}`
   if (exitCode === undefined) return `${what} did not succeed${output}`
   return `${what} failed with exit code ${exitCode}${output}`

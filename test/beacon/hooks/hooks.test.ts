@@ -46,12 +46,16 @@ function playRunner(first: Partial<Status> = {}) {
   }
   /** The run that runs ends. */
   const end = (fields: Partial<Ended> = {}) => {
-    const { running = '', ...rest } = status!
+    const { running = '', held: _, ...rest } = status!
     const one: Ended = { run: running, state: 'succeeded', ageMs: 0, ...fields }
     show({ ...rest, ended: [...rest.ended, one] })
   }
+  const hold = (held: string | undefined) => {
+    const { held: _, ...rest } = status!
+    show({ ...rest, ...(held === undefined ? {} : { held }) })
+  }
   const restart = () => show({ prepare: ready, restore: ready, ended: [], ...first })
-  return { link, orders, show, end, restart }
+  return { link, orders, show, end, hold, restart }
 }
 
 interface Options {
@@ -93,6 +97,24 @@ describe('prepare', () => {
     expect(runner.orders).toMatchObject([{ hook: 'prepare', vm: 'vm1', event: inFive }])
     expect(runner.orders[0]?.limitMs).toBeCloseTo(4.5 * minute, -3)
     expect(run('prepare')).toMatchObject({ state: 'running' })
+  })
+
+  test('is reported when something holds it up, and when nothing does any more', async () => {
+    const { clock, runner, reports, run } = startHooked()
+    await clock.advance(2_500)
+    const noted: unknown[] = []
+    for (const held of ['held up by shop/db-0', undefined]) {
+      const before = reports.length
+      runner.hold(held)
+      await clock.advance(2_500)
+      expect(reports).toHaveLength(before + 1)
+      noted.push(run('prepare'))
+    }
+    expect(noted).toMatchObject([
+      { state: 'running', note: 'held up by shop/db-0' },
+      { state: 'running' },
+    ])
+    expect(noted[1]).not.toHaveProperty('note')
   })
 
   test('is reported at once when it ends, with its code and last line, and its age later', async () => {

@@ -147,9 +147,11 @@ describe('prepare', () => {
     expect(cluster.on('node-b')).toEqual(['db-0', 'db-1'])
   })
 
-  test('names what is still there at its limit, and why', async () => {
+  test('says what holds it up while it waits, and names what is still there at its limit', async () => {
     const world = aCluster()
-    const { cluster, run, pod } = world
+    const { cluster, run, pod, runner } = world
+    const held: (string | undefined)[] = []
+    runner.listen(() => held.push(runner.status().held))
     const labels = { app: 'db' }
     pod({ name: 'db-0', labels })
     pod({ name: 'cache-0', labels: { app: 'cache' } })
@@ -164,6 +166,9 @@ describe('prepare', () => {
       'not drained: shop/db-0 (disruption budget), shop/cache-0 (two disruption budgets), slow (still ending)',
     ])
     expect(conditionsOf(world)).toEqual(['FoghornMaintenance True NotDrained'])
+    // a pod that ends by itself holds nothing up; each reason is told once
+    const both = 'held up by shop/db-0 (disruption budget), shop/cache-0 (two disruption budgets)'
+    expect(held).toEqual([undefined, both, undefined])
   })
 
   test('a pod has its own grace or that of the settings, and never more than what is left', async () => {

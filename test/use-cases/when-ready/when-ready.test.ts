@@ -322,6 +322,16 @@ test('hooks without such a rule are shown, and change no decision', async () => 
   expect(body.seenBy[0]).toMatchObject({ vm: 'web_0', hooks: { prepare: { state: 'running' } } })
 })
 
+test('people who are asked are told what holds the preparation up', async () => {
+  const note = 'held up by shop/db-0 (disruption budget)'
+  const reports = [() => web0.runs([both], 'running', { note }), () => web1.runs([both], 'running')]
+  for (const report of reports) await report()
+  await wait(14 * minute, ...reports)
+  const asked = world.sent.filter(({ body }) => body.includes('Not ready')).at(-1)!
+  expect(asked.body).toContain('web_0 and web_1 are preparing.')
+  expect(asked.body).toContain(`On web_0: \\"${note}\\".`)
+})
+
 describe('a beacon that says falsely that a VM is ready', () => {
   const one = event({ resources: ['web_0'] })
 
