@@ -179,9 +179,11 @@ export const relayEvents: Record<string, string> = {
   relay_stopped: 'Plain Node only. The relay has stopped.',
   replayed: 'An owner or a token sent failed messages again. `by` says who.',
   report_failed:
-    'A report was answered 503 after 4.5 s, because the storage was slow, and then failed.',
+    'Azure Functions only. A report was answered 503, as the storage or the instance was slow, and then failed.',
   report_refused:
     'Reports were refused. `code`, `detail` and `fleet` say why. `vm` is present if the sender was authenticated.',
+  reports_refused:
+    'Azure Functions only. Reports were answered 503, as the storage did not answer a call for 4 s (`storage_unavailable`), or as the instance had more reports than it can work on (`relay_overloaded`). `underWay`: how many it worked on.',
   request_answered: 'Azure Functions only. A request and its status.',
   request_failed: 'A request met an unexpected error. The sender got 500.',
   requests_broken_off:
@@ -394,6 +396,11 @@ export const problemCodes: Record<string, Code> = {
   storage_unavailable: {
     status: '503',
     about: 'The storage of the relay fails. Send the request again.',
+  },
+  relay_overloaded: {
+    status: '503',
+    about:
+      'Azure Functions only. The instance has more reports than it can work on at a time. Send the request again.',
   },
   identity_unavailable: {
     status: '503',

@@ -11,6 +11,7 @@ const retellMs = 60_000
 
 type Lease = 'granted' | 'held_already' | 'not_due'
 
+type Directive = NonNullable<EventRecord['azure']['directive']>
 type Own = Pick<Reporter, 'beacon' | 'bootId' | 'vm' | 'polledAt'>
 
 /**
@@ -34,18 +35,28 @@ export function leaseOf(
   if (!due || now < tellsAgainAt(record, reporter)) return 'not_due'
   const { directive } = azure
   if (directive === undefined) return 'granted'
-  const { beacon: holder, until, failed, earlier } = directive
-  const isFree = failed || until <= now
-  if (holder === reporter.beacon && !isFree) return 'held_already'
-  // those that had it last wait one more lease, so that another beacon comes first
-  const hadItLast = holder === reporter.beacon || (earlier === reporter.beacon && !failed)
-  if (hadItLast) return until + directiveLeaseMs <= now ? 'granted' : 'not_due'
-  return isFree || mayTakeOver(record, reporter, now) ? 'granted' : 'not_due'
+  const { beacon: holder, until, failed } = directive
+  if (holder === reporter.beacon && !failed && until > now) return 'held_already'
+  const isNext = freeAt(directive, reporter) <= now || mayTakeOver(record, reporter, now)
+  return isNext ? 'granted' : 'not_due'
+}
+
+/** When this beacon may have it next. Those that had it last wait longer, so that another one comes first. */
+function freeAt({ beacon, until, failed, earlier }: Directive, own: Own): number {
+  if (failed) return beacon === own.beacon ? until : 0
+  const hadItLast = beacon === own.beacon || earlier === own.beacon
+  return hadItLast ? until + directiveLeaseMs : until
 }
 
 /** Onlookers that say nothing keep an affected VM from telling Azure for one lease, and no longer. */
-function mayTakeOver({ decided, azure, facts }: EventRecord, { vm }: Own, now: number): boolean {
-  const isNearer = hits(facts, vm) && !hits(facts, azure.directive!.vm)
+function mayTakeOver(
+  { decided, azure, facts }: EventRecord,
+  { beacon, vm }: Own,
+  now: number,
+): boolean {
+  const { directive } = azure
+  if (directive!.beacon === beacon || directive!.earlier === beacon) return false
+  const isNearer = hits(facts, vm) && !hits(facts, directive!.vm)
   return isNearer && decided!.at + directiveLeaseMs <= now
 }
 

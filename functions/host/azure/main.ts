@@ -7,17 +7,16 @@ import { giveAddressesTime } from '../../../shared/addresses.ts'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import type { Log } from '../../../shared/log.ts'
 import { reportPath } from '../../../shared/report.ts'
-import { within } from '../../../shared/within.ts'
 import { createApp } from '../../app.ts'
 import { alignedHeartbeats } from '../../core/event/heartbeat.ts'
 import { interactionsPath } from '../../http/people/slack.ts'
 import { activitiesPath } from '../../http/people/teams.ts'
-import { problemHeaders, problemText, storageAway } from '../../http/problem.ts'
 import { notifiers } from '../../notify/registry.ts'
 import type { ForwardProxy, Outbound } from '../../notify/undici.ts'
 import { isSecure } from '../../pages/layout.ts'
 import { JoinedTable } from '../../store/azure/joined.ts'
 import { AzureRows } from '../../store/azure/rows.ts'
+import { WatchedTable } from '../../store/azure/watched.ts'
 import { RelayStore } from '../../store/relay-store.ts'
 import { noteListening } from '../../store/small-rows.ts'
 import { checkAbsences } from '../../use-cases/beacons.ts'
@@ -35,6 +34,7 @@ import { type Attempt, allSecrets, type Environment, readEnvironment } from '../
 import { someTurns } from '../turns.ts'
 import { httpHandler } from './http.ts'
 import { createAzureLog } from './log.ts'
+import { ReportAnswers } from './report-answers.ts'
 import { FleetSize, pressWaitMs, Requests, requestWaitMs, timerMs } from './requests.ts'
 import {
   connectionName,
@@ -51,8 +51,6 @@ const attemptsEndMs = 2_000
 const brokenOffMs = 1_000
 /** Once a minute, as `timerMs` says. */
 const schedule = '0 * * * * *'
-/** A storage that has not answered a report by then hangs. Beacons wait 10 s. */
-const reportAnswerMs = 4_500
 /** After a longer gap, the relay may have missed reports, so silent beacons mean nothing. */
 const gapMs = 2 * timerMs
 /** Runs of the timer between two checks of the relay itself. */
@@ -153,7 +151,8 @@ function compose(environment: Environment, write: (line: string) => void, folder
   const logs = createAzureLog({ write, now: Date.now, level, secrets: allSecrets(settings) })
   const { queue } = storage
   const wait = (ms: number) => sleep(ms, undefined, { ref: false })
-  const table = new JoinedTable(storage.table, wait)
+  const watched = new WatchedTable(storage.table, () => performance.now())
+  const table = new JoinedTable(watched, wait)
   const rows = new AzureRows({ table, newId: randomUUID, now: Date.now })
   const waits = { wait: sleep, gather: sleep, pause: someTurns }
   const store = new RelayStore({ rows, newId: randomUUID, random: Math.random, ...waits })
@@ -184,6 +183,12 @@ function compose(environment: Environment, write: (line: string) => void, folder
   }
   const requests: Requests = new Requests(relay, (delayMs) => queue.set(delayMs))
   const size = new FleetSize(relay)
+  const reports = new ReportAnswers({
+    storageWaitsMs: () => watched.waitsMs(),
+    isSecure: isSecure(config.publicUrl),
+    log: logs.log,
+    now: Date.now,
+  })
   const listen = async () => {
     relay.listeningSince = await noteListening(store, relay.now(), gapMs)
   }
@@ -194,6 +199,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     store,
     queue,
     requests,
+    reports,
     size,
     logs,
     app: createApp(relay),
@@ -226,28 +232,27 @@ function compose(environment: Environment, write: (line: string) => void, folder
   }
 }
 
-async function answer({ app, requests, relay, size }: Parts, request: Request): Promise<Response> {
+async function answer(
+  { app, requests, reports, relay, size }: Parts,
+  request: Request,
+): Promise<Response> {
   size.refresh()
   const { method } = request
   const from = performance.now()
   const { pathname } = new URL(request.url)
   const isPress = pathname === interactionsPath || pathname === activitiesPath
   const waitMs = isPress ? pressWaitMs : requestWaitMs
-  const work = requests.during(async () => app.fetch(request), waitMs)
-  const response = pathname === reportPath ? await inTime(relay, work) : await work
+  const work = (ready: (response: Response) => void = () => {}) =>
+    requests.during(async () => {
+      const response = await app.fetch(request)
+      ready(response)
+      return response
+    }, waitMs)
+  const response = pathname === reportPath ? await reports.answer(work) : await work()
   const path = plainPaths.test(pathname) ? pathname : '[not logged]'
   const ms = Math.round(performance.now() - from)
   relay.log.debug('request_answered', { method, path, status: response.status, ms })
   return response
-}
-
-/** The beacon reports again, so what is stored later is no loss. */
-async function inTime(relay: Relay, work: Promise<Response>): Promise<Response> {
-  const response = await within(reportAnswerMs, work)
-  if (response !== 'late') return response
-  work.catch((error) => relay.log.error('report_failed', { error: messageOf(error) }))
-  const headers = problemHeaders(503, isSecure(relay.config.publicUrl))
-  return new Response(problemText(storageAway), { status: 503, headers })
 }
 
 async function wake({ relay, requests, listen }: Parts, message: unknown): Promise<void> {
