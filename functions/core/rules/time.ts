@@ -65,19 +65,30 @@ function isWithin({ days, from, to, zone }: TimeInterval, at: number): boolean {
   return (days.includes(day) && minute >= from) || (days.includes((day + 6) % 7) && minute < to)
 }
 
-/** The next `from`, `to` or midnight by the wall clock. One that the clock skips may be found late. */
+/** The next `from`, `to` or midnight by the wall clock, or the moment at which that clock is set. */
 function boundaryOf({ from, to, zone }: TimeInterval, at: number): number {
   const { minute } = wallClock(zone, at)
   const whole = Math.floor(at / minuteMs) * minuteMs
-  const next = [from, to, 0].map((boundary) => {
-    const ahead = (boundary - minute + dayMinutes) % dayMinutes || dayMinutes
-    const reached = whole + ahead * minuteMs
-    // the clock may be put forward on the way
-    const late = (wallClock(zone, reached).minute - boundary + dayMinutes) % dayMinutes
-    const exact = late < dayMinutes / 2 ? reached - late * minuteMs : reached
-    return exact > at ? exact : reached
+  const ahead = [from, to, 0].map((boundary) => {
+    return (boundary - minute + dayMinutes) % dayMinutes || dayMinutes
   })
-  return Math.min(...next)
+  return whole + firstSet(zone, whole, Math.min(...ahead)) * minuteMs
+}
+
+/** After how many minutes the clock is set, if it is within so many. It is set once a day at most. */
+function firstSet(zone: string, from: number, within: number): number {
+  const isSet = (minutes: number) => {
+    const shown = wallClock(zone, from + minutes * minuteMs).minute
+    return (shown - wallClock(zone, from).minute - minutes) % dayMinutes !== 0
+  }
+  if (!isSet(within)) return within
+  let [before, after] = [0, within]
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2)
+    if (isSet(middle)) after = middle
+    else before = middle
+  }
+  return after
 }
 
 function wallClock(zone: string, at: number): { day: number; minute: number } {

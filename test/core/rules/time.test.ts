@@ -49,6 +49,9 @@ describe('an interval', () => {
   })
 })
 
+const skipped = { from: '02:30', to: '04:00', zone: 'Europe/Berlin' }
+const twice = { from: '22:00', to: '02:15', zone: 'Europe/Berlin' }
+
 describe('the next change', () => {
   const changes = (time: object, text: string) =>
     iso(nextChange([timeSchema.parse(time)], at(text)))
@@ -61,12 +64,22 @@ describe('the next change', () => {
     // on 2026-03-29 the clock goes from 02:00 to 03:00, and on 2026-10-25 from 03:00 to 02:00
     ['comes an hour earlier', { ...nights, days: 'Sat' }, '2026-03-28T21:30Z', '2026-03-29T03:00'],
     ['comes an hour later', { ...nights, days: 'Sat' }, '2026-10-24T20:30Z', '2026-10-25T04:00'],
+    ['is in the hour that the clock skips', skipped, '2026-03-29T00:00Z', '2026-03-29T01:00'],
+    ['is in the hour that comes twice', twice, '2026-10-24T20:30Z', '2026-10-25T00:15'],
+    ['is the moment when the clock is set', twice, '2026-10-25T00:15Z', '2026-10-25T01:00'],
+    ['is in that hour again', twice, '2026-10-25T01:00Z', '2026-10-25T01:15'],
   ])('%s', (_, time, from, expected) => {
     expect(changes(time, from)).toBe(expected)
   })
 
-  test('is never in the past, and never missed: each minute of the days when clocks change', () => {
-    const time = timeSchema.parse({ from: '01:30', to: '03:10', zone: 'Europe/Berlin' })
+  test.each([
+    { from: '01:30', to: '03:10', zone: 'Europe/Berlin' },
+    { from: '02:15', to: '02:45', zone: 'Europe/Berlin' },
+    skipped,
+    twice,
+    { days: 'Sun', zone: 'Europe/Berlin' },
+  ])('is never in the past, and never missed on the days when clocks change: %j', (written) => {
+    const time = timeSchema.parse(written)
     for (const day of ['2026-03-28T22:00Z', '2026-10-24T22:00Z']) {
       for (let minute = 0; minute < 480; minute += 5) {
         const now = at(day) + minute * 60_000
