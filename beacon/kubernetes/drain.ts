@@ -11,6 +11,7 @@ import { conditionPatch, nodeEvent, preparedEvent } from './objects.ts'
 import {
   type DrainSettings,
   failedPass,
+  letPods,
   type Pass,
   prepareOnce,
   reasonOf,
@@ -85,6 +86,8 @@ export class NodeDrain implements Work {
     this.#looks += 1
     const own = this.#looks
     const node = await api.node()
+    // in a conflict, the next look or the next pass does it
+    await letPods(api, node)
     const workloads = await workloadsOn(api, settings, node)
     // a later one may have been faster
     if (own !== this.#looks) return

@@ -93,13 +93,13 @@ export function recordedWorkloads({ metadata }: Node): string[] | undefined {
   return names?.slice(0, maxWorkloads).map((name) => cut(name, limits.name))
 }
 
-function isCordoned({ spec }: Node): boolean {
+export function isCordoned({ spec }: Node): boolean {
   return spec.unschedulable === true
 }
 
-/** Whether somebody let pods onto the node again after Foghorn had cordoned it. */
+/** Whether somebody let pods onto the node again, which our taint still refuses. */
 export function isUncordoned(node: Node): boolean {
-  return !isCordoned(node) && isCordonedByUs(node)
+  return !isCordoned(node) && (node.spec.taints ?? []).some(({ key }) => key === taintKey)
 }
 
 export function isCordonedByUs({ metadata }: Node): boolean {
@@ -140,9 +140,13 @@ export function uncordonPatch(node: Node): object {
   }
 }
 
+/** Of a node that somebody uncordoned. Whoever cordons it from now on does so for another reason. */
 export function untaintPatch(node: Node): object {
   const { resourceVersion } = node.metadata
-  return { metadata: { resourceVersion }, spec: { taints: taintsOfOthers(node) } }
+  return {
+    metadata: { resourceVersion, annotations: { [cordonedBy]: null } },
+    spec: { taints: taintsOfOthers(node) },
+  }
 }
 
 function taintsOfOthers({ spec }: Node) {

@@ -8,6 +8,7 @@ import {
   cordonPatch,
   fateOf,
   hasLabel,
+  isCordoned,
   isCordonedByUs,
   isUncordoned,
   type Node,
@@ -99,9 +100,8 @@ export async function prepareOnce(
     const patch = cordonPatch(node, short, await workloadsOn(api, settings, node))
     return leftMs() === 0 ? tooLate : cordon(api, patch)
   }
-  if (isUncordoned(node)) {
-    // that person wants pods on this node, and our taint would still refuse them
-    if ((await api.patchNode(untaintPatch(node))) === 'conflict') return changedMeanwhile
+  if (!isCordoned(node)) {
+    if (!(await letPods(api, node))) return changedMeanwhile
     return { kind: 'failed', note: 'not drained: somebody uncordoned the node' }
   }
   const pods = await api.pods(settings.selector, 'exact')
@@ -122,6 +122,12 @@ async function cordon(api: KubernetesApi, patch: object): Promise<Pass> {
   return { kind: 'again', note: 'not drained: the node was cordoned only now', isRecorded: true }
 }
 
+/** A person who uncordons the node wants pods on it. False: the node has changed meanwhile. */
+export async function letPods(api: KubernetesApi, node: Node): Promise<boolean> {
+  if (!isUncordoned(node)) return true
+  return (await api.patchNode(untaintPatch(node))) !== 'conflict'
+}
+
 /** Throws what `api` throws. */
 export async function restoreOnce(api: KubernetesApi): Promise<Pass> {
   const node = await api.node()
@@ -130,7 +136,7 @@ export async function restoreOnce(api: KubernetesApi): Promise<Pass> {
   }
   if ((await api.patchNode(uncordonPatch(node))) === 'conflict') return changedMeanwhile
   const done = { kind: 'succeeded', isRecorded: true } as const
-  if (isUncordoned(node)) return { ...done, note: 'somebody had uncordoned the node' }
+  if (!isCordoned(node)) return { ...done, note: 'somebody had uncordoned the node' }
   if (isCordonedByUs(node)) return { ...done, note: 'uncordoned' }
   return { ...done, note: 'still cordoned, as somebody else had cordoned the node' }
 }

@@ -396,6 +396,28 @@ describe('others do something meanwhile', () => {
     expect(await run('restore')).toEqual(['succeeded', 'somebody had uncordoned the node'])
   })
 
+  test.each([
+    ['during the drain', 0],
+    ['after it, which the next look finds', 6 * 60_000],
+  ])(
+    'a node that a person uncordons and somebody cordons again stays cordoned: %s',
+    async (_, laterMs) => {
+      const { clock, node, runner, order, pod, run, drain, stop } = aCluster()
+      pod({ name: 'slow', endsInMs: laterMs === 0 ? 30_000 : 1_000 })
+      void drain.watch(stop.signal)
+      runner.run(order('prepare'))
+      await clock.advance(laterMs === 0 ? 5_000 : 30_000)
+      delete node.spec.unschedulable
+      await clock.advance(laterMs + 10_000)
+      expect(node.spec.taints).toEqual([])
+      node.spec.unschedulable = true
+      const note = 'still cordoned, as somebody else had cordoned the node'
+      expect(await run('restore')).toEqual(['succeeded', note])
+      expect(node.spec.unschedulable).toBe(true)
+      stop.abort()
+    },
+  )
+
   test('a second event keeps who cordoned the node', async () => {
     const { node, run } = aCluster()
     await run('prepare')
