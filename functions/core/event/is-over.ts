@@ -99,8 +99,10 @@ function goneProvenAt(record: OpenRecord, listening: Listening): number {
   // onlookers that were wrong once outvote no affected VM
   const isDoubted = record.backAt !== undefined && affected.some((one) => isSeeing(one, listening))
   const sights = isDoubted ? recent.filter((one) => affected.includes(one)) : recent
+  // nor does one from before the event came back
+  const from = Math.max(startedAt, record.backAt ?? 0)
   const lackTimes = seeingVms(sights, listening).map(({ lacksSince = never }) =>
-    Math.max(lacksSince, startedAt),
+    Math.max(lacksSince, from),
   )
   const half = lackTimes.sort((a, b) => a - b)[Math.ceil(lackTimes.length / 2) - 1] ?? never
   return Math.min(allProvenAt, half + halfMs)
