@@ -13,6 +13,8 @@ export interface Entry {
 }
 
 const killAfterMs = 3_000
+/** For a start on a machine that is three times slower, beside other tests. */
+const limitMs = 60_000
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Node compiles each file of ours once a test run, and files go into the folder of the run. */
@@ -94,7 +96,7 @@ export class Program {
   }
 
   /** The first entry, past or to come, that matches. */
-  waitFor(event: string, matches: (entry: Entry) => boolean = () => true, timeoutMs = 15_000) {
+  waitFor(event: string, matches: (entry: Entry) => boolean = () => true, timeoutMs = limitMs) {
     const find = () => {
       const entry = this.entries.find((one) => one.event === event && matches(one))
       if (entry === undefined && !this.running) throw new Error(`it ended:\n${this.output}`)
@@ -105,7 +107,7 @@ export class Program {
   }
 
   /** Until it has logged more than `known` entries, or ends. */
-  async somethingHappens(known: number, timeoutMs = 15_000): Promise<void> {
+  async somethingHappens(known: number, timeoutMs = limitMs): Promise<void> {
     const happened = () => this.entries.length > known || !this.running || undefined
     const describe = () => `${this.name} logged nothing more`
     await this.#waiters.until(happened, timeoutMs, describe)

@@ -160,7 +160,7 @@ export async function startStage(options: StageOptions) {
 
     /** The event's record once no message about it is owed any more. */
     async settledEvent(eventId: string) {
-      const deadline = Date.now() + 15_000
+      const deadline = Date.now() + 60_000
       while (Date.now() < deadline) {
         const relay = stage.relay!
         const known = relay.entries.length
