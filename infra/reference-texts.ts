@@ -206,7 +206,7 @@ export const relayEvents: Record<string, string> = {
     'The state of a subscription could not be stored after an attempt. The relay tries again after the next one.',
   config_refused:
     'The relay was asked to read its configuration again, and keeps the old one: `mistakes` says why.',
-  config_reloaded: 'The relay took a new configuration. `relay_started` precedes it.',
+  config_reloaded: 'The relay took a new configuration.',
   mute_added: 'Somebody muted events of a fleet. `by` says who, `until` until when.',
   mute_ended: 'Somebody ended a mute before its time. `by` says who.',
   token_created:

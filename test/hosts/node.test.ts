@@ -330,6 +330,25 @@ describe.skipIf(process.platform === 'win32')('a new configuration', () => {
     expect(await channelNames()).toEqual(['other'])
   })
 
+  test('is taken without a gap: each request meanwhile is answered, also on new connections', async () => {
+    const statuses: number[] = []
+    let isOver = false
+    const asking = (async () => {
+      while (!isOver) {
+        const headers = { authorization: `Bearer ${adminKey}`, connection: 'close' }
+        statuses.push((await fetch(`${url}/v1/channels`, { headers })).status)
+      }
+    })()
+    for (let times = 0; times < 3; times++) {
+      expect((await ask('/v1/reload', 'POST')).status).toBe(202)
+    }
+    isOver = true
+    await asking
+    expect(new Set(statuses)).toEqual(new Set([200]))
+    expect(relay.entries.filter(({ event }) => event === 'config_reloaded')).toHaveLength(3)
+    expect(relay.entries.filter(({ event }) => event === 'relay_stopped')).toEqual([])
+  })
+
   test('with a mistake changes nothing, and the mistake is named', async () => {
     const before = await channelNames()
     writeOwn({ ...other, publicUrl: 'x' })
