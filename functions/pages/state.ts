@@ -158,7 +158,8 @@ function approvedState(record: EventRecord, now: number): State {
     return good(...(grown.length > 0 ? grown : [passed]), 'It may start at any moment.')
   }
   if (failure !== undefined) {
-    return good(`${capital(describeFailure(failure))}.`, 'Foghorn keeps trying.')
+    const state = good(`${capital(describeFailure(failure))}.`, 'Foghorn keeps trying.')
+    return { ...state, tone: 'ask', headline: 'Approved, but Azure has not taken it yet' }
   }
   return good('Foghorn is sending the approval to Azure.')
 }

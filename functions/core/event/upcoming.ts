@@ -1,6 +1,7 @@
 // Open events by fleet and scale set, and which events of one set are close together. Pure. If a
 // message named the scale set of a VM, VMs whose names differ only in the number are of that set,
 // too. Otherwise the name without its number is the name of the set.
+import { isAdvice } from '../../../shared/document.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import type { EventRecord } from './event.ts'
 
@@ -26,9 +27,11 @@ export interface Lane {
   slots: Slot[]
 }
 
+/** Advice has no time, and may never come true. */
 export function lanesOf(records: EventRecord[], deliveries: Delivery[], now: number): Lane[] {
   const setOf = setsOf(deliveries)
-  const named = records.flatMap((record) => {
+  const planned = records.filter(({ facts }) => !isAdvice(facts))
+  const named = planned.flatMap((record) => {
     const sets = new Set(record.facts.resources.map((vm) => setOf(record.fleet, vm)))
     return linesOf([...sets]).map((set) => ({ record, set }))
   })

@@ -77,7 +77,7 @@ function row(base: string, event: EventSummary): Html {
   const { fleet, eventId, startedAt, endedAt } = event
   const path = `${base}/events/${encodeURIComponent(fleet)}/${encodeURIComponent(eventId)}`
   return html`<tr data-key="${fleet}/${eventId}"><th scope="row"><a href="${path}">${titleOf(event)}</a></th>
-<td data-label="State">${badge(event.step, event.inferred)}</td><td data-label="Fleet">${chip(fleet)}</td>
+<td data-label="State">${badge(event, event.step, event.inferred)}</td><td data-label="Fleet">${chip(fleet)}</td>
 <td data-label="When">${time(shownAt(event))}</td>
 <td data-label="Took">${startedAt === undefined || endedAt === undefined ? '' : span(Math.max(0, endedAt - startedAt))}</td><td data-label="${event.decidedHow === undefined ? 'Nobody' : 'Decided'}">${decisionOf(event)}</td></tr>`
 }

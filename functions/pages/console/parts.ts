@@ -1,8 +1,8 @@
 // Small parts that pages of the console share.
 import { html } from 'hono/html'
-import { documentedTypes } from '../../../shared/document.ts'
+import { documentedTypes, isAdvice } from '../../../shared/document.ts'
 import { type Delivery, isShipChannel } from '../../core/delivery/delivery.ts'
-import type { EventStep } from '../../core/event/summary.ts'
+import type { EventStep, EventSummary } from '../../core/event/summary.ts'
 import { plain } from '../../core/message/phrases.ts'
 import { type Channel, writtenKind } from '../../core/rules/config.ts'
 import type { Html } from '../event.ts'
@@ -79,7 +79,14 @@ export const stepTones: Record<EventStep, Tone> = {
 }
 
 /** `inferred`: no beacon saw it end like this. */
-export function badge(step: EventStep, inferred?: boolean): Html {
+export function badge(
+  { eventType }: Pick<EventSummary, 'eventType'>,
+  step: EventStep,
+  inferred?: boolean,
+): Html {
+  // there is nothing to decide
+  if (step === 'open' && isAdvice({ eventType }))
+    return html`<span class="badge wait">Advice</span>`
   const word = stepWords[step]
   const shown = inferred && step !== 'lost' ? `Probably ${word.toLowerCase()}` : word
   return html`<span class="badge ${stepTones[step]}">${shown}</span>`

@@ -175,7 +175,7 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
   .act form { display: grid; grid-template-columns: 1fr 1fr; margin: .25rem 0 .375rem } .act button, .act .button { width: 100%; min-width: 0; height: 100%; padding: .375rem .25rem; font-size: .875rem; white-space: normal }
   .act .after summary { min-width: 0; height: 100% }
   .tabbed { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
-  .trouble span { display: none } .health { line-height: 1.75 } .health a { display: inline; padding: 0 }
+  .trouble span:not(.t) { display: none } .health { line-height: 1.75 } .health a { display: inline; padding: 0 }
   .filter .all { display: block } .filter:has(.all input:not(:checked)) .rest { display: none }
   .lane { grid-template-columns: 1fr auto; gap: 0 } .lane svg, .lane.axis div { grid-area: 2 / 1 / 3 / -1 }
   .bars li { grid-template-columns: 6rem 1fr; gap: .125rem .75rem }

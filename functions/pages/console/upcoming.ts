@@ -167,7 +167,7 @@ function listOf(base: string, lanes: Lane[], now: number): Html {
     const view = viewOf(record)
     const when = record.started === undefined ? minuteUtc(utc(from)) : `since ${utcOn(from, now)}`
     return html`<tr data-key="${fleet}/${set}/${record.eventId}"><td data-label="In">${record.started === undefined ? relative(from, now) : span(now - from)}</td><td data-label="When">${whole(when)}</td>
-<th scope="row"><a href="${path}">${drillMark(view)}${subjectOf(view)}</a></th><td data-label="State">${badge(stepOf(record))}</td><td data-label="Fleet">${chip(fleet)}</td>
+<th scope="row"><a href="${path}">${drillMark(view)}${subjectOf(view)}</a></th><td data-label="State">${badge(record.facts, stepOf(record))}</td><td data-label="Fleet">${chip(fleet)}</td>
 <td data-label="Scale set">${plain(set)}${clashes ? html` ${chip('close to another', 'bad')}` : ''}</td></tr>`
   })
   return html`<div class="scroll" role="region" aria-label="Events" tabindex="0"><table class="stack brief">

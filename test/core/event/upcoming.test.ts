@@ -29,6 +29,12 @@ test.each([
   expect(named(lanesOf(records, [], at))).toEqual([['web', slots]])
 })
 
+test('advice has no time, so it has no place, and clashes with nothing', () => {
+  const advice = { eventType: 'SpotRebalanceRecommendation', notBeforeAt: undefined }
+  const records = [of('a', ['web_1'], 0, advice), of('b', ['web_2'], 5)]
+  expect(named(lanesOf(records, [], at))).toEqual([['web', ['b']]])
+})
+
 test('short pauses interrupt nobody, however close', () => {
   const freeze = { eventType: 'Freeze', durationSeconds: 9 }
   const records = [of('a', ['web_1'], 0, freeze), of('b', ['web_2'], 5)]
