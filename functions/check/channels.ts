@@ -1,9 +1,11 @@
 // Warns about channels: unused or doubled ones, missing fallbacks, and links that people cannot
 // open.
+
+import { looksSecret } from '../../shared/presentable.ts'
 import type { Channel, Config } from '../config/config.ts'
 import { isShipChannel } from '../core/delivery/delivery.ts'
 import { moments, opensIncident } from '../core/event/moment.ts'
-import { addressOf } from '../core/rules/address.ts'
+import { addressOf, isWithin } from '../core/rules/address.ts'
 import { isLoopback } from '../schema/checks.ts'
 import { onAddress } from './addresses.ts'
 import { list } from './policy.ts'
@@ -24,6 +26,8 @@ export function adviseOnChannels(config: Config): string[] {
     return [
       ...onFallback(at, name, channel, config),
       ...onPlainHttp(at, channel),
+      ...onPlainMail(at, channel, config),
+      ...onTemplate(at, channel),
       ...onAddress(at, channel),
       ...onIncidents(at, name, config),
     ]
@@ -100,6 +104,39 @@ function onPlainHttp(at: string, channel: Channel): string[] {
   const risk = 'plain http shows messages, links and the address to everyone on that network'
   return [`${at}.${key}: ${risk}; write https:// if the receiver supports it`]
 }
+
+const isAddress = /^[\d.]+$|:/
+
+/** Certain without networks, and for a server that is named by its address. */
+function onPlainMail(at: string, channel: Channel, { allowNetworks }: Config): string[] {
+  if (channel.kind !== 'mail' || channel.tls !== 'none') return []
+  const host = new URL(channel.endpoint).hostname.replace(/^\[(.*)\]$/, '$1')
+  if (allowNetworks.length > 0 && (!isAddress.test(host) || isWithin(host, allowNetworks)))
+    return []
+  const what = `"tls": "none" works only within allowNetworks, and "${host}" is in none of them`
+  return [`${at}.tls: ${what}; add its network there, or leave "tls" out`]
+}
+
+/** A template of the owner's that cannot lead to a decision, or shows a secret. */
+function onTemplate(at: string, channel: Channel): string[] {
+  if (channel.kind !== 'http' && channel.kind !== 'http_incidents') return []
+  if (channel.preset !== undefined) return []
+  const isBlind = !JSON.stringify(channel.body).includes('{{page}}')
+  const noPage = `${at}.body: no text has {{page}}, so nobody can decide from the message; add it`
+  return [...(isBlind ? [noPage] : []), ...onLiteralSecrets(`${at}.body`, channel.body)]
+}
+
+function onLiteralSecrets(at: string, body: unknown): string[] {
+  if (typeof body !== 'object' || body === null) return []
+  return Object.entries(body).flatMap(([key, one]) => {
+    const isSecret = typeof one === 'string' && secretKey.test(key) && looksSecret(one)
+    if (!isSecret || one.includes('{{')) return onLiteralSecrets(`${at}.${key}`, one)
+    const what = 'this looks like a secret, and "--requests" shows the body'
+    return [`${at}.${key}: ${what}; write it in "settings", and {{settings.NAME}} here`]
+  })
+}
+
+const secretKey = /token|secret|password|key/i
 
 const ofExample = 'foghorn.example.com'
 

@@ -1,18 +1,43 @@
 // The schema of `match.time`: days, times and a time zone.
 import * as z from 'zod'
+import { cut } from '../../shared/document.ts'
 import { pathOf } from '../../shared/errors.ts'
 import { formatOf, type TimeInterval, weekdays } from '../core/rules/time.ts'
 import { maxListed, object } from '../schema/checks.ts'
+import { nearest } from '../schema/suggest.ts'
 
 const daysRule = 'write days by three letters in one text, such as "Mon-Fri" or "Sat, Sun"'
+/** The name of the first day that is none, with the one that was meant. */
+function daysMistake({ input }: { input: unknown }): string {
+  const named = typeof input === 'string' ? input.split(/[-,]/).map((one) => one.trim()) : []
+  const wrong = named.find((one) => !weekdays.includes(one))
+  if (wrong === undefined) return daysRule
+  const meant = weekdays.find((one) => {
+    return wrong.length > 1 && one.toLowerCase().startsWith(wrong.slice(0, 2).toLowerCase())
+  })
+  const hint = meant === undefined ? '' : `; did you mean "${meant}"?`
+  return `${quotedText(wrong)} is no day; ${daysRule}${hint}`
+}
 const clockRule = 'write a time from "00:00" to "23:59"; for the end of the day, leave "to" out'
 const zoneRule = 'write a time zone such as "Europe/Berlin" or "UTC"'
+function zoneMistake({ input }: { input: unknown }): string {
+  if (typeof input !== 'string') return zoneRule
+  const known = Intl.supportedValuesOf('timeZone')
+  const city = known.find((one) => one.toLowerCase().endsWith(`/${input.toLowerCase()}`))
+  const meant = city ?? nearest(input, known)
+  const hint = meant === undefined ? '' : `; did you mean "${meant}"?`
+  return `${quotedText(input)} is no time zone; ${zoneRule}${hint}`
+}
+
+function quotedText(text: string): string {
+  return JSON.stringify(cut(text, 40))
+}
 const sameRule = 'both times are the same; leave both out for whole days'
 
 const day = weekdays.join('|')
 const days = z
   .string(daysRule)
-  .regex(new RegExp(`^(${day})(-(${day}))?(, ?(${day})(-(${day}))?)*$`), daysRule)
+  .regex(new RegExp(`^(${day})(-(${day}))?(, ?(${day})(-(${day}))?)*$`), { error: daysMistake })
 const clock = z.string(clockRule).regex(/^([01]\d|2[0-3]):[0-5]\d$/, clockRule)
 
 const interval = object({
@@ -23,7 +48,7 @@ const interval = object({
     .describe('The end, which is not included. Before `from`: on the next day.'),
   zone: z
     .string(zoneRule)
-    .refine(isZone, { error: zoneRule })
+    .refine(isZone, { error: zoneMistake })
     .default('UTC')
     .describe('A name of the IANA database, such as `Europe/Berlin`.'),
 })
@@ -43,10 +68,11 @@ export const timeSchema = z
   })
   .transform((value) => [value].flat())
 
-/** The first mistake, with its place in the interval. */
+/** The mistakes, each with its place in the interval. */
 function whyOf(issues: z.core.$ZodIssue[] = []): string {
-  const { path = [], message = timeRule } = issues[0] ?? {}
-  return path.length === 0 ? timeRule : `${pathOf(path)}: ${message}`
+  const placed = issues.filter(({ path }) => path.length > 0)
+  if (placed.length === 0) return timeRule
+  return placed.map(({ path, message }) => `${pathOf(path)}: ${message}`).join('; ')
 }
 
 /** `Fri-Mon` passes the end of the week. */

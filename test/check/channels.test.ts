@@ -2,6 +2,9 @@
 import { hookSecret, routingKey } from '../support/world.ts'
 import { chat, type Row, team, testRows } from './advice-on.ts'
 
+const plainMail = { kind: 'mail', tls: 'none', from: 'a@example.com', to: 'b@example.com' }
+const token = 'a8f5f167f44f4964e6c998dee827110c'
+const template = { kind: 'http', url: 'https://h.example/in', fallback: 'chat' }
 const bot = { kind: 'slack', token: 'xoxb-bot-secret', channel: 'C0123456789' }
 
 testRows('channels', [
@@ -49,6 +52,26 @@ testRows('channels', [
       },
     },
     'channels.chat.fallback: "twin" has the same address',
+  ],
+  [
+    'mail without TLS to a server outside allowNetworks',
+    {
+      channels: { chat, team: { ...plainMail, server: '10.0.0.5', fallback: 'chat' } },
+      allowNetworks: ['10.1.0.0/16'],
+    },
+    'channels.team.tls: "tls": "none" works only within allowNetworks',
+    'leave "tls" out',
+  ],
+  [
+    'a template without the page',
+    { channels: { chat, team: { ...template, body: { text: '{{title}}' } } } },
+    'channels.team.body: no text has {{page}}',
+  ],
+  [
+    'a template with a secret in its body',
+    { channels: { chat, team: { ...template, body: { page: '{{page}}', auth: { token } } } } },
+    'channels.team.body.auth.token: this looks like a secret',
+    'write it in "settings"',
   ],
   [
     'plain http',

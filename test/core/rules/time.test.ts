@@ -109,11 +109,17 @@ test('a gap is a time at which none counts', () => {
 })
 
 test.each<[object, string]>([
-  [{ days: 'Mo-Fr' }, 'routes[0].match.time: days: write days by three letters'],
+  [{ days: 'Mo-Fr' }, 'routes[0].match.time: days: "Mo" is no day; write days by three letters'],
+  [{ days: 'Monday' }, '; did you mean "Mon"?'],
+  [{ days: '' }, 'days: "" is no day'],
   [{ from: '25:00' }, 'routes[0].match.time: from: write a time from "00:00" to "23:59"'],
   [{ from: '08:00', to: '08:00' }, 'routes[0].match.time: to: both times are the same'],
-  [{ zone: 'Berlin' }, 'routes[0].match.time: zone: write a time zone such as "Europe/Berlin"'],
-  [[{}, { zone: 'Berlin' }], 'routes[0].match.time[1].zone: write a time zone'],
+  [{ zone: 'Berlin' }, 'routes[0].match.time: zone: "Berlin" is no time zone; write'],
+  [{ zone: 'Berlin' }, '; did you mean "Europe/Berlin"?'],
+  [{ zone: 'Europe/Belrin' }, '; did you mean "Europe/Berlin"?'],
+  [{ days: 'Mo', zone: 'Berlin' }, 'days: "Mo" is no day'],
+  [{ days: 'Mo', zone: 'Berlin' }, '; zone: "Berlin" is no time zone'],
+  [[{}, { zone: 'Berlin' }], 'routes[0].match.time[1].zone: "Berlin" is no time zone'],
   [{ day: 'Mon' }, 'routes[0].match.time: unknown key "day"'],
   [[], 'routes[0].match.time: write an object in { } with days, from, to and zone'],
 ])('%j is a mistake', (time, said) => {
