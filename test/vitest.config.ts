@@ -79,8 +79,8 @@ export default defineConfig(({ mode }) => {
     test: {
       sequence: { sequencer: LongestFirst },
       globalSetup: 'test/support/test-folder.ts',
-      testTimeout: 60_000,
-      hookTimeout: 90_000,
+      testTimeout: 120_000,
+      hookTimeout: 180_000,
       // the usual second is short on a busy machine
       expect: { poll: { timeout: 20_000 } },
       projects: [

@@ -35,7 +35,7 @@ export interface Stage extends Awaited<ReturnType<typeof startStage>> {}
 export const fleetName = 'demo'
 
 /** wrangler takes seconds to load where the cores are busy. */
-const startMs = 40_000
+const startMs = 120_000
 
 export async function startStage(options: StageOptions) {
   const directory = await mkdtemp(join(tmpdir(), 'foghorn-'))
