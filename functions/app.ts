@@ -3,7 +3,7 @@ import { Hono, type MiddlewareHandler } from 'hono'
 import { reportPath } from '../shared/report.ts'
 import { admit } from './http/admin/access.ts'
 import { createKeyGuard } from './http/admin/admin-key.ts'
-import { azureEventsPath, shakeHands } from './http/admin/azure.ts'
+import { azureEventsPath, readListAfterRefusal, shakeHands } from './http/admin/azure.ts'
 import { admitToCalendar } from './http/admin/calendar.ts'
 import { consolePages } from './http/admin/console.ts'
 import { createDirectReports, type DirectReports } from './http/beacons/direct.ts'
@@ -43,7 +43,7 @@ export function createParts(relay: Relay): Parts {
   app.use('*', keepPrivate(relay))
   app.use('*', endBodyOfHead)
   app.use(reportPath, reports.count)
-  app.use(azureEventsPath, shakeHands)
+  app.use(azureEventsPath, shakeHands, readListAfterRefusal(relay))
   for (const route of routes) {
     const handlers = [
       admissionTo(route.caller, shared),

@@ -23,7 +23,8 @@ export interface Answer {
   code: string
   message: string
   body: unknown
-  retryAfter: string | null
+  /** Absent: Azure asks for no pause. */
+  retryAfterMs?: number
   /** `name` in lower case. */
   header(name: string): string | null
 }
@@ -89,7 +90,7 @@ export function createArmRequest({ access, tokens, fetch, now }: Options): ArmRe
       code: error?.code ?? other?.Code ?? '',
       message: error?.message ?? other?.Message ?? '',
       body,
-      retryAfter: retryMs === undefined ? null : `${Math.round(retryMs / 1_000)} s`,
+      ...(retryMs !== undefined && { retryAfterMs: retryMs }),
       header: (name) => answer.headers.get(name),
     }
   }

@@ -172,7 +172,9 @@ export function createResourceGraph({ request, now, wait }: Options): ResourceGr
 
 function pageIn(answer: Answer): z.output<typeof pageSchema> {
   const page = isFine(answer) ? pageSchema.safeParse(answer.body) : undefined
-  if (!page?.success) throw failure(reasonOf(answer))
+  if (!page?.success) {
+    throw failure(reasonOf(answer), answer.status === 403 ? 'azure_graph_forbidden' : undefined)
+  }
   return page.data
 }
 
@@ -197,6 +199,6 @@ function reasonOf({ status, code, message }: Answer): string {
     : `HTTP ${status}${said && ` ${said}`}`
 }
 
-function failure(why: string): FoghornError {
-  return new FoghornError('azure_graph_failed', `Azure Resource Graph: ${why}`)
+function failure(why: string, code = 'azure_graph_failed'): FoghornError {
+  return new FoghornError(code, `Azure Resource Graph: ${why}`)
 }

@@ -78,7 +78,7 @@ const unsupported: ArmResult = {
 }
 
 function failed(
-  { status, code, message, retryAfter }: Answer,
+  { status, code, message, retryAfterMs }: Answer,
   subscriptionId: string,
   { clientId }: AzureAccess,
 ): ArmResult {
@@ -91,7 +91,10 @@ function failed(
       `--role ${roleId} --scope /subscriptions/${subscriptionId}`
     return { outcome: 'failed', reason, status, isFinal: false }
   }
-  const waits = retryAfter === null ? '' : `, try again in ${retryAfter}`
+  const seconds = Math.round((retryAfterMs ?? 0) / 1_000)
+  const waits = retryAfterMs === undefined ? '' : `, try again in ${seconds} s`
   const reason = cut(`${said || 'no reason given'}${waits}`, maxReason)
-  return { outcome: 'failed', reason, status, isFinal: status === 400 || status === 404 }
+  const isFinal = status === 400 || status === 404
+  const pause = retryAfterMs === undefined ? {} : { retryAfterMs }
+  return { outcome: 'failed', reason, status, isFinal, ...pause }
 }

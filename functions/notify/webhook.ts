@@ -1,5 +1,6 @@
 // Signed webhooks for other systems: a CloudEvent 1.0 under Standard Webhooks headers.
 import type { z } from 'zod'
+import { isAdvice } from '../../shared/document.ts'
 import { sign } from '../../shared/signature.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import {
@@ -88,10 +89,14 @@ function judge(answer: Answer, now: number): SendOutcome {
   return final || judged.outcome !== 'refused' ? judged : { outcome: 'retry', note: judged.note }
 }
 
-/** The address that decides is only for channels that ask for it, and only until the event ends. */
+/**
+ * The address that decides is only for channels that ask for it, and only until the event ends. Of advice, there
+ * is nothing to decide.
+ */
 function linksOf({ links, pageUrl, delivery }: Outgoing, wanted = 'read'): EventLinks {
   const { moment, event } = delivery.notification
-  const decides = wanted === 'decide' && moment !== 'alert' && event.ended === undefined
+  const isAsked = moment !== 'alert' && event.ended === undefined && !isAdvice(event.facts)
+  const decides = wanted === 'decide' && isAsked
   return { ...links!, ...(decides && pageUrl !== undefined ? { decide: pageUrl } : {}) }
 }
 

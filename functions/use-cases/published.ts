@@ -7,9 +7,12 @@ import { eventGrid } from '../core/event/sight.ts'
 import { fleetOf } from '../core/rules/config.ts'
 import { outsideRow } from '../store/small-rows.ts'
 import { joinOne } from './join-events.ts'
+import { noteOccurrence } from './problems.ts'
 import { raiseOverLimits } from './receive-report.ts'
 import type { Relay } from './relay.ts'
 
+/** The identity of the relay lacks the role. */
+const forbidden = 'azure_graph_forbidden'
 const minuteMs = 60_000
 const openEveryMs = 5 * minuteMs
 const idleEveryMs = 60 * minuteMs
@@ -87,12 +90,28 @@ async function readNow(relay: Relay): Promise<boolean> {
   } catch (error) {
     const code = error instanceof FoghornError ? error.code : 'unexpected'
     relay.log.warn('azure_list_failed', { code, error: messageOf(error) })
+    const fleets = new Set(subscriptions.map((id) => fleetOf(config, id)!))
+    for (const fleet of fleets) await noteForbidden(relay, fleet, error)
     return false
   }
 }
 
-/** Others may send in the name of Event Grid, so the list is read soon. Noted at most once a minute. */
-async function noteDoubt(relay: Relay, now: number): Promise<void> {
+/** Without the role, the relay sees nothing of Azure's list, and tells Azure nothing. Never throws. */
+export async function noteForbidden(relay: Relay, fleet: string, error: unknown): Promise<void> {
+  if (!(error instanceof FoghornError) || error.code !== forbidden) return
+  try {
+    const about = { name: 'Azure Resource Graph', reason: error.message }
+    await noteOccurrence(relay, fleet, 'azure_refuses', about)
+  } catch (why) {
+    relay.log.error('own_check_failed', { kind: 'azure_refuses', error: messageOf(why) })
+  }
+}
+
+/**
+ * Others may send in the name of Event Grid, and what it sends with a token that is refused, it never repeats. So
+ * the list is read soon. Noted at most once a minute.
+ */
+export async function noteDoubt(relay: Relay, now: number): Promise<void> {
   const { azure, store, doubtAt = 0 } = relay
   if (azure === undefined || Math.abs(now - doubtAt) < minuteMs) return
   const known = await outsideRow.read(store)

@@ -123,7 +123,10 @@ export interface Machine extends AzureResource {
 /** Who asks for the inventory. Neither uses up the quota that approvals need. */
 export type Asker = 'people' | 'rules'
 
-/** Its methods throw FoghornError `azure_graph_failed`, `azure_no_answer` and `azure_token_missing`. */
+/**
+ * Its methods throw FoghornError `azure_graph_failed`, `azure_graph_forbidden`, `azure_no_answer` and
+ * `azure_token_missing`.
+ */
 export interface ResourceGraph {
   /** The events as they were two minutes ago at the latest. */
   listEvents(subscriptions: string[]): Promise<Published[]>

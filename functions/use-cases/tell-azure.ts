@@ -14,7 +14,7 @@ import { subscriptionsOf } from '../core/rules/config.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
 import { noteOccurrence } from './problems.ts'
-import { joinListed } from './published.ts'
+import { joinListed, noteForbidden } from './published.ts'
 import { contextOf, type Relay } from './relay.ts'
 
 /** The identity of the relay lacks the role. */
@@ -81,6 +81,7 @@ async function tell(relay: Relay, record: EventRecord): Promise<Told> {
   try {
     listed = await graph.listEvents(subscriptionsOf(relay.config, fleet))
   } catch (error) {
+    await noteForbidden(relay, fleet, error)
     return failed(messageOf(error))
   }
   const resource = confirmedBy(record, listed)

@@ -144,6 +144,7 @@ describe('what Azure answers', () => {
     expect(await manager.acknowledge(target, id)).toEqual({
       ...{ outcome: 'failed', status, isFinal: false },
       reason: 'no reason given, try again in 7 s',
+      retryAfterMs: 7_000,
     })
   })
 

@@ -212,5 +212,7 @@ describe('the body', () => {
       decides,
     )
     expect(over.json.data.links).toEqual(links)
+    const advised = about({ eventType: 'SpotRebalanceRecommendation' })
+    expect((await capture(advised, [hookSecret], decides)).json.data.links).toEqual(links)
   })
 })

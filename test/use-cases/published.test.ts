@@ -20,6 +20,27 @@ afterEach(() => world.store.close())
 const approve = () => press(world, linkOf(world), 'approve')
 const notBeforeAt = () => publication().notBeforeAt!
 
+test('a relay that may not read the list says so to owners, with the role that is missing', async () => {
+  await startWithAzure({ canRead: false }, { owners: ['pager'] })
+  for (let minutes = 0; minutes < 3; minutes++) await world.pass(minute)
+  const alert = world.sent.find(({ body }) => body.includes('Azure refuses approvals of fleet'))
+  expect(alert!.body).toContain('give the identity the role Reader on the subscription')
+})
+
+test('what Event Grid sends with a token that is refused is found in the list', async () => {
+  await world.pass(10 * minute)
+  list(publication())
+  const headers = { authorization: 'Bearer fht_no_such_token' }
+  const refused = await world.app.request('/v1/azure/events', {
+    method: 'POST',
+    headers,
+    body: '[]',
+  })
+  expect(refused.status).toBe(401)
+  await world.pass(2 * minute)
+  expect(moments()).toEqual(['scheduled'])
+})
+
 describe('without a beacon', () => {
   test('one message a moment, whatever comes twice or late', async () => {
     const at = world.clock.now

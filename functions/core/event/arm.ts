@@ -13,12 +13,18 @@ import { isAzure, isSeeing, type Listening, type Sight } from './sight.ts'
 const patienceMs = 30_000
 const soonMs = 1_000
 const againMs = 60_000
+/** Between two tries shortly before NotBefore. */
+const leastMs = 5_000
+/** A longer pause is cut. */
+const longestMs = 10 * 60_000
 /** If an affected VM says that Azure accepted, and if another one says so. */
 const ofAffectedMs = 2 * 60_000
 const ofOnlookerMs = 60_000
 /** If the look at the due time was missed, the next ones are this far apart. */
 const lookMs = 30_000
 const never = Number.POSITIVE_INFINITY
+
+type Arm = NonNullable<EventRecord['azure']['arm']>
 
 function shows(sight: Sight, listening: Listening): boolean {
   return sight.missing === undefined && isSeeing(sight, listening)
@@ -49,8 +55,17 @@ function armDueAt(record: EventRecord, listening: Listening): number {
   if (!waits || decided?.decision !== 'approved' || accepted?.through !== undefined) return never
   if (!isWithin(decided.scope, facts) || azure.arm?.failure?.isFinal) return never
   const from = decided.at + patienceWith(record, listening)
-  const at = azure.arm === undefined ? from : Math.max(from, azure.arm.at + againMs)
-  return at < (facts.notBeforeAt ?? never) ? at : never
+  const { notBeforeAt = never } = facts
+  const at = azure.arm === undefined ? from : Math.max(from, againAt(azure.arm, notBeforeAt))
+  return at < notBeforeAt ? at : never
+}
+
+/** After the pause that Azure asks for, or a minute. If less than two are left, after half of what is left. */
+function againAt({ at, failure }: Arm, notBeforeAt: number): number {
+  const { retryAfterMs } = failure ?? {}
+  if (retryAfterMs !== undefined) return at + Math.min(Math.max(retryAfterMs, soonMs), longestMs)
+  const halfMs = Math.ceil((notBeforeAt - at) / 2)
+  return at + Math.max(Math.min(againMs, halfMs), leastMs)
 }
 
 /** When to look whether to try. A report may come between the due time and the look, and must not move it. */
@@ -123,7 +138,8 @@ export function withArmTry(record: OpenRecord, now: number): OpenRecord {
 export type ArmResult =
   /** `resource`: the name of the scale set, VM or availability set. */
   | { outcome: 'accepted'; resource: string }
-  | { outcome: 'failed'; reason: string; status?: number; isFinal: boolean }
+  /** `retryAfterMs`: the pause that Azure asks for. */
+  | { outcome: 'failed'; reason: string; status?: number; isFinal: boolean; retryAfterMs?: number }
 
 /** Undefined if it changes nothing. */
 export function withArmResult(
@@ -140,11 +156,12 @@ export function withArmResult(
     const entry = { at, what: 'azure_accepted' as const, note: `${armName}: ${result.resource}` }
     return addHistory({ ...record, azure: { ...rest, arm: { at: azure.arm.at }, accepted } }, entry)
   }
-  const { reason, status, isFinal } = result
+  const { reason, status, isFinal, retryAfterMs } = result
   const failure = {
     reason,
     ...(status !== undefined && { status }),
     ...(isFinal && { isFinal: true as const }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
   }
   const isSame = JSON.stringify(failure) === JSON.stringify(azure.arm.failure)
   if (isSame) return undefined

@@ -141,7 +141,7 @@ export interface StartFailure {
 interface ArmTry {
   at: number
   /** Why it failed. `isFinal`: a further try would fail in the same way. */
-  failure?: { reason: string; status?: number; isFinal?: true }
+  failure?: { reason: string; status?: number; isFinal?: true; retryAfterMs?: number }
 }
 
 /** What a rule waits for before it approves. */

@@ -70,7 +70,9 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
   const last = shown ?? seen.at(-1)?.event
   if (last === undefined) return undefined
   const { eventId: _, status: _s, ...facts } = last
-  const firstSeenAt = seen[0]?.at ?? reporter.polledAt
+  // Azure's list is two minutes old, and says nothing of when the event was new
+  const readAt = news.isListed ? reporter.heardAt : reporter.polledAt
+  const firstSeenAt = seen[0]?.at ?? readAt
   const statuses = [...seen.map(({ event }) => event.status), ...(shown ? [shown.status] : [])]
   const wasScheduled = statuses[0] !== 'Started'
   const kept = {

@@ -3,12 +3,13 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import * as z from 'zod'
 import { listOf } from '../../../shared/bounded.ts'
+import { messageOf } from '../../../shared/errors.ts'
 import { parseJson } from '../../../shared/json.ts'
 import type { Published } from '../../core/event/published.ts'
 import { fleetOf } from '../../core/rules/config.ts'
 import { readNotice } from '../../schema/azure-event.ts'
 import { createAzureCheck } from '../../use-cases/check-azure.ts'
-import { joinPublished } from '../../use-cases/published.ts'
+import { joinPublished, noteDoubt } from '../../use-cases/published.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { inTurns, refuseBusy } from '../door.ts'
 import { limit, problem } from '../problem.ts'
@@ -45,6 +46,17 @@ export const shakeHands: MiddlewareHandler = async (c, next) => {
       ? c.json({ validationResponse: read.data[0].data.validationCode })
       : problem(c, 400, 'azure_event_malformed', `the body is no ${validationType}`)
   })
+}
+
+/** Event Grid never sends again what was refused, so Azure's list is read soon. */
+export function readListAfterRefusal(relay: Relay): MiddlewareHandler {
+  return async (c, next) => {
+    await next()
+    if (c.res.status !== 401 && c.res.status !== 403) return
+    noteDoubt(relay, relay.now()).catch((error) => {
+      relay.log.warn('azure_list_failed', { error: messageOf(error) })
+    })
+  }
 }
 
 /** Not `z.record`, which looks at each of its fields. */

@@ -1,6 +1,6 @@
 // What Azure says of an event outside the VMs, and what the relay does there: each number and comparison.
 import { describe, expect, test } from 'vitest'
-import { confirmedBy, withArmResult } from '../../../functions/core/event/arm.ts'
+import { armLookAt, confirmedBy, withArmResult } from '../../../functions/core/event/arm.ts'
 import { endedByDoubt } from '../../../functions/core/event/doubt.ts'
 import type { EventRecord } from '../../../functions/core/event/event.ts'
 import { joinedBy } from '../../../functions/core/event/join-report.ts'
@@ -61,6 +61,31 @@ test.each([
   const { reporter } = newsOf({ at: at + saidMs })
   const known = { ...sight('azure'), ...reporter, counter: at + knownMs }
   expect(isOlder(reporter, known)).toBe(expected)
+})
+
+describe('the relay tries again to tell Azure', () => {
+  const decided = { decision: 'approved', how: 'link', who: 'chat', at: at - 600 * second } as const
+  const fails = (retryAfterMs?: number) => ({
+    failure: { reason: 'busy', ...(retryAfterMs !== undefined && { retryAfterMs }) },
+  })
+  test.each<[string, object, number, number]>([
+    ['after a minute', {}, 600, 60],
+    ['after the pause that Azure asks for', fails(7 * second), 600, 7],
+    ['after a longer pause', fails(120 * second), 600, 120],
+    ['at the latest after 10 min', fails(3_600 * second), 6_000, 600],
+    ['sooner, if less than two minutes are left', {}, 40, 20],
+    ['after the pause, also if little is left', fails(7 * second), 40, 7],
+    ['at the soonest after 5 s', {}, 8, 5],
+    ['not, if NotBefore comes first', fails(60 * second), 40, Infinity],
+  ])('%s', (_, failure, leftSeconds, seconds) => {
+    const notBeforeAt = at + leftSeconds * second
+    const own = { scope: scopeOf({ facts: facts({ notBeforeAt }) }), ...decided }
+    const known = record({
+      ...{ facts: facts({ notBeforeAt }), decided: own },
+      ...{ sights: [sight('web_0')], azure: { arm: { at, ...failure } } },
+    })
+    expect((armLookAt(known, { now: at, listeningSince: 0 }) - at) / second).toBe(seconds)
+  })
 })
 
 describe('what the event belongs to', () => {
