@@ -119,7 +119,7 @@ const inRow = (text: string) => JSON.stringify(text).slice(1, -1)
 
 test('lost answers to all writes of an attempt: no channel gets a message twice', async () => {
   const event = newEvent()
-  stage.sinks.failNext({ kind: 'webhook', status: 500 })
+  stage.sinks.failNext({ kind: 'webhook', status: 500, about: event.eventId })
   for (const about of ['"lease":"', '"note":"HTTP 500"', '"state":"delivered"']) {
     const times = about.includes('500') ? 1 : 2
     faults.add({ ...lostChange, about: inRow(about), times })
@@ -231,7 +231,7 @@ test('a queue that does not answer: all is sent and shown, but no detail to stra
 /** The last test, because it stops the Azurite of all others. */
 test('Azurite is down for a while: a report that was answered 200 is notified once', async () => {
   const [early, meanwhile, late] = [newEvent(), newEvent(), newEvent()]
-  stage.sinks.failNext({ kind: 'webhook', status: 503 })
+  stage.sinks.failNext({ kind: 'webhook', status: 503, about: early.eventId })
   expect((await post([early])).status).toBe(200)
   await stage.azurite!.halt()
   expect((await post([early, meanwhile])).status).toBe(503)

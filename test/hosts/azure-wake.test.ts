@@ -36,8 +36,8 @@ const delivered = ({ eventId }: ScheduledEvent) =>
   })
 
 test('a retry comes with a wake-up, without the timer', async () => {
-  stage.sinks.failNext({ kind: 'webhook', status: 503 })
   const again = newEvent()
+  stage.sinks.failNext({ kind: 'webhook', status: 503, about: again.eventId })
   expect((await post([again])).status).toBe(200)
   // on a busy machine, the request itself may last until the retry
   await delivered(again)
@@ -46,11 +46,11 @@ test('a retry comes with a wake-up, without the timer', async () => {
 
 test('a wake-up that waits for a channel delays no other', async () => {
   const [slow, next] = [newEvent(), newEvent()]
-  stage.sinks.failNext({ kind: 'webhook', status: 503 })
-  stage.sinks.failNext({ kind: 'webhook', delayMs: 9_000 })
+  stage.sinks.failNext({ kind: 'webhook', status: 503, about: slow.eventId })
+  stage.sinks.failNext({ kind: 'webhook', delayMs: 9_000, about: slow.eventId })
   expect((await post([slow])).status).toBe(200)
   await expect.poll(() => answersTo(slow, 'webhook').length, patience).toBe(2)
-  stage.sinks.failNext({ kind: 'pagerduty', status: 503 })
+  stage.sinks.failNext({ kind: 'pagerduty', status: 503, about: next.eventId })
   expect((await post([slow, next])).status).toBe(200)
   await expect.poll(() => answersTo(next, 'pagerduty'), patience).toEqual([503, 202])
   const { deliveries } = await stage.readEvent(slow.eventId)

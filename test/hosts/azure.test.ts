@@ -125,7 +125,7 @@ describe('a report', () => {
 
   test('waits for a channel that hangs only a few seconds, and no channel waits for it', async () => {
     const [slow, next] = [newEvent(quiet), newEvent(quiet)]
-    stage.sinks.failNext({ kind: 'webhook', delayMs: 6_000 })
+    stage.sinks.failNext({ kind: 'webhook', delayMs: 6_000, about: slow.eventId })
     const first = post([slow])
     await Promise.all([reaches(slow, 'webhook'), reaches(slow, 'pagerduty')])
     const second = other([slow, next])
@@ -185,8 +185,8 @@ describe('a wake-up', () => {
   )
 
   test('that is lost is replaced by the timer', async () => {
-    stage.sinks.failNext({ kind: 'webhook', status: 500 })
     const late = newEvent(quiet)
+    stage.sinks.failNext({ kind: 'webhook', status: 500, about: late.eventId })
     expect((await post([late])).status).toBe(200)
     await settled(late, 'delivery_retried')
     // the relay created the queue for it
@@ -203,8 +203,8 @@ describe('a wake-up', () => {
 describe('the end', () => {
   test('waits for running attempts, and the next start sends nothing again', async () => {
     const relay = stage.relay!
-    stage.sinks.failNext({ kind: 'webhook', delayMs: 1_500 })
     const last = newEvent(quiet)
+    stage.sinks.failNext({ kind: 'webhook', delayMs: 1_500, about: last.eventId })
     const answer = post([last]).catch(() => 'cut off')
     await reaches(last, 'webhook')
     relay.kill('SIGTERM')

@@ -67,6 +67,8 @@ export interface Received extends SinkRequest {
 
 interface Failure {
   readonly kind: SinkKind
+  /** Only requests whose body has this text. Messages about other events may come first. */
+  readonly about?: string
   /** 500 when nothing else is said, 200 where there is only a body. */
   readonly status?: number
   readonly body?: string | object
@@ -113,8 +115,10 @@ export async function startSinks(options: SinkOptions = {}) {
   const failures: Failure[] = []
   const waiters = new Waiters()
 
-  const takeFailure = (kind: SinkKind): Failure | undefined => {
-    const index = failures.findIndex((failure) => failure.kind === kind)
+  const takeFailure = (kind: SinkKind, body: string): Failure | undefined => {
+    const index = failures.findIndex((failure) => {
+      return failure.kind === kind && body.includes(failure.about ?? '')
+    })
     return index < 0 ? undefined : failures.splice(index, 1)[0]
   }
 
@@ -130,7 +134,7 @@ export async function startSinks(options: SinkOptions = {}) {
     const headers = flatten(message)
     const request = { at: Date.now(), method, path, headers, body, json: parseJson(body) }
     const { valid, reply } = isWhole(request.json) ? sinks[kind].judge(request) : broken
-    const failure = takeFailure(kind)
+    const failure = takeFailure(kind, body)
     const outcome = failure ? fail(failure, reply) : reply
     const accepted = valid === true && (!failure || failure.afterAccept || outcome === reply)
     if (accepted) sinks[kind].accept(request)
