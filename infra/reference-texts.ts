@@ -159,6 +159,8 @@ export const relayEvents: Record<string, string> = {
   press_failed: 'A press of a button in Slack or Teams could not be handled.',
   press_refused: 'A press of a button in Slack or Teams had no effect. `reason` says why.',
   own_check_failed: 'The relay could not check itself (`kind`). It tries again.',
+  proxy_entry_ignored:
+    '`NO_PROXY` has this `entry`, which the relay cannot compare with hosts, such as a network. Write names or addresses.',
   problem_begun:
     'Something of Foghorn itself is wrong (`kind`): silent beacons, a fleet over its limits, a channel, the disk. If there are `owners`, their channels receive this too.',
   problem_over: 'The problems of an alert are over (`kind`), or some of them.',

@@ -20,11 +20,12 @@ type Fetch = Parameters<typeof createEntra>[0]['fetch']
 
 /** `fetchAzure` reads the keys of Entra, and what Azure says. It has no guard: only the owner chooses the address. */
 export function commonParts(
-  { config, linkKeys, adminKey, hostIdentity }: Common,
+  { config, linkKeys, adminKey, hostIdentity, proxy }: Common,
   log: Log,
   // on Cloudflare, `fetch` must be called as a function of its own
   fetchAzure: Fetch = (url, init) => fetch(url, init),
 ) {
+  for (const entry of unreadIn(proxy?.except ?? '')) log.warn('proxy_entry_ignored', { entry })
   return {
     config,
     linkKeys,
@@ -42,6 +43,14 @@ export function commonParts(
     random: Math.random,
     wait: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
   }
+}
+
+/** A name, also of all hosts below it, or an address, with or without a port. The client compares nothing else. */
+const exception = /^(\*|(\*?\.)?[\w-]+(\.[\w-]+)*\.?(:\d+)?|\[?[\da-f:]+\]?)$/i
+
+/** Entries of NO_PROXY that name no host, such as a network. */
+function unreadIn(except: string): string[] {
+  return except.split(/[\s,]+/).filter((entry) => entry !== '' && !exception.test(entry))
 }
 
 function azureOf(
