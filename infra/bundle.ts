@@ -12,7 +12,7 @@ import { bundleWorker } from './cloudflare/bundle.ts'
 
 const root = join(import.meta.dirname, '..')
 const shown = (path: string) => relative(root, path) + (path.endsWith('/') ? '/' : '')
-const common: BuildOptions = {
+const common = {
   bundle: true,
   platform: 'node',
   target: 'node24',
@@ -20,7 +20,8 @@ const common: BuildOptions = {
   minify: true,
   absWorkingDir: root,
   logLevel: 'warning',
-}
+  metafile: true,
+} satisfies BuildOptions & { metafile: true }
 
 /** Libraries written for CommonJS load built-in modules with `require`. */
 const requireBanner =
@@ -44,8 +45,8 @@ Functions, Cloudflare Workers and Node.
     const { folder: dist, config, isLocal } = choiceOf(options, named, io.environment, root)
     removeOld(dist)
     if (config !== undefined) await checkPacked(config, isLocal, io)
-    const made = await writeBundle(dist, config)
-    io.print(made.map(shown).join('\n'))
+    const { paths } = await writeBundle(dist, config)
+    io.print(paths.map(shown).join('\n'))
     if (config === undefined) {
       io.print(
         'No configuration was packed. Put foghorn.config.json beside main.mjs, or the relay does not start.',
@@ -61,32 +62,45 @@ function removeOld(dist: string): void {
     rmSync(join(dist, old), { recursive: true, force: true })
 }
 
-/** `dist` has no older bundle. Returns the paths that it wrote; a folder ends with a slash. */
-export async function writeBundle(dist: string, config: string | undefined): Promise<string[]> {
+/** The source files of each program, as paths from the root of the project. */
+export type Inputs = Record<'beacon' | 'azure' | 'node' | 'cloudflare', string[]>
+
+interface Bundle {
+  /** What it wrote; a folder ends with a slash. */
+  paths: string[]
+  inputs: Inputs
+}
+
+/** `dist` has no older bundle. */
+export async function writeBundle(dist: string, config: string | undefined): Promise<Bundle> {
   const [azure, cloudflare, node] = ['azure', 'cloudflare', 'node'].map((name) => join(dist, name))
   const beacon = join(dist, 'beacon.mjs')
   mkdirSync(dist, { recursive: true })
-  await build({
+  const ofBeacon = await build({
     ...common,
     entryPoints: ['beacon/main.ts'],
     outfile: beacon,
     // runs before all other code
     inject: ['infra/vm/node-version.mjs'],
   })
-  await bundleRelay('infra/azure/main.ts', join(azure!, 'main.mjs'))
+  const ofAzure = await bundleRelay('infra/azure/main.ts', join(azure!, 'main.mjs'))
   copyFileSync(join(root, 'infra/azure/host.json'), join(azure!, 'host.json'))
   const manifest = { name: 'foghorn-relay', private: true, type: 'module', main: 'main.mjs' }
   writeFileSync(join(azure!, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
   if (config !== undefined) copyFileSync(config, join(azure!, 'foghorn.config.json'))
-  await bundleRelay('infra/release/foghorn.ts', join(node!, 'foghorn.mjs'))
-  await bundleWorker(cloudflare!, config)
-  return [beacon, `${azure}/`, `${cloudflare}/`, `${node}/`]
+  const inputs = {
+    beacon: Object.keys(ofBeacon.metafile.inputs),
+    azure: ofAzure,
+    node: await bundleRelay('infra/release/foghorn.ts', join(node!, 'foghorn.mjs')),
+    cloudflare: await bundleWorker(cloudflare!, config),
+  }
+  return { paths: [beacon, `${azure}/`, `${cloudflare}/`, `${node}/`], inputs }
 }
 
-/** A program for Node, with the modules that it loads later beside it. */
-async function bundleRelay(entry: string, file: string): Promise<void> {
+/** A program for Node, with the modules that it loads later beside it. Returns its source files. */
+async function bundleRelay(entry: string, file: string): Promise<string[]> {
   mkdirSync(dirname(file), { recursive: true })
-  await build({
+  const { metafile } = await build({
     ...common,
     entryPoints: { [basename(file, '.mjs')]: entry },
     outdir: dirname(file),
@@ -96,6 +110,7 @@ async function bundleRelay(entry: string, file: string): Promise<void> {
     // the Functions host provides it
     external: ['@azure/functions-core'],
   })
+  return Object.keys(metafile.inputs)
 }
 
 interface Choice {

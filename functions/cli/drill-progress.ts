@@ -157,16 +157,21 @@ function faultsOf(channel: string, deliveries: Message[]): string[] {
     const { note } = alike[0]
     const why = note === '' ? '' : ` (${note})`
     const fate = `${channel}: ${moments} ${wordFor(alike[0])}${why}; ${remedies[end]}`
-    return [end === 'pending' ? fate : `${fate}. ${insteadOf(channel, deliveries)}`]
+    return [end === 'pending' ? fate : `${fate}. ${insteadOf(channel, alike, deliveries)}`]
   })
   return [...missed, ...failed]
 }
 
-function insteadOf(channel: string, deliveries: Message[]): string {
-  const copies = deliveries.filter((one) => one.insteadOf === channel && one.state === 'delivered')
-  if (copies.length === 0) return 'Nothing was sent in its place'
-  const names = [...new Set(copies.map((one) => one.channel))].join(', ')
-  return `In its place ${names} received ${counted(copies.length, 'message')}`
+/** A fallback that a route names, too, has the messages already. */
+function insteadOf(channel: string, lost: Message[], deliveries: Message[]): string {
+  const arrived = deliveries.filter(({ state }) => state === 'delivered')
+  const copies = arrived.filter((one) => one.insteadOf === channel)
+  const steps = new Set(lost.map(stepOf))
+  const others = arrived.filter((one) => steps.has(stepOf(one)))
+  const [who, what] = copies.length > 0 ? [copies, 'In its place'] : [others, 'Of the same steps,']
+  if (who.length === 0) return 'Nothing was sent in its place'
+  const names = [...new Set(who.map((one) => one.channel))].join(', ')
+  return `${what} ${names} received ${counted(who.length, 'message')}`
 }
 
 function silence({ policy }: Shown): string {

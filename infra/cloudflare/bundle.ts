@@ -10,16 +10,17 @@ const requireBanner =
 
 const root = join(import.meta.dirname, '../..')
 
-/** Replaces the folder. Without a configuration, the relay does not start. */
+/** Replaces the folder. Without a configuration, the relay does not start. Returns the source files. */
 export async function bundleWorker(
   folder: string,
   config: string | undefined,
   { minify = true } = {},
-): Promise<void> {
+): Promise<string[]> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
-  await build({
+  const { metafile } = await build({
     bundle: true,
+    metafile: true,
     format: 'esm',
     target: 'es2024',
     minify,
@@ -36,4 +37,5 @@ export async function bundleWorker(
   })
   copyFileSync(join(root, 'infra/cloudflare/wrangler.jsonc'), join(folder, 'wrangler.jsonc'))
   if (config !== undefined) copyFileSync(config, join(folder, 'foghorn.config.json'))
+  return Object.keys(metafile.inputs)
 }

@@ -7,7 +7,7 @@ import { join, relative } from 'node:path'
 import { command, wrong } from '../../functions/cli/command.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { writeBundle } from '../bundle.ts'
-import { billOfMaterials, type Part } from '../release/bill-of-materials.ts'
+import { billOfMaterials, type Part, partOf } from '../release/bill-of-materials.ts'
 import { writeProgram } from '../release/relay.ts'
 import { buildBeacon } from '../vm/executable.ts'
 import { assertTools } from '../vm/package/tools.ts'
@@ -24,8 +24,8 @@ interface Image {
   about: string
   config: object
   runtime(cpu: Cpu): { name: string; version: string }
-  /** Whether an npm package is in it, by package URL. */
-  keeps(purl: string): boolean
+  /** Of the bundle. */
+  program: 'beacon' | 'node'
   write(cpu: Cpu, contents: string, bundle: string): Promise<void>
 }
 
@@ -41,7 +41,7 @@ const images: Record<string, Image> = {
       Entrypoint: ['/usr/bin/foghorn-beacon'],
     },
     runtime: (cpu) => runtimes[`linux-${cpu}`],
-    keeps: (purl) => purl.startsWith('pkg:npm/zod@'),
+    program: 'beacon',
     async write(cpu, contents) {
       mkdirSync(join(contents, 'usr/bin'), { recursive: true })
       await buildBeacon(`linux-${cpu}`, join(contents, 'usr/bin/foghorn-beacon'))
@@ -72,7 +72,7 @@ const images: Record<string, Image> = {
       },
     },
     runtime: nodeFor,
-    keeps: (purl) => !/^pkg:npm\/(%40oven\/|node-)/.test(purl),
+    program: 'node',
     async write(cpu, contents, bundle) {
       await writeProgram(bundle, cpu, join(contents, 'opt/foghorn'))
       openFolder(contents, 'var/lib/foghorn-relay')
@@ -98,10 +98,10 @@ It runs on Debian, and names each tool that is missing.`,
     mkdirSync(folder, { recursive: true })
     for (const name of imagesIn(words)) {
       io.progress(`${name} …`)
-      const { file, digest, parts } = await makeImage(name, folder)
+      const { file, digest, ...contents } = await makeImage(name, folder)
       const bill = join(folder, `${name}-${version}.cdx.json`)
       io.print(`${relative(root, file)} ${digest}`)
-      io.print(relative(root, await billOfMaterials(bill, { ...images[name]!, parts })))
+      io.print(relative(root, await billOfMaterials(bill, contents)))
     }
   },
 })
@@ -118,13 +118,13 @@ function imagesIn(words: string[]): string[] {
 export async function makeImage(
   name: string,
   into: string,
-): Promise<{ file: string; digest: string; parts: Part[] }> {
-  const { write, about, config, runtime } = images[name]!
+): Promise<{ file: string; digest: string; parts: Part[]; inputs: string[] }> {
+  const { write, about, config, runtime, program: named } = images[name]!
   const stage = mkdtempSync(join(tmpdir(), 'foghorn-image-'))
   try {
     const bundle = join(stage, 'bundle')
     mkdirSync(bundle)
-    await writeBundle(bundle, undefined)
+    const { inputs } = await writeBundle(bundle, undefined)
     const platforms: Platform[] = []
     const parts: Part[] = []
     for (const cpu of cpus) {
@@ -139,15 +139,10 @@ export async function makeImage(
     const file = join(into, `${name}-${version}.tar`)
     const Labels = labelsOf(name, about)
     const digest = writeImage(file, { name, tag: version }, { ...config, Labels }, platforms)
-    return { file, digest, parts }
+    return { file, digest, parts, inputs: inputs[named] }
   } finally {
     rmSync(stage, { recursive: true })
   }
-}
-
-/** From npm. */
-function partOf({ name, version }: { name: string; version: string }): Part {
-  return { name, version, purl: `pkg:npm/${name.replace('@', '%40')}@${version}` }
 }
 
 function labelsOf(name: string, about: string): Record<string, string> {

@@ -1,6 +1,6 @@
 // What a release contains of others, as CycloneDX: https://cyclonedx.org/docs/1.5/json/
 import { execFile } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { FoghornError } from '../../shared/errors.ts'
@@ -24,18 +24,30 @@ export interface Part {
   purl: string
 }
 
-/** `keeps`: of npm's packages, by package URL. Default: all that the product needs. */
+/** `inputs`: the source files that were bundled, as paths from the root of the project. */
 interface Contents {
-  keeps?: (purl: string) => boolean
-  parts?: Part[]
+  inputs: string[]
+  parts: Part[]
 }
 
-/** Returns `file`. */
-export async function billOfMaterials(
-  file: string,
-  { keeps = () => true, parts = [] }: Contents = {},
-): Promise<string> {
-  const words = ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev']
+/** A package of npm as it is. */
+export function partOf({ name, version }: { name: string; version: string }): Part {
+  return { name, version, purl: `pkg:npm/${name.replace('@', '%40')}@${version}` }
+}
+
+/** The packages of npm that source files are from. */
+export function packagesIn(inputs: string[]): Part[] {
+  const folders = inputs.flatMap(
+    (path) => /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? [],
+  )
+  const read = (path: string) => JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8'))
+  return [...new Set(folders)].sort().map((path) => partOf(read(path)))
+}
+
+/** Returns `file`. What only development needs may also be bundled, so nothing is left out by that. */
+export async function billOfMaterials(file: string, { inputs, parts }: Contents): Promise<string> {
+  const bundled = new Set(packagesIn(inputs).map(({ purl }) => purl))
+  const words = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only']
   const ran = promisify(execFile)('npm', words, { cwd: root, maxBuffer: maxBytes })
   const { stdout } = await ran.catch((error: Error & { stderr?: string }) => {
     throw new FoghornError('tool_failed', `npm sbom failed: ${error.stderr || error.message}`)
@@ -45,7 +57,7 @@ export async function billOfMaterials(
   bill.metadata.timestamp = new Date(buildTime() * 1_000).toISOString()
   bill.metadata.component.name = 'foghorn'
   const components = [
-    ...bill.components.filter(({ purl = '' }) => keeps(purl)),
+    ...bill.components.filter(({ purl = '' }) => bundled.has(purl)),
     ...parts.map((part) => ({ type: 'library', 'bom-ref': part.purl, ...part })),
   ]
   const product = bill.metadata.component['bom-ref']
@@ -57,7 +69,6 @@ export async function billOfMaterials(
       ref,
       dependsOn: [...dependsOn.filter((of) => refs.has(of)), ...(ref === product ? own : [])],
     }))
-  const whole = parts.length === 0 ? bill : { ...bill, components, dependencies }
-  writeFileSync(file, `${JSON.stringify(whole, null, 2)}\n`)
+  writeFileSync(file, `${JSON.stringify({ ...bill, components, dependencies }, null, 2)}\n`)
   return file
 }

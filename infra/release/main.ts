@@ -1,19 +1,27 @@
 // `npm run release [-- PART…]`: makes everything that is installed somewhere. The same commit makes the
 // same bytes.
 import { createHash } from 'node:crypto'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, relative } from 'node:path'
 import { command, wrong } from '../../functions/cli/command.ts'
 import { didYouMean } from '../../functions/schema/suggest.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import { writeBundle } from '../bundle.ts'
+import { type Inputs, writeBundle } from '../bundle.ts'
 import { buildBeacon, fileNameOf } from '../vm/executable.ts'
 import { makePackages, packageTools } from '../vm/package/packages.ts'
 import { assertTools, type Tool } from '../vm/package/tools.ts'
 import { zip } from '../vm/package/zip.ts'
-import { type Target, targets } from '../vm/runtimes.ts'
-import { billOfMaterials } from './bill-of-materials.ts'
+import { nodeFor, runtimes, type Target, targets } from '../vm/runtimes.ts'
+import { billOfMaterials, partOf } from './bill-of-materials.ts'
 import { packRelay } from './relay.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -34,7 +42,7 @@ Makes everything that is installed somewhere, in dist/release: the relay for Lin
 for Azure Functions and for Cloudflare Workers; the beacon as deb, rpm, zip and executable; a bill
 of materials (CycloneDX), and SHA256SUMS. The same commit makes the same bytes.
 
-Parts: ${parts.join(', ')}. Without a PART it makes all.
+Parts: ${parts.join(', ')}. Without a PART it makes all. With one, the others\nstay as they are; SHA256SUMS lists all files.
 
 It runs on Linux. It needs npm for the runtimes of other platforms, and names each tool that is
 missing.
@@ -47,17 +55,26 @@ Example:
     assertTools(wanted.flatMap((part) => (part === 'relay' ? relayTools : packageTools(part))))
     // the modes of files in the archives are not those of the user
     process.umask(0o022)
-    rmSync(folder, { recursive: true, force: true })
+    // parts that were made before stay
+    if (words.length === 0) rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })
     const files: string[] = []
-    for (const part of wanted) {
-      io.progress(`${part} …`)
-      files.push(...(part === 'relay' ? await makeRelay() : await makeBeacon(part)))
+    const stage = mkdtempSync(join(tmpdir(), 'foghorn-release-'))
+    try {
+      const { inputs } = await writeBundle(stage, undefined)
+      for (const part of wanted) {
+        io.progress(`${part} …`)
+        files.push(...(part === 'relay' ? await makeRelay(stage) : await makeBeacon(part)))
+      }
+      const bill = join(folder, `foghorn-${version}.cdx.json`)
+      files.push(await billOfMaterials(bill, contentsOf(inputs)))
+    } finally {
+      rmSync(stage, { recursive: true })
     }
-    files.push(await billOfMaterials(join(folder, `foghorn-${version}.cdx.json`)))
-    const sums = files.map((file) => `${sha256(file)}  ${basename(file)}\n`)
-    writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''))
-    for (const file of [...files, join(folder, 'SHA256SUMS')]) io.print(relative(root, file))
+    const sums = join(folder, 'SHA256SUMS')
+    const all = readdirSync(folder).filter((name) => name !== basename(sums))
+    writeFileSync(sums, all.map((name) => `${sha256(join(folder, name))}  ${name}\n`).join(''))
+    for (const file of [...files, sums]) io.print(relative(root, file))
   },
 })
 
@@ -69,26 +86,26 @@ function partsIn(words: string[]): readonly Part[] {
   throw wrong(`there is no part "${unknown}"; write one of ${parts.join(', ')}${meant}`)
 }
 
-/** No relay has a configuration: its owner adds it. */
-async function makeRelay(): Promise<string[]> {
-  const stage = mkdtempSync(join(tmpdir(), 'foghorn-release-'))
-  try {
-    await writeBundle(stage, undefined)
-    const clouds = ['azure', 'cloudflare'].map((cloud) => {
-      const file = join(folder, `foghorn-relay-${version}-${cloud}.zip`)
-      zip(join(stage, cloud), file)
-      return file
-    })
-    const beacon = join(folder, `foghorn-beacon-${version}.mjs`)
-    copyFileSync(join(stage, 'beacon.mjs'), beacon)
-    const packed = []
-    for (const cpu of ['x64', 'arm64'] as const) {
-      packed.push(await packRelay(join(stage, 'node'), cpu, folder))
-    }
-    return [...packed, ...clouds, beacon]
-  } finally {
-    rmSync(stage, { recursive: true })
+/** Of a whole release, whichever parts of it are made now. */
+function contentsOf(inputs: Inputs): Parameters<typeof billOfMaterials>[1] {
+  const programs = [nodeFor('x64'), nodeFor('arm64'), ...targets.map((one) => runtimes[one])]
+  return { inputs: Object.values(inputs).flat(), parts: programs.map(partOf) }
+}
+
+/** No relay has a configuration: its owner adds it. `stage` has the bundle. */
+async function makeRelay(stage: string): Promise<string[]> {
+  const clouds = ['azure', 'cloudflare'].map((cloud) => {
+    const file = join(folder, `foghorn-relay-${version}-${cloud}.zip`)
+    zip(join(stage, cloud), file)
+    return file
+  })
+  const beacon = join(folder, `foghorn-beacon-${version}.mjs`)
+  copyFileSync(join(stage, 'beacon.mjs'), beacon)
+  const packed = []
+  for (const cpu of ['x64', 'arm64'] as const) {
+    packed.push(await packRelay(join(stage, 'node'), cpu, folder))
   }
+  return [...packed, ...clouds, beacon]
 }
 
 async function makeBeacon(target: Target): Promise<string[]> {
