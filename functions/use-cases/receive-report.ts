@@ -24,15 +24,19 @@ type Received =
   /** The fleet has too many beacons, and this one is new. */
   | { outcome: 'full'; reason: string }
 
-/** The report's sender and shape were checked. `key` identifies its beacon. */
+/**
+ * The report's sender and shape were checked. `key` identifies its beacon. `hasOldKey`: it is signed by a key of
+ * the fleet that is about to be replaced.
+ */
 export async function receive(
   relay: Relay,
   fleet: string,
   key: string,
   received: Report,
+  hasOldKey = false,
 ): Promise<Received> {
   try {
-    return await handle(relay, fleet, key, received)
+    return await handle(relay, fleet, key, received, hasOldKey)
   } catch (error) {
     // a report that cannot be stored must not make its beacon silent
     if (isOutage(error)) relay.listeningSince = relay.now()
@@ -45,6 +49,7 @@ async function handle(
   fleet: string,
   key: string,
   received: Report,
+  hasOldKey: boolean,
 ): Promise<Received> {
   const report = tidyReport(received)
   const now = relay.now()
@@ -67,7 +72,8 @@ async function handle(
   if (joined === 'busy') return { outcome: 'busy' }
   const { refused, directives, seen } = joined
   if (refused.length > 0) await noteRefused(relay, reading.beacon, refused)
-  const { beacon, pace } = rowAndPace(relay, reading, known, joined, report, now)
+  const { beacon: row, pace } = rowAndPace(relay, reading, known, joined, report, now)
+  const beacon = { ...row, ...(hasOldKey && { oldKey: true as const }) }
   // store the counter: if this report comes again, it must get no second directive
   const mayBeDirected = reading.news.some(
     ({ shown, starts }) => shown?.status === 'Scheduled' || starts.length > 0,
@@ -192,12 +198,13 @@ export async function receiveAndHold(
   fleet: string,
   key: string,
   report: Report,
+  hasOldKey = false,
 ): Promise<Received> {
-  if (report.waitMs === undefined) return receive(relay, fleet, key, report)
+  if (report.waitMs === undefined) return receive(relay, fleet, key, report, hasOldKey)
   // take it before the events are read: a decision after that ends the wait
   const place = relay.holds.take(fleet, key, idsIn(report))
   try {
-    const received = await receive(relay, fleet, key, report)
+    const received = await receive(relay, fleet, key, report, hasOldKey)
     if (place === undefined || received.outcome !== 'answered') return received
     const { waitMs, ...answer } = received.answer
     if (waitMs === undefined) return received

@@ -37,6 +37,8 @@ export interface Beacon {
   sees: string[]
   /** Of its software. */
   version: string
+  /** Its last report was signed by a key of the fleet that is about to be replaced. */
+  oldKey?: true
   /** Hooks that its VM has. Absent if none are set up. */
   hooks?: Hook[]
   /** Its last report said that it stops. */
@@ -61,6 +63,7 @@ export const listedFields = [
   'heardAt',
   'paceMs',
   'version',
+  'oldKey',
   'hooks',
   'goodbye',
   'explainedBy',

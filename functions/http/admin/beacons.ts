@@ -31,6 +31,10 @@ const beaconAnswer = z
       .string()
       .exactOptional()
       .describe('Why this relay does not support the version.'),
+    usesOldKey: z
+      .literal(true)
+      .exactOptional()
+      .describe('Its last report was signed by a key of the fleet that is not the first one.'),
     lastHeardAt: time,
     paceSeconds: z.number(),
     seesEvents: count,
@@ -150,7 +154,7 @@ const removeBeacon = route({
 
 function publicBeacon(listed: ListedBeacon, now: number) {
   const { beacon, vm, resourceGroup, scaleSet, heardAt, paceMs, seesEvents } = listed
-  const { version, hooks = [], goodbye, left, explainedBy } = listed
+  const { version, oldKey, hooks = [], goodbye, left, explainedBy } = listed
   const reason = unsupported(version)
   const state = shownState(listed, now)
   return {
@@ -161,6 +165,7 @@ function publicBeacon(listed: ListedBeacon, now: number) {
     state,
     version,
     ...(reason === undefined ? {} : { unsupported: `version ${reason}` }),
+    ...(oldKey && { usesOldKey: oldKey }),
     lastHeardAt: iso(heardAt),
     paceSeconds: paceMs / 1_000,
     seesEvents,

@@ -15,7 +15,8 @@ import { type Claims, issuerOf, judgeClaims, proves } from '../../identity/ident
 import type { Relay } from '../../use-cases/relay.ts'
 import type { Refusal } from '../problem.ts'
 
-export type Sender = { by: 'key' } | { by: 'token'; claims: Claims; entra: Entra }
+/** `isOld`: by a key that is about to be replaced. The first key of a fleet is the new one. */
+export type Sender = { by: 'key'; isOld?: true } | { by: 'token'; claims: Claims; entra: Entra }
 
 type Header = (name: string) => string | undefined
 
@@ -37,7 +38,11 @@ export async function authenticate(
   if (key === undefined) return { refusal: keyless(isSigned) }
   const now = relay.now()
   const check = await verify(key, header, now, body, relay.hmac)
-  if (check === 'valid') return { by: 'key' }
+  if (check === 'valid') {
+    const isNew =
+      key.length === 1 || (await verify([key[0]!], header, now, body, relay.hmac)) === check
+    return { by: 'key', ...(!isNew && { isOld: true as const }) }
+  }
   const rest = isSigned ? '' : otherWay(fleet, token)
   return { refusal: unsigned(check, rest, now) }
 }

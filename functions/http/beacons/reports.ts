@@ -88,7 +88,8 @@ async function takeReport(
   const named = nameBeacon(sender, body)
   if ('refusal' in named) return refuse(named.refusal)
   noteVersion(fleet, body)
-  const received = await receiveAndHold(relay, fleet, named.beacon, body)
+  const hasOldKey = sender.by === 'key' && sender.isOld === true
+  const received = await receiveAndHold(relay, fleet, named.beacon, body, hasOldKey)
   if (received.outcome === 'answered') return { answer: received.answer }
   if (received.outcome === 'full') {
     return refuse({ status: 409, code: 'too_many_beacons', detail: received.reason })

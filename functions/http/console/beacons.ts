@@ -91,6 +91,7 @@ function shown(one: ListedBeacon, now: number): ShownBeacon {
     state: shownState(one, now),
     version,
     ...(reason === undefined ? {} : { unsupported: reason }),
+    ...(one.oldKey && { oldKey: one.oldKey }),
     ...(why === undefined ? {} : { why }),
   }
 }

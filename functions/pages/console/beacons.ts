@@ -17,6 +17,8 @@ export interface ShownBeacon {
   version: string
   /** Why this relay does not support the version. */
   unsupported?: string
+  /** It still signs by a key that is about to be replaced. */
+  oldKey?: true
   heardAt: number
   paceMs: number
   seesEvents: number
@@ -124,7 +126,7 @@ function row(one: ShownBeacon, now: number, history: History): Html {
   return html`<tr data-key="${one.beacon}"><th scope="row"><a href="${history(one.vm)}">${plain(one.vm)}</a></th>
 <td data-label="State"><span class="badge ${tone}">${words}</span>${one.why === undefined ? '' : html` <span class="note">${whole(plain(one.why))}</span>`}</td>
 <td data-label="Last heard"><span title="${exactly}">${ago}</span></td>
-<td data-label="Version">${plain(one.version)}${one.unsupported === undefined ? '' : html` <span class="note">${one.unsupported}</span>`}</td>
+<td data-label="Version">${plain(one.version)}${one.unsupported === undefined ? '' : html` <span class="note">${one.unsupported}</span>`}${one.oldKey ? html` <span class="note">uses the old key</span>` : ''}</td>
 <td data-label="Hooks">${one.hooks.join(', ')}</td>
 <td data-label="Seen" class="number">${one.seesEvents}</td>
 <td data-label="Scale set">${plain(one.scaleSet)}</td><td data-label="Group">${plain(one.resourceGroup)}</td></tr>`

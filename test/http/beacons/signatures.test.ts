@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'vitest'
 import { sign } from '../../../shared/signature.ts'
 import { expectRefused, type Post } from '../../support/refused.ts'
-import { beacon, relayForEach, world } from '../../support/relay.ts'
-import { createWorld, event, FakeBeacon, prodKey, testKey } from '../../support/world.ts'
+import { beacon, relayForEach, startRelay, world } from '../../support/relay.ts'
+import { adminKey, createWorld, event, FakeBeacon, prodKey, testKey } from '../../support/world.ts'
 
 relayForEach()
 
@@ -105,4 +105,29 @@ describe('the signature', () => {
     await both.drain()
     expect(both.told()).toHaveLength(1)
   })
+})
+
+test('while a key is being replaced, owners see which VMs still use the old one', async () => {
+  const [fresh, old] = [`whsec_${'a'.repeat(43)}=`, prodKey]
+  await startRelay({ fleets: { prod: { key: [fresh, old] } } })
+  const beacons = ['web_0', 'web_1'].map((vm) => new FakeBeacon(world, vm, { key: old }))
+  for (const one of beacons) await one.sees([])
+  const shown = async () => {
+    const headers = { authorization: `Bearer ${adminKey}` }
+    const { beacons: all } = (await (
+      await world.app.request('/v1/beacons', { headers })
+    ).json()) as {
+      beacons: { vm: string; usesOldKey?: true }[]
+    }
+    return all.map(({ vm, usesOldKey = false }) => [vm, usesOldKey])
+  }
+  expect(await shown()).toEqual([
+    ['web_0', true],
+    ['web_1', true],
+  ])
+  await new FakeBeacon(world, 'web_1', { key: fresh }).sees([])
+  expect(await shown()).toEqual([
+    ['web_0', true],
+    ['web_1', false],
+  ])
 })
