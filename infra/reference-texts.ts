@@ -444,6 +444,10 @@ export const problemCodes: Record<string, Code> = {
   test_too_soon: { status: '429', about: 'The channel got another test less than 10 s ago.' },
   token_invalid: { status: '401', about: 'The detail names the claim that was refused.' },
   mute_malformed: { status: '400', about: 'The detail lists what is wrong with the mute.' },
+  mute_too_far_ahead: {
+    status: '422',
+    about: 'The mute would begin more than 30 days ahead.',
+  },
   mute_unknown: { status: '404', about: 'There is no such mute, or it is over.' },
   too_many_mutes: {
     status: '409',

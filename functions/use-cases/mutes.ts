@@ -36,7 +36,7 @@ export async function addMute(relay: Relay, access: Access, wish: MuteWish): Pro
   return { outcome: 'added', mute }
 }
 
-/** Those that count, the next to end first. */
+/** Those that count, now or later, the next to end first. */
 export async function mutesFor(relay: Relay, access: Access): Promise<Mute[]> {
   const { all = [] } = (await mutesRow.read(relay.store)) ?? {}
   const seen = all.filter(({ fleet, until }) => until > relay.now() && seesFleet(access, fleet))

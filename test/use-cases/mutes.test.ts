@@ -61,6 +61,15 @@ describe('while a mute counts', () => {
     expect(told()).toEqual([0, 0, 0, 3])
   })
 
+  test('one that begins later counts from then on', async () => {
+    await mute({ from: startAt + 30 * minute })
+    await sees({ eventId: 'before' })
+    expect(told()).toEqual([1, 1, 1, 1])
+    world.clock.now += 30 * minute
+    await sees()
+    expect(told()).toEqual([1, 1, 1, 2])
+  })
+
   test('who knew of the event is told its end, and nothing before', async () => {
     await sees()
     expect(told()).toEqual([1, 1, 1, 1])

@@ -10,6 +10,8 @@ export interface MuteWish {
   scaleSet?: string | undefined
   /** Only VMs with this tag: `name` or `name=value`. */
   tag?: string | undefined
+  /** Epoch ms. Absent: it counts from the time when it was made. */
+  from?: number | undefined
   /** Epoch ms. */
   until: number
   /** For people. */
@@ -28,7 +30,19 @@ export const maxMutes = 100
 export const maxMutesOfFleet = 20
 /** A muted event is looked at this often: the mute may have been ended meanwhile. */
 const lookMs = 5 * 60_000
+/** The longest mute, and how far ahead it may begin. */
 export const maxMuteMs = 30 * 86_400_000
+
+/** Undefined if it would begin too far ahead. */
+export function timesOfMute(
+  minutes: number,
+  from: string | undefined,
+  now: number,
+): Pick<MuteWish, 'from' | 'until'> | undefined {
+  const begins = Math.max(from === undefined ? now : Date.parse(from), now)
+  if (begins > now + maxMuteMs) return undefined
+  return { ...(begins > now && { from: begins }), until: begins + minutes * 60_000 }
+}
 
 /**
  * The mute that counts for all affected VMs. While their beacons may still report for the first time, it
@@ -42,14 +56,14 @@ export function mutedBy(
 ): Muted | undefined {
   const early = record.firstSeenAt + awaitMs
   const found = mutes.flatMap((mute) => {
-    const { fleet, scaleSet, tag, id, until } = mute
+    const { fleet, scaleSet, tag, id, from = 0, until } = mute
     const match: Match = {
       fleet: [fleet],
       ...(scaleSet && { scaleSet: [scaleSet] }),
       ...(tag && { tag: [tag] }),
     }
     const grips = hitNames(record.facts).map((name) => matchVm(match, record, name, vms))
-    if (until <= now || grips.includes('fails')) return []
+    if (from > now || until <= now || grips.includes('fails')) return []
     if (!grips.includes('unknown')) return [{ id, until, lookAt: Math.min(until, now + lookMs) }]
     return now < early ? [{ id, until, lookAt: Math.min(until, early), early: true as const }] : []
   })

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/json.ts'
 import { maxReasonLength } from '../../core/limits.ts'
-import { type Mute, maxMuteMs } from '../../core/rules/mute.ts'
+import { type Mute, maxMuteMs, timesOfMute } from '../../core/rules/mute.ts'
 import { object, textBy } from '../../schema/checks.ts'
 import { time } from '../../schema/event.ts'
 import { addMute, endMute, mutesFor } from '../../use-cases/mutes.ts'
@@ -13,6 +13,7 @@ import { accessOf, fleetsFor } from './access.ts'
 const minuteMs = 60_000
 const maxMuteMinutes = maxMuteMs / minuteMs
 const minutesRule = `write a whole number of minutes from 1 to ${maxMuteMinutes}`
+const fromRule = 'write a time such as "2026-11-21T22:00:00Z", at most 30 days ahead'
 const nameRule = 'write a text of 1 to 256 characters'
 const vmsOf = (what: string) =>
   textBy(nameRule).min(1, nameRule).max(256, nameRule).optional().describe(what)
@@ -24,6 +25,7 @@ const aMute = z
     scaleSet: z.string().exactOptional(),
     tag: z.string().exactOptional(),
     reason: z.string().exactOptional(),
+    from: time.exactOptional().describe('When it begins, if it does not count yet.'),
     until: time,
     createdAt: time,
     by: z.string().describe('`admin`, or `id/name` of a token.'),
@@ -34,7 +36,7 @@ const listMutes = route({
   method: 'get',
   path: '/v1/mutes',
   name: 'listMutes',
-  summary: 'Lists the mutes that count now, the next to end first.',
+  summary: 'Lists the mutes that count now or later, the next to end first.',
   group: 'Mutes',
   caller: 'read',
   answers: {
@@ -54,6 +56,10 @@ export const muteWish = object({
   scaleSet: vmsOf('Only events that affect only VMs of this scale set.'),
   tag: vmsOf('Only events that affect only VMs with this tag: `name` or `name=value`.'),
   minutes: z.int(minutesRule).min(1, minutesRule).max(maxMuteMinutes, minutesRule),
+  from: z.iso
+    .datetime({ offset: true, error: fromRule })
+    .optional()
+    .describe('When it begins, at most 30 days ahead. Absent: now.'),
   reason: z.string().min(1).max(maxReasonLength).optional().describe('The console shows it.'),
 })
 
@@ -73,12 +79,13 @@ const postMute = route({
     example: 'at least {"fleet": "prod", "minutes": 60}',
   },
   answers: { 201: { about: 'The mute.', schema: aMute } },
-  problems: [404, 409],
+  problems: [404, 409, 422],
   handler:
     ({ relay }) =>
-    async (c, { body: { minutes, ...wish } }) => {
-      const until = relay.now() + minutes * minuteMs
-      const added = await addMute(relay, accessOf(c), { ...wish, until })
+    async (c, { body: { minutes, from, ...wish } }) => {
+      const times = timesOfMute(minutes, from, relay.now())
+      if (times === undefined) return problem(c, 422, 'mute_too_far_ahead', `from: ${fromRule}`)
+      const added = await addMute(relay, accessOf(c), { ...wish, ...times })
       if (added.outcome === 'added') return c.json(publicMute(added.mute), 201)
       if (added.outcome === 'fleet_unknown') {
         return fleetUnknown(c, added.fleet, fleetsFor(relay, c))
@@ -107,8 +114,8 @@ const deleteMute = route({
     },
 })
 
-function publicMute({ id, fleet, scaleSet, tag, reason, until, createdAt, by }: Mute) {
-  const what = { id, fleet, scaleSet, tag, reason }
+function publicMute({ id, fleet, scaleSet, tag, reason, from, until, createdAt, by }: Mute) {
+  const what = { id, fleet, scaleSet, tag, reason, ...(from && { from: iso(from) }) }
   return { ...what, until: iso(until), createdAt: iso(createdAt), by: by.who }
 }
 

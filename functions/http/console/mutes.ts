@@ -2,6 +2,7 @@
 import type { Context } from 'hono'
 import * as z from 'zod'
 import { may } from '../../core/rules/access.ts'
+import { timesOfMute } from '../../core/rules/mute.ts'
 import { mutesBody } from '../../pages/console/mutes.ts'
 import { addMute, endMute, mutesFor } from '../../use-cases/mutes.ts'
 import type { Relay } from '../../use-cases/relay.ts'
@@ -12,8 +13,6 @@ import { answerPage, baseOf, wrongAddress } from './answer.ts'
 import { sendBy } from './send.ts'
 import type { Snapshots } from './snapshot.ts'
 import type { Visitor } from './visitor.ts'
-
-const minuteMs = 60_000
 
 const mutesQuery = z.strictObject({ said: z.string().max(40).optional() })
 
@@ -43,13 +42,17 @@ export function mute(
   return sendBy(relay, c, visitor, async (fields) => {
     const written = Object.keys(muteWish.shape).flatMap((key) => {
       const value = fields.get(key)?.trim() ?? ''
-      return value === '' ? [] : [[key, key === 'minutes' ? Number(value) : value]]
+      if (value === '') return []
+      if (key === 'minutes') return [[key, Number(value)]]
+      // the browser sends `2026-11-21T22:00`
+      return [[key, key === 'from' ? `${value.slice(0, 16)}:00Z` : value]]
     })
     const wish = muteWish.safeParse(Object.fromEntries(written))
     if (!wish.success) return 'not_muted'
-    const { minutes, ...rest } = wish.data
-    const until = relay.now() + minutes * minuteMs
-    const added = await addMute(relay, visitor.access, { ...rest, until })
+    const { minutes, from, ...rest } = wish.data
+    const times = timesOfMute(minutes, from, relay.now())
+    if (times === undefined) return 'not_muted'
+    const added = await addMute(relay, visitor.access, { ...rest, ...times })
     snapshots.drop()
     return added.outcome === 'added' ? 'muted' : 'not_muted'
   })

@@ -31,14 +31,20 @@ ${send === undefined ? html`<p class="note">To mute events, you need the admin k
 
 function table(base: string, mutes: Mute[], send: string | undefined, now: number): Html {
   return html`<div class="scroll" role="region" aria-label="Mutes" tabindex="0"><table class="stack">
-<thead><tr><th scope="col">Events of</th><th scope="col">Until</th><th scope="col">Muted by</th><th scope="col">Reason</th>${send === undefined ? '' : html`<th scope="col"></th>`}</tr></thead>
+<thead><tr><th scope="col">Events of</th><th scope="col">Time</th><th scope="col">Muted by</th><th scope="col">Reason</th>${send === undefined ? '' : html`<th scope="col"></th>`}</tr></thead>
 <tbody>${mutes.map(
     (mute) => html`<tr data-key="${mute.id}"><th scope="row">${plain(mutedVms(mute))}</th>
-<td data-label="Until">${whole(utcOn(mute.until, now))}</td>
+<td data-label="Time">${whole(timeOf(mute, now))}</td>
 <td data-label="Muted by">${plain(describeDecider(mute.by))}</td>
 <td data-label="Reason">${plain(mute.reason ?? '')}</td>
 ${send === undefined ? '' : html`<td>${sendForm(`${base}/end-mute`, send, { id: mute.id, back: '/mutes' }, 'End mute')}</td>`}</tr>`,
   )}</tbody></table></div>`
+}
+
+/** `until 22:00 UTC`, or `from 20:00 UTC until 22:00 UTC` */
+function timeOf({ from = 0, until }: Mute, now: number): string {
+  const begins = from > now ? `from ${utcOn(from, now)} ` : ''
+  return `${begins}until ${utcOn(until, now)}`
 }
 
 /** `prod, scale set web, tag role=db` */
@@ -53,6 +59,7 @@ function formPart(base: string, fleets: string[], send: string): Html {
 <label>Fleet ${select('fleet', fleets.length === 1 ? fleets[0]! : '', fleets, 'Choose a fleet')}</label>
 <label>Scale set (optional) <input name="scaleSet" maxlength="256"></label>
 <label>Tag (optional) <input name="tag" maxlength="256" placeholder="role=db"></label>
+<label>From (UTC; empty: now) <input type="datetime-local" name="from"></label>
 <label>For ${select('minutes', '60', muteTimes, 'Choose', durationWords)}</label>
 <label>Reason (optional) <input name="reason" maxlength="${maxReasonLength}"></label>
 <button class="slim">Mute</button></form>`
@@ -68,7 +75,7 @@ function durationWords(minutes: string): string {
 export function mutedPart(base: string, mutes: Mute[], asked: number, now: number): Html {
   if (mutes.length === 0 && asked === 0) return ''
   const shown = mutes.map(
-    (mute) => html`<b>${plain(mutedVms(mute))}</b> until ${whole(utcOn(mute.until, now))}`,
+    (mute) => html`<b>${plain(mutedVms(mute))}</b> ${whole(timeOf(mute, now))}`,
   )
   const events = asked === 1 ? '1 muted event waits' : `${asked} muted events wait`
   const hidden =

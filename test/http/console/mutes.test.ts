@@ -42,16 +42,29 @@ test('an admin mutes a fleet, Now says what the mute hides, and the admin ends i
   )
 })
 
-test.each([{ fleet: '' }, { fleet: 'none' }, { minutes: '0' }, { minutes: 'x' }])(
-  'a form with %j mutes nothing',
-  async (wrong) => {
-    const visit = await asAdmin(world)
-    const wish = { ...(await formIn(visit, -1)), fleet: 'prod', minutes: '60', ...wrong }
-    const answer = await visit.post('/console/mute', wish)
-    expect(answer.headers.get('location')).toBe('/console/mutes?said=not_muted')
-    expect(await textAt(visit, '/console/mutes')).toContain('Nothing is muted.')
-  },
-)
+test('a mute may begin tonight', async () => {
+  const visit = await asAdmin(world)
+  const wish = { fleet: 'prod', minutes: '120', from: '2026-11-21T22:00' }
+  await visit.post('/console/mute', { ...(await formIn(visit, -1)), ...wish })
+  const times = 'from 22:00 UTC until 2026-11-22 00:00 UTC'
+  expect(await textAt(visit, '/console/mutes')).toContain(times)
+  expect(await textAt(visit, '/console')).toMatch(new RegExp(`Muted\\s?: prod ${times}`))
+})
+
+test.each([
+  { fleet: '' },
+  { fleet: 'none' },
+  { minutes: '0' },
+  { minutes: 'x' },
+  { from: 'tonight' },
+  { from: '2027-11-21T22:00' },
+])('a form with %j mutes nothing', async (wrong) => {
+  const visit = await asAdmin(world)
+  const wish = { ...(await formIn(visit, -1)), fleet: 'prod', minutes: '60', ...wrong }
+  const answer = await visit.post('/console/mute', wish)
+  expect(answer.headers.get('location')).toBe('/console/mutes?said=not_muted')
+  expect(await textAt(visit, '/console/mutes')).toContain('Nothing is muted.')
+})
 
 test('a token that may only read sees the mutes of its fleets, and no form', async () => {
   const admin = await asAdmin(world)
