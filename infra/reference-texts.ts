@@ -160,7 +160,7 @@ export const relayEvents: Record<string, string> = {
   press_refused: 'A press of a button in Slack or Teams had no effect. `reason` says why.',
   own_check_failed: 'The relay could not check itself (`kind`). It tries again.',
   proxy_entry_ignored:
-    '`NO_PROXY` has this `entry`, which the relay cannot compare with hosts, such as a network. Write names or addresses.',
+    'If `NO_PROXY` has an entry that is neither a name nor an address, such as a network, the relay ignores it.',
   problem_begun:
     'Something of Foghorn itself is wrong (`kind`): silent beacons, a fleet over its limits, a channel, the disk. If there are `owners`, their channels receive this too.',
   problem_over: 'The problems of an alert are over (`kind`), or some of them.',
@@ -208,6 +208,7 @@ export const relayEvents: Record<string, string> = {
     'The state of a subscription could not be stored after an attempt. The relay tries again after the next one.',
   config_refused:
     'The relay was asked to read its configuration again, and keeps the old one: `mistakes` says why.',
+  config_not_ended: 'After a reload, the work of the old configuration did not end as it should.',
   config_reloaded: 'The relay took a new configuration.',
   mute_added: 'Somebody muted events of a fleet. `by` says who, `until` until when.',
   mute_ended: 'Somebody ended a mute before its time. `by` says who.',
@@ -267,7 +268,8 @@ export const beaconEvents: Record<string, string> = {
   hook_socket_skipped:
     'The runner within the beacon cannot make its socket. Hooks run, but `check` does not see them.',
   hook_started: 'A hook runs. `limitSeconds` is its limit.',
-  hook_held: 'What holds up the hook that runs has changed. Empty: nothing does any more.',
+  hook_held:
+    'Something else holds up the hook that runs: `held` says what. Empty: nothing does any more.',
   hook_state: 'A hook has a new state, as reports show it.',
   hook_state_damaged:
     'The state of hooks on the disk could not be read. The beacon starts without it.',

@@ -168,10 +168,13 @@ function insteadOf(channel: string, lost: Message[], deliveries: Message[]): str
   const copies = arrived.filter((one) => one.insteadOf === channel)
   const steps = new Set(lost.map(stepOf))
   const others = arrived.filter((one) => steps.has(stepOf(one)))
-  const [who, what] = copies.length > 0 ? [copies, 'In its place'] : [others, 'Of the same steps,']
-  if (who.length === 0) return 'Nothing was sent in its place'
-  const names = [...new Set(who.map((one) => one.channel))].join(', ')
-  return `${what} ${names} received ${counted(who.length, 'message')}`
+  const namesOf = (all: Message[]) => [...new Set(all.map((one) => one.channel))].join(', ')
+  if (copies.length > 0) {
+    return `In its place ${namesOf(copies)} received ${counted(copies.length, 'message')}`
+  }
+  return others.length === 0
+    ? 'Nothing was sent in its place'
+    : `${namesOf(others)} received ${counted(others.length, 'message')} about the same steps`
 }
 
 function silence({ policy }: Shown): string {

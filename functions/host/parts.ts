@@ -46,7 +46,8 @@ export function commonParts(
 }
 
 /** A name, also of all hosts below it, or an address, with or without a port. The client compares nothing else. */
-const exception = /^(\*|(\*?\.)?[\w-]+(\.[\w-]+)*\.?(:\d+)?|\[?[\da-f:]+\]?)$/i
+const exception =
+  /^(?![\d.]+-[\d.]+$)(\*|(\*?\.)?[\w-]+(\.[\w-]+)*|\[[\da-f:]+\]|[\da-f]*:[\da-f:]*)(:\d+)?$/i
 
 /** Entries of NO_PROXY that name no host, such as a network. */
 function unreadIn(except: string): string[] {

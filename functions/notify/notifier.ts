@@ -216,7 +216,8 @@ export function fromError(
   const isRepeated = delivery !== undefined && delivery.attempts > 1
   if (unconnected.test(code)) return { outcome: 'retry', note, unreached: true }
   if (!unreadable.test(code) || !isRepeated) return { outcome: 'retry', note }
-  return { outcome: 'refused', note: `${note}; the message may have arrived twice` }
+  const twice = `${note}; the message may have arrived twice`
+  return { outcome: 'refused', note: twice, mayHaveArrived: true }
 }
 
 /** There was an answer, which breaks the rules of HTTP. The service may have accepted the message. */

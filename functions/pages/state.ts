@@ -8,6 +8,7 @@ import { canPrepareNow } from '../core/event/preparation.ts'
 import { stepOf } from '../core/event/summary.ts'
 import { lastingClock, relative } from '../core/event/time.ts'
 import {
+  armLines,
   describeDecision,
   describeFailure,
   expiryLines,
@@ -157,8 +158,9 @@ function approvedState(record: EventRecord, now: number): State {
     const passed = `${by} told Azure ${relative(accepted.at, now)}.`
     return good(...(grown.length > 0 ? grown : [passed]), 'It may start at any moment.')
   }
-  if (failure !== undefined) {
-    const state = good(`${capital(describeFailure(failure))}.`, 'Foghorn keeps trying.')
+  if (failure !== undefined || azure.arm?.failure !== undefined) {
+    const why = failure === undefined ? [] : [`${capital(describeFailure(failure))}.`]
+    const state = good(...why, ...armLines(azure.arm), 'Foghorn keeps trying.')
     return { ...state, tone: 'ask', headline: 'Approved, but Azure has not taken it yet' }
   }
   return good('Foghorn is sending the approval to Azure.')

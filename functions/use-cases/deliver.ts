@@ -84,8 +84,9 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
     channel && parts.length > 0 ? await send(relay, parts, { ...target, channel }) : undefined
 
   const inRequest = prepared.filter(({ next }) => 'part' in next && parts.includes(next.part))
-  if (sent && tookNoPlace(sent)) await giveSlotBack(relay, first.channel)
-  const freeAt = sent && tookNoPlace(sent) ? undefined : first.freeAt
+  const isFree = sent === undefined || tookNoPlace(sent)
+  if (isFree) await giveSlotBack(relay, first.channel)
+  const freeAt = isFree ? undefined : first.freeAt
   const overdue = inRequest.find(({ claimed, siblings }) => {
     return isOverdue({ ...claimed, freeAt }, siblings, relay.now())
   })
@@ -105,7 +106,8 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
     const { siblings, instead } = one
     const isIn = inRequest.includes(one)
     const context = {
-      ...{ health, siblings, instead, hasIncidents, freeAt },
+      ...{ health, siblings, instead, hasIncidents },
+      freeAt: isSplit ? turnOf(relay, one.claimed, freeAt, inRequest.indexOf(one)) : freeAt,
       list: isIn ? list : undefined,
     }
     return finish(relay, one, isIn ? sent : undefined, context)
@@ -247,6 +249,16 @@ function retryAtOf(
   if (nextAt === undefined || sent.retryAfterMs !== undefined) return nextAt
   const judged = together.map((one) => notPastOverdue(one.claimed, one.siblings, nextAt, now))
   return Math.min(...judged)
+}
+
+/** When the rate lets a message of a refused list go alone: one after the other. */
+function turnOf(
+  relay: Relay,
+  { channel }: Claimed,
+  freeAt: number | undefined,
+  place: number,
+): number | undefined {
+  return freeAt === undefined ? undefined : freeAt + place * rateOf(relay, channel).everyMs
 }
 
 /** If this fails, the channel's next message waits for its rate as usual. */

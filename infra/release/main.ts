@@ -42,7 +42,8 @@ Makes everything that is installed somewhere, in dist/release: the relay for Lin
 for Azure Functions and for Cloudflare Workers; the beacon as deb, rpm, zip and executable; a bill
 of materials (CycloneDX), and SHA256SUMS. The same commit makes the same bytes.
 
-Parts: ${parts.join(', ')}. Without a PART it makes all. With one, the others\nstay as they are; SHA256SUMS lists all files.
+Parts: ${parts.join(', ')}.
+Without a PART it makes all. With one, the others stay as they are, and SHA256SUMS lists all files.
 
 It runs on Linux. It needs npm for the runtimes of other platforms, and names each tool that is
 missing.
@@ -72,8 +73,15 @@ Example:
       rmSync(stage, { recursive: true })
     }
     const sums = join(folder, 'SHA256SUMS')
-    const all = readdirSync(folder).filter((name) => name !== basename(sums))
-    writeFileSync(sums, all.map((name) => `${sha256(join(folder, name))}  ${name}\n`).join(''))
+    const found = readdirSync(folder, { withFileTypes: true }).filter((one) => one.isFile())
+    const all = found.map(({ name }) => name).filter((name) => name !== basename(sums))
+    writeFileSync(
+      sums,
+      all
+        .sort()
+        .map((name) => `${sha256(join(folder, name))}  ${name}\n`)
+        .join(''),
+    )
     for (const file of [...files, sums]) io.print(relative(root, file))
   },
 })

@@ -130,13 +130,14 @@ describe('HTTPS_PROXY', () => {
   test('is named at the start, without its password', async () => {
     const proxied = environment({
       HTTPS_PROXY: 'http://me:hunter22@127.0.0.1:9',
-      NO_PROXY: 'localhost, .corp.example *.svc 10.1.2.3:8443,::1,10.0.0.0/8 https://a.example',
+      NO_PROXY:
+        'localhost, .corp.example *.svc 10.1.2.3:8443,::1,[::1]:443 *:80,10.0.0.0/8 10. https://a.example',
     })
     const relay = new Program('relay', 'functions/host/node/main.ts', proxied)
     expect(await relay.waitFor('relay_started')).toMatchObject({ proxy: '127.0.0.1:9' })
     // what the relay does not understand is said
     const ignored = relay.entries.filter(({ event }) => event === 'proxy_entry_ignored')
-    expect(ignored.map(({ entry }) => entry)).toEqual(['10.0.0.0/8', 'https://a.example'])
+    expect(ignored.map(({ entry }) => entry)).toEqual(['10.0.0.0/8', '10.', 'https://a.example'])
     await relay.stop()
   })
 })

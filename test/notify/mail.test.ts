@@ -96,6 +96,16 @@ test('all mails about one event have one subject, and the news in the first line
   ])
 })
 
+test('the subject is that of the first mail, also if the event has changed since then', async () => {
+  const first = about({ resources: ['web_0'] }).delivery.notification
+  const what = {
+    ...about({ resources: ['web_0', 'web_1'], eventType: 'Redeploy' }),
+    mayHaveHeard: [first],
+  }
+  const { request } = await capture('mail', what)
+  expect(request!.json.subject).toBe('prod: Reboot of web_0')
+})
+
 test('events that wait are one mail, by scale set, the most urgent set first', async () => {
   const of = (name: string, scaleSet?: string) => {
     const what = about({ resources: [name] })

@@ -22,8 +22,11 @@ export type SendOutcome = (
   | { outcome: 'delivered'; note: string }
   /** `unsent`: not tried, so it counts as no attempt. `unreached`: there was no connection. */
   | { outcome: 'retry'; note: string; retryAfterMs?: number; unsent?: true; unreached?: true }
-  /** `broken`: the channel is at fault, so it would also refuse any other message. */
-  | { outcome: 'refused'; note: string; broken?: true }
+  /**
+   * `broken`: the channel is at fault, so it would also refuse any other message. `mayHaveArrived`: nobody can
+   * read its answer, and another attempt might repeat the message.
+   */
+  | { outcome: 'refused'; note: string; broken?: true; mayHaveArrived?: true }
   /** Not sent, as it came too late. */
   | { outcome: 'superseded'; note: string }
   /** Not sent, but kept: an owner can replay it. */
@@ -52,7 +55,7 @@ export function isFresh(claimed: { leaseUntil: number }, now: number): boolean {
   return now - claimedAt(claimed) < freshMs
 }
 
-/** Whether the service certainly got no request, so that its rate has a place more. */
+/** Whether the service certainly got no request. Then the request takes no place in the rate. */
 export function tookNoPlace(sent: SendOutcome): boolean {
   return sent.outcome === 'retry' && (sent.unsent === true || sent.unreached === true)
 }

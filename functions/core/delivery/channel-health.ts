@@ -154,15 +154,15 @@ export function isOverdue(delivery: Tried, siblings: Delivery[], now: number): b
   return attempts > 1 && nextTryAt(delivery, now) >= overdueAt(delivery, waiting)
 }
 
-/** Whether the channel's pause or its rate is longer than a message waits for its channel. */
+/** Of a message that waits: whether the channel's pause or its rate is longer than it waits for its channel. */
 export function isPutOff(
   delivery: Tried,
   siblings: Delivery[],
   result: SendOutcome,
   { nextAt, now }: { nextAt: number; now: number },
 ): boolean {
-  if (result.outcome !== 'retry') return false
-  const at = result.retryAfterMs === undefined ? nextTryAt(delivery, now) : nextAt
+  const isAsked = result.outcome === 'retry' && result.retryAfterMs !== undefined
+  const at = isAsked ? nextAt : nextTryAt(delivery, now)
   return at > now && at > overdueAt(delivery, undeliveredUpTo(delivery, siblings))
 }
 

@@ -53,7 +53,8 @@ export function afterResult(
 ): FollowUp {
   const { list } = context
   let settlement = afterAttempt(claimed, result, now, random, rate)
-  if (result.outcome === 'refused' && (result.broken || list !== undefined)) {
+  const isSplit = list !== undefined && result.outcome === 'refused' && !result.mayHaveArrived
+  if (result.outcome === 'refused' && (result.broken || isSplit)) {
     settlement = afterRefusal(claimed, result, context, now)
   } else if (settlement.state === 'pending' && result.outcome === 'retry') {
     settlement = { ...settlement, nextAt: retryAt(claimed, result, context, settlement, now) }
@@ -157,14 +158,16 @@ function followUps(
   const isAlert = isAlertOf(claimed.notification) && !isTestOf(claimed.notification)
   if (claimed.notification.moment === 'alert' && !isAlert) return []
   const tried = { ...claimed, freeAt: context.freeAt }
+  const isRefused = result.outcome === 'refused' && result.broken
   const isSilent = result.outcome === 'retry' && !result.unsent
+  // a refused list: each of its messages waits until the rate lets it go alone
+  const waits = isSilent || (result.outcome === 'refused' && !isRefused && state === 'pending')
   // no message waits for a channel that is in trouble already
   const late =
-    isSilent &&
+    waits &&
     (inTrouble ||
       isOverdue(tried, siblings, now) ||
       isPutOff(tried, siblings, result, { nextAt, now }))
-  const isRefused = result.outcome === 'refused' && result.broken
   const failed = late || isRefused || state === 'refused' || state === 'given_up'
   // a refused end stays pending, but later messages must not wait for it
   const holdsUp = late || (isRefused && state === 'pending')

@@ -43,8 +43,8 @@ export function leaseOf(
 
 /** When this beacon may have it next. Those that had it last wait longer, so that another one comes first. */
 function freeAt({ beacon, until, failed, earlier }: Directive, own: Own): number {
-  if (failed) return beacon === own.beacon ? until : 0
   const hadItLast = beacon === own.beacon || earlier === own.beacon
+  if (failed) return hadItLast ? until : 0
   return hadItLast ? until + directiveLeaseMs : until
 }
 

@@ -99,7 +99,7 @@ function goneProvenAt(record: OpenRecord, listening: Listening): number {
   // onlookers that were wrong once outvote no affected VM
   const isDoubted = record.backAt !== undefined && affected.some((one) => isSeeing(one, listening))
   const sights = isDoubted ? recent.filter((one) => affected.includes(one)) : recent
-  // nor does one from before the event came back
+  // a document from before the event came back says nothing of its end either
   const from = Math.max(startedAt, record.backAt ?? 0)
   const lackTimes = seeingVms(sights, listening).map(({ lacksSince = never }) =>
     Math.max(lacksSince, from),

@@ -59,7 +59,7 @@ function whyNotTold({ azure, decided, facts }: EventView, at: number): string[] 
 }
 
 /** The way beside the beacons. */
-function armLines(arm: EventView['azure']['arm']): string[] {
+export function armLines(arm: EventView['azure']['arm']): string[] {
   return arm?.failure === undefined ? [] : [`${describeArmFailure(arm.failure)}.`]
 }
 

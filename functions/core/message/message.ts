@@ -18,7 +18,7 @@ import { plain, subjectOf } from './phrases.ts'
 import { reasonIn } from './reason.ts'
 import type { Message, Tone } from './shape.ts'
 import { asksFor, factsOf, linesOf } from './step.ts'
-import { lastingTitleOf, titleOf, topicOf } from './title.ts'
+import { lastingTitleOf, titleOf, whatIn } from './title.ts'
 
 /** A message that is sent this long after its moment says so. */
 const lateMs = 60_000
@@ -46,7 +46,6 @@ export function compose(
     ...message,
     title: plain(drillMark(notification.event) + message.title),
     lastingTitle: plain(drillMark(notification.event) + message.lastingTitle),
-    topic: plain(drillMark(notification.event) + message.topic),
     lines: lines.map(plain),
     facts: message.facts.map((fact) => ({ ...fact, value: plain(fact.value) })),
     reference: plain(message.reference),
@@ -57,7 +56,6 @@ export function compose(
 export const noText: Message = {
   title: '',
   lastingTitle: '',
-  topic: '',
   sign: '',
   lines: [],
   facts: [],
@@ -65,6 +63,11 @@ export const noText: Message = {
   tone: 'info',
   asks: false,
   declined: false,
+}
+
+/** What it announces, without the news: mailboxes join mails of one subject. */
+export function topicOf({ event }: Notification): string {
+  return plain(`${drillMark(event)}${event.fleet}: ${whatIn(event)}`)
 }
 
 const mark = 'DRILL: '
@@ -139,7 +142,6 @@ function stepOf(notification: Notification, now: number, askers: Askers): Messag
   return {
     title: `${event.fleet}: ${titleOf(notification, now)}`,
     lastingTitle: `${event.fleet}: ${lastingTitleOf(notification, now)}`,
-    topic: `${event.fleet}: ${topicOf(event)}`,
     lines: linesOf(notification, now, askers),
     sign: signOf(notification, now),
     facts: factsOf(notification),
@@ -171,8 +173,8 @@ function alertOf({ at, event, about }: AlertNotification): Message {
 }
 
 /** A message that does not change. */
-function called(title: string): Pick<Message, 'title' | 'lastingTitle' | 'topic'> {
-  return { title, lastingTitle: title, topic: title }
+function called(title: string): Pick<Message, 'title' | 'lastingTitle'> {
+  return { title, lastingTitle: title }
 }
 
 function pingOf(id: string): Message {

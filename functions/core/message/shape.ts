@@ -6,8 +6,6 @@ export interface Message {
   title: string
   /** The title without relative times, for a place that cannot be edited later. */
   lastingTitle: string
-  /** The same for all messages about its event, for a place that joins them by it. */
-  topic: string
   /** Whole sentences: what happens, what to do, and what happens if nobody acts. */
   lines: string[]
   /** A small picture whose shape says what it is about, before the title. */

@@ -17,8 +17,8 @@ export function lastingTitleOf(notification: Notification, now: number): string 
   return titleWith(notification, due, lastingClock, now)
 }
 
-/** What is announced of which VMs, without the news: mailboxes join mails of one subject. */
-export function topicOf(event: EventView): string {
+/** What is announced of which VMs. */
+export function whatIn(event: EventView): string {
   if (isAdvice(event.facts)) return `Azure may reclaim ${vmsIn(event)} soon`
   return subjectOf(event)
 }
@@ -34,7 +34,7 @@ function titleWith(
   const subject = subjectOf(event)
   const on = (at: number | undefined) => (at === undefined ? '' : ` at ${timeOf(at, now)}`)
   // no time: Azure may never do it
-  if (isAdvice(event.facts)) return `Azure may reclaim ${vmsIn(event)} soon`
+  if (isAdvice(event.facts)) return whatIn(event)
   switch (moment) {
     case 'scheduled':
       return `${isReopened(event) ? 'Back: ' : ''}${subject}${due}`

@@ -206,14 +206,19 @@ export async function run(): Promise<void> {
   })
   try {
     const starting = readSettings(process.env).then((settings) => start(settings, write, reload))
-    process.on('SIGHUP', () => void starting.then(reload))
+    process.on('SIGHUP', () => void starting.then(reload).catch(noted))
     const relay = await starting
+    const noted = (error: unknown) =>
+      relay.log.error('config_refused', { mistakes: [messageOf(error)] })
     /** Old configurations that end what they have begun. */
     let ending: Promise<unknown> = Promise.resolve()
     async function reload(): Promise<Reloaded> {
       try {
         const settings = await readSettings(process.env)
-        ending = Promise.all([ending, relay.take(settings)])
+        const ended = relay.take(settings).catch((error: unknown) => {
+          relay.log.error('config_not_ended', { error: messageOf(error) })
+        })
+        ending = Promise.all([ending, ended])
         return { outcome: 'accepted' }
       } catch (error) {
         if (!(error instanceof FoghornError)) throw error

@@ -25,8 +25,8 @@ import { fill, roomForLink } from './template.ts'
 
 const messages: Notifier<Http> = {
   takes: 'newest',
-  // Chats take about one message a second; most answer 429 to more.
-  rate: { everyMs: 1_000, burst: 2, together: 10, atOnce: 4 },
+  // Chats take about one message a second; most answer 429 to more. The link of 8 events fits 512 characters.
+  rate: { everyMs: 1_000, burst: 2, together: 8, atOnce: 4 },
   buttons: undefined,
   notify(outgoing, channel, send) {
     // what a template says of one event, it says of the most urgent one

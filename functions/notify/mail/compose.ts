@@ -1,7 +1,13 @@
 // The text of a mail: plain, and as simple HTML. Mail programs turn text into links, so names get none.
 import { linkless } from '../../../shared/presentable.ts'
 import { hash } from '../../core/hash.ts'
-import { buttonOf, byUrgency, composeList, listButtonOf } from '../../core/message/message.ts'
+import {
+  buttonOf,
+  byUrgency,
+  composeList,
+  listButtonOf,
+  topicOf,
+} from '../../core/message/message.ts'
 import { storyKeyOf } from '../incidents.ts'
 import type { Outgoing, Part } from '../notifier.ts'
 
@@ -18,7 +24,7 @@ export function mailOf(outgoing: Outgoing): Mail {
   const { also, listUrl, ...first } = outgoing
   const parts = byUrgency([first, ...also], ({ message }) => message)
   const messages = parts.map(({ message }) => message)
-  const subject = messages.length === 1 ? messages[0]!.topic : composeList(messages).title
+  const subject = messages.length === 1 ? topicIn(parts[0]!) : composeList(messages).title
   const all = listUrl === undefined ? [] : [{ label: listButtonOf(messages), url: listUrl }]
   const bodies = [...Map.groupBy(parts, setOf)].flatMap(([set, own], _, sets) => [
     ...(sets.length > 1 ? [headingOf(set)] : []),
@@ -35,6 +41,12 @@ export function mailOf(outgoing: Outgoing): Mail {
     html: `<div style="font-family: sans-serif; max-width: 40em">${html.join('<hr>')}</div>`,
     headers: headersOf(outgoing),
   }
+}
+
+/** As the first mail said it: the event may have changed since then. */
+function topicIn({ mayHaveHeard, delivery, message }: Part): string {
+  const told = [...mayHaveHeard, delivery.notification].find((one) => one.moment !== 'alert')
+  return told === undefined ? message.title : topicOf(told)
 }
 
 /** The scale set of an event's VMs. Empty if none is known. */

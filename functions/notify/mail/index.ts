@@ -14,7 +14,8 @@ const bySmtp: Notifier<Smtp> = {
   async notify(outgoing, { endpoint, user, password, tls, from, to }, send) {
     const login = user === undefined ? undefined : { user, pass: password }
     const { hostname } = new URL(outgoing.publicUrl)
-    const name = hostname.includes('.') ? { name: hostname } : {}
+    // an address would need brackets (RFC 5321, 4.1.3)
+    const name = /\.[a-z]/i.test(hostname) ? { name: hostname } : {}
     const body = JSON.stringify({ ...mailOf(outgoing), from, to, login, tls, ...name })
     const headers = { 'content-type': 'application/json' }
     try {

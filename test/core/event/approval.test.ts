@@ -111,7 +111,13 @@ describe('leaseOf', () => {
       'b',
       'granted',
     ],
-    ['I had it before, and the other failed', held({ failed: true, earlier: 'b' }), 'b', 'granted'],
+    ['I had it before, and the other failed', held({ failed: true, earlier: 'b' }), 'b', 'not_due'],
+    [
+      'I had it before, the other failed, and it is over',
+      held({ failed: true, until: at, earlier: 'b' }),
+      'b',
+      'granted',
+    ],
   ] as const)('%s', (_, directive, beacon, lease) => {
     const open = record({ decided: approved, ...(directive && { azure: { directive } }) })
     expect(leaseOf(open, event(), fresh(beacon), at)).toBe(lease)

@@ -1,7 +1,15 @@
 // A channel that can't be reached or was removed: other channels get its messages, with their link,
 // while they still matter. Once the channel is back, it gets them, too.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { answer, down, passInSteps, statesOf, textsTo, words } from '../../support/deliveries.ts'
+import {
+  answer,
+  down,
+  idOf,
+  passInSteps,
+  statesOf,
+  textsTo,
+  words,
+} from '../../support/deliveries.ts'
 import { healthOf } from '../../support/health.ts'
 import { beacon, minute, report, second, startRelay, world } from '../../support/relay.ts'
 import { event, startAt, started, usualAnswer } from '../../support/world.ts'
@@ -88,6 +96,34 @@ describe('a channel with a slow rate', () => {
     expect(postsTo('mail')).toHaveLength(5)
     expect(copies()).toHaveLength(1)
     expect((await health()).status).toBe('troubled')
+  })
+
+  const wave = (make: typeof event) =>
+    Array.from({ length: 14 }, (_, i) => {
+      return make({ eventId: idOf(i + 1), resources: [`vm${i + 10}`], notBeforeAt: undefined })
+    })
+
+  test('that refuses a list: the fallback gets the messages that wait for the rate', async () => {
+    answer(world, 'mail', () => new Response('{"error":{"code":"Invalid"}}', { status: 400 }))
+    await report(...wave(event))
+    await passInSteps(world, 20 * second, second)
+    const text = texts('teams').join()
+    expect(wave(event).filter(({ resources }) => !text.includes(resources[0]!))).toEqual([])
+  })
+
+  test('what is superseded takes no place in its rate', async () => {
+    let isOver = false
+    answer(world, 'mail', () => new Response('{}', { status: isOver ? 202 : 400 }))
+    await report(...wave(event))
+    await passInSteps(world, 60 * second, 10 * second)
+    isOver = true
+    for (let minutes = 0; minutes < 15; minutes++) {
+      await report(...wave(started))
+      await passInSteps(world, minute, 10 * second)
+    }
+    const { body } = await world.getEvent(idOf(1))
+    const own = body.deliveries.filter(({ channel }: { channel: string }) => channel === 'post')
+    expect(own.at(-1)).toMatchObject({ moment: 'started', state: 'delivered' })
   })
 
   test('that cannot be connected to uses up none of its rate', async () => {
