@@ -114,6 +114,10 @@ export class Judge extends Docket {
     this.messages.turns(requests, now)
   }
 
+  gaveBack(channel: string): void {
+    this.messages.gaveBack(channel)
+  }
+
   claimedOne(process: string, one: Claimed, until: number): void {
     this.messages.claimed(process, one, until)
     this.subscriptions.claimed(one)

@@ -146,6 +146,11 @@ export class MessageBook {
     }
   }
 
+  /** A claim led to no request. */
+  gaveBack(channel: string): void {
+    this.#turns.get(channel)?.pop()
+  }
+
   replayed(): void {
     for (const [id, { settled }] of this.#latest) {
       if (settled === 'refused' || settled === 'given_up') this.#replayed.add(id)

@@ -115,6 +115,7 @@ function watch(store: Store, judge: Judge): Store {
     if (method === 'replay') replayed()
     const result = await call()
     if (method === 'claim') judge.turns((result as Claim).requests, args[0] as ClaimRequest)
+    if (method === 'giveBack') judge.gaveBack(args[0] as string)
     if (method === 'replay') replayed()
     if (method === 'settle' && result === 'lost') {
       const [claimed, settlement] = args as [Claimed, Settlement, ...unknown[]]
