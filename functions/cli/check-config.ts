@@ -8,9 +8,11 @@ import { dryRun } from '../check/dry-run.ts'
 import { adviseOnSecrets } from '../check/owners.ts'
 import { type Config, readConfigWith } from '../config/config.ts'
 import type { Environment } from '../config/environment.ts'
+import { hosts, type MistakesOn } from '../config/hosts.ts'
 import { isShipChannel } from '../core/delivery/delivery.ts'
 import { notifiers } from '../notify/registry.ts'
-import { command, exitCodes, flag, type Io, wrong } from './command.ts'
+import { didYouMean } from '../schema/suggest.ts'
+import { command, exitCodes, flag, type Io, text, wrong } from './command.ts'
 import { counted, describeOutcome, listed, wrap } from './layout.ts'
 import { missingChannels } from './missing-channels.ts'
 import { shownRequests } from './requests.ts'
@@ -21,6 +23,7 @@ const options = {
   strict: flag,
   relay: flag,
   requests: flag,
+  host: text,
   ...eventOptions,
 } as const
 
@@ -35,6 +38,7 @@ Checks the configuration in FILE. If it has mistakes, the exit code is 2. With w
                    channels are missing here, and how many open events had messages there. It needs
                    FOGHORN_TOKEN, a token with the scope "read", or FOGHORN_ADMIN_KEY
   --requests       also show the requests that channels of kind "http" make, without secrets
+  --host HOST      node, azure or cloudflare: what this host refuses is a mistake, too
 
 Dry run: shows what the policy decides for one event, and which channels are notified.
 
@@ -57,11 +61,12 @@ Examples:
   options,
   words: { least: 1, most: 1 },
   async run({ options: given, words: [file = ''], io }) {
-    const { 'without-env': isBare = false, strict, relay, requests, ...event } = given
+    const { 'without-env': isBare = false, strict, relay, requests, host, ...event } = given
     // the result stands below the summary, but a wrong event prints neither
     const printed: string[] = []
     const later = { ...io, print: (text: string) => void printed.push(text) }
-    const more = relay ? { further: (config: Config) => missingChannels(config, io) } : {}
+    const further = relay ? (config: Config) => missingChannels(config, io) : undefined
+    const more = { ...(further && { further }), refusals: refusalsOf(host) }
     const { config, warnings } = await check(file, isBare, later, more)
     if (requests) for (const one of shownRequests(config, Date.now())) later.print(`\n${one}`)
     if (Object.keys(event).length > 0) tryEvent(config, event, later)
@@ -70,9 +75,20 @@ Examples:
   },
 })
 
+function refusalsOf(host: string | undefined): MistakesOn {
+  if (host === undefined) return () => []
+  const names = Object.keys(hosts)
+  const found = hosts[host as keyof typeof hosts] as MistakesOn | undefined
+  if (found !== undefined) return found
+  const meant = didYouMean(host, names)
+  throw wrong(`there is no host "${host}"; write one of ${names.join(', ')}${meant}`)
+}
+
 interface More {
   /** The file's name in the output. */
   shownAs?: string
+  /** Finds further mistakes. */
+  refusals?: MistakesOn
   /** Finds further warnings. */
   further?: (config: Config) => Promise<string[]>
 }
@@ -84,10 +100,12 @@ export async function check(
   file: string,
   isBare: boolean,
   io: Pick<Io, 'environment' | 'print' | 'paint'>,
-  { shownAs = file, further = async () => [] }: More = {},
+  { shownAs = file, refusals = () => [], further = async () => [] }: More = {},
 ) {
   const text = readText(file)
   const { config, assumed } = readConfiguration(text, shownAs, io.environment, isBare)
+  const refused = refusals(config, io.environment)
+  if (refused.length > 0) throw wrongFile(shownAs, refused)
   const warnings = [
     ...adviseOn(config),
     ...adviseOnSecrets(text, config),
@@ -139,9 +157,13 @@ function readConfiguration(
     const lacks = lines.some((line) => line.includes(': the environment has no '))
     const hint = "\nOn a machine other than the relay's, add --without-env to skip such values."
     const more = lacks && !withoutEnvironment ? hint : ''
-    const count = `${shownAs} has ${counted(lines.length, 'mistake')}:`
-    throw wrong([count, ...listed(lines)].join('\n') + more)
+    throw wrongFile(shownAs, lines, more)
   }
+}
+
+function wrongFile(shownAs: string, mistakes: string[], more = ''): FoghornError {
+  const count = `${shownAs} has ${counted(mistakes.length, 'mistake')}:`
+  return wrong([count, ...listed(mistakes)].join('\n') + more)
 }
 
 function summaryOf(file: string, config: Config, warnings: number): string {

@@ -7,6 +7,7 @@ import { secretsInUrl } from '../../shared/mask.ts'
 import { fromBase64, toBase64 } from '../../shared/signature.ts'
 import type { HostIdentity } from '../azure/tokens.ts'
 import { type Config, readConfig, secretsOf } from '../config/config.ts'
+import { mistakesOfSignIn } from '../config/hosts.ts'
 import { keyPattern } from '../core/rules/access.ts'
 import type { ForwardProxy } from '../notify/undici.ts'
 
@@ -52,7 +53,7 @@ export function readEnvironment<More>(
     }
   }
   const config = attempt(() => readConfigText(configText(), environment))
-  attempt(() => checkSignIn(config, environment))
+  if (config !== undefined) mistakes.push(...mistakesOfSignIn(config, environment))
   const settings = {
     ...more(attempt),
     asWritten: secretsAsWritten(environment),
@@ -149,19 +150,4 @@ function readConfigText({ name, text }: ConfigText, environment: Environment): C
     if (!(error instanceof FoghornError)) throw error
     throw new FoghornError(error.code, `in ${name}:\n${error.message}`)
   }
-}
-
-/**
- * The header that names a person is genuine only while App Service Authentication is on: then App
- * Service removes the header from outside requests. It also sets the variable.
- */
-function checkSignIn(config: Config | undefined, { WEBSITE_AUTH_ENABLED }: Environment): void {
-  if (config?.signIn === undefined || /^(true|1)$/i.test(WEBSITE_AUTH_ENABLED ?? '')) return
-  const found = WEBSITE_AUTH_ENABLED ? `is "${WEBSITE_AUTH_ENABLED}"` : 'is not set'
-  throw new FoghornError(
-    'sign_in_off',
-    `signIn: App Service Authentication is off (WEBSITE_AUTH_ENABLED ${found}), so a request ` +
-      'could claim any identity; switch it on (docs/install-relay-azure.md, "Sign-in"), or ' +
-      'remove "signIn"',
-  )
 }

@@ -2,7 +2,7 @@
 // takes the same variables as `npm start`, and keeps its state in FOGHORN_DATA.
 import { join } from 'node:path'
 import { unstable_startWorker as startWorker } from 'wrangler'
-import { developmentName } from '../../functions/host/cloudflare/settings.ts'
+import { developmentName } from '../../functions/config/hosts.ts'
 import { readConfigFile } from '../../functions/host/config-file.ts'
 import { readSettings } from '../../functions/host/node/settings.ts'
 import { messageOf } from '../../shared/errors.ts'

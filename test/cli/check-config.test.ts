@@ -120,6 +120,21 @@ describe('a configuration', () => {
     expect(flat(err)).toContain('did you mean "routes"?')
   })
 
+  test('has mistakes on a host that cannot do what it asks for', async () => {
+    const own = JSON.parse(readFileSync(join(root, example), 'utf8'))
+    const signIn = { tenantId: '1e6d2f1c-0a4b-4c57-9b1e-5c2f0d9a7e11' }
+    const file = write('signed-in.json', { ...own, signIn, allowNetworks: ['10.0.0.0/8'] })
+    const on = async (host: string, more = {}) => {
+      const { code, err } = await run([file, '--host', host], { ...environment, ...more })
+      return [code, flat(err)]
+    }
+    expect(await on('azure')).toEqual([0, ''])
+    expect(await on('node')).toEqual([2, expect.stringContaining('signIn: App Service Auth')])
+    expect(await on('node', { WEBSITE_AUTH_ENABLED: 'true' })).toEqual([0, ''])
+    expect(await on('cloudflare')).toEqual([2, expect.stringContaining('has 2 mistakes:')])
+    expect(await on('nodes')).toEqual([2, expect.stringContaining('did you mean "node"?')])
+  })
+
   test('shows the requests of its templates, without secrets', async () => {
     const own = JSON.parse(readFileSync(join(root, example), 'utf8'))
     const settings = { key: 'hunter2-hunter2' }
