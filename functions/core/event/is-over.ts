@@ -83,8 +83,11 @@ export function nextEndAt(record: OpenRecord, listening: Listening): number {
 
 /** When the documents that lack the event prove its end. */
 function goneProvenAt(record: OpenRecord, listening: Listening): number {
-  const { phase, started: { at: startedAt } = { at: 0 }, facts } = record
-  const since = speakersOf(record, listening).map(({ lacksSince = never }) => lacksSince)
+  const { phase, started: { at: startedAt } = { at: 0 }, facts, backAt = 0 } = record
+  // a document from before the event came back says nothing of its end
+  const since = speakersOf(record, listening).map(({ lacksSince = never }) =>
+    Math.max(lacksSince, backAt),
+  )
   if (since.length === 0) return never
   const allProvenAt = Math.max(...since) + settleMs
   const isBegun = phase === 'started' || (facts.notBeforeAt ?? never) <= listening.now
@@ -99,8 +102,7 @@ function goneProvenAt(record: OpenRecord, listening: Listening): number {
   // onlookers that were wrong once outvote no affected VM
   const isDoubted = record.backAt !== undefined && affected.some((one) => isSeeing(one, listening))
   const sights = isDoubted ? recent.filter((one) => affected.includes(one)) : recent
-  // a document from before the event came back says nothing of its end either
-  const from = Math.max(startedAt, record.backAt ?? 0)
+  const from = Math.max(startedAt, backAt)
   const lackTimes = seeingVms(sights, listening).map(({ lacksSince = never }) =>
     Math.max(lacksSince, from),
   )

@@ -8,12 +8,12 @@ import { at, key, sight } from '../../support/records.ts'
 import { event, started } from '../../support/world.ts'
 
 const second = 1_000
+/** Who reports; the event hits all of them, or only the first. */
 const both = ['web_0', 'web_1']
 const context = { rules: [], reminders: [], listeningSince: 0 }
 const documents = ['scheduled', 'started', 'lacking'] as const
 /** Just after the last report, after half of the VMs are enough, and after an end may be taken back. */
 const waitsMs = [second, 31 * second, 61 * second]
-const depth = 4
 
 interface Step {
   vm: string
@@ -40,7 +40,8 @@ function played(
   const { firstSeenAt: _f, shows: _s, isHit: _h, ...own } = sight(vm)
   const reporter = { ...own, counter, heardAt: now, polledAt: now }
   const { notBeforeAt = 0 } = shown
-  const asShown = shows === 'started' ? started({ resources: both }) : { ...shown, notBeforeAt }
+  const asShown =
+    shows === 'started' ? started({ resources: shown.resources }) : { ...shown, notBeforeAt }
   const news = {
     ...key,
     ...(shows !== 'lacking' && { shown: asShown }),
@@ -52,7 +53,9 @@ function played(
 
 /** What is wrong with a step, or undefined. */
 function faultOf(before: EventRecord, after: EventRecord, moments: Moment[], again: Moment[]) {
-  if (again.length > 0) return `the same report once more makes ${again}`
+  // the VM shows that it waits, so its next document opens it again (doubt.ts)
+  const isDoubted = after.ended?.by === 'doubt'
+  if (again.length > 0 && !isDoubted) return `the same report once more makes ${again}`
   const isBack = after.epoch > before.epoch
   // a lost event may end anew: then people are told how
   const isUntold = isBack && after.ended !== undefined && before.ended?.outcome !== 'lost'
@@ -60,10 +63,12 @@ function faultOf(before: EventRecord, after: EventRecord, moments: Moment[], aga
 }
 
 test.each([
-  ['far ahead', 3_600 * second],
-  ['soon due', 40 * second],
-])('two VMs, %s: no return without a word, and no report counts twice', (_, aheadMs) => {
-  const shown = event({ resources: both, notBeforeAt: at + aheadMs })
+  ['two VMs, far ahead', both, 3_600 * second, 3],
+  ['two VMs, soon due', both, 40 * second, 4],
+  ['a VM and an onlooker, far ahead', ['web_0'], 3_600 * second, 3],
+  ['a VM and an onlooker, soon due', ['web_0'], 40 * second, 4],
+])('%s: no return without a word, and no report counts twice', (_, resources, aheadMs, depth) => {
+  const shown = event({ resources, notBeforeAt: at + aheadMs })
   const faults: string[] = []
   let searched = 0
   const search = (record: EventRecord, now: number, counter: number, course: string[]) => {
@@ -83,5 +88,5 @@ test.each([
   const both1 = played(first.record, { vm: 'web_1', shows: 'scheduled' }, shown, at, 1)
   search(both1.record!, at, 2, [])
   expect(faults.slice(0, 5)).toEqual([])
-  expect(searched).toBeGreaterThan(10_000)
+  expect(searched).toBeGreaterThan(1_000)
 })
