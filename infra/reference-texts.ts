@@ -8,7 +8,7 @@ interface Setting {
   about: string
 }
 
-/** Of the relay, read by the hosts in functions/host. */
+/** Of the relay, read in functions/host and functions/config/hosts.ts. */
 export const relaySettings: Record<string, Setting> = {
   PORT: {
     usual: '7071',

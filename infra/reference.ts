@@ -34,7 +34,7 @@ export const makers: Record<string, () => string> = {
   'beacon-settings': () => settingsTable(variables),
   'drain-settings': () => settingsTable(drainVariables),
   'relay-settings': () => {
-    const names = settingsIn(read('functions/host'))
+    const names = settingsIn(read('functions/host') + file('functions/config/hosts.ts'))
     return settingsTable(described(names, relaySettings, 'setting of the relay'))
   },
   'config-keys': () => keysTable(keysOf(configJson())),
