@@ -140,7 +140,7 @@ export function uncordonPatch(node: Node): object {
   }
 }
 
-/** Of a node that somebody uncordoned. Whoever cordons it from now on does so for another reason. */
+/** For a node that somebody uncordoned. If somebody cordons it later, that is not our cordon. */
 export function untaintPatch(node: Node): object {
   const { resourceVersion } = node.metadata
   return {
