@@ -7,7 +7,14 @@ import { cut } from '../../shared/document.ts'
 import { describeIssues, FoghornError, messageOf } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
 import { type Exchange, type Transport, tooLarge } from '../exchange.ts'
-import { type Node, nodeSchema, type Pod, podListSchema, statusSchema } from './objects.ts'
+import {
+  fieldManager,
+  type Node,
+  nodeSchema,
+  type Pod,
+  podListSchema,
+  statusSchema,
+} from './objects.ts'
 
 /** Of one answer. A list that is longer is asked for in smaller pages. */
 const maxBytes = 8 * 1024 * 1024
@@ -118,7 +125,7 @@ export function createApi(parts: ApiParts): KubernetesApi {
     node: () => read(nodePath, nodeSchema),
 
     async patchNode(patch) {
-      const answer = await ask('PATCH', nodePath, patchOf(patch))
+      const answer = await ask('PATCH', `${nodePath}?fieldManager=${fieldManager}`, patchOf(patch))
       if (answer.status === 409) return 'conflict'
       if (answer.status < 300) return 'done'
       throw refusalOf(answer, `PATCH ${nodePath}`)

@@ -7,6 +7,8 @@ import { maxWorkloads } from '../../shared/report.ts'
 
 /** On a node that Foghorn cordoned: the EventId. Only such a node is uncordoned. */
 const cordonedBy = 'foghorn/cordoned-by'
+/** The API server records which manager set a field last. */
+export const fieldManager = 'foghorn'
 /** On a node that is prepared: the event, as JSON. It outlives the pods of Foghorn. */
 const preparedFor = 'foghorn/event'
 /** What the node ran before, by commas. */
@@ -25,6 +27,16 @@ export const nodeSchema = z.object({
     resourceVersion: z.string(),
     labels: texts,
     annotations: texts,
+    managedFields: z.optional(
+      z.array(
+        z.object({
+          manager: z.optional(z.string()),
+          fieldsV1: z.optional(
+            z.object({ 'f:spec': z.optional(z.record(z.string(), z.unknown())) }),
+          ),
+        }),
+      ),
+    ),
   }),
   spec: z.object({
     unschedulable: z.optional(z.boolean()),
@@ -102,8 +114,12 @@ export function isUncordoned(node: Node): boolean {
   return !isCordoned(node) && (node.spec.taints ?? []).some(({ key }) => key === taintKey)
 }
 
+/** Not if somebody uncordoned and cordoned the node since, which leaves our annotation. */
 export function isCordonedByUs({ metadata }: Node): boolean {
-  return metadata.annotations?.[cordonedBy] !== undefined
+  const { annotations, managedFields = [] } = metadata
+  const setters = managedFields.filter(({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:unschedulable'])
+  const isOurs = setters.length === 0 || setters.some(({ manager }) => manager === fieldManager)
+  return annotations?.[cordonedBy] !== undefined && isOurs
 }
 
 /** `KEY=VALUE`, or `KEY` with any value. */

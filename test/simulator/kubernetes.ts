@@ -32,6 +32,7 @@ interface Node {
     resourceVersion: string
     labels: Record<string, string>
     annotations: Record<string, string>
+    managedFields?: Json[]
   }
   spec: { providerID: string; unschedulable?: boolean; taints?: Json[] }
   status: { conditions: Json[] }
@@ -115,6 +116,15 @@ export class FakeKubernetes {
     return this.pods.filter((pod) => pod.node === node).map(({ name }) => name)
   }
 
+  /** As `kubectl cordon` and `uncordon` do, by somebody with all rights. */
+  cordon(node: string, unschedulable: true | null): void {
+    this.rights.set('admin', ['*'])
+    const type = 'application/strategic-merge-patch+json'
+    const path = `/api/v1/nodes/${node}?fieldManager=kubectl-cordon`
+    const body = JSON.stringify({ spec: { unschedulable } })
+    this.answer({ method: 'PATCH', path, token: 'admin', type, body })
+  }
+
   answer(ask: Ask): Answer {
     this.#settle()
     const { pathname, searchParams } = new URL(ask.path, 'http://k')
@@ -142,7 +152,9 @@ export class FakeKubernetes {
     if (name !== '') {
       const node = this.nodes.get(name)
       if (node === undefined) return failure(404, 'NotFound', `nodes "${name}" not found`)
-      return method === 'GET' ? ok(shownNode(node)) : this.#patch(node, ask, path)
+      return method === 'GET'
+        ? ok(shownNode(node))
+        : this.#patch(node, ask, path, query.get('fieldManager') ?? 'unknown')
     }
     if (path === '/api/v1/pods') return this.#list(query)
     if (path.includes('/daemonsets/')) return ok({ kind: 'DaemonSet', apiVersion: 'apps/v1' })
@@ -153,7 +165,7 @@ export class FakeKubernetes {
     return this.#pod(ask, path)
   }
 
-  #patch(node: Node, { type, body = '{}' }: Ask, path: string): Answer {
+  #patch(node: Node, { type, body = '{}' }: Ask, path: string, manager: string): Answer {
     const kinds = ['application/strategic-merge-patch+json', 'application/merge-patch+json']
     if (!kinds.includes(type ?? '')) {
       return failure(415, 'UnsupportedMediaType', `the body of the request was in ${type}`)
@@ -171,7 +183,9 @@ export class FakeKubernetes {
     } else {
       merge(node.metadata.annotations, patch.metadata?.annotations)
       merge(node.metadata.labels, patch.metadata?.labels)
+      const before = node.spec.unschedulable
       merge(node.spec as unknown as Json, patch.spec)
+      if (node.spec.unschedulable !== before) node.metadata.managedFields = setBy(manager, node)
     }
     node.metadata.resourceVersion = this.#next()
     return ok(shownNode(node))
@@ -335,6 +349,13 @@ function matches(labels: Record<string, string>, selector: string): boolean {
       if (value === undefined) return key in labels
       return (labels[key] === value) === (not === undefined)
     })
+}
+
+/** Of the field `unschedulable`, as the others are nobody's business here. */
+function setBy(manager: string, { spec }: Node): Json[] {
+  if (spec.unschedulable === undefined) return []
+  const fieldsV1 = { 'f:spec': { 'f:unschedulable': {} } }
+  return [{ manager, operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1 }]
 }
 
 function shownNode(node: Node) {

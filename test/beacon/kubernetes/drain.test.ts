@@ -399,18 +399,19 @@ describe('others do something meanwhile', () => {
   test.each([
     ['during the drain', 0],
     ['after it, which the next look finds', 6 * 60_000],
+    ['both before the next look', -10_000],
   ])(
     'a node that a person uncordons and somebody cordons again stays cordoned: %s',
     async (_, laterMs) => {
-      const { clock, node, runner, order, pod, run, drain, stop } = aCluster()
+      const { clock, cluster, node, runner, order, pod, run, drain, stop } = aCluster()
       pod({ name: 'slow', endsInMs: laterMs === 0 ? 30_000 : 1_000 })
       void drain.watch(stop.signal)
       runner.run(order('prepare'))
       await clock.advance(laterMs === 0 ? 5_000 : 30_000)
-      delete node.spec.unschedulable
+      cluster.cordon('node-a', null)
       await clock.advance(laterMs + 10_000)
-      expect(node.spec.taints).toEqual([])
-      node.spec.unschedulable = true
+      if (laterMs >= 0) expect(node.spec.taints).toEqual([])
+      cluster.cordon('node-a', true)
       const note = 'still cordoned, as somebody else had cordoned the node'
       expect(await run('restore')).toEqual(['succeeded', note])
       expect(node.spec.unschedulable).toBe(true)
