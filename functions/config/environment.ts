@@ -54,11 +54,18 @@ const placeholders: Record<string, (name: string) => string> = {
   ...kindPlaceholders,
 }
 
+/** A value that comes from a file may end with a line break. */
+export function withoutLineBreaks(environment: Environment): Environment {
+  const entries = Object.entries(environment)
+  return Object.fromEntries(entries.map(([name, value]) => [name, value?.replace(/[\r\n]+$/, '')]))
+}
+
 export function fillIn(
   value: unknown,
   environment: Environment,
   missing: 'rejected' | 'assumed',
 ): Filled {
+  const variables = withoutLineBreaks(environment)
   const found = { paths: new Map(), lookalikes: new Set<string>() }
   const filled: Filled = { value, mistakes: [], ...found, assumed: [] }
   const walk = (item: unknown, path: PropertyKey[]): unknown => {
@@ -84,8 +91,7 @@ export function fillIn(
       filled.mistakes.push(`${where}: ${what}`)
       return undefined
     }
-    // a value that comes from a file may end with a line break
-    const found = environment[name]?.replace(/[\r\n]+$/, '')
+    const found = variables[name]
     if (found !== undefined && found !== '') return found
     const placeholder = missing === 'assumed' ? keys.map(placeholderFor).find(Boolean) : undefined
     if (placeholder !== undefined) {

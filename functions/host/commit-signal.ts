@@ -5,6 +5,7 @@ import type { CommitSignal } from '../use-cases/relay.ts'
 export function createCommitSignal(): CommitSignal {
   let raised = 0
   let isClosed = false
+  let follower: CommitSignal | undefined
   let waiting: (() => void)[] = []
   const wakeAll = () => {
     const all = waiting
@@ -20,10 +21,12 @@ export function createCommitSignal(): CommitSignal {
     },
     raise() {
       raised += 1
+      follower?.raise()
       wakeAll()
     },
-    close() {
+    close(next) {
       isClosed = true
+      follower = next
       wakeAll()
     },
     next(seen, ms) {

@@ -4,6 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { within } from '../../shared/within.ts'
+import { withoutLineBreaks } from '../config/environment.ts'
 import type { ConfigText, Environment } from './settings.ts'
 
 const maxBytes = 1_048_576
@@ -61,7 +62,7 @@ async function readText(path: string): Promise<{ text: string }> {
 }
 
 function pathIn(environment: Environment, folder: string): string {
-  const file = environment.FOGHORN_CONFIG ?? 'foghorn.config.json'
+  const file = withoutLineBreaks(environment).FOGHORN_CONFIG ?? 'foghorn.config.json'
   return isAbsolute(file) ? file : join(folder, file)
 }
 

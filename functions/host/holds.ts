@@ -12,6 +12,7 @@ export function createHolds({ places = usualPlaces, wait = inProcess } = {}): Ho
   const fleets = new Map<string, Map<string, Held>>()
   let taken = 0
   let isClosed = false
+  let follower: Holds | undefined
 
   const hasRoom = (fleet: string, beacon: string) => {
     const own = fleets.get(fleet)
@@ -37,11 +38,14 @@ export function createHolds({ places = usualPlaces, wait = inProcess } = {}): Ho
       if (before === undefined) taken += 1
       return { wait: (ms) => held.wait(ms), leave: () => leave(fleet, beacon, held) }
     },
-    wake({ fleet, eventId }) {
+    wake(event) {
+      const { fleet, eventId } = event
+      follower?.wake(event)
       for (const held of fleets.get(fleet)?.values() ?? []) if (held.sees(eventId)) held.end('over')
     },
-    close() {
+    close(next) {
       isClosed = true
+      follower = next
       for (const own of fleets.values()) for (const held of own.values()) held.end('released')
     },
   }

@@ -7,6 +7,7 @@ import { secretsInUrl } from '../../shared/mask.ts'
 import { fromBase64, toBase64 } from '../../shared/signature.ts'
 import type { HostIdentity } from '../azure/tokens.ts'
 import { type Config, readConfig, secretsOf } from '../config/config.ts'
+import { withoutLineBreaks } from '../config/environment.ts'
 import { mistakesOfSignIn } from '../config/hosts.ts'
 import { keyPattern } from '../core/rules/access.ts'
 import type { ForwardProxy } from '../notify/undici.ts'
@@ -39,10 +40,11 @@ export type Attempt = <T>(read: () => T) => T
 
 /** Throws FoghornError `settings_invalid` with all mistakes, one a line. */
 export function readEnvironment<More>(
-  environment: Environment,
-  more: (attempt: Attempt) => More,
+  given: Environment,
+  more: (attempt: Attempt, environment: Environment) => More,
   configText: () => ConfigText,
 ): Common & More {
+  const environment = withoutLineBreaks(given)
   const mistakes: string[] = []
   const attempt: Attempt = (read) => {
     try {
@@ -55,7 +57,7 @@ export function readEnvironment<More>(
   const config = attempt(() => readConfigText(configText(), environment))
   if (config !== undefined) mistakes.push(...mistakesOfSignIn(config, environment))
   const settings = {
-    ...more(attempt),
+    ...more(attempt, environment),
     asWritten: secretsAsWritten(environment),
     linkKeys: attempt(() => linkKeysOf(environment.FOGHORN_LINK_KEY)),
     adminKey: attempt(() => adminKeyOf(environment.FOGHORN_ADMIN_KEY)),
@@ -102,7 +104,6 @@ function linkKeysOf(text: string | undefined): Common['linkKeys'] {
   )
 }
 
-/** A secret that comes from a file may end with a line break. */
 function adminKeyOf(given: string | undefined): string | undefined {
   const text = given?.trim() ?? ''
   if (text === '') return undefined

@@ -157,10 +157,11 @@ export type Backup =
 export interface CommitSignal {
   /** How often it rang. */
   readonly raised: number
-  /** The host stops, so readers must end. */
+  /** The host stops, or takes a new configuration, so readers must end. */
   readonly isClosed: boolean
   raise(): void
-  close(): void
+  /** What still raises this one raises `next` instead. */
+  close(next?: CommitSignal): void
   /** Resolves once it has raised more than `seen` times or is closed, at the latest after `ms`. */
   next(seen: number, ms: number): Promise<void>
 }
@@ -176,8 +177,8 @@ export interface Holds {
   take(fleet: string, beacon: string, eventIds: string[]): Place | undefined
   /** Ends the waits of beacons that see the event, also those that begin later in a place taken now. */
   wake(event: EventKey): void
-  /** The host stops: releases all answers, and gives no more places. */
-  close(): void
+  /** Releases all answers, and gives no more places. What still wakes this one wakes `next` instead. */
+  close(next?: Holds): void
 }
 
 export interface Place {

@@ -73,9 +73,17 @@ describe('settings', () => {
     expect(linkKeys.map((key) => key.length)).toEqual([40, 32])
   })
 
-  test('an admin key from a file may end with a line break', async () => {
-    const changes = { FOGHORN_ADMIN_KEY: `${adminKey}\r\n` }
-    expect((await readSettings(environment(changes))).adminKey).toBe(adminKey)
+  test('each variable may end with a line break, as one from a file does', async () => {
+    const given = {
+      ...environment({ FOGHORN_ADMIN_KEY: adminKey, HOST: '127.0.0.2', FOGHORN_LOG_LEVEL: 'warn' }),
+      ...{ FOGHORN_DATA: '/var/lib/foghorn-relay' },
+    }
+    const lines = Object.entries(given).map(([name, value]) => [name, `${value}\r\n`])
+    const { config: _, ...read } = await readSettings(Object.fromEntries(lines))
+    expect(read).toMatchObject({
+      ...{ adminKey, address: '127.0.0.2', level: 'warn' },
+      dataDirectory: '/var/lib/foghorn-relay',
+    })
   })
 
   test.each([
@@ -347,12 +355,12 @@ describe.skipIf(process.platform === 'win32')('a new configuration', () => {
       }
     })()
     for (let times = 0; times < 3; times++) {
-      expect((await ask('/v1/reload', 'POST')).status).toBe(202)
+      const six = await Promise.all(Array.from({ length: 6 }, () => ask('/v1/reload', 'POST')))
+      expect(six.map(({ status }) => status)).toEqual(Array(6).fill(202))
     }
     isOver = true
     await asking
     expect(new Set(statuses)).toEqual(new Set([200]))
-    expect(relay.entries.filter(({ event }) => event === 'config_reloaded')).toHaveLength(3)
     expect(relay.entries.filter(({ event }) => event === 'relay_stopped')).toEqual([])
   })
 

@@ -17,6 +17,7 @@ import type { Relay, Reloaded } from '../../use-cases/relay.ts'
 import { createCommitSignal } from '../commit-signal.ts'
 import { createHolds } from '../holds.ts'
 import { Loop } from '../loop.ts'
+import { oneAtATime } from '../one-at-a-time.ts'
 import { commonParts } from '../parts.ts'
 import { allSecrets } from '../settings.ts'
 import { someTurns } from '../turns.ts'
@@ -105,7 +106,7 @@ async function start(settings: Settings, write: Write, reload: Relay['reload']) 
       log = own
       void working.loop.tick()
       log.info('config_reloaded')
-      old.hangUp()
+      old.hangUp(working.relay)
       return old.end()
     },
     async stop(): Promise<void> {
@@ -152,10 +153,13 @@ function compose(settings: Settings, log: Log, shared: Shared, listeningSince: n
     relay,
     loop,
     parts: createParts(relay),
-    /** Ends the answers that wait for news: their clients ask again. */
-    hangUp(): void {
-      relay.commitSignal.close()
-      relay.holds.close()
+    /**
+     * Ends the answers that wait for news: their clients ask again. What this configuration still commits is
+     * news for the readers of `next`.
+     */
+    hangUp(next?: Relay): void {
+      relay.commitSignal.close(next?.commitSignal)
+      relay.holds.close(next?.holds)
     },
     async end(): Promise<void> {
       clearTimeout(timer)
@@ -205,6 +209,7 @@ export async function run(): Promise<void> {
     process.once('SIGTERM', resolve).once('SIGINT', resolve)
   })
   try {
+    const reload = oneAtATime(takeAnew)
     const starting = readSettings(process.env).then((settings) => start(settings, write, reload))
     process.on('SIGHUP', () => void starting.then(reload).catch(noted))
     const relay = await starting
@@ -212,7 +217,7 @@ export async function run(): Promise<void> {
       relay.log.error('config_refused', { mistakes: [messageOf(error)] })
     /** Old configurations that end what they have begun. */
     let ending: Promise<unknown> = Promise.resolve()
-    async function reload(): Promise<Reloaded> {
+    async function takeAnew(): Promise<Reloaded> {
       try {
         const settings = await readSettings(process.env)
         const ended = relay.take(settings).catch((error: unknown) => {

@@ -5,7 +5,7 @@ import { isIP } from 'node:net'
 import { FoghornError } from '../../../shared/errors.ts'
 import { type Disk, describeDisk, isNearlyFull } from '../../core/delivery/own-trouble.ts'
 import { loadConfigFile } from '../config-file.ts'
-import { type Attempt, type Common, readEnvironment } from '../settings.ts'
+import { type Attempt, type Common, type Environment, readEnvironment } from '../settings.ts'
 
 /** The relay speaks plain HTTP, so other machines reach it only if the owner sets HOST. */
 const usualAddress = '127.0.0.1'
@@ -18,14 +18,14 @@ export interface Settings extends Common {
 }
 
 /** Throws one error with all mistakes in the environment and the configuration. */
-export async function readSettings(environment: NodeJS.ProcessEnv): Promise<Settings> {
-  const configText = await loadConfigFile(environment)
-  const own = (attempt: Attempt) => ({
+export async function readSettings(given: NodeJS.ProcessEnv): Promise<Settings> {
+  const configText = await loadConfigFile(given)
+  const own = (attempt: Attempt, environment: Environment) => ({
     port: attempt(() => portOf(environment.PORT ?? '7071')),
     address: attempt(() => addressOf(environment.HOST || usualAddress)),
     dataDirectory: environment.FOGHORN_DATA ?? '.foghorn',
   })
-  return readEnvironment(environment, own, configText)
+  return readEnvironment(given, own, configText)
 }
 
 function portOf(text: string): number {
