@@ -13,6 +13,8 @@ export interface ChannelState {
   channel: string
   /** Until then, the requests that its rate allows are spent. */
   spentUntil: number
+  /** `spentUntil` as the last pause of the channel made it, which a slot that is given back does not shorten. */
+  pausedUntil?: number | undefined
   /** The fleet that had the last turn. */
   fleet?: string | undefined
   /** Absent: it never failed. */
@@ -56,16 +58,18 @@ export class Channels {
 
   /** Pauses a channel, unless it already pauses longer. */
   async pause(channel: string, spentUntil: number): Promise<void> {
-    await this.#edit(channel, (before) =>
-      before.spentUntil >= spentUntil ? before : { ...before, spentUntil },
-    )
+    await this.#edit(channel, (before) => ({
+      ...before,
+      spentUntil: Math.max(before.spentUntil, spentUntil),
+      pausedUntil: Math.max(before.pausedUntil ?? 0, spentUntil),
+    }))
   }
 
   /** Takes back what a claim booked for a request that was not made. */
   async giveBack(channel: string, bookedMs: number): Promise<void> {
     await this.#edit(channel, (before) => ({
       ...before,
-      spentUntil: before.spentUntil - bookedMs,
+      spentUntil: Math.max(before.spentUntil - bookedMs, before.pausedUntil ?? 0),
     }))
   }
 

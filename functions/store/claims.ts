@@ -3,7 +3,7 @@
 
 import type { Claimed } from '../core/delivery/delivery.ts'
 import type { ChannelHealth } from '../core/delivery/health.ts'
-import { afterSlots, freeAt, slotsAt, unlimited } from '../core/delivery/rate.ts'
+import { afterSlots, freeAt, holdsUp, slotsAt, unlimited } from '../core/delivery/rate.ts'
 import { type Queue, roundRobin } from '../core/delivery/round-robin.ts'
 import { type Channels, toState } from './channels.ts'
 import type { Deliveries, HeldPartition } from './deliveries.ts'
@@ -45,6 +45,8 @@ const channelsAtOnce = 32
 interface Choice {
   waiting: Waiting
   groups: Pending[][]
+  /** Until then, the rate of the channel holds them up, and they are only judged. */
+  heldUntil?: number
 }
 
 /** Its slots are taken. */
@@ -112,7 +114,7 @@ export class Claims {
       const free = channel === subscribers ? now : freeAt(rateOf(channel), spentUntil, now)
       // until then its rows need not be read: nothing can be sent
       if (free > now) {
-        first = Math.min(first, Math.max(free, firstEntryAt(waiting)))
+        first = Math.min(first, nextWithoutSlot(waiting, free, pacing))
         continue
       }
       for (const queue of fleets) {
@@ -161,9 +163,8 @@ export class Claims {
   /** Which deliveries go into which request. The channel that is due longest comes first. */
   async #choose(waiting: Waiting[], request: ClaimRequest): Promise<Choice[]> {
     const due = waiting.filter((one) => {
-      const rate = one.channel === subscribers ? unlimited : request.rateOf(one.channel)
-      const slots = slotsAt(rate, one.spentUntil, request.now)
-      return slots > 0 && firstEntryAt(one) <= request.now
+      const { slots, heldUntil } = slotsOf(one, request)
+      return (slots > 0 || heldUntil !== undefined) && firstEntryAt(one) <= request.now
     })
     due.sort((a, b) => firstEntryAt(a) - firstEntryAt(b))
     const partitions: Partitions = new Map()
@@ -180,10 +181,10 @@ export class Claims {
     let left = request.limit
     return ready
       .sort((a, b) => byDue(a.first, b.first))
-      .flatMap(({ waiting, groups }): Choice[] => {
-        const own = groups.slice(0, left)
-        left -= own.length
-        return own.length === 0 ? [] : [{ waiting, groups: own }]
+      .flatMap(({ first: _, ...choice }): Choice[] => {
+        const groups = choice.groups.slice(0, left)
+        left -= groups.length
+        return groups.length === 0 ? [] : [{ ...choice, groups }]
       })
   }
 
@@ -205,12 +206,13 @@ export class Claims {
     partitions: Partitions,
     request: ClaimRequest,
   ): Promise<(Choice & { first: Pending })[]> {
-    const { channel, row, spentUntil, fleets } = waiting
+    const { channel, row, fleets } = waiting
     const { now, limit } = request
     const isOfSubscribers = channel === subscribers
-    const rate = isOfSubscribers ? unlimited : request.rateOf(channel)
+    const { rate, slots: free, heldUntil } = slotsOf(waiting, request)
+    const held = heldUntil === undefined ? {} : { heldUntil }
     const room = isOfSubscribers ? limit : request.roomOf(channel)
-    const slots = Math.min(limit, room, slotsAt(rate, spentUntil, now))
+    const slots = Math.min(limit, room, heldUntil === undefined ? free : limit)
     const most = rate.together > 1 ? rate.together : slots
     const taken = new Map<string, number>()
     /** Each subscription has room of its own. */
@@ -232,11 +234,18 @@ export class Claims {
     const last = (row && toState(row).fleet) ?? this.#served.get(channel)
     const pending = roundRobin(queues, last, most)
     if (rate.together === 1) {
-      return [{ waiting, first, groups: pending.map((one) => [one]) }]
+      return [{ ...held, waiting, first, groups: pending.map((one) => [one]) }]
     }
     const head = pending.slice(0, 1)
     const isAlone = head.some(({ one }) => one.alone)
-    return [{ waiting, first, groups: [isAlone ? head : pending.filter(({ one }) => !one.alone)] }]
+    return [
+      {
+        ...held,
+        waiting,
+        first,
+        groups: [isAlone ? head : pending.filter(({ one }) => !one.alone)],
+      },
+    ]
   }
 
   /** The deliveries of a queue that can be sent now, at most `most`. The one due longest comes first. */
@@ -264,7 +273,8 @@ export class Claims {
   /** Books the slots of each channel before the leases. Leaves out channels that others booked. */
   async #book(choices: Choice[], { rateOf, now }: ClaimRequest): Promise<Booked[]> {
     const works = choices.map((choice) => async (): Promise<Booked[]> => {
-      const { waiting, groups } = choice
+      const { waiting, groups, heldUntil } = choice
+      if (heldUntil !== undefined) return [{ ...choice, freeAt: heldUntil }]
       const { channel, row, spentUntil } = waiting
       const rate = channel === subscribers ? unlimited : rateOf(channel)
       const fleet = groups.flat().at(-1)!.stored.fleet
@@ -291,7 +301,7 @@ export class Claims {
     const all = choices.flatMap(({ groups }) => groups.flat())
     const single = choices.flatMap(({ groups }) => groups.filter(({ length }) => length === 1))
     const alone = new Set(single.flat().map(({ one }) => one.id))
-    const freeAtOf = new Map(choices.map(({ waiting, freeAt }) => [waiting.channel, freeAt]))
+    const choiceOf = new Map(choices.map((choice) => [choice.waiting.channel, choice]))
     const byRow = Map.groupBy(all, ({ place }) => place)
     const works = [...byRow].map(([place, pending]) => async () => {
       const ids = new Set(pending.map(({ one }) => one.id))
@@ -305,9 +315,10 @@ export class Claims {
       const known = await this.#knownOf(partition)
       return deliveries.map((delivery): [string, Claimed] => {
         const { channel } = delivery
-        const free = freeAtOf.get(channel) ?? now
-        const own = { ...delivery, lease, leaseUntil, freeAt: free, health: healthOf(channel) }
-        const claimed: Claimed = { ...own, ...(known && { known }) }
+        const { freeAt = now, heldUntil } = choiceOf.get(channel) ?? {}
+        const own = { ...delivery, lease, leaseUntil, freeAt, health: healthOf(channel) }
+        const isHeldUp = heldUntil !== undefined
+        const claimed: Claimed = { ...own, ...(isHeldUp && { isHeldUp }), ...(known && { known }) }
         const place = held.find(({ one }) => one.id === delivery.id)!
         this.#deliveries.noteClaimed(claimed, place, { now, isAlone: alone.has(claimed.id) })
         return [delivery.id, claimed]
@@ -327,6 +338,21 @@ export class Claims {
     const siblings = await this.#deliveries.toDeliveries(partition.deliveries, partition)
     return { record: partition.record, siblings }
   }
+}
+
+/** When the rate of the channel allows a request, or when its messages are to be judged without one. */
+function nextWithoutSlot(waiting: Waiting, free: number, { now, roomOf }: Pacing): number {
+  const at = firstEntryAt(waiting)
+  const isJudged = holdsUp(free, Math.max(at, now)) && roomOf(waiting.channel) > 0
+  return isJudged ? at : Math.max(free, at)
+}
+
+/** `slots`: how many requests the rate of the channel allows now. `heldUntil`: until then, none. */
+function slotsOf({ channel, spentUntil }: Waiting, { rateOf, now }: Pacing) {
+  const rate = channel === subscribers ? unlimited : rateOf(channel)
+  const free = freeAt(rate, spentUntil, now)
+  const heldUntil = holdsUp(free, now) ? free : undefined
+  return { rate, slots: slotsAt(rate, spentUntil, now), heldUntil }
 }
 
 /** Gives each delivery that is free a lease. */

@@ -5,6 +5,7 @@ import { messageOf } from '../../shared/errors.ts'
 import {
   attemptMs,
   deliveryLeaseMs,
+  heldUp,
   isFresh,
   listRetryAt,
   type SendOutcome,
@@ -85,7 +86,7 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
 
   const inRequest = prepared.filter(({ next }) => 'part' in next && parts.includes(next.part))
   const isFree = sent === undefined || tookNoPlace(sent)
-  if (isFree) await giveSlotBack(relay, first.channel)
+  if (isFree && !first.isHeldUp) await giveSlotBack(relay, first.channel)
   const freeAt = isFree ? undefined : first.freeAt
   const overdue = inRequest.find(({ claimed, siblings }) => {
     return isOverdue({ ...claimed, freeAt }, siblings, relay.now())
@@ -146,12 +147,14 @@ async function prepare(
     // for who gets every step in order, no other step matters
     const event = hearsByItself(claimed.channel) ? unread : await eventOf(relay, claimed)
     const isAboutChannel = channelTroubleIn(claimed.notification) !== undefined
-    const result = judgeDelivery(claimed, {
+    const judged = judgeDelivery(claimed, {
       ...event,
       takes: channel && notifierOf(relay, channel).takes,
       kept,
       inTrouble: isAboutChannel ? (await channelsInTrouble(relay)).map((one) => one.channel) : [],
     })
+    const { isHeldUp, freeAt = 0 } = claimed
+    const result = judged ?? (isHeldUp ? heldUp(freeAt) : undefined)
     const next =
       result === undefined
         ? { part: await composePart(relay, claimed, event.record, event.siblings) }

@@ -29,7 +29,7 @@ export function textsTo(world: World, host: string, from = 0): string[] {
 export const words = {
   refuses: 'refuses all messages',
   unreachable: 'cannot be reached',
-  inPlace: 'did not accept it',
+  inPlace: 'has not accepted it',
 }
 
 /** What became of each step for a channel. */

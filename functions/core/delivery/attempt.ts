@@ -20,8 +20,7 @@ const attemptsPerTimeLeft = 60
 
 export type SendOutcome = (
   | { outcome: 'delivered'; note: string }
-  /** `unsent`: not tried, so it counts as no attempt. `unreached`: there was no connection. */
-  | { outcome: 'retry'; note: string; retryAfterMs?: number; unsent?: true; unreached?: true }
+  | Retry
   /**
    * `broken`: the channel is at fault, so it would also refuse any other message. `mayHaveArrived`: nobody can
    * read its answer, and another attempt might repeat the message.
@@ -32,6 +31,26 @@ export type SendOutcome = (
   /** Not sent, but kept: an owner can replay it. */
   | { outcome: 'given_up'; note: string }
 ) & { answered?: Answered }
+
+interface Retry {
+  outcome: 'retry'
+  note: string
+  retryAfterMs?: number
+  /** Not tried, so it counts as no attempt. */
+  unsent?: true
+  /** There was no connection. */
+  unreached?: true
+  /** Epoch ms. Not tried, as the rate of the channel allows no request before. */
+  heldUntil?: number
+}
+
+export function heldUp(heldUntil: number): SendOutcome {
+  return { outcome: 'retry', note: 'waits for the rate of the channel', unsent: true, heldUntil }
+}
+
+export function isHeldUp(sent: SendOutcome): sent is Retry & { heldUntil: number } {
+  return sent.outcome === 'retry' && sent.heldUntil !== undefined
+}
 
 export interface Settlement {
   state: DeliveryState
@@ -73,6 +92,7 @@ export function afterAttempt(
     return { state: result.outcome, nextAt: now, note, unsent: true }
   }
   if (result.outcome !== 'retry') return { state: result.outcome, nextAt: now, note }
+  if (isHeldUp(result)) return { state: 'pending', nextAt: result.heldUntil, note, unsent: true }
   const { retryAfterMs, unsent } = result
   const untilDeadlineMs = delivery.urgentUntil - now
   const isBefore = untilDeadlineMs > 0

@@ -1,9 +1,10 @@
 // Channel health: ok, refusing or unreachable. Each message is sent, whatever the health of its channel
 // is: the channel's answer says at once whether it works again. Health decides when the fallback is
 // notified of the trouble, and that no message waits long for a channel that is in trouble already.
-import { claimedAt, dense, type SendOutcome } from './attempt.ts'
+import { claimedAt, isHeldUp, type SendOutcome } from './attempt.ts'
 import { type Delivery, isSameStory } from './delivery.ts'
 import type { ChannelHealth, Doubtful, Recovered, Troubled } from './health.ts'
+import { holdsUp } from './rate.ts'
 
 /** So many refusals in a row: it is no longer the message's fault. */
 const maxRefusals = 5
@@ -137,9 +138,6 @@ function begun(
 /** After this time, or half of the time left, a message also goes to the fallback. */
 const patienceMs = 120_000
 
-/** A rate that allows nothing for longer than any wait between two attempts holds its messages up. */
-const heldUpMs = dense.capMs
-
 /** `freeAt`: when the rate of its channel allows the next attempt. Absent: now. */
 type Tried = Delivery & { freeAt?: number | undefined }
 
@@ -162,7 +160,7 @@ export function isPutOff(
   { nextAt, now }: { nextAt: number; now: number },
 ): boolean {
   const isAsked = result.outcome === 'retry' && result.retryAfterMs !== undefined
-  const at = isAsked ? nextAt : nextTryAt(delivery, now)
+  const at = isAsked || isHeldUp(result) ? nextAt : nextTryAt(delivery, now)
   return at > now && at > overdueAt(delivery, undeliveredUpTo(delivery, siblings))
 }
 
@@ -178,7 +176,7 @@ export function notPastOverdue(
 }
 
 function nextTryAt({ freeAt = 0 }: Tried, now: number): number {
-  return freeAt > now + heldUpMs ? freeAt : now
+  return holdsUp(freeAt, now) ? freeAt : now
 }
 
 function overdueAt({ urgentUntil }: Delivery, waiting: Delivery[]): number {

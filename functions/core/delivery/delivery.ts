@@ -143,6 +143,8 @@ export interface Claimed extends Delivery {
   leaseUntil: number
   /** When the rate of its channel allows the next request, epoch ms. */
   freeAt?: number
+  /** The rate allows no request before `freeAt`, so this one is only judged. */
+  isHeldUp?: true
   /** The health of its channel, as the claim has read it. */
   health?: ChannelHealth | undefined
   /** Its event and all deliveries of it, if the claim has read them. */

@@ -5,7 +5,7 @@
 
 import { isEnd } from '../event/moment.ts'
 import { alertDeliveryId, planChannelAlert } from './alert.ts'
-import { afterAttempt, giveUpMs, type SendOutcome, type Settlement } from './attempt.ts'
+import { afterAttempt, giveUpMs, isHeldUp, type SendOutcome, type Settlement } from './attempt.ts'
 import { isInTrouble, isOverdue, isPutOff, notPastOverdue } from './channel-health.ts'
 import {
   type Claimed,
@@ -73,6 +73,7 @@ function retryAt(
   now: number,
 ): number {
   if (list?.retryAt !== undefined) return list.retryAt
+  if (isHeldUp(result)) return nextAt
   return result.retryAfterMs === undefined ? notPastOverdue(claimed, siblings, nextAt, now) : nextAt
 }
 
@@ -159,12 +160,9 @@ function followUps(
   if (claimed.notification.moment === 'alert' && !isAlert) return []
   const tried = { ...claimed, freeAt: context.freeAt }
   const isRefused = result.outcome === 'refused' && result.broken
-  const isSilent = result.outcome === 'retry' && !result.unsent
-  // a refused list: each of its messages waits until the rate lets it go alone
-  const waits = isSilent || (result.outcome === 'refused' && !isRefused && state === 'pending')
   // no message waits for a channel that is in trouble already
   const late =
-    waits &&
+    mayBeLate(result, state) &&
     (inTrouble ||
       isOverdue(tried, siblings, now) ||
       isPutOff(tried, siblings, result, { nextAt, now }))
@@ -183,6 +181,12 @@ function followUps(
     ? instead.map((name) => planChannelAlert(claimed, name, { state, note }, now))
     : []
   return [...copies, ...alerts]
+}
+
+/** A message that waits for an answer, for its rate, or, after its list was refused, for its turn alone. */
+function mayBeLate(result: SendOutcome, state: Settlement['state']): boolean {
+  if (result.outcome === 'retry') return !result.unsent || isHeldUp(result)
+  return result.outcome === 'refused' && !result.broken && state === 'pending'
 }
 
 /** Deliveries that wait for this one, also of a later epoch. */

@@ -40,6 +40,13 @@ export function slotsAt(rate: Rate, spentUntil: number, now: number): number {
   return Math.min(rate.burst, 1 + Math.floor(restedMs / rate.everyMs))
 }
 
+/** A rate that allows nothing for longer than any wait between two dense attempts holds its messages up. */
+const heldUpMs = 15_000
+
+export function holdsUp(freeAt: number, now: number): boolean {
+  return freeAt > now + heldUpMs
+}
+
 /** `spentUntil` after this many requests. */
 export function afterSlots(rate: Rate, spentUntil: number, now: number, slots: number): number {
   return Math.max(plausible(rate, spentUntil, now), now) + slots * rate.everyMs

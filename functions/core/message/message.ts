@@ -239,7 +239,7 @@ function referenceOf({ fleet, eventId }: EventView): string {
 
 function insteadLines(notification: Notification | AlertNotification): string[] {
   if (notification.moment === 'alert' || notification.insteadOf === undefined) return []
-  return [`This message is for channel "${notification.insteadOf}", which did not accept it.`]
+  return [`This message is for channel "${notification.insteadOf}", which has not accepted it.`]
 }
 
 function skippedLines(skipped: Moment[]): string[] {

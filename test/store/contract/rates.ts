@@ -7,9 +7,12 @@ import { type Bench, expectCommitted } from './bench.ts'
 
 const merging: Rate = { everyMs: 1_000, burst: 1, together: 3, atOnce: 4 }
 const single: Rate = { everyMs: 500, burst: 2, together: 1, atOnce: 4 }
+const slow: Rate = { everyMs: 600_000, burst: 1, together: 1, atOnce: 4 }
+const rates: Record<string, Rate> = { chat: merging, slow }
+const again = { state: 'pending' as const, note: 'HTTP 429' }
 const pacing: Pacing = {
   now: at,
-  rateOf: (channel) => (channel === 'chat' ? merging : single),
+  rateOf: (channel) => rates[channel] ?? single,
   roomOf: () => 9,
 }
 
@@ -58,6 +61,33 @@ export function ratePromises(bench: Bench): void {
       expect(requests.map(([one]) => one!.freeAt)).toEqual([at + 500, at + 500])
       await bench.store.giveBack('pager', 500)
       expect(await turn(bench.store, at)).toEqual([['c']])
+    })
+
+    test('a request that is given back shortens no pause', async () => {
+      await owe('pager', 'a', 'b', 'c')
+      const [[paused], [unsent]] = (await claimAt(bench.store, at)) as [[Claimed], [Claimed]]
+      await bench.store.settle(
+        paused,
+        { ...again, nextAt: at + 10_000, spentUntil: at + 10_500 },
+        at,
+        [],
+      )
+      await bench.store.giveBack(unsent.channel, 500)
+      expect(await turn(bench.store, at + 9_999)).toEqual([])
+      expect(await turn(bench.store, at + 10_000)).toHaveLength(1)
+    })
+
+    test('what is due before the rate allows it for long is claimed without a turn, to be judged', async () => {
+      await owe('slow', 'a')
+      const [[sent]] = (await claimAt(bench.store, at)) as [[Claimed]]
+      await bench.store.settle(sent, { state: 'delivered', nextAt: at, note: '' }, at, [])
+      await owe('slow', 'b')
+      expect(await bench.store.nextDueAt({ ...pacing, now: at + 1 })).toBeLessThanOrEqual(at + 1)
+      const [[held]] = (await claimAt(bench.store, at + 1)) as [[Claimed]]
+      expect(held).toMatchObject({ isHeldUp: true, freeAt: at + 600_000 })
+      await bench.store.settle(held, { ...again, nextAt: at + 600_000 }, at, [])
+      expect(await turn(bench.store, at + 599_999)).toEqual([])
+      expect(await turn(bench.store, at + 600_000)).toEqual([['b']])
     })
 
     test('is kept by all workers together', async () => {

@@ -49,7 +49,7 @@ beforeEach(() => begin())
 
 const texts = (host: string, from = 0) => textsTo(world, host, from)
 const notices = () => texts('teams').filter((body) => body.includes('refuses all messages'))
-const asks = () => texts('teams').filter((body) => body.includes('did not accept it'))
+const asks = () => texts('teams').filter((body) => body.includes('has not accepted it'))
 const health = () => healthOf(world)
 const headers = { authorization: `Bearer ${adminKey}` }
 

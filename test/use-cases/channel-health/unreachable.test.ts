@@ -98,6 +98,21 @@ describe('a channel with a slow rate', () => {
     expect((await health()).status).toBe('troubled')
   })
 
+  test('that is used up by delivered messages: the fallback gets one that waits too long for its turn', async () => {
+    const one = (n: number) => event({ eventId: idOf(n), resources: [`vm${n}`] })
+    for (let last = 1; last <= 6; last++) {
+      await report(...Array.from({ length: last }, (_, i) => one(i + 1)))
+      await passInSteps(world, 2 * second, second)
+    }
+    expect(postsTo('mail')).toHaveLength(5)
+    expect(copies()).toHaveLength(1)
+    expect(copies()[0]).toContain('vm6')
+    expect((await health()).status).toBe('ok')
+    await passInSteps(world, 10 * minute, 5 * second)
+    expect(postsTo('mail')).toHaveLength(6)
+    expect(copies()).toHaveLength(1)
+  })
+
   const wave = (make: typeof event) =>
     Array.from({ length: 14 }, (_, i) => {
       return make({ eventId: idOf(i + 1), resources: [`vm${i + 10}`], notBeforeAt: undefined })
