@@ -37,6 +37,8 @@ const pageSchema = z.object({
 })
 const eventSchema = z.object({ id: z.string(), properties: z.unknown() })
 
+const readableSchema = z.object({ subscriptionId: z.string().toLowerCase() })
+
 const policySchema = z
   .object({
     scheduledEventsAdditionalPublishingTargets: z.object({
@@ -100,6 +102,12 @@ const events: Query<Published> = {
 const machines: Query<Machine> = {
   query: machinesQuery,
   parse: (row) => machineSchema.safeParse(row).data,
+}
+
+const readable: Query<string> = {
+  query:
+    "resourcecontainers | where type =~ 'microsoft.resources/subscriptions' | project subscriptionId",
+  parse: (row) => readableSchema.safeParse(row).data?.subscriptionId,
 }
 
 interface Options {
@@ -166,6 +174,7 @@ export function createResourceGraph({ request, now, wait }: Options): ResourceGr
 
   return {
     listEvents: (subscriptions) => read('approvals', subscriptions, events),
+    listReadable: (subscriptions) => read('people', subscriptions, readable),
     listMachines: (subscriptions, asker) => read(asker, subscriptions, machines),
   }
 }

@@ -67,6 +67,7 @@ export async function reconcile(relay: Relay): Promise<void> {
     relay.outsideLookAt = now + (isDoubted ? lookEveryMs : openEveryMs)
     return
   }
+  await noteUnreadable(relay, subscriptions)
   // in a conflict, another worker has just read it, too
   await outsideRow.write(store, { at: now, doubtAt }, known?.version ?? 0)
 }
@@ -93,6 +94,18 @@ async function readNow(relay: Relay): Promise<boolean> {
     const fleets = new Set(subscriptions.map((id) => fleetOf(config, id)!))
     for (const fleet of fleets) await noteForbidden(relay, fleet, error)
     return false
+  }
+}
+
+/** Azure lists what it may, and says nothing of a subscription that it may not. Never throws. */
+async function noteUnreadable(relay: Relay, subscriptions: string[]): Promise<void> {
+  const readable = await relay.azure!.graph.listReadable(subscriptions).catch((error: unknown) => {
+    relay.log.warn('azure_list_failed', { error: messageOf(error) })
+    return subscriptions
+  })
+  for (const id of subscriptions.filter((one) => !readable.includes(one.toLowerCase()))) {
+    const what = `Azure shows nothing of subscription ${id}; give the identity the role Reader on it`
+    await noteForbidden(relay, fleetOf(relay.config, id)!, new FoghornError(forbidden, what))
   }
 }
 

@@ -130,6 +130,8 @@ export type Asker = 'people' | 'rules'
 export interface ResourceGraph {
   /** The events as they were two minutes ago at the latest. */
   listEvents(subscriptions: string[]): Promise<Published[]>
+  /** Those of the subscriptions that the identity may read. Azure leaves the others out of each list silently. */
+  listReadable(subscriptions: string[]): Promise<string[]>
   /** As they were a minute ago at the latest; for rules, 10 s. Each query waits at most 10 s. */
   listMachines(subscriptions: string[], asker: Asker): Promise<Machine[]>
 }

@@ -176,6 +176,7 @@ export class Outside {
           await this.#ask(worker)
           return this.#list()
         },
+        listReadable: async (subscriptions) => subscriptions,
         listMachines: async () => {
           await this.#ask(worker)
           return this.#parts.plan.vms

@@ -18,6 +18,8 @@ interface Options {
   hasRole?: boolean
   /** Whether the identity may read resources. */
   canRead?: boolean
+  /** The subscriptions that the identity may not read. */
+  unreadable?: string[]
   /** Whether the region supports it. */
   isSupported?: boolean
   /** Rows of Resource Graph, by the table that a query names. */
@@ -74,13 +76,19 @@ export class FakeArm {
   }
 
   #query(asked: { subscriptions: string[]; query: string; options?: { $skipToken?: string } }) {
-    const { rows = {}, pageSize = 1_000, quota, canRead = true } = this.options
+    const { rows = {}, pageSize = 1_000, quota, canRead = true, unreadable = [] } = this.options
     if (!canRead) return refused(403, 'AuthorizationFailed')
     this.queries.push(asked)
-    const table = /^(\w+) \|/.exec(asked.query)?.[1] as keyof typeof rows
+    const subscriptions = asked.subscriptions.filter((one) => !unreadable.includes(one))
+    const containers = subscriptions.map((one) => ({
+      id: `/subscriptions/${one}/`,
+      subscriptionId: one,
+    }))
+    const tables = { ...rows, resourcecontainers: containers }
+    const table = /^(\w+) \|/.exec(asked.query)?.[1] as keyof typeof tables
     const inScope = ({ id = '' }: { id?: string }) =>
-      asked.subscriptions.some((one) => id.toLowerCase().startsWith(`/subscriptions/${one}/`))
-    const all = (rows[table] ?? []).filter(inScope)
+      subscriptions.some((one) => id.toLowerCase().startsWith(`/subscriptions/${one}/`))
+    const all: object[] = (tables[table] ?? []).filter(inScope)
     const from = Number(asked.options?.$skipToken ?? 0)
     const isMore = from + pageSize < all.length
     const left = quota && {

@@ -27,6 +27,15 @@ test('a relay that may not read the list says so to owners, with the role that i
   expect(alert!.body).toContain('give the identity the role Reader on the subscription')
 })
 
+test('a relay that may read only some of its subscriptions says which it may not', async () => {
+  await startWithAzure({ unreadable: [subscription] }, { owners: ['pager'] })
+  for (let minutes = 0; minutes < 3; minutes++) await world.pass(minute)
+  const alert = world.sent.find(({ body }) => body.includes('Azure refuses approvals of fleet'))
+  expect(alert!.body).toContain(
+    `nothing of subscription ${subscription}; give the identity the role`,
+  )
+})
+
 test('what Event Grid sends with a token that is refused is found in the list', async () => {
   await world.pass(10 * minute)
   list(publication())

@@ -107,7 +107,8 @@ async function azuresDoor(): Promise<Record<string, string[]>> {
     fleets: { prod: { azureSubscriptions: subscription } },
     azure: { subscriptions: [subscription] },
   })
-  const graph = { listEvents: async () => [], listMachines: async () => [] }
+  const listReadable = async (subscriptions: string[]) => subscriptions
+  const graph = { listEvents: async () => [], listMachines: async () => [], listReadable }
   const manager = { acknowledge: async () => ({ outcome: 'failed', reason: '', isFinal: false }) }
   const azure = { graph, manager, subscriptions: [subscription] }
   Object.assign(world.relay, { azure })
