@@ -13,7 +13,7 @@ export const giveUpMs = 24 * 3_600_000
 export const maxAttempts = 1_000
 
 /** Of attempts before the deadline. */
-export const dense = { baseMs: 1_000, capMs: 15_000 }
+const dense = { baseMs: 1_000, capMs: 15_000 }
 const sparse = { baseMs: 60_000, capMs: 3_600_000 }
 /** Far ahead of the deadline, attempts may be rare: this many in the time that is left. */
 const attemptsPerTimeLeft = 60
