@@ -19,6 +19,9 @@ param relayPrincipalId string
 @description('Object id, in this tenant, of the application 78315a30-673a-4a46-8e5c-ce59dbc6adf8, as which Azure publishes events.')
 param publisherPrincipalId string
 
+@description('Storage account in that resource group for events that the relay has not taken within an hour. Empty: Event Grid drops them.')
+param deadLetterAccount string = ''
+
 // https://learn.microsoft.com/azure/role-based-access-control/built-in-roles
 var scheduledEventsContributor = 'b67fe603-310e-4889-b9ee-8257d09d353d'
 var reader = 'acdd72a7-3385-48ef-bd42-f606fba81ae7'
@@ -46,5 +49,6 @@ module topic 'modules/event-grid.bicep' = {
   params: {
     endpoint: '${relayUrl}/v1/azure/events'
     reportToken: reportToken
+    deadLetterAccount: deadLetterAccount
   }
 }

@@ -44,8 +44,9 @@ const modules: Record<string, string> = {
   ...{ ClusterRole: 'rbac/v1', ClusterRoleBinding: 'rbac/v1', NetworkPolicy: 'networking/v1' },
 }
 
-test('each object has the fields and types of Kubernetes, and no others', { timeout }, () => {
-  const lines = stored.map((object, i) => {
+/** What the compiler says of these objects as Kubernetes' own types. */
+function typeMistakesIn(objects: Manifest[]): string {
+  const lines = objects.map((object, i) => {
     const { kind } = object
     const type = `import('kubernetes-types/${modules[kind]}.d.ts').${kind}`
     return `export const o${i}: ${type} = ${JSON.stringify(object)}`
@@ -58,8 +59,11 @@ test('each object has the fields and types of Kubernetes, and no others', { time
   const config = { compilerOptions: { ...options, ...modern }, files: ['objects.ts'] }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
   const compiler = join(root, 'node_modules/typescript/bin/tsc')
-  const { stdout } = spawnSync(process.execPath, [compiler, '-p', folder], { encoding: 'utf8' })
-  expect(stdout).toBe('')
+  return spawnSync(process.execPath, [compiler, '-p', folder], { encoding: 'utf8' }).stdout
+}
+
+test('each object has the fields and types of Kubernetes, and no others', { timeout }, () => {
+  expect(typeMistakesIn(stored)).toBe('')
 })
 
 test('the drain has the rights that it uses, and no more', () => {
@@ -133,6 +137,45 @@ describe('with Helm', () => {
     const { status, stderr } = runHelm(helm, ['template', 'foghorn', chart, '--set', values!])
     expect(status).toBe(1)
     expect(stderr).toContain(said)
+  })
+
+  test('what an owner may set stands where Kubernetes reads it', { timeout }, ({ skip }) => {
+    const helm = helmHere() ?? skip(noHelm)
+    const volume = { name: 'own', configMap: { name: 'own' } }
+    const mount = { name: 'own', mountPath: '/etc/own' }
+    const own = {
+      extraVolumes: [volume],
+      extraVolumeMounts: [mount],
+      environment: { NAME: 'value' },
+    }
+    const affinity = { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } }
+    const values = {
+      ...{ relayUrl: 'https://foghorn.example.com', fleet: 'prod', affinity },
+      ...{ caSecret: { name: 'my-ca', key: 'ca.crt' }, podAnnotations: { a: 'b' }, beacon: own },
+      relay: { enabled: true, affinity, service: { annotations: { a: 'b' } }, ...own },
+      networkPolicy: { egressPorts: [587] },
+    }
+    const words = ['template', 'foghorn', chart, '--set-json']
+    const set = Object.entries(values).map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+    const made = read(runHelm(helm, [...words, set.join(',')]).stdout)
+    expect(typeMistakesIn(made)).toBe('')
+    const of = (kind: string) => made.find((one) => one.kind === kind)!
+    for (const kind of ['DaemonSet', 'Deployment']) {
+      const { spec } = of(kind).spec.template
+      const [container] = spec.containers
+      expect(spec).toMatchObject({ affinity })
+      expect(spec.volumes).toEqual(
+        expect.arrayContaining([volume, expect.objectContaining({ name: 'ca' })]),
+      )
+      expect(container.volumeMounts).toContainEqual(mount)
+      const trusted = { name: 'NODE_EXTRA_CA_CERTS', value: '/etc/foghorn-ca/ca.crt' }
+      expect(container.env).toEqual(
+        expect.arrayContaining([trusted, { name: 'NAME', value: 'value' }]),
+      )
+    }
+    expect(of('Service').metadata.annotations).toEqual({ a: 'b' })
+    const [{ ports }] = of('NetworkPolicy').spec.egress
+    expect(ports.map(({ port }: Manifest) => port)).toEqual([53, 53, 443, 587])
   })
 
   test('without the drain there are no rights and no token', { timeout }, ({ skip }) => {
