@@ -123,6 +123,10 @@ describe('beside beacons', () => {
     await publish({ vms: ['web_0', 'web_1'], type: 'Redeploy', durationSeconds: 60 })
     expect(await eventNow()).toMatchObject({ eventType: 'Reboot', resources: ['web_0'] })
     expect(moments()).toEqual(['scheduled'])
+    expect(await textOf(await world.app.request(linkOf(world)))).toContain('Only Azure names web_1')
+    await beacon.sees([event({ resources: ['web_0', 'web_1'] })])
+    await world.drain()
+    expect(await textOf(await world.app.request(linkOf(world)))).not.toContain('Only Azure names')
   })
 
   test('what was concluded is known then, and no message says it again', async () => {

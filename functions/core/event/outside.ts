@@ -1,4 +1,6 @@
 // What the relay knows of an event from outside the VMs.
+import { hits } from '../../../shared/document.ts'
+import type { Facts } from './facts.ts'
 import type { KnownVm } from './sight.ts'
 
 export const resourceTypes = [
@@ -28,8 +30,21 @@ export interface Outside {
   resource: AzureResource
   /** By Azure's own list, so Event Grid, in whose name others may send, changes it no more. */
   listed?: true
+  /** The VMs that it named last. */
+  names?: string[]
   /** The affected VMs, from the inventory. Absent until it was read, which is after the list. */
   vms?: KnownVm[]
   /** When the list or the inventory was last asked for. */
   askedAt?: number
+}
+
+/** The VMs that only Azure's word from outside names: the documents of VMs, whose values count, do not. */
+export function namedOnlyOutside({
+  facts,
+  azure,
+}: {
+  facts: Pick<Facts, 'resources'>
+  azure: { outside?: Outside }
+}): string[] {
+  return azure.outside?.names?.filter((vm) => !hits(facts, vm)) ?? []
 }

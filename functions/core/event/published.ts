@@ -72,13 +72,15 @@ export function readPublished(
 /** With what the event belongs to, if the report says that. What the list says of it counts. */
 export function withResource<R extends EventRecord>(
   record: R,
-  { resource, isListed }: EventNews,
+  { resource, isListed, shown }: EventNews,
 ): R {
   const known = record.azure.outside
   if (resource === undefined || (known?.listed && !isListed)) return record
   const isSame = known !== undefined && isSameResource(known.resource, resource)
-  if (isSame && (known.listed || !isListed)) return record
-  const outside = { resource, ...(isListed && { listed: isListed }) }
+  const kept = isSame && (known.listed || !isListed) ? known : undefined
+  const names = shown?.resources ?? known?.names
+  if (kept !== undefined && String(names) === String(kept.names)) return record
+  const outside = { ...(kept ?? { resource, ...(isListed && { listed: isListed }) }), names }
   return { ...record, azure: { ...record.azure, outside } }
 }
 

@@ -3,6 +3,7 @@ import { adviceType, cut, isAdvice } from '../../../shared/document.ts'
 import { visible } from '../../../shared/presentable.ts'
 import type { Decided, Decider, Ended, Inference } from '../event/event.ts'
 import { type Undecidable, vmCountOf } from '../event/facts.ts'
+import { namedOnlyOutside } from '../event/outside.ts'
 import { lastingClock } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { maxVms } from '../limits.ts'
@@ -53,6 +54,12 @@ export function describeNames(resources: string[], count = resources.length): st
   while (names.length > 1 && names.join(', ').length > limit.allListed) names.pop()
   const more = count - names.length
   return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}` || 'not named'
+}
+
+/** The VMs that Azure names outside the VMs, and that the affected VMs do not see. */
+export function describeOthers(event: Parameters<typeof namedOnlyOutside>[0]): string | undefined {
+  const names = namedOnlyOutside(event)
+  return names.length === 0 ? undefined : describeNames(names)
 }
 
 /** What Kubernetes calls the affected VMs. */

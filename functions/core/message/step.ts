@@ -21,6 +21,7 @@ import {
   describeDuration,
   describeNames,
   describeNodes,
+  describeOthers,
   describeWorkloads,
   impactOf,
   isReopened,
@@ -266,6 +267,7 @@ export function factsOf({
   const rows: [string, string | undefined][] = [
     ['Expected duration', ended === undefined ? durationOf(facts) : undefined],
     ['Affected VMs', describeNames(facts.resources, facts.vmCount)],
+    ['Only Azure names', describeOthers(event)],
     ['Nodes', describeNodes(event.vms)],
     ['Runs', describeWorkloads(event.vms)],
     ['Requested by', requesterOf(event)],
