@@ -112,8 +112,10 @@ describe('what the event belongs to', () => {
     const by = isListed ? 'Azure Resource Graph' : 'Azure Event Grid'
     const { news } = newsOf({ by, resource: said })
     const before = openRecord(outside({ ...known, ...more }))
-    const { names: _, ...outside } = withResource(before, news).azure.outside!
-    expect(outside).toEqual(expected)
+    const { names, ...found } = withResource(before, news).azure.outside!
+    expect(found).toEqual(expected)
+    const counts = isListed || !('listed' in more)
+    expect(names).toEqual(counts ? news.shown!.resources : undefined)
   })
 })
 
