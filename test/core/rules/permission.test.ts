@@ -9,6 +9,7 @@ import { type Match, matchVm } from '../../../functions/core/rules/match.ts'
 import {
   decidersOf,
   decidesInMessage,
+  isListed,
   permissionOf,
 } from '../../../functions/core/rules/permission.ts'
 import type { Route } from '../../../functions/core/rules/routes.ts'
@@ -87,6 +88,21 @@ describe('several VMs: allowed for each of them', () => {
     expect(mayDecide(routes, both)).toBe(who)
     expect(mayDecide(routes, { resources: ['WEB_0', 'db_0', 'DB_0'] })).toBe(who)
   })
+})
+
+test.each<[string, Route[], boolean]>([
+  ['by the only route', [by('ann')], true],
+  ['not: another person is', [by('bea')], false],
+  ['not: nobody is', [by('')], false],
+  ['by a later route', [by('bea'), by('ann')], true],
+  ['not behind a route that stops', [by('bea', {}, stop), by('ann')], false],
+  ['by a route that stops', [by('bea'), by('ann', {}, stop), by('cid')], true],
+  ['not by a route for one VM of two', [by('ann', db)], false],
+  ['by a route for each VM', [by('ann', db), by('ann', web)], true],
+  ['not by a route that may match', [by('ann', { tag: ['zone=1'] })], false],
+])('Ann is on the list %s', (_, routes, listed) => {
+  const event = record({ facts: facts({ resources: ['db_0', 'web_0'] }) })
+  expect(isListed(routes, event, known, people.ann!)).toBe(listed)
 })
 
 describe('missing information never grants permission', () => {

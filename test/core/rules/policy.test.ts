@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Facts } from '../../../functions/core/event/facts.ts'
 import { type Match, matchEvent, matchesGlob } from '../../../functions/core/rules/match.ts'
-import { judgePolicy } from '../../../functions/core/rules/policy.ts'
+import { judgePolicy, type PolicyRule, readBy } from '../../../functions/core/rules/policy.ts'
 import { facts, record, sight } from '../../support/records.ts'
 
 const web = (name: string) => sight(name, { tags: { env: 'prod', Team: 'Web' }, scaleSet: 'web' })
@@ -119,6 +119,30 @@ describe('the policy', () => {
     ['none matches', rules(['ignore', { resource: ['vm3'] }]), 'ask', 'default'],
   ])('%s', (_, policy, decide, rule) => {
     expect(judgePolicy(policy, both, known)).toEqual({ decide, rule })
+  })
+
+  test.each<[string, Partial<PolicyRule>[], object | undefined]>([
+    ['nothing, if they read names', [{}, { match: { resource: ['vm1'] } }], undefined],
+    ['the group', [{ match: { resourceGroup: ['rg'] } }], { resourceGroup: 'rg' }],
+    ['the set', [{ match: { scaleSet: ['web'] } }], { scaleSet: 'web' }],
+    ['its tag', [{ match: { tag: ['Env=prod'] } }], { tags: { env: 'prod' } }],
+    ['a tag that it lacks', [{ match: { tag: ['zone=1'] } }], { tags: { zone: null } }],
+    ['an earlier rule reads it, too', [{ match: { scaleSet: ['db'] } }, {}], { scaleSet: 'web' }],
+    [
+      'what a limit counts by, with another rule before',
+      [{}, { maxConcurrent: 1 }],
+      { resourceGroup: 'rg', scaleSet: 'web' },
+    ],
+  ])('of a VM, rules have read %s', (_, changes, read) => {
+    const policy = changes.map((change, i) => {
+      return { name: `rule ${i}`, match: {}, decide: 'approve' as const, ...change }
+    })
+    const vms = [{ ...web('vm1'), resourceGroup: 'rg' }]
+    const last = policy.at(-1)!.name
+    // a rule behind the one that decided reads nothing
+    const all = [...policy, { ...policy[0]!, name: 'behind', match: { scaleSet: ['x'] } }]
+    const expected = read === undefined ? [] : [{ name: 'vm1', ...read }]
+    expect(readBy(all, last, ['VM1', 'vm9'], vms)).toEqual(expected)
   })
 
   test('approve by tag, only once every VM is known', () => {
