@@ -44,9 +44,13 @@ export function packagesIn(inputs: string[]): Part[] {
   return [...new Set(folders)].sort().map((path) => partOf(read(path)))
 }
 
-/** Returns `file`. What only development needs may also be bundled, so nothing is left out by that. */
-export async function billOfMaterials(file: string, { inputs, parts }: Contents): Promise<string> {
-  const bundled = new Set(packagesIn(inputs).map(({ purl }) => purl))
+/**
+ * Returns `file`. What only development needs may also be bundled, so nothing is left out by that. Without
+ * `contents`, it lists all packages that the project locks.
+ */
+export async function billOfMaterials(file: string, contents?: Contents): Promise<string> {
+  const { inputs, parts = [] } = contents ?? {}
+  const bundled = inputs && new Set(packagesIn(inputs).map(({ purl }) => purl))
   const words = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only']
   const ran = promisify(execFile)('npm', words, { cwd: root, maxBuffer: maxBytes })
   const { stdout } = await ran.catch((error: Error & { stderr?: string }) => {
@@ -57,7 +61,7 @@ export async function billOfMaterials(file: string, { inputs, parts }: Contents)
   bill.metadata.timestamp = new Date(buildTime() * 1_000).toISOString()
   bill.metadata.component.name = 'foghorn'
   const components = [
-    ...bill.components.filter(({ purl = '' }) => bundled.has(purl)),
+    ...bill.components.filter(({ purl = '' }) => bundled?.has(purl) ?? true),
     ...parts.map((part) => ({ type: 'library', 'bom-ref': part.purl, ...part })),
   ]
   const product = bill.metadata.component['bom-ref']
