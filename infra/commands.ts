@@ -52,6 +52,10 @@ takes the same variables as npm start, and keeps its state in FOGHORN_DATA.`,
       'makes small mistakes in a file, and says which no test sees',
       async () => (await import('../test/mutate/main.ts')).mutate,
     ],
+    without: [
+      'takes a feature out of a copy, and says whether all else works',
+      async () => (await import('../test/without/main.ts')).without,
+    ],
     bench: ['measures', async () => (await import('../test/bench/main.ts')).bench],
     screenshots: [
       'takes pictures of every page',

@@ -1,6 +1,7 @@
 // Descriptions for the reference tables: variables, moments, log events, error codes. If the code
 // has a name without a description here, `npm run generate` fails.
 import type { Moment } from '../functions/core/event/moment.ts'
+import { errorCodes, logEvents } from '../functions/features/texts.ts'
 
 interface Setting {
   /** Shown as code, unless empty. */
@@ -210,8 +211,7 @@ export const relayEvents: Record<string, string> = {
     'The relay was asked to read its configuration again, and keeps the old one: `mistakes` says why.',
   config_not_ended: 'After a reload, the work of the old configuration did not end as it should.',
   config_reloaded: 'The relay took a new configuration.',
-  mute_added: 'Somebody muted events of a fleet. `by` says who, `until` until when.',
-  mute_ended: 'Somebody ended a mute before its time. `by` says who.',
+  ...logEvents,
   token_created:
     'An owner, or a token with `manage`, made a token. `by` says who. `id` and `name` are those of the new token.',
   token_refused:
@@ -445,16 +445,7 @@ export const problemCodes: Record<string, Code> = {
   subscription_unknown: { status: '404', about: 'There is no such subscription.' },
   test_too_soon: { status: '429', about: 'The channel got another test less than 10 s ago.' },
   token_invalid: { status: '401', about: 'The detail names the claim that was refused.' },
-  mute_malformed: { status: '400', about: 'The detail lists what is wrong with the mute.' },
-  mute_too_far_ahead: {
-    status: '422',
-    about: 'The mute would begin more than 30 days ahead.',
-  },
-  mute_unknown: { status: '404', about: 'There is no such mute, or it is over.' },
-  too_many_mutes: {
-    status: '409',
-    about: 'The fleet has 20 mutes, or there are 100 in all. End some.',
-  },
+  ...errorCodes,
   token_malformed: { status: '400', about: 'The detail lists what is wrong with the token.' },
   token_unknown: { status: '404', about: 'There is no such token.' },
   data_damaged: {

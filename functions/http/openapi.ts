@@ -1,12 +1,14 @@
 // The description of the HTTP API for `GET /openapi.json`: OpenAPI 3.1, made from the descriptions
 // of the routes and the schemas that their requests are checked with.
+
 import * as z from 'zod'
 import { type Problem, problemContentType } from '../../shared/errors.ts'
 import { fleetHeader } from '../../shared/report.ts'
+import { apiGroups } from '../features/faces.ts'
 import { alertDataSchema } from '../schema/alert.ts'
 import { eventDataSchema } from '../schema/event.ts'
 import { type JsonSchema, jsonSchemaOf, type Use } from '../schema/published.ts'
-import { type Caller, openapiPath, type Route } from './route.ts'
+import { type Caller, type Groups, openapiPath, type Route } from './route.ts'
 
 /** Of the API. A change that could break a client raises the first number. */
 const version = '1.0.0'
@@ -70,12 +72,12 @@ const callerProblems: Record<Caller, number[]> = {
   link: [],
 }
 
-const groups: Record<Route['group'], string> = {
+const groups: Groups = {
   Events: 'Events and decisions.',
   Beacons: 'What beacons report, and the list of them.',
   Channels: 'Channels, and messages that failed.',
   Drills: 'Events for practice.',
-  Mutes: 'Times in which people are not told.',
+  ...apiGroups,
   Decisions: 'Pages and buttons by which people decide.',
   Subscriptions: 'Webhooks that other systems make for themselves.',
   Tokens: 'Credentials for other systems.',

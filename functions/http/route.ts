@@ -43,6 +43,22 @@ interface Answer {
   type?: string
 }
 
+/** The groups of the API that features bring. Each adds its own by declaration merging. */
+// biome-ignore lint/suspicious/noEmptyInterface: features add to it
+export interface FeatureGroups {}
+
+/** What each group of the API is, for its documentation. */
+export interface Groups extends FeatureGroups {
+  Events: string
+  Beacons: string
+  Channels: string
+  Drills: string
+  Decisions: string
+  Tokens: string
+  Subscriptions: string
+  Relay: string
+}
+
 interface Description {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete' | 'options'
   /** With `{name}` where the path has a parameter. `{+name}` may contain slashes. */
@@ -53,16 +69,7 @@ interface Description {
   summary: string
   /** More, in Markdown. */
   about?: string
-  group:
-    | 'Events'
-    | 'Beacons'
-    | 'Channels'
-    | 'Drills'
-    | 'Mutes'
-    | 'Decisions'
-    | 'Tokens'
-    | 'Subscriptions'
-    | 'Relay'
+  group: keyof Groups
   caller: Caller
   /** How often one asker may use it. */
   rate?: RateName

@@ -1,5 +1,6 @@
 // All routes that outsiders use. The console is for browsers only and has its own.
 
+import { apiRoutes } from '../features/faces.ts'
 import { azureRoutes } from './admin/azure.ts'
 import { backupRoute } from './admin/backup.ts'
 import { beaconRoutes } from './admin/beacons.ts'
@@ -9,7 +10,6 @@ import { replayRoute } from './admin/deliveries.ts'
 import { drillRoute } from './admin/drills.ts'
 import { eventRoutes } from './admin/events.ts'
 import { metricsRoute } from './admin/metrics.ts'
-import { muteRoutes } from './admin/mutes.ts'
 import { reloadRoute } from './admin/reload.ts'
 import { streamRoute } from './admin/stream.ts'
 import { subscriptionActionRoutes } from './admin/subscription-actions.ts'
@@ -29,7 +29,7 @@ export const routes: readonly Route[] = [
   ...beaconRoutes,
   ...channelRoutes,
   replayRoute,
-  ...muteRoutes,
+  ...apiRoutes,
   drillRoute,
   ...tokenRoutes,
   ...subscriptionRoutes,

@@ -8,8 +8,10 @@ import {
   type HistoryEntry,
   type Inference,
   inferences,
+  type OwnStep,
   type Proof,
 } from '../core/event/event.ts'
+import type { StepWords } from '../core/event/face.ts'
 import type { NotReady } from '../core/event/hook-state.ts'
 import { utc } from '../core/event/time.ts'
 import { describeFailure, isFailure } from '../core/message/approval.ts'
@@ -22,6 +24,7 @@ import {
   plain,
 } from '../core/message/phrases.ts'
 import { describeInVain } from '../core/message/readiness.ts'
+import { stepWords } from '../features/rules.ts'
 
 interface TimelineEntry {
   time: string
@@ -55,16 +58,22 @@ export function placed({ history }: Pick<EventRecord, 'history'>) {
 
 /** `First seen by web_0`, `Approved through the link sent to "chat"` */
 function describeEntry({ what, note, reason }: HistoryEntry): string {
-  if (note === undefined) return bare[what]
+  const { bare: own, withNote: ownWith } = ofFeatures[what] ?? {}
+  // a feature that is gone may have left its word
+  const said = own ?? bare[what as OwnStep] ?? what.replaceAll('_', ' ')
+  if (note === undefined) return said
   if (what === 'approved' || what === 'declined') {
     const decided = { decision: what, ...deciderIn(note), ...(reason && { reason }) }
     return capital(plain(describeDecided(decided)))
   }
-  if (note === drillNote) return `${bare[what]}: a drill`
-  return plain(withNote[what]?.(note) ?? `${bare[what]}: ${note}`)
+  if (note === drillNote) return `${said}: a drill`
+  const full = ownWith ?? withNote[what as OwnStep]
+  return plain(full?.(note) ?? `${said}: ${note}`)
 }
 
-const withNote: { [What in HistoryEntry['what']]?: (note: string) => string } = {
+const ofFeatures: Partial<Record<string, StepWords>> = stepWords
+
+const withNote: { [What in OwnStep]?: (note: string) => string } = {
   seen: (vm) => `First seen by ${vm}`,
   started: (vm) => `Started (seen by ${vm})`,
   changed: (values) => `Changed: ${values.replace(isoTime, (iso) => utc(Date.parse(iso)))}`,
@@ -86,7 +95,6 @@ const withNote: { [What in HistoryEntry['what']]?: (note: string) => string } = 
   },
   gone: (vm) => `${vm} no longer sees the event`,
   seen_again: (vm) => `Seen again by ${vm}`,
-  muted: (until) => `Muted until ${utc(Date.parse(until))}: people are not told`,
   completed: (why) => concluded('Completed', why),
   cancelled: (why) => concluded(why === 'drill_overdue' ? 'Not run' : 'Cancelled', why),
   lost: (why) => `Outcome unknown: ${describeInference(why as Inference)}`,
@@ -118,7 +126,7 @@ const failure = /^(.*): (\w+)(?: \(HTTP (\d+)\))?$/s
 
 const isoTime = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g
 
-const bare: Record<HistoryEntry['what'], string> = {
+const bare: Record<OwnStep, string> = {
   seen: 'First seen',
   started: 'Started',
   changed: 'Changed',
@@ -136,7 +144,6 @@ const bare: Record<HistoryEntry['what'], string> = {
   stuck: 'Approved, but not started: people are notified',
   gone: 'A VM no longer sees the event',
   seen_again: 'Seen again',
-  muted: 'Muted: people are not told',
   completed: 'Completed',
   cancelled: 'Cancelled',
   lost: 'Outcome unknown',

@@ -1,7 +1,8 @@
 // What other systems read about an alert: the schema of `data` in webhooks about Foghorn itself.
 import * as z from 'zod'
 import { alertKinds } from '../core/delivery/delivery.ts'
-import { count, time } from './event.ts'
+import { time } from './checks.ts'
+import { count } from './event.ts'
 
 /** Grows with every change that could break a receiver. New fields do not. */
 const version = 1

@@ -8,6 +8,8 @@ import { didYouMean, nearest } from './suggest.ts'
 /** The most values of a key that takes one value or a list. */
 export const maxListed = 100
 
+export const time = z.iso.datetime().describe('ISO 8601 in UTC.')
+
 /** An object that rejects unknown keys and lists the allowed ones. */
 export function object<Shape extends z.ZodRawShape>(shape: Shape) {
   const allowed = Object.keys(shape)

@@ -8,6 +8,8 @@ import { vmStates, waitFailures } from '../core/event/hook-state.ts'
 import { moments } from '../core/event/moment.ts'
 import type { PublicEvent } from '../core/event/public-view.ts'
 import { type EventData, eventSchemaVersion } from '../core/message/cloud-event.ts'
+import { eventFields } from '../features/schemas.ts'
+import { time } from './checks.ts'
 
 export const schemaQuery = z.strictObject({
   version: z
@@ -16,7 +18,6 @@ export const schemaQuery = z.strictObject({
     .describe('The version of the schema. There is one so far.'),
 })
 
-export const time = z.iso.datetime().describe('ISO 8601 in UTC.')
 export const count = z.int().min(0)
 const runStates = ['planned', 'running', 'succeeded', 'failed', 'refused'] as const
 
@@ -152,9 +153,7 @@ export const publicEventSchema = z
       .object({ ...decider, at: time })
       .exactOptional()
       .describe('Who said last that they look at it. Nobody has decided by that.'),
-    mutedUntil: time
-      .exactOptional()
-      .describe('People are not told of it until then. Absent if it is not muted.'),
+    ...eventFields,
     firstSeenAt: time.describe("By the relay's clock, as all times but `notBefore`."),
     startedAt: time.exactOptional().describe('When Azure started it.'),
     startKind: z.enum(startKinds).exactOptional().describe('Why, if it was first seen as Started.'),

@@ -6,20 +6,19 @@ import type { PostKey, PostState } from '../core/delivery/post.ts'
 import type { ProblemRow } from '../core/delivery/problem.ts'
 import type { Subscription } from '../core/delivery/subscription.ts'
 import type { Holder } from '../core/event/slots.ts'
-import type { Mute } from '../core/rules/mute.ts'
 import type { Token } from '../core/rules/token.ts'
 import { eventPartition, keyOf } from './keys.ts'
 import { unlessDamaged, whole, wholeOf } from './parts.ts'
 import { contentOf, insertOrReplace, type Row, type Rows } from './rows.ts'
 import { having, type Needs } from './shapes.ts'
-import type { EventKey, SmallRow, SmallRowKey, SmallRowKind, SmallRowStore } from './store.ts'
+import type { EventKey, SmallRow, SmallRowKey, SmallRowStore } from './store.ts'
 
 /**
  * How rows of one kind are read and written. Without a `Key`, there is one. A row without one of the fields that
  * it `needs` is damaged: nobody could go on with it.
  */
-function rowsOf<Fields extends object, Key = void>(
-  kind: SmallRowKind,
+export function rowsOf<Fields extends object, Key = void>(
+  kind: string,
   needs: Needs,
   placeOf: (key: Key) => Place = () => ({ name: [] }),
 ) {
@@ -71,11 +70,6 @@ interface Routing {
 /** The configuration that the open events were last routed by. */
 export const routingRow = rowsOf<Routing>('routing', {
   ...{ of: 'string', channels: 'list', removed: 'list' },
-})
-
-/** In one row: few, and read with every step that people are told of. */
-export const mutesRow = rowsOf<{ all: Mute[] }>('mutes', {
-  ...{ 'all.*.id': 'string', 'all.*.until': 'number', 'all.*.fleet': 'string' },
 })
 
 /** The message of an event in a channel. */
@@ -170,7 +164,7 @@ export class SmallRows {
     return row && this.#contentOf(key, row)
   }
 
-  async list(kind: SmallRowKind, needs?: Needs): Promise<SmallRow[]> {
+  async list(kind: string, needs?: Needs): Promise<SmallRow[]> {
     const found = await this.#rows.list(keyOf(kind), '', '~')
     return wholeOf(this.#rows, found, (row) => toSmallRow(row, needs))
   }

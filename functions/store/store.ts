@@ -224,23 +224,9 @@ interface MomentStore {
   lastPosition(now: number): number
 }
 
-/** What each is: small-rows.ts. */
-export type SmallRowKind =
-  | 'post'
-  | 'problem'
-  | 'slots'
-  | 'token'
-  | 'subscription'
-  | 'listening'
-  | 'forgotten'
-  | 'outside'
-  | 'routing'
-  | 'mutes'
-  | 'session'
-  | 'opened'
-
 export interface SmallRowKey {
-  kind: SmallRowKind
+  /** What each is: small-rows.ts, and the features' own. */
+  kind: string
   /** A row without these is damaged, and counts as missing. */
   needs?: Needs
   /** The small row is forgotten with this event. */
@@ -259,7 +245,7 @@ export interface SmallRowStore {
   readSmallRow(key: SmallRowKey): Promise<SmallRow | undefined>
 
   /** All small rows of a kind that belong to no event. */
-  listSmallRows(kind: SmallRowKind, needs?: Needs): Promise<SmallRow[]>
+  listSmallRows(kind: string, needs?: Needs): Promise<SmallRow[]>
 
   /**
    * Replaces all fields of a small row. `conflict`, and nothing written, if the stored version is not

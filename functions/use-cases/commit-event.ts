@@ -6,7 +6,9 @@ import { type Commit, commitPlan, mayReachMore } from '../core/delivery/commit.t
 import type { Decision } from '../core/event/decide.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { concernsBeacons } from '../core/event/pace.ts'
-import { mutesRow, subscriptionRows } from '../store/small-rows.ts'
+import type { Loaded } from '../core/event/stage.ts'
+import { loads } from '../features/loads.ts'
+import { subscriptionRows } from '../store/small-rows.ts'
 import type { EventKey } from '../store/store.ts'
 import { channelFacts, type Relay } from './relay.ts'
 
@@ -198,12 +200,17 @@ async function plan(
   const context = {
     deliveries: reads ? await store.readDeliveries(record) : [],
     subscriptions: isNews ? await subscriptionRows.list(store) : [],
-    ...(isNews || reads ? { mutes: (await mutesRow.read(store))?.all ?? [] } : {}),
+    loaded: isNews || reads ? await load(store) : {},
     now,
     listeningSince: relay.listeningSince,
     isRerouted,
   }
   return commitPlan(config.routes, channelFacts(relay), before, { record, moments }, context)
+}
+
+/** All at once. */
+async function load(store: Relay['store']): Promise<Loaded> {
+  return Object.assign({}, ...(await Promise.all(loads.map((one) => one(store)))))
 }
 
 function logStep(

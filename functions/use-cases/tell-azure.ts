@@ -35,7 +35,7 @@ export async function tellAzure(relay: Relay, key: EventKey, known: EventRecord)
     decide: (before, now) => {
       const isDue = before !== undefined && isOpen(before) && mustTellAzure(relay, before, now)
       const record = isDue
-        ? withDueAt(withArmTry(before, now), context, { now, listeningSince })
+        ? withDueAt(withArmTry(before, now), { ...context, listening: { now, listeningSince } })
         : before
       return { record, moments: [], isTried: isDue }
     },
@@ -56,7 +56,7 @@ export async function tellAzure(relay: Relay, key: EventKey, known: EventRecord)
     decide: (before, now) => {
       const told = before && withArmResult(before, result, now)
       if (told === undefined || !isOpen(told)) return { record: before, moments: [] }
-      const record = withDueAt(told, context, { now, listeningSince })
+      const record = withDueAt(told, { ...context, listening: { now, listeningSince } })
       return { record, moments: [] }
     },
   })

@@ -1,6 +1,7 @@
 // Each value of each stored object, damaged by itself: nothing else stops, and no list fails.
 import { expect, test } from 'vitest'
 import { sweep } from '../../functions/use-cases/sweep.ts'
+import { apiFeatures } from '../features/api.ts'
 import { minute, second, startRelay, world } from '../support/relay.ts'
 import { subscribe } from '../support/subscriptions.ts'
 import { askApi, makeToken } from '../support/tokens.ts'
@@ -28,9 +29,7 @@ async function fill(): Promise<void> {
   for (const [n, one] of beacons.entries()) await one.sees([shown(n)])
   await makeToken(world, { name: 'reader', scopes: ['read'] })
   await subscribe(world)
-  const until = new Date(world.clock.now + 60 * minute).toISOString()
-  const mute = { fleet: 'test', until, reason: 'work' }
-  await askApi(world, adminKey, '/v1/mutes', { method: 'POST', body: mute })
+  for (const { make } of apiFeatures) await make(world, adminKey, 'test')
   await world.drain()
   await askApi(world, adminKey, '/metrics')
 }
@@ -66,7 +65,8 @@ function damaged({ body }: Stored, path: string[], damage: (typeof damages)[0][1
 }
 
 const lists = [
-  ...['/v1/events', '/v1/beacons?fleet=prod', '/v1/tokens', '/v1/mutes', '/v1/channels'],
+  ...['/v1/events', '/v1/beacons?fleet=prod', '/v1/tokens', '/v1/channels'],
+  ...apiFeatures.flatMap(({ lists }) => lists),
   ...['/v1/subscriptions', '/v1/events/stream?after=0&wait=0', '/metrics', '/v1/upcoming'],
 ]
 

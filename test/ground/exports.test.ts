@@ -18,6 +18,8 @@ const entryPoints = [
 ]
 
 const importing = /(?:import|export)\s+(?:type\s+)?(\{[^}]*\}|[^'"{}]+?)\s+from\s+'(\.[^']+)'/g
+/** A feature adds to what another file declares. */
+const merging = /declare module '(\.[^']+)' \{([\s\S]*?)\n\}/g
 const lazy = /import\('(\.[^']+)'\)/g
 const declared =
   /^export\s+(?:async\s+)?(?:function\*?|const|let|class|interface|type)\s+(\w+)|^export\s+(default)\b/gm
@@ -41,7 +43,14 @@ function importsOf(path: string, text: string): string[] {
     if (!what.startsWith('{')) return [`${fileOf(from)}: ${what.startsWith('*') ? '*' : 'default'}`]
     return namesIn(what).map(([taken]) => `${fileOf(from)}: ${taken}`)
   })
-  return [...named, ...[...text.matchAll(lazy)].map(([, from = '']) => `${fileOf(from)}: *`)]
+  const merged = [...text.matchAll(merging)].flatMap(([, from = '', body = '']) =>
+    [...body.matchAll(/interface (\w+)/g)].map(([, name]) => `${fileOf(from)}: ${name}`),
+  )
+  return [
+    ...named,
+    ...merged,
+    ...[...text.matchAll(lazy)].map(([, from = '']) => `${fileOf(from)}: *`),
+  ]
 }
 
 function exportsOf(text: string): string[] {

@@ -65,10 +65,10 @@ const rules: Record<string, Rule> = {
     banned: (name) => inFolders(name, 'beacon'),
     instead: 'shared/, the contract of the two',
   },
-  'core imports shared and itself': {
+  'core imports shared, itself and the rules of features': {
     files: /^functions\/core\//,
     except: /^functions\/core\/(hash|rules\/address)\.ts$/,
-    banned: (name) => !inFolders(name, 'functions/core', 'shared'),
+    banned: (name) => !inFolders(name, 'functions/core', 'functions/features/rules.ts', 'shared'),
     instead: 'values handed in as arguments; the core knows no adapter, library or host',
   },
   'hash.ts imports the hash library only': {
@@ -87,7 +87,7 @@ const rules: Record<string, Rule> = {
       !inFolders(
         name,
         ...['functions/use-cases', 'functions/core', 'functions/links', 'shared', 'zod'],
-        ...['functions/schema', 'functions/identity/identity.ts'],
+        ...['functions/schema', 'functions/identity/identity.ts', 'functions/features/loads.ts'],
         ...['functions/notify/notifier.ts', 'functions/notify/presses.ts'],
         ...['functions/store/store.ts', 'functions/store/small-rows.ts'],
       ),
@@ -99,6 +99,7 @@ const rules: Record<string, Rule> = {
       !inFolders(
         name,
         ...['functions/http', 'functions/use-cases', 'functions/core', 'functions/links'],
+        'functions/features/faces.ts',
         ...['functions/pages', 'functions/schema', 'shared', 'hono', 'zod'],
         ...['functions/identity/identity.ts', 'functions/identity/principal.ts'],
         'functions/identity/bot.ts',
@@ -108,7 +109,7 @@ const rules: Record<string, Rule> = {
   },
   'the HTTP face is for app.ts alone': {
     files: /^functions\//,
-    except: /^functions\/(app\.ts|http\/|host\/)/,
+    except: /^functions\/(app\.ts|http\/|host\/|features\/(faces|\w+\/(http|console))\.ts)/,
     banned: (name) => inFolders(name, 'functions/http'),
     instead: 'a use case, which both may call',
   },
@@ -150,7 +151,11 @@ const rules: Record<string, Rule> = {
     },
   'checks of values import core, shared and the schema library': {
     files: /^functions\/schema\//,
-    banned: (name) => !inFolders(name, 'functions/schema', 'functions/core', 'shared', 'zod'),
+    banned: (name) =>
+      !inFolders(
+        name,
+        ...['functions/schema', 'functions/core', 'functions/features/schemas.ts', 'shared', 'zod'],
+      ),
     instead: 'values as arguments',
   },
   'notifiers import their interface, core, shared and what a schema is made of': {
@@ -197,9 +202,14 @@ const rules: Record<string, Rule> = {
     banned: (name) => inFolders(name, 'functions/check'),
     instead: 'core, if the relay itself needs it',
   },
-  'pages import core, shared and the template library': {
+  'pages import core, the rules of features, shared and the template library': {
     files: /^functions\/pages\//,
-    banned: (name) => !inFolders(name, 'functions/pages', 'functions/core', 'shared', 'hono/html'),
+    banned: (name) =>
+      !inFolders(
+        name,
+        ...['functions/pages', 'functions/core', 'functions/features/rules.ts', 'shared'],
+        'hono/html',
+      ),
     instead: 'values handed in by functions/http/',
   },
   'the program in the browser imports only itself': {

@@ -14,6 +14,7 @@ import { openapi } from '../../functions/http/openapi.ts'
 import { openapiPath } from '../../functions/http/route.ts'
 import { routes } from '../../functions/http/routes.ts'
 import { checkPath } from '../../shared/check.ts'
+import { apiFeatures } from '../features/api.ts'
 import { postDrill } from '../support/drills.ts'
 import { newFolder } from '../support/folder.ts'
 import { checkIn, checkOf } from '../support/json-schema.ts'
@@ -210,15 +211,13 @@ describe('answers', () => {
     await expectDescribed('revokeToken', await ask(`/v1/tokens/${id}`, { method: 'DELETE' }))
   })
 
-  test('about mutes', async () => {
-    const wish = { fleet: 'prod', scaleSet: 'web', tag: 'role=web', minutes: 60, reason: 'work' }
-    const { id, until } = await expectDescribed('createMute', await send('/v1/mutes', wish))
-    expect(until).toBe(new Date(world.clock.now + 3_600_000).toISOString())
-    await expectDescribed('createMute', await send('/v1/mutes', { fleet: 'prod', minutes: 0 }))
-    await expectDescribed('createMute', await send('/v1/mutes', { fleet: 'none', minutes: 1 }))
-    await expectDescribed('listMutes', await ask('/v1/mutes'))
-    expect((await ask(`/v1/mutes/${id}`, { method: 'DELETE' })).status).toBe(204)
-    await expectDescribed('endMute', await ask(`/v1/mutes/${id}`, { method: 'DELETE' }))
+  test.each(apiFeatures)('about a feature', ({ answers }) => {
+    return answers(async (name, asked) => {
+      const { path, method = 'GET', body } = asked
+      const text = body === undefined ? {} : { body: JSON.stringify(body) }
+      const response = await ask(path, { method, ...text })
+      return response.status === 204 ? undefined : expectDescribed(name, response)
+    })
   })
 
   test('about subscriptions', async () => {

@@ -9,6 +9,7 @@ import { checkPath } from '../../shared/check.ts'
 import { looksSecret } from '../../shared/presentable.ts'
 import { fleetHeader, reportPath } from '../../shared/report.ts'
 import { sign } from '../../shared/signature.ts'
+import { apiFeatures } from '../features/api.ts'
 import { allowedBy, nearly } from '../support/from-schema.ts'
 import { checkOf } from '../support/json-schema.ts'
 import { startRelay, world } from '../support/relay.ts'
@@ -82,11 +83,11 @@ const cases: Record<string, Case> = {
     ],
     also: ({ changeAfterSeconds = -1, noticeSeconds = 120 }) => changeAfterSeconds < noticeSeconds,
   },
-  mute: {
-    path: '/v1/mutes',
-    headers: byAdmin,
-    limits: [0, 1, 43_200, 43_201].map((minutes) => ({ fleet: 'prod', minutes })),
-  },
+  ...Object.fromEntries(
+    apiFeatures.flatMap(({ bodies }) =>
+      Object.entries(bodies).map(([name, body]) => [name, { ...body, headers: byAdmin }]),
+    ),
+  ),
   token: {
     path: '/v1/tokens',
     headers: byAdmin,

@@ -1,17 +1,9 @@
 // `npm run mutate`: whether the tests of the core see small mistakes in it. It works in a copy.
-import { execFileSync, spawnSync } from 'node:child_process'
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { command, exitCodes, text, wrong } from '../../functions/cli/command.ts'
+import { copyOfProject } from '../support/project-copy.ts'
 import { type Mutation, mutationsOf, sampleOf } from './mutations.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -75,15 +67,4 @@ function passes(copy: string, tests: string[]): boolean {
     ...{ cwd: copy, stdio: 'ignore', timeout: limitMs },
   })
   return status === 0
-}
-
-function copyOfProject(): string {
-  const copy = mkdtempSync(join(tmpdir(), 'foghorn-mutate-'))
-  const listed = execFileSync('git', ['ls-files', '-z', '-co', '--exclude-standard'], { cwd: root })
-  for (const path of listed.toString().split('\0').filter(Boolean)) {
-    mkdirSync(dirname(join(copy, path)), { recursive: true })
-    cpSync(join(root, path), join(copy, path))
-  }
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
-  return copy
 }

@@ -5,7 +5,7 @@ import type { EventRecord } from '../../functions/core/event/event.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { isAdvice } from '../../shared/document.ts'
 import type { Judge } from './judge.ts'
-import { isMachine } from './mute-book.ts'
+import { isMachine } from './machine.ts'
 
 const ends = ['completed', 'cancelled', 'lost']
 const finished = ['delivered', 'refused', 'superseded', 'given_up']
@@ -17,7 +17,7 @@ export async function checkEnd(judge: Judge, store: Store): Promise<void> {
     const rows = await store.readDeliveries(record)
     checkElsewhere(judge, rows)
     checkHearers(judge, rows)
-    judge.mutes.checkEnd(record, rows)
+    for (const book of judge.books.values()) book.checkEnd(record, rows)
     judge.shipping.checkEnd(record, rows)
     for (const row of rows) {
       judge.stats.deliveries += 1

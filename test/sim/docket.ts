@@ -1,6 +1,5 @@
 // What a world has shown so far: the trace, what it counts up to, and what is broken.
 import type { Beacon } from './beacons.ts'
-import type { Encounter } from './encounters.ts'
 import type { Faults } from './faults.ts'
 import type { Kernel } from './kernel.ts'
 import type { Plan } from './plan.ts'
@@ -26,7 +25,7 @@ const maxBroken = 20
 export class Docket {
   readonly trace: string[] = []
   readonly broken: Broken[] = []
-  readonly met = new Set<Encounter>()
+  readonly met = new Set<string>()
   /** Fleets in which a liar speaks as other VMs. What the relay concludes there proves nothing. */
   readonly mistaken = new Set<string>()
   /** Events that Azure does not know, by fleet and id. */

@@ -1,4 +1,5 @@
 // The names of what worlds may meet.
+import { simFeatures } from '../features/sim.ts'
 import type { FaultKind } from './faults.ts'
 
 /** Enough worlds must bring each about. For a rare one: the faults that bring it about. */
@@ -38,8 +39,6 @@ const all = {
   'somebody says that another VM is ready': ['vm_lies'],
   'a fleet floods the relay': ['fleet_floods'],
   'people hear of advice': ['spot_advice'],
-  'a mute hides an event': [],
-  'an event is told when its mute ends': [],
   'what people never hear of is shipped': [],
   'several steps are shipped at once': [],
   'a rule approves in its time': [],
@@ -51,5 +50,7 @@ const all = {
   'a subscription is disabled': [],
   'an endpoint gets days later what it missed': ['endpoint_away'],
 } as const satisfies Record<string, readonly FaultKind[]>
-export type Encounter = keyof typeof all
-export const encounters = Object.entries(all) as [Encounter, readonly FaultKind[]][]
+export const encounters: [string, readonly FaultKind[]][] = [
+  ...Object.entries(all),
+  ...simFeatures.flatMap(({ encounters }) => Object.entries(encounters)),
+]

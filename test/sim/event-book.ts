@@ -1,11 +1,12 @@
 // The book of events: what is on record must follow from what happened, and what happens to VMs must
 // follow from what is on record.
-import type { EventRecord } from '../../functions/core/event/event.ts'
 
+import type { EventRecord } from '../../functions/core/event/event.ts'
 import { channelsFor } from '../../functions/core/rules/routes.ts'
 import type { Commit } from '../../functions/store/store.ts'
 import { hits, isAdvice, type ScheduledEvent } from '../../shared/document.ts'
 import type { Answer, Report } from '../../shared/report.ts'
+import { simFeatures } from '../features/sim.ts'
 import type { ApprovalBook } from './approval-book.ts'
 import type { Beacon } from './beacons.ts'
 import type { Docket } from './docket.ts'
@@ -220,7 +221,7 @@ export class EventBook {
     if (live && retyped && !isOutsider && record.facts.eventType !== event.eventType) {
       this.#docket.broke('acknowledged', `${key} became a ${event.eventType}, which is not kept`)
     }
-    if (record.policy.decide === 'ignore' || record.muted !== undefined) return
+    if (record.policy.decide === 'ignore' || simFeatures.some(({ hides }) => hides(record))) return
     // a route that began after the moment does not get it
     if (plan.config.routes.some(({ match }) => match.time !== undefined)) return
     // its document did not show yet that the VM was added; a document that shows it brings its

@@ -1,6 +1,7 @@
 // What a simulation is worth shows in whether it finds a relay that is broken on purpose. Each is found in
 // the world whose number stands beside it; a number that is out of date fails with the right one.
 import { describe, expect, test } from 'vitest'
+import { simFeatures } from '../features/sim.ts'
 import type { FaultKind } from './faults.ts'
 import { spoilt, spoiltConfigs, spoiltTables } from './spoilt.ts'
 import { shrink, tell } from './story.ts'
@@ -8,6 +9,8 @@ import { type Options, runWorld } from './world.ts'
 
 /** Worlds that are searched for the right number. */
 const mostSeeds = 200
+
+const ofFeatures = simFeatures.flatMap(({ spoilt }) => Object.entries(spoilt))
 
 /** Of each broken relay, the quickest world that shows it. */
 const shownIn: Record<string, number> = {
@@ -19,7 +22,6 @@ const shownIn: Record<string, number> = {
   'marks forgotten': 26,
   'turns forgotten': 2,
   'silence not noticed': 1,
-  'mutes not read': 34,
   'a moment read twice': 1,
   'compare-and-set off': 13,
   '"not now" kept as an approval': 1,
@@ -36,6 +38,7 @@ const shownIn: Record<string, number> = {
   'on azure, index entries written after the row': 22,
   'on azure, index entries without names of their own': 4,
   'on azure, a lost answer taken for a lost race': 195,
+  ...Object.fromEntries(ofFeatures.map(([name, { shownIn }]) => [name, shownIn])),
 }
 /** What brings about faults that are rare elsewhere. */
 const causes: Record<string, FaultKind[]> = {

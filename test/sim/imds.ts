@@ -10,7 +10,6 @@ import {
 } from '../../shared/document.ts'
 import type { EventsDocument } from '../simulator/documents.ts'
 import { quiet } from './around.ts'
-import type { Encounter } from './encounters.ts'
 import type { Faults } from './faults.ts'
 import type { Kernel, Process } from './kernel.ts'
 import { createLag, type Lag } from './lag.ts'
@@ -38,7 +37,7 @@ export function troubleOf(random: Random, rate: number, now: number): Window[] {
 
 /** Receives what a VM asks its metadata service, and the results. */
 interface ImdsWatcher {
-  met: Pick<Set<Encounter>, 'add'>
+  met: Pick<Set<string>, 'add'>
   sights: {
     refuses(imds: VmImds, process: Process, window: Window): void
     asksImds(vm: PlannedVm, starts: number): void

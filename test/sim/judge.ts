@@ -10,18 +10,19 @@ import type { Part } from '../../functions/notify/notifier.ts'
 import type { ClaimRequest, Commit } from '../../functions/store/store.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import type { Answer, Report } from '../../shared/report.ts'
+import { simFeatures } from '../features/sim.ts'
 import type { Sent } from '../support/world.ts'
 import { ApprovalBook, type Press } from './approval-book.ts'
 import type { Beacon } from './beacons.ts'
 import { Docket, type DocketParts } from './docket.ts'
 import type { Said } from './doors.ts'
 import { EventBook } from './event-book.ts'
+import type { Book } from './feature.ts'
 import { MomentBook } from './followers.ts'
 import { HookBook } from './hook-book.ts'
 import type { Process } from './kernel.ts'
 import { MarkBook } from './mark-book.ts'
 import { MessageBook } from './message-book.ts'
-import { MuteBook } from './mute-book.ts'
 import type { FleetName, PlannedVm } from './plan.ts'
 import { ShipBook } from './ship-book.ts'
 import { SightBook } from './sight-book.ts'
@@ -33,7 +34,8 @@ export class Judge extends Docket {
   readonly events: EventBook
   readonly approvals: ApprovalBook
   readonly marks: MarkBook
-  readonly mutes: MuteBook
+  /** Of features, by name. */
+  readonly books: ReadonlyMap<string, Book>
   readonly shipping: ShipBook
   readonly sights: SightBook
   readonly hooks: HookBook
@@ -48,7 +50,7 @@ export class Judge extends Docket {
     super(parts)
     this.messages = new MessageBook(this)
     this.marks = new MarkBook(this)
-    this.mutes = new MuteBook(this)
+    this.books = new Map(simFeatures.map(({ name, openBook }) => [name, openBook(this)]))
     this.shipping = new ShipBook(this)
     this.approvals = new ApprovalBook(this)
     this.sights = new SightBook(this)
@@ -138,7 +140,7 @@ export class Judge extends Docket {
     if (deliveries.length > 0) this.#written()
     this.messages.planned(deliveries)
     this.marks.planned(deliveries)
-    this.mutes.planned(deliveries)
+    for (const book of this.books.values()) book.planned(deliveries)
     this.subscriptions.planned(deliveries)
   }
 

@@ -12,7 +12,7 @@ import type { Part } from '../../functions/notify/notifier.ts'
 import { isAdvice } from '../../shared/document.ts'
 import type { Sent } from '../support/world.ts'
 import type { Docket } from './docket.ts'
-import { isMachine } from './mute-book.ts'
+import { isMachine } from './machine.ts'
 
 export interface Attempt {
   process: string

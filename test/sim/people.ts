@@ -13,7 +13,7 @@ import type { Judge } from './judge.ts'
 import type { Kernel } from './kernel.ts'
 import { entraPeople, type Plan, slackPeople } from './plan.ts'
 import type { Random } from './random.ts'
-import { drillPath, mutePath, replayPath, type Worker } from './workers.ts'
+import { drillPath, replayPath, type Worker } from './workers.ts'
 
 interface Parts {
   kernel: Kernel
@@ -42,7 +42,7 @@ export class People {
     })
     for (const ms of plan.replayAfterMs) kernel.after(ms, () => this.#replay())
     for (const drill of plan.drills) kernel.after(drill.afterMs, () => this.#drill(drill))
-    for (const mute of plan.mutes) kernel.after(mute.afterMs, () => this.#mute(mute))
+    for (const act of plan.acts) kernel.after(act.afterMs, () => this.#act(act))
   }
 
   /** A message arrived where people look. */
@@ -95,17 +95,15 @@ export class People {
     cluster.post(request, (reply) => judge.answeredAdmin(id, reply))
   }
 
-  /** An owner wants quiet for a while. */
-  #mute(mute: Plan['mutes'][number]): void {
+  /** An owner uses a feature. */
+  #act({ feature, note, path, body }: Plan['acts'][number]): void {
     const { cluster, judge, kernel } = this.#parts
-    const { fleet, tag, forMs } = mute
-    const until = kernel.now + forMs
-    const wish = { fleet, ...(tag && { tag }), until: new Date(until).toISOString() }
+    const wish = body(kernel.now)
     const headers = { authorization: `Bearer ${adminKey}` }
-    judge.note(`an admin mutes ${fleet}`)
-    cluster.post({ path: mutePath, fleet: '', body: JSON.stringify(wish), headers }, (reply) => {
-      judge.answeredAdmin('the mute', reply)
-      if (reply?.status === 201) judge.mutes.added(mute, until)
+    judge.note(note)
+    cluster.post({ path, fleet: '', body: JSON.stringify(wish), headers }, (reply) => {
+      judge.answeredAdmin(feature, reply)
+      if (reply?.status === 201) judge.books.get(feature)!.acted(wish)
     })
   }
 

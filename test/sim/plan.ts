@@ -3,12 +3,14 @@
 import { readConfig } from '../../functions/config/config.ts'
 import { alignedHeartbeats, type Heartbeats } from '../../functions/core/event/heartbeat.ts'
 import type { PolicyRule } from '../../functions/core/rules/policy.ts'
+import { simFeatures } from '../features/sim.ts'
 import type { EventPatch } from '../simulator/requests.ts'
 import { ann, annId, bobId, tenant } from '../support/principals.ts'
 import { botChannel } from '../support/slack-bot.ts'
 import { ada, bob, home, signingSecret } from '../support/slack-press.ts'
 import { baseConfig, prodKey } from '../support/world.ts'
 import type { Faults } from './faults.ts'
+import type { Act } from './feature.ts'
 import { type HookPlan, hooksOf } from './hooks.ts'
 import type { Alteration, FleetName, PlannedEvent } from './planned.ts'
 import { publishedFleet, subscription } from './published-fleet.ts'
@@ -24,14 +26,6 @@ export interface PlannedVm {
   tags: Record<string, string>
 }
 
-export interface PlannedMute {
-  fleet: FleetName
-  /** Absent: the whole fleet. */
-  tag?: string
-  afterMs: number
-  forMs: number
-}
-
 export interface Plan {
   tenants: Record<FleetName, string[][]>
   vms: PlannedVm[]
@@ -45,8 +39,8 @@ export interface Plan {
   people: number
   /** What an admin sends to start drills, and when. */
   drills: { id: string; afterMs: number; wish: object }[]
-  /** When an admin mutes a fleet, and for how long. */
-  mutes: PlannedMute[]
+  /** What an admin does with features. */
+  acts: (Act & { feature: string })[]
   /** A rule that counts only until then, ms after the world began. */
   timed: { rule: PolicyRule; untilMs: number } | undefined
   /** When no relay answers. */
@@ -90,7 +84,9 @@ export function makePlan(random: Random, faults: Faults): Plan {
       routes: shiftsOf(random.fork('shifts'), config.routes),
       ...(hooks && { policy: [hooks.rule] }),
     },
-    mutes: mutesOf(random.fork('mutes'), tenants),
+    acts: simFeatures.flatMap(({ name, plan }) =>
+      plan(random.fork(name), tenants).map((act) => ({ ...act, feature: name })),
+    ),
     timed: hooks === undefined ? timed : undefined,
     heartbeats: heartbeatsOf(random.fork('heartbeats')),
     hooks,
@@ -121,15 +117,6 @@ function shiftsOf(random: Random, routes: Plan['config']['routes']): Plan['confi
   const [timed] = readConfig(text, {}).routes
   const [first, ...others] = routes
   return [{ ...first!, match: { ...first!.match, time: timed!.match.time } }, ...others]
-}
-
-/** In every fifth world. */
-function mutesOf(random: Random, tenants: Plan['tenants']): PlannedMute[] {
-  if (!random.chance(0.2)) return []
-  const fleet = tenants.test.length > 0 && random.chance(0.3) ? 'test' : 'prod'
-  const tag = random.chance(0.2) ? { tag: 'tier=data' } : {}
-  const forMs = random.int(20, 200) * second
-  return [{ fleet, ...tag, afterMs: random.int(0, 60) * second, forMs }]
 }
 
 /** The window of a world is anywhere, as if each had a relay at another address. */

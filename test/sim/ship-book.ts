@@ -3,7 +3,7 @@ import { type Delivery, isShipChannel, momentId } from '../../functions/core/del
 import type { MomentEntry } from '../../functions/core/delivery/moment-log.ts'
 import type { EventRecord } from '../../functions/core/event/event.ts'
 import type { Docket } from './docket.ts'
-import { isMachine } from './mute-book.ts'
+import { isMachine } from './machine.ts'
 
 export class ShipBook {
   readonly #docket: Docket

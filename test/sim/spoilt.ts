@@ -1,6 +1,7 @@
 // Relays that are broken on purpose, each by a store that does not keep one promise: what a simulation
 // is worth shows in whether it finds them. Below the store on Azure it is the table that does not; and some do
 // not do what their configuration says.
+
 import type { Config } from '../../functions/config/config.ts'
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
 import {
@@ -10,9 +11,11 @@ import {
 } from '../../functions/core/delivery/delivery.ts'
 import type { EntityChange, Table } from '../../functions/store/azure/table.ts'
 import type { Commit, Store } from '../../functions/store/store.ts'
+import { simFeatures } from '../features/sim.ts'
+import type { Spoil } from './feature.ts'
 import { spoiltSubscriptions } from './spoilt-subscriptions.ts'
 
-type Spoil = () => (store: Store) => Store
+const ofFeatures = simFeatures.flatMap(({ spoilt }) => Object.entries(spoilt))
 
 /** A reader of the log gets the last moment of the page before again. */
 const momentsTwice: Spoil = () => (store) => ({
@@ -78,13 +81,6 @@ function delayed(store: Store): Pick<Store, 'commit' | 'writeBeacon'> {
   }
 }
 
-/** Nobody reads which fleets are muted. */
-const withoutMutes: Spoil = () => (store) => ({
-  ...store,
-  readSmallRow: async (key) =>
-    JSON.stringify(key).includes('mutes') ? undefined : store.readSmallRow(key),
-})
-
 /** Nobody notices that a later message of the same event and channel is owed. */
 const withoutOvertaking: Spoil = () => (store) => ({
   ...store,
@@ -147,11 +143,11 @@ export const spoilt: Record<string, Spoil> = {
   'marks forgotten': withoutMarks,
   'turns forgotten': withoutTurns,
   'silence not noticed': withoutSilence,
-  'mutes not read': withoutMutes,
   'a moment read twice': momentsTwice,
   'compare-and-set off': withoutCompareAndSet,
   '"not now" kept as an approval': yesToAll,
   ...spoiltSubscriptions,
+  ...Object.fromEntries(ofFeatures.map(([name, { spoil }]) => [name, spoil])),
 }
 
 const isIndex = (partition: string) => partition === 'index'

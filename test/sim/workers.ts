@@ -17,13 +17,13 @@ import type { Store } from '../../functions/store/store.ts'
 import { Changes } from '../../functions/use-cases/changes.ts'
 import { ClockWatch } from '../../functions/use-cases/clock-watch.ts'
 import { createFrequentLog } from '../../functions/use-cases/frequent-log.ts'
-import { addMute } from '../../functions/use-cases/mutes.ts'
 import { OpenLimits } from '../../functions/use-cases/open-limits.ts'
 import { receiveAndHold } from '../../functions/use-cases/receive-report.ts'
 import type { Holds, Relay } from '../../functions/use-cases/relay.ts'
 import { drillSchema, startDrill } from '../../functions/use-cases/run-drill.ts'
 import type { Log } from '../../shared/log.ts'
 import { reportSchema } from '../../shared/report.ts'
+import { simFeatures } from '../features/sim.ts'
 import { adminKey, noIdentity } from '../support/world.ts'
 import { attemptMs, type Channels } from './channels.ts'
 import { directPage, httpPage, type PageDoor, Replies, type SlackDoor, slackDoor } from './doors.ts'
@@ -52,7 +52,6 @@ export interface Request {
 
 export const replayPath = '/v1/deliveries/replay'
 export const drillPath = '/v1/drills'
-export const mutePath = '/v1/mutes'
 const maxSleepMs = 5 * 60_000
 const maxUnderWay = 16
 
@@ -216,12 +215,8 @@ export class Worker {
       const { outcome } = await startDrill(this.#relay, drillSchema.parse(wish), id)
       return { status: outcome === 'started' ? 201 : 429, text: outcome }
     }
-    if (path === mutePath) {
-      const wish = JSON.parse(body) as { fleet: string; tag?: string; until: string }
-      const until = Date.parse(wish.until)
-      const { outcome } = await addMute(this.#relay, { by: 'admin' }, { ...wish, until })
-      return { status: outcome === 'added' ? 201 : 400, text: outcome }
-    }
+    const own = simFeatures.find(({ serve }) => path in serve)
+    if (own !== undefined) return own.serve[path]!(this.#relay, body)
     const report = reportSchema.safeParse(JSON.parse(body))
     if (!report.success) return { status: 400, text: String(report.error) }
     const named = nameBeacon({ by: 'key' }, report.data)

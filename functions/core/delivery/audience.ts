@@ -3,15 +3,9 @@
 // `subscription.ts`. If a channel fails: `follow-up.ts`.
 import { isAdvice } from '../../../shared/document.ts'
 import type { EventRecord } from '../event/event.ts'
-import {
-  type Fallbacks,
-  isEnd,
-  type Moment,
-  moments,
-  opensIncident,
-  traits,
-} from '../event/moment.ts'
+import { type Fallbacks, type Moment, moments, opensIncident, traits } from '../event/moment.ts'
 import type { KnownVm } from '../event/sight.ts'
+import { stages } from '../event/stages.ts'
 import { channelsFor, type Route, withFallbacks } from '../rules/routes.ts'
 import { type Delivery, hearsByItself } from './delivery.ts'
 import { mayHaveArrived, type Takes } from './overtake.ts'
@@ -58,16 +52,11 @@ export function audienceOf(
     return isAdvice(record.facts) ? named.filter((name) => isAdvised(name, moment)) : named
   }
 
-  /**
-   * Of a muted event, people are told only the end of what they know: also that of an approval, or of the
-   * calls of an incident.
-   */
-  const isTold = (name: string, moment: Moment) => {
-    if (record.muted === undefined || channels.takes(name) === 'every') return true
-    const acknowledges =
-      channels.takes(name) === 'incident' && traits[moment].incident === 'acknowledges'
-    const isEnding = isEnd(moment) || acknowledges || (isExpiry && moment === 'changed')
-    return isEnding && notified.includes(name)
+  const mayNotify = (name: string, moment: Moment) => {
+    const notice = {
+      ...{ moment, takes: channels.takes(name), isExpiry, isKnown: notified.includes(name) },
+    }
+    return stages.every((stage) => stage.mayNotify(record, notice))
   }
 
   const of = (moment: Moment): string[] => {
@@ -77,12 +66,12 @@ export function audienceOf(
     const named = routed(moment)
     // if a rule ignores the event, only channels that already know of it are notified of its end
     const due = isIgnored(record) ? named.filter((name) => notified.includes(name)) : named
-    if (isAdvice(record.facts)) return due.filter((name) => isTold(name, moment))
+    if (isAdvice(record.facts)) return due.filter((name) => mayNotify(name, moment))
     const open = incidents
       ? withIncident(channels, notified, () => moments.filter(opensIncident).flatMap(routed))
       : []
     const all = [...new Set([...due, ...open, ...fallbacksOf(record, existing, fallbacks)])].filter(
-      (name) => isTold(name, moment),
+      (name) => mayNotify(name, moment),
     )
     // the first message also says why a rule asks people. Machines get every step
     if (moment !== 'not_ready' || !logged.includes('scheduled')) return all
@@ -92,7 +81,7 @@ export function audienceOf(
   const joining = () => {
     const known = [...notified, ...logged.flatMap(of)]
     const newest = newestOf(record)
-    return routed(newest).filter((name) => !known.includes(name) && isTold(name, newest))
+    return routed(newest).filter((name) => !known.includes(name) && mayNotify(name, newest))
   }
   return { of, joining }
 }

@@ -3,11 +3,12 @@ import { hits } from '../../../shared/document.ts'
 import { knownVms } from '../event/drill.ts'
 import { type EventRecord, isOpen, lastExpiry } from '../event/event.ts'
 
-import { addHistory, fitEvent } from '../event/history.ts'
+import { fitEvent } from '../event/history.ts'
 import { extentOf, maxMessageVmBytes } from '../event/hit-vms.ts'
 import { isEnd, type Moment } from '../event/moment.ts'
+import type { Loaded } from '../event/stage.ts'
+import { stages } from '../event/stages.ts'
 import { viewOf } from '../event/view.ts'
-import { type Mute, mutedBy } from '../rules/mute.ts'
 import type { Route } from '../rules/routes.ts'
 import { audienceOf, type ChannelFacts, isIgnored, newestOf } from './audience.ts'
 import { type Delivery, plan } from './delivery.ts'
@@ -21,8 +22,8 @@ interface CommitContext {
   /** Before this time, the relay could hear no beacon. */
   listeningSince: number
   subscriptions: Subscription[]
-  /** Of the fleet. Absent: the record's own mute still counts. */
-  mutes?: Mute[]
+  /** Absent: what features keep with the record still counts. */
+  loaded?: Loaded
   /** The configuration has other routes or channels than when the event was written. */
   isRerouted?: boolean
 }
@@ -54,14 +55,13 @@ export function commitPlan(
     listeningSince,
     subscriptions,
     isRerouted = false,
-    ...context
+    loaded = {},
   }: CommitContext,
 ): Commit {
   const basedOn = before?.sequence ?? 0
   const vms = knownVms(decided)
-  const { mutes } = context
-  const noted = mutes === undefined ? decided : withMute(before, decided, mutes, now)
-  const record = fitEvent({ ...noted, sequence: basedOn + 1 })
+  const settled = stages.reduce((so, stage) => stage.settle(so, before, loaded, now), decided)
+  const record = fitEvent({ ...settled, sequence: basedOn + 1 })
   const isExpiry = lastExpiry(record) !== (before && lastExpiry(before))
   const newest = newestOf(record)
   const step = { record, moments, isExpiry, vms, existing, now }
@@ -82,22 +82,6 @@ export function commitPlan(
   const entries = entriesFor(record, moments, event, now)
   const deliveries = [...fresh, ...planForSubscriptions(subscriptions, entries, now)]
   return { record, basedOn, deliveries, moments: entries, now }
-}
-
-function withMute(
-  before: EventRecord | undefined,
-  record: EventRecord,
-  mutes: Mute[],
-  now: number,
-): EventRecord {
-  const muted = mutedBy(mutes, record, knownVms(record), now)
-  const { muted: _, ...rest } = record
-  if (muted === undefined) return record.muted === undefined ? record : rest
-  const dueAt = Math.min(record.dueAt ?? muted.lookAt, muted.lookAt)
-  const own = { ...rest, muted, ...(isOpen(record) && { dueAt }) } as EventRecord
-  const isNoted = before?.muted?.id === muted.id && before.muted.early === undefined
-  if (muted.early || isNoted) return own
-  return addHistory(own, { at: now, what: 'muted', note: new Date(muted.until).toISOString() })
 }
 
 /** Whether routes name channels that have heard nothing of the event. Such a commit is worth its write. */
@@ -132,7 +116,7 @@ export function mayReachMore(
       vms.map(({ vm, resourceGroup, scaleSet, tags }) => [vm, resourceGroup, scaleSet, tags]),
       one.facts,
       one.policy.decide === 'ignore',
-      one.muted?.id,
+      stages.map((stage) => stage.reach(one)),
     ])
   }
   return isRerouted || known(before) !== known(record)

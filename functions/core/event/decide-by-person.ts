@@ -46,7 +46,7 @@ export function decideByPerson(
   // nothing is decided, so reminders stay
   if (!isDecision(wish.decision)) return { record, moments, outcome: 'decided' }
   return {
-    record: withDueAt(record, { reminders: [], rules: [] }, listening),
+    record: withDueAt(record, { reminders: [], rules: [], listening }),
     moments,
     outcome: 'decided',
   }

@@ -181,35 +181,45 @@ interface Reminders {
   last?: { beforeSeconds: number; due: number[]; late: boolean; askedBy?: Asking }
 }
 
+/** What the core notes in the history. */
+export type OwnStep =
+  | 'seen'
+  | 'started'
+  | 'changed'
+  | 'approved'
+  | 'declined'
+  | 'directed'
+  | 'azure_accepted'
+  | 'start_failed'
+  | 'not_started'
+  | 'expired'
+  | 'prepare_now'
+  | 'taken'
+  | 'not_ready'
+  | 'stuck'
+  | 'reminder'
+  | 'gone'
+  | 'seen_again'
+  | 'completed'
+  | 'cancelled'
+  | 'lost'
+  | 'reopened'
+
+/** What features note in the history. Each adds its own by declaration merging. */
+// biome-ignore lint/suspicious/noEmptyInterface: features add to it
+export interface FeatureSteps {}
+
+/** What features keep with an event. Each adds its own by declaration merging. */
+// biome-ignore lint/suspicious/noEmptyInterface: features add to it
+export interface FeatureFields {}
+
 export interface HistoryEntry {
   at: number
   /**
    * `directed`: a beacon got the lease. `azure_accepted`: Azure accepted. `not_started`: Azure accepted, but
    * did not start the event, so Azure is told again. `gone`: a VM's document lacks the event.
    */
-  what:
-    | 'seen'
-    | 'started'
-    | 'changed'
-    | 'approved'
-    | 'declined'
-    | 'directed'
-    | 'azure_accepted'
-    | 'start_failed'
-    | 'not_started'
-    | 'expired'
-    | 'prepare_now'
-    | 'taken'
-    | 'not_ready'
-    | 'stuck'
-    | 'reminder'
-    | 'gone'
-    | 'seen_again'
-    | 'muted'
-    | 'completed'
-    | 'cancelled'
-    | 'lost'
-    | 'reopened'
+  what: OwnStep | keyof FeatureSteps
   /** A VM, a channel, a rule or a sentence. */
   note?: string
   /** Of a decision. */
@@ -226,19 +236,8 @@ export interface DrillPlan {
   vms: KnownVm[]
 }
 
-/** The mute that counts for an event. */
-export interface Muted {
-  id: string
-  /** Epoch ms. */
-  until: number
-  /** When to look whether it still counts. */
-  lookAt: number
-  /** Not all beacons of affected VMs have reported, so it may turn out not to count. */
-  early?: true
-}
-
 /** Fields of an event in every state. */
-interface Kept {
+interface Kept extends FeatureFields {
   fleet: string
   eventId: string
   /** Grows when an event that ended is back, and when a lost event gets a known end. */
@@ -267,8 +266,6 @@ interface Kept {
     runbook?: string
   }
   wait: Wait
-  /** People are not told of it now, see rules/mute.ts. */
-  muted?: Muted
   /** The decision that counts now. Nobody can take an approval back, but it may expire (scope.ts). */
   decided?: Decided
   /** Those that no longer count, at most 10: a *not now* that was replaced, approvals that expired. */

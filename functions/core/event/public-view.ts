@@ -1,5 +1,6 @@
 // An event for other systems, in webhooks and in the events API: ISO times, no internals.
 import { defined, iso } from '../../../shared/json.ts'
+import { faces } from '../../features/rules.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import {
   type Decided,
@@ -10,12 +11,13 @@ import {
   listDecisions,
   type StartKind,
 } from './event.ts'
+import type { FeatureView } from './face.ts'
 import type { HitVm } from './hit-vms.ts'
 import type { HookState, HookStates, NotReady, Readiness, Slot } from './hook-state.ts'
 import { isAffected } from './sight.ts'
 import type { EventView } from './view.ts'
 
-export interface PublicEvent {
+export interface PublicEvent extends FeatureView {
   fleet: string
   eventId: string
   epoch: number
@@ -46,8 +48,6 @@ export interface PublicEvent {
   notReady?: { at: string; rule: string; why: NotReady['why']; values?: NotReady['values'] }
   /** A person asked the VMs to prepare at once. */
   prepareNow?: Decider & { at: string }
-  /** People are not told of it until then. */
-  mutedUntil?: string
   /** Who said last that they look at it. Nobody has decided by that. */
   taken?: Decider & { at: string }
   firstSeenAt: string
@@ -90,7 +90,7 @@ export function publicView(event: EventView): PublicEvent {
     notReady: notReady && { ...notReady, at: iso(notReady.at) },
     prepareNow: prepareNow && { ...prepareNow, at: iso(prepareNow.at) },
     taken: event.taken && { ...event.taken, at: iso(event.taken.at) },
-    mutedUntil: ended === undefined ? iso(event.muted?.until) : undefined,
+    ...Object.assign({}, ...faces.map((face) => face.shows(event))),
     firstSeenAt: iso(event.firstSeenAt),
     startedAt: iso(started?.at),
     startKind: started?.kind,

@@ -58,7 +58,7 @@ export function mayExpire(record: EventRecord, now: number): record is Approved 
   return isWaiting && (azure.accepted === undefined || azure.accepted.at + acceptedMs <= now)
 }
 
-export function expire(record: Approved, at: number): EventRecord {
+export function expire(record: Approved, at: number): OpenRecord {
   // without `stuckAt`, a later approval can be reported as stuck again
   const { azure: before } = record
   const expired = withOverruled(record, { ...record.decided, expiredAt: at })
@@ -69,7 +69,7 @@ export function expire(record: Approved, at: number): EventRecord {
     ...(directive && { directive }),
     ...(accepted && { acceptedBefore: accepted }),
   }
-  return addHistory({ ...undecided, azure }, { at, what: 'expired' })
+  return addHistory({ ...undecided, azure } as OpenRecord, { at, what: 'expired' })
 }
 
 /** Azure's 200 to a start of ours, also if the approval no longer applies. */

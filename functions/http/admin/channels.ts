@@ -1,4 +1,5 @@
 // `/v1/channels`: the configured channels, their health, and a test message.
+
 import type { Context } from 'hono'
 import * as z from 'zod'
 import { iso } from '../../../shared/json.ts'
@@ -6,7 +7,7 @@ import { publicDelivery } from '../../core/event/public-view.ts'
 import { isBound } from '../../core/rules/access.ts'
 import { type Channel, writtenKind } from '../../core/rules/config.ts'
 import { channelsRouted } from '../../core/rules/routes.ts'
-import { time } from '../../schema/event.ts'
+import { time } from '../../schema/checks.ts'
 import { channelsInTrouble, testChannel } from '../../use-cases/channel-health.ts'
 import { channelNamed, type Relay } from '../../use-cases/relay.ts'
 import { named, problem } from '../problem.ts'

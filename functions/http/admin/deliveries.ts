@@ -1,8 +1,10 @@
 // `POST /v1/deliveries/replay`: sends messages again that were refused or given up.
+
 import * as z from 'zod'
 import { channelIn, subscriptionOf } from '../../core/delivery/delivery.ts'
 import { moments } from '../../core/event/moment.ts'
-import { count, time } from '../../schema/event.ts'
+import { time } from '../../schema/checks.ts'
+import { count } from '../../schema/event.ts'
 import { replayFor } from '../../use-cases/replay.ts'
 import { problem } from '../problem.ts'
 import { route } from '../route.ts'

@@ -13,8 +13,8 @@ import {
 } from '../../core/delivery/subscription.ts'
 import { moments } from '../../core/event/moment.ts'
 import { type Access, readsAnswers } from '../../core/rules/access.ts'
-import { wholeNumber } from '../../schema/checks.ts'
-import { count, time } from '../../schema/event.ts'
+import { time, wholeNumber } from '../../schema/checks.ts'
+import { count } from '../../schema/event.ts'
 import { named, problem } from '../problem.ts'
 
 export const maxSubscriptionBytes = 16_384

@@ -129,15 +129,21 @@ async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Pro
     ...(isBound(visitor.access) ? [] : snapshot.removed.map(removedOf)),
   ]
   const readOnly = mayDecide(visitor) ? {} : { readOnly: 'This token can read, but not decide.' }
+  const base = baseOf(relay)
+  const seenNow = {
+    ...{ base, fleets: visitor.fleets, records: cards.map(({ seen }) => seen.record), at: now },
+    asks: (record: EventRecord) => groupOf(record, now) === 'ask',
+  }
   const body = nowBody(
     {
-      base: baseOf(relay),
+      base,
       cards,
       asked: undecided,
       more: snapshot.more,
       health: healthOf(relay, visitor, snapshot),
       troubles,
-      mutes: snapshot.mutes.filter(({ fleet }) => visitor.fleets.includes(fleet)),
+      lines: snapshot.parts.map((part) => part.line(seenNow)),
+      links: snapshot.parts.map((part) => part.link(base)),
       answered,
       filter: { ...filter, fleets: visitor.fleets },
       wall,

@@ -5,6 +5,7 @@ import type { Context } from 'hono'
 import * as z from 'zod'
 import { type Insights, insightsOf, insightsSince } from '../../core/event/insights.ts'
 import { lanesOf } from '../../core/event/upcoming.ts'
+import { consoleParts } from '../../features/faces.ts'
 import { insightsBody } from '../../pages/console/insights.ts'
 import { reaches, reachFor, upcomingBody } from '../../pages/console/upcoming.ts'
 import { oneOf } from '../../schema/checks.ts'
@@ -16,14 +17,12 @@ import { answerPage, baseOf, wrongAddress } from './answer.ts'
 import { showBeacons } from './beacons.ts'
 import { showChannel, showChannels, showSubscription } from './channels.ts'
 import { decideEventPage, download, showEvent, showHistory } from './history.ts'
-import { mute, showMutes, unmute } from './mutes.ts'
 import { decideNow, healthOf, showNow } from './now.ts'
 import { chosenBy, openQuery } from './open-filter.ts'
+import type { Show } from './part.ts'
 import { replay, replayAll, sendTest } from './send.ts'
 import { createSnapshots, type Snapshots } from './snapshot.ts'
 import type { Visitor } from './visitor.ts'
-
-type Show = (c: Context, visitor: Visitor) => Promise<Response>
 
 interface Routes {
   gets: Record<string, Show>
@@ -33,7 +32,11 @@ interface Routes {
 }
 
 export function consoleRoutes(relay: Relay, door: Door): Routes {
-  const snapshots = createSnapshots(relay)
+  const snapshots = createSnapshots(
+    relay,
+    consoleParts.map(({ now }) => now),
+  )
+  const parts = consoleParts.map((part) => part.pages(relay, snapshots))
   const charts = createCharts(relay)
   const event = '/events/:fleet/:eventId'
   return {
@@ -47,9 +50,9 @@ export function consoleRoutes(relay: Relay, door: Door): Routes {
       '/beacons': (c, visitor) => showBeacons(relay, c, visitor),
       '/insights': (c, visitor) => showInsights(relay, charts, c, visitor),
       '/channels': (c, visitor) => showChannels(relay, c, visitor),
-      '/mutes': (c, visitor) => showMutes(relay, c, visitor),
       '/channels/:name': (c, visitor) => showChannel(relay, c, visitor),
       '/subscriptions/:id': (c, visitor) => showSubscription(relay, c, visitor),
+      ...Object.assign({}, ...parts.map(({ gets }) => gets)),
     },
     decisions: {
       '/': (c, visitor) => decideNow(relay, snapshots, door, c, visitor),
@@ -59,8 +62,7 @@ export function consoleRoutes(relay: Relay, door: Door): Routes {
       '/replay': (c, visitor) => replay(relay, c, visitor),
       '/replay-all': (c, visitor) => replayAll(relay, c, visitor),
       '/test': (c, visitor) => sendTest(relay, c, visitor),
-      '/mute': (c, visitor) => mute(relay, snapshots, c, visitor),
-      '/end-mute': (c, visitor) => unmute(relay, snapshots, c, visitor),
+      ...Object.assign({}, ...parts.map(({ posts }) => posts)),
     },
   }
 }

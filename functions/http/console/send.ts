@@ -16,14 +16,14 @@ import type { Visitor } from './visitor.ts'
 /** *Replay all* sends messages again that are not older. */
 const replayedMs = 90 * 86_400_000
 
-type Send = (fields: URLSearchParams) => Promise<Notice | `replayed_${number}`>
+type Send<Said> = (fields: URLSearchParams) => Promise<Said>
 
 /** Runs `send` with the fields of our own form. */
-export async function sendBy(
+export async function sendBy<Said extends string = Notice | `replayed_${number}`>(
   relay: Relay,
   c: Context,
   visitor: Visitor,
-  send: Send,
+  send: Send<Said>,
 ): Promise<Response> {
   const title = 'Nothing was sent'
   if (!may(visitor.access, 'manage')) {

@@ -4,9 +4,8 @@ import type { Delivery } from '../../core/delivery/delivery.ts'
 import type { RemovedChannel } from '../../core/delivery/health.ts'
 import { knownVms } from '../../core/event/drill.ts'
 import type { EventRecord } from '../../core/event/event.ts'
-import type { Mute } from '../../core/rules/mute.ts'
+import type { Html } from '../../pages/event.ts'
 import { channelsInTrouble } from '../../use-cases/channel-health.ts'
-import { mutesFor } from '../../use-cases/mutes.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { removedChannels } from '../../use-cases/reroute.ts'
 import { createShortCache } from '../../use-cases/short-cache.ts'
@@ -23,6 +22,26 @@ const maxNotified = 13
 
 type Troubles = Awaited<ReturnType<typeof channelsInTrouble>>
 
+/** What a feature says on "Now". */
+export interface NowPart {
+  /** Of all fleets. The page changes with it. JSON. */
+  content: unknown
+  /** Empty: nothing to say. */
+  line(now: NowShown): Html
+  /** To its page. */
+  link(base: string): Html
+}
+
+interface NowShown {
+  base: string
+  fleets: string[]
+  /** Those that the page shows. */
+  records: EventRecord[]
+  /** Whether people have to decide it. */
+  asks(record: EventRecord): boolean
+  at: number
+}
+
 export interface Snapshot {
   records: EventRecord[]
   more: boolean
@@ -31,8 +50,7 @@ export interface Snapshot {
   troubles: Troubles
   removed: RemovedChannel[]
   overview: Overview
-  /** Of all fleets. */
-  mutes: Mute[]
+  parts: NowPart[]
   /** Changes with the content. */
   version: string
 }
@@ -44,6 +62,8 @@ interface OpenFilter {
   q: string
 }
 
+type ReadPart = (relay: Relay) => Promise<NowPart>
+
 const noFilter: OpenFilter = { type: '', q: '' }
 
 export interface Snapshots {
@@ -52,9 +72,9 @@ export interface Snapshots {
   drop(): void
 }
 
-export function createSnapshots(relay: Relay): Snapshots {
+export function createSnapshots(relay: Relay, readParts: readonly ReadPart[]): Snapshots {
   const cache = createShortCache(relay, keptMs, ([filter, ...fleets]) =>
-    readOpen(relay, fleets, JSON.parse(filter!) as OpenFilter),
+    readOpen(relay, readParts, fleets, JSON.parse(filter!) as OpenFilter),
   )
   return {
     read: (fleets, filter = noFilter) => cache.read([JSON.stringify(filter), ...fleets]),
@@ -62,16 +82,21 @@ export function createSnapshots(relay: Relay): Snapshots {
   }
 }
 
-async function readOpen(relay: Relay, fleets: string[], filter: OpenFilter): Promise<Snapshot> {
+async function readOpen(
+  relay: Relay,
+  readParts: readonly ReadPart[],
+  fleets: string[],
+  filter: OpenFilter,
+): Promise<Snapshot> {
   const { store } = relay
   const isFiltered = filter.type !== '' || filter.q !== ''
   const found = await store.listOpen(fleets, isFiltered ? maxFiltered : maxShown + 1)
   const wanted = found.filter((record) => matches(record, filter))
   const records = wanted.slice(0, maxShown)
-  const [troubles, overview, mutes, ...deliveries] = await Promise.all([
+  const [troubles, overview, parts, ...deliveries] = await Promise.all([
     channelsInTrouble(relay),
     readOverview(relay, fleets),
-    mutesFor(relay, { by: 'admin' }),
+    Promise.all(readParts.map((read) => read(relay))),
     ...records.slice(0, maxNotified).map((record) => store.readDeliveries(record)),
   ])
   const removed = removedChannels(relay)
@@ -81,7 +106,7 @@ async function readOpen(relay: Relay, fleets: string[], filter: OpenFilter): Pro
     troubles,
     removed,
     overview,
-    mutes,
+    parts.map(({ content }) => content),
   ]
   const version = await etagOf(JSON.stringify(content))
   return {
@@ -91,7 +116,7 @@ async function readOpen(relay: Relay, fleets: string[], filter: OpenFilter): Pro
     troubles,
     removed,
     overview,
-    mutes,
+    parts,
     version,
   }
 }

@@ -14,7 +14,7 @@ import { drillMark } from '../../core/message/message.ts'
 import { plain, subjectOf, typeIn, verbOf, vmsIn } from '../../core/message/phrases.ts'
 import { approvesUnready } from '../../core/message/readiness.ts'
 import { asksFor } from '../../core/message/step.ts'
-import type { Mute } from '../../core/rules/mute.ts'
+import { faces } from '../../features/rules.ts'
 import {
   cancelPart,
   choicePart,
@@ -29,7 +29,6 @@ import { readinessWords } from '../facts.ts'
 import { briefOf, isDecidable, stateOf, type Tone } from '../state.ts'
 import { whole } from '../times.ts'
 import { emptyPart, type Health, healthPart, type Trouble, troublePart } from './health.ts'
-import { mutedPart } from './mutes.ts'
 import { filterForm, isFiltered, type ShownFilter } from './open-filter.ts'
 import { chip, reachedPart } from './parts.ts'
 
@@ -62,7 +61,9 @@ interface Now {
   health: Health
   /** Channels that get no messages, and why. */
   troubles: Trouble[]
-  mutes: Mute[]
+  /** What features say, and their links. */
+  lines: Html[]
+  links: Html[]
   /** Why the viewer decides nothing here. */
   readOnly?: string
 }
@@ -97,7 +98,8 @@ export function nowBody(
     more,
     health,
     troubles,
-    mutes,
+    lines,
+    links,
     readOnly,
     filter,
     wall,
@@ -132,20 +134,15 @@ export function nowBody(
 ${next === undefined || cards.length < 3 ? '' : html`<p class="next"><a href="#e${next.place}">Next: ${subjectOf(viewOf(next.seen.record))}, in ${leftPart(next, now)}</a></p>`}
 ${healthPart(base, health, now)}
 ${troubles.map((one) => troublePart(one, now))}
-${mutedPart(base, mutes, cards.filter(({ seen }) => isHidden(seen.record, now)).length, now)}
+${lines}
 <div class="bar"><ul class="tiles">${shown}</ul>
-${wall ? '' : html`<a href="${base}/mutes">Mute events</a>${filterForm(base, filter, cards.length)}`}</div>
+${wall ? '' : html`${links}${filterForm(base, filter, cards.length)}`}</div>
 ${readOnly === undefined || wall ? '' : html`<p class="note">${readOnly}</p>`}
 ${said === undefined ? '' : html`<p class="said good" role="status" data-said>${said}</p>`}
 ${answered.length === 0 ? '' : answeredPart(answered, cards.length, now)}
 ${cards.length > 0 ? '' : nonePart(base, filter, health, wall)}
 ${groups.map((group) => section(group, all.get(group) ?? [], count(group), foldFrom, now))}
 ${more ? html`<p class="note">More events are open. <a href="${base}/events?step=open">Search all open events</a></p>` : ''}`
-}
-
-/** People have to decide it, and are not told of it. */
-function isHidden(record: EventRecord, now: number): boolean {
-  return record.muted !== undefined && groupOf(record, now) === 'ask'
 }
 
 /** No event is open, or none that the filter lets through. */
@@ -309,11 +306,15 @@ function rowPart({ seen, path, deliveries, choices, place }: Placed, now: number
 <p class="when"><b data-left="${until ?? ''}">${until === undefined ? durationOf(record, now) : left}</b><small>${whole(dueOf(record, now))}</small></p>
 <div class="what"><h3 id="h${place}"><a href="${path}">${drillMark(view)}${vmsIn(view)}</a></h3>
 ${brief === '' ? '' : html`<p class="note">${whole(brief)}</p>`}${takenPart(record, now)}<span class="away" data-headline>${subjectOf(view)}: ${headline}</span></div>
-<p class="fleet">${chip(record.fleet)}${record.muted === undefined ? '' : chip('muted', 'ask')}</p>
+<p class="fleet">${chip(record.fleet)}${badgesOf(record).map((badge) => chip(badge, 'ask'))}</p>
 <p class="type">${typeIn(view)}${pauseOf(record)}</p>
 <div class="news"><p class="ready">${readinessPart(record)}</p>
 <p class="told">${deliveries === undefined ? html`<a href="${path}">who was told</a>` : reachedPart(deliveries, record.epoch)}</p></div>
 <div class="act">${choice}</div></article>`
+}
+
+function badgesOf(record: EventRecord): string[] {
+  return faces.map((face) => face.badge(record)).filter(Boolean)
 }
 
 /** Of a Freeze, ` ~30 s`. */

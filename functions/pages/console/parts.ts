@@ -98,19 +98,16 @@ const notices = {
   not_replayed: 'Nothing was sent: there is no failed message, or the subscription is not active.',
   tested: 'A test message is on its way.',
   no_test: 'Nothing was sent: this channel or subscription cannot be tested now.',
-  muted: 'People are not told of these events now.',
-  not_muted: 'Nothing was muted: choose a fleet and a time. A fleet has at most 20 mutes.',
-  unmuted: 'The mute has ended.',
-  not_unmuted: 'This mute had ended already.',
   too_soon: 'Nothing was sent: another test was sent less than 10 s ago.',
 } as const
 export type Notice = keyof typeof notices
 
-export function noticePart(notice: string | undefined): Html {
+/** `own`: what the page itself may say. */
+export function noticePart(notice: string | undefined, own: Record<string, string> = {}): Html {
   const count = /^replayed_(\d{1,4})$/.exec(notice ?? '')?.[1]
   const text =
     count === undefined
-      ? new Map<string, string>(Object.entries(notices)).get(notice ?? '')
+      ? new Map<string, string>(Object.entries({ ...notices, ...own })).get(notice ?? '')
       : `${count} messages will be sent again.`
   return text === undefined ? '' : html`<p class="said" role="status" data-said>${text}</p>`
 }

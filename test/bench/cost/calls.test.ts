@@ -4,7 +4,7 @@ import { measureCalls } from './calls.ts'
 
 const limits = {
   heartbeat: 2,
-  // one of them reads the mutes
+  // one of them reads what features need
   'first report of an event, without its messages': 8,
   'its two messages': 7,
   'its message to a channel with a rate': 5,

@@ -1,12 +1,7 @@
 // A drill moves by time alone, and no part of the core treats it as an event of Azure.
 import { describe, expect, test } from 'vitest'
 import { decide } from '../../../functions/core/event/approval.ts'
-import {
-  decideDrill,
-  decideTime,
-  stuckMs,
-  withDueAt,
-} from '../../../functions/core/event/decide.ts'
+import { decideDrill, decideTime, withDueAt } from '../../../functions/core/event/decide.ts'
 import { leaseOf } from '../../../functions/core/event/directive.ts'
 import {
   type DrillWish,
@@ -18,6 +13,7 @@ import {
 import type { Decided, EventRecord, OpenRecord } from '../../../functions/core/event/event.ts'
 import { lostMs } from '../../../functions/core/event/is-over.ts'
 import { publicView } from '../../../functions/core/event/public-view.ts'
+import { stuckMs } from '../../../functions/core/event/stuck.ts'
 import { viewOf } from '../../../functions/core/event/view.ts'
 import { compose, composeList } from '../../../functions/core/message/message.ts'
 import { at, record, scope } from '../../support/records.ts'
@@ -54,8 +50,8 @@ const declined: Decided = { decision: 'declined', how: 'link', who: 'chat', at }
 function playOut(from: EventRecord, reminders: number[] = [], lookAt?: number): string[] {
   const steps: string[] = []
   let drill = from
-  const context = { reminders, rules: [] }
-  const first = withDueAt(drill as OpenRecord, context, { now: at, listeningSince: 0 })
+  const listening = { now: at, listeningSince: 0 }
+  const first = withDueAt(drill as OpenRecord, { reminders, rules: [], listening })
   let now = lookAt ?? first.dueAt!
   for (let looks = 0; looks < 20 && drill.ended === undefined; looks++) {
     const { record, moments } = conclude(drill, now, reminders)

@@ -2,6 +2,7 @@
 // fleet learns nothing of another one.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Scope } from '../../../functions/core/rules/access.ts'
+import { apiFeatures } from '../../features/api.ts'
 import { startRelay, world } from '../../support/relay.ts'
 import { subscribe } from '../../support/subscriptions.ts'
 import { askApi, makeToken } from '../../support/tokens.ts'
@@ -40,7 +41,8 @@ const config = {
 /** The token of the hidden fleet, and a subscription that it made. */
 let itsToken: { id: string; token: string }
 let itsSubscription: { id: string }
-let itsMute: { id: string }
+/** One of each feature. */
+let itsThings: { id: string }[]
 
 beforeEach(async () => {
   await startRelay(config)
@@ -53,11 +55,8 @@ beforeEach(async () => {
   itsToken = await makeToken(world, { name: 'hidden-robot', scopes, fleets: [hidden] })
   world.channels.answer = () => new Response(null, { status: 204 })
   itsSubscription = await subscribe(world, { url: 'https://hidden.example/in' }, itsToken.token)
-  const muted = await askApi(world, itsToken.token, '/v1/mutes', {
-    method: 'POST',
-    body: { fleet: hidden, tag: 'hidden', minutes: 60 },
-  })
-  itsMute = (await muted.json()) as { id: string }
+  itsThings = []
+  for (const { make } of apiFeatures) itsThings.push(await make(world, itsToken.token, hidden))
 })
 afterEach(() => world.store.close())
 
@@ -70,6 +69,16 @@ interface Address {
   scope: Scope
   /** A request about a fleet, and about a token or a subscription of that fleet. */
   about(fleet: string, tokenId: string, subscriptionId: string): Sent[]
+}
+
+function addressesOfFeatures(): Record<string, Address> {
+  const all = apiFeatures.flatMap(({ addresses }, place) =>
+    Object.entries(addresses).map(([name, { scope, about }]): [string, Address] => {
+      const idFor = (id: string) => (id === itsToken?.id ? itsThings[place]!.id : id)
+      return [name, { scope, about: (fleet, id) => [about(fleet, idFor(id))] }]
+    }),
+  )
+  return Object.fromEntries(all)
 }
 
 const drill = { type: 'Reboot' }
@@ -131,15 +140,7 @@ const addresses: Record<string, Address> = {
     scope: 'manage',
     about: (fleet) => [{ path: '/v1/drills', body: { ...drill, fleet } }],
   },
-  'GET /v1/mutes': { scope: 'read', about: () => [{ path: '/v1/mutes' }] },
-  'POST /v1/mutes': {
-    scope: 'manage',
-    about: (fleet) => [{ path: '/v1/mutes', body: { fleet, minutes: 5 } }],
-  },
-  'DELETE /v1/mutes/:id': {
-    scope: 'manage',
-    about: (_, id) => [{ path: `/v1/mutes/${id === itsToken?.id ? itsMute.id : id}` }],
-  },
+  ...addressesOfFeatures(),
   'GET /v1/subscriptions': {
     scope: 'manage',
     about: () => [{ path: '/v1/subscriptions' }, { path: '/v1/subscriptions?limit=1' }],
@@ -242,7 +243,7 @@ describe.each(Object.entries(addresses))('%s', (address, { scope, about }) => {
         await send(token, address, request),
         await send(token, address, own[i]!),
       ]
-      const text = [itsToken, itsSubscription, itsMute].reduce(
+      const text = [itsToken, itsSubscription, ...itsThings].reduce(
         (shown, { id }) => shown.replaceAll(id, none),
         await known.text(),
       )
@@ -270,7 +271,7 @@ async function everything() {
       name.startsWith(hidden),
     ),
     tokens.find(({ id }) => id === itsToken.id),
-    await read('/v1/mutes'),
+    await Promise.all(apiFeatures.flatMap(({ lists }) => lists.map(read))),
     await read(`/v1/subscriptions/${itsSubscription.id}`),
     await read(`/v1/subscriptions/${itsSubscription.id}/deliveries`),
     world.sent.filter(({ url }) => url.includes(hidden)),

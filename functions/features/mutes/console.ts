@@ -2,21 +2,45 @@
 import type { Context } from 'hono'
 import * as z from 'zod'
 import { may } from '../../core/rules/access.ts'
-import { timesOfMute } from '../../core/rules/mute.ts'
-import { mutesBody } from '../../pages/console/mutes.ts'
-import { addMute, endMute, mutesFor } from '../../use-cases/mutes.ts'
+import { tokenFor } from '../../http/admin/console-form.ts'
+import { answerPage, baseOf, wrongAddress } from '../../http/console/answer.ts'
+import type { ConsolePart } from '../../http/console/part.ts'
+import { sendBy } from '../../http/console/send.ts'
+import type { Snapshots } from '../../http/console/snapshot.ts'
+import type { Visitor } from '../../http/console/visitor.ts'
+import { readQuery } from '../../http/query.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { tokenFor } from '../admin/console-form.ts'
-import { muteWish } from '../admin/mutes.ts'
-import { readQuery } from '../query.ts'
-import { answerPage, baseOf, wrongAddress } from './answer.ts'
-import { sendBy } from './send.ts'
-import type { Snapshots } from './snapshot.ts'
-import type { Visitor } from './visitor.ts'
+import { muteWish } from './http.ts'
+import { type MuteNotice, mutedPart, muteLink, mutesBody } from './page.ts'
+import { timesOfMute } from './rule.ts'
+import { addMute, endMute, mutesFor } from './use.ts'
+
+export const muteConsole: ConsolePart = {
+  pages: (relay, snapshots) => ({
+    gets: { '/mutes': (c, visitor) => showMutes(relay, c, visitor) },
+    posts: {
+      '/mute': (c, visitor) => mute(relay, snapshots, c, visitor),
+      '/end-mute': (c, visitor) => unmute(relay, snapshots, c, visitor),
+    },
+  }),
+  async now(relay) {
+    const mutes = await mutesFor(relay, { by: 'admin' })
+    return {
+      content: mutes,
+      line({ base, fleets, records, asks, at }) {
+        const own = mutes.filter(({ fleet }) => fleets.includes(fleet))
+        // people have to decide it, and are not told of it
+        const hidden = records.filter((record) => record.muted !== undefined && asks(record))
+        return mutedPart(base, own, hidden.length, at)
+      },
+      link: muteLink,
+    }
+  },
+}
 
 const mutesQuery = z.strictObject({ said: z.string().max(40).optional() })
 
-export async function showMutes(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
+async function showMutes(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
   const read = readQuery(c, mutesQuery)
   if ('refusal' in read) return wrongAddress(relay, c, visitor, read.refusal)
   const { access, fleets } = visitor
@@ -33,13 +57,8 @@ export async function showMutes(relay: Relay, c: Context, visitor: Visitor): Pro
 }
 
 /** An empty field of the form is one that was left out. */
-export function mute(
-  relay: Relay,
-  snapshots: Snapshots,
-  c: Context,
-  visitor: Visitor,
-): Promise<Response> {
-  return sendBy(relay, c, visitor, async (fields) => {
+function mute(relay: Relay, snapshots: Snapshots, c: Context, visitor: Visitor): Promise<Response> {
+  return sendBy<MuteNotice>(relay, c, visitor, async (fields) => {
     const written = Object.keys(muteWish.shape).flatMap((key) => {
       const value = fields.get(key)?.trim() ?? ''
       if (value === '') return []
@@ -58,13 +77,13 @@ export function mute(
   })
 }
 
-export function unmute(
+function unmute(
   relay: Relay,
   snapshots: Snapshots,
   c: Context,
   visitor: Visitor,
 ): Promise<Response> {
-  return sendBy(relay, c, visitor, async (fields) => {
+  return sendBy<MuteNotice>(relay, c, visitor, async (fields) => {
     const ended = await endMute(relay, visitor.access, fields.get('id') ?? '')
     snapshots.drop()
     return ended === 'ended' ? 'unmuted' : 'not_unmuted'

@@ -1,9 +1,10 @@
 // Mutes: people are not told, machines are, and what is still open when a mute ends is told.
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { MuteWish } from '../../functions/core/rules/mute.ts'
-import { mutesRow } from '../../functions/store/small-rows.ts'
-import { addMute, endMute, mutesFor } from '../../functions/use-cases/mutes.ts'
-import { askApi } from '../support/tokens.ts'
+import { mutesRow } from '../../../functions/features/mutes/load.ts'
+import type { MuteWish } from '../../../functions/features/mutes/rule.ts'
+import { addMute, endMute, mutesFor } from '../../../functions/features/mutes/use.ts'
+import { shipRule } from '../../simulator/sinks/ship.ts'
+import { askApi } from '../../support/tokens.ts'
 import {
   adminKey,
   createWorld,
@@ -12,7 +13,7 @@ import {
   FakeBeacon,
   startAt,
   type World,
-} from '../support/world.ts'
+} from '../../support/world.ts'
 
 const minute = 60_000
 const admin = { by: 'admin' } as const
@@ -204,3 +205,19 @@ function twoFleets() {
     fleets: { prod: { key }, test: { key: 'whsec_dGVzdGtleXRlc3RrZXl0ZXN0a2V5dGVzdGtleQ==' } },
   }
 }
+
+test('services of Azure get every step', async () => {
+  const endpoint = 'https://logs.example'
+  world = await createWorld({
+    config: { ship: { logs: { kind: 'logs', endpoint, rule: shipRule } } },
+    paced: true,
+  })
+  beacon = new FakeBeacon(world, 'web_0')
+  await addMute(world.relay, admin, hour)
+  await beacon.sees([far])
+  await world.drain()
+  const shipped = world.sent.filter(({ url }) => url.startsWith(endpoint))
+  expect(shipped.flatMap(({ json }) => json.map((row: { Moment: string }) => row.Moment))).toEqual([
+    'scheduled',
+  ])
+})

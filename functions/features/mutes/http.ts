@@ -2,13 +2,18 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/json.ts'
 import { maxReasonLength } from '../../core/limits.ts'
-import { type Mute, maxMuteMs, timesOfMute } from '../../core/rules/mute.ts'
-import { object, textBy } from '../../schema/checks.ts'
-import { time } from '../../schema/event.ts'
-import { addMute, endMute, mutesFor } from '../../use-cases/mutes.ts'
-import { fleetUnknown, named, problem } from '../problem.ts'
-import { type Route, route } from '../route.ts'
-import { accessOf, fleetsFor } from './access.ts'
+import { accessOf, fleetsFor } from '../../http/admin/access.ts'
+import { fleetUnknown, named, problem } from '../../http/problem.ts'
+import { type Route, route } from '../../http/route.ts'
+import { object, textBy, time } from '../../schema/checks.ts'
+import { type Mute, maxMuteMs, timesOfMute } from './rule.ts'
+import { addMute, endMute, mutesFor } from './use.ts'
+
+declare module '../../http/route.ts' {
+  interface FeatureGroups {
+    Mutes: string
+  }
+}
 
 const minuteMs = 60_000
 const maxMuteMinutes = maxMuteMs / minuteMs
@@ -120,3 +125,4 @@ function publicMute({ id, fleet, scaleSet, tag, reason, from, until, createdAt, 
 }
 
 export const muteRoutes: Route[] = [listMutes, postMute, deleteMute]
+export const muteGroup = { Mutes: 'Times in which people are not told.' }

@@ -2,10 +2,10 @@
 import { html } from 'hono/html'
 import { maxReasonLength } from '../../core/limits.ts'
 import { describeDecider, plain } from '../../core/message/phrases.ts'
-import type { Mute } from '../../core/rules/mute.ts'
-import type { Html } from '../event.ts'
-import { utcOn, whole } from '../times.ts'
-import { noticePart, select, sendForm } from './parts.ts'
+import { noticePart, select, sendForm } from '../../pages/console/parts.ts'
+import type { Html } from '../../pages/event.ts'
+import { utcOn, whole } from '../../pages/times.ts'
+import type { Mute } from './rule.ts'
 
 interface Mutes {
   base: string
@@ -17,13 +17,22 @@ interface Mutes {
   notice?: string
 }
 
+/** What a form has just done. */
+const notices = {
+  muted: 'People are not told of these events now.',
+  not_muted: 'Nothing was muted: choose a fleet and a time. A fleet has at most 20 mutes.',
+  unmuted: 'The mute has ended.',
+  not_unmuted: 'This mute had ended already.',
+}
+export type MuteNotice = keyof typeof notices
+
 /** In minutes. */
 const muteTimes = [30, 60, 120, 240, 480, 1_440, 2_880, 10_080].map(String)
 
 export function mutesBody({ base, mutes, fleets, send, notice }: Mutes, now: number): Html {
   return html`<p><a href="${base}">Now</a></p>
 <h1>Mutes</h1>
-${noticePart(notice)}
+${noticePart(notice, notices)}
 <p>While a mute is active, chats, mail and incidents get no messages about its events. Webhooks and subscriptions do. If nobody decides, Azure starts an event at NotBefore. When the mute ends, channels that have heard nothing of an open event get its newest message.</p>
 ${mutes.length === 0 ? html`<p class="empty">Nothing is muted.</p>` : table(base, mutes, send, now)}
 ${send === undefined ? html`<p class="note">To mute events, you need the admin key or a token with the scope "manage".</p>` : formPart(base, fleets, send)}`
@@ -81,4 +90,8 @@ export function mutedPart(base: string, mutes: Mute[], asked: number, now: numbe
   const hidden =
     asked === 0 ? '' : html` <b>${events} for a decision. Decide here: people get no message.</b>`
   return html`<p class="state ${asked > 0 ? 'ask' : 'over'} trouble"><a href="${base}/mutes">Muted</a>: ${shown.map((one, i) => html`${i === 0 ? '' : '; '}${one}`)}${shown.length === 0 ? '' : '.'}${hidden}</p>`
+}
+
+export function muteLink(base: string): Html {
+  return html`<a href="${base}/mutes">Mute events</a>`
 }

@@ -1,10 +1,10 @@
 // Makes, lists and ends mutes. When one ends early, open events that it hid are looked at again.
-import { type Access, deciderOf, fleetsOf, nameOf, seesFleet } from '../core/rules/access.ts'
-import { type Mute, type MuteWish, maxMutes, maxMutesOfFleet } from '../core/rules/mute.ts'
-import { mutesRow } from '../store/small-rows.ts'
-import { commitEvent } from './commit-event.ts'
-import type { Relay } from './relay.ts'
-import { randomHex } from './tokens.ts'
+import { type Access, deciderOf, fleetsOf, nameOf, seesFleet } from '../../core/rules/access.ts'
+import { commitEvent } from '../../use-cases/commit-event.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import { randomHex } from '../../use-cases/tokens.ts'
+import { loadMutes, mutesRow } from './load.ts'
+import { type Mute, type MuteWish, maxMutes, maxMutesOfFleet } from './rule.ts'
 
 const idBytes = 6
 /** Other workers were faster each time. */
@@ -38,8 +38,8 @@ export async function addMute(relay: Relay, access: Access, wish: MuteWish): Pro
 
 /** Those that count, now or later, the next to end first. */
 export async function mutesFor(relay: Relay, access: Access): Promise<Mute[]> {
-  const { all = [] } = (await mutesRow.read(relay.store)) ?? {}
-  const seen = all.filter(({ fleet, until }) => until > relay.now() && seesFleet(access, fleet))
+  const { mutes } = await loadMutes(relay.store)
+  const seen = mutes.filter(({ fleet, until }) => until > relay.now() && seesFleet(access, fleet))
   return seen.sort((one, other) => one.until - other.until)
 }
 

@@ -1,6 +1,11 @@
 // When a mute begins, and which of several counts.
 import { expect, test } from 'vitest'
-import { type Mute, maxMuteMs, mutedBy, timesOfMute } from '../../../functions/core/rules/mute.ts'
+import {
+  type Mute,
+  maxMuteMs,
+  mutedBy,
+  timesOfMute,
+} from '../../../functions/features/mutes/rule.ts'
 import { at, facts, record, sight } from '../../support/records.ts'
 
 const minute = 60_000

@@ -1,0 +1,19 @@
+// What an event shows of a feature.
+import type { EventRecord } from './event.ts'
+
+/** What features add to the public view of an event. Each adds its own by declaration merging. */
+// biome-ignore lint/suspicious/noEmptyInterface: features add to it
+export interface FeatureView {}
+
+export interface Face {
+  /** For the API, webhooks and streams. */
+  shows(event: Omit<EventRecord, 'sights' | 'history' | 'dueAt'>): FeatureView
+  /** In the event's row of the console, one word. Empty: none. */
+  badge(record: EventRecord): string
+}
+
+/** How the timeline of an event says a step. */
+export interface StepWords {
+  bare: string
+  withNote(note: string): string
+}

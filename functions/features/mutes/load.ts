@@ -1,0 +1,12 @@
+// The mutes in the store, in one row: few, and read with every step that people are told of.
+import { rowsOf } from '../../store/small-rows.ts'
+import type { SmallRowStore } from '../../store/store.ts'
+import type { Mute } from './rule.ts'
+
+export const mutesRow = rowsOf<{ all: Mute[] }>('mutes', {
+  ...{ 'all.*.id': 'string', 'all.*.until': 'number', 'all.*.fleet': 'string' },
+})
+
+export async function loadMutes(store: SmallRowStore): Promise<{ mutes: Mute[] }> {
+  return { mutes: (await mutesRow.read(store))?.all ?? [] }
+}

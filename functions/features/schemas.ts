@@ -1,0 +1,4 @@
+// The fields that features add to what the API, webhooks and streams show of an event.
+import { muteFields } from './mutes/schema.ts'
+
+export const eventFields = { ...muteFields }

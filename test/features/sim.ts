@@ -1,0 +1,5 @@
+// What features bring to the worlds of the simulation.
+import type { SimFeature } from '../sim/feature.ts'
+import { muteSim } from './mutes/sim.ts'
+
+export const simFeatures: SimFeature[] = [muteSim]

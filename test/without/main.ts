@@ -1,0 +1,94 @@
+// `npm run without`: whether a feature can be taken out. It works in a copy.
+import { spawnSync } from 'node:child_process'
+import { existsSync, globSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { command, exitCodes, text, wrong } from '../../functions/cli/command.ts'
+import { copyOfProject } from '../support/project-copy.ts'
+import { withoutFolder } from './lists.ts'
+
+const root = join(import.meta.dirname, '../..')
+const folder = 'functions/features'
+// exports.test.ts is left out: what the feature alone imported is not imported now
+const ground = ['features', 'imports', 'ground', 'docs'].map((name) => `test/ground/${name}`)
+const usualTests = [...ground, 'test/core', 'test/features', 'test/use-cases', 'test/http']
+const limitMs = 600_000
+const bin = (path: string) => [process.execPath, join(root, 'node_modules', path)]
+
+/** What must pass without the feature. */
+const steps = (tests: string[]): [name: string, words: string[]][] => [
+  ['generate', [process.execPath, 'infra/foghorn.mjs', 'generate']],
+  ['biome', [...bin('@biomejs/biome/bin/biome'), 'check', '--write', '.']],
+  ['types', bin('typescript/bin/tsc')],
+  [
+    'tests',
+    [
+      ...bin('vitest/vitest.mjs'),
+      'run',
+      '--config',
+      'test/vitest.config.ts',
+      '--root',
+      '.',
+      ...tests,
+    ],
+  ],
+]
+
+export const features = readdirSync(join(root, folder), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name)
+
+export const without = command({
+  usage: 'FEATURE [--tests FOLDERS]',
+  about: `
+Removes a feature from a copy of the project: its folder, its tests, and its lines in the lists. Then runs the
+linter, the compiler and the other tests there.
+
+  --tests FOLDERS   by commas (default: ${usualTests.join(',')})
+
+Features: ${features.join(', ')}
+
+Exit codes: 0 if all else works, otherwise 1.
+
+Example:
+  npm run without -- mutes`,
+  options: { tests: text },
+  words: { least: 1, most: 1 },
+  run({ options, words: [name = ''], io }) {
+    if (!features.includes(name))
+      throw wrong(`there is no feature "${name}"; there are: ${features.join(', ')}`)
+    const copy = copyOfProject()
+    try {
+      takeOut(copy, name)
+      for (const [step, [program = '', ...words]] of steps(
+        options.tests?.split(',') ?? usualTests,
+      )) {
+        io.progress(step)
+        const ran = spawnSync(program, words, {
+          ...{
+            cwd: copy,
+            encoding: 'utf8',
+            timeout: limitMs,
+            env: { ...process.env, NO_COLOR: '1' },
+          },
+        })
+        if (ran.status === 0) continue
+        io.print(`without ${name}, ${step} fails:\n${ran.stdout}${ran.stderr}`)
+        return exitCodes.broken
+      }
+    } finally {
+      rmSync(copy, { recursive: true, force: true })
+    }
+    io.print(`without ${name}, all else works`)
+    return exitCodes.fine
+  },
+})
+
+function takeOut(copy: string, name: string): void {
+  for (const path of [join(folder, name), join('test/features', name)]) {
+    if (existsSync(join(copy, path))) rmSync(join(copy, path), { recursive: true })
+  }
+  for (const list of globSync(['functions/features/*.ts', 'test/features/*.ts'], { cwd: copy })) {
+    const path = join(copy, list)
+    writeFileSync(path, withoutFolder(readFileSync(path, 'utf8'), name))
+  }
+}
