@@ -110,31 +110,37 @@ export class Claims {
     const partitions: Partitions = new Map()
     let first = Number.POSITIVE_INFINITY
     for (const waiting of (await this.#queues.look(pacing)).waiting) {
-      const { channel, spentUntil, fleets } = waiting
+      const { channel, spentUntil } = waiting
       const free = channel === subscribers ? now : freeAt(rateOf(channel), spentUntil, now)
-      // until then its rows need not be read: nothing can be sent
-      if (free > now) {
-        first = Math.min(first, nextWithoutSlot(waiting, free, pacing))
-        continue
-      }
-      for (const queue of fleets) {
-        let next = Number.POSITIVE_INFINITY
-        const isLate = (at: number) => at >= Math.min(next, first)
-        const isFree = (entry: Found) => hasRoom(entry, pacing.roomOf)
-        for await (const { at, one } of this.#queues.sendableIn(
-          queue,
-          partitions,
-          now,
-          isFree,
-          isLate,
-        )) {
-          // each subscription has room of its own
-          if (one === undefined || pacing.roomOf(one.channel) > 0) next = Math.min(next, at)
-        }
-        first = Math.min(first, next)
-      }
+      // for so short a time, its rows need not be read: nothing can be sent
+      const isShort = free > now && !holdsUp(free, now)
+      const next = isShort
+        ? firstEntryAt(waiting)
+        : await this.#nextIn(waiting, partitions, pacing, first)
+      // what is due long before its turn is judged
+      first = Math.min(first, holdsUp(free, Math.max(next, now)) ? next : Math.max(next, free))
     }
     return first
+  }
+
+  /** When the next delivery of the channel is due. `before`: later ones do not matter. */
+  async #nextIn(
+    { fleets }: Waiting,
+    partitions: Partitions,
+    { now, roomOf }: Pacing,
+    before: number,
+  ): Promise<number> {
+    let next = Number.POSITIVE_INFINITY
+    const isLate = (at: number) => at >= Math.min(next, before)
+    const isFree = (entry: Found) => hasRoom(entry, roomOf)
+    for (const queue of fleets) {
+      const sendable = this.#queues.sendableIn(queue, partitions, now, isFree, isLate)
+      for await (const { at, one } of sendable) {
+        // each subscription has room of its own
+        if (one === undefined || roomOf(one.channel) > 0) next = Math.min(next, at)
+      }
+    }
+    return next
   }
 
   /** Makes all leases end. Only for a worker that is alone. */
@@ -338,13 +344,6 @@ export class Claims {
     const siblings = await this.#deliveries.toDeliveries(partition.deliveries, partition)
     return { record: partition.record, siblings }
   }
-}
-
-/** When the rate of the channel allows a request, or when its messages are to be judged without one. */
-function nextWithoutSlot(waiting: Waiting, free: number, { now, roomOf }: Pacing): number {
-  const at = firstEntryAt(waiting)
-  const isJudged = holdsUp(free, Math.max(at, now)) && roomOf(waiting.channel) > 0
-  return isJudged ? at : Math.max(free, at)
 }
 
 /** `slots`: how many requests the rate of the channel allows now. `heldUntil`: until then, none. */

@@ -90,6 +90,21 @@ export function ratePromises(bench: Bench): void {
       expect(await turn(bench.store, at + 600_000)).toEqual([['b']])
     })
 
+    test('what waits behind a message that was judged is not due before it', async () => {
+      await owe('slow', 'a')
+      const [[sent]] = (await claimAt(bench.store, at)) as [[Claimed]]
+      await bench.store.settle(sent, { state: 'delivered', nextAt: at, note: '' }, at, [])
+      const nextAt = at - 500
+      const steps = ['scheduled', 'started'].map((moment, seq) =>
+        delivery(`b-${moment}`, { eventId: 'b', channel: 'slow', nextAt: nextAt + seq, seq }),
+      )
+      await expectCommitted(bench.store, { record: record({ eventId: 'b' }), deliveries: steps })
+      const [[held]] = (await claimAt(bench.store, at + 1)) as [[Claimed]]
+      await bench.store.settle(held, { ...again, nextAt: at + 600_000 }, at + 1, [])
+      expect(await claimAt(bench.store, at + 2)).toEqual([])
+      expect(await bench.store.nextDueAt({ ...pacing, now: at + 2 })).toBe(at + 600_000)
+    })
+
     test('is kept by all workers together', async () => {
       await owe('chat', 'a', 'b', 'c', 'd')
       await owe('pager', 'e', 'f', 'g')
