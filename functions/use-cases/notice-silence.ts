@@ -4,7 +4,7 @@ import { hits } from '../../shared/document.ts'
 import { messageOf } from '../../shared/errors.ts'
 import type { Beacon, Departure } from '../core/event/beacon.ts'
 import type { EventRecord } from '../core/event/event.ts'
-
+import { eventGrid } from '../core/event/sight.ts'
 import {
   isHeardAgain,
   isPast,
@@ -203,7 +203,10 @@ class FleetEvents {
     const now = this.#relay.now()
     for (const event of await this.#candidates(beacon)) {
       if (!hits(event.facts, beacon.vm) || isPast(event, beacon.heardAt, now)) continue
-      const isSeenNear = event.sights.some((one) => mayShareGroup(one, beacon))
+      // others may send in the name of Event Grid
+      const isSeenNear = event.sights.some(
+        (one) => one.beacon !== eventGrid && mayShareGroup(one, beacon),
+      )
       if (isSeenNear || beacon.sees.includes(event.eventId)) own.push(event)
     }
     return own

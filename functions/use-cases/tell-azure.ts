@@ -10,6 +10,7 @@ import {
 import { withDueAt } from '../core/event/decide.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
 import type { Published } from '../core/event/published.ts'
+import { isCovered } from '../core/event/rule-approves.ts'
 import { subscriptionsOf } from '../core/rules/config.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
@@ -24,7 +25,7 @@ const forbidden = 403
 export function mustTellAzure(relay: Relay, record: EventRecord, now: number): boolean {
   const { azure, config, listeningSince } = relay
   const isOwn = azure !== undefined && subscriptionsOf(config, record.fleet).length > 0
-  return isOwn && mayTry(record, { now, listeningSince })
+  return isOwn && isCovered(record, config.policy) && mayTry(record, { now, listeningSince })
 }
 
 export async function tellAzure(relay: Relay, key: EventKey, known: EventRecord): Promise<void> {
@@ -87,7 +88,8 @@ async function tell(relay: Relay, record: EventRecord): Promise<Told> {
   const resource = confirmedBy(record, listed)
   if ('refusal' in resource) return failed(resource.refusal, listed)
   const now = await relay.store.readEvent({ fleet, eventId })
-  const isValid = now?.phase === 'scheduled' && now.decided?.at === decided?.at
+  const isSame = now?.phase === 'scheduled' && now.decided?.at === decided?.at
+  const isValid = isSame && isCovered(now, relay.config.policy)
   if (!isValid) return failed('the event changed meanwhile', listed)
   const { subscriptionId } = resource
   return { result: await manager.acknowledge(resource, eventId), subscriptionId, listed }

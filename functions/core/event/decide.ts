@@ -22,7 +22,7 @@ import type { Moment } from './moment.ts'
 import type { EventNews } from './news.ts'
 import { endedByAzure, withResource } from './published.ts'
 import { readinessOf, withReadiness } from './readiness.ts'
-import { isOutgrown } from './rule-approves.ts'
+import { isCovered } from './rule-approves.ts'
 import { isAzure, isOlder, type Listening, type Reporter } from './sight.ts'
 import { type Conclusion, type Context, type Life, never, type Times } from './stage.ts'
 import { stages } from './stages.ts'
@@ -143,7 +143,7 @@ function directed(
     return { ...decision, isDirected: false }
   }
   // it does not expire while Azure may be starting the event, but nobody tells Azure again
-  const isVoid = record.azure.accepted !== undefined && isOutgrown(record, rules)
+  const isVoid = record.azure.accepted !== undefined && !isCovered(record, rules)
   if (isVoid) return { ...decision, isDirected: false }
   const lease = leaseOf(record, shown, reporter, now)
   const isGranted = lease === 'granted' && isOpen(record)

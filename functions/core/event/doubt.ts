@@ -1,6 +1,8 @@
-// A start that one alone tells of, who may be wrong: Event Grid, in whose name others may send, or an onlooker. If a
+// A start that one alone tells of, who may be wrong: Event Grid, in whose name others may send, an onlooker, or a VM
+// that named itself and that no document of the affected VMs names. If a
 // minute later one who knows shows that the event waits, the event ends as that word had it. The next report
 // opens it again (is-back.ts), so that people are asked anew.
+import { hits } from '../../../shared/document.ts'
 import { type Ended, type EventRecord, isOpen } from './event.ts'
 import type { Moment } from './moment.ts'
 import type { EventNews } from './news.ts'
@@ -31,8 +33,10 @@ export function endedByDoubt(
   listening: Listening,
 ): { record: EventRecord; moments: Moment[] } | undefined {
   const { started } = record
-  const isDoubtful = isOpen(record) && started?.by !== undefined
-  if (!isDoubtful || shown?.status !== 'Scheduled') return undefined
+  if (!isOpen(record) || started === undefined || shown?.status !== 'Scheduled') return undefined
+  const { by, vm } = started
+  const isDoubtful = by !== undefined || (vm !== undefined && !hits(record.facts, vm))
+  if (!isDoubtful) return undefined
   const isSoon = reporter.polledAt < started.at + lagMs
   const { now } = listening
   if (isSoon || isDue(record, now) || !knows(record, reporter, shown, listening)) return undefined

@@ -42,6 +42,8 @@ interface Started {
   kind?: StartKind
   /** Only this one said so, and others may show otherwise: Event Grid, or a VM that is not affected. */
   by?: 'azure' | 'onlooker'
+  /** The affected VM that said so. One that had only named itself may turn out not to be affected. */
+  vm?: string
 }
 
 export interface Ended {

@@ -1,5 +1,6 @@
 // What a report makes of the record of an event, before anything is concluded: its values, the sight of
 // the beacon, and what Azure answered. decide.ts concludes.
+import { hits } from '../../../shared/document.ts'
 import { withStartResult } from './directive.ts'
 import { cannotHaveStarted } from './doubt.ts'
 import {
@@ -19,7 +20,7 @@ import { isBack, reopened } from './is-back.ts'
 import { seemsOver } from './is-over.ts'
 import type { EventNews } from './news.ts'
 import {
-  eventGrid,
+  isAffected,
   isNews,
   isOfNamed,
   type Listening,
@@ -114,9 +115,9 @@ function joinedTo(
   const isSeen = shown?.status === 'Started'
   const earlier = past.find(({ kind, event }) => kind === 'seen' && event.status === 'Started')
   if (!isSeen && earlier === undefined) return valued
-  const isOfGrid = reporter.beacon === eventGrid
   if (valued.phase === 'started') return confirmed(valued, reporter)
-  if (isOfGrid && isTooEarly(valued, listening)) return valued
+  const { by } = saidBy(reporter, valued.facts)
+  if (by !== undefined && isTooEarly(valued, by, listening)) return valued
   const at = earlier?.at ?? reporter.polledAt
   const started = withStarted(valued, { at, ...saidBy(reporter, valued.facts) })
   return addHistory(started, { at, what: 'started', note: reporter.vm })
@@ -124,22 +125,25 @@ function joinedTo(
 
 /** A start that one who knows shows, too. */
 function confirmed(record: StartedRecord, reporter: Reporter): StartedRecord {
-  const { by: before, ...started } = record.started
-  const { by } = saidBy(reporter, record.facts)
-  if (before === undefined || by === 'azure' || by === before) return record
-  return { ...record, started: { ...started, ...(by && { by }) } }
+  const { by: before, vm, ...started } = record.started
+  const said = saidBy(reporter, record.facts)
+  const isKnown = before === undefined && (vm === undefined || hits(record.facts, vm))
+  if (isKnown || said.by === 'azure' || said.by === before) return record
+  return { ...record, started: { ...started, ...said } }
 }
 
 /**
  * A speaker shows that it waits. Azure's list is up to two minutes behind, so it speaks of this only once such a
  * word was wrong.
  */
-function isTooEarly(record: OpenRecord, listening: Listening): boolean {
-  const waits = shownBy(record, listening).some(
-    ({ beacon, shows }) =>
-      shows.status === 'Scheduled' && (beacon !== resourceGraph || record.backAt !== undefined),
+function isTooEarly(record: OpenRecord, by: 'azure' | 'onlooker', listening: Listening): boolean {
+  const wasWrong = record.backAt !== undefined
+  const waits = shownBy(record, listening).filter(
+    ({ beacon, shows }) => shows.status === 'Scheduled' && (beacon !== resourceGraph || wasWrong),
   )
-  return waits && cannotHaveStarted(record, listening.now)
+  if ((record.facts.notBeforeAt ?? Number.POSITIVE_INFINITY) <= listening.now) return false
+  if (wasWrong && waits.some((one) => isAffected(record.facts, one))) return true
+  return by === 'azure' && waits.length > 0 && cannotHaveStarted(record, listening.now)
 }
 
 /** Law 7. */

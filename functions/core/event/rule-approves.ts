@@ -15,6 +15,7 @@ import type { NotReady, VmReadiness } from './hook-state.ts'
 import { seemsOver } from './is-over.ts'
 import type { Moment } from './moment.ts'
 import { awaitedUntil, isReady, readinessOf, withReadiness } from './readiness.ts'
+import { isWithin } from './scope.ts'
 import { differs, type Listening, shownOf, speakersOf } from './sight.ts'
 import {
   isTooMuch,
@@ -283,7 +284,7 @@ function ruleTimes(record: EventRecord, listening: Listening): number[] {
  * The rule that approved would not approve any more by what is known now, or a VM is not as the rule
  * read it, or not ready.
  */
-export function isOutgrown(record: EventRecord, rules: PolicyRule[]): boolean {
+function isOutgrown(record: EventRecord, rules: PolicyRule[]): boolean {
   const { decided, policy, sights, facts } = record
   if (decided?.how !== 'policy') return false
   const vms = knownVms(record)
@@ -300,4 +301,9 @@ export function isOutgrown(record: EventRecord, rules: PolicyRule[]): boolean {
     return hits(facts, vm) && state !== undefined && state !== 'succeeded'
   })
   return policy.whenReady === true && isUnready
+}
+
+/** Whether the approval still covers the event as it is known now. Only then is Azure told. */
+export function isCovered(record: EventRecord, rules: PolicyRule[]): boolean {
+  return isWithin(record.decided?.scope, record.facts) && !isOutgrown(record, rules)
 }

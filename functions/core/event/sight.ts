@@ -111,7 +111,7 @@ export function isOfNamed(one: Pick<Reporter, 'beacon' | 'vm'>, ...named: Named[
 }
 
 export function isAffected(facts: Named, sight: Sight): boolean {
-  return sight.isHit === true || isOfNamed(sight, facts)
+  return isOfNamed(sight, facts)
 }
 
 function silentMsOf(sight: Sight): number {
@@ -182,10 +182,14 @@ export function shownBy(record: Seen, listening: Listening): Sight[] {
     .filter(({ beacon, missing }) => beacon !== eventGrid && missing === undefined)
 }
 
-/** Of a start: who alone says so, if others may show otherwise. */
-export function saidBy(reporter: Reporter, facts: Named): { by?: 'azure' | 'onlooker' } {
+/** Of a start: who says so. `by`: others may show otherwise. */
+export function saidBy(
+  reporter: Reporter,
+  facts: Named,
+): { by?: 'azure' | 'onlooker'; vm?: string } {
   if (reporter.beacon === eventGrid) return { by: 'azure' }
-  return isAzure(reporter) || isOfNamed(reporter, facts) ? {} : { by: 'onlooker' }
+  if (isAzure(reporter)) return {}
+  return isOfNamed(reporter, facts) ? { vm: reporter.vm } : { by: 'onlooker' }
 }
 
 /**

@@ -4,8 +4,8 @@ import { stages as ofFeatures } from '../../features/rules.ts'
 import { armLookAt } from './arm.ts'
 import { inventoryDueAt } from './published.ts'
 import { nextReminder, remind } from './reminder.ts'
-import { isOutgrown, nextWeighingAt, weigh } from './rule-approves.ts'
-import { expire, isWithin, mayExpire } from './scope.ts'
+import { isCovered, nextWeighingAt, weigh } from './rule-approves.ts'
+import { expire, mayExpire } from './scope.ts'
 import { inert, never, type Stage } from './stage.ts'
 import { stuck } from './stuck.ts'
 import { told } from './told.ts'
@@ -16,8 +16,7 @@ const scope: Stage = {
   step(life, { rules, listening }) {
     const { record } = life
     if (record.drill || !mayExpire(record, listening.now)) return life
-    const isCovered = isWithin(record.decided.scope, record.facts) && !isOutgrown(record, rules)
-    return isCovered ? life : { ...life, record: expire(record, listening.now) }
+    return isCovered(record, rules) ? life : { ...life, record: expire(record, listening.now) }
   },
 }
 

@@ -12,6 +12,7 @@ import {
   isSeeing,
   type Listening,
   type Reporter,
+  resourceGraph,
   type Sight,
   shownOf,
 } from './sight.ts'
@@ -32,7 +33,10 @@ export function withValues(
   const names = takenFrom(record, reporter, shown, isAdded, listening)
   const all = isAdded ? { ...shown, ...withName(facts, reporter.vm) } : shown
   const taken = Object.fromEntries(names.map((name) => [name, all[name]])) as Partial<Values>
-  const valued = { ...filled(facts, shown), ...taken }
+  const valued = {
+    ...(mayFill(record, reporter, shown, listening) ? filled(facts, shown) : facts),
+    ...taken,
+  }
   const takesVms = names.includes('resources') || facts.resources.length === 0
   const merged = withVms(valued, takesVms ? all : facts)
   if (JSON.stringify(merged) === JSON.stringify(facts)) return record
@@ -61,13 +65,7 @@ function takenFrom(
   listening: Listening,
 ): (keyof Values)[] {
   const { beacon } = reporter
-  const others = sights.filter(
-    (one) =>
-      ![beacon, eventGrid].includes(one.beacon) &&
-      one.missing === undefined &&
-      isSeeing(one, listening),
-  )
-  const affected = others.filter((one) => isAffected(facts, one))
+  const { others, affected } = seenBeside({ facts, sights }, reporter, listening)
   const isOfAffected = isOfNamed(reporter, facts, shown)
   if (!isOfAffected && affected.length > 0) return []
   const speakers = isOfAffected ? affected : others
@@ -81,6 +79,35 @@ function takenFrom(
     const hasChanged = isKnown && before !== undefined && differs(name, before, own)
     return hasChanged || speakers.every(({ shows }) => differs(name, known, shows))
   })
+}
+
+/** Who else shows the event now, as far as that is known by documents or by Azure's list. */
+function seenBeside(
+  { facts, sights }: Pick<EventRecord, 'facts' | 'sights'>,
+  { beacon }: Reporter,
+  listening: Listening,
+) {
+  const others = sights.filter(
+    (one) =>
+      ![beacon, eventGrid].includes(one.beacon) &&
+      one.missing === undefined &&
+      isSeeing(one, listening),
+  )
+  return { others, affected: others.filter((one) => isAffected(facts, one)) }
+}
+
+/**
+ * Whether it may say what is unknown. Where an affected VM shows the event, others know no more than its document,
+ * but for Azure's list.
+ */
+function mayFill(
+  record: EventRecord,
+  reporter: Reporter,
+  shown: Facts,
+  listening: Listening,
+): boolean {
+  if (reporter.beacon === resourceGraph || isOfNamed(reporter, record.facts, shown)) return true
+  return seenBeside(record, reporter, listening).affected.length === 0
 }
 
 /** Its first document that names it. */
