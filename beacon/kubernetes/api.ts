@@ -92,7 +92,8 @@ export function createApi(parts: ApiParts): KubernetesApi {
 
   const podPage = async (selector: string, limit: number, rest: string) => {
     const query = new URLSearchParams({
-      fieldSelector: `spec.nodeName=${nodeName}`,
+      // pods that have ended may be many, and nothing is to be done about them
+      fieldSelector: `spec.nodeName=${nodeName},status.phase!=Succeeded,status.phase!=Failed`,
       ...(limit === allAtOnce ? { resourceVersion: '0' } : { limit: String(limit) }),
       ...(selector !== '' && { labelSelector: selector }),
       ...(rest !== '' && { continue: rest }),

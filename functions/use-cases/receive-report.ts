@@ -14,6 +14,9 @@ import { isOutage, type Joined, joinEvents } from './join-events.ts'
 import { noteOccurrence } from './problems.ts'
 import type { Relay } from './relay.ts'
 
+/** Events that a beacon sees: those of a document, and those that it has no room for. */
+const maxSeen = 600
+
 /** A report that comes after this part of the pace counts as on time. */
 const punctual = 0.8
 
@@ -133,7 +136,11 @@ function rowAndPace(
   const isHeld = waitMs !== undefined && report.waitMs !== undefined
   const refusedIds = new Set(refused.map(({ eventId }) => eventId))
   const stored = [...sees, ...lacking].filter((id) => !refusedIds.has(id))
-  const next = { ...beacon, paceMs: isHeld ? paceMs + waitMs : paceMs, sees: [...new Set(stored)] }
+  const next = {
+    ...beacon,
+    paceMs: isHeld ? paceMs + waitMs : paceMs,
+    sees: [...new Set(stored)].slice(0, maxSeen),
+  }
   const isIdle = seen.length === 0 && !isSoon
   return {
     beacon: withReport(next, known),

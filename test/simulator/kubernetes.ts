@@ -195,8 +195,14 @@ export class FakeKubernetes {
     const fields = (query.get('fieldSelector') ?? '').split(',')
     const node = fields.find((one) => one.startsWith('spec.nodeName='))?.slice(14)
     const labels = query.get('labelSelector') ?? ''
+    const hidden = fields
+      .filter((one) => one.startsWith('status.phase!='))
+      .map((one) => one.slice('status.phase!='.length))
     const all = this.pods.filter(
-      (pod) => (node === undefined || pod.node === node) && matches(pod.labels, labels),
+      (pod) =>
+        (node === undefined || pod.node === node) &&
+        !hidden.includes(pod.phase ?? 'Running') &&
+        matches(pod.labels, labels),
     )
     const from = Number(query.get('continue') ?? 0)
     // from the cache, all at once

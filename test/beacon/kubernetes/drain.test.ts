@@ -120,6 +120,14 @@ describe('prepare', () => {
     expect(cluster.on('node-a')).toEqual([])
   })
 
+  test('thousands of pods that have ended do not keep it from draining', async () => {
+    const { cluster, run, pod } = aCluster()
+    for (let i = 0; i < 3_000; i++) pod({ name: `failed-${i}`, phase: 'Failed' })
+    pod({ name: 'web-1' })
+    expect(await run('prepare')).toEqual(['succeeded', 'drained'])
+    expect(cluster.on('node-a')).not.toContain('web-1')
+  })
+
   test('says what the node ran, also while it is drained', async () => {
     const { clock, drain, runner, run, pod, start, stop } = aCluster()
     const labels = { 'pod-template-hash': '7d4f8' }
