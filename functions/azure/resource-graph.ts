@@ -204,7 +204,7 @@ function freeFrom({ header }: Answer, now: number): number {
 function reasonOf({ status, code, message }: Answer): string {
   const said = [code, message].filter((text) => text !== '').join(': ')
   return status === 403
-    ? `HTTP 403 ${said}; give the identity the role Reader on the subscription`
+    ? `HTTP 403 ${said}; give the identity the role Reader on each subscription: az role assignment create --assignee CLIENT_ID --role Reader --scope /subscriptions/ID`
     : `HTTP ${status}${said && ` ${said}`}`
 }
 

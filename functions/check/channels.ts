@@ -129,14 +129,17 @@ function onTemplate(at: string, channel: Channel): string[] {
 function onLiteralSecrets(at: string, body: unknown): string[] {
   if (typeof body !== 'object' || body === null) return []
   return Object.entries(body).flatMap(([key, one]) => {
-    const isSecret = typeof one === 'string' && secretKey.test(key) && looksSecret(one)
+    const isNamed = secretKey.test(key) || known.test(String(one))
+    const isSecret = typeof one === 'string' && isNamed && looksSecret(one)
     if (!isSecret || one.includes('{{')) return onLiteralSecrets(`${at}.${key}`, one)
     const what = 'this looks like a secret, and "--requests" shows the body'
     return [`${at}.${key}: ${what}; write it in "settings", and {{settings.NAME}} here`]
   })
 }
 
-const secretKey = /token|secret|password|key/i
+const secretKey = /token|secret|pass|key|auth|credential/i
+/** Texts that no other thing begins with. */
+const known = /^(xox[a-z]-|whsec_|gh[a-z]_|glpat-|sk-|bearer |basic )/i
 
 const ofExample = 'foghorn.example.com'
 

@@ -3,6 +3,7 @@
 import { type ParseArgsConfig, parseArgs, styleText } from 'node:util'
 import { documentedTypes, knownType } from '../../shared/document.ts'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
+import { withoutLineBreaks } from '../config/environment.ts'
 import { didYouMean, nearest } from '../schema/suggest.ts'
 import { wrap } from './layout.ts'
 
@@ -78,7 +79,7 @@ export function processIo(call?: string): Io {
   }
   return {
     ...(call !== undefined && { call }),
-    environment: process.env,
+    environment: withoutLineBreaks(process.env),
     print: write(stdout),
     note: write(stderr),
     progress(text) {

@@ -35,9 +35,14 @@ export function mistakesOnCloudflare(config: Config, environment: Environment): 
   const asksAzure = azure !== undefined || isShipped
   const identity =
     'azure: a Worker has no managed identity, and no files; write "tenantId", "clientId" and "clientSecret"'
+  const mails = Object.entries(channels).filter(([, one]) => one.kind === 'mail')
   const keys = (['allowNetworks', 'tokenNetworks'] as const).filter((key) => config[key].length > 0)
   return [
     ...(asksAzure && azure?.clientSecret === undefined ? [identity] : []),
+    ...mails.map(
+      ([name]) =>
+        `channels.${name}: a Worker cannot speak SMTP; write "endpoint" and "accessKey" of Azure Communication Services`,
+    ),
     ...(environment[developmentName] ? [] : keys).map(
       (key) => `${key}: remove "${key}": a Worker reaches public addresses only`,
     ),

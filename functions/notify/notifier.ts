@@ -220,9 +220,9 @@ export function fromError(
   return { outcome: 'refused', note: twice, mayHaveArrived: true }
 }
 
-/** There was an answer, which breaks the rules of HTTP. The service may have accepted the message. */
+/** There was an answer, which breaks the rules of HTTP or SMTP. The service may have accepted the message. */
 const unreadable =
-  /^(HPE_\w+|HTTPParserError|UND_ERR_(HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH))$/
+  /^(EMESSAGE|HPE_\w+|HTTPParserError|UND_ERR_(HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH))$/
 
 /** There was no connection, so the service has not counted the request. */
 const unconnected =

@@ -103,8 +103,10 @@ async function given(
     signal?.throwIfAborted()
     const { code: name, responseCode: code = 0, response = '' } = error as Refusal
     if (name === 'ETLS' && code >= 500) return answer(401, 'SMTP: the server offers no TLS')
-    // whatever the server calls it: no mail gets in
-    if (name === 'EAUTH' && code >= 500) return answer(401, `SMTP ${response}`)
+    // whatever the server calls it, also if nobody can read it: no mail gets in
+    if (name === 'EAUTH' && (code === 0 || code >= 500)) {
+      return answer(401, `SMTP ${response || 'the answer to the login cannot be read'}`)
+    }
     if (code === 0) throw explained(error)
     return answer(statusFor(code), `SMTP ${response}`)
   }

@@ -104,7 +104,9 @@ async function noteUnreadable(relay: Relay, subscriptions: string[]): Promise<vo
     return subscriptions
   })
   for (const id of subscriptions.filter((one) => !readable.includes(one.toLowerCase()))) {
-    const what = `Azure shows nothing of subscription ${id}; give the identity the role Reader on it`
+    const assignee = relay.azureTokens.clientId ?? 'CLIENT_ID'
+    const command = `az role assignment create --assignee ${assignee} --role Reader --scope /subscriptions/${id}`
+    const what = `Azure shows nothing of subscription ${id}; give the identity the role: ${command}`
     await noteForbidden(relay, fleetOf(relay.config, id)!, new FoghornError(forbidden, what))
   }
 }

@@ -1,7 +1,7 @@
 // A VM names itself in an event of others, or an onlooker and a `report` token repeat what is not so. What the
 // affected VM shows counts.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { arm, list, publication, publish, startWithAzure } from '../support/azure.ts'
+import { arm, list, publication, publish, startWithAzure, subscription } from '../support/azure.ts'
 import { linkOf, press } from '../support/people.ts'
 import { beacon, hour, minute, outcome, second, world } from '../support/relay.ts'
 import { event, eventId, FakeBeacon, started } from '../support/world.ts'
@@ -133,7 +133,7 @@ describe('what the VM does not show', () => {
 
 test("Event Grid's word explains no silence of a beacon", async () => {
   await begin({ owners: ['pager'] })
-  await new FakeBeacon(world, 'victim').sees([])
+  await new FakeBeacon(world, 'victim', { vm: { subscriptionId: subscription } }).sees([])
   const preempt = { vms: ['victim'], type: 'Preempt', notBeforeAt: world.clock.now - second }
   await publish(preempt)
   world.clock.now += minute

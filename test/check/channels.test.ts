@@ -74,6 +74,17 @@ testRows('channels', [
     'write it in "settings"',
   ],
   [
+    'a template with a secret in a list of its body',
+    {
+      channels: {
+        chat,
+        team: { ...template, body: { page: '{{page}}', headers: [`Bearer ${token}`] } },
+      },
+    },
+    'channels.team.body.headers.0: this looks like a secret',
+    'write it in "settings"',
+  ],
+  [
     'plain http',
     {
       channels: { chat, team: { ...team, url: 'http://10.0.0.5/x' } },

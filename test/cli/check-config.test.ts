@@ -123,6 +123,13 @@ describe('a configuration', () => {
   test('has mistakes on a host that cannot do what it asks for', async () => {
     const own = JSON.parse(readFileSync(join(root, example), 'utf8'))
     const signIn = { tenantId: '1e6d2f1c-0a4b-4c57-9b1e-5c2f0d9a7e11' }
+    const mail = {
+      kind: 'mail',
+      server: 'smtp.example.com',
+      from: 'a@b.example',
+      to: 'c@d.example',
+    }
+    own.channels.mails = { ...mail, fallback: 'ops-slack' }
     const file = write('signed-in.json', { ...own, signIn, allowNetworks: ['10.0.0.0/8'] })
     const on = async (host: string, more = {}) => {
       const { code, err } = await run([file, '--host', host], { ...environment, ...more })
@@ -131,7 +138,8 @@ describe('a configuration', () => {
     expect(await on('azure')).toEqual([0, ''])
     expect(await on('node')).toEqual([2, expect.stringContaining('signIn: App Service Auth')])
     expect(await on('node', { WEBSITE_AUTH_ENABLED: 'true' })).toEqual([0, ''])
-    expect(await on('cloudflare')).toEqual([2, expect.stringContaining('has 2 mistakes:')])
+    expect(await on('cloudflare')).toEqual([2, expect.stringContaining('has 3 mistakes:')])
+    expect((await on('cloudflare'))[1]).toContain('channels.mails: a Worker cannot speak SMTP')
     expect(await on('nodes')).toEqual([2, expect.stringContaining('did you mean "node"?')])
   })
 

@@ -176,14 +176,20 @@ describe('a mistake', () => {
 
 describe('a server that speaks by itself', () => {
   /** Answers what is listed by the first word of a line, and everything else with 250. */
-  async function speaking(replies: Record<string, string>) {
+  async function speaking(replies: Record<string, string>, delivery: object = {}) {
+    const out = outgoing()
+    const what = { ...out, delivery: { ...out.delivery, ...delivery } }
     const lines: string[] = []
+    let isMail = false
     const server = createServer((socket) => {
       socket.write('220 mx.example\r\n')
       socket.on('error', () => {})
       createInterface(socket).on('line', (line) => {
         lines.push(line)
         const word = line.split(' ', 1)[0]!
+        // until a line with a dot alone, it is the mail
+        if (isMail && word !== '.') return
+        isMail = word === 'DATA'
         const usual = word === 'EHLO' ? '250-mx.example\r\n250 AUTH PLAIN' : '250 ok'
         socket.write(`${replies[word] ?? usual}\r\n`)
       })
@@ -194,7 +200,7 @@ describe('a server that speaks by itself', () => {
       ...{ kind: 'mail', server: `127.0.0.1:${port}`, tls: 'none', ...login },
       ...{ from: 'foghorn@foghorn.example', to: 'ops@foghorn.example' },
     })
-    const result = await send(channel)
+    const result = await send(channel, what)
     await new Promise((resolve) => server.close(resolve))
     return { result, lines }
   }
@@ -205,10 +211,19 @@ describe('a server that speaks by itself', () => {
     '502 not implemented',
     '503 not advertised',
     '504 unrecognized',
+    'what is this',
   ])('%s to the login: no mail gets in', async (reply) => {
     const { result } = await speaking({ AUTH: reply })
     expect(result).toMatchObject({ outcome: 'refused', broken: true })
     expect(result.note).toContain(reply)
+  })
+
+  test('an answer to the mail that nobody can read is tried twice, as it may have arrived', async () => {
+    const odd = { AUTH: '235 ok', DATA: '354 go on', '.': 'thank you' }
+    const first = await speaking(odd)
+    expect(first.result).toMatchObject({ outcome: 'retry', note: 'no readable answer: EMESSAGE' })
+    const again = await speaking(odd, { attempts: 2 })
+    expect(again.result).toMatchObject({ outcome: 'refused', mayHaveArrived: true })
   })
 
   test('a login that may work later is tried again', async () => {

@@ -24,16 +24,15 @@ test('a relay that may not read the list says so to owners, with the role that i
   await startWithAzure({ canRead: false }, { owners: ['pager'] })
   for (let minutes = 0; minutes < 3; minutes++) await world.pass(minute)
   const alert = world.sent.find(({ body }) => body.includes('Azure refuses approvals of fleet'))
-  expect(alert!.body).toContain('give the identity the role Reader on the subscription')
+  expect(alert!.body).toContain('give the identity the role Reader on each subscription: az role')
 })
 
 test('a relay that may read only some of its subscriptions says which it may not', async () => {
   await startWithAzure({ unreadable: [subscription] }, { owners: ['pager'] })
   for (let minutes = 0; minutes < 3; minutes++) await world.pass(minute)
   const alert = world.sent.find(({ body }) => body.includes('Azure refuses approvals of fleet'))
-  expect(alert!.body).toContain(
-    `nothing of subscription ${subscription}; give the identity the role`,
-  )
+  expect(alert!.body).toContain(`nothing of subscription ${subscription}`)
+  expect(alert!.body).toContain(`--role Reader --scope /subscriptions/${subscription}`)
 })
 
 test('what Event Grid sends with a token that is refused is found in the list', async () => {
@@ -223,7 +222,7 @@ describe('approving', () => {
     expect(arm.acknowledged).toEqual([])
     const notes = (await eventNow()).history.map(({ note }: { note?: string }) => note)
     expect(notes).toContainEqual(expect.stringContaining('does not list the event'))
-    expect(notes).toContainEqual(expect.stringContaining('role Reader on the subscription'))
+    expect(notes).toContainEqual(expect.stringContaining('role Reader on each subscription'))
     arm.options.canRead = true
     list(publication())
     await world.pass(minute)

@@ -40,10 +40,10 @@ export const features = readdirSync(join(root, folder), { withFileTypes: true })
 export const without = command({
   usage: 'FEATURE [--tests FOLDERS]',
   about: `
-Removes a feature from a copy of the project: its folder, its tests, and its lines in the lists. Then runs the
-linter, the compiler and the other tests there.
+Removes a feature from a copy of the project: its folder, its tests, and its lines in the
+lists. Then runs the linter, the compiler and the other tests there.
 
-  --tests FOLDERS   by commas (default: ${usualTests.join(',')})
+  --tests FOLDERS   by commas (default: the tests that run in this process)
 
 Features: ${features.join(', ')}
 
