@@ -16,15 +16,17 @@ test.each(features)('%s can be taken out', { timeout: 600_000 }, (name) => {
 })
 
 test('a list loses what it takes from the folder, and nothing else', () => {
-  const list = `import { a, ab } from './one/rule.ts'
-import { b } from './two/rule.ts'
-
-export const all = [a, b, ab]
-export const more = { ...b, ...a }
-`
-  expect(withoutFolder(list, 'one')).toBe(`import { b } from './two/rule.ts'
-
-export const all = [b, ]
-export const more = { ...b, }
-`)
+  const list = (...lines: string[]) => `${lines.join('\n')}\n`
+  const before = list(
+    "import { a, ab } from './one/rule.ts'",
+    "import { b } from './two/rule.ts'",
+    'export const all = [a, b, ab]',
+    'export const more = { ...b, ...a }',
+  )
+  const after = list(
+    "import { b } from './two/rule.ts'",
+    'export const all = [b, ]',
+    'export const more = { ...b, }',
+  )
+  expect(withoutFolder(before, 'one')).toBe(after)
 })
