@@ -15,13 +15,26 @@ const api = /fht_\w+/g
 /** The secret of a subscription or a fleet, or its beginning. */
 const signing = /whsec_[A-Za-z0-9+/]{8,}=*/g
 
-/** Masks tokens by their look. The holder of one could report as a VM, or decide an event. */
+const looks = [jwt, link, api, signing]
+
+/**
+ * Masks tokens by their look, also in texts that quote them with escapes. The holder of one could report as a VM, or
+ * decide an event.
+ */
 export function maskTokens(text: string): string {
-  return text
-    .replace(jwt, '[token]')
-    .replace(link, '[token]')
-    .replace(api, '[token]')
-    .replace(signing, '[secret]')
+  const spansIn = (plain: string) =>
+    looks.flatMap((look) =>
+      [...plain.matchAll(look)].map(({ 0: found, index }): Span => [index, index + found.length]),
+    )
+  return withoutSpans(text, inEachLayer(text, spansIn), '[token]')
+}
+
+/** What is found in the text, and in what it is without escapes. */
+function inEachLayer(text: string, spansIn: (plain: string) => Span[]): Span[] {
+  const quoted = layersOf(text).flatMap(({ plain, at }) =>
+    spansIn(plain).map(([from, to]): Span => [at[from]!, at[to]!]),
+  )
+  return [...spansIn(text), ...quoted]
 }
 
 /**
@@ -29,9 +42,9 @@ export function maskTokens(text: string): string {
  * shorter form may be a word.
  */
 export function maskOf(secrets: readonly string[]): (text: string) => string {
-  const kept = secrets.filter(({ length }) => length >= shortestSecret)
+  const kept = secrets.filter((secret) => secret !== '')
   if (kept.length === 0) return (text) => text
-  const shortest = Math.min(...kept.map(({ length }) => length))
+  const shortest = Math.max(shortestSecret, Math.min(...kept.map(({ length }) => length)))
   let mask: ((text: string) => string) | undefined
   return (text) => {
     // most texts are too short, and most masks are never needed
@@ -55,23 +68,17 @@ function maskOfForms(secrets: string[]): (text: string) => string {
     })
     return spans
   }
-  return (text) => {
-    const spans = spansIn(text)
-    for (const { plain, at } of layersOf(text)) {
-      for (const [from, to] of spansIn(plain)) spans.push([at[from]!, at[to]!])
-    }
-    return withoutSpans(text, spans)
-  }
+  return (text) => withoutSpans(text, inEachLayer(text, spansIn), '[secret]')
 }
 
 /** From the first character to the one behind the last. */
 type Span = [from: number, to: number]
 
-function withoutSpans(text: string, spans: Span[]): string {
+function withoutSpans(text: string, spans: Span[], shown: string): string {
   let masked = ''
   let done = 0
   for (const [from, to] of spans.sort(([a], [b]) => a - b)) {
-    if (from >= done) masked += `${text.slice(done, from)}[secret]`
+    if (from >= done) masked += `${text.slice(done, from)}${shown}`
     done = Math.max(done, to)
   }
   return masked + text.slice(done)

@@ -184,30 +184,12 @@ async function readJson(c: Context, json: JsonBody<z.ZodType>, turn: Turn) {
   return turn(c, async () => parsed(c, json, text))
 }
 
-/** No body of ours is nearly so deep, and each level costs more than its two characters. */
-const maxDepth = 64
-
-const steps: Partial<Record<string, 1 | -1>> = { '[': 1, '{': 1, ']': -1, '}': -1 }
-
-function isTooDeep(text: string): boolean {
-  let depth = 0
-  let isInText = false
-  for (let i = 0; i < text.length; i++) {
-    const one = text[i]!
-    if (isInText && one === '\\') i += 1
-    else if (one === '"') isInText = !isInText
-    else if (!isInText) depth += steps[one] ?? 0
-    if (depth > maxDepth) return true
-  }
-  return false
-}
-
 function parsed(
   c: Context,
   { schema, code, example, isOptional }: JsonBody<z.ZodType>,
   text: string,
 ) {
-  const json = isOptional && text === '' ? {} : isTooDeep(text) ? undefined : parseJson(text)
+  const json = isOptional && text === '' ? {} : parseJson(text)
   const read = schema.safeParse(json, { error: remedyOf })
   if (read.success) return read.data
   const detail =

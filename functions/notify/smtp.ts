@@ -28,8 +28,10 @@ interface Refusal {
 }
 
 /** Bytes that a server sends for one mail: its certificate, and a few lines. Each empty line costs time. */
-const maxAnswerBytes = 256 * 1024
-const lookMs = 20
+const maxAnswerBytes = 64 * 1024
+/** Of them, before TLS. */
+const maxLines = 200
+const lookMs = 10
 
 /** Throws FoghornError if the relay must not connect to this address. */
 type Judge = (address: string, plain: boolean) => void
@@ -74,17 +76,24 @@ export function createSmtpSend(judge: Judge, lookupFor: (plain: boolean) => Look
   }
 }
 
-/** Ends the connection of a server that sends without end: what comes at once, and under TLS soon. */
+/** Ends the connection of a server that sends without end: before the library sees it, and under TLS soon. */
 function endFloods(socket: Socket): NodeJS.Timeout {
-  const look = () => {
-    if (socket.bytesRead > maxAnswerBytes) socket.destroy(new Error('the server sends too much'))
+  const end = () => socket.destroy(new Error('the server sends too much'))
+  const push = socket.push.bind(socket)
+  let lines = 0
+  socket.push = (chunk: Buffer | null, encoding) => {
+    for (const byte of chunk ?? []) if (byte === lineEnd) lines += 1
+    const isTooMuch = lines > maxLines || socket.bytesRead > maxAnswerBytes
+    if (!isTooMuch) return push(chunk, encoding)
+    end()
+    return false
   }
-  // a listener of our own would take the server's first line from the library
-  socket.once('newListener', (name) => {
-    if (name === 'data') queueMicrotask(() => socket.on('data', look))
-  })
-  return setInterval(look, lookMs)
+  return setInterval(() => {
+    if (socket.bytesRead > maxAnswerBytes) end()
+  }, lookMs)
 }
+
+const lineEnd = 0x0a
 
 async function given(
   transport: Transport,

@@ -2,7 +2,8 @@
 // private, local or reserved address, unless the configuration allows the network. `fetch` would take
 // three times as long for a message.
 
-import { isIP, type LookupFunction } from 'node:net'
+import { subscribe } from 'node:diagnostics_channel'
+import { isIP, type LookupFunction, type Socket } from 'node:net'
 import { Agent, EnvHttpProxyAgent, fetch as fetchBy, interceptors } from 'undici'
 import { giveAddressesTime } from '../../shared/addresses.ts'
 import { FoghornError } from '../../shared/errors.ts'
@@ -37,6 +38,7 @@ export function createOutbound(
   }: { resolve?: Resolve; proxy?: ForwardProxy | undefined } = {},
 ): Outbound {
   giveAddressesTime()
+  endFloods()
   const judge = addressJudge(allowNetworks)
   const agents = {
     'https:': agentFor(judge, false, resolve, proxy),
@@ -93,6 +95,7 @@ export function createOutbound(
 }
 
 const ownHeaders = { accept: '*/*', 'user-agent': 'foghorn' }
+const ownAgent = 'user-agent: foghorn'
 
 /** As many as there may be subscriptions, and some channels. */
 const maxTargets = 1_100
@@ -160,6 +163,36 @@ function agentFor(judge: Judge, plain: boolean, resolve: Resolve, proxy?: Forwar
       : new EnvHttpProxyAgent({ ...options, ...optionsOf(proxy) })
   // some services compress although nobody asked
   return agent.compose(interceptors.decompress())
+}
+
+/** Bytes of one answer to a message, and of any other answer: also what no reader of the body sees. */
+const maxAnswerBytes = { own: 512 * 1024, others: 17 * 1024 * 1024 }
+let isWatching = false
+
+/**
+ * Ends connections whose other side answers without end: by headers, by answers before the answer, by parts of the
+ * framing. For all connections of this process, as undici shows each request that it sends.
+ */
+function endFloods(): void {
+  if (isWatching) return
+  isWatching = true
+  /** How many bytes may have been read. */
+  const limits = new WeakMap<Socket, number>()
+  subscribe('undici:client:sendHeaders', (message) => {
+    const { socket, headers } = message as { socket: Socket; headers: string }
+    const most = headers.includes(ownAgent) ? maxAnswerBytes.own : maxAnswerBytes.others
+    const isKnown = limits.has(socket)
+    limits.set(socket, socket.bytesRead + most)
+    if (isKnown) return
+    // before the listener that parses
+    socket.prependListener('readable', () => {
+      if (socket.bytesRead > limits.get(socket)!) socket.destroy(answerTooLarge())
+    })
+  })
+}
+
+function answerTooLarge(): Error {
+  return Object.assign(new Error('the answer is too large'), { code: 'ANSWER_TOO_LARGE' })
 }
 
 /** Nothing of the environment counts beside them. */

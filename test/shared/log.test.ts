@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createListToken, createToken } from '../../functions/links/link.ts'
 import { createLog, type Level } from '../../shared/log.ts'
-import { maskOf } from '../../shared/mask.ts'
+import { maskOf, maskTokens } from '../../shared/mask.ts'
 
 const levels: Level[] = ['debug', 'info', 'warn', 'error']
 
@@ -164,4 +164,17 @@ describe('secrets', () => {
   test('short ones are left: masking them would eat the log', () => {
     expect(maskOf(['a', ''])('banana')).toBe('banana')
   })
+
+  test('of a short one, the long forms are masked', () => {
+    expect(maskOf(['hunter2'])(`535 hunter2, 535 ${btoa('hunter2')}`)).toBe(
+      '535 hunter2, 535 [secret]==',
+    )
+  })
+
+  test.each(['fht%5Fabc', 'fht\\u005fabc', 'whsec%5FMfKQ9r8GKYqrTwjU'])(
+    'a token by its look, with escapes: %s',
+    (token) => {
+      expect(maskTokens(`it said ${token}`)).toBe('it said [token]')
+    },
+  )
 })
