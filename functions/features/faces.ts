@@ -1,9 +1,12 @@
 // What features show: addresses of the API, and parts of the console.
 import type { ConsolePart } from '../http/console/part.ts'
+import type { ReadPart } from '../http/console/snapshot.ts'
 import type { Route } from '../http/route.ts'
-import { muteConsole } from './mutes/console.ts'
+import { insightsConsole } from './insights/console.ts'
+import { muteConsole, muteNow } from './mutes/console.ts'
 import { muteGroup, muteRoutes } from './mutes/http.ts'
 
 export const apiRoutes: readonly Route[] = [...muteRoutes]
 export const apiGroups = { ...muteGroup }
-export const consoleParts: readonly ConsolePart[] = [muteConsole]
+export const consoleParts: readonly ConsolePart[] = [muteConsole, insightsConsole]
+export const nowParts: readonly ReadPart[] = [muteNow]

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { type ServerType, serve } from '@hono/node-server'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { consolePaths } from '../features/console.ts'
 import { consoleWorld } from '../preview/console-world.ts'
 import { violationsOn } from '../support/axe.ts'
 import { startBrowser } from '../support/browser.ts'
@@ -306,7 +307,8 @@ test('on A4, pages are tables in dark ink, with their time and without buttons',
   })
   await signIn(page, url)
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
-  for (const path of ['', '/upcoming', '/events', '/beacons', '/channels', '/insights']) {
+  const own = ['', '/upcoming', '/events', '/beacons', '/channels']
+  for (const path of [...own, ...Object.values(consolePaths)]) {
     await page.goto(url + path)
     expect([path, await page.evaluate(overflow)]).toEqual([path, 0])
     expect(await page.locator('button:visible, nav:visible').count()).toBe(0)

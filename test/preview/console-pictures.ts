@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import type { Browser } from 'playwright-core'
 import { subscriptionRows } from '../../functions/store/small-rows.ts'
+import { consolePaths } from '../features/console.ts'
 import { adminKey } from '../support/world.ts'
 import { consoleWorld } from './console-world.ts'
 import { endingOf, folder, shownTabs, withFont } from './pictures.ts'
@@ -31,7 +32,7 @@ export async function consolePictures(browser: Browser): Promise<void> {
     beacons: '/beacons',
     channels: '/channels',
     channel: '/channels/on-call',
-    insights: '/insights',
+    ...consolePaths,
     subscription: `/subscriptions/${subscription!.id}`,
     event: `/events/${event!.fleet}/${event!.eventId}`,
   }

@@ -6,7 +6,7 @@ import { tokenFor } from '../../http/admin/console-form.ts'
 import { answerPage, baseOf, wrongAddress } from '../../http/console/answer.ts'
 import type { ConsolePart } from '../../http/console/part.ts'
 import { sendBy } from '../../http/console/send.ts'
-import type { Snapshots } from '../../http/console/snapshot.ts'
+import type { ReadPart, Snapshots } from '../../http/console/snapshot.ts'
 import type { Visitor } from '../../http/console/visitor.ts'
 import { readQuery } from '../../http/query.ts'
 import type { Relay } from '../../use-cases/relay.ts'
@@ -15,27 +15,26 @@ import { type MuteNotice, mutedPart, muteLink, mutesBody } from './page.ts'
 import { timesOfMute } from './rule.ts'
 import { addMute, endMute, mutesFor } from './use.ts'
 
-export const muteConsole: ConsolePart = {
-  pages: (relay, snapshots) => ({
-    gets: { '/mutes': (c, visitor) => showMutes(relay, c, visitor) },
-    posts: {
-      '/mute': (c, visitor) => mute(relay, snapshots, c, visitor),
-      '/end-mute': (c, visitor) => unmute(relay, snapshots, c, visitor),
-    },
-  }),
-  async now(relay) {
-    const mutes = await mutesFor(relay, { by: 'admin' })
-    return {
-      content: mutes,
-      line({ base, fleets, records, asks, at }) {
-        const own = mutes.filter(({ fleet }) => fleets.includes(fleet))
-        // people have to decide it, and are not told of it
-        const hidden = records.filter((record) => record.muted !== undefined && asks(record))
-        return mutedPart(base, own, hidden.length, at)
-      },
-      link: muteLink,
-    }
+export const muteConsole: ConsolePart = (relay, snapshots) => ({
+  gets: { '/mutes': (c, visitor) => showMutes(relay, c, visitor) },
+  posts: {
+    '/mute': (c, visitor) => mute(relay, snapshots, c, visitor),
+    '/end-mute': (c, visitor) => unmute(relay, snapshots, c, visitor),
   },
+})
+
+export const muteNow: ReadPart = async (relay) => {
+  const mutes = await mutesFor(relay, { by: 'admin' })
+  return {
+    content: mutes,
+    line({ base, fleets, records, asks, at }) {
+      const own = mutes.filter(({ fleet }) => fleets.includes(fleet))
+      // people have to decide it, and are not told of it
+      const hidden = records.filter((record) => record.muted !== undefined && asks(record))
+      return mutedPart(base, own, hidden.length, at)
+    },
+    link: muteLink,
+  }
 }
 
 const mutesQuery = z.strictObject({ said: z.string().max(40).optional() })

@@ -1,16 +1,13 @@
-// The addresses of the console, below its own path. Its two pages without actions are here: charts from
-// the summaries of the last months (`/insights`), and the open events on a line of time (`/upcoming`).
+// The addresses of the console, below its own path. The page without actions is here: the open events on a line
+// of time (`/upcoming`).
 
 import type { Context } from 'hono'
 import * as z from 'zod'
-import { type Insights, insightsOf, insightsSince } from '../../core/event/insights.ts'
 import { lanesOf } from '../../core/event/upcoming.ts'
-import { consoleParts } from '../../features/faces.ts'
-import { insightsBody } from '../../pages/console/insights.ts'
+import { consoleParts, nowParts } from '../../features/faces.ts'
 import { reaches, reachFor, upcomingBody } from '../../pages/console/upcoming.ts'
 import { oneOf } from '../../schema/checks.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { createShortCache, type ShortCache } from '../../use-cases/short-cache.ts'
 import type { Door } from '../door.ts'
 import { readQuery } from '../query.ts'
 import { answerPage, baseOf, wrongAddress } from './answer.ts'
@@ -32,12 +29,8 @@ interface Routes {
 }
 
 export function consoleRoutes(relay: Relay, door: Door): Routes {
-  const snapshots = createSnapshots(
-    relay,
-    consoleParts.map(({ now }) => now),
-  )
-  const parts = consoleParts.map((part) => part.pages(relay, snapshots))
-  const charts = createCharts(relay)
+  const snapshots = createSnapshots(relay, nowParts)
+  const parts = consoleParts.map((part) => part(relay, snapshots))
   const event = '/events/:fleet/:eventId'
   return {
     gets: {
@@ -48,7 +41,6 @@ export function consoleRoutes(relay: Relay, door: Door): Routes {
       '/events.json': (c, visitor) => download(relay, c, visitor, 'json'),
       [event]: (c, visitor) => showEvent(relay, c, visitor),
       '/beacons': (c, visitor) => showBeacons(relay, c, visitor),
-      '/insights': (c, visitor) => showInsights(relay, charts, c, visitor),
       '/channels': (c, visitor) => showChannels(relay, c, visitor),
       '/channels/:name': (c, visitor) => showChannel(relay, c, visitor),
       '/subscriptions/:id': (c, visitor) => showSubscription(relay, c, visitor),
@@ -65,43 +57,6 @@ export function consoleRoutes(relay: Relay, door: Door): Routes {
       ...Object.assign({}, ...parts.map(({ posts }) => posts)),
     },
   }
-}
-
-/** Charts may count thousands of events. */
-const keptMs = 60_000
-/** More events are not counted. On Azure Tables, each 1,000 of a fleet are one call. */
-const maxEvents = 4_000
-
-interface Counted {
-  insights: Insights
-  isCut: boolean
-}
-
-/** The same for all visitors of the same fleets, until they are a minute old. */
-function createCharts(relay: Relay): ShortCache<Counted> {
-  return createShortCache(relay, keptMs, (fleets) => count(relay, fleets))
-}
-
-async function count({ store, now: clock }: Relay, fleets: string[]): Promise<Counted> {
-  const now = clock()
-  const search = { fleets, since: insightsSince(now), limit: maxEvents }
-  const { events, next } = await store.findEvents(search)
-  return { insights: insightsOf(events, now), isCut: next !== undefined }
-}
-
-async function showInsights(
-  relay: Relay,
-  charts: ShortCache<Counted>,
-  c: Context,
-  visitor: Visitor,
-): Promise<Response> {
-  const { insights, isCut } = await charts.read(visitor.fleets)
-  const body = insightsBody({
-    base: baseOf(relay),
-    insights,
-    ...(isCut ? { cutAt: maxEvents } : {}),
-  })
-  return answerPage(relay, c, visitor, { title: 'Insights', tab: 'insights', body })
 }
 
 const refreshSeconds = 15

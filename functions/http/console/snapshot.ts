@@ -23,7 +23,7 @@ const maxNotified = 13
 type Troubles = Awaited<ReturnType<typeof channelsInTrouble>>
 
 /** What a feature says on "Now". */
-export interface NowPart {
+interface NowPart {
   /** Of all fleets. The page changes with it. JSON. */
   content: unknown
   /** Empty: nothing to say. */
@@ -62,7 +62,8 @@ interface OpenFilter {
   q: string
 }
 
-type ReadPart = (relay: Relay) => Promise<NowPart>
+/** Read with the open events. */
+export type ReadPart = (relay: Relay) => Promise<NowPart>
 
 const noFilter: OpenFilter = { type: '', q: '' }
 

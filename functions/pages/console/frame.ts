@@ -1,6 +1,7 @@
 // The frame of every page of the console: who is signed in, the tabs, and the bars of an open page.
 import { html, raw } from 'hono/html'
 import { utc } from '../../core/event/time.ts'
+import { tabs as ofFeatures } from '../../features/rules.ts'
 import type { Html } from '../event.ts'
 import { bars, brand, iconOf, type Live, liveAttributesOf, liveEnd, pagePolicy } from '../layout.ts'
 import { consoleStyle } from './style.ts'
@@ -11,7 +12,7 @@ const tabs = {
   history: { path: '/events', label: 'History' },
   beacons: { path: '/beacons', label: 'Beacons' },
   channels: { path: '/channels', label: 'Channels' },
-  insights: { path: '/insights', label: 'Insights' },
+  ...ofFeatures,
 } as const
 type Tab = keyof typeof tabs
 

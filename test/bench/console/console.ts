@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { consolePaths } from '../../features/console.ts'
 import { consoleConfig } from '../../preview/console-world.ts'
 import { asAdmin } from '../../support/console.ts'
 import { adminKey, createWorld, testKey, type World } from '../../support/world.ts'
@@ -26,7 +27,7 @@ const pages = {
   'beacons that are silent': '/beacons?fleet=prod&state=silent',
   channels: '/channels',
   'one channel': '/channels/on-call',
-  insights: '/insights',
+  ...consolePaths,
 }
 
 export async function consolePages(): Promise<Figure[]> {

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { createApp } from '../../../functions/app.ts'
 import type { Table } from '../../../functions/store/azure/table.ts'
 import { claimDue, deliverTogether } from '../../../functions/use-cases/deliver.ts'
+import { consolePaths } from '../../features/console.ts'
 import { asAdmin } from '../../support/console.ts'
 import { MemoryTable } from '../../support/memory-table.ts'
 import { azureRows, storeOver } from '../../support/stores.ts'
@@ -53,7 +54,8 @@ test('each page', async () => {
   const visit = await asAdmin(on)
   const costs: Record<string, number> = {}
   for (const path of [
-    ...['', '/upcoming', '/events', '/events?q=web', '/events?type=Reboot', '/insights'],
+    ...['', '/upcoming', '/events', '/events?q=web', '/events?type=Reboot'],
+    ...Object.values(consolePaths),
     ...[`/events/prod/${eventId}`, '/beacons?fleet=prod', '/beacons?fleet=prod&q=web'],
     ...['/beacons?fleet=prod&state=silent', '/channels', '/channels/chat'],
     `/subscriptions/${id}`,

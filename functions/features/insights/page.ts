@@ -1,9 +1,9 @@
 // The page "Insights": small charts of the last months. Each bar has its numbers beside it as text.
 import { html } from 'hono/html'
-import type { Insights, Month } from '../../core/event/insights.ts'
 import { span } from '../../core/event/time.ts'
 import { plain } from '../../core/message/phrases.ts'
-import type { Html } from '../event.ts'
+import type { Html } from '../../pages/event.ts'
+import type { Insights, Month } from './rule.ts'
 
 interface View {
   base: string

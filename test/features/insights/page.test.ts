@@ -1,7 +1,7 @@
 // The sentence above the charts.
 import { expect, test } from 'vitest'
-import type { Insights } from '../../functions/core/event/insights.ts'
-import { insightsBody } from '../../functions/pages/console/insights.ts'
+import { insightsBody } from '../../../functions/features/insights/page.ts'
+import type { Insights } from '../../../functions/features/insights/rule.ts'
 
 const month = (name: string, undecided: number, people = 1) => ({
   ...{ month: name, types: [['Reboot', undecided + people]] as [string, number][] },

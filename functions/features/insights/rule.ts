@@ -1,7 +1,10 @@
 // What the last months had in common, from summaries of events: how many of each type, how much notice
 // Azure gave, how fast people decided, and which VMs were hit most. Pure. Drills and advice do not count.
 import { isAdvice } from '../../../shared/document.ts'
-import type { EventSummary } from './summary.ts'
+import type { EventSummary } from '../../core/event/summary.ts'
+
+/** The page's place among the tabs of the console. */
+export const insightsTab = { insights: { path: '/insights', label: 'Insights' } }
 
 export interface Month {
   /** `2026-11` */

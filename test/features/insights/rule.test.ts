@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { insightsOf, insightsSince } from '../../../functions/core/event/insights.ts'
 import type { EventSummary } from '../../../functions/core/event/summary.ts'
+import { insightsOf, insightsSince } from '../../../functions/features/insights/rule.ts'
 
 const now = Date.UTC(2026, 10, 21, 12)
 const minute = 60_000

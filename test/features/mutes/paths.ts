@@ -1,0 +1,1 @@
+export const mutePaths = { mutes: '/mutes' }
