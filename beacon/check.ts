@@ -2,6 +2,7 @@
 // disturbs nothing: it opens no file of the state folder, and the relay stores nothing.
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { unreadExceptions } from '../shared/addresses.ts'
 import {
   type CheckAnswer,
   type CheckRequest,
@@ -39,6 +40,7 @@ export async function check(parts: CheckParts): Promise<boolean> {
     async () => checkRelay(parts, await identity, signal),
     () => checkStateFolder(settings.stateDirectory),
     async () => [await hooksFinding(settings.hooks)],
+    () => proxyFindings(settings.proxy),
   ]
   let isWell = true
   for (const findings of checks) {
@@ -48,6 +50,14 @@ export async function check(parts: CheckParts): Promise<boolean> {
     }
   }
   return isWell
+}
+
+/** Nothing to say where all is understood. */
+function proxyFindings({ NO_PROXY = '' }: CheckParts['settings']['proxy']): Finding[] {
+  const unread = unreadExceptions(NO_PROXY).map((entry) => JSON.stringify(entry))
+  if (unread.length === 0) return []
+  const what = `NO_PROXY has entries that name no host: ${unread.join(', ')}`
+  return [fix('proxy', `${what}; write names or addresses, each with or without a port`)]
 }
 
 async function hooksFinding(hooks: CheckParts['settings']['hooks']): Promise<Finding> {
@@ -87,7 +97,7 @@ function nearest(folder: string): string {
 }
 
 interface CheckParts {
-  settings: Pick<Settings, 'relayUrl' | 'imdsUrl' | 'stateDirectory' | 'hooks'>
+  settings: Pick<Settings, 'relayUrl' | 'imdsUrl' | 'stateDirectory' | 'hooks' | 'proxy'>
   imds: Pick<Imds, 'poll' | 'identify'>
   client: Pick<RelayClient, 'post'>
   clock: Clock

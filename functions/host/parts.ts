@@ -1,5 +1,6 @@
 // The parts of a relay that are the same on every host.
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { unreadExceptions } from '../../shared/addresses.ts'
 import type { Log } from '../../shared/log.ts'
 import type { Hmac } from '../../shared/signature.ts'
 import { createAzureDoors } from '../azure/doors.ts'
@@ -25,7 +26,8 @@ export function commonParts(
   // on Cloudflare, `fetch` must be called as a function of its own
   fetchAzure: Fetch = (url, init) => fetch(url, init),
 ) {
-  for (const entry of unreadIn(proxy?.except ?? '')) log.warn('proxy_entry_ignored', { entry })
+  for (const entry of unreadExceptions(proxy?.except ?? ''))
+    log.warn('proxy_entry_ignored', { entry })
   return {
     config,
     linkKeys,
@@ -43,15 +45,6 @@ export function commonParts(
     random: Math.random,
     wait: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
   }
-}
-
-/** A name, also of all hosts below it, or an address, with or without a port. The client compares nothing else. */
-const exception =
-  /^(?![\d.]+-[\d.]+$)(\*|(\*?\.)?[\w-]+(\.[\w-]+)*|\[[\da-f:]+\]|[\da-f]*:[\da-f:]*)(:\d+)?$/i
-
-/** Entries of NO_PROXY that name no host, such as a network. */
-function unreadIn(except: string): string[] {
-  return except.split(/[\s,]+/).filter((entry) => entry !== '' && !exception.test(entry))
 }
 
 function azureOf(

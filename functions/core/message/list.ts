@@ -1,15 +1,16 @@
 // The text of several messages in one field that has a limit. Every event is named before any gets its
 // sentences: who misses a sentence can open the page, who misses an event does not know of it.
 import type { Message } from './shape.ts'
+import { namesOfVms } from './step.ts'
 
-type Told = Pick<Message, 'sign' | 'title' | 'lines'>
+type Told = Pick<Message, 'sign' | 'title' | 'lines' | 'facts'>
 
 /** `fits`: whether a text has room. Says how many events are not named, if the titles alone do not fit. */
 export function listText(messages: Told[], fits: (text: string) => boolean): string {
   const blocks = messages.map(({ sign, title }) => [`${sign} ${title}`])
   if (!fits(textOf(blocks))) return firstTitles(blocks, fits)
-  for (const [place, { lines }] of messages.entries()) {
-    for (const line of lines) {
+  for (const [place, message] of messages.entries()) {
+    for (const line of listedLines(message)) {
       blocks[place]!.push(line)
       if (fits(textOf(blocks))) continue
       blocks[place]!.pop()
@@ -18,6 +19,18 @@ export function listText(messages: Told[], fits: (text: string) => boolean): str
   }
   return textOf(blocks)
 }
+
+/**
+ * The sentences of one event of a list, which has no facts. Names that the title had no room for come first, if they
+ * are all.
+ */
+export function listedLines({ title, lines, facts }: Omit<Told, 'sign'>): string[] {
+  const names = facts.find(({ name }) => name === namesOfVms)?.value ?? ''
+  const isNamed = names.split(', ').every((name) => title.includes(name))
+  return isNamed || isCut.test(names) ? lines : [`${namesOfVms}: ${names}`, ...lines]
+}
+
+const isCut = / and \d+ more$/
 
 /** An empty line between events, if one has sentences. */
 function textOf(blocks: string[][]): string {

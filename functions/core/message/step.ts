@@ -240,6 +240,9 @@ function noNoticeLine(event: EventView): string {
   return `Azure gave no notice. ${isLast ? `It will not bring ${vms} back` : `Check ${vms}`}.`
 }
 
+/** The name of a fact. */
+export const namesOfVms = 'Affected VMs'
+
 const endings = { completed: 'Ended', cancelled: 'Gone since', lost: 'Closed' }
 
 /** Leaves out what the sentences of the moment already say, and what says nothing. */
@@ -266,7 +269,7 @@ export function factsOf({
   )
   const rows: [string, string | undefined][] = [
     ['Expected duration', ended === undefined ? durationOf(facts) : undefined],
-    ['Affected VMs', describeNames(facts.resources, facts.vmCount)],
+    [namesOfVms, describeNames(facts.resources, facts.vmCount)],
     ['Only Azure names', describeOthers(event)],
     ['Nodes', describeNodes(event.vms)],
     ['Runs', describeWorkloads(event.vms)],

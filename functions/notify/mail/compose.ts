@@ -1,6 +1,7 @@
 // The text of a mail: plain, and as simple HTML. Mail programs turn text into links, so names get none.
 import { linkless } from '../../../shared/presentable.ts'
 import { hash } from '../../core/hash.ts'
+import { listedLines } from '../../core/message/list.ts'
 import {
   buttonOf,
   byUrgency,
@@ -63,7 +64,8 @@ function headingOf(set: string): Pick<Mail, 'text' | 'html'> {
 /** The first line is the news: a subject does not change. Of several events, each has no facts. */
 function bodyOf({ message, pageUrl }: Part, isListed: boolean): Pick<Mail, 'text' | 'html'> {
   const { sign, title, reference } = message
-  const lines = [`${sign} ${title}`, ...message.lines].map(linkless)
+  const said = isListed ? listedLines(message) : message.lines
+  const lines = [`${sign} ${title}`, ...said].map(linkless)
   const facts = isListed ? [] : message.facts.map(({ name, value }) => [name, linkless(value)])
   const page = pageUrl === undefined ? [] : [{ label: buttonOf(message), url: pageUrl }]
   const links = [...page, ...(isListed ? [] : (message.links ?? []))]

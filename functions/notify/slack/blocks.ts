@@ -5,6 +5,7 @@ import { cut } from '../../../shared/document.ts'
 import type { Claimed } from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { utc } from '../../core/event/time.ts'
+import { listedLines } from '../../core/message/list.ts'
 import {
   asksByLink,
   buttonOf,
@@ -196,7 +197,7 @@ function list(parts: Part[], listUrl: string | undefined): IncomingWebhookSendAr
 }
 
 function item({ message, pageUrl, delivery }: Part) {
-  const lines = cut(message.lines.join(' '), limit.lines)
+  const lines = cut(listedLines(message).join(' '), limit.lines)
   const block = section(
     titled(message, delivery.notification, `${lines} ${message.reference}`, limit.item),
   )

@@ -1,6 +1,7 @@
 // A message as an Adaptive Card 1.4, for both ways to Teams.
 import { cut } from '../../../shared/document.ts'
 import { linkless } from '../../../shared/presentable.ts'
+import { listedLines } from '../../core/message/list.ts'
 import {
   asksByLink,
   buttonOf,
@@ -108,7 +109,7 @@ function list(parts: Part[], length: number, listUrl: string | undefined): Card 
         weight: 'Bolder',
         color: colors[message.tone],
       },
-      paragraph(message.lines.join(' '), length),
+      paragraph(listedLines(message).join(' '), length),
       ...(length > minTextLength ? [smallPrint(message.reference, length)] : []),
       ...(pageUrl === undefined ? [] : [{ type: 'ActionSet', actions: [open(pageUrl, message)] }]),
     ],

@@ -52,7 +52,8 @@ describe.each(ways)('$title', ({ way, isSkipped }) => {
 
   test.skipIf(isSkipped)('nobody answers', async () => {
     const urls = { FOGHORN_IMDS_URL: 'http://127.0.0.1:1', FOGHORN_RELAY_URL: 'http://127.0.0.1:1' }
-    const { code, results, stdout } = await check({ ...settings, ...urls })
+    const proxy = { NO_PROXY: '10.0.0.0/8, relay.example' }
+    const { code, results, stdout } = await check({ ...settings, ...urls, ...proxy })
     const skipped = ['certificate', 'credential', 'clock', 'heard'].map((about) => `skip ${about}`)
     const expected = [
       'fix imds',
@@ -62,8 +63,10 @@ describe.each(ways)('$title', ({ way, isSkipped }) => {
       ...skipped,
       'ok state',
       'ok hooks',
+      'fix proxy',
     ]
     expect(results).toEqual(expected)
+    expect(stdout).toContain('NO_PROXY has entries that name no host: "10.0.0.0/8"; write names')
     expect(code).toBe(2)
     expect(stdout).not.toContain(fleetKey.slice(6))
   })

@@ -1,8 +1,8 @@
 // The text of several events in a field that has a limit.
 import { expect, test } from 'vitest'
-import { listText } from '../../../functions/core/message/list.ts'
+import { listedLines, listText } from '../../../functions/core/message/list.ts'
 
-const told = (title: string, ...lines: string[]) => ({ sign: '⏳', title, lines })
+const told = (title: string, ...lines: string[]) => ({ sign: '⏳', title, lines, facts: [] })
 const messages = [told('A', 'a one.', 'a two.'), told('B', 'b one.'), told('C')]
 
 test.each([
@@ -20,4 +20,11 @@ test('says how many events are not named', () => {
   const many = ['one', 'two', 'three', 'four', 'five'].map((title) => told(title, 'A sentence.'))
   const text = listText(many, ({ length }) => length <= 25)
   expect(text).toBe('⏳ one\n⏳ two\nand 3 more')
+})
+
+test('names that a title had no room for come before its sentences', () => {
+  const facts = [{ name: 'Affected VMs', value: 'web_1, web_2, web_3' }]
+  const own = { ...told('Reboot of web_1 and 2 more', 'A sentence.'), facts }
+  expect(listedLines(own)).toEqual(['Affected VMs: web_1, web_2, web_3', 'A sentence.'])
+  expect(listedLines({ ...own, title: 'Reboot of web_1, web_2, web_3' })).toEqual(['A sentence.'])
 })
