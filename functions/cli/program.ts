@@ -46,9 +46,13 @@ const npmLookMs = 1_000
 function endWithNpm(): void {
   const { ppid, env } = process
   if (env.npm_lifecycle_event === undefined || process.platform === 'win32') return
-  setInterval(() => {
-    if (process.ppid !== ppid) process.kill(process.pid, 'SIGTERM')
-  }, npmLookMs).unref()
+  const look = setInterval(() => {
+    if (process.ppid === ppid) return
+    // a second signal would end what ends in order
+    clearInterval(look)
+    process.kill(process.pid, 'SIGTERM')
+  }, npmLookMs)
+  look.unref()
 }
 
 function lineOf([name, [summary]]: [string, Entry]): string {
