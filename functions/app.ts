@@ -1,10 +1,9 @@
 // Puts the relay's HTTP routes together. It knows no host: each host calls its `fetch`.
 import { Hono, type MiddlewareHandler } from 'hono'
 import { reportPath } from '../shared/report.ts'
-import { admit } from './http/admin/access.ts'
+import { admit, admitByAddress } from './http/admin/access.ts'
 import { createKeyGuard } from './http/admin/admin-key.ts'
 import { azureEventsPath, readListAfterRefusal, shakeHands } from './http/admin/azure.ts'
-import { admitToCalendar } from './http/admin/calendar.ts'
 import { consolePages } from './http/admin/console.ts'
 import { createDirectReports, type DirectReports } from './http/beacons/direct.ts'
 import { createTakeReport } from './http/beacons/reports.ts'
@@ -83,7 +82,7 @@ function admissionTo(caller: Caller, { relay, keyGuard }: Shared): MiddlewareHan
     case 'link':
       return pass
     case 'calendar':
-      return admitToCalendar(relay, keyGuard)
+      return admitByAddress(relay, keyGuard)
     default:
       return admit(relay, keyGuard, caller)
   }

@@ -4,7 +4,6 @@ import { apiRoutes } from '../features/faces.ts'
 import { azureRoutes } from './admin/azure.ts'
 import { backupRoute } from './admin/backup.ts'
 import { beaconRoutes } from './admin/beacons.ts'
-import { calendarRoute } from './admin/calendar.ts'
 import { channelRoutes } from './admin/channels.ts'
 import { replayRoute } from './admin/deliveries.ts'
 import { drillRoute } from './admin/drills.ts'
@@ -42,7 +41,6 @@ export const routes: readonly Route[] = [
   ...documentRoutes,
   healthRoute,
   metricsRoute,
-  calendarRoute,
   backupRoute,
   reloadRoute,
 ]

@@ -54,8 +54,8 @@ export function may(access: Access, scope: Scope): boolean {
   return access.by === 'admin' || access.scopes.some((own) => implied[own].includes(scope))
 }
 
-/** Whether it is a token for the calendar and nothing else, which may be part of an address. */
-export function isForCalendar(access: Access): boolean {
+/** Whether it is a token for a feed and nothing else, which may be part of an address. */
+export function isForAddress(access: Access): boolean {
   return access.by === 'token' && access.scopes.every((scope) => scope === 'calendar')
 }
 

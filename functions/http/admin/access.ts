@@ -1,7 +1,7 @@
 // Who may use an address of the API. `admit` finds out who sends a request, and refuses those who
 // lack a scope. A handler asks `accessOf` for the fleets that the sender may see.
 import type { Context, MiddlewareHandler } from 'hono'
-import { type Access, fleetsOf, may, type Scope } from '../../core/rules/access.ts'
+import { type Access, fleetsOf, isForAddress, may, type Scope } from '../../core/rules/access.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { problem } from '../problem.ts'
 import type { KeyGuard } from './admin-key.ts'
@@ -55,7 +55,7 @@ export async function findAccess(
 }
 
 /** Who has this key. `remedy`: what to send if there is none. */
-export async function accessBy(
+async function accessBy(
   relay: Relay,
   guard: KeyGuard,
   c: Context,
@@ -94,4 +94,20 @@ export function refuseKeyless(
     return problem(c, 403, 'api_off', detail)
   }
   return given === '' ? problem(c, 401, 'unauthorized', `the key is missing; ${remedy}`) : undefined
+}
+
+/** Middleware: refuses a sender without a token in the address that may be there. */
+export function admitByAddress(relay: Relay, guard: KeyGuard): MiddlewareHandler {
+  return async (c, next) => {
+    const token = new URL(c.req.url).searchParams.get('token') ?? ''
+    const remedy = 'add ?token=… with a token that has the scope "calendar"'
+    const access = await accessBy(relay, guard, c, token, remedy)
+    if (access instanceof Response) return access
+    c.set('access', access)
+    if (isForAddress(access)) return next()
+    const detail =
+      'others may see this address, so it takes only a token with the one scope "calendar"; ' +
+      'make one with POST /v1/tokens, and revoke the one that you sent'
+    return problem(c, 403, 'calendar_only', detail)
+  }
 }

@@ -2,10 +2,10 @@
 // read it, RFC 7986. An entry keeps its UID for the life of the event, and its SEQUENCE grows with
 // each change.
 import { linkless, visible } from '../../../shared/presentable.ts'
-import { type EventRecord, isOpen } from '../event/event.ts'
-import { viewOf } from '../event/view.ts'
-import { drillMark } from './message.ts'
-import { describeDecided, describeNames, impactOf, subjectOf } from './phrases.ts'
+import { type EventRecord, isOpen } from '../../core/event/event.ts'
+import { viewOf } from '../../core/event/view.ts'
+import { drillMark } from '../../core/message/message.ts'
+import { describeDecided, describeNames, impactOf, subjectOf } from '../../core/message/phrases.ts'
 
 const minute = 60_000
 /** Shown for an event whose duration is unknown or short: calendars hide shorter entries. */

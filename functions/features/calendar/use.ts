@@ -1,11 +1,11 @@
 // The maintenance of some fleets as a calendar. All who read the same fleets share one text, as calendars of
 // many people read the same feed.
-import { inSlices } from '../../shared/slices.ts'
-import type { EventRecord } from '../core/event/event.ts'
-import { byBegin, calendarEntry, calendarText, isInCalendar } from '../core/message/calendar.ts'
-import { type Access, fleetsOf } from '../core/rules/access.ts'
-import type { Relay } from './relay.ts'
-import { createShortCache } from './short-cache.ts'
+import { inSlices } from '../../../shared/slices.ts'
+import type { EventRecord } from '../../core/event/event.ts'
+import { type Access, fleetsOf } from '../../core/rules/access.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import { createShortCache } from '../../use-cases/short-cache.ts'
+import { byBegin, calendarEntry, calendarText, isInCalendar } from './rule.ts'
 
 /** Azure announces events at most 7 days ahead, and they run for a short time. */
 const recentMs = 9 * 86_400_000
