@@ -46,12 +46,16 @@ async function sweep(): Promise<number> {
   return (await fetch(url, { method: 'POST', body: '{}' })).status
 }
 
+async function statesOf(eventId: string): Promise<[channel: string, state: string][]> {
+  const { deliveries } = await stage.readEvent(eventId)
+  return deliveries?.map(({ channel, state }: Row) => [channel, state])
+}
+
 /** Expects that both channels got each message once, and that nothing is pending. */
 async function toldOnce({ eventId }: ScheduledEvent): Promise<void> {
   const states = async () => {
     await sweep()
-    const { deliveries } = await stage.readEvent(eventId)
-    return deliveries?.map(({ channel, state }: Row) => [channel, state])
+    return statesOf(eventId)
   }
   await expect.poll(states, { timeout: 30_000 }).toEqual([
     ['pager', 'delivered'],
@@ -233,6 +237,9 @@ test('Azurite is down for a while: a report that was answered 200 is notified on
   const [early, meanwhile, late] = [newEvent(), newEvent(), newEvent()]
   stage.sinks.failNext({ kind: 'webhook', status: 503, about: early.eventId })
   expect((await post([early])).status).toBe(200)
+  // a message in flight would be sent twice
+  const known = () => statesOf(early.eventId)
+  await expect.poll(known, { timeout: 30_000 }).toContainEqual(['pager', 'delivered'])
   await stage.azurite!.halt()
   expect((await post([early, meanwhile])).status).toBe(503)
   await stage.azurite!.resume()
