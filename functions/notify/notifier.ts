@@ -222,7 +222,7 @@ export function fromError(
 
 /** There was an answer, which breaks the rules of HTTP or SMTP. The service may have accepted the message. */
 const unreadable =
-  /^(EMESSAGE|ANSWER_TOO_LARGE|HPE_\w+|HTTPParserError|UND_ERR_(HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH))$/
+  /^(EMESSAGE|ANSWER_TOO_LARGE|NO_ANSWER_OF_HTTP|HPE_\w+|HTTPParserError|UND_ERR_(HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH))$/
 
 /** There was no connection, so the service has not counted the request. */
 const unconnected =

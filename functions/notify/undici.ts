@@ -200,9 +200,18 @@ function optionsOf({ url, except }: ForwardProxy) {
   return { httpProxy: '', httpsProxy: url, noProxy: except }
 }
 
-/** undici says only in words what a proxy answered. */
+/** undici says only in words what a proxy answered, and that an answer has a status that nobody asked for. */
 function rethrown(error: unknown): never {
-  const status = /^Proxy response \((\d+)\)/.exec(error instanceof Error ? error.message : '')?.[1]
+  const said = error instanceof Error ? error.message : ''
+  if (
+    /^bad (response|upgrade)$/.test(said) ||
+    (error as { code?: string }).code === 'ERR_ASSERTION'
+  ) {
+    throw Object.assign(new Error('the answer is none', { cause: error }), {
+      code: 'NO_ANSWER_OF_HTTP',
+    })
+  }
+  const status = /^Proxy response \((\d+)\)/.exec(said)?.[1]
   if (status === undefined) throw error
   const why = `HTTPS_PROXY opens no connection to this address (it answered ${status})`
   throw new FoghornError(`proxy_answered_${status}`, why, { cause: error })

@@ -1,0 +1,39 @@
+// What a service answers in place of an answer: nobody can read it, and the message may have arrived.
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { createOutbound } from '../../functions/notify/undici.ts'
+import { channels, notifierFor } from './kinds.ts'
+import { outgoing } from './outgoing.ts'
+
+test.each([
+  'HTTP/1.1 100 Continue\r\n\r\n',
+  'HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n',
+  'HTTP/9.9 what\r\n\r\n',
+  'no answer of HTTP\r\n\r\n',
+])('%j is tried twice', async (answer) => {
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => socket.end(answer))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const outbound = createOutbound(['127.0.0.0/8'])
+  onTestFinished(async () => {
+    await outbound.close()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const channel = { ...channels.teams, url }
+  const tried = (attempts: number) => {
+    const what = outgoing()
+    const delivery = { ...what.delivery, attempts }
+    const own = notifierFor(channel as never)
+    return own.notify({ ...what, delivery }, channel as never, outbound.send)
+  }
+  expect(await tried(1)).toMatchObject({
+    outcome: 'retry',
+    note: expect.stringMatching(/^no readable answer/),
+  })
+  expect(await tried(2)).toMatchObject({ outcome: 'refused', mayHaveArrived: true })
+})
