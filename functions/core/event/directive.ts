@@ -2,6 +2,7 @@
 import { hits, type ScheduledEvent } from '../../../shared/document.ts'
 import { directiveLeaseMs, freshDocumentMs, type Start } from '../../../shared/report.ts'
 import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
+import type { Facts } from './facts.ts'
 import { addHistory } from './history.ts'
 import { isWithin } from './scope.ts'
 import type { Reporter } from './sight.ts'
@@ -56,8 +57,13 @@ function mayTakeOver(
 ): boolean {
   const { directive } = azure
   if (directive!.beacon === beacon || directive!.earlier === beacon) return false
-  const isNearer = hits(facts, vm) && !hits(facts, directive!.vm)
+  const isNearer = hits(facts, vm) && !isNamed(facts, directive!.vm)
   return isNearer && decided!.at + directiveLeaseMs <= now
+}
+
+/** By one who knows, not by itself. */
+function isNamed(facts: Facts, vm: string): boolean {
+  return hits(facts, vm) && !facts.selfNamed?.includes(vm.toLowerCase())
 }
 
 /**

@@ -255,6 +255,8 @@ interface Kept extends FeatureFields {
   changed?: { at: number; names: (keyof Values)[]; from: Partial<Values> }
   /** Azure said that it is over before anybody knew of it. Nobody was told, and no list shows it. */
   trace?: true
+  /** It is back because one alone told of a start that was none. */
+  wrongStart?: true
   /** If the event is back: poll time of the document that showed it again. */
   backAt?: number
   /** `rule`: its name, or `default` if none matches. With `whenReady` or `maxConcurrent`, it waits. */

@@ -15,7 +15,13 @@ export const ruled = ['eventType', 'resources', 'source', 'durationSeconds'] as 
 export type Ruled = (typeof ruled)[number]
 
 /** The event in Azure, as its speakers show it. An unknown value never replaces a known one. */
-export type Facts = Omit<ShownEvent, 'eventId' | 'status'>
+export type Facts = Omit<ShownEvent, 'eventId' | 'status'> & {
+  /**
+   * In lower case: VMs that named themselves while an affected VM showed the event without them. Until one of
+   * those, or Azure's list, names them, they add their name and are onlookers.
+   */
+  selfNamed?: string[]
+}
 
 export function vmCountOf({ resources, vmCount }: Facts): number {
   return vmCount ?? resources.length

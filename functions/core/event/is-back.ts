@@ -69,12 +69,18 @@ export function reopened(
     ...fresh,
     ...{ fleet, eventId, epoch: record.epoch + 1, facts: now, firstSeenAt, sights, sequence },
     ...{ history, backAt: polledAt },
+    ...(isOfStart(ended, before) && { wrongStart: true as const }),
     ...stillValid(record, ended, now),
   }
   if (status !== 'Started') return { ...kept, phase: 'scheduled' }
   const { by: _b, ...known } = before ?? {}
   const started = { ...known, at: polledAt, ...saidBy(reporter, now) }
   return { ...kept, phase: 'started', started }
+}
+
+/** A start that one alone told of was wrong. */
+function isOfStart({ by }: Ended, started: EndedRecord['started']): boolean {
+  return by === 'doubt' && started?.by !== undefined
 }
 
 /**

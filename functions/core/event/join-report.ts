@@ -19,6 +19,7 @@ import { withRuns } from './hook-state.ts'
 import { isBack, reopened } from './is-back.ts'
 import { seemsOver } from './is-over.ts'
 import type { EventNews } from './news.ts'
+import { openPaceMs } from './pace.ts'
 import {
   isAffected,
   isNews,
@@ -117,7 +118,7 @@ function joinedTo(
   if (!isSeen && earlier === undefined) return valued
   if (valued.phase === 'started') return confirmed(valued, reporter)
   const { by } = saidBy(reporter, valued.facts)
-  if (by !== undefined && isTooEarly(valued, by, listening)) return valued
+  if (by !== undefined && isTooEarly(valued, by, reporter, listening)) return valued
   const at = earlier?.at ?? reporter.polledAt
   const started = withStarted(valued, { at, ...saidBy(reporter, valued.facts) })
   return addHistory(started, { at, what: 'started', note: reporter.vm })
@@ -132,17 +133,28 @@ function confirmed(record: StartedRecord, reporter: Reporter): StartedRecord {
   return { ...record, started: { ...started, ...said } }
 }
 
+/** A pace, and some time for the way. */
+const recentMs = openPaceMs + 15_000
+
 /**
  * A speaker shows that it waits. Azure's list is up to two minutes behind, so it speaks of this only once such a
  * word was wrong.
  */
-function isTooEarly(record: OpenRecord, by: 'azure' | 'onlooker', listening: Listening): boolean {
+function isTooEarly(
+  record: OpenRecord,
+  by: 'azure' | 'onlooker',
+  { polledAt }: Reporter,
+  listening: Listening,
+): boolean {
   const wasWrong = record.backAt !== undefined
   const waits = shownBy(record, listening).filter(
     ({ beacon, shows }) => shows.status === 'Scheduled' && (beacon !== resourceGraph || wasWrong),
   )
   if ((record.facts.notBeforeAt ?? Number.POSITIVE_INFINITY) <= listening.now) return false
-  if (wasWrong && waits.some((one) => isAffected(record.facts, one))) return true
+  // one that fell silent may be restarting, as others say
+  const isRecent = (one: Sight) => one.polledAt + recentMs >= polledAt
+  const { facts, wrongStart } = record
+  if (wrongStart && waits.some((one) => isAffected(facts, one) && isRecent(one))) return true
   return by === 'azure' && waits.length > 0 && cannotHaveStarted(record, listening.now)
 }
 

@@ -54,7 +54,7 @@ interface Shown extends Pick<ScheduledEvent, 'eventType' | 'status'> {
 
 /** What the sights of an event are judged by. */
 interface Seen {
-  facts: Pick<Facts, 'resources'>
+  facts: Named
   sights: Sight[]
 }
 
@@ -103,11 +103,12 @@ export interface Listening {
   listeningSince: number
 }
 
-type Named = Pick<Facts, 'resources'>
+type Named = Pick<Facts, 'resources' | 'selfNamed'>
 
 /** Whether one of these names the reporter's VM. Azure's word from outside is no VM, whatever they name. */
 export function isOfNamed(one: Pick<Reporter, 'beacon' | 'vm'>, ...named: Named[]): boolean {
-  return !isAzure(one) && named.some((facts) => hits(facts, one.vm))
+  const vm = one.vm.toLowerCase()
+  return !isAzure(one) && named.some((facts) => hits(facts, vm) && !facts.selfNamed?.includes(vm))
 }
 
 export function isAffected(facts: Named, sight: Sight): boolean {
@@ -163,16 +164,18 @@ export function speakersOf({ facts, sights }: Seen, listening: Listening): Seein
   return heard.length > 0 ? heard : seeingVms(onlookers, listening)
 }
 
-/** Whether this reporter is one of the speakers. */
+/** Whether this reporter is one of the speakers. Where an affected VM shows the event, none names itself. */
 export function isSpeaker(
   { facts, sights }: Seen,
   reporter: Pick<Reporter, 'beacon' | 'vm'>,
   shown: Named,
   listening: Listening,
 ): boolean {
-  if (isOfNamed(reporter, facts, shown)) return true
+  if (isOfNamed(reporter, facts)) return true
   const affected = sights.filter((one) => isAffected(facts, one))
-  return seeingVms(affected, listening).length === 0
+  const seeing = seeingVms(affected, listening)
+  if (isOfNamed(reporter, shown)) return seeing.every(({ lacksSince }) => lacksSince !== undefined)
+  return seeing.length === 0
 }
 
 /** The speakers that show the event now, without Event Grid. */

@@ -1,6 +1,7 @@
 // What a document changes of an event's values. Laws 1 and 3: the values are those that the speakers
 // show, and a value changes when a speaker's own document changes it.
-import { unknownType } from '../../../shared/document.ts'
+import { hits, unknownType } from '../../../shared/document.ts'
+import { maxOnlookers } from '../limits.ts'
 import type { EventRecord, OpenRecord } from './event.ts'
 import { type Facts, ruled, type Values, vmCountOf, withVms } from './facts.ts'
 import { addHistory } from './history.ts'
@@ -11,6 +12,7 @@ import {
   isOfNamed,
   isSeeing,
   type Listening,
+  lagMs,
   type Reporter,
   resourceGraph,
   type Sight,
@@ -34,11 +36,14 @@ export function withValues(
   const all = isAdded ? { ...shown, ...withName(facts, reporter.vm) } : shown
   const taken = Object.fromEntries(names.map((name) => [name, all[name]])) as Partial<Values>
   const valued = {
-    ...(mayFill(record, reporter, shown, listening) ? filled(facts, shown) : facts),
+    ...(mayFill(record, reporter, listening) ? filled(facts, shown) : facts),
     ...taken,
   }
   const takesVms = names.includes('resources') || facts.resources.length === 0
-  const merged = withVms(valued, takesVms ? all : facts)
+  const merged = withSelfNamed(
+    withVms(valued, takesVms ? all : facts),
+    selfNamedAfter(record, reporter, shown, isAdded, listening),
+  )
   if (JSON.stringify(merged) === JSON.stringify(facts)) return record
   const learned = { ...record, facts: merged }
   // Azure sets the time of an event that had none
@@ -58,22 +63,26 @@ export function withValues(
  * A VM that shows for the first time that it is affected is affected; it removes no other.
  */
 function takenFrom(
-  { facts, sights }: EventRecord,
+  record: EventRecord,
   reporter: Reporter,
   shown: Facts & Pick<Sight['shows'], 'status'>,
   isAdded: boolean,
   listening: Listening,
 ): (keyof Values)[] {
+  const { facts, sights } = record
   const { beacon } = reporter
   const { others, affected } = seenBeside({ facts, sights }, reporter, listening)
-  const isOfAffected = isOfNamed(reporter, facts, shown)
-  if (!isOfAffected && affected.length > 0) return []
+  // one that is not known as affected adds its name, and changes nothing that an affected VM shows
+  const isOfAffected =
+    isOfNamed(reporter, facts) || (affected.length === 0 && isOfNamed(reporter, shown))
+  if (!isOfAffected && affected.length > 0) return isAdded ? ['resources'] : []
   const speakers = isOfAffected ? affected : others
   const before = sights.find((one) => one.beacon === beacon)?.shows
   const [known, own] = [shownOf({ ...facts, status: shown.status }), shownOf(shown)]
   return valueNames.filter((name) => {
     if (!differs(name, known, own)) return false
     if (name === 'resources' && isAdded) return true
+    if (name === 'resources' && keepsVms(record, reporter, shown, listening)) return false
     // one that is not known as affected, and changes its word, does not outweigh those that keep theirs
     const isKnown = isOfNamed(reporter, facts)
     const hasChanged = isKnown && before !== undefined && differs(name, before, own)
@@ -100,13 +109,8 @@ function seenBeside(
  * Whether it may say what is unknown. Where an affected VM shows the event, others know no more than its document,
  * but for Azure's list.
  */
-function mayFill(
-  record: EventRecord,
-  reporter: Reporter,
-  shown: Facts,
-  listening: Listening,
-): boolean {
-  if (reporter.beacon === resourceGraph || isOfNamed(reporter, record.facts, shown)) return true
+function mayFill(record: EventRecord, reporter: Reporter, listening: Listening): boolean {
+  if (reporter.beacon === resourceGraph || isOfNamed(reporter, record.facts)) return true
   return seenBeside(record, reporter, listening).affected.length === 0
 }
 
@@ -119,7 +123,71 @@ function addsItself(
   const known = sights.find(({ beacon }) => beacon === reporter.beacon)
   const isNew =
     known === undefined ? reporter.polledAt > (changed?.at ?? firstSeenAt) : known.isHit !== true
-  return isNew && isOfNamed(reporter, shown) && !isOfNamed(reporter, facts)
+  // an approval is void by one of them, and the others are named by documents of affected VMs soon
+  const hasRoom = (facts.selfNamed?.length ?? 0) < maxOnlookers
+  return isNew && hasRoom && isOfNamed(reporter, shown) && !hits(facts, reporter.vm)
+}
+
+/**
+ * Whether the names stay although this document lacks some: it may lag behind Azure, which has just added a VM, or
+ * the VMs that it lacks go on showing themselves.
+ */
+function keepsVms(
+  { facts, sights, changed }: EventRecord,
+  reporter: Reporter,
+  shown: Facts,
+  listening: Listening,
+): boolean {
+  const lacked = facts.resources.filter((name) => !hits(shown, name)).map((n) => n.toLowerCase())
+  const isSelfNamed = (name: string) => facts.selfNamed?.includes(name) === true
+  const isNew = reporter.polledAt < (changed?.at ?? 0) + lagMs
+  const known = shownOf({ ...facts, status: 'Scheduled' })
+  const isBacked = sights.some(
+    ({ vm, shows }) =>
+      lacked.includes(vm.toLowerCase()) &&
+      isSelfNamed(vm.toLowerCase()) &&
+      !differs('resources', known, shows),
+  )
+  if (isBacked && isNew) return true
+  return sights.some(
+    (one) =>
+      one.beacon !== reporter.beacon &&
+      one.isHit === true &&
+      one.missing === undefined &&
+      lacked.includes(one.vm.toLowerCase()) &&
+      !isSelfNamed(one.vm.toLowerCase()) &&
+      isSeeing(one, listening),
+  )
+}
+
+/** Those that named themselves, without those that one who knows names now. */
+function selfNamedAfter(
+  record: EventRecord,
+  reporter: Reporter,
+  shown: Facts,
+  isAdded: boolean,
+  listening: Listening,
+): string[] {
+  const before = record.facts.selfNamed ?? []
+  const { affected } = seenBeside(record, reporter, listening)
+  if (isAdded && affected.length > 0) return [...before, reporter.vm.toLowerCase()]
+  if (isListOfVms(record, reporter, shown)) {
+    return record.facts.resources.filter((name) => !hits(shown, name)).map((n) => n.toLowerCase())
+  }
+  const knows = reporter.beacon === resourceGraph || isOfNamed(reporter, record.facts)
+  return knows ? before.filter((name) => !hits(shown, name)) : before
+}
+
+/** Azure's list, which names a VM as that VM names itself: so it names VMs as their documents do. */
+function isListOfVms({ sights }: EventRecord, { beacon }: Reporter, shown: Facts): boolean {
+  const names = (one: Sight) => one.isHit === true && hits(shown, one.vm)
+  return beacon === resourceGraph && sights.some((one) => one.missing === undefined && names(one))
+}
+
+function withSelfNamed(facts: Facts, names: string[]): Facts {
+  const { selfNamed: _, ...rest } = facts
+  const left = names.filter((name) => hits(facts, name))
+  return left.length === 0 ? rest : { ...rest, selfNamed: left }
 }
 
 /** With one more VM, in the limits of one event's names. Which others there are, their own documents say. */
