@@ -58,6 +58,7 @@ function maskOfForms(secrets: string[]): (text: string) => string {
   const forms = [...new Set(secrets.flatMap(formsOf))]
     .filter((form) => form.length >= shortestSecret)
     .sort((a, b) => b.length - a.length)
+  if (forms.length === 0) return (text) => text
   // of two that begin in one place, the first one counts
   const any = new RegExp(forms.map((one) => one.replace(/[^\w]/g, '\\$&')).join('|'), 'g')
   const spansIn = (text: string) => {
@@ -134,7 +135,7 @@ function layersOf(text: string): Layer[] {
 const escapes = /[\\%&=]/
 /** In addresses, in mails and in HTML. Each language escapes other characters. */
 const inMarkup =
-  /%[0-7][\da-f]|%[c-f][\da-f](?:%[89ab][\da-f])+|=(?<quoted>[2-7][\da-f])|&#x(?<hex>[\da-f]{1,6});|&#(?<decimal>\d{1,7});|%u(?<old>[\da-f]{4})|&(?<name>amp|lt|gt|quot|apos|sol|plus|equals|comma|bsol|lowbar|nbsp);/gi
+  /%[0-7][\da-f]|%[c-f][\da-f](?:%[89ab][\da-f])+|=(?<quoted>[2-7][\da-f])|&#x(?<hex>[\da-f]{1,6});|&#(?<decimal>\d{1,7});|%u(?<old>[\da-f]{4})|&(?<name>amp|lt|gt|quot|apos|sol|plus|equals|comma|period|colon|semi|excl|num|dollar|percnt|ast|lpar|rpar|quest|commat|lbrack|lsqb|rbrack|rsqb|lbrace|lcub|rbrace|rcub|bsol|lowbar|underbar|grave|verbar|vert|hat|nbsp);|=\r?\n/gi
 /** And in JSON and JavaScript: there, a backslash stands for none. */
 const inCode = new RegExp(
   `\\\\[ux]\\{(?<braced>[\\da-f]{1,6})\\}|\\\\u(?<unit>[\\da-f]{4})|\\\\x(?<byte>[\\da-f]{2})|\\\\(?<octal>[0-3][0-7]{2})|\\\\(?<one>[^ux])|${inMarkup.source}`,
@@ -142,7 +143,11 @@ const inCode = new RegExp(
 )
 const namesInHtml: Record<string, string> = {
   ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", sol: '/', plus: '+', equals: '=' },
-  ...{ comma: ',', bsol: '\\', lowbar: '_', nbsp: ' ' },
+  ...{ comma: ',', period: '.', colon: ':', semi: ';', excl: '!', num: '#', dollar: '$' },
+  ...{ percnt: '%', ast: '*', lpar: '(', rpar: ')', quest: '?', commat: '@', hat: '^' },
+  ...{ lbrack: '[', lsqb: '[', rbrack: ']', rsqb: ']', lbrace: '{', lcub: '{', rbrace: '}' },
+  ...{ rcub: '}', bsol: '\\', lowbar: '_', underbar: '_', grave: '`', verbar: '|', vert: '|' },
+  nbsp: ' ',
 }
 
 function withoutEscapes({ plain, at }: Layer, escaped: RegExp): Layer {
@@ -166,6 +171,8 @@ function meantBy({ 0: whole, groups = {} }: RegExpExecArray): string {
   const { unit, byte, quoted, old, braced, octal, one, hex, decimal, name } = groups
   if (one !== undefined) return one
   if (name !== undefined) return namesInHtml[name.toLowerCase()]!
+  // where a mail breaks a long line
+  if (whole.startsWith('=') && whole.endsWith('\n')) return ''
   const code16 = unit ?? byte ?? quoted ?? old
   if (code16 !== undefined) return String.fromCharCode(Number.parseInt(code16, 16))
   if (octal !== undefined) return String.fromCharCode(Number.parseInt(octal, 8))

@@ -4,7 +4,8 @@
 
 import { subscribe } from 'node:diagnostics_channel'
 import { isIP, type LookupFunction, type Socket } from 'node:net'
-import { Agent, EnvHttpProxyAgent, fetch as fetchBy, interceptors } from 'undici'
+import { brotliDecompressSync, constants, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib'
+import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch as fetchBy } from 'undici'
 import { giveAddressesTime } from '../../shared/addresses.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import { hasBlockedPort, portRefusal, whyForbidden } from '../core/rules/address.ts'
@@ -44,7 +45,7 @@ export function createOutbound(
     'https:': agentFor(judge, false, resolve, proxy),
     'http:': agentFor(judge, true, resolve),
   }
-  const unguarded = proxy && new EnvHttpProxyAgent(optionsOf(proxy))
+  const unguarded = proxy && new EnvHttpProxyAgent({ ...optionsOf(proxy), allowH2: false })
   const targets = new Map<string, Target>()
   const targetOf = (url: string): Target => {
     const known = targets.get(url)
@@ -75,11 +76,7 @@ export function createOutbound(
           signal: signal ?? null,
         })
         .catch(rethrown)
-      const get = (name: string) => [answer.headers[name] ?? null].flat()[0] ?? null
-      const isEmpty = get('content-length') === '0'
-      // otherwise it would listen to the signal until that aborts
-      if (isEmpty) answer.body.resume()
-      return { status: answer.statusCode, headers: { get }, body: isEmpty ? null : answer.body }
+      return received(answer)
     },
     async fetch(url, init) {
       if (unguarded === undefined) return fetch(url, init)
@@ -94,8 +91,43 @@ export function createOutbound(
   }
 }
 
+function received({ statusCode: status, headers, body }: Dispatcher.ResponseData) {
+  const get = (name: string) => [headers[name] ?? null].flat()[0] ?? null
+  if (get('content-length') === '0') {
+    // otherwise it would listen to the signal until that aborts
+    body.resume()
+    return { status, headers: { get }, body: null }
+  }
+  const unpack = unpackers[get('content-encoding')?.trim().toLowerCase() ?? '']
+  return { status, headers: { get }, body: unpack === undefined ? body : unpacked(body, unpack) }
+}
+
+type Unpack = (packed: Buffer) => Buffer
+
+const maxOutputLength = 1_048_576
+const ofDeflate = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength }
+const ofBrotli = { finishFlush: constants.BROTLI_OPERATION_FLUSH, maxOutputLength }
+/** Some services compress although nobody asked. By content-encoding. Some send deflate without its head. */
+const unpackers: Partial<Record<string, Unpack>> = {
+  gzip: (packed) => gunzipSync(packed, ofDeflate),
+  'x-gzip': (packed) => gunzipSync(packed, ofDeflate),
+  deflate: (packed) =>
+    (packed[0]! & 0x0f) === 8 ? inflateSync(packed, ofDeflate) : inflateRawSync(packed, ofDeflate),
+  br: (packed) => brotliDecompressSync(packed, ofBrotli),
+}
+
+/** In one step: each piece by itself would cost a turn. What cannot be unpacked is no text. */
+async function* unpacked(
+  body: AsyncIterable<Uint8Array>,
+  unpack: Unpack,
+): AsyncGenerator<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of body) pieces.push(piece)
+  const packed = Buffer.concat(pieces)
+  if (packed.length > 0) yield unpack(packed)
+}
+
 const ownHeaders = { accept: '*/*', 'user-agent': 'foghorn' }
-const ownAgent = 'user-agent: foghorn'
 
 /** As many as there may be subscriptions, and some channels. */
 const maxTargets = 1_100
@@ -156,22 +188,23 @@ function guardedLookup(judge: Judge, plain: boolean, resolve: Resolve): LookupFu
 
 function agentFor(judge: Judge, plain: boolean, resolve: Resolve, proxy?: ForwardProxy) {
   const lookup = guardedLookup(judge, plain, resolve)
-  const options = { connections: connectionsPerOrigin, connect: { lookup } }
-  const agent =
-    proxy === undefined
-      ? new Agent(options)
-      : new EnvHttpProxyAgent({ ...options, ...optionsOf(proxy) })
-  // some services compress although nobody asked
-  return agent.compose(interceptors.decompress())
+  const options = { connections: connectionsPerOrigin, connect: { lookup }, allowH2: false }
+  return proxy === undefined
+    ? new Agent(options)
+    : new EnvHttpProxyAgent({ ...options, ...optionsOf(proxy) })
 }
 
-/** Bytes of one answer to a message, and of any other answer: also what no reader of the body sees. */
-const maxAnswerBytes = { own: 512 * 1024, others: 17 * 1024 * 1024 }
+/** Bytes of one answer, also what no reader of the body sees. Beside that, a service may repeat the message twice. */
+const maxAnswerBytes = 64 * 1024
+/** Of Azure's own answers, by `fetch`. */
+const maxFetchedBytes = 17 * 1024 * 1024
+const byFetch = /^user-agent: (node|undici)\r$/m
 let isWatching = false
 
 /**
  * Ends connections whose other side answers without end: by headers, by answers before the answer, by parts of the
- * framing. For all connections of this process, as undici shows each request that it sends.
+ * framing. For all connections of this process, as undici shows each request that it sends. Of HTTP/2, nobody would see
+ * the frames, so no agent offers it.
  */
 function endFloods(): void {
   if (isWatching) return
@@ -180,7 +213,8 @@ function endFloods(): void {
   const limits = new WeakMap<Socket, number>()
   subscribe('undici:client:sendHeaders', (message) => {
     const { socket, headers } = message as { socket: Socket; headers: string }
-    const most = headers.includes(ownAgent) ? maxAnswerBytes.own : maxAnswerBytes.others
+    const sentBytes = Number(/^content-length: (\d+)\r$/m.exec(headers)?.[1] ?? 0)
+    const most = byFetch.test(headers) ? maxFetchedBytes : maxAnswerBytes + 2 * sentBytes
     const isKnown = limits.has(socket)
     limits.set(socket, socket.bytesRead + most)
     if (isKnown) return

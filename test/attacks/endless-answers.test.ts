@@ -1,12 +1,14 @@
 // A service answers without end, and sends no body: the relay reads no more of it than of a body.
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { post } from '../../functions/notify/notifier.ts'
 import { channelSchema } from '../../functions/notify/registry.ts'
 import { createOutbound } from '../../functions/notify/undici.ts'
 import { notifierFor } from '../notify/kinds.ts'
 import { outgoing } from '../notify/outgoing.ts'
+import { createAuthority } from '../support/certificate.ts'
 
 const mb = 1_048_576
 /** What the kernel takes before the other side reads it. */
@@ -67,4 +69,28 @@ test('a mail server that sends empty lines after its greeting', async () => {
   const sent = await own.notify(outgoing(), channel as never, outbound.send)
   expect(sent).toMatchObject({ outcome: 'retry' })
   expect(written()).toBeLessThan(buffered)
+})
+
+test('no service is offered HTTP/2, of which nobody would count the frames', async () => {
+  const { certificate, key } = createAuthority().issue({ host: 'chat.example' })
+  const offered: (string[] | undefined)[] = []
+  const server = createTlsServer({
+    ...{ cert: certificate, key },
+    ALPNCallback({ protocols }) {
+      offered.push(protocols)
+      return protocols.includes('http/1.1') ? 'http/1.1' : undefined
+    },
+  })
+  server.on('secureConnection', (socket) => socket.end('HTTP/1.1 204 No Content\r\n\r\n'))
+  server.on('tlsClientError', () => {})
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const outbound = createOutbound(['127.0.0.0/8'])
+  onTestFinished(async () => {
+    await outbound.close()
+    server.close()
+  })
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  await post(outbound.send, url, '{}', {}, AbortSignal.timeout(5_000)).catch(() => {})
+  expect(offered.flat()).not.toContain('h2')
 })

@@ -143,3 +143,110 @@ test("Event Grid's word explains no silence of a beacon", async () => {
     true,
   )
 })
+
+describe('a VM that names itself has no word', () => {
+  /** It has named itself in the event that its VM shows. */
+  async function evilIn(shown = later): Promise<FakeBeacon> {
+    await beacon.sees([shown])
+    await world.drain()
+    const evil = new FakeBeacon(world, 'evil')
+    world.clock.now += second
+    await evil.sees([{ ...shown, ...nameItself }])
+    world.clock.now += second
+    return evil
+  }
+  const factsNow = async () => (await world.store.readEvent({ fleet: 'prod', eventId }))!.facts
+
+  test('of a start, however often it repeats it', async () => {
+    const evil = await evilIn()
+    const again = () => evil.sees([started(nameItself)])
+    expect(await hiddenFor(30 * minute, later, again)).toBeLessThan(3 * minute)
+  })
+
+  test('of an end, if it first names itself alone', async () => {
+    const evil = await evilIn()
+    await evil.sees([{ ...later, resources: ['evil'] }])
+    world.clock.now += second
+    await evil.sees([])
+    expect(await hiddenFor(30 * minute)).toBeLessThan(minute)
+  })
+
+  test('of the time and the type', async () => {
+    const evil = await evilIn()
+    const lie = { ...later, ...nameItself, notBeforeAt: later.notBeforeAt! + 24 * hour }
+    for (let tries = 0; tries < 6; tries++) {
+      await evil.sees([{ ...lie, eventType: 'Freeze' }])
+      await world.pass(10 * second)
+      await beacon.sees([later])
+    }
+    const { notBeforeAt, eventType } = await factsNow()
+    expect([notBeforeAt, eventType]).toEqual([later.notBeforeAt, 'Reboot'])
+  })
+
+  test('of whose event it is: the affected VM tells Azure of the approval', async () => {
+    const evil = await evilIn()
+    await evil.sees([{ ...later, resources: ['evil'] }])
+    await world.drain()
+    await press(world, linkOf(world), 'approve')
+    expect((await factsNow()).resources).toContain('web_0')
+    let directives = 0
+    for (let at = 0; at < minute; at += 10 * second) {
+      await evil.sees([{ ...later, resources: ['evil'] }])
+      await world.pass(10 * second)
+      directives += (await beacon.sees([later])).directives.length
+    }
+    expect(directives).toBeGreaterThan(0)
+  })
+
+  test('of 300 others: people may decide', async () => {
+    const evil = await evilIn()
+    const names = Array.from({ length: 300 }, (_, n) => `made_up_${n}`)
+    await evil.sees([{ ...later, resources: ['web_0', 'evil', ...names] }])
+    await press(world, linkOf(world), 'approve')
+    expect(await world.store.readEvent({ fleet: 'prod', eventId })).toMatchObject({
+      decided: { decision: 'approved' },
+    })
+  })
+
+  test('of what its VM does not show', async () => {
+    await begin({ policy: [{ match: { source: 'User' }, decide: 'approve' }] })
+    list()
+    const { source: _, ...shown } = later
+    const evil = await evilIn(shown as typeof later)
+    await evil.sees([{ ...later, ...nameItself, source: 'User' }])
+    await evil.sees([])
+    expect((await beacon.sees([shown as typeof later])).directives).toEqual([])
+  })
+})
+
+test('Azure adds a VM, and the document of the first one lags: nothing is lost', async () => {
+  await beacon.sees([later])
+  const added = new FakeBeacon(world, 'web_1')
+  const both = { ...later, resources: ['web_0', 'web_1'] }
+  for (let at = 0; at < 40 * second; at += 10 * second) {
+    await added.sees([both])
+    await world.pass(10 * second)
+    await beacon.sees([later])
+  }
+  await beacon.sees([both])
+  await added.sees([both])
+  const { facts } = (await world.store.readEvent({ fleet: 'prod', eventId }))!
+  expect(facts).toMatchObject({ resources: ['web_0', 'web_1'] })
+  expect(facts).not.toHaveProperty('selfNamed')
+})
+
+test('an old false word about the end hides no later start that a neighbor shows', async () => {
+  list()
+  const neighbor = new FakeBeacon(world, 'web_1')
+  await beacon.sees([later])
+  await neighbor.sees([later])
+  await publish({ status: 'Canceled' })
+  await hiddenFor(2 * minute, later, () => neighbor.sees([later]))
+  await press(world, linkOf(world), 'approve')
+  await beacon.sees([later], { starts: [accepted] })
+  // its VM goes down
+  await world.pass(10 * second)
+  await neighbor.sees([started()])
+  await world.pass(10 * second)
+  expect((await outcome()).phase).toBe('started')
+})
