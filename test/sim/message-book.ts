@@ -135,7 +135,8 @@ export class MessageBook {
       if ((rate === undefined && !isShipChannel(channel)) || channel === 'pager') {
         if (group.length > 1) this.#docket.broke('merging', `${channel} gets a list`)
       }
-      if (rate === undefined) continue
+      // what its rate holds up is judged, and not sent
+      if (rate === undefined || group[0]!.isHeldUp) continue
       // workers look at the clock before they write, so that times need not come in order
       const times = [...(this.#turns.get(channel) ?? []), now].sort((a, b) => a - b)
       const first = times.at(-1 - rate.requests)
