@@ -61,8 +61,9 @@ async function readText(path: string): Promise<{ text: string }> {
   }
 }
 
-function pathIn(environment: Environment, folder: string): string {
-  const file = withoutLineBreaks(environment).FOGHORN_CONFIG ?? 'foghorn.config.json'
+function pathIn(given: Environment, folder: string): string {
+  const environment = withoutLineBreaks(given)
+  const file = environment.FOGHORN_CONFIG ?? 'foghorn.config.json'
   return isAbsolute(file) ? file : join(folder, file)
 }
 

@@ -60,7 +60,7 @@ export function withValues(
 /**
  * A speaker's document changes what it showed otherwise before, and what no other speaker shows any
  * more. So the first affected VM replaces the values of onlookers, and a VM that lags changes nothing.
- * A VM that shows for the first time that it is affected is affected; it removes no other.
+ * A VM that only itself names adds its name, and changes nothing else.
  */
 function takenFrom(
   record: EventRecord,
