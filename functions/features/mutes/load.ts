@@ -5,6 +5,7 @@ import type { Mute } from './rule.ts'
 
 export const mutesRow = rowsOf<{ all: Mute[] }>('mutes', {
   ...{ 'all.*.id': 'string', 'all.*.until': 'number', 'all.*.fleet': 'string' },
+  ...{ 'all.*.from?': 'number', 'all.*.createdAt': 'number', 'all.*.by.who': 'string' },
 })
 
 export async function loadMutes(store: SmallRowStore): Promise<{ mutes: Mute[] }> {
