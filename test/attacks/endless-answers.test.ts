@@ -1,14 +1,14 @@
 // A service answers without end, and sends no body: the relay reads no more of it than of a body.
 import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { post } from '../../functions/notify/notifier.ts'
 import { channelSchema } from '../../functions/notify/registry.ts'
-import { createOutbound } from '../../functions/notify/undici.ts'
-import { notifierFor } from '../notify/kinds.ts'
+import { channels, notifierFor } from '../notify/kinds.ts'
 import { outgoing } from '../notify/outgoing.ts'
 import { createAuthority } from '../support/certificate.ts'
+import { outboundTo } from '../support/outbound.ts'
 
 const mb = 1_048_576
 /** What the kernel takes before the other side reads it. */
@@ -25,14 +25,7 @@ async function flooding(piece: string, begin: (socket: Socket) => Promise<unknow
       if (!socket.write(piece)) await once(socket, 'drain').catch(() => {})
     }
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const outbound = createOutbound(['127.0.0.0/8'])
-  onTestFinished(async () => {
-    await outbound.close()
-    server.close()
-  })
-  return { outbound, port: (server.address() as AddressInfo).port, written: () => written }
+  return { ...(await outboundTo(server)), written: () => written }
 }
 
 test.each([
@@ -83,14 +76,21 @@ test('no service is offered HTTP/2, of which nobody would count the frames', asy
   })
   server.on('secureConnection', (socket) => socket.end('HTTP/1.1 204 No Content\r\n\r\n'))
   server.on('tlsClientError', () => {})
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const outbound = createOutbound(['127.0.0.0/8'])
-  onTestFinished(async () => {
-    await outbound.close()
-    server.close()
-  })
-  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const { outbound, port } = await outboundTo(server)
+  const url = `https://127.0.0.1:${port}/`
   await post(outbound.send, url, '{}', {}, AbortSignal.timeout(5_000)).catch(() => {})
   expect(offered.flat()).not.toContain('h2')
+})
+
+test('a page in place of an answer is known as one, however large it is', async () => {
+  const page = `<!doctype html><html>${'x'.repeat(3 * mb)}</html>`
+  const head = `HTTP/1.1 200 OK\r\ncontent-length: ${page.length}\r\n\r\n`
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => socket.end(head + page))
+  })
+  const { outbound, port } = await outboundTo(server)
+  const channel = { ...channels.teams, url: `http://127.0.0.1:${port}/` } as never
+  const sent = await notifierFor(channel).notify(outgoing(), channel, outbound.send)
+  expect(sent).toMatchObject({ outcome: 'refused', broken: true })
 })

@@ -1,8 +1,7 @@
 // What a service answers in place of an answer: nobody can read it, and the message may have arrived.
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
-import { createOutbound } from '../../functions/notify/undici.ts'
+import { createServer } from 'node:net'
+import { expect, test } from 'vitest'
+import { outboundTo } from '../support/outbound.ts'
 import { channels, notifierFor } from './kinds.ts'
 import { outgoing } from './outgoing.ts'
 
@@ -16,15 +15,8 @@ test.each([
     socket.on('error', () => {})
     socket.once('data', () => socket.end(answer))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const outbound = createOutbound(['127.0.0.0/8'])
-  onTestFinished(async () => {
-    await outbound.close()
-    server.close()
-  })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  const channel = { ...channels.teams, url }
+  const { outbound, port } = await outboundTo(server)
+  const channel = { ...channels.teams, url: `http://127.0.0.1:${port}/` }
   const tried = (attempts: number) => {
     const what = outgoing()
     const delivery = { ...what.delivery, attempts }
