@@ -1,12 +1,12 @@
 // What features do with an open event and its messages, in the order of effect, how an event shows it, and their
 // tabs in the console.
 
-import type { Face } from '../core/event/face.ts'
+import type { Display } from '../core/event/display.ts'
 import type { Stage } from '../core/event/stage.ts'
 import { insightsTab } from './insights/rule.ts'
-import { muteFace, muteSteps, mutes } from './mutes/rule.ts'
+import { muteDisplay, muteSteps, mutes } from './mutes/rule.ts'
 
 export const stages: readonly Stage[] = [mutes]
-export const faces: readonly Face[] = [muteFace]
+export const displays: readonly Display[] = [muteDisplay]
 export const stepWords = { ...muteSteps }
 export const tabs = { ...insightsTab }

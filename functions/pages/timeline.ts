@@ -1,6 +1,7 @@
 // The text of each entry of an event's history, for its page and for the console. A text says which
 // VM saw something, because that need not be an affected VM.
 import { armName } from '../core/event/arm.ts'
+import type { StepWords } from '../core/event/display.ts'
 import { drillNote } from '../core/event/drill.ts'
 import {
   type Decider,
@@ -11,7 +12,6 @@ import {
   type OwnStep,
   type Proof,
 } from '../core/event/event.ts'
-import type { StepWords } from '../core/event/face.ts'
 import type { NotReady } from '../core/event/hook-state.ts'
 import { utc } from '../core/event/time.ts'
 import { describeFailure, isFailure } from '../core/message/approval.ts'

@@ -43,7 +43,7 @@ export const without = command({
 Removes a feature from a copy of the project: its folder, its tests, and its lines in the
 lists. Then runs the linter, the compiler and the other tests there.
 
-  --tests FOLDERS   by commas (default: the tests that run in this process)
+  --tests FOLDERS   by commas (default: test/{ground,core,features,use-cases,http})
 
 Features: ${features.join(', ')}
 

@@ -1,7 +1,8 @@
 // An event for other systems, in webhooks and in the events API: ISO times, no internals.
 import { defined, iso } from '../../../shared/json.ts'
-import { faces } from '../../features/rules.ts'
+import { displays } from '../../features/rules.ts'
 import type { Delivery } from '../delivery/delivery.ts'
+import type { FeatureView } from './display.ts'
 import {
   type Decided,
   type Decider,
@@ -11,7 +12,6 @@ import {
   listDecisions,
   type StartKind,
 } from './event.ts'
-import type { FeatureView } from './face.ts'
 import type { HitVm } from './hit-vms.ts'
 import type { HookState, HookStates, NotReady, Readiness, Slot } from './hook-state.ts'
 import { isAffected } from './sight.ts'
@@ -90,7 +90,7 @@ export function publicView(event: EventView): PublicEvent {
     notReady: notReady && { ...notReady, at: iso(notReady.at) },
     prepareNow: prepareNow && { ...prepareNow, at: iso(prepareNow.at) },
     taken: event.taken && { ...event.taken, at: iso(event.taken.at) },
-    ...Object.assign({}, ...faces.map((face) => face.shows(event))),
+    ...Object.assign({}, ...displays.map((display) => display.shows(event))),
     firstSeenAt: iso(event.firstSeenAt),
     startedAt: iso(started?.at),
     startKind: started?.kind,

@@ -1,9 +1,9 @@
 // A mute: for some time, people are not told of events of a fleet, a scale set or a tag. Records and
 // machines go on. When it ends, channels that have heard nothing of an open event get its newest message.
 import { iso } from '../../../shared/json.ts'
+import type { Display } from '../../core/event/display.ts'
 import { knownVms } from '../../core/event/drill.ts'
 import { type Decider, type EventRecord, isOpen } from '../../core/event/event.ts'
-import type { Face } from '../../core/event/face.ts'
 import { addHistory } from '../../core/event/history.ts'
 import { isEnd, traits } from '../../core/event/moment.ts'
 import type { KnownVm } from '../../core/event/sight.ts'
@@ -32,7 +32,7 @@ declare module '../../core/event/event.ts' {
   }
 }
 
-declare module '../../core/event/face.ts' {
+declare module '../../core/event/display.ts' {
   interface FeatureView {
     /** People are not told of it until then. */
     mutedUntil?: string
@@ -142,7 +142,7 @@ export const mutes: Stage = {
   },
 }
 
-export const muteFace: Face = {
+export const muteDisplay: Display = {
   shows: ({ ended, muted }) =>
     ended === undefined && muted !== undefined ? { mutedUntil: iso(muted.until) } : {},
   badge: ({ muted }) => (muted === undefined ? '' : 'muted'),

@@ -14,7 +14,7 @@ import { drillMark } from '../../core/message/message.ts'
 import { plain, subjectOf, typeIn, verbOf, vmsIn } from '../../core/message/phrases.ts'
 import { approvesUnready } from '../../core/message/readiness.ts'
 import { asksFor } from '../../core/message/step.ts'
-import { faces } from '../../features/rules.ts'
+import { displays } from '../../features/rules.ts'
 import {
   cancelPart,
   choicePart,
@@ -314,7 +314,7 @@ ${brief === '' ? '' : html`<p class="note">${whole(brief)}</p>`}${takenPart(reco
 }
 
 function badgesOf(record: EventRecord): string[] {
-  return faces.map((face) => face.badge(record)).filter(Boolean)
+  return displays.map((display) => display.badge(record)).filter(Boolean)
 }
 
 /** Of a Freeze, ` ~30 s`. */

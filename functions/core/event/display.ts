@@ -5,7 +5,7 @@ import type { EventRecord } from './event.ts'
 // biome-ignore lint/suspicious/noEmptyInterface: features add to it
 export interface FeatureView {}
 
-export interface Face {
+export interface Display {
   /** For the API, webhooks and streams. */
   shows(event: Omit<EventRecord, 'sights' | 'history' | 'dueAt'>): FeatureView
   /** In the event's row of the console, one word. Empty: none. */
