@@ -5,7 +5,7 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { slicesOf } from '../../shared/slices.ts'
 import { type Access, nameOf } from '../core/rules/access.ts'
 import type { Relay } from '../use-cases/relay.ts'
-import { accessOf } from './admin/access.ts'
+import { accessOf } from './api/access.ts'
 import { problem } from './problem.ts'
 
 /** Of one asker: fifty people may have the console open with one key. */

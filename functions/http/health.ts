@@ -7,7 +7,7 @@ import { isBound, may } from '../core/rules/access.ts'
 import { channelsInTrouble } from '../use-cases/channel-health.ts'
 import { nextDueAt } from '../use-cases/deliver.ts'
 import type { Relay } from '../use-cases/relay.ts'
-import { authorizationIn, findAccess } from './admin/access.ts'
+import { authorizationIn, findAccess } from './api/access.ts'
 import { route } from './route.ts'
 
 const sharedMs = 5_000

@@ -2,7 +2,7 @@
 // asker's choice, and drills, which wake people. Each process counts for itself.
 import type { Context, MiddlewareHandler } from 'hono'
 import { nameOf } from '../core/rules/access.ts'
-import { accessOf } from './admin/access.ts'
+import { accessOf } from './api/access.ts'
 import { problem } from './problem.ts'
 
 const minute = 60_000

@@ -1,7 +1,7 @@
 // `GET /calendar.ics`: a feed for calendar programs, which send no headers. So the token is in the
 // address, and may do nothing else: addresses end up in settings, histories and logs of proxies.
 import * as z from 'zod'
-import { accessOf } from '../../http/admin/access.ts'
+import { accessOf } from '../../http/api/access.ts'
 import { route } from '../../http/route.ts'
 import { createCalendarReader } from './use.ts'
 

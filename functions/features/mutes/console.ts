@@ -2,7 +2,7 @@
 import type { Context } from 'hono'
 import * as z from 'zod'
 import { may } from '../../core/rules/access.ts'
-import { tokenFor } from '../../http/admin/console-form.ts'
+import { tokenFor } from '../../http/api/console-form.ts'
 import { answerPage, baseOf, wrongAddress } from '../../http/console/answer.ts'
 import type { ConsolePart } from '../../http/console/part.ts'
 import { sendBy } from '../../http/console/send.ts'

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/json.ts'
 import { maxReasonLength } from '../../core/limits.ts'
-import { accessOf, fleetsFor } from '../../http/admin/access.ts'
+import { accessOf, fleetsFor } from '../../http/api/access.ts'
 import { fleetUnknown, named, problem } from '../../http/problem.ts'
 import { type Route, route } from '../../http/route.ts'
 import { object, textBy, time } from '../../schema/checks.ts'

@@ -2,7 +2,7 @@
 // through web streams, a stranger's body in pieces of one byte would take seconds of the process.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { maxReportBytes } from '../../../shared/report.ts'
-import { azureEventsPath, maxBatchBytes } from '../../http/admin/azure.ts'
+import { azureEventsPath, maxBatchBytes } from '../../http/api/azure.ts'
 import type { Refusal } from '../../http/problem.ts'
 
 const mebibyte = 1024 * 1024

@@ -9,7 +9,7 @@ import {
 } from '../../pages/console/frame.ts'
 import type { Html } from '../../pages/event.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { tokenFor } from '../admin/console-form.ts'
+import { tokenFor } from '../api/console-form.ts'
 import { etagOf, notModified } from '../page.ts'
 import { nameOfVisitor, type Visitor } from './visitor.ts'
 

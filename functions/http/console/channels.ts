@@ -20,8 +20,8 @@ import {
   subscriptionFor,
   subscriptionsFor,
 } from '../../use-cases/subscriptions.ts'
-import { tokenFor } from '../admin/console-form.ts'
-import { publicSubscription } from '../admin/subscription-answers.ts'
+import { tokenFor } from '../api/console-form.ts'
+import { publicSubscription } from '../api/subscription-answers.ts'
 import { readQuery } from '../query.ts'
 import { answerMessage, answerPage, baseOf, wrongAddress } from './answer.ts'
 import { seesChannel } from './now.ts'

@@ -5,7 +5,7 @@ import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import { type Access, accessOfPerson, fleetsOf, hasViewers } from '../../core/rules/access.ts'
 import { principalHeader, readPrincipal } from '../../identity/principal.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { cookieNamed, createSession, readSession, signOut } from '../admin/session.ts'
+import { cookieNamed, createSession, readSession, signOut } from '../api/session.ts'
 
 export interface Visitor {
   access: Access
