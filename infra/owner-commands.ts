@@ -1,6 +1,7 @@
 // The commands for owners of a relay. They are also in a release, which has no npm.
 import { command } from '../functions/cli/command.ts'
 import type { Entry } from '../functions/cli/program.ts'
+import { commands as featureCommands } from '../functions/features/commands.ts'
 
 /** Starts a program that a signal ends, and that takes its settings from the environment. */
 export const untilStopped = (about: string, load: () => Promise<unknown>) =>
@@ -40,14 +41,7 @@ links. FOGHORN_ADMIN_KEY opens the API and the console. FOGHORN_LOG_LEVEL is inf
     'prints every step of every event as it happens',
     async () => (await import('../functions/cli/listen.ts')).listen,
   ],
-  reload: [
-    'a running relay on Node reads its configuration again',
-    async () => (await import('../functions/cli/reload.ts')).reload,
-  ],
-  backup: [
-    'stores a copy of the database',
-    async () => (await import('../functions/cli/backup.ts')).backup,
-  ],
+  ...featureCommands,
   restore: [
     'puts a backup in the place of the database',
     async () => (await import('../functions/cli/restore.ts')).restore,

@@ -105,7 +105,6 @@ export const relayEvents: Record<string, string> = {
     'Azure Resource Graph did not say which group, scale set and tags VMs without a beacon have. The relay asks again after 5 minutes.',
   azure_list_failed:
     'Azure Resource Graph did not list the events of the subscriptions. `error` says why. The relay asks again after 5 minutes.',
-  backup_made: 'An owner made a copy of the database, by `npm run backup` or the API.',
   beacon_first_heard: 'The first report of a beacon since it started.',
   beacon_left:
     'A beacon will not come back. `why`: its package was `removed`, Azure `terminated` the VM, another beacon `replaced` it, or an `owner` said so.',
@@ -334,20 +333,6 @@ export const problemCodes: Record<string, Code> = {
     status: '403',
     about: 'No fleet of the token takes events of the subscription that the detail names.',
   },
-  backup_busy: { status: '503', about: 'Another backup is being made. Try again later.' },
-  config_refused: {
-    status: '409',
-    about:
-      'The new configuration has mistakes, which the detail lists. The relay keeps the old one.',
-  },
-  reload_unsupported: {
-    status: '501',
-    about: 'This host cannot read its configuration again. The detail says what to do instead.',
-  },
-  backup_unsupported: {
-    status: '501',
-    about: 'This host has no file to copy. The detail says what to do instead.',
-  },
   beacon_unknown: { status: '404', about: 'The fleet has no such beacon.' },
   beyond_own_rights: {
     status: '403',
@@ -374,10 +359,6 @@ export const problemCodes: Record<string, Code> = {
   cursor_unknown: {
     status: '409',
     about: 'The cursor is not from this relay, or from before its store was replaced.',
-  },
-  disk_full: {
-    status: '507',
-    about: 'The disk of the relay has no room. A backup needs as much as the database.',
   },
   decision_malformed: { status: '400', about: 'The body is not a valid decision.' },
   delivery_unknown: { status: '404', about: 'The subscription has no such delivery.' },

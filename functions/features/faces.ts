@@ -2,12 +2,14 @@
 import type { ConsolePart } from '../http/console/part.ts'
 import type { ReadPart } from '../http/console/snapshot.ts'
 import type { Route } from '../http/route.ts'
+import { backupRoute } from './backup/http.ts'
 import { calendarRoute } from './calendar/http.ts'
 import { insightsConsole } from './insights/console.ts'
 import { muteConsole, muteNow } from './mutes/console.ts'
 import { muteGroup, muteRoutes } from './mutes/http.ts'
+import { reloadRoute } from './reload/http.ts'
 
-export const apiRoutes: readonly Route[] = [...muteRoutes, calendarRoute]
+export const apiRoutes: readonly Route[] = [...muteRoutes, calendarRoute, backupRoute, reloadRoute]
 export const apiGroups = { ...muteGroup }
 export const consoleParts: readonly ConsolePart[] = [muteConsole, insightsConsole]
 export const nowParts: readonly ReadPart[] = [muteNow]

@@ -1,5 +1,7 @@
 // What the reference in docs/ says of features: their log events and error codes.
+import { backupCodes, backupEvents } from './backup/texts.ts'
 import { muteCodes, muteEvents } from './mutes/texts.ts'
+import { reloadCodes } from './reload/texts.ts'
 
-export const logEvents = { ...muteEvents }
-export const errorCodes = { ...muteCodes }
+export const logEvents = { ...muteEvents, ...backupEvents }
+export const errorCodes = { ...muteCodes, ...backupCodes, ...reloadCodes }

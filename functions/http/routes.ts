@@ -2,14 +2,12 @@
 
 import { apiRoutes } from '../features/faces.ts'
 import { azureRoutes } from './api/azure.ts'
-import { backupRoute } from './api/backup.ts'
 import { beaconRoutes } from './api/beacons.ts'
 import { channelRoutes } from './api/channels.ts'
 import { replayRoute } from './api/deliveries.ts'
 import { drillRoute } from './api/drills.ts'
 import { eventRoutes } from './api/events.ts'
 import { metricsRoute } from './api/metrics.ts'
-import { reloadRoute } from './api/reload.ts'
 import { streamRoute } from './api/stream.ts'
 import { subscriptionActionRoutes } from './api/subscription-actions.ts'
 import { subscriptionRoutes } from './api/subscriptions.ts'
@@ -41,6 +39,4 @@ export const routes: readonly Route[] = [
   ...documentRoutes,
   healthRoute,
   metricsRoute,
-  backupRoute,
-  reloadRoute,
 ]

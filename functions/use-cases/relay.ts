@@ -23,6 +23,8 @@ import type { FrequentLog } from './frequent-log.ts'
 import type { OpenLimits } from './open-limits.ts'
 
 export interface Relay {
+  /** Where it runs. */
+  host: HostName
   config: Config
   store: Store
   /** By channel kind. */
@@ -89,19 +91,17 @@ export interface Relay {
   openLimits: OpenLimits
   /** Whether the host can keep an answer open for minutes. */
   holdsConnections: boolean
-  /** Copies all that is stored, while the relay works. Throws FoghornError `disk_full`. */
-  backup(): Promise<Backup>
-  /** Reads the configuration again. The relay that has it takes the place of this one. */
-  reload(): Promise<Reloaded>
+  /** What the host does for features. */
+  doors: Doors
   /** Problems of the host that an owner should look at: sentences for `/healthz`. */
   troubles(): Promise<string[]>
 }
 
-/** `refused`: one sentence for each mistake; this relay goes on. */
-export type Reloaded =
-  | { outcome: 'accepted' }
-  | { outcome: 'refused'; mistakes: string }
-  | { outcome: 'unsupported'; instead: string }
+export type HostName = 'node' | 'azure' | 'cloudflare'
+
+/** What a host does for features. Each adds its own by declaration merging. What a host cannot do is absent. */
+// biome-ignore lint/suspicious/noEmptyInterface: features add to it
+export interface Doors {}
 
 export interface AzureDoors {
   manager: ResourceManager
@@ -148,13 +148,6 @@ export interface Planned {
   deliveries: number
   dueAt?: number | undefined
 }
-
-export type Backup =
-  | { outcome: 'made'; bytes: number; body: ReadableStream<Uint8Array> }
-  /** Another one is being made or read. */
-  | { outcome: 'busy' }
-  /** `instead`: what an owner can do on this host. */
-  | { outcome: 'unsupported'; instead: string }
 
 export interface CommitSignal {
   /** How often it rang. */

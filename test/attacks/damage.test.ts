@@ -29,7 +29,7 @@ async function fill(): Promise<void> {
   for (const [n, one] of beacons.entries()) await one.sees([shown(n)])
   await makeToken(world, { name: 'reader', scopes: ['read'] })
   await subscribe(world)
-  for (const { make } of apiFeatures) await make(world, adminKey, 'test')
+  for (const { things } of apiFeatures) await things?.make(world, adminKey, 'test')
   await world.drain()
   await askApi(world, adminKey, '/metrics')
 }
@@ -66,7 +66,7 @@ function damaged({ body }: Stored, path: string[], damage: (typeof damages)[0][1
 
 const lists = [
   ...['/v1/events', '/v1/beacons?fleet=prod', '/v1/tokens', '/v1/channels'],
-  ...apiFeatures.flatMap(({ lists }) => lists),
+  ...apiFeatures.flatMap(({ things }) => things?.lists ?? []),
   ...['/v1/subscriptions', '/v1/events/stream?after=0&wait=0', '/metrics', '/v1/upcoming'],
 ]
 

@@ -1,5 +1,8 @@
 // What the tests of the API know of features.
 import type { ApiFeature } from '../support/api-feature.ts'
+import { backupApi } from './backup/api.ts'
+import { calendarApi } from './calendar/api.ts'
 import { muteApi } from './mutes/api.ts'
+import { reloadApi } from './reload/api.ts'
 
-export const apiFeatures: ApiFeature[] = [muteApi]
+export const apiFeatures: ApiFeature[] = [muteApi, calendarApi, backupApi, reloadApi]

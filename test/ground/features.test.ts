@@ -35,7 +35,9 @@ const folders = readdirSync(join(root, home), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
 const isIn = (path: string, ...places: string[]) =>
-  places.some((place) => path === place || path.startsWith(`${place}/`))
+  places.some(
+    (place) => path === place || path.startsWith(place.endsWith(':') ? place : `${place}/`),
+  )
 
 /** What a file of a feature may import, by its name, beside its own folder. */
 const layers: Record<string, string[]> = {
@@ -44,6 +46,18 @@ const layers: Record<string, string[]> = {
   load: ['functions/core', 'functions/store/store.ts', 'functions/store/small-rows.ts', 'shared'],
   use: ['functions/core', 'functions/use-cases', 'functions/store/store.ts', 'shared'],
   texts: [],
+  door: ['functions/use-cases/relay.ts', 'functions/host/node/door.ts'],
+  node: ['functions/use-cases/relay.ts', 'functions/host/node/door.ts', 'shared', 'node:'],
+  command: ['functions/cli/program.ts'],
+  cli: [
+    'functions/core',
+    'functions/cli',
+    'functions/store',
+    'functions/schema',
+    'shared',
+    'zod',
+    'node:',
+  ],
   page: ['functions/core', 'functions/pages', 'shared', 'hono/html'],
   http: [
     'functions/core',

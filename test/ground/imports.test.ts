@@ -226,7 +226,7 @@ const rules: Record<string, Rule> = {
   'Node stays in the files named for it': {
     files: /^functions\//,
     except:
-      /^functions\/(host\/(node\/|(config-file|parts)\.ts|azure\/(main|log|requests)\.ts)|store\/sqlite-file\.ts|notify\/(undici|resolve|smtp)\.ts|cli\/)/,
+      /^functions\/(host\/(node\/|(config-file|parts)\.ts|azure\/(main|log|requests)\.ts)|store\/sqlite-file\.ts|notify\/(undici|resolve|smtp)\.ts|cli\/|features\/\w+\/(node|cli)\.ts)/,
     banned: isNode,
     instead: 'WebCrypto and other globals that every host has, or a value from the host',
   },
@@ -244,13 +244,13 @@ const rules: Record<string, Rule> = {
   },
   'nothing imports a host or a test': {
     files: /^(beacon|functions|shared)\//,
-    except: /^functions\/host\//,
+    except: /^functions\/(host|features)\//,
     banned: (name) => inFolders(name, 'functions/host', 'test'),
     instead: 'what the host composes: move the shared part out of host/',
   },
   'nothing imports a command for owners': {
     files: /^(beacon|functions|shared)\//,
-    except: /^functions\/cli\//,
+    except: /^functions\/(cli|features)\//,
     banned: (name) => inFolders(name, 'functions/cli'),
     instead: 'what the command decides with: move it out of cli/',
   },

@@ -178,14 +178,9 @@ describe('every 503 says when to come back:', () => {
     world.store.nextDueAt = () => Promise.reject(new Error('disk on fire'))
     return ask('/healthz')
   }
-  const backsUp = () => {
-    world.relay.backup = async () => ({ outcome: 'busy' })
-    return ask('/v1/backup', { method: 'POST', headers: { authorization: `Bearer ${adminKey}` } })
-  }
   const cases: [string, string, () => Answered][] = [
     ['a store that does not answer', '2', fails],
     ['a host with wrong settings', '2', () => misconfigured({ url: 'https://foghorn.example/' })],
-    ['a backup, which takes longer', '10', backsUp],
   ]
 
   test.each(cases)('%s, after %s s', async (_, seconds, send) => {

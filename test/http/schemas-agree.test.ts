@@ -84,7 +84,7 @@ const cases: Record<string, Case> = {
     also: ({ changeAfterSeconds = -1, noticeSeconds = 120 }) => changeAfterSeconds < noticeSeconds,
   },
   ...Object.fromEntries(
-    apiFeatures.flatMap(({ bodies }) =>
+    apiFeatures.flatMap(({ bodies = {} }) =>
       Object.entries(bodies).map(([name, body]) => [name, { ...body, headers: byAdmin }]),
     ),
   ),

@@ -63,12 +63,6 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as 
 const plainPaths =
   /^\/(v1\/(reports|events|deliveries)(\/|$)|healthz$|slack\/interactions$|teams\/messages$)/
 
-const reloadInstead =
-  'on Azure, the configuration is part of what is deployed; deploy it again, which restarts the relay'
-const backupInstead =
-  'this relay stores its data in Azure Tables, so it has no file to copy; Azure keeps copies of the ' +
-  'table (storageSku), and "npm run export" stores the events: see docs/backup.md'
-
 type Parts = ReturnType<typeof compose>
 
 /** Registers the functions `relay`, `wake` and `sweep`, and a hook for the end of the worker. */
@@ -159,6 +153,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
   const outbound = createLater(config.allowNetworks, settings.proxy)
   const forBound = createLater(config.tokenNetworks, settings.proxy)
   const relay: Relay = {
+    host: 'azure',
     ...commonParts(settings, logs.log, outbound.fetch),
     store,
     notifiers,
@@ -177,8 +172,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     holdsConnections: false,
     pause: someTurns,
     readPlaces: 4,
-    reload: async () => ({ outcome: 'unsupported', instead: reloadInstead }),
-    backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),
+    doors: {},
     troubles: () => troublesOf(logs.log, queue),
   }
   const requests: Requests = new Requests(relay, (delayMs) => queue.set(delayMs))

@@ -38,11 +38,6 @@ const backstopMs = 5_000
 /** How long an alarm waits for its messages. */
 const roundWaitMs = attemptMs + 1_000
 
-/** To the request for a backup. */
-const reloadInstead = 'on Cloudflare, the configuration is part of the worker; deploy it again'
-const backupInstead =
-  'Cloudflare keeps several copies of the object, and "npm run export" stores the events: see docs/backup.md'
-
 type Bindings = Record<string, unknown>
 type Parts = Awaited<ReturnType<typeof compose>>
 
@@ -120,6 +115,7 @@ async function compose(
   const setAlarm = (at: number) => storage.setAlarm(at)
   const alarm = createAlarm({ setAlarm, now: Date.now, log })
   const relay: Relay = {
+    host: 'cloudflare',
     ...commonParts(settings, log),
     store,
     notifiers,
@@ -140,8 +136,7 @@ async function compose(
     pause,
     readPlaces: 1,
     troubles: async () => [],
-    reload: async () => ({ outcome: 'unsupported', instead: reloadInstead }),
-    backup: async () => ({ outcome: 'unsupported', instead: backupInstead }),
+    doors: {},
   }
   const options = { places, maxSleepMs: cronMs, keepsHouse: true }
   const loop: Loop = new Loop(relay, new UnderWay(relay, places), alarm, options)

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import { createLog, type Log } from '../../../shared/log.ts'
 import { createParts } from '../../app.ts'
+import { nodeDoors } from '../../features/node.ts'
 import { notifiers } from '../../notify/registry.ts'
 import { createOutbound } from '../../notify/undici.ts'
 import { RelayStore } from '../../store/relay-store.ts'
@@ -13,7 +14,7 @@ import { SqlRows } from '../../store/sqlite.ts'
 import { databaseName, openFile } from '../../store/sqlite-file.ts'
 import { Changes } from '../../use-cases/changes.ts'
 import { OpenLimits } from '../../use-cases/open-limits.ts'
-import type { Relay, Reloaded } from '../../use-cases/relay.ts'
+import type { Doors, Relay } from '../../use-cases/relay.ts'
 import { createCommitSignal } from '../commit-signal.ts'
 import { createHolds } from '../holds.ts'
 import { Loop } from '../loop.ts'
@@ -22,7 +23,7 @@ import { commonParts } from '../parts.ts'
 import { allSecrets } from '../settings.ts'
 import { someTurns } from '../turns.ts'
 import { UnderWay } from '../under-way.ts'
-import { createBackup } from './backup.ts'
+import type { ConfigTaken, NodeHost } from './door.ts'
 import { drainMs, listen } from './server.ts'
 import { diskOf, readSettings, type Settings, troublesOf } from './settings.ts'
 
@@ -36,7 +37,7 @@ const maxSleepMs = 30_000
 type Write = (line: string) => void
 
 /** What a new configuration takes over: it changes no variable, so the database and the port stay. */
-interface Shared extends Pick<Relay, 'store' | 'backup' | 'troubles' | 'reload' | 'wake'> {
+interface Shared extends Pick<Relay, 'store' | 'troubles' | 'doors' | 'wake'> {
   dataDirectory: string
 }
 
@@ -45,7 +46,7 @@ function logOf(settings: Settings, write: Write): Log {
   return createLog({ write, now: Date.now, level: settings.level, secrets })
 }
 
-async function start(settings: Settings, write: Write, reload: Relay['reload']) {
+async function start(settings: Settings, write: Write, takeConfig: NodeHost['takeConfig']) {
   const { dataDirectory, port, address } = settings
   let log = logOf(settings, write)
   makeFolder(dataDirectory)
@@ -74,9 +75,11 @@ async function start(settings: Settings, write: Write, reload: Relay['reload']) 
   await store.freeLeases(Date.now())
   const shared: Shared = {
     store,
-    reload,
     dataDirectory,
-    backup: createBackup(file, dataDirectory),
+    doors: openDoors({
+      ...{ folder: dataDirectory, takeConfig },
+      copyTo: (copy) => file.copyTo(copy),
+    }),
     troubles: () => troublesOf(dataDirectory, damage),
     wake: (messages, about) => working.loop.hint(messages, about),
   }
@@ -126,6 +129,7 @@ function compose(settings: Settings, log: Log, shared: Shared, listeningSince: n
   const outbound = createOutbound(config.allowNetworks, { proxy })
   const forBound = createOutbound(config.tokenNetworks, { proxy })
   const relay: Relay = {
+    host: 'node',
     ...commonParts(settings, log, outbound.fetch),
     ...own,
     notifiers,
@@ -170,6 +174,10 @@ function compose(settings: Settings, log: Log, shared: Shared, listeningSince: n
   }
 }
 
+function openDoors(host: NodeHost): Doors {
+  return Object.assign({}, ...nodeDoors.map((open) => open(host)))
+}
+
 function makeFolder(path: string): void {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 })
@@ -200,7 +208,7 @@ function fail(what: string): (error: unknown) => void {
   }
 }
 
-/** Starts the relay. A signal ends the process, and SIGHUP reads the configuration again. */
+/** Starts the relay. A signal ends the process. */
 export async function run(): Promise<void> {
   const write = (line: string) => void process.stdout.write(`${line}\n`)
   // if the reader of the log is gone, the relay goes on
@@ -209,15 +217,11 @@ export async function run(): Promise<void> {
     process.once('SIGTERM', resolve).once('SIGINT', resolve)
   })
   try {
-    const reload = oneAtATime(takeAnew)
-    const starting = readSettings(process.env).then((settings) => start(settings, write, reload))
-    process.on('SIGHUP', () => void starting.then(reload).catch(noted))
-    const relay = await starting
-    const noted = (error: unknown) =>
-      relay.log.error('config_refused', { mistakes: [messageOf(error)] })
+    const settings = await readSettings(process.env)
+    const relay = await start(settings, write, oneAtATime(takeConfig))
     /** Old configurations that end what they have begun. */
     let ending: Promise<unknown> = Promise.resolve()
-    async function takeAnew(): Promise<Reloaded> {
+    async function takeConfig(): Promise<ConfigTaken> {
       try {
         const settings = await readSettings(process.env)
         const ended = relay.take(settings).catch((error: unknown) => {

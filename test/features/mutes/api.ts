@@ -6,13 +6,14 @@ import { askApi } from '../../support/tokens.ts'
 const path = '/v1/mutes'
 
 export const muteApi: ApiFeature = {
-  async make(world, token, fleet) {
-    const body = { fleet, tag: fleet, minutes: 60 }
-    return (await askApi(world, token, path, { method: 'POST', body })).json() as Promise<{
-      id: string
-    }>
+  things: {
+    async make(world, token, fleet) {
+      const body = { fleet, tag: fleet, minutes: 60 }
+      const made = await askApi(world, token, path, { method: 'POST', body })
+      return (await made.json()) as { id: string }
+    },
+    lists: [path],
   },
-  lists: [path],
   addresses: {
     'GET /v1/mutes': { scope: 'read', about: () => ({ path }) },
     'POST /v1/mutes': {

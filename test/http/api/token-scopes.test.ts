@@ -56,7 +56,10 @@ beforeEach(async () => {
   world.channels.answer = () => new Response(null, { status: 204 })
   itsSubscription = await subscribe(world, { url: 'https://hidden.example/in' }, itsToken.token)
   itsThings = []
-  for (const { make } of apiFeatures) itsThings.push(await make(world, itsToken.token, hidden))
+  for (const { things } of apiFeatures)
+    itsThings.push(
+      (await things?.make(world, itsToken.token, hidden)) ?? { id: '0000000000000000' },
+    )
 })
 afterEach(() => world.store.close())
 
@@ -72,7 +75,7 @@ interface Address {
 }
 
 function addressesOfFeatures(): Record<string, Address> {
-  const all = apiFeatures.flatMap(({ addresses }, place) =>
+  const all = apiFeatures.flatMap(({ addresses = {} }, place) =>
     Object.entries(addresses).map(([name, { scope, about }]): [string, Address] => {
       const idFor = (id: string) => (id === itsToken?.id ? itsThings[place]!.id : id)
       return [name, { scope, about: (fleet, id) => [about(fleet, idFor(id))] }]
@@ -191,7 +194,7 @@ const ofBeacons = ['POST /v1/reports', 'POST /v1/beacons/check']
 /** See azure.test.ts. */
 const ofAzure = ['POST /v1/azure/events', 'OPTIONS /v1/azure/events']
 /** These need the admin key. Their own tests show that a token is refused. */
-const ofAdmin = ['POST /v1/backup', 'POST /v1/reload']
+const ofAdmin = apiFeatures.flatMap((one) => one.ofAdmin ?? [])
 
 const methodOf = (address: string) => address.split(' ')[0]!
 const send = (key: string, address: string, { path, body }: Sent) =>
@@ -271,7 +274,7 @@ async function everything() {
       name.startsWith(hidden),
     ),
     tokens.find(({ id }) => id === itsToken.id),
-    await Promise.all(apiFeatures.flatMap(({ lists }) => lists.map(read))),
+    await Promise.all(apiFeatures.flatMap(({ things }) => things?.lists.map(read) ?? [])),
     await read(`/v1/subscriptions/${itsSubscription.id}`),
     await read(`/v1/subscriptions/${itsSubscription.id}/deliveries`),
     world.sent.filter(({ url }) => url.includes(hidden)),

@@ -5,18 +5,19 @@ import { closeSync, openSync, readdirSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import type { Backup } from '../../use-cases/relay.ts'
+import type { NodeDoor, NodeHost } from '../../host/node/door.ts'
+import type { DatabaseCopy } from './door.ts'
 
 const ownerOnly = 0o600
 const copies = /^backup-[0-9a-f-]{36}\.sqlite(-wal|-shm|-journal)?$/
 
-interface Source {
-  /** Writes a copy into this file, which exists and is empty. */
-  copyTo(path: string): Promise<void>
-}
+export const backupOnNode: NodeDoor = (host) => ({ copyDatabase: createBackup(host) })
 
 /** One copy at a time: each needs as much room as the database. */
-export function createBackup(source: Source, folder: string): () => Promise<Backup> {
+export function createBackup({
+  copyTo,
+  folder,
+}: Pick<NodeHost, 'copyTo' | 'folder'>): () => Promise<DatabaseCopy> {
   removeCopies(folder)
   let isBusy = false
   return async () => {
@@ -29,7 +30,7 @@ export function createBackup(source: Source, folder: string): () => Promise<Back
     }
     try {
       closeSync(openSync(path, 'wx', ownerOnly))
-      await source.copyTo(path)
+      await copyTo(path)
       return { outcome: 'made', ...(await streamOf(path, finish)) }
     } catch (error) {
       finish()

@@ -2,8 +2,20 @@
 // fleets, and hashes of all tokens.
 import * as z from 'zod'
 import { FoghornError } from '../../../shared/errors.ts'
-import { problem } from '../problem.ts'
-import { route } from '../route.ts'
+import { problem } from '../../http/problem.ts'
+import { route } from '../../http/route.ts'
+import type { HostName } from '../../use-cases/relay.ts'
+import './door.ts'
+
+/** What an owner can do on a host without a file. */
+const instead: Record<HostName, string> = {
+  node: 'this relay has no file',
+  azure:
+    'this relay stores its data in Azure Tables, so it has no file to copy; Azure keeps copies of the ' +
+    'table (storageSku), and "npm run export" stores the events: see docs/backup.md',
+  cloudflare:
+    'Cloudflare keeps several copies of the object, and "npm run export" stores the events: see docs/backup.md',
+}
 
 const backupType = 'application/vnd.sqlite3'
 
@@ -28,10 +40,8 @@ export const backupRoute = route({
     ({ relay }) =>
     async (c) => {
       try {
-        const backup = await relay.backup()
-        if (backup.outcome === 'unsupported') {
-          return problem(c, 501, 'backup_unsupported', backup.instead)
-        }
+        const backup = await relay.doors.copyDatabase?.()
+        if (backup === undefined) return problem(c, 501, 'backup_unsupported', instead[relay.host])
         if (backup.outcome === 'busy') {
           c.header('retry-after', '10')
           const detail = 'another backup is being made; try again when it is done'

@@ -4,13 +4,13 @@ import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createBackup } from '../../functions/host/node/backup.ts'
-import { SqlRows } from '../../functions/store/sqlite.ts'
-import { openFile } from '../../functions/store/sqlite-file.ts'
-import type { Backup } from '../../functions/use-cases/relay.ts'
-import { newFolder } from '../support/folder.ts'
-import { commitOf, record } from '../support/records.ts'
-import { openStore, storeOver, type TestStore } from '../support/stores.ts'
+import type { DatabaseCopy } from '../../../functions/features/backup/door.ts'
+import { createBackup } from '../../../functions/features/backup/node.ts'
+import { SqlRows } from '../../../functions/store/sqlite.ts'
+import { openFile } from '../../../functions/store/sqlite-file.ts'
+import { newFolder } from '../../support/folder.ts'
+import { commitOf, record } from '../../support/records.ts'
+import { openStore, storeOver, type TestStore } from '../../support/stores.ts'
 
 let folder: string
 let file: ReturnType<typeof openFile>
@@ -28,7 +28,7 @@ afterEach(() => {
 
 const copies = () => readdirSync(folder).filter((name) => name.startsWith('backup-'))
 
-function made(backup: Backup) {
+function made(backup: DatabaseCopy) {
   if (backup.outcome !== 'made') throw new Error(backup.outcome)
   return backup
 }
@@ -38,7 +38,7 @@ test('a copy has what was stored, also while the relay goes on writing', async (
   const write = (i: number) =>
     store.commit(commitOf({ record: record({ eventId: `e${i}`, history }) }))
   for (let i = 0; i < 1_500; i++) await write(i)
-  const backUp = createBackup(file, folder)
+  const backUp = createBackup({ folder, copyTo: (path) => file.copyTo(path) })
   let later = 1_500
   let isDone = false
   const copying = backUp().finally(() => {
@@ -66,7 +66,7 @@ test('a copy has what was stored, also while the relay goes on writing', async (
 })
 
 test('one at a time, and its file is removed once it was read or given up', async () => {
-  const backUp = createBackup(file, folder)
+  const backUp = createBackup({ folder, copyTo: (path) => file.copyTo(path) })
   const first = made(await backUp())
   expect(await backUp()).toEqual({ outcome: 'busy' })
   await buffer(first.body as never)
@@ -92,7 +92,7 @@ test('a copy that fails leaves no file, and the next one works', async () => {
       await file.copyTo(path)
     },
   }
-  const backUp = createBackup(source, folder)
+  const backUp = createBackup({ folder, copyTo: (path) => source.copyTo(path) })
   await expect(backUp()).rejects.toThrow('the disk is full')
   expect(copies()).toEqual([])
   fails = false
@@ -103,7 +103,7 @@ test('files of a process that was killed are removed at the start, and nothing e
   const left = ['', '-journal', '-wal', '-shm'].map((end) => `backup-${randomUUID()}.sqlite${end}`)
   const others = ['backup-2026.sqlite', 'my-backup.sqlite']
   for (const name of [...left, ...others]) writeFileSync(join(folder, name), '')
-  createBackup(file, folder)
+  createBackup({ folder, copyTo: (path) => file.copyTo(path) })
   expect(left.filter((name) => existsSync(join(folder, name)))).toEqual([])
   expect(others.filter((name) => existsSync(join(folder, name)))).toEqual(others)
 })

@@ -1,14 +1,15 @@
 // `npm run backup -- FILE`: asks the running relay for a copy of its database, checks it and stores
 // it. Only the relay can open its file: a copy by other programs would lack the latest writes.
-import { checkBackup } from '../store/sqlite-file.ts'
-import { command, type Io } from './command.ts'
-import { adminKeyOf, askRelay, localRelayUrl, refusalOf } from './relay.ts'
-import { writeWhole } from './whole-file.ts'
+
+import { command, type Io } from '../../cli/command.ts'
+import { adminKeyOf, askRelay, localRelayUrl, refusalOf } from '../../cli/relay.ts'
+import { writeWhole } from '../../cli/whole-file.ts'
+import { checkBackup } from '../../store/sqlite-file.ts'
 
 /** For the copy, and to receive all of it. */
 const backupMs = 60 * 60_000
 
-export const backup = command({
+export const backupFile = command({
   usage: 'FILE',
   about: `
 Stores a copy of the database of a running relay on Node in FILE, which only its owner can read.

@@ -1,10 +1,10 @@
 // `npm run reload`: a running relay on Node reads its configuration again.
-import { command, exitCodes } from './command.ts'
-import { adminKeyOf, askRelay, localRelayUrl, refusalOf } from './relay.ts'
+import { command, exitCodes } from '../../cli/command.ts'
+import { adminKeyOf, askRelay, localRelayUrl, refusalOf } from '../../cli/relay.ts'
 
 const requestMs = 15_000
 
-export const reload = command({
+export const reloadByCommand = command({
   usage: '',
   about: `
 A running relay on Node reads its configuration again, all of it or nothing: if there is a mistake,

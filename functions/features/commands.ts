@@ -1,0 +1,6 @@
+// Commands of features, for owners of a relay.
+import type { Entry } from '../cli/program.ts'
+import { backupCommand } from './backup/command.ts'
+import { reloadCommand } from './reload/command.ts'
+
+export const commands: Record<string, Entry> = { ...reloadCommand, ...backupCommand }

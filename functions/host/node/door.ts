@@ -1,0 +1,16 @@
+// What features that need plain Node get from the host.
+import type { Doors } from '../../use-cases/relay.ts'
+
+export interface NodeHost {
+  /** The folder of the database. */
+  folder: string
+  /** Writes a copy of the database into this file, which exists and is empty. */
+  copyTo(path: string): Promise<void>
+  /** Reads the configuration again. The relay that has it takes the place of this one. */
+  takeConfig(): Promise<ConfigTaken>
+}
+
+/** `refused`: one sentence for each mistake; the relay goes on as it is. */
+export type ConfigTaken = { outcome: 'accepted' } | { outcome: 'refused'; mistakes: string }
+
+export type NodeDoor = (host: NodeHost) => Doors
