@@ -37,10 +37,6 @@ links. FOGHORN_ADMIN_KEY opens the API and the console. FOGHORN_LOG_LEVEL is inf
     'sends a test event through the real channels',
     async () => (await import('../functions/cli/drill.ts')).drill,
   ],
-  listen: [
-    'prints every step of every event as it happens',
-    async () => (await import('../functions/cli/listen.ts')).listen,
-  ],
   ...featureCommands,
   restore: [
     'puts a backup in the place of the database',

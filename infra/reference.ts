@@ -11,8 +11,8 @@ import { tryEvent } from '../functions/cli/check-config.ts'
 import { readConfigWith } from '../functions/config/config.ts'
 import { configSchema } from '../functions/config/schema.ts'
 import { moments } from '../functions/core/event/moment.ts'
-import { metrics } from '../functions/core/metrics/metrics.ts'
 import { severities } from '../functions/core/rules/severity.ts'
+import { metricTexts } from '../functions/features/texts.ts'
 import { eventFields, placeholders } from '../functions/notify/http/placeholders.ts'
 import { presets } from '../functions/notify/http/presets.ts'
 import { alertSchema, eventSchema, type JsonSchema } from '../functions/schema/published.ts'
@@ -53,7 +53,7 @@ export const makers: Record<string, () => string> = {
   metrics: () =>
     table(
       ['metric', 'labels', 'type', 'meaning'],
-      metrics.map(({ name, labels, type, help }) => {
+      metricTexts.map(({ name, labels, type, help }) => {
         return [code(name), labels.map(code).join(' '), type, help]
       }),
     ),

@@ -25,7 +25,7 @@ const waiting = [
   'test/{e2e,hosts,browser}/**/*.test.ts',
   'test/attacks/{faults,floods,root}.test.ts',
   'test/beacon/{main,certificates,versions,hooks/process}.test.ts',
-  'test/cli/listen.test.ts',
+  'test/features/stream/listen.test.ts',
   'test/identity/entra.test.ts',
   'test/infra/{hooks,packages,units,image}.test.ts',
   'test/store/azure.test.ts',

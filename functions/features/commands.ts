@@ -2,5 +2,10 @@
 import type { Entry } from '../cli/program.ts'
 import { backupCommand } from './backup/command.ts'
 import { reloadCommand } from './reload/command.ts'
+import { listenCommand } from './stream/command.ts'
 
-export const commands: Record<string, Entry> = { ...reloadCommand, ...backupCommand }
+export const commands: Record<string, Entry> = {
+  ...listenCommand,
+  ...reloadCommand,
+  ...backupCommand,
+}

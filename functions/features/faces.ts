@@ -5,11 +5,20 @@ import type { Route } from '../http/route.ts'
 import { backupRoute } from './backup/http.ts'
 import { calendarRoute } from './calendar/http.ts'
 import { insightsConsole } from './insights/console.ts'
+import { metricsRoute } from './metrics/http.ts'
 import { muteConsole, muteNow } from './mutes/console.ts'
 import { muteGroup, muteRoutes } from './mutes/http.ts'
 import { reloadRoute } from './reload/http.ts'
+import { streamRoute } from './stream/http.ts'
 
-export const apiRoutes: readonly Route[] = [...muteRoutes, calendarRoute, backupRoute, reloadRoute]
+export const apiRoutes: readonly Route[] = [
+  streamRoute,
+  ...muteRoutes,
+  calendarRoute,
+  metricsRoute,
+  backupRoute,
+  reloadRoute,
+]
 export const apiGroups = { ...muteGroup }
 export const consoleParts: readonly ConsolePart[] = [muteConsole, insightsConsole]
 export const nowParts: readonly ReadPart[] = [muteNow]

@@ -1,7 +1,9 @@
 // What the reference in docs/ says of features: their log events and error codes.
 import { backupCodes, backupEvents } from './backup/texts.ts'
+import { metrics } from './metrics/rule.ts'
 import { muteCodes, muteEvents } from './mutes/texts.ts'
 import { reloadCodes } from './reload/texts.ts'
 
+export const metricTexts = [...metrics]
 export const logEvents = { ...muteEvents, ...backupEvents }
 export const errorCodes = { ...muteCodes, ...backupCodes, ...reloadCodes }

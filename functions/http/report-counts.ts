@@ -1,16 +1,16 @@
-// Counts the reports that this process accepted and refused, for metrics. A stranger may claim any
+// Counts the reports that this process accepted and refused. A stranger may claim any
 // fleet, so a refused report counts for a fleet only if the configuration has it.
 import type { MiddlewareHandler } from 'hono'
 import { fleetHeader } from '../../shared/report.ts'
-import { other } from '../core/metrics/counts.ts'
-import type { ReportOutcome, Source } from '../core/metrics/metrics.ts'
+import type { ReportOutcome, ReportsCounted } from '../core/counts.ts'
+import { other } from '../core/counts.ts'
 import type { Relay } from '../use-cases/relay.ts'
 
 export interface ReportCounts {
   /** Middleware: counts the answer to a report. */
   count: MiddlewareHandler
   note(fleet: string | undefined, status: number): void
-  read(): Source['reports']
+  read(): ReportsCounted
 }
 
 export function createReportCounts({ config }: Pick<Relay, 'config'>): ReportCounts {

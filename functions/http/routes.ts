@@ -7,8 +7,6 @@ import { channelRoutes } from './api/channels.ts'
 import { replayRoute } from './api/deliveries.ts'
 import { drillRoute } from './api/drills.ts'
 import { eventRoutes } from './api/events.ts'
-import { metricsRoute } from './api/metrics.ts'
-import { streamRoute } from './api/stream.ts'
 import { subscriptionActionRoutes } from './api/subscription-actions.ts'
 import { subscriptionRoutes } from './api/subscriptions.ts'
 import { tokenRoutes } from './api/tokens.ts'
@@ -21,7 +19,6 @@ import type { Route } from './route.ts'
 import { documentRoutes } from './schemas.ts'
 
 export const routes: readonly Route[] = [
-  streamRoute,
   ...eventRoutes,
   ...beaconRoutes,
   ...channelRoutes,
@@ -38,5 +35,4 @@ export const routes: readonly Route[] = [
   activityRoute,
   ...documentRoutes,
   healthRoute,
-  metricsRoute,
 ]

@@ -1,7 +1,7 @@
 // Counts for metrics: one row that follows the changes of counts, which rows write with what they
 // count. What is pending, open, or a beacon is counted by its entries each time.
 import { alertPrefix } from '../../shared/document.ts'
-import { type Count, type Counts, type Oldest, total } from '../core/metrics/counts.ts'
+import { type Count, type Counts, type Oldest, total } from '../core/counts.ts'
 import type { Beacons } from './beacons.ts'
 import {
   countsIndex,

@@ -1,5 +1,6 @@
 // Deliveries after they are planned: read, settled, listed and replayed.
 import { alertPrefix } from '../../shared/document.ts'
+import { type Count, deliveryCounts, firstMessageCounts } from '../core/counts.ts'
 import type { Settlement } from '../core/delivery/attempt.ts'
 import {
   type Claimed,
@@ -10,7 +11,6 @@ import {
 } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { EventView } from '../core/event/view.ts'
-import { type Count, deliveryCounts, firstMessageCounts } from '../core/metrics/counts.ts'
 import {
   failedIndex,
   hasFailed,

@@ -1,10 +1,10 @@
 // A row of deliveries: those that one commit plans for its channels, or one to a subscription. The
 // event as it was then is in the row of the commit's moments.
 import { alertPrefix } from '../../shared/document.ts'
+import type { Count } from '../core/counts.ts'
 import { type Delivery, noFleet, subscriptionOf } from '../core/delivery/delivery.ts'
 import type { EventView } from '../core/event/view.ts'
 import { hash } from '../core/hash.ts'
-import type { Count } from '../core/metrics/counts.ts'
 import type { Content } from './edits.ts'
 import { endOf, keyOf, newestFirst, startOf, timeKey } from './keys.ts'
 import { type Change, contentOf, type Key } from './rows.ts'

@@ -1,6 +1,7 @@
 // Events, each in a partition of its own: its row, a row for each commit with moments, and its
 // deliveries. So one write stores what a decision says, with all messages that follow from it.
 import { inSlices } from '../../shared/slices.ts'
+import { type Count, eventCount } from '../core/counts.ts'
 import type { Commit } from '../core/delivery/commit.ts'
 import type { LoggedMoment } from '../core/delivery/moment-log.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
@@ -9,7 +10,6 @@ import { onlyBeaconOf } from '../core/event/sight.ts'
 import { namesOf, summaryOf } from '../core/event/summary.ts'
 import type { EventView } from '../core/event/view.ts'
 import { maxOpenOfFleet, type OpenCounts } from '../core/limits.ts'
-import { type Count, eventCount } from '../core/metrics/counts.ts'
 import { countsIndex, endedIndex, newRows } from './delivery-rows.ts'
 import { eventPartition, keyOf, newestFirst, startOf, timeKey } from './keys.ts'
 import { dueIn, type Parts, readMany, whole } from './parts.ts'

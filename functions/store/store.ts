@@ -2,6 +2,7 @@
 // test in test/store/contract.ts, over every adapter of rows. A use case takes the narrowest
 // interface it needs. A write is durable once it returns.
 
+import type { Counts } from '../core/counts.ts'
 import type { Settlement } from '../core/delivery/attempt.ts'
 import type { Commit } from '../core/delivery/commit.ts'
 import type { Claimed, Delivery } from '../core/delivery/delivery.ts'
@@ -11,7 +12,6 @@ import type { Rate } from '../core/delivery/rate.ts'
 import type { Beacon, ListedBeacon } from '../core/event/beacon.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { OpenCounts } from '../core/limits.ts'
-import type { Counts } from '../core/metrics/counts.ts'
 import type { BrowseStore } from './browse.ts'
 import type { Needs } from './shapes.ts'
 

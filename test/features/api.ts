@@ -2,7 +2,16 @@
 import type { ApiFeature } from '../support/api-feature.ts'
 import { backupApi } from './backup/api.ts'
 import { calendarApi } from './calendar/api.ts'
+import { metricsApi } from './metrics/api.ts'
 import { muteApi } from './mutes/api.ts'
 import { reloadApi } from './reload/api.ts'
+import { streamApi } from './stream/api.ts'
 
-export const apiFeatures: ApiFeature[] = [muteApi, calendarApi, backupApi, reloadApi]
+export const apiFeatures: ApiFeature[] = [
+  muteApi,
+  calendarApi,
+  backupApi,
+  metricsApi,
+  reloadApi,
+  streamApi,
+]

@@ -1,7 +1,7 @@
 // How an instance of the relay learns the number of its beacons, and what that costs the storage.
 import { beforeEach, expect, test } from 'vitest'
+import type { Counts } from '../../functions/core/counts.ts'
 import { alignedHeartbeats } from '../../functions/core/event/heartbeat.ts'
-import type { Counts } from '../../functions/core/metrics/counts.ts'
 import { FleetSize } from '../../functions/host/azure/requests.ts'
 import { createWorld } from '../support/world.ts'
 

@@ -105,19 +105,4 @@ describe('a relay', () => {
     expect(codes.filter((code) => code === undefined)).toHaveLength(6)
     expect(codes.at(-1)).toBe('too_many_requests')
   })
-
-  test('counts long polls as it counts streams', async () => {
-    const key = (await makeToken(world, { fleets: ['prod'] })).token
-    const poll = () => askApi(world, key, '/v1/events/stream?wait=25')
-    const all = Array.from({ length: 21 }, poll)
-    // the others wait
-    const refused = await Promise.race(all)
-    expect([refused.status, await refused.json()]).toMatchObject([
-      429,
-      { code: 'too_many_streams' },
-    ])
-    world.relay.commitSignal.close()
-    const statuses = (await Promise.all(all)).map(({ status }) => status)
-    expect(statuses.filter((status) => status === 200)).toHaveLength(20)
-  })
 })

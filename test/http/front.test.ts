@@ -52,7 +52,6 @@ describe('goes on to the relay', () => {
   test.each([
     ['/healthz', {}],
     ['/v1/events', key],
-    ['/v1/events/stream?wait=0', key],
     [`/v1/events/prod/${eventId}`, key],
     ['/v1/beacons', key],
     ['/console', {}],

@@ -20,6 +20,8 @@ export interface ApiFeature {
   ): Promise<void>
   /** Operations that answer with a document, which no schema describes. */
   documents?: string[]
+  /** By path: what a request needs beside the parameter that is tried, and parameters that are not tried. */
+  query?: Record<string, { usual: string; untried: string[] }>
   /** Bodies for an address, at a limit and beyond it. */
   bodies?: Record<string, { path: string; limits: object[] }>
 }

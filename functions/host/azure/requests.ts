@@ -2,10 +2,10 @@
 // caused before it is answered, and leaves a queued wake-up for what is due later.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { messageOf } from '../../../shared/errors.ts'
+import { beaconsIn } from '../../core/counts.ts'
 import { attemptMs, deliveryLeaseMs } from '../../core/delivery/attempt.ts'
 import { alignedHeartbeats } from '../../core/event/heartbeat.ts'
-import { beaconsIn } from '../../core/metrics/counts.ts'
-import { countAll } from '../../use-cases/read-metrics.ts'
+import { countAll } from '../../use-cases/count.ts'
 import type { Planned, Relay } from '../../use-cases/relay.ts'
 import { Loop } from '../loop.ts'
 import { UnderWay } from '../under-way.ts'

@@ -1,9 +1,9 @@
 // Whether Foghorn sees the VMs and reaches people: beacons that report, and channels that work.
 import { noFleet } from '../../core/delivery/delivery.ts'
 import { fleetOf } from '../../core/rules/config.ts'
+import { countAll } from '../../use-cases/count.ts'
 import { readOpen } from '../../use-cases/problems.ts'
 import { listReadAt } from '../../use-cases/published.ts'
-import { countAll } from '../../use-cases/read-metrics.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 
 export interface Overview {

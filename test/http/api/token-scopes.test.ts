@@ -94,10 +94,6 @@ const addresses: Record<string, Address> = {
       { path: `/v1/events?fleet=${fleet}&limit=1&until=2030-01-01T00:00:00Z` },
     ],
   },
-  'GET /v1/events/stream': {
-    scope: 'read',
-    about: (fleet) => [{ path: `/v1/events/stream?wait=0&after=0&fleet=${fleet}` }],
-  },
   'GET /v1/events/:fleet/:eventId': {
     scope: 'read',
     about: (fleet) => [{ path: `/v1/events/${fleet}/${eventId}` }],

@@ -1,6 +1,6 @@
 // Cursors of the log of moments, for readers outside. A position is encrypted: its gaps would show a
 // reader that is bound to a fleet how much happens in the others. The same position never looks the same.
-import { fromBase64Url, toBase64Url } from './link.ts'
+import { fromBase64Url, toBase64Url } from '../../links/link.ts'
 
 /** The first key encrypts, all keys are valid: those of the links. */
 type Keys = Uint8Array<ArrayBuffer>[]

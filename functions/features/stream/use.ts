@@ -1,6 +1,6 @@
 // Reads the log of moments for other systems: page by page, and only what a filter lets through.
-import { type LoggedMoment, type MomentFilter, passes } from '../core/delivery/moment-log.ts'
-import type { Relay } from './relay.ts'
+import { type LoggedMoment, type MomentFilter, passes } from '../../core/delivery/moment-log.ts'
+import type { Relay } from '../../use-cases/relay.ts'
 
 const pageSize = 100
 /** Of one call. The rest comes with the next one. */
@@ -15,7 +15,7 @@ interface MomentsRead {
 }
 
 /** At most `limit` moments after a position, at least one if the filter lets one through. */
-export async function readMoments(
+export async function readWanted(
   relay: Pick<Relay, 'store' | 'now' | 'pause'>,
   filter: MomentFilter,
   after: number,
@@ -35,6 +35,6 @@ export async function readMoments(
   return { moments: [], next, more: true }
 }
 
-export function lastPosition({ store, now }: Pick<Relay, 'store' | 'now'>): number {
+export function positionNow({ store, now }: Pick<Relay, 'store' | 'now'>): number {
   return store.lastPosition(now())
 }

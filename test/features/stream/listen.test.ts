@@ -6,12 +6,12 @@ import { text } from 'node:stream/consumers'
 import { serve } from '@hono/node-server'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { listen as command, queryOf } from '../../functions/cli/listen.ts'
-import { serverSent } from '../../functions/cli/server-sent.ts'
-import { refusalOf } from '../support/command.ts'
-import { Program } from '../support/process.ts'
-import { startRelay, world } from '../support/relay.ts'
-import { adminKey, event, FakeBeacon, prodKey } from '../support/world.ts'
+import { listenToEvents as command, queryOf } from '../../../functions/features/stream/cli.ts'
+import { serverSent } from '../../../functions/features/stream/cli-events.ts'
+import { refusalOf } from '../../support/command.ts'
+import { Program } from '../../support/process.ts'
+import { startRelay, world } from '../../support/relay.ts'
+import { adminKey, event, FakeBeacon, prodKey } from '../../support/world.ts'
 
 let server: Server
 let port = 0

@@ -4,15 +4,15 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, type TestContext, test } from 'vitest'
-import { metrics } from '../../functions/core/metrics/metrics.ts'
-import { has } from '../../infra/vm/package/tools.ts'
-import { answer, gone } from '../support/deliveries.ts'
-import { newFolder } from '../support/folder.ts'
-import { minute, report, startRelay, world } from '../support/relay.ts'
-import { askApi } from '../support/tokens.ts'
-import { adminKey, event, prodKey } from '../support/world.ts'
+import { metrics } from '../../../functions/features/metrics/rule.ts'
+import { has } from '../../../infra/vm/package/tools.ts'
+import { answer, gone } from '../../support/deliveries.ts'
+import { newFolder } from '../../support/folder.ts'
+import { minute, report, startRelay, world } from '../../support/relay.ts'
+import { askApi } from '../../support/tokens.ts'
+import { adminKey, event, prodKey } from '../../support/world.ts'
 
-const folder = join(import.meta.dirname, '../../infra/monitoring')
+const folder = join(import.meta.dirname, '../../../infra/monitoring')
 const rulesFile = join(folder, 'alerts.yml')
 const text = (name: string) => readFileSync(join(folder, name), 'utf8')
 

@@ -1,7 +1,6 @@
 // What `GET /metrics` shows, made from counts. The number of series is limited: no metric names a
 // VM or an event, and what the relay does not know is `other`.
 import { documentedTypes } from '../../../shared/document.ts'
-import { unsupported } from '../rules/beacon-version.ts'
 import {
   type Count,
   type Counted,
@@ -9,8 +8,10 @@ import {
   latencySeconds,
   longer,
   other,
+  type ReportsCounted,
   steps,
-} from './counts.ts'
+} from '../../core/counts.ts'
+import { unsupported } from '../../core/rules/beacon-version.ts'
 
 type Labels = Record<string, string>
 
@@ -28,12 +29,10 @@ interface Metric {
   help: string
   /** Their names, for docs/monitor.md. */
   labels: readonly string[]
-  samples(source: Source): Sample[]
+  samples(source: Measured): Sample[]
 }
 
-export type ReportOutcome = 'accepted' | 'refused'
-
-export interface Source {
+export interface Measured {
   now: number
   counts: Counts
   /** Fleets and channels that the reader may see. Counts of others are left out. */
@@ -48,7 +47,7 @@ export interface Source {
   /** Beacons that the configuration expects, by fleet. */
   expected: Record<string, number>
   /** Of this process. */
-  reports: { fleet: string; outcome: ReportOutcome; count: number }[]
+  reports: ReportsCounted
   listeningSince: number
 }
 
@@ -201,7 +200,7 @@ export const metrics: readonly Metric[] = [
 ]
 
 /** Counts of one kind. What has left the configuration counts as the fleet `other`. */
-function counted({ counts, fleets, isUnbound }: Source, what: Counted): Count[] {
+function counted({ counts, fleets, isUnbound }: Measured, what: Counted): Count[] {
   return counts.counts.flatMap((count) => {
     if (count.what !== what) return []
     if (fleets.includes(count.fleet)) return [count]
@@ -209,7 +208,7 @@ function counted({ counts, fleets, isUnbound }: Source, what: Counted): Count[] 
   })
 }
 
-function deliverySamples(source: Source): Sample[] {
+function deliverySamples(source: Measured): Sample[] {
   const none = source.channels.flatMap((channel) =>
     deliveryStates.map((state) => ({ labels: { channel, state }, value: 0 })),
   )
@@ -221,7 +220,7 @@ function deliverySamples(source: Source): Sample[] {
   return [...none, ...found]
 }
 
-function beaconSamples(source: Source): Sample[] {
+function beaconSamples(source: Measured): Sample[] {
   const found = counted(source, 'beacon')
   const sums = new Map<string, number>()
   for (const { name, n } of found) sums.set(name, (sums.get(name) ?? 0) + n)
@@ -237,7 +236,7 @@ function beaconSamples(source: Source): Sample[] {
 }
 
 /** Buckets contain those of the smaller bounds, as Prometheus wants. */
-function latencySamples(source: Source): Sample[] {
+function latencySamples(source: Measured): Sample[] {
   const counts = counted(source, 'first_message')
   const sums = counted(source, 'first_message_ms')
   const fleets = [...new Set([...source.fleets, ...counts.map(({ fleet }) => fleet)])]

@@ -2,10 +2,10 @@
 // https://prometheus.io/docs/instrumenting/exposition_formats/
 
 import * as z from 'zod'
-import { metrics, type Source } from '../../core/metrics/metrics.ts'
-import { createMetricsReader } from '../../use-cases/read-metrics.ts'
-import { route } from '../route.ts'
-import { accessOf } from './access.ts'
+import { accessOf } from '../../http/api/access.ts'
+import { route } from '../../http/route.ts'
+import { type Measured, metrics } from './rule.ts'
+import { createMetricsReader } from './use.ts'
 
 export const metricsRoute = route({
   method: 'get',
@@ -27,7 +27,7 @@ export const metricsRoute = route({
 
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
 
-function metricsText(source: Source): string {
+function metricsText(source: Measured): string {
   const lines = metrics.flatMap(({ name, type, help, samples }) => {
     const values = new Map<string, number>()
     for (const { suffix = '', labels, value } of samples(source)) {

@@ -1,7 +1,9 @@
 // `GET /metrics` of a real relay: what the series say, who sees which of them, and that nothing from
 // outside becomes a label.
 import { describe, expect, test } from 'vitest'
-import { eventCount } from '../../../functions/core/metrics/counts.ts'
+import { createParts } from '../../../functions/app.ts'
+import { eventCount } from '../../../functions/core/counts.ts'
+import { fleetHeader, reportPath } from '../../../shared/report.ts'
 import { answer, gone } from '../../support/deliveries.ts'
 import { beacon, minute, report, second, startRelay, world } from '../../support/relay.ts'
 import { askApi, makeToken } from '../../support/tokens.ts'
@@ -192,4 +194,20 @@ test('a lost event counts as lost, whatever its phase was', () => {
   const facts = { eventType: 'Reboot' }
   const record = { fleet: 'prod', phase: 'started', facts, ended } as never
   expect(eventCount(record)).toMatchObject({ name: 'Reboot', state: 'lost' })
+})
+
+test('a report past the routes counts as one through them', async () => {
+  await startRelay({ channels, routes })
+  const headers: Record<string, string> = { [fleetHeader]: 'prod' }
+  const direct = createParts(world.relay)
+  await direct.answerReport({ header: (name) => headers[name], text: '{' })
+  const routed = createParts({ ...world.relay })
+  await routed.app.request(reportPath, { method: 'POST', body: '{', headers })
+  for (const { app } of [direct, routed]) {
+    const answer = await app.request('/metrics', {
+      headers: { authorization: `Bearer ${adminKey}` },
+    })
+    const series = 'foghorn_reports_total{fleet="prod",outcome="refused"} 1'
+    expect(await answer.text()).toContain(series)
+  }
 })

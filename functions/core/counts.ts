@@ -1,12 +1,12 @@
 // How much of what a store has. Every store counts by these rules, so that all hosts show the same
 // metrics. What has ended stays counted after the relay forgets it: then the counts only grow, and
 // Prometheus can compute rates.
-import { documentedTypes } from '../../../shared/document.ts'
-import { type Delivery, subscriptionOf } from '../delivery/delivery.ts'
-import type { Beacon } from '../event/beacon.ts'
-import type { EventRecord } from '../event/event.ts'
-import { isHeardAgain } from '../event/silence.ts'
-import type { EventView } from '../event/view.ts'
+import { documentedTypes } from '../../shared/document.ts'
+import { type Delivery, subscriptionOf } from './delivery/delivery.ts'
+import type { Beacon } from './event/beacon.ts'
+import type { EventRecord } from './event/event.ts'
+import { isHeardAgain } from './event/silence.ts'
+import type { EventView } from './event/view.ts'
 
 export const other = 'other'
 
@@ -122,3 +122,6 @@ export function total(counts: Count[]): Count[] {
   }
   return [...sums.values()].filter(({ n }) => n !== 0)
 }
+
+export type ReportOutcome = 'accepted' | 'refused'
+export type ReportsCounted = { fleet: string; outcome: ReportOutcome; count: number }[]

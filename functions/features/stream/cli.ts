@@ -4,16 +4,25 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
-import { documentedTypes } from '../../shared/document.ts'
-import { FoghornError, messageOf } from '../../shared/errors.ts'
-import { escapeUnseen, visible } from '../../shared/presentable.ts'
-import { secretBytes, sign } from '../../shared/signature.ts'
-import { moments } from '../core/event/moment.ts'
-import { isLoopback, isWebUrl } from '../schema/checks.ts'
-import { didYouMean } from '../schema/suggest.ts'
-import { command, flag, type Given, type Io, text, texts, typeOf, wrong } from './command.ts'
-import { askRelay, credentialIn, relayUrl } from './relay.ts'
-import { serverSent } from './server-sent.ts'
+import { documentedTypes } from '../../../shared/document.ts'
+import { FoghornError, messageOf } from '../../../shared/errors.ts'
+import { escapeUnseen, visible } from '../../../shared/presentable.ts'
+import { secretBytes, sign } from '../../../shared/signature.ts'
+import {
+  command,
+  flag,
+  type Given,
+  type Io,
+  text,
+  texts,
+  typeOf,
+  wrong,
+} from '../../cli/command.ts'
+import { askRelay, credentialIn, relayUrl } from '../../cli/relay.ts'
+import { moments } from '../../core/event/moment.ts'
+import { isLoopback, isWebUrl } from '../../schema/checks.ts'
+import { didYouMean } from '../../schema/suggest.ts'
+import { serverSent } from './cli-events.ts'
 
 /** Doubles with each attempt in vain, up to `longestMs`. */
 const retryMs = 2_000
@@ -52,7 +61,7 @@ const options = {
   config: text,
 } as const
 
-export const listen = command({
+export const listenToEvents = command({
   usage: '[options]',
   about: `
 Prints every step of every event as it happens. With --forward, it also sends each step to a program

@@ -1,18 +1,18 @@
 // Gathers what metrics show. All readers share what the store returned, so that frequent scrapes
 // do not load it.
 
-import type { Counts } from '../core/metrics/counts.ts'
-import type { Source } from '../core/metrics/metrics.ts'
-import { type Access, fleetsOf, isBound } from '../core/rules/access.ts'
-import { channelsRouted } from '../core/rules/routes.ts'
-import { subscriptionRows } from '../store/small-rows.ts'
-import { channelsInTrouble } from './channel-health.ts'
-import type { Relay } from './relay.ts'
+import { type Access, fleetsOf, isBound } from '../../core/rules/access.ts'
+import { channelsRouted } from '../../core/rules/routes.ts'
+import { subscriptionRows } from '../../store/small-rows.ts'
+import { channelsInTrouble } from '../../use-cases/channel-health.ts'
+import { countAll } from '../../use-cases/count.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import type { Measured } from './rule.ts'
 
 /** How long one read of the store is used. */
 const sharedMs = 5_000
 
-type Stored = Pick<Source, 'counts' | 'troubled' | 'subscriptions'>
+type Stored = Pick<Measured, 'counts' | 'troubled' | 'subscriptions'>
 
 /** What the relay knows, by who asks. `reports` are added by the caller, which counts them. */
 export function createMetricsReader(relay: Relay) {
@@ -27,7 +27,7 @@ export function createMetricsReader(relay: Relay) {
     })
     return stored
   }
-  return async (access: Access): Promise<Omit<Source, 'reports'>> => {
+  return async (access: Access): Promise<Omit<Measured, 'reports'>> => {
     const stored = await read()
     const { config, listeningSince } = relay
     const fleets = fleetsOf(access, Object.keys(config.fleets))
@@ -37,12 +37,6 @@ export function createMetricsReader(relay: Relay) {
     const own = { fleets, channels, isUnbound: !isBound(access), expected: expectedIn(relay) }
     return { ...stored, ...own, now: relay.now(), listeningSince }
   }
-}
-
-/** `maxAgeMs`: see the store. */
-export function countAll({ store, config, now }: Relay, maxAgeMs?: number): Promise<Counts> {
-  const age = maxAgeMs === undefined ? {} : { maxAgeMs }
-  return store.readCounts({ now: now(), fleets: Object.keys(config.fleets), ...age })
 }
 
 async function readStored(relay: Relay): Promise<Stored> {

@@ -10,17 +10,17 @@ import type { LoggedMoment, MomentFilter } from '../../core/delivery/moment-log.
 import { moments as momentNames } from '../../core/event/moment.ts'
 import { cloudEventBody } from '../../core/message/cloud-event.ts'
 import { type Access, isBound } from '../../core/rules/access.ts'
-import { openCursor, sealCursor } from '../../links/cursor.ts'
+import { accessOf, fleetsFor } from '../../http/api/access.ts'
+import { refuseBusy } from '../../http/door.ts'
+import { fleetUnknown, named, problem } from '../../http/problem.ts'
+import { route, type Shared } from '../../http/route.ts'
 import { eventLinks } from '../../links/link.ts'
 import { oneOf, wholeNumber } from '../../schema/checks.ts'
-import { lastPosition, readMoments } from '../../use-cases/read-moments.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { stillHolds } from '../../use-cases/verify-token.ts'
-import { refuseBusy } from '../door.ts'
-import { fleetUnknown, named, problem } from '../problem.ts'
-import { route, type Shared } from '../route.ts'
-import { accessOf, fleetsFor } from './access.ts'
-import { createStreamShares } from './stream-shares.ts'
+import { openCursor, sealCursor } from './link.ts'
+import { createStreamShares } from './rule.ts'
+import { positionNow, readWanted } from './use.ts'
 
 /** How often to look for commits of other processes: they raise no signal in this one. */
 const lookEveryMs = 2_000
@@ -119,7 +119,7 @@ async function readWish(
   // without a filter, the log also has events of fleets that left the configuration
   const fleets = fleet ?? (isBound(access) ? access.fleets : undefined)
   const filter = { fleets, eventTypes: type, moments: moment, resource }
-  const last = lastPosition(relay)
+  const last = positionNow(relay)
   const given = c.req.header('last-event-id') || after
   const from = given === undefined ? last : await openCursor(relay.linkKeys, given)
   if (from === undefined || from > last) return cursorUnknown(c, given)
@@ -149,7 +149,7 @@ type Needs = Pick<Shared, 'relay' | 'door'>
  */
 function readNext({ relay, door }: Needs, wish: Wish, most: number) {
   return door.pass(wish.access, async () => {
-    const read = await readMoments(relay, wish.filter, wish.after, most)
+    const read = await readWanted(relay, wish.filter, wish.after, most)
     wish.after = read.next
     const events = await inSlices(read.moments, relay.pause, (some) =>
       some.map((one) => ({ position: one.position, body: bodyOf(relay, one) })),
