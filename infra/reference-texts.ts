@@ -356,10 +356,6 @@ export const problemCodes: Record<string, Code> = {
     status: '401',
     about: 'The timestamp is more than 5 min off. `time` is the clock of the relay.',
   },
-  cursor_unknown: {
-    status: '409',
-    about: 'The cursor is not from this relay, or from before its store was replaced.',
-  },
   decision_malformed: { status: '400', about: 'The body is not a valid decision.' },
   delivery_unknown: { status: '404', about: 'The subscription has no such delivery.' },
   drill_malformed: { status: '400', about: 'The detail lists what is wrong with the drill.' },
@@ -411,10 +407,6 @@ export const problemCodes: Record<string, Code> = {
   },
   signature_missing: { status: '401', about: 'A request to `/slack/interactions` is not signed.' },
   started: { status: '409', about: 'The event has started.' },
-  stream_unsupported: {
-    status: '406',
-    about: 'This host cannot keep a connection open. Poll with `wait`.',
-  },
   subscription_malformed: {
     status: '400',
     about: 'The detail lists what is wrong with the subscription.',
@@ -442,10 +434,6 @@ export const problemCodes: Record<string, Code> = {
     status: '429',
     about:
       '100 requests with this credential wait already; or it made 60 requests in a minute that send something to an endpoint, or 6 drills in 10 minutes.',
-  },
-  too_many_streams: {
-    status: '429',
-    about: '100 streams and long polls are open, or 80 of tokens, or 20 of tokens for one fleet.',
   },
   too_many_subscriptions: {
     status: '409',

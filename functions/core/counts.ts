@@ -123,5 +123,13 @@ export function total(counts: Count[]): Count[] {
   return [...sums.values()].filter(({ n }) => n !== 0)
 }
 
+/** What the reference says of a series that monitoring reads. */
+export interface MetricText {
+  name: string
+  type: string
+  labels: readonly string[]
+  help: string
+}
+
 export type ReportOutcome = 'accepted' | 'refused'
 export type ReportsCounted = { fleet: string; outcome: ReportOutcome; count: number }[]

@@ -1,9 +1,11 @@
 // What the reference in docs/ says of features: their log events and error codes.
+import type { MetricText } from '../core/counts.ts'
 import { backupCodes, backupEvents } from './backup/texts.ts'
 import { metrics } from './metrics/rule.ts'
 import { muteCodes, muteEvents } from './mutes/texts.ts'
 import { reloadCodes } from './reload/texts.ts'
+import { streamCodes } from './stream/texts.ts'
 
-export const metricTexts = [...metrics]
+export const metricTexts: readonly MetricText[] = [...metrics]
 export const logEvents = { ...muteEvents, ...backupEvents }
-export const errorCodes = { ...muteCodes, ...backupCodes, ...reloadCodes }
+export const errorCodes = { ...muteCodes, ...backupCodes, ...reloadCodes, ...streamCodes }
