@@ -4,8 +4,8 @@
 import { documentedTypes } from '../../shared/document.ts'
 import { type Delivery, subscriptionOf } from './delivery/delivery.ts'
 import type { Beacon } from './event/beacon.ts'
+import { isHeardAgain } from './event/beacon-state.ts'
 import type { EventRecord } from './event/event.ts'
-import { isHeardAgain } from './event/silence.ts'
 import type { EventView } from './event/view.ts'
 
 export const other = 'other'

@@ -1,4 +1,5 @@
 // What features show: addresses of the API, and parts of the console.
+import type { ReadAbsent } from '../http/console/absent.ts'
 import type { ConsolePart } from '../http/console/part.ts'
 import type { ReadPart } from '../http/console/snapshot.ts'
 import type { Route } from '../http/route.ts'
@@ -9,6 +10,7 @@ import { metricsRoute } from './metrics/http.ts'
 import { muteConsole, muteNow } from './mutes/console.ts'
 import { muteGroup, muteRoutes } from './mutes/http.ts'
 import { reloadRoute } from './reload/http.ts'
+import { readSilence } from './silence/console.ts'
 import { streamRoute } from './stream/http.ts'
 
 export const apiRoutes: readonly Route[] = [
@@ -21,4 +23,5 @@ export const apiRoutes: readonly Route[] = [
 ]
 export const apiGroups = { ...muteGroup }
 export const consoleParts: readonly ConsolePart[] = [muteConsole, insightsConsole]
+export const absentReaders: readonly ReadAbsent[] = [readSilence]
 export const nowParts: readonly ReadPart[] = [muteNow]

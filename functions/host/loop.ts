@@ -4,11 +4,9 @@
 import { messageOf } from '../../shared/errors.ts'
 import { within } from '../../shared/within.ts'
 import type { Claimed } from '../core/delivery/delivery.ts'
-import type { Disk } from '../core/delivery/own-trouble.ts'
-import { checkAbsences } from '../use-cases/beacons.ts'
+import { checks, fleetChecks } from '../features/jobs.ts'
 import { claimDue, nextDueAt } from '../use-cases/deliver.ts'
 import type { Finish } from '../use-cases/finish-attempt.ts'
-import { checkItself } from '../use-cases/problems.ts'
 import { type Planned, type Relay, rateOf } from '../use-cases/relay.ts'
 import { rerouteOpen } from '../use-cases/reroute.ts'
 import { forgetOld, sweep } from '../use-cases/sweep.ts'
@@ -44,8 +42,6 @@ export interface LoopOptions {
   maxSleepMs: number
   /** Whether the loop also forgets what is old, checks the relay itself, and notices that it slept. */
   keepsHouse?: boolean
-  /** The disk that holds the data. Absent if the host has none. */
-  disk?: () => Promise<Disk>
 }
 
 export class Loop {
@@ -247,8 +243,7 @@ export class Loop {
       this.#forgetAt = more ? now : now + forgetEveryMs
     }
     if (now < this.#checkAt) return
-    await checkAbsences(this.#relay)
-    await checkItself(this.#relay, this.#options.disk)
+    for (const check of [...fleetChecks, ...checks]) await check(this.#relay)
     this.#checkAt = now + checkEveryMs
   }
 }

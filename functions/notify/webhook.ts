@@ -2,11 +2,10 @@
 import type { z } from 'zod'
 import { isAdvice } from '../../shared/document.ts'
 import { sign } from '../../shared/signature.ts'
+import type { AlertNews, FleetAlert } from '../core/delivery/alert-kind.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import {
-  type AlertNews,
   type AlertNotification,
-  type FleetAlert,
   isAlertOf,
   isPing,
   noFleet,

@@ -1,6 +1,7 @@
 // What other systems read about an alert: the schema of `data` in webhooks about Foghorn itself.
 import * as z from 'zod'
-import { alertKinds } from '../core/delivery/delivery.ts'
+import type { AlertKind } from '../core/delivery/alert-kind.ts'
+import { alertKinds } from '../core/message/alert.ts'
 import { time } from './checks.ts'
 import { count } from './event.ts'
 
@@ -15,7 +16,9 @@ export const alertDataSchema = z.object({
     .string()
     .exactOptional()
     .describe('The fleet that it is about. Absent if it is about the relay itself.'),
-  kind: z.enum(alertKinds).describe('Also in `type`, and the `subject`.'),
+  kind: z
+    .enum(Object.keys(alertKinds) as [AlertKind, ...AlertKind[]])
+    .describe('Also in `type`, and the `subject`.'),
   episode: z.int().min(1).describe('How often this alert has begun.'),
   since: time.describe('When the problem began.'),
   title: z.string().describe('The title of the message.'),

@@ -2,7 +2,7 @@
 import { FoghornError } from '../../shared/errors.ts'
 import { beaconCount, type Count, total } from '../core/counts.ts'
 import { type Beacon, type ListedBeacon, listedFields } from '../core/event/beacon.ts'
-import { shownState } from '../core/event/silence.ts'
+import { shownState } from '../core/event/beacon-state.ts'
 import { endOf, justAfter, keyOf, startOf, timeKey } from './keys.ts'
 import { dueIn, type Parts, readMany, unlessDamaged, whole, wholeOf } from './parts.ts'
 import {

@@ -1,9 +1,7 @@
 // Small objects that workers replace by compare-and-set, one row each. One of an event is in the event's
 // partition and is removed with it; the others of one kind share a partition.
-import type { ProblemKind } from '../core/delivery/delivery.ts'
 import type { RemovedChannel } from '../core/delivery/health.ts'
 import type { PostKey, PostState } from '../core/delivery/post.ts'
-import type { ProblemRow } from '../core/delivery/problem.ts'
 import type { Subscription } from '../core/delivery/subscription.ts'
 import type { Holder } from '../core/event/slots.ts'
 import type { Token } from '../core/rules/token.ts'
@@ -87,13 +85,6 @@ export const openedRows = rowsOf<{ at: number }, EventKey>(
     event: { fleet, eventId },
     name: [],
   }),
-)
-
-/** What is wrong in a fleet. */
-export const problemRows = rowsOf<{ row: ProblemRow }, { fleet: string; kind: ProblemKind }>(
-  'problem',
-  { 'row.kind': 'string', 'row.since': 'number', 'row.problems.*.id': 'string' },
-  ({ fleet, kind }) => ({ name: [fleet, kind] }),
 )
 
 /** The events of a fleet that have a slot. */

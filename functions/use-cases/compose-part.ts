@@ -1,7 +1,6 @@
 // The message of one delivery, with the ways to decide that its channel may offer.
 import { giveUpMs } from '../core/delivery/attempt.ts'
 import {
-  type AlertKind,
   type Claimed,
   channelTroubleIn,
   type Delivery,
@@ -13,6 +12,7 @@ import {
 import { mayHaveHeard, skippedBefore } from '../core/delivery/overtake.ts'
 import { knownVms } from '../core/event/drill.ts'
 import type { EventRecord } from '../core/event/event.ts'
+import { alertTraits } from '../core/message/alert.ts'
 import { compose, noText } from '../core/message/message.ts'
 import { asksFor } from '../core/message/step.ts'
 import { runbookFor } from '../core/rules/routes.ts'
@@ -85,19 +85,8 @@ async function pageOf(relay: Relay, claimed: Claimed, now: number): Promise<{ pa
 
 /** The path below `/console`. */
 function consolePartOf(notification: Claimed['notification']): string | undefined {
-  if (isAlertOf(notification)) return consoleParts[notification.about.alert]
+  if (isAlertOf(notification)) return alertTraits(notification.about).page
   return channelTroubleIn(notification) && '/channels'
-}
-
-const consoleParts: Record<AlertKind, string> = {
-  over_limits: '/beacons',
-  beacons_silent: '/beacons',
-  beacons_missing: '/beacons',
-  channels_in_trouble: '/channels',
-  subscription_disabled: '/channels',
-  disk_nearly_full: '',
-  azure_refuses: '',
-  channel_test: '',
 }
 
 /** The same link at every attempt, so that a body stays the same. A late replay gets a new one. */

@@ -31,9 +31,9 @@ import { channelsInTrouble, noteAnswer } from './channel-health.ts'
 import { composePart } from './compose-part.ts'
 import { partsTogether } from './decision-buttons.ts'
 import { type Finish, setApart, settle } from './finish-attempt.ts'
-import { checkChannels, ownersNow } from './problems.ts'
-import { channelFacts, notifierOf, type Relay, rateOf } from './relay.ts'
+import { channelFacts, notifierOf, ownersNow, type Relay, rateOf } from './relay.ts'
 import { findChannel, noteAttempt, type Target } from './subscription-channel.ts'
+import { noteHealthChange } from './trouble.ts'
 
 /** How many requests to a channel this worker has under way. `Infinity`: it gets no more now. */
 type UnderWay = (channel: string) => number
@@ -98,7 +98,7 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
     channel && sent && !isSplit
       ? await noteAnswer(relay, channel, first, sent, since)
       : first.health
-  if (isInTrouble(health) !== isInTrouble(first.health)) await checkChannels(relay)
+  if (isInTrouble(health) !== isInTrouble(first.health)) await noteHealthChange(relay)
   await noteAttempt(relay, target, first, sent, health)
 
   const list = inRequest.length > 1 ? { retryAt: retryAtOf(relay, inRequest, sent) } : undefined

@@ -7,9 +7,9 @@ import { eventGrid } from '../core/event/sight.ts'
 import { fleetOf } from '../core/rules/config.ts'
 import { outsideRow } from '../store/small-rows.ts'
 import { joinOne } from './join-events.ts'
-import { noteOccurrence } from './problems.ts'
 import { raiseOverLimits } from './receive-report.ts'
 import type { Relay } from './relay.ts'
+import { noteTrouble } from './trouble.ts'
 
 /** The identity of the relay lacks the role. */
 const forbidden = 'azure_graph_forbidden'
@@ -116,7 +116,7 @@ export async function noteForbidden(relay: Relay, fleet: string, error: unknown)
   if (!(error instanceof FoghornError) || error.code !== forbidden) return
   try {
     const about = { name: 'Azure Resource Graph', reason: error.message }
-    await noteOccurrence(relay, fleet, 'azure_refuses', about)
+    await noteTrouble(relay, fleet, { kind: 'azure_refuses', ...about })
   } catch (why) {
     relay.log.error('own_check_failed', { kind: 'azure_refuses', error: messageOf(why) })
   }

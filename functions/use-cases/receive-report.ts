@@ -4,15 +4,15 @@ import { limits } from '../../shared/document.ts'
 import { messageOf } from '../../shared/errors.ts'
 import type { Answer, Refused, Report } from '../../shared/report.ts'
 import type { Beacon } from '../core/event/beacon.ts'
+import { isHeardAgain, withReport } from '../core/event/beacon-state.ts'
 import { untilHeartbeat } from '../core/event/heartbeat.ts'
 import { type Reading, readReport } from '../core/event/news.ts'
 import { holdFor, openPaceMs, paceFor, type Seen } from '../core/event/pace.ts'
 import { preparationFor } from '../core/event/preparation.ts'
-import { isHeardAgain, withReport } from '../core/event/silence.ts'
 import { tidyReport } from '../core/event/tidy.ts'
 import { isOutage, type Joined, joinEvents } from './join-events.ts'
-import { noteOccurrence } from './problems.ts'
 import type { Relay } from './relay.ts'
+import { noteTrouble } from './trouble.ts'
 
 /** Events that a beacon sees: those of a document, and those that it has no room for. */
 const maxSeen = 600
@@ -188,7 +188,7 @@ export async function raiseOverLimits(
 ): Promise<void> {
   const kind = 'over_limits'
   try {
-    await noteOccurrence(relay, fleet, kind, { name: vm, reason })
+    await noteTrouble(relay, fleet, { kind, name: vm, reason })
   } catch (error) {
     // it occurs again with the next report
     relay.log.error('alert_failed', { fleet, kind, error: messageOf(error) })

@@ -12,6 +12,7 @@ import type { AzureResource } from '../core/event/outside.ts'
 import type { Published } from '../core/event/published.ts'
 import type { Context } from '../core/event/stage.ts'
 import type { Channel, Config } from '../core/rules/config.ts'
+import { ownersOf } from '../core/rules/owners.ts'
 import { remindersOf } from '../core/rules/routes.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { AzureTokens, Notifier, Send } from '../notify/notifier.ts'
@@ -216,4 +217,9 @@ function notifierNamed(relay: RelayParts, name: string): Notifier<never> | undef
 /** What decisions about events need of the configuration. */
 export function contextOf({ config, listeningSince }: Relay): Context {
   return { rules: config.policy, reminders: remindersOf(config.routes), listeningSince }
+}
+
+/** The owners of a fleet that the configuration still has as channels. */
+export function ownersNow(relay: Relay, fleet: string): string[] {
+  return ownersOf(relay.config, fleet).filter((name) => channelNamed(relay, name))
 }

@@ -16,8 +16,8 @@ import {
 } from '../core/delivery/subscription.ts'
 import type { Channel } from '../core/rules/config.ts'
 import { subscriptionRows } from '../store/small-rows.ts'
-import { noteOccurrence } from './problems.ts'
 import { channelNamed, type Relay } from './relay.ts'
+import { noteTrouble } from './trouble.ts'
 
 /** Each attempt loses to another worker that writes the same subscription. */
 const maxAttempts = 20
@@ -106,7 +106,7 @@ async function disable(
   // nobody relies on one whose endpoint has never consented
   if (isHearing(subscription)) {
     const reason = `"${description ?? id}": ${why}`
-    await noteOccurrence(relay, fleet, 'subscription_disabled', { name: id, reason })
+    await noteTrouble(relay, fleet, { kind: 'subscription_disabled', name: id, reason })
   }
   const { outcome } = await changeSubscription(relay, id, (before) =>
     before.url === url ? disabled(before, why, relay.now()) : before,

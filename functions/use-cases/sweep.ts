@@ -2,12 +2,11 @@
 // what ended long ago, in bounded steps.
 import { messageOf } from '../../shared/errors.ts'
 import { decideTime } from '../core/event/decide.ts'
+import { sweeps } from '../features/jobs.ts'
 import { forgottenRow } from '../store/small-rows.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
 import { learnVms, mustLearnVms } from './learn-vms.ts'
-import { sweepBeacons } from './notice-silence.ts'
-import { sendProblems } from './problems.ts'
 import { reconcile } from './published.ts'
 import { contextOf, type Relay } from './relay.ts'
 import { takeSlotIfDue } from './take-slot.ts'
@@ -18,15 +17,13 @@ const maxEventsPerSweep = 200
 const maxSweepMs = 30_000
 
 /**
- * Looks at beacons that may be silent, notifies owners of problems, then concludes the events that are
- * due, as many as time allows. Logs failures: these stay due, and the others go on. Returns how many
+ * Does what features have to do, then concludes the events that are due, as many as time allows. Logs failures: these stay due, and the others go on. Returns how many
  * failed.
  */
 export async function sweep(relay: Relay): Promise<number> {
   const from = relay.now()
-  // first, so that no alert names a beacon that is back
-  let failed = await attempt(relay, () => sweepBeacons(relay))
-  failed += await attempt(relay, () => sendProblems(relay))
+  let failed = 0
+  for (const job of sweeps) failed += await attempt(relay, () => job(relay))
   failed += await attempt(relay, () => reconcile(relay).then(() => 0))
   // what the list has changed is due a moment after it was written
   const due = await relay.store.dueEvents(relay.now(), maxEventsPerSweep)

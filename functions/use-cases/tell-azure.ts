@@ -14,9 +14,9 @@ import { isCovered } from '../core/event/rule-approves.ts'
 import { subscriptionsOf } from '../core/rules/config.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
-import { noteOccurrence } from './problems.ts'
 import { joinListed, noteForbidden } from './published.ts'
 import { contextOf, type Relay } from './relay.ts'
+import { noteTrouble } from './trouble.ts'
 
 /** The identity of the relay lacks the role. */
 const forbidden = 403
@@ -49,7 +49,7 @@ export async function tellAzure(relay: Relay, key: EventKey, known: EventRecord)
   const fields = { ...key, ...why }
   if (outcome === 'failed' && result.status === forbidden) {
     const about = { name: subscriptionId, reason: result.reason }
-    await noteOccurrence(relay, key.fleet, 'azure_refuses', about)
+    await noteTrouble(relay, key.fleet, { kind: 'azure_refuses', ...about })
   }
   if (outcome === 'accepted') relay.log.info('azure_acknowledged', fields)
   else relay.log.warn('azure_acknowledge_failed', fields)

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { adviseOn } from '../../functions/check/advice.ts'
 import { readConfig } from '../../functions/config/config.ts'
-import { ownersOf } from '../../functions/use-cases/problems.ts'
+import { ownersOf } from '../../functions/core/rules/owners.ts'
 import { baseConfig } from '../support/world.ts'
 
 const { prod, test: second } = baseConfig.fleets as Record<string, object>

@@ -182,23 +182,6 @@ async function turnAfter(own: Loop, ms: number): Promise<void> {
   await own.settled(10_000)
 }
 
-test('checks itself every 5 minutes, and at once after its clock was set back', async () => {
-  let checks = 0
-  const disk = async () => {
-    checks += 1
-    return { freeBytes: 1, totalBytes: 1 }
-  }
-  const own = loopOf(world.relay, { disk })
-  const after = async (ms: number) => {
-    await turnAfter(own, ms)
-    return checks
-  }
-  expect(await after(0)).toBe(1)
-  expect(await after(60_000)).toBe(1)
-  expect(await after(240_000)).toBe(2)
-  expect(await after(-86_400_000)).toBe(3)
-})
-
 test('a clock that is set back while the loop rests after a failure ends the rest', async () => {
   let looks = 0
   world.relay.store = around(world.store, async (name, _, call) => {

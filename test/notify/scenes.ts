@@ -1,30 +1,16 @@
 // Typical messages: each moment with the event that leads to it, and special cases: lists, channels
 // in trouble, late and skipped messages, scale sets, hostile names.
-import { alertId, alertsTo, planChannelTest } from '../../functions/core/delivery/alert.ts'
-import {
-  type AlertNotification,
-  channelTroubleIn,
-  type Delivery,
-  isAlertOf,
-  type Notification,
-  noFleet,
-  type ProblemKind,
-} from '../../functions/core/delivery/delivery.ts'
-import type { Posted } from '../../functions/core/delivery/post.ts'
-import { type Problem, withChange, withMessage } from '../../functions/core/delivery/problem.ts'
+import { planChannelTest } from '../../functions/core/delivery/alert.ts'
+import { type Notification, noFleet } from '../../functions/core/delivery/delivery.ts'
 import { stampOf } from '../../functions/core/event/approval.ts'
 import type { Decided } from '../../functions/core/event/event.ts'
 import type { Moment } from '../../functions/core/event/moment.ts'
 import { viewOf } from '../../functions/core/event/view.ts'
-import { maxOpenOfBeacon, refusalOf } from '../../functions/core/limits.ts'
-import type { Askers } from '../../functions/core/message/askers.ts'
-import { compose } from '../../functions/core/message/message.ts'
 import type { Outgoing, Part } from '../../functions/notify/notifier.ts'
-import { webHmac } from '../../shared/signature.ts'
-import { aDrill, at, claimed, type Fields, facts, record } from '../support/records.ts'
+import { alertScenes } from '../features/scenes.ts'
+import { aDrill, at, type Fields, facts, record } from '../support/records.ts'
 import { eventId } from '../support/world.ts'
-import { channels } from './kinds.ts'
-import { azureTokens, lastingPosts, links } from './outgoing.ts'
+import { sent } from './sent.ts'
 
 const second = 1_000
 const minute = 60 * second
@@ -57,15 +43,6 @@ interface Setting {
   decides?: boolean
   /** Moments that the channel was notified of before. */
   heard?: Moment[]
-}
-
-/** The message that a bot edits, if the channel was notified before. */
-const posted: Posted = {
-  is: 'posted',
-  to: channels.slack_bot.channel,
-  place: channels.slack_bot.channel,
-  message: '1795262401.000100',
-  seq: 1,
 }
 
 /** Each is one message about one event. */
@@ -462,95 +439,11 @@ function outgoingOf(name: string, setting: Setting): Outgoing {
   return { ...one, buttons: { value, notNow } }
 }
 
-function sent(
-  id: string,
-  notification: Notification | AlertNotification,
-  {
-    lateMs = 0,
-    skipped = [],
-    heard = [],
-    askers = 'readers',
-  }: Pick<Setting, 'lateMs' | 'skipped' | 'heard'> & { askers?: Askers } = {},
-): Outgoing {
-  // a message is on its way for a moment
-  const now = notification.at + lateMs + (lateMs === 0 ? second : 0)
-  return {
-    delivery: claimed(id, { notification }),
-    message: compose(notification, now, skipped, askers),
-    ...(channelTroubleIn(notification) || isAlertOf(notification)
-      ? {}
-      : { pageUrl: 'https://foghorn.example/approve/token' }),
-    ...(isAlertOf(notification) ? {} : { links }),
-    publicUrl: 'https://foghorn.example',
-    mayHaveHeard: heard.map((moment) => ({ moment, at, event: notification.event })),
-    also: [],
-    now,
-    hmac: webHmac,
-    wait: async () => {},
-    azureTokens,
-    signal: new AbortController().signal,
-    posts: lastingPosts(heard.length === 0 ? undefined : posted),
-  }
-}
-
 function notice(state: string, reason: string, health?: 'refusing' | 'unreachable'): Outgoing {
   const event = viewOf(record({ facts: usual }))
   const what = { channel: 'ops-teams', moment: 'scheduled' as const, state, reason }
   const about = { ...what, ...(health && { health }) }
   return sent('prod/e/1/scheduled/ops-teams/notice/ops', { moment: 'alert', at, event, about })
-}
-
-function overLimits(): Outgoing {
-  const reason = refusalOf({ ofBeacon: maxOpenOfBeacon, ofFleet: 0 })!
-  return problem('over_limits', ['web_0'], { reasons: [reason] })
-}
-
-function disabledSubscription(): Outgoing {
-  const id = '4f0c7a1be29d3356'
-  const reasons = [`"cmdb": its endpoint answered 410 Gone`]
-  return problem('subscription_disabled', [id], { reasons })
-}
-
-interface Course {
-  reasons?: string[]
-  /** Names of those that are back or have left: the message is about their end. */
-  back?: string[]
-  left?: string[]
-  of?: number
-}
-
-/** The last message about these problems. */
-function problem(kind: ProblemKind, names: string[], course: Course = {}): Outgoing {
-  const { reasons = [], back = [], left = [], of } = course
-  const isOwn = kind === 'channels_in_trouble' || kind === 'disk_nearly_full'
-  const key = { fleet: isOwn ? noFleet : 'prod', kind }
-  const begunAt = at + (kind.startsWith('beacons') ? 15 : 1) * minute
-  const add = names.map((name, i): Problem => {
-    const [reason] = reasons.slice(i)
-    return { id: `${name}${i}`, name, since: at, from: begunAt, ...(reason && { reason }) }
-  })
-  const messageAt = (row: ReturnType<typeof withChange>, now: number) => {
-    const { row: next, about } = withMessage(row!, now)
-    const own = { fleet: key.fleet, eventId: alertId(kind), sequence: next.sent }
-    return { row: next, deliveries: alertsTo(['ops'], own, about!, now) }
-  }
-  const begun = messageAt(withChange(undefined, key, { add, of }, at), begunAt)
-  if (back.length + left.length === 0) return after([], begun.deliveries)
-  const idsOf = (some: string[]) =>
-    add.filter(({ name }) => some.includes(name)).map(({ id }) => id)
-  const change = { back: idsOf(back), left: idsOf(left) }
-  const over = messageAt(withChange(begun.row, key, change, at + 20 * minute), at + 31 * minute)
-  return after(begun.deliveries, over.deliveries)
-}
-
-/** A message of an alert, after these earlier ones. */
-function after(earlier: Delivery[], [own]: Delivery[]): Outgoing {
-  const mayHaveHeard = earlier.map(({ notification }) => notification)
-  return { ...sent(own!.id, own!.notification), mayHaveHeard }
-}
-
-function webs(count: number): string[] {
-  return Array.from({ length: count }, (_, i) => `web_${i}`)
 }
 
 function channelTest(): Outgoing {
@@ -579,31 +472,6 @@ export const scenes: Record<string, Outgoing> = {
     'started without notice',
     'completed',
   ]),
-  'a fleet is over its limits': overLimits(),
-  'a fleet is within its limits again': problem('over_limits', ['web_0'], { back: ['web_0'] }),
-  'a subscription is disabled': disabledSubscription(),
-  'a beacon is silent': problem('beacons_silent', ['web_3'], { of: 40 }),
-  'many beacons are silent': problem('beacons_silent', webs(12), { of: 40 }),
-  'all beacons are silent': problem('beacons_silent', webs(3), { of: 3 }),
-  'some beacons are back': problem('beacons_silent', webs(12), { back: webs(11) }),
-  'the last beacon is back, and one has left': problem('beacons_silent', webs(2), {
-    ...{ back: ['web_0'], left: ['web_1'] },
-  }),
-  'expected beacons are missing': problem('beacons_missing', ['db_0', 'db_1'], { of: 40 }),
-  'a number of beacons is missing': problem('beacons_missing', [''], { of: 40 }),
-  'a missing beacon reports': problem('beacons_missing', ['db_0'], { of: 40, back: ['db_0'] }),
-  'channels are in trouble': problem('channels_in_trouble', ['ops-teams', 'pager'], {
-    reasons: ['ops-teams is refusing: HTTP 404', 'pager is unreachable: no answer in time'],
-  }),
-  'a channel is in order again': problem('channels_in_trouble', ['pager'], { back: ['pager'] }),
-  'the disk is nearly full': problem('disk_nearly_full', [''], {
-    reasons: ['612 MB of 20.0 GB are free'],
-  }),
-  'Azure refuses the relay': problem('azure_refuses', ['1e1e1e1e'], {
-    reasons: [
-      'the role is missing: az role assignment create --assignee CLIENT_ID --role ROLE --scope /subscriptions/1e1e1e1e',
-    ],
-  }),
-  'the disk has space again': problem('disk_nearly_full', [''], { back: [''] }),
+  ...alertScenes,
   'a test of a channel': channelTest(),
 }

@@ -1,6 +1,6 @@
 // A relay with a lifelike day of a company: three fleets, open events in every state, half a year of
 // history, channels in trouble and subscriptions. For pictures and tests of the console.
-import { checkAbsences } from '../../functions/use-cases/beacons.ts'
+import { fleetChecks } from '../../functions/features/jobs.ts'
 import { createSubscription } from '../../functions/use-cases/subscriptions.ts'
 import { createToken } from '../../functions/use-cases/tokens.ts'
 import {
@@ -203,7 +203,7 @@ export async function consoleWorld({ events = 40, further = 0 }: Options = {}): 
   await world.drain()
   await present(world, of, at)
   await crowd(world, further, at)
-  await checkAbsences(world.relay)
+  for (const check of fleetChecks) await check(world.relay)
   await createToken(world.relay, { by: 'admin' }, { name: 'wall screen', scopes: ['read'] })
   return world
 }

@@ -2,8 +2,8 @@
 // that wrote it: commits, plans, claims, ends of attempts, the health of channels, subscriptions.
 import type { Delivery } from '../../functions/core/delivery/delivery.ts'
 import type { MomentEntry } from '../../functions/core/delivery/moment-log.ts'
-import type { ProblemRow } from '../../functions/core/delivery/problem.ts'
 import type { Subscription } from '../../functions/core/delivery/subscription.ts'
+import type { ProblemRow } from '../../functions/features/problems/rule.ts'
 import type { ChannelState } from '../../functions/store/channels.ts'
 import {
   type StoredDeliveries,

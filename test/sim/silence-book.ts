@@ -1,8 +1,8 @@
 // The book of silence: a beacon that died for good is told, in time and once, and none is told that was
 // heard. Only what no event can explain counts.
 
-import type { ProblemRow } from '../../functions/core/delivery/problem.ts'
 import type { EventRecord } from '../../functions/core/event/event.ts'
+import type { ProblemRow } from '../../functions/features/problems/rule.ts'
 import { hits } from '../../shared/document.ts'
 
 import type { Beacon } from './beacons.ts'

@@ -1,6 +1,6 @@
 // Shipping: services of Azure get every step of every event, and what they refuse is sent again.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { checkItself } from '../../functions/use-cases/problems.ts'
+import { checkItself } from '../../functions/features/problems/use.ts'
 import { replay } from '../../functions/use-cases/replay.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import { shipRule } from '../simulator/sinks/ship.ts'

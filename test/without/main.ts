@@ -1,7 +1,7 @@
 // `npm run without`: whether a feature can be taken out. It works in a copy.
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { command, exitCodes, text, wrong } from '../../functions/cli/command.ts'
 import { copyOfProject } from '../support/project-copy.ts'
 import { withoutFolder } from './lists.ts'
@@ -41,7 +41,7 @@ export const without = command({
   usage: 'FEATURE [--tests FOLDERS]',
   about: `
 Removes a feature from a copy of the project: its folder, its tests, and its lines in the
-lists. Then runs the linter, the compiler and the other tests there.
+lists, and with it the features that need it. Then runs the linter, the compiler and the other tests there.
 
   --tests FOLDERS   by commas (default: test/{ground,core,features,use-cases,http})
 
@@ -58,7 +58,7 @@ Example:
       throw wrong(`there is no feature "${name}"; there are: ${features.join(', ')}`)
     const copy = copyOfProject()
     try {
-      takeOut(copy, name)
+      for (const one of goingWith(copy, name)) takeOut(copy, one)
       for (const [step, [program = '', ...words]] of steps(
         options.tests?.split(',') ?? usualTests,
       )) {
@@ -82,6 +82,15 @@ Example:
     return exitCodes.fine
   },
 })
+
+/** The feature, and those that need it. */
+function goingWith(copy: string, name: string): string[] {
+  const needs = globSync(`${folder}/*/needs.ts`, { cwd: copy })
+  const needing = needs.filter((path) =>
+    readFileSync(join(copy, path), 'utf8').includes(`'../${name}/`),
+  )
+  return [name, ...needing.flatMap((path) => goingWith(copy, basename(dirname(path))))]
+}
 
 function takeOut(copy: string, name: string): void {
   for (const path of [join(folder, name), join('test/features', name)]) {

@@ -3,12 +3,11 @@
 import { alertPrefix } from '../../../shared/document.ts'
 import type { EventView } from '../event/view.ts'
 import { noEvent } from '../event/view.ts'
+import type { AlertKind, FleetAlert } from './alert-kind.ts'
 import {
-  type AlertKind,
   type Delivery,
   type DeliveryState,
   encode,
-  type FleetAlert,
   isAlertOf,
   noFleet,
   seqOf,

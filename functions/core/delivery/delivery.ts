@@ -5,6 +5,7 @@ import { type EventRecord, lastExpiry } from '../event/event.ts'
 import { type Moment, traits } from '../event/moment.ts'
 import { type EventView, viewOf } from '../event/view.ts'
 import { hash } from '../hash.ts'
+import type { FleetAlert } from './alert-kind.ts'
 import type { ChannelHealth } from './health.ts'
 
 /** The fleet of pings, and of alerts about the relay. No configured fleet can have this name. */
@@ -40,54 +41,6 @@ export interface ChannelTrouble {
   reason: string
   /** The channel itself is in trouble, which is reported once. */
   health?: 'refusing' | 'unreachable'
-}
-
-export const alertKinds = [
-  'over_limits',
-  'beacons_silent',
-  'beacons_missing',
-  'subscription_disabled',
-  'channels_in_trouble',
-  'disk_nearly_full',
-  'azure_refuses',
-  'channel_test',
-] as const
-export type AlertKind = (typeof alertKinds)[number]
-/** Kinds of problems, see problem.ts. A test of a channel is none. */
-export type ProblemKind = Exclude<AlertKind, 'channel_test'>
-
-/** An alert for the owners of a fleet, or of the whole configuration. */
-export interface FleetAlert {
-  alert: AlertKind
-  /** How often problems of this kind have begun in this fleet. */
-  episode: number
-  /** Counts the messages of the episode. */
-  message: number
-  /** When the episode began. */
-  since: number
-  /** The first names of VMs, subscriptions or channels, by kind. */
-  names: string[]
-  /** One sentence each. */
-  reasons: string[]
-  /** Absent in a test of a channel. */
-  news?: AlertNews
-}
-
-export interface AlertNews {
-  /** `begun`: these are not heard or in trouble. `over`: these are back, have left or are well. */
-  form: 'begun' | 'over'
-  /** How many the message is about. */
-  count: number
-  /** `begun`: since when none of them was heard. `over`: when the first of them was back. */
-  since: number
-  /** How many there are now, also those of earlier messages. */
-  remaining: number
-  /** VMs of `over` that left. */
-  left: string[]
-  /** Beacons in the fleet, as counted last. */
-  of?: number
-  /** Of `over`: the number of the last message about new problems. */
-  begunBy?: number
 }
 
 /** Asks a subscriber whether it wants messages, or tests its endpoint. */

@@ -7,6 +7,9 @@ import type { Goodbye, Hook } from '../../../shared/report.ts'
  */
 export type Departure = 'removed' | 'terminated' | 'replaced' | 'owner'
 
+/** For people. */
+export type BeaconState = 'heard' | 'silent' | 'left'
+
 /** One beacon, with what decisions about events need. */
 export interface Beacon {
   fleet: string
@@ -43,7 +46,7 @@ export interface Beacon {
   hooks?: Hook[]
   /** Its last report said that it stops. */
   goodbye?: { reason: Goodbye; at: number }
-  /** When the relay looks whether it is silent. Absent once that is decided. See silence.ts. */
+  /** When the relay looks whether it is silent. Absent once that is decided. */
   silentAt?: number
   /** The event that explains why it is not heard. */
   explainedBy?: string

@@ -1,16 +1,16 @@
 // Composes every message that people read. Notifiers and pages only lay it out. `now` is an
 // argument, as texts such as "in 14 min" depend on it.
+import type { FleetAlert } from '../delivery/alert-kind.ts'
 import {
   type AlertNotification,
   type ChannelTrouble,
-  type FleetAlert,
   type Notification,
   noFleet,
 } from '../delivery/delivery.ts'
 import type { Moment } from '../event/moment.ts'
 import { lastingClock, span } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
-import { alertFacts, alertText, isGoodNews } from './alert.ts'
+import { alertText, alertTraits, isGoodNews } from './alert.ts'
 import { type Askers, areReaders } from './askers.ts'
 import { linksOf } from './links.ts'
 import { signOf, toneOf } from './look.ts'
@@ -185,7 +185,7 @@ function pingOf(id: string): Message {
 
 function fleetAlertOf(fleet: string, about: FleetAlert, at: number): Message {
   const { title, lines } = alertText(fleet, about, at)
-  const facts = alertFacts(about)
+  const facts = alertTraits(about).facts?.(about) ?? []
   const reference = fleet === noFleet ? 'About Foghorn itself.' : `Fleet ${fleet}.`
   const tone = about.alert === 'channel_test' ? 'info' : isGoodNews(about) ? 'good' : 'warning'
   const calm = {

@@ -9,6 +9,7 @@ import type { Log } from '../../../shared/log.ts'
 import { reportPath } from '../../../shared/report.ts'
 import { createApp } from '../../app.ts'
 import { alignedHeartbeats } from '../../core/event/heartbeat.ts'
+import { checks, fleetChecks } from '../../features/jobs.ts'
 import { interactionsPath } from '../../http/people/slack.ts'
 import { activitiesPath } from '../../http/people/teams.ts'
 import { notifiers } from '../../notify/registry.ts'
@@ -19,10 +20,8 @@ import { AzureRows } from '../../store/azure/rows.ts'
 import { WatchedTable } from '../../store/azure/watched.ts'
 import { RelayStore } from '../../store/relay-store.ts'
 import { noteListening } from '../../store/small-rows.ts'
-import { checkAbsences } from '../../use-cases/beacons.ts'
 import { Changes } from '../../use-cases/changes.ts'
 import { OpenLimits } from '../../use-cases/open-limits.ts'
-import { checkItself } from '../../use-cases/problems.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { forgetOld } from '../../use-cases/sweep.ts'
 import { createCommitSignal } from '../commit-signal.ts'
@@ -282,13 +281,14 @@ async function logTroubles(relay: Relay, queue: WakeQueue): Promise<void> {
 
 async function checkSometimes(relay: Relay): Promise<void> {
   const minute = new Date(relay.now() + timerMs / 2).getUTCMinutes()
-  if (minute % checkEvery === 0) await checkItself(relay)
+  if (minute % checkEvery > 0) return
+  for (const check of checks) await check(relay)
 }
 
 /** Once an hour, in the run nearest to the full hour: the timer may run a moment early. */
 async function hourly(relay: Relay): Promise<void> {
   if (new Date(relay.now() + timerMs / 2).getUTCMinutes() > 0) return
-  await checkAbsences(relay)
+  for (const check of fleetChecks) await check(relay)
   for (let steps = 0; steps < maxForgetSteps; steps++) if (!(await forgetOld(relay))) return
 }
 

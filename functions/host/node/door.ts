@@ -1,4 +1,5 @@
 // What features that need plain Node get from the host.
+import type { Disk } from '../../core/disk.ts'
 import type { Doors } from '../../use-cases/relay.ts'
 
 export interface NodeHost {
@@ -6,6 +7,8 @@ export interface NodeHost {
   folder: string
   /** Writes a copy of the database into this file, which exists and is empty. */
   copyTo(path: string): Promise<void>
+  /** The disk that holds the folder. */
+  disk(): Promise<Disk>
   /** Reads the configuration again. The relay that has it takes the place of this one. */
   takeConfig(): Promise<ConfigTaken>
 }

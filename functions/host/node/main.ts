@@ -79,6 +79,7 @@ async function start(settings: Settings, write: Write, takeConfig: NodeHost['tak
     doors: openDoors({
       ...{ folder: dataDirectory, takeConfig },
       copyTo: (copy) => file.copyTo(copy),
+      disk: () => diskOf(dataDirectory),
     }),
     troubles: () => troublesOf(dataDirectory, damage),
     wake: (messages, about) => working.loop.hint(messages, about),
@@ -125,7 +126,7 @@ async function start(settings: Settings, write: Write, takeConfig: NodeHost['tak
 /** The relay with this configuration. */
 function compose(settings: Settings, log: Log, shared: Shared, listeningSince: number) {
   const { config, proxy } = settings
-  const { dataDirectory, ...own } = shared
+  const { dataDirectory: _, ...own } = shared
   const outbound = createOutbound(config.allowNetworks, { proxy })
   const forBound = createOutbound(config.tokenNetworks, { proxy })
   const relay: Relay = {
@@ -151,7 +152,7 @@ function compose(settings: Settings, log: Log, shared: Shared, listeningSince: n
     timer = setTimeout(() => void loop.tick(), ms)
   }
   const underWay = new UnderWay(relay, places)
-  const options = { places, maxSleepMs, keepsHouse: true, disk: () => diskOf(dataDirectory) }
+  const options = { places, maxSleepMs, keepsHouse: true }
   const loop: Loop = new Loop(relay, underWay, { set }, options)
   return {
     relay,

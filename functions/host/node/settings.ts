@@ -3,7 +3,7 @@
 import { statfs } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { FoghornError } from '../../../shared/errors.ts'
-import { type Disk, describeDisk, isNearlyFull } from '../../core/delivery/own-trouble.ts'
+import { type Disk, describeDisk, isNearlyFull } from '../../core/disk.ts'
 import { loadConfigFile } from '../config-file.ts'
 import { type Attempt, type Common, type Environment, readEnvironment } from '../settings.ts'
 

@@ -18,7 +18,7 @@ import {
   reportSchema,
   retiredCode,
 } from '../../../shared/report.ts'
-import { shownState } from '../../core/event/silence.ts'
+import { shownState } from '../../core/event/beacon-state.ts'
 import { unsupported } from '../../core/rules/beacon-version.ts'
 import type { FrequentLog } from '../../use-cases/frequent-log.ts'
 import { receiveAndHold } from '../../use-cases/receive-report.ts'

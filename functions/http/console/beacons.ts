@@ -2,17 +2,17 @@
 // missing. Those come from the row that the relay's own check keeps, so that nothing is counted here.
 import type { Context } from 'hono'
 import * as z from 'zod'
-import { shownState } from '../../core/event/silence.ts'
+import { shownState } from '../../core/event/beacon-state.ts'
 import { utc } from '../../core/event/time.ts'
 import { unsupported } from '../../core/rules/beacon-version.ts'
 import { isBeaconless } from '../../core/rules/config.ts'
 import { beaconsBody, type ShownBeacon } from '../../pages/console/beacons.ts'
 import { oneOf } from '../../schema/checks.ts'
 import type { ListedBeacon } from '../../store/store.ts'
-import { readOpen } from '../../use-cases/problems.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { beaconStates } from '../api/beacons.ts'
 import { readQuery } from '../query.ts'
+import { type ReadAbsent, readAbsentBy } from './absent.ts'
 import { answerPage, baseOf, wrongAddress } from './answer.ts'
 import type { Visitor } from './visitor.ts'
 
@@ -26,7 +26,12 @@ const beaconsQuery = z.strictObject({
   after: text,
 })
 
-export async function showBeacons(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
+export async function showBeacons(
+  relay: Relay,
+  readers: readonly ReadAbsent[],
+  c: Context,
+  visitor: Visitor,
+): Promise<Response> {
   const read = readQuery(c, beaconsQuery)
   if ('refusal' in read) return wrongAddress(relay, c, visitor, read.refusal)
   const { q = '', state = '', after } = read.query
@@ -46,7 +51,7 @@ export async function showBeacons(relay: Relay, c: Context, visitor: Visitor): P
       ...(state !== '' && { state }),
       ...(after && { after }),
     }),
-    missingOf(relay, fleet),
+    missingOf(relay, readers, fleet),
   ])
   const body = beaconsBody(
     {
@@ -67,12 +72,12 @@ export async function showBeacons(relay: Relay, c: Context, visitor: Visitor): P
 }
 
 /** As the relay's check found last. */
-async function missingOf(relay: Relay, fleet: string) {
+async function missingOf(relay: Relay, readers: readonly ReadAbsent[], fleet: string) {
   if (relay.config.fleets[fleet]?.expectedBeacons === undefined) return undefined
-  const { problems, of } = await readOpen(relay, fleet, 'beacons_missing')
-  const names = problems.map(({ name }) => name)
+  const wants = { silent: false, missing: true }
+  const { missing: names, expected } = await readAbsentBy(readers, relay, fleet, wants)
   if (names.length === 0) return undefined
-  return { count: names.length, names, ...(of === undefined ? {} : { of }) }
+  return { count: names.length, names, ...(expected === undefined ? {} : { of: expected }) }
 }
 
 function shown(one: ListedBeacon, now: number): ShownBeacon {

@@ -2,9 +2,9 @@
 import { noFleet } from '../../core/delivery/delivery.ts'
 import { fleetOf } from '../../core/rules/config.ts'
 import { countAll } from '../../use-cases/count.ts'
-import { readOpen } from '../../use-cases/problems.ts'
 import { listReadAt } from '../../use-cases/published.ts'
 import type { Relay } from '../../use-cases/relay.ts'
+import { type ReadAbsent, readAbsentBy } from './absent.ts'
 
 export interface Overview {
   /** Undecided events. */
@@ -37,7 +37,11 @@ interface Absent {
 }
 
 /** Of these fleets, as the relay's own counts and checks have it. */
-export async function readOverview(relay: Relay, fleets: string[]): Promise<Overview> {
+export async function readOverview(
+  relay: Relay,
+  readers: readonly ReadAbsent[],
+  fleets: string[],
+): Promise<Overview> {
   const { counts, undecided } = await countAll(relay)
   const beacons = (fleet: string, state: string) =>
     counts
@@ -45,14 +49,11 @@ export async function readOverview(relay: Relay, fleets: string[]): Promise<Over
       .reduce((sum, { n }) => sum + n, 0)
   const absent = async (fleet: string): Promise<{ silent: Absent; missing: Absent }> => {
     const count = beacons(fleet, 'silent')
-    const expects = relay.config.fleets[fleet]?.expectedBeacons !== undefined
-    const silent = count > 0 ? (await readOpen(relay, fleet, 'beacons_silent')).problems : []
-    const missing = expects ? (await readOpen(relay, fleet, 'beacons_missing')).problems : []
-    const namesOf = (problems: { name: string }[]) =>
-      problems.map(({ name }) => name).filter((name) => name !== '')
+    const missing = relay.config.fleets[fleet]?.expectedBeacons !== undefined
+    const names = await readAbsentBy(readers, relay, fleet, { silent: count > 0, missing })
     return {
-      silent: { fleet, count, names: namesOf(silent) },
-      missing: { fleet, count: missing.length, names: namesOf(missing) },
+      silent: { fleet, count, names: names.silent.filter(Boolean) },
+      missing: { fleet, count: names.missing.length, names: names.missing.filter(Boolean) },
     }
   }
   const all = await Promise.all(fleets.map(absent))

@@ -4,7 +4,7 @@
 import type { Context } from 'hono'
 import * as z from 'zod'
 import { lanesOf } from '../../core/event/upcoming.ts'
-import { consoleParts, nowParts } from '../../features/faces.ts'
+import { absentReaders, consoleParts, nowParts } from '../../features/faces.ts'
 import { reaches, reachFor, upcomingBody } from '../../pages/console/upcoming.ts'
 import { oneOf } from '../../schema/checks.ts'
 import type { Relay } from '../../use-cases/relay.ts'
@@ -29,7 +29,7 @@ interface Routes {
 }
 
 export function consoleRoutes(relay: Relay, door: Door): Routes {
-  const snapshots = createSnapshots(relay, nowParts)
+  const snapshots = createSnapshots(relay, { readParts: nowParts, absentReaders })
   const parts = consoleParts.map((part) => part(relay, snapshots))
   const event = '/events/:fleet/:eventId'
   return {
@@ -40,7 +40,7 @@ export function consoleRoutes(relay: Relay, door: Door): Routes {
       '/events.csv': (c, visitor) => download(relay, c, visitor, 'csv'),
       '/events.json': (c, visitor) => download(relay, c, visitor, 'json'),
       [event]: (c, visitor) => showEvent(relay, c, visitor),
-      '/beacons': (c, visitor) => showBeacons(relay, c, visitor),
+      '/beacons': (c, visitor) => showBeacons(relay, absentReaders, c, visitor),
       '/channels': (c, visitor) => showChannels(relay, c, visitor),
       '/channels/:name': (c, visitor) => showChannel(relay, c, visitor),
       '/subscriptions/:id': (c, visitor) => showSubscription(relay, c, visitor),

@@ -10,6 +10,7 @@ import type { Relay } from '../../use-cases/relay.ts'
 import { removedChannels } from '../../use-cases/reroute.ts'
 import { createShortCache } from '../../use-cases/short-cache.ts'
 import { etagOf } from '../page.ts'
+import type { ReadAbsent } from './absent.ts'
 import { type Overview, readOverview } from './overview.ts'
 
 const keptMs = 2_000
@@ -73,9 +74,15 @@ export interface Snapshots {
   drop(): void
 }
 
-export function createSnapshots(relay: Relay, readParts: readonly ReadPart[]): Snapshots {
+/** What features bring. */
+interface FeatureReads {
+  readParts: readonly ReadPart[]
+  absentReaders: readonly ReadAbsent[]
+}
+
+export function createSnapshots(relay: Relay, features: FeatureReads): Snapshots {
   const cache = createShortCache(relay, keptMs, ([filter, ...fleets]) =>
-    readOpen(relay, readParts, fleets, JSON.parse(filter!) as OpenFilter),
+    readOpen(relay, features, fleets, JSON.parse(filter!) as OpenFilter),
   )
   return {
     read: (fleets, filter = noFilter) => cache.read([JSON.stringify(filter), ...fleets]),
@@ -85,7 +92,7 @@ export function createSnapshots(relay: Relay, readParts: readonly ReadPart[]): S
 
 async function readOpen(
   relay: Relay,
-  readParts: readonly ReadPart[],
+  { readParts, absentReaders }: FeatureReads,
   fleets: string[],
   filter: OpenFilter,
 ): Promise<Snapshot> {
@@ -96,7 +103,7 @@ async function readOpen(
   const records = wanted.slice(0, maxShown)
   const [troubles, overview, parts, ...deliveries] = await Promise.all([
     channelsInTrouble(relay),
-    readOverview(relay, fleets),
+    readOverview(relay, absentReaders, fleets),
     Promise.all(readParts.map((read) => read(relay))),
     ...records.slice(0, maxNotified).map((record) => store.readDeliveries(record)),
   ])

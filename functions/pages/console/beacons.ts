@@ -1,7 +1,7 @@
 // The page "Beacons": which are heard, silent or have left, with their versions and hooks, and which of the
 // expected ones never reported.
 import { html } from 'hono/html'
-import type { BeaconState } from '../../core/event/silence.ts'
+import type { BeaconState } from '../../core/event/beacon.ts'
 import { span, utc } from '../../core/event/time.ts'
 import { plain } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
@@ -13,7 +13,7 @@ export interface ShownBeacon {
   vm: string
   resourceGroup: string
   scaleSet: string
-  state: BeaconState['state']
+  state: BeaconState
   version: string
   /** Why this relay does not support the version. */
   unsupported?: string

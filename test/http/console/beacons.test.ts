@@ -1,6 +1,6 @@
 // Beacons in the console: by fleet, name and state, and which expected ones are missing.
 import { beforeEach, expect, test } from 'vitest'
-import { checkAbsences } from '../../../functions/use-cases/beacons.ts'
+import { fleetChecks } from '../../../functions/features/jobs.ts'
 import { asAdmin, asToken, type Visit } from '../../support/console.ts'
 import { textOf } from '../../support/people.ts'
 import { hour, startRelay, world } from '../../support/relay.ts'
@@ -34,7 +34,7 @@ test('heard and silent, by name and by state', async () => {
 
 test('the expected beacons that never reported', async () => {
   await world.pass(2 * hour)
-  await checkAbsences(world.relay)
+  for (const check of fleetChecks) await check(world.relay)
   expect(await shown(await asAdmin(world))).toMatch(
     /1 of 2 expected beacons have never reported web_9/,
   )

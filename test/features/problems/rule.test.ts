@@ -1,15 +1,15 @@
 // Problems of Foghorn itself: what owners are notified of, when, and how that ends.
 import { describe, expect, test } from 'vitest'
 import { alertId, alertsTo } from '../../../functions/core/delivery/alert.ts'
-import type { ProblemKind } from '../../../functions/core/delivery/delivery.ts'
+import { maxProblems } from '../../../functions/core/limits.ts'
 import {
   nextMessageAt,
   type ProblemChange,
+  type ProblemKind,
   type ProblemRow,
   withChange,
   withMessage,
-} from '../../../functions/core/delivery/problem.ts'
-import { maxProblems } from '../../../functions/core/limits.ts'
+} from '../../../functions/features/problems/rule.ts'
 import { at } from '../../support/records.ts'
 
 const second = 1_000

@@ -1,24 +1,17 @@
 // Notices beacons that fall silent, come back or have left, without any request. Each step can be
 // repeated: a beacon stays due until the alert has taken it, so after a crash the next sweep goes on.
-import { hits } from '../../shared/document.ts'
-import { messageOf } from '../../shared/errors.ts'
-import type { Beacon, Departure } from '../core/event/beacon.ts'
-import type { EventRecord } from '../core/event/event.ts'
-import { eventGrid } from '../core/event/sight.ts'
-import {
-  isHeardAgain,
-  isPast,
-  mayShareGroup,
-  nextLookAt,
-  replaces,
-  silenceLeadMs,
-  stateOf,
-  vmOf,
-} from '../core/event/silence.ts'
-import type { BeaconKey } from '../store/store.ts'
-import { listFleet } from './beacons.ts'
-import { noteProblems } from './problems.ts'
-import type { Relay } from './relay.ts'
+import { hits } from '../../../shared/document.ts'
+import { messageOf } from '../../../shared/errors.ts'
+import type { Beacon } from '../../core/event/beacon.ts'
+import { isHeardAgain, nextLookAt, silenceLeadMs } from '../../core/event/beacon-state.ts'
+import type { EventRecord } from '../../core/event/event.ts'
+import { eventGrid } from '../../core/event/sight.ts'
+import type { BeaconKey } from '../../store/store.ts'
+import { listFleet } from '../../use-cases/beacons.ts'
+import { depart } from '../../use-cases/dismiss-beacon.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import { noteProblems } from './needs.ts'
+import { isTooOld, judgeBeacon, mayShareGroup, replaces, vmOf } from './rule.ts'
 
 /** How many beacons one look at the index finds, and how many looks one sweep makes. */
 const maxPerLook = 200
@@ -95,7 +88,7 @@ async function judge(
   events: EventRecord[],
   now: number,
 ): Promise<Beacon | undefined> {
-  const judged = stateOf(beacon, events, now + silenceLeadMs, relay.listeningSince)
+  const judged = judgeBeacon(beacon, events, now + silenceLeadMs, relay.listeningSince)
   if (judged.state === 'left') {
     await depart(relay, beacon, judged.why, now)
     return undefined
@@ -111,24 +104,6 @@ async function judge(
   // still due: the next sweep finds it if this one ends here
   const marked: Beacon = { ...rest, silence: { since: beacon.heardAt, from } }
   return (await relay.store.replaceBeacon(beacon, marked)) === 'written' ? marked : undefined
-}
-
-/**
- * The beacon will not come back. If it was silent, it stays due until the alert knows. Undefined: another
- * write was faster.
- */
-async function depart(
-  relay: Pick<Relay, 'store' | 'log'>,
-  beacon: Beacon,
-  why: Departure,
-  now: number,
-): Promise<Beacon | undefined> {
-  const { silentAt: _, explainedBy: _e, ...rest } = beacon
-  const due = beacon.silence === undefined ? {} : { silentAt: now }
-  const gone: Beacon = { ...rest, ...due, left: { why, at: now } }
-  if ((await relay.store.replaceBeacon(beacon, gone)) !== 'written') return undefined
-  relay.log.info('beacon_left', { fleet: beacon.fleet, vm: beacon.vm, why })
-  return gone
 }
 
 /** Beacons of one VM name that are read, to see whether they replaced a silent one. */
@@ -202,7 +177,7 @@ class FleetEvents {
     const own: EventRecord[] = []
     const now = this.#relay.now()
     for (const event of await this.#candidates(beacon)) {
-      if (!hits(event.facts, beacon.vm) || isPast(event, beacon.heardAt, now)) continue
+      if (!hits(event.facts, beacon.vm) || isTooOld(event, beacon.heardAt, now)) continue
       // others may send in the name of Event Grid
       const isSeenNear = event.sights.some(
         (one) => one.beacon !== eventGrid && mayShareGroup(one, beacon),
@@ -228,22 +203,4 @@ class FleetEvents {
     }
     return [...events.values()]
   }
-}
-
-/** Each attempt loses to a report, or to the sweep. */
-const maxAttempts = 5
-
-/** An owner's word that a beacon has left. If it reports again, it is heard again. */
-export async function dismissBeacon(
-  relay: Relay,
-  { fleet, beacon }: BeaconKey,
-): Promise<Beacon | 'unknown' | 'busy'> {
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const known = await relay.store.readBeacon(fleet, beacon)
-    if (known === undefined) return 'unknown'
-    if (known.left !== undefined) return known
-    const gone = await depart(relay, known, 'owner', relay.now())
-    if (gone !== undefined) return gone
-  }
-  return 'busy'
 }

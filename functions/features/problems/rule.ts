@@ -1,13 +1,13 @@
 // Problems of Foghorn itself: silent beacons, channels that fail, a fleet over its limits. A row for
 // each fleet and kind lists them. Owners get one message about what is new and one about what is over.
 import { cut } from '../../../shared/document.ts'
-import { maxProblems } from '../limits.ts'
-import type { AlertNews, FleetAlert, ProblemKind } from './delivery.ts'
+import type { AlertKind, AlertNews, FleetAlert } from '../../core/delivery/alert-kind.ts'
+import { maxProblems } from '../../core/limits.ts'
+import { alertKinds } from '../../core/message/alert.ts'
+import { quietMs } from './alerts.ts'
 
 /** Ends within this time go into one message. */
 export const collectMs = 60_000
-/** Two messages of a kind about new problems, or about ends, are this far apart. */
-export const quietMs = 15 * 60_000
 /** Names and reasons in one message. Channels show fewer names. */
 const maxNames = 50
 const maxReasons = 5
@@ -16,12 +16,10 @@ const maxNameLength = 64
 /** How often the row is written while the same problem occurs again and again. */
 const renewMs = 60_000
 
-/** Problems without an end of their own: these are over if none occurs for `quietMs`. */
-const occurring: ProblemKind[] = ['over_limits', 'azure_refuses']
-/** Owners are not notified of an end. */
-const endless: ProblemKind[] = ['subscription_disabled']
+/** A test of a channel is no problem. */
+export type ProblemKind = Exclude<AlertKind, 'channel_test'>
 
-export interface Problem {
+export interface NotedProblem {
   /** Of a beacon that was never heard, the name of its VM. */
   id: string
   /** The name of its VM, subscription or channel. Empty if it needs none. */
@@ -44,7 +42,7 @@ export interface ProblemRow {
   /** How often such problems have begun after there were none, and when they last did. */
   episode: number
   since: number
-  problems: Problem[]
+  problems: NotedProblem[]
   /** Messages of all episodes, and of those before this one. */
   sent: number
   sentBefore: number
@@ -62,7 +60,7 @@ export interface ProblemRow {
 }
 
 export interface ProblemChange {
-  add?: Omit<Problem, 'notified' | 'over'>[]
+  add?: Omit<NotedProblem, 'notified' | 'over'>[]
   /** Ids of problems that are over. */
   back?: string[]
   /** The same, of VMs that left, or of channels that the configuration no longer has. */
@@ -82,7 +80,7 @@ export function withChange(
   if (!isOpen && add.length === 0) return before
   const row = isOpen ? before : begun(before, fleet, kind, now)
   const problems = withNew(withEnds(row.problems, change, now), add)
-  const occurs = add.length > 0 && occurring.includes(kind)
+  const occurs = add.length > 0 && alertKinds[kind].ends === 'by_quiet'
   const isOld = row.occurredAt === undefined || Math.abs(now - row.occurredAt) >= renewMs
   if (isSame(problems, row.problems) && !(occurs && isOld)) return before
   return {
@@ -93,7 +91,7 @@ export function withChange(
   }
 }
 
-function isSame(some: Problem[], others: Problem[]): boolean {
+function isSame(some: NotedProblem[], others: NotedProblem[]): boolean {
   return some.length === others.length && some.every((one, i) => one === others[i])
 }
 
@@ -115,7 +113,7 @@ function begun(
 }
 
 /** Nobody is notified of the end of a problem that nobody was notified of. */
-function withEnds(known: Problem[], { back = [], left = [] }: ProblemChange, now: number) {
+function withEnds(known: NotedProblem[], { back = [], left = [] }: ProblemChange, now: number) {
   const [isBack, hasLeft] = [new Set(back), new Set(left)]
   return known.flatMap((one) => {
     const { id, over, notified } = one
@@ -125,7 +123,7 @@ function withEnds(known: Problem[], { back = [], left = [] }: ProblemChange, now
 }
 
 /** If owners were not notified of its end, its return is no news. */
-function withNew(known: Problem[], add: NonNullable<ProblemChange['add']>): Problem[] {
+function withNew(known: NotedProblem[], add: NonNullable<ProblemChange['add']>): NotedProblem[] {
   const added = new Set(add.map(({ id }) => id))
   const still = known.map((one) => {
     const { over, ...rest } = one
@@ -151,7 +149,8 @@ function begunAt({ problems, notifiedAt = Number.NEGATIVE_INFINITY }: ProblemRow
 function overAt(row: ProblemRow): number {
   const { kind, problems, overNotifiedAt = Number.NEGATIVE_INFINITY } = row
   // these are over together
-  if (occurring.includes(kind) && remainingIn(problems) > 0) return Number.POSITIVE_INFINITY
+  if (alertKinds[kind].ends === 'by_quiet' && remainingIn(problems) > 0)
+    return Number.POSITIVE_INFINITY
   const since = Math.min(...problems.flatMap(({ over }) => (over === undefined ? [] : [over.at])))
   return Math.max(since + collectMs, overNotifiedAt + quietMs)
 }
@@ -181,8 +180,8 @@ type Said = FleetAlert & { news: AlertNews }
 function ofBegun(before: ProblemRow, now: number): { row: ProblemRow; about: Said } {
   const { problems, kind, of } = before
   const fresh = problems.filter((one) => !one.notified)
-  const noted = problems.map((one): Problem => ({ ...one, notified: true }))
-  const left = endless.includes(kind) ? [] : noted
+  const noted = problems.map((one): NotedProblem => ({ ...one, notified: true }))
+  const left = alertKinds[kind].ends === 'untold' ? [] : noted
   const sent = before.sent + 1
   const begunBy = sent - before.sentBefore
   const row = { ...before, problems: left, notifiedAt: now, sent, begunBy }
@@ -225,11 +224,11 @@ function ofOver(before: ProblemRow, now: number): { row: ProblemRow; about: Said
   return { row, about }
 }
 
-function remainingIn(problems: Problem[]): number {
+function remainingIn(problems: NotedProblem[]): number {
   return problems.filter(({ over }) => over === undefined).length
 }
 
-function aboutOf({ kind, episode, sent, sentBefore, since }: ProblemRow, named: Problem[]) {
+function aboutOf({ kind, episode, sent, sentBefore, since }: ProblemRow, named: NotedProblem[]) {
   const names = named.map(({ name }) => name).sort(byName)
   const message = sent - sentBefore
   return { alert: kind, episode, message, since, names: names.slice(0, maxNames) }

@@ -1,24 +1,12 @@
-// Whether a beacon is heard, silent, or has left: by its last report, its goodbye, and the events
-// that hit its VM. A report sets `silentAt`, and the sweep looks at the beacon then. It looks a
-// minute before the beacon counts as silent: an alert is collected for that long.
+// Whether a beacon is heard, silent, or has left: by its last report, its goodbye, and the events that hit its VM.
+
 import { isSameName } from '../../../shared/document.ts'
-import type { Beacon, Departure } from './beacon.ts'
-import { type EventRecord, isOpen } from './event.ts'
-import { takesVm } from './is-over.ts'
-import { lastAccepted } from './scope.ts'
+import type { Beacon, Departure } from '../../core/event/beacon.ts'
+import { silentFrom } from '../../core/event/beacon-state.ts'
+import { type EventRecord, isOpen } from '../../core/event/event.ts'
+import { takesVm } from '../../core/event/is-over.ts'
+import { lastAccepted } from '../../core/event/scope.ts'
 
-/** After this many of its own paces without a report, a beacon is silent. */
-export const silentPaces = 3
-/** With a short pace, a beacon counts as silent only after this time. */
-const leastSilenceMs = 2 * 60_000
-
-/** If a beacon is not heard for longer, it is silent. */
-function silenceMsOf({ paceMs }: Pick<Beacon, 'paceMs'>): number {
-  return Math.max(silentPaces * paceMs, leastSilenceMs)
-}
-
-/** A VM restarts, and an upgrade ends, within this time. */
-const goodbyeMs = 15 * 60_000
 /** After its event has ended, a VM may need this time to start. */
 const aftermathMs = 10 * 60_000
 /** A VM that Azure takes may still report for this long after the event. */
@@ -26,10 +14,7 @@ const leavingMs = 60_000
 /** While an event explains a silence, look this often whether it has ended. */
 const explainedLookMs = 2 * 60_000
 
-/** How long before a silence the sweep looks at the beacon. An alert is collected for this time. */
-export const silenceLeadMs = 60_000
-
-export type BeaconState =
+type Judged =
   /** `until`: it counts as heard until then, even if it does not report. */
   | { state: 'heard'; until: number; explainedBy?: string }
   | { state: 'silent' }
@@ -38,12 +23,12 @@ export type BeaconState =
 type Watched = Pick<Beacon, 'vm' | 'heardAt' | 'paceMs' | 'goodbye' | 'left'>
 
 /** `own`: the events that may hit the beacon's VM. Silence counts only while the relay listens. */
-export function stateOf(
+export function judgeBeacon(
   beacon: Watched,
   own: EventRecord[],
   now: number,
   listeningSince = 0,
-): BeaconState {
+): Judged {
   const { left, heardAt } = beacon
   if (left !== undefined) return { state: 'left', why: left.why }
   if (own.some((event) => tookVm(event, heardAt))) return { state: 'left', why: 'terminated' }
@@ -56,16 +41,6 @@ export function stateOf(
   return { state: 'heard', until: explanation.until, explainedBy: explanation.eventId }
 }
 
-/** When it is silent, unless an event explains that. */
-export function silentFrom(
-  { heardAt, paceMs, goodbye }: Pick<Beacon, 'heardAt' | 'paceMs' | 'goodbye'>,
-  listeningSince = 0,
-): number {
-  const silenceMs = silenceMsOf({ paceMs })
-  const usual = goodbye === undefined ? heardAt + silenceMs : goodbye.at + goodbyeMs
-  return listeningSince > heardAt ? Math.max(usual, listeningSince + silenceMs) : usual
-}
-
 /** Preempt or Terminate of its VM is over, and it has not reported since. */
 function tookVm(event: EventRecord, heardAt: number): boolean {
   const { ended } = event
@@ -74,7 +49,7 @@ function tookVm(event: EventRecord, heardAt: number): boolean {
 }
 
 /** Whether the event ended too long ago to say anything of a VM that was heard at `heardAt`. */
-export function isPast({ ended }: EventRecord, heardAt: number, now: number): boolean {
+export function isTooOld({ ended }: EventRecord, heardAt: number, now: number): boolean {
   if (ended === undefined) return false
   return ended.at + aftermathMs <= now && ended.at + leavingMs <= heardAt
 }
@@ -88,42 +63,6 @@ function explainsUntil(event: EventRecord, now: number): number {
     (at) => at !== undefined && at <= now,
   )
   return began ? now + explainedLookMs : 0
-}
-
-/** When the sweep looks at a beacon that is heard. */
-export function nextLookAt(beacon: Pick<Beacon, 'heardAt' | 'paceMs' | 'goodbye'>): number {
-  return silentFrom(beacon) - silenceLeadMs
-}
-
-/** The row of a beacon that has just reported. Clears what was concluded before. */
-export function withReport(beacon: Beacon, known: Beacon | undefined): Beacon {
-  const { heardAt, goodbye } = beacon
-  if (goodbye?.reason === 'removed')
-    return withSilence({ ...beacon, left: { why: 'removed', at: heardAt } }, known)
-  return withSilence({ ...beacon, silentAt: nextLookAt(beacon) }, known)
-}
-
-/** If it was silent, the sweep looks at once, so that owners are notified. */
-function withSilence(beacon: Beacon, known: Beacon | undefined): Beacon {
-  if (known?.silence === undefined) return beacon
-  return { ...beacon, silence: known.silence, silentAt: beacon.heardAt }
-}
-
-/** Whether it has reported since it was found silent. */
-export function isHeardAgain({ heardAt, silence }: Pick<Beacon, 'heardAt' | 'silence'>): boolean {
-  return silence !== undefined && heardAt > silence.since
-}
-
-/** The state for people, from the row alone: what the sweep has decided so far. */
-export function shownState(
-  beacon: Pick<Beacon, 'heardAt' | 'left' | 'silence'>,
-  now: number,
-): BeaconState['state'] {
-  const { left, silence } = beacon
-  if (left !== undefined) return 'left'
-  if (silence !== undefined)
-    return !isHeardAgain(beacon) && now >= silence.from ? 'silent' : 'heard'
-  return 'heard'
 }
 
 /** VMs with the same key may be one VM. Without a subscription, its names are not unique. */

@@ -1,18 +1,19 @@
 // The relay's alerts about itself: once when a trouble begins, once when it is over.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { checkItself } from '../../functions/use-cases/problems.ts'
-import { answer, gone, sentTo } from '../support/deliveries.ts'
-import { minute, report, startRelay, world } from '../support/relay.ts'
-import { event, usualAnswer } from '../support/world.ts'
+import { checkItself } from '../../../functions/features/problems/use.ts'
+import { answer, gone, sentTo } from '../../support/deliveries.ts'
+import { minute, report, startRelay, world } from '../../support/relay.ts'
+import { event, usualAnswer } from '../../support/world.ts'
 
 const gb = 1_000_000_000
 let freeBytes = 0
-const check = () => checkItself(world.relay, async () => ({ freeBytes, totalBytes: 20 * gb }))
+const check = () => checkItself(world.relay)
 
 beforeEach(async () => {
   const routes = [{ match: {}, channels: ['chat', 'hook'] }]
   await startRelay({ owners: ['hook', 'pager'], routes })
   freeBytes = 10 * gb
+  world.relay.doors.disk = async () => ({ freeBytes, totalBytes: 20 * gb })
 })
 afterEach(() => world.store.close())
 
@@ -83,7 +84,8 @@ test('owners hear of a channel when its state changes, whenever the next check i
 test('what cannot be checked is logged, and hinders no other check', async () => {
   answer(world, 'slack', gone)
   await report(event())
-  await checkItself(world.relay, async () => Promise.reject(new Error('no such folder')))
+  world.relay.doors.disk = async () => Promise.reject(new Error('no such folder'))
+  await checkItself(world.relay)
   await world.pass(minute)
   expect(said('channels_in_trouble')).toHaveLength(1)
   expect(world.lines.join()).toContain('"own_check_failed"')

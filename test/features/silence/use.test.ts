@@ -1,7 +1,7 @@
 // Beacons that fall silent, come back and leave: what owners are told, and what the list shows.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { checkAbsences } from '../../../functions/use-cases/beacons.ts'
-import { noteOccurrence, sendProblems } from '../../../functions/use-cases/problems.ts'
+import { problemHearer, sendProblems } from '../../../functions/features/problems/use.ts'
+import { checkAbsences } from '../../../functions/features/silence/use-absent.ts'
 import { forgetOld } from '../../../functions/use-cases/sweep.ts'
 import type { Goodbye } from '../../../shared/report.ts'
 import { sentTo } from '../../support/deliveries.ts'
@@ -211,7 +211,7 @@ test('a VM that is back after a crash between message and row is told, in one me
 test('what occurs often at once is all noted, and told in one message', async () => {
   const names = Array.from({ length: 100 }, (_, i) => `s${i}`)
   const note = (name: string) =>
-    noteOccurrence(world.relay, 'prod', 'subscription_disabled', { name, reason: 'HTTP 410' })
+    problemHearer.occurred(world.relay, 'prod', { kind: 'over_limits', name, reason: 'HTTP 410' })
   await Promise.all(names.map(note))
   world.clock.now += minute
   await Promise.all([sendProblems(world.relay), sendProblems(world.relay)])

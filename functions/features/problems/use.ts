@@ -1,26 +1,30 @@
 // Problems of Foghorn itself. Code that finds one, or its end, notes it here. The sweep notifies the
 // owners: a write of the row decides what its next message says, and to whom. Then the deliveries are
 // stored, and the row forgets the message.
-import { messageOf } from '../../shared/errors.ts'
-import type { Fields } from '../../shared/log.ts'
-import { alertId, alertsTo, reachedBy } from '../core/delivery/alert.ts'
-import { type FleetAlert, noFleet, type ProblemKind } from '../core/delivery/delivery.ts'
-import { channelProblems, type Disk, diskProblem } from '../core/delivery/own-trouble.ts'
+import { messageOf } from '../../../shared/errors.ts'
+import type { Fields } from '../../../shared/log.ts'
+import { alertId, alertsTo, reachedBy } from '../../core/delivery/alert.ts'
+import type { FleetAlert } from '../../core/delivery/alert-kind.ts'
+import { noFleet } from '../../core/delivery/delivery.ts'
+import { ownersOf } from '../../core/rules/owners.ts'
+import { channelsInTrouble } from '../../use-cases/channel-health.ts'
+import type { Hearer, Trouble } from '../../use-cases/hearer.ts'
+import { channelNamed, ownersNow, type Relay } from '../../use-cases/relay.ts'
+import { rechecks } from '../rechecks.ts'
+import { problemRows } from './load.ts'
 import {
   collectMs,
+  type NotedProblem,
   nextMessageAt,
-  type Problem,
   type ProblemChange,
+  type ProblemKind,
   type ProblemRow,
   withChange,
   withMessage,
   withoutMessage,
-} from '../core/delivery/problem.ts'
-import { isHeardAgain } from '../core/event/silence.ts'
-import type { Config } from '../core/rules/config.ts'
-import { problemRows } from '../store/small-rows.ts'
-import { channelsInTrouble } from './channel-health.ts'
-import { channelNamed, type Relay } from './relay.ts'
+} from './rule.ts'
+import { channelProblems, diskProblem } from './rule-own.ts'
+import './door.ts'
 
 /** Each attempt loses to another worker that writes the same row. */
 const maxAttempts = 20
@@ -33,8 +37,8 @@ export async function noteProblems(
   relay: Relay,
   fleet: string,
   kind: ProblemKind,
-  find: (known: Problem[]) => ProblemChange | Promise<ProblemChange>,
-): Promise<Problem[]> {
+  find: (known: NotedProblem[]) => ProblemChange | Promise<ProblemChange>,
+): Promise<NotedProblem[]> {
   const row = await change(relay, fleet, kind, async (before) => {
     const found = await find(openIn(before))
     return withChange(before, { fleet, kind }, found, relay.now())
@@ -49,24 +53,23 @@ function wakeAt(relay: Relay, { fleet, kind }: ProblemRow, dueAt: number): void 
 }
 
 /** What is wrong now, as noted last. */
-export async function readOpen({ store }: Relay, fleet: string, kind: ProblemKind) {
+export async function readOpenProblems({ store }: Relay, fleet: string, kind: ProblemKind) {
   const row = (await problemRows.read(store, { fleet, kind }))?.row
   return { problems: openIn(row), of: row?.of }
 }
 
-/** Notes something that happened. Throws if that is not stored. */
-export async function noteOccurrence(
+/** Notes something that happened. */
+async function occurred(
   relay: Relay,
   fleet: string,
-  kind: ProblemKind,
-  { name, reason }: { name: string; reason: string },
+  { kind, name, reason }: Trouble,
 ): Promise<void> {
   const now = relay.now()
   const add = [{ id: name, name, since: now, from: now + collectMs, reason }]
   await noteProblems(relay, fleet, kind, () => ({ add }))
 }
 
-function openIn(row: ProblemRow | undefined): Problem[] {
+function openIn(row: ProblemRow | undefined): NotedProblem[] {
   return row?.problems.filter(({ over }) => over === undefined) ?? []
 }
 
@@ -174,39 +177,14 @@ async function withNextMessage(
   if (before === undefined || before.message !== undefined || nextMessageAt(before) > now)
     return before
   const { fleet, kind } = before
-  const gone = await noLongerSilent(relay, fleet, kind, openIn(before))
+  const ids = openIn(before).map(({ id }) => id)
+  const gone = (await rechecks[kind]?.(relay, fleet, ids)) ?? {}
   const { row, about } = withMessage(withChange(before, before, gone, now)!, now)
   if (about === undefined) return row
   const isOver = about.news.form === 'over'
   const existing = isOver ? await relay.store.readDeliveries({ fleet, eventId: alertId(kind) }) : []
   const reached = reachedBy(existing, row.episode).filter((name) => channelNamed(relay, name))
   return { ...row, message: { about, to: [...ownersNow(relay, fleet), ...reached] } }
-}
-
-/** Corrects the row about silent beacons of a fleet, if it names one that is not silent. */
-export async function checkSilent(relay: Relay, fleet: string): Promise<void> {
-  const kind = 'beacons_silent'
-  await noteProblems(relay, fleet, kind, (known) => noLongerSilent(relay, fleet, kind, known))
-}
-
-/**
- * Reads each beacon that the row names: a report may have come while its silence was noted, and the
- * relay may have forgotten the beacon.
- */
-async function noLongerSilent(
-  { store }: Relay,
-  fleet: string,
-  kind: ProblemKind,
-  known: Problem[],
-): Promise<ProblemChange> {
-  const [back, left]: [string[], string[]] = [[], []]
-  if (kind !== 'beacons_silent') return {}
-  for (const { id } of known) {
-    const beacon = await store.readBeacon(fleet, id)
-    if (beacon === undefined || beacon.left !== undefined) left.push(id)
-    else if (beacon.silence === undefined || isHeardAgain(beacon)) back.push(id)
-  }
-  return { back, left }
 }
 
 function logMessage(
@@ -222,28 +200,18 @@ function logMessage(
   else log.info('problem_over', { ...about, left, owners })
 }
 
-/** The channels for a fleet's alerts: the fleet's own owners, else those of the configuration. */
-export function ownersOf({ fleets, owners = [] }: Config, fleet: string): string[] {
-  const own = Object.hasOwn(fleets, fleet) ? fleets[fleet]!.owners : undefined
-  return [...new Set(own ?? owners)]
-}
-
-/** Those that the configuration still has as channels. */
-export function ownersNow(relay: Relay, fleet: string): string[] {
-  return ownersOf(relay.config, fleet).filter((name) => channelNamed(relay, name))
-}
-
-/** Logs failures: the next check tries again. `disk`: absent if the host has none. */
-export async function checkItself(relay: Relay, disk?: () => Promise<Disk>): Promise<void> {
+/** Logs failures: the next check tries again. */
+export async function checkItself(relay: Relay): Promise<void> {
+  const { disk } = relay.doors
   if (disk) {
-    const find = async (known: Problem[]) => diskProblem(await disk(), known, relay.now())
+    const find = async (known: NotedProblem[]) => diskProblem(await disk(), known, relay.now())
     await checkFor(relay, 'disk_nearly_full', find)
   }
   await checkChannels(relay)
 }
 
 /** Notes which channels are in trouble that owners would not hear of otherwise. Logs failures. */
-export async function checkChannels(relay: Relay): Promise<void> {
+async function checkChannels(relay: Relay): Promise<void> {
   const { channels } = relay.config
   await checkFor(relay, 'channels_in_trouble', async (known) => {
     const owners = ownersOf(relay.config, noFleet)
@@ -251,10 +219,12 @@ export async function checkChannels(relay: Relay): Promise<void> {
   })
 }
 
+export const problemHearer: Hearer = { occurred, healthChanged: checkChannels }
+
 async function checkFor(
   relay: Relay,
   kind: ProblemKind,
-  find: (known: Problem[]) => Promise<ProblemChange>,
+  find: (known: NotedProblem[]) => Promise<ProblemChange>,
 ): Promise<void> {
   try {
     await noteProblems(relay, noFleet, kind, find)

@@ -1,9 +1,9 @@
 // Beacons that the configuration expects, and that never reported.
 import { afterEach, describe, expect, test } from 'vitest'
-import { checkAbsences } from '../../functions/use-cases/beacons.ts'
-import { sentTo } from '../support/deliveries.ts'
-import { minute, startRelay, world } from '../support/relay.ts'
-import { adminKey, baseConfig, FakeBeacon } from '../support/world.ts'
+import { checkAbsences } from '../../../functions/features/silence/use-absent.ts'
+import { sentTo } from '../../support/deliveries.ts'
+import { minute, startRelay, world } from '../../support/relay.ts'
+import { adminKey, baseConfig, FakeBeacon } from '../../support/world.ts'
 
 const idleMs = 5 * minute
 

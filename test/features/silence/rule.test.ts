@@ -1,32 +1,31 @@
 // When a beacon is heard, silent, or has left.
 import { describe, expect, test } from 'vitest'
 import type { Beacon } from '../../../functions/core/event/beacon.ts'
-import type { EventRecord } from '../../../functions/core/event/event.ts'
 import {
-  type BeaconState,
   nextLookAt,
   shownState,
   silentFrom,
-  stateOf,
   withReport,
-} from '../../../functions/core/event/silence.ts'
+} from '../../../functions/core/event/beacon-state.ts'
+import type { EventRecord } from '../../../functions/core/event/event.ts'
+import { judgeBeacon } from '../../../functions/features/silence/rule.ts'
 import { aDrill, at, beaconOf, type Fields, facts, record } from '../../support/records.ts'
 
 const second = 1_000
 const minute = 60 * second
 
 const idle = { paceMs: 5 * minute, sees: [] }
-const heard = (until: number, explainedBy?: string): BeaconState => ({
+const heard = (until: number, explainedBy?: string): ReturnType<typeof judgeBeacon> => ({
   ...{ state: 'heard', until: at + until },
   ...(explainedBy === undefined ? {} : { explainedBy }),
 })
-const silent: BeaconState = { state: 'silent' }
+const silent: ReturnType<typeof judgeBeacon> = { state: 'silent' }
 
 describe('without events', () => {
   const said = (reason: NonNullable<Beacon['goodbye']>['reason']) => ({
     goodbye: { reason, at },
   })
-  test.each<[string, Partial<Beacon>, number, BeaconState]>([
+  test.each<[string, Partial<Beacon>, number, ReturnType<typeof judgeBeacon>]>([
     ['just heard', idle, 0, heard(15 * minute)],
     ['until three paces', idle, 15 * minute - 1, heard(15 * minute)],
     ['from three paces on', idle, 15 * minute, silent],
@@ -40,12 +39,12 @@ describe('without events', () => {
     ['slower than that', { paceMs: 15 * minute, ...said('upgrade') }, 15 * minute, silent],
     ['left', { ...idle, left: { why: 'owner', at } }, 99 * minute, { state: 'left', why: 'owner' }],
   ])('%s', (_, beacon, ms, state) => {
-    expect(stateOf(beaconOf('web_0', beacon), [], at + ms)).toEqual(state)
+    expect(judgeBeacon(beaconOf('web_0', beacon), [], at + ms)).toEqual(state)
   })
 })
 
 describe('while the relay was away', () => {
-  test.each<[string, Partial<Beacon>, number, number, BeaconState]>([
+  test.each<[string, Partial<Beacon>, number, number, ReturnType<typeof judgeBeacon>]>([
     ['counts from its return', idle, 60 * minute, 75 * minute - 1, heard(75 * minute)],
     ['counts from its return, then ends', idle, 60 * minute, 75 * minute, silent],
     ['a beacon that was heard since', idle, -minute, 15 * minute, silent],
@@ -57,7 +56,7 @@ describe('while the relay was away', () => {
       heard(17 * minute),
     ],
   ])('%s', (_, beacon, since, ms, state) => {
-    expect(stateOf(beaconOf('web_0', beacon), [], at + ms, at + since)).toEqual(state)
+    expect(judgeBeacon(beaconOf('web_0', beacon), [], at + ms, at + since)).toEqual(state)
   })
 })
 
@@ -70,9 +69,9 @@ describe('an event of the VM', () => {
     ended: { at: at + ms, outcome },
   })
   const taking = { facts: facts({ eventType: 'Terminate' }) }
-  const gone: BeaconState = { state: 'left', why: 'terminated' }
+  const gone: ReturnType<typeof judgeBeacon> = { state: 'left', why: 'terminated' }
   const later = 20 * minute
-  test.each<[string, Fields, number, BeaconState]>([
+  test.each<[string, Fields, number, ReturnType<typeof judgeBeacon>]>([
     ['that begins later explains nothing', due(later + 1), later, silent],
     ['explains from NotBefore on', due(later), later, heard(later + 2 * minute, id)],
     [
@@ -120,7 +119,7 @@ describe('an event of the VM', () => {
     ['a drill takes nothing', { ...taking, ...ended(minute), drill: aDrill }, later, silent],
   ])('%s', (_, changes, ms, state) => {
     const events: EventRecord[] = [record(changes)]
-    expect(stateOf(beaconOf('web_0', idle), events, at + ms)).toEqual(state)
+    expect(judgeBeacon(beaconOf('web_0', idle), events, at + ms)).toEqual(state)
   })
 
   test('of several, the one that explains longest', () => {
@@ -129,7 +128,7 @@ describe('an event of the VM', () => {
       record({ ...ended(15 * minute), eventId: 'b' }),
       record({ ...ended(12 * minute), eventId: 'c' }),
     ]
-    const state = stateOf(beaconOf('web_0', idle), events, at + later)
+    const state = judgeBeacon(beaconOf('web_0', idle), events, at + later)
     expect(state).toEqual(heard(25 * minute, 'b'))
   })
 })
@@ -163,7 +162,7 @@ describe('a report', () => {
 })
 
 describe('a list shows', () => {
-  test.each<[string, Partial<Beacon>, number, BeaconState['state']]>([
+  test.each<[string, Partial<Beacon>, number, ReturnType<typeof judgeBeacon>['state']]>([
     ['one that is not looked at yet', { silentAt: at + 14 * minute }, 99 * minute, 'heard'],
     ['a silent one', { silence: { since: at, from: at + minute } }, minute, 'silent'],
     ['one that will be silent', { silence: { since: at, from: at + minute } }, minute - 1, 'heard'],

@@ -1,8 +1,8 @@
 // An alert leads to the part of the console that shows what is wrong.
 import { expect, test } from 'vitest'
-import { checkItself } from '../../functions/use-cases/problems.ts'
-import { minute, relayForEach, startRelay, world } from '../support/relay.ts'
-import { baseConfig, type Sent } from '../support/world.ts'
+import { checkItself } from '../../../functions/features/problems/use.ts'
+import { minute, relayForEach, startRelay, world } from '../../support/relay.ts'
+import { baseConfig, type Sent } from '../../support/world.ts'
 
 const { hook, ...others } = baseConfig.channels as Record<string, object>
 
@@ -15,7 +15,8 @@ relayForEach(() =>
 
 /** The messages of an alert, by host. */
 async function alerted(): Promise<Record<string, string>> {
-  await checkItself(world.relay, async () => ({ freeBytes: 1, totalBytes: 1e12 }))
+  world.relay.doors.disk = async () => ({ freeBytes: 1, totalBytes: 1e12 })
+  await checkItself(world.relay)
   await world.pass(10 * minute)
   const byHost = ({ url, body }: Sent) => [new URL(url).hostname, body]
   return Object.fromEntries(world.sent.map(byHost))

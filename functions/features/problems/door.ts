@@ -1,0 +1,8 @@
+import type { Disk } from '../../core/disk.ts'
+
+declare module '../../use-cases/relay.ts' {
+  interface Doors {
+    /** The disk that holds the data. Absent if the host has none. */
+    disk?(): Promise<Disk>
+  }
+}

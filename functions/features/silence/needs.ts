@@ -1,0 +1,2 @@
+// The feature `problems` tells owners what is noted.
+export { noteProblems, readOpenProblems } from '../problems/use.ts'

@@ -1,0 +1,27 @@
+// What is wrong with Foghorn itself, for features that tell owners of it.
+import type { AlertKind } from '../core/delivery/alert-kind.ts'
+import type { Relay } from './relay.ts'
+
+export interface Trouble {
+  kind: 'over_limits' | 'azure_refuses' | 'subscription_disabled'
+  /** Of a VM, an Azure subscription or a subscription. */
+  name: string
+  /** One sentence, without its full stop. */
+  reason: string
+}
+
+export interface Hearer {
+  /** Throws if that is not stored. */
+  occurred(relay: Relay, fleet: string, trouble: Trouble): Promise<void>
+  /** A channel fell into trouble, or is well again. Logs failures. */
+  healthChanged(relay: Relay): Promise<void>
+}
+
+/** Of problems with these ids: those that are over, and those whose cause has left. */
+type Recheck = (
+  relay: Relay,
+  fleet: string,
+  ids: string[],
+) => Promise<{ back: string[]; left: string[] }>
+
+export type Rechecks = Partial<Record<AlertKind, Recheck>>

@@ -1,0 +1,14 @@
+// Says what is wrong with Foghorn itself to whoever tells owners of it.
+import { hearers } from '../features/hearers.ts'
+import type { Trouble } from './hearer.ts'
+import type { Relay } from './relay.ts'
+
+/** Throws if that is not stored. */
+export async function noteTrouble(relay: Relay, fleet: string, trouble: Trouble): Promise<void> {
+  for (const { occurred } of hearers) await occurred(relay, fleet, trouble)
+}
+
+/** A channel fell into trouble, or is well again. */
+export async function noteHealthChange(relay: Relay): Promise<void> {
+  for (const { healthChanged } of hearers) await healthChanged(relay)
+}
