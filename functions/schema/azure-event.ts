@@ -12,7 +12,11 @@ const pathPattern =
 
 const statusSchema = z.object({ EventStatus: z.string() })
 
-const endings = { completed: 'completed', canceled: 'cancelled', cancelled: 'cancelled' } as const
+const endings = new Map<string, Published['ending']>([
+  ['completed', 'completed'],
+  ['canceled', 'cancelled'],
+  ['cancelled', 'cancelled'],
+])
 
 const noticeSchema = z.object({
   /** Of CloudEvents, and of the schema of Event Grid. */
@@ -53,7 +57,7 @@ export function publishedOf(
   const [resource, event] = [resourceIn(id), readEvent(properties)]
   if (resource === undefined || event === undefined) return undefined
   const status = statusSchema.safeParse(properties).data?.EventStatus.toLowerCase() ?? ''
-  const ending = endings[status as keyof typeof endings]
+  const ending = endings.get(status)
   return { by, resource, event: tidyEvent(event), ...(ending && { ending }), at }
 }
 

@@ -56,7 +56,7 @@ async function readVms(
 }
 
 /** Instances of a uniform scale set are not in the inventory: their set has their tags. */
-function knownIn(machines: Machine[], resource: AzureResource, vm: string): KnownVm[] {
+export function knownIn(machines: Machine[], resource: AzureResource, vm: string): KnownVm[] {
   const { resourceGroup, type, name } = resource
   const near = machines.filter((one) => isSameName(one.resourceGroup, resourceGroup))
   const find = (kind: AzureResource['type'], called: string) =>

@@ -1,5 +1,6 @@
 // Tells Azure through Resource Manager that an approved event may start, if no beacon has told it in time.
 import { messageOf } from '../../shared/errors.ts'
+import { isAsRead } from '../../shared/report.ts'
 import {
   type ArmResult,
   confirmedBy,
@@ -9,11 +10,13 @@ import {
 } from '../core/event/arm.ts'
 import { withDueAt } from '../core/event/decide.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
+import type { AzureResource } from '../core/event/outside.ts'
 import type { Published } from '../core/event/published.ts'
 import { isCovered } from '../core/event/rule-approves.ts'
 import { subscriptionsOf } from '../core/rules/config.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
+import { knownIn } from './learn-vms.ts'
 import { joinListed, noteForbidden } from './published.ts'
 import { contextOf, type Relay } from './relay.ts'
 import { noteTrouble } from './trouble.ts'
@@ -71,6 +74,25 @@ interface Told {
   listed?: Published[]
 }
 
+/** What Azure's inventory says otherwise of the VMs than the rule has read. Undefined: nothing. */
+async function contradictionIn(
+  relay: Relay,
+  decided: EventRecord['decided'],
+  resource: AzureResource,
+): Promise<string | undefined> {
+  const read = decided?.scope?.vms ?? []
+  if (read.length === 0) return undefined
+  try {
+    const machines = await relay.azure!.graph.listMachines([resource.subscriptionId], 'rules')
+    const other = read.find(
+      (vm) => !knownIn(machines, resource, vm.name).some((is) => isAsRead(vm, is)),
+    )
+    return other && `Azure's inventory says otherwise of ${other.name} than the rule has read`
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
 /** Nothing is told to Azure that Azure does not say itself. */
 async function tell(relay: Relay, record: EventRecord): Promise<Told> {
   const { fleet, eventId, decided } = record
@@ -87,6 +109,8 @@ async function tell(relay: Relay, record: EventRecord): Promise<Told> {
   }
   const resource = confirmedBy(record, listed)
   if ('refusal' in resource) return failed(resource.refusal, listed)
+  const other = await contradictionIn(relay, decided, resource)
+  if (other !== undefined) return failed(other, listed)
   const now = await relay.store.readEvent({ fleet, eventId })
   const isSame = now?.phase === 'scheduled' && now.decided?.at === decided?.at
   const isValid = isSame && isCovered(now, relay.config.policy)

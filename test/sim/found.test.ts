@@ -14,7 +14,7 @@ const ofFeatures = simFeatures.flatMap(({ spoilt }) => Object.entries(spoilt))
 
 /** Of each broken relay, the quickest world that shows it. */
 const shownIn: Record<string, number> = {
-  'no dedup id': 3,
+  'no dedup id': 8,
   'settle without lease check': 10,
   'beacon written before the event': 4,
   'overtaking off': 7,

@@ -3,11 +3,12 @@ import { createAzureDoors } from '../../functions/azure/doors.ts'
 import { createTokens } from '../../functions/azure/tokens.ts'
 import { FakeArm } from '../simulator/arm.ts'
 import { cloudEvent, type Publication, rowOf } from '../simulator/event-grid.ts'
+import { subscription } from './fake-beacon.ts'
 import { startRelay, world } from './relay.ts'
 import { makeToken } from './tokens.ts'
 import { eventId, prodKey } from './world.ts'
 
-export const subscription = '1e1e1e1e-0000-4000-8000-000000000001'
+export { subscription }
 export let arm: FakeArm
 let token: string
 

@@ -38,6 +38,9 @@ export interface Reachable {
   clock: { now: number }
 }
 
+/** Of all VMs. */
+export const subscription = '1e1e1e1e-0000-4000-8000-000000000001'
+
 /** Counts its reports and signs them. */
 export class FakeBeacon {
   readonly #world: Reachable
@@ -75,7 +78,7 @@ export class FakeBeacon {
       name: this.name,
       vmId: `id-${this.fleet}-${this.name}`,
       resourceGroup: 'rg',
-      subscriptionId: 'sub',
+      subscriptionId: subscription,
       scaleSet: '',
       placementGroup: '',
       location: 'westeurope',

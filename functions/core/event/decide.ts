@@ -94,7 +94,7 @@ export function decideTime(
   now: number,
 ): Decision {
   if (before === undefined || !isOpen(before)) return { record: before, moments: [] }
-  return conclude(before, before, context, false, now)
+  return conclude(before, before, context, false, now, 'look')
 }
 
 /** A drill begins. One that exists stays as it is. */
@@ -164,7 +164,9 @@ function conclude(
   context: Context,
   isShown: boolean,
   now: number,
+  look?: 'look',
 ): Decision {
+  const isLook = look !== undefined
   const { rules, reminders, listeningSince, taken } = context
   const listening = { now, listeningSince }
   const { drill } = record
@@ -174,7 +176,7 @@ function conclude(
   const from = moved as OpenRecord
   const at: Conclusion = { before, from, isShown, rules, reminders, listening, taken }
   const life = stages.reduce<Life>((so, stage) => stage.step(so, at), { record: from, moments: [] })
-  const next = withDueAt(life.record, at)
+  const next = withDueAt(life.record, at, isLook ? undefined : before)
   const isSame = before !== undefined && JSON.stringify(next) === JSON.stringify(before)
   return { record: isSame ? before : next, moments: life.moments }
 }
@@ -193,11 +195,20 @@ function closed(record: EventRecord, { outcome }: Ended): Decision {
   return { record, moments: [outcome] }
 }
 
-/** With the earliest time when time alone may change the event. Always in the future; it may be too early. */
-export function withDueAt<State extends OpenRecord>(record: State, at: Times): State {
+/**
+ * With the earliest time when time alone may change the event. It may be too early, and lies in the future. But
+ * where `before` is due, it stays due: a report does not do all that a look at the event does.
+ */
+export function withDueAt<State extends OpenRecord>(
+  record: State,
+  at: Times,
+  before?: EventRecord,
+): State {
   const { drill } = record
+  const { now } = at.listening
+  const wasDueAt = before?.dueAt ?? never
   const endAt = drill === undefined ? nextEndAt(record, at.listening) : drillDueAt(record, drill)
   const next = Math.min(endAt, ...stages.map((stage) => stage.nextAt(record, at)))
-  const dueAt = Math.max(at.listening.now + 1, next)
+  const dueAt = wasDueAt <= now ? wasDueAt : Math.max(now + 1, next)
   return dueAt === record.dueAt ? record : { ...record, dueAt }
 }

@@ -21,6 +21,17 @@ export type Facts = Omit<ShownEvent, 'eventId' | 'status'> & {
    * those, or Azure's list, names them, they add their name and are onlookers.
    */
   selfNamed?: string[]
+  /** All that ever named themselves so. */
+  namedOnce?: string[]
+  home?: Home
+}
+
+/** Where its VMs are. Azure puts no VM of another resource group into an event. */
+export interface Home {
+  resourceGroup: string
+  subscriptionId?: string
+  /** Azure's list says so. Otherwise the first VM that showed the event said it of itself. */
+  listed?: true
 }
 
 export function vmCountOf({ resources, vmCount }: Facts): number {

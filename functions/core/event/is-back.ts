@@ -71,11 +71,17 @@ export function reopened(
     ...{ history, backAt: polledAt },
     ...(isOfStart(ended, before) && { wrongStart: true as const }),
     ...stillValid(record, ended, now),
+    ...(ended.by !== undefined && { wait: { ...fresh.wait, ...slotOf(record) } }),
   }
   if (status !== 'Started') return { ...kept, phase: 'scheduled' }
   const { by: _b, ...known } = before ?? {}
   const started = { ...known, at: polledAt, ...saidBy(reporter, now) }
   return { ...kept, phase: 'started', started }
+}
+
+/** After a doubtful end: its VMs may be prepared. */
+function slotOf({ wait: { slot } }: Pick<EndedRecord, 'wait'>): Pick<OpenRecord['wait'], 'slot'> {
+  return slot?.state === 'held' ? { slot } : {}
 }
 
 /** A start that one alone told of was wrong. */

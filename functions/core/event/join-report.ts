@@ -21,7 +21,9 @@ import { seemsOver } from './is-over.ts'
 import type { EventNews } from './news.ts'
 import { openPaceMs } from './pace.ts'
 import {
+  homeOf,
   isAffected,
+  isElsewhere,
   isNews,
   isOfNamed,
   type Listening,
@@ -36,7 +38,10 @@ import {
 } from './sight.ts'
 import { withValues } from './values.ts'
 
-/** The event with the values of the report: a new one, an open one, or one that ended. */
+/**
+ * The event with the values of the report: a new one, an open one, or one that ended. Undefined: the report says
+ * nothing of it.
+ */
 export function joinedBy(
   before: EventRecord | undefined,
   known: Sight | undefined,
@@ -45,6 +50,7 @@ export function joinedBy(
   listening: Listening,
 ): EventRecord | undefined {
   if (before === undefined) return ofTrace(reporter, news) ?? begun(reporter, news)
+  if (isElsewhere(before.facts, reporter)) return undefined
   return isOpen(before)
     ? joinedTo(before, reporter, news, listening)
     : afterEnd(before, known, reporter, news, listening)
@@ -71,7 +77,9 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
   const seen = past.filter(({ kind }) => kind === 'seen')
   const last = shown ?? seen.at(-1)?.event
   if (last === undefined) return undefined
-  const { eventId: _, status: _s, ...facts } = last
+  const { eventId: _, status: _s, ...values } = last
+  const home = homeOf(reporter)
+  const facts = { ...values, ...(home && { home }) }
   // Azure's list is two minutes old, and says nothing of when the event was new
   const readAt = news.isListed ? reporter.heardAt : reporter.polledAt
   const firstSeenAt = seen[0]?.at ?? readAt
@@ -105,6 +113,13 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
     : record
 }
 
+/** Where the event's VMs are, as the first of them says. Azure's list may say it later. */
+function withHome(record: OpenRecord, reporter: Reporter): OpenRecord {
+  const { facts } = record
+  const home = facts.home ?? homeOf(reporter)
+  return home === facts.home ? record : { ...record, facts: { ...facts, ...(home && { home }) } }
+}
+
 /** Law 3, and *Started* counts from any VM. */
 function joinedTo(
   before: OpenRecord,
@@ -112,7 +127,8 @@ function joinedTo(
   { shown, past }: EventNews,
   listening: Listening,
 ): OpenRecord {
-  const valued = shown === undefined ? before : withValues(before, reporter, shown, listening)
+  const placed = withHome(before, reporter)
+  const valued = shown === undefined ? placed : withValues(placed, reporter, shown, listening)
   const isSeen = shown?.status === 'Started'
   const earlier = past.find(({ kind, event }) => kind === 'seen' && event.status === 'Started')
   if (!isSeen && earlier === undefined) return valued

@@ -10,6 +10,7 @@ import type { EventNews } from './news.ts'
 import { type AzureResource, isSameResource } from './outside.ts'
 import {
   eventGrid,
+  isElsewhere,
   type KnownVm,
   type Listening,
   lagMs,
@@ -79,9 +80,22 @@ export function withResource<R extends EventRecord>(
   const isSame = known !== undefined && isSameResource(known.resource, resource)
   const kept = isSame && (known.listed || !isListed) ? known : undefined
   const names = shown?.resources ?? known?.names
-  if (kept !== undefined && String(names) === String(kept.names)) return record
+  const isSaid = kept !== undefined && String(names) === String(kept.names)
+  if (isSaid) return isListed ? atHome(record, resource) : record
   const outside = { ...(kept ?? { resource, ...(isListed && { listed: isListed }) }), names }
-  return { ...record, azure: { ...record.azure, outside } }
+  const told = { ...record, azure: { ...record.azure, outside } }
+  return isListed ? atHome(told, resource) : told
+}
+
+/** Where Azure's list says that the event is. What VMs of another place said of it does not count. */
+function atHome<R extends EventRecord>(
+  record: R,
+  { resourceGroup, subscriptionId }: AzureResource,
+): R {
+  if (!isOpen(record) || record.facts.home?.listed) return record
+  const home = { resourceGroup, subscriptionId, listed: true as const }
+  const facts = { ...record.facts, home }
+  return { ...record, facts, sights: record.sights.filter((one) => !isElsewhere(facts, one)) }
 }
 
 /**

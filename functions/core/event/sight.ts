@@ -4,7 +4,7 @@ import { hits, isSameName, type ScheduledEvent, unknownType } from '../../../sha
 import type { Goodbye } from '../../../shared/report.ts'
 import { hash } from '../hash.ts'
 import { maxOnlookers } from '../limits.ts'
-import type { Facts, Values } from './facts.ts'
+import type { Facts, Home, Values } from './facts.ts'
 import type { HookStates } from './hook-state.ts'
 
 /** What rules read about a VM. Its own beacon reports it. */
@@ -104,6 +104,24 @@ export interface Listening {
 }
 
 type Named = Pick<Facts, 'resources' | 'selfNamed'>
+
+type Place = Pick<Reporter, 'beacon' | 'resourceGroup' | 'subscriptionId'>
+
+/** Undefined if it says nothing of a VM's place. */
+export function homeOf(one: Place): Home | undefined {
+  const { resourceGroup, subscriptionId } = one
+  if (isAzure(one) || resourceGroup === '') return undefined
+  return { resourceGroup, ...(subscriptionId !== undefined && { subscriptionId }) }
+}
+
+/** The VM is in another place than the event's VMs, so it may have a name of theirs. What is unknown may be the same. */
+export function isElsewhere({ home }: Pick<Facts, 'home'>, one: Place): boolean {
+  const own = homeOf(one)
+  if (home === undefined || own === undefined) return false
+  const { subscriptionId = home.subscriptionId ?? '' } = own
+  const isOfGroup = isSameName(own.resourceGroup, home.resourceGroup)
+  return !(isOfGroup && isSameName(subscriptionId, home.subscriptionId ?? subscriptionId))
+}
 
 /** Whether one of these names the reporter's VM. Azure's word from outside is no VM, whatever they name. */
 export function isOfNamed(one: Pick<Reporter, 'beacon' | 'vm'>, ...named: Named[]): boolean {

@@ -115,7 +115,7 @@ export function takeSlot(
     entriesIn(others) + Object.keys(groups).length <= maxEntries
   if (!fits) return { holders: over.length === 0 ? holders : kept(others, before), isHeld: false }
   const all = withMost(before?.groups ?? {}, groups)
-  const isKnown = before !== undefined && JSON.stringify(before.groups) === JSON.stringify(all)
+  const isKnown = before?.epoch === epoch && JSON.stringify(before.groups) === JSON.stringify(all)
   if (isKnown) return { holders, isHeld: true }
   return { holders: [...others, { eventId, epoch, groups: all }], isHeld: true }
 }
@@ -139,7 +139,8 @@ export function isOver({ epoch }: Holder, stored: EventRecord | undefined, now: 
     const isLate = now - stored.ended.at >= restoreWithinMs
     return isLate || !stored.sights.some((sight) => isRestoring(stored, sight))
   }
-  return stored.epoch !== epoch && stored.decided?.decision !== 'approved'
+  const keepsIt = stored.decided?.decision === 'approved' || stored.wait.slot?.state === 'held'
+  return stored.epoch !== epoch && !keepsIt
 }
 
 /** Its end is a word alone: until one who knows lacks it, or the word stood for a while. */
@@ -180,8 +181,9 @@ export function asGrown(holder: Holder, record: EventRecord): Holder {
   return { ...holder, groups: Object.fromEntries(groups) }
 }
 
+/** Also of an earlier epoch: an event is no rival of itself. */
 function isSame(one: Own, other: Own): boolean {
-  return one.eventId === other.eventId && one.epoch === other.epoch
+  return one.eventId === other.eventId
 }
 
 function entriesIn(holders: Holder[]): number {

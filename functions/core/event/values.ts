@@ -124,7 +124,8 @@ function addsItself(
   const isNew =
     known === undefined ? reporter.polledAt > (changed?.at ?? firstSeenAt) : known.isHit !== true
   // an approval is void by one of them, and the others are named by documents of affected VMs soon
-  const hasRoom = (facts.selfNamed?.length ?? 0) < maxOnlookers
+  const once = facts.namedOnce ?? facts.selfNamed ?? []
+  const hasRoom = once.length < maxOnlookers && !once.includes(reporter.vm.toLowerCase())
   return isNew && hasRoom && isOfNamed(reporter, shown) && !hits(facts, reporter.vm)
 }
 
@@ -185,9 +186,14 @@ function isListOfVms({ sights }: EventRecord, { beacon }: Reporter, shown: Facts
 }
 
 function withSelfNamed(facts: Facts, names: string[]): Facts {
-  const { selfNamed: _, ...rest } = facts
+  const { selfNamed: _, namedOnce = [], ...rest } = facts
   const left = names.filter((name) => hits(facts, name))
-  return left.length === 0 ? rest : { ...rest, selfNamed: left }
+  const once = [...new Set([...namedOnce, ...left])].slice(0, maxOnlookers)
+  return {
+    ...rest,
+    ...(left.length > 0 && { selfNamed: left }),
+    ...(once.length > 0 && { namedOnce: once }),
+  }
 }
 
 /** With one more VM, in the limits of one event's names. Which others there are, their own documents say. */

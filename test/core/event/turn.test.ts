@@ -37,7 +37,7 @@ describe('whether there is room', () => {
       2,
       false,
     ],
-    ['an earlier epoch of it had it', [holder('own', { a: 1 }, 0)], { a: 1 }, 1, false],
+    ['an earlier epoch of it had it', [holder('own', { a: 1 }, 0)], { a: 1 }, 1, true],
   ])('%s: %#', (_, holders, groups, max, isHeld) => {
     const taken = takeSlot(holders, own, wish(groups, max), [])
     expect(taken.isHeld).toBe(isHeld)

@@ -32,8 +32,11 @@ const decides = {
 
 describe('affected VMs', () => {
   test('are described by their own beacons, with the others as a count', async () => {
-    await startRelay({}, { vm: 'web_7' })
-    await report(event({ resources: ['web_1', 'web_0'] }))
+    await startRelay()
+    await new FakeBeacon(world, 'web_7', { vm: { ...place, vmId: 'another' } }).sees([
+      event({ resources: ['web_1', 'web_0'] }),
+    ])
+    await world.drain()
     const web0 = new FakeBeacon(world, 'web_0', { vm: place })
     await web0.runs([event({ resources: ['web_1', 'web_0'] })], 'succeeded')
     await world.pass(11_000)
