@@ -2,11 +2,12 @@
 // event does not keep the others from being stored.
 import { isSameName } from '../../shared/document.ts'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
-import type { Directive, Refused } from '../../shared/report.ts'
+import type { Answer, Directive, Refused } from '../../shared/report.ts'
 import { decideReport } from '../core/event/decide.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
 import type { EventNews, Reading } from '../core/event/news.ts'
-import { isDecisionNear, type Seen } from '../core/event/pace.ts'
+import { isDecisionNear, type Seen, seenBy } from '../core/event/pace.ts'
+import { preparationFor } from '../core/event/preparation.ts'
 import type { Reporter } from '../core/event/sight.ts'
 import { commitEvent } from './commit-event.ts'
 import { isOpenedLately } from './opened.ts'
@@ -16,6 +17,8 @@ import { takeSlotIfDue } from './take-slot.ts'
 /** The results for the events of one report. */
 export interface Joined {
   seen: Seen[]
+  /** When this VM must run `prepare`, if not by its own plan. */
+  preparations: Answer['preparations']
   /** Open events that this beacon lacks now, and has shown before. */
   lacking: string[]
   directives: Directive[]
@@ -31,7 +34,9 @@ export async function joinEvents(
   reading: Reading,
   now: number,
 ): Promise<Joined | 'busy'> {
-  const joined: Joined = { seen: [], lacking: [], directives: [], refused: [] }
+  const joined: Joined = {
+    ...{ seen: [], preparations: [], lacking: [], directives: [], refused: [] },
+  }
   const failures: unknown[] = []
   let isBusy = false
   let full: string | undefined
@@ -40,7 +45,8 @@ export async function joinEvents(
     full ??= await relay.openLimits.forEvent(fleet, beacon)
     return full
   }
-  for (const news of reading.news) {
+  for (const [i, news] of reading.news.entries()) {
+    if (i > 0 && i % eventsPerTurn === 0) await relay.pause()
     try {
       const outcome = await joinOne(relay, reading.reporter, news, now, refusal)
       if (outcome === 'busy') isBusy = true
@@ -62,6 +68,9 @@ export async function joinEvents(
   if (failures.length > 0) throw failures[0]
   return isBusy ? 'busy' : joined
 }
+
+/** A record may have 400 kB, which takes milliseconds to read. */
+const eventsPerTurn = 5
 
 /** By the code of an error that a repetition would not end. Anyone with the fleet's key can cause the first. */
 const lasting: Record<string, string> = {
@@ -117,7 +126,11 @@ async function note(
   if (refusal !== undefined) joined.refused.push({ eventId, reason: refusal })
   if (record === undefined || refusal !== undefined) return
   if (shown !== undefined) {
-    joined.seen.push({ record, watched: await isWatched(relay, record, now) })
+    const { listeningSince } = relay
+    const watched = await isWatched(relay, record, now)
+    joined.seen.push(seenBy(beacon, record, watched, { now, listeningSince }))
+    const when = preparationFor(record, { vm, document: [shown] }, now)
+    if (when !== undefined) joined.preparations.push({ eventId, when })
   }
   if (isLackedBy(beacon, record)) joined.lacking.push(eventId)
   const directive = isDirected ? directiveOf(record, vm) : undefined

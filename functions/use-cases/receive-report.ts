@@ -7,8 +7,7 @@ import type { Beacon } from '../core/event/beacon.ts'
 import { isHeardAgain, withReport } from '../core/event/beacon-state.ts'
 import { untilHeartbeat } from '../core/event/heartbeat.ts'
 import { type Reading, readReport } from '../core/event/news.ts'
-import { holdFor, openPaceMs, paceFor, type Seen } from '../core/event/pace.ts'
-import { preparationFor } from '../core/event/preparation.ts'
+import { holdFor, openPaceMs, paceFor } from '../core/event/pace.ts'
 import { tidyReport } from '../core/event/tidy.ts'
 import { isOutage, type Joined, joinEvents } from './join-events.ts'
 import type { Relay } from './relay.ts'
@@ -73,7 +72,7 @@ async function handle(
   const joined = await joinEvents(relay, reading, now)
   // the other events are stored; without a 2xx the beacon sends this event again
   if (joined === 'busy') return { outcome: 'busy' }
-  const { refused, directives, seen } = joined
+  const { refused, directives, preparations } = joined
   if (refused.length > 0) await noteRefused(relay, reading.beacon, refused)
   const { beacon: row, pace } = rowAndPace(relay, reading, known, joined, report, now)
   const beacon = { ...row, ...(hasOldKey && { oldKey: true as const }) }
@@ -94,7 +93,7 @@ async function handle(
     time: now,
     directives,
     refused: refused.slice(0, limits.events),
-    preparations: preparationsOf(seen, reading.beacon.vm, report, now),
+    preparations,
     ...pace,
   }
   return { outcome: 'answered', answer }
@@ -106,32 +105,23 @@ async function noteRefused(relay: Relay, { fleet, vm }: Beacon, refused: Refused
   await raiseOverLimits(relay, fleet, vm, reason)
 }
 
-/** For each event: when this VM must run `prepare`, if not by its own plan. */
-function preparationsOf(seen: Seen[], vm: string, { document }: Report, now: number) {
-  const own = { vm, document: document?.events ?? [] }
-  return seen.flatMap(({ record }) => {
-    const when = preparationFor(record, own, now)
-    return when === undefined ? [] : [{ eventId: record.eventId, when }]
-  })
-}
-
 /** The beacon as its row is written, and when it is to report again. */
 function rowAndPace(
   relay: Relay,
   { beacon, hidden }: Reading,
   known: Beacon | undefined,
-  { seen, lacking, refused }: Joined,
+  { seen, preparations, lacking, refused }: Joined,
   report: Report,
   now: number,
 ): { beacon: Beacon; pace: Pick<Answer, 'paceMs' | 'waitMs'> } {
-  // read once: a host may replace both meanwhile, and row and answer must agree
-  const { heartbeats, listeningSince } = relay
-  const { fleet, beacon: key, vm, sees } = beacon
-  const usualMs = paceFor(seen, key, { now, listeningSince }, heartbeats.paceMs)
+  // read once: a host may replace it meanwhile, and row and answer must agree
+  const { heartbeats } = relay
+  const { fleet, beacon: key, sees } = beacon
+  const usualMs = paceFor(seen, heartbeats.paceMs)
   // the relay refused an event, unreadable entries may hide one, or the beacon lacks an open one
   const isSoon = refused.length + hidden.length + lacking.length > 0
   const paceMs = isSoon ? Math.min(usualMs, openPaceMs) : usualMs
-  const mayHold = preparationsOf(seen, vm, report, now).length === 0
+  const mayHold = preparations.length === 0
   const waitMs = mayHold && relay.holds.hasRoom(fleet, key) ? holdFor(seen, usualMs) : undefined
   const isHeld = waitMs !== undefined && report.waitMs !== undefined
   const refusedIds = new Set(refused.map(({ eventId }) => eventId))

@@ -1,5 +1,5 @@
 // What beacons report of the hooks of their VMs, and how far the VMs of one event are prepared.
-import type { Hook, HookRun, Report } from '../../../shared/report.ts'
+import type { Hook, HookRun } from '../../../shared/report.ts'
 import type { Ruled } from './facts.ts'
 
 /** The latest run of one hook on one VM. */
@@ -94,10 +94,6 @@ export type Slot =
 const travelMs = 30_000
 
 /** What one report says of the hooks of its VM, for one event. */
-export function runsOf({ hooks }: Report, eventId: string): HookRun[] {
-  return (hooks?.runs ?? []).filter((run) => run.eventId === eventId)
-}
-
 /** The states after these runs. A document without the event need not list its runs any more. */
 export function withRuns(
   known: HookStates,

@@ -4,7 +4,6 @@ import type { HookRun, Report, Start } from '../../../shared/report.ts'
 import type { Beacon } from './beacon.ts'
 import type { Ended } from './event.ts'
 import type { ShownEvent } from './facts.ts'
-import { runsOf } from './hook-state.ts'
 import type { AzureResource } from './outside.ts'
 import type { Reporter } from './sight.ts'
 
@@ -70,10 +69,11 @@ export function readReport(
     ...(report.hooks?.runs ?? []).map((run) => run.eventId),
     ...(known?.sees ?? []),
   ])
+  const changes = Map.groupBy(report.changes, ({ event }) => event.eventId)
+  const starts = Map.groupBy(report.starts, ({ eventId }) => eventId)
+  const runs = Map.groupBy(report.hooks?.runs ?? [], ({ eventId }) => eventId)
   const news = [...ids].map((eventId): EventNews => {
-    const past = report.changes.flatMap((one) =>
-      one.event.eventId === eventId ? pastOf(one, now) : [],
-    )
+    const past = (changes.get(eventId) ?? []).flatMap((one) => pastOf(one, now))
     const last = past.at(-1)
     // the document had no room for it, so its last change is what the document shows
     const isOutside = outside.has(eventId)
@@ -84,13 +84,12 @@ export function readReport(
       ...(event !== undefined && { shown: event }),
       isLacking: document !== null && !isOutside && event === undefined,
       past,
-      starts: report.starts
-        .filter((start) => start.eventId === eventId)
-        .map((start) => ({ start, at: now - start.ageMs })),
-      runs: runsOf(report, eventId),
+      starts: (starts.get(eventId) ?? []).map((start) => ({ start, at: now - start.ageMs })),
+      runs: runs.get(eventId) ?? [],
     }
   })
-  const kept = [...outside].filter((id) => known?.sees.includes(id) || hasPast(news, id))
+  const isKept = new Set([...(known?.sees ?? []), ...changes.keys()])
+  const kept = [...outside].filter((id) => isKept.has(id))
   return {
     // a later document may lack an event that this one hides
     beacon: { ...beacon, sees: [...new Set([...beacon.sees, ...kept])] },
@@ -103,10 +102,6 @@ export function readReport(
     news,
     hidden,
   }
-}
-
-function hasPast(news: EventNews[], id: string): boolean {
-  return news.some(({ eventId, past }) => eventId === id && past.length > 0)
 }
 
 function pastOf(change: Report['changes'][number], now: number): Past[] {
@@ -188,9 +183,7 @@ function hiddenIn(
   if (document === null || known === undefined) return []
   const mayHideMore = document.unreadable > 0 && now - bootHeardAt <= hiddenMs
   const shown = [...document.events, ...changes.map(({ event }) => event)]
-  return known.sees.filter(
-    (eventId) =>
-      (mayHideMore || document.hidden.includes(eventId)) &&
-      !shown.some((event) => event.eventId === eventId),
-  )
+  const isShown = new Set(shown.map(({ eventId }) => eventId))
+  const isHidden = new Set(document.hidden)
+  return known.sees.filter((id) => (mayHideMore || isHidden.has(id)) && !isShown.has(id))
 }

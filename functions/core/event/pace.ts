@@ -40,30 +40,34 @@ function watchersOf({ sights }: EventRecord, listening: Listening): string[] {
     .map(({ beacon }) => beacon)
 }
 
-/** An event that a beacon sees, and whether its page was opened lately. */
+/** What an event asks of a beacon that sees it. The record itself may have 400 kB, and a beacon sees 100 events. */
 export interface Seen {
-  record: EventRecord
-  watched: boolean
+  /** The beacon reports often. */
+  isOften: boolean
+  /** An approval waits, so all that see the event report often. */
+  isUnderWay: boolean
 }
 
-/**
- * The pace of a beacon that sees these events. `idleMs` is the host's, because it costs money. While an
- * approval waits, all that see the event report often.
- */
-export function paceFor(
-  seen: Seen[],
+/** `watched`: the event's page was opened lately. */
+export function seenBy(
   beacon: string,
+  record: EventRecord,
+  watched: boolean,
   listening: Listening,
-  idleMs: number,
-): number {
-  const isOften = seen.some(
-    ({ record, watched }) =>
-      mayTellToo(record, beacon, listening.now) ||
-      (isDecisionNear(record, listening.now, watched) &&
-        (isUnderWay(record) || watchersOf(record, listening).includes(beacon))),
-  )
+): Seen {
+  const { now } = listening
+  const waits = isUnderWay(record)
+  const isNear = isDecisionNear(record, now, watched)
+  const isWatcher = () => waits || watchersOf(record, listening).includes(beacon)
+  const isOften = mayTellToo(record, beacon, now) || (isNear && isWatcher())
+  return { isOften, isUnderWay: waits }
+}
+
+/** The pace of a beacon that sees these events. `idleMs` is the host's, because it costs money. */
+export function paceFor(seen: Seen[], idleMs: number): number {
+  if (seen.some(({ isOften }) => isOften)) return nearPaceMs
   // ended events count as well: only further reports show whether such an event is back
-  return isOften ? nearPaceMs : seen.length > 0 ? openPaceMs : idleMs
+  return seen.length > 0 ? openPaceMs : idleMs
 }
 
 /**
@@ -71,7 +75,7 @@ export function paceFor(
  * if it must not: an approval under way has a lease, so another beacon may have to start the event.
  */
 export function holdFor(seen: Seen[], paceMs: number): number | undefined {
-  const isFree = paceMs === nearPaceMs && !seen.some(({ record }) => isUnderWay(record))
+  const isFree = paceMs === nearPaceMs && !seen.some(({ isUnderWay }) => isUnderWay)
   return isFree ? holdMs : undefined
 }
 

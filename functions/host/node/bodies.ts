@@ -4,6 +4,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { maxReportBytes } from '../../../shared/report.ts'
 import { azureEventsPath, maxBatchBytes } from '../../http/api/azure.ts'
 import type { Refusal } from '../../http/problem.ts'
+import { fewLargeAtOnce } from './large-bodies.ts'
 
 const mebibyte = 1024 * 1024
 
@@ -65,6 +66,8 @@ export function bodiesFirst(
     }
   }
 
+  const readInTurn = fewLargeAtOnce()
+
   return (request, response) => {
     const { method = '', headers } = request
     const length = Number(headers['content-length'] ?? 0)
@@ -108,6 +111,7 @@ export function bodiesFirst(
       if (restBytes > limits.rest.bytes) request.destroy()
     }
     unfinished.add(body)
+    readInTurn(request)
     request.on('data', (part: Buffer) => {
       pieces += 1
       received += part.length

@@ -14,6 +14,7 @@ import type { createParts } from '../../app.ts'
 import type { Answered } from '../../http/beacons/direct.ts'
 import { bodiesFirst } from './bodies.ts'
 import { fewAtOnce } from './pipelines.ts'
+import { boundUnread } from './unread.ts'
 
 export const drainMs = 5_000
 /** A stream sends something every 15 s, so its reader has stopped reading by then. */
@@ -44,7 +45,10 @@ async function answerOf(current: Current, request: Request): Promise<Response> {
 export function listen(current: Current, port: number, hostname: string) {
   return new Promise<{ port: number; close(): Promise<void> }>((resolve, reject) => {
     const create = (options: ServerOptions, listener: RequestListener) =>
-      createServer({ ...options, ...arrival }, fewAtOnce(reportsFirst(current, listener)))
+      createServer(
+        { ...options, ...arrival },
+        boundUnread(fewAtOnce(reportsFirst(current, listener))),
+      )
     // `bodies.ts` and Node itself read the rest of a body
     const fetch = (request: Request) => answerOf(current, request)
     const options = { fetch, port, hostname, autoCleanupIncoming: false }

@@ -9,6 +9,7 @@ import {
   nearPaceMs,
   openPaceMs,
   paceFor,
+  seenBy,
 } from '../../../functions/core/event/pace.ts'
 import { at, type Fields, facts, record, sight } from '../../support/records.ts'
 
@@ -41,9 +42,9 @@ describe('a decision is near', () => {
 describe('the pace', () => {
   const idlePaceMs = 300_000
   const listening = { now: at, listeningSince: 0 }
-  const seenBy = (...names: string[]) =>
+  const sightsOf = (...names: string[]) =>
     names.map((vm, i) => sight(vm, { beacon: vm, firstSeenAt: at + i }))
-  const five = seenBy('a', 'b', 'c', 'd', 'e')
+  const five = sightsOf('a', 'b', 'c', 'd', 'e')
   const near = record({ sights: five })
   const started = record({ phase: 'started', started: { at: at }, sights: five })
   const ended = withEnd(near, { at, outcome: 'completed' })
@@ -62,8 +63,8 @@ describe('the pace', () => {
     ['one of the four of what has started', [started], 'a', openPaceMs],
     ['the fastest of several', [ended, started, near], 'a', nearPaceMs],
   ])('%s', (_name, records, beacon, paceMs) => {
-    const seen = records.map((one) => ({ record: one, watched: false }))
-    expect(paceFor(seen, beacon, listening, idlePaceMs)).toBe(paceMs)
+    const seen = records.map((one) => seenBy(beacon, one, false, listening))
+    expect(paceFor(seen, idlePaceMs)).toBe(paceMs)
   })
 })
 
@@ -76,9 +77,7 @@ test.each<[string, string, number, object, number]>([
 ])('after another beacon said that Azure accepted: %s', (_name, beacon, msLater, more, pace) => {
   const accepted = { vm: 'liar', beacon: 'liar', at, ...more }
   const sights = ['web_0', 'web_1'].map((vm) => sight(vm, { beacon: vm, heardAt: at + msLater }))
-  const seen = [
-    { record: record({ decided: approved, azure: { accepted }, sights }), watched: false },
-  ]
   const listening = { now: at + msLater, listeningSince: 0 }
-  expect(paceFor(seen, beacon, listening, 300_000)).toBe(pace)
+  const event = record({ decided: approved, azure: { accepted }, sights })
+  expect(paceFor([seenBy(beacon, event, false, listening)], 300_000)).toBe(pace)
 })
