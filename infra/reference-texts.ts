@@ -87,7 +87,6 @@ export const momentTexts: Record<Moment, string> = {
 
 /** Of the relay, by the name in `event`. */
 export const relayEvents: Record<string, string> = {
-  absences_failed: 'The relay could not check who is missing in a fleet. It tries again.',
   admin_key_wrong: 'A request had a wrong admin key, to the API or to the console (`where`).',
   admin_signed_in: 'An owner opened the console with the admin key.',
   alarm_failed:
@@ -158,12 +157,8 @@ export const relayEvents: Record<string, string> = {
   notifier_failed: 'The code of one kind of channel failed. This is a bug; the relay tries again.',
   press_failed: 'A press of a button in Slack or Teams could not be handled.',
   press_refused: 'A press of a button in Slack or Teams had no effect. `reason` says why.',
-  own_check_failed: 'The relay could not check itself (`kind`). It tries again.',
   proxy_entry_ignored:
     'If `NO_PROXY` has an entry that is neither a name nor an address, such as a network, the relay ignores it.',
-  problem_begun:
-    'Something of Foghorn itself is wrong (`kind`): silent beacons, a fleet over its limits, a channel, the disk. If there are `owners`, their channels receive this too.',
-  problem_over: 'The problems of an alert are over (`kind`), or some of them.',
   principal_ignored:
     'The relay ignored a sign-in: it is malformed, or of another tenant (`reason`).',
   loop_failed: 'One round of sending failed. The next one follows.',
@@ -191,7 +186,6 @@ export const relayEvents: Record<string, string> = {
   requests_broken_off:
     'Senders disconnected in the middle of a body. This is not an error of the relay.',
   settle_failed: 'The result of an attempt could not be written. The message may be sent again.',
-  silence_failed: 'The relay could not check which beacons are silent. It tries again.',
   teams_acknowledged: 'Teams sent something that needs no action.',
   teams_refused: 'Requests to `/teams/messages` with a wrong token or form.',
   slack_acknowledged: 'Slack sent something that needs no action.',

@@ -3,9 +3,16 @@ import type { MetricText } from '../core/counts.ts'
 import { backupCodes, backupEvents } from './backup/texts.ts'
 import { metrics } from './metrics/rule.ts'
 import { muteCodes, muteEvents } from './mutes/texts.ts'
+import { problemEvents } from './problems/texts.ts'
 import { reloadCodes } from './reload/texts.ts'
+import { silenceEvents } from './silence/texts.ts'
 import { streamCodes } from './stream/texts.ts'
 
 export const metricTexts: readonly MetricText[] = [...metrics]
-export const logEvents = { ...muteEvents, ...backupEvents }
+export const logEvents = {
+  ...muteEvents,
+  ...backupEvents,
+  ...problemEvents,
+  ...silenceEvents,
+}
 export const errorCodes = { ...muteCodes, ...backupCodes, ...reloadCodes, ...streamCodes }

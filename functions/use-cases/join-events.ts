@@ -53,7 +53,7 @@ export async function joinEvents(
       else await note(relay, joined, reading, news, outcome, now)
     } catch (error) {
       // a further attempt would fail as well, and the beacon's other events must go on
-      const reason = error instanceof FoghornError ? lasting[error.code] : undefined
+      const reason = lastingReason(error)
       if (reason !== undefined) {
         joined.refused.push({ eventId: news.eventId, reason })
         continue
@@ -76,6 +76,10 @@ const eventsPerTurn = 5
 const lasting: Record<string, string> = {
   row_too_large: 'the event is too large to store',
   data_damaged: 'what the relay stored of the event is damaged',
+}
+
+function lastingReason(error: unknown): string | undefined {
+  return error instanceof FoghornError ? lasting[error.code] : undefined
 }
 
 /** If the storage itself fails, the next event would fail too, after the same wait. */

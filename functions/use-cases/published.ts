@@ -9,7 +9,7 @@ import { outsideRow } from '../store/small-rows.ts'
 import { joinOne } from './join-events.ts'
 import { raiseOverLimits } from './receive-report.ts'
 import type { Relay } from './relay.ts'
-import { noteTrouble } from './trouble.ts'
+import { raiseTrouble } from './trouble.ts'
 
 /** The identity of the relay lacks the role. */
 const forbidden = 'azure_graph_forbidden'
@@ -114,12 +114,8 @@ async function noteUnreadable(relay: Relay, subscriptions: string[]): Promise<vo
 /** Without the role, the relay sees nothing of Azure's list, and tells Azure nothing. Never throws. */
 export async function noteForbidden(relay: Relay, fleet: string, error: unknown): Promise<void> {
   if (!(error instanceof FoghornError) || error.code !== forbidden) return
-  try {
-    const about = { name: 'Azure Resource Graph', reason: error.message }
-    await noteTrouble(relay, fleet, { kind: 'azure_refuses', ...about })
-  } catch (why) {
-    relay.log.error('own_check_failed', { kind: 'azure_refuses', error: messageOf(why) })
-  }
+  const about = { name: 'Azure Resource Graph', reason: error.message }
+  await raiseTrouble(relay, fleet, { kind: 'azure_refuses', ...about })
 }
 
 /**

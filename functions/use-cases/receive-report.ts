@@ -1,7 +1,6 @@
 // Joins a report into the committed events. The answer says what to start and when to report again.
 // Events are written before the beacon: after a crash in between, the next report repeats them.
 import { limits } from '../../shared/document.ts'
-import { messageOf } from '../../shared/errors.ts'
 import type { Answer, Refused, Report } from '../../shared/report.ts'
 import type { Beacon } from '../core/event/beacon.ts'
 import { isHeardAgain, withReport } from '../core/event/beacon-state.ts'
@@ -11,7 +10,7 @@ import { holdFor, openPaceMs, paceFor } from '../core/event/pace.ts'
 import { tidyReport } from '../core/event/tidy.ts'
 import { isOutage, type Joined, joinEvents } from './join-events.ts'
 import type { Relay } from './relay.ts'
-import { noteTrouble } from './trouble.ts'
+import { raiseTrouble } from './trouble.ts'
 
 /** Events that a beacon sees: those of a document, and those that it has no room for. */
 const maxSeen = 600
@@ -170,19 +169,13 @@ function repeat(relay: Relay, { paceMs }: Beacon): Answer {
   return { outcome: 'repeated', time: relay.now(), paceMs, ...nothing }
 }
 
-export async function raiseOverLimits(
+export function raiseOverLimits(
   relay: Relay,
   fleet: string,
   vm: string,
   reason: string,
 ): Promise<void> {
-  const kind = 'over_limits'
-  try {
-    await noteTrouble(relay, fleet, { kind, name: vm, reason })
-  } catch (error) {
-    // it occurs again with the next report
-    relay.log.error('alert_failed', { fleet, kind, error: messageOf(error) })
-  }
+  return raiseTrouble(relay, fleet, { kind: 'over_limits', name: vm, reason })
 }
 
 /**

@@ -19,7 +19,7 @@ import { commitEvent } from './commit-event.ts'
 import { knownIn } from './learn-vms.ts'
 import { joinListed, noteForbidden } from './published.ts'
 import { contextOf, type Relay } from './relay.ts'
-import { noteTrouble } from './trouble.ts'
+import { raiseTrouble } from './trouble.ts'
 
 /** The identity of the relay lacks the role. */
 const forbidden = 403
@@ -52,7 +52,7 @@ export async function tellAzure(relay: Relay, key: EventKey, known: EventRecord)
   const fields = { ...key, ...why }
   if (outcome === 'failed' && result.status === forbidden) {
     const about = { name: subscriptionId, reason: result.reason }
-    await noteTrouble(relay, key.fleet, { kind: 'azure_refuses', ...about })
+    await raiseTrouble(relay, key.fleet, { kind: 'azure_refuses', ...about })
   }
   if (outcome === 'accepted') relay.log.info('azure_acknowledged', fields)
   else relay.log.warn('azure_acknowledge_failed', fields)

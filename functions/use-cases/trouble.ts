@@ -1,4 +1,5 @@
 // Says what is wrong with Foghorn itself to whoever tells owners of it.
+import { messageOf } from '../../shared/errors.ts'
 import { hearers } from '../features/hearers.ts'
 import type { Trouble } from './hearer.ts'
 import type { Relay } from './relay.ts'
@@ -6,6 +7,15 @@ import type { Relay } from './relay.ts'
 /** Throws if that is not stored. */
 export async function noteTrouble(relay: Relay, fleet: string, trouble: Trouble): Promise<void> {
   for (const { occurred } of hearers) await occurred(relay, fleet, trouble)
+}
+
+/** Logs a failure: what is wrong occurs again. */
+export async function raiseTrouble(relay: Relay, fleet: string, trouble: Trouble): Promise<void> {
+  try {
+    await noteTrouble(relay, fleet, trouble)
+  } catch (error) {
+    relay.log.error('alert_failed', { fleet, kind: trouble.kind, error: messageOf(error) })
+  }
 }
 
 /** A channel fell into trouble, or is well again. */
