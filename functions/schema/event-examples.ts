@@ -2,6 +2,7 @@
 // keep them valid.
 
 import type { EventData } from '../core/message/cloud-event.ts'
+import { alertExamples as ofFeatures } from '../features/alerts.ts'
 import type { AlertData } from './alert.ts'
 
 const eventId = 'c7061bac-afdc-4513-b24b-aa5f13a16123'
@@ -136,19 +137,4 @@ export const eventExamples: Record<EventData['moment'], EventData> = {
   },
 }
 
-export const alertExamples: AlertData[] = [
-  {
-    fleet: 'prod',
-    kind: 'beacons_silent',
-    episode: 1,
-    since: '2026-11-21T12:00:00.000Z',
-    title: 'The beacon on web_3 in fleet prod is silent',
-    lines: ['It was last heard at 12:00 UTC.'],
-    vms: ['web_3'],
-    reasons: [],
-    form: 'begun',
-    count: 1,
-    remaining: 1,
-    left: [],
-  },
-]
+export const alertExamples: AlertData[] = [...ofFeatures]

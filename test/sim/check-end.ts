@@ -17,7 +17,7 @@ export async function checkEnd(judge: Judge, store: Store): Promise<void> {
     const rows = await store.readDeliveries(record)
     checkElsewhere(judge, rows)
     checkHearers(judge, rows)
-    for (const book of judge.books.values()) book.checkEnd(record, rows)
+    for (const book of judge.books.values()) book.checkEnd?.(record, rows)
     judge.shipping.checkEnd(record, rows)
     for (const row of rows) {
       judge.stats.deliveries += 1
@@ -30,7 +30,8 @@ export async function checkEnd(judge: Judge, store: Store): Promise<void> {
   await checkAlerts(judge, store)
   await judge.moments.checkEnd(store)
   await judge.subscriptions.checkEnd(store)
-  judge.silences.checkEnd(judge.events.records.values())
+  const records = [...judge.events.records.values()]
+  for (const book of judge.books.values()) book.checkAll?.(records)
   judge.marks.checkEnd((channel) => fallbackOf(judge, channel) !== undefined)
 }
 

@@ -221,7 +221,8 @@ export class EventBook {
     if (live && retyped && !isOutsider && record.facts.eventType !== event.eventType) {
       this.#docket.broke('acknowledged', `${key} became a ${event.eventType}, which is not kept`)
     }
-    if (record.policy.decide === 'ignore' || simFeatures.some(({ hides }) => hides(record))) return
+    if (record.policy.decide === 'ignore' || simFeatures.some(({ hides }) => hides?.(record)))
+      return
     // a route that began after the moment does not get it
     if (plan.config.routes.some(({ match }) => match.time !== undefined)) return
     // its document did not show yet that the VM was added; a document that shows it brings its

@@ -4,6 +4,7 @@ import type { EventRecord } from '../../functions/core/event/event.ts'
 import type { Route } from '../../functions/core/rules/routes.ts'
 import type { Store } from '../../functions/store/store.ts'
 import type { Relay } from '../../functions/use-cases/relay.ts'
+import type { Beacon } from './beacons.ts'
 import type { FaultKind, Faults } from './faults.ts'
 import type { FleetName } from './planned.ts'
 import type { Random } from './random.ts'
@@ -22,17 +23,25 @@ export interface Act {
 export interface Watch {
   readonly now: number
   readonly met: Set<string>
-  readonly parts: { plan: { config: { routes: Route[] } }; faults: Faults }
+  /** Fleets in which a liar speaks as other VMs. */
+  readonly mistaken: ReadonlySet<string>
+  readonly parts: { plan: { config: { routes: Route[] } }; faults: Faults; beacons(): Beacon[] }
   broke(promise: string, text: string): void
 }
 
 /** Says where a promise of the feature is broken. */
 export interface Book {
   /** The relay has done what the owner asked for. */
-  acted(body: object): void
-  planned(deliveries: Delivery[]): void
+  acted?(body: object): void
+  planned?(deliveries: Delivery[]): void
+  /** A row of the store, and its body before. */
+  written?(partition: string, body: string, before: string | undefined): void
+  /** A relay has started again. */
+  restarted?(): void
   /** Once nothing is owed and nothing is open. */
-  checkEnd(record: EventRecord, rows: Delivery[]): void
+  checkEnd?(record: EventRecord, rows: Delivery[]): void
+  /** After that, with all events. */
+  checkAll?(records: EventRecord[]): void
 }
 
 export type Spoil = () => (store: Store) => Store
@@ -44,10 +53,10 @@ export interface SimFeature {
   encounters: Record<string, readonly FaultKind[]>
   /** Relays that are broken on purpose, and the world that shows each. */
   spoilt: Record<string, { spoil: Spoil; shownIn: number }>
-  plan(random: Random, tenants: Record<FleetName, string[][]>): Act[]
+  plan?(random: Random, tenants: Record<FleetName, string[][]>): Act[]
   /** What the API does for each path, where a world has no HTTP. */
-  serve: Record<string, (relay: Relay, body: string) => Promise<{ status: number; text: string }>>
+  serve?: Record<string, (relay: Relay, body: string) => Promise<{ status: number; text: string }>>
   /** People are not told of the event now. */
-  hides(record: EventRecord): boolean
+  hides?(record: EventRecord): boolean
   openBook(watch: Watch): Book
 }

@@ -21,7 +21,6 @@ const shownIn: Record<string, number> = {
   'posts forgotten': 5,
   'marks forgotten': 26,
   'turns forgotten': 2,
-  'silence not noticed': 1,
   'a moment read twice': 1,
   'compare-and-set off': 13,
   '"not now" kept as an approval': 1,

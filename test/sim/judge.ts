@@ -26,7 +26,6 @@ import { MessageBook } from './message-book.ts'
 import type { FleetName, PlannedVm } from './plan.ts'
 import { ShipBook } from './ship-book.ts'
 import { SightBook } from './sight-book.ts'
-import { SilenceBook } from './silence-book.ts'
 import { SubscriptionBook } from './subscription-book.ts'
 
 export class Judge extends Docket {
@@ -39,7 +38,6 @@ export class Judge extends Docket {
   readonly shipping: ShipBook
   readonly sights: SightBook
   readonly hooks: HookBook
-  readonly silences: SilenceBook
   readonly moments: MomentBook
   readonly subscriptions: SubscriptionBook
   /** Since when nothing is owed and nothing is open. */
@@ -55,7 +53,6 @@ export class Judge extends Docket {
     this.approvals = new ApprovalBook(this)
     this.sights = new SightBook(this)
     this.hooks = new HookBook(this)
-    this.silences = new SilenceBook(this)
     this.moments = new MomentBook(this)
     this.subscriptions = new SubscriptionBook(this, this.messages)
     this.events = new EventBook(this, this.messages, this.approvals)
@@ -140,7 +137,7 @@ export class Judge extends Docket {
     if (deliveries.length > 0) this.#written()
     this.messages.planned(deliveries)
     this.marks.planned(deliveries)
-    for (const book of this.books.values()) book.planned(deliveries)
+    for (const book of this.books.values()) book.planned?.(deliveries)
     this.subscriptions.planned(deliveries)
   }
 

@@ -103,7 +103,7 @@ export class People {
     judge.note(note)
     cluster.post({ path, fleet: '', body: JSON.stringify(wish), headers }, (reply) => {
       judge.answeredAdmin(feature, reply)
-      if (reply?.status === 201) judge.books.get(feature)!.acted(wish)
+      if (reply?.status === 201) judge.books.get(feature)!.acted?.(wish)
     })
   }
 

@@ -85,7 +85,7 @@ export function makePlan(random: Random, faults: Faults): Plan {
       ...(hooks && { policy: [hooks.rule] }),
     },
     acts: simFeatures.flatMap(({ name, plan }) =>
-      plan(random.fork(name), tenants).map((act) => ({ ...act, feature: name })),
+      (plan?.(random.fork(name), tenants) ?? []).map((act) => ({ ...act, feature: name })),
     ),
     timed: hooks === undefined ? timed : undefined,
     heartbeats: heartbeatsOf(random.fork('heartbeats')),

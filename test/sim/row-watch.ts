@@ -3,7 +3,6 @@
 import type { Delivery } from '../../functions/core/delivery/delivery.ts'
 import type { MomentEntry } from '../../functions/core/delivery/moment-log.ts'
 import type { Subscription } from '../../functions/core/delivery/subscription.ts'
-import type { ProblemRow } from '../../functions/features/problems/rule.ts'
 import type { ChannelState } from '../../functions/store/channels.ts'
 import {
   type StoredDeliveries,
@@ -41,11 +40,8 @@ export class RowWatch {
         if (health !== undefined) judge.marks.written(channel, health)
       }
     }
-    if (partition === 'problem') {
-      for (const { row, before } of written) {
-        const was = before === undefined ? undefined : parse<{ row: ProblemRow }>(before).row
-        judge.silences.written(was, parse<{ row: ProblemRow }>(row.body).row)
-      }
+    for (const book of judge.books.values()) {
+      for (const { row, before } of written) book.written?.(partition, row.body, before)
     }
     if (partition === 'subscription') {
       for (const { row } of written) judge.subscriptions.written(parse<Subscription>(row.body))

@@ -24,8 +24,6 @@ const momentsTwice: Spoil = () => (store) => ({
 })
 
 /** No beacon is ever due. */
-const withoutSilence: Spoil = () => (store) => ({ ...store, dueBeacons: async () => [] })
-
 /** Each time a message is planned it has another id, so that planning it twice tells it twice. */
 const withoutDedupId: Spoil = () => {
   let count = 0
@@ -142,7 +140,6 @@ export const spoilt: Record<string, Spoil> = {
   'posts forgotten': withoutPosts,
   'marks forgotten': withoutMarks,
   'turns forgotten': withoutTurns,
-  'silence not noticed': withoutSilence,
   'a moment read twice': momentsTwice,
   'compare-and-set off': withoutCompareAndSet,
   '"not now" kept as an approval': yesToAll,

@@ -215,8 +215,8 @@ export class Worker {
       const { outcome } = await startDrill(this.#relay, drillSchema.parse(wish), id)
       return { status: outcome === 'started' ? 201 : 429, text: outcome }
     }
-    const own = simFeatures.find(({ serve }) => path in serve)
-    if (own !== undefined) return own.serve[path]!(this.#relay, body)
+    const own = simFeatures.flatMap(({ serve = {} }) => serve[path] ?? [])[0]
+    if (own !== undefined) return own(this.#relay, body)
     const report = reportSchema.safeParse(JSON.parse(body))
     if (!report.success) return { status: 400, text: String(report.error) }
     const named = nameBeacon({ by: 'key' }, report.data)
@@ -384,7 +384,7 @@ export class Worker {
     this.#relay.changes = this.#newChanges()
     this.#relay.openLimits = new OpenLimits(this.#relay.store)
     this.#loop = this.#newLoop()
-    this.#parts.judge.silences.restarted()
+    for (const book of this.#parts.judge.books.values()) book.restarted?.()
     this.#sleep(0)
   }
 }

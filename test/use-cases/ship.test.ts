@@ -1,6 +1,6 @@
 // Shipping: services of Azure get every step of every event, and what they refuse is sent again.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { checkItself } from '../../functions/features/problems/use.ts'
+import { checks } from '../../functions/features/jobs.ts'
 import { replay } from '../../functions/use-cases/replay.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import { shipRule } from '../simulator/sinks/ship.ts'
@@ -44,7 +44,7 @@ function answer(status: number, text?: string) {
 async function failFor(minutes: number) {
   for (let i = 0; i < minutes; i++) {
     await world.pass(minute)
-    await checkItself(world.relay)
+    for (const check of checks) await check(world.relay)
   }
   await world.drain()
 }

@@ -80,6 +80,24 @@ const missing: AlertTraits = {
 
 export const silenceAlerts = { beacons_silent: silent, beacons_missing: missing }
 
+/** For the schema of webhooks. */
+export const silenceExamples = [
+  {
+    fleet: 'prod',
+    kind: 'beacons_silent' as const,
+    episode: 1,
+    since: '2026-11-21T12:00:00.000Z',
+    title: 'The beacon on web_3 in fleet prod is silent',
+    lines: ['It was last heard at 12:00 UTC.'],
+    vms: ['web_3'],
+    reasons: [],
+    form: 'begun' as const,
+    count: 1,
+    remaining: 1,
+    left: [],
+  },
+]
+
 function vmsIn({ names, news }: FleetAlert): { name: string; value: string }[] {
   const named = names.filter(Boolean)
   const count = (news?.count ?? 0) - (news?.left.length ?? 0)

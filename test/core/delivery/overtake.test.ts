@@ -70,7 +70,7 @@ describe('overtaken, when it is to be sent', () => {
 
 describe('an alert that an owner replays', () => {
   const news = { form: 'over' as const, count: 1, since: at, remaining: 0, left: [] }
-  const kind = 'beacons_silent' as const
+  const kind = 'channel_test' as const
   const alert = { alert: kind, episode: 1, message: 1, since: at, names: [], reasons: [] }
   const alertRow = (seq: number, remaining: number, changes: Partial<Delivery> = {}) => {
     const about = { ...alert, news: { ...news, remaining } }

@@ -17,7 +17,7 @@ const minute = 60 * second
 const since = at - 14 * minute
 
 /** A row on a clock: notes changes, and sends what is due. */
-function rowOf(kind: ProblemKind = 'beacons_silent') {
+function rowOf(kind: ProblemKind = 'channels_in_trouble') {
   let row: ProblemRow | undefined
   let now = at
   const told: {
@@ -189,13 +189,16 @@ describe('returns', () => {
 })
 
 describe('while nothing is to be told', () => {
-  test.each(['beacons_silent', 'beacons_missing'] as const)('%s: the row is not due', (kind) => {
-    const alert = rowOf(kind)
-    alert.note({ add: [item('a')] })
-    alert.pass(2 * minute)
-    expect(alert.told).toHaveLength(1)
-    expect(alert.dueInMs).toBe(Infinity)
-  })
+  test.each(['channels_in_trouble', 'disk_nearly_full'] as const)(
+    '%s: the row is not due',
+    (kind) => {
+      const alert = rowOf(kind)
+      alert.note({ add: [item('a')] })
+      alert.pass(2 * minute)
+      expect(alert.told).toHaveLength(1)
+      expect(alert.dueInMs).toBe(Infinity)
+    },
+  )
 
   test('a change without news is no write', () => {
     const alert = rowOf()

@@ -1,13 +1,14 @@
-// The book of silence: a beacon that died for good is told, in time and once, and none is told that was
+// Silence in the simulation: a beacon that died for good is told, in time and once, and none is told that was
 // heard. Only what no event can explain counts.
 
-import type { EventRecord } from '../../functions/core/event/event.ts'
-import type { ProblemRow } from '../../functions/features/problems/rule.ts'
-import { hits } from '../../shared/document.ts'
+import type { EventRecord } from '../../../functions/core/event/event.ts'
+import type { ProblemRow } from '../../../functions/features/problems/rule.ts'
+import { hits } from '../../../shared/document.ts'
 
-import type { Beacon } from './beacons.ts'
-import type { Docket } from './docket.ts'
-import { minute } from './plan.ts'
+import type { Beacon } from '../../sim/beacons.ts'
+import type { Book, SimFeature, Watch } from '../../sim/feature.ts'
+
+const minute = 60_000
 
 const leastMs = 2 * minute
 /** An alert names those that will be silent within this time, too. */
@@ -22,14 +23,26 @@ const aftermathMs = 10 * minute
 const lateMs = 6 * minute
 const quietMs = 15 * minute
 
-export class SilenceBook {
-  readonly #docket: Docket
+export const silenceSim: SimFeature = {
+  name: 'silence',
+  encounters: { 'a beacon that died is told silent': [] },
+  spoilt: {
+    'silence not noticed': {
+      shownIn: 1,
+      spoil: () => (store) => ({ ...store, dueBeacons: async () => [] }),
+    },
+  },
+  openBook: (watch) => new SilenceBook(watch),
+}
+
+class SilenceBook implements Book {
+  readonly #docket: Watch
   /** Silences that were told, by beacon and the time when it was last heard. */
   readonly #told = new Set<string>()
   readonly #toldAt = new Map<string, number>()
   #restartedAt: number
 
-  constructor(docket: Docket) {
+  constructor(docket: Watch) {
     this.#docket = docket
     this.#restartedAt = docket.now
   }
@@ -39,10 +52,13 @@ export class SilenceBook {
     this.#restartedAt = this.#docket.now
   }
 
-  written(before: ProblemRow | undefined, row: ProblemRow): void {
+  written(partition: string, body: string, bodyBefore: string | undefined): void {
+    if (partition !== 'problem') return
+    const { row } = JSON.parse(body) as { row: ProblemRow }
+    const before = bodyBefore === undefined ? undefined : JSON.parse(bodyBefore).row
     if (row.kind !== 'beacons_silent') return
     for (const one of row.problems) {
-      const was = before?.problems.find(({ id }) => id === one.id)
+      const was = (before as ProblemRow | undefined)?.problems.find(({ id }) => id === one.id)
       if (one.notified && !was?.notified) this.#check(row.fleet, one.id, one.since)
     }
   }
@@ -68,8 +84,7 @@ export class SilenceBook {
     if (!beacon.process.alive) this.#docket.met.add('a beacon that died is told silent')
   }
 
-  checkEnd(records: Iterable<EventRecord>): void {
-    const events = [...records]
+  checkAll(events: EventRecord[]): void {
     for (const beacon of this.#beacons()) this.#checkDead(beacon, events)
   }
 
