@@ -160,7 +160,8 @@ const rules: Record<string, Rule> = {
     banned: (name) =>
       !inFolders(
         name,
-        ...['functions/schema', 'functions/core', 'functions/features/schemas.ts', 'shared', 'zod'],
+        ...['functions/schema', 'functions/core', 'shared', 'zod'],
+        ...['functions/features/schemas.ts', 'functions/features/alerts.ts'],
       ),
     instead: 'values as arguments',
   },

@@ -51,12 +51,12 @@ describe.each(files)('the schema of %s', (name) => {
   const check = checkOf(published[name], 'no_further_fields')
 
   test('accepts its own examples, and receivers accept new fields', () => {
-    expect(published[name].examples.map(check)).toEqual(
-      published[name].examples.map(() => undefined),
-    )
     const lenient = checkOf(published[name], 'as_published')
-    expect(lenient({ ...published[name].examples[0], later: 1 })).toBeUndefined()
-    expect(check({ ...published[name].examples[0], later: 1 })).toContain('additional')
+    for (const example of published[name].examples) {
+      expect(check(example)).toBeUndefined()
+      expect(lenient({ ...example, later: 1 })).toBeUndefined()
+      expect(check({ ...example, later: 1 })).toContain('additional')
+    }
   })
 
   test.each(Object.keys(scenes).filter((scene) => kindOf(scene) === name))(

@@ -8,6 +8,7 @@ import { moments } from '../../functions/core/event/moment.ts'
 import { composeList } from '../../functions/core/message/message.ts'
 import type { Message } from '../../functions/core/message/shape.ts'
 import type { Outgoing } from '../../functions/notify/notifier.ts'
+import { has } from '../support/features.ts'
 import { goldenTexts, writesGolden } from '../support/golden.ts'
 import { type Json, type Kind, kinds } from './kinds.ts'
 import { capture } from './outgoing.ts'
@@ -41,7 +42,10 @@ describe('messages', () => {
   const golden = goldenTexts(new URL('golden/messages.txt', import.meta.url), texts)
 
   test('each moment and each scene has a golden text, and there are no others', () => {
-    expect(Object.keys(golden)).toEqual(Object.keys(scenes))
+    // without a feature, its messages are not here
+    const isWhole = has('problems') && has('silence')
+    if (isWhole) expect(Object.keys(golden)).toEqual(Object.keys(scenes))
+    expect(Object.keys(golden)).toEqual(expect.arrayContaining(Object.keys(scenes)))
     expect(Object.keys(golden)).toEqual(expect.arrayContaining([...moments]))
   })
 

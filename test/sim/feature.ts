@@ -4,7 +4,6 @@ import type { EventRecord } from '../../functions/core/event/event.ts'
 import type { Route } from '../../functions/core/rules/routes.ts'
 import type { Store } from '../../functions/store/store.ts'
 import type { Relay } from '../../functions/use-cases/relay.ts'
-import type { Beacon } from './beacons.ts'
 import type { FaultKind, Faults } from './faults.ts'
 import type { FleetName } from './planned.ts'
 import type { Random } from './random.ts'
@@ -19,13 +18,22 @@ export interface Act {
   body(now: number): object
 }
 
+/** A beacon of the world. */
+export interface SeenBeacon {
+  key: string
+  vm: { fleet: string; name: string }
+  process: { alive: boolean }
+  /** Its last report that was answered. */
+  acked?: { takenAt: number; ackedAt: number; paceMs: number } | undefined
+}
+
 /** What the world shows to a book. */
 export interface Watch {
   readonly now: number
   readonly met: Set<string>
   /** Fleets in which a liar speaks as other VMs. */
   readonly mistaken: ReadonlySet<string>
-  readonly parts: { plan: { config: { routes: Route[] } }; faults: Faults; beacons(): Beacon[] }
+  readonly parts: { plan: { config: { routes: Route[] } }; faults: Faults; beacons(): SeenBeacon[] }
   broke(promise: string, text: string): void
 }
 

@@ -5,6 +5,7 @@ import { createParts } from '../../../functions/app.ts'
 import { eventCount } from '../../../functions/core/counts.ts'
 import { fleetHeader, reportPath } from '../../../shared/report.ts'
 import { answer, gone } from '../../support/deliveries.ts'
+import { has } from '../../support/features.ts'
 import { beacon, minute, report, second, startRelay, world } from '../../support/relay.ts'
 import { askApi, makeToken } from '../../support/tokens.ts'
 import { adminKey, event, FakeBeacon, prodKey, started } from '../../support/world.ts'
@@ -91,7 +92,7 @@ describe('what the metrics say', () => {
     expect(found[oldest]).toBe(185)
   })
 
-  test('beacons: heard, silent, and expected', async () => {
+  test.runIf(has('silence'))('beacons: heard, silent, and expected', async () => {
     const fleets = { prod: { key: prodKey, expectedBeacons: ['web_0', 'WEB_0', 'web_9'] } }
     await startRelay({ fleets, channels, routes: routes.slice(0, 1) })
     await report()

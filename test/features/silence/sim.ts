@@ -5,8 +5,7 @@ import type { EventRecord } from '../../../functions/core/event/event.ts'
 import type { ProblemRow } from '../../../functions/features/problems/rule.ts'
 import { hits } from '../../../shared/document.ts'
 
-import type { Beacon } from '../../sim/beacons.ts'
-import type { Book, SimFeature, Watch } from '../../sim/feature.ts'
+import type { Book, SeenBeacon, SimFeature, Watch } from '../../sim/feature.ts'
 
 const minute = 60_000
 
@@ -88,7 +87,7 @@ class SilenceBook implements Book {
     for (const beacon of this.#beacons()) this.#checkDead(beacon, events)
   }
 
-  #checkDead(beacon: Beacon, events: EventRecord[]): void {
+  #checkDead(beacon: SeenBeacon, events: EventRecord[]): void {
     const { now } = this.#docket
     const { vm, acked, process } = beacon
     if (process.alive || acked === undefined || this.#docket.mistaken.has(vm.fleet)) return
@@ -104,7 +103,7 @@ class SilenceBook implements Book {
     if (!isTold) this.#docket.broke('silence', `${vm.name} died, and nobody was told`)
   }
 
-  #beacons(): Beacon[] {
+  #beacons(): SeenBeacon[] {
     return this.#docket.parts.beacons()
   }
 }

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { forgetOld } from '../../../functions/use-cases/sweep.ts'
 import { around } from '../../sim/around.ts'
+import { has } from '../../support/features.ts'
 import { eventNow, startRelay, world } from '../../support/relay.ts'
 import { adminKey, event, FakeBeacon, testKey } from '../../support/world.ts'
 
@@ -88,7 +89,7 @@ test('what each beacon says of itself: version, hooks; and a version that is not
   ])
 })
 
-test('those in one state', async () => {
+test.runIf(has('silence'))('those in one state', async () => {
   await new FakeBeacon(world, 'web_0').sees([])
   world.clock.now += 44 * 60_000
   await new FakeBeacon(world, 'web_1').sees([])
@@ -138,7 +139,7 @@ describe("an owner's word that a beacon has left", () => {
     expect(writes).toBe(5)
   })
 
-  test('ends its silence: the alert is over', async () => {
+  test.runIf(has('silence'))('ends its silence: the alert is over', async () => {
     world.store.close()
     await startRelay({ owners: ['hook'] })
     await new FakeBeacon(world, 'web_0').sees([])

@@ -2,6 +2,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { fleetChecks } from '../../../functions/features/jobs.ts'
 import { asAdmin, asToken, type Visit } from '../../support/console.ts'
+import { has } from '../../support/features.ts'
 import { textOf } from '../../support/people.ts'
 import { hour, startRelay, world } from '../../support/relay.ts'
 import { FakeBeacon, prodKey, testKey } from '../../support/world.ts'
@@ -20,7 +21,7 @@ beforeEach(async () => {
 const shown = async (visit: Visit, query = '') =>
   textOf(await visit.get(`/console/beacons${query}`))
 
-test('heard and silent, by name and by state', async () => {
+test.runIf(has('silence'))('heard and silent, by name and by state', async () => {
   const visit = await asAdmin(world)
   expect(await shown(visit)).toMatch(/db_0 Reporting .* web_0 Reporting .* web_1 Reporting/)
   expect(await shown(visit, '?q=WEB')).not.toContain('db_0')
@@ -32,7 +33,7 @@ test('heard and silent, by name and by state', async () => {
   expect(silent).not.toContain('db_0')
 })
 
-test('the expected beacons that never reported', async () => {
+test.runIf(has('silence'))('the expected beacons that never reported', async () => {
   await world.pass(2 * hour)
   for (const check of fleetChecks) await check(world.relay)
   expect(await shown(await asAdmin(world))).toMatch(

@@ -1,6 +1,7 @@
 // Heartbeats of a relay with a window: beacons fall into it, and silence is judged by the pace.
 import { beforeEach, expect, test } from 'vitest'
 import { alignedHeartbeats, type Heartbeats } from '../../../functions/core/event/heartbeat.ts'
+import { has } from '../../support/features.ts'
 import { createWorld, event, FakeBeacon } from '../../support/world.ts'
 
 const second = 1_000
@@ -76,7 +77,7 @@ test('the first heartbeat may come soon after the start: the beacon counts as he
   }
 })
 
-test('if it stops, owners are alerted within three paces', async () => {
+test.runIf(has('silence'))('if it stops, owners are alerted within three paces', async () => {
   const beacon = new FakeBeacon(world, 'web_0')
   const first = await beacon.sees([])
   world.clock.now += first.paceMs

@@ -2,6 +2,7 @@
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { passInSteps, sentTo } from '../../support/deliveries.ts'
+import { has } from '../../support/features.ts'
 import { beacon, hour, minute, report, startRelay, world } from '../../support/relay.ts'
 import {
   ask,
@@ -265,7 +266,7 @@ test('its deliveries show the answers', async () => {
   })
 })
 
-describe('the relay disables it', () => {
+describe.runIf(has('problems'))('the relay disables it', () => {
   const alerts = () =>
     sentTo(world, 'teams').filter(({ body }) => body.includes('The relay disabled'))
 
