@@ -113,7 +113,7 @@ function longestBeginning(piece: string, secrets: string[]): number {
 /** As a text is without escapes. `at`: where each character begins in the text, and where the last one ends. */
 interface Layer {
   plain: string
-  at: number[]
+  at: Int32Array
 }
 
 /** An escaped text may quote an escaped text. */
@@ -121,7 +121,7 @@ const maxLayers = 3
 
 function layersOf(text: string): Layer[] {
   if (!escapes.test(text)) return []
-  const whole = { plain: text, at: Array.from({ length: text.length + 1 }, (_, i) => i) }
+  const whole: Layer = { plain: text, at: new Int32Array(text.length + 1).map((_, i) => i) }
   return [inMarkup, inCode].flatMap((escaped) => {
     const layers: Layer[] = [whole]
     for (let last = whole; layers.length <= maxLayers && escapes.test(last.plain); ) {
@@ -151,20 +151,27 @@ const namesInHtml: Record<string, string> = {
 }
 
 function withoutEscapes({ plain, at }: Layer, escaped: RegExp): Layer {
-  let shown = ''
-  const places: number[] = []
-  const keep = (text: string, from: number, step: 0 | 1) => {
-    for (let i = 0; i < text.length; i++) places.push(at[from + i * step]!)
-    shown += text
-  }
+  const shown: string[] = []
+  // what an escape means is no longer than the escape
+  const places = new Int32Array(plain.length + 1)
+  let length = 0
   let done = 0
+  const keep = (to: number) => {
+    places.set(at.subarray(done, to), length)
+    length += to - done
+    shown.push(plain.slice(done, to))
+  }
   for (const found of plain.matchAll(escaped)) {
-    keep(plain.slice(done, found.index), done, 1)
-    keep(meantBy(found), found.index, 0)
+    keep(found.index)
+    const meant = meantBy(found)
+    places.fill(at[found.index]!, length, length + meant.length)
+    length += meant.length
+    shown.push(meant)
     done = found.index + found[0].length
   }
-  keep(plain.slice(done), done, 1)
-  return { plain: shown, at: [...places, at.at(-1)!] }
+  keep(plain.length)
+  places[length] = at.at(-1)!
+  return { plain: shown.join(''), at: places.subarray(0, length + 1) }
 }
 
 function meantBy({ 0: whole, groups = {} }: RegExpExecArray): string {

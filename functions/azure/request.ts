@@ -49,7 +49,7 @@ interface Options {
 
 const sentence = z
   .string()
-  .transform((text) => cut(maskTokens(oneLine(text)), maxSentence))
+  .transform((text) => cut(maskTokens(oneLine(cut(text, 4 * maxSentence))), maxSentence))
   .default('')
 const errorSchema = z.object({
   error: z.object({ code: sentence, message: sentence }).optional(),

@@ -60,7 +60,8 @@ const machineSchema = z
     type: z.string().transform((type) => type.toLowerCase() as keyof typeof machineTypes),
     resourceGroup: z.string(),
     subscriptionId: z.string(),
-    tags: z.record(z.string(), z.string()).nullish().catch(undefined),
+    // a rule must not take tags that nobody can read for none
+    tags: z.record(z.string(), z.string()).nullish(),
     set: z.string().nullish(),
     availabilitySet: z.string().nullish(),
     inner: policySchema,

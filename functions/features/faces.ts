@@ -9,12 +9,14 @@ import { insightsConsole } from './insights/console.ts'
 import { metricsRoute } from './metrics/http.ts'
 import { muteConsole, muteNow } from './mutes/console.ts'
 import { muteGroup, muteRoutes } from './mutes/http.ts'
+import { noteRoutes } from './notes/http.ts'
 import { reloadRoute } from './reload/http.ts'
 import { readSilence } from './silence/console.ts'
 import { streamRoute } from './stream/http.ts'
 
 export const apiRoutes: readonly Route[] = [
   streamRoute,
+  ...noteRoutes,
   ...muteRoutes,
   calendarRoute,
   metricsRoute,

@@ -5,8 +5,9 @@ import type { Display } from '../core/event/display.ts'
 import type { Stage } from '../core/event/stage.ts'
 import { insightsTab } from './insights/rule.ts'
 import { muteDisplay, muteSteps, mutes } from './mutes/rule.ts'
+import { noteDisplay, noteSteps } from './notes/rule.ts'
 
 export const stages: readonly Stage[] = [mutes]
-export const displays: readonly Display[] = [muteDisplay]
-export const stepWords = { ...muteSteps }
+export const displays: readonly Display[] = [muteDisplay, noteDisplay]
+export const stepWords = { ...muteSteps, ...noteSteps }
 export const tabs = { ...insightsTab }

@@ -3,6 +3,7 @@ import type { MetricText } from '../core/counts.ts'
 import { backupCodes, backupEvents } from './backup/texts.ts'
 import { metrics } from './metrics/rule.ts'
 import { muteCodes, muteEvents } from './mutes/texts.ts'
+import { noteCodes, noteEvents } from './notes/texts.ts'
 import { problemEvents } from './problems/texts.ts'
 import { reloadCodes } from './reload/texts.ts'
 import { silenceEvents } from './silence/texts.ts'
@@ -11,8 +12,15 @@ import { streamCodes } from './stream/texts.ts'
 export const metricTexts: readonly MetricText[] = [...metrics]
 export const logEvents = {
   ...muteEvents,
+  ...noteEvents,
   ...backupEvents,
   ...problemEvents,
   ...silenceEvents,
 }
-export const errorCodes = { ...muteCodes, ...backupCodes, ...reloadCodes, ...streamCodes }
+export const errorCodes = {
+  ...muteCodes,
+  ...noteCodes,
+  ...backupCodes,
+  ...reloadCodes,
+  ...streamCodes,
+}

@@ -98,7 +98,8 @@ export function fleetUnknown(c: Context, fleet: string, fleets: string[], status
 
 /** Quotes and shortens a text of the sender, which may be as long as the body, or a token. */
 export function named(name: string): string {
-  return JSON.stringify(cut(maskTokens(name), maxNamed))
+  // the masks take milliseconds for some thousand escapes, and know the beginning of a token
+  return JSON.stringify(cut(maskTokens(cut(name, 2 * maxNamed)), maxNamed))
 }
 
 const maxNamed = 300

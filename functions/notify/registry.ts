@@ -1,5 +1,6 @@
 // Everything that is built from the list of kinds: schema, notifiers, masks of secrets.
 import * as z from 'zod'
+import { cut } from '../../shared/document.ts'
 import { maskOf, maskTokens } from '../../shared/mask.ts'
 import { looksSecret } from '../../shared/presentable.ts'
 import { fromBase64 } from '../../shared/signature.ts'
@@ -137,7 +138,7 @@ function discreet(notifier: Notifier<never>): Notifier<never> {
       masks.set(channel, mask)
       const shown = (text: string) => maskTokens(mask(text))
       // Cut last: the masks would not recognize half a secret.
-      const note = [...shown(result.note)].slice(0, maxNoteLength).join('')
+      const note = [...shown(cut(result.note, 4 * maxNoteLength))].slice(0, maxNoteLength).join('')
       const { reply } = result
       const masked = reply && { reply: { ...reply, text: shown(reply.text) } }
       return { ...result, note, ...masked }

@@ -104,7 +104,8 @@ function received({ statusCode: status, headers, body }: Dispatcher.ResponseData
 
 type Unpack = (packed: Buffer) => Buffer
 
-const maxOutputLength = 1_048_576
+/** More takes a millisecond of the thread, and hundreds of answers may come at once. */
+const maxOutputLength = 128 * 1024
 const ofDeflate = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength }
 const ofBrotli = { finishFlush: constants.BROTLI_OPERATION_FLUSH, maxOutputLength }
 /** Some services compress although nobody asked. By content-encoding. Some send deflate without its head. */

@@ -64,6 +64,7 @@ export function publishedOf(
 function resourceIn(id: string): AzureResource | undefined {
   const [, subscription = '', resourceGroup = '', kind = '', name = ''] = pathPattern.exec(id) ?? []
   const type = resourceTypes.find((one) => one.toLowerCase() === kind.toLowerCase())
-  if (type === undefined) return undefined
+  const isSegment = (text: string) => text !== '.' && text !== '..'
+  if (type === undefined || ![resourceGroup, name].every(isSegment)) return undefined
   return { subscriptionId: subscription.toLowerCase(), resourceGroup, type, name }
 }

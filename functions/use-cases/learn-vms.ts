@@ -59,8 +59,11 @@ async function readVms(
 export function knownIn(machines: Machine[], resource: AzureResource, vm: string): KnownVm[] {
   const { resourceGroup, type, name } = resource
   const near = machines.filter((one) => isSameName(one.resourceGroup, resourceGroup))
-  const find = (kind: AzureResource['type'], called: string) =>
-    near.find((one) => one.type === kind && isSameName(one.name, called))
+  const find = (kind: AzureResource['type'], called: string) => {
+    const found = near.filter((one) => one.type === kind && isSameName(one.name, called))
+    // two that contradict each other say nothing
+    return found.length === 1 ? found[0] : undefined
+  }
   const own = find('virtualMachines', vm)
   const isOfSet = type === 'virtualMachineScaleSets'
   const set = isOfSet ? find(type, name) : undefined

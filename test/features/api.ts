@@ -4,11 +4,13 @@ import { backupApi } from './backup/api.ts'
 import { calendarApi } from './calendar/api.ts'
 import { metricsApi } from './metrics/api.ts'
 import { muteApi } from './mutes/api.ts'
+import { noteApi } from './notes/api.ts'
 import { reloadApi } from './reload/api.ts'
 import { streamApi } from './stream/api.ts'
 
 export const apiFeatures: ApiFeature[] = [
   muteApi,
+  noteApi,
   calendarApi,
   backupApi,
   metricsApi,

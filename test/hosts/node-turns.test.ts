@@ -1,66 +1,26 @@
 // Node's server takes few large bodies at a time, and keeps no answers that nobody reads.
-import { EventEmitter, once } from 'node:events'
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { fewLargeAtOnce } from '../../functions/host/node/large-bodies.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { createTurns } from '../../functions/host/node/large-bodies.ts'
 import { boundUnread } from '../../functions/host/node/unread.ts'
 
-describe('large bodies', () => {
-  class Request extends EventEmitter {
-    isRead = true
-    headers: Record<string, string>
-    constructor(headers: Record<string, string>) {
-      super()
-      this.headers = headers
-    }
-    pause() {
-      this.isRead = false
-    }
-    resume() {
-      this.isRead = true
-    }
+test('large bodies are handed over in turns, and a small one waits for none', async () => {
+  const inTurn = createTurns({ largeBytes: 100, perTurn: 2 })
+  const handed: string[] = []
+  const come = (name: string, bytes: number) => inTurn(bytes, () => void handed.push(name))
+  for (const name of ['a', 'b', 'c', 'd', 'e']) come(name, 101)
+  come('small', 100)
+  expect(handed).toEqual(['small'])
+  const turns = [handed.length]
+  while (handed.length < 6) {
+    await new Promise(setImmediate)
+    turns.push(handed.length)
   }
-  let come: (request: IncomingMessage) => void
-  beforeEach(() => {
-    vi.useFakeTimers()
-    onTestFinished(() => void vi.useRealTimers())
-    come = fewLargeAtOnce({ atOnce: 2, turnMs: 250 })
-  })
-  const sent = (headers: Record<string, string>) => {
-    const request = new Request(headers)
-    come(request as unknown as IncomingMessage)
-    return request
-  }
-  const large = () => sent({ 'content-length': '100000' })
-  const areRead = (...requests: Request[]) => requests.map(({ isRead }) => isRead)
-
-  test('wait for each other, and a small one for none', async () => {
-    const all = [large(), sent({ 'transfer-encoding': 'chunked' }), large(), large()]
-    expect(areRead(...all)).toEqual([true, true, false, false])
-    expect(sent({ 'content-length': '2000' }).isRead).toBe(true)
-    all[0]!.emit('end')
-    await vi.advanceTimersByTimeAsync(1)
-    expect(areRead(...all.slice(1))).toEqual([true, true, false])
-  })
-
-  test('that come slowly wait again while others do', async () => {
-    const all = [large(), large(), large(), large()]
-    await vi.advanceTimersByTimeAsync(300)
-    expect(areRead(...all)).toEqual([false, false, true, true])
-    await vi.advanceTimersByTimeAsync(300)
-    expect(areRead(...all)).toEqual([true, true, false, false])
-  })
-
-  test('that broke off make room, also while they wait', async () => {
-    const all = [large(), large(), large(), large()]
-    for (const i of [0, 1, 2]) all[i]!.emit('close')
-    await vi.advanceTimersByTimeAsync(1)
-    expect(all[3]!.isRead).toBe(true)
-    await vi.advanceTimersByTimeAsync(1_000)
-    expect(all[3]!.isRead).toBe(true)
-  })
+  expect(turns).toEqual([1, 3, 5, 6])
+  expect(handed.slice(1)).toEqual(['a', 'b', 'c', 'd', 'e'])
 })
 
 test('answers that nobody reads end their connections, and others go on', async () => {

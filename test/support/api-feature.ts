@@ -1,3 +1,4 @@
+import type { Scope } from '../../functions/core/rules/access.ts'
 import type { World } from './world.ts'
 
 /** What the tests of the API know of a feature. */
@@ -6,7 +7,7 @@ export interface ApiFeature {
   /** Each address with the scope that it needs, and a request about a fleet and a thing. */
   addresses?: Record<
     string,
-    { scope: 'read' | 'manage'; about(fleet: string, id: string): { path: string; body?: unknown } }
+    { scope: Scope; about(fleet: string, id: string): { path: string; body?: unknown } }
   >
   /** Addresses that need the admin key. */
   ofAdmin?: string[]

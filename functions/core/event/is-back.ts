@@ -8,6 +8,7 @@ import type { EventNews } from './news.ts'
 import { isWithin } from './scope.ts'
 import {
   eventGrid,
+  isElsewhere,
   isOfNamed,
   isSpeaker,
   type Listening,
@@ -29,7 +30,7 @@ export function isBack(
   const { polledAt } = reporter
   if (shown === undefined || polledAt <= ended.at) return false
   if (ended.inferred === 'vm_gone') return isOfNamed(reporter, facts, shown)
-  if (ended.outcome === 'lost') return true
+  if (ended.outcome === 'lost') return !isElsewhere(facts, reporter)
   // others may send in its name: first an end, then what they like
   if (reporter.beacon === eventGrid) return false
   const speaks = isSpeaker(record, reporter, shown, listening)
@@ -71,7 +72,7 @@ export function reopened(
     ...{ history, backAt: polledAt },
     ...(isOfStart(ended, before) && { wrongStart: true as const }),
     ...stillValid(record, ended, now),
-    ...(ended.by !== undefined && { wait: { ...fresh.wait, ...slotOf(record) } }),
+    ...(ended.by !== undefined && { wait: { ...fresh.wait, ...slotOf(record, status) } }),
   }
   if (status !== 'Started') return { ...kept, phase: 'scheduled' }
   const { by: _b, ...known } = before ?? {}
@@ -79,9 +80,13 @@ export function reopened(
   return { ...kept, phase: 'started', started }
 }
 
-/** After a doubtful end: its VMs may be prepared. */
-function slotOf({ wait: { slot } }: Pick<EndedRecord, 'wait'>): Pick<OpenRecord['wait'], 'slot'> {
-  return slot?.state === 'held' ? { slot } : {}
+/** After a doubtful end: its VMs may be prepared. It asks again, as another event may have the slot by now. */
+function slotOf(
+  { wait: { slot } }: Pick<EndedRecord, 'wait'>,
+  status: ShownEvent['status'],
+): Pick<OpenRecord['wait'], 'slot'> {
+  if (slot?.state !== 'held') return {}
+  return { slot: status === 'Started' ? slot : { state: 'waits', behind: [], at: 0 } }
 }
 
 /** A start that one alone told of was wrong. */

@@ -11,6 +11,7 @@ import {
   isSeeing,
   type Listening,
   type Missing,
+  resourceGraph,
   type Sight,
   seeingVms,
   speakersOf,
@@ -110,10 +111,16 @@ function goneProvenAt(record: OpenRecord, listening: Listening): number {
   return Math.min(allProvenAt, half + halfMs)
 }
 
+/** No affected VM has said anything yet. It may be late. */
+function isOnlookersWord({ facts, sights }: OpenRecord): boolean {
+  return !sights.some((one) => isAffected(facts, one) || one.beacon === resourceGraph)
+}
+
 function endedByDocuments(record: OpenRecord, listening: Listening): Ended {
   const missing = missingIn(record)
   const at = goneAt(missing)
-  const doubt = isShownByAffected(record, listening) ? { by: 'doubt' as const } : {}
+  const isDoubtful = isShownByAffected(record, listening) || isOnlookersWord(record)
+  const doubt = isDoubtful ? { by: 'doubt' as const } : {}
   if (record.phase === 'started') {
     return { at: Math.max(at, record.started.at), outcome: 'completed', ...doubt }
   }

@@ -23,11 +23,13 @@ import { openPaceMs } from './pace.ts'
 import {
   homeOf,
   isAffected,
+  isAzure,
   isElsewhere,
   isNews,
   isOfNamed,
   type Listening,
   type Missing,
+  namesItself,
   type Reporter,
   resourceGraph,
   type Sight,
@@ -50,10 +52,35 @@ export function joinedBy(
   listening: Listening,
 ): EventRecord | undefined {
   if (before === undefined) return ofTrace(reporter, news) ?? begun(reporter, news)
-  if (isElsewhere(before.facts, reporter)) return undefined
+  const { home } = before.facts
+  if (home?.listed && isElsewhere(before.facts, reporter)) return undefined
+  if (isMoved(before, news)) return anew(before, reporter, news.shown!)
   return isOpen(before)
     ? joinedTo(before, reporter, news, listening)
     : afterEnd(before, known, reporter, news, listening)
+}
+
+/** Azure's list says that the event is in another place than the VM that spoke for it until now. */
+function isMoved({ facts }: EventRecord, { isListed, shown, resource }: EventNews): boolean {
+  if (!isListed || shown === undefined || resource === undefined || facts.home?.listed) return false
+  return isElsewhere(facts, { beacon: '', ...resource })
+}
+
+/** As the list shows it, in a new epoch: what was told and decided was about other VMs. */
+function anew(record: EventRecord, reporter: Reporter, shown: ShownEvent): OpenRecord {
+  const { fleet, eventId, firstSeenAt, sequence } = record
+  const { eventId: _, status: _s, ...facts } = shown
+  const { history } = addHistory(record, {
+    at: reporter.polledAt,
+    what: 'reopened',
+    note: reporter.vm,
+  })
+  const waits: OpenRecord = {
+    ...fresh,
+    ...{ fleet, eventId, epoch: record.epoch + 1, facts, firstSeenAt, sequence, history },
+    ...{ sights: record.sights.filter(isAzure), backAt: reporter.polledAt, phase: 'scheduled' },
+  }
+  return shown.status === 'Started' ? withStarted(waits, { at: reporter.polledAt }) : waits
 }
 
 /** Azure's word about the end of an event that nobody knows: so an older word about its begin asks nobody. */
@@ -78,7 +105,7 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
   const last = shown ?? seen.at(-1)?.event
   if (last === undefined) return undefined
   const { eventId: _, status: _s, ...values } = last
-  const home = homeOf(reporter)
+  const home = isOfNamed(reporter, values) ? homeOf(reporter) : undefined
   const facts = { ...values, ...(home && { home }) }
   // Azure's list is two minutes old, and says nothing of when the event was new
   const readAt = news.isListed ? reporter.heardAt : reporter.polledAt
@@ -113,10 +140,10 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
     : record
 }
 
-/** Where the event's VMs are, as the first of them says. Azure's list may say it later. */
+/** Where the event's VMs are, as the first of them says. Azure's list may say otherwise later. */
 function withHome(record: OpenRecord, reporter: Reporter): OpenRecord {
   const { facts } = record
-  const home = facts.home ?? homeOf(reporter)
+  const home = facts.home ?? (isOfNamed(reporter, facts) ? homeOf(reporter) : undefined)
   return home === facts.home ? record : { ...record, facts: { ...facts, ...(home && { home }) } }
 }
 
@@ -223,7 +250,8 @@ function sightAfter(
   const event = shown ?? first
   if (known === undefined && event === undefined) return undefined
   const shows = event === undefined ? known!.shows : shownOf(event)
-  const isOwn = event === undefined ? known!.isHit === true : isOfNamed(reporter, event)
+  const isOwn =
+    event === undefined ? known!.isHit === true : namesItself(record.facts, reporter, event)
   const firstSeenAt = known?.firstSeenAt ?? past[0]?.at ?? reporter.polledAt
   const hooks = withRuns(known?.hooks ?? {}, runs, shown !== undefined, now)
   // what it lacked before the end counts until the event is back

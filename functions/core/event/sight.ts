@@ -103,7 +103,7 @@ export interface Listening {
   listeningSince: number
 }
 
-type Named = Pick<Facts, 'resources' | 'selfNamed'>
+type Named = Pick<Facts, 'resources' | 'selfNamed' | 'home'>
 
 type Place = Pick<Reporter, 'beacon' | 'resourceGroup' | 'subscriptionId'>
 
@@ -124,9 +124,15 @@ export function isElsewhere({ home }: Pick<Facts, 'home'>, one: Place): boolean 
 }
 
 /** Whether one of these names the reporter's VM. Azure's word from outside is no VM, whatever they name. */
-export function isOfNamed(one: Pick<Reporter, 'beacon' | 'vm'>, ...named: Named[]): boolean {
+export function isOfNamed(one: Place & Pick<Reporter, 'vm'>, ...named: Named[]): boolean {
   const vm = one.vm.toLowerCase()
-  return !isAzure(one) && named.some((facts) => hits(facts, vm) && !facts.selfNamed?.includes(vm))
+  const names = (facts: Named) => hits(facts, vm) && !facts.selfNamed?.includes(vm)
+  return !isAzure(one) && !named.some((facts) => isElsewhere(facts, one)) && named.some(names)
+}
+
+/** Its own document names it, and it is where the event's VMs are. */
+export function namesItself(facts: Named, one: Reporter, shown: Named): boolean {
+  return isOfNamed(one, shown) && !isElsewhere(facts, one)
 }
 
 export function isAffected(facts: Named, sight: Sight): boolean {
@@ -185,14 +191,15 @@ export function speakersOf({ facts, sights }: Seen, listening: Listening): Seein
 /** Whether this reporter is one of the speakers. Where an affected VM shows the event, none names itself. */
 export function isSpeaker(
   { facts, sights }: Seen,
-  reporter: Pick<Reporter, 'beacon' | 'vm'>,
+  reporter: Reporter,
   shown: Named,
   listening: Listening,
 ): boolean {
   if (isOfNamed(reporter, facts)) return true
   const affected = sights.filter((one) => isAffected(facts, one))
   const seeing = seeingVms(affected, listening)
-  if (isOfNamed(reporter, shown)) return seeing.every(({ lacksSince }) => lacksSince !== undefined)
+  if (namesItself(facts, reporter, shown))
+    return seeing.every(({ lacksSince }) => lacksSince !== undefined)
   return seeing.length === 0
 }
 

@@ -12,7 +12,7 @@ import { undecidable } from './facts.ts'
 import type { HookState, Slot } from './hook-state.ts'
 import { awaitedUntil } from './readiness.ts'
 import { lastAccepted } from './scope.ts'
-import { eventGrid, isAffected, type KnownVm, type Sight } from './sight.ts'
+import { isAffected, type KnownVm, resourceGraph, type Sight } from './sight.ts'
 
 /** How many VMs an event takes of each group. */
 type Groups = Record<string, number>
@@ -139,15 +139,15 @@ export function isOver({ epoch }: Holder, stored: EventRecord | undefined, now: 
     const isLate = now - stored.ended.at >= restoreWithinMs
     return isLate || !stored.sights.some((sight) => isRestoring(stored, sight))
   }
-  const keepsIt = stored.decided?.decision === 'approved' || stored.wait.slot?.state === 'held'
+  const keepsIt = stored.decided?.decision === 'approved' || stored.wait.slot !== undefined
   return stored.epoch !== epoch && !keepsIt
 }
 
 /** Its end is a word alone: until one who knows lacks it, or the word stood for a while. */
 function isDoubtful({ ended, facts, sights }: EventRecord, now: number): boolean {
   const lacks = sights.filter(({ missing }) => missing !== undefined)
-  const isShown = lacks.some((one) =>
-    ended?.by === 'azure' ? one.beacon !== eventGrid : isAffected(facts, one),
+  const isShown = lacks.some(
+    (one) => (ended?.by === 'azure' && one.beacon === resourceGraph) || isAffected(facts, one),
   )
   return ended?.by !== undefined && !isShown && now - ended.at < doubtMs
 }

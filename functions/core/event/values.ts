@@ -13,6 +13,7 @@ import {
   isSeeing,
   type Listening,
   lagMs,
+  namesItself,
   type Reporter,
   resourceGraph,
   type Sight,
@@ -74,7 +75,7 @@ function takenFrom(
   const { others, affected } = seenBeside({ facts, sights }, reporter, listening)
   // one that is not known as affected adds its name, and changes nothing that an affected VM shows
   const isOfAffected =
-    isOfNamed(reporter, facts) || (affected.length === 0 && isOfNamed(reporter, shown))
+    isOfNamed(reporter, facts) || (affected.length === 0 && namesItself(facts, reporter, shown))
   if (!isOfAffected && affected.length > 0) return isAdded ? ['resources'] : []
   const speakers = isOfAffected ? affected : others
   const before = sights.find((one) => one.beacon === beacon)?.shows
@@ -126,7 +127,7 @@ function addsItself(
   // an approval is void by one of them, and the others are named by documents of affected VMs soon
   const once = facts.namedOnce ?? facts.selfNamed ?? []
   const hasRoom = once.length < maxOnlookers && !once.includes(reporter.vm.toLowerCase())
-  return isNew && hasRoom && isOfNamed(reporter, shown) && !hits(facts, reporter.vm)
+  return isNew && hasRoom && namesItself(facts, reporter, shown) && !hits(facts, reporter.vm)
 }
 
 /**

@@ -4,7 +4,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { maxReportBytes } from '../../../shared/report.ts'
 import { azureEventsPath, maxBatchBytes } from '../../http/api/azure.ts'
 import type { Refusal } from '../../http/problem.ts'
-import { fewLargeAtOnce } from './large-bodies.ts'
+import { createTurns } from './large-bodies.ts'
 
 const mebibyte = 1024 * 1024
 
@@ -66,7 +66,7 @@ export function bodiesFirst(
     }
   }
 
-  const readInTurn = fewLargeAtOnce()
+  const inTurn = createTurns()
 
   return (request, response) => {
     const { method = '', headers } = request
@@ -111,7 +111,6 @@ export function bodiesFirst(
       if (restBytes > limits.rest.bytes) request.destroy()
     }
     unfinished.add(body)
-    readInTurn(request)
     request.on('data', (part: Buffer) => {
       pieces += 1
       received += part.length
@@ -121,14 +120,18 @@ export function bodiesFirst(
       else if (isOver) onRest(part)
       else onPart(part)
     })
-    request.on('end', () => {
-      if (!isOver) hand()
-    })
+    // until its turn, it counts as unfinished
+    request.on('end', () =>
+      inTurn(body.bytes, () => {
+        if (!isOver) hand()
+      }),
+    )
     request.on('error', (cause) => {
       if (!isOver) noteBrokenOff(method, cause)
       isOver = true
     })
     request.on('close', () => {
+      isOver = true
       forget(body)
       clearTimeout(timer)
     })

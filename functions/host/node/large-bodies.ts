@@ -1,61 +1,19 @@
-// Lets few large bodies be read at a time, so that others get their turn between two parts. Anybody may send hundreds
-// at once, and a part takes 64 KB of the thread's time before anyone knows who sends it.
-import type { IncomingMessage } from 'node:http'
+// Hands few large bodies over in one turn of the event loop, so that others get theirs between two. Anybody may send
+// hundreds at once, and to check who sent one takes half a millisecond.
 
 /** A report of an event or two is smaller. */
 const largeBytes = 32 * 1024
+const perTurn = 2
 
-const usualLimits = {
-  atOnce: 4,
-  /** After this time, a body waits again while others do. */
-  turnMs: 250,
-}
-
-interface Waiting {
-  request: IncomingMessage
-  timer?: NodeJS.Timeout
-}
-
-/** Makes a request wait for its turns, if its body is large or of unknown length. */
-export function fewLargeAtOnce(limits = usualLimits): (request: IncomingMessage) => void {
-  const waiting: Waiting[] = []
-  let reading = 0
-  const next = () => {
-    while (reading < limits.atOnce && waiting.length > 0) begin(waiting.shift()!)
+/** Calls `work` at once for a small body, else in its turn. */
+export function createTurns(limits = { largeBytes, perTurn }) {
+  const waiting: (() => void)[] = []
+  const turn = () => {
+    for (const work of waiting.splice(0, limits.perTurn)) work()
+    if (waiting.length > 0) setImmediate(turn)
   }
-  const begin = (one: Waiting) => {
-    reading += 1
-    one.timer = setTimeout(() => rest(one), limits.turnMs)
-    one.request.resume()
-  }
-  const leave = (one: Waiting) => {
-    clearTimeout(one.timer)
-    if (one.timer === undefined) return
-    delete one.timer
-    reading -= 1
-    // others go first
-    setImmediate(next)
-  }
-  const rest = (one: Waiting) => {
-    if (waiting.length > 0) {
-      one.request.pause()
-      waiting.push(one)
-      leave(one)
-    } else one.timer = setTimeout(() => rest(one), limits.turnMs)
-  }
-  return (request) => {
-    const { headers } = request
-    const isChunked = headers['transfer-encoding'] !== undefined
-    if (!isChunked && Number(headers['content-length']) <= largeBytes) return
-    const one: Waiting = { request }
-    request.pause()
-    waiting.push(one)
-    const end = () => {
-      const place = waiting.indexOf(one)
-      if (place !== -1) waiting.splice(place, 1)
-      leave(one)
-    }
-    request.once('end', end).once('close', end)
-    next()
+  return (bytes: number, work: () => void): void => {
+    if (bytes <= limits.largeBytes) work()
+    else if (waiting.push(work) === 1) setImmediate(turn)
   }
 }
