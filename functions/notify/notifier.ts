@@ -253,9 +253,11 @@ export function wordsOf({ text, end }: Answer): string {
   return shown === '' ? '' : `: ${shown}`
 }
 
-/** The first line of a foreign text, without control characters. */
+/** The first line of a foreign text, without control characters. A cut is marked, so that masks know half a secret. */
 export function oneLine(text: string): string {
-  return plain(text.trim().split(lineBreak, 1)[0]!).trim()
+  const [first = '', ...rest] = text.trim().split(lineBreak, 2)
+  const line = plain(first).trim()
+  return rest.length === 0 || line === '' ? line : `${line}…`
 }
 
 const lineBreak = /[\r\n]/

@@ -138,3 +138,51 @@ test('a VM that names itself again and again: four times at most', async () => {
   }
   expect(changes).toBeLessThanOrEqual(2)
 })
+
+describe('before Azure lists the event, another one speaks first', () => {
+  const listIt = () => list(publication({ notBeforeAt: later.notBeforeAt!, durationSeconds: -1 }))
+
+  test('a namesake: what was decided and told of it does not count for the listed VM', async () => {
+    list()
+    const other = elsewhere()
+    await other.sees([later])
+    await world.drain()
+    await press(world, linkOf(world), 'approve')
+    expect((await stored())!.decided?.decision).toBe('approved')
+    listIt()
+    for (let at = 0; at < 6 * minute; at += 10 * second) {
+      await beacon.sees([later])
+      await world.pass(10 * second)
+    }
+    expect(await stored()).toMatchObject({ epoch: 2, facts: { home: { resourceGroup: 'rg' } } })
+    expect((await stored())!.decided).toBeUndefined()
+    expect(told()).toEqual([])
+  })
+
+  test('a namesake says Started: the event waits again once it is listed', async () => {
+    list()
+    await elsewhere().sees([started()])
+    listIt()
+    for (let at = 0; at < 6 * minute; at += 10 * second) {
+      await beacon.sees([later])
+      await world.pass(10 * second)
+    }
+    expect(await outcome()).toMatchObject({ phase: 'scheduled' })
+  })
+
+  test('an onlooker of another group shows it and lacks it: its own VM brings it back', async () => {
+    list()
+    await publish({ notBeforeAt: later.notBeforeAt! })
+    const other = new FakeBeacon(world, 'other', { vm: { resourceGroup: 'dev' } })
+    await other.sees([later])
+    for (let at = 0; at < 30 * second; at += 10 * second) {
+      await world.pass(10 * second)
+      await other.sees([])
+    }
+    for (let at = 0; at < 4 * minute; at += 10 * second) {
+      await beacon.sees([later])
+      await world.pass(10 * second)
+    }
+    expect(await outcome()).toMatchObject({ phase: 'scheduled', outcome: undefined })
+  })
+})

@@ -140,3 +140,30 @@ test('bodies that broke off no longer count', async () => {
   const last = await open(`Content-Length: 100\r\n${ended}${'b'.repeat(100)}`)
   expect(await last.answer).toMatch(/taken/)
 })
+
+test('a large body is handed over whole, in a later turn, also after it was read', async () => {
+  const bodies: number[] = []
+  const server = createServer(
+    bodiesFirst({
+      take(_request, response, body) {
+        bodies.push(body?.length ?? 0)
+        response.end('taken')
+      },
+      refuse: (response) => void response.end(),
+      noteBrokenOff: () => {},
+    }),
+  )
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const all = Array.from({ length: 7 }, () =>
+    fetch(url, { method: 'POST', body: 'x'.repeat(200_000) }),
+  )
+  expect(await Promise.all(all.map(async (one) => (await one).text()))).toEqual(
+    Array(7).fill('taken'),
+  )
+  expect(bodies).toEqual(Array(7).fill(200_000))
+})

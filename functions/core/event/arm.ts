@@ -7,7 +7,7 @@ import { addHistory } from './history.ts'
 import { type AzureResource, isSameResource } from './outside.ts'
 import type { Published } from './published.ts'
 import { isWithin } from './scope.ts'
-import { isAzure, isSeeing, type Listening, type Sight } from './sight.ts'
+import { isAzure, isElsewhere, isSeeing, type Listening, type Sight } from './sight.ts'
 
 /** How long beacons that show the event have after the approval. If no beacon does, the relay tries soon. */
 const patienceMs = 30_000
@@ -92,7 +92,7 @@ export function mayTry(record: EventRecord, listening: Listening): boolean {
  * here: they may lag, and a holder of the fleet's key can write one.
  */
 export function confirmedBy(
-  { eventId, decided, azure }: Pick<EventRecord, 'eventId' | 'decided' | 'azure'>,
+  { eventId, decided, azure, facts }: Pick<EventRecord, 'eventId' | 'decided' | 'azure' | 'facts'>,
   listed: Published[],
 ): AzureResource | { refusal: string } {
   const own = listed.filter(({ event, ending }) => event.eventId === eventId && !ending)
@@ -111,7 +111,8 @@ export function confirmedBy(
   // a rule has read the tags of another one's VMs
   const { outside } = azure
   const isRead = outside !== undefined && decided?.scope?.vms !== undefined
-  const isOther = isRead && !isSameResource(outside.resource, first.resource)
+  const isMoved = isElsewhere(facts, { beacon: '', ...first.resource })
+  const isOther = isMoved || (isRead && !isSameResource(outside.resource, first.resource))
   return isOther
     ? { refusal: 'Azure Resource Graph lists it for another resource' }
     : first.resource

@@ -79,6 +79,7 @@ export function bodiesFirst(
     }
     /** Handed over, given up or broken off. */
     let isOver = false
+    let isWhole = false
     let pieces = 0
     let received = 0
     let restBytes = 0
@@ -120,19 +121,20 @@ export function bodiesFirst(
       else if (isOver) onRest(part)
       else onPart(part)
     })
-    // until its turn, it counts as unfinished
-    request.on('end', () =>
+    request.on('end', () => {
+      isWhole = true
+      // until its turn, it counts as unfinished
       inTurn(body.bytes, () => {
-        if (!isOver) hand()
-      }),
-    )
+        if (response.destroyed) forget(body)
+        else if (!isOver) hand()
+      })
+    })
     request.on('error', (cause) => {
       if (!isOver) noteBrokenOff(method, cause)
       isOver = true
     })
     request.on('close', () => {
-      isOver = true
-      forget(body)
+      if (!isWhole) forget(body)
       clearTimeout(timer)
     })
   }

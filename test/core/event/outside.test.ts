@@ -128,7 +128,10 @@ describe("Azure's list confirms an approval", () => {
     scope: scopeOf(record()),
   } as const
   const confirmed = (own: object, ...listed: Partial<Published>[]) =>
-    confirmedBy({ eventId, decided, azure: {}, ...own }, listed.map(published))
+    confirmedBy(
+      { eventId, decided, azure: {}, facts: record().facts, ...own },
+      listed.map(published),
+    )
 
   test.each([
     ['the event', {}, [{}], resource],
@@ -153,6 +156,12 @@ describe("Azure's list confirms an approval", () => {
 
   test.each<[string, object, Partial<Published>[], string]>([
     ['nothing', {}, [], 'does not list'],
+    [
+      'another resource group than that of the VM that spoke for it',
+      { facts: { ...record().facts, home: { resourceGroup: 'elsewhere' } } },
+      [{}],
+      'for another resource',
+    ],
     ['another event', {}, [{ event: event({ eventId: 'x' }) }], 'does not list'],
     ['its end', {}, [{ ending: 'completed' }], 'does not list'],
     ['no VM, so it may hit any', {}, [{ event: event({ resources: [] }) }], 'more than was'],

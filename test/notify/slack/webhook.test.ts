@@ -61,7 +61,7 @@ test.each([
 
 test('if reading stops early, the first line is shown, but not half an address', async () => {
   const page = `<!DOCTYPE html>\n<html>${'<p>Sign in'.repeat(1_000)}`
-  const note = 'HTTP 200, but not "ok": <!DOCTYPE html>'
+  const note = 'HTTP 200, but not "ok": <!DOCTYPE html>…'
   expect(await notify('slack', async () => new Response(page))).toMatchObject({ note })
   const url = `https://slack.example/services/${'T0'.repeat(150)}-secret`
   const send: Send = async () => new Response(`no ${url.repeat(20)}`, { status: 400 })
