@@ -26,7 +26,7 @@ export const noteApi: ApiFeature = {
   bodies: {
     note: {
       path: `${path}/${eventId}/note`,
-      limits: [0, 1, 500, 501].map((length) => ({ text: 'x'.repeat(length) })),
+      limits: [0, 1, 200, 201].map((length) => ({ text: 'x'.repeat(length) })),
     },
   },
 }
