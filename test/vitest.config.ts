@@ -40,7 +40,7 @@ const further = [
   'test/e2e/{image,kubernetes,storm,memory,receivers}.test.ts',
   'test/hosts/{azure-shipped,cloudflare-shipped,bundle}.test.ts',
   'test/beacon/kubernetes/kubectl.test.ts',
-  ...['test/preview/pictures.test.ts', 'test/without/without.test.ts'],
+  ...['test/preview/pictures.test.ts', 'test/without/without.test.ts', 'test/sim/order.test.ts'],
 ]
 
 /** Run in the real workerd. */
