@@ -6,6 +6,8 @@ import type { ZodMiniType } from 'zod/mini'
 import { cut } from '../../shared/document.ts'
 import { describeIssues, FoghornError, messageOf } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
+import { maskTokens } from '../../shared/mask.ts'
+import { visible } from '../../shared/presentable.ts'
 import { type Exchange, type Transport, tooLarge } from '../exchange.ts'
 import {
   fieldManager,
@@ -212,10 +214,14 @@ function pathOf({ metadata: { namespace, name } }: Pod): string {
   return `/api/v1/namespaces/${namespace}/pods/${name}`
 }
 
+/** One line, as it goes to the log and to the relay. */
 function messageIn(text: string): string {
   const read = statusSchema.safeParse(parseJson(text))
-  return (read.success && read.data.message) || ''
+  const message = (read.success && read.data.message) || ''
+  return cut(maskTokens(visible(cut(message, 4 * maxMessage))), maxMessage)
 }
+
+const maxMessage = 500
 
 function refusalOf({ status, text }: { status: number; text: string }, what: string): FoghornError {
   const code = status === 403 ? 'kubernetes_forbidden' : 'kubernetes_failed'

@@ -1,7 +1,9 @@
 // Where a command finds the running relay, the key that it shows there, and how it asks.
 import { readFileSync } from 'node:fs'
+import { cut } from '../../shared/document.ts'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
+import { visible } from '../../shared/presentable.ts'
 import { readConfigWith } from '../config/config.ts'
 import { keyPattern } from '../core/rules/access.ts'
 import { isLoopback, isWebUrl } from '../schema/checks.ts'
@@ -96,7 +98,23 @@ export function askRelay(
 
 /** The error for an answer that a command cannot use: what the relay says, or its status. */
 export async function refusalOf(url: string, answer: Response): Promise<Error> {
-  const body = parseJson(await answer.text()) as { detail?: unknown } | undefined
+  const body = parseJson(await beginningOf(answer)) as { detail?: unknown } | undefined
   const detail = typeof body?.detail === 'string' ? body.detail : `it answered ${answer.status}`
-  return new Error(`The relay at ${url} refused: ${detail}`)
+  const shown = cut(detail, maxDetail).split('\n').map(visible).join('\n')
+  return new Error(`The relay at ${url} refused: ${shown}`)
+}
+
+/** A new configuration may have many mistakes. */
+const maxDetail = 20_000
+const maxRefusalBytes = 64 * 1024
+
+async function beginningOf({ body }: Response): Promise<string> {
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of body ?? []) {
+    parts.push(part)
+    bytes += part.length
+    if (bytes >= maxRefusalBytes) break
+  }
+  return Buffer.concat(parts).toString()
 }

@@ -1,8 +1,10 @@
 // `foghorn azure check`, beside a relay.
+
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { azure } from '../../functions/cli/azure.ts'
+import { refusalOf as relayRefusal } from '../../functions/cli/relay.ts'
 import { arm, startWithAzure, subscription } from '../support/azure.ts'
 import { playCommand, refusalOf } from '../support/command.ts'
 import { beacon, world } from '../support/relay.ts'
@@ -73,4 +75,11 @@ test('another word, and a relay without azure', async () => {
   )
   delete world.relay.azure
   expect((await check()).err).toContain('has no "azure"')
+})
+
+test('a relay that is not ours: what it says moves no cursor, and has an end', async () => {
+  const said = async (detail: string) =>
+    (await relayRefusal('https://x.example', Response.json({ detail }, { status: 500 }))).message
+  expect(await said('no \u001b[2J\u202e')).toMatch(/refused: no {1,2}\[2J ?$/)
+  expect((await said('x'.repeat(30_000))).length).toBeLessThan(20_100)
 })

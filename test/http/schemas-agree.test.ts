@@ -29,7 +29,7 @@ const byAdmin = async () => ({ authorization: `Bearer ${adminKey}` })
 interface Case {
   path: string
   /** Default: POST. */
-  method?: 'patch'
+  method?: 'patch' | 'put'
   /** Of the answer to a wrong body. Default: by the name of the case. */
   code?: string
   /** Default: the description's path. */

@@ -24,7 +24,11 @@ export interface ApiFeature {
   /** By path: what a request needs beside the parameter that is tried, and parameters that are not tried. */
   query?: Record<string, { usual: string; untried: string[] }>
   /** Bodies for an address, at a limit and beyond it. */
-  bodies?: Record<string, { path: string; limits: object[] }>
+  bodies?: Record<
+    string,
+    /** `address`: that of a request. Default: the path. */
+    { path: string; address?: string; method?: 'put'; limits: object[] }
+  >
 }
 
 /** What people make of the feature by the API. */

@@ -40,12 +40,12 @@ export const features = readdirSync(join(root, folder), { withFileTypes: true })
 export const without = command({
   usage: 'FEATURE [--tests FOLDERS]',
   about: `
-Removes a feature from a copy of the project: its folder, its tests, and its lines in the
-lists, and with it the features that need it. Then runs the linter, the compiler and the other tests there.
+Removes a feature from a copy of the project: its folder, its tests, and its lines in the lists;
+and with it the features that need it. Then runs the linter, the compiler and the other tests.
 
   --tests FOLDERS   by commas (default: test/{ground,core,features,use-cases,http})
 
-Features: ${features.join(', ')}
+Features: each folder in functions/features.
 
 Exit codes: 0 if all else works, otherwise 1.
 

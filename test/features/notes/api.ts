@@ -25,7 +25,9 @@ export const noteApi: ApiFeature = {
   },
   bodies: {
     note: {
-      path: `${path}/${eventId}/note`,
+      path: '/v1/events/{fleet}/{eventId}/note',
+      address: `${path}/${eventId}/note`,
+      method: 'put',
       limits: [0, 1, 200, 201].map((length) => ({ text: 'x'.repeat(length) })),
     },
   },
