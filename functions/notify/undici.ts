@@ -108,8 +108,8 @@ type Unpack = (packed: Buffer) => Buffer
 const maxOutputLength = 128 * 1024
 const ofDeflate = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength }
 /**
- * Some services compress although nobody asked. By content-encoding. Some send deflate without its head. Brotli is left
- * out: to unpack 172 bytes of it takes 8 ms.
+ * By content-encoding: some services compress although nobody asked, and some send deflate without its head. Brotli
+ * is not here, as 172 bytes of it may take 8 ms of the thread.
  */
 const unpackers: Partial<Record<string, Unpack>> = {
   gzip: (packed) => gunzipSync(packed, ofDeflate),

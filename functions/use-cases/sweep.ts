@@ -17,8 +17,8 @@ const maxEventsPerSweep = 200
 const maxSweepMs = 30_000
 
 /**
- * Does what features have to do, then concludes the events that are due, as many as time allows. Logs failures: these stay due, and the others go on. Returns how many
- * failed.
+ * Does what features have to do, then concludes the events that are due, as many as time allows. Logs failures:
+ * these stay due, and the others go on. Returns how many failed.
  */
 export async function sweep(relay: Relay): Promise<number> {
   const from = relay.now()

@@ -1,4 +1,4 @@
-// Says what is wrong with Foghorn itself to whoever tells owners of it.
+// If something is wrong with Foghorn itself, features hear of it here. They tell the owners.
 import { messageOf } from '../../shared/errors.ts'
 import { hearers } from '../features/hearers.ts'
 import type { Trouble } from './hearer.ts'

@@ -20,8 +20,8 @@ export interface AlertTraits {
   /** The path of its page, below `/console`. */
   page: string
   /**
-   * `noted`: whoever finds the problem also finds its end. `by_quiet`: it is over if it does not occur for 15
-   * minutes. `untold`: nobody is told of its end.
+   * `noted`: the code that finds the problem also finds its end. `by_quiet`: after 15 minutes without the problem,
+   * it is over. `untold`: owners are not told of its end.
    */
   ends: 'noted' | 'by_quiet' | 'untold'
 }

@@ -94,7 +94,7 @@ export function decideTime(
   now: number,
 ): Decision {
   if (before === undefined || !isOpen(before)) return { record: before, moments: [] }
-  return conclude(before, before, context, false, now, 'look')
+  return conclude(before, before, context, false, now, true)
 }
 
 /** A drill begins. One that exists stays as it is. */
@@ -156,7 +156,7 @@ function directed(
 
 /**
  * All that follows from the sights and the time: the end by laws 4 to 6, or the stages of an open event.
- * `isShown`: a document shows the event now.
+ * `isShown`: a document shows the event now. `isLook`: time alone brings it.
  */
 function conclude(
   before: EventRecord | undefined,
@@ -164,9 +164,8 @@ function conclude(
   context: Context,
   isShown: boolean,
   now: number,
-  look?: 'look',
+  isLook = false,
 ): Decision {
-  const isLook = look !== undefined
   const { rules, reminders, listeningSince, taken } = context
   const listening = { now, listeningSince }
   const { drill } = record

@@ -125,8 +125,8 @@ export function bodiesFirst(
       isWhole = true
       // until its turn, it counts as unfinished
       inTurn(body.bytes, () => {
-        if (response.destroyed) forget(body)
-        else if (!isOver) hand()
+        if (isOver || response.destroyed) forget(body)
+        else hand()
       })
     })
     request.on('error', (cause) => {

@@ -23,6 +23,5 @@ export async function readAbsentBy(
   readers: readonly ReadAbsent[],
   ...of: Parameters<ReadAbsent>
 ): Promise<AbsentNames> {
-  for (const read of readers) return read(...of)
-  return none
+  return readers[0]?.(...of) ?? none
 }
