@@ -210,7 +210,8 @@ export const relayEvents: Record<string, string> = {
   token_refused:
     'A request had a token that is `unknown` or `expired` (`reason`). `token` names an expired one.',
   token_revoked: 'A token was revoked. `by` says who did it.',
-  token_signed_in: 'Somebody opened the console with a token. `token` names it.',
+  token_signed_in:
+    'Somebody opened the console with a token. `token` names it. A token has one such line a second; `count` says how many sign-ins there were since the last one.',
   token_use_failed: 'The last use of a token could not be noted. The request was answered.',
   wake_message_unknown:
     'Azure Functions only. The queue contained a message that is not a wake-up.',

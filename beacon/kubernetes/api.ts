@@ -19,13 +19,16 @@ import {
 } from './objects.ts'
 
 /** Of one answer. A list that is longer is asked for in smaller pages. */
-const maxBytes = 8 * 1024 * 1024
+const maxBytes = 4 * 1024 * 1024
+/** Of one pod. Its 1.5 MiB of storage may be six times as long as JSON. */
+const maxPodBytes = 16 * 1024 * 1024
 const timeoutMs = 10_000
-/** As many as fit, if each has the 256 KB of annotations that Kubernetes allows. */
 const podsAtOnce = 25
 /** From the API server's memory. */
 const allAtOnce = 0
-const maxPages = 100
+/** A node has 250 at most. Pages that are too long are asked for again. */
+const maxPods = 1_000
+const maxPages = 2 * maxPods
 /** Of one pod that does not end. A note has several. */
 const maxReason = 120
 
@@ -61,7 +64,7 @@ export function createApi(parts: ApiParts): KubernetesApi {
   const { nodeName } = parts
   const nodePath = `/api/v1/nodes/${nodeName}`
 
-  const ask = async (method: Exchange['method'], path: string, body?: Body) => {
+  const ask = async (method: Exchange['method'], path: string, body?: Body, most = maxBytes) => {
     const answer = await parts.transport.exchange({
       url: new URL(path, parts.origin),
       method,
@@ -71,21 +74,21 @@ export function createApi(parts: ApiParts): KubernetesApi {
         ...(body && { 'content-type': body.type }),
       },
       ...(body && { body: JSON.stringify(body.value) }),
-      ...{ timeoutMs, maxBytes, signal: parts.signal },
+      ...{ timeoutMs, maxBytes: most, signal: parts.signal },
     })
     if (answer.kind === 'answered') return answer
-    const code = answer.reason === tooLarge(maxBytes) ? answerLarge : 'kubernetes_unreachable'
+    const code = answer.reason === tooLarge(most) ? answerLarge : 'kubernetes_unreachable'
     throw new FoghornError(code, `the API server: ${answer.reason}`)
   }
 
-  const expect = async (method: Exchange['method'], path: string, body?: Body) => {
-    const answer = await ask(method, path, body)
+  const expect = async (method: Exchange['method'], path: string, body?: Body, most?: number) => {
+    const answer = await ask(method, path, body, most)
     if (answer.status < 300) return answer.text
     throw refusalOf(answer, `${method} ${path.replace(/\?.*/, '')}`)
   }
 
-  const read = async <T>(path: string, schema: ZodMiniType<T>): Promise<T> => {
-    const value = parseJson(await expect('GET', path))
+  const read = async <T>(path: string, schema: ZodMiniType<T>, most?: number): Promise<T> => {
+    const value = parseJson(await expect('GET', path, undefined, most))
     const parsed = schema.safeParse(value)
     if (parsed.success) return parsed.data
     const [what] = describeIssues(parsed.error, value)
@@ -101,7 +104,8 @@ export function createApi(parts: ApiParts): KubernetesApi {
       ...(rest !== '' && { continue: rest }),
     })
     try {
-      return await read(`/api/v1/pods?${query}`, podListSchema)
+      const most = limit === 1 ? maxPodBytes : maxBytes
+      return await read(`/api/v1/pods?${query}`, podListSchema, most)
     } catch (error) {
       if (limit === 1 || !isAnswerLarge(error)) throw error
       return 'too_large' as const
@@ -149,14 +153,17 @@ export function createApi(parts: ApiParts): KubernetesApi {
       for (let page = 0; page < maxPages; page += 1) {
         const list = await podPage(selector, limit, rest)
         if (list === 'too_large') {
-          limit = limit === allAtOnce ? podsAtOnce : Math.floor(limit / 2)
+          limit = smallerThan(limit)
           continue
         }
         found.push(...list.items)
         rest = list.metadata.continue ?? ''
         if (rest === '') return found
+        if (found.length > maxPods) break
+        // only some pods are large
+        limit = Math.min(podsAtOnce, limit * 2)
       }
-      throw new FoghornError('kubernetes_failed', `the list of pods has over ${maxPages} pages`)
+      throw new FoghornError('kubernetes_failed', `the node has more than ${maxPods} pods`)
     },
 
     evict(pod, graceSeconds) {
@@ -173,6 +180,10 @@ export function createApi(parts: ApiParts): KubernetesApi {
       })
     },
   }
+}
+
+function smallerThan(limit: number): number {
+  return limit === allAtOnce ? podsAtOnce : Math.floor(limit / 2)
 }
 
 const answerLarge = 'kubernetes_answer_large'

@@ -17,6 +17,8 @@ const taintKey = 'foghorn/maintenance'
 const conditionType = 'FoghornMaintenance'
 /** The kubelet makes such a pod from a file, and the API server cannot evict it. */
 const mirror = 'kubernetes.io/config.mirror'
+/** In the name of a Deployment's ReplicaSet. */
+const templateHash = 'pod-template-hash'
 const finished = ['Succeeded', 'Failed']
 
 const texts = z.optional(z.record(z.string(), z.string()))
@@ -51,14 +53,15 @@ export const nodeSchema = z.object({
 })
 export type Node = z.infer<typeof nodeSchema>
 
+/** Of a pod with much text, only what is read is kept. */
 const podSchema = z.object({
   metadata: z.object({
     name: z.string(),
     namespace: z.string(),
     uid: z.string(),
-    annotations: texts,
+    annotations: z.optional(z.object({ [mirror]: z.optional(z.string()) })),
     deletionTimestamp: z.optional(z.string()),
-    labels: texts,
+    labels: z.optional(z.object({ [templateHash]: z.optional(z.string()) })),
     ownerReferences: z.optional(
       z.array(
         z.object({ kind: z.string(), name: z.string(), controller: z.optional(z.boolean()) }),
@@ -226,7 +229,7 @@ export function workloadsOf(pods: Pod[]): string[] {
     .filter((pod) => fateOf(pod) !== 'stays')
     .map(({ metadata: { namespace, name, labels, ownerReferences = [] } }) => {
       const owner = ownerReferences.find(({ controller }) => controller === true)?.name ?? name
-      const end = `-${labels?.['pod-template-hash']}`
+      const end = `-${labels?.[templateHash]}`
       const workload = owner.endsWith(end) ? owner.slice(0, -end.length) : owner
       return cut(`${namespace}/${workload}`, limits.name)
     })

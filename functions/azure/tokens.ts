@@ -1,7 +1,7 @@
 // Tokens for Azure's services: of the host's managed identity, or of an app registration with a secret or
 // with a token of another issuer (workload identity).
 import * as z from 'zod'
-import { FoghornError } from '../../shared/errors.ts'
+import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
 import type { AzureAccess } from '../core/rules/config.ts'
 import { type AzureTokens, codeOf, readStart } from '../notify/notifier.ts'
@@ -93,12 +93,21 @@ async function requestFor(resource: string, { access, host, readText }: Options)
       ? {
           client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
           // the file is written anew while the relay runs
-          client_assertion: (await readText(federatedTokenFile ?? '')).trim(),
+          client_assertion: (await readAssertion(federatedTokenFile ?? '', readText)).trim(),
         }
       : { client_secret: clientSecret }),
   })
   const url = `${access.authority}/${tenantId}/oauth2/v2.0/token`
   return { url, init: { method: 'POST', body } }
+}
+
+async function readAssertion(file: string, readText: Options['readText']): Promise<string> {
+  try {
+    return await readText(file)
+  } catch (error) {
+    const why = `federatedTokenFile: "${file}" cannot be read: ${messageOf(error)}`
+    throw new FoghornError('azure_token_missing', why)
+  }
 }
 
 function ofHost(resource: string, clientId: string | undefined, host: HostIdentity | undefined) {

@@ -1,6 +1,6 @@
 // Root acts in a folder that belongs to another user. That user may have left a link or a pipe there, so root
 // gives up its rights before it touches anything in the folder.
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 const root = 0
@@ -46,8 +46,15 @@ export function actAsOwnerOf({
 function isBelowRootAlone(folder: string): boolean {
   const above = dirname(folder)
   const { uid, mode } = statSync(above)
-  const isOfRoot = uid === root && ((mode & othersWrite) === 0 || (mode & sticky) !== 0)
+  const isOfRoot = uid === root && ((mode & othersWrite) === 0 || isKept(folder, mode))
   return isOfRoot && (above === folder || isBelowRootAlone(above))
+}
+
+/** In a folder like /tmp, anybody may make a link, but nobody else may replace what is root's. */
+function isKept(entry: string, modeAbove: number): boolean {
+  if ((modeAbove & sticky) === 0) return false
+  const found = lstatSync(entry)
+  return found.uid === root && !found.isSymbolicLink()
 }
 
 function canEnter(folder: string): boolean {

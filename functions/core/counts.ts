@@ -99,12 +99,26 @@ function bucketOf(ms: number): string {
   return String(latencySeconds.find((seconds) => ms <= seconds * 1_000) ?? longer)
 }
 
+/** Characters of a version. Ours has about ten; the beacon says which it is. */
+const maxVersion = 64
+/** Versions of one fleet that are counted by name. */
+const maxVersions = 50
+
+/** The counts of one fleet's beacons, in which rare versions are `other`: their number has a limit. */
+export function withFewVersions(counts: Count[]): Count[] {
+  const sums = new Map<string, number>()
+  for (const { name, n } of counts) sums.set(name, (sums.get(name) ?? 0) + n)
+  const frequent = [...sums].sort(([, one], [, next]) => next - one).slice(0, maxVersions)
+  const named = new Set(frequent.map(([name]) => name))
+  return total(counts.map((one) => (named.has(one.name) ? one : { ...one, name: other })))
+}
+
 /** By its row alone. `silent` begins when an alert to the owners is collected. */
 export function beaconCount({ fleet, version, ...rest }: Beacon): Count {
   const { left, silence } = rest
   const isSilent = silence !== undefined && !isHeardAgain(rest)
   const state = left !== undefined ? 'left' : isSilent ? 'silent' : 'heard'
-  return { what: 'beacon', fleet, name: version, state: state, n: 1 }
+  return { what: 'beacon', fleet, name: version.slice(0, maxVersion), state, n: 1 }
 }
 
 /** Beacons that report, or may do so again. */

@@ -13,6 +13,7 @@ import { ClockWatch } from '../use-cases/clock-watch.ts'
 import { createFrequentLog } from '../use-cases/frequent-log.ts'
 import type { Relay } from '../use-cases/relay.ts'
 import type { Common } from './settings.ts'
+import { readSmallFile } from './small-file.ts'
 
 /** Of each channel: hundreds of messages may wait for one that is dead. */
 const retryLogMs = 60_000
@@ -52,8 +53,8 @@ function azureOf(
   host: Common['hostIdentity'],
   fetch: Fetch,
 ): Pick<Relay, 'azure' | 'azureTokens'> {
-  const readText = async (file: string) => (await import('node:fs/promises')).readFile(file, 'utf8')
   const access = azure ?? azureSchema.parse({})
+  const readText = readSmallFile
   const azureTokens = createTokens({ access, host, fetch, readText, now: Date.now })
   if (access.subscriptions.length === 0) return { azureTokens }
   const options = { access, tokens: azureTokens, fetch, now: Date.now }

@@ -104,13 +104,24 @@ function piecesOf(url: string): string[] {
     .slice(1)
     .split('&')
     .map((pair) => pair.split('=', 2)[1] ?? '')
-  const pieces = [...raw, ...searchParams.values(), ...pathname.split('/')].filter(mayBeSecret)
-  const isSecretPath = pathname.split('/').some(mayBeSecret)
+  // a server may repeat the path as it reads it
+  const paths = [...new Set([pathname, decoded(pathname)])]
+  const segments = paths.flatMap((path) => path.split('/')).filter(mayBeSecret)
+  const pieces = [...raw, ...searchParams.values()].filter(mayBeSecret)
   return [
     ...(search === '' ? [] : [url.slice(0, url.indexOf('?')), pathname + search]),
-    ...(isSecretPath ? [pathname] : []),
+    ...(segments.length > 0 ? paths : []),
+    ...segments,
     ...pieces,
   ]
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
 }
 
 /**

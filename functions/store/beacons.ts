@@ -1,6 +1,6 @@
 // Beacons, one partition for each fleet.
 import { FoghornError } from '../../shared/errors.ts'
-import { beaconCount, type Count, total } from '../core/counts.ts'
+import { beaconCount, type Count, total, withFewVersions } from '../core/counts.ts'
 import { type Beacon, type ListedBeacon, listedFields } from '../core/event/beacon.ts'
 import { shownState } from '../core/event/beacon-state.ts'
 import { endOf, justAfter, keyOf, startOf, timeKey } from './keys.ts'
@@ -92,15 +92,17 @@ export class Beacons {
   async counts(fleets: readonly string[]): Promise<Count[]> {
     const counts: Count[] = []
     for (const fleet of fleets) {
+      const own: Count[] = []
       for await (const page of this.#entriesOf(fleet)) {
-        const own = page.map((entry): Count => {
+        const found = page.map((entry): Count => {
           const [name, state] = summaryIn<CountedAs>(entry, this.#parts.rows, isCounted) ?? unknown
           return { what: 'beacon', fleet, name, state, n: 1 }
         })
-        counts.push(...total(own))
+        own.push(...total(found))
       }
+      counts.push(...withFewVersions(own))
     }
-    return total(counts)
+    return counts
   }
 
   async due(now: number, limit: number): Promise<BeaconKey[]> {

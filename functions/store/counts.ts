@@ -1,6 +1,7 @@
 // Counts for metrics: one row that follows the changes of counts, which rows write with what they
 // count. What is pending, open, or a beacon is counted by its entries each time.
 import { alertPrefix } from '../../shared/document.ts'
+import { FoghornError } from '../../shared/errors.ts'
 import { type Count, type Counts, type Oldest, total } from '../core/counts.ts'
 import type { Beacons } from './beacons.ts'
 import {
@@ -13,7 +14,7 @@ import {
 import type { Events } from './events.ts'
 import { justAfter, keyOf, timeKey } from './keys.ts'
 import { type Parts, whole } from './parts.ts'
-import { contentOf, insertOrReplace, type Row, summaryIn } from './rows.ts'
+import { type Change, contentOf, insertOrReplace, type Row, summaryIn } from './rows.ts'
 import { having } from './shapes.ts'
 import type { CountsRequest } from './store.ts'
 import { countsMs } from './store.ts'
@@ -55,8 +56,17 @@ export class StoredCounts {
     const stored = await this.#count(known, now, fleets, maxAgeMs ?? countsMs)
     // after a conflict, the row has the counts of another worker
     const change = insertOrReplace(found, row, JSON.stringify(stored))
-    await this.#parts.rows.change(partition, [change])
+    await this.#keep(change)
     return shown(stored)
+  }
+
+  /** Counts that have no room are counted anew each time: who reads them gets them. */
+  async #keep(change: Change): Promise<void> {
+    try {
+      await this.#parts.rows.change(partition, [change])
+    } catch (error) {
+      if (!(error instanceof FoghornError && error.code === 'row_too_large')) throw error
+    }
   }
 
   async #count(

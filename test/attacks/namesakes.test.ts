@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { sweep } from '../../functions/use-cases/sweep.ts'
 import { arm, list, publication, publish, send, startWithAzure } from '../support/azure.ts'
 import { linkOf, press } from '../support/people.ts'
-import { beacon, hour, minute, outcome, second, world } from '../support/relay.ts'
+import { beacon, hour, minute, moments, outcome, second, world } from '../support/relay.ts'
 import { event, eventId, FakeBeacon, started } from '../support/world.ts'
 
 let later: ReturnType<typeof event>
@@ -38,6 +38,17 @@ describe('a VM of the same name in another resource group', () => {
     expect((await stored())!.azure.accepted).toBeUndefined()
     await press(world, linkOf(world), 'approve')
     expect((await beacon.sees([later])).directives).toHaveLength(1)
+  })
+
+  test('joins with other tags after a rule approved: Azure is told', async () => {
+    const vm = { vmId: 'own', resourceGroup: 'rg', tags: { env: 'prod' } }
+    await begin({ policy: [{ name: 'prod', match: { tag: 'env=prod' }, decide: 'approve' }] })
+    const own = new FakeBeacon(world, 'web_0', { vm })
+    await own.sees([later], { starts: [{ eventId, ageMs: 0, outcome: 'unreachable' }] })
+    await elsewhere().sees([later])
+    await world.drain()
+    expect(moments()).not.toContain('changed')
+    expect((await stored())!.decided?.who).toBe('prod')
   })
 
   test.each(['tag: env=dev', 'resourceGroup: dev'])(

@@ -556,3 +556,54 @@ test('no beacon has the name of the reporter outside the VMs', async () => {
   const liar = new FakeBeacon(world, 'web_9', { vm: { vmId: 'Azure' } })
   expect((await liar.post(liar.body([later]))).status).toBe(400)
 })
+
+/** Steps of a report, oldest first. */
+const step = (kind: 'appeared' | 'changed', ageMs: number, shown = later) => {
+  return { kind, ageMs, firstPoll: false, event: shown }
+}
+
+test('onlookers that change the event again and again: an owner still hears that an approval is void', async () => {
+  const liars = ['one', 'other'].map((name) => new FakeBeacon(world, name))
+  for (let at = 0; at < 60; at++) {
+    for (const liar of liars)
+      await liar.sees([{ ...later, eventType: at % 2 ? 'Reboot' : 'Freeze' }])
+    await world.pass(second)
+  }
+  await beacon.sees([later])
+  await world.drain()
+  await press(world, linkOf(world), 'approve')
+  const before = moments().length
+  await beacon.sees([{ ...later, resources: ['web_0', 'web_1'] }])
+  await world.drain()
+  expect(moments().slice(before)).toEqual(['approved', 'changed'])
+})
+
+test("an onlooker's old steps: VMs are awaited, and a start is when its VM shows it", async () => {
+  const policy = [{ match: {}, decide: 'approve', whenReady: true }]
+  await startWithAzure({}, { policy })
+  const liar = new FakeBeacon(world, 'an_onlooker')
+  const day = 24 * hour
+  await liar.sees([later], { changes: [step('appeared', day)] })
+  await world.drain()
+  expect(moments()).not.toContain('not_ready')
+  const { firstSeenAt } = (await world.store.readEvent({ fleet: 'prod', eventId }))!
+  expect(world.clock.now - firstSeenAt).toBeLessThanOrEqual(15 * minute)
+  await liar.sees([started()], { changes: [step('changed', day, started())] })
+  await world.pass(second)
+  await beacon.sees([started()])
+  const record = await world.store.readEvent({ fleet: 'prod', eventId })
+  expect(record?.started).toMatchObject({ at: world.clock.now, vm: 'web_0' })
+})
+
+test('what only outsiders said of an event is gone once its VM shows it', async () => {
+  await publish({ notBeforeAt: later.notBeforeAt! })
+  const liar = new FakeBeacon(world, 'an_onlooker')
+  await liar.sees([{ ...later, source: 'User', durationSeconds: 1, description: 'Approve this' }])
+  const { source: _s, durationSeconds: _d, description: _t, ...bare } = later
+  await beacon.sees([bare])
+  const { facts } = (await world.store.readEvent({ fleet: 'prod', eventId }))!
+  expect(facts).toMatchObject({ notBeforeAt: later.notBeforeAt, eventType: 'Reboot' })
+  expect(facts).not.toHaveProperty('source')
+  expect(facts).not.toHaveProperty('durationSeconds')
+  expect(facts).not.toHaveProperty('description')
+})

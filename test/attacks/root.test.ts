@@ -4,6 +4,7 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  lchownSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -92,6 +93,23 @@ test.runIf(isRoot)("in root's folder below one of another user, root restores no
   expect(restore()).toMatchObject({ code: 2, text: expect.stringContaining('or above it') })
   expect(readdirSync(own)).toEqual([])
 })
+
+test.runIf(isRoot)(
+  "a link that another user left in a folder like /tmp leads to no folder of root's",
+  () => {
+    chmodSync(place, 0o1777)
+    const own = join(place, 'root')
+    mkdirSync(own, { mode: 0o700 })
+    data = join(place, 'link')
+    symlinkSync(own, data)
+    lchownSync(data, user, user)
+    expect(restore()).toMatchObject({
+      code: 2,
+      text: expect.stringContaining('others may write in'),
+    })
+    expect(readdirSync(own)).toEqual([])
+  },
+)
 
 describe.runIf(isRoot).each([
   ['in a folder that its owner reaches', 0o755],

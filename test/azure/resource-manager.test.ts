@@ -220,6 +220,17 @@ describe('tokens', () => {
     })
   })
 
+  test('of a file that cannot be read: the error names the file', async () => {
+    const own = { ...access, tenantId: 't1', clientId: 'c1', federatedTokenFile: '/token' }
+    const tokens = createTokens({
+      ...{ access: own, host: undefined, now: () => 0 },
+      readText: () => Promise.reject(new Error('it is no file')),
+      fetch: () => expect.unreachable(),
+    })
+    const why = 'federatedTokenFile: "/token" cannot be read: it is no file'
+    await expect(tokens.read(access.resourceManager)).rejects.toThrow(why)
+  })
+
   test('are kept until 5 minutes before their end, and a refusal shows no secret', async () => {
     const clock = { now: 0 }
     let status = 200

@@ -336,3 +336,12 @@ test.each([
   }
   expect(mask(`POST ${url} failed`)).toBe('POST [secret] failed')
 })
+
+test.each(['a path as it is read', '/hooks/s3cr%t key', 's3cr%t key'])(
+  'a server repeats %s: the key in it is masked',
+  (said) => {
+    const url = 'https://hook.example/hooks/s3cr%25t%20key'
+    const shown = maskOf(channelSecrets({ kind: 'webhook', url, secret: [] }))(`no ${said} here`)
+    expect(shown).not.toContain('s3cr%t')
+  },
+)

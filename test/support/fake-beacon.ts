@@ -50,6 +50,7 @@ export class FakeBeacon {
   /** Shown instead of a signature, where there is one. */
   token: string | undefined
   readonly vm: Partial<Report['vm']>
+  readonly version: string
   bootId: string = crypto.randomUUID()
   counter = 0
   uptimeMs = 86_400_000
@@ -59,7 +60,13 @@ export class FakeBeacon {
   constructor(
     world: Reachable,
     name: string,
-    options: { fleet?: string; key?: string; token?: string; vm?: Partial<Report['vm']> } = {},
+    options: {
+      fleet?: string
+      key?: string
+      token?: string
+      vm?: Partial<Report['vm']>
+      version?: string
+    } = {},
   ) {
     this.#world = world
     this.name = name
@@ -67,6 +74,7 @@ export class FakeBeacon {
     this.key = options.key ?? prodKey
     this.token = options.token
     this.vm = options.vm ?? {}
+    this.version = options.version ?? 'test'
   }
 
   body(
@@ -85,12 +93,12 @@ export class FakeBeacon {
       zone: '',
       tags: {},
     }
-    const { bootId, uptimeMs } = this
+    const { bootId, uptimeMs, version } = this
     const clock = this.#world.clock.now + this.clockAheadMs
     return {
       version: 1,
       vm: { ...vm, ...this.vm },
-      beacon: { version: 'test', bootId, counter: ++this.counter, uptimeMs, clock },
+      beacon: { version, bootId, counter: ++this.counter, uptimeMs, clock },
       document:
         events === null
           ? null

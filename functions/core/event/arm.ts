@@ -1,6 +1,6 @@
 // Telling Azure from outside the VMs, through Azure Resource Manager: when the relay tries it, what Azure's
 // own list must say before, and with what result. Beacons come first. That Azure is told twice is harmless.
-import { hits } from '../../../shared/document.ts'
+import { isOfAffected } from './directive.ts'
 import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
 import type { ShownEvent } from './facts.ts'
 import { addHistory } from './history.ts'
@@ -37,9 +37,9 @@ function isShownByBeacon({ sights }: EventRecord, listening: Listening): boolean
 
 /** How long after an approval the relay leaves it to beacons. That one of them told Azure is only its word. */
 function patienceWith(record: EventRecord, listening: Listening): number {
-  const { azure, facts } = record
+  const { azure } = record
   if (azure.accepted !== undefined) {
-    return hits(facts, azure.accepted.vm) ? ofAffectedMs : ofOnlookerMs
+    return isOfAffected(record, azure.accepted.beacon) ? ofAffectedMs : ofOnlookerMs
   }
   return isShownByBeacon(record, listening) ? patienceMs : soonMs
 }

@@ -1,11 +1,10 @@
 // Passes an approval on: which beacon tells Azure to start the event, and with what result. Law 11.
-import { hits, type ScheduledEvent } from '../../../shared/document.ts'
+import type { ScheduledEvent } from '../../../shared/document.ts'
 import { directiveLeaseMs, freshDocumentMs, type Start } from '../../../shared/report.ts'
 import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
-import type { Facts } from './facts.ts'
 import { addHistory } from './history.ts'
 import { isWithin } from './scope.ts'
-import type { Reporter } from './sight.ts'
+import { isAffected, mayBeHit, type Reporter } from './sight.ts'
 
 /** If Azure was told and still shows the event as Scheduled, it is told again after this time. */
 const retellMs = 60_000
@@ -13,7 +12,10 @@ const retellMs = 60_000
 type Lease = 'granted' | 'held_already' | 'not_due'
 
 type Directive = NonNullable<EventRecord['azure']['directive']>
-type Own = Pick<Reporter, 'beacon' | 'bootId' | 'vm' | 'polledAt'>
+type Own = Pick<
+  Reporter,
+  'beacon' | 'bootId' | 'vm' | 'polledAt' | 'resourceGroup' | 'subscriptionId'
+>
 
 /**
  * Whether the beacon may have the directive. `own` is the event in its document, where it is
@@ -50,20 +52,17 @@ function freeAt({ beacon, until, failed, earlier }: Directive, own: Own): number
 }
 
 /** Onlookers that say nothing keep an affected VM from telling Azure for one lease, and no longer. */
-function mayTakeOver(
-  { decided, azure, facts }: EventRecord,
-  { beacon, vm }: Own,
-  now: number,
-): boolean {
-  const { directive } = azure
-  if (directive!.beacon === beacon || directive!.earlier === beacon) return false
-  const isNearer = hits(facts, vm) && !isNamed(facts, directive!.vm)
+function mayTakeOver(record: EventRecord, own: Own, now: number): boolean {
+  const { decided, azure, facts } = record
+  const { beacon, earlier } = azure.directive!
+  if (beacon === own.beacon || earlier === own.beacon) return false
+  const isNearer = mayBeHit(facts, own) && !isOfAffected(record, beacon)
   return isNearer && decided!.at + directiveLeaseMs <= now
 }
 
-/** By one who knows, not by itself. */
-function isNamed(facts: Facts, vm: string): boolean {
-  return hits(facts, vm) && !facts.selfNamed?.includes(vm.toLowerCase())
+/** Whether one who knows names the beacon's VM, not only that VM itself. */
+export function isOfAffected({ facts, sights }: EventRecord, beacon: string | undefined): boolean {
+  return sights.some((one) => one.beacon === beacon && isAffected(facts, one))
 }
 
 /**
@@ -76,7 +75,7 @@ function tellsAgainAt(
   reporter: Own,
 ): number {
   if (accepted === undefined) return 0
-  if (hits(facts, reporter.vm) && isWordOfOther(accepted, reporter))
+  if (mayBeHit(facts, reporter) && isWordOfOther(accepted, reporter))
     return accepted.at + directiveLeaseMs
   return accepted.at + (directive?.beacon === reporter.beacon ? 2 * retellMs : retellMs)
 }

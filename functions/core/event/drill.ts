@@ -11,7 +11,7 @@ import {
 } from './event.ts'
 import type { Facts } from './facts.ts'
 import { addHistory } from './history.ts'
-import type { KnownVm } from './sight.ts'
+import { isElsewhere, type KnownVm } from './sight.ts'
 
 /** An approved drill starts after this time, as Azure takes some seconds, too. */
 export const drillStartMs = 5_000
@@ -129,12 +129,14 @@ function withMovedTime(record: OpenRecord, plan: DrillPlan, now: number): OpenRe
 
 /**
  * What rules know of VMs comes from the VMs' own beacons, or from the plan of a drill. Of a VM without a
- * beacon, it comes from Azure's inventory, at the resource that Azure's list names.
+ * beacon, it comes from Azure's inventory, at the resource that Azure's list names. A VM with the same name
+ * in another place is not meant.
  */
-export function knownVms({ drill, sights, azure }: EventRecord): KnownVm[] {
+export function knownVms({ drill, facts, sights, azure }: EventRecord): KnownVm[] {
   if (drill !== undefined) return drill.vms
-  const own = new Set(sights.map(({ vm }) => vm.toLowerCase()))
+  const seeing = sights.filter((one) => !isElsewhere(facts, one))
+  const own = new Set(seeing.map(({ vm }) => vm.toLowerCase()))
   // of another resource, the inventory says other things of VMs with the same names
   const listed = azure.outside?.listed ? (azure.outside.vms ?? []) : []
-  return [...sights, ...listed.filter(({ vm }) => !own.has(vm.toLowerCase()))]
+  return [...seeing, ...listed.filter(({ vm }) => !own.has(vm.toLowerCase()))]
 }

@@ -247,6 +247,8 @@ interface Kept extends FeatureFields {
   facts: Facts
   /** In the first epoch. */
   firstSeenAt: number
+  /** When the relay heard of it. Absent if that was soon after `firstSeenAt`. */
+  firstHeardAt?: number
   /** Only in an event of the relay's own, which never reaches a beacon. */
   drill?: DrillPlan
   /** What its VMs last showed of it. Of the VMs that it does not affect, at most four. */
@@ -280,9 +282,9 @@ interface Kept extends FeatureFields {
   reminders: Reminders
   /**
    * What people know: of which epoch, how many of its changes, and `last`, a hash of its values
-   * (`changeOf`).
+   * (`changeOf`). `at`: since when, if there were many.
    */
-  notified?: { epoch: number; count: number; last: string }
+  notified?: { epoch: number; count: number; last: string; at?: number }
   history: HistoryEntry[]
   /** Grows with every commit. A receiver may ignore a message with a smaller one. */
   sequence: number
@@ -362,9 +364,14 @@ export function listDecisions({
   return decided === undefined ? overruled : [...overruled, decided]
 }
 
+/** The approval that expired last. */
+export function lastExpired({ overruled }: Pick<EventRecord, 'overruled'>): Decided | undefined {
+  return overruled.findLast(({ expiredAt }) => expiredAt !== undefined)
+}
+
 /** When an approval last expired. Later messages get new ids, so they are sent again. */
-export function lastExpiry({ overruled }: Pick<EventRecord, 'overruled'>): number | undefined {
-  return overruled.findLast(({ expiredAt }) => expiredAt !== undefined)?.expiredAt
+export function lastExpiry(record: Pick<EventRecord, 'overruled'>): number | undefined {
+  return lastExpired(record)?.expiredAt
 }
 
 /** Whether its start surprised everybody. If a user asked for it, somebody knew. */

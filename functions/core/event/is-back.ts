@@ -1,5 +1,6 @@
 // Whether an event that ended is back: law 7. After an end by silence, the first document of a VM that
 // saw the event decides.
+import { keptFields } from '../../features/rules.ts'
 import { type Ended, type EndedRecord, fresh, type OpenRecord, withEnd } from './event.ts'
 import { type ShownEvent, withVms } from './facts.ts'
 import { addHistory } from './history.ts'
@@ -72,7 +73,7 @@ export function reopened(
     ...{ history, backAt: polledAt },
     ...(isOfStart(ended, before) && { wrongStart: true as const }),
     ...stillValid(record, ended, now),
-    ...(ended.by !== undefined && { wait: { ...fresh.wait, ...slotOf(record, status) } }),
+    ...(ended.by !== undefined && unbroken(record, status)),
   }
   if (status !== 'Started') return { ...kept, phase: 'scheduled' }
   const { by: _b, ...known } = before ?? {}
@@ -80,7 +81,21 @@ export function reopened(
   return { ...kept, phase: 'started', started }
 }
 
-/** After a doubtful end: its VMs may be prepared. It asks again, as another event may have the slot by now. */
+/** What people did with an event that never ended stays. Its VMs may be prepared or prepare themselves. */
+function unbroken(
+  { wait, ...record }: Omit<EndedRecord, 'phase' | 'ended' | 'started'>,
+  status: ShownEvent['status'],
+) {
+  const { prepareNow } = wait
+  const held = (['taken', ...keptFields] as const).filter((name) => record[name] !== undefined)
+  const kept = Object.fromEntries(held.map((name) => [name, record[name]]))
+  return {
+    ...kept,
+    wait: { ...fresh.wait, ...(prepareNow && { prepareNow }), ...slotOf({ wait }, status) },
+  }
+}
+
+/** Its VMs may be prepared. It asks for its slot again, as another event may have it by now. */
 function slotOf(
   { wait: { slot } }: Pick<EndedRecord, 'wait'>,
   status: ShownEvent['status'],

@@ -13,7 +13,7 @@ import {
   withEnd,
   withStarted,
 } from './event.ts'
-import type { ShownEvent } from './facts.ts'
+import type { Facts, ShownEvent } from './facts.ts'
 import { addHistory } from './history.ts'
 import { withRuns } from './hook-state.ts'
 import { isBack, reopened } from './is-back.ts'
@@ -66,19 +66,19 @@ function isMoved({ facts }: EventRecord, { isListed, shown, resource }: EventNew
   return isElsewhere(facts, { beacon: '', ...resource })
 }
 
-/** As the list shows it, in a new epoch: what was told and decided was about other VMs. */
+/** As the list shows it, in a new epoch: what was told and decided was about other VMs. The list is two minutes old. */
 function anew(record: EventRecord, reporter: Reporter, shown: ShownEvent): OpenRecord {
   const { fleet, eventId, firstSeenAt, sequence } = record
   const { eventId: _, status: _s, ...facts } = shown
   const { history } = addHistory(record, {
-    at: reporter.polledAt,
+    at: reporter.heardAt,
     what: 'reopened',
     note: reporter.vm,
   })
   const waits: OpenRecord = {
     ...fresh,
     ...{ fleet, eventId, epoch: record.epoch + 1, facts, firstSeenAt, sequence, history },
-    ...{ sights: record.sights.filter(isAzure), backAt: reporter.polledAt, phase: 'scheduled' },
+    ...{ sights: record.sights.filter(isAzure), backAt: reporter.heardAt, phase: 'scheduled' },
   }
   return shown.status === 'Started' ? withStarted(waits, { at: reporter.polledAt }) : waits
 }
@@ -109,12 +109,13 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
   const facts = { ...values, ...(home && { home }) }
   // Azure's list is two minutes old, and says nothing of when the event was new
   const readAt = news.isListed ? reporter.heardAt : reporter.polledAt
-  const firstSeenAt = seen[0]?.at ?? readAt
+  const firstSeenAt = seen[0] === undefined ? readAt : believedAt(seen[0].at, reporter, facts)
   const statuses = [...seen.map(({ event }) => event.status), ...(shown ? [shown.status] : [])]
   const wasScheduled = statuses[0] !== 'Started'
   const kept = {
     ...fresh,
     ...{ fleet, eventId, epoch: 1, facts, firstSeenAt, sights: [], sequence: 0 },
+    ...(reporter.heardAt - firstSeenAt > lateMs && { firstHeardAt: reporter.heardAt }),
     history: [
       {
         at: firstSeenAt,
@@ -124,7 +125,8 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
     ],
   }
   if (!statuses.includes('Started')) return { ...kept, phase: 'scheduled' }
-  const startedAt = seen.find(({ event }) => event.status === 'Started')?.at ?? reporter.polledAt
+  const startStep = seen.find(({ event }) => event.status === 'Started')
+  const startedAt = startStep ? believedAt(startStep.at, reporter, facts) : reporter.polledAt
   const startKind: StartKind = wasScheduled
     ? 'reported_late'
     : seen[0]?.appeared
@@ -138,6 +140,16 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
   return wasScheduled
     ? addHistory(record, { at: startedAt, what: 'started', note: reporter.vm })
     : record
+}
+
+/** A relay that heard of an event later was not reached for a while. */
+const lateMs = 60_000
+/** How old the steps may be that one says who is not affected: affected VMs may not have reported yet. */
+const onlookerAgeMs = 15 * 60_000
+
+/** When a step was, as far as this reporter is believed. */
+function believedAt(at: number, reporter: Reporter, facts: Facts): number {
+  return isOfNamed(reporter, facts) ? at : Math.max(at, reporter.heardAt - onlookerAgeMs)
 }
 
 /** Where the event's VMs are, as the first of them says. Azure's list may say otherwise later. */
@@ -159,21 +171,22 @@ function joinedTo(
   const isSeen = shown?.status === 'Started'
   const earlier = past.find(({ kind, event }) => kind === 'seen' && event.status === 'Started')
   if (!isSeen && earlier === undefined) return valued
-  if (valued.phase === 'started') return confirmed(valued, reporter)
+  const at = earlier ? believedAt(earlier.at, reporter, valued.facts) : reporter.polledAt
+  if (valued.phase === 'started') return confirmed(valued, reporter, at)
   const { by } = saidBy(reporter, valued.facts)
   if (by !== undefined && isTooEarly(valued, by, reporter, listening)) return valued
-  const at = earlier?.at ?? reporter.polledAt
   const started = withStarted(valued, { at, ...saidBy(reporter, valued.facts) })
   return addHistory(started, { at, what: 'started', note: reporter.vm })
 }
 
-/** A start that one who knows shows, too. */
-function confirmed(record: StartedRecord, reporter: Reporter): StartedRecord {
+/** A start that one who knows shows, too. An affected VM knows when it was. */
+function confirmed(record: StartedRecord, reporter: Reporter, at: number): StartedRecord {
   const { by: before, vm, ...started } = record.started
   const said = saidBy(reporter, record.facts)
   const isKnown = before === undefined && (vm === undefined || hits(record.facts, vm))
   if (isKnown || said.by === 'azure' || said.by === before) return record
-  return { ...record, started: { ...started, ...said } }
+  const knownAt = said.vm !== undefined && before === 'onlooker' ? at : started.at
+  return { ...record, started: { ...started, at: knownAt, ...said } }
 }
 
 /** A pace, and some time for the way. */

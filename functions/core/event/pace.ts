@@ -1,8 +1,8 @@
 // How often beacons report: a few often while a decision can be near, all others slowly.
-import { isWordOfOther } from './directive.ts'
+import { isOfAffected, isWordOfOther } from './directive.ts'
 import type { EventRecord } from './event.ts'
 import { isOpen } from './event.ts'
-import { isAffected, isAzure, isSeeing, type Listening } from './sight.ts'
+import { isAffected, isAzure, isSeeing, type Listening, type Sight } from './sight.ts'
 
 export const openPaceMs = 60_000
 export const nearPaceMs = 2_000
@@ -30,12 +30,13 @@ export function isNotBeforeNear({ facts: { notBeforeAt } }: EventRecord, now: nu
   return notBeforeAt === undefined || notBeforeAt - now <= nearMs
 }
 
-/** The beacons that report often: those that have seen the event for longest. */
-function watchersOf({ sights }: EventRecord, listening: Listening): string[] {
+/** The beacons that report often: of affected VMs first, then those that have seen the event for longest. */
+function watchersOf({ facts, sights }: EventRecord, listening: Listening): string[] {
+  const rank = (one: Sight) => (isAffected(facts, one) ? 0 : 1)
   return sights
     .filter((one) => !isAzure(one))
     .filter((one) => one.missing === undefined && isSeeing(one, listening))
-    .sort((a, b) => a.firstSeenAt - b.firstSeenAt)
+    .sort((a, b) => rank(a) - rank(b) || a.firstSeenAt - b.firstSeenAt)
     .slice(0, maxWatchers)
     .map(({ beacon }) => beacon)
 }
@@ -81,12 +82,12 @@ export function holdFor(seen: Seen[], paceMs: number): number | undefined {
 
 /** Another beacon says that Azure accepted: the affected VM's own one soon tells Azure, too. */
 function mayTellToo(record: EventRecord, beacon: string, now: number): boolean {
-  const { facts, sights, phase, azure } = record
+  const { sights, phase, azure } = record
   const { accepted } = azure
   if (!isOpen(record) || phase !== 'scheduled' || accepted === undefined) return false
   const own = sights.find((one) => one.beacon === beacon)
-  const isOfAffected = own !== undefined && isAffected(facts, own)
-  return isOfAffected && isWordOfOther(accepted, own) && now < accepted.at + openPaceMs
+  const isWord = isOfAffected(record, beacon) && isWordOfOther(accepted, own!)
+  return isWord && now < accepted.at + openPaceMs
 }
 
 function isUnderWay({ decided, azure }: EventRecord): boolean {

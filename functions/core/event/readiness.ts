@@ -11,7 +11,7 @@ import {
   type VmState,
   vmStates,
 } from './hook-state.ts'
-import { heardAt, isHeard, type Listening, type Sight } from './sight.ts'
+import { heardAt, isHeard, type Listening, mayBeHit, type Sight } from './sight.ts'
 
 /** The first report of a VM's beacon arrives within this time. */
 const firstReportMs = 2 * 60_000
@@ -21,15 +21,19 @@ const maxListed = 20
 const maxNote = 160
 
 /** Until when the first report of an affected VM's beacon may still be on its way. */
-export function awaitedUntil({ firstSeenAt, backAt = 0, changed }: EventRecord): number {
+export function awaitedUntil(
+  { firstSeenAt, firstHeardAt = 0, backAt = 0, changed }: EventRecord,
+  { listeningSince }: Pick<Listening, 'listeningSince'>,
+): number {
   const isGrown = changed?.names.includes('resources') === true
-  return Math.max(firstSeenAt, backAt, isGrown ? changed.at : 0) + firstReportMs
+  const known = Math.max(firstSeenAt, firstHeardAt, backAt, isGrown ? changed.at : 0)
+  return Math.max(known, listeningSince) + firstReportMs
 }
 
 /** The state of each affected VM, in the order of the event. */
 export function readinessOf(record: EventRecord, listening: Listening): VmReadiness[] {
   const named = byName(record)
-  const isEarly = listening.now < awaitedUntil(record)
+  const isEarly = listening.now < awaitedUntil(record, listening)
   return record.facts.resources.map((vm) => {
     const own = named.get(vm.toLowerCase()) ?? []
     const states = own.map((one) => stateOf(record, one, listening, isEarly))
@@ -91,7 +95,7 @@ function byState(one: State, other: State): number {
 /** The sights of affected VMs, by the name of the VM in lower case. */
 export function byName({ facts, sights }: EventRecord): Map<string, Sight[]> {
   const named = new Map(facts.resources.map((vm) => [vm.toLowerCase(), [] as Sight[]]))
-  for (const one of sights) named.get(one.vm.toLowerCase())?.push(one)
+  for (const one of sights) if (mayBeHit(facts, one)) named.get(one.vm.toLowerCase())!.push(one)
   return named
 }
 

@@ -1,7 +1,6 @@
 // When a rule approves an event: law 9. Its match must hold for every affected VM, and every speaker
 // must show the event now, with the values of the record. With `whenReady`, it waits until every VM is
 // ready; with `maxConcurrent`, until the event has its slot. If it waits in vain, people are asked.
-import { hits } from '../../../shared/document.ts'
 import { isAsRead } from '../../../shared/report.ts'
 import { knownVm } from '../rules/match.ts'
 import { judgePolicy, type PolicyRule, readBy } from '../rules/policy.ts'
@@ -16,7 +15,7 @@ import { seemsOver } from './is-over.ts'
 import type { Moment } from './moment.ts'
 import { awaitedUntil, isReady, readinessOf, withReadiness } from './readiness.ts'
 import { isWithin } from './scope.ts'
-import { differs, type Listening, shownOf, speakersOf } from './sight.ts'
+import { differs, type Listening, mayBeHit, shownOf, speakersOf } from './sight.ts'
 import {
   isTooMuch,
   type SlotRequest,
@@ -58,7 +57,7 @@ export function weigh(
     return { record: measured, moments: [] }
   }
   const wish = wishIn(active, measured)
-  const record = withSlot(measured, active, wish, taken, listening.now)
+  const record = withSlot(measured, active, wish, taken, listening)
   if (isTimeOver(before, record, rules, listening.now)) {
     return asked({ ...record, policy: before.policy }, 'time_over', listening)
   }
@@ -204,7 +203,7 @@ function whyInVain(
       ? isNear || heardAt === undefined
       : ['failed', 'refused', 'no_hook'].includes(state)
   if (whenReady && (vms.length === 0 || vms.some(isHopeless))) return 'cannot_be_ready'
-  if (wish === 'unknown' && now >= awaitedUntil(record)) return 'group_unknown'
+  if (wish === 'unknown' && now >= awaitedUntil(record, listening)) return 'group_unknown'
   if (wish !== undefined && wish !== 'unknown' && isTooMuch(wish)) return 'too_many_vms'
   if (now < asksAt(record)) return undefined
   return hasSlot ? 'not_ready_in_time' : 'no_turn_in_time'
@@ -254,7 +253,7 @@ export function nextWeighingAt(
   const { now } = listening
   const never = Number.POSITIVE_INFINITY
   if (record.phase !== 'scheduled' || decided?.decision === 'approved') return never
-  const times = slot?.state === 'unknown' ? [awaitedUntil(record)] : []
+  const times = slot?.state === 'unknown' ? [awaitedUntil(record, listening)] : []
   if (decided === undefined) {
     const ofRules = rules.map(({ match }) => match.time)
     times.push(nextBoundary(ofRules, now))
@@ -277,7 +276,7 @@ function ruleTimes(record: EventRecord, listening: Listening): number[] {
   if (!policy.whenReady && policy.maxConcurrent === undefined) return times
   const mayBeReady = preparesFrom(record) <= now && now < asksAt(record)
   const looks = mayBeReady ? [now + lookMs] : []
-  return [...times, asksAt(record), awaitedUntil(record), preparesFrom(record), ...looks]
+  return [...times, asksAt(record), awaitedUntil(record, listening), preparesFrom(record), ...looks]
 }
 
 /**
@@ -296,9 +295,9 @@ function isOutgrown(record: EventRecord, rules: PolicyRule[]): boolean {
     return vm !== undefined && !isAsRead(read, vm)
   }
   if (decided.scope?.vms?.some(isOther)) return true
-  const isUnready = sights.some(({ vm, hooks }) => {
-    const state = hooks?.prepare?.state
-    return hits(facts, vm) && state !== undefined && state !== 'succeeded'
+  const isUnready = sights.some((one) => {
+    const state = one.hooks?.prepare?.state
+    return mayBeHit(facts, one) && state !== undefined && state !== 'succeeded'
   })
   return policy.whenReady === true && isUnready
 }

@@ -139,6 +139,11 @@ export function isAffected(facts: Named, sight: Sight): boolean {
   return isOfNamed(sight, facts)
 }
 
+/** Its name is that of a VM of the event, and it is no namesake in another place. It may be the only one to say so. */
+export function mayBeHit(facts: Named, one: Place & Pick<Reporter, 'vm'>): boolean {
+  return !isAzure(one) && hits(facts, one.vm) && !isElsewhere(facts, one)
+}
+
 function silentMsOf(sight: Sight): number {
   return isAzure(sight) ? azureSilentMs : silentMs
 }

@@ -12,7 +12,7 @@ import { undecidable } from './facts.ts'
 import type { HookState, Slot } from './hook-state.ts'
 import { awaitedUntil } from './readiness.ts'
 import { lastAccepted } from './scope.ts'
-import { isAffected, type KnownVm, resourceGraph, type Sight } from './sight.ts'
+import { isAffected, type KnownVm, type Listening, resourceGraph, type Sight } from './sight.ts'
 
 /** How many VMs an event takes of each group. */
 type Groups = Record<string, number>
@@ -44,6 +44,8 @@ export const maxBehind = 5
 export const slotEveryMs = 5_000
 /** The groups of all holders together, so that the row stays small. */
 const maxEntries = 2_000
+/** Groups of one holder. Azure hits VMs of one set at a time, which has one group, or a few tags. */
+const maxGroups = 50
 const idLength = 32
 /** Who shows an event again after a doubtful end does so by then: see is-back.ts. */
 const doubtMs = 5 * 60_000
@@ -76,9 +78,9 @@ export function slotsNeeded(
   return { max, groups }
 }
 
-/** The event alone has more VMs of a group than may be taken. */
+/** The event alone has more VMs of a group than may be taken, or VMs of too many groups. */
 export function isTooMuch({ max, groups }: SlotRequest): boolean {
-  return Object.values(groups).some((count) => count > max)
+  return sizeOf(groups) > maxGroups || Object.values(groups).some((count) => count > max)
 }
 
 /** Identifies what an event takes. If it grows, it needs a new slot. */
@@ -91,7 +93,8 @@ type Own = Pick<EventRecord, 'eventId' | 'epoch'>
 /** The holders that matter to this event, without itself. If the row is full, all do. */
 export function rivalsOf(holders: Holder[], own: Own, { groups }: SlotRequest): Holder[] {
   const others = holders.filter((one) => !isSame(one, own))
-  const isFull = entriesIn(others) + Object.keys(groups).length > maxEntries
+  const before = holders.find((one) => isSame(one, own))?.groups ?? {}
+  const isFull = entriesIn(others) + sizeOf(withMost(before, groups)) > maxEntries
   return isFull
     ? others
     : others.filter((one) => Object.keys(groups).some((id) => id in one.groups))
@@ -110,11 +113,12 @@ export function takeSlot(
   const before = holders.find((one) => isSame(one, { eventId, epoch }))
   const others = holders.filter((one) => one !== before && !over.includes(one))
   const taken = (id: string) => others.reduce((sum, one) => sum + (one.groups[id] ?? 0), 0)
+  const all = withMost(before?.groups ?? {}, groups)
   const fits =
     Object.entries(groups).every(([id, count]) => taken(id) + count <= max) &&
-    entriesIn(others) + Object.keys(groups).length <= maxEntries
+    sizeOf(all) <= maxGroups &&
+    entriesIn(others) + sizeOf(all) <= maxEntries
   if (!fits) return { holders: over.length === 0 ? holders : kept(others, before), isHeld: false }
-  const all = withMost(before?.groups ?? {}, groups)
   const isKnown = before?.epoch === epoch && JSON.stringify(before.groups) === JSON.stringify(all)
   if (isKnown) return { holders, isHeld: true }
   return { holders: [...others, { eventId, epoch, groups: all }], isHeld: true }
@@ -187,7 +191,11 @@ function isSame(one: Own, other: Own): boolean {
 }
 
 function entriesIn(holders: Holder[]): number {
-  return holders.reduce((sum, { groups }) => sum + Object.keys(groups).length, 0)
+  return holders.reduce((sum, { groups }) => sum + sizeOf(groups), 0)
+}
+
+function sizeOf(groups: Groups): number {
+  return Object.keys(groups).length
 }
 
 /** What the event must ask for under its rule. */
@@ -207,11 +215,12 @@ export function withSlot(
   rules: PolicyRule[],
   wish: SlotRequest | 'unknown' | undefined,
   taken: Taken | undefined,
-  now: number,
+  listening: Listening,
 ): OpenRecord {
   const { slot } = record.wait
+  const { now } = listening
   if (wish === undefined) {
-    const mayFollow = record.decided === undefined && now < awaitedUntil(record)
+    const mayFollow = record.decided === undefined && now < awaitedUntil(record, listening)
     const isUnknown = mayFollow && mayTakeSlots(rules, record, knownVms(record))
     return withSlotState(record, isUnknown ? { state: 'unknown' } : undefined)
   }

@@ -1,20 +1,25 @@
 // What people know of an event, and the moment of its own life that tells them of more.
 import { changeOf } from '../delivery/delivery.ts'
-import { inert, type Stage } from './stage.ts'
+import { type EventRecord, lastExpired } from './event.ts'
+import { inert, never, type Stage } from './stage.ts'
 
-/** At most this many changes are sent in one epoch. Azure makes a few, an attacker any number. */
+/**
+ * After so many changes in one epoch, only the newest values are told, and seldom. Azure makes a few changes, an
+ * attacker any number.
+ */
 const maxChangesSent = 50
+const seldomMs = 10 * 60_000
 
 /** At most one moment: the step from what people know to what is known now. */
 export const told: Stage = {
   ...inert,
-  step(life, { before, from, isShown }) {
+  step(life, { before, from, isShown, listening }) {
     const { record } = life
     const { epoch, phase, notified, drill } = record
     const last = changeOf(record)
     const count = notified?.epoch === epoch ? notified.count : 0
     const withMoment = (moment: 'started' | 'scheduled' | 'changed', changes: number) => ({
-      record: { ...record, notified: { epoch, count: changes, last } },
+      record: { ...record, notified: notedAs(epoch, changes, last, listening.now) },
       moments: [...life.moments, moment],
     })
     if (phase === 'started') {
@@ -24,8 +29,25 @@ export const told: Stage = {
     // if no document shows the event now, it may be over already, so people are not asked
     if (notified?.epoch !== epoch) return isShown || drill ? withMoment('scheduled', 0) : life
     const isExpiry = record.overruled !== from.overruled
+    // whoever approved hears that it no longer counts; between rules, it may go on and on
+    const isOfPerson = isExpiry && lastExpired(record)?.how !== 'policy'
     const isChanged = record.changed?.at !== before?.changed?.at && notified.last !== last
-    if (!(isChanged || isExpiry) || count >= maxChangesSent) return life
-    return withMoment('changed', count + 1)
+    const isDue = isSeldom(record) ? seldomAt(record) <= listening.now : isChanged || isExpiry
+    return isOfPerson || isDue ? withMoment('changed', count + 1) : life
   },
+  nextAt: (record) => (isSeldom(record) ? seldomAt(record) : never),
+}
+
+function notedAs(epoch: number, count: number, last: string, at: number) {
+  return { epoch, count, last, ...(count >= maxChangesSent && { at }) }
+}
+
+function isSeldom({ phase, epoch, notified }: EventRecord): boolean {
+  return phase === 'scheduled' && notified?.epoch === epoch && notified.count >= maxChangesSent
+}
+
+/** When people hear of the newest values, if they do not know them. */
+function seldomAt(record: EventRecord): number {
+  const { at = 0, last } = record.notified!
+  return changeOf(record) === last ? never : at + seldomMs
 }

@@ -30,7 +30,7 @@ export function withValues(
   shown: Facts & Pick<Sight['shows'], 'status'>,
   listening: Listening,
 ): OpenRecord {
-  const { facts } = record
+  const facts = knownBeside(record, reporter, shown)
   const { polledAt } = reporter
   const isAdded = addsItself(record, reporter, shown)
   const names = takenFrom(record, reporter, shown, isAdded, listening)
@@ -45,7 +45,7 @@ export function withValues(
     withVms(valued, takesVms ? all : facts),
     selfNamedAfter(record, reporter, shown, isAdded, listening),
   )
-  if (JSON.stringify(merged) === JSON.stringify(facts)) return record
+  if (JSON.stringify(merged) === JSON.stringify(record.facts)) return record
   const learned = { ...record, facts: merged }
   // Azure sets the time of an event that had none
   const isTimed = facts.notBeforeAt === undefined && merged.notBeforeAt !== undefined
@@ -56,6 +56,28 @@ export function withValues(
   const noted = addHistory(changed, { at: polledAt, what: 'changed', note: noteOf(merged, news) })
   // a moved NotBefore starts new reminders
   return news.includes('notBeforeAt') ? { ...noted, reminders: { passed: [] } } : noted
+}
+
+const optional = ['source', 'durationSeconds', 'notBeforeAt', 'description'] as const
+
+/**
+ * The facts without what only outsiders said, once the first affected VM shows the event without it. Azure's list
+ * is no outsider.
+ */
+function knownBeside(
+  { facts, sights }: EventRecord,
+  reporter: Reporter,
+  shown: Facts & Pick<Sight['shows'], 'status'>,
+): Facts {
+  const isFirst =
+    shown.status === 'Scheduled' &&
+    isOfNamed(reporter, facts) &&
+    !sights.some((one) => isAffected(facts, one))
+  if (!isFirst) return facts
+  const listed = sights.find(({ beacon }) => beacon === resourceGraph)?.shows ?? {}
+  const unsaid = optional.filter((name) => !(name in shown) && !(name in listed))
+  const kept = Object.entries(facts).filter(([name]) => !(unsaid as string[]).includes(name))
+  return Object.fromEntries(kept) as Facts
 }
 
 /**

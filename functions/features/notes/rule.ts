@@ -40,6 +40,8 @@ export function withOwnerNote(
   return addHistory(next, { at: now, what: 'owner_note', ...note })
 }
 
+export const noteFields = ['ownerNote'] as const
+
 export const noteDisplay: Display = {
   shows: ({ ownerNote }) =>
     ownerNote === undefined

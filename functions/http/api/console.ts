@@ -93,7 +93,7 @@ async function signIn(
       return showSignIn(relay, c, { status: 403, to, message })
     }
     if (access.by === 'admin') relay.log.info('admin_signed_in')
-    else relay.log.info('token_signed_in', { token: nameOf(access) })
+    else refusals.note('token_signed_in', { token: nameOf(access) }, nameOf(access), 'info')
     await keepSession(relay, c, access)
     return goTo(c, relay, to)
   }

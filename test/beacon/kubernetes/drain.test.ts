@@ -112,6 +112,9 @@ describe('prepare', () => {
   test.each([
     [60, 250_000],
     [3, 5_000_000],
+    // longer than fits into one page, and more pods than there are pages of one
+    [2, 12_000_000],
+    [130, 2_200_000],
   ])('%i pods with %i bytes of annotations each do not keep it from draining', async (n, bytes) => {
     const { cluster, run, pod } = aCluster()
     const annotations = { large: 'x'.repeat(bytes) }

@@ -4,7 +4,7 @@ import { decide, decideByPolicy } from '../../../functions/core/event/approval.t
 import { leaseOf, withLease, withStartResult } from '../../../functions/core/event/directive.ts'
 import type { Decided, EventRecord, Phase } from '../../../functions/core/event/event.ts'
 import { directiveLeaseMs, type Start } from '../../../shared/report.ts'
-import { at, openRecord, record, scope } from '../../support/records.ts'
+import { at, openRecord, record, scope, sight } from '../../support/records.ts'
 import { event } from '../../support/world.ts'
 
 const approved: Decided = { decision: 'approved', how: 'link', who: 'chat', at, scope }
@@ -59,7 +59,9 @@ describe('decide', () => {
 })
 
 describe('leaseOf', () => {
-  const fresh = (beacon: string) => ({ beacon, bootId: 'boot', vm: 'an-onlooker', polledAt: at })
+  const fresh = (beacon: string) => {
+    return { beacon, bootId: 'boot', vm: 'an-onlooker', resourceGroup: 'rg', polledAt: at }
+  }
 
   test.each([
     [60_000, 'granted'],
@@ -132,7 +134,7 @@ describe('leaseOf', () => {
   ] as const)('another beacon says that Azure accepted: %s', (_, beacon, ms, lease) => {
     const accepted = { vm: 'web_0', beacon: 'liar', at }
     const done = record({ decided: approved, azure: { accepted } })
-    const own = { beacon, bootId: 'boot', vm: 'web_0', polledAt: at + ms }
+    const own = { ...fresh(beacon), vm: 'web_0', polledAt: at + ms }
     expect(leaseOf(done, event({ resources: ['web_0'] }), own, at + ms)).toBe(lease)
     const told = { ...done, azure: { accepted: { ...accepted, beacon } } }
     expect(leaseOf(told, event({ resources: ['web_0'] }), own, at + ms)).toBe('not_due')
@@ -148,9 +150,13 @@ describe('leaseOf', () => {
     const affected = facts.resources[0]!
     const lease = (vm: string, holder = 'an-onlooker', ms = 5_000) =>
       leaseOf(
-        { ...open, azure: { directive: { ...directive, vm: holder, until: at + 9_000 } } },
+        {
+          ...open,
+          sights: [sight(holder, { beacon: directive.beacon })],
+          azure: { directive: { ...directive, vm: holder, until: at + 9_000 } },
+        },
         event(),
-        { beacon: 'b', bootId: 'boot', vm, polledAt: at },
+        { ...fresh('b'), vm },
         approved.at + ms,
       )
     expect(lease(affected)).toBe('granted')
@@ -159,12 +165,12 @@ describe('leaseOf', () => {
     expect(lease(affected, affected)).toBe('not_due')
     // only what the event is known to hit counts, not what a document of the VM itself adds
     const named = { ...event(), resources: [...facts.resources, 'liar'] }
-    const liar = { beacon: 'b', bootId: 'boot', vm: 'liar', polledAt: at }
+    const liar = { ...fresh('b'), vm: 'liar' }
     expect(leaseOf(open, named, liar, at)).toBe('not_due')
   })
 
   test('another boot says with the id of a beacon that Azure accepted: its own boot tells Azure, too', () => {
-    const own = { beacon: 'a', bootId: 'boot', vm: 'web_0', polledAt: at + 5_000 }
+    const own = { ...fresh('a'), vm: 'web_0', polledAt: at + 5_000 }
     const saidBy = (bootId?: string) => {
       const accepted = { vm: 'web_0', beacon: 'a', at, ...(bootId !== undefined && { bootId }) }
       return record({ decided: approved, azure: { accepted } })

@@ -156,7 +156,10 @@ describe('its course', () => {
 
 describe('no beacon gets a directive', () => {
   test('not after an approval by a person, and not by policy', () => {
-    const observer = { beacon: 'id-web_3', bootId: 'boot', vm: 'web_3', polledAt: at }
+    const observer = {
+      ...{ beacon: 'id-web_3', bootId: 'boot', vm: 'web_3' },
+      ...{ resourceGroup: 'rg', polledAt: at },
+    }
     for (const how of ['link', 'policy'] as const) {
       const decided: Decided = { decision: 'approved', how, who: 'x', at, scope }
       const approved = { ...begin(), decided }

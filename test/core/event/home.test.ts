@@ -1,6 +1,11 @@
 // Where an event's VMs are: Azure puts no VM of another resource group into it.
 import { expect, test } from 'vitest'
+import { knownVms } from '../../../functions/core/event/drill.ts'
+import { readinessOf } from '../../../functions/core/event/readiness.ts'
+import { isCovered } from '../../../functions/core/event/rule-approves.ts'
+import { scopeOf } from '../../../functions/core/event/scope.ts'
 import { homeOf, isElsewhere } from '../../../functions/core/event/sight.ts'
+import { at, facts, record, sight } from '../../support/records.ts'
 
 const vm = (resourceGroup: string, subscriptionId?: string) => ({
   ...{ beacon: 'id-web_0', resourceGroup },
@@ -29,4 +34,19 @@ test('the word of Azure and a VM without a group say nothing of a place', () => 
   expect(homeOf({ beacon: 'azure', resourceGroup: 'rg' })).toBeUndefined()
   expect(homeOf(vm(''))).toBeUndefined()
   expect(homeOf(vm('rg', 's'))).toEqual({ resourceGroup: 'rg', subscriptionId: 's' })
+})
+
+test('a namesake in another group says nothing of the event: not to rules, of readiness, or against an approval', () => {
+  const tags = { env: 'dev' }
+  const failed = { prepare: { state: 'failed' as const, since: at } }
+  const own = sight('web_0', { tags, hooks: { prepare: { state: 'succeeded', since: at } } })
+  const namesake = sight('web_0', { beacon: 'other', resourceGroup: 'other', hooks: failed })
+  const rules = [{ name: 'dev', match: { tag: ['env=dev'] }, decide: 'approve' as const }]
+  const seen = record({ facts: facts({ home: { resourceGroup: 'rg' } }), sights: [own, namesake] })
+  expect(knownVms(seen)).toEqual([own])
+  expect(readinessOf(seen, { now: at, listeningSince: 0 })).toMatchObject([{ state: 'ready' }])
+  const scope = scopeOf(seen, [])
+  const policy = { decide: 'approve' as const, rule: 'dev', whenReady: true as const }
+  const approved = { decision: 'approved', how: 'policy', who: 'dev', at, scope } as const
+  expect(isCovered({ ...seen, policy, decided: approved }, rules)).toBe(true)
 })

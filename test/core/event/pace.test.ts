@@ -46,6 +46,9 @@ describe('the pace', () => {
     names.map((vm, i) => sight(vm, { beacon: vm, firstSeenAt: at + i }))
   const five = sightsOf('a', 'b', 'c', 'd', 'e')
   const near = record({ sights: five })
+  const late = record({
+    sights: [...five, sight('web_0', { beacon: 'web_0', firstSeenAt: at + 9 })],
+  })
   const started = record({ phase: 'started', started: { at: at }, sights: five })
   const ended = withEnd(near, { at, outcome: 'completed' })
   const waits = record({ sights: five, decided: approved })
@@ -59,6 +62,8 @@ describe('the pace', () => {
     ['the fifth', [near], 'e', openPaceMs],
     ['the fifth, where one of the four is silent', [silent], 'e', nearPaceMs],
     ['the fifth, where one of the four lacks it', [lacked], 'e', nearPaceMs],
+    ['an affected VM that saw it last', [late], 'web_0', nearPaceMs],
+    ['the fourth of others beside it', [late], 'd', openPaceMs],
     ['anybody, while an approval waits', [waits], 'x', nearPaceMs],
     ['one of the four of what has started', [started], 'a', openPaceMs],
     ['the fastest of several', [ended, started, near], 'a', nearPaceMs],

@@ -19,6 +19,11 @@ const stateOf = (sights: Sight[], changes: Fields = {}, listeningSince = 0) =>
 /** Its own document does not name it. */
 const without = ({ isHit: _, ...rest }: Sight): Sight => rest
 
+test('a relay that has just started waits for the first reports', () => {
+  expect(stateOf([], {}, now - 2 * minute + 1)).toMatchObject([{ state: 'awaited' }])
+  expect(stateOf([], {}, now - 2 * minute)).toMatchObject([{ state: 'silent' }])
+})
+
 describe('the state of a VM', () => {
   test.each<[string, Sight[], Fields, object]>([
     ['planned', [web0({ prepare: run('planned') })], {}, { state: 'planned', since: at }],
@@ -54,6 +59,7 @@ describe('the state of a VM', () => {
       { state: 'awaited' },
     ],
     ['no beacon, since it is back', [], { backAt: now }, { state: 'awaited' }],
+    ['no beacon, heard of late', [], { firstHeardAt: now }, { state: 'awaited' }],
     [
       'its own document does not show that it is hit, at first',
       [without(web0())],

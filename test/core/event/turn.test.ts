@@ -57,6 +57,25 @@ describe('whether there is room', () => {
     expect(takeSlot(holders, own, wish({ a: 1 }, 2), []).holders).toBe(holders)
   })
 
+  const groups = (count: number, name = 'g') =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`${name}${i}`, 1]))
+
+  test('an event whose VMs change their group takes no more than fifty groups', () => {
+    const holders = [holder('own', groups(50))]
+    expect(takeSlot(holders, own, wish({ g0: 1 }), []).isHeld).toBe(true)
+    expect(takeSlot(holders, own, wish({ other: 1 }), []).isHeld).toBe(false)
+    expect([isTooMuch(wish(groups(50))), isTooMuch(wish(groups(51)))]).toEqual([false, true])
+  })
+
+  test('what an event took before counts where the list is full: then all others are asked', () => {
+    const full = Array.from({ length: 39 }, (_, i) => holder(`x${i}`, groups(50, `x${i}-`)))
+    const holders = [...full, holder('own', groups(50))]
+    expect(takeSlot(holders, own, wish({ g0: 1 }), []).isHeld).toBe(true)
+    expect(rivalsOf(holders, own, wish({ other: 1 }))).toHaveLength(39)
+    const less = [...full, holder('y', groups(30, 'y')), holder('own', groups(20))]
+    expect(takeSlot(less, own, wish({ other: 1 }), []).isHeld).toBe(false)
+  })
+
   test('if nothing changes, the list is the same object', () => {
     const holders = [holder('own', { a: 1 })]
     expect(takeSlot(holders, own, wish({ a: 1 }), []).holders).toBe(holders)

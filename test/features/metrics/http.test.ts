@@ -212,3 +212,15 @@ test('a report past the routes counts as one through them', async () => {
     expect(await answer.text()).toContain(series)
   }
 })
+
+test('a holder of the key invents versions of beacons: fifty are counted by name, and all beacons', async () => {
+  await startRelay({ channels, routes })
+  for (let n = 0; n < 60; n++) {
+    await new FakeBeacon(world, `vm_${n}`, { version: `${n}-${'x'.repeat(100)}` }).sees([])
+  }
+  const { counts } = await world.store.readCounts({ now: world.clock.now, fleets: ['prod'] })
+  const beacons = counts.filter(({ what }) => what === 'beacon')
+  expect(beacons).toHaveLength(51)
+  expect(beacons.reduce((sum, { n }) => sum + n, 0)).toBe(60)
+  expect(Math.max(...beacons.map(({ name }) => name.length))).toBe(64)
+})

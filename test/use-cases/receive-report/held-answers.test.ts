@@ -139,7 +139,13 @@ describe('an answer is not held', () => {
 
   test('to a fifth observer', async () => {
     for (const name of ['a', 'b', 'c', 'd']) await new WaitingBeacon(world, name).sees([event()])
+    first = new WaitingBeacon(world, 'e')
     expect(await answersAtOnce()).toBeUndefined()
+  })
+
+  test('but to an affected VM that comes after four observers it is', async () => {
+    for (const name of ['a', 'b', 'c', 'd']) await new WaitingBeacon(world, name).sees([event()])
+    expect((await first.sees([event()])).waitMs).toBe(holdMs)
   })
 
   test('to a report that was received before', async () => {
