@@ -46,7 +46,7 @@ export async function runCommand(
   const wanted = words.at(-1) === '--help' ? '--help' : given
   const command = all.find((one) => one.words === wanted)
   if (command !== undefined) return command.run()
-  terminal.error(`There is no command "${given}". The commands are:\n\n${tableOf(all)}`)
+  terminal.error(`There is no command "${given}". The commands are:\n\n${writeTable(all)}`)
   return exitCodes.wrong
 }
 
@@ -54,7 +54,7 @@ function helpFor(commands: readonly Command[]): string {
   return [
     'Reports the Scheduled Events of this Azure VM to a Foghorn relay.',
     '',
-    tableOf(commands),
+    writeTable(commands),
     '',
     'Settings, as environment variables:',
     '',
@@ -73,7 +73,7 @@ function settingsIn(named: Record<string, Pick<Variable<unknown>, 'about' | 'usu
   })
 }
 
-function tableOf(commands: readonly Command[]): string {
+function writeTable(commands: readonly Command[]): string {
   const width = Math.max(...commands.map(({ words }) => words.length))
   const rows = commands.map(({ words, about }) => `  ${program} ${words.padEnd(width)}  ${about}`)
   return rows.join('\n')

@@ -34,12 +34,12 @@ export interface Instant {
 }
 
 /** The instant of a monotonic time of this process; without one, now. */
-export function instantOf(clock: Clock, monotonic = clock.monotonic()): Instant {
+export function toInstant(clock: Clock, monotonic = clock.monotonic()): Instant {
   return { monotonic, wall: clock.now() - (clock.monotonic() - monotonic) }
 }
 
 /** At least 0 ms: the wall clock may have been set back between two processes. */
-export function ageMsOf(clock: Clock, { wall, monotonic }: Instant): number {
+export function measureAgeMs(clock: Clock, { wall, monotonic }: Instant): number {
   if (monotonic !== undefined) return clock.monotonic() - monotonic
   return Math.max(0, clock.now() - wall)
 }

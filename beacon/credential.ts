@@ -135,9 +135,9 @@ export class TokenCredential implements Credential {
     const now = clock.monotonic()
     if (answer.kind === 'failed') {
       this.#askAt = now + this.#backoff.waitMs(answer)
-      this.#reason = `no token to report with: ${sentenceOf(answer)}`
+      this.#reason = `no token to report with: ${describeRefusal(answer)}`
       const { status } = answer
-      this.#trouble.failed(String(status ?? ''), { reason: sentenceOf(answer), status })
+      this.#trouble.failed(String(status ?? ''), { reason: describeRefusal(answer), status })
       return
     }
     this.#backoff.reset()
@@ -149,7 +149,7 @@ export class TokenCredential implements Credential {
 }
 
 /** An owner must fix a 400: IMDS has no such identity, or Entra no such audience. */
-function sentenceOf({ reason, status }: Failed): string {
+function describeRefusal({ reason, status }: Failed): string {
   if (status !== 400) return reason
   return (
     `${reason}; assign a managed identity to this VM (az vm identity assign), name one of several ` +

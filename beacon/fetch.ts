@@ -49,7 +49,7 @@ async function exchange(asked: Exchange, { HTTPS_PROXY }: ProxyEnvironment): Pro
     const location = response.headers.get('location') ?? undefined
     return { kind: 'answered', status: response.status, headers: { ...known, location }, text }
   } catch (error) {
-    const reason = over.signal.aborted ? String(over.signal.reason) : reasonOf(error)
+    const reason = over.signal.aborted ? String(over.signal.reason) : describeFault(error)
     return { kind: 'unanswered', reason, stale: false }
   } finally {
     clearTimeout(timer)
@@ -59,7 +59,7 @@ async function exchange(asked: Exchange, { HTTPS_PROXY }: ProxyEnvironment): Pro
 }
 
 /** Bun's sentence without its advice to programmers. */
-function reasonOf(error: unknown): string {
+function describeFault(error: unknown): string {
   return messageOf(error).split(/[.:] (?=Is the|For more)/)[0]!
 }
 

@@ -38,8 +38,8 @@ export function createImdsRequest(parts: {
     if (request === undefined) return undefined
     const url = new URL(request.path, origin)
     const limits = { timeoutMs, connectTimeoutMs, maxBytes: maxDocumentBytes }
-    const answer = await send({ url, signal, ...limits, ...formOf(request.body) })
-    const pauseMs = pauseMsOf(answer, clock.now())
+    const answer = await send({ url, signal, ...limits, ...describeForm(request.body) })
+    const pauseMs = readPauseMs(answer, clock.now())
     if (pauseMs !== undefined) rateLimit.pause(pauseMs)
     return answer
   }
@@ -52,7 +52,7 @@ export function createImdsRequest(parts: {
 }
 
 /** A POST if there is a body, otherwise a GET. */
-function formOf(body: string | undefined): Pick<Exchange, 'method' | 'headers' | 'body'> {
+function describeForm(body: string | undefined): Pick<Exchange, 'method' | 'headers' | 'body'> {
   const headers = { metadata: 'true', accept: 'application/json' }
   if (body === undefined) return { method: 'GET', headers }
   const length = `${Buffer.byteLength(body)}`
@@ -61,7 +61,7 @@ function formOf(body: string | undefined): Pick<Exchange, 'method' | 'headers' |
 }
 
 /** How long IMDS wants no requests: after a 429, or after a 503 with Retry-After. */
-export function pauseMsOf(answer: Exchanged, now: number): number | undefined {
+export function readPauseMs(answer: Exchanged, now: number): number | undefined {
   if (answer.kind === 'unanswered') return undefined
   const { status, headers } = answer
   if (status !== 429 && status !== 503) return undefined
@@ -98,7 +98,7 @@ export function createRateLimit(clock: Pick<Clock, 'monotonic' | 'sleep'>): Rate
   const queue: Waiting[] = []
   let timer: AbortController | undefined
 
-  const nextOf = (now: number): Waiting | undefined => {
+  const chooseNext = (now: number): Waiting | undefined => {
     if (now < pausedUntil || sent.length >= requestsPerWindow) return undefined
     if (sent.some(({ kind }) => kind === 'poll')) return queue[0]
     const poll = queue.find(({ kind }) => kind === 'poll')
@@ -108,7 +108,7 @@ export function createRateLimit(clock: Pick<Clock, 'monotonic' | 'sleep'>): Rate
   const serve = (): void => {
     const now = clock.monotonic()
     sent = sent.filter(({ at }) => now - at < windowMs)
-    for (let next = nextOf(now); next !== undefined; next = nextOf(now)) {
+    for (let next = chooseNext(now); next !== undefined; next = chooseNext(now)) {
       queue.splice(queue.indexOf(next), 1)
       sent.push({ at: now, kind: next.kind })
       next.go()

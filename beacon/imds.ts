@@ -14,7 +14,7 @@ import type { Vm } from '../shared/report.ts'
 import { parseRetryAfter } from '../shared/retry.ts'
 import type { Clock } from './clock.ts'
 import type { Exchanged, Transport } from './exchange.ts'
-import { type Asked, createImdsRequest, createRateLimit, pauseMsOf } from './imds-request.ts'
+import { type Asked, createImdsRequest, createRateLimit, readPauseMs } from './imds-request.ts'
 import { type AccessToken, parseAccessToken, parseInstance } from './instance.ts'
 import { createTransport } from './transport.ts'
 import { createVersions } from './versions.ts'
@@ -112,11 +112,11 @@ export function createImds(options: {
     request: Pick<Asked, 'kind' | 'signal' | 'timeoutMs'>,
   ) => {
     const answer = await ask({ ...request, prepare: () => ({ path: eventsPath(apiVersion) }) })
-    return readAnswer(answer, clock.now(), (text) => documentOf(text, apiVersion))
+    return readAnswer(answer, clock.now(), (text) => readDocument(text, apiVersion))
   }
 
   /** Nearly every poll has the text of the last one, which is not parsed again. */
-  const documentOf = (text: string, apiVersion: ApiVersion): EventsDocument | string => {
+  const readDocument = (text: string, apiVersion: ApiVersion): EventsDocument | string => {
     const isSame = text === last?.text && apiVersion === last.apiVersion && vmName === last.vmName
     return isSame ? last!.document : parseDocument(text, apiVersion, vmName)
   }
@@ -181,7 +181,7 @@ export function createImds(options: {
         return { path: eventsPath(apiVersion), body: startBody(ids, apiVersion, last) }
       }
       const answer = await ask({ signal, timeoutMs: laterMs, prepare })
-      return answer && startedOf(answer, clock.now())
+      return answer && readStart(answer, clock.now())
     },
 
     close: () => transport.close(),
@@ -207,12 +207,12 @@ function startBody(ids: readonly string[], apiVersion: ApiVersion, last: Answere
   })
 }
 
-function startedOf(answer: Exchanged, now: number): Started {
+function readStart(answer: Exchanged, now: number): Started {
   if (answer.kind === 'unanswered') return { outcome: 'unreachable', reason: answer.reason }
   const { status } = answer
   if (status >= 200 && status < 300) return { outcome: 'accepted', status }
   const reason = cut(answer.text.trim(), 200)
-  const retryAfterMs = pauseMsOf(answer, now)
+  const retryAfterMs = readPauseMs(answer, now)
   if (retryAfterMs === undefined) return { outcome: 'rejected', status, reason }
   return { outcome: 'throttled', status, reason, retryAfterMs }
 }
@@ -223,13 +223,13 @@ function readAnswer<T extends object>(
   now: number,
   parse: (text: string) => T | string,
 ): { value: T; text: string } | Failed {
-  if (answer.kind === 'unanswered' || answer.status !== 200) return failureOf(answer, now)
+  if (answer.kind === 'unanswered' || answer.status !== 200) return describeFailure(answer, now)
   const value = parse(answer.text)
   if (typeof value !== 'string') return { value, text: answer.text }
   return { kind: 'failed', class: 'transient', status: 200, reason: value }
 }
 
-function failureOf(answer: Exchanged, now: number): Failed {
+function describeFailure(answer: Exchanged, now: number): Failed {
   if (answer.kind === 'unanswered') {
     return { kind: 'failed', class: 'transient', reason: answer.reason }
   }
@@ -237,14 +237,14 @@ function failureOf(answer: Exchanged, now: number): Failed {
   const retryAfterMs = parseRetryAfter(answer.headers['retry-after'], now)
   return {
     kind: 'failed',
-    class: classOf(status),
+    class: classify(status),
     status,
     reason: `IMDS answered ${status}: ${cut(text.trim(), 200) || '(empty body)'}`,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   }
 }
 
-function classOf(status: number): FailureClass {
+function classify(status: number): FailureClass {
   if (status === 410) return 'updating'
   if (status === 429) return 'throttled'
   return status >= 400 && status < 500 && status !== 408 ? 'absent' : 'transient'

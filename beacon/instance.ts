@@ -51,12 +51,12 @@ export function parseInstance(body: string): Vm | string {
     placementGroup: compute.placementGroupId,
     location: compute.location,
     zone: compute.zone,
-    tags: tagsOf(tagsList),
+    tags: readTags(tagsList),
   }
 }
 
 /** Keeps the first tags, in the order of IMDS: the relay refuses a report with more. */
-function tagsOf(list: unknown[]): Record<string, string> {
+function readTags(list: unknown[]): Record<string, string> {
   const tags = list.map((item) => tag.safeParse(item).data).filter((item) => item !== undefined)
   const short = (text: string) => cut(text, tagLimits.text)
   return Object.fromEntries(

@@ -13,7 +13,7 @@ export type TakeOver = (vmId: string, forget: () => void) => void
 export function createTakeOver(directory: string, log: Log): TakeOver {
   const file = join(directory, fileName)
   return (vmId, forget) => {
-    const before = textOf(file)
+    const before = readOwner(file)
     if (before === vmId) return
     if (before !== '') {
       const hint = 'what waited there is dropped: remove the state directory from images'
@@ -29,7 +29,7 @@ export function createTakeOver(directory: string, log: Log): TakeOver {
 }
 
 /** Empty if there is no such file. */
-function textOf(file: string): string {
+function readOwner(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch {

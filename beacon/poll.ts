@@ -70,10 +70,10 @@ function observe(parts: Parts, state: State, poll: Poll & { kind: 'document' }):
 const stepEvents = { appeared: 'event_seen', changed: 'event_changed', gone: 'event_gone' } as const
 
 function logStep(log: Log, { kind, event }: Step): void {
-  log.info(stepEvents[kind], kind === 'gone' ? { eventId: event.eventId } : fieldsOf(event))
+  log.info(stepEvents[kind], kind === 'gone' ? { eventId: event.eventId } : listFields(event))
 }
 
-function fieldsOf(event: ScheduledEvent): Fields {
+function listFields(event: ScheduledEvent): Fields {
   const { eventId, eventType, status, resources, notBeforeAt } = event
   const notBefore = notBeforeAt === undefined ? undefined : new Date(notBeforeAt).toISOString()
   return { eventId, eventType, status, resources, notBefore }

@@ -52,17 +52,17 @@ interface Item extends Pending {
  * not fit, returns its sequence.
  */
 export function buildReport(facts: Facts, maxBytes = maxReportBytes): BuiltReport | number {
-  const items = facts.pending.map((pending) => ({ ...pending, text: textOf(pending) }))
-  const whole = headOf(facts)
+  const items = facts.pending.map((pending) => ({ ...pending, text: writeReport(pending) }))
+  const whole = buildHead(facts)
   const total = whole.document?.events.length ?? 0
   const heads = [
     () => whole,
-    () => reduced(whole, maxBytes - halfOf(items, maxBytes)),
+    () => reduced(whole, maxBytes - takeHalf(items, maxBytes)),
     () => ({ ...whole, document: null }),
   ]
   for (const head of heads) {
     const report = head()
-    const room = maxBytes - bytesOf(report) - frameBytes
+    const room = maxBytes - countBytes(report) - frameBytes
     const count = fitting(items, room)
     const isTooLarge = items.length > 0 ? count === 0 : room < 0 && report.document !== null
     if (isTooLarge) continue
@@ -78,7 +78,7 @@ export function buildReport(facts: Facts, maxBytes = maxReportBytes): BuiltRepor
   return facts.pending[0]?.sequence ?? 0
 }
 
-function headOf({ vm, beacon, document, hooks, goodbye, waitMs, now }: Facts): Head {
+function buildHead({ vm, beacon, document, hooks, goodbye, waitMs, now }: Facts): Head {
   const own = { ...beacon, uptimeMs: clampAge(beacon.uptimeMs) }
   const head = { version: 1 as const, vm, beacon: own, hooks, goodbye, waitMs }
   if (document === undefined) return { ...head, document: null }
@@ -102,11 +102,11 @@ function reduced(whole: Head, maxBytes: number): Head {
   if (document === null) return whole
   const ids = document.events.map(({ eventId }) => eventId)
   const without = { ...document, events: [], hidden: [...document.hidden, ...ids] }
-  let left = maxBytes - bytesOf({ ...whole, document: without }) - frameBytes
+  let left = maxBytes - countBytes({ ...whole, document: without }) - frameBytes
   const events = hitsFirst(document.events, vm.name)
     .map(withoutDescription)
     .filter((event) => {
-      const bytes = bytesOf(event) - bytesOf(event.eventId)
+      const bytes = countBytes(event) - countBytes(event.eventId)
       if (bytes > left) return false
       left -= bytes
       return true
@@ -117,7 +117,7 @@ function reduced(whole: Head, maxBytes: number): Head {
 }
 
 /** The bytes of the oldest items, up to half of a report, but at least of one. */
-function halfOf(items: readonly Item[], maxBytes: number): number {
+function takeHalf(items: readonly Item[], maxBytes: number): number {
   const count = Math.max(1, fitting(items, maxBytes / 2))
   return items.slice(0, count).reduce((sum, { text }) => sum + itemBytes(text), 0)
 }
@@ -136,7 +136,7 @@ function joined(head: Head, items: readonly Item[]): string {
 
 const frameBytes = ',"changes":[],"starts":[]'.length
 
-function bytesOf(value: unknown): number {
+function countBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value))
 }
 
@@ -157,7 +157,7 @@ function fitting(items: readonly Item[], bytes: number): number {
   return end === -1 ? items.length : end
 }
 
-function textOf(pending: Pending): string {
+function writeReport(pending: Pending): string {
   const { item } = pending
   const ageMs = clampAge(pending.ageMs())
   if (item.kind === 'start') {

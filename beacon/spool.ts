@@ -7,7 +7,7 @@ import * as z from 'zod/mini'
 import { FoghornError, messageOf } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
 import { changeSchema, maxChanges, type Start, startSchema } from '../shared/report.ts'
-import { ageMsOf, type Clock, type Instant, instantOf } from './clock.ts'
+import { type Clock, type Instant, measureAgeMs, toInstant } from './clock.ts'
 import type { Step } from './watch.ts'
 
 /** Not imported: an old Node without it would exit before it prints which version it needs. */
@@ -145,8 +145,9 @@ class FileSpool implements Spool {
     return this.#entries.map(({ sequence, body, seen, lastSeen }) => ({
       sequence,
       item: body,
-      ageMs: () => ageMsOf(this.#clock, seen),
-      lastSeenAgeMs: () => (lastSeen === undefined ? undefined : ageMsOf(this.#clock, lastSeen)),
+      ageMs: () => measureAgeMs(this.#clock, seen),
+      lastSeenAgeMs: () =>
+        lastSeen === undefined ? undefined : measureAgeMs(this.#clock, lastSeen),
     }))
   }
 
@@ -170,8 +171,8 @@ class FileSpool implements Spool {
     return {
       sequence: this.#sequence,
       body: bodySchema.parse(rest),
-      seen: instantOf(this.#clock, seenAt),
-      lastSeen: lastSeenAt === undefined ? undefined : instantOf(this.#clock, lastSeenAt),
+      seen: toInstant(this.#clock, seenAt),
+      lastSeen: lastSeenAt === undefined ? undefined : toInstant(this.#clock, lastSeenAt),
     }
   }
 

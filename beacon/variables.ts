@@ -67,7 +67,7 @@ export function path(usual: string) {
 
 const proxyUrl = z.optional(
   text('write the address of a proxy, such as http://proxy.example.com:3128', (value) =>
-    ['http:', 'https:'].includes(urlOf(value)?.protocol ?? ''),
+    ['http:', 'https:'].includes(parseAddress(value)?.protocol ?? ''),
   ),
 )
 
@@ -217,13 +217,13 @@ export function readTable<T extends Table, N extends keyof T & string>(
 }
 
 function isRelayUrl(value: string): boolean {
-  const url = urlOf(value)
+  const url = parseAddress(value)
   if (url === undefined || url.username !== '' || url.search !== '' || url.hash !== '') return false
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))
 }
 
 function isHttpOrigin(value: string): boolean {
-  const url = urlOf(value)
+  const url = parseAddress(value)
   return url?.protocol === 'http:' && url.href === `${url.origin}/`
 }
 
@@ -244,7 +244,7 @@ function typesIn(value: string): (string | undefined)[] {
   return value.split(',').map((name) => knownType(name.trim()))
 }
 
-function urlOf(value: string): URL | undefined {
+function parseAddress(value: string): URL | undefined {
   return URL.canParse(value) ? new URL(value) : undefined
 }
 

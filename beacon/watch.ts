@@ -75,7 +75,7 @@ export function watch(last: Snapshot | undefined, next: Shown): Watched {
   }
   const { steps, learned, known } = shownSteps(last, next)
   const kept: Kept[] = []
-  for (const missing of missingOf(last, next, known)) {
+  for (const missing of findMissing(last, next, known)) {
     const { event, lastSeenAt } = missing
     if (isHidden(missing, next) && next.events.length + kept.length < limits.events) {
       kept.push(missing)
@@ -120,7 +120,7 @@ function isRepeated(
   return isSame && isSameVersion && last.kept.length === 0
 }
 
-function missingOf(
+function findMissing(
   last: Snapshot | undefined,
   { seenAt }: Shown,
   shown: ReadonlyMap<string, ScheduledEvent>,
@@ -170,7 +170,7 @@ function newsIn(before: ScheduledEvent, after: ScheduledEvent): ('changed' | 'vi
     [before.notBeforeAt, after.notBeforeAt],
     [before.durationSeconds, after.durationSeconds],
     [before.description, after.description],
-    [setOf(before.resources), setOf(after.resources)],
+    [toSet(before.resources), toSet(after.resources)],
   ]
   // A missing value is not a new value: IMDS empties NotBefore once the event is Started.
   const differing = pairs.filter(([was, is]) => is !== undefined && is !== was)
@@ -186,7 +186,7 @@ function lower(text: string | undefined): string | undefined {
 }
 
 /** Azure promises no order of the names, and their case says nothing. */
-function setOf(names: readonly string[]): string | undefined {
+function toSet(names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined
   return JSON.stringify(names.map((name) => name.toLowerCase()).sort())
 }

@@ -11,7 +11,7 @@ import { createDoor, inTurn, inTurnOfStrangers, throughDoor } from './http/door.
 import { endBodyOfHead, keepPrivate, notFound } from './http/page.ts'
 import { limitRates } from './http/rate.ts'
 import { createReportCounts } from './http/report-counts.ts'
-import { bodyOf, type Caller, type Route, routerPath, type Shared, serve } from './http/route.ts'
+import { type Caller, parseBody, type Route, routerPath, type Shared, serve } from './http/route.ts'
 import { routes } from './http/routes.ts'
 import { documentRoutes } from './http/schemas.ts'
 import { answerThrown, createNoteBrokenOff, type NoteBrokenOff } from './http/thrown.ts'
@@ -48,7 +48,7 @@ export function createParts(relay: Relay): Parts {
       admissionTo(route.caller, shared),
       route.rate === undefined ? pass : limited(route.rate),
       // a body that comes slowly keeps nobody's place
-      bodyOf(route),
+      parseBody(route),
       isHeavy(route) ? throughDoor(door) : pass,
       documents.has(route) ? inTurnOfStrangers(door) : pass,
       serve(route, shared, route.takesTurns && ((c, work) => inTurn(door, c, work))),

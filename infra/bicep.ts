@@ -26,7 +26,7 @@ export function runBicep(compiler: string, words: string[]): string {
 }
 
 /** The templates as JSON, without the version of the compiler and its hash. Throws what the compiler says. */
-export function templatesOf(compiler: string): { file: string; content: string }[] {
+export function listTemplates(compiler: string): { file: string; content: string }[] {
   const made = mkdtempSync(join(tmpdir(), 'foghorn-bicep-'))
   try {
     const said = runBicep(compiler, ['build', '--pattern', '*.bicep', '--outdir', made])

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { command, wrong } from '../functions/cli/command.ts'
-import { buildBeacon, fileNameOf } from './vm/executable.ts'
+import { buildBeacon, buildFileName } from './vm/executable.ts'
 import { type Target, targets } from './vm/runtimes.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -20,7 +20,7 @@ needs npm for the runtimes of other platforms.`,
     mkdirSync(folder, { recursive: true })
     for (const target of wanted) {
       io.progress(`${target} …`)
-      const file = join(folder, fileNameOf(target))
+      const file = join(folder, buildFileName(target))
       await buildBeacon(target, file)
       io.print(relative(root, file))
     }

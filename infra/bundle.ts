@@ -42,7 +42,7 @@ Functions, Cloudflare Workers and Node.
   options: bundleOptions,
   words: { least: 0, most: 1 },
   async run({ options, words: [named = 'dist'], io }) {
-    const { folder: dist, config, isLocal } = choiceOf(options, named, io.environment, root)
+    const { folder: dist, config, isLocal } = readChoice(options, named, io.environment, root)
     removeOld(dist)
     if (config !== undefined) await checkPacked(config, isLocal, io)
     const { paths } = await writeBundle(dist, config)
@@ -122,7 +122,7 @@ interface Choice {
 }
 
 /** Paths from `root`. Throws FoghornError `arguments_wrong`. */
-export function choiceOf(
+export function readChoice(
   values: Given<typeof bundleOptions>['options'],
   folder: string,
   environment: NodeJS.ProcessEnv,

@@ -2,9 +2,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { command, exitCodes, flag } from '../functions/cli/command.ts'
-import { bicepHere, noCompiler, templatesOf } from './bicep.ts'
+import { bicepHere, listTemplates, noCompiler } from './bicep.ts'
 import { generated, outdated, root } from './generated.ts'
-import { helmHere, manifestFile, manifestOf, manifests, noHelm } from './helm.ts'
+import { helmHere, manifestFile, manifests, noHelm, renderManifest } from './helm.ts'
 
 export const generate = command({
   usage: '[--check]',
@@ -38,7 +38,7 @@ function outdatedTemplates(note: (text: string) => void) {
     note(`infra/azure/*.json were not compiled: ${noCompiler}`)
     return []
   }
-  return changed(templatesOf(compiler))
+  return changed(listTemplates(compiler))
 }
 
 function outdatedManifests(note: (text: string) => void) {
@@ -49,7 +49,7 @@ function outdatedManifests(note: (text: string) => void) {
   }
   const names = Object.keys(manifests)
   return changed(
-    names.map((name) => ({ file: manifestFile(name), content: manifestOf(helm, name) })),
+    names.map((name) => ({ file: manifestFile(name), content: renderManifest(helm, name) })),
   )
 }
 

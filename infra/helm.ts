@@ -27,7 +27,7 @@ export function runHelm(helm: string, words: string[]) {
 }
 
 /** The manifest as YAML. Throws what Helm says. */
-export function manifestOf(helm: string, name: string): string {
+export function renderManifest(helm: string, name: string): string {
   const words = ['template', 'foghorn', chart, ...usual, ...manifests[name]!]
   const { status, stdout, stderr } = runHelm(helm, words)
   if (status !== 0) throw new Error(`the chart makes no manifest: ${stderr}`)

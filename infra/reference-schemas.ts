@@ -45,17 +45,17 @@ export function fieldRows({ properties = {}, required = [] }: JsonSchema): strin
     const always = required.includes(name) ? '' : '?'
     return [
       `\`${name}\`${always}`,
-      [description, valuesOf(schema), withinOf(schema)].join('').trim(),
+      [description, describeValues(schema), describeWithin(schema)].join('').trim(),
     ]
   })
 }
 
-function valuesOf({ enum: values = [] }: JsonSchema): string {
+function describeValues({ enum: values = [] }: JsonSchema): string {
   return values.length === 0 ? '' : ` ${values.map((value) => `\`${value}\``).join(', ')}`
 }
 
 /** The fields of an object, or of the objects in a list. */
-function withinOf(schema: JsonSchema): string {
+function describeWithin(schema: JsonSchema): string {
   const inner = (schema.items ?? schema) as JsonSchema
   const names = Object.keys(inner.properties ?? {}).map((name) => {
     return `\`${name}\`${inner.required?.includes(name) ? '' : '?'}`

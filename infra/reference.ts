@@ -37,8 +37,8 @@ export const makers: Record<string, () => string> = {
     const names = settingsIn(read('functions/host') + file('functions/config/hosts.ts'))
     return settingsTable(described(names, relaySettings, 'setting of the relay'))
   },
-  'config-keys': () => keysTable(keysOf(configJson())),
-  'config-match': () => keysTable(keysOf(routeJson().properties!.match!)),
+  'config-keys': () => keysTable(listKeys(configJson())),
+  'config-match': () => keysTable(listKeys(routeJson().properties!.match!)),
   'channel-keys': () => kindsTable('channels', (kind) => kind !== 'http'),
   'ship-keys': () => kindsTable('ship'),
   'http-keys': () => kindsTable('channels', (kind) => kind === 'http'),
@@ -202,13 +202,13 @@ interface Key {
 }
 
 /** Every key of the file, except those of kinds and `match`, which have separate tables. */
-function keysOf({ properties = {}, required = [] }: Json, prefix = ''): Key[] {
+function listKeys({ properties = {}, required = [] }: Json, prefix = ''): Key[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     const path = `${prefix}${name}`
     const key = { path, isRequired: required.includes(name), schema }
     if (['channels', 'ship'].includes(name) && prefix === '') return [key]
     if (name === 'match') return [key]
-    return [key, ...keysOf(schema, `${path}.`), ...keysWithin(schema, path)]
+    return [key, ...listKeys(schema, `${path}.`), ...keysWithin(schema, path)]
   })
 }
 
@@ -216,19 +216,19 @@ function keysOf({ properties = {}, required = [] }: Json, prefix = ''): Key[] {
 function keysWithin({ additionalProperties, items }: Json, path: string): Key[] {
   const named = typeof additionalProperties === 'object' ? (additionalProperties as Json) : {}
   const listed = typeof items === 'object' ? (items as Json) : {}
-  return [...keysOf(named, `${path}.<name>.`), ...keysOf(listed, `${path}[].`)]
+  return [...listKeys(named, `${path}.<name>.`), ...listKeys(listed, `${path}[].`)]
 }
 
 function keysTable(keys: Key[]): string {
   const rows = keys.map(({ path, isRequired, schema }) => [
     code(path),
-    isRequired ? 'required' : usualOf(schema),
+    isRequired ? 'required' : describeUsual(schema),
     schema.description ?? '',
   ])
   return table(['key', 'default', ''], rows)
 }
 
-function usualOf(schema: Json): string {
+function describeUsual(schema: Json): string {
   return schema.default === undefined ? '' : code(JSON.stringify(schema.default))
 }
 
@@ -249,7 +249,7 @@ function kindsTable(part: 'channels' | 'ship', isShown = (_kind: string) => true
       return [
         code(kind),
         code(key),
-        isRequired ? 'required' : usualOf(schema),
+        isRequired ? 'required' : describeUsual(schema),
         schema.description ?? '',
       ]
     })

@@ -7,12 +7,12 @@ export const maxWrongEntries = 10
 
 const items = new WeakMap<object, z.core.$ZodType>()
 
-/** The schema of the entries, if `listOf` made this schema: it does not say so itself. */
-export function itemOf(schema: object): z.core.$ZodType | undefined {
+/** The schema of the entries, if `readList` made this schema: it does not say so itself. */
+export function readItem(schema: object): z.core.$ZodType | undefined {
   return items.get(schema)
 }
 
-export function listOf<Item extends z.core.$ZodType>(item: Item, maxLength: number) {
+export function readList<Item extends z.core.$ZodType>(item: Item, maxLength: number) {
   const list = z.array(z.unknown()).check(z.maxLength(maxLength))
   items.set(list, item)
   return z.pipe(

@@ -1,7 +1,7 @@
 // One canonical form of a Scheduled Events document, read from every api-version there has been.
 // Lenient on purpose: a field that is missing, empty or odd must not hide an event from people.
 import * as z from 'zod/mini'
-import { listOf } from './bounded.ts'
+import { readList } from './bounded.ts'
 import { parseNotBefore, plausible } from './not-before.ts'
 
 /**
@@ -114,7 +114,7 @@ export const scheduledEventSchema = z.object({
   eventType: name.check(z.minLength(1)),
   status: z.enum(['Scheduled', 'Started', 'Unknown']),
   /** `compute.name` of each VM hit, without the preview's underscore. */
-  resources: listOf(name.check(z.minLength(1)), limits.resources),
+  resources: readList(name.check(z.minLength(1)), limits.resources),
   /** Epoch ms. An impossible date is dropped: older beacons send .NET's placeholders. */
   notBeforeAt: z.optional(z.pipe(z.number(), z.transform(plausible))),
   description: z.optional(z.string().check(z.maxLength(limits.text))),
@@ -206,7 +206,7 @@ export function parseDocument(
   const events = new Map<string, ScheduledEvent>()
   for (const value of document.data.Events) {
     const event = parseEvent(value, apiVersion, oddities)
-    if (event === undefined) count(unreadable, () => textOf(value))
+    if (event === undefined) count(unreadable, () => toText(value))
     else events.set(event.eventId, joined(events.get(event.eventId), event))
   }
   const incarnation = document.data.DocumentIncarnation
@@ -241,7 +241,7 @@ function count(unreadable: Unreadable, describe: () => string): void {
 }
 
 /** JSON.stringify can overflow the stack on a value that JSON.parse accepted. */
-function textOf(value: unknown): string {
+function toText(value: unknown): string {
   try {
     return JSON.stringify(value)
   } catch {
@@ -293,7 +293,7 @@ function parseEvent(
   const { data } = raw
   const notBeforeAt = parseNotBefore(data.NotBefore)
   const durationSeconds = plausibleDuration(data.DurationInSeconds)
-  const status = statusOf(data.EventStatus)
+  const status = readStatus(data.EventStatus)
   const eventId = cut(data.EventId.toLowerCase(), limits.name)
   const odd = (what: string) => oddities.push(`event ${eventId}: ${what}`)
   if (status === 'Unknown') odd(`unknown EventStatus "${cut(data.EventStatus, 60)}"`)
@@ -305,30 +305,30 @@ function parseEvent(
   }
   return {
     eventId,
-    eventType: typeOf(data.EventType),
+    eventType: readType(data.EventType),
     status,
-    resources: resourcesOf(data.Resources, apiVersion),
+    resources: readResources(data.Resources, apiVersion),
     ...(notBeforeAt === undefined ? {} : { notBeforeAt }),
     ...(data.Description === '' ? {} : { description: cut(data.Description, limits.text) }),
-    ...(data.EventSource === '' ? {} : { source: sourceOf(data.EventSource) }),
+    ...(data.EventSource === '' ? {} : { source: readSource(data.EventSource) }),
     ...(durationSeconds === undefined ? {} : { durationSeconds }),
   }
 }
 
-function statusOf(text: string): EventStatus {
+function readStatus(text: string): EventStatus {
   const lower = text.toLowerCase()
   return lower === 'scheduled' ? 'Scheduled' : lower === 'started' ? 'Started' : 'Unknown'
 }
 
-function typeOf(text: string): string {
+function readType(text: string): string {
   return knownType(text) ?? (cut(text, limits.name) || unknownType)
 }
 
-function sourceOf(text: string): string {
+function readSource(text: string): string {
   return sources.find((source) => isSameName(source, text)) ?? cut(text, limits.name)
 }
 
-function resourcesOf(value: unknown, apiVersion: ApiVersion): string[] {
+function readResources(value: unknown, apiVersion: ApiVersion): string[] {
   const names = Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
   const trimmed = names.map((item) => item.trim())
   const plain = trimmed

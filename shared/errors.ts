@@ -48,7 +48,7 @@ export function describeIssues(
 ): string[] {
   // describing an issue searches its value and key, so the other issues are only counted
   const described = error.issues.slice(0, atMost).map((issue) => {
-    const where = pathOf(issue.path, input)
+    const where = describePath(issue.path, input)
     const value = valueAt(input, issue.path)
     // JSON.stringify would write Infinity as null
     const text = value === Number.POSITIVE_INFINITY ? 'Infinity' : (JSON.stringify(value) ?? '')
@@ -64,12 +64,12 @@ export function describeIssues(
  * `routes[0].channels[1]` for a path of keys; the document itself is `(top level)`. A key that may
  * be a secret is not shown; `within` says which of its object's keys it is.
  */
-export function pathOf(path: readonly PropertyKey[], within?: unknown): string {
+export function describePath(path: readonly PropertyKey[], within?: unknown): string {
   if (path.length === 0) return '(top level)'
   return path
     .map((key, i) => {
       if (typeof key === 'number') return `[${key}]`
-      const place = () => placeOf(String(key), partAt(within, path.slice(0, i)))
+      const place = () => describePlace(String(key), partAt(within, path.slice(0, i)))
       return `${i === 0 ? '' : '.'}${shownName(String(key), place)}`
     })
     .join('')
@@ -89,16 +89,16 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   return typeof value === 'object' && value !== null ? undefined : value
 }
 
-function placeOf(key: string, parent: unknown): number | undefined {
+function describePlace(key: string, parent: unknown): number | undefined {
   if (typeof parent !== 'object' || parent === null) return undefined
-  const place = keysOf(parent).indexOf(key)
+  const place = listKeys(parent).indexOf(key)
   return place === -1 ? undefined : place + 1
 }
 
 /** Cached: listing the keys of a large object for each of its issues would take seconds. */
 const listed = new WeakMap<object, string[]>()
 
-function keysOf(parent: object): string[] {
+function listKeys(parent: object): string[] {
   const keys = listed.get(parent) ?? Object.keys(parent)
   listed.set(parent, keys)
   return keys

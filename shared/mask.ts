@@ -31,7 +31,7 @@ export function maskTokens(text: string): string {
 
 /** What is found in the text, and in what it is without escapes. */
 function inEachLayer(text: string, spansIn: (plain: string) => Span[]): Span[] {
-  const quoted = layersOf(text).flatMap(({ plain, at }) =>
+  const quoted = listLayers(text).flatMap(({ plain, at }) =>
     spansIn(plain).map(([from, to]): Span => [at[from]!, at[to]!]),
   )
   return [...spansIn(text), ...quoted]
@@ -55,7 +55,7 @@ export function maskOf(secrets: readonly string[]): (text: string) => string {
 }
 
 function maskOfForms(secrets: string[]): (text: string) => string {
-  const forms = [...new Set(secrets.flatMap(formsOf))]
+  const forms = [...new Set(secrets.flatMap(listForms))]
     .filter((form) => form.length >= shortestSecret)
     .sort((a, b) => b.length - a.length)
   if (forms.length === 0) return (text) => text
@@ -119,7 +119,7 @@ interface Layer {
 /** An escaped text may quote an escaped text. */
 const maxLayers = 3
 
-function layersOf(text: string): Layer[] {
+function listLayers(text: string): Layer[] {
   if (!escapes.test(text)) return []
   const whole: Layer = { plain: text, at: new Int32Array(text.length + 1).map((_, i) => i) }
   return [inMarkup, inCode].flatMap((escaped) => {
@@ -189,8 +189,8 @@ function meantBy({ 0: whole, groups = {} }: RegExpExecArray): string {
   return code > 0x10ffff ? whole : String.fromCodePoint(code)
 }
 
-/** As it is, in a form, in hex and in base64 of both alphabets. Escapes: `layersOf`. */
-function formsOf(secret: string): string[] {
+/** As it is, in a form, in hex and in base64 of both alphabets. Escapes: `listLayers`. */
+function listForms(secret: string): string[] {
   const text = secret.toWellFormed()
   const bytes = [...new TextEncoder().encode(text)]
   const alone = btoa(String.fromCharCode(...bytes)).replace(/=+$/, '')

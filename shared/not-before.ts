@@ -20,9 +20,9 @@ export function parseNotBefore(text: string): number | undefined {
   const parts = rfc ?? isoTime.exec(text)?.groups
   if (parts === undefined) return undefined
   const month = rfc ? months.indexOf(rfc.month!.toLowerCase()) + 1 : Number(parts.month)
-  const dayAt = dayOf(Number(parts.year), month, Number(parts.day))
-  const timeMs = timeOf(parts.time!)
-  const zoneMs = zoneOf(parts.zone)
+  const dayAt = readDay(Number(parts.year), month, Number(parts.day))
+  const timeMs = readTime(parts.time!)
+  const zoneMs = readZone(parts.zone)
   if (dayAt === undefined || timeMs === undefined || zoneMs === undefined) return undefined
   return plausible(dayAt + timeMs - zoneMs)
 }
@@ -36,20 +36,20 @@ export function plausible(at: number): number | undefined {
  * Undefined for a day that the calendar lacks, and for years below 100: `Date.UTC` reads them as
  * 19xx.
  */
-function dayOf(year: number, month: number, day: number): number | undefined {
+function readDay(year: number, month: number, day: number): number | undefined {
   const at = Date.UTC(year, month - 1, day)
   const date = new Date(at)
   const same = date.getUTCFullYear() === year && date.getUTCMonth() === month - 1
   return same && date.getUTCDate() === day ? at : undefined
 }
 
-function timeOf(text: string): number | undefined {
+function readTime(text: string): number | undefined {
   const [hours = 0, minutes = 0, seconds = 0] = text.split(':').map(Number)
   if (hours > 23 || minutes > 59 || seconds >= 60) return undefined
   return Math.floor((hours * 60 + minutes) * 60_000 + seconds * 1_000)
 }
 
-function zoneOf(text = 'Z'): number | undefined {
+function readZone(text = 'Z'): number | undefined {
   if (text.toUpperCase() === 'Z') return 0
   const hours = Number(text.slice(1, 3))
   const minutes = Number(text.slice(-2))

@@ -1,6 +1,6 @@
 // The reports of beacons and the relay's answers. Both sides parse with these schemas.
 import * as z from 'zod/mini'
-import { listOf } from './bounded.ts'
+import { readList } from './bounded.ts'
 import { eventIdSchema, isSameName, limits, ownPrefixes, scheduledEventSchema } from './document.ts'
 
 export const maxReportBytes = 256 * 1024
@@ -146,7 +146,7 @@ const documentSchema = z.object({
   ageMs,
   incarnation: z.optional(z.number()),
   apiVersion: name,
-  events: listOf(scheduledEventSchema, limits.events),
+  events: readList(scheduledEventSchema, limits.events),
   /** Entries of `Events` that could not be read. */
   unreadable: z._default(z.int().check(z.minimum(0)), 0),
   /**
@@ -154,7 +154,7 @@ const documentSchema = z.object({
    * in an unreadable entry or because its api-version does not show their type. They are neither
    * seen nor gone.
    */
-  hidden: z._default(listOf(eventIdSchema, limits.events), []),
+  hidden: z._default(readList(eventIdSchema, limits.events), []),
 })
 
 export const reportSchema = z
@@ -180,9 +180,9 @@ export const reportSchema = z
      */
     document: z.nullable(documentSchema),
     /** Since the last accepted report, oldest first. */
-    changes: listOf(changeSchema, maxChanges),
+    changes: readList(changeSchema, maxChanges),
     /** Since the last accepted report. */
-    starts: listOf(startSchema, limits.events),
+    starts: readList(startSchema, limits.events),
     /**
      * Hooks of this VM. `runs` has those of each event in the document that hits this VM, and of
      * events that ended lately. An event without a run of `prepare` has no hook here. Absent if no
@@ -191,7 +191,7 @@ export const reportSchema = z
     hooks: z.optional(
       z.object({
         available: z.array(hookSchema).check(z.maxLength(2)),
-        runs: listOf(hookRunSchema, limits.events),
+        runs: readList(hookRunSchema, limits.events),
         /** Of Kubernetes. */
         node: z.optional(name),
         workloads: z.optional(z.array(name).check(z.maxLength(maxWorkloads))),

@@ -56,7 +56,7 @@ export async function sign(
   const timestamp = String(Math.floor(now / 1000))
   const content = `${id}.${timestamp}.${body}`
   const signatures = await Promise.all(
-    secrets.map(async (secret) => `${version}${toBase64(await hmac(keyOf(secret), content))}`),
+    secrets.map(async (secret) => `${version}${toBase64(await hmac(importKey(secret), content))}`),
   )
   return {
     'webhook-id': id,
@@ -120,7 +120,7 @@ async function anyMatches(
   hmac: Hmac,
 ): Promise<boolean> {
   for (const secret of secrets) {
-    const expected = unpadded(toBase64(await hmac(keyOf(secret), content)))
+    const expected = unpadded(toBase64(await hmac(importKey(secret), content)))
     for (const signature of signatures) if (isSame(signature, expected)) return true
   }
   return false
@@ -139,7 +139,7 @@ export function isSame(a: string, b: string): boolean {
 }
 
 /** Cached, because decoding a secret costs as much as using it. */
-function keyOf(secret: string): Uint8Array<ArrayBuffer> {
+function importKey(secret: string): Uint8Array<ArrayBuffer> {
   const kept = keys.get(secret)
   if (kept !== undefined) return kept
   if (keys.size >= maxCachedKeys) keys.clear()

@@ -3,7 +3,7 @@
 /** How many items a part usually has. A record of an event may have 400 kB. */
 const usualSlice = 25
 
-export function* slicesOf<Item>(items: readonly Item[], size = usualSlice): Generator<Item[]> {
+export function* cutSlices<Item>(items: readonly Item[], size = usualSlice): Generator<Item[]> {
   for (let i = 0; i < items.length; i += size) yield items.slice(i, i + size)
 }
 
@@ -16,7 +16,7 @@ export async function inSlices<Item, Result>(
 ): Promise<Result[]> {
   const results: Result[] = []
   let isFirst = true
-  for (const slice of slicesOf(items, size)) {
+  for (const slice of cutSlices(items, size)) {
     if (!isFirst) await pause()
     isFirst = false
     results.push(...(await work(slice)))

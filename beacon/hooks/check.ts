@@ -2,7 +2,7 @@
 import { parseJson } from '../../shared/json.ts'
 import type { Hook } from '../../shared/report.ts'
 import type { HookSettings } from '../settings.ts'
-import { findHook, trustOf } from './inspect.ts'
+import { findHook, judgeOwner } from './inspect.ts'
 import { answerSchema, connected, type Presence, readLines, type Status } from './protocol.ts'
 
 const answerWithinMs = 5_000
@@ -29,7 +29,7 @@ export async function checkHooks(
 }
 
 function judge({ prepare, restore }: Status): { ok: boolean; says: string } {
-  const refusals = [noteOf(prepare), noteOf(restore)].filter((note) => note !== '')
+  const refusals = [describeCheck(prepare), describeCheck(restore)].filter((note) => note !== '')
   if (refusals.length > 0)
     return { ok: false, says: `refused: ${[...new Set(refusals)].join('; ')}` }
   if (prepare.state === 'ready') {
@@ -40,12 +40,12 @@ function judge({ prepare, restore }: Status): { ok: boolean; says: string } {
   return { ok: false, says: 'there is a restore without a prepare, so it never runs: add prepare' }
 }
 
-function noteOf(presence: Presence): string {
+function describeCheck(presence: Presence): string {
   return presence.state === 'refused' ? presence.note : ''
 }
 
 function isPresent(folder: string, hook: Hook): boolean {
-  return findHook(folder, hook, trustOf(process)).presence.state !== 'absent'
+  return findHook(folder, hook, judgeOwner(process)).presence.state !== 'absent'
 }
 
 /** The status, or a sentence that says why there is none. */

@@ -82,7 +82,7 @@ export async function openLink(
     if (isOpenToAll(platform)) return noLink
     return new SocketLink({ path: socket, clock: systemClock, random: Math.random, log })
   }
-  const runner = runnerOf(folder, environment, log)
+  const runner = createRunner(folder, environment, log)
   return localLink(runner, await serveIfAllowed(socket, runner, log, platform))
 }
 
@@ -110,6 +110,6 @@ function openDrain(settings: KubernetesSettings, log: Log, stop: AbortSignal): N
   return new NodeDrain({ api, settings: drain, clock: systemClock, random: Math.random, log })
 }
 
-function runnerOf(folder: string, environment: Environment, log: Log): Runner {
+function createRunner(folder: string, environment: Environment, log: Log): Runner {
   return new HookRunner({ work: programsIn(folder, environment, log), clock: systemClock, log })
 }

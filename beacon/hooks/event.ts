@@ -31,7 +31,7 @@ export function eventJson(order: Order): string {
   return `${JSON.stringify({
     hook,
     vm,
-    limitSeconds: secondsOf(limitMs),
+    limitSeconds: toSeconds(limitMs),
     eventId,
     phase: status === 'Started' ? 'started' : 'scheduled',
     eventType,
@@ -46,7 +46,7 @@ export function eventJson(order: Order): string {
 }
 
 /** The whole environment of a hook. `own` is that of the runner. */
-export function variablesOf(
+export function listVariables(
   order: Order,
   own: Environment,
   platform: string,
@@ -57,12 +57,12 @@ export function variablesOf(
   const facts: [string, string | number | undefined][] = [
     ['HOOK', hook],
     ['VM', vm],
-    ['LIMIT_SECONDS', secondsOf(limitMs)],
+    ['LIMIT_SECONDS', toSeconds(limitMs)],
     ['ID', event.eventId],
     ['TYPE', event.eventType],
     ['STATUS', event.status],
     ['SOURCE', event.source],
-    ['RESOURCES', namesOf(event.resources)],
+    ['RESOURCES', joinNames(event.resources)],
     ['NOT_BEFORE', iso(event.notBeforeAt)],
     ['DURATION_SECONDS', event.durationSeconds],
     ['DESCRIPTION', event.description],
@@ -71,21 +71,21 @@ export function variablesOf(
   const told = facts.map(([name, value]) => [`FOGHORN_EVENT_${name}`, value])
   const all = [...(isWindows ? [] : [['PATH', usualPath]]), ...kept, ...told]
   return Object.fromEntries(
-    all.filter(([, value]) => value !== undefined).map(([name, value]) => [name, textOf(value)]),
+    all.filter(([, value]) => value !== undefined).map(([name, value]) => [name, toText(value)]),
   )
 }
 
 /** One line: no value may have a NUL, and scripts print these. */
-function textOf(value: string | number | undefined): string {
+function toText(value: string | number | undefined): string {
   return visible(String(value))
 }
 
 /** With commas: no name of a VM has one. Whole names only. */
-function namesOf(names: readonly string[]): string {
+function joinNames(names: readonly string[]): string {
   const joined = names.join(',')
   return joined.length <= maxNames ? joined : joined.slice(0, joined.lastIndexOf(',', maxNames))
 }
 
-function secondsOf(ms: number): number {
+function toSeconds(ms: number): number {
   return Math.floor(ms / 1000)
 }

@@ -40,7 +40,7 @@ export function execute(file: string, run: Run, stop: AbortSignal): Promise<End>
   return new Promise((resolve) => {
     let child: ChildProcess
     try {
-      child = startOf(file, run)
+      child = describeStart(file, run)
     } catch (error) {
       return resolve({ kind: 'not_started', reason: messageOf(error) })
     }
@@ -66,7 +66,7 @@ export function execute(file: string, run: Run, stop: AbortSignal): Promise<End>
     })
     child.on('exit', (code, signal) => {
       if (child.pid !== undefined && !isWindows) killGroup(child.pid, 'SIGKILL')
-      const ended = () => end(endOf(why, code, signal))
+      const ended = () => end(describeEnd(why, code, signal))
       child.on('close', ended)
       later(drainMs, () => {
         child.stdout?.destroy()
@@ -78,7 +78,7 @@ export function execute(file: string, run: Run, stop: AbortSignal): Promise<End>
   })
 }
 
-function startOf(file: string, run: Run): ChildProcess {
+function describeStart(file: string, run: Run): ChildProcess {
   const { program, words } = isWindows
     ? windowsCommand(file, run.environment)
     : { program: file, words: [] }
@@ -140,7 +140,7 @@ export function killGroup(group: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   }
 }
 
-function endOf(
+function describeEnd(
   why: 'timed_out' | 'stopped' | undefined,
   code: number | null,
   signal: string | null,

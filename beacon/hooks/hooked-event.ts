@@ -33,7 +33,7 @@ export interface HookedEvent {
 }
 
 /** Events that hit this VM, by id, with the values that the document and earlier ones showed. */
-export function eventsOf(document: Snapshot, vmName: string): Map<string, ScheduledEvent> {
+export function listEvents(document: Snapshot, vmName: string): Map<string, ScheduledEvent> {
   return new Map([...document.known].filter(([, event]) => hits(event, vmName)))
 }
 
@@ -154,7 +154,7 @@ export function isWorthKeeping({ prepare }: HookedEvent): boolean {
 }
 
 /** For the report. */
-export function runsOf(hooked: HookedEvent, ageMs: (since: Instant) => number): HookRun[] {
+export function listRuns(hooked: HookedEvent, ageMs: (since: Instant) => number): HookRun[] {
   return hooks.flatMap((hook) => {
     const phase = hooked[hook]
     if (phase === undefined) return []

@@ -3,22 +3,22 @@
 // status. So the next look repairs a missed step.
 import { isAdvice, isSameName, type ScheduledEvent } from '../../shared/document.ts'
 import type { Answer, Report } from '../../shared/report.ts'
-import { ageMsOf, type Instant, instantOf } from '../clock.ts'
+import { type Instant, measureAgeMs, toInstant } from '../clock.ts'
 import type { HookParts, Hooks, Parts, State } from '../state.ts'
 import { createWakeTimer, type WakeTimer } from '../wake-timer.ts'
 import type { Snapshot } from '../watch.ts'
 import {
   confirmGoneMs,
-  eventsOf,
   followed,
   type HookedEvent,
   hooks,
   inState,
   isOver,
   isWorthKeeping,
+  listEvents,
+  listRuns,
   planned,
   remembered,
-  runsOf,
   seenAgain,
   withAnswer,
 } from './hooked-event.ts'
@@ -68,7 +68,7 @@ export class EventHooks implements Hooks {
     const { document, vm } = this.#state
     if (document === undefined || vm === undefined) return
     const isOpen = [...this.#events.values()].some((hooked) => hooked.ended === undefined)
-    if (isOpen || eventsOf(document, vm.name).size > 0) this.#look()
+    if (isOpen || listEvents(document, vm.name).size > 0) this.#look()
   }
 
   report(): Report['hooks'] {
@@ -128,11 +128,11 @@ export class EventHooks implements Hooks {
 
   /** Notes which events of this VM begin and end. */
   #observe(document: Snapshot, vmName: string): void {
-    const events = eventsOf(document, vmName)
+    const events = listEvents(document, vmName)
     for (const event of events.values()) {
       this.#missingSince.delete(event.eventId)
       const hooked = this.#events.get(event.eventId)
-      if (hooked !== undefined) this.#set(seenAgain(hooked, event, instantOf(this.#beacon.clock)))
+      if (hooked !== undefined) this.#set(seenAgain(hooked, event, toInstant(this.#beacon.clock)))
       else if (this.#isOurs(event)) this.#begin(event)
     }
     for (const hooked of [...this.#events.values()]) {
@@ -153,7 +153,7 @@ export class EventHooks implements Hooks {
       if (oldest === undefined) return
       this.#drop(oldest)
     }
-    this.#set({ event, firstSeen: instantOf(this.#beacon.clock), isAnswered: false })
+    this.#set({ event, firstSeen: toInstant(this.#beacon.clock), isAnswered: false })
   }
 
   #miss(hooked: HookedEvent, seenAt: number): void {
@@ -162,8 +162,8 @@ export class EventHooks implements Hooks {
     const since = this.#missingSince.get(eventId) ?? seenAt
     this.#missingSince.set(eventId, since)
     if (hooked.ended === undefined && seenAt - since < confirmGoneMs) return
-    const ended = hooked.ended ?? instantOf(clock, since)
-    if (isOver(hooked, ageMsOf(clock, ended))) this.#drop(hooked)
+    const ended = hooked.ended ?? toInstant(clock, since)
+    if (isOver(hooked, measureAgeMs(clock, ended))) this.#drop(hooked)
     else if (hooked.ended === undefined) this.#set({ ...hooked, ended })
     this.#endEarly(hooked, seenAt)
   }
@@ -180,7 +180,7 @@ export class EventHooks implements Hooks {
   #follow(status: Status): void {
     const { clock } = this.#beacon
     if (!this.#hooks.link.isCurrent()) return
-    const at = (ageMs: number) => instantOf(clock, clock.monotonic() - ageMs)
+    const at = (ageMs: number) => toInstant(clock, clock.monotonic() - ageMs)
     for (const event of status.prepared ?? []) {
       if (!this.#events.has(event.eventId)) this.#set(remembered(event, at(0)))
     }
@@ -193,7 +193,7 @@ export class EventHooks implements Hooks {
     const ready: Ready[] = []
     for (const hooked of this.#events.values()) {
       const plan = planHook(this.#situationOf(hooked, status))
-      this.#set(planned(hooked, plan, instantOf(clock)))
+      this.#set(planned(hooked, plan, toInstant(clock)))
       if (plan.kind === 'wait') lookInMs = Math.min(lookInMs, plan.forMs)
       if (plan.kind === 'run') ready.push({ eventId: hooked.event.eventId, plan })
     }
@@ -246,7 +246,7 @@ export class EventHooks implements Hooks {
     const starts = (hooked[hook]?.starts ?? 0) + 1
     log.info('hook_due', { eventId, hook, reason, limitSeconds: Math.round(limitMs / 1000) })
     const running = { state: 'running' as const, run, starts, eventType: event.eventType }
-    this.#set(inState(hooked, hook, running, instantOf(clock)))
+    this.#set(inState(hooked, hook, running, toInstant(clock)))
     // Before it runs: after a crash we still have to restore.
     this.#save()
     const order = { run, hook, limitMs, vm, event, firstSeenAt: firstSeen.wall }
@@ -258,11 +258,11 @@ export class EventHooks implements Hooks {
 
   #reportOf(status: Status | undefined): Report['hooks'] {
     if (status === undefined) return undefined
-    const ageMs = (since: Instant) => ageMsOf(this.#beacon.clock, since)
+    const ageMs = (since: Instant) => measureAgeMs(this.#beacon.clock, since)
     const events = [...this.#events.values()]
     return {
       available: hooks.filter((hook) => status[hook].state === 'ready'),
-      runs: events.flatMap((hooked) => runsOf(hooked, ageMs)),
+      runs: events.flatMap((hooked) => listRuns(hooked, ageMs)),
       ...(status.node && { node: status.node }),
       ...(status.workloads && { workloads: status.workloads }),
     }

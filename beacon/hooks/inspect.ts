@@ -33,7 +33,10 @@ const sticky = 0o1000
 const windowsEndings = ['.exe', '.cmd', '.ps1']
 
 /** Root and the user of this process. */
-export function trustOf({ platform, getuid }: Pick<NodeJS.Process, 'platform' | 'getuid'>): Trust {
+export function judgeOwner({
+  platform,
+  getuid,
+}: Pick<NodeJS.Process, 'platform' | 'getuid'>): Trust {
   return { platform, users: [0, getuid?.() ?? 0] }
 }
 
@@ -49,14 +52,14 @@ export function findHook(folder: string, hook: Hook, trust: Trust): Found {
     const found = files.find((one) => lstatSync(one, { throwIfNoEntry: false }) !== undefined)
     if (found === undefined) return { file, presence: { state: 'absent' } }
     file = found
-    const fault = faultOf(folder, file, trust)
+    const fault = findFault(folder, file, trust)
     return fault === undefined ? { file, presence: { state: 'ready' } } : refused(fault)
   } catch (error) {
     return refused(messageOf(error))
   }
 }
 
-function faultOf(written: string, file: string, trust: Trust): string | undefined {
+function findFault(written: string, file: string, trust: Trust): string | undefined {
   const folder = resolve(written)
   const real = realpathSync(folder)
   const isSame =
@@ -92,12 +95,12 @@ function ownerFault(path: string, folder: string, { users }: Trust): string | un
   return `others may write to ${path}: run chmod go-w ${path}`
 }
 
-/** As `startOf` reads it. */
+/** As `readFirstLine` reads it. */
 const byteOrderMark = '\xef\xbb\xbf'
 
 /** The system says only that the file does not exist, if the interpreter does not. */
 function interpreterFault(file: string): string | undefined {
-  const start = startOf(file)
+  const start = readFirstLine(file)
   const [first = ''] = start.split('\n')
   const interpreter = /^#!\s*(\S+)/.exec(first)?.[1]
   if (interpreter === undefined) {
@@ -116,7 +119,7 @@ function interpreterFault(file: string): string | undefined {
 }
 
 /** Enough for the first line: Linux reads 256 bytes of it. */
-function startOf(file: string): string {
+function readFirstLine(file: string): string {
   const start = Buffer.alloc(256)
   let descriptor: number | undefined
   try {

@@ -81,7 +81,7 @@ function planPrepare(situation: Situation): Plan {
   return whyNoPrepare(situation) ?? whenPrepare(situation)
 }
 
-function leftMsOf({ event, now }: Situation): number {
+function measureLeftMs({ event, now }: Situation): number {
   return (event.notBeforeAt ?? forever) - now
 }
 
@@ -99,7 +99,7 @@ function whyNoPrepare(situation: Situation): Plan | undefined {
   if (presences?.prepare.state === 'absent') return because('nothing', 'there is no such hook')
   if (event.status === 'Started')
     return because('missed', 'the event started before the hook was done')
-  const isLate = leftMsOf(situation) <= leastNoticeMs
+  const isLate = measureLeftMs(situation) <= leastNoticeMs
   if (isLate) return because('missed', 'NotBefore came before the hook was done')
   if (presences?.prepare.state === 'refused') return because('refused', presences.prepare.note)
   if (starts >= maxStarts) return because('missed', 'it was interrupted each time')
@@ -111,7 +111,7 @@ function whenPrepare(situation: Situation): Plan {
   const wait = (forMs: number, reason: string): Plan => {
     return { hook: 'prepare', kind: 'wait', forMs, reason }
   }
-  const leftMs = leftMsOf(situation)
+  const leftMs = measureLeftMs(situation)
   const untilLate = leftMs - leastNoticeMs
   if (presences === undefined) return wait(untilLate, 'no runner answers')
   if (situation.isMissing) return wait(untilLate, 'the event may be over')
@@ -123,13 +123,13 @@ function whenPrepare(situation: Situation): Plan {
   const graceLeftMs = firstSeenAt + graceMs - now
   if (!situation.isAnswered && graceLeftMs > 0)
     return wait(graceLeftMs, 'the relay has not replied')
-  const limitMs = limitOf(leftMs)
+  const limitMs = chooseLimit(leftMs)
   const reason = wish === 'now' ? 'the relay asked for it' : 'it is time'
   return { hook: 'prepare', kind: 'run', limitMs, reason }
 }
 
 /** The limit of `prepare` if this much notice is left. */
-function limitOf(leftMs: number): number {
+function chooseLimit(leftMs: number): number {
   if (leftMs === forever) return unknownNoticeLimitMs
   return Math.min(longestRunMs, leftMs - Math.min(marginMs, leftMs * shareOfNotice))
 }

@@ -3,10 +3,10 @@ import { cut } from '../../shared/document.ts'
 import type { Log } from '../../shared/log.ts'
 import { type Hook, maxHookNote } from '../../shared/report.ts'
 import type { Environment } from '../variables.ts'
-import { eventJson, variablesOf } from './event.ts'
+import { eventJson, listVariables } from './event.ts'
 import { createOutput, type End, execute } from './execute.ts'
-import { findHook, trustOf } from './inspect.ts'
-import { fieldsOf, type Outcome, type Work } from './runner.ts'
+import { findHook, judgeOwner } from './inspect.ts'
+import { listFields, type Outcome, type Work } from './runner.ts'
 
 /** Hooks get a few variables of `environment`, which is that of the runner. */
 export function programsIn(folder: string, environment: Environment, log: Log): Work {
@@ -14,7 +14,7 @@ export function programsIn(folder: string, environment: Environment, log: Log): 
   const refusals = new Map<Hook, string>()
   return {
     presence(hook) {
-      const { presence } = findHook(folder, hook, trustOf(process))
+      const { presence } = findHook(folder, hook, judgeOwner(process))
       const note = presence.state === 'refused' ? presence.note : ''
       if (note !== '' && refusals.get(hook) !== note) {
         log.error('hook_refused', { hook, reason: note })
@@ -28,25 +28,25 @@ export function programsIn(folder: string, environment: Environment, log: Log): 
     /** A program is not ended early: only its owner knows what that would leave. */
     async run(order, stop) {
       const { hook, limitMs } = order
-      const about = fieldsOf(order)
-      const { file } = findHook(folder, hook, trustOf(process))
+      const about = listFields(order)
+      const { file } = findHook(folder, hook, judgeOwner(process))
       const output = createOutput(
         (line) => log.info('hook_output', { ...about, line }),
         () => log.warn('hook_output_cut', about),
       )
       const run = {
-        environment: variablesOf(order, environment, process.platform),
+        environment: listVariables(order, environment, process.platform),
         input: eventJson(order),
         limitMs,
         output,
       }
       const end = await execute(file, run, stop)
-      return end.kind === 'stopped' ? undefined : outcomeOf(end, limitMs, output.lastLine())
+      return end.kind === 'stopped' ? undefined : judgeOutcome(end, limitMs, output.lastLine())
     },
   }
 }
 
-function outcomeOf(
+function judgeOutcome(
   end: Exclude<End, { kind: 'stopped' }>,
   limitMs: number,
   lastLine: string,

@@ -109,7 +109,7 @@ export class HookRunner implements Runner {
     const presence = work.presence(hook)
     if (presence.state === 'absent') return { state: 'refused', note: `there is no ${hook}` }
     if (presence.state === 'refused') return { state: 'refused', note: presence.note }
-    const about = fieldsOf(order)
+    const about = listFields(order)
     log.info('hook_started', { ...about, limitSeconds: limitMs / 1000 })
     const startedAt = clock.monotonic()
     const outcome = await work.run(order, this.#stopping.signal, over, (held) => {
@@ -131,6 +131,6 @@ export class HookRunner implements Runner {
 }
 
 /** For each log line about a run. */
-export function fieldsOf({ hook, event, run }: Order): Fields {
+export function listFields({ hook, event, run }: Order): Fields {
   return { hook, eventId: event.eventId, run }
 }

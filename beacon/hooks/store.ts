@@ -45,7 +45,7 @@ export function createHookStore(directory: string, log: Log): HookStore {
   const file = join(directory, fileName)
   return {
     load() {
-      const text = textOf(file)
+      const text = readText(file)
       if (text === undefined) return []
       try {
         return fileSchema.parse(JSON.parse(text)).events as HookedEvent[]
@@ -65,7 +65,7 @@ export function createHookStore(directory: string, log: Log): HookStore {
 }
 
 /** Undefined if there is no such file. */
-function textOf(file: string): string | undefined {
+function readText(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
   } catch {

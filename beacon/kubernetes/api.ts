@@ -84,7 +84,7 @@ export function createApi(parts: ApiParts): KubernetesApi {
   const expect = async (method: Exchange['method'], path: string, body?: Body, most?: number) => {
     const answer = await ask(method, path, body, most)
     if (answer.status < 300) return answer.text
-    throw refusalOf(answer, `${method} ${path.replace(/\?.*/, '')}`)
+    throw describeRefusal(answer, `${method} ${path.replace(/\?.*/, '')}`)
   }
 
   const read = async <T>(path: string, schema: ZodMiniType<T>, most?: number): Promise<T> => {
@@ -112,13 +112,13 @@ export function createApi(parts: ApiParts): KubernetesApi {
     }
   }
 
-  const patchOf = (value: object): Body => ({
+  const toPatch = (value: object): Body => ({
     value,
     type: 'application/strategic-merge-patch+json',
   })
 
   const end = async (method: Exchange['method'], path: string, body: object) => {
-    const { status, text } = await ask(method, path, jsonOf(body))
+    const { status, text } = await ask(method, path, toJson(body))
     // 409: a pod of this name that is not the one of the list
     if (status < 300 || status === 404 || status === 409) return undefined
     const message = messageIn(text)
@@ -132,18 +132,18 @@ export function createApi(parts: ApiParts): KubernetesApi {
     node: () => read(nodePath, nodeSchema),
 
     async patchNode(patch) {
-      const answer = await ask('PATCH', `${nodePath}?fieldManager=${fieldManager}`, patchOf(patch))
+      const answer = await ask('PATCH', `${nodePath}?fieldManager=${fieldManager}`, toPatch(patch))
       if (answer.status === 409) return 'conflict'
       if (answer.status < 300) return 'done'
-      throw refusalOf(answer, `PATCH ${nodePath}`)
+      throw describeRefusal(answer, `PATCH ${nodePath}`)
     },
 
     async patchStatus(patch) {
-      await expect('PATCH', `${nodePath}/status`, patchOf(patch))
+      await expect('PATCH', `${nodePath}/status`, toPatch(patch))
     },
 
     async writeEvent(event) {
-      await expect('POST', '/api/v1/namespaces/default/events', jsonOf(event))
+      await expect('POST', '/api/v1/namespaces/default/events', toJson(event))
     },
 
     async pods(selector, freshness) {
@@ -168,15 +168,15 @@ export function createApi(parts: ApiParts): KubernetesApi {
 
     evict(pod, graceSeconds) {
       const { namespace, name } = pod.metadata
-      return end('POST', `${pathOf(pod)}/eviction`, {
+      return end('POST', `${buildPath(pod)}/eviction`, {
         ...{ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name } },
-        deleteOptions: optionsOf(pod, graceSeconds),
+        deleteOptions: buildOptions(pod, graceSeconds),
       })
     },
 
     remove(pod, graceSeconds) {
-      return end('DELETE', pathOf(pod), {
-        ...{ apiVersion: 'v1', kind: 'DeleteOptions', ...optionsOf(pod, graceSeconds) },
+      return end('DELETE', buildPath(pod), {
+        ...{ apiVersion: 'v1', kind: 'DeleteOptions', ...buildOptions(pod, graceSeconds) },
       })
     },
   }
@@ -207,7 +207,7 @@ function tokenIn(folder: string): string {
 }
 
 /** A controller may have started a pod of the same name elsewhere meanwhile. */
-function optionsOf({ metadata: { uid } }: Pod, graceSeconds: number | undefined): object {
+function buildOptions({ metadata: { uid } }: Pod, graceSeconds: number | undefined): object {
   const grace = graceSeconds === undefined ? {} : { gracePeriodSeconds: graceSeconds }
   return { preconditions: { uid }, ...grace }
 }
@@ -217,11 +217,11 @@ interface Body {
   value: object
 }
 
-function jsonOf(value: object): Body {
+function toJson(value: object): Body {
   return { value, type: 'application/json' }
 }
 
-function pathOf({ metadata: { namespace, name } }: Pod): string {
+function buildPath({ metadata: { namespace, name } }: Pod): string {
   return `/api/v1/namespaces/${namespace}/pods/${name}`
 }
 
@@ -234,7 +234,10 @@ function messageIn(text: string): string {
 
 const maxMessage = 500
 
-function refusalOf({ status, text }: { status: number; text: string }, what: string): FoghornError {
+function describeRefusal(
+  { status, text }: { status: number; text: string },
+  what: string,
+): FoghornError {
   const code = status === 403 ? 'kubernetes_forbidden' : 'kubernetes_failed'
   const message = messageIn(text)
   const why = message === '' ? '' : ` (${message})`

@@ -9,12 +9,12 @@ import type { Outcome, Say, Work } from '../hooks/runner.ts'
 import type { KubernetesApi } from './api.ts'
 import { conditionPatch, nodeEvent, preparedEvent } from './objects.ts'
 import {
+  chooseReason,
   type DrainSettings,
   failedPass,
   letPods,
   type Pass,
   prepareOnce,
-  reasonOf,
   restoreOnce,
   workloadsOn,
 } from './passes.ts'
@@ -72,7 +72,7 @@ export class NodeDrain implements Work {
         if (this.#trouble !== undefined) log.info('kubernetes_reached')
         this.#trouble = undefined
       } catch (error) {
-        const reason = reasonOf(error)
+        const reason = chooseReason(error)
         if (!stop.aborted && reason !== this.#trouble) log.error('kubernetes_failed', { reason })
         this.#trouble = reason
       }
@@ -131,13 +131,13 @@ export class NodeDrain implements Work {
     // if it fails, the watch says so
     await this.#look().catch(() => {})
     if (order.hook === 'restore') return
-    this.#note('Draining', `moving the pods of this node for ${titleOf(order)}`)
+    this.#note('Draining', `moving the pods of this node for ${chooseTitle(order)}`)
   }
 
   #end(order: Order, { kind, note, isQuiet = false }: Pass): Outcome {
     const state = kind === 'succeeded' ? 'succeeded' : 'failed'
     const reason = endReasons[order.hook][state]
-    if (!isQuiet) this.#note(reason, `${note} (${titleOf(order)})`)
+    if (!isQuiet) this.#note(reason, `${note} (${chooseTitle(order)})`)
     return { state, note: cut(note, maxHookNote) }
   }
 
@@ -153,7 +153,7 @@ export class NodeDrain implements Work {
       await api.patchStatus(conditionPatch(node, { isOn, reason, message }, now))
     }
     const failed = (error: unknown) =>
-      log.warn('kubernetes_note_failed', { reason: reasonOf(error) })
+      log.warn('kubernetes_note_failed', { reason: chooseReason(error) })
     this.#notes = this.#notes.then(write).catch(failed)
   }
 }
@@ -165,6 +165,6 @@ const endReasons = {
 } as const
 type Reason = 'Draining' | (typeof endReasons)['prepare' | 'restore']['succeeded' | 'failed']
 
-function titleOf({ event }: Order): string {
+function chooseTitle({ event }: Order): string {
   return `${event.eventType}, event ${event.eventId}`
 }

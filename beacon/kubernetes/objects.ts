@@ -85,7 +85,7 @@ export const statusSchema = z.object({ message: z.optional(z.string()) })
  * What IMDS calls the VM of a node, from its `providerID`. A VM of a uniform scale set is the set and a
  * number. Undefined if Azure's cloud provider did not write it.
  */
-export function vmNameOf({ spec: { providerID = '' } }: Node): string | undefined {
+export function readVmName({ spec: { providerID = '' } }: Node): string | undefined {
   const found =
     /^azure:\/\/.*?(?:\/virtualMachineScaleSets\/([^/]+))?\/virtualMachines\/([^/]+)$/i.exec(
       providerID,
@@ -216,7 +216,7 @@ function secondsIso(at: number): string {
 }
 
 /** `shop/db-0`; in the namespace `default` the name alone. */
-export function nameOf({ metadata: { namespace, name } }: Pod): string {
+export function describePod({ metadata: { namespace, name } }: Pod): string {
   return namespace === 'default' ? name : `${namespace}/${name}`
 }
 
@@ -224,9 +224,9 @@ export function nameOf({ metadata: { namespace, name } }: Pod): string {
  * The controllers of the pods that are not bound to the node, as `NAMESPACE/NAME`. That of a Deployment's
  * pod is a ReplicaSet, with the hash of the pods in its name.
  */
-export function workloadsOf(pods: Pod[]): string[] {
+export function listWorkloads(pods: Pod[]): string[] {
   const names = pods
-    .filter((pod) => fateOf(pod) !== 'stays')
+    .filter((pod) => judgePod(pod) !== 'stays')
     .map(({ metadata: { namespace, name, labels, ownerReferences = [] } }) => {
       const owner = ownerReferences.find(({ controller }) => controller === true)?.name ?? name
       const end = `-${labels?.[templateHash]}`
@@ -240,7 +240,7 @@ export function workloadsOf(pods: Pod[]): string[] {
  * What the drain does with a pod. `bare`: no controller would start it again elsewhere. A pod of a
  * DaemonSet stays: its controller would start it on the same node again.
  */
-export function fateOf({ metadata, status }: Pod): 'moves' | 'stays' | 'bare' {
+export function judgePod({ metadata, status }: Pod): 'moves' | 'stays' | 'bare' {
   const { annotations, ownerReferences = [] } = metadata
   if (annotations?.[mirror] !== undefined) return 'stays'
   if (finished.includes(status.phase ?? '')) return 'stays'

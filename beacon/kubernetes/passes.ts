@@ -6,20 +6,20 @@ import type { Order } from '../hooks/protocol.ts'
 import type { KubernetesApi } from './api.ts'
 import {
   cordonPatch,
-  fateOf,
+  describePod,
   hasLabel,
   isCordoned,
   isCordonedByUs,
   isUncordoned,
+  judgePod,
+  listWorkloads,
   type Node,
-  nameOf,
   type Pod,
   preparedEvent,
+  readVmName,
   recordedWorkloads,
   uncordonPatch,
   untaintPatch,
-  vmNameOf,
-  workloadsOf,
 } from './objects.ts'
 
 const evictionsAtOnce = 10
@@ -59,11 +59,11 @@ const changedMeanwhile: Pass = { kind: 'again', note: 'not done: the node change
 export function failedPass({ hook }: Order, error: unknown): Pass {
   const isFinal = error instanceof FoghornError && error.code === 'kubernetes_forbidden'
   const kind = isFinal && hook === 'prepare' ? 'failed' : 'again'
-  return { kind, note: `not done: ${reasonOf(error)}` }
+  return { kind, note: `not done: ${chooseReason(error)}` }
 }
 
 /** For people, without the code. */
-export function reasonOf(error: unknown): string {
+export function chooseReason(error: unknown): string {
   return error instanceof FoghornError ? error.message : messageOf(error)
 }
 
@@ -85,7 +85,7 @@ export async function prepareOnce(
     return { kind: 'succeeded', note, isQuiet: true }
   }
   const node = await api.node()
-  const own = vmNameOf(node)
+  const own = readVmName(node)
   if (own !== undefined && !isSameName(own, vm)) {
     const note = `not drained: node ${api.nodeName} is the VM ${own}, and the event is of ${vm}`
     return { kind: 'failed', note }
@@ -105,14 +105,14 @@ export async function prepareOnce(
     return { kind: 'failed', note: 'not drained: somebody uncordoned the node' }
   }
   const pods = await api.pods(settings.selector, 'exact')
-  const bare = pods.filter((pod) => fateOf(pod) === 'bare')
-  const toMove = pods.filter((pod) => fateOf(pod) === 'moves')
+  const bare = pods.filter((pod) => judgePod(pod) === 'bare')
+  const toMove = pods.filter((pod) => judgePod(pod) === 'moves')
   if (settings.movesBare) toMove.push(...bare)
   if (toMove.length > 0) {
     const left = await move(api, settings, toMove, leftMs)
-    return { kind: 'again', note: `not drained: ${namesOf(left)}`, ...heldBy(left) }
+    return { kind: 'again', note: `not drained: ${joinPods(left)}`, ...heldBy(left) }
   }
-  const kept = settings.movesBare ? [] : bare.map(nameOf)
+  const kept = settings.movesBare ? [] : bare.map(describePod)
   const why = '; left there, as no controller would start it again: '
   return { kind: 'succeeded', note: `drained${kept.length > 0 ? why + kept.join(', ') : ''}` }
 }
@@ -150,7 +150,7 @@ export async function workloadsOn(
   const recorded = recordedWorkloads(node)
   if (recorded !== undefined) return recorded
   // a list without pages may be too large
-  return workloadsOf(await api.pods(selector, 'recent').catch(() => api.pods(selector, 'exact')))
+  return listWorkloads(await api.pods(selector, 'recent').catch(() => api.pods(selector, 'exact')))
 }
 
 /** The pods that are still there, and why. */
@@ -165,9 +165,9 @@ async function move(
     const some = pods.slice(first, first + evictionsAtOnce)
     // one pod that cannot go holds no other one up
     const whys = await Promise.all(
-      some.map((pod) => moveOne(api, settings, pod, leftMs()).catch(reasonOf)),
+      some.map((pod) => moveOne(api, settings, pod, leftMs()).catch(chooseReason)),
     )
-    for (const [i, pod] of some.entries()) left.push([nameOf(pod), whys[i]!])
+    for (const [i, pod] of some.entries()) left.push([describePod(pod), whys[i]!])
   }
   return left
 }
@@ -193,10 +193,10 @@ async function moveOne(
 /** Pods that end by themselves hold nothing up. */
 function heldBy(left: [string, string][]): Pick<Pass, 'held'> {
   const held = left.filter(([, why]) => why !== ending)
-  return held.length === 0 ? {} : { held: `held up by ${namesOf(held)}` }
+  return held.length === 0 ? {} : { held: `held up by ${joinPods(held)}` }
 }
 
-function namesOf(left: [string, string][]): string {
+function joinPods(left: [string, string][]): string {
   const named: string[] = []
   for (const [name, why] of left) {
     const text = `${name} (${why})`

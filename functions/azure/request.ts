@@ -9,7 +9,7 @@ import { maskTokens } from '../../shared/mask.ts'
 import { parseRetryAfter } from '../../shared/retry.ts'
 import type { AzureAccess } from '../core/rules/config.ts'
 import { addressBelow } from '../core/rules/path.ts'
-import { type AzureTokens, codeOf, oneLine, readStart } from '../notify/notifier.ts'
+import { type AzureTokens, describeCode, oneLine, readStart } from '../notify/notifier.ts'
 import type { Fetch } from './tokens.ts'
 
 const timeoutMs = 10_000
@@ -98,7 +98,7 @@ export function createArmRequest({ access, tokens, fetch, now }: Options): ArmRe
 
 /** The sentence of a runtime may repeat the request, with its token. */
 function withoutAnswer(error: unknown): never {
-  throw new FoghornError('azure_no_answer', `Azure did not answer: ${codeOf(error)}`)
+  throw new FoghornError('azure_no_answer', `Azure did not answer: ${describeCode(error)}`)
 }
 
 export function isFine({ status }: Answer): boolean {

@@ -4,7 +4,7 @@
 import * as z from 'zod'
 import { FoghornError } from '../../shared/errors.ts'
 import type { Published } from '../core/event/published.ts'
-import { publishedOf } from '../schema/azure-event.ts'
+import { toPublished } from '../schema/azure-event.ts'
 import type { Asker, Machine, ResourceGraph } from '../use-cases/relay.ts'
 import { type Answer, type ArmRequest, isFine } from './request.ts'
 
@@ -96,7 +96,7 @@ const events: Query<Published> = {
     "maintenanceresources | where type =~ 'microsoft.maintenance/scheduledevents' | project id, properties",
   parse(row, now) {
     const { data } = eventSchema.safeParse(row)
-    return data && publishedOf('Azure Resource Graph', data, now - lagMs)
+    return data && toPublished('Azure Resource Graph', data, now - lagMs)
   },
 }
 
@@ -183,7 +183,7 @@ export function createResourceGraph({ request, now, wait }: Options): ResourceGr
 function pageIn(answer: Answer): z.output<typeof pageSchema> {
   const page = isFine(answer) ? pageSchema.safeParse(answer.body) : undefined
   if (!page?.success) {
-    throw failure(reasonOf(answer), answer.status === 403 ? 'azure_graph_forbidden' : undefined)
+    throw failure(readReason(answer), answer.status === 403 ? 'azure_graph_forbidden' : undefined)
   }
   return page.data
 }
@@ -202,7 +202,7 @@ function freeFrom({ header }: Answer, now: number): number {
   return now + (Number.isFinite(ms) ? Math.min(ms, longestWaitMs) : 0)
 }
 
-function reasonOf({ status, code, message }: Answer): string {
+function readReason({ status, code, message }: Answer): string {
   const said = [code, message].filter((text) => text !== '').join(': ')
   return status === 403
     ? `HTTP 403 ${said}; give the identity the role Reader on each subscription: az role assignment create --assignee CLIENT_ID --role Reader --scope /subscriptions/ID`

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
 import type { AzureAccess } from '../core/rules/config.ts'
-import { type AzureTokens, codeOf, readStart } from '../notify/notifier.ts'
+import { type AzureTokens, describeCode, readStart } from '../notify/notifier.ts'
 
 /** Where App Service gives tokens of the app's identity, and the header that it asks for. */
 export interface HostIdentity {
@@ -78,7 +78,7 @@ async function ask(resource: string, options: Options) {
     const why = answer.ok ? 'the answer has no token' : `HTTP ${answer.status}`
     throw failed(why)
   } catch (error) {
-    throw error instanceof FoghornError ? error : failed(`no answer: ${codeOf(error)}`)
+    throw error instanceof FoghornError ? error : failed(`no answer: ${describeCode(error)}`)
   }
 }
 

@@ -1,7 +1,7 @@
 // Warns about addresses and keys: a service's address in a channel of another kind, networks that
 // are too wide, and shared keys. Judges known hosts only, because services change their addresses.
 import type { Channel, Config } from '../config/config.ts'
-import { addressOf, isWiderThanPrivate, isWithin } from '../core/rules/address.ts'
+import { isWiderThanPrivate, isWithin, readAddress } from '../core/rules/address.ts'
 import { writtenKind } from '../core/rules/config.ts'
 
 type Kind = Channel['kind']
@@ -47,7 +47,7 @@ const services: Service[] = [
 const connector = /(^|\.)webhook\.office\.com$|^outlook\.office(365)?\.com$/
 
 export function onAddress(at: string, channel: Channel): string[] {
-  const { hostname, pathname, searchParams } = new URL(addressOf(channel))
+  const { hostname, pathname, searchParams } = new URL(readAddress(channel))
   const key = 'endpoint' in channel ? 'endpoint' : 'url'
   if (connector.test(hostname)) {
     const remedy = 'create a workflow "when a webhook request is received", and write its address'

@@ -2,7 +2,7 @@
 // that leave only the API while a beacon is silent.
 import { eventTypes } from '../../shared/document.ts'
 import type { Config } from '../config/config.ts'
-import { decidersOf } from '../core/rules/permission.ts'
+import { listDeciders } from '../core/rules/permission.ts'
 import type { Route } from '../core/rules/routes.ts'
 import { sources } from './conditions.ts'
 import { mayMatch } from './cover.ts'
@@ -32,7 +32,7 @@ function onPeopleWithoutButtons({ approvers = [] }: Route, i: number, routes: Ro
 
 /** No list of approvers applies to this route, so anyone who sees the message can decide. */
 function onWholeChannels(route: Route, i: number, routes: Route[], fleets: string[]): string[] {
-  const kinds = kindsOf(fleets)
+  const kinds = listKinds(fleets)
   const isListed = routes.some(
     ({ approvers, match }) =>
       approvers !== undefined &&
@@ -43,7 +43,7 @@ function onWholeChannels(route: Route, i: number, routes: Route[], fleets: strin
   return [`routes[${i}].approveIn: ${what}; list them, unless this is intended`]
 }
 
-function kindsOf(fleets: string[]): [fleet: string, type: string, source: string][] {
+function listKinds(fleets: string[]): [fleet: string, type: string, source: string][] {
   return fleets.flatMap((fleet) =>
     eventTypes.flatMap((type) =>
       sources.map((source): [string, string, string] => [fleet, type, source]),
@@ -57,11 +57,11 @@ function onSilence(fleet: string, routes: Route[]): string[] {
   if (listing.length < 2) return []
   const globs = routes.flatMap(({ match }) => match.resource ?? [])
   const names = ['vm', ...globs.map((glob) => glob.replaceAll('*', '').replaceAll('?', 'x'))]
-  const blocked = kindsOf([fleet]).filter(([, eventType, source]) =>
+  const blocked = listKinds([fleet]).filter(([, eventType, source]) =>
     [...new Set(names)].slice(0, maxNames).some((name) =>
       [0, -1].some((durationSeconds) => {
         const facts = { eventType, source, resources: [name || 'vm'], durationSeconds }
-        return decidersOf(routes, { fleet, facts }, []).length === 0
+        return listDeciders(routes, { fleet, facts }, []).length === 0
       }),
     ),
   )

@@ -1,12 +1,12 @@
 // Warns about subscriptions of no fleet, and about settings that need beacons, in fleets that have none.
 import type { Config } from '../config/config.ts'
-import { fleetOf, isBeaconless } from '../core/rules/config.ts'
+import { findFleet, isBeaconless } from '../core/rules/config.ts'
 
 /** Subscriptions of `azure` of which the relay takes nothing, and where it tells Azure nothing. */
 export function adviseOnSubscriptions(config: Config): string[] {
   const { azure } = config
   return (azure?.subscriptions ?? []).flatMap((id, i) =>
-    fleetOf(config, id) === undefined
+    findFleet(config, id) === undefined
       ? [
           `azure.subscriptions[${i}]: no fleet has it in "azureSubscriptions", so the relay takes no events of it and approves none there; add it to its fleet`,
         ]

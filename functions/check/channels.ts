@@ -5,7 +5,7 @@ import { looksSecret } from '../../shared/presentable.ts'
 import type { Channel, Config } from '../config/config.ts'
 import { isShipChannel } from '../core/delivery/delivery.ts'
 import { moments, opensIncident } from '../core/event/moment.ts'
-import { addressOf, isWithin } from '../core/rules/address.ts'
+import { isWithin, readAddress } from '../core/rules/address.ts'
 import { isLoopback } from '../schema/checks.ts'
 import { onAddress } from './addresses.ts'
 import { list } from './policy.ts'
@@ -49,7 +49,8 @@ function onTwins({ channels, routes }: Config): string[] {
     routes.some((route) => route.channels.includes(name)),
   )
   return routed.flatMap((name, i) => {
-    const same = (other: string) => identityOf(channels[other]!) === identityOf(channels[name]!)
+    const same = (other: string) =>
+      describeIdentity(channels[other]!) === describeIdentity(channels[name]!)
     const twin = routed.slice(0, i).find(same)
     if (twin === undefined) return []
     const what = `"${twin}" has the same address, so messages for both arrive twice`
@@ -79,11 +80,13 @@ function onFallback(at: string, name: string, channel: Channel, { channels }: Co
   const { fallback } = channel
   if (fallback === undefined) {
     const others = Object.keys(channels).filter((other) => other !== name && !isShipChannel(other))
-    const one = others.find((other) => identityOf(channels[other]!) !== identityOf(channel))
+    const one = others.find(
+      (other) => describeIdentity(channels[other]!) !== describeIdentity(channel),
+    )
     const remedy = one ? `write "fallback": "${one}"` : 'add a second channel as its "fallback"'
     return [`${at}: it has no fallback, so a message that it rejects reaches nobody; ${remedy}`]
   }
-  if (identityOf(channels[fallback]!) !== identityOf(channel)) return []
+  if (describeIdentity(channels[fallback]!) !== describeIdentity(channel)) return []
   return [
     `${at}.fallback: "${fallback}" has the same address, so both fail together; write another channel`,
   ]
@@ -93,13 +96,13 @@ function onFallback(at: string, name: string, channel: Channel, { channels }: Co
 const notCompared = ['kind', 'fallback', 'secret', 'url', 'endpoint']
 
 /** Equal for two channels that reach the same place. Contains secrets: never show it. */
-function identityOf(channel: Channel): string {
+function describeIdentity(channel: Channel): string {
   const rest = Object.entries(channel).filter(([key]) => !notCompared.includes(key))
-  return JSON.stringify([new URL(addressOf(channel)).href, rest])
+  return JSON.stringify([new URL(readAddress(channel)).href, rest])
 }
 
 function onPlainHttp(at: string, channel: Channel): string[] {
-  if (!addressOf(channel).startsWith('http:')) return []
+  if (!readAddress(channel).startsWith('http:')) return []
   const key = 'endpoint' in channel ? 'endpoint' : 'url'
   const risk = 'plain http shows messages, links and the address to everyone on that network'
   return [`${at}.${key}: ${risk}; write https:// if the receiver supports it`]
@@ -149,7 +152,7 @@ function onPublicUrl({ publicUrl, channels }: Config): string[] {
     return [`publicUrl: "${publicUrl}" ${what}; write the address of your relay`]
   }
   const elsewhere = Object.keys(channels).find(
-    (name) => !isShipChannel(name) && !isLoopback(addressOf(channels[name]!)),
+    (name) => !isShipChannel(name) && !isLoopback(readAddress(channels[name]!)),
   )
   if (!isLoopback(publicUrl) || elsewhere === undefined) return []
   const why = `links in messages to "${elsewhere}" open on each reader's own machine`

@@ -15,12 +15,12 @@ import {
 import type { Moment } from '../core/event/moment.ts'
 import { nextReminder, remind } from '../core/event/reminder.ts'
 import { withPolicy } from '../core/event/rule-approves.ts'
-import { type KnownVm, type Sight, shownOf } from '../core/event/sight.ts'
+import { type KnownVm, type Sight, toShown } from '../core/event/sight.ts'
 import { asksFor } from '../core/message/step.ts'
 import type { Match } from '../core/rules/match.ts'
-import { decidersOf } from '../core/rules/permission.ts'
+import { listDeciders } from '../core/rules/permission.ts'
 import { openBefore, type PolicyRule } from '../core/rules/policy.ts'
-import { remindersOf } from '../core/rules/routes.ts'
+import { listReminders } from '../core/rules/routes.ts'
 import { activeAt, isWithinTime, nextChange } from '../core/rules/time.ts'
 import { decidesHere } from '../use-cases/decision-buttons.ts'
 import { channelFacts, type Relay } from '../use-cases/relay.ts'
@@ -74,16 +74,16 @@ type Parts = Pick<Relay, 'config' | 'notifiers'>
 export function dryRun(relay: Parts, one: Case): Outcome {
   const { config } = relay
   const { vms } = one
-  const record = withPolicy(activeAt(config.policy, one.at), recordOf(one))
+  const record = withPolicy(activeAt(config.policy, one.at), buildRecord(one))
   const routes = config.routes.map(({ match }, i) => ({
     rule: `routes[${i}]`,
     whyNot: whyNotNow(match, one.at) ?? whyNoMatch(match, record, vms),
   }))
-  const notified = notifiedOf(relay, record, one.at)
+  const notified = listNotified(relay, record, one.at)
   const change = changeAfter(relay, one)
   const before = beforeKnown(relay, one, record, notified)
   const { decide } = record.policy
-  const waits = record.phase === 'scheduled' ? waitsOf(record) : undefined
+  const waits = record.phase === 'scheduled' ? listWaits(record) : undefined
   const mayDecide = decide === 'ask' || decide === 'notify' || waits !== undefined
   const isOpen = record.phase === 'scheduled' && mayDecide
   return {
@@ -91,7 +91,7 @@ export function dryRun(relay: Parts, one: Case): Outcome {
     waits,
     rules: rulesTried(config.policy, record, vms, one.at),
     routes,
-    ...(isOpen ? { deciders: decidersOf(config.routes, record, vms) } : {}),
+    ...(isOpen ? { deciders: listDeciders(config.routes, record, vms) } : {}),
     buttons: asksFor(record, 0)
       ? Object.keys(config.channels).filter((name) => decidesHere(relay, record, name))
       : [],
@@ -103,7 +103,10 @@ export function dryRun(relay: Parts, one: Case): Outcome {
 
 /** Undefined if no rule and no route begins or ends within a week. */
 function changeAfter({ config }: Parts, one: Case): Outcome['change'] {
-  const rules = config.policy.map((rule, i) => ({ name: labelOf(rule, i), time: rule.match.time }))
+  const rules = config.policy.map((rule, i) => ({
+    name: describeCase(rule, i),
+    time: rule.match.time,
+  }))
   const routes = config.routes.map(({ match: { time } }, i) => ({ name: `routes[${i}]`, time }))
   const all = [...rules, ...routes]
   const times = all.map(({ time }) => time)
@@ -113,11 +116,11 @@ function changeAfter({ config }: Parts, one: Case): Outcome['change'] {
   const which = changed.map(
     ({ name, time }) => `${name} ${isWithinTime(time, at) ? 'begins' : 'ends'}`,
   )
-  const { decide, rule } = withPolicy(activeAt(config.policy, at), recordOf(one)).policy
+  const { decide, rule } = withPolicy(activeAt(config.policy, at), buildRecord(one)).policy
   return { at, which, decide, rule }
 }
 
-function labelOf({ name }: PolicyRule, place: number): string {
+function describeCase({ name }: PolicyRule, place: number): string {
   return name === `policy[${place}]` ? name : `policy[${place}] "${name}"`
 }
 
@@ -127,7 +130,7 @@ function whyNotNow({ time }: Match, at: number): string | undefined {
   return `its time is ${time!.map(({ text }) => text).join(' or ')}`
 }
 
-function waitsOf({ policy }: EventRecord): Outcome['waits'] {
+function listWaits({ policy }: EventRecord): Outcome['waits'] {
   const { decide, whenReady, maxConcurrent } = policy
   if (decide !== 'approve' || (!whenReady && maxConcurrent === undefined)) return undefined
   return { ...(whenReady && { whenReady }), ...(maxConcurrent !== undefined && { maxConcurrent }) }
@@ -137,7 +140,7 @@ function rulesTried(rules: PolicyRule[], record: EventRecord, vms: KnownVm[], no
   const active = activeAt(rules, now)
   const tried: Rule[] = []
   for (const [place, one] of rules.entries()) {
-    const rule = labelOf(one, place)
+    const rule = describeCase(one, place)
     const failing = whyNotNow(one.match, now) ?? whyNotDecided(one, record, vms)
     if (failing !== undefined) {
       tried.push({ rule, whyNot: failing })
@@ -145,7 +148,7 @@ function rulesTried(rules: PolicyRule[], record: EventRecord, vms: KnownVm[], no
     }
     const open = one.decide === 'approve' && openBefore(active, one, record, vms)
     const whyNot = open
-      ? `${labelOf(open, rules.indexOf(open))} may match once more is known`
+      ? `${describeCase(open, rules.indexOf(open))} may match once more is known`
       : undefined
     return [...tried, { rule, whyNot }]
   }
@@ -159,8 +162,8 @@ function beforeKnown(
   known: EventRecord,
   notified: Notified[],
 ): Outcome['before'] {
-  const record = withPolicy(activeAt(relay.config.policy, one.at), recordOf({ ...one, vms: [] }))
-  const [first] = notifiedOf(relay, record, one.at)
+  const record = withPolicy(activeAt(relay.config.policy, one.at), buildRecord({ ...one, vms: [] }))
+  const [first] = listNotified(relay, record, one.at)
   const channelsIn = (row: Notified | undefined) => row?.channels.toSorted().join()
   const isSameRule = record.policy.rule === known.policy.rule
   if (isSameRule && channelsIn(first) === channelsIn(notified[0])) return undefined
@@ -171,7 +174,7 @@ function beforeKnown(
 }
 
 /** The channels of each moment that may come, in the order of an event's life. */
-function notifiedOf(relay: Parts, record: OpenRecord, now: number): Notified[] {
+function listNotified(relay: Parts, record: OpenRecord, now: number): Notified[] {
   const notified: Notified[] = []
   const sure: Delivery[] = []
   /** Deliveries of moments that may not come. */
@@ -192,7 +195,7 @@ function notifiedOf(relay: Parts, record: OpenRecord, now: number): Notified[] {
     notified.push({ moment: label, channels, ...(onlyAfter.length > 0 && { onlyAfter }) })
     return deliveries
   }
-  const reminders = remindersOf(relay.config.routes)
+  const reminders = listReminders(relay.config.routes)
   if (record.phase === 'scheduled') whileScheduled(record, reminders, add, sure, maybe)
   const started = withStarted(record, { at: 0 })
   const begun = add('started', started)
@@ -215,7 +218,7 @@ function whileScheduled(
   maybe: Delivery[],
 ): void {
   const { decide, rule } = record.policy
-  const waits = waitsOf(record) !== undefined
+  const waits = listWaits(record) !== undefined
   const asking = waits ? askedBy(record) : record
   sure.push(...add('scheduled', record))
   if (isAdvice(record.facts)) return
@@ -266,7 +269,7 @@ function decidedBy(
   return { ...record, decided: { decision, how, who, at: 0 } }
 }
 
-function recordOf({ fleet, event, vms, noticeSeconds }: Case): OpenRecord {
+function buildRecord({ fleet, event, vms, noticeSeconds }: Case): OpenRecord {
   const { eventId, status, notBeforeAt: _, ...facts } = event
   const started = status === 'Started'
   return {
@@ -286,5 +289,5 @@ function recordOf({ fleet, event, vms, noticeSeconds }: Case): OpenRecord {
 /** Of a VM whose beacon reports the event. */
 function assumedSight(event: ScheduledEvent, vm: KnownVm): Sight {
   const times = { heardAt: 0, polledAt: 0, bootedAt: 0, firstSeenAt: 0 }
-  return { ...vm, ...times, beacon: vm.vm, bootId: '', counter: 0, shows: shownOf(event) }
+  return { ...vm, ...times, beacon: vm.vm, bootId: '', counter: 0, shows: toShown(event) }
 }

@@ -1,10 +1,10 @@
 // Warns about who learns of what: alerts that only the log has, people who cannot sign in, and secrets
 // that everybody reads who reads the file.
 
-import { pathOf } from '../../shared/errors.ts'
+import { describePath } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
 import { looksSecret } from '../../shared/presentable.ts'
-import { type Config, secretsOf } from '../config/config.ts'
+import { type Config, listSecrets } from '../config/config.ts'
 import { channelSecrets } from '../config/schema.ts'
 import { writtenKind } from '../core/rules/config.ts'
 import { isLoopback } from '../schema/checks.ts'
@@ -33,7 +33,7 @@ const maxNamed = 3
 
 /** Secrets that stand in the text of the configuration itself. */
 export function adviseOnSecrets(text: string, config: Config): string[] {
-  const secrets = new Set(secretsOf(config))
+  const secrets = new Set(listSecrets(config))
   // a webhook is signed, so its address may be known
   for (const one of Object.values(config.channels)) {
     if (one.kind === 'webhook') secrets.delete(one.url)
@@ -44,7 +44,7 @@ export function adviseOnSecrets(text: string, config: Config): string[] {
   const found: string[] = []
   const json = parseJson(text)
   const walk = (value: unknown, path: PropertyKey[]): void => {
-    if (typeof value === 'string' && secrets.has(value)) found.push(pathOf(path, json))
+    if (typeof value === 'string' && secrets.has(value)) found.push(describePath(path, json))
     if (typeof value !== 'object' || value === null) return
     for (const [key, one] of Object.entries(value)) walk(one, [...path, key])
   }

@@ -108,7 +108,10 @@ function onGaps(fleet: string, { policy, routes, channels }: Config): string[] {
       `routes: ${what}: ${why}; add "scheduled" to their "moments", or a route, ${remedy}`,
     )
   }
-  const gap = gapIn(asking.filter(({ match }) => isOfFleet(match, fleet)).map(timeOf), aMonday)
+  const gap = gapIn(
+    asking.filter(({ match }) => isOfFleet(match, fleet)).map(describeTime),
+    aMonday,
+  )
   if (gap !== undefined && unmatched.length + late.length === 0) {
     const clock = new Date(gap).toUTCString()
     const what = `nobody is notified ${at} at some times, such as ${clock.slice(0, 3)} ${clock.slice(17, 22)} UTC`
@@ -126,7 +129,7 @@ function isOfFleet({ fleet }: Match, name: string): boolean {
   return fleet?.includes(name) ?? true
 }
 
-function timeOf({ match }: Route) {
+function describeTime({ match }: Route) {
   return match.time
 }
 
@@ -145,13 +148,13 @@ function isIgnored(policy: PolicyRule[], fleet: string, type: string, source: st
 /** A reminder that is due when the event is first seen skips channels that were just asked. */
 function onReminders(at: string, { match, remindBeforeSeconds = [] }: Route): string[] {
   const types = match.eventType ?? [...eventTypes]
-  const known = types.flatMap((type) => usualNoticeOf(type) ?? [])
+  const known = types.flatMap((type) => findUsualNotice(type) ?? [])
   return remindBeforeSeconds.flatMap((seconds) => {
-    const early = types.filter((type) => (usualNoticeOf(type) ?? Infinity) <= seconds)
+    const early = types.filter((type) => (findUsualNotice(type) ?? Infinity) <= seconds)
     // a route for all types still reminds of types with a longer notice
     const vain = match.eventType === undefined && early.length < types.length ? [] : early
     if (vain.length === 0) return []
-    const notice = Math.max(...vain.map((type) => usualNoticeOf(type)!))
+    const notice = Math.max(...vain.map((type) => findUsualNotice(type)!))
     const longest = Math.max(...known)
     const shorter = longest > shortest ? `write less than ${longest}` : 'leave it out'
     const remedy = longest > seconds ? `put ${list(vain)} into a route of its own` : shorter
@@ -175,7 +178,7 @@ const usualNoticeSeconds: Record<(typeof eventTypes)[number], number> = {
 }
 
 /** Undefined for advice, and for a type that Foghorn does not know. */
-export function usualNoticeOf(eventType: string): number | undefined {
+export function findUsualNotice(eventType: string): number | undefined {
   const type = eventTypes.find((one) => isSameName(one, eventType))
   return type && usualNoticeSeconds[type]
 }

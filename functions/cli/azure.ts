@@ -2,7 +2,7 @@
 // switch on what is missing.
 import type { AzureState } from '../use-cases/check-azure.ts'
 import { command, wrong } from './command.ts'
-import { askRelay, credentialIn, localRelayUrl, refusalOf } from './relay.ts'
+import { askRelay, credentialIn, describeRefusal, localRelayUrl } from './relay.ts'
 
 const requestMs = 60_000
 /** Names in one line. */
@@ -27,19 +27,19 @@ otherwise 1.`,
     const signal = AbortSignal.timeout(requestMs)
     const credential = credentialIn(io.environment)
     const answer = await askRelay(url, '/v1/azure', { credential, signal })
-    if (answer.status !== 200) throw await refusalOf(url, answer)
+    if (answer.status !== 200) throw await describeRefusal(url, answer)
     const { subscriptions } = (await answer.json()) as { subscriptions: AzureState[] }
     if (subscriptions.length === 0)
       throw wrong('the configuration of the relay has no "azure"; docs/azure.md shows it')
     for (const one of subscriptions) {
-      io.print(headOf(one))
-      for (const { as, text } of linesOf(one)) io.print(`  ${io.paint(as, text)}`)
+      io.print(describeHead(one))
+      for (const { as, text } of listLines(one)) io.print(`  ${io.paint(as, text)}`)
     }
     return subscriptions.every(isFine) ? 0 : 1
   },
 })
 
-function headOf({ subscriptionId, fleet }: AzureState): string {
+function describeHead({ subscriptionId, fleet }: AzureState): string {
   const whose = fleet === undefined ? 'no fleet takes its events' : `fleet ${fleet}`
   return `Subscription ${subscriptionId} (${whose})`
 }
@@ -48,7 +48,7 @@ function isFine({ problem, blind }: AzureState): boolean {
   return problem === undefined && blind.length === 0
 }
 
-function linesOf({ problem, publishing, silent, withoutBeacon, blind }: AzureState) {
+function listLines({ problem, publishing, silent, withoutBeacon, blind }: AzureState) {
   if (problem !== undefined) return [{ as: 'mistake' as const, text: problem }]
   const line = (as: 'ok' | 'mistake', what: string, names: string[]) => ({
     as,

@@ -16,7 +16,7 @@ import { command, exitCodes, flag, type Io, text, wrong } from './command.ts'
 import { counted, describeOutcome, listed, wrap } from './layout.ts'
 import { missingChannels } from './missing-channels.ts'
 import { shownRequests } from './requests.ts'
-import { caseOf, type EventOptions, eventOptions } from './tried-event.ts'
+import { type EventOptions, eventOptions, readCase } from './tried-event.ts'
 
 const options = {
   'without-env': flag,
@@ -66,7 +66,7 @@ Examples:
     const printed: string[] = []
     const later = { ...io, print: (text: string) => void printed.push(text) }
     const further = relay ? (config: Config) => missingChannels(config, io) : undefined
-    const more = { ...(further && { further }), refusals: refusalsOf(host) }
+    const more = { ...(further && { further }), refusals: listRefusals(host) }
     const { config, warnings } = await check(file, isBare, later, more)
     if (requests) for (const one of shownRequests(config, Date.now())) later.print(`\n${one}`)
     if (Object.keys(event).length > 0) tryEvent(config, event, later)
@@ -75,7 +75,7 @@ Examples:
   },
 })
 
-function refusalsOf(host: string | undefined): MistakesOn {
+function listRefusals(host: string | undefined): MistakesOn {
   if (host === undefined) return () => []
   const names = Object.keys(hosts)
   const found = hosts[host as keyof typeof hosts] as MistakesOn | undefined
@@ -111,7 +111,7 @@ export async function check(
     ...adviseOnSecrets(text, config),
     ...(await further(config)),
   ]
-  const summary = wrap(summaryOf(shownAs, config, warnings.length)).join('\n')
+  const summary = wrap(summarize(shownAs, config, warnings.length)).join('\n')
   io.print(warnings.length === 0 ? io.paint('ok', summary) : summary)
   for (const limit of limitsOfBeaconless(config)) io.print(wrap(limit).join('\n'))
   if (assumed.length > 0) {
@@ -131,7 +131,7 @@ export function tryEvent(
 ): void {
   const event = options.event === undefined ? undefined : readText(options.event, '--event: ')
   const fleets = Object.keys(config.fleets)
-  const { case: one, doubts, notes } = caseOf(options, event, fleets, Date.now())
+  const { case: one, doubts, notes } = readCase(options, event, fleets, Date.now())
   const outcome = dryRun({ config, notifiers }, one)
   const lines = [
     // first, because the outcome depends on it
@@ -166,7 +166,7 @@ function wrongFile(shownAs: string, mistakes: string[], more = ''): FoghornError
   return wrong([count, ...listed(mistakes)].join('\n') + more)
 }
 
-function summaryOf(file: string, config: Config, warnings: number): string {
+function summarize(file: string, config: Config, warnings: number): string {
   const { fleets, channels, policy, routes } = config
   const names = Object.keys(channels)
   const shipped = names.filter(isShipChannel).length

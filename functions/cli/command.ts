@@ -122,7 +122,7 @@ export async function runCommand(
     return typeof code === 'number' ? code : exitCodes.fine
   } catch (error) {
     const known = error instanceof FoghornError
-    const lines = called(known ? error.message : sentenceOf(error)).split('\n')
+    const lines = called(known ? error.message : describeMistake(error)).split('\n')
     // a line that is indented has its layout already
     const whole = lines.flatMap((line) => (line.startsWith(' ') ? line : wrap(line, '', '  ')))
     io.note(io.paintNote('mistake', whole.join('\n')))
@@ -137,7 +137,7 @@ function asCalled(text: string, { call }: Io): string {
 
 const forbidden = ['EACCES', 'EPERM', 'EROFS']
 
-function sentenceOf(error: unknown): string {
+function describeMistake(error: unknown): string {
   const { code = '', path } = error as NodeJS.ErrnoException
   if (path === undefined || !forbidden.includes(code)) return messageOf(error)
   return `"${path}" cannot be written (${code}); run this as a user who may, or in a copy of the folder`
@@ -167,7 +167,7 @@ export function wrong(message: string): FoghornError {
 }
 
 /** Azure's spelling of an event's type. Throws FoghornError `arguments_wrong`. */
-export function typeOf(wanted: string): string {
+export function describeType(wanted: string): string {
   const known = knownType(wanted)
   if (known !== undefined) return known
   const types = documentedTypes.join(', ')
@@ -186,7 +186,7 @@ export function tagsIn(given: string[]): Record<string, string> {
 }
 
 /** A number of seconds in an option. */
-export function secondsOf(
+export function parseSeconds(
   named: string,
   given: string | undefined,
   least = Number.NEGATIVE_INFINITY,

@@ -33,7 +33,7 @@ export function beginning(event: PublicEvent, url: string): string[] {
 }
 
 /** A line for each new step, and for each message whose state changed, with the time `now`. */
-export function newsOf(before: Shown | undefined, event: Shown, now: number): string[] {
+export function listNews(before: Shown | undefined, event: Shown, now: number): string[] {
   const steps = event.history.slice(before?.history.length ?? 0).map(({ at, what, note }) => {
     // every step of a drill has this note
     const why = note === undefined || note === drillNote ? '' : ` (${note})`
@@ -45,7 +45,7 @@ export function newsOf(before: Shown | undefined, event: Shown, now: number): st
     if (isUntried(one)) return false
     return last?.state !== one.state || last.attempts !== one.attempts || last.note !== one.note
   })
-  return [...steps, ...messages.map((one) => `${looked}    ${stateOf(one)}`)].map(plain)
+  return [...steps, ...messages.map((one) => `${looked}    ${describeState(one)}`)].map(plain)
 }
 
 function clock(iso: string): string {
@@ -57,15 +57,15 @@ function isUntried({ state, note }: Message): boolean {
   return state === 'pending' && note === ''
 }
 
-function stateOf(one: Message): string {
+function describeState(one: Message): string {
   const { channel, moment, attempts, note, insteadOf } = one
   const tried = attempts > 1 ? `, attempt ${attempts}` : ''
   const replaced = insteadOf === undefined ? '' : ` in place of ${insteadOf}`
   const why = note === '' ? '' : ` (${note})`
-  return `${markOf(one)} ${channel}: "${moment}"${replaced} ${wordFor(one)}${tried}${why}`
+  return `${chooseMark(one)} ${channel}: "${moment}"${replaced} ${wordFor(one)}${tried}${why}`
 }
 
-function markOf({ state }: Message): string {
+function chooseMark({ state }: Message): string {
   if (state === 'delivered') return '✓'
   return state === 'refused' || state === 'given_up' ? '✗' : '…'
 }
@@ -82,7 +82,7 @@ export function isOver(event: Shown): boolean {
 }
 
 /** The result. If nothing went wrong, `wrong` is empty. */
-export function resultOf(event: Shown): { summary: string; wrong: string[] } {
+export function describeResult(event: Shown): { summary: string; wrong: string[] } {
   const { outcome, inferred } = event
   // an alert is not part of the drill
   const deliveries = event.deliveries.filter(({ moment }) => moment !== 'alert')
@@ -93,13 +93,13 @@ export function resultOf(event: Shown): { summary: string; wrong: string[] } {
   } else if (outcome !== 'completed')
     wrong.push(`it ended as ${outcome} (${inferred ?? 'no reason given'})`)
   if (deliveries.length === 0) wrong.push(silence(event))
-  for (const channel of channels) wrong.push(...faultsOf(channel, deliveries))
-  const summary = summaryOf(outcome, deliveries, channels)
+  for (const channel of channels) wrong.push(...listFaults(channel, deliveries))
+  const summary = summarize(outcome, deliveries, channels)
   return { summary: plain(summary), wrong: wrong.map(plain) }
 }
 
 /** Counts each message once, whether its channel or a fallback accepted it. */
-function summaryOf(outcome: Shown['outcome'], deliveries: Message[], channels: string[]): string {
+function summarize(outcome: Shown['outcome'], deliveries: Message[], channels: string[]): string {
   const own = deliveries.filter(({ insteadOf }) => insteadOf === undefined)
   const needed = own.filter(({ state }) => state !== 'superseded')
   const direct = needed.filter(({ state }) => state === 'delivered').length
@@ -126,11 +126,11 @@ function summaryOf(outcome: Shown['outcome'], deliveries: Message[], channels: s
 function reachedFallback(own: Message, deliveries: Message[]): boolean {
   if (own.state === 'delivered') return false
   const copies = deliveries.filter(({ insteadOf }) => insteadOf === own.channel)
-  return copies.some((one) => one.state === 'delivered' && stepOf(one) === stepOf(own))
+  return copies.some((one) => one.state === 'delivered' && describeStep(one) === describeStep(own))
 }
 
 /** The step that the message is about, on any channel: its id without the channel. */
-function stepOf({ id }: Message): string {
+function describeStep({ id }: Message): string {
   return id.split('/').toSpliced(channelPart, 1).join('/')
 }
 
@@ -138,7 +138,7 @@ function stepOf({ id }: Message): string {
 const channelPart = 4
 
 /** One sentence for all messages that ended alike: they usually have one cause. */
-function faultsOf(channel: string, deliveries: Message[]): string[] {
+function listFaults(channel: string, deliveries: Message[]): string[] {
   const own = deliveries.filter((one) => one.channel === channel)
   if (own.every(({ state }) => state === 'superseded')) {
     return [`${channel}: nothing was sent to it (${own.at(-1)?.note})`]
@@ -157,24 +157,24 @@ function faultsOf(channel: string, deliveries: Message[]): string[] {
     const { note } = alike[0]
     const why = note === '' ? '' : ` (${note})`
     const fate = `${channel}: ${moments} ${wordFor(alike[0])}${why}; ${remedies[end]}`
-    return [end === 'pending' ? fate : `${fate}. ${insteadOf(channel, alike, deliveries)}`]
+    return [end === 'pending' ? fate : `${fate}. ${describeInstead(channel, alike, deliveries)}`]
   })
   return [...missed, ...failed]
 }
 
 /** A fallback that a route names, too, has the messages already. */
-function insteadOf(channel: string, lost: Message[], deliveries: Message[]): string {
+function describeInstead(channel: string, lost: Message[], deliveries: Message[]): string {
   const arrived = deliveries.filter(({ state }) => state === 'delivered')
   const copies = arrived.filter((one) => one.insteadOf === channel)
-  const steps = new Set(lost.map(stepOf))
-  const others = arrived.filter((one) => steps.has(stepOf(one)))
-  const namesOf = (all: Message[]) => [...new Set(all.map((one) => one.channel))].join(', ')
+  const steps = new Set(lost.map(describeStep))
+  const others = arrived.filter((one) => steps.has(describeStep(one)))
+  const joinNames = (all: Message[]) => [...new Set(all.map((one) => one.channel))].join(', ')
   if (copies.length > 0) {
-    return `In its place ${namesOf(copies)} received ${counted(copies.length, 'message')}`
+    return `In its place ${joinNames(copies)} received ${counted(copies.length, 'message')}`
   }
   return others.length === 0
     ? 'Nothing was sent in its place'
-    : `${namesOf(others)} received ${counted(others.length, 'message')} about the same steps`
+    : `${joinNames(others)} received ${counted(others.length, 'message')} about the same steps`
 }
 
 function silence({ policy }: Shown): string {

@@ -6,19 +6,19 @@ import { FoghornError, messageOf } from '../../shared/errors.ts'
 import type { PublicEvent } from '../core/event/public-view.ts'
 import {
   command,
+  describeType,
   exitCodes,
   type Given,
   type Io,
-  secondsOf,
+  parseSeconds,
   tagsIn,
   text,
   texts,
-  typeOf,
   wrong,
 } from './command.ts'
-import { beginning, isOver, newsOf, resultOf, type Shown } from './drill-progress.ts'
+import { beginning, describeResult, isOver, listNews, type Shown } from './drill-progress.ts'
 import { listed, wrap } from './layout.ts'
-import { adminKeyOf, askRelay, relayUrl } from './relay.ts'
+import { askRelay, readAdminKey, relayUrl } from './relay.ts'
 
 const requestMs = 15_000
 const lookEveryMs = 1_000
@@ -77,13 +77,13 @@ Example:
   npm run drill -- --fleet prod --type Reboot --resource web_3 --tag role=web`,
   options,
   async run({ options: given, io }) {
-    const request = requestOf(given)
-    const adminKey = adminKeyOf(io.environment.FOGHORN_ADMIN_KEY)
+    const request = buildRequest(given)
+    const adminKey = readAdminKey(io.environment.FOGHORN_ADMIN_KEY)
     const relay = { url: relayUrl(given.config, io.environment), adminKey, io }
     const begun = await begin(relay, request)
     for (const line of beginning(begun, relay.url)) io.print(wrap(line, '', '  ').join('\n'))
     const last = await follow(relay, begun)
-    const { summary, wrong: faults } = resultOf(last)
+    const { summary, wrong: faults } = describeResult(last)
     const isFine = faults.length === 0
     io.print(io.paint(isFine ? 'ok' : 'mistake', wrap(`Drill: ${summary}`).join('\n')))
     for (const line of listed(faults)) io.print(line)
@@ -92,20 +92,20 @@ Example:
 })
 
 /** The body of the request. The relay fills in what is missing, and checks the limits. */
-export function requestOf(given: Given<typeof options>['options']) {
+export function buildRequest(given: Given<typeof options>['options']) {
   const { fleet, type, resource, source, description } = given
   if (!fleet)
     throw wrong('--fleet is missing; write --fleet and the name of a fleet in the configuration')
   if (!type) throw wrong(`--type is missing; write --type and one of ${eventTypes.join(', ')}`)
   return {
     fleet,
-    type: typeOf(type),
+    type: describeType(type),
     resources: resource?.flatMap((one) => one.split(',').map((part) => part.trim())),
-    noticeSeconds: secondsOf('--notice', given.notice),
-    impactSeconds: secondsOf('--impact', given.impact),
-    changeAfterSeconds: secondsOf('--change-after', given['change-after']),
+    noticeSeconds: parseSeconds('--notice', given.notice),
+    impactSeconds: parseSeconds('--impact', given.impact),
+    changeAfterSeconds: parseSeconds('--change-after', given['change-after']),
     source,
-    durationSeconds: secondsOf('--duration', given.duration),
+    durationSeconds: parseSeconds('--duration', given.duration),
     description,
     tags: given.tag && tagsIn(given.tag),
     scaleSet: given['scale-set'],
@@ -131,12 +131,14 @@ const optionOf: Record<string, string> = {
 
 /** The relay's error, one mistake per line, with options in place of the request's keys. */
 export function inOptions(detail: string): string {
-  const lines = detail.split('\n').map((line) => line.replace(/^\w+(?=[.[:])/, nameOf))
+  const lines = detail.split('\n').map((line) => line.replace(/^\w+(?=[.[:])/, describeDrill))
   // inside a sentence, a key such as "source" may be a common word
-  return lines.map((line) => line.replace(/\b[a-z]+(?:Seconds|Set|Group)\b/gi, nameOf)).join('\n')
+  return lines
+    .map((line) => line.replace(/\b[a-z]+(?:Seconds|Set|Group)\b/gi, describeDrill))
+    .join('\n')
 }
 
-function nameOf(key: string): string {
+function describeDrill(key: string): string {
   return optionOf[key] ?? key
 }
 
@@ -166,7 +168,7 @@ async function follow(
       if (!isAway) relay.io.note(`The relay does not answer. Retrying: ${looked}`)
       isAway = true
     } else {
-      for (const line of newsOf(last, looked, Date.now())) relay.io.print(line)
+      for (const line of listNews(last, looked, Date.now())) relay.io.print(line)
       isAway = false
       last = looked
       if (isOver(last)) return last

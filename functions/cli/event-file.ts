@@ -5,7 +5,7 @@ import { parseDocument, type ScheduledEvent, scheduledEventSchema } from '../../
 import { describeIssues } from '../../shared/errors.ts'
 import { parseNotBefore } from '../../shared/not-before.ts'
 import type { KnownVm } from '../core/event/sight.ts'
-import { remedyOf } from '../schema/checks.ts'
+import { describeRemedy } from '../schema/checks.ts'
 import { wrong } from './command.ts'
 
 const eventId = 'dry-run'
@@ -55,7 +55,7 @@ const imdsForm = z.looseObject({
 })
 
 function asImdsShows(event: object): ScheduledEvent {
-  const { error } = imdsForm.safeParse(event, { error: remedyOf })
+  const { error } = imdsForm.safeParse(event, { error: describeRemedy })
   if (error !== undefined) throw wrong(`--event: ${describeIssues(error, event).join('; ')}`)
   const body = { Events: [{ EventId: eventId, EventStatus: 'Scheduled', ...event }] }
   const document = parseDocument(JSON.stringify(body), '2020-07-01')
@@ -68,7 +68,7 @@ function asImdsShows(event: object): ScheduledEvent {
 
 function asReported(event: object): ScheduledEvent {
   const whole = { eventId, status: 'Scheduled', resources: [], ...event }
-  const parsed = scheduledEventSchema.safeParse(whole, { error: remedyOf })
+  const parsed = scheduledEventSchema.safeParse(whole, { error: describeRemedy })
   if (parsed.success) return parsed.data
   throw wrong(`--event: ${describeIssues(parsed.error, whole).join('; ')}`)
 }

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../shared/errors.ts'
 import { command, type Io, text, wrong } from './command.ts'
-import { askRelay, credentialIn, localRelayUrl, refusalOf } from './relay.ts'
+import { askRelay, credentialIn, describeRefusal, localRelayUrl } from './relay.ts'
 import { writeWhole } from './whole-file.ts'
 
 const pageSize = 200
@@ -45,14 +45,14 @@ Example:
     const ask: Ask = async (path) => {
       const answer = await askPatiently(url, path, credential, io)
       // the relay may have removed the event since it was listed
-      if (answer.status !== 200 && answer.status !== 404) throw await refusalOf(url, answer)
+      if (answer.status !== 200 && answer.status !== 404) throw await describeRefusal(url, answer)
       return answer
     }
     let count = 0
     async function* lines() {
-      for await (const page of pagesOf(ask, url, fleet)) {
+      for await (const page of readPages(ask, url, fleet)) {
         for (let i = 0; i < page.length; i += atOnce) {
-          const some = await Promise.all(page.slice(i, i + atOnce).map((one) => lineOf(ask, one)))
+          const some = await Promise.all(page.slice(i, i + atOnce).map((one) => toLine(ask, one)))
           const found = some.filter((line) => line !== undefined)
           count += found.length
           io.progress(`${count} events`)
@@ -91,7 +91,7 @@ async function askPatiently(
   }
 }
 
-async function* pagesOf(
+async function* readPages(
   ask: Ask,
   url: string,
   fleet: string | undefined,
@@ -113,7 +113,7 @@ function whyNotFound(url: string, fleet: string | undefined): string {
   return `the server at ${url} is no relay of Foghorn; set FOGHORN_URL to the address of the relay`
 }
 
-async function lineOf(ask: Ask, { fleet, eventId }: Listed): Promise<string | undefined> {
+async function toLine(ask: Ask, { fleet, eventId }: Listed): Promise<string | undefined> {
   const path = [fleet, eventId].map(encodeURIComponent).join('/')
   const answer = await ask(`/v1/events/${path}`)
   return answer.status === 404 ? undefined : `${JSON.stringify(await answer.json())}\n`

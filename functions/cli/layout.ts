@@ -38,7 +38,7 @@ export function describeOutcome(one: Case, outcome: Outcome, channels: string[])
   const by = rules.find(({ whyNot }) => whyNot === undefined)
   const decided = by === undefined ? 'no rule matches, so people are asked' : `by ${by.rule}`
   return [
-    ...wrap(titleOf(one), 'Dry run: ', '  '),
+    ...wrap(styleTitle(one), 'Dry run: ', '  '),
     '',
     ...wrap(`${decide}${waitsIn(outcome)}, ${decided}`, 'Policy: ', '  '),
     ...listed(rules.filter((rule) => rule !== by).map(describeRule)),
@@ -121,7 +121,7 @@ function whoIn(deciders: NonNullable<Outcome['deciders']>): string {
     : [...deciders, 'the admin key', 'tokens'].join(', ')
 }
 
-function titleOf({ fleet, event }: Case): string {
+function styleTitle({ fleet, event }: Case): string {
   const { eventType, status, resources, source, durationSeconds: seconds } = event
   const known = seconds !== undefined && seconds >= 0
   const began = status === 'Started' ? ', first seen as Started' : ''

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts'
 import { isShipChannel } from '../core/delivery/delivery.ts'
 import type { Io } from './command.ts'
 import { counted } from './layout.ts'
-import { askRelay, credentialIn, refusalOf, relayUrlOf } from './relay.ts'
+import { askRelay, credentialIn, describeRefusal, readRelayUrl } from './relay.ts'
 
 const requestMs = 30_000
 /** Azure announces events at most 7 days ahead. */
@@ -22,12 +22,12 @@ interface Listed {
 export async function missingChannels(config: Config, io: Io): Promise<string[]> {
   const { FOGHORN_URL } = io.environment
   const url = FOGHORN_URL
-    ? relayUrlOf(FOGHORN_URL, 'FOGHORN_URL')
-    : relayUrlOf(config.publicUrl, 'publicUrl')
+    ? readRelayUrl(FOGHORN_URL, 'FOGHORN_URL')
+    : readRelayUrl(config.publicUrl, 'publicUrl')
   const credential = credentialIn(io.environment)
   async function ask<Answer>(path: string): Promise<Answer> {
     const answer = await askRelay(url, path, { credential, signal: AbortSignal.timeout(requestMs) })
-    if (answer.status !== 200) throw await refusalOf(url, answer)
+    if (answer.status !== 200) throw await describeRefusal(url, answer)
     return (await answer.json()) as Answer
   }
   const { channels } = await ask<{ channels: { name: string }[] }>('/v1/channels')

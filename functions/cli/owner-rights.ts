@@ -14,7 +14,7 @@ const sticky = 0o1000
  * root's. `shared`: it is root's folder, and others may write in it or above it, or may have led there.
  * `real`: the folder without links in its path. `named`: as it was written.
  */
-export function actAsOwnerOf({
+export function actAsOwner({
   real: folder,
   named,
 }: {

@@ -25,7 +25,7 @@ export async function runProgram(
   const commands: Record<string, Entry> = Object.assign({}, ...Object.values(groups))
   if (name === undefined || name === '--help' || name === '-h') {
     const listed = Object.entries(groups).map(
-      ([group, own]) => `${group}:\n${Object.entries(own).map(lineOf).join('\n')}`,
+      ([group, own]) => `${group}:\n${Object.entries(own).map(describeLine).join('\n')}`,
     )
     process.stdout.write(`${[help.first, ...listed, help.last].join('\n\n')}\n`)
   } else if (name === '--version') {
@@ -55,6 +55,6 @@ function endWithNpm(): void {
   look.unref()
 }
 
-function lineOf([name, [summary]]: [string, Entry]): string {
+function describeLine([name, [summary]]: [string, Entry]): string {
   return `  ${name.padEnd(15)}${summary}`
 }

@@ -12,14 +12,14 @@ import { wrong } from './command.ts'
 /** `file` is a configuration. Without it, FOGHORN_URL counts first. */
 export function relayUrl(file: string | undefined, environment: NodeJS.ProcessEnv): string {
   const { FOGHORN_URL: url, FOGHORN_CONFIG } = environment
-  if (url && file === undefined) return relayUrlOf(url, 'FOGHORN_URL')
+  if (url && file === undefined) return readRelayUrl(url, 'FOGHORN_URL')
   const path = file ?? FOGHORN_CONFIG ?? 'foghorn.config.json'
-  return relayUrlOf(publicUrlIn(path, environment), `publicUrl in ${path}`)
+  return readRelayUrl(publicUrlIn(path, environment), `publicUrl in ${path}`)
 }
 
 /** FOGHORN_URL, or the relay of this machine. */
 export function localRelayUrl({ FOGHORN_URL: url, PORT }: NodeJS.ProcessEnv): string {
-  return relayUrlOf(url || `http://127.0.0.1:${PORT || usualPort}`, url ? 'FOGHORN_URL' : 'PORT')
+  return readRelayUrl(url || `http://127.0.0.1:${PORT || usualPort}`, url ? 'FOGHORN_URL' : 'PORT')
 }
 
 const usualPort = 7071
@@ -41,7 +41,7 @@ function publicUrlIn(path: string, environment: NodeJS.ProcessEnv): string {
 }
 
 /** The relay's address without a slash at its end: https or loopback, as the key goes there. */
-export function relayUrlOf(given: string, where: string): string {
+export function readRelayUrl(given: string, where: string): string {
   if (!isWebUrl(given))
     throw wrong(`${where} is "${given}"; write the https:// address of the relay`)
   if (given.startsWith('http:') && !isLoopback(given)) {
@@ -51,13 +51,13 @@ export function relayUrlOf(given: string, where: string): string {
 }
 
 /** The value is never shown. */
-export function adminKeyOf(given: string | undefined): string {
+export function readAdminKey(given: string | undefined): string {
   return keyIn(given, 'FOGHORN_ADMIN_KEY', 'the admin key of the relay')
 }
 
 /** A token, or else the admin key. */
 export function credentialIn({ FOGHORN_TOKEN, FOGHORN_ADMIN_KEY }: NodeJS.ProcessEnv): string {
-  if (FOGHORN_ADMIN_KEY && !FOGHORN_TOKEN) return adminKeyOf(FOGHORN_ADMIN_KEY)
+  if (FOGHORN_ADMIN_KEY && !FOGHORN_TOKEN) return readAdminKey(FOGHORN_ADMIN_KEY)
   return keyIn(FOGHORN_TOKEN, 'FOGHORN_TOKEN', 'a token with the scope "read"')
 }
 
@@ -97,8 +97,8 @@ export function askRelay(
 }
 
 /** The error for an answer that a command cannot use: what the relay says, or its status. */
-export async function refusalOf(url: string, answer: Response): Promise<Error> {
-  const body = parseJson(await beginningOf(answer)) as { detail?: unknown } | undefined
+export async function describeRefusal(url: string, answer: Response): Promise<Error> {
+  const body = parseJson(await cutBeginning(answer)) as { detail?: unknown } | undefined
   const detail = typeof body?.detail === 'string' ? body.detail : `it answered ${answer.status}`
   const shown = cut(detail, maxDetail).split('\n').map(visible).join('\n')
   return new Error(`The relay at ${url} refused: ${shown}`)
@@ -108,7 +108,7 @@ export async function refusalOf(url: string, answer: Response): Promise<Error> {
 const maxDetail = 20_000
 const maxRefusalBytes = 64 * 1024
 
-async function beginningOf({ body }: Response): Promise<string> {
+async function cutBeginning({ body }: Response): Promise<string> {
   const parts: Uint8Array[] = []
   let bytes = 0
   for await (const part of body ?? []) {

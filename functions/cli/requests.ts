@@ -7,8 +7,8 @@ import { unsentFor } from '../core/delivery/delivery.ts'
 import type { Moment } from '../core/event/moment.ts'
 import { testEvent } from '../core/event/test-event.ts'
 import { compose } from '../core/message/message.ts'
-import { requestOf, requestsOf } from '../notify/http/index.ts'
-import { type Step, storyKeyOf } from '../notify/incidents.ts'
+import { composeRequest, composeRequests } from '../notify/http/index.ts'
+import { buildStoryKey, type Step } from '../notify/incidents.ts'
 import type { Outgoing } from '../notify/notifier.ts'
 import { channelSecrets } from '../notify/registry.ts'
 
@@ -17,13 +17,13 @@ export function shownRequests({ channels, fleets, publicUrl }: Config, now: numb
   return Object.entries(channels).flatMap(([name, channel]) => {
     if (channel.kind !== 'http' && channel.kind !== 'http_incidents') return []
     const mask = maskOf(channelSecrets(channel))
-    const requests = channel.kind === 'http' ? { message: channel } : requestsOf(channel)
+    const requests = channel.kind === 'http' ? { message: channel } : composeRequests(channel)
     return Object.entries(requests).map(([action, request]) => {
       const moment = moments.get(action) ?? 'scheduled'
       const outgoing = sample(name, moment, Object.keys(fleets)[0]!, publicUrl, now)
-      const step = { key: storyKeyOf(outgoing.delivery.notification), action } as Step
+      const step = { key: buildStoryKey(outgoing.delivery.notification), action } as Step
       const own = channel.kind === 'http' ? undefined : step
-      const { url, headers, body } = requestOf(outgoing, channel, request, own)
+      const { url, headers, body } = composeRequest(outgoing, channel, request, own)
       const shown = Object.entries(headers).map(([header, value]) => `${header}: ${value}`)
       const json = JSON.stringify(JSON.parse(body), undefined, 2)
       const lines = [`POST ${url}`, ...shown, ...json.split('\n')].map((line) => `  ${mask(line)}`)

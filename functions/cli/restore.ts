@@ -23,7 +23,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { checkBackup, databaseName, openFile } from '../store/sqlite-file.ts'
 import { command, wrong } from './command.ts'
-import { actAsOwnerOf, isLocked } from './owner-rights.ts'
+import { actAsOwner, isLocked } from './owner-rights.ts'
 
 /** Only the relay's own user may read events, names of VMs and decisions. */
 const ownerOnly = 0o600
@@ -45,7 +45,7 @@ Example:
   FOGHORN_DATA=/var/lib/foghorn-relay npm run restore -- /var/backups/foghorn.sqlite`,
   words: { least: 1, most: 1 },
   run({ words: [file = ''], io }) {
-    const { folder, ...existing } = placeOf(resolve(io.environment.FOGHORN_DATA || '.foghorn'))
+    const { folder, ...existing } = findPlace(resolve(io.environment.FOGHORN_DATA || '.foghorn'))
     const path = join(folder, databaseName)
     if (!io.environment.FOGHORN_DATA && !existsSync(path)) {
       throw wrong(
@@ -55,7 +55,7 @@ Example:
     // only root may be able to read it
     const source = openBackup(file)
     // SQLite opens what lies beside a database, so root makes the copy where the owner cannot put anything
-    const acts = actAsOwnerOf(existing)
+    const acts = actAsOwner(existing)
     if (acts === 'shared') {
       throw wrong(
         `others may write in "${folder}", which is root's, or above it; restore as the user of the relay`,
@@ -84,12 +84,12 @@ Example:
  * The folder without links in its path, and what exists of it. Read once: its owner may put a link in its place
  * between two looks.
  */
-function placeOf(wished: string): { folder: string; real: string; named: string } {
+function findPlace(wished: string): { folder: string; real: string; named: string } {
   if (existsSync(wished)) {
     const folder = realpathSync(wished)
     return { folder, real: folder, named: wished }
   }
-  const { folder, ...existing } = placeOf(dirname(wished))
+  const { folder, ...existing } = findPlace(dirname(wished))
   return { folder: join(folder, basename(wished)), ...existing }
 }
 

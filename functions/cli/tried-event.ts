@@ -1,10 +1,10 @@
 // The event of a dry run, from a file, from options, or from both. Options override the file.
 import { eventTypes, isSameName, knownType, type ScheduledEvent } from '../../shared/document.ts'
 import type { Case } from '../check/dry-run.ts'
-import { usualNoticeOf } from '../check/routes.ts'
+import { findUsualNotice } from '../check/routes.ts'
 import type { KnownVm } from '../core/event/sight.ts'
 import { didYouMean } from '../schema/suggest.ts'
-import { type Given, secondsOf, tagsIn, text, texts, wrong } from './command.ts'
+import { type Given, parseSeconds, tagsIn, text, texts, wrong } from './command.ts'
 import { readEvent } from './event-file.ts'
 
 export const eventOptions = {
@@ -28,7 +28,7 @@ const maxNoticeSeconds = 7 * 86_400
 const eventId = 'dry-run'
 
 /** `doubts`: what was probably not intended. `notes`: what was assumed. One sentence each. */
-export function caseOf(
+export function readCase(
   options: EventOptions,
   file: string | undefined,
   fleets: string[],
@@ -39,10 +39,10 @@ export function caseOf(
   const types = eventTypes.join(', ')
   if (!type) throw wrong(`the event has no type; write --type and one of ${types}`)
   const known = knownType(type)
-  const event = eventOf(options, known ?? type, read?.event)
-  const vms = vmsOf(options, event.resources) ?? read?.vms ?? []
-  const wanted = secondsOf('--notice', options.notice, 0, maxNoticeSeconds)
-  const notice = noticeOf(type, read?.event.notBeforeAt, now)
+  const event = readTriedEvent(options, known ?? type, read?.event)
+  const vms = readVms(options, event.resources) ?? read?.vms ?? []
+  const wanted = parseSeconds('--notice', options.notice, 0, maxNoticeSeconds)
+  const notice = readNotice(type, read?.event.notBeforeAt, now)
   const meant = didYouMean(type, eventTypes)
   const doubt = `Azure has no type "${type}" today; it has ${types}${meant}`
   const doubts = known === undefined ? [doubt] : []
@@ -51,28 +51,28 @@ export function caseOf(
     notes.push(`NotBefore ${notice.why}. Change it with --notice.`)
   }
   const noticeSeconds = wanted ?? notice.seconds
-  const fleet = fleetOf(options.fleet, fleets)
+  const fleet = chooseFleet(options.fleet, fleets)
   return {
-    case: { fleet, event, vms, noticeSeconds, at: timeOf(options.at) ?? now },
+    case: { fleet, event, vms, noticeSeconds, at: parseTime(options.at) ?? now },
     doubts,
     notes,
   }
 }
 
-function timeOf(text: string | undefined): number | undefined {
+function parseTime(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const at = Date.parse(text)
   if (!Number.isNaN(at)) return at
   throw wrong(`--at is "${text}"; write a time such as 2026-11-21T22:30:00Z`)
 }
 
-function eventOf(
+function readTriedEvent(
   options: EventOptions,
   eventType: string,
   read: ScheduledEvent | undefined,
 ): ScheduledEvent {
   const source = options.source ?? (read === undefined ? 'Platform' : read.source)
-  const seconds = secondsOf('--duration', options.duration, -1) ?? read?.durationSeconds
+  const seconds = parseSeconds('--duration', options.duration, -1) ?? read?.durationSeconds
   const names = options.resource?.flatMap(namesIn)
   return {
     eventId,
@@ -98,8 +98,8 @@ function notesOnVms(event: ScheduledEvent, vms: KnownVm[]): string[] {
 }
 
 /** Seconds from first sight to NotBefore, and why. A NotBefore in the past does not count. */
-function noticeOf(type: string, notBeforeAt: number | undefined, now: number) {
-  const usual = usualNoticeOf(type) ?? noticeOfUnknown
+function readNotice(type: string, notBeforeAt: number | undefined, now: number) {
+  const usual = findUsualNotice(type) ?? noticeOfUnknown
   const why = `is assumed to be ${usual} s ahead, as usual`
   if (notBeforeAt === undefined) return { seconds: usual, why }
   const ahead = Math.round((notBeforeAt - now) / 1_000)
@@ -114,7 +114,7 @@ function namesIn(text: string): string[] {
   throw wrong(`--resource is "${text}", with an empty name; write names such as web_0,web_1`)
 }
 
-function fleetOf(wanted: string | undefined, fleets: string[]): string {
+function chooseFleet(wanted: string | undefined, fleets: string[]): string {
   const names = fleets.join(', ')
   const only = fleets.length === 1 ? fleets[0] : undefined
   const fleet = wanted ?? only
@@ -126,7 +126,7 @@ function fleetOf(wanted: string | undefined, fleets: string[]): string {
 }
 
 /** The VMs, all with the same facts from the options. Undefined without such options. */
-function vmsOf(options: EventOptions, names: string[]): KnownVm[] | undefined {
+function readVms(options: EventOptions, names: string[]): KnownVm[] | undefined {
   const { tag, 'scale-set': scaleSet, 'resource-group': resourceGroup } = options
   if (tag === undefined && scaleSet === undefined && resourceGroup === undefined) return undefined
   const tags = tagsIn(tag ?? [])

@@ -1,15 +1,15 @@
 // Reads the configuration file and fills in `env:NAME` values. Reports all mistakes at once, each
 // with its path, the value and what is allowed. Secrets are never shown.
 import type { z } from 'zod'
-import { describeIssues, FoghornError, pathOf } from '../../shared/errors.ts'
+import { describeIssues, describePath, FoghornError } from '../../shared/errors.ts'
 import { isPresentable } from '../../shared/presentable.ts'
 import { shipChannel } from '../core/delivery/delivery.ts'
 import type * as Rules from '../core/rules/config.ts'
-import { remedyOf } from '../schema/checks.ts'
+import { describeRemedy } from '../schema/checks.ts'
 import { type Environment, type Filled, fillIn } from './environment.ts'
 import { readJson } from './json.ts'
 import { mistakesInNames, pathIn } from './names.ts'
-import { partsOf } from './parts.ts'
+import { listParts } from './parts.ts'
 import { type Channel, channelSecrets, configSchema } from './schema.ts'
 
 export type { Channel }
@@ -36,10 +36,10 @@ export function readConfigWith(
 ): { config: Config; assumed: string[] } {
   const json = readJson(text)
   const filled = fillIn(json.value, environment, missing)
-  const parsed = configSchema.safeParse(filled.value, { error: remedyOf })
+  const parsed = configSchema.safeParse(filled.value, { error: describeRemedy })
   const inText = [...json.mistakes, ...filled.mistakes]
   const inForm = parsed.success ? [] : describe(parsed.error, filled)
-  const inNames = mistakesInNames(partsOf(filled.value), filled, [...inText, ...inForm])
+  const inNames = mistakesInNames(listParts(filled.value), filled, [...inText, ...inForm])
   const mistakes = [...inText, ...[...inForm, ...inNames].map((one) => withOrigin(one, filled))]
   if (mistakes.length > 0 || !parsed.success) {
     const more = mistakes.length - maxMistakes
@@ -54,7 +54,7 @@ export function readConfigWith(
 }
 
 /** Every secret value: keys, channel addresses, routing keys. */
-export function secretsOf(config: Config): string[] {
+export function listSecrets(config: Config): string[] {
   const channels = Object.values(config.channels).flatMap(channelSecrets)
   const keys = Object.values(config.fleets).flatMap((fleet) => fleet.key ?? [])
   const { azure, slackApp } = config
@@ -76,7 +76,7 @@ type Issue = z.core.$ZodIssue
 function describe(error: z.ZodError, filled: Filled): string[] {
   const missing = new Set(filled.mistakes.map(pathIn))
   const isHidden = (path: PropertyKey[], value: unknown) => {
-    if (filled.paths.has(pathOf(path, filled.value))) return true
+    if (filled.paths.has(describePath(path, filled.value))) return true
     const [first = '', last] = [path[0], path.at(-1)].map(String)
     if (['fleets', 'channels', 'ship', 'slackApp', 'azure'].includes(first)) {
       return !shownKeys.includes(last!) || !isPresentable(String(value))

@@ -1,7 +1,7 @@
 // Replaces `env:NAME` in the configuration by the variable's value. On a machine other than the
 // relay's, a missing variable can be assumed to be valid: a placeholder of the right form replaces
 // it.
-import { pathOf } from '../../shared/errors.ts'
+import { describePath } from '../../shared/errors.ts'
 import { shownName } from '../../shared/presentable.ts'
 import { toBase64 } from '../../shared/signature.ts'
 import { placeholders as kindPlaceholders } from '../notify/registry.ts'
@@ -75,7 +75,7 @@ export function fillIn(
       return Object.fromEntries(entries.map(([key, part]) => [key, walk(part, [...path, key])]))
     }
     if (typeof item !== 'string') return item
-    const where = pathOf(path, value)
+    const where = describePath(path, value)
     if (!item.startsWith('env:')) {
       if (lookalike.test(item)) filled.lookalikes.add(where)
       return item

@@ -1,7 +1,7 @@
 // Parses the text of the configuration. Errors give the place and never quote the text, which may
 // be a secret. A repeated key is a mistake, because JSON.parse would drop the first one.
 // `__proto__` is a mistake, because later code would drop it.
-import { FoghornError, pathOf } from '../../shared/errors.ts'
+import { describePath, FoghornError } from '../../shared/errors.ts'
 import { isPresentable } from '../../shared/presentable.ts'
 
 /** The deepest nesting. A configuration has six levels. */
@@ -75,7 +75,7 @@ function mistakesInKeys(text: string, value: unknown): string[] {
     else if (level !== undefined && level.at === undefined) {
       const key = String(JSON.parse(token))
       const path = levels.slice(0, -1).map(({ at }) => at!)
-      mistakes.push(...mistakesInKey(key, level, pathOf(path, value)))
+      mistakes.push(...mistakesInKey(key, level, describePath(path, value)))
       level.keys?.add(key)
       level.at = key
     }

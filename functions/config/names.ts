@@ -1,7 +1,7 @@
 // Checks that the schema cannot express: names that do not exist, addresses that the guard refuses,
 // people who cannot decide. Checks each valid part, so that these mistakes are reported together
 // with the schema's.
-import { pathOf } from '../../shared/errors.ts'
+import { describePath } from '../../shared/errors.ts'
 import { isPresentable } from '../../shared/presentable.ts'
 import { whyRefused } from '../core/rules/address.ts'
 import { type ApproveIn, withFallbacks } from '../core/rules/routes.ts'
@@ -27,8 +27,8 @@ export function mistakesInNames(parts: Parts, filled: Filled, reported: string[]
     ...namesOfFleets(parts, filled),
     ...tooManyChannels(parts),
     ...Object.keys(parts.channels).flatMap((name) => [
-      ...fallbackOf(name, parts, filled),
-      ...botOf(name, parts, filled),
+      ...readFallback(name, parts, filled),
+      ...readBot(name, parts, filled),
       ...addressIn(['channels', name], parts, filled),
       ...secretInTemplate(name, filled),
     ]),
@@ -119,11 +119,11 @@ function subscriptionsOfFleets({ subscriptions, azureSubscriptions = [] }: Parts
   )
 }
 
-function fallbackOf(name: string, { channels }: Parts, filled: Filled): string[] {
+function readFallback(name: string, { channels }: Parts, filled: Filled): string[] {
   const fallback = channels[name]?.fallback
   if (typeof fallback !== 'string') return []
   const others = Object.keys(channels).filter((other) => other !== name)
-  const at = pathOf(['channels', name, 'fallback'], filled.value)
+  const at = describePath(['channels', name, 'fallback'], filled.value)
   if (others.length === 0) {
     return [`${at}: there is no other channel; add one under "channels", or remove "fallback"`]
   }
@@ -131,9 +131,9 @@ function fallbackOf(name: string, { channels }: Parts, filled: Filled): string[]
   return [`${at}: a channel cannot be its own fallback; write ${quoted(others)}, or leave it out`]
 }
 
-function botOf(name: string, { channels, hasBotApp }: Parts, filled: Filled): string[] {
+function readBot(name: string, { channels, hasBotApp }: Parts, filled: Filled): string[] {
   if (channels[name]?.channelId === undefined || hasBotApp) return []
-  const at = pathOf(['channels', name, 'channelId'], filled.value)
+  const at = describePath(['channels', name, 'channelId'], filled.value)
   return [`${at}: the bot needs "azure" with the "clientId" of its app`]
 }
 
@@ -147,12 +147,12 @@ function addressIn(
   const address = endpoint ?? url
   if (allowNetworks === undefined || typeof address !== 'string' || !isWebUrl(address)) return []
   const why = whyRefused(address, allowNetworks)
-  return why === undefined ? [] : [`${pathOf([part, name, key], filled.value)}: ${why}`]
+  return why === undefined ? [] : [`${describePath([part, name, key], filled.value)}: ${why}`]
 }
 
 /** Texts of a template are no secrets: check-config shows them. */
 function secretInTemplate(name: string, { paths, value }: Filled): string[] {
-  const start = pathOf(['channels', name], value)
+  const start = describePath(['channels', name], value)
   const isOpen = (path: string) =>
     ['body', 'query', 'acknowledge', 'resolve'].some((key) => path.startsWith(`${start}.${key}`))
   return [...paths.keys()].filter(isOpen).map((path) => {
@@ -165,7 +165,7 @@ function peopleThatCannotDecide(parts: Parts): string[] {
   const { routes, hasSlackApp, hasSignIn } = parts
   const inTeams = routes.some(({ approveIn }) => approveIn === 'teams')
   return routes.flatMap(({ approvers, approveIn }, i) => {
-    const mistakes = approveIn === undefined ? [] : buttonsOf(parts, routes[i]!, approveIn)
+    const mistakes = approveIn === undefined ? [] : readButtons(parts, routes[i]!, approveIn)
     const said = mistakes.map((one) => `routes[${i}].approveIn: ${one}`)
     if (!hasSignIn && !inTeams && approvers.some((one) => one.startsWith('entra:'))) {
       said.push(
@@ -180,7 +180,7 @@ function peopleThatCannotDecide(parts: Parts): string[] {
 }
 
 /** What messages with buttons need. */
-function buttonsOf(
+function readButtons(
   { channels, hasSlackApp }: Parts,
   { channels: names }: KnownRoute,
   approveIn: ApproveIn,

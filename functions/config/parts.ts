@@ -1,6 +1,6 @@
 // The readable parts of a configuration, for the checks of names: other parts may have errors.
 import type { z } from 'zod'
-import { pathOf } from '../../shared/errors.ts'
+import { describePath } from '../../shared/errors.ts'
 import { type ApproveIn, servicesWithButtons } from '../core/rules/routes.ts'
 import { subscriptionIds } from './azure.ts'
 import { configSchema } from './schema.ts'
@@ -47,33 +47,33 @@ export interface Parts {
   tenantId?: string | undefined
 }
 
-export function partsOf(value: unknown): Parts {
-  const top = entriesOf(value)
+export function listParts(value: unknown): Parts {
+  const top = readEntries(value)
   const { channels, fleets, policy, routes, allowNetworks, slackApp, signIn } = top
   const { shape } = configSchema
-  const listsOf = (key: 'owners' | 'viewers') => [
+  const readLists = (key: 'owners' | 'viewers') => [
     { at: key, names: parsed(shape[key], top[key]) ?? [] },
-    ...Object.entries(entriesOf(fleets)).map(([name, fleet]) => ({
-      at: pathOf(['fleets', name, key], value),
-      names: parsed(shape[key], entriesOf(fleet)[key]) ?? [],
+    ...Object.entries(readEntries(fleets)).map(([name, fleet]) => ({
+      at: describePath(['fleets', name, key], value),
+      names: parsed(shape[key], readEntries(fleet)[key]) ?? [],
     })),
   ]
   return {
     channels: entriesIn(channels),
     ship: entriesIn(top.ship),
-    fleets: Object.keys(entriesOf(fleets)),
-    subscriptions: Object.entries(entriesOf(fleets)).map(([name, fleet]) => ({
-      at: pathOf(['fleets', name, 'azureSubscriptions'], value),
-      ids: parsed(subscriptionIds, entriesOf(fleet).azureSubscriptions) ?? [],
+    fleets: Object.keys(readEntries(fleets)),
+    subscriptions: Object.entries(readEntries(fleets)).map(([name, fleet]) => ({
+      at: describePath(['fleets', name, 'azureSubscriptions'], value),
+      ids: parsed(subscriptionIds, readEntries(fleet).azureSubscriptions) ?? [],
     })),
-    azureSubscriptions: parsed(subscriptionIds, entriesOf(top.azure).subscriptions),
-    owners: listsOf('owners'),
-    policy: listOf(policy).map((rule) => ({ fleets: fleetsIn(entriesOf(rule).match) })),
-    routes: listOf(routes).map(routeOf),
-    viewers: listsOf('viewers'),
+    azureSubscriptions: parsed(subscriptionIds, readEntries(top.azure).subscriptions),
+    owners: readLists('owners'),
+    policy: readList(policy).map((rule) => ({ fleets: fleetsIn(readEntries(rule).match) })),
+    routes: readList(routes).map(readRoute),
+    viewers: readLists('viewers'),
     allowNetworks: parsed(shape.allowNetworks, allowNetworks),
     hasSlackApp: slackApp !== undefined,
-    hasBotApp: entriesOf(top.azure).clientId !== undefined,
+    hasBotApp: readEntries(top.azure).clientId !== undefined,
     hasSignIn: signIn !== undefined,
     tenantId: parsed(shape.signIn, signIn)?.tenantId,
   }
@@ -81,12 +81,12 @@ export function partsOf(value: unknown): Parts {
 
 function entriesIn(value: unknown): Record<string, KnownChannel> {
   return Object.fromEntries(
-    Object.entries(entriesOf(value)).map(([name, one]) => [name, entriesOf(one)]),
+    Object.entries(readEntries(value)).map(([name, one]) => [name, readEntries(one)]),
   )
 }
 
-function routeOf(value: unknown): KnownRoute {
-  const route = entriesOf(value)
+function readRoute(value: unknown): KnownRoute {
+  const route = readEntries(value)
   const { shape } = configSchema.shape.routes.element
   return {
     fleets: fleetsIn(route.match),
@@ -98,18 +98,18 @@ function routeOf(value: unknown): KnownRoute {
 
 function fleetsIn(match: unknown): string[] {
   const { fleet } = configSchema.shape.routes.element.shape.match.shape
-  return parsed(fleet, entriesOf(match).fleet) ?? []
+  return parsed(fleet, readEntries(match).fleet) ?? []
 }
 
 function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown) {
   return schema.safeParse(value).data as z.output<Schema> | undefined
 }
 
-function entriesOf(value: unknown): Record<string, unknown> {
+function readEntries(value: unknown): Record<string, unknown> {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   return isObject ? (value as Record<string, unknown>) : {}
 }
 
-function listOf(value: unknown): unknown[] {
+function readList(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
 }

@@ -15,9 +15,9 @@ import {
   isAuthority,
   isPublicUrl,
   list,
+  listChoices,
   maxListed,
   object,
-  oneOf,
   secretRule,
   secrets,
   textBy,
@@ -169,7 +169,7 @@ const ruleSchema = object({
     .optional()
     .describe('Shown in messages and in the history as the reason of the decision.'),
   match: matchSchema,
-  decide: oneOf(decisions).describe(
+  decide: listChoices(decisions).describe(
     'approve: Azure starts it at once. ask: people decide. notify: channels are notified, nobody is asked. ignore: no message is sent.',
   ),
   runbook: webUrl
@@ -216,7 +216,7 @@ const routeSchema = object({
   match: matchSchema,
   runbook: webUrl.optional().describe('As that of a rule, for the channels of this route.'),
   moments: z
-    .array(oneOf(moments))
+    .array(listChoices(moments))
     .min(1)
     .optional()
     .describe('Moments to notify of. If left out: all. Reminders need remindBeforeSeconds.'),
@@ -235,7 +235,7 @@ const routeSchema = object({
     .describe(
       'People who may decide: `slack:team/user`, `entra:tenant/object id`. If left out: anyone with the link.',
     ),
-  approveIn: oneOf(['page', ...servicesWithButtons])
+  approveIn: listChoices(['page', ...servicesWithButtons])
     .optional()
     .describe(
       'slack, teams: messages there have buttons that decide. page (the default): messages have a link.',

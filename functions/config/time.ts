@@ -1,8 +1,8 @@
 // The schema of `match.time`: days, times and a time zone.
 import * as z from 'zod'
 import { cut } from '../../shared/document.ts'
-import { pathOf } from '../../shared/errors.ts'
-import { formatOf, type TimeInterval, weekdays } from '../core/rules/time.ts'
+import { describePath } from '../../shared/errors.ts'
+import { chooseFormat, type TimeInterval, weekdays } from '../core/rules/time.ts'
 import { maxListed, object } from '../schema/checks.ts'
 import { nearest } from '../schema/suggest.ts'
 
@@ -56,7 +56,7 @@ const interval = object({
   .transform(({ days: named, from, to, zone }): TimeInterval => {
     const ofDay = from === to ? '' : ` ${from} to ${to}`
     const text = `${named}${ofDay} (${zone})`
-    return { days: daysIn(named), from: minuteOf(from), to: minuteOf(to), zone, text }
+    return { days: daysIn(named), from: parseMinute(from), to: parseMinute(to), zone, text }
   })
 
 const timeRule = `write an object in { } with days, from, to and zone, or a list of 1 to ${maxListed} of these`
@@ -64,15 +64,15 @@ const timeRule = `write an object in { } with days, from, to and zone, or a list
 /** One interval or several; always gives a list. */
 export const timeSchema = z
   .union([interval, z.array(interval).min(1, timeRule).max(maxListed, timeRule)], {
-    error: ({ input, errors = [] }) => whyOf(errors[Array.isArray(input) ? 1 : 0]),
+    error: ({ input, errors = [] }) => describeMistake(errors[Array.isArray(input) ? 1 : 0]),
   })
   .transform((value) => [value].flat())
 
 /** The mistakes, each with its place in the interval. */
-function whyOf(issues: z.core.$ZodIssue[] = []): string {
+function describeMistake(issues: z.core.$ZodIssue[] = []): string {
   const placed = issues.filter(({ path }) => path.length > 0)
   if (placed.length === 0) return timeRule
-  return placed.map(({ path, message }) => `${pathOf(path)}: ${message}`).join('; ')
+  return placed.map(({ path, message }) => `${describePath(path)}: ${message}`).join('; ')
 }
 
 /** `Fri-Mon` passes the end of the week. */
@@ -84,14 +84,14 @@ function daysIn(text: string): number[] {
   })
 }
 
-function minuteOf(text: string): number {
+function parseMinute(text: string): number {
   const [hours, minutes] = text.split(':').map(Number)
   return hours! * 60 + minutes!
 }
 
 function isZone(zone: string): boolean {
   try {
-    return formatOf(zone) !== undefined
+    return chooseFormat(zone) !== undefined
   } catch {
     return false
   }

@@ -2,7 +2,7 @@
 // metrics. What has ended stays counted after the relay forgets it: then the counts only grow, and
 // Prometheus can compute rates.
 import { documentedTypes } from '../../shared/document.ts'
-import { type Delivery, subscriptionOf } from './delivery/delivery.ts'
+import { type Delivery, readSubscription } from './delivery/delivery.ts'
 import type { Beacon } from './event/beacon.ts'
 import { isHeardAgain } from './event/beacon-state.ts'
 import type { EventRecord } from './event/event.ts'
@@ -12,13 +12,13 @@ export const other = 'other'
 
 /** What is counted, and the two names of each count. */
 export type Counted =
-  /** Its type, and its step: `stepOf`. */
+  /** Its type, and its step: `countedStep`. */
   | 'event'
   /** A message about an event to a configured channel: its channel and state. */
   | 'delivery'
   /** Its version and state. */
   | 'beacon'
-  /** The first message about an event: how long it took, as `bucketOf`. */
+  /** The first message about an event: how long it took, as `chooseBucket`. */
   | 'first_message'
   /** How long all of them took together, in ms. */
   | 'first_message_ms'
@@ -62,7 +62,7 @@ export const steps = ['scheduled', 'started', 'completed', 'cancelled', 'lost'] 
 type Step = (typeof steps)[number]
 
 /** The phase of the event. A lost event keeps its phase, so here it counts as lost. */
-function stepOf({ phase, ended }: EventRecord): Step {
+function countedStep({ phase, ended }: EventRecord): Step {
   return ended?.outcome ?? phase
 }
 
@@ -70,13 +70,13 @@ export function eventCount(record: EventRecord): Count {
   const { fleet, facts } = record
   const isKnown = (documentedTypes as readonly string[]).includes(facts.eventType)
   const type = isKnown ? facts.eventType : other
-  return { what: 'event', fleet, name: type, state: stepOf(record), n: 1 }
+  return { what: 'event', fleet, name: type, state: countedStep(record), n: 1 }
 }
 
 /** Subscriptions are not counted: there may be a thousand of them. */
 export function deliveryCounts(deliveries: Pick<Delivery, 'fleet' | 'channel' | 'state'>[]) {
   return deliveries
-    .filter(({ channel }) => subscriptionOf(channel) === undefined)
+    .filter(({ channel }) => readSubscription(channel) === undefined)
     .map(({ fleet, channel, state }): Count => {
       return { what: 'delivery', fleet, name: channel, state: state, n: 1 }
     })
@@ -90,12 +90,12 @@ export function firstMessageCounts(
   if (drill !== undefined || deliveredAt.length === 0) return []
   const took = Math.max(0, Math.min(...deliveredAt) - firstSeenAt)
   return [
-    { what: 'first_message', fleet, name: bucketOf(took), state: '', n: 1 },
+    { what: 'first_message', fleet, name: chooseBucket(took), state: '', n: 1 },
     { what: 'first_message_ms', fleet, name: '', state: '', n: took },
   ]
 }
 
-function bucketOf(ms: number): string {
+function chooseBucket(ms: number): string {
   return String(latencySeconds.find((seconds) => ms <= seconds * 1_000) ?? longer)
 }
 

@@ -14,10 +14,10 @@ export function isNearlyFull({ freeBytes, totalBytes }: Disk, wasOn: boolean): b
 }
 
 export function describeDisk({ freeBytes, totalBytes }: Disk): string {
-  return `${sizeOf(freeBytes)} of ${sizeOf(totalBytes)} are free`
+  return `${describeSize(freeBytes)} of ${describeSize(totalBytes)} are free`
 }
 
-function sizeOf(bytes: number): string {
+function describeSize(bytes: number): string {
   const mb = bytes / 1_000_000
   return mb < 1_000 ? `${Math.floor(mb)} MB` : `${(mb / 1_000).toFixed(1)} GB`
 }

@@ -51,7 +51,7 @@ export interface OpenCounts {
 export type Sharer = 'beacon' | 'event_grid' | 'list'
 
 /** Why one more open event is refused, or undefined if there is room. */
-export function refusalOf(
+export function describeLimit(
   { ofBeacon, ofFleet }: OpenCounts,
   sharer: Sharer = 'beacon',
 ): string | undefined {

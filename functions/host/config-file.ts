@@ -19,7 +19,7 @@ export function readConfigFile(environment: Environment, folder: string): Config
  */
 export async function loadConfigFile(environment: Environment): Promise<() => ConfigText> {
   const path = pathIn(environment, '.')
-  const found = await readSmallFile(path).catch((error: unknown) => faultOf(path, error))
+  const found = await readSmallFile(path).catch((error: unknown) => toFault(path, error))
   return () => {
     if (typeof found === 'string') return { name: path, text: found }
     throw found
@@ -32,7 +32,7 @@ function pathIn(given: Environment, folder: string): string {
   return isAbsolute(file) ? file : join(folder, file)
 }
 
-function faultOf(path: string, error: unknown): FoghornError {
+function toFault(path: string, error: unknown): FoghornError {
   const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
   return isMissing ? missing(path) : unreadable(path, messageOf(error))
 }

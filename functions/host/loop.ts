@@ -7,7 +7,7 @@ import type { Claimed } from '../core/delivery/delivery.ts'
 import { checks, fleetChecks } from '../features/jobs.ts'
 import { claimDue, nextDueAt } from '../use-cases/deliver.ts'
 import type { Finish } from '../use-cases/finish-attempt.ts'
-import { type Planned, type Relay, rateOf } from '../use-cases/relay.ts'
+import { findRate, type Planned, type Relay } from '../use-cases/relay.ts'
 import { rerouteOpen } from '../use-cases/reroute.ts'
 import { forgetOld, sweep } from '../use-cases/sweep.ts'
 import type { UnderWay } from './under-way.ts'
@@ -180,7 +180,7 @@ export class Loop {
   }
 
   #isFull(channel: string): boolean {
-    return this.#underWay.countOf(channel) >= rateOf(this.#relay, channel).atOnce
+    return this.#underWay.countOf(channel) >= findRate(this.#relay, channel).atOnce
   }
 
   #ended(finish: Finish): void {

@@ -37,7 +37,7 @@ export function commonParts(
     slackPresses: createSlackPresses(nodeHmac),
     teamsPresses,
     hmac: nodeHmac,
-    ...azureOf(config, hostIdentity, fetchAzure),
+    ...openAzure(config, hostIdentity, fetchAzure),
     identity: createEntra({ fetch: fetchAzure, now: Date.now, log }),
     retryLog: createFrequentLog({ now: Date.now, log }, retryLogMs),
     removedChannels: [],
@@ -48,7 +48,7 @@ export function commonParts(
   }
 }
 
-function azureOf(
+function openAzure(
   { azure }: Common['config'],
   host: Common['hostIdentity'],
   fetch: Fetch,

@@ -6,7 +6,7 @@ import type { Level } from '../../shared/log.ts'
 import { secretsInUrl } from '../../shared/mask.ts'
 import { fromBase64, toBase64 } from '../../shared/signature.ts'
 import type { HostIdentity } from '../azure/tokens.ts'
-import { type Config, readConfig, secretsOf } from '../config/config.ts'
+import { type Config, listSecrets, readConfig } from '../config/config.ts'
 import { withoutLineBreaks } from '../config/environment.ts'
 import { mistakesOfSignIn } from '../config/hosts.ts'
 import { keyPattern } from '../core/rules/access.ts'
@@ -59,11 +59,11 @@ export function readEnvironment<More>(
   const settings = {
     ...more(attempt, environment),
     asWritten: secretsAsWritten(environment),
-    linkKeys: attempt(() => linkKeysOf(environment.FOGHORN_LINK_KEY)),
-    adminKey: attempt(() => adminKeyOf(environment.FOGHORN_ADMIN_KEY)),
-    level: attempt(() => levelOf(environment.FOGHORN_LOG_LEVEL ?? 'info')),
-    proxy: attempt(() => proxyOf(environment)),
-    hostIdentity: hostIdentityOf(environment),
+    linkKeys: attempt(() => readLinkKeys(environment.FOGHORN_LINK_KEY)),
+    adminKey: attempt(() => readAdminKey(environment.FOGHORN_ADMIN_KEY)),
+    level: attempt(() => readLevel(environment.FOGHORN_LOG_LEVEL ?? 'info')),
+    proxy: attempt(() => readProxy(environment)),
+    hostIdentity: readHostIdentity(environment),
     config,
   }
   if (mistakes.length > 0) throw new FoghornError('settings_invalid', mistakes.join('\n'))
@@ -73,7 +73,7 @@ export function readEnvironment<More>(
 /** No log line may show these. */
 export function allSecrets({ config, linkKeys, adminKey, proxy, asWritten }: Common): string[] {
   const keys = [...linkKeys.map(toBase64), adminKey ?? '']
-  return [...secretsOf(config), ...keys, ...secretsInUrl(proxy?.url), ...asWritten]
+  return [...listSecrets(config), ...keys, ...secretsInUrl(proxy?.url), ...asWritten]
 }
 
 /** In the form that the owner wrote: base64 has several, and a connection string contains a key. */
@@ -86,14 +86,14 @@ function secretsAsWritten({
   return [...FOGHORN_LINK_KEY.split(',').map((key) => key.trim()), account, IDENTITY_HEADER]
 }
 
-function hostIdentityOf({
+function readHostIdentity({
   IDENTITY_ENDPOINT: endpoint = '',
   IDENTITY_HEADER: header = '',
 }: Environment): HostIdentity | undefined {
   return endpoint === '' ? undefined : { endpoint, header }
 }
 
-function linkKeysOf(text: string | undefined): Common['linkKeys'] {
+function readLinkKeys(text: string | undefined): Common['linkKeys'] {
   const keys = (text ?? '').split(',').map((part) => fromBase64(part.trim()))
   const usable = keys.filter((key) => key !== undefined && key.length >= minLinkKeyBytes)
   if (usable.length === keys.length) return usable as Common['linkKeys']
@@ -104,7 +104,7 @@ function linkKeysOf(text: string | undefined): Common['linkKeys'] {
   )
 }
 
-function adminKeyOf(given: string | undefined): string | undefined {
+function readAdminKey(given: string | undefined): string | undefined {
   const text = given?.trim() ?? ''
   if (text === '') return undefined
   if (!keyPattern.test(text)) {
@@ -121,7 +121,7 @@ function adminKeyOf(given: string | undefined): string | undefined {
   )
 }
 
-function levelOf(text: string): Level {
+function readLevel(text: string): Level {
   if (['debug', 'info', 'warn', 'error'].includes(text)) return text as Level
   throw new FoghornError(
     'level_invalid',
@@ -130,7 +130,7 @@ function levelOf(text: string): Level {
 }
 
 /** Programs write these names in either case. */
-function proxyOf(environment: Environment): ForwardProxy | undefined {
+function readProxy(environment: Environment): ForwardProxy | undefined {
   const url = environment.https_proxy || environment.HTTPS_PROXY
   if (!url) return undefined
   const protocol = URL.canParse(url) ? new URL(url).protocol : ''

@@ -2,7 +2,7 @@
 // subscription gets one request at a time until it has answered quickly. Otherwise, a few endpoints
 // that hang would take all places of this worker.
 import { messageOf } from '../../shared/errors.ts'
-import { type Claimed, subscriptionOf } from '../core/delivery/delivery.ts'
+import { type Claimed, readSubscription } from '../core/delivery/delivery.ts'
 import { deliverTogether } from '../use-cases/deliver.ts'
 import type { Finish } from '../use-cases/finish-attempt.ts'
 import type { Relay } from '../use-cases/relay.ts'
@@ -49,7 +49,7 @@ export class UnderWay {
   /** `Infinity`: the channel gets no more until one has ended. */
   readonly countOf = (channel: string): number => {
     const count = this.#counts.get(channel) ?? 0
-    const isSubscription = subscriptionOf(channel) !== undefined
+    const isSubscription = readSubscription(channel) !== undefined
     if (isSubscription && this.#toSubscriptions >= this.#mostToSubscriptions) return Infinity
     const isSteady = !isSubscription || this.#quick.has(channel)
     const mayShare = isSteady && this.sends.size < this.#wide
@@ -81,14 +81,14 @@ export class UnderWay {
   }
 
   #note(channel: string, tookMs: number): void {
-    if (subscriptionOf(channel) === undefined) return
+    if (readSubscription(channel) === undefined) return
     if (tookMs >= quickMs) this.#quick.delete(channel)
     else if (this.#quick.size < maxQuick) this.#quick.add(channel)
     else this.#quick.clear()
   }
 
   #count(channel: string, change: number): void {
-    if (subscriptionOf(channel) !== undefined) this.#toSubscriptions += change
+    if (readSubscription(channel) !== undefined) this.#toSubscriptions += change
     const count = (this.#counts.get(channel) ?? 0) + change
     if (count === 0) this.#counts.delete(channel)
     else this.#counts.set(channel, count)

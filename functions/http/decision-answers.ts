@@ -19,7 +19,7 @@ export const decisions = new Map<string, Wish['decision']>([
 ])
 
 /** What a person wrote beside the buttons, as one line. */
-export function reasonOf(fields: URLSearchParams): { reason?: string } {
+export function describeReason(fields: URLSearchParams): { reason?: string } {
   const written = (fields.get('reason') ?? '').replaceAll(/\s+/g, ' ').trim()
   return written === '' ? {} : { reason: cut(written, maxReasonLength) }
 }

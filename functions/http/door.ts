@@ -2,10 +2,10 @@
 // console. Few are answered at a time, the askers take turns, and before each one the relay takes what
 // came in meanwhile. So reports and decisions wait for a few of them, however many there are.
 import type { Context, MiddlewareHandler } from 'hono'
-import { slicesOf } from '../../shared/slices.ts'
-import { type Access, nameOf } from '../core/rules/access.ts'
+import { cutSlices } from '../../shared/slices.ts'
+import { type Access, describeAccess } from '../core/rules/access.ts'
 import type { Relay } from '../use-cases/relay.ts'
-import { accessOf } from './api/access.ts'
+import { readAccess } from './api/access.ts'
 import { problem } from './problem.ts'
 
 /** Of one asker: fifty people may have the console open with one key. */
@@ -39,7 +39,7 @@ export function createDoor({ pause, readPlaces }: Pick<Relay, 'pause' | 'readPla
   }
   return {
     async pass(asker, answer) {
-      const who = asker === 'stranger' ? asker : nameOf(asker)
+      const who = asker === 'stranger' ? asker : describeAccess(asker)
       if (taken < readPlaces) taken += 1
       else {
         const queue = waiting.get(who) ?? []
@@ -76,7 +76,7 @@ export async function inTurn<Result>(
   c: Context,
   work: () => Promise<Result>,
 ): Promise<Result | Response> {
-  const done = await door.pass(accessOf(c), work)
+  const done = await door.pass(readAccess(c), work)
   return done === 'full' ? refuseBusy(c) : done
 }
 
@@ -88,7 +88,7 @@ export async function inTurns<Item, Result>(
   work: (slice: Item[]) => Result[] | Promise<Result[]>,
 ): Promise<Result[] | 'full'> {
   const results: Result[] = []
-  for (const slice of slicesOf(items)) {
+  for (const slice of cutSlices(items)) {
     const some = await door.pass(access, async () => work(slice))
     if (some === 'full') return 'full'
     results.push(...some)

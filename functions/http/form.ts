@@ -38,7 +38,7 @@ export function isPrefetch(c: Context): boolean {
 const maxFields = 2_000
 
 /** None if there are too many. */
-export function fieldsOf(body: string): URLSearchParams {
+export function parseFields(body: string): URLSearchParams {
   let fields = 1
   for (let at = body.indexOf('&'); at !== -1; at = body.indexOf('&', at + 1)) fields += 1
   return new URLSearchParams(fields > maxFields ? '' : body)

@@ -13,9 +13,9 @@ import { keepPrivate, notFound } from './page.ts'
 import { deadEnd } from './people/entry.ts'
 import { refusePress } from './people/slack.ts'
 import { refuseActivity } from './people/teams.ts'
-import { incomingOf, problem, refuse } from './problem.ts'
+import { problem, readIncoming, refuse } from './problem.ts'
 import { refuseNames } from './query.ts'
-import { bodyOf, type Caller, routerPath, serve } from './route.ts'
+import { type Caller, parseBody, routerPath, serve } from './route.ts'
 import { routes } from './routes.ts'
 import { documentRoutes } from './schemas.ts'
 import { answerThrown, createNoteBrokenOff } from './thrown.ts'
@@ -35,7 +35,7 @@ export function createFront(
 ): Hono {
   const front = new Hono()
   const refusals = createFrequentLog(relay)
-  const checks = checksOf(relay, refusals)
+  const checks = listChecks(relay, refusals)
   front.use('*', keepPrivate(relay))
   front.use(azureEventsPath, shakeHands)
   for (const route of documentRoutes) {
@@ -49,7 +49,7 @@ export function createFront(
       return refusal === undefined ? next() : problem(c, 400, 'query_invalid', refusal)
     }
     const check = checks[route.caller]
-    const body = bodyOf(route)
+    const body = parseBody(route)
     // a signature covers the body; a key comes before it
     const inOrder = signing.includes(route.caller)
       ? ([body, check] as const)
@@ -65,7 +65,7 @@ export function createFront(
 }
 
 /** The answer to a request whose credential is wrong. All others go on to the relay. */
-function checksOf(relay: FrontParts, refusals: FrequentLog): Record<Caller, MiddlewareHandler> {
+function listChecks(relay: FrontParts, refusals: FrequentLog): Record<Caller, MiddlewareHandler> {
   const withKey: MiddlewareHandler = async (c, next) => refuseKeyless(relay, c) ?? next()
   return {
     anyone: (_c, next) => next(),
@@ -77,7 +77,7 @@ function checksOf(relay: FrontParts, refusals: FrequentLog): Record<Caller, Midd
     // the relay checks the token in the address
     calendar: (_c, next) => next(),
     async beacon(c, next) {
-      const read = await readSigned(relay, refusals, await incomingOf(c))
+      const read = await readSigned(relay, refusals, await readIncoming(c))
       return 'refusal' in read ? refuse(c, read.refusal) : next()
     },
     slack: async (c, next) => (await refusePress(relay, refusals, c)) ?? next(),
@@ -89,7 +89,7 @@ function checksOf(relay: FrontParts, refusals: FrequentLog): Record<Caller, Midd
   }
 }
 
-/** The request with its body, which `bodyOf` has read. */
+/** The request with its body, which `parseBody` has read. */
 async function unread(c: Context): Promise<Request> {
   const { url, method, headers } = c.req.raw
   if (!c.req.raw.bodyUsed) return c.req.raw

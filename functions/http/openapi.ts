@@ -7,7 +7,7 @@ import { fleetHeader } from '../../shared/report.ts'
 import { apiGroups } from '../features/faces.ts'
 import { alertDataSchema } from '../schema/alert.ts'
 import { eventDataSchema } from '../schema/event.ts'
-import { type JsonSchema, jsonSchemaOf, type Use } from '../schema/published.ts'
+import { type JsonSchema, toJsonSchema, type Use } from '../schema/published.ts'
 import { type Caller, type Groups, openapiPath, type Route } from './route.ts'
 
 /** Of the API. A change that could break a client raises the first number. */
@@ -129,8 +129,8 @@ export function openapi(routes: readonly Route[], publicUrl: string): Json {
 function operation(route: Route, components: Components): Json {
   const { name, summary, about, group, caller, answers } = route
   const body = takenBy(route)
-  const parameters = parametersOf(route)
-  const problems = problemsOf(route).map((status) => [
+  const parameters = describeParameters(route)
+  const problems = describeProblems(route).map((status) => [
     status,
     { $ref: '#/components/responses/Problem' },
   ])
@@ -172,7 +172,7 @@ function takenBy({ json, body }: Route) {
   return body && { isOptional: false, type: 'application/json', ...body }
 }
 
-function problemsOf(route: Route): number[] {
+function describeProblems(route: Route): number[] {
   const { caller, query, problems = [] } = route
   const takesQuery = query === 'any' ? [] : [400]
   const takesBody = takenBy(route) === undefined ? [] : [400, 413]
@@ -181,7 +181,7 @@ function problemsOf(route: Route): number[] {
   return [...new Set(caller === 'link' ? [404, ...all] : all)].sort((a, b) => a - b)
 }
 
-function parametersOf(route: Route): Json[] {
+function describeParameters(route: Route): Json[] {
   const { params: own, query, caller } = route
   const inPath = [...openapiPath(route).matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
@@ -192,7 +192,7 @@ function parametersOf(route: Route): Json[] {
   }))
   const shape = query === undefined || query === 'any' ? {} : query.shape
   const inQuery = Object.entries(shape).map(([name, schema]) => {
-    const { $schema: _, description, ...rest } = jsonSchemaOf(schema as z.ZodType, 'parsed')
+    const { $schema: _, description, ...rest } = toJsonSchema(schema as z.ZodType, 'parsed')
     return { name, in: 'query', ...described(description), schema: rest }
   })
   return [...inPath, ...inQuery, ...(caller === 'beacon' ? beaconHeaders : [])]
@@ -250,7 +250,7 @@ class Components {
 
   /** The schema, with references to those that have an id. */
   schema(schema: z.core.$ZodType, use: Use): unknown {
-    const { properties, $defs = {} } = jsonSchemaOf(z.object({ it: schema }), use)
+    const { properties, $defs = {} } = toJsonSchema(z.object({ it: schema }), use)
     for (const [id, definition] of Object.entries($defs)) {
       const { id: _, ...rest } = definition as JsonSchema
       this.schemas[id] = toComponents(rest)

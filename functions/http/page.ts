@@ -20,7 +20,7 @@ export async function page(c: Context, status: number, content: Page): Promise<R
 }
 
 /** Identifies the content of a page, so that an open page gets no answer that it has. */
-export async function etagOf(text: string): Promise<string> {
+export async function buildEtag(text: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
   const hex = [...new Uint8Array(digest, 0, 12)].map((byte) => byte.toString(16).padStart(2, '0'))
   return `"${hex.join('')}"`

@@ -85,7 +85,7 @@ export const storageAway: Refusal = {
 }
 
 /** A request whose body `limit` has read. */
-export async function incomingOf(c: Context) {
+export async function readIncoming(c: Context) {
   return { header: (name: string) => c.req.header(name), text: await c.req.text() }
 }
 

@@ -1,8 +1,8 @@
 // How often one asker may make the relay send something at once: pings and tests to an address of the
 // asker's choice, and drills, which wake people. Each process counts for itself.
 import type { Context, MiddlewareHandler } from 'hono'
-import { nameOf } from '../core/rules/access.ts'
-import { accessOf } from './api/access.ts'
+import { describeAccess } from '../core/rules/access.ts'
+import { readAccess } from './api/access.ts'
 import { problem } from './problem.ts'
 
 const minute = 60_000
@@ -19,7 +19,7 @@ export function limitRates(now: () => number): (name: RateName) => MiddlewareHan
   const taken = new Map<string, { at: number }[]>()
   return (name) => async (c, next) => {
     const { most, ms } = rates[name]
-    const key = `${name} ${nameOf(accessOf(c))}`
+    const key = `${name} ${describeAccess(readAccess(c))}`
     const at = now()
     const recent = (taken.get(key) ?? []).filter((one) => one.at <= at && at - one.at < ms)
     if (recent.length >= most) return refuse(c, name, recent[0]!.at + ms - at)

@@ -6,7 +6,7 @@ import { describeIssues } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
 import type { Scope } from '../core/rules/access.ts'
 import type { LinkGuard } from '../links/guard.ts'
-import { remedyOf } from '../schema/checks.ts'
+import { describeRemedy } from '../schema/checks.ts'
 import type { FrequentLog } from '../use-cases/frequent-log.ts'
 import type { Relay } from '../use-cases/relay.ts'
 import type { KeyGuard } from './api/admin-key.ts'
@@ -154,7 +154,7 @@ export function openapiPath({ path }: Pick<Route, 'path'>): string {
 }
 
 /** Middleware: reads the body, up to its limit. */
-export function bodyOf({ caller, body, json }: Route): MiddlewareHandler {
+export function parseBody({ caller, body, json }: Route): MiddlewareHandler {
   const { maxBytes } = body ?? json ?? {}
   if (maxBytes === undefined) return (_c, next) => next()
   return caller === 'link' ? limitForm(maxBytes) : limit(maxBytes)
@@ -190,7 +190,7 @@ function parsed(
   text: string,
 ) {
   const json = isOptional && text === '' ? {} : parseJson(text)
-  const read = schema.safeParse(json, { error: remedyOf })
+  const read = schema.safeParse(json, { error: describeRemedy })
   if (read.success) return read.data
   const detail =
     json === undefined

@@ -49,14 +49,14 @@ export function createEntra(options: EntraOptions): Identity {
         const { payload, protectedHeader } = await compactVerify(token, keys.keyFor, {
           algorithms: ['RS256'],
         })
-        const endorsements = keys.endorsementsOf(protectedHeader.kid)
+        const endorsements = keys.readEndorsements(protectedHeader.kid)
         return {
           outcome: 'genuine',
           claims: claimsIn(payload),
           ...(endorsements && { endorsements }),
         }
       } catch (error) {
-        if (error instanceof errors.JOSEError) return invalid(sentenceOf(error, issuer))
+        if (error instanceof errors.JOSEError) return invalid(describeRefusal(error, issuer))
         // the keys are missing or unusable, so the token may be valid
         return { outcome: 'unavailable', reason: messageOf(error) }
       }
@@ -73,7 +73,7 @@ const aboutToken = [
 
 interface Keys {
   keyFor: CompactVerifyGetKey
-  endorsementsOf(kid: string | undefined): string[] | undefined
+  readEndorsements(kid: string | undefined): string[] | undefined
 }
 
 const endorsed = z.object({ endorsements: z.array(z.string()) })
@@ -100,11 +100,11 @@ function keysAt({ keysUrl: url, name }: Issuer, { fetch, now, log }: EntraOption
       throw new Error(`the keys of ${name} can't be read from ${url}: ${messageOf(error)}`)
     }
   }
-  const endorsementsOf = (kid: string | undefined) => {
+  const readEndorsements = (kid: string | undefined) => {
     const key = keys.jwks()?.keys.find((one) => one.kid === kid)
     return endorsed.safeParse(key).data?.endorsements
   }
-  return { keyFor, endorsementsOf }
+  return { keyFor, readEndorsements: readEndorsements }
 }
 
 /** `fetch` for a small document. After a failure it fails at once for `retryMs`. */
@@ -150,7 +150,7 @@ function invalid(reason: string): Verified {
 }
 
 /** Not the library's messages: a later version might quote the token. */
-function sentenceOf(error: errors.JOSEError, { name }: Issuer): string {
+function describeRefusal(error: errors.JOSEError, { name }: Issuer): string {
   const sentences: Record<string, string> = {
     ERR_JOSE_ALG_NOT_ALLOWED: 'its header "alg" is not "RS256"',
     ERR_JWKS_NO_MATCHING_KEY: `its header "kid" names no key of ${name}`,

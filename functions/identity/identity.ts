@@ -22,7 +22,7 @@ export interface Issuer {
   name: string
 }
 
-export function issuerOf({ authority, tenantId }: Entra): Issuer {
+export function readIssuer({ authority, tenantId }: Entra): Issuer {
   return { keysUrl: `${authority}/${tenantId}/discovery/v2.0/keys`, name: `the tenant ${tenantId}` }
 }
 
@@ -124,7 +124,7 @@ export function proves(claims: Claims, entra: Entra, vm: Vm): Proven {
       `the report's vm.${field} is ${shown([said])}; "${claim}" proves ${shown([proven])}`,
     )
   }
-  if (resource.scaleSet !== undefined && !isInstanceOf(vm.name, resource.scaleSet)) {
+  if (resource.scaleSet !== undefined && !isInstanceAddress(vm.name, resource.scaleSet)) {
     const prefix = shown([`${resource.scaleSet}_`])
     return refused(
       `the report's vm.name is ${shown([vm.name])}; "${claim}" proves names that begin with ${prefix}`,
@@ -160,7 +160,7 @@ export function parseResource(id: string): Resource | undefined {
   return { subscriptionId, resourceGroup, name: `${scaleSet}_${instance}` }
 }
 
-function isInstanceOf(name: string, scaleSet: string): boolean {
+function isInstanceAddress(name: string, scaleSet: string): boolean {
   const prefix = `${scaleSet}_`
   return name.length > prefix.length && isSameName(name.slice(0, prefix.length), prefix)
 }

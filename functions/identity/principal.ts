@@ -48,27 +48,27 @@ export function readPrincipal(
 ): PrincipalRead {
   if (header === undefined || header === '') return { outcome: 'absent' }
   if (signIn === undefined) return { outcome: 'sign_in_is_off' }
-  const parsed = principalSchema.safeParse(contentOf(header))
+  const parsed = principalSchema.safeParse(readContent(header))
   if (!parsed.success) return { outcome: 'malformed' }
-  const valuesOf = (names: string[]) =>
+  const readValues = (names: string[]) =>
     parsed.data.claims.filter(({ typ }) => names.includes(typ)).map(({ val }) => val)
-  const user = idIn(valuesOf(types.user))
-  const tenant = idIn(valuesOf(types.tenant))
+  const user = idIn(readValues(types.user))
+  const tenant = idIn(readValues(types.tenant))
   if (user === undefined || tenant === undefined) return { outcome: 'malformed' }
   if (tenant !== signIn.tenantId) return { outcome: 'other_tenant' }
-  const name = valuesOf(types.name)[0]
+  const name = readValues(types.name)[0]
   return {
     outcome: 'signed_in',
     principal: {
       tenant,
       user,
-      groups: valuesOf(types.groups).map(lower),
+      groups: readValues(types.groups).map(lower),
       ...(name && { name: cut(name, maxName) }),
     },
   }
 }
 
-function contentOf(header: string): unknown {
+function readContent(header: string): unknown {
   const bytes = header.length > maxHeaderLength ? undefined : fromBase64(header)
   if (bytes === undefined) return undefined
   try {

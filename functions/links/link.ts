@@ -45,7 +45,7 @@ export interface ListToken extends Pick<LinkToken, 'channel' | 'issuedAt'> {
 }
 
 /** One event of a list, by its position in an address or a form. */
-export function oneOf(
+export function readOne(
   { events, channel, issuedAt }: ListToken,
   place: string | null,
 ): LinkToken | undefined {
@@ -127,7 +127,7 @@ async function through(
 async function seal(keys: LinkKeys, content: Uint8Array, hmac?: Hmac): Promise<string> {
   const key = keys[0]!
   const payload = `${await keyId(key)}.${toBase64Url(content)}`
-  return `${payload}.${await macOf(key, payload, hmac)}`
+  return `${payload}.${await computeMac(key, payload, hmac)}`
 }
 
 /** The token's content, or undefined if none of the keys signed it. */
@@ -140,16 +140,18 @@ export async function readToken(
   const bytes = fromBase64Url(content)
   if (rest.length > 0 || bytes === undefined) return undefined
   for (const key of keys) {
-    if ((await keyId(key)) !== id || !(await isMacOf(key, `${id}.${content}`, mac))) continue
+    if ((await keyId(key)) !== id || !(await isMacRight(key, `${id}.${content}`, mac))) continue
     const isPlain = bytes[0] !== firstOfCompressed
     const plain = isPlain ? bytes : await through(new DecompressionStream(compressed), bytes)
-    return contentOf(JSON.parse(new TextDecoder().decode(plain)))
+    return parseContent(JSON.parse(new TextDecoder().decode(plain)))
   }
   return undefined
 }
 
 /** Not checked: only `createToken` and `createListToken` write signed content. */
-function contentOf(content: [string, string, string, number] | ListContent): LinkToken | ListToken {
+function parseContent(
+  content: [string, string, string, number] | ListContent,
+): LinkToken | ListToken {
   if (content[0] !== listVersion) {
     const [fleet, eventId, channel, issuedAt] = content as [string, string, string, number]
     return { fleet, eventId, channel, issuedAt }
@@ -162,7 +164,7 @@ function contentOf(content: [string, string, string, number] | ListContent): Lin
 type ListContent = [2, string, number, string[], [number, string][]]
 
 export interface FormToken {
-  /** The state of the event that the page showed, from `stampOf`. */
+  /** The state of the event that the page showed, from `makeStamp`. */
   stamp: string
   /** An earlier press was the second click of a double click. 0: any press counts. */
   countsAt: number
@@ -176,7 +178,7 @@ export async function createFormToken(
   countsAt = 0,
 ): Promise<string> {
   const content = countsAt === 0 ? stamp : `${stamp}~${countsAt}`
-  return `${content}.${await macOf(keys[0]!, formContent(link, content))}`
+  return `${content}.${await computeMac(keys[0]!, formContent(link, content))}`
 }
 
 /** Undefined if this is not a form of this link. */
@@ -188,7 +190,7 @@ export async function readFormToken(
   const [content = '', mac = '', ...rest] = text.split('.')
   if (rest.length > 0) return undefined
   for (const key of keys) {
-    if (!(await isMacOf(key, formContent(link, content), mac))) continue
+    if (!(await isMacRight(key, formContent(link, content), mac))) continue
     const [stamp = '', countsAt = '0'] = content.split('~')
     return { stamp, countsAt: Number(countsAt) }
   }
@@ -238,7 +240,7 @@ async function keyId(key: Uint8Array<ArrayBuffer>): Promise<string> {
   return (await prepare(key)).id
 }
 
-async function macOf(
+async function computeMac(
   key: Uint8Array<ArrayBuffer>,
   content: string,
   hmac: Hmac = webHmac,
@@ -247,7 +249,7 @@ async function macOf(
 }
 
 /** Compares in constant time. */
-async function isMacOf(key: Uint8Array<ArrayBuffer>, content: string, mac: string) {
+async function isMacRight(key: Uint8Array<ArrayBuffer>, content: string, mac: string) {
   const bytes = fromBase64Url(mac)
   if (bytes === undefined) return false
   const { hmac } = await prepare(key)

@@ -8,15 +8,15 @@ import {
   type AlertNotification,
   channelTroubleIn,
   type Delivery,
-  isAlertOf,
+  isAlertAbout,
   isAlertOver,
-  isTestOf,
+  isTestFor,
   type Notification,
 } from '../core/delivery/delivery.ts'
-import { type Action, actionOf, unsticks } from '../core/delivery/incident.ts'
+import { type Action, chooseAction, unsticks } from '../core/delivery/incident.ts'
 import { lastExpiry } from '../core/event/event.ts'
 import { hash } from '../core/hash.ts'
-import { type Severity, severityOf } from '../core/rules/severity.ts'
+import { chooseSeverity, type Severity } from '../core/rules/severity.ts'
 import type { Outgoing } from './notifier.ts'
 
 /** Of a key: developer.pagerduty.com/docs/events-api-v2. The other services allow more. */
@@ -56,16 +56,17 @@ export async function sendSteps(
  * incident, while an incident that stays open would page somebody. The message's own incident comes
  * first: if the service refuses it, the earlier one stays open.
  */
-export function stepsOf({ delivery: { notification }, mayHaveHeard }: Outgoing): Step[] {
+export function listSteps({ delivery: { notification }, mayHaveHeard }: Outgoing): Step[] {
   if (notification.moment === 'alert') return stepsOfAlert(notification, mayHaveHeard)
   const heard = mayHaveHeard.filter((one) => one.moment !== 'alert')
-  if (notification.moment === 'stuck') return [{ key: stuckKeyOf(notification), action: 'trigger' }]
-  const action = actionOf(notification)
+  if (notification.moment === 'stuck')
+    return [{ key: buildStuckKey(notification), action: 'trigger' }]
+  const action = chooseAction(notification)
   const known = openedBy(heard)
   const own = action === 'trigger' ? openedBy([...heard, notification]).at(-1) : known.at(-1)
   // People are asked again after they acknowledged an earlier incident.
   const isAnew = own !== undefined && known.length > 0 && !known.includes(own)
-  const stuck = heard.filter(({ moment }) => moment === 'stuck').map(stuckKeyOf)
+  const stuck = heard.filter(({ moment }) => moment === 'stuck').map(buildStuckKey)
   const over = [
     ...(unsticks(notification) || isAnew ? stuck : []),
     ...(isAnew ? known : []),
@@ -82,20 +83,22 @@ function stepsOfAlert(
   notification: AlertNotification,
   mayHaveHeard: Delivery['notification'][],
 ): Step[] {
-  const key = keyOf(notification)
+  const key = buildKey(notification)
   const trigger: Step = { key, action: 'trigger' }
   const resolve: Step = { key, action: 'resolve' }
   // a test leaves no incident open
-  if (isTestOf(notification)) return [trigger, resolve]
-  const news = isAlertOf(notification) ? notification.about.news : undefined
+  if (isTestFor(notification)) return [trigger, resolve]
+  const news = isAlertAbout(notification) ? notification.about.news : undefined
   // the incident stays open for those that are still absent
   if (news?.form === 'over' && news.remaining > 0) return []
   // the incident of an event stays as it is
-  const begun = mayHaveHeard.filter((one) => isAlertOf(one) && !isAlertOver(one))
-  const known = new Set(inOrder(begun).slice(-maxReplaced).map(keyOf))
+  const begun = mayHaveHeard.filter((one) => isAlertAbout(one) && !isAlertOver(one))
+  const known = new Set(inOrder(begun).slice(-maxReplaced).map(buildKey))
   // the message that opened the last one may be forgotten by now
-  if (news?.begunBy !== undefined && isAlertOf(notification)) {
-    known.add(keyOf({ ...notification, about: { ...notification.about, message: news.begunBy } }))
+  if (news?.begunBy !== undefined && isAlertAbout(notification)) {
+    known.add(
+      buildKey({ ...notification, about: { ...notification.about, message: news.begunBy } }),
+    )
   }
   known.delete(key)
   const over = [...known].map((key): Step => ({ key, action: 'resolve' }))
@@ -110,11 +113,11 @@ function stepsOfAlert(
 function openedBy(notifications: Notification[]): string[] {
   const keys: string[] = []
   for (const notification of inOrder(notifications)) {
-    if (notification.moment === 'stuck' || actionOf(notification) !== 'trigger') continue
+    if (notification.moment === 'stuck' || chooseAction(notification) !== 'trigger') continue
     // If a rule approves, nobody has to act.
     const { decided, policy } = notification.event
     const isDecided = decided !== undefined || policy.decide === 'approve'
-    keys.push(isDecided ? (keys.at(-1) ?? eventKeyOf(notification)) : keyOf(notification))
+    keys.push(isDecided ? (keys.at(-1) ?? buildEventKey(notification)) : buildKey(notification))
   }
   return [...new Set(keys)]
 }
@@ -128,12 +131,12 @@ function inOrder<One extends Delivery['notification']>(notifications: One[]): On
  * their own: the first one asked nobody to act. So does each trouble of a channel, as nobody may have
  * resolved the last one.
  */
-function keyOf(notification: Delivery['notification']): string {
-  if (isAlertOf(notification)) {
+function buildKey(notification: Delivery['notification']): string {
+  if (isAlertAbout(notification)) {
     const { alert, episode, message } = notification.about
     const { fleet, eventId } = notification.event
     const which = message === 1 ? '' : `/${message}`
-    return `foghorn/alert/${fleet}/${isTestOf(notification) ? eventId : alert}/${episode}${which}`
+    return `foghorn/alert/${fleet}/${isTestFor(notification) ? eventId : alert}/${episode}${which}`
   }
   if (notification.moment === 'alert') {
     const which = channelTroubleIn(notification) === undefined ? '' : `/${notification.at}`
@@ -143,20 +146,20 @@ function keyOf(notification: Delivery['notification']): string {
   const expiredAt = lastExpiry(notification.event)
   const anew = expiredAt === undefined ? '' : `/anew-${hash(String(expiredAt))}`
   const asked = wait.notReady === undefined ? '' : `/asked-${hash(String(wait.notReady.at))}`
-  return eventKeyOf(notification) + anew + asked
+  return buildEventKey(notification) + anew + asked
 }
 
-function stuckKeyOf(notification: Notification): string {
-  return `${keyOf(notification)}/stuck`
+function buildStuckKey(notification: Notification): string {
+  return `${buildKey(notification)}/stuck`
 }
 
-function eventKeyOf({ event: { fleet, eventId, epoch } }: Notification): string {
+function buildEventKey({ event: { fleet, eventId, epoch } }: Notification): string {
   return `foghorn/${fleet}/${eventId}/${epoch}`
 }
 
 export function severityIn(notification: Delivery['notification']): Severity {
-  if (isAlertOf(notification)) return isTestOf(notification) ? 'info' : 'warning'
-  return notification.moment === 'alert' ? 'error' : severityOf(notification)
+  if (isAlertAbout(notification)) return isTestFor(notification) ? 'info' : 'warning'
+  return notification.moment === 'alert' ? 'error' : chooseSeverity(notification)
 }
 
 /** The key as the service gets it. */
@@ -166,8 +169,8 @@ export function fitting(key: string): string {
 }
 
 /** The same for all messages about one event, or one alert. */
-export function storyKeyOf(notification: Delivery['notification']): string {
-  return notification.moment === 'alert' ? keyOf(notification) : eventKeyOf(notification)
+export function buildStoryKey(notification: Delivery['notification']): string {
+  return notification.moment === 'alert' ? buildKey(notification) : buildEventKey(notification)
 }
 
 export function channelIn({ about }: AlertNotification): string {

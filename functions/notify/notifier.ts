@@ -175,7 +175,7 @@ const temporary = [408, 425, 429]
  */
 export function fromStatus(answer: Answer, now: number): Undelivered {
   const { status } = answer
-  const note = `HTTP ${status}${wordsOf(answer)}`
+  const note = `HTTP ${status}${describeChain(answer)}`
   if (!temporary.includes(status) && status < 500) {
     const isBroken = broken.includes(status) || isRedirect(status) || isWebPage(answer)
     return { outcome: 'refused', note, ...(isBroken && { broken: true }) }
@@ -202,13 +202,13 @@ export function fromError(
   { signal, delivery }: { signal: AbortSignal; delivery?: { attempts: number } },
 ): Undelivered {
   if (signal.aborted) return { outcome: 'retry', note: 'no answer in time' }
-  const own = chainOf(error).filter((one) => one instanceof FoghornError)
+  const own = listCauses(error).filter((one) => one instanceof FoghornError)
   const missing = own.find(({ code }) => code === tokenMissing || code === certificateInvalid)
   if (missing !== undefined) return { outcome: 'retry', note: missing.message, unreached: true }
   const invalid = own.find((one) => one.code === pathInvalid)
   if (invalid !== undefined) return { outcome: 'refused', note: invalid.message }
   const refusal = own.find(({ code }) => forbidden.includes(code))
-  const code = codeOf(error)
+  const code = describeCode(error)
   if (refusal !== undefined) {
     return { outcome: 'refused', note: `no answer: ${code}: ${refusal.message}`, broken: true }
   }
@@ -244,7 +244,7 @@ export function isWebPage({ status, text }: Answer): boolean {
 const pageTags = /<(!doctype\s+html|html|head|body|meta|script|form)\b/i
 
 /** The answer's text, to follow its status in a note. */
-export function wordsOf({ text, end }: Answer): string {
+export function describeChain({ text, end }: Answer): string {
   const words = oneLine(text).split(' ')
   // The last word may be half a secret, which the masks would not recognize.
   if (end !== 'read' && !lineBreak.test(text.trim())) words.pop()
@@ -286,8 +286,8 @@ export async function readStart(
 const usualErrors = ['Error', 'TypeError']
 
 /** The first code in the chain of causes, or else the first name with information. */
-export function codeOf(error: unknown): string {
-  const chain = chainOf(error)
+export function describeCode(error: unknown): string {
+  const chain = listCauses(error)
   const codes = chain.map((one) => ('code' in one ? one.code : undefined))
   const names = chain.map(({ name }) => name)
   const candidates = [...codes, ...names.filter((name) => !usualErrors.includes(name)), ...names]
@@ -295,7 +295,7 @@ export function codeOf(error: unknown): string {
 }
 
 /** The error and its causes. */
-function chainOf(error: unknown): Error[] {
+function listCauses(error: unknown): Error[] {
   const chain: Error[] = []
   for (let at = error; at instanceof Error && chain.length < 5; at = at.cause) chain.push(at)
   return chain

@@ -4,11 +4,11 @@ import { cut } from '../../shared/document.ts'
 import { parseJson } from '../../shared/json.ts'
 import { linkless } from '../../shared/presentable.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
-import { type Delivery, isAlertOf, noFleet } from '../core/delivery/delivery.ts'
-import { buttonOf } from '../core/message/message.ts'
+import { type Delivery, isAlertAbout, noFleet } from '../core/delivery/delivery.ts'
+import { composeButton } from '../core/message/message.ts'
 import { plain } from '../core/message/phrases.ts'
 import { isWebUrl, textBy, webUrl } from '../schema/checks.ts'
-import { channelIn, fitting, type Step, sendSteps, severityIn, stepsOf } from './incidents.ts'
+import { channelIn, fitting, listSteps, type Step, sendSteps, severityIn } from './incidents.ts'
 import { entry, type Kind } from './kind.ts'
 import {
   type Answer,
@@ -47,7 +47,7 @@ const notifier: Notifier<Channel> = {
   rate: { everyMs: 667, burst: 30, together: 1, atOnce: 4 },
   buttons: undefined,
   async notify(outgoing, channel, send) {
-    return sendSteps(stepsOf(outgoing), (step) => sendStep(outgoing, step, channel, send))
+    return sendSteps(listSteps(outgoing), (step) => sendStep(outgoing, step, channel, send))
   },
 }
 
@@ -74,7 +74,7 @@ async function sendStep(
   channel: Channel,
   send: Send,
 ): Promise<SendOutcome> {
-  const body = bodyOf(outgoing, step, channel.routingKey)
+  const body = composeBody(outgoing, step, channel.routingKey)
   try {
     const headers = { 'content-type': 'application/json' }
     const answer = await post(send, channel.endpoint, body, headers, outgoing.signal)
@@ -97,7 +97,7 @@ function isAccepted(answer: Answer): boolean {
 const accepted = z.object({ status: z.literal('success') })
 
 /** Acknowledgements and resolutions have the full text, too: the incident's log shows each. */
-function bodyOf(outgoing: Outgoing, { action, key }: Step, routingKey: string): string {
+function composeBody(outgoing: Outgoing, { action, key }: Step, routingKey: string): string {
   const { pageUrl } = outgoing
   const whole = {
     routing_key: routingKey,
@@ -105,20 +105,20 @@ function bodyOf(outgoing: Outgoing, { action, key }: Step, routingKey: string): 
     dedup_key: fitting(key),
     client: 'Foghorn',
     ...(pageUrl === undefined ? {} : { client_url: pageUrl, links: linksTo(pageUrl, outgoing) }),
-    payload: { ...payloadOf(outgoing), custom_details: detailsOf(outgoing) },
+    payload: { ...composePayload(outgoing), custom_details: composeDetails(outgoing) },
   }
   const body = JSON.stringify(whole)
   if (new TextEncoder().encode(body).length <= limit.bodyBytes) return body
   // The details are the only part without a limit, and the page has them, too.
-  return JSON.stringify({ ...whole, payload: payloadOf(outgoing) })
+  return JSON.stringify({ ...whole, payload: composePayload(outgoing) })
 }
 
-function payloadOf({ message, delivery: { notification } }: Outgoing) {
+function composePayload({ message, delivery: { notification } }: Outgoing) {
   const { event } = notification
   return {
     // PagerDuty keeps the first title of an incident.
     summary: cut(linkless(message.lastingTitle), limit.summary),
-    source: cut(shown(sourceOf(notification)), limit.source),
+    source: cut(shown(nameSource(notification)), limit.source),
     severity: severityIn(notification),
     timestamp: new Date(notification.at).toISOString(),
     ...(event.fleet === noFleet ? {} : { group: cut(shown(event.fleet), limit.source) }),
@@ -127,20 +127,20 @@ function payloadOf({ message, delivery: { notification } }: Outgoing) {
 }
 
 /** What has the problem: a VM, a channel, a fleet or the relay. */
-function sourceOf(notification: Delivery['notification']): string {
-  if (isAlertOf(notification)) {
+function nameSource(notification: Delivery['notification']): string {
+  if (isAlertAbout(notification)) {
     return notification.event.fleet === noFleet ? 'Foghorn' : notification.event.fleet
   }
   if (notification.moment === 'alert') return channelIn(notification)
   return notification.event.facts.resources[0] ?? notification.event.fleet
 }
 
-function detailsOf({ message, delivery: { notification } }: Outgoing) {
+function composeDetails({ message, delivery: { notification } }: Outgoing) {
   const { fleet, eventId } = notification.event
   const facts = message.facts.map(({ name, value }) => [name, linkless(value)])
   const which = [
     ...(fleet === noFleet ? [] : [['Fleet', shown(fleet)]]),
-    ...(isAlertOf(notification) ? [] : [['Event', shown(eventId)]]),
+    ...(isAlertAbout(notification) ? [] : [['Event', shown(eventId)]]),
   ]
   return Object.fromEntries([['In short', linkless(message.lines.join(' '))], ...facts, ...which])
 }
@@ -151,7 +151,7 @@ function shown(text: string): string {
 }
 
 function linksTo(pageUrl: string, { message }: Outgoing) {
-  const page = { href: pageUrl, text: buttonOf(message) }
+  const page = { href: pageUrl, text: composeButton(message) }
   if (message.opensConsole) return [page]
   const further = (message.links ?? []).map(({ label, url }) => ({ href: url, text: label }))
   return [page, { href: `${pageUrl}#timeline`, text: 'Timeline' }, ...further]

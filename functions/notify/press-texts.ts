@@ -2,17 +2,17 @@
 import { cut } from '../../shared/document.ts'
 import type { Decider, EventRecord } from '../core/event/event.ts'
 import { clock } from '../core/event/time.ts'
-import { type EventView, viewOf } from '../core/event/view.ts'
+import { type EventView, toView } from '../core/event/view.ts'
 import {
   capital,
+  chooseVerb,
   describeDecided,
+  describeImpact,
   describeNames,
-  impactOf,
+  describeSubject,
   isGuess,
   leaveTo,
   plain,
-  subjectOf,
-  verbOf,
   whyUndecidable,
 } from '../core/message/phrases.ts'
 import type { DeadPress, PressOutcome } from './presses.ts'
@@ -29,7 +29,7 @@ export interface Question {
 }
 
 /** Protects against an accidental press: what an approval starts, and for which VMs. */
-export function questionOf(event: EventView): Question {
+export function composeQuestion(event: EventView): Question {
   const { resources } = event.facts
   const unready = unreadyIn(event)
   const room = unready.length > 0 ? limit.fewNames : limit.names
@@ -37,11 +37,11 @@ export function questionOf(event: EventView): Question {
   const count = resources.length > 1 ? `${resources.length} VMs: ${names}` : names
   const starts = event.drill ? 'This starts the drill and touches no VM' : 'Azure starts it now'
   const eventType = cut(plain(event.facts.eventType), limit.eventType)
-  const lines = [`${starts}: ${eventType} of ${count}.`, ...unready, impactOf(event)]
+  const lines = [`${starts}: ${eventType} of ${count}.`, ...unready, describeImpact(event)]
   return {
-    approve: `${verbOf(event)} ${unready.length > 0 ? 'anyway' : 'now'}`,
+    approve: `${chooseVerb(event)} ${unready.length > 0 ? 'anyway' : 'now'}`,
     leave: leaveTo(event),
-    title: cut(plain(`Approve ${subjectOf(event)}?`), limit.title),
+    title: cut(plain(`Approve ${describeSubject(event)}?`), limit.title),
     text: cut(plain([...lines, 'You cannot undo this.'].join(' ')), limit.text),
   }
 }
@@ -59,20 +59,20 @@ export function decidedLine(record: EventRecord, now: number): string {
   const { decided, drill } = record
   const who = decided === undefined ? 'decided' : describeDecided(decided)
   const at = decided === undefined ? '' : `, at ${clock(decided.at, now)}`
-  return plain(`${drill ? 'DRILL: ' : ''}${subjectOf(viewOf(record))}: ${who}${at}.`)
+  return plain(`${drill ? 'DRILL: ' : ''}${describeSubject(toView(record))}: ${who}${at}.`)
 }
 
 /** The reason, for the person who pressed. */
-export function refusalOf(
+export function composeRefusal(
   outcome: PressOutcome,
   record: EventRecord,
   by: Decider,
   now: number,
 ): string {
-  return plain(`${subjectOf(viewOf(record))}: ${reasonOf(outcome, record, by, now)}`)
+  return plain(`${describeSubject(toView(record))}: ${composeReason(outcome, record, by, now)}`)
 }
 
-function reasonOf(
+function composeReason(
   outcome: PressOutcome,
   record: EventRecord,
   { how, who }: Decider,

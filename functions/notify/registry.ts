@@ -28,18 +28,18 @@ const kinds = [...Object.values(index), ...Object.values(ship)]
 export const kindNames = Object.keys(index)
 
 /** An entry of `channels`. */
-export const channelSchema = oneKindOf(
+export const channelSchema = readKind(
   Object.values(index).map(({ schema }) => schema) as [RoutedSchema, ...RoutedSchema[]],
   kindNames,
 )
 
 /** An entry of `ship`. */
-export const shipSchema = oneKindOf(
+export const shipSchema = readKind(
   Object.values(ship).map(({ schema }) => schema) as [ShipSchema, ...ShipSchema[]],
   Object.values(ship).flatMap(({ notifiers }) => Object.keys(notifiers)),
 )
 
-function oneKindOf<Some extends Schema>(schemas: [Some, ...Some[]], names: string[]) {
+function readKind<Some extends Schema>(schemas: [Some, ...Some[]], names: string[]) {
   return z.discriminatedUnion('kind', schemas, {
     error: ({ input }) => {
       if (typeof input !== 'object' || input === null || Array.isArray(input)) {
@@ -72,12 +72,12 @@ export function channelSecrets(channel: Channel): string[] {
   const { open = [], ids = [], joined = () => [] } = kind
   const shown = [...openKeys, ...open, ...ids]
   const hidden = Object.entries(channel).filter(([key]) => !shown.includes(key))
-  const secrets = textsOf(Object.fromEntries(hidden))
+  const secrets = listTexts(Object.fromEntries(hidden))
   // in a body, only what looks random is one
-  const random = textsOf(open.map((key) => channel[key as keyof Channel])).filter(looksSecret)
+  const random = listTexts(open.map((key) => channel[key as keyof Channel])).filter(looksSecret)
   return [...secrets, ...random, ...joined(channel as never)].flatMap((one) => [
     one,
-    ...(isWebUrl(one) ? piecesOf(one) : []),
+    ...(isWebUrl(one) ? splitUrl(one) : []),
   ])
 }
 
@@ -85,8 +85,8 @@ export function channelSecrets(channel: Channel): string[] {
  * All texts inside a value. Of `Bearer TOKEN` or `name=TOKEN`, also the token; of `Basic PAIR`, also the pair and
  * the password; of `whsec_KEY`, also the key.
  */
-function textsOf(value: unknown): string[] {
-  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(textsOf)
+function listTexts(value: unknown): string[] {
+  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(listTexts)
   if (typeof value !== 'string') return []
   const words = value.split(' ')
   const parts = isWebUrl(value) ? [] : value.split(/[\s=:;,"]+/)
@@ -98,7 +98,7 @@ function textsOf(value: unknown): string[] {
   return [value, ...pieces, ...decoded, ...bare]
 }
 
-function piecesOf(url: string): string[] {
+function splitUrl(url: string): string[] {
   const { pathname, search, searchParams } = new URL(url)
   const raw = search
     .slice(1)

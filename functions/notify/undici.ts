@@ -45,9 +45,9 @@ export function createOutbound(
     'https:': agentFor(judge, false, resolve, proxy),
     'http:': agentFor(judge, true, resolve),
   }
-  const unguarded = proxy && new EnvHttpProxyAgent({ ...optionsOf(proxy), allowH2: false })
+  const unguarded = proxy && new EnvHttpProxyAgent({ ...buildOptions(proxy), allowH2: false })
   const targets = new Map<string, Target>()
-  const targetOf = (url: string): Target => {
+  const readTarget = (url: string): Target => {
     const known = targets.get(url)
     if (known !== undefined) return known
     const target = judged(url, judge)
@@ -64,7 +64,7 @@ export function createOutbound(
         return sendMail(url, { ...init, signal })
       }
       const { method, headers, body, signal } = init
-      const { origin, path, plain } = targetOf(url)
+      const { origin, path, plain } = readTarget(url)
       // it follows no redirect, which would bypass the check of literal addresses above
       const answer = await agents[plain ? 'http:' : 'https:']
         .request({
@@ -160,7 +160,7 @@ export function addressJudge(allowNetworks: string[]): Judge {
   }
 }
 
-function refusalOf(judge: Judge, address: string, plain: boolean): Error | undefined {
+function describeRefusal(judge: Judge, address: string, plain: boolean): Error | undefined {
   try {
     judge(address, plain)
     return undefined
@@ -178,7 +178,7 @@ function guardedLookup(judge: Judge, plain: boolean, resolve: Resolve): LookupFu
   return (hostname, options, done) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return done(error, '', 4)
-      const refusals = addresses.map(({ address }) => refusalOf(judge, address, plain))
+      const refusals = addresses.map(({ address }) => describeRefusal(judge, address, plain))
       // a name may also have addresses that only its own network can reach
       const allowed = addresses.filter((_, i) => refusals[i] === undefined)
       const first = allowed[0]
@@ -193,7 +193,7 @@ function agentFor(judge: Judge, plain: boolean, resolve: Resolve, proxy?: Forwar
   const options = { connections: connectionsPerOrigin, connect: { lookup }, allowH2: false }
   return proxy === undefined
     ? new Agent(options)
-    : new EnvHttpProxyAgent({ ...options, ...optionsOf(proxy) })
+    : new EnvHttpProxyAgent({ ...options, ...buildOptions(proxy) })
 }
 
 /** Bytes of one answer, also what no reader of the body sees. Beside that, a service may repeat the message twice. */
@@ -232,7 +232,7 @@ function answerTooLarge(): Error {
 }
 
 /** Nothing of the environment counts beside them. */
-function optionsOf({ url, except }: ForwardProxy) {
+function buildOptions({ url, except }: ForwardProxy) {
   return { httpProxy: '', httpsProxy: url, noProxy: except }
 }
 

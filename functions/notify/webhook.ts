@@ -6,18 +6,18 @@ import type { AlertNews, FleetAlert } from '../core/delivery/alert-kind.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import {
   type AlertNotification,
-  isAlertOf,
+  isAlertAbout,
   isPing,
   noFleet,
-  subscriptionOf,
+  readSubscription,
 } from '../core/delivery/delivery.ts'
 import { unlimited } from '../core/delivery/rate.ts'
-import { messageIdOf } from '../core/delivery/subscription.ts'
+import { buildMessageId } from '../core/delivery/subscription.ts'
 import type { EventView } from '../core/event/view.ts'
 import { alertText } from '../core/message/alert.ts'
 import { cloudEventBody, type EventLinks, wholeCharacters } from '../core/message/cloud-event.ts'
 import { type AlertData, alertSchemaAddress } from '../schema/alert.ts'
-import { oneOf, secrets, webUrl } from '../schema/checks.ts'
+import { listChoices, secrets, webUrl } from '../schema/checks.ts'
 import { entry, type Kind } from './kind.ts'
 import {
   type Answer,
@@ -38,7 +38,7 @@ const schema = entry('webhook', {
   secret: secrets.describe(
     'Signs the bodies. "whsec_" and base64, or a list while you replace it.',
   ),
-  links: oneOf(['read', 'decide'])
+  links: listChoices(['read', 'decide'])
     .optional()
     .describe('With "decide", bodies contain the link that approves: their receiver can decide.'),
 })
@@ -50,12 +50,12 @@ const notifier: Notifier<z.output<typeof schema>> = {
   async notify(outgoing, channel, send) {
     const { delivery, now, signal } = outgoing
     const { notification } = delivery
-    const id = messageIdOf(delivery)
+    const id = buildMessageId(delivery)
     try {
       if (isPing(notification) && notification.about.handshake !== undefined) {
         return await shakeHands(send, channel.url, notification.about.handshake, { now, signal })
       }
-      const body = bodyOf(id, outgoing, channel.links)
+      const body = composeBody(id, outgoing, channel.links)
       const signature = await sign(channel.secret, id, now, body, outgoing.hmac)
       const headers = { ...signature, 'content-type': 'application/cloudevents+json' }
       const answer = await post(send, channel.url, body, headers, signal)
@@ -66,7 +66,7 @@ const notifier: Notifier<z.output<typeof schema>> = {
     } catch (error) {
       const failed = fromError(error, outgoing)
       // who made a subscription must not learn what a name resolves to here
-      const isOwn = subscriptionOf(delivery.channel) === undefined
+      const isOwn = readSubscription(delivery.channel) === undefined
       return isOwn ? failed : { ...failed, note: failed.note.split(':', 2).join(':') }
     }
   },
@@ -92,7 +92,7 @@ function judge(answer: Answer, now: number): SendOutcome {
  * The address that decides is only for channels that ask for it, and only until the event ends. Of advice, there
  * is nothing to decide.
  */
-function linksOf({ links, pageUrl, delivery }: Outgoing, wanted = 'read'): EventLinks {
+function composeLinks({ links, pageUrl, delivery }: Outgoing, wanted = 'read'): EventLinks {
   const { moment, event } = delivery.notification
   const isAsked = moment !== 'alert' && event.ended === undefined && !isAdvice(event.facts)
   const decides = wanted === 'decide' && isAsked
@@ -100,7 +100,7 @@ function linksOf({ links, pageUrl, delivery }: Outgoing, wanted = 'read'): Event
 }
 
 /** The CloudEvent of a message. `wanted`: which links it has. */
-export function bodyOf(id: string, outgoing: Outgoing, wanted?: 'read' | 'decide'): string {
+export function composeBody(id: string, outgoing: Outgoing, wanted?: 'read' | 'decide'): string {
   const { notification } = outgoing.delivery
   if (isPing(notification)) {
     const { ping, tests } = notification.about
@@ -112,8 +112,8 @@ export function bodyOf(id: string, outgoing: Outgoing, wanted?: 'read' | 'decide
       outgoing,
     )
   }
-  if (isAlertOf(notification)) return alertBody(id, notification, outgoing.publicUrl)
-  const links = linksOf(outgoing, wanted)
+  if (isAlertAbout(notification)) return alertBody(id, notification, outgoing.publicUrl)
+  const links = composeLinks(outgoing, wanted)
   if (notification.moment === 'alert') return cloudEventBody({ id, notification }, links, outgoing)
   const { event, moment, at } = notification
   const key = [id, moment, at, outgoing.publicUrl, ...Object.values(links)].join(' ')
@@ -180,7 +180,7 @@ function alertBody(
     ...alertText(fleet, about, at),
     vms: about.names.filter(Boolean),
     reasons: about.reasons,
-    ...(about.news && newsOf(about.news)),
+    ...(about.news && composeNews(about.news)),
   }
   const body = {
     specversion: '1.0',
@@ -197,6 +197,6 @@ function alertBody(
 }
 
 /** `vms` has the first of `count`. */
-function newsOf({ form, count, remaining, left }: AlertNews) {
+function composeNews({ form, count, remaining, left }: AlertNews) {
   return { form, count, remaining, left }
 }

@@ -3,14 +3,14 @@
 
 import { html } from 'hono/html'
 import type { EventRecord } from '../core/event/event.ts'
-import { vmCountOf } from '../core/event/facts.ts'
-import { viewOf } from '../core/event/view.ts'
+import { countVms } from '../core/event/facts.ts'
+import { toView } from '../core/event/view.ts'
 import { drillLine, drillMark } from '../core/message/message.ts'
-import { impactOf, plain, subjectOf } from '../core/message/phrases.ts'
+import { describeImpact, describeSubject, plain } from '../core/message/phrases.ts'
 import { choicePart, type Html, linksPart, liveAttributes, type Seen, statePart } from './event.ts'
-import { allNames, factsOf } from './facts.ts'
+import { allNames, listFacts } from './facts.ts'
 import { type Live, layout } from './layout.ts'
-import { timelineOf } from './timeline.ts'
+import { composeTimeline } from './timeline.ts'
 import { whole } from './times.ts'
 
 /** More names than this are folded away. */
@@ -20,22 +20,22 @@ const namesShown = 20
 export function eventPage(seen: Seen, live: Live) {
   const { now } = live
   const { record, said } = seen
-  const view = viewOf(record)
-  const title = drillMark(view) + subjectOf(view)
+  const view = toView(record)
+  const title = drillMark(view) + describeSubject(view)
   const body = html`<article ${liveAttributes(seen)}>
 <p class="fleet"><span class="chip">${plain(record.fleet)}</span></p>
 <h1 id="h0">${title}</h1>
 ${record.drill ? html`<p class="drill">${drillLine}</p>` : ''}
-<p class="lead">${impactOf(view)}</p>
+<p class="lead">${describeImpact(view)}</p>
 ${statePart(seen, now)}
 ${choicePart(seen, now, 0)}
 ${linksPart(record)}
 <h2>Details</h2>
-<dl>${factsOf(record).map(
-    ([name, value]) => html`<dt>${name}</dt><dd>${shownOf(name, value, record)}</dd>`,
+<dl>${listFacts(record).map(
+    ([name, value]) => html`<dt>${name}</dt><dd>${chooseShown(name, value, record)}</dd>`,
   )}</dl>
 <h2 id="timeline">Timeline</h2>
-<ol class="timeline">${timelineOf(record).map(
+<ol class="timeline">${composeTimeline(record).map(
     ({ time, text }) =>
       html`<li><time><span class="t">${time}</span></time> <span>${whole(text)}</span></li>`,
   )}</ol>
@@ -44,9 +44,9 @@ ${linksPart(record)}
   return layout(said === undefined ? named : `${said} ${named}`, body, live)
 }
 
-function shownOf(name: string, value: string, record: EventRecord): Html {
+function chooseShown(name: string, value: string, record: EventRecord): Html {
   if (name === 'Reference') return reference(value)
-  const count = vmCountOf(record.facts)
+  const count = countVms(record.facts)
   if (value !== allNames(record) || count <= namesShown) return whole(value)
   return html`<details id="vms"><summary>${count} VMs</summary>${value}</details>`
 }

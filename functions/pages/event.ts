@@ -3,23 +3,23 @@
 import { html } from 'hono/html'
 import type { EventRecord } from '../core/event/event.ts'
 import { isAffected } from '../core/event/sight.ts'
-import { stepOf } from '../core/event/summary.ts'
+import { chooseStep } from '../core/event/summary.ts'
 import { lastingClock, remaining } from '../core/event/time.ts'
 import { maxReasonLength } from '../core/limits.ts'
-import { linksOf } from '../core/message/links.ts'
+import { composeLinks } from '../core/message/links.ts'
 import {
   affectedVms,
   capital,
+  chooseVerb,
   describeDecider,
+  describeSubject,
   leaveTo,
   plain,
-  subjectOf,
-  verbOf,
 } from '../core/message/phrases.ts'
 import { approvesUnready } from '../core/message/readiness.ts'
 import { hardwareAdvice } from '../core/message/step.ts'
 import type { Permission } from '../core/rules/permission.ts'
-import { isDecidable, isPreparable, seenOf, stateOf } from './state.ts'
+import { describeSeen, describeState, isDecidable, isPreparable } from './state.ts'
 import { whole } from './times.ts'
 
 export type Html = ReturnType<typeof html> | string
@@ -60,12 +60,12 @@ export function saidPart({ said, done }: Seen): Html {
 
 export function statePart(seen: Seen, now: number): Html {
   const { record } = seen
-  const { tone, headline, lines, until } = stateOf(record, now)
+  const { tone, headline, lines, until } = describeState(record, now)
   const left = until === undefined ? '' : remaining(until - now)
   return html`${saidPart(seen)}
 <div class="state ${tone}">
 <p class="left" role="timer" data-timer ${until === undefined ? html`hidden` : ''}><b
- data-left="${until ?? ''}">${left}</b> <span>until ${startsOf(record)}</span></p>
+ data-left="${until ?? ''}">${left}</b> <span>until ${describeStarts(record)}</span></p>
 <p class="headline${tone === 'ask' && until !== undefined ? ' away' : ''}" data-headline>${headline}</p><p class="lines">${whole(lines.join('\n'))}</p>
 ${takenPart(record, now)}${stepsPart(record)}</div>`
 }
@@ -83,14 +83,14 @@ function stepsPart({ decided, azure, started, ended, drill }: EventRecord): Html
   return html`<ol class="steps">${steps.map(([words, isDone]) => html`<li${isDone ? html` class="done"` : ''}><span aria-hidden="true">${isDone ? '✓' : '○'}</span> ${words}<span class="away">${isDone ? ', done' : ', not yet'}</span></li> `)}</ol>`
 }
 
-function startsOf({ drill }: EventRecord): string {
+function describeStarts({ drill }: EventRecord): string {
   return drill ? 'the drill starts' : 'Azure starts it'
 }
 
 /** Read by the program in the browser. */
 export function liveAttributes({ record }: Seen): Html {
-  return html`data-event data-key="${record.fleet}/${record.eventId}" data-seen="${seenOf(record)}"
- data-step="${stepOf(record)}"`
+  return html`data-event data-key="${record.fleet}/${record.eventId}" data-seen="${describeSeen(record)}"
+ data-step="${chooseStep(record)}"`
 }
 
 /** Where the choices are. In the console, approving takes a second step: a page has many buttons. */
@@ -137,10 +137,10 @@ function choices(seen: Seen, now: number, place: number, where: Place): Html {
 }
 
 function secondStep(record: EventRecord, place: number, isFirst: boolean, where: Place): Html {
-  const label = isFirst ? labelOf(record) : `${verbOf(record)} it after all`
-  const look = isFirst ? lookOf(record, 'go') : 'quiet'
+  const label = isFirst ? chooseLabel(record) : `${chooseVerb(record)} it after all`
+  const look = isFirst ? chooseLook(record, 'go') : 'quiet'
   return html`<details class="after" id="${stepId(record)}"><summary class="button ${look}">${label}…${awayPart(record)}</summary>
-<div>${where === 'row' || where === 'console' ? html`<p><b>${plain(`${verbOf(record)} ${affectedVms(record)} (${record.fleet})?`)}</b></p>` : ''}
+<div>${where === 'row' || where === 'console' ? html`<p><b>${plain(`${chooseVerb(record)} ${affectedVms(record)} (${record.fleet})?`)}</b></p>` : ''}
 ${unreadyPart(record, place)}
 ${hintPart(record, place, where)}
 ${where === 'row' ? reasonPart(place) : ''}
@@ -156,22 +156,22 @@ function stepId({ fleet, eventId }: EventRecord): string {
 }
 
 function approveButton(record: EventRecord, place: number, look: string): Html {
-  return html`<button class="${lookOf(record, look)}" name="decision" value="approve"
- aria-describedby="u${place} g${place}">${labelOf(record)}${awayPart(record)}</button>`
+  return html`<button class="${chooseLook(record, look)}" name="decision" value="approve"
+ aria-describedby="u${place} g${place}">${chooseLabel(record)}${awayPart(record)}</button>`
 }
 
-function labelOf(record: EventRecord): string {
-  return `${verbOf(record)} ${approvesUnready(record) === '' ? 'now' : 'anyway'}`
+function chooseLabel(record: EventRecord): string {
+  return `${chooseVerb(record)} ${approvesUnready(record) === '' ? 'now' : 'anyway'}`
 }
 
 /** What Azure does not wait for has the colour of what is wrong. */
-function lookOf(record: EventRecord, look: string): string {
+function chooseLook(record: EventRecord, look: string): string {
   return approvesUnready(record) === '' ? look : 'risky'
 }
 
 /** So that a list of all buttons tells them apart. */
 function awayPart(record: EventRecord): Html {
-  return html`<span class="away">: ${subjectOf(record)}</span>`
+  return html`<span class="away">: ${describeSubject(record)}</span>`
 }
 
 function unreadyPart(record: EventRecord, place: number): Html {
@@ -180,13 +180,13 @@ function unreadyPart(record: EventRecord, place: number): Html {
 }
 
 function hintPart(record: EventRecord, place: number, where: Place): Html {
-  return html`<p class="hint" id="g${place}">${hintOf(record, where === 'page')}</p>`
+  return html`<p class="hint" id="g${place}">${describeHint(record, where === 'page')}</p>`
 }
 
-function hintOf(record: EventRecord, isLong: boolean): string {
+function describeHint(record: EventRecord, isLong: boolean): string {
   if (record.drill) return 'This starts the drill. Azure is not involved.'
   const soon = isLong ? ', usually within seconds' : ''
-  return `Azure starts it for ${countOf(record)}${soon}. You cannot undo this.`
+  return `Azure starts it for ${describeCount(record)}${soon}. You cannot undo this.`
 }
 
 function preparePart(place: number, where: Place): Html {
@@ -233,13 +233,13 @@ export function takenPart({ taken, ended }: EventRecord, now: number): Html {
 export function linksPart({ facts, sights, policy }: EventRecord): Html {
   const affected = sights.filter((sight) => isAffected(facts, sight))
   const vms = affected.map(({ vm, ...known }) => ({ ...known, name: vm }))
-  const links = linksOf({ vms, facts, policy })
+  const links = composeLinks({ vms, facts, policy })
   return links.length === 0
     ? ''
     : html`<p class="further">${links.map(({ label, url }) => html`<a href="${url}">${label}</a> `)}</p>`
 }
 
-function countOf({ facts: { resources } }: EventRecord): string {
+function describeCount({ facts: { resources } }: EventRecord): string {
   if (resources.length === 0) return 'all affected VMs'
   if (resources.length === 1) return 'the affected VM'
   return resources.length === 2 ? 'both affected VMs' : `all ${resources.length} affected VMs`
@@ -256,13 +256,15 @@ function refusal({ viewer, listed }: Seen): Html {
       ? ''
       : html`<a class="button" href="${signInUrl}">Sign in with Microsoft Entra</a>`
   const way =
-    permission === 'identity_needed' ? html`<p>${whole(wayOf(viewer, listed))}</p>${sign}` : ''
+    permission === 'identity_needed'
+      ? html`<p>${whole(describeWay(viewer, listed))}</p>${sign}`
+      : ''
   return html`<section class="refusal"><h2>You can view this event, but not decide</h2>
 <p>${reason}</p>${way}</section>`
 }
 
 /** Where listed approvers can decide, and where they cannot. */
-function wayOf({ ways, signInUrl }: Viewer, listed: boolean): string {
+function describeWay({ ways, signInUrl }: Viewer, listed: boolean): string {
   if (ways.length === 0) return 'Ask the owner of this relay who can decide.'
   const services = ways.filter((way) => way !== 'sign_in')
   const sign = ways.includes('sign_in')

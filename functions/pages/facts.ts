@@ -5,16 +5,16 @@ import type { EventRecord } from '../core/event/event.ts'
 import { type HitVm, hitVms, maxAnswerVmBytes } from '../core/event/hit-vms.ts'
 import type { VmState } from '../core/event/hook-state.ts'
 import { minuteUtc, utc } from '../core/event/time.ts'
-import { viewOf } from '../core/event/view.ts'
+import { toView } from '../core/event/view.ts'
 import { compose } from '../core/message/message.ts'
 import { capital, describeDecided, describeNames, plain } from '../core/message/phrases.ts'
 
 type Fact = [name: string, value: string]
 
-export function factsOf(record: EventRecord): Fact[] {
+export function listFacts(record: EventRecord): Fact[] {
   const { decided, overruled } = record
   const at = record.firstSeenAt
-  const view = { ...viewOf(record), vms: knownVmsOf(record) }
+  const view = { ...toView(record), vms: listKnownVms(record) }
   const { facts, reference } = compose({ moment: 'scheduled', at, event: view }, at)
   // A message lists only the first names.
   const firstNames = plain(describeNames(record.facts.resources, record.facts.vmCount))
@@ -32,7 +32,7 @@ export function factsOf(record: EventRecord): Fact[] {
 }
 
 /** What is known of the affected VMs, without their readiness. */
-export function knownVmsOf(record: EventRecord): HitVm[] {
+export function listKnownVms(record: EventRecord): HitVm[] {
   const at = record.firstSeenAt
   return hitVms(record, { now: at, listeningSince: at }, maxAnswerVmBytes)
 }

@@ -9,7 +9,7 @@ const styleHashes = new Map<string, Promise<string>>()
 
 /** What a page may load and run: its own style, and the program of an open page. */
 export async function pagePolicy(own = style): Promise<string> {
-  const styleHash = styleHashes.get(own) ?? hashOf(own)
+  const styleHash = styleHashes.get(own) ?? computeHash(own)
   styleHashes.set(own, styleHash)
   return [
     "default-src 'none'",
@@ -51,7 +51,7 @@ export interface Live {
   refreshSeconds: number
 }
 
-export function liveAttributesOf({ now, etag = '', refreshSeconds }: Live, gone: string) {
+export function buildLiveAttributes({ now, etag = '', refreshSeconds }: Live, gone: string) {
   return html`data-now="${now}" data-at="${utc(now)}" data-etag="${etag}" data-refresh="${refreshSeconds}"
  data-gone="${gone}"`
 }
@@ -68,7 +68,7 @@ const horn = 'M3 9.5v5h3.5L16 19.5v-15L6.5 9.5zM18.5 8a5.5 5.5 0 0 1 0 8'
 
 export const brand = html`<svg class="horn" viewBox="0 0 24 24" aria-hidden="true"><path d="${horn}"/></svg>Foghorn`
 
-export function iconOf(color: string) {
+export function chooseIcon(color: string) {
   const picture = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><path d="${horn}" fill="${color}" stroke="${color}" stroke-width="2"/></svg>`
   return html`<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(picture)}">
 <meta name="theme-color" content="#ffffff" media="(prefers-color-scheme: light)"><meta name="theme-color" content="#161b22" media="(prefers-color-scheme: dark)">`
@@ -83,19 +83,19 @@ export function layout(title: string, body: ReturnType<typeof html>, live?: Live
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · Foghorn</title>
-${iconOf('#57606a')}
+${chooseIcon('#57606a')}
 <style>${raw(style)}</style>
 </head>
 <body>
 ${live ? bars : ''}
 <header>${brand}</header>
-<main data-page${live ? html` tabindex="-1" data-asks ${liveAttributesOf(live, linkGone)}` : ''}>${body}</main>
+<main data-page${live ? html` tabindex="-1" data-asks ${buildLiveAttributes(live, linkGone)}` : ''}>${body}</main>
 ${live ? liveEnd : ''}
 </body>
 </html>`
 }
 
-async function hashOf(text: string): Promise<string> {
+async function computeHash(text: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
   return btoa(String.fromCharCode(...new Uint8Array(digest)))
 }

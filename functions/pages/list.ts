@@ -1,9 +1,9 @@
 // The page of a message about several events, with one decision for each. A form names its event by
 // its place in the list, so the page contains no link that decides.
 import { html } from 'hono/html'
-import { viewOf } from '../core/event/view.ts'
+import { toView } from '../core/event/view.ts'
 import { drillLine, drillMark } from '../core/message/message.ts'
-import { impactOf, plain, subjectOf } from '../core/message/phrases.ts'
+import { describeImpact, describeSubject, plain } from '../core/message/phrases.ts'
 import { choicePart, type Html, liveAttributes, type Seen, statePart } from './event.ts'
 import { type Live, layout } from './layout.ts'
 import { isDecidable } from './state.ts'
@@ -16,7 +16,7 @@ export function listPage(events: Listed[], live: Live) {
   const count = `${events.length} events`
   const title = open === 0 ? `${count}, nothing to decide` : `${count}, ${open} to decide`
   const said = events.find((seen) => seen?.said !== undefined)?.said
-  const names = namesOf(events)
+  const names = joinNames(events)
   const body = html`<h1>${title}</h1>
 <p class="lead">These events came in one message. Decide each of them separately.</p>
 ${inOrder(events).map(({ seen, place }) =>
@@ -30,14 +30,14 @@ ${inOrder(events).map(({ seen, place }) =>
  * its place, which its form and its link name.
  */
 function inOrder(events: Listed[]): { seen: Listed; place: number }[] {
-  const rankOf = (seen: Listed): [number, number] => {
+  const rankEvent = (seen: Listed): [number, number] => {
     if (seen === undefined) return [2, 0]
     const { ended, started, facts } = seen.record
     const isAhead = ended === undefined && started === undefined
     return [isAhead ? 0 : 1, facts.notBeforeAt ?? Number.MAX_VALUE]
   }
   return events
-    .map((seen, place) => ({ seen, place, rank: rankOf(seen) }))
+    .map((seen, place) => ({ seen, place, rank: rankEvent(seen) }))
     .toSorted((a, b) => a.rank[0] - b.rank[0] || a.rank[1] - b.rank[1])
 }
 
@@ -47,10 +47,10 @@ interface Name {
   id?: string
 }
 
-function namesOf(events: Listed[]): Name[] {
+function joinNames(events: Listed[]): Name[] {
   const texts = events.map((seen) => {
-    const view = seen && viewOf(seen.record)
-    return view ? drillMark(view) + subjectOf(view) : ''
+    const view = seen && toView(seen.record)
+    return view ? drillMark(view) + describeSubject(view) : ''
   })
   const ids = events.map((seen) => plain(seen?.record.eventId ?? ''))
   const alike = (text: string) => ids.filter((_, i) => texts[i] === text)
@@ -78,7 +78,7 @@ function item(seen: Seen, { text, id }: Name, now: number, place: number): Html 
   return html`<article class="item" id="e${place}" ${liveAttributes(seen)}>
 <h2 id="h${place}"><span class="chip">${plain(seen.record.fleet)}</span> ${text}${short}</h2>
 ${seen.record.drill ? html`<p class="drill">${drillLine}</p>` : ''}
-<p class="lead">${impactOf(viewOf(seen.record))}</p>
+<p class="lead">${describeImpact(toView(seen.record))}</p>
 ${statePart(seen, now)}
 ${choicePart(seen, now, place, 'list')}
 <p><a href="?event=${place}" aria-describedby="h${place}">Show event</a></p>

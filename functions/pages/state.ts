@@ -1,11 +1,11 @@
 // The state of an event at the top of its page: a headline, some sentences, and the time left to
 // decide. Pure.
 
-import { stampOf } from '../core/event/approval.ts'
+import { makeStamp } from '../core/event/approval.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { undecidable } from '../core/event/facts.ts'
 import { canPrepareNow } from '../core/event/preparation.ts'
-import { stepOf } from '../core/event/summary.ts'
+import { chooseStep } from '../core/event/summary.ts'
 import { lastingClock, relative } from '../core/event/time.ts'
 import {
   armLines,
@@ -18,11 +18,11 @@ import {
 } from '../core/message/approval.ts'
 import { lostLines } from '../core/message/ending.ts'
 import {
-  aftermathOf,
   askedBy,
   azureStarts,
   backLines,
   capital,
+  describeAftermath,
   describeInference,
   isGuess,
   isReopened,
@@ -36,8 +36,8 @@ import {
   restoreLines,
   waitLines,
 } from '../core/message/readiness.ts'
-import { factsOf } from './facts.ts'
-import { timelineOf } from './timeline.ts'
+import { listFacts } from './facts.ts'
+import { composeTimeline } from './timeline.ts'
 import { utcOn } from './times.ts'
 
 /** `ask`: people have to decide. `wait`: nothing to do. `bad`: something is wrong. */
@@ -65,25 +65,31 @@ export function isPreparable(record: EventRecord): boolean {
 }
 
 /** What a viewer decides about. If it changes, an open page does not replace the buttons by itself. */
-export function seenOf({ epoch, facts }: EventRecord): string {
+export function describeSeen({ epoch, facts }: EventRecord): string {
   // after a decision the open page shows it, and its buttons ask once more
-  return `${stampOf({ epoch, facts })} ${facts.notBeforeAt ?? ''}`
+  return `${makeStamp({ epoch, facts })} ${facts.notBeforeAt ?? ''}`
 }
 
 /** All that a page shows of the event, but for the time left. */
-export function contentOf(record: EventRecord, now: number): unknown[] {
+export function composeContent(record: EventRecord, now: number): unknown[] {
   const hooks = [approvesUnready(record), isPreparable(record)]
-  const parts = [isDecidable(record), hooks, timelineOf(record), factsOf(record), record.taken]
-  return [stateOf(record, now), ...parts]
+  const parts = [
+    isDecidable(record),
+    hooks,
+    composeTimeline(record),
+    listFacts(record),
+    record.taken,
+  ]
+  return [describeState(record, now), ...parts]
 }
 
 /** The lines contain names from outside. */
-export function stateOf(record: EventRecord, now: number): State {
-  const state = rawStateOf(record, now)
+export function describeState(record: EventRecord, now: number): State {
+  const state = chooseState(record, now)
   return { ...state, lines: state.lines.map(plain) }
 }
 
-function rawStateOf(record: EventRecord, now: number): State {
+function chooseState(record: EventRecord, now: number): State {
   const { ended, started, decided } = record
   if (ended !== undefined) return endedState(record, now)
   if (started !== undefined) {
@@ -108,25 +114,25 @@ function rawStateOf(record: EventRecord, now: number): State {
     return { tone: 'wait', headline: 'Nothing to decide', lines: [whyUndecidable[why]] }
   }
   if (why !== undefined) {
-    const lines = [...backLines(record), whyUndecidable[why], dueOf(record, now)]
+    const lines = [...backLines(record), whyUndecidable[why], describeDue(record, now)]
     return { tone: 'wait', headline: 'Azure decides.', lines, ...until }
   }
   if (decided === undefined) {
     const why = [...backLines(record), ...expiryLines(record, false), ...inVainLines(record)]
     const hooks = [...readinessLines(record), ...waitLines(record)]
-    const lines = [...why, ...hooks, dueOf(record, now)]
+    const lines = [...why, ...hooks, describeDue(record, now)]
     return { tone: 'ask', headline: 'Not decided.', lines, ...until }
   }
   const still = 'You can still start it until then.'
   const ready = readinessLines(record)
-  const lines = [said(record, now), ...backLines(record), ...ready, dueOf(record, now), still]
+  const lines = [said(record, now), ...backLines(record), ...ready, describeDue(record, now), still]
   return { tone: 'over', headline: 'Left to Azure', lines, ...until }
 }
 
 /** The one sentence that a row has room for. Empty if there is nothing unusual. */
-export function briefOf(record: EventRecord, now: number): string {
+export function describeBriefly(record: EventRecord, now: number): string {
   const { decided, facts } = record
-  if (stepOf(record) === 'stuck') return plain(stuckLines(record, now, now)[0]!)
+  if (chooseStep(record) === 'stuck') return plain(stuckLines(record, now, now)[0]!)
   const nobody = undecidable(facts)
   if (nobody !== undefined) return nobody === 'too_many_vms' ? 'Azure decides' : 'nothing to decide'
   const why = [...backLines(record), ...expiryLines(record, false), ...inVainLines(record)][0]
@@ -146,10 +152,10 @@ function approvedState(record: EventRecord, now: number): State {
     return { tone: 'good', headline, lines: [decision, ...backLines(record), ...ready, ...lines] }
   }
   if (drill) return good('The drill starts in a moment.')
-  if (stepOf(record) === 'stuck') {
+  if (chooseStep(record) === 'stuck') {
     const isAhead = (record.facts.notBeforeAt ?? 0) > now
     const stuck = stuckLines(record, now, now)
-    const lines = [decision, ...stuck, ...(isAhead ? [] : [dueOf(record, now)])]
+    const lines = [decision, ...stuck, ...(isAhead ? [] : [describeDue(record, now)])]
     return { tone: 'bad', headline: 'Approved, but stuck', lines }
   }
   if (accepted !== undefined) {
@@ -185,7 +191,7 @@ function whyEnded(record: EventRecord): string[] {
   const { outcome, inferred } = record.ended!
   if (outcome === 'lost') return lostLines(record)
   if (inferred === undefined) return []
-  const after = inferred === 'gone_before_its_time' ? [aftermathOf(record)] : []
+  const after = inferred === 'gone_before_its_time' ? [describeAftermath(record)] : []
   return [`${capital(describeInference(inferred))}.`, ...after]
 }
 
@@ -206,11 +212,11 @@ function said(record: EventRecord, now: number): string {
   return capital(plain(`${describeDecision(record)}, ${utcOn(at, now)}.`))
 }
 
-function dueOf(record: EventRecord, now: number): string {
-  return `${capital(startsOf(record, now))}.`
+function describeDue(record: EventRecord, now: number): string {
+  return `${capital(describeStarts(record, now))}.`
 }
 
 /** The countdown shows the time left. After NotBefore, only this text says when that was. */
-function startsOf(record: EventRecord, now: number): string {
+function describeStarts(record: EventRecord, now: number): string {
   return azureStarts(record, now, `, since ${lastingClock(record.facts.notBeforeAt ?? now, now)}`)
 }

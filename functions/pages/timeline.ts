@@ -31,7 +31,7 @@ interface TimelineEntry {
   text: string
 }
 
-export function timelineOf(record: Pick<EventRecord, 'history'>): TimelineEntry[] {
+export function composeTimeline(record: Pick<EventRecord, 'history'>): TimelineEntry[] {
   return placed(record)
     .toSorted((one, other) => one.place - other.place)
     .map(({ at, text }) => ({ time: utc(at), text }))

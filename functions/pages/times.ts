@@ -4,7 +4,7 @@ import { utc } from '../core/event/time.ts'
 
 /** Keeps each time and name of the text on one line. */
 export function whole(text: string) {
-  return html`${piecesOf(text).map((piece) => (piece.isWhole ? html`<span class="t">${piece.text}</span>` : piece.text))}`
+  return html`${splitTime(text).map((piece) => (piece.isWhole ? html`<span class="t">${piece.text}</span>` : piece.text))}`
 }
 
 /** `12:02 UTC`, with the date if it is not that of `now`. */
@@ -22,7 +22,7 @@ interface Piece {
 const unbroken = /((?:\d{4}-\d\d-\d\d )?\d\d:\d\d(?::\d\d)? UTC|"[^"\s]{1,40}")/
 
 /** Splits a text so that a time or a quoted name is never broken across two lines. */
-export function piecesOf(text: string): Piece[] {
+export function splitTime(text: string): Piece[] {
   // `split` puts the captured parts at the odd places.
   const pieces = text.split(unbroken).map((part, i) => ({ text: part, isWhole: i % 2 === 1 }))
   return pieces.filter((piece) => piece.text !== '')

@@ -45,11 +45,11 @@ export function readNotice(entry: unknown, now: number): Published | 'other' | u
   if (type.toLowerCase() !== scheduledEvents) return 'other'
   const said = [data.operationalInfo?.resourceEventTime, time, eventTime]
   const at = said.map((text) => Date.parse(text ?? '')).find(Number.isFinite) ?? now
-  return publishedOf('Azure Event Grid', { id, properties }, at)
+  return toPublished('Azure Event Grid', { id, properties }, at)
 }
 
 /** `at`: as of when it is so. */
-export function publishedOf(
+export function toPublished(
   by: Published['by'],
   { id, properties }: { id: string; properties: unknown },
   at: number,

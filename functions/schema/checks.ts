@@ -24,7 +24,7 @@ export function object<Shape extends z.ZodRawShape>(shape: Shape) {
   })
 }
 
-export function oneOf<const Values extends readonly [string, ...string[]]>(values: Values) {
+export function listChoices<const Values extends readonly [string, ...string[]]>(values: Values) {
   return z.enum(values, {
     error: ({ input }) => `write one of ${quoted(values)}${didYouMean(input, values)}`,
   })
@@ -52,7 +52,7 @@ const nouns: Record<string, string> = {
 }
 
 /** What to write, for checks that have no error text of their own. */
-export function remedyOf(issue: z.core.$ZodRawIssue): string | undefined {
+export function describeRemedy(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') {
     const remedy = `write ${nouns[issue.expected] ?? issue.expected}`
     return issue.input === undefined ? `missing; ${remedy}` : remedy

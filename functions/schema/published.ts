@@ -1,6 +1,6 @@
 // The schemas that outsiders read, as JSON Schema, made from those that check values here.
 import * as z from 'zod'
-import { itemOf } from '../../shared/bounded.ts'
+import { readItem } from '../../shared/bounded.ts'
 import { eventSchemaAddress } from '../core/message/cloud-event.ts'
 import { alertDataSchema, alertSchemaAddress } from './alert.ts'
 import { eventDataSchema } from './event.ts'
@@ -15,11 +15,11 @@ export type Use = 'accepted' | 'parsed' | 'sent'
  * As JSON Schema 2020-12. `parsed`: a parameter of an address, as the type that it is read as. For
  * what is `sent`, the form of times is left out, as `format` names it.
  */
-export function jsonSchemaOf(schema: z.core.$ZodType, use: Use): JsonSchema {
+export function toJsonSchema(schema: z.core.$ZodType, use: Use): JsonSchema {
   return z.toJSONSchema(schema, {
     io: use === 'parsed' ? 'output' : 'input',
     override: ({ zodSchema, jsonSchema }) => {
-      const item = itemOf(zodSchema)
+      const item = readItem(zodSchema)
       if (item !== undefined) jsonSchema.items = withoutDialect(item, use)
       if (use === 'accepted') return
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
@@ -55,6 +55,6 @@ export function alertSchema(publicUrl: string): JsonSchema {
 }
 
 function withoutDialect(schema: z.core.$ZodType, use: Use = 'sent') {
-  const { $schema: _, ...rest } = jsonSchemaOf(schema, use)
+  const { $schema: _, ...rest } = toJsonSchema(schema, use)
   return rest
 }

@@ -3,16 +3,16 @@ import { FoghornError } from '../../shared/errors.ts'
 import { beaconCount, type Count, total, withFewVersions } from '../core/counts.ts'
 import { type Beacon, type ListedBeacon, listedFields } from '../core/event/beacon.ts'
 import { shownState } from '../core/event/beacon-state.ts'
-import { endOf, justAfter, keyOf, startOf, timeKey } from './keys.ts'
-import { dueIn, type Parts, readMany, unlessDamaged, whole, wholeOf } from './parts.ts'
+import { buildKey, findEnd, findStart, justAfter, timeKey } from './keys.ts'
+import { dueIn, joinWhole, type Parts, readMany, unlessDamaged, whole } from './parts.ts'
 import {
   type Change,
-  contentOf,
   type Found,
   insertOrReplace,
   isNamed,
   type Key,
   type Row,
+  readContent,
   summaryIn,
 } from './rows.ts'
 import { having } from './shapes.ts'
@@ -59,9 +59,9 @@ export class Beacons {
       const was = held ?? (await this.#row(fleet, beacon.beacon))
       const stored = was && this.#beaconIn(was)
       if (stored !== undefined && !follows(stored, beacon)) return 'stale'
-      const keys = keysOf(beacon, was?.keys)
-      const own = insertOrReplace(was, rowOf(beacon.beacon), JSON.stringify(beacon), keys)
-      if ((await rows.change(partitionOf(fleet), [own])) !== 'conflict') return 'written'
+      const keys = buildKeys(beacon, was?.keys)
+      const own = insertOrReplace(was, buildRow(beacon.beacon), JSON.stringify(beacon), keys)
+      if ((await rows.change(choosePartition(fleet), [own])) !== 'conflict') return 'written'
       await stepAside()
     }
     throw busy(beacon)
@@ -73,9 +73,9 @@ export class Beacons {
       const was = await this.#row(fleet, beacon)
       const stored = was && this.#beaconIn(was)
       if (JSON.stringify(stored) !== JSON.stringify(before)) return 'stale'
-      const keys = keysOf(after, was?.keys)
+      const keys = buildKeys(after, was?.keys)
       const own: Change = { kind: 'replace', was: was!, body: JSON.stringify(after), keys }
-      if ((await this.#parts.rows.change(partitionOf(fleet), [own])) !== 'conflict') {
+      if ((await this.#parts.rows.change(choosePartition(fleet), [own])) !== 'conflict') {
         return 'written'
       }
       await this.#parts.stepAside()
@@ -127,11 +127,16 @@ export class Beacons {
   /** Sorted by id. */
   async list(fleet: string, { after, limit }: BeaconPage): Promise<ListedBeacon[]> {
     const listed: ListedBeacon[] = []
-    let from = after === undefined ? startOf('beacon') : justAfter(rowOf(after))
+    let from = after === undefined ? findStart('beacon') : justAfter(buildRow(after))
     while (listed.length < limit) {
       const size = Math.min(listPageSize, limit - listed.length)
-      const page = await this.#parts.rows.list(partitionOf(fleet), from, endOf('beacon'), size)
-      listed.push(...wholeOf(this.#parts.rows, page, (row) => listedOf(toBeacon(row))))
+      const page = await this.#parts.rows.list(
+        choosePartition(fleet),
+        from,
+        findEnd('beacon'),
+        size,
+      )
+      listed.push(...joinWhole(this.#parts.rows, page, (row) => toListed(toBeacon(row))))
       if (page.length < size) break
       from = justAfter(page.at(-1)!.row)
       await this.#parts.pause()
@@ -149,14 +154,14 @@ export class Beacons {
     limit,
   }: BeaconSearch): Promise<BeaconsFound> {
     const { rows } = this.#parts
-    const name = keyOf(prefix.toLowerCase())
+    const name = buildKey(prefix.toLowerCase())
     if (after !== undefined && !after.startsWith(name)) return { beacons: [] }
     const found: { beacon: ListedBeacon; key: string }[] = []
     let from = after === undefined ? name : justAfter(after)
     let isLast = false
     for (let page = 0; page < maxPages && found.length <= limit && !isLast; page++) {
       const size = state === undefined ? Math.min(pageSize, limit + 1) : pageSize
-      const entries = await rows.find(namesOf(fleet), from, `${name}~`, size)
+      const entries = await rows.find(listNames(fleet), from, `${name}~`, size)
       isLast = entries.length < size
       from = justAfter(entries.at(-1)?.key ?? from)
       const wanted = entries.filter((entry) => mayBe(state, entry))
@@ -167,7 +172,7 @@ export class Beacons {
       }
     }
     const shown = found.slice(0, limit)
-    const next = found.length > limit ? shown.at(-1)!.key : isLast ? undefined : lastOf(from)
+    const next = found.length > limit ? shown.at(-1)!.key : isLast ? undefined : findLast(from)
     return { beacons: shown.map(({ beacon }) => beacon), ...(next !== undefined && { next }) }
   }
 
@@ -177,7 +182,7 @@ export class Beacons {
     return entries.flatMap((entry, i) => {
       const row = read[i]
       const stored = isNamed(entry, row) ? this.#beaconIn(row) : undefined
-      return stored === undefined ? [] : [{ beacon: listedOf(stored), key: entry.key }]
+      return stored === undefined ? [] : [{ beacon: toListed(stored), key: entry.key }]
     })
   }
 
@@ -222,7 +227,7 @@ export class Beacons {
   /** Corrects the time in a key. After a conflict, the other write or the next look corrects it. */
   async #moveKeys(row: Row, index: string): Promise<void> {
     const others = row.keys.filter((one) => one.index !== index)
-    const keys = keysOf(toBeacon(row), others)
+    const keys = buildKeys(toBeacon(row), others)
     await this.#parts.rows.change(row.partition, [
       { kind: 'replace', was: row, body: row.body, keys },
     ])
@@ -231,7 +236,7 @@ export class Beacons {
   async *#entriesOf(fleet: string): AsyncGenerator<Found[]> {
     let from = ''
     for (;;) {
-      const page = await this.#parts.rows.find(namesOf(fleet), from, '~', 1_000)
+      const page = await this.#parts.rows.find(listNames(fleet), from, '~', 1_000)
       yield page
       if (page.length < 1_000) return
       from = justAfter(page.at(-1)!.key)
@@ -240,7 +245,7 @@ export class Beacons {
 
   #row(fleet: string, beacon: string): Promise<Row | undefined> {
     const { rows } = this.#parts
-    return unlessDamaged(rows, () => rows.read(partitionOf(fleet), rowOf(beacon)))
+    return unlessDamaged(rows, () => rows.read(choosePartition(fleet), buildRow(beacon)))
   }
 
   /** One that is damaged counts as missing, and is written anew. */
@@ -255,25 +260,25 @@ function mayBe(state: BeaconSearch['state'], entry: Found): boolean {
   return state === undefined || state === counted || state === 'heard'
 }
 
-function partitionOf(fleet: string): string {
-  return keyOf('beacons', fleet)
+function choosePartition(fleet: string): string {
+  return buildKey('beacons', fleet)
 }
 
-function namesOf(fleet: string): string {
-  return keyOf('vms', fleet)
+function listNames(fleet: string): string {
+  return buildKey('vms', fleet)
 }
 
-function rowOf(beacon: string): string {
-  return keyOf('beacon', beacon)
+function buildRow(beacon: string): string {
+  return buildKey('beacon', beacon)
 }
 
 /** The key that a search reached. */
-function lastOf(from: string): string {
+function findLast(from: string): string {
   return from.replace(/\|~$/, '')
 }
 
 function toBeacon(row: Row): Beacon {
-  return contentOf<Beacon>(row, isWhole)
+  return readContent<Beacon>(row, isWhole)
 }
 
 const isWhole = having({
@@ -284,17 +289,17 @@ const isWhole = having({
 })
 
 /** `before`: those of the row until now. A time may be too early, so it moves only if it must. */
-function keysOf(beacon: Beacon, before: readonly Key[] = []): Key[] {
+function buildKeys(beacon: Beacon, before: readonly Key[] = []): Key[] {
   const { fleet, beacon: id, vm, heardAt, silentAt } = beacon
   const notLater = (index: string, at: number): Key => {
-    const key = keyOf(timeKey(at), fleet, id)
+    const key = buildKey(timeKey(at), fleet, id)
     const old = before.find((one) => one.index === index)
     return old !== undefined && old.key <= key ? old : { index, key }
   }
   const { name, state } = beaconCount(beacon)
   const summary = JSON.stringify([name, state] satisfies CountedAs)
   const keys = [
-    { index: namesOf(fleet), key: keyOf(vm.toLowerCase(), id), summary },
+    { index: listNames(fleet), key: buildKey(vm.toLowerCase(), id), summary },
     notLater(heardIndex, heardAt),
   ]
   return silentAt === undefined ? keys : [...keys, notLater(silentIndex, silentAt)]
@@ -306,7 +311,7 @@ function follows(known: Beacon, { bootId, counter }: Beacon): boolean {
   return !known.retiredBootIds.includes(bootId)
 }
 
-function listedOf(beacon: Beacon): ListedBeacon {
+function toListed(beacon: Beacon): ListedBeacon {
   const listed = listedFields.flatMap((field) =>
     beacon[field] === undefined ? [] : [[field, beacon[field]]],
   )

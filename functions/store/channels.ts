@@ -1,12 +1,12 @@
 // A row for each channel that has a rate, or that fails or has failed.
 import { FoghornError } from '../../shared/errors.ts'
 import type { ChannelHealth } from '../core/delivery/health.ts'
-import { keyOf } from './keys.ts'
-import { type Parts, unlessDamaged, whole, wholeOf } from './parts.ts'
-import { contentOf, insertOrReplace, type Row } from './rows.ts'
+import { buildKey } from './keys.ts'
+import { joinWhole, type Parts, unlessDamaged, whole } from './parts.ts'
+import { insertOrReplace, type Row, readContent } from './rows.ts'
 import { having } from './shapes.ts'
 
-const partition = keyOf('channels')
+const partition = buildKey('channels')
 const maxAttempts = 20
 
 export interface ChannelState {
@@ -32,7 +32,7 @@ export class Channels {
   async list(): Promise<Map<string, Row>> {
     const rows = await this.#parts.rows.list(partition, '', '~')
     const named = (row: Row): [string, Row] => [toState(row).channel, row]
-    return new Map(wholeOf(this.#parts.rows, rows, named))
+    return new Map(joinWhole(this.#parts.rows, rows, named))
   }
 
   async listHealth(): Promise<ChannelHealth[]> {
@@ -75,7 +75,7 @@ export class Channels {
 
   /** Writes the row as it was listed. */
   replace(was: Row | undefined, state: ChannelState): Promise<Row[] | 'conflict'> {
-    const change = insertOrReplace(was, keyOf(state.channel), JSON.stringify(state))
+    const change = insertOrReplace(was, buildKey(state.channel), JSON.stringify(state))
     return this.#parts.rows.change(partition, [change])
   }
 
@@ -107,7 +107,7 @@ export class Channels {
   /** One that is damaged is written anew. */
   #read(channel: string): Promise<Row | undefined> {
     const { rows } = this.#parts
-    return unlessDamaged(rows, () => rows.read(partition, keyOf(channel)))
+    return unlessDamaged(rows, () => rows.read(partition, buildKey(channel)))
   }
 
   #stateIn(row: Row): ChannelState | undefined {
@@ -116,7 +116,7 @@ export class Channels {
 }
 
 export function toState(row: Row): ChannelState {
-  return contentOf<ChannelState>(
+  return readContent<ChannelState>(
     row,
     having({ channel: 'string', 'spentUntil?': 'number', 'health?': 'object' }),
   )

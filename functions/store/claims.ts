@@ -9,9 +9,9 @@ import { type Channels, toState } from './channels.ts'
 import type { Deliveries, HeldPartition } from './deliveries.ts'
 import {
   isLent,
-  madeOf,
   pendingIndex,
   pendingKey,
+  readMade,
   type StoredDeliveries,
   type StoredDelivery,
   subscribers,
@@ -58,7 +58,7 @@ interface Booked extends Choice {
 /** What a claim takes of one queue. */
 interface Wanted {
   most: number
-  roomOf: (channel: string) => number
+  countRoom: (channel: string) => number
   /** Whether there is room for it, which it takes. */
   takes: (one: Pending) => boolean
 }
@@ -84,14 +84,14 @@ export class Claims {
     let isAll = true
     let isLast = false
     const taken = new Map<string, number>()
-    const roomOf = (channel: string) => {
+    const countRoom = (channel: string) => {
       const own = taken.get(channel) ?? 0
       const { together } = request.rateOf(channel)
       return together > 1 && own > 0 ? 0 : request.roomOf(channel) - own
     }
     for (let pass = 0; pass < maxPasses && claimed.length < request.limit && !isLast; pass++) {
       const limit = request.limit - claimed.length
-      const own = { ...request, limit, roomOf }
+      const own = { ...request, limit, roomOf: countRoom }
       const { waiting, healthOf } = await this.#queues.look(own)
       const choices = await this.#choose(waiting, own)
       isAll &&= this.#areAll(waiting, choices, own)
@@ -159,7 +159,7 @@ export class Claims {
           const deliveries = stored.deliveries.map(({ lease, ...one }) =>
             lease === undefined ? one : { ...one, nextAt: now },
           )
-          return { result: undefined, next: madeOf({ ...stored, deliveries }) }
+          return { result: undefined, next: readMade({ ...stored, deliveries }) }
         }
         await unlessDamaged(rows, () => edits.edit(place, end))
       }
@@ -169,7 +169,7 @@ export class Claims {
   /** Which deliveries go into which request. The channel that is due longest comes first. */
   async #choose(waiting: Waiting[], request: ClaimRequest): Promise<Choice[]> {
     const due = waiting.filter((one) => {
-      const { slots, heldUntil } = slotsOf(one, request)
+      const { slots, heldUntil } = countSlots(one, request)
       return (slots > 0 || heldUntil !== undefined) && firstEntryAt(one) <= request.now
     })
     due.sort((a, b) => firstEntryAt(a) - firstEntryAt(b))
@@ -215,23 +215,23 @@ export class Claims {
     const { channel, row, fleets } = waiting
     const { now, limit } = request
     const isOfSubscribers = channel === subscribers
-    const { rate, slots: free, heldUntil } = slotsOf(waiting, request)
+    const { rate, slots: free, heldUntil } = countSlots(waiting, request)
     const held = heldUntil === undefined ? {} : { heldUntil }
     const room = isOfSubscribers ? limit : request.roomOf(channel)
     const slots = Math.min(limit, room, heldUntil === undefined ? free : limit)
     const most = rate.together > 1 ? rate.together : slots
     const taken = new Map<string, number>()
     /** Each subscription has room of its own. */
-    const roomOf = (one: string) => request.roomOf(one) - (taken.get(one) ?? 0)
+    const countRoom = (one: string) => request.roomOf(one) - (taken.get(one) ?? 0)
     const takes = ({ one }: Pending) => {
       if (!isOfSubscribers) return true
-      if (roomOf(one.channel) <= 0) return false
+      if (countRoom(one.channel) <= 0) return false
       taken.set(one.channel, (taken.get(one.channel) ?? 0) + 1)
       return true
     }
     const queues: Queue<Pending>[] = []
     for (const queue of fleets) {
-      const own = await this.#dueIn(queue, partitions, now, { most, roomOf, takes })
+      const own = await this.#dueIn(queue, partitions, now, { most, countRoom: countRoom, takes })
       if (own.length > 0) queues.push({ fleet: queue.fleet, waiting: own })
     }
     queues.sort((a, b) => byDue(a.waiting[0]!, b.waiting[0]!))
@@ -259,7 +259,7 @@ export class Claims {
     queue: FleetQueue,
     partitions: Partitions,
     now: number,
-    { most, roomOf, takes }: Wanted,
+    { most, countRoom: roomOf, takes }: Wanted,
   ): Promise<Pending[]> {
     const own: Pending[] = []
     let seen = 0
@@ -347,7 +347,7 @@ export class Claims {
 }
 
 /** `slots`: how many requests the rate of the channel allows now. `heldUntil`: until then, none. */
-function slotsOf({ channel, spentUntil }: Waiting, { rateOf, now }: Pacing) {
+function countSlots({ channel, spentUntil }: Waiting, { rateOf, now }: Pacing) {
   const rate = channel === subscribers ? unlimited : rateOf(channel)
   const free = freeAt(rate, spentUntil, now)
   const heldUntil = holdsUp(free, now) ? free : undefined
@@ -373,5 +373,5 @@ function lend(
   })
   if (leased.length === 0) return { result: undefined }
   const lent = { ...stored, deliveries }
-  return { result: { stored: lent, leased }, next: madeOf(lent) }
+  return { result: { stored: lent, leased }, next: readMade(lent) }
 }

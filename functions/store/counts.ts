@@ -12,14 +12,14 @@ import {
   subscribers,
 } from './delivery-rows.ts'
 import type { Events } from './events.ts'
-import { justAfter, keyOf, timeKey } from './keys.ts'
+import { buildKey, justAfter, timeKey } from './keys.ts'
 import { type Parts, whole } from './parts.ts'
-import { type Change, contentOf, insertOrReplace, type Row, summaryIn } from './rows.ts'
+import { type Change, insertOrReplace, type Row, readContent, summaryIn } from './rows.ts'
 import { having } from './shapes.ts'
 import type { CountsRequest } from './store.ts'
 import { countsMs } from './store.ts'
 
-const partition = keyOf('counts')
+const partition = buildKey('counts')
 const row = 'counts'
 const pageSize = 1_000
 /** Pages that one call follows. If there are more, several calls catch up. */
@@ -147,7 +147,7 @@ export class StoredCounts {
 }
 
 function toStored(row: Row): Stored {
-  return contentOf<Stored>(row, isStored)
+  return readContent<Stored>(row, isStored)
 }
 
 const isStored = having({

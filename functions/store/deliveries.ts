@@ -6,20 +6,20 @@ import {
   type Claimed,
   type Delivery,
   hearsByItself,
+  readSubscription,
   subscriptionChannel,
-  subscriptionOf,
 } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { EventView } from '../core/event/view.ts'
 import {
   failedIndex,
+  findRange,
   hasFailed,
   historyIndex,
   isLent,
   listKey,
   newRows,
   pendingKey,
-  rangeOf,
   type StoredDeliveries,
   type StoredDelivery,
   toDelivery,
@@ -28,8 +28,16 @@ import {
   withDelivery,
 } from './delivery-rows.ts'
 import type { Content, Made, Place } from './edits.ts'
-import { type Events, eventRow, momentRow, recordOf, viewOfMoment } from './events.ts'
-import { endOf, eventPartition, justAfter, keyOf, newestFirst, startOf, timeIn } from './keys.ts'
+import { type Events, eventRow, momentRow, parseRecord, viewOfMoment } from './events.ts'
+import {
+  buildKey,
+  eventPartition,
+  findEnd,
+  findStart,
+  justAfter,
+  newestFirst,
+  timeIn,
+} from './keys.ts'
 import { type Parts, unlessDamaged, whole } from './parts.ts'
 import { type Found, isNamed, type Row } from './rows.ts'
 import type {
@@ -78,7 +86,7 @@ export class Deliveries {
 
   async read(key: EventKey, subscription?: string): Promise<Delivery[]> {
     const channel = subscription === undefined ? undefined : subscriptionChannel(subscription)
-    const loaded = await this.load(eventPartition(key), rangeOf(channel ?? ''))
+    const loaded = await this.load(eventPartition(key), findRange(channel ?? ''))
     const isWanted = ({ one }: HeldDelivery) => channel === undefined || one.channel === channel
     return this.toDeliveries(loaded.deliveries.filter(isWanted), loaded)
   }
@@ -90,7 +98,7 @@ export class Deliveries {
     const deliveries: HeldDelivery[] = []
     let record: EventRecord | undefined
     const take = (row: Row) => {
-      if (row.row === eventRow) record = recordOf(row)
+      if (row.row === eventRow) record = parseRecord(row)
       else if (row.row.startsWith('moment|')) views.set(row.row, viewOfMoment(row))
       else {
         const place = { partition, row: row.row, held: row }
@@ -114,14 +122,14 @@ export class Deliveries {
     const known = held.map(({ one }) => one.event ?? partition?.viewOf(one))
     const views = await this.#viewsOf(held.filter((_, i) => known[i] === undefined))
     return held.flatMap(({ stored, one }, i) => {
-      const event = known[i] ?? views.get(momentOf(stored, one))
+      const event = known[i] ?? views.get(readMoment(stored, one))
       return event === undefined ? [] : [toDelivery(stored, one, event)]
     })
   }
 
   /** Reads the moments of these deliveries, each row once. */
   async #viewsOf(held: HeldDelivery[]): Promise<Map<string, EventView | undefined>> {
-    const distinct = new Map(held.map((own) => [momentOf(own.stored, own.one), own]))
+    const distinct = new Map(held.map((own) => [readMoment(own.stored, own.one), own]))
     const works = [...distinct].map(([name, { stored, one }]) => async () => {
       const row = await this.#parts.rows.read(eventPartition(stored), momentRow(one.sequence ?? 0))
       return [name, row && whole(this.#parts.rows, () => viewOfMoment(row))] as const
@@ -140,7 +148,7 @@ export class Deliveries {
     if (isAlone) place.underWay = (place.underWay ?? 0) + 1
     const isFree = (each: StoredDelivery) => each.state === 'pending' && !isLent(each, now)
     // a row of deliveries to subscriptions has one key: another one of it may still be free
-    const isRest = subscriptionOf(one.channel) !== undefined && stored.deliveries.some(isFree)
+    const isRest = readSubscription(one.channel) !== undefined && stored.deliveries.some(isFree)
     if (!isRest) this.underWay.set(key, claimed.leaseUntil)
   }
 
@@ -154,7 +162,7 @@ export class Deliveries {
     const place = known?.place ?? (await this.#find(claimed))?.place
     if (place === undefined) return 'lost'
     const { deliveries: siblings } =
-      follow.length === 0 ? noDeliveries : await this.load(place.partition, rangeOf(''))
+      follow.length === 0 ? noDeliveries : await this.load(place.partition, findRange(''))
     const sequences = new Set(siblings.map(({ one }) => one.sequence))
     const further = follow
       .filter(({ id }) => siblings.every(({ one }) => one.id !== id))
@@ -162,7 +170,7 @@ export class Deliveries {
         const { sequence } = one.notification.event
         return toStored(one, sequences.has(sequence) ? sequence : undefined)
       })
-    const isShared = subscriptionOf(claimed.channel) !== undefined
+    const isShared = readSubscription(claimed.channel) !== undefined
     const make = (row: Content | undefined): Made<'settled' | 'lost'> => {
       const stored = row && toStoredDeliveries(row)
       const one = stored?.deliveries.find(({ id }) => id === claimed.id)
@@ -193,7 +201,7 @@ export class Deliveries {
 
   /** Deliveries to one subscription. The one that was planned last comes first. */
   async list(channel: string, { before, limit }: DeliveryPage): Promise<DeliveryList> {
-    const subscription = subscriptionOf(channel)
+    const subscription = readSubscription(channel)
     if (subscription === undefined || !isCursor(before)) return { deliveries: [] }
     return this.#pageOf(historyIndex(subscription), ['', end], before, limit, () => true)
   }
@@ -201,7 +209,7 @@ export class Deliveries {
   /** Deliveries of a channel that were refused or given up. The one planned last comes first. */
   async failed({ channel, fleets, after, limit }: FailedPage): Promise<FailedFound> {
     if (!isCursor(after)) return { deliveries: [] }
-    const range = [startOf(channel), endOf(channel)] as const
+    const range = [findStart(channel), findEnd(channel)] as const
     const isWanted = ({ summary }: Found) => fleets?.includes(summary) ?? true
     return this.#pageOf(failedIndex, range, after, limit, isWanted)
   }
@@ -253,7 +261,7 @@ export class Deliveries {
             const stored = row && toStoredDeliveries(row)
             const one = stored?.deliveries.find((each) => each.id === id)
             if (stored === undefined || one === undefined || !hasFailed(one)) return { result: 0 }
-            const counts = countOf(stored, one).map((each) => ({ ...each, n: -each.n }))
+            const counts = countDelivery(stored, one).map((each) => ({ ...each, n: -each.n }))
             const again: StoredDelivery = {
               ...this.#counted(one, counts, now),
               ...{ state: 'pending', nextAt: now, keyAt: now, plannedAt: now },
@@ -280,7 +288,7 @@ export class Deliveries {
     const [from, to] =
       channel === undefined
         ? ['', end]
-        : [startOf(channel), `${startOf(channel)}${newestFirst(since)}|~`]
+        : [findStart(channel), `${findStart(channel)}${newestFirst(since)}|~`]
     const found = await rows.find(failedIndex, from, to, maxFailed)
     const wanted = found
       .map((entry) => ({ entry, plannedAt: timeIn(entry.key.split('|')[1] ?? '') }))
@@ -303,7 +311,7 @@ export class Deliveries {
   async #find(
     of: Pick<Delivery, 'fleet' | 'eventId' | 'channel' | 'id'>,
   ): Promise<HeldDelivery | undefined> {
-    const { deliveries } = await this.load(eventPartition(of), rangeOf(of.channel))
+    const { deliveries } = await this.load(eventPartition(of), findRange(of.channel))
     return deliveries.find(({ one }) => one.id === of.id)
   }
 
@@ -315,7 +323,7 @@ export class Deliveries {
 
   /** What a settled delivery adds to the counts. */
   #countsOf(stored: StoredDeliveries, one: StoredDelivery, claimed: Claimed, now: number): Count[] {
-    const counts = countOf(stored, one)
+    const counts = countDelivery(stored, one)
     const { event, moment } = claimed.notification
     const begins =
       moment === 'scheduled' || (moment === 'started' && event.started?.kind !== undefined)
@@ -330,14 +338,14 @@ function isRead({ channel, state }: StoredDelivery): boolean {
 }
 
 /** Names the row of moments that has the event of a delivery. */
-function momentOf({ fleet, eventId }: StoredDeliveries, { sequence }: StoredDelivery): string {
+function readMoment({ fleet, eventId }: StoredDeliveries, { sequence }: StoredDelivery): string {
   return JSON.stringify([fleet, eventId, sequence])
 }
 
 const noDeliveries = { deliveries: [] as HeldDelivery[] }
 
 /** How keys of deliveries to subscriptions begin. */
-const ofSubscriptions = keyOf(subscriptionChannel(''))
+const ofSubscriptions = buildKey(subscriptionChannel(''))
 
 /** Failed deliveries that one replay looks at. */
 const maxFailed = 10_000
@@ -355,7 +363,7 @@ function settled(one: StoredDelivery, settlement: Settlement, now: number): Stor
 }
 
 /** Pending deliveries are counted by their keys, and alerts are no messages about events. */
-function countOf(
+function countDelivery(
   { fleet, eventId }: StoredDeliveries,
   { channel, state }: StoredDelivery,
 ): Count[] {

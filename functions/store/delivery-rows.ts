@@ -2,12 +2,12 @@
 // event as it was then is in the row of the commit's moments.
 import { alertPrefix } from '../../shared/document.ts'
 import type { Count } from '../core/counts.ts'
-import { type Delivery, noFleet, subscriptionOf } from '../core/delivery/delivery.ts'
+import { type Delivery, noFleet, readSubscription } from '../core/delivery/delivery.ts'
 import type { EventView } from '../core/event/view.ts'
 import { hash } from '../core/hash.ts'
 import type { Content } from './edits.ts'
-import { endOf, keyOf, newestFirst, startOf, timeKey } from './keys.ts'
-import { type Change, contentOf, type Key } from './rows.ts'
+import { buildKey, findEnd, findStart, newestFirst, timeKey } from './keys.ts'
+import { type Change, type Key, readContent } from './rows.ts'
 import { having } from './shapes.ts'
 
 export const pendingIndex = 'pending'
@@ -62,24 +62,24 @@ export const subscribers = ':subscriptions'
 const chunks = 8
 
 /** Where the deliveries of an event are that wait for each other, as names of rows. */
-export function rangeOf(channel: string): [from: string, to: string] {
-  const subscription = subscriptionOf(channel)
+export function findRange(channel: string): [from: string, to: string] {
+  const subscription = readSubscription(channel)
   // the event itself and its moments are in between
-  if (subscription === undefined) return [startOf('deliveries'), endOf('moment')]
-  return rangeOfChunk(chunkOf(subscription))
+  if (subscription === undefined) return [findStart('deliveries'), findEnd('moment')]
+  return rangeOfChunk(findChunk(subscription))
 }
 
 function rangeOfChunk(chunk: string): [from: string, to: string] {
-  return [startOf('subscribed', chunk), endOf('subscribed', chunk)]
+  return [findStart('subscribed', chunk), findEnd('subscribed', chunk)]
 }
 
 /** The same for the name of a row. */
 export function rangeAround(row: string): [from: string, to: string] {
   const [kind, chunk = ''] = row.split('|')
-  return kind === 'subscribed' ? rangeOfChunk(chunk) : rangeOf('')
+  return kind === 'subscribed' ? rangeOfChunk(chunk) : findRange('')
 }
 
-function chunkOf(subscription: string): string {
+function findChunk(subscription: string): string {
   return String(Number.parseInt(hash(subscription).slice(0, 8), 16) % chunks)
 }
 
@@ -93,8 +93,8 @@ export function newRows(
   event: EventView | undefined,
 ): Change[] {
   const rows = Map.groupBy(deliveries, ({ channel }) => {
-    const subscription = subscriptionOf(channel)
-    return subscription === undefined ? '' : chunkOf(subscription)
+    const subscription = readSubscription(channel)
+    return subscription === undefined ? '' : findChunk(subscription)
   })
   return [...rows].map(([chunk, own]) => {
     const [{ fleet, eventId, seq, id }] = own as [Delivery]
@@ -106,8 +106,9 @@ export function newRows(
       ),
     }
     const place = [timeKey(seq), hash(id).slice(0, 16)]
-    const row = chunk === '' ? keyOf('deliveries', ...place) : keyOf('subscribed', chunk, ...place)
-    return { kind: 'insert', row, ...madeOf(stored) }
+    const row =
+      chunk === '' ? buildKey('deliveries', ...place) : buildKey('subscribed', chunk, ...place)
+    return { kind: 'insert', row, ...readMade(stored) }
   })
 }
 
@@ -141,7 +142,7 @@ export function toDelivery(
 const contents = new WeakMap<Content, StoredDeliveries>()
 
 export function toStoredDeliveries(row: Content): StoredDeliveries {
-  const known = contents.get(row) ?? contentOf<StoredDeliveries>(row, isStored)
+  const known = contents.get(row) ?? readContent<StoredDeliveries>(row, isStored)
   contents.set(row, known)
   return known
 }
@@ -159,17 +160,17 @@ export function withDelivery(
 ) {
   const deliveries = stored.deliveries.map((one) => (one.id === changed.id ? changed : one))
   const fresh = further.filter(({ id }) => deliveries.every((one) => one.id !== id))
-  return madeOf({ ...stored, deliveries: [...deliveries, ...fresh] })
+  return readMade({ ...stored, deliveries: [...deliveries, ...fresh] })
 }
 
 /** The row, which becomes text only if it is written: edits that come together are one write. */
-export function madeOf(stored: StoredDeliveries): Content {
+export function readMade(stored: StoredDeliveries): Content {
   const made = {
     get body() {
       return JSON.stringify(stored)
     },
     get keys() {
-      return keysOf(stored)
+      return buildKeys(stored)
     },
   }
   contents.set(made, stored)
@@ -185,22 +186,22 @@ export function hasFailed({ state }: Pick<Delivery, 'state'>): boolean {
 }
 
 export function historyIndex(subscription: string): string {
-  return keyOf('history', subscription)
+  return buildKey('history', subscription)
 }
 
 /** Where a list of failed deliveries, or of those to one subscription, has this one. */
 export function listKey({ plannedAt, seq, id }: Pick<Delivery, 'plannedAt' | 'seq' | 'id'>) {
-  return keyOf(newestFirst(plannedAt), newestFirst(seq), hash(id).slice(0, 16))
+  return buildKey(newestFirst(plannedAt), newestFirst(seq), hash(id).slice(0, 16))
 }
 
-function keysOf(stored: StoredDeliveries): Key[] {
+function buildKeys(stored: StoredDeliveries): Key[] {
   const { fleet, eventId, deliveries } = stored
   const keys = deliveries.flatMap((one) => keysOfOne(stored, one))
   const waiting = deliveries.filter((one) => one.state === 'pending' && isSubscriber(one))
   const [first] = waiting
   if (first !== undefined) {
     const plannedAt = Math.min(...waiting.map((one) => one.plannedAt))
-    const own = new Set(waiting.map(({ channel }) => subscriptionOf(channel)!))
+    const own = new Set(waiting.map(({ channel }) => readSubscription(channel)!))
     const all: PendingSummary = [subscribers, fleet, plannedAt, eventId, [...own]]
     const summary = JSON.stringify(all)
     keys.push({ index: pendingIndex, key: pendingKey(stored, first), summary })
@@ -208,13 +209,13 @@ function keysOf(stored: StoredDeliveries): Key[] {
   // a ping or an alert has no event with which it is forgotten
   if (fleet === noFleet || eventId.startsWith(alertPrefix)) {
     const [{ plannedAt, seq }] = deliveries as [StoredDelivery]
-    keys.push({ index: endedIndex, key: keyOf(timeKey(plannedAt), fleet, eventId, seq) })
+    keys.push({ index: endedIndex, key: buildKey(timeKey(plannedAt), fleet, eventId, seq) })
   }
   return keys
 }
 
 function isSubscriber({ channel }: StoredDelivery): boolean {
-  return subscriptionOf(channel) !== undefined
+  return readSubscription(channel) !== undefined
 }
 
 /**
@@ -226,28 +227,28 @@ export function pendingKey(
   one: StoredDelivery,
 ): string {
   if (!isSubscriber(one)) {
-    return keyOf(one.channel, fleet, timeKey(one.keyAt ?? 0), eventId, one.seq)
+    return buildKey(one.channel, fleet, timeKey(one.keyAt ?? 0), eventId, one.seq)
   }
   const waiting = deliveries.filter((each) => each.state === 'pending' && isSubscriber(each))
   const at = Math.min(...waiting.map(({ keyAt = 0 }) => keyAt))
   const [{ id, seq }] = deliveries as [StoredDelivery]
-  return keyOf(subscribers, fleet, timeKey(at), eventId, seq, hash(id).slice(0, 16))
+  return buildKey(subscribers, fleet, timeKey(at), eventId, seq, hash(id).slice(0, 16))
 }
 
 function keysOfOne(stored: StoredDeliveries, one: StoredDelivery): Key[] {
   const { fleet, eventId } = stored
   const { channel, state, plannedAt, counted = [] } = one
   const keys: Key[] = counted.map(([position, counts]) => {
-    const key = keyOf(timeKey(position), one.id)
+    const key = buildKey(timeKey(position), one.id)
     return { index: countsIndex, key, summary: JSON.stringify(counts), mayBeLost: true }
   })
-  const subscription = subscriptionOf(channel)
+  const subscription = readSubscription(channel)
   if (state === 'pending' && subscription === undefined) {
     const summary = JSON.stringify([channel, fleet, plannedAt, eventId] satisfies PendingSummary)
     keys.push({ index: pendingIndex, key: pendingKey(stored, one), summary })
   }
   if (hasFailed(one)) {
-    const key = `${startOf(channel)}${listKey(one)}`
+    const key = `${findStart(channel)}${listKey(one)}`
     keys.push({ index: failedIndex, key, summary: fleet })
   }
   if (subscription !== undefined) {

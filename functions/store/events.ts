@@ -5,22 +5,22 @@ import { type Count, eventCount } from '../core/counts.ts'
 import type { Commit } from '../core/delivery/commit.ts'
 import type { LoggedMoment } from '../core/delivery/moment-log.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
-import { byNeed, isUndecided, needOf } from '../core/event/is-over.ts'
-import { onlyBeaconOf } from '../core/event/sight.ts'
-import { namesOf, summaryOf } from '../core/event/summary.ts'
+import { byNeed, countNeeded, isUndecided } from '../core/event/is-over.ts'
+import { findOnlyBeacon } from '../core/event/sight.ts'
+import { firstNames, summarizeEvent } from '../core/event/summary.ts'
 import type { EventView } from '../core/event/view.ts'
 import { maxOpenOfFleet, type OpenCounts } from '../core/limits.ts'
 import { countsIndex, endedIndex, newRows } from './delivery-rows.ts'
-import { eventPartition, keyOf, newestFirst, startOf, timeKey } from './keys.ts'
+import { buildKey, eventPartition, findStart, newestFirst, timeKey } from './keys.ts'
 import { dueIn, type Parts, readMany, whole } from './parts.ts'
 import {
   type Change,
-  contentOf,
   type Found,
   insertOrReplace,
   isNamed,
   type Key,
   type Row,
+  readContent,
   summaryIn,
 } from './rows.ts'
 import { having, type Needs } from './shapes.ts'
@@ -90,7 +90,7 @@ export class Events {
     const stored = was && toStored(was)
     if ((stored?.record.sequence ?? 0) !== basedOn) return 'conflict'
     const event = moments[0]?.notification.event ?? viewIn(deliveries)
-    const counts = countsOf(stored?.record, record)
+    const counts = countRecord(stored?.record, record)
     const needsMomentRow = event !== undefined || counts.length > 0
     const next: StoredEvent = { record, position: stored?.position }
     const momentKeysAt = (time: number): Key[] => {
@@ -109,7 +109,7 @@ export class Events {
       from = elapsed()
       const keys = momentKeysAt(now + Math.floor(from - called))
       return [
-        insertOrReplace(was, eventRow, eventBody(next), keysOf(record, was?.keys)),
+        insertOrReplace(was, eventRow, eventBody(next), buildKeys(record, was?.keys)),
         ...(needsMomentRow
           ? [{ kind: 'insert' as const, row: moment, body: momentBody, keys }]
           : []),
@@ -130,7 +130,7 @@ export class Events {
   /** The event that was first seen last comes first. */
   async list({ fleets, before = Number.MAX_SAFE_INTEGER, limit }: EventPage) {
     const { rows, together } = this.#parts
-    const indexes = fleets?.map((fleet) => keyOf('events', fleet)) ?? [allEvents]
+    const indexes = fleets?.map((fleet) => buildKey('events', fleet)) ?? [allEvents]
     const findAll = async (from: string, to: string, most: number) => {
       const works = indexes.map((index) => () => rows.find(index, from, to, most))
       return (await together(works)).flat()
@@ -151,7 +151,7 @@ export class Events {
     for (let page = 0; page < maxPages && due.length < limit; page++) {
       const found = await rows.find(dueIndex, from, timeKey(now + 1), pageSize)
       const looked = await dueIn(this.#parts, found, now, (row) => {
-        const { fleet, eventId, dueAt = 0 } = recordOf(row)
+        const { fleet, eventId, dueAt = 0 } = parseRecord(row)
         return { key: { fleet, eventId }, at: dueAt }
       })
       due.push(...looked.due)
@@ -172,8 +172,8 @@ export class Events {
   }
 
   async countOpen(fleet: string, beacon: string): Promise<OpenCounts> {
-    const all = await this.#parts.rows.find(keyOf('open', fleet), '', end, maxOpenOfFleet)
-    const own = all.filter(({ key }) => key.startsWith(startOf(beacon)))
+    const all = await this.#parts.rows.find(buildKey('open', fleet), '', end, maxOpenOfFleet)
+    const own = all.filter(({ key }) => key.startsWith(findStart(beacon)))
     return { ofFleet: all.length, ofBeacon: own.length }
   }
 
@@ -187,7 +187,7 @@ export class Events {
   async openEntries(fleets: readonly string[]): Promise<{ entry: Found; need: Need }[]> {
     const { rows, together } = this.#parts
     const works = fleets.map((fleet) => async () => {
-      const found = await rows.find(keyOf('open', fleet), '', end, maxOpenOfFleet)
+      const found = await rows.find(buildKey('open', fleet), '', end, maxOpenOfFleet)
       return found.flatMap((entry) => {
         const need = summaryIn<Need>(entry, this.#parts.rows, isNeed)
         return need === undefined ? [] : [{ entry, need }]
@@ -201,22 +201,22 @@ export class Events {
     const until = rows.lagMs === 0 ? end : timeKey((now - rows.lagMs) * 1_000)
     const found = await rows.find(logIndex, timeKey(after + 1), until, limit)
     // the moments of one commit share a row
-    const nameOf = ({ partition, row }: Found) => `${partition} ${row}`
-    const distinct = [...new Map(found.map((entry) => [nameOf(entry), entry])).values()]
+    const buildName = ({ partition, row }: Found) => `${partition} ${row}`
+    const distinct = [...new Map(found.map((entry) => [buildName(entry), entry])).values()]
     const read = await inSlices(distinct, this.#parts.pause, async (slice) =>
       (await readMany(this.#parts, slice)).map((row) => {
         const event = row && whole(this.#parts.rows, () => viewOfMoment(row))
         return row && { row, event }
       }),
     )
-    const byName = new Map(distinct.map((one, i) => [nameOf(one), read[i]]))
+    const byName = new Map(distinct.map((one, i) => [buildName(one), read[i]]))
     // on Azure, entries come before their row; a reader that went past them would miss it
     const isUnderWay = (entry: Found) =>
-      byName.get(nameOf(entry)) === undefined && Number(entry.key) > (now - maxCommitMs) * 1_000
+      byName.get(buildName(entry)) === undefined && Number(entry.key) > (now - maxCommitMs) * 1_000
     const first = found.findIndex(isUnderWay)
     const known = first === -1 ? found : found.slice(0, first)
     return known.flatMap((entry): LoggedMoment[] => {
-      const { row, event } = byName.get(nameOf(entry)) ?? {}
+      const { row, event } = byName.get(buildName(entry)) ?? {}
       const logged = summaryIn<LoggedAs>(entry, this.#parts.rows, isLogged)
       if (!isNamed(entry, row) || logged === undefined || event === undefined) return []
       const [id, moment, at] = logged
@@ -264,7 +264,7 @@ export class Events {
   async #moveDue(row: Row): Promise<void> {
     const { record } = toStored(row)
     const others = row.keys.filter(({ index }) => index !== dueIndex)
-    const keys = keysOf(record, others)
+    const keys = buildKeys(record, others)
     // a conflict means that the event is being written now
     await this.#parts.rows.change(row.partition, [
       { kind: 'replace', was: row, body: row.body, keys },
@@ -277,7 +277,7 @@ type Need = [isDecided: 0 | 1, notBeforeAt: number, isUndecided: 0 | 1]
 const isNeed = having({ 0: 'number', 1: 'number', 2: 'number' })
 
 function toStored(row: Pick<Row, 'body'>): StoredEvent {
-  const { record, position } = contentOf<StoredEvent>(row, isStored)
+  const { record, position } = readContent<StoredEvent>(row, isStored)
   return { record, position }
 }
 
@@ -301,7 +301,7 @@ function isStored(content: unknown): boolean {
   return isRecord((content as Partial<StoredEvent> | null)?.record)
 }
 
-export function recordOf(row: Pick<Row, 'body'>): EventRecord {
+export function parseRecord(row: Pick<Row, 'body'>): EventRecord {
   return toStored(row).record
 }
 
@@ -311,7 +311,7 @@ function eventBody({ record, position }: StoredEvent): string {
 
 /** The row of what one commit says. */
 export function momentRow(sequence: number): string {
-  return keyOf('moment', timeKey(sequence))
+  return buildKey('moment', timeKey(sequence))
 }
 
 /** Of an alert, there is no event. */
@@ -323,14 +323,14 @@ function areMoments(content: unknown): boolean {
 
 /** The event as it was then. */
 export function viewOfMoment({ body }: Pick<Row, 'body'>): EventView | undefined {
-  return contentOf<Partial<StoredMoments>>({ body }, areMoments).event
+  return readContent<Partial<StoredMoments>>({ body }, areMoments).event
 }
 
 function viewIn(deliveries: Commit['deliveries']): EventView | undefined {
   return deliveries.find(({ notification }) => notification.moment !== 'alert')?.notification.event
 }
 
-function countsOf(before: EventRecord | undefined, record: EventRecord): Count[] {
+function countRecord(before: EventRecord | undefined, record: EventRecord): Count[] {
   if (record.trace) return []
   const [was, is] = [before && !before.trace ? eventCount(before) : undefined, eventCount(record)]
   if (was !== undefined && was.name === is.name && was.state === is.state) return []
@@ -338,34 +338,34 @@ function countsOf(before: EventRecord | undefined, record: EventRecord): Count[]
 }
 
 /** `before`: those of the row until now. A due time may be too early, so it moves only if it must. */
-function keysOf(record: EventRecord, before: readonly Key[] = []): Key[] {
+function buildKeys(record: EventRecord, before: readonly Key[] = []): Key[] {
   const { fleet, eventId, dueAt, ended, firstSeenAt } = record
   const keys: Key[] = []
   if (dueAt !== undefined) {
-    const key = keyOf(timeKey(dueAt), fleet, eventId)
+    const key = buildKey(timeKey(dueAt), fleet, eventId)
     const old = before.find(({ index }) => index === dueIndex)
     keys.push(old !== undefined && old.key <= key ? old : { index: dueIndex, key })
   }
   if (ended !== undefined) {
-    keys.push({ index: endedIndex, key: keyOf(timeKey(ended.at), fleet, eventId) })
+    keys.push({ index: endedIndex, key: buildKey(timeKey(ended.at), fleet, eventId) })
   }
   if (ended === undefined) {
-    const need: Need = [...needOf(record), isUndecided(record) ? 1 : 0]
+    const need: Need = [...countNeeded(record), isUndecided(record) ? 1 : 0]
     const summary = JSON.stringify(need)
     keys.push({
-      index: keyOf('open', fleet),
-      key: keyOf(onlyBeaconOf(record) ?? '', eventId),
+      index: buildKey('open', fleet),
+      key: buildKey(findOnlyBeacon(record) ?? '', eventId),
       summary,
     })
   }
   if (record.trace) return keys
   const seen = newestFirst(firstSeenAt)
-  const summary = JSON.stringify(summaryOf(record))
-  keys.push({ index: keyOf('events', fleet), key: keyOf(seen, eventId), summary })
-  keys.push({ index: allEvents, key: keyOf(seen, fleet, eventId) })
-  const named = keyOf('names', fleet)
-  for (const name of namesOf(record).slice(0, maxNames)) {
-    keys.push({ index: named, key: keyOf(name, seen, eventId) })
+  const summary = JSON.stringify(summarizeEvent(record))
+  keys.push({ index: buildKey('events', fleet), key: buildKey(seen, eventId), summary })
+  keys.push({ index: allEvents, key: buildKey(seen, fleet, eventId) })
+  const named = buildKey('names', fleet)
+  for (const name of firstNames(record).slice(0, maxNames)) {
+    keys.push({ index: named, key: buildKey(name, seen, eventId) })
   }
   return keys
 }

@@ -8,18 +8,18 @@ const maxPartLength = 120
 const kept = /^[A-Za-z0-9_.-]*$/
 
 /** `Prod/1` becomes `Prod=2F1`. */
-export function keyOf(...parts: (string | number)[]): string {
+export function buildKey(...parts: (string | number)[]): string {
   return parts.map((part) => escapePart(String(part))).join('|')
 }
 
 /** The end of the range of all keys that begin with these parts. */
-export function endOf(...parts: (string | number)[]): string {
-  return `${keyOf(...parts)}|~`
+export function findEnd(...parts: (string | number)[]): string {
+  return `${buildKey(...parts)}|~`
 }
 
 /** The beginning of that range. */
-export function startOf(...parts: (string | number)[]): string {
-  return `${keyOf(...parts)}|`
+export function findStart(...parts: (string | number)[]): string {
+  return `${buildKey(...parts)}|`
 }
 
 /** Where a list goes on after this name. */
@@ -59,5 +59,5 @@ function escapePart(text: string): string {
 }
 
 export function eventPartition({ fleet, eventId }: EventKey): string {
-  return keyOf('event', fleet, eventId)
+  return buildKey('event', fleet, eventId)
 }

@@ -73,7 +73,7 @@ export async function dueIn<Key>(
     entries.filter((entry, i) => !isNamed(entry, rows[i])),
     now,
   )
-  const all = wholeOf(parts.rows, named, (row) => ({ row, ...read(row) }))
+  const all = joinWhole(parts.rows, named, (row) => ({ row, ...read(row) }))
   const isDue = (at: number | undefined): at is number => at !== undefined && at <= now
   return {
     due: all.flatMap(({ key, at }) => (isDue(at) ? [{ key, at }] : [])),
@@ -94,7 +94,7 @@ export async function unlessDamaged<T>(
 }
 
 /** What `read` makes of each row, without those that are damaged. */
-export function wholeOf<T>(rows: Rows, some: Row[], read: (row: Row) => T): T[] {
+export function joinWhole<T>(rows: Rows, some: Row[], read: (row: Row) => T): T[] {
   return some.flatMap((row) => {
     const one = whole(rows, () => read(row))
     return one === undefined ? [] : [one]

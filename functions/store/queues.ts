@@ -11,7 +11,7 @@ import {
   rangeAround,
   subscribers,
 } from './delivery-rows.ts'
-import { endOf, justAfter } from './keys.ts'
+import { findEnd, justAfter } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { type Found, type Row, summaryIn } from './rows.ts'
 import type { Pacing } from './store.ts'
@@ -76,7 +76,7 @@ export class Queues {
       () => this.#channels.list(),
       () => this.#scan(),
     ])) as [Map<string, Row>, Found[]]
-    const queues = Map.groupBy(entries, ({ key }) => queueOf(key))
+    const queues = Map.groupBy(entries, ({ key }) => buildQueue(key))
     const channels = Map.groupBy(queues.values(), ([first]) => first!.key.split('|')[0]!)
     const waiting = [...channels.values()].flatMap((own): Waiting[] => {
       const fleets = own.flatMap((some): FleetQueue[] => {
@@ -89,11 +89,11 @@ export class Queues {
       const row = rows.get(channel)
       return [{ channel, row, spentUntil: row ? toState(row).spentUntil : 0, fleets }]
     })
-    const healthOf = (channel: string) => {
+    const readHealth = (channel: string) => {
       const row = rows.get(channel)
       return row && toState(row).health
     }
-    return { waiting, healthOf }
+    return { waiting, healthOf: readHealth }
   }
 
   /** By the first entry that is not damaged. */
@@ -113,10 +113,10 @@ export class Queues {
       const page = await this.#parts.rows.find(pendingIndex, from, '~', pageSize)
       const last = page.at(-1)
       if (last === undefined || page.length < pageSize) return [...found, ...page]
-      const queue = queueOf(last.key)
+      const queue = buildQueue(last.key)
       // if the last queue begins within this page, read it again from its start
-      const isCut = queueOf(page[0]!.key) !== queue
-      found.push(...page.filter(({ key }) => !isCut || queueOf(key) !== queue))
+      const isCut = buildQueue(page[0]!.key) !== queue
+      found.push(...page.filter(({ key }) => !isCut || buildQueue(key) !== queue))
       from = isCut ? `${queue}|` : `${queue}|~`
     }
     return found
@@ -135,7 +135,7 @@ export class Queues {
   ): AsyncGenerator<Pending | UnderWay> {
     const shown = new Set<string>()
     for await (const entries of this.#entriesOf(queue)) {
-      const due = entries.filter(({ key }) => !isLate(timeOf(key)))
+      const due = entries.filter(({ key }) => !isLate(readTime(key)))
       if (due.length === 0) return
       const looked = due.filter(isFree).map((entry) => {
         return { entry, until: this.#underWayUntil(entry.key, now) }
@@ -143,8 +143,8 @@ export class Queues {
       const free = looked.filter(({ until }) => until === undefined).map(({ entry }) => entry)
       await this.#load(free, partitions)
       for (const { entry, until } of looked) {
-        if (isLate(timeOf(entry.key))) return
-        if (until === undefined) yield* headsOf(entry, queue.channel, partitions, now, shown)
+        if (isLate(readTime(entry.key))) return
+        if (until === undefined) yield* listHeads(entry, queue.channel, partitions, now, shown)
         else yield { at: until }
       }
     }
@@ -158,7 +158,7 @@ export class Queues {
       const last = page.at(-1)
       if (last === undefined || page.length < pageSize) return
       const from = justAfter(last.key)
-      page = await this.#parts.rows.find(pendingIndex, from, endOf(channel, fleet), pageSize)
+      page = await this.#parts.rows.find(pendingIndex, from, findEnd(channel, fleet), pageSize)
     }
   }
 
@@ -178,7 +178,7 @@ export class Queues {
   }
 
   isDueAndFree(key: string, now: number): boolean {
-    return timeOf(key) <= now && this.#underWayUntil(key, now) === undefined
+    return readTime(key) <= now && this.#underWayUntil(key, now) === undefined
   }
 
   #underWayUntil(key: string, now: number): number | undefined {
@@ -189,7 +189,7 @@ export class Queues {
   }
 
   async #load(entries: Found[], partitions: Partitions): Promise<void> {
-    const missing = new Map(entries.map((entry) => [groupOf(entry), entry]))
+    const missing = new Map(entries.map((entry) => [chooseGroup(entry), entry]))
     const works = [...missing]
       .filter(([name]) => !partitions.has(name))
       .map(([name, { partition, row }]) => async () => {
@@ -203,7 +203,7 @@ export class Queues {
  * The first pending delivery of an event to a channel, and when it can be sent. If a later one was
  * planned since its last attempt, it does not wait for its own time: people need one of them now.
  */
-function headOf({ deliveries }: HeldPartition, channel: string, now: number) {
+function buildHead({ deliveries }: HeldPartition, channel: string, now: number) {
   const pending = deliveries.filter(({ one }) => one.channel === channel && one.state === 'pending')
   const [head] = pending
   if (head === undefined) return undefined
@@ -214,7 +214,7 @@ function headOf({ deliveries }: HeldPartition, channel: string, now: number) {
 }
 
 /** What is read together for an entry: deliveries that wait for each other. */
-function groupOf({ partition, row }: Found): string {
+function chooseGroup({ partition, row }: Found): string {
   return `${partition} ${rangeAround(row)[0]}`
 }
 
@@ -226,16 +226,16 @@ export function hasRoom(entry: Found, roomOf: Pacing['roomOf']): boolean {
 }
 
 /** The next delivery of the entry's event to each of the entry's channels, each only once. */
-function headsOf(
+function listHeads(
   entry: Found,
   channel: string,
   partitions: Partitions,
   now: number,
   shown: Set<string>,
 ): Pending[] {
-  const partition = partitions.get(groupOf(entry))!
-  return channelsOf(entry, channel, partition).flatMap((own) => {
-    const head = headOf(partition, own, now)
+  const partition = partitions.get(chooseGroup(entry))!
+  return listChannels(entry, channel, partition).flatMap((own) => {
+    const head = buildHead(partition, own, now)
     if (head === undefined || shown.has(head.one.id)) return []
     shown.add(head.one.id)
     return [{ ...head, partition }]
@@ -243,7 +243,7 @@ function headsOf(
 }
 
 /** The channels of an entry's deliveries: one, or subscriptions whose deliveries share a row. */
-function channelsOf(entry: Found, channel: string, { deliveries }: HeldPartition): string[] {
+function listChannels(entry: Found, channel: string, { deliveries }: HeldPartition): string[] {
   if (channel !== subscribers) return [channel]
   const own = deliveries.filter(
     ({ place, one }) => place.row === entry.row && one.state === 'pending',
@@ -252,17 +252,17 @@ function channelsOf(entry: Found, channel: string, { deliveries }: HeldPartition
 }
 
 /** The channel and fleet of an entry. */
-function queueOf(key: string): string {
+function buildQueue(key: string): string {
   return key.split('|', 2).join('|')
 }
 
-function timeOf(key: string): number {
+function readTime(key: string): number {
   return Number(key.split('|')[2])
 }
 
 /** No delivery of the channel is due earlier. */
 export function firstEntryAt({ fleets }: Waiting): number {
-  return Math.min(...fleets.map(({ entries }) => timeOf(entries[0]!.key)))
+  return Math.min(...fleets.map(({ entries }) => readTime(entries[0]!.key)))
 }
 
 /** The one that is due longest comes first. */

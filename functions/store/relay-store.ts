@@ -11,7 +11,7 @@ import { Deliveries } from './deliveries.ts'
 import { Edits, type Gather, type Wait } from './edits.ts'
 import { Events } from './events.ts'
 import { Forgetting } from './forget.ts'
-import { keyOf } from './keys.ts'
+import { buildKey } from './keys.ts'
 import { together as atOnce, type Parts, type Together } from './parts.ts'
 import { insertOrReplace, type Rows } from './rows.ts'
 import { Searches } from './searches.ts'
@@ -20,8 +20,8 @@ import type { Commit, EventKey, Pacing, Store } from './store.ts'
 
 /** Increase this if an older relay would not understand the changed rows. */
 const formatVersion = 5
-const relayPartition = keyOf('relay')
-const formatRow = keyOf('format')
+const relayPartition = buildKey('relay')
+const formatRow = buildKey('format')
 /** After a conflict, writers wait a random time up to this. */
 const stepAsideMs = 60
 

@@ -12,7 +12,7 @@ export interface Key {
   mayBeLost?: true
 }
 
-/** Names of partitions, rows, indexes and keys come from `keyOf`. */
+/** Names of partitions, rows, indexes and keys come from `buildKey`. */
 export interface Row {
   partition: string
   row: string
@@ -97,7 +97,7 @@ export const maxChanges = 100
 const maxRowLength = 480_000
 
 /** The content of a row. Throws FoghornError `data_damaged` if it has another shape: flipped bits may be JSON. */
-export function contentOf<Content>(
+export function readContent<Content>(
   { partition, row, body }: Pick<Row, 'body'> & Partial<Row>,
   isWhole: (content: unknown) => boolean,
 ): Content {
@@ -134,7 +134,7 @@ export function isNamed({ index, key }: Found, row: Row | undefined): row is Row
   return row?.keys.some((one) => one.index === index && one.key === key) ?? false
 }
 
-export function rowOf(change: Change): string {
+export function buildRow(change: Change): string {
   return change.kind === 'replace' || change.kind === 'remove' ? change.was.row : change.row
 }
 
@@ -158,7 +158,7 @@ export function checkSizes(partition: string, changes: Change[]): void {
   }
   for (const change of changes) {
     if (change.kind === 'remove' || change.body.length <= maxRowLength) continue
-    const what = `row "${rowOf(change)}" of "${partition}" has ${change.body.length} characters`
+    const what = `row "${buildRow(change)}" of "${partition}" has ${change.body.length} characters`
     throw new FoghornError('row_too_large', `${what}; a row holds ${maxRowLength}`)
   }
 }

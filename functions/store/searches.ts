@@ -1,6 +1,6 @@
 // Searches of events for the console, from entries alone: an entry has a summary of its event.
-import { subscriptionOf } from '../core/delivery/delivery.ts'
-import { type EventSummary, summaryOf } from '../core/event/summary.ts'
+import { readSubscription } from '../core/delivery/delivery.ts'
+import { type EventSummary, summarizeEvent } from '../core/event/summary.ts'
 import { setNewest } from '../core/newest.ts'
 import {
   type ActivityQuestion,
@@ -20,7 +20,7 @@ import {
   pendingIndex,
 } from './delivery-rows.ts'
 import type { Events } from './events.ts'
-import { endOf, justAfter, keyOf, newestFirst, startOf, timeIn } from './keys.ts'
+import { buildKey, findEnd, findStart, justAfter, newestFirst, timeIn } from './keys.ts'
 import type { Parts } from './parts.ts'
 import { summaryIn } from './rows.ts'
 import { having } from './shapes.ts'
@@ -33,7 +33,7 @@ const maxNamed = 100
 const notedMs = 60_000
 /** Channels whose last note is kept. */
 const maxKept = 2_000
-const deliveredPartition = keyOf('delivered')
+const deliveredPartition = buildKey('delivered')
 const end = '~'
 
 /** The place of an event in a list. `event` is escaped as in a key, so it sorts like keys. */
@@ -68,7 +68,7 @@ export class Searches {
     const to = `${newestFirst(since)}|${end}`
     const works = fleets.map((fleet) => async () => {
       const from = startIn(fleet, search, after)
-      const found = await this.#parts.rows.find(keyOf('events', fleet), from, to, size)
+      const found = await this.#parts.rows.find(buildKey('events', fleet), from, to, size)
       return found.flatMap(
         (entry) => summaryIn<EventSummary>(entry, this.#parts.rows, isSummary) ?? [],
       )
@@ -80,15 +80,15 @@ export class Searches {
     const found = known.filter(matches(search)).sort(byTime)
     const events = found.slice(0, limit)
     const last = found.length > limit ? events.at(-1) : horizon
-    return last === undefined ? { events } : { events, next: cursorOf(placeOf(last)) }
+    return last === undefined ? { events } : { events, next: buildCursor(findPlace(last)) }
   }
 
   async #named(search: EventSearch, prefix: string, after: Place | undefined) {
     const { fleets, limit, since = 0, until = Number.MAX_SAFE_INTEGER } = search
-    const name = keyOf(prefix.toLowerCase())
+    const name = buildKey(prefix.toLowerCase())
     const works = fleets.map((fleet) => async () => {
       const found = await this.#parts.rows.find(
-        keyOf('names', fleet),
+        buildKey('names', fleet),
         ...([name, `${name}${end}`, maxEntries] as const),
       )
       return found.map((entry) => {
@@ -106,9 +106,9 @@ export class Searches {
     const rest = after === undefined ? places : places.filter((one) => byPlace(one, after) > 0)
     const shown = rest.slice(0, Math.min(limit, maxNamed))
     const read = await this.#events.readAll(shown.map(({ entry }) => entry))
-    const events = read.map(summaryOf)
+    const events = read.map(summarizeEvent)
     const last = shown.at(-1)
-    const next = rest.length > shown.length && last ? { next: cursorOf(last) } : {}
+    const next = rest.length > shown.length && last ? { next: buildCursor(last) } : {}
     return { events: events.filter(matches(search)), ...next, ...partial }
   }
 
@@ -118,7 +118,9 @@ export class Searches {
     if (last !== undefined && Math.abs(at - last) < notedMs) return
     setNewest(this.#noted, channel, at, maxKept)
     const body = JSON.stringify({ at })
-    await this.#parts.rows.change(deliveredPartition, [{ kind: 'put', row: keyOf(channel), body }])
+    await this.#parts.rows.change(deliveredPartition, [
+      { kind: 'put', row: buildKey(channel), body },
+    ])
   }
 
   /** What happened in these channels. Counting stops at `maxCounted`. */
@@ -134,8 +136,8 @@ export class Searches {
       }),
     )
     const works = channels.map((channel) => async (): Promise<ChannelActivity> => {
-      const subscription = subscriptionOf(channel)
-      const deliveredAt = delivered.get(keyOf(channel))
+      const subscription = readSubscription(channel)
+      const deliveredAt = delivered.get(buildKey(channel))
       const own =
         subscription === undefined
           ? await this.#ofChannel(channel, isOwn)
@@ -147,7 +149,7 @@ export class Searches {
 
   async #ofChannel(channel: string, isOwn: (fleet: string) => boolean) {
     const { rows } = this.#parts
-    const range = [startOf(channel), endOf(channel), maxCounted] as const
+    const range = [findStart(channel), findEnd(channel), maxCounted] as const
     const planned = (await rows.find(pendingIndex, ...range))
       .flatMap((entry) => {
         const summary = summaryIn<PendingSummary>(entry, this.#parts.rows, isPending)
@@ -218,14 +220,14 @@ function byPlace(one: Place, other: Place): number {
 }
 
 function byTime(one: EventSummary, other: EventSummary): number {
-  return byPlace(placeOf(one), placeOf(other))
+  return byPlace(findPlace(one), findPlace(other))
 }
 
-function placeOf({ firstSeenAt: at, fleet, eventId }: EventSummary): Place {
-  return { at, fleet, event: keyOf(eventId) }
+function findPlace({ firstSeenAt: at, fleet, eventId }: EventSummary): Place {
+  return { at, fleet, event: buildKey(eventId) }
 }
 
-function cursorOf({ at, fleet, event }: Place): string {
+function buildCursor({ at, fleet, event }: Place): string {
   return [String(at), encodeURIComponent(fleet), encodeURIComponent(event)].join('/')
 }
 

@@ -17,7 +17,7 @@ export function having(needs: Needs): (content: unknown) => boolean {
 }
 
 function holds(value: unknown, [name, ...rest]: string[], type: string): boolean {
-  if (name === undefined) return isOf(type, value)
+  if (name === undefined) return isShape(type, value)
   if (name === '*') return Array.isArray(value) && value.every((one) => holds(one, rest, type))
   if (typeof value !== 'object' || value === null) return false
   const inner = (value as Record<string, unknown>)[name.replace('?', '')]
@@ -27,7 +27,7 @@ function holds(value: unknown, [name, ...rest]: string[], type: string): boolean
 /** Of a `Date`. No number of ours is larger. */
 const maxTime = 8.64e15
 
-function isOf(type: string, value: unknown): boolean {
+function isShape(type: string, value: unknown): boolean {
   const own = Array.isArray(value) ? 'list' : typeof value
   const isInRange = typeof value !== 'number' || Math.abs(value) <= maxTime
   return own === type && value !== null && isInRange

@@ -5,9 +5,9 @@ import type { PostKey, PostState } from '../core/delivery/post.ts'
 import type { Subscription } from '../core/delivery/subscription.ts'
 import type { Holder } from '../core/event/slots.ts'
 import type { Token } from '../core/rules/token.ts'
-import { eventPartition, keyOf } from './keys.ts'
-import { unlessDamaged, whole, wholeOf } from './parts.ts'
-import { contentOf, insertOrReplace, type Row, type Rows } from './rows.ts'
+import { buildKey, eventPartition } from './keys.ts'
+import { joinWhole, unlessDamaged, whole } from './parts.ts'
+import { insertOrReplace, type Row, type Rows, readContent } from './rows.ts'
 import { having, type Needs } from './shapes.ts'
 import type { EventKey, SmallRow, SmallRowKey, SmallRowStore } from './store.ts'
 
@@ -15,13 +15,13 @@ import type { EventKey, SmallRow, SmallRowKey, SmallRowStore } from './store.ts'
  * How rows of one kind are read and written. Without a `Key`, there is one. A row without one of the fields that
  * it `needs` is damaged: nobody could go on with it.
  */
-export function rowsOf<Fields extends object, Key = void>(
+export function createRows<Fields extends object, Key = void>(
   kind: string,
   needs: Needs,
-  placeOf: (key: Key) => Place = () => ({ name: [] }),
+  choosePlace: (key: Key) => Place = () => ({ name: [] }),
 ) {
   type Stored = Fields & SmallRow
-  const keyFor = (key: Key): SmallRowKey => ({ kind, needs, ...placeOf(key) })
+  const keyFor = (key: Key): SmallRowKey => ({ kind, needs, ...choosePlace(key) })
   return {
     async read(store: SmallRowStore, key: Key): Promise<Stored | undefined> {
       return (await store.readSmallRow(keyFor(key))) as Stored | undefined
@@ -45,15 +45,15 @@ type Place = Omit<SmallRowKey, 'kind' | 'needs'>
 const byId = (id: string) => ({ name: [id] })
 
 /** Since when the relay has listened without a gap, and when it noted that last. Epoch ms. */
-const listeningRow = rowsOf<{ since: number; at: number }>('listening', {
+const listeningRow = createRows<{ since: number; at: number }>('listening', {
   ...{ since: 'number', at: 'number' },
 })
 
 /** The time as of which the relay has forgotten what was old. Epoch ms. */
-export const forgottenRow = rowsOf<{ asOf: number }>('forgotten', { asOf: 'number' })
+export const forgottenRow = createRows<{ asOf: number }>('forgotten', { asOf: 'number' })
 
 /** When the relay last read Azure's list, and when Event Grid last said something. Epoch ms. */
-export const outsideRow = rowsOf<{ at?: number; doubtAt?: number }>('outside', {
+export const outsideRow = createRows<{ at?: number; doubtAt?: number }>('outside', {
   ...{ 'at?': 'number', 'doubtAt?': 'number' },
 })
 
@@ -66,19 +66,19 @@ interface Routing {
 }
 
 /** The configuration that the open events were last routed by. */
-export const routingRow = rowsOf<Routing>('routing', {
+export const routingRow = createRows<Routing>('routing', {
   ...{ of: 'string', channels: 'list', removed: 'list' },
 })
 
 /** The message of an event in a channel. */
-export const postRows = rowsOf<{ state: PostState }, PostKey>(
+export const postRows = createRows<{ state: PostState }, PostKey>(
   'post',
   { state: 'object' },
   ({ fleet, eventId, epoch, channel }) => ({ event: { fleet, eventId }, name: [epoch, channel] }),
 )
 
 /** When an event's page was opened last, epoch ms. */
-export const openedRows = rowsOf<{ at: number }, EventKey>(
+export const openedRows = createRows<{ at: number }, EventKey>(
   'opened',
   { at: 'number' },
   ({ fleet, eventId }) => ({
@@ -88,13 +88,13 @@ export const openedRows = rowsOf<{ at: number }, EventKey>(
 )
 
 /** The events of a fleet that have a slot. */
-export const slotRows = rowsOf<{ holders: Holder[] }, string>(
+export const slotRows = createRows<{ holders: Holder[] }, string>(
   'slots',
   { 'holders.*.eventId': 'string', 'holders.*.groups': 'object' },
   byId,
 )
 
-export const tokenRows = rowsOf<Token, string>(
+export const tokenRows = createRows<Token, string>(
   'token',
   {
     ...{ id: 'string', name: 'string', hash: 'string', 'scopes.*': 'string', 'fleets?': 'list' },
@@ -109,13 +109,13 @@ export const tokenRows = rowsOf<Token, string>(
 )
 
 /** Sessions that ended by a sign-out. `endsAt`: when it would have ended, epoch ms. */
-export const signOutRows = rowsOf<{ id: string; endsAt: number }, string>(
+export const signOutRows = createRows<{ id: string; endsAt: number }, string>(
   'session',
   { id: 'string', endsAt: 'number' },
   byId,
 )
 
-export const subscriptionRows = rowsOf<Subscription, string>(
+export const subscriptionRows = createRows<Subscription, string>(
   'subscription',
   {
     ...{ id: 'string', url: 'string', filter: 'object', consent: 'string', state: 'string' },
@@ -156,14 +156,14 @@ export class SmallRows {
   }
 
   async list(kind: string, needs?: Needs): Promise<SmallRow[]> {
-    const found = await this.#rows.list(keyOf(kind), '', '~')
-    return wholeOf(this.#rows, found, (row) => toSmallRow(row, needs))
+    const found = await this.#rows.list(buildKey(kind), '', '~')
+    return joinWhole(this.#rows, found, (row) => toSmallRow(row, needs))
   }
 
   async write(key: SmallRowKey, fields: object, basedOn: number): Promise<'written' | 'conflict'> {
     const row = await this.#row(key)
     if (((row && this.#contentOf(key, row)?.version) ?? 0) !== basedOn) return 'conflict'
-    const { partition, name } = placeOf(key)
+    const { partition, name } = choosePlace(key)
     const body = JSON.stringify({ ...fields, version: basedOn + 1 })
     const written = await this.#rows.change(partition, [insertOrReplace(row, name, body)])
     return written === 'conflict' ? 'conflict' : 'written'
@@ -179,7 +179,7 @@ export class SmallRows {
   }
 
   #row(key: SmallRowKey): Promise<Row | undefined> {
-    const { partition, name } = placeOf(key)
+    const { partition, name } = choosePlace(key)
     return unlessDamaged(this.#rows, () => this.#rows.read(partition, name))
   }
 
@@ -189,11 +189,11 @@ export class SmallRows {
   }
 }
 
-function placeOf({ kind, event, name }: SmallRowKey): { partition: string; name: string } {
-  if (event === undefined) return { partition: keyOf(kind), name: keyOf(...name) }
-  return { partition: eventPartition(event), name: keyOf('own', kind, ...name) }
+function choosePlace({ kind, event, name }: SmallRowKey): { partition: string; name: string } {
+  if (event === undefined) return { partition: buildKey(kind), name: buildKey(...name) }
+  return { partition: eventPartition(event), name: buildKey('own', kind, ...name) }
 }
 
 function toSmallRow(row: Row, needs: Needs = {}): SmallRow {
-  return contentOf<SmallRow>(row, having({ ...needs, version: 'number' }))
+  return readContent<SmallRow>(row, having({ ...needs, version: 'number' }))
 }

@@ -67,15 +67,15 @@ export function checkBackup(path: string, { ofAnyVersion = false } = {}): void {
 function foreignIn(db: DatabaseSync, ofAnyVersion: boolean): string | undefined {
   const own = new DatabaseSync(inMemory)
   own.exec(schema)
-  const known = new Set(partsOf(own).map((one) => JSON.stringify(one)))
+  const known = new Set(splitDatabase(own).map((one) => JSON.stringify(one)))
   own.close()
-  const foreign = partsOf(db).find((one) =>
+  const foreign = splitDatabase(db).find((one) =>
     ofAnyVersion ? ['trigger', 'view'].includes(one.type) : !known.has(JSON.stringify(one)),
   )
   return foreign && `a ${foreign.type} "${foreign.name}"`
 }
 
-function partsOf(db: DatabaseSync) {
+function splitDatabase(db: DatabaseSync) {
   const found = db.prepare('SELECT type, name, sql FROM sqlite_schema').all()
   return found.map(({ type, name, sql }) => {
     return { type: String(type), name: String(name), sql: String(sql).replace(/\s+/g, ' ') }
@@ -113,7 +113,7 @@ class DatabaseFile implements Database {
     try {
       return this.#statement(text).all(...values)
     } catch (error) {
-      throw codeOf(error) === sqliteCorrupt ? this.damaged('a page') : error
+      throw readCode(error) === sqliteCorrupt ? this.damaged('a page') : error
     }
   }
 
@@ -145,8 +145,8 @@ class DatabaseFile implements Database {
     } catch (error) {
       // if the disk is full or broken, SQLite has already ended the transaction
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
-      if (codeOf(error) === sqliteIoError) this.onBroken(error)
-      throw codeOf(error) === sqliteCorrupt ? this.damaged('a page') : error
+      if (readCode(error) === sqliteIoError) this.onBroken(error)
+      throw readCode(error) === sqliteCorrupt ? this.damaged('a page') : error
     }
   }
 
@@ -240,13 +240,13 @@ const sqliteCannotOpen = 14
 const sqliteNotADatabase = 26
 
 /** The primary result code; 0 if SQLite did not throw it. */
-function codeOf(error: unknown): number {
+function readCode(error: unknown): number {
   return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
 }
 
 /** SQLite's own sentences name no file and no remedy. */
 function explainOpening(error: unknown, path: string): unknown {
-  const errcode = codeOf(error)
+  const errcode = readCode(error)
   if (errcode === sqliteCorrupt || errcode === sqliteNotADatabase) {
     const remedy =
       'Restore a backup (npm run restore), or move the file away: the relay then begins with an empty one.'

@@ -2,6 +2,7 @@
 // together share one transaction, which checks the condition of each: a conflict spares the others.
 import type { FoghornError } from '../../shared/errors.ts'
 import {
+  buildRow,
   type Change,
   checkSizes,
   type Found,
@@ -9,7 +10,6 @@ import {
   Positions,
   type Row,
   type Rows,
-  rowOf,
 } from './rows.ts'
 import { having } from './shapes.ts'
 
@@ -172,7 +172,7 @@ export class SqlRows implements Rows {
 
   #fits(partition: string, change: Change): boolean {
     if (change.kind === 'put') return true
-    const [found] = this.#db.all(sql.version, partition, rowOf(change))
+    const [found] = this.#db.all(sql.version, partition, buildRow(change))
     // what is damaged counts as missing
     if (change.kind === 'insert')
       return found === undefined || !this.#isWhole(partition, change.row)
@@ -186,7 +186,7 @@ export class SqlRows implements Rows {
       return change.was
     }
     const { kind, body } = change
-    const row = rowOf(change)
+    const row = buildRow(change)
     const before = kind === 'replace' ? change.was.keys : []
     const keys = (kind === 'put' ? undefined : change.keys) ?? []
     const version = `${this.#nonce}-${++this.#versions}`
@@ -208,10 +208,10 @@ export class SqlRows implements Rows {
 
   #index(partition: string, row: string, before: readonly Key[], after: readonly Key[]): void {
     if (before === after) return
-    const old = new Map(before.map((one) => [nameOf(one), one]))
+    const old = new Map(before.map((one) => [chooseName(one), one]))
     for (const one of after) {
-      const known = old.get(nameOf(one))
-      old.delete(nameOf(one))
+      const known = old.get(chooseName(one))
+      old.delete(chooseName(one))
       if (known !== undefined && known.summary === one.summary) continue
       this.#db.run(sql.addEntry, one.summary ?? '', one.index, one.key, partition, row)
     }
@@ -221,7 +221,7 @@ export class SqlRows implements Rows {
   }
 }
 
-function nameOf({ index, key }: Key): string {
+function chooseName({ index, key }: Key): string {
   return `${index} ${key}`
 }
 

@@ -5,10 +5,15 @@ import { messageOf } from '../../shared/errors.ts'
 import { planChannelTest, planTroubleAlert, testEveryMs, testId } from '../core/delivery/alert.ts'
 import { isFresh, type SendOutcome } from '../core/delivery/attempt.ts'
 import { afterAnswer, isInTrouble } from '../core/delivery/channel-health.ts'
-import { type Claimed, type Delivery, noFleet, subscriptionOf } from '../core/delivery/delivery.ts'
+import {
+  type Claimed,
+  type Delivery,
+  noFleet,
+  readSubscription,
+} from '../core/delivery/delivery.ts'
 import type { ChannelHealth, Troubled } from '../core/delivery/health.ts'
 import { hash } from '../core/hash.ts'
-import { type Access, nameOf } from '../core/rules/access.ts'
+import { type Access, describeAccess } from '../core/rules/access.ts'
 import type { Channel } from '../core/rules/config.ts'
 import { channelNamed, type Relay } from './relay.ts'
 
@@ -21,7 +26,7 @@ type Health = ChannelHealth | undefined
 function fingerprint(name: string, channel: Channel): string {
   const known = fingerprints.get(channel)
   if (known !== undefined) return known
-  const of = hash(JSON.stringify(subscriptionOf(name) === undefined ? channel : channel.url))
+  const of = hash(JSON.stringify(readSubscription(name) === undefined ? channel : channel.url))
   fingerprints.set(channel, of)
   return of
 }
@@ -94,8 +99,8 @@ type Tested = { outcome: 'planned'; delivery: Delivery } | { outcome: 'too_soon'
 /** The user must see the channel. */
 export async function testChannel(relay: Relay, access: Access, channel: string): Promise<Tested> {
   const { store, log } = relay
-  const by = nameOf(access)
-  const key = keyOf(relay, channel)
+  const by = describeAccess(access)
+  const key = buildKey(relay, channel)
   const existing = await store.readDeliveries(key)
   const delivery = planChannelTest(existing, noFleet, { channel, by }, relay.now())
   if (delivery === undefined) return { outcome: 'too_soon', waitMs: testEveryMs }
@@ -107,9 +112,9 @@ export async function testChannel(relay: Relay, access: Access, channel: string)
 
 /** The last test of this day, if there is one. */
 export async function lastTest(relay: Relay, channel: string): Promise<Delivery | undefined> {
-  return (await relay.store.readDeliveries(keyOf(relay, channel))).at(-1)
+  return (await relay.store.readDeliveries(buildKey(relay, channel))).at(-1)
 }
 
-function keyOf(relay: Relay, channel: string) {
+function buildKey(relay: Relay, channel: string) {
   return { fleet: noFleet, eventId: testId(channel, relay.now()) }
 }

@@ -1,7 +1,7 @@
 // What is switched on in Azure: which sets and VMs publish their events outside the VMs, which VMs have no
 // beacon, and what keeps the relay from reading that.
 import { messageOf } from '../../shared/errors.ts'
-import { fleetOf } from '../core/rules/config.ts'
+import { findFleet } from '../core/rules/config.ts'
 import { listFleet } from './beacons.ts'
 import type { Machine, Relay } from './relay.ts'
 import { createShortCache } from './short-cache.ts'
@@ -30,12 +30,12 @@ const keptMs = 60_000
 /** Those who look at the same subscription share what was found. */
 export function createAzureCheck(relay: Relay): (fleets: string[]) => Promise<AzureState[]> {
   const lists = createShortCache(relay, keptMs, ([subscriptionId, ...fleets]) =>
-    listsOf(relay, subscriptionId!, fleets),
+    readLists(relay, subscriptionId!, fleets),
   )
   return async (fleets) => {
     const states: AzureState[] = []
     for (const subscriptionId of relay.azure?.subscriptions ?? []) {
-      const fleet = fleetOf(relay.config, subscriptionId)
+      const fleet = findFleet(relay.config, subscriptionId)
       if (fleet !== undefined && !fleets.includes(fleet)) continue
       const own = { subscriptionId, ...(fleet !== undefined && { fleet }) }
       try {
@@ -51,7 +51,7 @@ export function createAzureCheck(relay: Relay): (fleets: string[]) => Promise<Az
 const nothing: Lists = { publishing: [], silent: [], withoutBeacon: [], blind: [] }
 
 /** `fleets`: the one that the subscription belongs to, if any. */
-async function listsOf(relay: Relay, subscriptionId: string, fleets: string[]): Promise<Lists> {
+async function readLists(relay: Relay, subscriptionId: string, fleets: string[]): Promise<Lists> {
   const machines = await relay.azure!.graph.listMachines([subscriptionId], 'people')
   const listed = await Promise.all(fleets.map((fleet) => listFleet(relay, fleet)))
   const known = new Set(
@@ -59,40 +59,42 @@ async function listsOf(relay: Relay, subscriptionId: string, fleets: string[]): 
       .flat()
       .filter((one) => one.left === undefined)
       .flatMap(({ resourceGroup, vm, scaleSet }) => [
-        keyOf('virtualMachines', resourceGroup, vm),
-        keyOf('virtualMachineScaleSets', resourceGroup, scaleSet),
+        buildKey('virtualMachines', resourceGroup, vm),
+        buildKey('virtualMachineScaleSets', resourceGroup, scaleSet),
       ]),
   )
-  const sets = new Map(machines.map((one) => [keyOf(one.type, one.resourceGroup, one.name), one]))
-  const setOf = (one: Machine) => sets.get(keyOfSet(one))
+  const sets = new Map(
+    machines.map((one) => [buildKey(one.type, one.resourceGroup, one.name), one]),
+  )
+  const toSet = (one: Machine) => sets.get(keyOfSet(one))
   const filled = new Set(machines.map(keyOfSet))
-  const units = machines.filter((one) => setOf(one) === undefined)
+  const units = machines.filter((one) => toSet(one) === undefined)
   const isLacking = ({ type, resourceGroup, name }: Machine) => {
-    const key = keyOf(type, resourceGroup, name)
+    const key = buildKey(type, resourceGroup, name)
     // the inventory does not list the VMs of a uniform scale set
     const isUniform = type === 'virtualMachineScaleSets' && !filled.has(key)
     return (type === 'virtualMachines' || isUniform) && !known.has(key)
   }
   const lacking = machines.filter(isLacking)
   return {
-    publishing: namesOf(units.filter(({ publishes }) => publishes)),
-    silent: namesOf(units.filter(({ publishes }) => !publishes)),
-    withoutBeacon: namesOf(lacking),
-    blind: namesOf(lacking.filter((one) => !(setOf(one) ?? one).publishes)),
+    publishing: joinNames(units.filter(({ publishes }) => publishes)),
+    silent: joinNames(units.filter(({ publishes }) => !publishes)),
+    withoutBeacon: joinNames(lacking),
+    blind: joinNames(lacking.filter((one) => !(toSet(one) ?? one).publishes)),
   }
 }
 
 /** Names in Azure have no case. */
-function keyOf(type: Machine['type'], resourceGroup: string, name: string): string {
+function buildKey(type: Machine['type'], resourceGroup: string, name: string): string {
   return `${type}/${resourceGroup}/${name}`.toLowerCase()
 }
 
 /** Of the set that a VM is in. No set has that of a VM that is in none. */
 function keyOfSet({ scaleSet, availabilitySet, resourceGroup }: Machine): string {
   const type = scaleSet === '' ? 'availabilitySets' : 'virtualMachineScaleSets'
-  return keyOf(type, resourceGroup, scaleSet || availabilitySet)
+  return buildKey(type, resourceGroup, scaleSet || availabilitySet)
 }
 
-function namesOf(machines: Machine[]): string[] {
+function joinNames(machines: Machine[]): string[] {
   return machines.map(({ resourceGroup, name }) => `${resourceGroup}/${name}`).sort()
 }

@@ -5,9 +5,9 @@ import {
   channelTroubleIn,
   type Delivery,
   hearsByItself,
-  isAlertOf,
+  isAlertAbout,
   isPing,
-  isTestOf,
+  isTestFor,
 } from '../core/delivery/delivery.ts'
 import { mayHaveHeard, skippedBefore } from '../core/delivery/overtake.ts'
 import { knownVms } from '../core/event/drill.ts'
@@ -48,7 +48,7 @@ export async function composePart(
       askers,
     ),
     ...(buttons && { buttons }),
-    ...(await pageOf(relay, claimed, now)),
+    ...(await chooseMaker(relay, claimed, now)),
     ...links,
     mayHaveHeard: mayHaveHeard(
       claimed,
@@ -71,10 +71,14 @@ function withRunbook(
 }
 
 /** The event's page, or the part of the console that an alert is about. */
-async function pageOf(relay: Relay, claimed: Claimed, now: number): Promise<{ pageUrl?: string }> {
+async function chooseMaker(
+  relay: Relay,
+  claimed: Claimed,
+  now: number,
+): Promise<{ pageUrl?: string }> {
   const { notification } = claimed
-  if (isPing(notification) || isTestOf(notification)) return {}
-  const part = consolePartOf(notification)
+  if (isPing(notification) || isTestFor(notification)) return {}
+  const part = composeConsolePart(notification)
   if (part === undefined) {
     return { pageUrl: await pageLink(relay, claimed, issuedAt(notification, now)) }
   }
@@ -84,8 +88,8 @@ async function pageOf(relay: Relay, claimed: Claimed, now: number): Promise<{ pa
 }
 
 /** The path below `/console`. */
-function consolePartOf(notification: Claimed['notification']): string | undefined {
-  if (isAlertOf(notification)) return alertTraits(notification.about).page
+function composeConsolePart(notification: Claimed['notification']): string | undefined {
+  if (isAlertAbout(notification)) return alertTraits(notification.about).page
   return channelTroubleIn(notification) && '/channels'
 }
 
@@ -99,6 +103,6 @@ function hasEvent(notification: Claimed['notification']): boolean {
   const trouble = channelTroubleIn(notification)
   if (trouble !== undefined) return trouble.moment !== 'alert'
   return (
-    !isAlertOf(notification) && !(isPing(notification) && notification.about.tests === undefined)
+    !isAlertAbout(notification) && !(isPing(notification) && notification.about.tests === undefined)
   )
 }

@@ -4,14 +4,14 @@ import { messageOf } from '../../shared/errors.ts'
 import { decideByPerson, type PersonDecision, type Wish } from '../core/event/decide-by-person.ts'
 import { knownVms } from '../core/event/drill.ts'
 import type { EventRecord } from '../core/event/event.ts'
-import { viewOf } from '../core/event/view.ts'
+import { toView } from '../core/event/view.ts'
 import { compose } from '../core/message/message.ts'
 import { asksFor } from '../core/message/step.ts'
 import { isListed } from '../core/rules/permission.ts'
 import { isExpired, type LinkToken, type ListToken, pageLink, readToken } from '../links/link.ts'
 import type { DeadPress, Press, PressOutcome, Reply } from '../notify/presses.ts'
 import { commitEvent } from './commit-event.ts'
-import { buttonSupportOf, decidesHere, readValue, waysToDecide } from './decision-buttons.ts'
+import { decidesHere, readButtonSupport, readValue, waysToDecide } from './decision-buttons.ts'
 import { channelNamed, type Relay } from './relay.ts'
 
 export type Opened =
@@ -117,15 +117,15 @@ function barredFrom(
   channel: string,
 ): 'outsider' | 'not_here' | undefined {
   // a button belongs to its service
-  if (buttonSupportOf(relay, channel)?.how !== by.how) return 'not_here'
+  if (readButtonSupport(relay, channel)?.how !== by.how) return 'not_here'
   // a shared channel has members of other companies: they decide only if a route lists them
   const named = () => isListed(relay.config.routes, record, knownVms(record), by)
-  if (!homesOf(relay, channel).includes(team) && !named()) return 'outsider'
+  if (!listHomes(relay, channel).includes(team) && !named()) return 'outsider'
   return decidesHere(relay, record, channel) ? undefined : 'not_here'
 }
 
 /** The owner's own workspaces, or the tenant of the people in a channel of Teams. */
-function homesOf({ config }: Relay, channel: string): string[] {
+function listHomes({ config }: Relay, channel: string): string[] {
   const { tenantId } = channelNamed({ config }, channel) ?? {}
   return tenantId === undefined ? (config.slackApp?.team ?? []) : [tenantId]
 }
@@ -149,11 +149,11 @@ async function replacementFor(
       notification.event.epoch === record.epoch &&
       notification.event.decided?.at === record.decided?.at,
   )
-  if (hasOwn && buttonSupportOf(relay, channel)?.isEdited) return undefined
+  if (hasOwn && readButtonSupport(relay, channel)?.isEdited) return undefined
   const now = relay.now()
   const pageUrl = await pageLink(relay, { ...record, channel }, now)
   if (hasOwn) return { decided: record, pageUrl }
-  const event = viewOf(record)
+  const event = toView(record)
   const notification = { moment: decision, at: now, event }
   if (!asksFor(event, now)) return { shown: { message: compose(notification, now), notification } }
   // after "not now" a person can still approve the event

@@ -2,14 +2,14 @@
 // button's value proves no more than a link. Only the signed press proves a person.
 
 import type { Notification } from '../core/delivery/delivery.ts'
-import { stampOf } from '../core/event/approval.ts'
+import { makeStamp } from '../core/event/approval.ts'
 import { knownVms } from '../core/event/drill.ts'
 import type { EventRecord } from '../core/event/event.ts'
-import { type Askers, askersOf } from '../core/message/askers.ts'
-import { decidersOf, decidesInMessage } from '../core/rules/permission.ts'
+import { type Askers, listAskers } from '../core/message/askers.ts'
+import { decidesInMessage, listDeciders } from '../core/rules/permission.ts'
 import { createToken } from '../links/link.ts'
 import type { ButtonSupport, Buttons, Part } from '../notify/notifier.ts'
-import { channelNamed, notifierOf, type Relay } from './relay.ts'
+import { channelNamed, findNotifier, type Relay } from './relay.ts'
 
 /** Tokens (base64url and dots) and stamps do not contain it. */
 const separator = ':'
@@ -17,14 +17,14 @@ const separator = ':'
 type RelayParts = Pick<Relay, 'config' | 'notifiers'>
 
 /** Undefined if messages in this channel cannot have such buttons. */
-export function buttonSupportOf(relay: RelayParts, channel: string): ButtonSupport | undefined {
+export function readButtonSupport(relay: RelayParts, channel: string): ButtonSupport | undefined {
   const configured = channelNamed(relay, channel)
-  return configured && notifierOf(relay, configured).buttons
+  return configured && findNotifier(relay, configured).buttons
 }
 
 /** Whether the current configuration lets people decide this event in this channel. */
 export function decidesHere(relay: RelayParts, record: EventRecord, channel: string): boolean {
-  const support = buttonSupportOf(relay, channel)
+  const support = readButtonSupport(relay, channel)
   if (support === undefined) return false
   const { routes } = relay.config
   const { approveIn } = support
@@ -45,29 +45,29 @@ export async function waysToDecide(
   channel: string,
 ): Promise<Ways> {
   const { routes } = relay.config
-  const support = buttonSupportOf(relay, channel)
+  const support = readButtonSupport(relay, channel)
   const buttons =
     support !== undefined && decidesHere(relay, record, channel)
       ? await buttonsFor(relay, record, shown, channel, support)
       : undefined
   if (buttons !== undefined) return { buttons, askers: 'pressers' }
-  const deciders = decidersOf(routes, record, knownVms(record))
+  const deciders = listDeciders(routes, record, knownVms(record))
   return {
     askers:
       deciders === 'anybody'
         ? 'readers'
-        : askersOf(deciders, servicesOf(relay, record), relay.config.signIn !== undefined),
+        : listAskers(deciders, listServices(relay, record), relay.config.signIn !== undefined),
   }
 }
 
 /** The channels whose messages about this event have such buttons. */
-export function placesOf(relay: RelayParts, record: EventRecord): string[] {
+export function listPlaces(relay: RelayParts, record: EventRecord): string[] {
   return Object.keys(relay.config.channels).filter((name) => decidesHere(relay, record, name))
 }
 
 /** The services of these channels, by the identity that a press proves. */
-function servicesOf(relay: RelayParts, record: EventRecord): Record<string, string> {
-  const supports = placesOf(relay, record).flatMap((name) => buttonSupportOf(relay, name) ?? [])
+function listServices(relay: RelayParts, record: EventRecord): Record<string, string> {
+  const supports = listPlaces(relay, record).flatMap((name) => readButtonSupport(relay, name) ?? [])
   return Object.fromEntries(supports.map(({ how, service }) => [how, service]))
 }
 
@@ -81,7 +81,7 @@ async function buttonsFor(
   const { fleet, eventId } = record
   const content = { fleet, eventId, channel, issuedAt: relay.now() }
   const token = await createToken(relay.linkKeys, content)
-  const value = `${token}${separator}${stampOf(shown)}`
+  const value = `${token}${separator}${makeStamp(shown)}`
   // with a longer value the service would reject the whole message
   if (value.length > maxValueLength) return undefined
   // after "not now" only an approval is left

@@ -17,7 +17,7 @@ import {
   channelTroubleIn,
   type Delivery,
   hearsByItself,
-  subscriptionOf,
+  readSubscription,
 } from '../core/delivery/delivery.ts'
 import type { Context } from '../core/delivery/follow-up.ts'
 import { channelsInstead } from '../core/delivery/instead.ts'
@@ -31,7 +31,7 @@ import { channelsInTrouble, noteAnswer } from './channel-health.ts'
 import { composePart } from './compose-part.ts'
 import { partsTogether } from './decision-buttons.ts'
 import { type Finish, setApart, settle } from './finish-attempt.ts'
-import { channelFacts, notifierOf, ownersNow, type Relay, rateOf } from './relay.ts'
+import { channelFacts, findNotifier, findRate, ownersNow, type Relay } from './relay.ts'
 import { findChannel, noteAttempt, type Target } from './subscription-channel.ts'
 import { noteHealthChange } from './trouble.ts'
 
@@ -53,8 +53,8 @@ export function nextDueAt(relay: Relay, underWay = noneUnderWay): Promise<number
 function pacing(relay: Relay, underWay: UnderWay): Pacing {
   return {
     now: relay.now(),
-    rateOf: (channel) => rateOf(relay, channel),
-    roomOf: (channel) => Math.max(0, rateOf(relay, channel).atOnce - underWay(channel)),
+    rateOf: (channel) => findRate(relay, channel),
+    roomOf: (channel) => Math.max(0, findRate(relay, channel).atOnce - underWay(channel)),
   }
 }
 
@@ -74,7 +74,7 @@ interface Prepared {
  */
 export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<Finish> {
   const first = group[0]!
-  const target = await targetOf(relay, first)
+  const target = await findTarget(relay, first)
   if (target === undefined) return 'open'
   const { channel } = target
   const prepared: Prepared[] = []
@@ -101,14 +101,14 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
   if (isInTrouble(health) !== isInTrouble(first.health)) await noteHealthChange(relay)
   await noteAttempt(relay, target, first, sent, health)
 
-  const list = inRequest.length > 1 ? { retryAt: retryAtOf(relay, inRequest, sent) } : undefined
+  const list = inRequest.length > 1 ? { retryAt: chooseRetryAt(relay, inRequest, sent) } : undefined
   const hasIncidents = channelFacts(relay).takes(first.channel) === 'incident'
   const finishOne = (one: Prepared) => {
     const { siblings, instead } = one
     const isIn = inRequest.includes(one)
     const context = {
       ...{ health, siblings, instead, hasIncidents },
-      freeAt: isSplit ? turnOf(relay, one.claimed, freeAt, inRequest.indexOf(one)) : freeAt,
+      freeAt: isSplit ? findTurn(relay, one.claimed, freeAt, inRequest.indexOf(one)) : freeAt,
       list: isIn ? list : undefined,
     }
     return finish(relay, one, isIn ? sent : undefined, context)
@@ -119,7 +119,7 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
 }
 
 /** Undefined if the channel cannot be read: then the lease ends, and the delivery is retried. */
-async function targetOf(relay: Relay, first: Claimed): Promise<Target | undefined> {
+async function findTarget(relay: Relay, first: Claimed): Promise<Target | undefined> {
   try {
     return await findChannel(relay, first)
   } catch (error) {
@@ -145,11 +145,11 @@ async function prepare(
     })
   try {
     // for who gets every step in order, no other step matters
-    const event = hearsByItself(claimed.channel) ? unread : await eventOf(relay, claimed)
+    const event = hearsByItself(claimed.channel) ? unread : await readNewest(relay, claimed)
     const isAboutChannel = channelTroubleIn(claimed.notification) !== undefined
     const judged = judgeDelivery(claimed, {
       ...event,
-      takes: channel && notifierOf(relay, channel).takes,
+      takes: channel && findNotifier(relay, channel).takes,
       kept,
       inTrouble: isAboutChannel ? (await channelsInTrouble(relay)).map((one) => one.channel) : [],
     })
@@ -173,7 +173,7 @@ type EventRead = Pick<Known, 'record' | 'siblings'>
 const unread: EventRead = { record: undefined, siblings: [] }
 
 /** A worker may have slept since the claim, so what the claim has read is good for a moment only. */
-async function eventOf({ store, now }: Relay, claimed: Claimed): Promise<EventRead> {
+async function readNewest({ store, now }: Relay, claimed: Claimed): Promise<EventRead> {
   const { known } = claimed
   if (known !== undefined && isFresh(claimed, now())) return known
   return { record: await store.readEvent(claimed), siblings: await store.readDeliveries(claimed) }
@@ -192,7 +192,7 @@ async function send(
     return { outcome: 'retry', note: 'the lease ended before the request', unsent: true }
   }
   const signal = AbortSignal.timeout(Math.min(attemptMs, leftMs))
-  const posts = postsOf(relay, first.delivery)
+  const posts = listPosts(relay, first.delivery)
   const listUrl = await listLink(relay, listedIn(parts), now)
   const list = listUrl === undefined ? {} : { listUrl }
   const { hmac, config, azureTokens, wait } = relay
@@ -210,12 +210,12 @@ async function send(
     signal,
   }
   try {
-    const { reply, ...sent } = await notifierOf(relay, channel).notify(
+    const { reply, ...sent } = await findNotifier(relay, channel).notify(
       outgoing,
       channel as never,
       subscription?.bound === undefined ? relay.send : relay.sendForBound,
     )
-    if (subscriptionOf(first.delivery.channel) === undefined) return sent
+    if (readSubscription(first.delivery.channel) === undefined) return sent
     const at = relay.now()
     const { status, text = '' } = reply ?? {}
     return { ...sent, answered: { status, text, tookMs: at - now, at } }
@@ -225,7 +225,10 @@ async function send(
   }
 }
 
-function postsOf({ store }: Relay, { fleet, eventId, channel, notification }: Claimed): PostAccess {
+function listPosts(
+  { store }: Relay,
+  { fleet, eventId, channel, notification }: Claimed,
+): PostAccess {
   const key = { fleet, eventId, epoch: notification.event.epoch, channel }
   return {
     read: () => postRows.read(store, key),
@@ -240,7 +243,7 @@ function listedIn(parts: Part[]): Claimed[] {
 }
 
 /** When to send a failed list again. Its messages stay one list. */
-function retryAtOf(
+function chooseRetryAt(
   relay: Relay,
   together: Prepared[],
   sent: SendOutcome | undefined,
@@ -248,25 +251,25 @@ function retryAtOf(
   if (sent?.outcome !== 'retry') return undefined
   const list = together.map(({ claimed }) => claimed)
   const now = relay.now()
-  const nextAt = listRetryAt(list, sent, now, relay.random(), rateOf(relay, list[0]!.channel))
+  const nextAt = listRetryAt(list, sent, now, relay.random(), findRate(relay, list[0]!.channel))
   if (nextAt === undefined || sent.retryAfterMs !== undefined) return nextAt
   const judged = together.map((one) => notPastOverdue(one.claimed, one.siblings, nextAt, now))
   return Math.min(...judged)
 }
 
 /** When the rate lets a message of a refused list go alone: one after the other. */
-function turnOf(
+function findTurn(
   relay: Relay,
   { channel }: Claimed,
   freeAt: number | undefined,
   place: number,
 ): number | undefined {
-  return freeAt === undefined ? undefined : freeAt + place * rateOf(relay, channel).everyMs
+  return freeAt === undefined ? undefined : freeAt + place * findRate(relay, channel).everyMs
 }
 
 /** If this fails, the channel's next message waits for its rate as usual. */
 async function giveSlotBack(relay: Relay, channel: string): Promise<void> {
-  const { everyMs } = rateOf(relay, channel)
+  const { everyMs } = findRate(relay, channel)
   if (everyMs === 0) return
   try {
     await relay.store.giveBack(channel, everyMs)

@@ -1,10 +1,10 @@
 // Ends one attempt at one delivery. One write stores its result and the copies for other channels.
 import type { SendOutcome, Settlement } from '../core/delivery/attempt.ts'
-import { type Claimed, subscriptionOf } from '../core/delivery/delivery.ts'
+import { type Claimed, readSubscription } from '../core/delivery/delivery.ts'
 import { afterResult, type Context } from '../core/delivery/follow-up.ts'
 import type { Part } from '../notify/notifier.ts'
 import { goesAlone } from './decision-buttons.ts'
-import { type Relay, rateOf } from './relay.ts'
+import { findRate, type Relay } from './relay.ts'
 
 /** Whether a delivery needs another attempt. */
 export type Finish = 'ended' | 'open'
@@ -27,7 +27,7 @@ export async function settle(
   context: Context,
 ): Promise<Finish> {
   const now = relay.now()
-  const chance = { now, random: relay.random(), rate: rateOf(relay, claimed.channel) }
+  const chance = { now, random: relay.random(), rate: findRate(relay, claimed.channel) }
   const { settlement, followUps } = afterResult(claimed, result, context, chance)
   const settled = await relay.store.settle(claimed, settlement, now, followUps)
   logAttempt(relay, claimed, settlement, settled)
@@ -46,7 +46,7 @@ function logAttempt(
   const { fleet, eventId, channel, attempts, notification } = claimed
   const fields = { fleet, eventId, channel, moment: notification.moment, attempts, state, note }
   if (settled === 'lost') relay.log.warn('delivery_lease_lost', fields)
-  else if (state === 'delivered' && !subscriptionOf(channel)) relay.log.info('delivered', fields)
+  else if (state === 'delivered' && !readSubscription(channel)) relay.log.info('delivered', fields)
   // there may be 1,000 for one moment, and the API lists them
   else if (state === 'delivered') relay.log.debug('delivered', fields)
   else if (state === 'superseded') relay.log.info('delivery_superseded', fields)

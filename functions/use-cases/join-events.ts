@@ -11,7 +11,7 @@ import { preparationFor } from '../core/event/preparation.ts'
 import type { Reporter } from '../core/event/sight.ts'
 import { commitEvent } from './commit-event.ts'
 import { isOpenedLately } from './opened.ts'
-import { contextOf, type Relay } from './relay.ts'
+import { buildContext, type Relay } from './relay.ts'
 import { takeSlotIfDue } from './take-slot.ts'
 
 /** The results for the events of one report. */
@@ -102,7 +102,7 @@ export async function joinOne(
   now: number,
   refusal: () => Promise<string | undefined>,
 ): Promise<Outcome | 'busy'> {
-  const context = contextOf(relay)
+  const context = buildContext(relay)
   const committed = await commitEvent(relay, news, {
     load: async (before) => ({
       refusal: before === undefined || !isOpen(before) ? await refusal() : undefined,
@@ -137,7 +137,7 @@ async function note(
     if (when !== undefined) joined.preparations.push({ eventId, when })
   }
   if (isLackedBy(beacon, record)) joined.lacking.push(eventId)
-  const directive = isDirected ? directiveOf(record, vm) : undefined
+  const directive = isDirected ? buildDirective(record, vm) : undefined
   if (directive !== undefined) joined.directives.push(directive)
 }
 
@@ -151,7 +151,7 @@ function isLackedBy(beacon: string, record: EventRecord): boolean {
  * Includes what was approved: the beacon starts an event only if its document shows no more. Undefined if
  * another report, which was written together with this one, ended the approval.
  */
-function directiveOf({ eventId, decided }: EventRecord, vm: string): Directive | undefined {
+function buildDirective({ eventId, decided }: EventRecord, vm: string): Directive | undefined {
   if (decided?.scope === undefined) return undefined
   const { vms = [], ...scope } = decided.scope
   const read = vms.find(({ name }) => isSameName(name, vm))

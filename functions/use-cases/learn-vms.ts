@@ -10,7 +10,7 @@ import type { KnownVm } from '../core/event/sight.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
 import { readList } from './published.ts'
-import { contextOf, type Machine, type Relay } from './relay.ts'
+import { buildContext, type Machine, type Relay } from './relay.ts'
 
 export function mustLearnVms(record: EventRecord, now: number): boolean {
   return isOpen(record) && inventoryDueAt(record) <= now
@@ -20,8 +20,9 @@ export async function learnVms(relay: Relay, key: EventKey, known: EventRecord):
   const vms = await readVms(relay, await listed(relay, key, known))
   await commitEvent(relay, key, {
     decide: (before, now) => {
-      if (before === undefined || !isOpen(before)) return decideTime(before, contextOf(relay), now)
-      return decideTime(withInventory(before, vms, now), contextOf(relay), now)
+      if (before === undefined || !isOpen(before))
+        return decideTime(before, buildContext(relay), now)
+      return decideTime(withInventory(before, vms, now), buildContext(relay), now)
     },
     log: { event: 'event_concluded' },
   })

@@ -5,12 +5,12 @@ import { documentedTypes } from '../../shared/document.ts'
 import { parseJson } from '../../shared/json.ts'
 import { type Delivery, isShipChannel } from '../core/delivery/delivery.ts'
 import { type EventRecord, phases } from '../core/event/event.ts'
-import { extentOf, maxAnswerVmBytes } from '../core/event/hit-vms.ts'
+import { describeExtent, maxAnswerVmBytes } from '../core/event/hit-vms.ts'
 import { type PublicSighting, publicSightings, publicView } from '../core/event/public-view.ts'
-import { type EventView, viewOf } from '../core/event/view.ts'
+import { type EventView, toView } from '../core/event/view.ts'
 import { matchEvent } from '../core/rules/match.ts'
 import { fromBase64Url, toBase64Url } from '../links/link.ts'
-import { oneOf, wholeNumber } from '../schema/checks.ts'
+import { listChoices, wholeNumber } from '../schema/checks.ts'
 import type { EventKey } from '../store/store.ts'
 import type { Relay } from './relay.ts'
 
@@ -38,8 +38,8 @@ export const pageQuery = z.strictObject({
     .max(300)
     .optional()
     .describe('Only events that affect a VM with such a name: `web_*`.'),
-  phase: oneOf(phases).optional().describe('Only events in this phase.'),
-  type: oneOf(documentedTypes).optional().describe('Only events of this type.'),
+  phase: listChoices(phases).optional().describe('Only events in this phase.'),
+  type: listChoices(documentedTypes).optional().describe('Only events of this type.'),
   since: time('Only events that were first seen at this time or later.'),
   until: time('Only events that were first seen before this time.'),
   limit: wholeNumber(1, maxPage)
@@ -75,11 +75,11 @@ export async function readPage(
   const wanted = fleet === undefined ? fleets : [fleet]
   const isFiltered = Object.keys(filter).length > 0
   const count = isFiltered ? maxSearched + 1 : limit + 1
-  const range = { since: msOf(since), until: msOf(until), after, count }
-  return fillPage(recordsOf(relay, wanted, range), filter, limit)
+  const range = { since: parseMs(since), until: parseMs(until), after, count }
+  return fillPage(readRecords(relay, wanted, range), filter, limit)
 }
 
-function msOf(time: string | undefined): number | undefined {
+function parseMs(time: string | undefined): number | undefined {
   return time === undefined ? undefined : Date.parse(time)
 }
 
@@ -106,12 +106,12 @@ async function fillPage(
   let bytes = 0
   let searched = 0
   for await (const record of records) {
-    const found = passes(record, filter) ? JSON.stringify(publicView(viewOf(record))) : undefined
+    const found = passes(record, filter) ? JSON.stringify(publicView(toView(record))) : undefined
     if (found !== undefined) bytes += new TextEncoder().encode(found).length
     const isFull = events.length >= limit || (events.length > 0 && bytes > maxPageBytes)
     searched += 1
     if (last !== undefined && ((found !== undefined && isFull) || searched > maxSearched)) {
-      return { events, cursor: cursorOf(last) }
+      return { events, cursor: buildCursor(last) }
     }
     if (found !== undefined) events.push(found)
     last = record
@@ -127,7 +127,7 @@ interface Range {
 }
 
 /** In the order of the list, at least `count` if there are that many. */
-async function* recordsOf(
+async function* readRecords(
   relay: Relay,
   fleets: string[] | undefined,
   { since = 0, until = Number.MAX_SAFE_INTEGER, after, count }: Range,
@@ -157,7 +157,7 @@ function inOrder(a: Place, b: Place): number {
 
 const placeSchema = z.tuple([z.int(), z.string(), z.string()])
 
-function cursorOf({ firstSeenAt, fleet, eventId }: Place): string {
+function buildCursor({ firstSeenAt, fleet, eventId }: Place): string {
   return toBase64Url(new TextEncoder().encode(JSON.stringify([firstSeenAt, fleet, eventId])))
 }
 
@@ -189,7 +189,7 @@ export async function readRecord(
   const all = await relay.store.readDeliveries(key)
   const deliveries = isWhole ? all : all.filter(({ channel }) => !isShipChannel(channel))
   const listening = { now: relay.now(), listeningSince: relay.listeningSince }
-  const { vms = [], ...spared } = extentOf(record, listening, maxAnswerVmBytes)
-  const view = { ...viewOf(record), ...spared, vms }
+  const { vms = [], ...spared } = describeExtent(record, listening, maxAnswerVmBytes)
+  const view = { ...toView(record), ...spared, vms }
   return { record, view, deliveries, seenBy: publicSightings(record) }
 }

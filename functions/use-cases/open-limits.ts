@@ -1,7 +1,7 @@
 // Whether a fleet has room for one more open event or beacon. The limits are in core/limits.ts.
 
 import { eventGrid, resourceGraph } from '../core/event/sight.ts'
-import { beaconRefusal, maxBeaconsOfFleet, refusalOf, type Sharer } from '../core/limits.ts'
+import { beaconRefusal, describeLimit, maxBeaconsOfFleet, type Sharer } from '../core/limits.ts'
 import type { Store } from '../store/store.ts'
 
 const sharers: Partial<Record<string, Sharer>> = {
@@ -27,7 +27,7 @@ export class OpenLimits {
 
   /** Why one more open event is refused, or undefined if there is room. */
   async forEvent(fleet: string, beacon: string): Promise<string | undefined> {
-    return refusalOf(await this.#store.countOpen(fleet, beacon), sharers[beacon])
+    return describeLimit(await this.#store.countOpen(fleet, beacon), sharers[beacon])
   }
 
   /** Takes the place of a new beacon. If there is none, returns why the beacon is refused. */

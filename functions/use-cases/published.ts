@@ -4,7 +4,7 @@
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { type Published, readPublished } from '../core/event/published.ts'
 import { eventGrid } from '../core/event/sight.ts'
-import { fleetOf } from '../core/rules/config.ts'
+import { findFleet } from '../core/rules/config.ts'
 import { outsideRow } from '../store/small-rows.ts'
 import { joinOne } from './join-events.ts'
 import { raiseOverLimits } from './receive-report.ts'
@@ -44,7 +44,7 @@ export async function joinPublished(
 
 export async function joinListed(relay: Relay, listed: Published[]): Promise<void> {
   for (const one of listed) {
-    const fleet = fleetOf(relay.config, one.resource.subscriptionId)
+    const fleet = findFleet(relay.config, one.resource.subscriptionId)
     if (fleet !== undefined) await joinPublished(relay, fleet, one)
   }
 }
@@ -52,7 +52,8 @@ export async function joinListed(relay: Relay, listed: Published[]): Promise<voi
 /** Reads the list if it is time to, once for all workers. After a failure, it waits five minutes. */
 export async function reconcile(relay: Relay): Promise<void> {
   const { azure, config, store } = relay
-  const subscriptions = azure?.subscriptions.filter((id) => fleetOf(config, id) !== undefined) ?? []
+  const subscriptions =
+    azure?.subscriptions.filter((id) => findFleet(config, id) !== undefined) ?? []
   const now = relay.now()
   if (subscriptions.length === 0 || now < (relay.outsideLookAt ?? 0)) return
   const isFirst = relay.outsideLookAt === undefined
@@ -61,7 +62,7 @@ export async function reconcile(relay: Relay): Promise<void> {
   const { at = 0, doubtAt = 0 } = known ?? {}
   const sinceMs = now - at
   const isDoubted = now - doubtAt < doubtMs
-  const everyMs = isFirst || isDoubted ? minuteMs : await paceOf(relay, subscriptions)
+  const everyMs = isFirst || isDoubted ? minuteMs : await choosePace(relay, subscriptions)
   if (sinceMs < everyMs && sinceMs >= 0) return
   if (!(await readList(relay))) {
     relay.outsideLookAt = now + (isDoubted ? lookEveryMs : openEveryMs)
@@ -84,14 +85,14 @@ export async function readList(relay: Relay): Promise<boolean> {
 
 async function readNow(relay: Relay): Promise<boolean> {
   const { azure, config } = relay
-  const subscriptions = azure!.subscriptions.filter((id) => fleetOf(config, id) !== undefined)
+  const subscriptions = azure!.subscriptions.filter((id) => findFleet(config, id) !== undefined)
   try {
     await joinListed(relay, await azure!.graph.listEvents(subscriptions))
     return true
   } catch (error) {
     const code = error instanceof FoghornError ? error.code : 'unexpected'
     relay.log.warn('azure_list_failed', { code, error: messageOf(error) })
-    const fleets = new Set(subscriptions.map((id) => fleetOf(config, id)!))
+    const fleets = new Set(subscriptions.map((id) => findFleet(config, id)!))
     for (const fleet of fleets) await noteForbidden(relay, fleet, error)
     return false
   }
@@ -107,7 +108,7 @@ async function noteUnreadable(relay: Relay, subscriptions: string[]): Promise<vo
     const assignee = relay.azureTokens.clientId ?? 'CLIENT_ID'
     const command = `az role assignment create --assignee ${assignee} --role Reader --scope /subscriptions/${id}`
     const what = `Azure shows nothing of subscription ${id}; give the identity the role: ${command}`
-    await noteForbidden(relay, fleetOf(relay.config, id)!, new FoghornError(forbidden, what))
+    await noteForbidden(relay, findFleet(relay.config, id)!, new FoghornError(forbidden, what))
   }
 }
 
@@ -136,8 +137,8 @@ export async function listReadAt({ store }: Pick<Relay, 'store'>): Promise<numbe
   return (await outsideRow.read(store))?.at
 }
 
-async function paceOf({ store, config }: Relay, subscriptions: string[]): Promise<number> {
-  const fleets = new Set(subscriptions.map((id) => fleetOf(config, id)!))
+async function choosePace({ store, config }: Relay, subscriptions: string[]): Promise<number> {
+  const fleets = new Set(subscriptions.map((id) => findFleet(config, id)!))
   for (const fleet of fleets) {
     const { ofFleet } = await store.countOpen(fleet, eventGrid)
     if (ofFleet > 0) return openEveryMs

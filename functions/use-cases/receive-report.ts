@@ -57,7 +57,7 @@ async function handle(
   const { clock } = report.beacon
   if (clock !== undefined) relay.clockWatch.note(fleet, key, clock)
   const known = await relay.store.readBeacon(fleet, key)
-  const freshness = freshnessOf(known, report)
+  const freshness = judgeFreshness(known, report)
   if (freshness === 'retired') return { outcome: 'retired' }
   if (freshness === 'repeated') return { outcome: 'answered', answer: repeat(relay, known!) }
   if (known === undefined) {
@@ -141,7 +141,7 @@ function rowAndPace(
   }
 }
 
-function freshnessOf(known: Beacon | undefined, report: Report): 'new' | 'repeated' | 'retired' {
+function judgeFreshness(known: Beacon | undefined, report: Report): 'new' | 'repeated' | 'retired' {
   const { bootId, counter } = report.beacon
   if (known === undefined) return 'new'
   if (known.retiredBootIds.includes(bootId)) return 'retired'

@@ -2,7 +2,7 @@
 import type { Log } from '../../shared/log.ts'
 import type { Hmac } from '../../shared/signature.ts'
 import type { ChannelFacts } from '../core/delivery/audience.ts'
-import { isShipChannel, subscriptionOf } from '../core/delivery/delivery.ts'
+import { isShipChannel, readSubscription } from '../core/delivery/delivery.ts'
 import type { RemovedChannel } from '../core/delivery/health.ts'
 import { type Rate, unlimited } from '../core/delivery/rate.ts'
 import { subscriptionRate } from '../core/delivery/subscription.ts'
@@ -12,8 +12,8 @@ import type { AzureResource } from '../core/event/outside.ts'
 import type { Published } from '../core/event/published.ts'
 import type { Context } from '../core/event/stage.ts'
 import type { Channel, Config } from '../core/rules/config.ts'
-import { ownersOf } from '../core/rules/owners.ts'
-import { remindersOf } from '../core/rules/routes.ts'
+import { listOwners } from '../core/rules/owners.ts'
+import { listReminders } from '../core/rules/routes.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { AzureTokens, Notifier, Send } from '../notify/notifier.ts'
 import type { SlackPresses, TeamsPresses } from '../notify/presses.ts'
@@ -191,8 +191,8 @@ export function channelNamed({ config }: Pick<Relay, 'config'>, name: string): C
 }
 
 /** A removed channel has no rate: nothing is sent to it. */
-export function rateOf(relay: RelayParts, name: string): Rate {
-  if (subscriptionOf(name) !== undefined) return subscriptionRate
+export function findRate(relay: RelayParts, name: string): Rate {
+  if (readSubscription(name) !== undefined) return subscriptionRate
   return notifierNamed(relay, name)?.rate ?? unlimited
 }
 
@@ -205,21 +205,21 @@ export function channelFacts(relay: RelayParts): ChannelFacts {
 }
 
 /** The configuration accepts only kinds that have a notifier. */
-export function notifierOf({ notifiers }: Pick<Relay, 'notifiers'>, { kind }: Channel) {
+export function findNotifier({ notifiers }: Pick<Relay, 'notifiers'>, { kind }: Channel) {
   return notifiers[kind]!
 }
 
 function notifierNamed(relay: RelayParts, name: string): Notifier<never> | undefined {
   const channel = channelNamed(relay, name)
-  return channel && notifierOf(relay, channel)
+  return channel && findNotifier(relay, channel)
 }
 
 /** What decisions about events need of the configuration. */
-export function contextOf({ config, listeningSince }: Relay): Context {
-  return { rules: config.policy, reminders: remindersOf(config.routes), listeningSince }
+export function buildContext({ config, listeningSince }: Relay): Context {
+  return { rules: config.policy, reminders: listReminders(config.routes), listeningSince }
 }
 
 /** The owners of a fleet that the configuration still has as channels. */
 export function ownersNow(relay: Relay, fleet: string): string[] {
-  return ownersOf(relay.config, fleet).filter((name) => channelNamed(relay, name))
+  return listOwners(relay.config, fleet).filter((name) => channelNamed(relay, name))
 }

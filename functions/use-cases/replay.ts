@@ -1,6 +1,6 @@
 // Sends failed messages again, because an owner asked for it.
 import type { Delivery } from '../core/delivery/delivery.ts'
-import { type Access, isBound, nameOf } from '../core/rules/access.ts'
+import { type Access, describeAccess, isBound } from '../core/rules/access.ts'
 import type { Relay } from './relay.ts'
 
 const maxReplayed = 1_000
@@ -20,7 +20,7 @@ export function replayFor(relay: Relay, access: Access, which: Which): Promise<n
 export async function replay(relay: Relay, access: Access, which: Which): Promise<number> {
   const replayed = await relay.store.replay(which, relay.now(), maxReplayed)
   if (replayed === 0) return 0
-  relay.log.info('replayed', { deliveries: replayed, by: nameOf(access) })
+  relay.log.info('replayed', { deliveries: replayed, by: describeAccess(access) })
   relay.wake(replayed)
   return replayed
 }
@@ -43,8 +43,8 @@ export async function failedIn(relay: Relay, access: Access, channel: string): P
     store.listFailed({ channel, limit: maxReplayed, ...(isBound(access) && { fleets }) }),
     store.listOpen(fleets, maxOpen),
   ])
-  const openEvents = new Set(events.map(eventOf))
-  const open = deliveries.filter((one) => openEvents.has(eventOf(one))).map(({ id }) => id)
+  const openEvents = new Set(events.map(readWholeEvent))
+  const open = deliveries.filter((one) => openEvents.has(readWholeEvent(one))).map(({ id }) => id)
   const [newest, oldest] = [deliveries[0]?.plannedAt, deliveries.at(-1)?.plannedAt]
   return {
     count: deliveries.length,
@@ -62,6 +62,6 @@ export async function replayOpen(relay: Relay, access: Access, channel: string):
   return replayed
 }
 
-function eventOf({ fleet, eventId }: Pick<Delivery, 'fleet' | 'eventId'>): string {
+function readWholeEvent({ fleet, eventId }: Pick<Delivery, 'fleet' | 'eventId'>): string {
   return JSON.stringify([fleet, eventId])
 }

@@ -6,9 +6,9 @@ import { decideDrill } from '../core/event/decide.ts'
 import { type DrillWish, drillId } from '../core/event/drill.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
 import { maxOpenDrills } from '../core/limits.ts'
-import { object, oneOf } from '../schema/checks.ts'
+import { listChoices, object } from '../schema/checks.ts'
 import { commitEvent } from './commit-event.ts'
-import { contextOf, type Relay } from './relay.ts'
+import { buildContext, type Relay } from './relay.ts'
 
 export const maxNoticeSeconds = 3_600
 export const maxImpactSeconds = 600
@@ -27,12 +27,12 @@ const seconds = (least: number, most: number) => {
 
 const wishSchema = object({
   fleet: z.string(),
-  type: oneOf(eventTypes),
+  type: listChoices(eventTypes),
   resources: z.array(name.min(1)).min(1).max(maxResources).default(['drill-vm']),
   noticeSeconds: seconds(0, maxNoticeSeconds).default(usualNoticeSeconds),
   impactSeconds: seconds(1, maxImpactSeconds).default(usualImpactSeconds),
   changeAfterSeconds: seconds(1, maxNoticeSeconds).optional(),
-  source: oneOf(['Platform', 'User']).default('Platform'),
+  source: listChoices(['Platform', 'User']).default('Platform'),
   durationSeconds: seconds(-1, 86_400).default(-1),
   description: z.string().max(limits.text).default('A drill, started by an owner of this relay.'),
   resourceGroup: name.optional(),
@@ -54,11 +54,11 @@ export const drillSchema = wishSchema
     const { fleet, type: eventType, noticeSeconds, impactSeconds, changeAfterSeconds } = wish
     const { resources, source, durationSeconds, description } = wish
     const facts = { eventType, resources, source, durationSeconds, description }
-    return { fleet, facts, noticeSeconds, impactSeconds, changeAfterSeconds, vms: vmsOf(wish) }
+    return { fleet, facts, noticeSeconds, impactSeconds, changeAfterSeconds, vms: listVms(wish) }
   })
 
 /** Without facts about the VMs, they count as VMs whose beacon never reported. */
-function vmsOf({ resources, resourceGroup, scaleSet, tags }: z.output<typeof wishSchema>) {
+function listVms({ resources, resourceGroup, scaleSet, tags }: z.output<typeof wishSchema>) {
   if ([resourceGroup, scaleSet, tags].every((one) => one === undefined)) return []
   const known = { resourceGroup: resourceGroup ?? '', scaleSet: scaleSet ?? '', tags: tags ?? {} }
   return resources.map((vm) => ({ vm, ...known }))
@@ -76,7 +76,7 @@ export async function startDrill(relay: Relay, wish: DrillWish, id: string): Pro
   if (open.length >= maxOpenDrills) return { outcome: 'too_many', open }
   const key = { fleet: wish.fleet, eventId: drillId(id) }
   const committed = await commitEvent(relay, key, {
-    decide: (before, now) => decideDrill(before, wish, id, contextOf(relay), now),
+    decide: (before, now) => decideDrill(before, wish, id, buildContext(relay), now),
     log: { event: 'drill_started' },
   })
   if (committed.outcome !== 'committed') return { outcome: 'conflict' }

@@ -2,13 +2,13 @@
 // its own. Also what an attempt means for the subscription: it consents, or it is disabled.
 import { messageOf } from '../../shared/errors.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
-import { type Claimed, isPing, subscriptionOf } from '../core/delivery/delivery.ts'
+import { type Claimed, isPing, readSubscription } from '../core/delivery/delivery.ts'
 import type { ChannelHealth } from '../core/delivery/health.ts'
 import {
   activated,
   disabled,
-  fleetOf,
   isHearing,
+  readFleet,
   type Subscription,
   secretsAt,
   whyDisabled,
@@ -36,15 +36,15 @@ interface WebhookChannel extends Channel {
 }
 
 export async function findChannel(relay: Relay, claimed: Claimed): Promise<Target> {
-  const id = subscriptionOf(claimed.channel)
+  const id = readSubscription(claimed.channel)
   if (id === undefined) return { channel: channelNamed(relay, claimed.channel) }
   const subscription = await subscriptionRows.read(relay.store, id)
   if (subscription === undefined) return { channel: undefined }
-  const channel = channelOf(subscription, relay.now())
+  const channel = toChannel(subscription, relay.now())
   return { channel, subscription, kept: whyKept(subscription, claimed.notification) }
 }
 
-function channelOf(subscription: Subscription, now: number): WebhookChannel {
+function toChannel(subscription: Subscription, now: number): WebhookChannel {
   return { kind: 'webhook', url: subscription.url, secret: secretsAt(subscription, now) }
 }
 
@@ -78,7 +78,7 @@ export async function noteAttempt(
 
 /** The fleet of what is about the subscription itself. */
 export function fleetFor({ config }: Pick<Relay, 'config'>, subscription: Subscription): string {
-  return fleetOf(subscription, Object.keys(config.fleets))
+  return readFleet(subscription, Object.keys(config.fleets))
 }
 
 /** An endpoint that is to consent by the handshake does not consent by an answer to a message. */

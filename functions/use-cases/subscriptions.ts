@@ -23,7 +23,7 @@ import {
 } from '../core/delivery/subscription.ts'
 import type { Moment } from '../core/event/moment.ts'
 import { hash } from '../core/hash.ts'
-import { type Access, isBound, nameOf, networksFor } from '../core/rules/access.ts'
+import { type Access, describeAccess, isBound, networksFor } from '../core/rules/access.ts'
 import { whyRefused } from '../core/rules/address.ts'
 import { subscriptionRows } from '../store/small-rows.ts'
 import type { DeliveryPage } from '../store/store.ts'
@@ -58,7 +58,7 @@ export async function createSubscription(
   const bound = isBound(access) ? access.fleets : undefined
   const why = whyRefused(wish.url, networksFor(bound, relay.config))
   if (why !== undefined) return { outcome: 'address_refused', why }
-  const createdBy = nameOf(access)
+  const createdBy = describeAccess(access)
   const request = key === undefined ? undefined : hash(JSON.stringify(wish))
   const id = key === undefined ? randomHex(subscriptionIdBytes) : idFor(createdBy, key)
   const known = key === undefined ? undefined : await subscriptionRows.read(relay.store, id)
@@ -147,13 +147,13 @@ export async function changeWish(
 
 export function pause(relay: Relay, access: Access, id: string) {
   return change(relay, access, id, 'paused', (before) =>
-    paused(before, nameOf(access), relay.now()),
+    paused(before, describeAccess(access), relay.now()),
   )
 }
 
 export function resume(relay: Relay, access: Access, id: string) {
   return change(relay, access, id, 'resumed', (before) =>
-    resumed(before, nameOf(access), relay.now()),
+    resumed(before, describeAccess(access), relay.now()),
   )
 }
 
@@ -207,7 +207,7 @@ async function change(
   if (done.outcome === 'unknown') return undefined
   const { subscription, before } = done
   if (done.outcome === 'changed') {
-    relay.log.info('subscription_changed', { id, what, by: nameOf(access) })
+    relay.log.info('subscription_changed', { id, what, by: describeAccess(access) })
   }
   if (subscription.pings > before.pings) await ping(relay, subscription)
   return subscription
@@ -222,12 +222,12 @@ export async function deleteSubscription(
   if ((await subscriptionFor(relay, access, id)) === undefined) return 'unknown'
   await subscriptionRows.remove(relay.store, id)
   await relay.store.removeChannel(subscriptionChannel(id))
-  relay.log.info('subscription_deleted', { id, by: nameOf(access) })
+  relay.log.info('subscription_deleted', { id, by: describeAccess(access) })
   return 'deleted'
 }
 
 /** The health of its endpoint. Undefined: it was never in trouble. */
-export function healthOf(
+export function judgeHealth(
   { store }: Relay,
   { id }: Subscription,
 ): Promise<ChannelHealth | undefined> {

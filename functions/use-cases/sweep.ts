@@ -8,7 +8,7 @@ import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
 import { learnVms, mustLearnVms } from './learn-vms.ts'
 import { reconcile } from './published.ts'
-import { contextOf, type Relay } from './relay.ts'
+import { buildContext, type Relay } from './relay.ts'
 import { takeSlotIfDue } from './take-slot.ts'
 import { mustTellAzure, tellAzure } from './tell-azure.ts'
 
@@ -59,7 +59,7 @@ async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
   await commitEvent(relay, key, {
     ...(!(tells || learns) && { known }),
     load: (before, now) => takeSlotIfDue(relay, before, now),
-    decide: (before, now, taken) => decideTime(before, { ...contextOf(relay), taken }, now),
+    decide: (before, now, taken) => decideTime(before, { ...buildContext(relay), taken }, now),
     log: {
       event: 'event_concluded',
       fields: ({ record }) => ({ inferred: record?.ended?.inferred }),

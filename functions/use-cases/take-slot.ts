@@ -6,8 +6,8 @@ import {
   asGrown,
   type Holder,
   isOver,
+  listRivals,
   maxBehind,
-  rivalsOf,
   type SlotRequest,
   type SlotTaken,
   slotRequestId,
@@ -16,7 +16,7 @@ import {
 } from '../core/event/slots.ts'
 import { slotRows } from '../store/small-rows.ts'
 import type { EventStore, SmallRowStore } from '../store/store.ts'
-import { contextOf, type Relay } from './relay.ts'
+import { buildContext, type Relay } from './relay.ts'
 
 /** Other workers were faster each time. The event asks again some seconds later. */
 const maxAttempts = 10
@@ -29,13 +29,13 @@ export async function takeSlotIfDue(
   before: EventRecord | undefined,
   now: number,
 ): Promise<Taken | undefined> {
-  const { rules, listeningSince } = contextOf(relay)
+  const { rules, listeningSince } = buildContext(relay)
   const wish = before && slotToTake(before, rules, { now, listeningSince })
   if (before === undefined || wish === undefined) return undefined
   return { wish: slotRequestId(wish), taken: await takeSlot(relay.store, before, wish, now) }
 }
 
-async function slotsOf(store: SlotStore, fleet: string) {
+async function readSlots(store: SlotStore, fleet: string) {
   return (await slotRows.read(store, fleet)) ?? { version: 0, holders: [] }
 }
 
@@ -47,11 +47,11 @@ export async function takeSlot(
 ): Promise<SlotTaken> {
   const { fleet } = own
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const { version, holders: stored } = await slotsOf(store, fleet)
+    const { version, holders: stored } = await readSlots(store, fleet)
     let holders = stored
     const over: Holder[] = []
     const behind: string[] = []
-    for (const holder of rivalsOf(stored, own, wish)) {
+    for (const holder of listRivals(stored, own, wish)) {
       const record = await store.readEvent({ fleet, eventId: holder.eventId })
       if (record === undefined || isOver(holder, record, now)) {
         over.push(holder)

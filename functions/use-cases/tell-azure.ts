@@ -13,12 +13,12 @@ import { type EventRecord, isOpen } from '../core/event/event.ts'
 import type { AzureResource } from '../core/event/outside.ts'
 import type { Published } from '../core/event/published.ts'
 import { isCovered } from '../core/event/rule-approves.ts'
-import { subscriptionsOf } from '../core/rules/config.ts'
+import { listSubscriptions } from '../core/rules/config.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
 import { knownIn } from './learn-vms.ts'
 import { joinListed, noteForbidden } from './published.ts'
-import { contextOf, type Relay } from './relay.ts'
+import { buildContext, type Relay } from './relay.ts'
 import { raiseTrouble } from './trouble.ts'
 
 /** The identity of the relay lacks the role. */
@@ -27,12 +27,12 @@ const forbidden = 403
 /** Whether the relay may tell Azure about the event, and should now. */
 export function mustTellAzure(relay: Relay, record: EventRecord, now: number): boolean {
   const { azure, config, listeningSince } = relay
-  const isOwn = azure !== undefined && subscriptionsOf(config, record.fleet).length > 0
+  const isOwn = azure !== undefined && listSubscriptions(config, record.fleet).length > 0
   return isOwn && isCovered(record, config.policy) && mayTry(record, { now, listeningSince })
 }
 
 export async function tellAzure(relay: Relay, key: EventKey, known: EventRecord): Promise<void> {
-  const context = contextOf(relay)
+  const context = buildContext(relay)
   const { listeningSince } = context
   const tried = await commitEvent(relay, key, {
     known,
@@ -102,7 +102,7 @@ async function tell(relay: Relay, record: EventRecord): Promise<Told> {
   }
   let listed: Published[]
   try {
-    listed = await graph.listEvents(subscriptionsOf(relay.config, fleet))
+    listed = await graph.listEvents(listSubscriptions(relay.config, fleet))
   } catch (error) {
     await noteForbidden(relay, fleet, error)
     return failed(messageOf(error))

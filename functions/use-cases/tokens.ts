@@ -1,7 +1,13 @@
 // Makes, lists and revokes tokens of the API. The text of a token leaves the relay once, in the
 // answer to the request that made it.
 import { hash } from '../core/hash.ts'
-import { type Access, type Grant, grantTo, nameOf, seesToken } from '../core/rules/access.ts'
+import {
+  type Access,
+  describeAccess,
+  type Grant,
+  grantTo,
+  seesToken,
+} from '../core/rules/access.ts'
 import {
   isOutdated,
   limitReached,
@@ -32,7 +38,7 @@ export async function createToken(
   if (most !== undefined) return { outcome: 'no_room', most }
   const id = randomHex(tokenIdBytes)
   const text = tokenText(id, randomHex(tokenSecretBytes))
-  const made = { createdAt: relay.now(), createdBy: nameOf(access) }
+  const made = { createdAt: relay.now(), createdBy: describeAccess(access) }
   const token = { id, name, ...granted.grant, ...made, hash: hash(text) }
   if ((await tokenRows.write(relay.store, token, 0, token.id)) === 'conflict') {
     throw new Error('two tokens have the same random id')
@@ -66,7 +72,7 @@ export async function revokeToken(
   const token = await tokenFor(relay, access, id)
   if (token === undefined) return 'unknown'
   await tokenRows.remove(relay.store, id)
-  relay.log.info('token_revoked', { id, name: token.name, by: nameOf(access) })
+  relay.log.info('token_revoked', { id, name: token.name, by: describeAccess(access) })
   return 'revoked'
 }
 

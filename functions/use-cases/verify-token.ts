@@ -7,7 +7,7 @@ import type { Access } from '../core/rules/access.ts'
 import {
   accessBy,
   isExpired,
-  isTextOf,
+  isTokenText,
   type Token,
   tokenIdIn,
   useNotedMs,
@@ -62,7 +62,7 @@ export function createTokenVerifier(relay: Relay): TokenVerifier {
       const id = tokenIdIn(text)
       if (id === undefined || (isFlooded && !(await exists(id)))) return { outcome: 'unknown' }
       const token = await tokenRows.read(relay.store, id)
-      if (token === undefined || !isTextOf(token, text)) return { outcome: 'unknown' }
+      if (token === undefined || !isTokenText(token, text)) return { outcome: 'unknown' }
       if (isExpired(token, relay.now())) return { outcome: 'expired', token }
       noteUse(token)
       return { outcome: 'right', access: accessBy(token) }

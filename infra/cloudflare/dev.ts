@@ -34,7 +34,7 @@ async function start(): Promise<void> {
   await bundleWorker(folder, config, { minify: false })
   const worker = await startWorker({
     config: join(folder, 'wrangler.jsonc'),
-    bindings: bindingsOf(text),
+    bindings: buildBindings(text),
     dev: {
       server: { hostname: address, port },
       persist: join(dataDirectory, 'cloudflare'),
@@ -60,7 +60,7 @@ async function start(): Promise<void> {
 }
 
 /** The variables that the relay reads, and those that the configuration names. */
-function bindingsOf(configText: string) {
+function buildBindings(configText: string) {
   const named = [...configText.matchAll(/"env:(\w+)"/g)].map((match) => match[1]!)
   const own = Object.keys(process.env).filter((name) => name.startsWith('FOGHORN_'))
   const values = [...own, ...named].map((name) => [name, process.env[name] ?? ''] as const)

@@ -7,7 +7,7 @@ import { join, relative } from 'node:path'
 import { command, wrong } from '../../functions/cli/command.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { writeBundle } from '../bundle.ts'
-import { billOfMaterials, type Part, partOf } from '../release/bill-of-materials.ts'
+import { billOfMaterials, describePart, type Part } from '../release/bill-of-materials.ts'
 import { writeProgram } from '../release/relay.ts'
 import { buildBeacon } from '../vm/executable.ts'
 import { assertTools } from '../vm/package/tools.ts'
@@ -130,14 +130,14 @@ export async function makeImage(
     for (const cpu of cpus) {
       const [system, program] = [join(stage, `${cpu}-system`), join(stage, `${cpu}-program`)]
       for (const path of [system, program]) mkdirSync(path)
-      parts.push(...writeSystem(cpu, system), partOf(runtime(cpu)))
+      parts.push(...writeSystem(cpu, system), describePart(runtime(cpu)))
       await write(cpu, program, join(bundle, 'node'))
       mkdirSync(join(program, 'licenses'))
       copyFileSync(join(root, 'LICENSE'), join(program, 'licenses/foghorn'))
       platforms.push({ cpu, layers: [system, program] })
     }
     const file = join(into, `${name}-${version}.tar`)
-    const Labels = labelsOf(name, about)
+    const Labels = buildLabels(name, about)
     const digest = writeImage(file, { name, tag: version }, { ...config, Labels }, platforms)
     return { file, digest, parts, inputs: inputs[named] }
   } finally {
@@ -145,7 +145,7 @@ export async function makeImage(
   }
 }
 
-function labelsOf(name: string, about: string): Record<string, string> {
+function buildLabels(name: string, about: string): Record<string, string> {
   const label = (key: string, value: string) => [`org.opencontainers.image.${key}`, value]
   return Object.fromEntries([
     ...[label('title', name), label('description', about), label('version', version)],

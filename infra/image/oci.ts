@@ -53,7 +53,7 @@ export function writeImage(
       add(mediaType, Buffer.from(JSON.stringify(value)))
     const created = new Date(buildTime() * 1_000).toISOString()
     const manifests = platforms.map(({ cpu, layers }) => {
-      const archives = layers.map(archiveOf)
+      const archives = layers.map(buildArchive)
       const platform = { architecture: architectures[cpu], os: 'linux' }
       const described = addJson(types.config, {
         ...{ created, ...platform, config },
@@ -82,7 +82,7 @@ export function writeImage(
   }
 }
 
-function archiveOf(folder: string): Buffer {
+function buildArchive(folder: string): Buffer {
   const file = `${folder}.tar`
   pack(folder, file)
   try {

@@ -44,15 +44,15 @@ export function writeSystem(cpu: Cpu, contents: string): Part[] {
     const { triple, loader } = machines[cpu]
     const names = Object.values(libraries).flat()
     for (const path of [...names.map((name) => `lib/${triple}/${name}`), loader]) {
-      copyOf(unpacked, path, contents)
+      copyFile(unpacked, path, contents)
     }
     for (const name of Object.keys(libraries)) {
       // gcc's libraries share a file
       const owner = name === 'libstdc++6' || name === 'libgcc-s1' ? 'gcc-12-base' : name
-      copyOf(unpacked, `usr/share/doc/${owner}/copyright`, contents)
+      copyFile(unpacked, `usr/share/doc/${owner}/copyright`, contents)
     }
     writeUser(contents)
-    return files.map(packageOf)
+    return files.map(findPackage)
   } finally {
     rmSync(stage, { recursive: true })
   }
@@ -77,7 +77,7 @@ function fetchPackages(cpu: Cpu, stage: string): string[] {
 }
 
 /** A file without the links to it. A package has `lib` or, in newer Debians, `usr/lib`. */
-function copyOf(from: string, path: string, to: string): void {
+function copyFile(from: string, path: string, to: string): void {
   const target = join(to, path)
   mkdirSync(dirname(target), { recursive: true })
   const places = [path, join('usr', path), path.replace('lib/', 'usr/lib/')]
@@ -102,7 +102,7 @@ function writeUser(contents: string): void {
 }
 
 /** `libc6_2.36-9+deb12u14_arm64.deb` */
-function packageOf(file: string): Part {
+function findPackage(file: string): Part {
   const [name = '', escaped = '', rest = ''] = file.split('_')
   const version = decodeURIComponent(escaped)
   const arch = rest.replace('.deb', '')

@@ -31,7 +31,7 @@ interface Contents {
 }
 
 /** A package of npm as it is. */
-export function partOf({ name, version }: { name: string; version: string }): Part {
+export function describePart({ name, version }: { name: string; version: string }): Part {
   return { name, version, purl: `pkg:npm/${name.replace('@', '%40')}@${version}` }
 }
 
@@ -41,7 +41,7 @@ export function packagesIn(inputs: string[]): Part[] {
     (path) => /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? [],
   )
   const read = (path: string) => JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8'))
-  return [...new Set(folders)].sort().map((path) => partOf(read(path)))
+  return [...new Set(folders)].sort().map((path) => describePart(read(path)))
 }
 
 /**

@@ -16,12 +16,12 @@ import { command, wrong } from '../../functions/cli/command.ts'
 import { didYouMean } from '../../functions/schema/suggest.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type Inputs, writeBundle } from '../bundle.ts'
-import { buildBeacon, fileNameOf } from '../vm/executable.ts'
+import { buildBeacon, buildFileName } from '../vm/executable.ts'
 import { makePackages, packageTools } from '../vm/package/packages.ts'
 import { assertTools, type Tool } from '../vm/package/tools.ts'
 import { zip } from '../vm/package/zip.ts'
 import { nodeFor, runtimes, type Target, targets } from '../vm/runtimes.ts'
-import { billOfMaterials, partOf } from './bill-of-materials.ts'
+import { billOfMaterials, describePart } from './bill-of-materials.ts'
 import { packRelay } from './relay.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -68,7 +68,7 @@ Example:
         files.push(...(part === 'relay' ? await makeRelay(stage) : await makeBeacon(part)))
       }
       const bill = join(folder, `foghorn-${version}.cdx.json`)
-      files.push(await billOfMaterials(bill, contentsOf(inputs)))
+      files.push(await billOfMaterials(bill, listContents(inputs)))
     } finally {
       rmSync(stage, { recursive: true })
     }
@@ -95,9 +95,9 @@ function partsIn(words: string[]): readonly Part[] {
 }
 
 /** Of a whole release, whichever parts of it are made now. */
-function contentsOf(inputs: Inputs): Parameters<typeof billOfMaterials>[1] {
+function listContents(inputs: Inputs): Parameters<typeof billOfMaterials>[1] {
   const programs = [nodeFor('x64'), nodeFor('arm64'), ...targets.map((one) => runtimes[one])]
-  return { inputs: Object.values(inputs).flat(), parts: programs.map(partOf) }
+  return { inputs: Object.values(inputs).flat(), parts: programs.map(describePart) }
 }
 
 /** No relay has a configuration: its owner adds it. `stage` has the bundle. */
@@ -117,7 +117,7 @@ async function makeRelay(stage: string): Promise<string[]> {
 }
 
 async function makeBeacon(target: Target): Promise<string[]> {
-  const executable = join(folder, fileNameOf(target))
+  const executable = join(folder, buildFileName(target))
   await buildBeacon(target, executable)
   return [...makePackages(target, executable, folder), executable]
 }

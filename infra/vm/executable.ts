@@ -9,7 +9,7 @@ import { ownTarget, runtimeFor, runtimes, type Target } from './runtimes.ts'
 const root = join(import.meta.dirname, '../..')
 const run = promisify(execFile)
 
-export function fileNameOf(target: Target): string {
+export function buildFileName(target: Target): string {
   return `foghorn-beacon-${target}${target.startsWith('windows') ? '.exe' : ''}`
 }
 

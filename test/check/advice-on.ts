@@ -1,7 +1,7 @@
 // A configuration without warnings, and the warnings after a change.
 import { describe, expect, test } from 'vitest'
 import { adviseOn } from '../../functions/check/advice.ts'
-import { readConfig, secretsOf } from '../../functions/config/config.ts'
+import { listSecrets, readConfig } from '../../functions/config/config.ts'
 import { baseConfig } from '../support/world.ts'
 
 export const fleets = baseConfig.fleets as Record<string, object>
@@ -22,7 +22,7 @@ export const all = { match: {}, channels: ['chat', 'team'] }
 export function adviceOn(changes: object): string[] {
   const config = readConfig(JSON.stringify({ ...good, ...changes }), {})
   const advice = adviseOn(config)
-  for (const secret of secretsOf(config).filter((one) => one.length > 3)) {
+  for (const secret of listSecrets(config).filter((one) => one.length > 3)) {
     expect(advice.join('\n')).not.toContain(secret)
   }
   return advice

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { checkConfig } from '../../functions/cli/check-config.ts'
-import { caseOf, eventOptions } from '../../functions/cli/tried-event.ts'
+import { eventOptions, readCase } from '../../functions/cli/tried-event.ts'
 import { refusalOf } from '../support/command.ts'
 import { event } from '../support/world.ts'
 
@@ -11,7 +11,7 @@ const now = Date.parse('2026-11-21T12:00:00Z')
 function read(words: string[], content?: unknown, fleets = ['prod']) {
   const { values } = parseArgs({ args: words, options: eventOptions })
   const text = typeof content === 'string' ? content : content && JSON.stringify(content)
-  return caseOf(values, text as string | undefined, fleets, now)
+  return readCase(values, text as string | undefined, fleets, now)
 }
 
 const asImds = {

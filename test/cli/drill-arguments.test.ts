@@ -1,6 +1,6 @@
 // The arguments of `npm run drill --`, and the errors about wrong ones.
 import { describe, expect, test } from 'vitest'
-import { drill, inOptions, requestOf } from '../../functions/cli/drill.ts'
+import { buildRequest, drill, inOptions } from '../../functions/cli/drill.ts'
 import {
   drillSchema,
   maxImpactSeconds,
@@ -9,7 +9,7 @@ import {
 import { refusalOf } from '../support/command.ts'
 
 const least = { fleet: 'prod', type: 'reboot' }
-const read = (more: object = {}) => JSON.parse(JSON.stringify(requestOf({ ...least, ...more })))
+const read = (more: object = {}) => JSON.parse(JSON.stringify(buildRequest({ ...least, ...more })))
 
 test('fleet and type are enough; the relay fills in the rest', () => {
   expect(read()).toEqual({ fleet: 'prod', type: 'Reboot' })

@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import {
   beginning,
+  describeResult,
   isOver,
-  newsOf,
-  resultOf,
+  listNews,
   type Shown,
 } from '../../functions/cli/drill-progress.ts'
 
@@ -57,16 +57,16 @@ describe('news', () => {
   test('each step once, and each message when something came of it', () => {
     const waiting = message({ state: 'pending', attempts: 0, note: '' })
     const first = shown({ deliveries: [waiting] })
-    expect(newsOf(undefined, first, now)).toEqual(['12:00:00Z  seen'])
-    expect(newsOf(first, first, now)).toEqual([])
+    expect(listNews(undefined, first, now)).toEqual(['12:00:00Z  seen'])
+    expect(listNews(first, first, now)).toEqual([])
     const sending = shown({ deliveries: [{ ...waiting, attempts: 1 }] })
-    expect(newsOf(first, sending, now)).toEqual([])
+    expect(listNews(first, sending, now)).toEqual([])
     const failing = { ...waiting, attempts: 1, note: 'HTTP 503' }
     const second = shown({
       history: [...first.history, { at, what: 'approved', note: 'link: ops' }],
       deliveries: [failing],
     })
-    expect(newsOf(sending, second, now)).toEqual([
+    expect(listNews(sending, second, now)).toEqual([
       '12:00:00Z  approved (link: ops)',
       '12:00:07Z    … ops: "scheduled" will be retried (HTTP 503)',
     ])
@@ -74,21 +74,21 @@ describe('news', () => {
       ...second,
       deliveries: [{ ...failing, state: 'delivered' as const, attempts: 2 }],
     }
-    expect(newsOf(second, third, now)).toEqual([
+    expect(listNews(second, third, now)).toEqual([
       '12:00:07Z    ✓ ops: "scheduled" delivered, attempt 2 (HTTP 503)',
     ])
   })
 
   test('a message to a fallback names the channel that it replaces', () => {
     const divert = message({ channel: 'spare', insteadOf: 'ops' })
-    expect(newsOf(shown({ deliveries: [] }), shown({ deliveries: [divert] }), now)).toEqual([
+    expect(listNews(shown({ deliveries: [] }), shown({ deliveries: [divert] }), now)).toEqual([
       '12:00:07Z    ✓ spare: "scheduled" in place of ops delivered (HTTP 200)',
     ])
   })
 
   test('what a channel answered moves no cursor', () => {
     const odd = shown({ deliveries: [message({ note: 'a\u001b[2Jb' })] })
-    expect(newsOf(undefined, odd, now).join('')).not.toContain('\u001b')
+    expect(listNews(undefined, odd, now).join('')).not.toContain('\u001b')
   })
 })
 
@@ -101,7 +101,7 @@ test('it is over if it ended and no message is pending', () => {
 
 describe('what it came to', () => {
   test('all delivered and completed: nothing is wrong', () => {
-    expect(resultOf(shown())).toEqual({
+    expect(describeResult(shown())).toEqual({
       summary: 'completed; 2 of 2 messages delivered on 1 channel: ops',
       wrong: [],
     })
@@ -110,13 +110,13 @@ describe('what it came to', () => {
   test('what a later message overtook before an attempt is no fault; after one, nobody was asked', () => {
     const overtaken = { state: 'superseded', attempts: 0 } as const
     const deliveries = [message(overtaken), message({ moment: 'completed' })]
-    const { summary, wrong } = resultOf(shown({ deliveries }))
+    const { summary, wrong } = describeResult(shown({ deliveries }))
     expect(summary).toBe(
       'completed; 1 of 1 message delivered, 1 no longer needed, on 1 channel: ops',
     )
     expect(wrong).toEqual([])
     const late = [message({ ...overtaken, attempts: 3 }), message({ moment: 'completed' })]
-    expect(resultOf(shown({ deliveries: late })).wrong).toEqual([
+    expect(describeResult(shown({ deliveries: late })).wrong).toEqual([
       expect.stringContaining('ops: "scheduled" did not arrive before the next step'),
     ])
   })
@@ -158,7 +158,7 @@ describe('what it came to', () => {
       /^ops: nothing was sent to it \(this message changes no incident\)/,
     ],
   ])('%s: says what to look at', (_name, event, says) => {
-    const { wrong } = resultOf(event)
+    const { wrong } = describeResult(event)
     expect(wrong).toHaveLength(1)
     expect(wrong[0]).toMatch(says)
   })
@@ -173,7 +173,7 @@ describe('what it came to', () => {
       refused('started', 'not sent, as the channel refuses since then: HTTP 404'),
       ...[notice, message(spare), message({ ...spare, moment: 'started' })],
     ]
-    expect(resultOf(shown({ deliveries }))).toEqual({
+    expect(describeResult(shown({ deliveries }))).toEqual({
       summary:
         'completed; 2 of 2 messages delivered, 2 of them by a fallback, on 1 of 2 channels: spare',
       wrong: [
@@ -184,12 +184,12 @@ describe('what it came to', () => {
   })
 
   describe('each message of the drill counts once', () => {
-    const summaryOf = (deliveries: Message[]) => resultOf(shown({ deliveries })).summary
+    const summaryOf = (deliveries: Message[]) => describeResult(shown({ deliveries })).summary
     const notice = { moment: 'alert' as never, channel: 'spare', insteadOf: 'bad' }
 
     test('not what a fallback is sent about the channel, delivered or not', () => {
       for (const state of ['delivered', 'refused', 'pending', 'superseded'] as const) {
-        const { summary, wrong } = resultOf(
+        const { summary, wrong } = describeResult(
           shown({ deliveries: [message(), message({ ...notice, state })] }),
         )
         expect(summary).toBe('completed; 1 of 1 message delivered on 1 channel: ops')
@@ -242,6 +242,6 @@ describe('what it came to', () => {
 
   test('a notice of trouble is not the drill itself', () => {
     const notice = message({ moment: 'alert' as never, channel: 'spare', state: 'delivered' })
-    expect(resultOf(shown({ deliveries: [...shown().deliveries, notice] })).wrong).toEqual([])
+    expect(describeResult(shown({ deliveries: [...shown().deliveries, notice] })).wrong).toEqual([])
   })
 })

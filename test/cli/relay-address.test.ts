@@ -1,6 +1,6 @@
 // Where a command finds the relay, and the key that it shows there.
 import { describe, expect, test } from 'vitest'
-import { adminKeyOf, credentialIn, relayUrlOf } from '../../functions/cli/relay.ts'
+import { credentialIn, readAdminKey, readRelayUrl } from '../../functions/cli/relay.ts'
 
 describe('where the relay is', () => {
   test.each([
@@ -9,7 +9,7 @@ describe('where the relay is', () => {
     ['http://127.0.0.1:7071', 'http://127.0.0.1:7071'],
     ['http://localhost:7071/', 'http://localhost:7071'],
   ])('%s', (given, url) => {
-    expect(relayUrlOf(given, 'FOGHORN_URL')).toBe(url)
+    expect(readRelayUrl(given, 'FOGHORN_URL')).toBe(url)
   })
 
   test.each([
@@ -18,18 +18,18 @@ describe('where the relay is', () => {
     ['http://foghorn.example', /send the key unencrypted/],
     ['http://127.0.0.1.foghorn.example', /unencrypted/],
   ])('not %s', (given, says) => {
-    expect(() => relayUrlOf(given, 'FOGHORN_URL')).toThrow(says)
+    expect(() => readRelayUrl(given, 'FOGHORN_URL')).toThrow(says)
   })
 })
 
 test('the key is asked for where it lacks, and never shown', () => {
-  expect(adminKeyOf('k'.repeat(32))).toBe('k'.repeat(32))
+  expect(readAdminKey('k'.repeat(32))).toBe('k'.repeat(32))
   for (const lacking of [undefined, '']) {
-    expect(() => adminKeyOf(lacking)).toThrow(/FOGHORN_ADMIN_KEY is not set; set it to/)
+    expect(() => readAdminKey(lacking)).toThrow(/FOGHORN_ADMIN_KEY is not set; set it to/)
   }
   const odd = `hunter2\n${'x'.repeat(32)}`
-  expect(() => adminKeyOf(odd)).toThrow(/characters that a header cannot have/)
-  expect(() => adminKeyOf(odd)).not.toThrow(/hunter2/)
+  expect(() => readAdminKey(odd)).toThrow(/characters that a header cannot have/)
+  expect(() => readAdminKey(odd)).not.toThrow(/hunter2/)
 })
 
 test('a token counts before the admin key', () => {

@@ -1,7 +1,7 @@
 // `azure`: whose subscriptions, and as whom the relay asks.
 import { describe, expect, test } from 'vitest'
-import { readConfig, secretsOf } from '../../functions/config/config.ts'
-import { fleetOf } from '../../functions/core/rules/config.ts'
+import { listSecrets, readConfig } from '../../functions/config/config.ts'
+import { findFleet } from '../../functions/core/rules/config.ts'
 import { mistakesOf, withValue } from '../support/config.ts'
 import { baseConfig } from '../support/world.ts'
 
@@ -16,8 +16,8 @@ test('ids are in lower case, addresses are those of the public cloud, and the se
     authority: 'https://login.microsoftonline.com',
     resourceManager: 'https://management.azure.com',
   })
-  expect(secretsOf(config)).toContain('hush-hush')
-  expect(secretsOf(read({ subscriptions: [id] }))).not.toContain('')
+  expect(listSecrets(config)).toContain('hush-hush')
+  expect(listSecrets(read({ subscriptions: [id] }))).not.toContain('')
 })
 
 describe('a mistake', () => {
@@ -54,9 +54,9 @@ describe('the fleet that takes events of a subscription', () => {
   const key = Object.values(baseConfig.fleets as Record<string, { key: string }>)[0]!.key
 
   test('the one that names it, also if there is only one', () => {
-    expect(fleetOf(readConfig(with2({ prod: { key } }), {}), id)).toBeUndefined()
+    expect(findFleet(readConfig(with2({ prod: { key } }), {}), id)).toBeUndefined()
     const two = readConfig(with2({ a: { key, azureSubscriptions: [id] }, b: { key } }), {})
-    expect([fleetOf(two, id), fleetOf(two, other)]).toEqual(['a', undefined])
+    expect([findFleet(two, id), findFleet(two, other)]).toEqual(['a', undefined])
   })
 
   test('a fleet without beacons needs no key', () => {

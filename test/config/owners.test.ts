@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { adviseOn } from '../../functions/check/advice.ts'
 import { readConfig } from '../../functions/config/config.ts'
-import { ownersOf } from '../../functions/core/rules/owners.ts'
+import { listOwners } from '../../functions/core/rules/owners.ts'
 import { baseConfig } from '../support/world.ts'
 
 const { prod, test: second } = baseConfig.fleets as Record<string, object>
@@ -21,13 +21,13 @@ describe('owners', () => {
   test("a fleet's own replace those of the top level", () => {
     const fleets = { prod: { ...prod, owners: ['chat', 'chat'] }, test: second }
     const config = read({ owners: ['hook', 'team'], fleets })
-    expect(ownersOf(config, 'prod')).toEqual(['chat'])
-    expect(ownersOf(config, 'test')).toEqual(['hook', 'team'])
-    expect(ownersOf(config, 'toString')).toEqual(['hook', 'team'])
+    expect(listOwners(config, 'prod')).toEqual(['chat'])
+    expect(listOwners(config, 'test')).toEqual(['hook', 'team'])
+    expect(listOwners(config, 'toString')).toEqual(['hook', 'team'])
   })
 
   test('may be left out everywhere', () => {
-    expect(ownersOf(read({}), 'prod')).toEqual([])
+    expect(listOwners(read({}), 'prod')).toEqual([])
   })
 
   test.each<[string, object, string]>([

@@ -1,6 +1,6 @@
 // A valid configuration: defaults, values from the environment, its secrets.
 import { describe, expect, test } from 'vitest'
-import { readConfig, readConfigWith, secretsOf } from '../../functions/config/config.ts'
+import { listSecrets, readConfig, readConfigWith } from '../../functions/config/config.ts'
 import { notShown } from '../../shared/presentable.ts'
 import { mistakesOf, withValue } from '../support/config.ts'
 import { signingSecret, slackDecides } from '../support/slack-press.ts'
@@ -23,7 +23,7 @@ describe('values from the environment', () => {
     const read = readConfig(JSON.stringify(config), environment)
     expect(read.fleets.prod?.key).toEqual([prodKey])
     expect(read.publicUrl).toBe('https://x.example')
-    expect(secretsOf(read)).toContain(prodKey)
+    expect(listSecrets(read)).toContain(prodKey)
   })
 
   test.each([{}, { FLEET_KEY: '' }] as Record<string, string>[])('missing: %o', (environment) => {
@@ -149,10 +149,10 @@ describe('a good configuration', () => {
       authority: 'https://login.microsoftonline.com',
     })
     expect(tokens.fleet.key).toBeUndefined()
-    expect(secretsOf(tokens.config)).not.toContain(prodKey)
+    expect(listSecrets(tokens.config)).not.toContain(prodKey)
     const both = read({ key: prodKey, entra: entra({ resourceGroups: 'rg' }) })
     expect(both.fleet).toMatchObject({ key: [prodKey], entra: { resourceGroups: ['rg'] } })
-    expect(secretsOf(both.config)).toContain(prodKey)
+    expect(listSecrets(both.config)).toContain(prodKey)
     const groups = { subscriptions: undefined, resourceGroups: ['a', 'b'] }
     expect(read({ entra: entra(groups) }).fleet.entra?.subscriptions).toBeUndefined()
   })
@@ -190,12 +190,12 @@ describe('a good configuration', () => {
     const slackApp = { signingSecret, team }
     const read = readConfig(JSON.stringify({ ...baseConfig, slackApp, routes }), {})
     expect(read.slackApp).toEqual({ signingSecret: [signingSecret], team })
-    expect(secretsOf(read)).toContain(signingSecret)
+    expect(listSecrets(read)).toContain(signingSecret)
   })
 
   test('every secret is known as one, with the parts of an address', () => {
     const read = readConfig(JSON.stringify(baseConfig), {})
-    const known = secretsOf(read)
+    const known = listSecrets(read)
     for (const secret of [prodKey, hookSecret, routingKey]) {
       expect(known).toContain(secret)
     }

@@ -17,7 +17,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { roundWaitMs } from '../../functions/host/azure/requests.ts'
 import { connectionName } from '../../functions/host/azure/storage.ts'
-import { choiceOf } from '../../infra/bundle.ts'
+import { readChoice } from '../../infra/bundle.ts'
 import { startAzurite } from '../support/azurite.ts'
 import { Program } from '../support/process.ts'
 import { baseConfig } from '../support/world.ts'
@@ -209,14 +209,14 @@ describe('the bundle', () => {
     const choose =
       (options: object, environment = {}) =>
       () =>
-        choiceOf(options, 'dist', environment, directory)
+        readChoice(options, 'dist', environment, directory)
     expect(choose({}, { FOGHORN_CONFIG: 'nowhere.json' })).toThrow('nowhere.json')
     expect(choose({ config: 'a', 'without-config': true })).toThrow('--without-config')
   })
 
   test('packs the named configuration, else the usual one if it exists, else none', () => {
     const chosen = (options: object, environment = {}) =>
-      choiceOf(options, 'dist', environment, directory).config?.slice(directory.length + 1)
+      readChoice(options, 'dist', environment, directory).config?.slice(directory.length + 1)
     write('a.json', '{}')
     write('b.json', '{}')
     expect(chosen({})).toBeUndefined()

@@ -1,6 +1,6 @@
 // How many requests each channel has under way, so that channels that hang leave places for others.
 import { expect, test } from 'vitest'
-import { subscriptionOf } from '../../functions/core/delivery/delivery.ts'
+import { readSubscription } from '../../functions/core/delivery/delivery.ts'
 import { UnderWay } from '../../functions/host/under-way.ts'
 import { claimDue } from '../../functions/use-cases/deliver.ts'
 import { happen, subscribe } from '../support/subscriptions.ts'
@@ -37,6 +37,6 @@ test('subscriptions that hang leave places for configured channels', async () =>
     begun.push(group[0]!.channel)
     underWay.begin(group)
   }
-  expect(begun.filter((channel) => subscriptionOf(channel) !== undefined)).toHaveLength(3)
+  expect(begun.filter((channel) => readSubscription(channel) !== undefined)).toHaveLength(3)
   expect(begun).toEqual(expect.arrayContaining(Object.keys(world.relay.config.channels)))
 })

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { isAlertOf } from '../../functions/core/delivery/delivery.ts'
+import { isAlertAbout } from '../../functions/core/delivery/delivery.ts'
 import { moments } from '../../functions/core/event/moment.ts'
 import { capture } from '../notify/outgoing.ts'
 import { scenes } from '../notify/scenes.ts'
@@ -18,7 +18,7 @@ const published = Object.fromEntries(
   ]),
 )
 const kindOf = (name: string) =>
-  isAlertOf(scenes[name]!.delivery.notification) ? 'alert' : 'event'
+  isAlertAbout(scenes[name]!.delivery.notification) ? 'alert' : 'event'
 
 describe('the address', () => {
   test.each(files)('of %s needs no credential and names its version', async (name) => {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Entra } from '../../functions/core/rules/config.ts'
 import { createEntra } from '../../functions/identity/entra.ts'
 import type { Identity } from '../../functions/identity/identity.ts'
-import { issuerOf } from '../../functions/identity/identity.ts'
+import { readIssuer } from '../../functions/identity/identity.ts'
 import { createLog } from '../../shared/log.ts'
 import { encode, Issuer } from '../simulator/issuer.ts'
 import { claimsFor, serveIssuer, tenantId } from '../support/issuer.ts'
@@ -50,7 +50,7 @@ function token(changes = {}, header = {}): string {
 
 /** The outcome, after a check that neither it nor the log contains a part of the token. */
 async function outcomeOf(text: string) {
-  const verified = await identity.verify(text, issuerOf(entra))
+  const verified = await identity.verify(text, readIssuer(entra))
   const said = [JSON.stringify('reason' in verified ? verified.reason : ''), ...lines].join('\n')
   for (const part of text.split('.')) if (part.length > 8) expect(said).not.toContain(part)
   return verified
@@ -180,8 +180,8 @@ describe('keys that change', () => {
 
   test('each tenant has its own keys', async () => {
     const other = { ...entra, tenantId: '44444444-dddd-4ddd-8ddd-444444444444' }
-    await identity.verify(token(), issuerOf(entra))
-    await identity.verify(token(), issuerOf(other))
+    await identity.verify(token(), readIssuer(entra))
+    await identity.verify(token(), readIssuer(other))
     expect(issuer.state.asked).toEqual(
       [tenantId, other.tenantId].map((id) => `/${id}/discovery/v2.0/keys`),
     )

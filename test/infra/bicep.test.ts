@@ -2,7 +2,7 @@
 // promises of the templates are checked in the JSON that is in the repository (azure.test.ts).
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { bicepHere, noCompiler, runBicep, templatesOf } from '../../infra/bicep.ts'
+import { bicepHere, listTemplates, noCompiler, runBicep } from '../../infra/bicep.ts'
 
 const timeout = 60_000
 
@@ -15,7 +15,7 @@ test('the linter has nothing to say of any file', { timeout }, ({ skip }) => {
 
 test('the templates are what the compiler makes of them', { timeout }, ({ skip }) => {
   const compiler = bicepHere() ?? skip(noCompiler)
-  const templates = templatesOf(compiler)
+  const templates = listTemplates(compiler)
   expect(templates.map(({ file }) => file).join()).toContain('/azure/main.json')
   for (const { file, content } of templates) expect(readFileSync(file, 'utf8'), file).toBe(content)
 })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { writeBundle } from '../../infra/bundle.ts'
-import { billOfMaterials, packagesIn, partOf } from '../../infra/release/bill-of-materials.ts'
+import { billOfMaterials, describePart, packagesIn } from '../../infra/release/bill-of-materials.ts'
 import { nodeFor } from '../../infra/vm/runtimes.ts'
 
 test('every package of the bundles is in the bill, no other one is, and the runtimes are', async () => {
@@ -12,7 +12,7 @@ test('every package of the bundles is in the bill, no other one is, and the runt
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const { inputs } = await writeBundle(folder, undefined)
   const all = Object.values(inputs).flat()
-  const parts = [nodeFor('x64'), nodeFor('arm64')].map(partOf)
+  const parts = [nodeFor('x64'), nodeFor('arm64')].map(describePart)
   const file = await billOfMaterials(join(folder, 'bill.json'), { inputs: all, parts })
   const bill = JSON.parse(readFileSync(file, 'utf8'))
   const purls: string[] = bill.components.map(({ purl }: { purl: string }) => purl)

@@ -10,9 +10,9 @@ import {
   chart,
   helmHere,
   manifestFile,
-  manifestOf,
   manifests,
   noHelm,
+  renderManifest,
   runHelm,
 } from '../../infra/helm.ts'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -114,7 +114,7 @@ test('only settings that the beacon knows are set', () => {
 describe('with Helm', () => {
   test.for(Object.keys(manifests))('%s.yaml is what Helm makes', { timeout }, (name, { skip }) => {
     const helm = helmHere() ?? skip(noHelm)
-    expect(readFileSync(manifestFile(name), 'utf8')).toBe(manifestOf(helm, name))
+    expect(readFileSync(manifestFile(name), 'utf8')).toBe(renderManifest(helm, name))
   })
 
   test('the linter has nothing to say', { timeout }, ({ skip }) => {

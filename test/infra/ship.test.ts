@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { cloudEventBody } from '../../functions/core/message/cloud-event.ts'
-import { rowOf } from '../../functions/notify/ship/row.ts'
+import { toRow } from '../../functions/notify/ship/row.ts'
 import table from '../../infra/azure/ship-columns.json' with { type: 'json' }
 import { arm, startWithAzure, subscription } from '../support/azure.ts'
 import { notification } from '../support/records.ts'
@@ -16,7 +16,7 @@ const columns = table.columns.map(({ name }) => name)
 test('the columns are those of a row', () => {
   const sent = { id: 'id', notification: notification() }
   const body = cloudEventBody(sent, { api: 'https://foghorn.example' }, { publicUrl: '' })
-  expect(columns).toEqual(Object.keys(rowOf(body)))
+  expect(columns).toEqual(Object.keys(toRow(body)))
 })
 
 const types = table.columns.map(({ name, type }) => `${name}:${type.replace('boolean', 'bool')}`)

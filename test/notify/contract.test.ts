@@ -1,7 +1,7 @@
 // The promises of every notifier, for all kinds: which answers are a success, a retry or a refusal,
 // and that no outcome contains a part of the channel's secret. kinds.ts has the table.
 import { describe, expect, test } from 'vitest'
-import { addressOf } from '../../functions/core/rules/address.ts'
+import { readAddress } from '../../functions/core/rules/address.ts'
 import { createToken } from '../../functions/links/link.ts'
 import { presets } from '../../functions/notify/http/presets.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
@@ -258,7 +258,7 @@ describe.each(kinds)('%s', (kind) => {
     'no secret comes out of an answer (%i) that repeats it all',
     async (status) => {
       const channel = channels[kind]
-      const url = new URL(addressOf(channel))
+      const url = new URL(readAddress(channel))
       const { send, requests } = answering(status)
       await notify(kind, send)
       const said = [url.href, url.pathname + url.search, url.search, ...url.searchParams.values()]

@@ -1,6 +1,6 @@
 // The contract's table: one row for each kind of channel. If a new kind has a row here, every test
 // in this folder covers it, and the preview shows it.
-import { addressOf } from '../../functions/core/rules/address.ts'
+import { readAddress } from '../../functions/core/rules/address.ts'
 import type { Notifier } from '../../functions/notify/notifier.ts'
 import {
   type Channel,
@@ -450,7 +450,7 @@ export function notifierOf(kind: Kind): Notifier<never> {
 /** The address of a message. */
 export function targetOf(kind: Kind): string {
   const { path = '' }: Extras = kindTable[kind]
-  return addressOf(channels[kind]) + path
+  return readAddress(channels[kind]) + path
 }
 
 /** All secret parts of all channels, also in decoded form. */

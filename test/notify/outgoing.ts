@@ -4,7 +4,7 @@ import type { SendOutcome } from '../../functions/core/delivery/attempt.ts'
 import type { Notification } from '../../functions/core/delivery/delivery.ts'
 import type { Post, PostState } from '../../functions/core/delivery/post.ts'
 import type { Facts } from '../../functions/core/event/facts.ts'
-import { viewOf } from '../../functions/core/event/view.ts'
+import { toView } from '../../functions/core/event/view.ts'
 import { compose } from '../../functions/core/message/message.ts'
 import type { AzureTokens, Outgoing, PostAccess, Send } from '../../functions/notify/notifier.ts'
 import { webHmac } from '../../shared/signature.ts'
@@ -73,7 +73,7 @@ export function lastingPosts(state?: PostState): PostAccess {
 
 /** A message about an event with these facts. */
 export function about(changes: Partial<Facts>, told: Partial<Notification> = {}): Outgoing {
-  const event = viewOf(record({ facts: facts(changes) }))
+  const event = toView(record({ facts: facts(changes) }))
   return outgoing({}, { event, ...told })
 }
 

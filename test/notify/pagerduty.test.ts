@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { AlertNotification, Delivery } from '../../functions/core/delivery/delivery.ts'
 import type { Decided } from '../../functions/core/event/event.ts'
 import { type Moment, moments, opensIncident } from '../../functions/core/event/moment.ts'
-import { viewOf } from '../../functions/core/event/view.ts'
+import { toView } from '../../functions/core/event/view.ts'
 import { compose } from '../../functions/core/message/message.ts'
 import type { Outgoing, Send } from '../../functions/notify/notifier.ts'
 import { at, claimed, type Fields, facts, notification, record } from '../support/records.ts'
@@ -18,7 +18,7 @@ async function capture(what: Outgoing) {
 }
 
 function step(moment: Moment, changes: Fields = {}, more: Partial<Outgoing> = {}) {
-  const told = notification({ moment, event: viewOf(record(changes)) })
+  const told = notification({ moment, event: toView(record(changes)) })
   const delivery = claimed(`id/${moment}`, { notification: told })
   return outgoing({ delivery, message: compose(told, at), ...more })
 }
@@ -111,7 +111,7 @@ describe('a rule that waited in vain', () => {
   const notReady = { at, rule: 'drained', why: 'cannot_be_ready' } as const
   const waiting = { policy: { decide: 'approve' as const, rule: 'r', whenReady: true as const } }
   const asking: Fields = { policy: { ...waiting.policy, decide: 'ask' }, wait: { notReady } }
-  const heard = [notification({ event: viewOf(record(waiting)) })]
+  const heard = [notification({ event: toView(record(waiting)) })]
   const said = async (what: Outgoing) => {
     const { requests } = await captureAny('pagerduty', what)
     return requests.map(({ json }) => {
@@ -150,7 +150,7 @@ describe('a rule that waited in vain', () => {
     expect(await said(step('scheduled', asking, { mayHaveHeard: [] }))).toEqual([
       'trigger …/asked-# error',
     ])
-    const mayHaveHeard = [notification({ event: viewOf(record(asking)) })]
+    const mayHaveHeard = [notification({ event: toView(record(asking)) })]
     expect(await said(step('not_ready', asking, { mayHaveHeard }))).toEqual([
       'trigger …/asked-# error',
     ])
@@ -163,7 +163,7 @@ describe('a rule that waited in vain', () => {
 describe('a stuck approval', () => {
   const stuckAt = at + 60_000
   const earlier = (...moments: Moment[]) =>
-    moments.map((moment) => notification({ moment, event: viewOf(record({ decided: approved })) }))
+    moments.map((moment) => notification({ moment, event: toView(record({ decided: approved })) }))
   const ended = { at, outcome: 'cancelled' } as const
   const sentFor = async (moment: Moment, heard: Moment[], changes: Fields = {}) => {
     const what = step(moment, { decided: approved, azure: { stuckAt }, ...changes })
@@ -248,7 +248,7 @@ describe('the title of an incident', () => {
 
   test('has the date if it is another day, however near', async () => {
     const midnight = Date.parse('2026-11-22T00:05:00Z')
-    const event = viewOf(record({ facts: facts({ notBeforeAt: midnight }) }))
+    const event = toView(record({ facts: facts({ notBeforeAt: midnight }) }))
     const now = midnight - 15 * 60_000
     const message = compose(notification({ event, at: now }), now)
     const { json } = await capture({ ...step('scheduled'), message })

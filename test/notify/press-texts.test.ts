@@ -1,23 +1,23 @@
 // The question before a press counts, and the private reply to the person who pressed.
 import { describe, expect, test } from 'vitest'
 import type { EventRecord } from '../../functions/core/event/event.ts'
-import { viewOf } from '../../functions/core/event/view.ts'
-import { impactOf } from '../../functions/core/message/phrases.ts'
-import { questionOf, refusalOf } from '../../functions/notify/press-texts.ts'
+import { toView } from '../../functions/core/event/view.ts'
+import { describeImpact } from '../../functions/core/message/phrases.ts'
+import { composeQuestion, composeRefusal } from '../../functions/notify/press-texts.ts'
 import type { PressOutcome } from '../../functions/notify/presses.ts'
 import { aDrill, at, type Fields, facts, record } from '../support/records.ts'
 
 const minute = 60_000
 
 describe('the question before Approve', () => {
-  const ask = (changes: Fields) => questionOf(viewOf(record(changes)))
+  const ask = (changes: Fields) => composeQuestion(toView(record(changes)))
 
   test('names what starts and every VM for which there is room', () => {
     expect(ask({})).toEqual({
       approve: 'Restart now',
       leave: 'Let Azure restart it',
       title: 'Approve Reboot of web_0?',
-      text: `Azure starts it now: Reboot of web_0. ${impactOf(viewOf(record()))} You cannot undo this.`,
+      text: `Azure starts it now: Reboot of web_0. ${describeImpact(toView(record()))} You cannot undo this.`,
     })
     const { text } = ask({ facts: facts({ resources: ['web_0', 'web_1'], eventType: 'Freeze' }) })
     expect(text).toContain('Freeze of 2 VMs: web_0, web_1. ')
@@ -107,7 +107,7 @@ describe('the reply to a press that decides nothing', () => {
   ]
 
   test.each(rows)('%s', (outcome, about, said) => {
-    const text = refusalOf(outcome, about, { how: 'slack', who: 'T0HOME/U0BOB' }, at)
+    const text = composeRefusal(outcome, about, { how: 'slack', who: 'T0HOME/U0BOB' }, at)
     expect(text).toContain(`Reboot of web_0: ${said}`)
   })
 })

@@ -2,10 +2,10 @@
 // in trouble, late and skipped messages, scale sets, hostile names.
 import { planChannelTest } from '../../functions/core/delivery/alert.ts'
 import { type Notification, noFleet } from '../../functions/core/delivery/delivery.ts'
-import { stampOf } from '../../functions/core/event/approval.ts'
+import { makeStamp } from '../../functions/core/event/approval.ts'
 import type { Decided } from '../../functions/core/event/event.ts'
 import type { Moment } from '../../functions/core/event/moment.ts'
-import { viewOf } from '../../functions/core/event/view.ts'
+import { toView } from '../../functions/core/event/view.ts'
 import type { Outgoing, Part } from '../../functions/notify/notifier.ts'
 import { alertScenes } from '../features/scenes.ts'
 import { aDrill, at, type Fields, facts, record } from '../support/records.ts'
@@ -421,7 +421,7 @@ function outgoingOf(name: string, setting: Setting): Outgoing {
   const { moment, afterMs = 0, course = {}, spared, lateMs = 0, skipped = [], insteadOf } = setting
   const { workloads } = setting
   const event = {
-    ...viewOf(record({ facts: usual, ...course })),
+    ...toView(record({ facts: usual, ...course })),
     ...(spared === undefined ? {} : { spared }),
     ...(workloads && { vms: [{ name: 'web_3', node: 'web000003', workloads }] }),
   }
@@ -435,12 +435,12 @@ function outgoingOf(name: string, setting: Setting): Outgoing {
   const one = sent(id, notification, { lateMs, skipped, heard, askers })
   if (!setting.decides) return one
   const notNow = event.decided === undefined
-  const value = `key.content.mac:${stampOf(event)}`
+  const value = `key.content.mac:${makeStamp(event)}`
   return { ...one, buttons: { value, notNow } }
 }
 
 function notice(state: string, reason: string, health?: 'refusing' | 'unreachable'): Outgoing {
-  const event = viewOf(record({ facts: usual }))
+  const event = toView(record({ facts: usual }))
   const what = { channel: 'ops-teams', moment: 'scheduled' as const, state, reason }
   const about = { ...what, ...(health && { health }) }
   return sent('prod/e/1/scheduled/ops-teams/notice/ops', { moment: 'alert', at, event, about })

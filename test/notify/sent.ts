@@ -3,7 +3,7 @@ import {
   type AlertNotification,
   channelTroubleIn,
   type Delivery,
-  isAlertOf,
+  isAlertAbout,
   type Notification,
 } from '../../functions/core/delivery/delivery.ts'
 import type { Posted } from '../../functions/core/delivery/post.ts'
@@ -43,10 +43,10 @@ export function sent(
   return {
     delivery: claimed(id, { notification }),
     message: compose(notification, now, skipped, askers),
-    ...(channelTroubleIn(notification) || isAlertOf(notification)
+    ...(channelTroubleIn(notification) || isAlertAbout(notification)
       ? {}
       : { pageUrl: 'https://foghorn.example/approve/token' }),
-    ...(isAlertOf(notification) ? {} : { links }),
+    ...(isAlertAbout(notification) ? {} : { links }),
     publicUrl: 'https://foghorn.example',
     mayHaveHeard: heard.map((moment) => ({ moment, at, event: notification.event })),
     also: [],

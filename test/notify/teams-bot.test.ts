@@ -2,7 +2,7 @@
 // `edited.ts` is tried with Slack, too (slack/bot.test.ts).
 import { beforeEach, expect, test } from 'vitest'
 import type { Moment } from '../../functions/core/event/moment.ts'
-import { viewOf } from '../../functions/core/event/view.ts'
+import { toView } from '../../functions/core/event/view.ts'
 import { compose } from '../../functions/core/message/message.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
 import { notifiers } from '../../functions/notify/registry.ts'
@@ -48,7 +48,7 @@ const send: Send = async (url, { method, headers = {}, body = '' }) => {
 }
 
 function notify(moment: Moment, seq: number, changes: Fields = {}) {
-  const event = viewOf(record(changes))
+  const event = toView(record(changes))
   const notification = { moment, at, event }
   const delivery = claimed(`prod/e/1/${moment}/bot`, { seq, notification })
   const what = outgoing({ posts, delivery, message: compose(notification, at) })

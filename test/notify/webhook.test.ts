@@ -4,7 +4,7 @@ import { Webhook as Standard } from 'standardwebhooks'
 import { Webhook as Svix } from 'svix'
 import { describe, expect, test } from 'vitest'
 import { moments } from '../../functions/core/event/moment.ts'
-import { viewOf } from '../../functions/core/event/view.ts'
+import { toView } from '../../functions/core/event/view.ts'
 import type { Send } from '../../functions/notify/notifier.ts'
 import { at, claimed, facts, notification, record } from '../support/records.ts'
 import { eventId, hookSecret, prodKey } from '../support/world.ts'
@@ -95,7 +95,7 @@ describe('the body', () => {
 
   test.each(moments)('type and moment of "%s"', async (moment) => {
     const decided = { decision: 'declined', how: 'link', who: 'chat', at } as const
-    const { json } = await capture(outgoing({}, { moment, event: viewOf(record({ decided })) }))
+    const { json } = await capture(outgoing({}, { moment, event: toView(record({ decided })) }))
     expect([json.type, json.data.moment]).toEqual([`foghorn.event.${moment}`, moment])
   })
 
@@ -137,7 +137,7 @@ describe('the body', () => {
   test('VMs of which only the name is known come last, and are cut first', async () => {
     const vms = [{ name: named(40)[20]!, vmId: 'id' }]
     const event = (count: number) => ({
-      ...viewOf(record({ facts: facts({ resources: named(count) }) })),
+      ...toView(record({ facts: facts({ resources: named(count) }) })),
       vms,
     })
     const few = await capture(outgoing({}, { event: event(40) }))
@@ -155,7 +155,7 @@ describe('the body', () => {
     const unready = Array(20).fill({ vm: 'web_0', state: 'failed' })
     const readiness = { counts: { failed: 20 }, unready }
     const event = {
-      ...viewOf(record({ facts: facts({ resources: named(60) }), wait: { readiness } })),
+      ...toView(record({ facts: facts({ resources: named(60) }), wait: { readiness } })),
       vms,
     }
     const { body, json } = await capture(outgoing({}, { event }))
@@ -171,7 +171,7 @@ describe('the body', () => {
     const one = { vm: '☃'.repeat(256), state: 'failed' as const, since: at, note }
     const unready = Array(20).fill(one)
     const failed = { counts: { failed: 20 }, unready, restore: { counts: {}, failed: unready } }
-    const event = viewOf(record({ wait: { readiness: failed } }))
+    const event = toView(record({ wait: { readiness: failed } }))
     const delivery = claimed('id', { notification: notification({ event }) })
     const { body, json } = await capture(outgoing({ delivery }))
     expect(bytes(body)).toBeLessThan(20_000)
@@ -205,7 +205,7 @@ describe('the body', () => {
     const decides = { ...channels.webhook, links: 'decide' as const }
     const { json } = await capture(outgoing(), [hookSecret], decides)
     expect(json.data.links).toEqual({ ...links, decide: 'https://foghorn.example/approve/token' })
-    const ended = viewOf(record({ phase: 'cancelled', ended: { at, outcome: 'cancelled' } }))
+    const ended = toView(record({ phase: 'cancelled', ended: { at, outcome: 'cancelled' } }))
     const over = await capture(
       outgoing({}, { moment: 'cancelled', event: ended }),
       [hookSecret],

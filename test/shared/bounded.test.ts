@@ -1,12 +1,12 @@
 // The check of a list stops after a few mistakes: a report of 256 KB may be wrong in every entry.
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { listOf, maxWrongEntries } from '../../shared/bounded.ts'
+import { maxWrongEntries, readList } from '../../shared/bounded.ts'
 import { describeIssues, maxDescribed } from '../../shared/errors.ts'
 import { maxReportBytes, reportSchema } from '../../shared/report.ts'
 import { event, FakeBeacon } from '../support/world.ts'
 
-const names = listOf(z.string().min(1), 20)
+const names = readList(z.string().min(1), 20)
 
 const zeros = (length: number) => Array<number>(length).fill(0)
 const issuesOf = (schema: z.core.$ZodType, value: unknown) =>
@@ -15,8 +15,8 @@ const issuesOf = (schema: z.core.$ZodType, value: unknown) =>
 describe('a list', () => {
   test('is read as its items are', () => {
     expect(names.parse(['a', 'b'])).toEqual(['a', 'b'])
-    expect(listOf(z.string().toLowerCase(), 2).parse(['A'])).toEqual(['a'])
-    expect(listOf(z.object({ a: z.int().default(7) }), 2).parse([{}])).toEqual([{ a: 7 }])
+    expect(readList(z.string().toLowerCase(), 2).parse(['A'])).toEqual(['a'])
+    expect(readList(z.object({ a: z.int().default(7) }), 2).parse([{}])).toEqual([{ a: 7 }])
   })
 
   test('says where it is wrong, for the first entries that are', () => {

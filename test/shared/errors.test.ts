@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { describeIssues, FoghornError, messageOf, pathOf } from '../../shared/errors.ts'
+import { describeIssues, describePath, FoghornError, messageOf } from '../../shared/errors.ts'
 
 test('an error has a code for the machine and a sentence for the person', () => {
   const cause = new Error('why')
@@ -13,7 +13,7 @@ test.each([
   [['routes', 0, 'channels', 1], 'routes[0].channels[1]'],
   [[2, 'name'], '[2].name'],
 ])('the path %j is %s', (path, expected) => {
-  expect(pathOf(path)).toBe(expected)
+  expect(describePath(path)).toBe(expected)
 })
 
 describe('issues of a parse', () => {

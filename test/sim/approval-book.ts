@@ -1,7 +1,7 @@
 // The book of approvals: nothing is decided but by a person who pressed, may do so and saw what they decided, or by
 // a rule; and what people are answered is what came of it.
 
-import { stampOf } from '../../functions/core/event/approval.ts'
+import { makeStamp } from '../../functions/core/event/approval.ts'
 import type { Decided, Decider, EventRecord } from '../../functions/core/event/event.ts'
 import { isWithin } from '../../functions/core/event/scope.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
@@ -18,7 +18,7 @@ export interface Press {
   person: number
   by: Decider
   decision: Decided['decision']
-  /** Of what they saw; see `stampOf`. */
+  /** Of what they saw; see `makeStamp`. */
   stamp: string
   /** Where the button was: of a page, as browsers send its form, or without the HTTP face. */
   at: 'form' | 'page' | 'slack'
@@ -142,7 +142,7 @@ export class ApprovalBook {
       (press) => press.key === key && wayOf(press.decision, press.by) === way,
     )
     if (own.length === 0) broke('who never pressed')
-    else if (!own.some(({ stamp }) => stamp === stampOf(seenBefore(record, earlier))))
+    else if (!own.some(({ stamp }) => stamp === makeStamp(seenBefore(record, earlier))))
       broke('who saw something else')
     // with a fleet's key, a liar who speaks as another VM can also change its tags
     const isKnown = !this.#docket.mistaken.has(record.fleet)

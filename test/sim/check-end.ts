@@ -1,6 +1,6 @@
 // What must hold once nothing is owed and nothing is open: every message has its end, every event is
 // closed, no incident is left, and the record agrees with what happened where that can be known.
-import { type Delivery, endsAlert, isAlertOf } from '../../functions/core/delivery/delivery.ts'
+import { type Delivery, endsAlert, isAlertAbout } from '../../functions/core/delivery/delivery.ts'
 import type { EventRecord } from '../../functions/core/event/event.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { isAdvice } from '../../shared/document.ts'
@@ -224,7 +224,7 @@ async function checkIncidents(judge: Judge, store: Store, record: EventRecord): 
 /** Owners are notified of an alert and of its end, and the end leaves no incident. */
 async function checkAlerts(judge: Judge, store: Store): Promise<void> {
   const alerts = [...judge.messages.rows.values()].filter(({ notification }) =>
-    isAlertOf(notification),
+    isAlertAbout(notification),
   )
   const keys = new Map(
     alerts.map(({ fleet, eventId }) => [`${fleet}/${eventId}`, { fleet, eventId }]),
@@ -236,7 +236,7 @@ async function checkAlerts(judge: Judge, store: Store): Promise<void> {
       if (!finished.includes(state)) judge.broke('ending', `${id} is ${state} for ever`)
     }
     for (const [key, { row, open }] of judge.messages.incidents) {
-      const isOwn = row.fleet === fleet && row.eventId === eventId && isAlertOf(row.notification)
+      const isOwn = row.fleet === fleet && row.eventId === eventId && isAlertAbout(row.notification)
       const over = rows.find((one) => isOver(one, row))
       if (isOwn && open && over !== undefined)
         judge.broke('incidents', `${key} stays open after ${over.id}`)

@@ -3,7 +3,7 @@
 // their decision either way.
 
 import { Hono } from 'hono'
-import { stampOf } from '../../functions/core/event/approval.ts'
+import { makeStamp } from '../../functions/core/event/approval.ts'
 import type { Decided, Decider } from '../../functions/core/event/event.ts'
 import { answerPress, interactionsPath } from '../../functions/http/people/slack.ts'
 import { createFormToken } from '../../functions/links/link.ts'
@@ -64,7 +64,7 @@ export function directPage(relay: Relay): PageDoor {
     async look(path) {
       const opened = await open(relay, tokenIn(path))
       if (opened.outcome !== 'open' || !isDecidable(opened.record)) return undefined
-      return { stamp: stampOf(opened.record), fields: {} }
+      return { stamp: makeStamp(opened.record), fields: {} }
     },
     async decide(path, by, decision, { stamp }) {
       const opened = await open(relay, tokenIn(path))
@@ -165,7 +165,7 @@ async function borrowForm(relay: Relay, path: string): Promise<Shown | undefined
   const link = tokenIn(path)
   const opened = await open(relay, link)
   if (opened.outcome !== 'open') return undefined
-  const stamp = stampOf(opened.record)
+  const stamp = makeStamp(opened.record)
   return { stamp, fields: { form: await createFormToken(relay.linkKeys, link, stamp) } }
 }
 

@@ -5,9 +5,9 @@ import {
   type Claimed,
   type Delivery,
   isPing,
-  subscriptionOf,
+  readSubscription,
 } from '../../functions/core/delivery/delivery.ts'
-import { messageIdOf, type Subscription } from '../../functions/core/delivery/subscription.ts'
+import { buildMessageId, type Subscription } from '../../functions/core/delivery/subscription.ts'
 import type { Sent } from '../support/world.ts'
 import type { Docket } from './docket.ts'
 import type { Attempt, MessageBook } from './message-book.ts'
@@ -124,7 +124,7 @@ export class EndpointBook {
     const { fleet, eventId, epoch, sequence, moment } = json.data
     const own = planned.name
     const said = `${own} ${fleet}/${eventId}/${epoch}/${sequence}/${moment}`
-    if (json.id !== id || id !== messageIdOf(claimed)) {
+    if (json.id !== id || id !== buildMessageId(claimed)) {
       this.#docket.broke('told once', `${own} gets ${json.id} under the id ${id}`)
     }
     const known = this.#idsOf.get(said) ?? id
@@ -142,7 +142,7 @@ export class EndpointBook {
   accepted(claimed: Claimed, { headers, method }: Sent): void {
     this.#docket.note(`${this.#of(claimed)?.planned.name} takes ${claimed.id}`)
     if (method === 'OPTIONS') return
-    const key = `${subscriptionOf(claimed.channel)} ${headers['webhook-id']}`
+    const key = `${readSubscription(claimed.channel)} ${headers['webhook-id']}`
     const attempt = this.#messages.attemptOf(claimed)
     if (attempt === undefined) throw new Error(`${claimed.id} was sent without a claim`)
     const earlier = this.#accepted.get(key) ?? []

@@ -4,7 +4,7 @@ import type { Settlement } from '../../functions/core/delivery/attempt.ts'
 import {
   type Claimed,
   type Delivery,
-  subscriptionOf,
+  readSubscription,
 } from '../../functions/core/delivery/delivery.ts'
 import type { Part } from '../../functions/notify/notifier.ts'
 import type { ClaimRequest, Commit } from '../../functions/store/store.ts'
@@ -103,7 +103,7 @@ export class Judge extends Docket {
     this.shipping.committed(key, commit.moments)
     this.subscriptions.committed(commit.moments)
     this.planned(commit.deliveries)
-    const deliveries = commit.deliveries.filter(({ channel }) => !subscriptionOf(channel))
+    const deliveries = commit.deliveries.filter(({ channel }) => !readSubscription(channel))
     this.events.committed(process, { ...commit, deliveries })
     this.sights.committed(key, before, record)
     this.hooks.committed(key, before, record)

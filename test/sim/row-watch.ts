@@ -9,7 +9,7 @@ import {
   type StoredDelivery,
   toDelivery,
 } from '../../functions/store/delivery-rows.ts'
-import { eventRow, momentRow, recordOf, viewOfMoment } from '../../functions/store/events.ts'
+import { eventRow, momentRow, parseRecord, viewOfMoment } from '../../functions/store/events.ts'
 import type { Key, Row } from '../../functions/store/rows.ts'
 import type { Judge } from './judge.ts'
 
@@ -22,7 +22,7 @@ export interface WrittenRow {
 export class RowWatch {
   readonly #bodyOf: (partition: string, row: string) => string | undefined
 
-  /** `bodyOf`: of a row, as it is now. */
+  /** `readBody`: of a row, as it is now. */
   constructor(bodyOf: (partition: string, row: string) => string | undefined) {
     this.#bodyOf = bodyOf
   }
@@ -51,7 +51,7 @@ export class RowWatch {
     const event = written.find(({ row }) => row.row === eventRow)
     const rows = written.filter(({ row }) => /^(deliveries|subscribed)\|/.test(row.row))
     if (event !== undefined) {
-      const record = recordOf(event.row)
+      const record = parseRecord(event.row)
       const planned = rows.flatMap(({ row }) => this.#deliveriesIn(partition, row.body))
       const commit = { record, deliveries: planned, basedOn: 0, now: 0 }
       judge.committed(process, { ...commit, moments: momentsIn(written) }, 'committed')

@@ -1,5 +1,5 @@
 // Relays whose subscriptions are broken on purpose, each by a store that does not keep one promise.
-import { type Delivery, subscriptionOf } from '../../functions/core/delivery/delivery.ts'
+import { type Delivery, readSubscription } from '../../functions/core/delivery/delivery.ts'
 import type { SmallRow, Store } from '../../functions/store/store.ts'
 
 type Spoil = () => (store: Store) => Store
@@ -9,7 +9,7 @@ function planned(make: (deliveries: Delivery[]) => Delivery[]): (store: Store) =
   return (store) => ({
     ...store,
     commit: (commit, before) => {
-      const own = commit.deliveries.filter(({ channel }) => subscriptionOf(channel) !== undefined)
+      const own = commit.deliveries.filter(({ channel }) => readSubscription(channel) !== undefined)
       const others = commit.deliveries.filter((one) => !own.includes(one))
       return store.commit({ ...commit, deliveries: [...others, ...make(own)] }, before)
     },

@@ -5,7 +5,7 @@ import type { Claimed } from '../../functions/core/delivery/delivery.ts'
 import { AzureRows } from '../../functions/store/azure/rows.ts'
 import type { Table } from '../../functions/store/azure/table.ts'
 import { RelayStore } from '../../functions/store/relay-store.ts'
-import { type Change, type Row, type Rows, rowOf } from '../../functions/store/rows.ts'
+import { buildRow, type Change, type Row, type Rows } from '../../functions/store/rows.ts'
 import { SqlRows } from '../../functions/store/sqlite.ts'
 import { openFile } from '../../functions/store/sqlite-file.ts'
 import type { Claim, ClaimRequest, Store } from '../../functions/store/store.ts'
@@ -101,7 +101,7 @@ function effectOf(changes: Change[], rows: Row[]): [WrittenRow[], string[]] {
     if (change.kind === 'remove') return []
     return [{ row: rows[i]!, before: change.kind === 'replace' ? change.was.body : undefined }]
   })
-  return [written, changes.filter(({ kind }) => kind === 'remove').map(rowOf)]
+  return [written, changes.filter(({ kind }) => kind === 'remove').map(buildRow)]
 }
 
 /** The judge hears of what rows do not show. */

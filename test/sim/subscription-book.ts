@@ -5,11 +5,11 @@ import {
   type Claimed,
   type Delivery,
   isPing,
+  readSubscription,
   subscriptionChannel,
-  subscriptionOf,
 } from '../../functions/core/delivery/delivery.ts'
 import type { MomentEntry } from '../../functions/core/delivery/moment-log.ts'
-import { messageIdOf, type Subscription } from '../../functions/core/delivery/subscription.ts'
+import { buildMessageId, type Subscription } from '../../functions/core/delivery/subscription.ts'
 import type { Store } from '../../functions/store/store.ts'
 import type { Docket } from './docket.ts'
 import { EndpointBook, type Known } from './endpoint-book.ts'
@@ -125,7 +125,7 @@ export class SubscriptionBook {
     for (const one of deliveries) {
       const known = this.#of(one)
       if (known === undefined || isPing(one.notification)) continue
-      const key = `${known.id} ${messageIdOf(one)}`
+      const key = `${known.id} ${buildMessageId(one)}`
       const before = this.#rows.get(key)
       if (before === one.id) continue
       if (before !== undefined) this.broke('told once', `${key} is planned as ${one.id}, too`)
@@ -158,7 +158,7 @@ export class SubscriptionBook {
   }
 
   #of({ channel }: Delivery): Known | undefined {
-    const id = subscriptionOf(channel)
+    const id = readSubscription(channel)
     return id === undefined ? undefined : this.#known.get(id)
   }
 
@@ -228,7 +228,7 @@ export class SubscriptionBook {
   #checkRow(known: Known, row: Delivery): void {
     const { name } = known.planned
     if (!finished.includes(row.state)) this.broke('ending', `${row.id} is ${row.state} for ever`)
-    const key = `${known.id} ${messageIdOf(row)}`
+    const key = `${known.id} ${buildMessageId(row)}`
     const isAnswered = this.endpoints.hasTaken(key) || known.planned.consent === 'options'
     if (row.state === 'delivered' && !isAnswered) {
       this.broke('reached', `${row.id} counts as delivered, and ${name} never took it`)

@@ -1,6 +1,6 @@
 // One seeded world from its beginning to the time when nothing is owed and nothing is open any more.
 import { createHash } from 'node:crypto'
-import { secretsOf } from '../../functions/config/config.ts'
+import { listSecrets } from '../../functions/config/config.ts'
 import type { Table } from '../../functions/store/azure/table.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { createLog } from '../../shared/log.ts'
@@ -121,7 +121,7 @@ function build(ground: Ground) {
   const { kernel, plan, faults, random, http } = ground
   const beacons: Beacon[] = []
   // shorter ones are parts of addresses that say nothing
-  const secrets = secretsOf(plan.config).filter((secret) => secret.length >= 8)
+  const secrets = listSecrets(plan.config).filter((secret) => secret.length >= 8)
   const calmAt = startAt + calmMs
   const judge: Judge = new Judge({
     kernel,

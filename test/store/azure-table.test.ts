@@ -2,9 +2,9 @@
 // Azurite accepts it. And Azure's answers are told apart.
 import { RestError, type TableClient } from '@azure/data-tables'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { viewOf } from '../../functions/core/event/view.ts'
+import { toView } from '../../functions/core/event/view.ts'
 import { AzureTable, type EntityChange } from '../../functions/store/azure/table.ts'
-import { keyOf } from '../../functions/store/keys.ts'
+import { buildKey } from '../../functions/store/keys.ts'
 import { type Azurite, newClient, newTable, startAzurite } from '../support/azurite.ts'
 import { at, delivery, facts, key, notification, record } from '../support/records.ts'
 import { azureRows, storeOver } from '../support/stores.ts'
@@ -73,15 +73,21 @@ describe('a body of several parts is read back unchanged', () => {
 describe('keys', () => {
   test('have less than 1 KiB, however long their parts are', () => {
     const long = '🚢'.repeat(1_000)
-    const longest = [keyOf('event', long, long), keyOf(long, 'x'.repeat(15), long)]
+    const longest = [buildKey('event', long, long), buildKey(long, 'x'.repeat(15), long)]
     // https://learn.microsoft.com/rest/api/storageservices/understanding-the-table-service-data-model
     for (const one of longest) expect(one.length * 2).toBeLessThanOrEqual(1_024)
   })
 
   test('differ if long parts differ at the end, or if the same text is split differently', () => {
     const long = 'x'.repeat(300)
-    const keys = [keyOf(`${long}a`), keyOf(`${long}b`), keyOf('a', 'b'), keyOf('a|b'), keyOf('ab')]
-    expect(new Set([...keys, keyOf('a=7Cb'), keyOf('a', '', 'b')]).size).toBe(7)
+    const keys = [
+      buildKey(`${long}a`),
+      buildKey(`${long}b`),
+      buildKey('a', 'b'),
+      buildKey('a|b'),
+      buildKey('ab'),
+    ]
+    expect(new Set([...keys, buildKey('a=7Cb'), buildKey('a', '', 'b')]).size).toBe(7)
   })
 })
 
@@ -150,7 +156,7 @@ test('a commit of 60 deliveries with the largest record fits', async () => {
   const store = storeOver(azureRows(newTable(azurite)))
   const resources = Array.from({ length: 1_000 }, (_, i) => `${'v'.repeat(250)}${i}`)
   const large = record({ facts: facts({ resources }), dueAt: at })
-  const told = notification({ event: viewOf(large) })
+  const told = notification({ event: toView(large) })
   const deliveries = Array.from({ length: 60 }, (_, i) =>
     delivery(`d${i}`, { channel: `chat-${i}`, notification: told }),
   )

@@ -2,7 +2,7 @@
 import type { EventRecord } from '../../functions/core/event/event.ts'
 import type { Facts } from '../../functions/core/event/facts.ts'
 import { addHistory } from '../../functions/core/event/history.ts'
-import { scopeOf } from '../../functions/core/event/scope.ts'
+import { toScope } from '../../functions/core/event/scope.ts'
 import { maxVms } from '../../functions/core/limits.ts'
 import { at, type Fields, facts, record } from './records.ts'
 
@@ -24,9 +24,9 @@ export function bigRecord(changes: Fields = {}): EventRecord {
     how: 'link',
     who: 'chat',
     at,
-    scope: scopeOf(full),
+    scope: toScope(full),
   }
-  const other = { ...full.decided, scope: scopeOf({ facts: bigFacts(1_000) }) }
+  const other = { ...full.decided, scope: toScope({ facts: bigFacts(1_000) }) }
   full.overruled = Array.from({ length: 10 }, () => other)
   full.changed = { at, names: ['resources'], from: { resources: bigNames(2_000) } }
   full = addHistory(full, { at, what: 'approved', note: 'link: chat' })

@@ -1,5 +1,5 @@
 // What a person does: opens the link of the newest message, and presses a button.
-import { stampOf } from '../../functions/core/event/approval.ts'
+import { makeStamp } from '../../functions/core/event/approval.ts'
 import {
   createFormToken,
   createToken,
@@ -64,7 +64,7 @@ async function keptForm(world: World, path: string): Promise<Record<string, stri
   const token = await readToken(linkKeys, link)
   const record = token && 'eventId' in token ? await store.readEvent(token) : undefined
   if (record === undefined) return {}
-  return { form: await createFormToken(linkKeys, link, stampOf(record)) }
+  return { form: await createFormToken(linkKeys, link, makeStamp(record)) }
 }
 
 /** The readable text of a page, without markup and style. */

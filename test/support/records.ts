@@ -10,9 +10,9 @@ import type {
   StartedRecord,
 } from '../../functions/core/event/event.ts'
 import type { Facts } from '../../functions/core/event/facts.ts'
-import { scopeOf } from '../../functions/core/event/scope.ts'
-import { type Sight, shownOf } from '../../functions/core/event/sight.ts'
-import { viewOf } from '../../functions/core/event/view.ts'
+import { toScope } from '../../functions/core/event/scope.ts'
+import { type Sight, toShown } from '../../functions/core/event/sight.ts'
+import { toView } from '../../functions/core/event/view.ts'
 import type { Commit } from '../../functions/store/store.ts'
 import { event, eventId, startAt } from './world.ts'
 
@@ -57,11 +57,11 @@ export function openRecord(changes: Omit<Fields, 'ended'> = {}): OpenRecord {
 }
 
 export function notification(changes: Partial<Notification> = {}): Notification {
-  return { moment: 'scheduled', at, event: viewOf(record()), ...changes }
+  return { moment: 'scheduled', at, event: toView(record()), ...changes }
 }
 
 /** What an approval of the usual event covers. */
-export const scope = scopeOf(record())
+export const scope = toScope(record())
 
 export function delivery(id: string, changes: Partial<Delivery> = {}): Delivery {
   return {
@@ -113,7 +113,7 @@ export function sight(vm: string, changes: Partial<Sight> = {}): Sight {
     ...{ bootId: `boot-of-${vm}`, counter: 1, heardAt: at, bootedAt: at - 86_400_000 },
     polledAt: changes.heardAt ?? at,
     firstSeenAt: at,
-    shows: shownOf(event()),
+    shows: toShown(event()),
     ...(event().resources.includes(vm) && { isHit: true as const }),
     ...changes,
   }

@@ -2,7 +2,7 @@
 // the test moves and channels that are a function.
 
 import { createApp } from '../../functions/app.ts'
-import { readConfig, secretsOf } from '../../functions/config/config.ts'
+import { listSecrets, readConfig } from '../../functions/config/config.ts'
 import { unlimited } from '../../functions/core/delivery/rate.ts'
 import { createCommitSignal } from '../../functions/host/commit-signal.ts'
 import { createHolds } from '../../functions/host/holds.ts'
@@ -73,7 +73,7 @@ export async function createWorld(
     write: (line) => lines.push(line),
     now: () => clock.now,
     level: 'debug',
-    secrets: secretsOf(config),
+    secrets: listSecrets(config),
   })
   const relay: Relay = {
     config,

@@ -5,12 +5,12 @@ import type { EventView } from '../event/view.ts'
 import { noEvent } from '../event/view.ts'
 import type { AlertKind, FleetAlert } from './alert-kind.ts'
 import {
+  chooseSeq,
   type Delivery,
   type DeliveryState,
   encode,
-  isAlertOf,
+  isAlertAbout,
   noFleet,
-  seqOf,
   shortHash,
   unsentFor,
   urgentMs,
@@ -29,7 +29,7 @@ export function alertId(kind: AlertKind): string {
 export function reachedBy(existing: Delivery[], episode: number): string[] {
   const reached = existing.filter(
     (one) =>
-      isAlertOf(one.notification) &&
+      isAlertAbout(one.notification) &&
       one.notification.about.episode === episode &&
       (one.state === 'pending' || mayHaveArrived(one)),
   )
@@ -46,7 +46,7 @@ export function alertsTo(
   const epoch = about.episode
   const event = noEvent({ fleet, eventId, epoch, sequence, eventType: 'Alert' }, now)
   return [...new Set(channels)].map((channel, i) => ({
-    ...unsentFor({ fleet, eventId, seq: seqOf(event, i) }, channel, now),
+    ...unsentFor({ fleet, eventId, seq: chooseSeq(event, i) }, channel, now),
     id: alertDeliveryId(event, about, channel),
     urgentUntil: now + urgentMs,
     notification: { moment: 'alert', at: now, event, about },

@@ -37,7 +37,7 @@ interface Audience {
   joining(): string[]
 }
 
-export function audienceOf(
+export function findAudience(
   routes: Route[],
   channels: ChannelFacts,
   { record, moments: logged, isExpiry, vms, existing, now }: Step,
@@ -46,7 +46,7 @@ export function audienceOf(
   /** People are told of advice once. It ends silently, and is no incident. Machines get every step. */
   const isAdvised = (name: string, moment: Moment) =>
     channels.takes(name) === 'every' ||
-    (moment === newestOf(record) && channels.takes(name) !== 'incident')
+    (moment === findNewest(record) && channels.takes(name) !== 'incident')
   const routed = (moment: Moment) => {
     const named = channelsFor(routes, record, vms, moment, now, existing)
     return isAdvice(record.facts) ? named.filter((name) => isAdvised(name, moment)) : named
@@ -70,9 +70,9 @@ export function audienceOf(
     const open = incidents
       ? withIncident(channels, notified, () => moments.filter(opensIncident).flatMap(routed))
       : []
-    const all = [...new Set([...due, ...open, ...fallbacksOf(record, existing, fallbacks)])].filter(
-      (name) => mayNotify(name, moment),
-    )
+    const all = [
+      ...new Set([...due, ...open, ...listFallbacks(record, existing, fallbacks)]),
+    ].filter((name) => mayNotify(name, moment))
     // the first message also says why a rule asks people. Machines get every step
     if (moment !== 'not_ready' || !logged.includes('scheduled')) return all
     const first = of('scheduled')
@@ -80,14 +80,14 @@ export function audienceOf(
   }
   const joining = () => {
     const known = [...notified, ...logged.flatMap(of)]
-    const newest = newestOf(record)
+    const newest = findNewest(record)
     return routed(newest).filter((name) => !known.includes(name) && mayNotify(name, newest))
   }
   return { of, joining }
 }
 
 /** The moment that says where the event stands. */
-export function newestOf({ phase }: EventRecord): Moment {
+export function findNewest({ phase }: EventRecord): Moment {
   return phase === 'started' ? 'started' : 'scheduled'
 }
 
@@ -123,7 +123,7 @@ function withIncident(
   return names.filter((name) => channels.takes(name) === 'incident')
 }
 
-function fallbacksOf({ epoch }: EventRecord, existing: Delivery[], which: Fallbacks): string[] {
+function listFallbacks({ epoch }: EventRecord, existing: Delivery[], which: Fallbacks): string[] {
   if (which === 'none') return []
   return existing
     .filter(

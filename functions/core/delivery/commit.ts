@@ -4,13 +4,13 @@ import { knownVms } from '../event/drill.ts'
 import { type EventRecord, isOpen, lastExpiry } from '../event/event.ts'
 
 import { fitEvent } from '../event/history.ts'
-import { extentOf, maxMessageVmBytes } from '../event/hit-vms.ts'
+import { describeExtent, maxMessageVmBytes } from '../event/hit-vms.ts'
 import { isEnd, type Moment } from '../event/moment.ts'
 import type { Loaded } from '../event/stage.ts'
 import { stages } from '../event/stages.ts'
-import { viewOf } from '../event/view.ts'
+import { toView } from '../event/view.ts'
 import type { Route } from '../rules/routes.ts'
-import { audienceOf, type ChannelFacts, isIgnored, newestOf } from './audience.ts'
+import { type ChannelFacts, findAudience, findNewest, isIgnored } from './audience.ts'
 import { type Delivery, plan } from './delivery.ts'
 import { entriesFor, type MomentEntry } from './moment-log.ts'
 import { planForSubscriptions, type Subscription } from './subscription.ts'
@@ -63,16 +63,16 @@ export function commitPlan(
   const settled = stages.reduce((so, stage) => stage.settle(so, before, loaded, now), decided)
   const record = fitEvent({ ...settled, sequence: basedOn + 1 })
   const isExpiry = lastExpiry(record) !== (before && lastExpiry(before))
-  const newest = newestOf(record)
+  const newest = findNewest(record)
   const step = { record, moments, isExpiry, vms, existing, now }
-  const audience = audienceOf(routes, channels, step)
+  const audience = findAudience(routes, channels, step)
   const own = isIgnored(record) ? moments.filter(isEnd) : moments
   const mayReach = mayReachMore(before, record, isRerouted) && !moments.includes(newest)
   const joining = mayReach && !isIgnored(record) ? audience.joining() : []
   const isNotified = moments.length > 0 || joining.length > 0
   const listening = { now, listeningSince }
-  const extent = isNotified ? extentOf(decided, listening, maxMessageVmBytes) : {}
-  const event = { ...viewOf(record), ...extent }
+  const extent = isNotified ? describeExtent(decided, listening, maxMessageVmBytes) : {}
+  const event = { ...toView(record), ...extent }
   const planned = [
     ...plan(record, own, audience.of, now, event),
     ...plan(record, [newest], () => joining, now, event),
@@ -95,7 +95,7 @@ export function reachesMore(
   const isKnown = isOpen(record) && record.notified?.epoch === record.epoch && !isIgnored(record)
   if (!isKnown) return false
   const step = { record, moments: [], isExpiry: false, vms: knownVms(record), existing, now }
-  return audienceOf(routes, channels, step).joining().length > 0
+  return findAudience(routes, channels, step).joining().length > 0
 }
 
 /**

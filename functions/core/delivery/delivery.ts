@@ -3,7 +3,7 @@
 
 import { type EventRecord, lastExpiry } from '../event/event.ts'
 import { type Moment, traits } from '../event/moment.ts'
-import { type EventView, viewOf } from '../event/view.ts'
+import { type EventView, toView } from '../event/view.ts'
 import { hash } from '../hash.ts'
 import type { FleetAlert } from './alert-kind.ts'
 import type { ChannelHealth } from './health.ts'
@@ -112,7 +112,7 @@ export function subscriptionChannel(id: string): string {
 }
 
 /** The subscription's id, or undefined for a configured channel. */
-export function subscriptionOf(channel: string): string | undefined {
+export function readSubscription(channel: string): string | undefined {
   const isOwn = channel.startsWith(subscriptionPrefix)
   return isOwn ? channel.slice(subscriptionPrefix.length) : undefined
 }
@@ -130,13 +130,13 @@ export function isShipChannel(channel: string): boolean {
 
 /** It gets every step of every event, and no route names it: a subscription, or where events are shipped. */
 export function hearsByItself(channel: string): boolean {
-  return isShipChannel(channel) || subscriptionOf(channel) !== undefined
+  return isShipChannel(channel) || readSubscription(channel) !== undefined
 }
 
 const seqPerCommit = 64
 
 /** The place of a delivery within its event. `i`: within its commit. */
-export function seqOf({ sequence }: Pick<EventView, 'sequence'>, i: number): number {
+export function chooseSeq({ sequence }: Pick<EventView, 'sequence'>, i: number): number {
   return sequence * seqPerCommit + i
 }
 
@@ -158,7 +158,7 @@ export function plan(
   moments: Moment[],
   channels: (moment: Moment) => string[],
   now: number,
-  event: EventView = viewOf(record),
+  event: EventView = toView(record),
 ): Delivery[] {
   const planned = moments.flatMap((moment) =>
     channels(moment).map((channel) => ({ moment, channel })),
@@ -168,7 +168,7 @@ export function plan(
     fleet: record.fleet,
     eventId: record.eventId,
     channel,
-    seq: seqOf(record, i),
+    seq: chooseSeq(record, i),
     plannedAt: now,
     urgentUntil: urgentUntil(record, moment, now),
     notification: { moment, at: now, event },
@@ -197,7 +197,7 @@ export function channelTroubleIn(
   return notification.about.health === undefined ? undefined : notification.about
 }
 
-export function isAlertOf(
+export function isAlertAbout(
   notification: Notification | AlertNotification,
 ): notification is AlertNotification & { about: FleetAlert } {
   return notification.moment === 'alert' && 'alert' in notification.about
@@ -205,19 +205,21 @@ export function isAlertOf(
 
 /** Whether it says that problems are over. */
 export function isAlertOver(notification: Notification | AlertNotification): boolean {
-  return isAlertOf(notification) && notification.about.news?.form === 'over'
+  return isAlertAbout(notification) && notification.about.news?.form === 'over'
 }
 
 /** Whether it says that the last problem is over. */
 export function endsAlert(notification: Notification | AlertNotification): boolean {
   return (
-    isAlertOver(notification) && isAlertOf(notification) && notification.about.news?.remaining === 0
+    isAlertOver(notification) &&
+    isAlertAbout(notification) &&
+    notification.about.news?.remaining === 0
   )
 }
 
 /** Whether an owner sent it to try the channel. */
-export function isTestOf(notification: Notification | AlertNotification): boolean {
-  return isAlertOf(notification) && notification.about.alert === 'channel_test'
+export function isTestFor(notification: Notification | AlertNotification): boolean {
+  return isAlertAbout(notification) && notification.about.alert === 'channel_test'
 }
 
 export function isPing(
@@ -227,7 +229,7 @@ export function isPing(
 }
 
 export function deliveryId(record: EventView, moment: Moment, channel: string): string {
-  return idOf(record, moment, [channel])
+  return buildId(record, moment, [channel])
 }
 
 /** The channel in the id of a delivery. Empty if the text is no such id. */
@@ -237,28 +239,28 @@ export function channelIn(id: string): string {
 
 /** The same for all channels. */
 export function momentId(record: EventView, moment: Moment): string {
-  return idOf(record, moment, [])
+  return buildId(record, moment, [])
 }
 
-function idOf(record: EventView, moment: Moment, channel: string[]): string {
+function buildId(record: EventView, moment: Moment, channel: string[]): string {
   const parts = [record.fleet, record.eventId, String(record.epoch), moment, ...channel]
-  return [...parts.map(encode), ...whichOf(record, moment)].join('/')
+  return [...parts.map(encode), ...describeWhich(record, moment)].join('/')
 }
 
 /** Tells apart several messages about one kind of moment. */
-function whichOf(record: EventView, moment: Moment): string[] {
+function describeWhich(record: EventView, moment: Moment): string[] {
   if (moment === 'reminder') {
     // NotBefore may move away and back, which starts new reminders
     const time = [record.facts.notBeforeAt ?? null, record.notified?.count ?? 0]
     return [`${record.reminders.last?.beforeSeconds}s`, shortHash(time)]
   }
-  if (['approved', 'declined', 'stuck'].includes(moment)) return againOf(record)
+  if (['approved', 'declined', 'stuck'].includes(moment)) return describeAgain(record)
   // Azure may take a change back, and make it again
-  return moment === 'changed' ? [changeOf(record), String(record.notified?.count ?? 0)] : []
+  return moment === 'changed' ? [hashChange(record), String(record.notified?.count ?? 0)] : []
 }
 
 /** After an approval expired, messages may be sent again. */
-function againOf(event: EventView): string[] {
+function describeAgain(event: EventView): string[] {
   const expiredAt = lastExpiry(event)
   if (expiredAt === undefined) return []
   // two may expire in one millisecond
@@ -267,7 +269,7 @@ function againOf(event: EventView): string[] {
 }
 
 /** The same for the same values. */
-export function changeOf(record: EventView): string {
+export function hashChange(record: EventView): string {
   const { notBeforeAt, resources, eventType, source, durationSeconds, description } = record.facts
   const names = resources.map((name) => name.toLowerCase()).sort()
   const values = [
@@ -277,7 +279,7 @@ export function changeOf(record: EventView): string {
     description,
     eventType,
     source,
-    ...againOf(record),
+    ...describeAgain(record),
   ]
   return shortHash(values)
 }

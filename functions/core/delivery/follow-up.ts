@@ -11,11 +11,11 @@ import {
   type Claimed,
   type Delivery,
   deliveryId,
-  isAlertOf,
+  isAlertAbout,
   isAlertOver,
   isPing,
   isSameStory,
-  isTestOf,
+  isTestFor,
   unsentFor,
 } from './delivery.ts'
 import type { ChannelHealth } from './health.ts'
@@ -118,8 +118,8 @@ function isRefusedEverywhere(claimed: Claimed, { instead, siblings }: Context): 
     return copy !== undefined && ['refused', 'given_up'].includes(copy.state)
   }
   const { notification } = claimed
-  if (isPing(notification) || isTestOf(notification)) return false
-  if (notification.moment === 'alert' && (!isAlertOf(notification) || instead.length === 0))
+  if (isPing(notification) || isTestFor(notification)) return false
+  if (notification.moment === 'alert' && (!isAlertAbout(notification) || instead.length === 0))
     return true
   const own = [...siblings.filter((one) => isSameStory(one, claimed)), claimed]
   const isFallback = own.some(
@@ -140,7 +140,7 @@ export function copyFor(
 
 /** Undefined for an alert about a channel, which is never copied. */
 function copyId(notification: Delivery['notification'], to: string): string | undefined {
-  if (isAlertOf(notification)) return alertDeliveryId(notification.event, notification.about, to)
+  if (isAlertAbout(notification)) return alertDeliveryId(notification.event, notification.about, to)
   return notification.moment === 'alert'
     ? undefined
     : deliveryId(notification.event, notification.moment, to)
@@ -156,7 +156,7 @@ function followUps(
   const { health, instead, siblings } = context
   const inTrouble = isInTrouble(health)
   // a test is about this channel alone
-  const isAlert = isAlertOf(claimed.notification) && !isTestOf(claimed.notification)
+  const isAlert = isAlertAbout(claimed.notification) && !isTestFor(claimed.notification)
   if (claimed.notification.moment === 'alert' && !isAlert) return []
   const tried = { ...claimed, freeAt: context.freeAt }
   const isRefused = result.outcome === 'refused' && result.broken

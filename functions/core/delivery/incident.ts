@@ -11,7 +11,10 @@ const actions = { opens: 'trigger', acknowledges: 'acknowledge', resolves: 'reso
  * After a decision, a start only acknowledges: a second trigger would page again. If the event is
  * back after a *not now*, nobody expects it to start.
  */
-export function actionOf({ moment, event: { decided, epoch } }: Delivery['notification']): Action {
+export function chooseAction({
+  moment,
+  event: { decided, epoch },
+}: Delivery['notification']): Action {
   if (moment === 'alert') return 'trigger'
   const isExpected = decided?.decision === 'approved' || (decided !== undefined && epoch === 1)
   return moment === 'started' && isExpected ? 'acknowledge' : actions[traits[moment].incident]
@@ -26,5 +29,5 @@ export function unsticks({ moment }: Delivery['notification']): boolean {
 export function overtakesInIncident(later: Notification, earlier: Notification): boolean {
   if (earlier.moment === 'stuck') return unsticks(later)
   if (later.moment === 'stuck') return false
-  return actionOf(later) !== 'acknowledge' || actionOf(earlier) === 'acknowledge'
+  return chooseAction(later) !== 'acknowledge' || chooseAction(earlier) === 'acknowledge'
 }

@@ -4,7 +4,7 @@ import { knownVms } from '../event/drill.ts'
 import type { EventRecord } from '../event/event.ts'
 import { channelsFor, type Route } from '../rules/routes.ts'
 import type { ChannelFacts } from './audience.ts'
-import { type Claimed, type Delivery, hearsByItself, isAlertOf, isTestOf } from './delivery.ts'
+import { type Claimed, type Delivery, hearsByItself, isAlertAbout, isTestFor } from './delivery.ts'
 import { copyFor } from './follow-up.ts'
 
 interface Situation {
@@ -21,14 +21,14 @@ interface Situation {
 export function channelsInstead(claimed: Claimed, situation: Situation): string[] {
   const { channels } = situation
   const isGone = !hearsByItself(claimed.channel) && channels.takes(claimed.channel) === undefined
-  const named = isGone ? insteadOfGone(claimed, situation) : fallbackOf(claimed.channel, channels)
+  const named = isGone ? insteadOfGone(claimed, situation) : findFallback(claimed.channel, channels)
   // advice calls nobody
   return isAdvice(claimed.notification.event.facts)
     ? named.filter((name) => channels.takes(name) !== 'incident')
     : named
 }
 
-function fallbackOf(channel: string | undefined, channels: ChannelFacts): string[] {
+function findFallback(channel: string | undefined, channels: ChannelFacts): string[] {
   const fallback = channel === undefined ? undefined : channels.fallbackOf(channel)
   return fallback === undefined ? [] : [fallback]
 }
@@ -44,10 +44,10 @@ function insteadOfGone(
 ): string[] {
   const { notification } = claimed
   const lacksIt = (name: string) => copyFor(claimed, name, siblings) === undefined
-  if (isAlertOf(notification)) return isTestOf(notification) ? [] : owners.filter(lacksIt)
+  if (isAlertAbout(notification)) return isTestFor(notification) ? [] : owners.filter(lacksIt)
   if (record === undefined || notification.moment === 'alert') return []
   const { moment, insteadOf } = notification
-  const fallback = fallbackOf(insteadOf, channels)
+  const fallback = findFallback(insteadOf, channels)
   const routed = channelsFor(routes, record, knownVms(record), moment, now, siblings)
   return (fallback.length > 0 ? fallback : routed).filter(lacksIt)
 }

@@ -10,11 +10,11 @@ import {
   type Delivery,
   deliveryId,
   endsAlert,
-  isAlertOf,
+  isAlertAbout,
   isSameStep,
   isSameStory,
   type Notification,
-  subscriptionOf,
+  readSubscription,
 } from './delivery.ts'
 import { overtakesInIncident } from './incident.ts'
 
@@ -162,11 +162,13 @@ export function mayHaveHeard(
   siblings: Delivery[],
   isGone: (channel: string) => boolean,
 ): Delivery['notification'][] {
-  const isAlert = isAlertOf(delivery.notification)
+  const isAlert = isAlertAbout(delivery.notification)
   const heard = siblings.filter((other) => {
     const own = isGone(other.channel) ? { ...other, channel: delivery.channel } : other
     const isEarlier = isSameStory(delivery, own) && other.seq < delivery.seq
-    const isOfKind = isAlert ? isAlertOf(other.notification) : other.notification.moment !== 'alert'
+    const isOfKind = isAlert
+      ? isAlertAbout(other.notification)
+      : other.notification.moment !== 'alert'
     return isEarlier && isOfKind && mayHaveArrived(other)
   })
   return heard.map(({ notification }) => notification)
@@ -199,7 +201,7 @@ export function judgeDelivery(claimed: Claimed, known: Known): SendOutcome | und
 }
 
 function whyGone({ channel }: Claimed): string {
-  return subscriptionOf(channel) === undefined
+  return readSubscription(channel) === undefined
     ? 'the configuration has no such channel any more'
     : 'the subscription was deleted'
 }

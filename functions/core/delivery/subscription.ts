@@ -8,13 +8,13 @@ import type { SendOutcome } from './attempt.ts'
 import {
   type Answered,
   type Claimed,
+  chooseSeq,
   type Delivery,
   deliveryId,
   hearsByItself,
   isPing,
   momentId,
   type Notification,
-  seqOf,
   subscriptionChannel,
   urgentUntil,
 } from './delivery.ts'
@@ -60,7 +60,7 @@ export interface Subscription {
   /** It hears the moments from this time on. Absent: its endpoint never consented. */
   hearsSince?: number | undefined
   createdAt: number
-  /** `nameOf` its maker. */
+  /** `describeAccess` its maker. */
   createdBy: string
   /** Hash of the request that made it, if that had an Idempotency-Key. */
   request?: string | undefined
@@ -175,7 +175,7 @@ export function isHearing(one: Subscription): boolean {
 }
 
 /** A fleet for what is about the subscription itself: one that it hears, if there is any. */
-export function fleetOf({ bound, filter }: Subscription, configured: readonly string[]): string {
+export function readFleet({ bound, filter }: Subscription, configured: readonly string[]): string {
   // its maker must not learn of another fleet
   const seen = bound ?? configured
   const heard = seen.filter((name) => filter.fleets?.includes(name) ?? true)
@@ -195,7 +195,7 @@ export function planForSubscriptions(
   now: number,
 ): Delivery[] {
   return moments.flatMap(({ notification }, i) => {
-    const seq = seqOf(notification.event, i)
+    const seq = chooseSeq(notification.event, i)
     return subscriptions
       .filter((one) => hears(one, notification))
       .map((one) => planFor(one, notification, seq, now))
@@ -229,7 +229,7 @@ function planFor(
 }
 
 /** What identifies a message for its receiver: the same at every attempt, and in the stream. */
-export function messageIdOf({ id, channel, notification }: Delivery): string {
+export function buildMessageId({ id, channel, notification }: Delivery): string {
   const isMoment = notification.moment !== 'alert' && hearsByItself(channel)
   return isMoment ? momentId(notification.event, notification.moment) : id
 }

@@ -11,7 +11,7 @@ import {
 import { type Undecidable, undecidable } from './facts.ts'
 import { addHistory, decisionNote } from './history.ts'
 import type { Moment } from './moment.ts'
-import { scopeOf } from './scope.ts'
+import { toScope } from './scope.ts'
 
 export type DecideOutcome =
   | { outcome: 'decided'; record: OpenRecord; moments: Moment[] }
@@ -22,7 +22,7 @@ export type DecideOutcome =
  * buttons send it back, so that nobody approves an event that has changed, or that a colleague has left
  * to Azure since.
  */
-export function stampOf({
+export function makeStamp({
   epoch,
   facts,
   decided,
@@ -44,7 +44,7 @@ export function decide(record: EventRecord, decided: Decided, read?: ScopedVm[])
   if (record.decided !== undefined && decided.decision === 'declined') {
     return { outcome: 'already_declined' }
   }
-  const scope = decided.decision === 'approved' ? { scope: scopeOf(record, read) } : {}
+  const scope = decided.decision === 'approved' ? { scope: toScope(record, read) } : {}
   const before = record.decided === undefined ? record : withOverruled(record, record.decided)
   const { reason } = decided
   const noted = addHistory(

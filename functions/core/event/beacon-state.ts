@@ -9,7 +9,7 @@ export const silentPaces = 3
 const leastSilenceMs = 2 * 60_000
 
 /** If a beacon is not heard for longer, it is silent. */
-function silenceMsOf({ paceMs }: Pick<Beacon, 'paceMs'>): number {
+function chooseSilenceMs({ paceMs }: Pick<Beacon, 'paceMs'>): number {
   return Math.max(silentPaces * paceMs, leastSilenceMs)
 }
 
@@ -23,7 +23,7 @@ export function silentFrom(
   { heardAt, paceMs, goodbye }: Pick<Beacon, 'heardAt' | 'paceMs' | 'goodbye'>,
   listeningSince = 0,
 ): number {
-  const silenceMs = silenceMsOf({ paceMs })
+  const silenceMs = chooseSilenceMs({ paceMs })
   const usual = goodbye === undefined ? heardAt + silenceMs : goodbye.at + goodbyeMs
   return listeningSince > heardAt ? Math.max(usual, listeningSince + silenceMs) : usual
 }

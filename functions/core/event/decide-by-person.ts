@@ -1,8 +1,8 @@
 // A person decides an event: approve, not now, or let its VMs prepare at once. Or takes it: others see
 // who looks at it.
-import { type Permission, permissionOf } from '../rules/permission.ts'
+import { judgePermission, type Permission } from '../rules/permission.ts'
 import type { Route } from '../rules/routes.ts'
-import { type DecideOutcome, decide, stampOf } from './approval.ts'
+import { type DecideOutcome, decide, makeStamp } from './approval.ts'
 import { type Decision, withDueAt } from './decide.ts'
 import { knownVms } from './drill.ts'
 import { type Decided, type Decider, type EventRecord, isOpen } from './event.ts'
@@ -15,7 +15,7 @@ export interface Wish {
   by: Decider
   /** Of a decision, at most `maxReasonLength`. */
   reason?: string
-  /** `stampOf` what the person saw. Absent if the person named the event itself. */
+  /** `makeStamp` what the person saw. Absent if the person named the event itself. */
   seen?: string
 }
 
@@ -39,9 +39,9 @@ export function decideByPerson(
   const decided = judge(before, wish, listening.now)
   const unchanged = { record: before, moments: [] }
   if (decided.outcome !== 'decided') return { ...unchanged, outcome: decided.outcome }
-  const permission = permissionOf(routes, before, knownVms(before), by)
+  const permission = judgePermission(routes, before, knownVms(before), by)
   if (permission !== 'allowed') return { ...unchanged, outcome: permission, permission }
-  if (seen !== undefined && seen !== stampOf(before)) return { ...unchanged, outcome: 'moved_on' }
+  if (seen !== undefined && seen !== makeStamp(before)) return { ...unchanged, outcome: 'moved_on' }
   const { record, moments } = decided
   // nothing is decided, so reminders stay
   if (!isDecision(wish.decision)) return { record, moments, outcome: 'decided' }

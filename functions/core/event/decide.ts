@@ -2,7 +2,7 @@
 // new record, the moments that people are notified of, and why. `decide-by-person.ts` has the presses.
 
 import type { PolicyRule } from '../rules/policy.ts'
-import { leaseOf, withLease } from './directive.ts'
+import { judgeLease, withLease } from './directive.ts'
 import { endedByDoubt } from './doubt.ts'
 import { beginDrill, type DrillWish, drillDueAt, moveDrill } from './drill.ts'
 import {
@@ -16,12 +16,12 @@ import {
 } from './event.ts'
 import { addHistory } from './history.ts'
 import { endedAnew } from './is-back.ts'
-import { endOf, nextEndAt } from './is-over.ts'
+import { findEnd, nextEndAt } from './is-over.ts'
 import { joinedBy, startsReported, withOwnSight } from './join-report.ts'
 import type { Moment } from './moment.ts'
 import type { EventNews } from './news.ts'
 import { endedByAzure, withResource } from './published.ts'
-import { readinessOf, withReadiness } from './readiness.ts'
+import { judgeReadiness, withReadiness } from './readiness.ts'
 import { isCovered } from './rule-approves.ts'
 import { isAzure, isOlder, type Listening, type Reporter } from './sight.ts'
 import { type Conclusion, type Context, type Life, never, type Times } from './stage.ts'
@@ -122,7 +122,7 @@ function decideAfterEnd(
   const isNoted = record.history.some(({ what }) => what === 'started')
   const noted =
     began && !isNoted ? addHistory(record, { at: began.at, what: 'started', note: vm }) : record
-  const measured = withReadiness(noted, readinessOf(noted, listening))
+  const measured = withReadiness(noted, judgeReadiness(noted, listening))
   if (anew === undefined) return { record: measured, moments: [] }
   return { record: anew, moments: [anew.ended.outcome] }
 }
@@ -145,7 +145,7 @@ function directed(
   // it does not expire while Azure may be starting the event, but nobody tells Azure again
   const isVoid = record.azure.accepted !== undefined && !isCovered(record, rules)
   if (isVoid) return { ...decision, isDirected: false }
-  const lease = leaseOf(record, shown, reporter, now)
+  const lease = judgeLease(record, shown, reporter, now)
   const isGranted = lease === 'granted' && isOpen(record)
   return {
     ...decision,
@@ -170,7 +170,7 @@ function conclude(
   const listening = { now, listeningSince }
   const { drill } = record
   const moved = drill === undefined ? record : drillMoved(record, drill, now)
-  const ended = isOpen(moved) ? (drill ? undefined : endOf(moved, listening)) : moved.ended
+  const ended = isOpen(moved) ? (drill ? undefined : findEnd(moved, listening)) : moved.ended
   if (ended !== undefined) return closed(isOpen(moved) ? withEndNoted(moved, ended) : moved, ended)
   const from = moved as OpenRecord
   const at: Conclusion = { before, from, isShown, rules, reminders, listening, taken }

@@ -21,7 +21,7 @@ type Own = Pick<
  * Whether the beacon may have the directive. `own` is the event in its document, where it is
  * Scheduled. The approval must cover both `own` and the record.
  */
-export function leaseOf(
+export function judgeLease(
   record: EventRecord,
   own: ScheduledEvent,
   reporter: Own,

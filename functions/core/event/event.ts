@@ -282,7 +282,7 @@ interface Kept extends FeatureFields {
   reminders: Reminders
   /**
    * What people know: of which epoch, how many of its changes, and `last`, a hash of its values
-   * (`changeOf`). `at`: since when, if there were many.
+   * (`hashChange`). `at`: since when, if there were many.
    */
   notified?: { epoch: number; count: number; last: string; at?: number }
   history: HistoryEntry[]

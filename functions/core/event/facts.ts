@@ -34,7 +34,7 @@ export interface Home {
   listed?: true
 }
 
-export function vmCountOf({ resources, vmCount }: Facts): number {
+export function countVms({ resources, vmCount }: Facts): number {
   return vmCount ?? resources.length
 }
 

@@ -48,7 +48,7 @@ export function alignedHeartbeats(publicUrl: string, beacons: number): Heartbeat
   const paceMs = beacons <= fewBeacons ? shortPaceMs : longPaceFor(beacons)
   const neededMs = rampMs / 2 + (beacons / arrivalsPerSecond) * 1_000
   const lengthMs = Math.min(paceMs, Math.max(leastWindowMs, neededMs))
-  return { paceMs, window: { startMs: shareOf(publicUrl) * longestPaceMs, lengthMs } }
+  return { paceMs, window: { startMs: computeShare(publicUrl) * longestPaceMs, lengthMs } }
 }
 
 function longPaceFor(beacons: number): number {
@@ -64,7 +64,7 @@ export function untilHeartbeat(
   now: number,
 ): number {
   if (window === undefined) return paceMs
-  const slotMs = window.startMs + placeIn(window, shareOf(JSON.stringify([fleet, beacon])))
+  const slotMs = window.startMs + placeIn(window, computeShare(JSON.stringify([fleet, beacon])))
   const waitMs = (((Math.round(slotMs) - now) % paceMs) + paceMs) % paceMs
   return waitMs <= paceMs * earlyShare ? waitMs + paceMs : waitMs
 }
@@ -76,6 +76,6 @@ function placeIn({ lengthMs }: Window, share: number): number {
 }
 
 /** In [0, 1), the same for the same text. */
-function shareOf(text: string): number {
+function computeShare(text: string): number {
   return Number.parseInt(hash(text).slice(0, 12), 16) / 2 ** 48
 }

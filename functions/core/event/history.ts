@@ -24,7 +24,7 @@ export function decisionNote({ how, who, name }: Decider): string {
 }
 
 /** How important an entry is. */
-function weightOf({ what, note }: HistoryEntry): number {
+function weighEntry({ what, note }: HistoryEntry): number {
   if (repetitive.includes(what)) return 0
   if (!decisive.includes(what)) return 1
   return note?.startsWith(byRule) ? 2 : 3
@@ -32,7 +32,7 @@ function weightOf({ what, note }: HistoryEntry): number {
 
 /** The entry to cut next: the oldest of the least important ones, but never the first. */
 function leastValuable(history: HistoryEntry[]): number {
-  const weights = history.slice(1).map(weightOf)
+  const weights = history.slice(1).map(weighEntry)
   return 1 + weights.indexOf(Math.min(...weights))
 }
 

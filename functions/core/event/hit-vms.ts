@@ -6,7 +6,7 @@ import { maxOnlookers } from '../limits.ts'
 import { knownVms } from './drill.ts'
 import type { EventRecord } from './event.ts'
 import type { VmState } from './hook-state.ts'
-import { byName, readinessOf } from './readiness.ts'
+import { byName, judgeReadiness } from './readiness.ts'
 import { type Inventory, isAffected, isAzure, type KnownVm, type Listening } from './sight.ts'
 
 /** As JSON, in a message. The body of a webhook has 20 kB for everything. */
@@ -56,7 +56,7 @@ export function hitVms(record: EventRecord, listening: Listening, maxBytes: numb
   const { resources } = record.facts
   const named = record.drill ? assumed(record) : byName(record)
   const outside = outsideVms(record)
-  const states = record.wait.readiness === undefined ? [] : readinessOf(record, listening)
+  const states = record.wait.readiness === undefined ? [] : judgeReadiness(record, listening)
   const found: Found[] = []
   let left = maxBytes
   for (const [i, name] of resources.entries()) {
@@ -64,10 +64,10 @@ export function hitVms(record: EventRecord, listening: Listening, maxBytes: numb
     const own = named.get(lower) ?? []
     const known = own.length > 0 ? own : (outside.get(lower) ?? [])
     const readiness = states[i]?.state
-    const vm = { name, ...factsOf(known), ...(readiness && { readiness }) }
-    const extras = extrasOf(known)
+    const vm = { name, ...listAgreedFacts(known), ...(readiness && { readiness }) }
+    const extras = listExtras(known)
     if (extras.length === 0 && Object.keys(vm).length === 1) continue
-    left -= bytesOf(vm)
+    left -= countBytes(vm)
     if (left < 0) break
     found.push({ vm, extras })
   }
@@ -80,7 +80,7 @@ function withExtras(found: Found[], bytes: number): HitVm[] {
   return found.map(({ vm, extras }) => {
     let whole = vm
     for (const extra of extras) {
-      if (left >= 0) left -= bytesOf(extra)
+      if (left >= 0) left -= countBytes(extra)
       if (left >= 0) whole = { ...whole, ...extra }
     }
     return whole
@@ -106,7 +106,7 @@ const places = [
 ]
 
 /** If two beacons report for this name, only the facts on which they agree. */
-function factsOf(beacons: Known[]): Omit<HitVm, 'name' | 'tags' | 'workloads'> {
+function listAgreedFacts(beacons: Known[]): Omit<HitVm, 'name' | 'tags' | 'workloads'> {
   const facts = {
     vmId: agreed(beacons.map((one) => one.vmId)),
     ...Object.fromEntries(places.map((place) => [place, agreed(beacons.map((one) => one[place]))])),
@@ -120,7 +120,7 @@ function agreed(values: (string | undefined)[]): string | undefined {
 }
 
 /** If two beacons report for this name, only what they agree on. */
-function extrasOf(beacons: Known[]): Extra[] {
+function listExtras(beacons: Known[]): Extra[] {
   const [first] = beacons
   const isAgreed = (pick: (one: Known) => unknown) =>
     new Set(beacons.map((one) => JSON.stringify(pick(one)))).size === 1
@@ -133,7 +133,7 @@ function extrasOf(beacons: Known[]): Extra[] {
 }
 
 /** With the comma. */
-function bytesOf(value: object): number {
+function countBytes(value: object): number {
   return new TextEncoder().encode(JSON.stringify(value)).length + 1
 }
 
@@ -157,7 +157,11 @@ function sparedBy(record: EventRecord, now: number): number | undefined {
 }
 
 /** For messages and the API. `maxVmBytes` limits the facts about affected VMs. */
-export function extentOf(record: EventRecord, listening: Listening, maxVmBytes: number): Extent {
+export function describeExtent(
+  record: EventRecord,
+  listening: Listening,
+  maxVmBytes: number,
+): Extent {
   const spared = sparedBy(record, listening.now)
   const vms = hitVms(record, listening, maxVmBytes)
   return {

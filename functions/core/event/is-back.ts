@@ -91,12 +91,12 @@ function unbroken(
   const kept = Object.fromEntries(held.map((name) => [name, record[name]]))
   return {
     ...kept,
-    wait: { ...fresh.wait, ...(prepareNow && { prepareNow }), ...slotOf({ wait }, status) },
+    wait: { ...fresh.wait, ...(prepareNow && { prepareNow }), ...keepSlot({ wait }, status) },
   }
 }
 
 /** Its VMs may be prepared. It asks for its slot again, as another event may have it by now. */
-function slotOf(
+function keepSlot(
   { wait: { slot } }: Pick<EndedRecord, 'wait'>,
   status: ShownEvent['status'],
 ): Pick<OpenRecord['wait'], 'slot'> {

@@ -10,11 +10,11 @@ import {
   isHeard,
   isSeeing,
   type Listening,
+  listSpeakers,
   type Missing,
   resourceGraph,
   type Sight,
   seeingVms,
-  speakersOf,
 } from './sight.ts'
 
 /** How long all speakers must lack an event. An IMDS hiccup must not end it. */
@@ -52,7 +52,7 @@ export function isUndecided(record: EventRecord): boolean {
 /** How soon people need an open event. */
 type Need = readonly [isDecided: 0 | 1, notBeforeAt: number, ...unknown[]]
 
-export function needOf({ started, decided, facts }: EventRecord): [0 | 1, number] {
+export function countNeeded({ started, decided, facts }: EventRecord): [0 | 1, number] {
   const isDecided = started !== undefined || decided !== undefined
   return [isDecided ? 1 : 0, facts.notBeforeAt ?? 0]
 }
@@ -63,7 +63,7 @@ export function byNeed([one, at]: Need, [other, otherAt]: Need): number {
 }
 
 /** How it ended. Undefined while the event goes on. */
-export function endOf(record: OpenRecord, listening: Listening): Ended | undefined {
+export function findEnd(record: OpenRecord, listening: Listening): Ended | undefined {
   const { now } = listening
   if (goneProvenAt(record, listening) <= now) return endedByDocuments(record, listening)
   if (vmGoneAt(record, listening) <= now) {
@@ -75,7 +75,7 @@ export function endOf(record: OpenRecord, listening: Listening): Ended | undefin
   return undefined
 }
 
-/** When `endOf` must look again if no report arrives. The time may be too early. */
+/** When `findEnd` must look again if no report arrives. The time may be too early. */
 export function nextEndAt(record: OpenRecord, listening: Listening): number {
   const isMissed = record.sights.some(({ missing }) => missing !== undefined)
   const times = [lostAt(record, listening), vmGoneAt(record, listening)]
@@ -86,7 +86,7 @@ export function nextEndAt(record: OpenRecord, listening: Listening): number {
 function goneProvenAt(record: OpenRecord, listening: Listening): number {
   const { phase, started: { at: startedAt } = { at: 0 }, facts, backAt = 0 } = record
   // a document from before the event came back says nothing of its end
-  const since = speakersOf(record, listening).map(({ lacksSince = never }) =>
+  const since = listSpeakers(record, listening).map(({ lacksSince = never }) =>
     Math.max(lacksSince, backAt),
   )
   if (since.length === 0) return never

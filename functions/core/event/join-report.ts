@@ -21,7 +21,6 @@ import { seemsOver } from './is-over.ts'
 import type { EventNews } from './news.ts'
 import { openPaceMs } from './pace.ts'
 import {
-  homeOf,
   isAffected,
   isAzure,
   isElsewhere,
@@ -31,11 +30,12 @@ import {
   type Missing,
   namesItself,
   type Reporter,
+  readHome,
   resourceGraph,
   type Sight,
   saidBy,
   shownBy,
-  shownOf,
+  toShown,
   withSight,
 } from './sight.ts'
 import { withValues } from './values.ts'
@@ -105,7 +105,7 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
   const last = shown ?? seen.at(-1)?.event
   if (last === undefined) return undefined
   const { eventId: _, status: _s, ...values } = last
-  const home = isOfNamed(reporter, values) ? homeOf(reporter) : undefined
+  const home = isOfNamed(reporter, values) ? readHome(reporter) : undefined
   const facts = { ...values, ...(home && { home }) }
   // Azure's list is two minutes old, and says nothing of when the event was new
   const readAt = news.isListed ? reporter.heardAt : reporter.polledAt
@@ -155,7 +155,7 @@ function believedAt(at: number, reporter: Reporter, facts: Facts): number {
 /** Where the event's VMs are, as the first of them says. Azure's list may say otherwise later. */
 function withHome(record: OpenRecord, reporter: Reporter): OpenRecord {
   const { facts } = record
-  const home = facts.home ?? (isOfNamed(reporter, facts) ? homeOf(reporter) : undefined)
+  const home = facts.home ?? (isOfNamed(reporter, facts) ? readHome(reporter) : undefined)
   return home === facts.home ? record : { ...record, facts: { ...facts, ...(home && { home }) } }
 }
 
@@ -262,7 +262,7 @@ function sightAfter(
   const first = known === undefined ? firstIn(past, trace) : undefined
   const event = shown ?? first
   if (known === undefined && event === undefined) return undefined
-  const shows = event === undefined ? known!.shows : shownOf(event)
+  const shows = event === undefined ? known!.shows : toShown(event)
   const isOwn =
     event === undefined ? known!.isHit === true : namesItself(record.facts, reporter, event)
   const firstSeenAt = known?.firstSeenAt ?? past[0]?.at ?? reporter.polledAt

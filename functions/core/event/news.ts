@@ -56,7 +56,7 @@ export function readReport(
   known: Beacon | undefined,
   now: number,
 ): Reading {
-  const beacon = beaconOf(fleet, key, report, known, now)
+  const beacon = toBeacon(fleet, key, report, known, now)
   const { document } = report
   const { available, node, workloads } = report.hooks ?? {}
   const hidden = hiddenIn(report, beacon, known, now)
@@ -73,7 +73,7 @@ export function readReport(
   const starts = Map.groupBy(report.starts, ({ eventId }) => eventId)
   const runs = Map.groupBy(report.hooks?.runs ?? [], ({ eventId }) => eventId)
   const news = [...ids].map((eventId): EventNews => {
-    const past = (changes.get(eventId) ?? []).flatMap((one) => pastOf(one, now))
+    const past = (changes.get(eventId) ?? []).flatMap((one) => readPast(one, now))
     const last = past.at(-1)
     // the document had no room for it, so its last change is what the document shows
     const isOutside = outside.has(eventId)
@@ -94,7 +94,7 @@ export function readReport(
     // a later document may lack an event that this one hides
     beacon: { ...beacon, sees: [...new Set([...beacon.sees, ...kept])] },
     reporter: {
-      ...reporterOf(beacon),
+      ...toReporter(beacon),
       ...(available?.includes('restore') && { restores: true as const }),
       ...(node && { node }),
       ...(workloads && { workloads }),
@@ -104,7 +104,7 @@ export function readReport(
   }
 }
 
-function pastOf(change: Report['changes'][number], now: number): Past[] {
+function readPast(change: Report['changes'][number], now: number): Past[] {
   const { kind, ageMs, lastSeenAgeMs = ageMs, firstPoll, event } = change
   const at = now - ageMs
   const lastSeenAt = now - lastSeenAgeMs
@@ -113,18 +113,18 @@ function pastOf(change: Report['changes'][number], now: number): Past[] {
   return kind === 'gone' ? [seen, { kind, at, event, appeared, lastSeenAt }] : [seen]
 }
 
-function reporterOf(beacon: Beacon): Reporter {
+function toReporter(beacon: Beacon): Reporter {
   const { vm, resourceGroup, scaleSet, tags, bootId, counter, heardAt, bootedAt, goodbye } = beacon
   const { polledAt = heardAt, vmId, subscriptionId, placementGroup, zone } = beacon
   return {
     ...{ beacon: beacon.beacon, vm, resourceGroup, scaleSet, tags },
-    ...placeOf({ vmId, subscriptionId, placementGroup, zone }),
+    ...readPlaces({ vmId, subscriptionId, placementGroup, zone }),
     ...{ bootId, counter, heardAt, polledAt, bootedAt },
     ...(goodbye && { goodbye: goodbye.reason }),
   }
 }
 
-function beaconOf(
+function toBeacon(
   fleet: string,
   key: string,
   report: Report,
@@ -141,7 +141,7 @@ function beaconOf(
     vm: report.vm.name,
     resourceGroup: report.vm.resourceGroup,
     scaleSet: report.vm.scaleSet,
-    ...placeOf(report.vm),
+    ...readPlaces(report.vm),
     tags: report.vm.tags,
     bootId,
     bootHeardAt: known?.bootId === bootId ? known.bootHeardAt : now,
@@ -160,7 +160,9 @@ function beaconOf(
 
 type Places = 'vmId' | 'subscriptionId' | 'placementGroup' | 'zone'
 
-function placeOf(of: { [Place in Places]?: string | undefined }): { [Place in Places]?: string } {
+function readPlaces(of: { [Place in Places]?: string | undefined }): {
+  [Place in Places]?: string
+} {
   const { vmId, subscriptionId, placementGroup, zone } = of
   return {
     ...(vmId && { vmId }),

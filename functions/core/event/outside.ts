@@ -20,9 +20,9 @@ export interface AzureResource {
 
 /** Names in Azure have no case. */
 export function isSameResource(one: AzureResource, other: AzureResource): boolean {
-  const textOf = ({ subscriptionId, resourceGroup, type, name }: AzureResource) =>
+  const describeResource = ({ subscriptionId, resourceGroup, type, name }: AzureResource) =>
     [subscriptionId, resourceGroup, type, name].join('/').toLowerCase()
-  return textOf(one) === textOf(other)
+  return describeResource(one) === describeResource(other)
 }
 
 /** What is known of an event from outside the VMs. */

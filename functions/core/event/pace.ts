@@ -31,7 +31,7 @@ export function isNotBeforeNear({ facts: { notBeforeAt } }: EventRecord, now: nu
 }
 
 /** The beacons that report often: of affected VMs first, then those that have seen the event for longest. */
-function watchersOf({ facts, sights }: EventRecord, listening: Listening): string[] {
+function listWatchers({ facts, sights }: EventRecord, listening: Listening): string[] {
   const rank = (one: Sight) => (isAffected(facts, one) ? 0 : 1)
   return sights
     .filter((one) => !isAzure(one))
@@ -59,7 +59,7 @@ export function seenBy(
   const { now } = listening
   const waits = isUnderWay(record)
   const isNear = isDecisionNear(record, now, watched)
-  const isWatcher = () => waits || watchersOf(record, listening).includes(beacon)
+  const isWatcher = () => waits || listWatchers(record, listening).includes(beacon)
   const isOften = mayTellToo(record, beacon, now) || (isNear && isWatcher())
   return { isOften, isUnderWay: waits }
 }

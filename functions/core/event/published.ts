@@ -174,11 +174,11 @@ export function withInventory(
 ): OpenRecord {
   const { azure } = record
   if (azure.outside === undefined) return record
-  const outside = { ...azure.outside, askedAt: now, ...(vms && { vms: firstOf(vms) }) }
+  const outside = { ...azure.outside, askedAt: now, ...(vms && { vms: findFirst(vms) }) }
   return { ...record, azure: { ...azure, outside } }
 }
 
-function firstOf(vms: KnownVm[]): KnownVm[] {
+function findFirst(vms: KnownVm[]): KnownVm[] {
   let left = maxInventoryLength
   return vms.filter((vm) => {
     left -= JSON.stringify(vm).length + 1

@@ -31,19 +31,24 @@ export function awaitedUntil(
 }
 
 /** The state of each affected VM, in the order of the event. */
-export function readinessOf(record: EventRecord, listening: Listening): VmReadiness[] {
+export function judgeReadiness(record: EventRecord, listening: Listening): VmReadiness[] {
   const named = byName(record)
   const isEarly = listening.now < awaitedUntil(record, listening)
   return record.facts.resources.map((vm) => {
     const own = named.get(vm.toLowerCase()) ?? []
-    const states = own.map((one) => stateOf(record, one, listening, isEarly))
-    return { vm, ...(worstOf(states) ?? { state: isEarly ? 'awaited' : 'silent' }) }
+    const states = own.map((one) => judgeSight(record, one, listening, isEarly))
+    return { vm, ...(findWorst(states) ?? { state: isEarly ? 'awaited' : 'silent' }) }
   })
 }
 
 type State = Omit<VmReadiness, 'vm'>
 
-function stateOf(record: EventRecord, sight: Sight, listening: Listening, isEarly: boolean): State {
+function judgeSight(
+  record: EventRecord,
+  sight: Sight,
+  listening: Listening,
+  isEarly: boolean,
+): State {
   // once it has started, a VM may be down
   const matters = isOpen(record) && record.phase === 'scheduled'
   if (matters && !isHeard(sight, listening)) {
@@ -52,7 +57,7 @@ function stateOf(record: EventRecord, sight: Sight, listening: Listening, isEarl
   const run = sight.hooks?.prepare
   if (run !== undefined) {
     const isOutdated = run.state === 'succeeded' && !isForType(record, run)
-    return { ...shownOf(run), state: isOutdated ? 'planned' : states[run.state] }
+    return { ...toShownRun(run), state: isOutdated ? 'planned' : states[run.state] }
   }
   // Azure added the VM, and its own document does not show that yet
   return { state: sight.isHit !== true && isEarly ? 'awaited' : 'no_hook' }
@@ -71,7 +76,7 @@ const states: Record<HookState['state'], VmState> = {
   refused: 'refused',
 }
 
-function shownOf({ since, exitCode, note }: Omit<HookState, 'state'>): Omit<HookState, 'state'> {
+function toShownRun({ since, exitCode, note }: Omit<HookState, 'state'>): Omit<HookState, 'state'> {
   return {
     since,
     ...(exitCode === undefined ? {} : { exitCode }),
@@ -83,7 +88,7 @@ function shownOf({ since, exitCode, note }: Omit<HookState, 'state'>): Omit<Hook
  * If two VMs have this name, it is unknown which one is hit, so both must be ready. A beacon that says
  * nothing of a hook may be a liar's, so it does not hide what another one says.
  */
-function worstOf(states: State[]): State | undefined {
+function findWorst(states: State[]): State | undefined {
   const [worst] = states.sort(byState)
   return states.find(({ state }) => saidUnready.includes(state)) ?? worst
 }
@@ -104,13 +109,13 @@ export function byName({ facts, sights }: EventRecord): Map<string, Sight[]> {
  * waits for hooks. An unchanged record is the same object.
  */
 export function withReadiness<State extends EventRecord>(record: State, vms: VmReadiness[]): State {
-  const readiness = summaryOf(record, vms)
+  const readiness = summarize(record, vms)
   if (JSON.stringify(readiness) === JSON.stringify(record.wait.readiness)) return record
   const { readiness: _, ...rest } = record.wait
   return { ...record, wait: readiness === undefined ? rest : { ...rest, readiness } }
 }
 
-function summaryOf(record: EventRecord, vms: VmReadiness[]): Readiness | undefined {
+function summarize(record: EventRecord, vms: VmReadiness[]): Readiness | undefined {
   const runs = [...byName(record).values()]
     .flat()
     .flatMap(({ vm, hooks }) => (hooks === undefined ? [] : { vm, hooks }))
@@ -118,13 +123,13 @@ function summaryOf(record: EventRecord, vms: VmReadiness[]): Readiness | undefin
   const unready = vms.filter(({ state }) => state !== 'ready').sort(byState)
   const restores = runs.flatMap(({ vm, hooks }) => (hooks.restore ? { vm, ...hooks.restore } : []))
   return {
-    counts: countsOf(vmStates, vms),
+    counts: countStates(vmStates, vms),
     unready: unready.slice(0, maxListed),
-    ...(restores.length === 0 ? {} : { restore: restoreOf(record, restores) }),
+    ...(restores.length === 0 ? {} : { restore: summarizeRestores(record, restores) }),
   }
 }
 
-function restoreOf(
+function summarizeRestores(
   { facts }: EventRecord,
   restores: (HookState & { vm: string })[],
 ): NonNullable<Readiness['restore']> {
@@ -132,13 +137,13 @@ function restoreOf(
   const failed = restores.flatMap(({ vm, state, ...run }): Unrestored[] => {
     if (state !== 'failed' && state !== 'refused') return []
     const name = facts.resources.find((one) => isSameName(one, vm)) ?? vm
-    return [{ vm: name, state, ...shownOf(run) }]
+    return [{ vm: name, state, ...toShownRun(run) }]
   })
-  return { counts: countsOf(order, restores), failed: failed.slice(0, maxListed) }
+  return { counts: countStates(order, restores), failed: failed.slice(0, maxListed) }
 }
 
 /** In the order of `all`, so that equal counts are equal text. */
-function countsOf<State extends string>(
+function countStates<State extends string>(
   all: readonly State[],
   counted: { state: State }[],
 ): Partial<Record<State, number>> {

@@ -13,9 +13,9 @@ import { addHistory } from './history.ts'
 import type { NotReady, VmReadiness } from './hook-state.ts'
 import { seemsOver } from './is-over.ts'
 import type { Moment } from './moment.ts'
-import { awaitedUntil, isReady, readinessOf, withReadiness } from './readiness.ts'
+import { awaitedUntil, isReady, judgeReadiness, withReadiness } from './readiness.ts'
 import { isWithin } from './scope.ts'
-import { differs, type Listening, mayBeHit, shownOf, speakersOf } from './sight.ts'
+import { differs, type Listening, listSpeakers, mayBeHit, toShown } from './sight.ts'
 import {
   isTooMuch,
   type SlotRequest,
@@ -51,7 +51,7 @@ export function weigh(
   taken?: Taken,
 ): Weighed {
   const { active, judged } = judgedAt(rules, before, listening.now)
-  const vms = readinessOf(judged, listening)
+  const vms = judgeReadiness(judged, listening)
   const measured = withReadiness(judged, vms)
   if (measured.phase !== 'scheduled' || measured.decided?.decision === 'approved') {
     return { record: measured, moments: [] }
@@ -145,7 +145,7 @@ function policyFor(rules: PolicyRule[], record: EventRecord): EventRecord['polic
 /** Every speaker shows the event now, with the values of the record. A drill has no speakers. */
 function maySpeakersAgree(record: EventRecord, listening: Listening): boolean {
   if (record.drill) return true
-  const speakers = speakersOf(record, listening)
+  const speakers = listSpeakers(record, listening)
   const show = speakers.every(({ lacksSince }) => lacksSince === undefined)
   return speakers.length > 0 && show && disagreement(record, listening).values.length === 0
 }
@@ -155,8 +155,8 @@ function disagreement(
   record: EventRecord,
   listening: Listening,
 ): { values: Ruled[]; since: number } {
-  const known = shownOf({ ...record.facts, status: 'Scheduled' })
-  const speaking = speakersOf(record, listening).flatMap(({ sights }) => sights)
+  const known = toShown({ ...record.facts, status: 'Scheduled' })
+  const speaking = listSpeakers(record, listening).flatMap(({ sights }) => sights)
   const others = speaking.filter(
     ({ shows, missing }) =>
       missing === undefined && ruled.some((name) => differs(name, known, shows)),

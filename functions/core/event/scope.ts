@@ -18,7 +18,7 @@ const acceptedMs = 60_000
 type Covered = Pick<ScheduledEvent, 'eventType' | 'resources' | 'source' | 'durationSeconds'>
 
 /** `read`: what the rule that approves read of the VMs. Absent if a person approves. */
-export function scopeOf({ facts }: { facts: Facts }, read?: ScopedVm[]): Scope {
+export function toScope({ facts }: { facts: Facts }, read?: ScopedVm[]): Scope {
   const { eventType, source, durationSeconds } = facts
   return {
     eventType,

@@ -108,7 +108,7 @@ type Named = Pick<Facts, 'resources' | 'selfNamed' | 'home'>
 type Place = Pick<Reporter, 'beacon' | 'resourceGroup' | 'subscriptionId'>
 
 /** Undefined if it says nothing of a VM's place. */
-export function homeOf(one: Place): Home | undefined {
+export function readHome(one: Place): Home | undefined {
   const { resourceGroup, subscriptionId } = one
   if (isAzure(one) || resourceGroup === '') return undefined
   return { resourceGroup, ...(subscriptionId !== undefined && { subscriptionId }) }
@@ -116,7 +116,7 @@ export function homeOf(one: Place): Home | undefined {
 
 /** The VM is in another place than the event's VMs, so it may have a name of theirs. What is unknown may be the same. */
 export function isElsewhere({ home }: Pick<Facts, 'home'>, one: Place): boolean {
-  const own = homeOf(one)
+  const own = readHome(one)
   if (home === undefined || own === undefined) return false
   const { subscriptionId = home.subscriptionId ?? '' } = own
   const isOfGroup = isSameName(own.resourceGroup, home.resourceGroup)
@@ -144,7 +144,7 @@ export function mayBeHit(facts: Named, one: Place & Pick<Reporter, 'vm'>): boole
   return !isAzure(one) && hits(facts, one.vm) && !isElsewhere(facts, one)
 }
 
-function silentMsOf(sight: Sight): number {
+function chooseSilentMs(sight: Sight): number {
   return isAzure(sight) ? azureSilentMs : silentMs
 }
 
@@ -153,13 +153,13 @@ export function heardAt(sight: Sight, { listeningSince }: Listening): number {
 }
 
 export function isHeard(sight: Sight, listening: Listening): boolean {
-  return listening.now <= heardAt(sight, listening) + silentMsOf(sight)
+  return listening.now <= heardAt(sight, listening) + chooseSilentMs(sight)
 }
 
 /** It is heard, and its document is recent: a beacon whose polls fail sees nothing. */
 export function isSeeing(sight: Sight, listening: Listening): boolean {
   const polledAt = Math.max(sight.polledAt, listening.listeningSince)
-  return isHeard(sight, listening) && listening.now <= polledAt + silentMsOf(sight)
+  return isHeard(sight, listening) && listening.now <= polledAt + chooseSilentMs(sight)
 }
 
 /** One VM: beacons of one name are one VM, and showing beats lacking. */
@@ -183,7 +183,7 @@ export function seeingVms(sights: Sight[], listening: Listening): SeeingVm[] {
  * Those that say what the event is: the affected VMs that see it, else the onlookers. Others may send in the
  * name of Event Grid, so it speaks only if nobody else does.
  */
-export function speakersOf({ facts, sights }: Seen, listening: Listening): SeeingVm[] {
+export function listSpeakers({ facts, sights }: Seen, listening: Listening): SeeingVm[] {
   const affected = sights.filter((one) => isAffected(facts, one))
   const speaking = seeingVms(affected, listening)
   if (speaking.length > 0) return speaking
@@ -210,7 +210,7 @@ export function isSpeaker(
 
 /** The speakers that show the event now, without Event Grid. */
 export function shownBy(record: Seen, listening: Listening): Sight[] {
-  return speakersOf(record, listening)
+  return listSpeakers(record, listening)
     .flatMap(({ sights }) => sights)
     .filter(({ beacon, missing }) => beacon !== eventGrid && missing === undefined)
 }
@@ -272,7 +272,7 @@ function lasting({ counter: _c, heardAt: _h, polledAt: _p, bootedAt: _b, ...rest
 
 const longText = 64
 
-function digestOf(text: string): string {
+function toDigest(text: string): string {
   return text.length > longText ? hash(text).slice(0, 32) : text
 }
 
@@ -280,10 +280,10 @@ function digestOf(text: string): string {
 export function namesDigest(resources: string[], count?: number): string | undefined {
   if (resources.length === 0) return undefined
   const names = [...new Set(resources.map((name) => name.toLowerCase()))].sort()
-  return digestOf([...names, ...(count === undefined ? [] : [count])].join('|'))
+  return toDigest([...names, ...(count === undefined ? [] : [count])].join('|'))
 }
 
-export function shownOf(event: Facts & Pick<ScheduledEvent, 'status'>): Shown {
+export function toShown(event: Facts & Pick<ScheduledEvent, 'status'>): Shown {
   const { eventType, status, source, durationSeconds, notBeforeAt, description } = event
   const { resources, vmCount } = event
   const names = namesDigest(resources, vmCount)
@@ -293,7 +293,7 @@ export function shownOf(event: Facts & Pick<ScheduledEvent, 'status'>): Shown {
     ...(source !== undefined && { source }),
     ...(durationSeconds !== undefined && { durationSeconds }),
     ...(notBeforeAt !== undefined && { notBeforeAt }),
-    ...(description !== undefined && { description: digestOf(description) }),
+    ...(description !== undefined && { description: toDigest(description) }),
     ...(names !== undefined && { names }),
   }
 }
@@ -312,7 +312,7 @@ export function differs(name: keyof Values, one: Shown, other: Shown): boolean {
 }
 
 /** The beacon that alone reports the event: it counts against it. Beside Azure's list, Event Grid counts no more. */
-export function onlyBeaconOf({ sights }: { sights: Sight[] }): string | undefined {
+export function findOnlyBeacon({ sights }: { sights: Sight[] }): string | undefined {
   const isListed = sights.some(({ beacon }) => beacon === resourceGraph)
   const counted = sights.filter(({ beacon }) => !isListed || beacon !== eventGrid)
   return counted.length === 1 ? counted[0]!.beacon : undefined

@@ -80,7 +80,7 @@ export function slotsNeeded(
 
 /** The event alone has more VMs of a group than may be taken, or VMs of too many groups. */
 export function isTooMuch({ max, groups }: SlotRequest): boolean {
-  return sizeOf(groups) > maxGroups || Object.values(groups).some((count) => count > max)
+  return countGroups(groups) > maxGroups || Object.values(groups).some((count) => count > max)
 }
 
 /** Identifies what an event takes. If it grows, it needs a new slot. */
@@ -91,10 +91,10 @@ export function slotRequestId({ groups }: SlotRequest): string {
 type Own = Pick<EventRecord, 'eventId' | 'epoch'>
 
 /** The holders that matter to this event, without itself. If the row is full, all do. */
-export function rivalsOf(holders: Holder[], own: Own, { groups }: SlotRequest): Holder[] {
+export function listRivals(holders: Holder[], own: Own, { groups }: SlotRequest): Holder[] {
   const others = holders.filter((one) => !isSame(one, own))
   const before = holders.find((one) => isSame(one, own))?.groups ?? {}
-  const isFull = entriesIn(others) + sizeOf(withMost(before, groups)) > maxEntries
+  const isFull = entriesIn(others) + countGroups(withMost(before, groups)) > maxEntries
   return isFull
     ? others
     : others.filter((one) => Object.keys(groups).some((id) => id in one.groups))
@@ -116,8 +116,8 @@ export function takeSlot(
   const all = withMost(before?.groups ?? {}, groups)
   const fits =
     Object.entries(groups).every(([id, count]) => taken(id) + count <= max) &&
-    sizeOf(all) <= maxGroups &&
-    entriesIn(others) + sizeOf(all) <= maxEntries
+    countGroups(all) <= maxGroups &&
+    entriesIn(others) + countGroups(all) <= maxEntries
   if (!fits) return { holders: over.length === 0 ? holders : kept(others, before), isHeld: false }
   const isKnown = before?.epoch === epoch && JSON.stringify(before.groups) === JSON.stringify(all)
   if (isKnown) return { holders, isHeld: true }
@@ -191,10 +191,10 @@ function isSame(one: Own, other: Own): boolean {
 }
 
 function entriesIn(holders: Holder[]): number {
-  return holders.reduce((sum, { groups }) => sum + sizeOf(groups), 0)
+  return holders.reduce((sum, { groups }) => sum + countGroups(groups), 0)
 }
 
-function sizeOf(groups: Groups): number {
+function countGroups(groups: Groups): number {
   return Object.keys(groups).length
 }
 

@@ -2,7 +2,7 @@
 // store can keep thousands of them together.
 
 import type { EventRecord, Proof } from './event.ts'
-import { vmCountOf } from './facts.ts'
+import { countVms } from './facts.ts'
 
 /** How far the event is: undecided, decided, approved in vain, running, or how it ended. */
 export const steps = [
@@ -40,7 +40,7 @@ export interface EventSummary {
 /** A list shows the others as a number. */
 const maxNames = 8
 
-export function stepOf({
+export function chooseStep({
   ended,
   started,
   decided,
@@ -58,17 +58,17 @@ function isStuck({ stuckAt, accepted, directive }: EventRecord['azure']): boolea
   return stuckAt !== undefined && !(accepted && accepted.at > stuckAt && !directive?.again)
 }
 
-export function summaryOf(record: EventRecord): EventSummary {
+export function summarizeEvent(record: EventRecord): EventSummary {
   const { fleet, eventId, facts, firstSeenAt, started, ended, decided, drill } = record
   return {
     fleet,
     eventId,
     eventType: facts.eventType,
-    step: stepOf(record),
+    step: chooseStep(record),
     ...(drill && { drill: true as const }),
     ...(ended?.inferred !== undefined && { inferred: true as const }),
     vms: facts.resources.slice(0, maxNames),
-    vmCount: vmCountOf(facts),
+    vmCount: countVms(facts),
     firstSeenAt,
     ...known({
       notBeforeAt: facts.notBeforeAt,
@@ -88,6 +88,6 @@ function known(values: Known): Partial<EventSummary> {
 }
 
 /** The names under which a search finds the event: its VMs and its id, in lower case. */
-export function namesOf({ eventId, facts }: Pick<EventRecord, 'eventId' | 'facts'>): string[] {
+export function firstNames({ eventId, facts }: Pick<EventRecord, 'eventId' | 'facts'>): string[] {
   return [...new Set([eventId, ...facts.resources].map((name) => name.toLowerCase()))]
 }

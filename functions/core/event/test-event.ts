@@ -3,7 +3,7 @@
 import { testPrefix } from '../../../shared/document.ts'
 import { type Decided, type EventRecord, fresh, withEnd } from './event.ts'
 import { type Moment, moments } from './moment.ts'
-import { type EventView, viewOf } from './view.ts'
+import { type EventView, toView } from './view.ts'
 
 const second = 1_000
 const minute = 60 * second
@@ -47,7 +47,7 @@ export function testEvent({ fleet, eventType, id, moment }: TestWish, now: numbe
   }
   const isNew = moment === 'scheduled'
   return {
-    ...viewOf(eventAfter(scheduled, moment, now)),
+    ...toView(eventAfter(scheduled, moment, now)),
     ...(isNew ? {} : { spared: 11 }),
     vms: [{ name: vm, resourceGroup: 'foghorn-test', zone: '1', tags: { purpose: 'test' } }],
     test: true,

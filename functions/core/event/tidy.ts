@@ -77,19 +77,19 @@ export function tidyEvent(event: ScheduledEvent): ShownEvent {
 /** As many as there is room for in the row of an event. */
 function firstTexts(workloads: string[]): string[] {
   const tidy = workloads.map((one) => one.toWellFormed())
-  while (lengthOf(tidy) > maxWorkloadsLength) tidy.pop()
+  while (measureLength(tidy) > maxWorkloadsLength) tidy.pop()
   return tidy
 }
 
 /** Sorted before they are cut, as documents may list the same VMs in another order. */
 export function firstVms(names: string[]): Pick<ShownEvent, 'resources' | 'vmCount'> {
-  if (names.length <= maxVms && lengthOf(names) <= maxNamesLength) return { resources: names }
+  if (names.length <= maxVms && measureLength(names) <= maxNamesLength) return { resources: names }
   const first = names.toSorted().slice(0, maxVms)
-  while (lengthOf(first) > maxNamesLength) first.pop()
+  while (measureLength(first) > maxNamesLength) first.pop()
   return { resources: first, vmCount: names.length }
 }
 
-function lengthOf(names: string[]): number {
+function measureLength(names: string[]): number {
   return JSON.stringify(names).length
 }
 

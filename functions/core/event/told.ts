@@ -1,5 +1,5 @@
 // What people know of an event, and the moment of its own life that tells them of more.
-import { changeOf } from '../delivery/delivery.ts'
+import { hashChange } from '../delivery/delivery.ts'
 import { type EventRecord, lastExpired } from './event.ts'
 import { inert, never, type Stage } from './stage.ts'
 
@@ -16,7 +16,7 @@ export const told: Stage = {
   step(life, { before, from, isShown, listening }) {
     const { record } = life
     const { epoch, phase, notified, drill } = record
-    const last = changeOf(record)
+    const last = hashChange(record)
     const count = notified?.epoch === epoch ? notified.count : 0
     const withMoment = (moment: 'started' | 'scheduled' | 'changed', changes: number) => ({
       record: { ...record, notified: notedAs(epoch, changes, last, listening.now) },
@@ -49,5 +49,5 @@ function isSeldom({ phase, epoch, notified }: EventRecord): boolean {
 /** When people hear of the newest values, if they do not know them. */
 function seldomAt(record: EventRecord): number {
   const { at = 0, last } = record.notified!
-  return changeOf(record) === last ? never : at + seldomMs
+  return hashChange(record) === last ? never : at + seldomMs
 }

@@ -28,17 +28,17 @@ export interface Lane {
 }
 
 /** Advice has no time, and may never come true. */
-export function lanesOf(records: EventRecord[], deliveries: Delivery[], now: number): Lane[] {
-  const setOf = setsOf(deliveries)
+export function buildLanes(records: EventRecord[], deliveries: Delivery[], now: number): Lane[] {
+  const setOf = listSets(deliveries)
   const planned = records.filter(({ facts }) => !isAdvice(facts))
   const named = planned.flatMap((record) => {
     const sets = new Set(record.facts.resources.map((vm) => setOf(record.fleet, vm)))
-    return linesOf([...sets]).map((set) => ({ record, set }))
+    return buildLines([...sets]).map((set) => ({ record, set }))
   })
   const groups = Map.groupBy(named, ({ record, set }) => JSON.stringify([record.fleet, set]))
   const lanes = [...groups].map(([name, all]): Lane => {
     const [fleet, set] = JSON.parse(name) as [string, string]
-    const slots = all.map(({ record }) => slotOf(record, now)).sort((a, b) => a.from - b.from)
+    const slots = all.map(({ record }) => findSlot(record, now)).sort((a, b) => a.from - b.from)
     return { fleet, set, slots: withClashes(slots) }
   })
   const first = ({ slots }: Lane) => slots[0]!.from
@@ -48,12 +48,12 @@ export function lanesOf(records: EventRecord[], deliveries: Delivery[], now: num
 /** An event of more sets than this has one line. */
 const maxSets = 8
 
-function linesOf(sets: string[]): string[] {
+function buildLines(sets: string[]): string[] {
   if (sets.length === 0) return ['unnamed VMs']
   return sets.length > maxSets ? [`${sets[0]} and ${sets.length - 1} more`] : sets
 }
 
-function slotOf(record: EventRecord, now: number): Omit<Slot, 'clashes'> {
+function findSlot(record: EventRecord, now: number): Omit<Slot, 'clashes'> {
   const { started, facts } = record
   const { notBeforeAt, durationSeconds = -1 } = facts
   const lasts = durationSeconds > 0 ? durationSeconds * 1_000 : usualMs
@@ -82,20 +82,21 @@ function isLong({ facts: { eventType, durationSeconds = -1 } }: EventRecord): bo
   return durationSeconds > 0 ? durationSeconds * 1_000 > longMs : eventType !== 'Freeze'
 }
 
-function setsOf(deliveries: Delivery[]): (fleet: string, vm: string) => string {
+function listSets(deliveries: Delivery[]): (fleet: string, vm: string) => string {
   const known = new Map<string, string>()
   for (const { fleet, notification } of deliveries) {
     for (const { name, scaleSet } of notification.event.vms ?? []) {
       if (scaleSet === undefined) continue
       known.set(JSON.stringify([fleet, name.toLowerCase()]), scaleSet)
-      known.set(JSON.stringify([fleet, familyOf(name)]), scaleSet)
+      known.set(JSON.stringify([fleet, findFamily(name)]), scaleSet)
     }
   }
   const find = (fleet: string, name: string) => known.get(JSON.stringify([fleet, name]))
-  return (fleet, vm) => find(fleet, vm.toLowerCase()) ?? find(fleet, familyOf(vm)) ?? familyOf(vm)
+  return (fleet, vm) =>
+    find(fleet, vm.toLowerCase()) ?? find(fleet, findFamily(vm)) ?? findFamily(vm)
 }
 
 /** `web_12` and `web-3` are `web`. A name without a number stays as it is. */
-function familyOf(vm: string): string {
+function findFamily(vm: string): string {
   return vm.toLowerCase().replace(/[_-]?\d+$/, '') || vm.toLowerCase()
 }

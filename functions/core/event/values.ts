@@ -3,7 +3,7 @@
 import { hits, unknownType } from '../../../shared/document.ts'
 import { maxOnlookers } from '../limits.ts'
 import type { EventRecord, OpenRecord } from './event.ts'
-import { type Facts, ruled, type Values, vmCountOf, withVms } from './facts.ts'
+import { countVms, type Facts, ruled, type Values, withVms } from './facts.ts'
 import { addHistory } from './history.ts'
 import {
   differs,
@@ -17,7 +17,7 @@ import {
   type Reporter,
   resourceGraph,
   type Sight,
-  shownOf,
+  toShown,
 } from './sight.ts'
 import { firstVms } from './tidy.ts'
 
@@ -53,7 +53,11 @@ export function withValues(
   if (news.length === 0) return learned
   const from = Object.fromEntries(Object.entries(facts).filter(([name]) => name in taken))
   const changed = { ...learned, changed: { at: polledAt, names: news, from } }
-  const noted = addHistory(changed, { at: polledAt, what: 'changed', note: noteOf(merged, news) })
+  const noted = addHistory(changed, {
+    at: polledAt,
+    what: 'changed',
+    note: describeValues(merged, news),
+  })
   // a moved NotBefore starts new reminders
   return news.includes('notBeforeAt') ? { ...noted, reminders: { passed: [] } } : noted
 }
@@ -101,7 +105,7 @@ function takenFrom(
   if (!isOfAffected && affected.length > 0) return isAdded ? ['resources'] : []
   const speakers = isOfAffected ? affected : others
   const before = sights.find((one) => one.beacon === beacon)?.shows
-  const [known, own] = [shownOf({ ...facts, status: shown.status }), shownOf(shown)]
+  const [known, own] = [toShown({ ...facts, status: shown.status }), toShown(shown)]
   return valueNames.filter((name) => {
     if (!differs(name, known, own)) return false
     if (name === 'resources' && isAdded) return true
@@ -165,7 +169,7 @@ function keepsVms(
   const lacked = facts.resources.filter((name) => !hits(shown, name)).map((n) => n.toLowerCase())
   const isSelfNamed = (name: string) => facts.selfNamed?.includes(name) === true
   const isNew = reporter.polledAt < (changed?.at ?? 0) + lagMs
-  const known = shownOf({ ...facts, status: 'Scheduled' })
+  const known = toShown({ ...facts, status: 'Scheduled' })
   const isBacked = sights.some(
     ({ vm, shows }) =>
       lacked.includes(vm.toLowerCase()) &&
@@ -239,13 +243,13 @@ function filled(known: Facts, shown: Facts): Facts {
 /** If more VMs changed, the history gives their number instead of their names. */
 const maxNamedVms = 5
 
-function noteOf(facts: Facts, names: (keyof Values)[]): string {
+function describeValues(facts: Facts, names: (keyof Values)[]): string {
   return names
     .map((name) => {
       const value = facts[name]
       if (name === 'notBeforeAt') return `NotBefore ${new Date(Number(value)).toISOString()}`
       if (Array.isArray(value) && value.length > maxNamedVms) {
-        return `${name}: ${vmCountOf(facts)} VMs`
+        return `${name}: ${countVms(facts)} VMs`
       }
       return `${name} ${JSON.stringify(value)}`
     })

@@ -9,7 +9,7 @@ export type EventView = Omit<EventRecord, 'sights' | 'history' | 'dueAt'> &
     test?: true
   }
 
-export function viewOf(record: EventRecord): EventView {
+export function toView(record: EventRecord): EventView {
   const { sights: _s, history: _h, dueAt: _d, ...view } = record
   const { directive: _l, ...azure } = record.azure
   return { ...view, azure }

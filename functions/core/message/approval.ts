@@ -3,7 +3,7 @@
 import type { StartFailure } from '../event/event.ts'
 import { relative, span } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
-import { actionOf, affectedVms, azureStarts, describeDecided, inSentence } from './phrases.ts'
+import { affectedVms, azureStarts, describeAction, describeDecided, inSentence } from './phrases.ts'
 
 /**
  * Why an approved event has not started, and what to do. `at` is the time that the text describes.
@@ -14,7 +14,7 @@ export function stuckLines(event: EventView, at: number, now: number): string[] 
     const refused = failure === undefined ? [] : [`Since then, ${describeFailure(failure)}.`]
     const when = relative(accepted.at, now)
     return [
-      `${tellerIn(accepted)} told Azure ${when} to ${actionOf(event)}, but Azure has not done so.`,
+      `${tellerIn(accepted)} told Azure ${when} to ${describeAction(event)}, but Azure has not done so.`,
       ...refused,
       `Foghorn tells Azure again every minute. Check ${affectedVms(event)} in the Azure portal.`,
       ...byItself('If nothing helps', event, now),
@@ -113,7 +113,7 @@ export function expiryLines(event: EventView, asks: boolean): string[] {
 /** Azure added VMs after the approval, which cannot be taken back. */
 export function growthLines(event: EventView, now: number): string[] {
   const { decided, azure, facts } = event
-  const added = unapprovedOf(event)
+  const added = listUnapproved(event)
   if (added.length === 0) return []
   const those = added.length === 1 ? 'that VM' : 'those VMs'
   const nobody = `Azure added ${inSentence(added)} afterwards, but nobody approved ${those}.`
@@ -122,7 +122,7 @@ export function growthLines(event: EventView, now: number): string[] {
   const before = inSentence(approved.length > 0 ? approved : (decided?.scope?.resources ?? []))
   const told = `${tellerIn(azure.accepted)} told Azure ${relative(azure.accepted.at, now)}`
   const eventType = decided?.scope?.eventType ?? facts.eventType
-  const action = actionOf({ ...event, facts: { ...facts, eventType } }, before)
+  const action = describeAction({ ...event, facts: { ...facts, eventType } }, before)
   return [`${told} to ${action}.`, nobody]
 }
 
@@ -130,7 +130,7 @@ export function growthLines(event: EventView, now: number): string[] {
 export function describeDecision(event: EventView): string | undefined {
   const { decided, facts } = event
   if (decided === undefined) return undefined
-  const added = unapprovedOf(event)
+  const added = listUnapproved(event)
   const approved = facts.resources.filter((name) => !added.includes(name))
   const scope =
     added.length === 0 || approved.length === 0 ? '' : `, for ${inSentence(approved)} only`
@@ -138,7 +138,7 @@ export function describeDecision(event: EventView): string | undefined {
 }
 
 /** VMs that Azure added after the event was approved. */
-export function unapprovedOf({ facts, decided }: EventView): string[] {
+export function listUnapproved({ facts, decided }: EventView): string[] {
   if (decided?.decision !== 'approved') return []
   return namesBeyond(facts.resources, decided.scope?.resources)
 }

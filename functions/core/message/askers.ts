@@ -26,7 +26,7 @@ export function areReaders(askers: Askers): askers is Readers {
  * `names`: the approvers, as `how:who`. `services`: those whose messages have buttons, by proof. `hasSignIn`:
  * whether the page can prove who somebody is.
  */
-export function askersOf(
+export function listAskers(
   names: string[],
   services: Partial<Record<Proof, string>>,
   hasSignIn: boolean,

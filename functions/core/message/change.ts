@@ -3,7 +3,7 @@
 import type { Values } from '../event/facts.ts'
 import { lastingClock } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
-import { expiryLines, unapprovedOf } from './approval.ts'
+import { expiryLines, listUnapproved } from './approval.ts'
 import { describeDuration, describeNames, plain } from './phrases.ts'
 
 const changes: (keyof Values)[] = [
@@ -58,7 +58,7 @@ function describeChanged(name: keyof Values, event: EventView, now: number): str
 function describeVms(before: string[] | undefined, event: EventView): string[] {
   if (before === undefined) return ['Azure changed the affected VMs.']
   // the lines about the approval already name the added VMs
-  const isNamed = expiryLines(event, false).length > 0 || unapprovedOf(event).length > 0
+  const isNamed = expiryLines(event, false).length > 0 || listUnapproved(event).length > 0
   const added = namesBeside(event.facts.resources, before)
   const spared = namesBeside(before, event.facts.resources)
   return [

@@ -81,13 +81,13 @@ export function cloudEventBody(sent: Sent, links: EventLinks, place: Place): str
   while (isTooLong(body)) {
     const next = cutOrder.find((part) => kept[part] > (part === 'length' ? 1 : 0))
     if (next === undefined) break
-    kept[next] = lessOf(next, kept[next])
+    kept[next] = shorten(next, kept[next])
     body = written(kept)
   }
   return body
 }
 
-function lessOf(part: keyof Kept, kept: number): number {
+function shorten(part: keyof Kept, kept: number): number {
   if (part === 'bareVms') return 0
   if (part === 'listed') return Math.floor(kept / 2)
   return Math.max(part === 'length' ? 1 : 0, Math.floor(kept * 0.9))

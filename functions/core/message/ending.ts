@@ -2,7 +2,7 @@
 import { lostMs } from '../event/is-over.ts'
 import { span } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
-import { affectedVms, aftermathOf, capital, describeInference } from './phrases.ts'
+import { affectedVms, capital, describeAftermath, describeInference } from './phrases.ts'
 
 export function lostLines(event: EventView): string[] {
   const what =
@@ -33,6 +33,6 @@ export function cancelledLines(event: EventView): string[] {
   if (ended.inferred === 'drill_overdue') return [`${capital(describeInference(ended.inferred))}.`]
   return [
     `${capital(describeInference(ended.inferred))}. Azure does not say which.`,
-    aftermathOf(event),
+    describeAftermath(event),
   ]
 }

@@ -6,7 +6,7 @@ import type { Message } from './shape.ts'
 
 type Links = NonNullable<Message['links']>
 
-export function linksOf({
+export function composeLinks({
   vms = [],
   facts,
   policy,

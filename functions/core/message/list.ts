@@ -8,16 +8,16 @@ type Told = Pick<Message, 'sign' | 'title' | 'lines' | 'facts'>
 /** `fits`: whether a text has room. Says how many events are not named, if the titles alone do not fit. */
 export function listText(messages: Told[], fits: (text: string) => boolean): string {
   const blocks = messages.map(({ sign, title }) => [`${sign} ${title}`])
-  if (!fits(textOf(blocks))) return firstTitles(blocks, fits)
+  if (!fits(composeText(blocks))) return firstTitles(blocks, fits)
   for (const [place, message] of messages.entries()) {
     for (const line of listedLines(message)) {
       blocks[place]!.push(line)
-      if (fits(textOf(blocks))) continue
+      if (fits(composeText(blocks))) continue
       blocks[place]!.pop()
-      return textOf(blocks)
+      return composeText(blocks)
     }
   }
-  return textOf(blocks)
+  return composeText(blocks)
 }
 
 /**
@@ -33,14 +33,14 @@ export function listedLines({ title, lines, facts }: Omit<Told, 'sign'>): string
 const isCut = / and \d+ more$/
 
 /** An empty line between events, if one has sentences. */
-function textOf(blocks: string[][]): string {
+function composeText(blocks: string[][]): string {
   const isLong = blocks.some(({ length }) => length > 1)
   return blocks.map((block) => block.join('\n')).join(isLong ? '\n\n' : '\n')
 }
 
 function firstTitles(titles: string[][], fits: (text: string) => boolean): string {
   for (let shown = titles.length - 1; shown > 0; shown -= 1) {
-    const text = `${textOf(titles.slice(0, shown))}\nand ${titles.length - shown} more`
+    const text = `${composeText(titles.slice(0, shown))}\nand ${titles.length - shown} more`
     if (fits(text)) return text
   }
   return `${titles.length} events`

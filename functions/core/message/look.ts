@@ -7,7 +7,7 @@ import type { Tone } from './shape.ts'
 import { asksFor } from './step.ts'
 
 /** The shape, for those who do not see the colour, or only a preview. */
-export function signOf({ moment, event }: Notification, now: number): string {
+export function chooseSign({ moment, event }: Notification, now: number): string {
   if (moment === 'lost' || isGuess(event.ended)) return '❔'
   if (moment === 'stuck') return '🛑'
   if (moment === 'completed' || moment === 'cancelled') return '✅'
@@ -16,7 +16,7 @@ export function signOf({ moment, event }: Notification, now: number): string {
   return isAsked ? '⏳' : 'ℹ️'
 }
 
-export function toneOf({ moment, event }: Notification): Tone {
+export function chooseTone({ moment, event }: Notification): Tone {
   switch (moment) {
     case 'completed':
     case 'cancelled':

@@ -12,13 +12,13 @@ import { lastingClock, span } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { alertText, alertTraits, isGoodNews } from './alert.ts'
 import { type Askers, areReaders } from './askers.ts'
-import { linksOf } from './links.ts'
-import { signOf, toneOf } from './look.ts'
-import { plain, subjectOf } from './phrases.ts'
+import { composeLinks } from './links.ts'
+import { chooseSign, chooseTone } from './look.ts'
+import { describeSubject, plain } from './phrases.ts'
 import { reasonIn } from './reason.ts'
 import type { Message, Tone } from './shape.ts'
-import { asksFor, factsOf, linesOf } from './step.ts'
-import { lastingTitleOf, titleOf, whatIn } from './title.ts'
+import { asksFor, composeFacts, composeLines } from './step.ts'
+import { composeLastingTitle, composeTitle, whatIn } from './title.ts'
 
 /** A message that is sent this long after its moment says so. */
 const lateMs = 60_000
@@ -34,7 +34,9 @@ export function compose(
   askers: Askers = 'readers',
 ): Message {
   const message =
-    notification.moment === 'alert' ? alertOf(notification) : stepOf(notification, now, askers)
+    notification.moment === 'alert'
+      ? composeAlert(notification)
+      : composeStep(notification, now, askers)
   const after = [...insteadLines(notification), ...skippedLines(skipped)]
   const late = lateLines(notification, now)
   // if a message asks for a decision, the reader must know first that it is late
@@ -66,7 +68,7 @@ export const noText: Message = {
 }
 
 /** What it announces, without the news: mailboxes join mails of one subject. */
-export function topicOf({ event }: Notification): string {
+export function chooseTopic({ event }: Notification): string {
   return plain(`${drillMark(event)}${event.fleet}: ${whatIn(event)}`)
 }
 
@@ -99,14 +101,14 @@ export function composeList(messages: Message[]): Pick<Message, 'title' | 'tone'
 
 /** Real events before drills; what people must decide before the rest; then by NotBefore. */
 export function byUrgency<Item>(items: Item[], messageOf: (item: Item) => Message): Item[] {
-  const rankOf = (item: Item): number[] => {
+  const rankMessage = (item: Item): number[] => {
     const message = messageOf(item)
     const { title, dueAt = Number.MAX_VALUE } = message
     const due = Math.min(dueAt, Number.MAX_VALUE)
     return [Number(title.startsWith(mark)), Number(!wantsDecision(message)), due]
   }
   return items.toSorted((a, b) => {
-    const [one, other] = [rankOf(a), rankOf(b)]
+    const [one, other] = [rankMessage(a), rankMessage(b)]
     return one.map((rank, i) => rank - other[i]!).find((difference) => difference !== 0) ?? 0
   })
 }
@@ -124,42 +126,42 @@ export function asksByLink(message: Asking): boolean {
 }
 
 /** The label of the button that opens the page. */
-export function buttonOf({ asks, declined, lookOnly, opensConsole }: Asking): string {
+export function composeButton({ asks, declined, lookOnly, opensConsole }: Asking): string {
   if (opensConsole) return 'Open the console'
   if (!asks || lookOnly) return 'Show event'
   return declined ? 'Open to reconsider' : 'Open to decide'
 }
 
 /** The label of the button that opens a whole list. */
-export function listButtonOf(messages: Pick<Message, 'asks' | 'lookOnly'>[]): string {
+export function composeListButton(messages: Pick<Message, 'asks' | 'lookOnly'>[]): string {
   return messages.some(({ asks, lookOnly }) => asks && !lookOnly)
     ? 'Open all to decide'
     : 'Show all'
 }
 
-function stepOf(notification: Notification, now: number, askers: Askers): Message {
+function composeStep(notification: Notification, now: number, askers: Askers): Message {
   const { event } = notification
   return {
-    title: `${event.fleet}: ${titleOf(notification, now)}`,
-    lastingTitle: `${event.fleet}: ${lastingTitleOf(notification, now)}`,
-    lines: linesOf(notification, now, askers),
-    sign: signOf(notification, now),
-    facts: factsOf(notification),
-    reference: referenceOf(event),
-    tone: toneOf(notification),
+    title: `${event.fleet}: ${composeTitle(notification, now)}`,
+    lastingTitle: `${event.fleet}: ${composeLastingTitle(notification, now)}`,
+    lines: composeLines(notification, now, askers),
+    sign: chooseSign(notification, now),
+    facts: composeFacts(notification),
+    reference: composeReference(event),
+    tone: chooseTone(notification),
     asks: asksFor(event, now),
     declined: event.decided?.decision === 'declined',
     dueAt: event.facts.notBeforeAt ?? Number.POSITIVE_INFINITY,
-    links: linksOf(event),
+    links: composeLinks(event),
     ...(areReaders(askers) ? {} : { lookOnly: true as const }),
   }
 }
 
-function alertOf({ at, event, about }: AlertNotification): Message {
-  if ('alert' in about) return fleetAlertOf(event.fleet, about, at)
-  if ('ping' in about) return pingOf(about.ping)
-  if (about.health !== undefined) return channelAlertOf(event, about)
-  const title = `Channel "${about.channel}" refused "${about.moment}" for ${subjectOf(event)}`
+function composeAlert({ at, event, about }: AlertNotification): Message {
+  if ('alert' in about) return composeFleetAlert(event.fleet, about, at)
+  if ('ping' in about) return composePing(about.ping)
+  if (about.health !== undefined) return composeChannelAlert(event, about)
+  const title = `Channel "${about.channel}" refused "${about.moment}" for ${describeSubject(event)}`
   return {
     ...trouble,
     ...called(title),
@@ -167,8 +169,8 @@ function alertOf({ at, event, about }: AlertNotification): Message {
       `It answered: ${sentence(about.reason)}`,
       `${fixIt} The channel that you are reading gets the message separately.`,
     ],
-    facts: factsOf({ moment: 'alert', event }),
-    reference: referenceOf(event),
+    facts: composeFacts({ moment: 'alert', event }),
+    reference: composeReference(event),
   }
 }
 
@@ -177,13 +179,13 @@ function called(title: string): Pick<Message, 'title' | 'lastingTitle'> {
   return { title, lastingTitle: title }
 }
 
-function pingOf(id: string): Message {
+function composePing(id: string): Message {
   const title = `Test of subscription ${id}`
   const calm = { tone: 'info', sign: signs.info, asks: false, declined: false } as const
   return { ...calm, ...called(title), lines: [], facts: [], reference: '' }
 }
 
-function fleetAlertOf(fleet: string, about: FleetAlert, at: number): Message {
+function composeFleetAlert(fleet: string, about: FleetAlert, at: number): Message {
   const { title, lines } = alertText(fleet, about, at)
   const facts = alertTraits(about).facts?.(about) ?? []
   const reference = fleet === noFleet ? 'About Foghorn itself.' : `Fleet ${fleet}.`
@@ -199,7 +201,7 @@ function fleetAlertOf(fleet: string, about: FleetAlert, at: number): Message {
 }
 
 /** The channel itself is in trouble, not only its message about this event. */
-function channelAlertOf(event: EventView, about: ChannelTrouble): Message {
+function composeChannelAlert(event: EventView, about: ChannelTrouble): Message {
   const { channel, reason, health, moment } = about
   const refuses = health === 'refusing'
   const title = `Channel "${channel}" gets no messages: ${reasonIn(reason)}`
@@ -221,7 +223,7 @@ function channelAlertOf(event: EventView, about: ChannelTrouble): Message {
     reference:
       moment === 'alert'
         ? 'About Foghorn itself.'
-        : `Noticed with a message about ${subjectOf(event)}. ${referenceOf(event)}`,
+        : `Noticed with a message about ${describeSubject(event)}. ${composeReference(event)}`,
   }
 }
 
@@ -233,7 +235,7 @@ function sentence(reason: string): string {
   return `${reason.replace(/[\s.]+$/, '')}.`
 }
 
-function referenceOf({ fleet, eventId }: EventView): string {
+function composeReference({ fleet, eventId }: EventView): string {
   return `Fleet ${fleet}, event ${eventId}.`
 }
 

@@ -2,7 +2,7 @@
 import { adviceType, cut, isAdvice } from '../../../shared/document.ts'
 import { visible } from '../../../shared/presentable.ts'
 import type { Decided, Decider, Ended, Inference } from '../event/event.ts'
-import { type Undecidable, vmCountOf } from '../event/facts.ts'
+import { countVms, type Undecidable } from '../event/facts.ts'
 import { namedOnlyOutside } from '../event/outside.ts'
 import { lastingClock } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
@@ -28,7 +28,7 @@ export function plain(text: string): string {
 const noName = '(blank)'
 
 /** `Reboot of web_3`, `Freeze of web_0, web_1, web_2, web_3, web_4 and 3 more`. */
-export function subjectOf(event: Pick<EventView, 'facts'>): string {
+export function describeSubject(event: Pick<EventView, 'facts'>): string {
   return `${typeIn(event)} of ${vmsIn(event)}`
 }
 
@@ -44,7 +44,7 @@ export function vmsIn({ facts }: Pick<EventView, 'facts'>): string {
     .map((name) => cut(plain(name).trim(), limit.name) || noName)
   if (names.length === 0) return 'an unnamed VM'
   while (names.length > 1 && names.join(', ').length > limit.allNames) names.pop()
-  const more = vmCountOf(facts) - names.length
+  const more = countVms(facts) - names.length
   return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
@@ -75,7 +75,7 @@ export function describeWorkloads(vms: EventView['vms'] = []): string | undefine
 }
 
 /** What the event does to its VMs, by Microsoft's documentation of Scheduled Events. */
-export function impactOf(event: EventView): string {
+export function describeImpact(event: EventView): string {
   const impact = impactOn(event.facts)
   return event.drill ? `In a real event, ${impact}` : capital(impact)
 }
@@ -112,7 +112,7 @@ const effects: Record<string, string> = {
 }
 
 /** What may still happen after an event disappeared early. */
-export function aftermathOf(event: EventView): string {
+export function describeAftermath(event: EventView): string {
   const { eventType } = event.facts
   const may = Object.hasOwn(effects, eventType)
     ? `${affectedVms(event)} may still ${effects[eventType]}`
@@ -132,8 +132,8 @@ export function backLines(event: Pick<EventView, 'epoch'>): string[] {
 }
 
 /** How many VMs see the event, but are not affected. */
-export function reachOf({ facts, spared = 0 }: EventView): string[] {
-  if (spared === 0 || vmCountOf(facts) === 0) return []
+export function describeReach({ facts, spared = 0 }: EventView): string[] {
+  if (spared === 0 || countVms(facts) === 0) return []
   if (spared === 1) return ['1 other VM reports it, but is not affected.']
   return [`${spared} other VMs report it, but are not affected.`]
 }
@@ -179,18 +179,18 @@ export function describeDecided(
 }
 
 /** The name of a person in every text: `Slack user U0ADA`, which Slack replaces by a mention. */
-export function userOf({ how, who }: Decider): string {
+export function describeUser({ how, who }: Decider): string {
   return `${capital(how)} user ${who.split('/')[1] ?? ''}`
 }
 
 export function describeDecider(by: Decider): string {
   const { how, who, name: called = '' } = by
   const [place = '', name = ''] = who.split('/')
-  const named = `by ${cut(plain(called), limit.name)} (${userOf(by)})`
+  const named = `by ${cut(plain(called), limit.name)} (${describeUser(by)})`
   const words: Record<Decider['how'], string> = {
     link: `through the link sent to "${who}"`,
-    slack: called ? named : `by ${userOf(by)} (team ${place}, signed by Slack)`,
-    entra: called ? named : `by ${userOf(by)} (tenant ${place}, signed in)`,
+    slack: called ? named : `by ${describeUser(by)} (team ${place}, signed by Slack)`,
+    entra: called ? named : `by ${describeUser(by)} (tenant ${place}, signed in)`,
     admin: 'with the admin key',
     token: `with the token "${name}" (id ${place})`,
     policy: `by policy rule "${who}"`,
@@ -218,7 +218,7 @@ export function affectedVms({ facts }: Pick<EventView, 'facts'>): string {
   if (names.length === 1) return names[0]!
   const text = `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
   const isShort = names.length <= limit.inSentence && text.length <= limit.allNames
-  return isShort ? text : `these ${vmCountOf(facts)} VMs`
+  return isShort ? text : `these ${countVms(facts)} VMs`
 }
 
 const actions: Record<string, string> = {
@@ -230,7 +230,7 @@ const actions: Record<string, string> = {
 }
 
 /** What Azure does to the VMs, as a verb with its object: `restart web_3`. */
-export function actionOf(
+export function describeAction(
   { facts, drill }: Pick<EventView, 'facts' | 'drill'>,
   vms = affectedVms({ facts }),
 ): string {
@@ -239,7 +239,7 @@ export function actionOf(
 }
 
 /** What the button that approves says: `Restart`. `now` or `anyway` follows. */
-export function verbOf({ facts, drill }: Pick<EventView, 'facts' | 'drill'>): string {
+export function chooseVerb({ facts, drill }: Pick<EventView, 'facts' | 'drill'>): string {
   return capital(
     (!drill && Object.hasOwn(actions, facts.eventType) && actions[facts.eventType]) || 'start',
   )
@@ -247,7 +247,7 @@ export function verbOf({ facts, drill }: Pick<EventView, 'facts' | 'drill'>): st
 
 /** What the other button says: `Let Azure restart it`. */
 export function leaveTo(event: Pick<EventView, 'facts' | 'drill'>): string {
-  const verb = verbOf(event).toLowerCase()
+  const verb = chooseVerb(event).toLowerCase()
   const them = event.facts.resources.length > 1 && verb !== 'start' ? 'them' : 'it'
   return event.drill ? 'Let the drill start' : `Let Azure ${verb} ${them}`
 }
@@ -261,10 +261,10 @@ export function azureStarts(
   now: number,
   meanwhile = ', or already has',
 ): string {
-  return `${starterOf(event)} ${startsBy(event, now, meanwhile)}`
+  return `${describeStarter(event)} ${startsBy(event, now, meanwhile)}`
 }
 
-function starterOf({ drill }: Pick<EventView, 'drill'>): string {
+function describeStarter({ drill }: Pick<EventView, 'drill'>): string {
   return drill ? 'the drill' : 'Azure'
 }
 
@@ -275,7 +275,7 @@ function startsBy(
 ): string {
   const { facts, drill } = event
   const { notBeforeAt } = facts
-  const action = drill ? 'start' : actionOf(event)
+  const action = drill ? 'start' : describeAction(event)
   if (notBeforeAt === undefined) return `will ${action}, but has not said when`
   if (notBeforeAt <= now) return `may ${action} at any moment${meanwhile}`
   const time = lastingClock(notBeforeAt, now)

@@ -77,7 +77,7 @@ function outputIn(note = ''): string {
 function failureLines({ wait: { readiness } }: EventView): string[] {
   const { unready, counts } = readiness!
   const failures = unready.filter(({ state }) => state === 'failed' || state === 'refused')
-  const shown = failures.slice(0, maxFailures).map((one) => `${failureOf('prepare', one)}.`)
+  const shown = failures.slice(0, maxFailures).map((one) => `${describeFailure('prepare', one)}.`)
   const more = (counts.failed ?? 0) + (counts.refused ?? 0) - shown.length
   return more > 0
     ? [...shown, `The hook also failed on ${more === 1 ? '1 more VM' : `${more} more VMs`}.`]
@@ -85,7 +85,7 @@ function failureLines({ wait: { readiness } }: EventView): string[] {
 }
 
 /** `The hook "prepare" on web_1 failed with exit code 3: "disk busy"` */
-function failureOf(
+function describeFailure(
   hook: Hook,
   { vm, state, exitCode, note = '' }: VmReadiness | Unrestored,
 ): string {
@@ -105,7 +105,7 @@ export function restoreLines({ wait: { readiness } }: EventView): string[] {
   const vms = total === 1 ? '1 VM' : `${total} VMs`
   const failures = restore.failed
     .slice(0, maxFailures)
-    .map((one) => `${failureOf('restore', one)}.`)
+    .map((one) => `${describeFailure('restore', one)}.`)
   return [`The hook "restore" succeeded on ${succeeded} of ${vms}.`, ...failures]
 }
 
@@ -136,14 +136,14 @@ export function inVainLines(event: EventView): string[] {
   const { wait, policy, decided } = event
   const { notReady } = wait
   if (notReady === undefined || policy.decide !== 'ask' || decided !== undefined) return []
-  const behind = notReady.why === 'no_turn_in_time' ? behindOf(event) : ''
+  const behind = notReady.why === 'no_turn_in_time' ? describeBehind(event) : ''
   return [
     `Policy rule "${notReady.rule}" did not approve it: ${describeInVain(notReady)}${behind}.`,
   ]
 }
 
 /** Which VMs come first. Empty if none does. */
-function behindOf({ wait: { slot } }: EventView): string {
+function describeBehind({ wait: { slot } }: EventView): string {
   const behind = slot?.state === 'waits' ? slot.behind : []
   return behind.length === 0 ? '' : `, after ${inSentence(behind)}`
 }
@@ -154,7 +154,7 @@ export function waitLines(event: EventView): string[] {
   const { whenReady, maxConcurrent } = policy
   if (decided !== undefined || policy.decide !== 'approve') return []
   if (!whenReady && maxConcurrent === undefined) return []
-  const behind = behindOf(event)
+  const behind = describeBehind(event)
   const ready = facts.resources.length > 1 ? 'are all ready' : 'is ready'
   const vms = maxConcurrent === 1 ? '1 VM' : `${maxConcurrent} VMs`
   const hasSlot = maxConcurrent === undefined || wait.slot?.state === 'held'

@@ -11,21 +11,21 @@ import { type Askers, areReaders, whoDecides } from './askers.ts'
 import { describeChange } from './change.ts'
 import { cancelledLines, completedLines, lostLines } from './ending.ts'
 import {
-  actionOf,
   affectedVms,
   askedBy,
   azureStarts,
   backLines,
   capital,
+  describeAction,
   describeDecided,
   describeDuration,
+  describeImpact,
   describeNames,
   describeNodes,
   describeOthers,
+  describeReach,
   describeWorkloads,
-  impactOf,
   isReopened,
-  reachOf,
   whyUndecidable,
 } from './phrases.ts'
 import { inVainLines, readinessLines, waitLines } from './readiness.ts'
@@ -48,7 +48,7 @@ export function asksFor(event: EventView, now: number): boolean {
   )
 }
 
-export function linesOf(
+export function composeLines(
   { moment, event, at }: Notification,
   now: number,
   askers: Askers,
@@ -70,10 +70,10 @@ export function linesOf(
       const next = event.drill
         ? ['The drill starts in a moment.']
         : [
-            `Foghorn tells Azure to ${actionOf(event)} now, which usually takes seconds.`,
+            `Foghorn tells Azure to ${describeAction(event)} now, which usually takes seconds.`,
             ...byItself('If that fails', event, now),
           ]
-      return [`${capital(who)}.`, ...next, impactOf(event), ...readinessLines(event)]
+      return [`${capital(who)}.`, ...next, describeImpact(event), ...readinessLines(event)]
     }
     case 'declined': {
       const who = event.decided === undefined ? 'left to Azure' : describeDecided(event.decided)
@@ -88,8 +88,8 @@ export function linesOf(
     case 'started':
       return [
         ...backLines(event),
-        impactOf(event),
-        ...reachOf(event),
+        describeImpact(event),
+        ...describeReach(event),
         ...startLines(event),
         ...readinessLines(event),
         ...noticeLines(event, now),
@@ -110,8 +110,8 @@ function ahead(event: EventView, now: number, askers: Askers): string[] {
   const next = whatNext(event, advice.length > 0, now, askers)
   return [
     ...inVainLines(event),
-    impactOf(event),
-    ...reachOf(event),
+    describeImpact(event),
+    ...describeReach(event),
     ...readinessLines(event),
     ...advice,
     next,
@@ -171,7 +171,7 @@ function yourDecision(event: EventView, isAdvised: boolean, now: number, askers:
 function howTo(event: EventView, askers: 'readers' | 'pressers'): string {
   const them = event.facts.resources.length > 1 ? 'them' : 'it'
   const press = askers === 'readers' ? 'open the page' : 'press the button'
-  return `to ${actionOf(event, them)} now, ${press}`
+  return `to ${describeAction(event, them)} now, ${press}`
 }
 
 /** Days of notice mean failing hardware. Microsoft advises owners to redeploy such a VM. */
@@ -246,7 +246,7 @@ export const namesOfVms = 'Affected VMs'
 const endings = { completed: 'Ended', cancelled: 'Gone since', lost: 'Closed' }
 
 /** Leaves out what the sentences of the moment already say, and what says nothing. */
-export function factsOf({
+export function composeFacts({
   moment,
   event,
 }: {
@@ -268,12 +268,12 @@ export function factsOf({
     at === undefined ? [] : [{ name, value: minuteUtc(utc(at)), at }],
   )
   const rows: [string, string | undefined][] = [
-    ['Expected duration', ended === undefined ? durationOf(facts) : undefined],
+    ['Expected duration', ended === undefined ? composeDuration(facts) : undefined],
     [namesOfVms, describeNames(facts.resources, facts.vmCount)],
     ['Only Azure names', describeOthers(event)],
     ['Nodes', describeNodes(event.vms)],
     ['Runs', describeWorkloads(event.vms)],
-    ['Requested by', requesterOf(event)],
+    ['Requested by', composeRequester(event)],
     ['Why', facts.description],
     ['Decision', decides ? undefined : describeDecision(event)],
   ]
@@ -283,11 +283,11 @@ export function factsOf({
   return [...timed, ...others]
 }
 
-function durationOf({ durationSeconds = -1 }: EventView['facts']): string | undefined {
+function composeDuration({ durationSeconds = -1 }: EventView['facts']): string | undefined {
   return durationSeconds < 0 ? undefined : describeDuration(durationSeconds)
 }
 
 /** Nearly all events are Azure's own. */
-function requesterOf(event: EventView): string | undefined {
+function composeRequester(event: EventView): string | undefined {
   return event.facts.source === 'Platform' && !event.drill ? undefined : askedBy(event)
 }

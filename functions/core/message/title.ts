@@ -4,14 +4,14 @@ import type { Notification } from '../delivery/delivery.ts'
 import type { NotReady } from '../event/hook-state.ts'
 import { clock, lastingClock, relative } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
-import { isGuess, isReopened, subjectOf, vmsIn } from './phrases.ts'
+import { describeSubject, isGuess, isReopened, vmsIn } from './phrases.ts'
 
-export function titleOf(notification: Notification, now: number): string {
-  return titleWith(notification, dueOf(notification.event, now), clock, now)
+export function composeTitle(notification: Notification, now: number): string {
+  return titleWith(notification, describeDue(notification.event, now), clock, now)
 }
 
 /** A title that is read long after, as in a list of incidents. It has absolute times only. */
-export function lastingTitleOf(notification: Notification, now: number): string {
+export function composeLastingTitle(notification: Notification, now: number): string {
   const { notBeforeAt } = notification.event.facts
   const due = notBeforeAt === undefined ? '' : ` at ${lastingClock(notBeforeAt, now)}`
   return titleWith(notification, due, lastingClock, now)
@@ -20,7 +20,7 @@ export function lastingTitleOf(notification: Notification, now: number): string 
 /** What is announced of which VMs. */
 export function whatIn(event: EventView): string {
   if (isAdvice(event.facts)) return `Azure may reclaim ${vmsIn(event)} soon`
-  return subjectOf(event)
+  return describeSubject(event)
 }
 
 /** Times come before the names, which may be long and cut. */
@@ -31,7 +31,7 @@ function titleWith(
   now: number,
 ): string {
   const { started, ended, decided } = event
-  const subject = subjectOf(event)
+  const subject = describeSubject(event)
   const on = (at: number | undefined) => (at === undefined ? '' : ` at ${timeOf(at, now)}`)
   // no time: Azure may never do it
   if (isAdvice(event.facts)) return whatIn(event)
@@ -53,7 +53,7 @@ function titleWith(
     case 'started':
       if (started?.kind === 'already_running' && !isReopened(event))
         return `Already running: ${subject}`
-      return `${startOf(event)}${on(started?.at)}: ${subject}`
+      return `${describeStart(event)}${on(started?.at)}: ${subject}`
     case 'completed':
       return `${surely('Completed', ended)}${on(ended?.at)}: ${subject}`
     case 'cancelled':
@@ -68,7 +68,7 @@ function surely(word: string, ended: EventView['ended']): string {
   return isGuess(ended) ? `Probably ${word.toLowerCase()}` : word
 }
 
-function startOf(event: EventView): string {
+function describeStart(event: EventView): string {
   if (isReopened(event)) return 'Back, started'
   return event.started?.kind === 'none' ? 'Started without notice' : 'Started'
 }
@@ -85,7 +85,7 @@ const inVain: Record<NotReady['why'], string> = {
 }
 
 /** ` at 12:15 UTC, in 14 min`, or when it was due: who reads it later needs the time. */
-function dueOf({ facts: { notBeforeAt } }: EventView, now: number): string {
+function describeDue({ facts: { notBeforeAt } }: EventView, now: number): string {
   if (notBeforeAt === undefined) return ', time unknown'
   const due = `at ${clock(notBeforeAt, now)}, ${relative(notBeforeAt, now)}`
   return notBeforeAt > now ? ` ${due}` : ` was due ${due}`

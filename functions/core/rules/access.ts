@@ -86,7 +86,7 @@ export function readsAnswers(access: Access): boolean {
 }
 
 /** Those of the configured fleets that exist for this user. */
-export function fleetsOf(access: Access, configured: readonly string[]): string[] {
+export function listFleets(access: Access, configured: readonly string[]): string[] {
   return configured.filter((fleet) => seesFleet(access, fleet))
 }
 
@@ -108,7 +108,7 @@ type Granted =
 export function grantTo(access: Access, wish: Grant, configured: readonly string[]): Granted {
   const missing = wish.scopes.filter((scope) => !may(access, scope))
   if (missing.length > 0) return { outcome: 'scope_missing', scopes: missing }
-  const seen = fleetsOf(access, configured)
+  const seen = listFleets(access, configured)
   const unknown = wish.fleets?.find((fleet) => !seen.includes(fleet))
   if (unknown !== undefined) return { outcome: 'fleet_unknown', fleet: unknown }
   const own: Partial<Grant> = access.by === 'token' ? access : {}
@@ -125,7 +125,7 @@ export function grantTo(access: Access, wish: Grant, configured: readonly string
 }
 
 /** Names the user in the record of a decision. */
-export function deciderOf(access: Access): Decider {
+export function toDecider(access: Access): Decider {
   if (access.by === 'admin') return { how: 'admin', who: 'admin' }
   if (access.by === 'entra') {
     const { who, name } = access
@@ -135,8 +135,8 @@ export function deciderOf(access: Access): Decider {
 }
 
 /** Names the user in a log line and in a list: `admin`, `token:4f0c…/inventory`. */
-export function nameOf(access: Access): string {
-  const { how, who } = deciderOf(access)
+export function describeAccess(access: Access): string {
+  const { how, who } = toDecider(access)
   return how === 'admin' ? who : `${how}:${who}`
 }
 

@@ -38,7 +38,7 @@ export function hasBlockedPort(url: string): boolean {
   return blockedPorts.has(new URL(url).port)
 }
 
-export function addressOf(channel: { endpoint: string } | { url: string }): string {
+export function readAddress(channel: { endpoint: string } | { url: string }): string {
   return 'endpoint' in channel ? channel.endpoint : channel.url
 }
 
@@ -100,7 +100,7 @@ function unbracketed(hostname: string): string {
 export function isWithin(text: string, networks: string[]): boolean {
   const address = parse(text)
   return (
-    address !== undefined && networks.some((network) => mapped(address).match(rangeOf(network)))
+    address !== undefined && networks.some((network) => mapped(address).match(readRange(network)))
   )
 }
 
@@ -111,7 +111,7 @@ const mappedBits = 96
 
 /** Whether a network (CIDR) is wider than every private one, also if it contains IPv4 in IPv6. */
 export function isWiderThanPrivate(network: string): boolean {
-  const [start, bits] = rangeOf(network)
+  const [start, bits] = readRange(network)
   if (start.isIPv4MappedAddress() && bits >= mappedBits) return bits < mappedBits + widest.ipv4
   return bits < widest.ipv6 || mapped(IPv4.parse('0.0.0.0')).match(start, bits)
 }
@@ -132,7 +132,7 @@ function mapped(address: IPv4 | IPv6): IPv6 {
   return address instanceof IPv4 ? address.toIPv4MappedAddress() : address
 }
 
-function rangeOf(network: string): [IPv6, number] {
+function readRange(network: string): [IPv6, number] {
   const [start, bits] = ipaddr.parseCIDR(network)
   return start instanceof IPv4
     ? [start.toIPv4MappedAddress(), bits + mappedBits]

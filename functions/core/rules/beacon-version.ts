@@ -12,15 +12,16 @@ export function unsupported(
   version: string,
   { oldest, newest } = supportedBeacons,
 ): string | undefined {
-  const parts = partsOf(version)
+  const parts = splitVersion(version)
   if (parts === undefined) return 'is not a released version'
-  if (compare(parts, partsOf(oldest)!) < 0) return `is older than ${oldest}: upgrade the beacon`
-  if (compare(parts, partsOf(newest)!) > 0) return `is newer than ${newest}: upgrade the relay`
+  if (compare(parts, splitVersion(oldest)!) < 0)
+    return `is older than ${oldest}: upgrade the beacon`
+  if (compare(parts, splitVersion(newest)!) > 0) return `is newer than ${newest}: upgrade the relay`
   return undefined
 }
 
 /** Major, minor and patch. Undefined if the text is no such version. */
-function partsOf(version: string): number[] | undefined {
+function splitVersion(version: string): number[] | undefined {
   const found = /^(\d{1,6})\.(\d{1,6})\.(\d{1,6})$/.exec(version)
   return found === null ? undefined : found.slice(1).map(Number)
 }

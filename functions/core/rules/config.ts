@@ -94,16 +94,16 @@ export interface Config {
  * The fleet that events of a subscription belong to: the one that names it. Undefined if none does. Then the
  * relay does not take its events, and tells Azure nothing about its VMs.
  */
-export function fleetOf({ azure, fleets }: Config, subscriptionId: string): string | undefined {
+export function findFleet({ azure, fleets }: Config, subscriptionId: string): string | undefined {
   if (!azure?.subscriptions.includes(subscriptionId)) return undefined
   const names = Object.keys(fleets)
   return names.find((name) => fleets[name]!.azureSubscriptions?.includes(subscriptionId))
 }
 
 /** Where the relay may tell Azure that events of this fleet start. */
-export function subscriptionsOf(config: Config, fleet: string): string[] {
+export function listSubscriptions(config: Config, fleet: string): string[] {
   const own = config.fleets[fleet]?.azureSubscriptions ?? []
-  return own.filter((id) => fleetOf(config, id) === fleet)
+  return own.filter((id) => findFleet(config, id) === fleet)
 }
 
 /** No beacon can report: only Azure itself says what happens. */

@@ -74,8 +74,8 @@ function matchesFacts(match: Match, fleet: string, facts: Facts): boolean {
   return (
     // a fleet's name must be exact; Azure's names ignore case
     (match.fleet?.includes(fleet) ?? true) &&
-    oneOf(match.eventType, facts.eventType) &&
-    oneOf(match.source, facts.source ?? '') &&
+    isOneOf(match.eventType, facts.eventType) &&
+    isOneOf(match.source, facts.source ?? '') &&
     (limit === undefined || (short && durationSeconds <= limit))
   )
 }
@@ -92,8 +92,8 @@ function matchesVm(match: Match, name: string, vm: KnownVm | undefined): boolean
   if (resourceGroup === undefined && scaleSet === undefined && tag === undefined) return true
   if (vm === undefined) return false
   return (
-    oneOf(resourceGroup, vm.resourceGroup) &&
-    oneOf(scaleSet, vm.scaleSet) &&
+    isOneOf(resourceGroup, vm.resourceGroup) &&
+    isOneOf(scaleSet, vm.scaleSet) &&
     (tag?.some((wanted) => tagIn(vm.tags, wanted) !== undefined) ?? true)
   )
 }
@@ -106,7 +106,7 @@ export function knownVm(name: string, vms: KnownVm[]): KnownVm | undefined {
   return named.length === 1 ? named[0] : undefined
 }
 
-function oneOf(wanted: string[] | undefined, value: string): boolean {
+function isOneOf(wanted: string[] | undefined, value: string): boolean {
   return wanted === undefined || wanted.some((item) => item.toLowerCase() === value.toLowerCase())
 }
 

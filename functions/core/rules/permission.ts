@@ -11,7 +11,7 @@ export type Permission = 'allowed' | 'identity_needed' | 'not_listed'
 
 type Subject = Pick<EventRecord, 'fleet' | 'facts'>
 
-export function permissionOf(
+export function judgePermission(
   routes: Route[],
   record: Subject,
   vms: KnownVm[],
@@ -21,20 +21,24 @@ export function permissionOf(
   if (by.how === 'admin' || by.how === 'token' || by.how === 'policy') return 'allowed'
   // no list contains a link
   const name = by.how === 'link' ? undefined : `${by.how}:${by.who}`
-  if (isAllowed(walksOf(routes, record, vms), name)) return 'allowed'
+  if (isAllowed(listWalks(routes, record, vms), name)) return 'allowed'
   return by.how === 'link' ? 'identity_needed' : 'not_listed'
 }
 
 /** The approvers, as routes list them. `anybody`: everyone who has the link. */
-export function decidersOf(routes: Route[], record: Subject, vms: KnownVm[]): 'anybody' | string[] {
-  const walks = walksOf(routes, record, vms)
+export function listDeciders(
+  routes: Route[],
+  record: Subject,
+  vms: KnownVm[],
+): 'anybody' | string[] {
+  const walks = listWalks(routes, record, vms)
   if (isAllowed(walks, undefined)) return 'anybody'
   const listed = new Set(routes.flatMap(({ approvers }) => approvers ?? []))
   return [...listed].filter((name) => isAllowed(walks, name))
 }
 
 /**
- * Whether matching routes list this person for every hit VM. Stricter than `permissionOf`, for a
+ * Whether matching routes list this person for every hit VM. Stricter than `judgePermission`, for a
  * person from outside: a route that may match is not enough.
  */
 export function isListed(
@@ -44,7 +48,7 @@ export function isListed(
   { how, who }: Decider,
 ): boolean {
   const name = `${how}:${who}`
-  return walksOf(routes, record, vms).every((walk) => {
+  return listWalks(routes, record, vms).every((walk) => {
     const stop = walk.findIndex((turn) => turn.stops)
     const reached = stop === -1 ? walk : walk.slice(0, stop + 1)
     return reached.some(({ grip, approvers }) => grip === 'holds' && approvers?.includes(name))
@@ -59,7 +63,7 @@ interface Turn {
 }
 
 /** For each hit VM, the routes that match or may match it, in their order. */
-function walksOf(routes: Route[], record: Subject, vms: KnownVm[]): Turn[][] {
+function listWalks(routes: Route[], record: Subject, vms: KnownVm[]): Turn[][] {
   return hitNames(record.facts).map((vm) =>
     routes.flatMap((route) => {
       const grip = matchVm(route.match, record, vm, vms)

@@ -184,7 +184,7 @@ export function withFallbacks(
 }
 
 /** All distances from NotBefore at which any route reminds, the farthest first. */
-export function remindersOf(routes: Route[]): number[] {
+export function listReminders(routes: Route[]): number[] {
   const all = new Set(routes.flatMap((route) => route.remindBeforeSeconds ?? []))
   return [...all].sort((a, b) => b - a)
 }

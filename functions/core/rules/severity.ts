@@ -30,7 +30,10 @@ export const severities: Record<string, Row> = {
 const unknownType: Row = { asked: 'error', otherwise: 'warning', unannounced: 'critical' }
 
 /** Stuck is urgent for every type. The end of an incident never is. */
-export function severityOf({ moment, event }: Pick<Notification, 'moment' | 'event'>): Severity {
+export function chooseSeverity({
+  moment,
+  event,
+}: Pick<Notification, 'moment' | 'event'>): Severity {
   switch (moment) {
     case 'completed':
     case 'cancelled':

@@ -36,7 +36,7 @@ export function activeAt<Rule extends { match: { time?: Time } }>(
 /** When one of these may next begin or end, epoch ms. Infinite if none has a time. */
 export function nextBoundary(times: Time[], at: number): number {
   const all = times.flatMap((time) => time ?? [])
-  return Math.min(Number.POSITIVE_INFINITY, ...all.map((interval) => boundaryOf(interval, at)))
+  return Math.min(Number.POSITIVE_INFINITY, ...all.map((interval) => findBoundary(interval, at)))
 }
 
 /** When one of these next begins or ends. Undefined if none does within a week. */
@@ -66,7 +66,7 @@ function isWithin({ days, from, to, zone }: TimeInterval, at: number): boolean {
 }
 
 /** The next `from`, `to` or midnight by the wall clock, or the moment at which that clock is set. */
-function boundaryOf({ from, to, zone }: TimeInterval, at: number): number {
+function findBoundary({ from, to, zone }: TimeInterval, at: number): number {
   const { minute } = wallClock(zone, at)
   const whole = Math.floor(at / minuteMs) * minuteMs
   const ahead = [from, to, 0].map((boundary) => {
@@ -93,7 +93,7 @@ function firstSet(zone: string, from: number, within: number): number {
 
 function wallClock(zone: string, at: number): { day: number; minute: number } {
   const parts = Object.fromEntries(
-    formatOf(zone)
+    chooseFormat(zone)
       .formatToParts(at)
       .map(({ type, value }) => [type, value]),
   )
@@ -107,7 +107,7 @@ export const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 /** Throws RangeError for an unknown zone. */
-export function formatOf(zone: string): Intl.DateTimeFormat {
+export function chooseFormat(zone: string): Intl.DateTimeFormat {
   const known = formats.get(zone)
   if (known !== undefined) return known
   const shape = { weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const

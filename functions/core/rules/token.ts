@@ -10,7 +10,7 @@ export interface Token extends Grant {
   id: string
   name: string
   createdAt: number
-  /** `nameOf` its maker. */
+  /** `describeAccess` its maker. */
   createdBy: string
   /** To `useNotedMs`. Absent: never used. */
   lastUsedAt?: number | undefined
@@ -38,7 +38,7 @@ export function tokenIdIn(text: string): string | undefined {
 }
 
 /** Whether the text is that of the stored token. The time it takes reveals nothing. */
-export function isTextOf(token: Token, text: string): boolean {
+export function isTokenText(token: Token, text: string): boolean {
   return isSame(token.hash, hash(text))
 }
 

@@ -2,7 +2,7 @@
 // it. Only the relay can open its file: a copy by other programs would lack the latest writes.
 
 import { command, type Io } from '../../cli/command.ts'
-import { adminKeyOf, askRelay, localRelayUrl, refusalOf } from '../../cli/relay.ts'
+import { askRelay, describeRefusal, localRelayUrl, readAdminKey } from '../../cli/relay.ts'
 import { writeWhole } from '../../cli/whole-file.ts'
 import { checkBackup } from '../../store/sqlite-file.ts'
 
@@ -25,10 +25,10 @@ Example:
   words: { least: 1, most: 1 },
   async run({ words: [file = ''], io }) {
     const url = localRelayUrl(io.environment)
-    const credential = adminKeyOf(io.environment.FOGHORN_ADMIN_KEY)
+    const credential = readAdminKey(io.environment.FOGHORN_ADMIN_KEY)
     const signal = AbortSignal.timeout(backupMs)
     const answer = await askRelay(url, '/v1/backup', { credential, body: {}, signal })
-    if (answer.status !== 200 || answer.body === null) throw await refusalOf(url, answer)
+    if (answer.status !== 200 || answer.body === null) throw await describeRefusal(url, answer)
     const expected = Number(answer.headers.get('content-length'))
     const bytes = await writeWhole(file, shown(answer.body, expected, io), (part, length) => {
       if (length !== expected)

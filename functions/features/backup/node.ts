@@ -31,7 +31,7 @@ export function createBackup({
     try {
       closeSync(openSync(path, 'wx', ownerOnly))
       await copyTo(path)
-      return { outcome: 'made', ...(await streamOf(path, finish)) }
+      return { outcome: 'made', ...(await openBackup(path, finish)) }
     } catch (error) {
       finish()
       throw error
@@ -46,7 +46,7 @@ function removeCopies(folder: string): void {
   }
 }
 
-async function streamOf(path: string, finish: () => void) {
+async function openBackup(path: string, finish: () => void) {
   const file = await open(path)
   const { size: bytes } = await file.stat()
   // `close` also comes if the reader went away

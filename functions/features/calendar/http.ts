@@ -1,7 +1,7 @@
 // `GET /calendar.ics`: a feed for calendar programs, which send no headers. So the token is in the
 // address, and may do nothing else: addresses end up in settings, histories and logs of proxies.
 import * as z from 'zod'
-import { accessOf } from '../../http/api/access.ts'
+import { readAccess } from '../../http/api/access.ts'
 import { route } from '../../http/route.ts'
 import { createCalendarReader } from './use.ts'
 
@@ -26,7 +26,7 @@ export const calendarRoute = route({
     const read = createCalendarReader(relay)
     return async (c) => {
       const headers = { 'content-type': `${calendarType}; charset=utf-8` }
-      return c.body(await read(accessOf(c)), 200, headers)
+      return c.body(await read(readAccess(c)), 200, headers)
     }
   },
 })

@@ -3,9 +3,14 @@
 // each change.
 import { linkless, visible } from '../../../shared/presentable.ts'
 import { type EventRecord, isOpen } from '../../core/event/event.ts'
-import { viewOf } from '../../core/event/view.ts'
+import { toView } from '../../core/event/view.ts'
 import { drillMark } from '../../core/message/message.ts'
-import { describeDecided, describeNames, impactOf, subjectOf } from '../../core/message/phrases.ts'
+import {
+  describeDecided,
+  describeImpact,
+  describeNames,
+  describeSubject,
+} from '../../core/message/phrases.ts'
 
 const minute = 60_000
 /** Shown for an event whose duration is unknown or short: calendars hide shorter entries. */
@@ -26,7 +31,7 @@ export function isInCalendar(record: EventRecord, now: number): boolean {
 
 /** The order of entries. */
 export function byBegin(a: EventRecord, b: EventRecord): number {
-  return beginOf(a) - beginOf(b) || (a.eventId < b.eventId ? -1 : 1)
+  return findBegin(a) - findBegin(b) || (a.eventId < b.eventId ? -1 : 1)
 }
 
 /** `entries`: of `calendarEntry`. */
@@ -41,21 +46,21 @@ export function calendarText(entries: string[]): string {
     `REFRESH-INTERVAL;VALUE=DURATION:${refresh}`,
     `X-PUBLISHED-TTL:${refresh}`,
   ]
-  return [linesOf(head), ...entries, linesOf(['END:VCALENDAR'])].join('')
+  return [composeLines(head), ...entries, composeLines(['END:VCALENDAR'])].join('')
 }
 
 /** `publicUrl`: the address of the relay, which the entry leads to. */
 export function calendarEntry(record: EventRecord, publicUrl: string, now: number): string {
-  return linesOf(entryOf(record, publicUrl, now))
+  return composeLines(composeEntry(record, publicUrl, now))
 }
 
-function linesOf(lines: string[]): string {
+function composeLines(lines: string[]): string {
   return lines.map((line) => `${folded(line)}\r\n`).join('')
 }
 
-function entryOf(record: EventRecord, publicUrl: string, now: number): string[] {
+function composeEntry(record: EventRecord, publicUrl: string, now: number): string[] {
   const { fleet, eventId, sequence, facts } = record
-  const view = viewOf(record)
+  const view = toView(record)
   // programs that ignore the status would show it as still to come
   const mark = record.ended === undefined ? '' : 'Cancelled: '
   const changedAt = record.history.at(-1)?.at ?? record.firstSeenAt
@@ -65,12 +70,12 @@ function entryOf(record: EventRecord, publicUrl: string, now: number): string[] 
     `SEQUENCE:${sequence}`,
     `DTSTAMP:${utc(changedAt)}`,
     `LAST-MODIFIED:${utc(changedAt)}`,
-    `DTSTART:${utc(beginOf(record))}`,
-    `DTEND:${utc(endOf(record, now))}`,
-    `SUMMARY:${text(`${mark}${drillMark(view)}${subjectOf(view)} (${fleet})`)}`,
+    `DTSTART:${utc(findBegin(record))}`,
+    `DTEND:${utc(findEnd(record, now))}`,
+    `SUMMARY:${text(`${mark}${drillMark(view)}${describeSubject(view)} (${fleet})`)}`,
     `DESCRIPTION:${text(describe(record).join('\n'))}`,
     `CATEGORIES:${text(facts.eventType)}`,
-    `STATUS:${statusOf(record)}`,
+    `STATUS:${chooseStatus(record)}`,
     // do not mark people as busy
     'TRANSP:TRANSPARENT',
     `URL:${publicUrl}/console`,
@@ -78,18 +83,18 @@ function entryOf(record: EventRecord, publicUrl: string, now: number): string[] 
   ]
 }
 
-function statusOf({ ended, decided, started }: EventRecord): string {
+function chooseStatus({ ended, decided, started }: EventRecord): string {
   if (ended !== undefined) return 'CANCELLED'
   return started !== undefined || decided?.decision === 'approved' ? 'CONFIRMED' : 'TENTATIVE'
 }
 
-function beginOf({ started, facts: { notBeforeAt }, firstSeenAt }: EventRecord): number {
+function findBegin({ started, facts: { notBeforeAt }, firstSeenAt }: EventRecord): number {
   return started?.at ?? notBeforeAt ?? firstSeenAt
 }
 
-function endOf(record: EventRecord, now: number): number {
+function findEnd(record: EventRecord, now: number): number {
   const { durationSeconds = 0 } = record.facts
-  const end = beginOf(record) + Math.max(durationSeconds * 1_000, leastMs)
+  const end = findBegin(record) + Math.max(durationSeconds * 1_000, leastMs)
   const isRunning = isOpen(record) && record.phase === 'started'
   return isRunning ? Math.max(end, now + stillMs) : end
 }
@@ -99,15 +104,15 @@ function describe(record: EventRecord): string[] {
   const over = drill ? 'The drill is over.' : 'Azure no longer lists it.'
   const known = facts.durationSeconds !== undefined && facts.durationSeconds >= 0
   return [
-    impactOf(viewOf(record)),
-    ...(ended === undefined ? [decisionOf(phase, decided)] : [over]),
+    describeImpact(toView(record)),
+    ...(ended === undefined ? [describeDecision(phase, decided)] : [over]),
     `VMs: ${describeNames(facts.resources, facts.vmCount)}`,
     ...(known ? [] : ['Azure does not say how long it takes.']),
     ...(facts.description ? [`Azure says: ${facts.description}`] : []),
   ]
 }
 
-function decisionOf(phase: EventRecord['phase'], decided: EventRecord['decided']): string {
+function describeDecision(phase: EventRecord['phase'], decided: EventRecord['decided']): string {
   if (phase === 'started') return 'It is running.'
   if (decided === undefined) return 'Nobody has decided yet. Azure may start it at this time.'
   return `Decision: ${describeDecided(decided)}.`

@@ -2,7 +2,7 @@
 // many people read the same feed.
 import { inSlices } from '../../../shared/slices.ts'
 import type { EventRecord } from '../../core/event/event.ts'
-import { type Access, fleetsOf } from '../../core/rules/access.ts'
+import { type Access, listFleets } from '../../core/rules/access.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createShortCache } from '../../use-cases/short-cache.ts'
 import { byBegin, calendarEntry, calendarText, isInCalendar } from './rule.ts'
@@ -17,7 +17,7 @@ const sharedMs = 60_000
 
 export function createCalendarReader(relay: Relay) {
   const texts = createShortCache(relay, sharedMs, (fleets) => compose(relay, fleets))
-  return (access: Access) => texts.read(fleetsOf(access, Object.keys(relay.config.fleets)))
+  return (access: Access) => texts.read(listFleets(access, Object.keys(relay.config.fleets)))
 }
 
 async function compose(relay: Relay, fleets: string[]): Promise<string> {

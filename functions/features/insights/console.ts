@@ -1,12 +1,12 @@
 // `/console/insights`: charts from the summaries of the last months.
 import type { Context } from 'hono'
-import { answerPage, baseOf } from '../../http/console/answer.ts'
+import { answerPage, buildBase } from '../../http/console/answer.ts'
 import type { ConsolePart } from '../../http/console/part.ts'
 import type { Visitor } from '../../http/console/visitor.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createShortCache, type ShortCache } from '../../use-cases/short-cache.ts'
 import { insightsBody } from './page.ts'
-import { type Insights, insightsOf, insightsSince } from './rule.ts'
+import { computeInsights, type Insights, insightsSince } from './rule.ts'
 
 /** Charts may count thousands of events. */
 const keptMs = 60_000
@@ -35,7 +35,7 @@ async function count({ store, now: clock }: Relay, fleets: string[]): Promise<Co
   const now = clock()
   const search = { fleets, since: insightsSince(now), limit: maxEvents }
   const { events, next } = await store.findEvents(search)
-  return { insights: insightsOf(events, now), isCut: next !== undefined }
+  return { insights: computeInsights(events, now), isCut: next !== undefined }
 }
 
 async function showInsights(
@@ -46,7 +46,7 @@ async function showInsights(
 ): Promise<Response> {
   const { insights, isCut } = await charts.read(visitor.fleets)
   const body = insightsBody({
-    base: baseOf(relay),
+    base: buildBase(relay),
     insights,
     ...(isCut ? { cutAt: maxEvents } : {}),
   })

@@ -23,9 +23,11 @@ interface Bar {
 
 export function insightsBody({ base, insights, cutAt }: View): Html {
   const { months, types, vms } = insights
-  const isEmpty = months.every((one) => totalOf(one) === 0)
-  const colorOf = (type: string) => `c${types.indexOf(type)}`
-  const legend = types.map((type) => html`<li><i class="${colorOf(type)}"></i>${plain(type)}</li>`)
+  const isEmpty = months.every((one) => countTotal(one) === 0)
+  const chooseColor = (type: string) => `c${types.indexOf(type)}`
+  const legend = types.map(
+    (type) => html`<li><i class="${chooseColor(type)}"></i>${plain(type)}</li>`,
+  )
   const decisions = [
     ['c0', 'people'],
     ['c3', 'tokens'],
@@ -36,11 +38,11 @@ export function insightsBody({ base, insights, cutAt }: View): Html {
     return html`<h1>Insights</h1><p class="empty">No event of the last ${months.length} months is known.</p>`
   return html`<h1>Insights</h1>
 <p class="note">The last ${months.length} months, without drills.${cutAt === undefined ? '' : ` Only the newest ${cutAt} events are counted.`}</p>
-${sentenceOf(months)}
+${describeBar(months)}
 <div class="charts">
 ${chart(
   'Events by type',
-  months.map((one) => typeBar(one, colorOf)),
+  months.map((one) => typeBar(one, chooseColor)),
   legend,
 )}
 ${chart('Decided before the start, by', months.map(decisionBar), decisions)}
@@ -64,9 +66,9 @@ ${chart(
 }
 
 /** What a reader should take from the charts: `In 2026-11, 15 of 36 events started or ended undecided.` */
-function sentenceOf(months: Month[]): Html {
+function describeBar(months: Month[]): Html {
   // the newest month is the first
-  const last = months.find((one) => totalOf(one) > 0)!
+  const last = months.find((one) => countTotal(one) > 0)!
   const all = last.people + last.tokens + last.rules + last.undecided
   if (all === 0) return ''
   const events = all === 1 ? '1 event' : `${all} events`
@@ -77,13 +79,13 @@ function sentenceOf(months: Month[]): Html {
   return html`<p><b>${text}</b></p>`
 }
 
-function typeBar(month: Month, colorOf: (type: string) => string): Bar {
+function typeBar(month: Month, chooseColor: (type: string) => string): Bar {
   const parts = month.types.filter(([, count]) => count > 0)
   const words = parts.map(([type, count]) => `${type}\u00a0${count}`).join(', ')
   return {
     label: month.month,
-    parts: parts.map(([type, count]) => [colorOf(type), count]),
-    text: words === '' ? 'none' : `${totalOf(month)}: ${plain(words)}`,
+    parts: parts.map(([type, count]) => [chooseColor(type), count]),
+    text: words === '' ? 'none' : `${countTotal(month)}: ${plain(words)}`,
   }
 }
 
@@ -103,13 +105,13 @@ function timeBar({ month }: Month, ms: number | undefined): Bar {
   return { label: month, parts: [['c2', ms ?? 0]], text: ms === undefined ? 'none' : span(ms) }
 }
 
-function totalOf({ types }: Month): number {
+function countTotal({ types }: Month): number {
   return types.reduce((sum, [, count]) => sum + count, 0)
 }
 
 function chart(title: string, bars: Bar[], legend: Html[] = []): Html {
-  const sumOf = ({ parts }: Bar) => parts.reduce((sum, [, value]) => sum + value, 0)
-  const most = Math.max(1, ...bars.map(sumOf))
+  const addUp = ({ parts }: Bar) => parts.reduce((sum, [, value]) => sum + value, 0)
+  const most = Math.max(1, ...bars.map(addUp))
   const rows = bars.map(
     (bar) => html`<li><span class="bar-label">${bar.label}</span>
 <svg viewBox="0 0 ${width} 20" preserveAspectRatio="none" aria-hidden="true">${rects(bar, most)}</svg>

@@ -35,15 +35,15 @@ const shownTypes = 5
 const shownVms = 10
 const otherTypes = 'other'
 
-export function insightsOf(all: readonly EventSummary[], now: number): Insights {
+export function computeInsights(all: readonly EventSummary[], now: number): Insights {
   const months = monthsUntil(now)
   const counts = (one: EventSummary) => !one.drill && !isAdvice(one)
-  const events = all.filter((one) => counts(one) && months.includes(monthOf(one.firstSeenAt)))
-  const types = mostOf(events.map(({ eventType }) => eventType)).map(([type]) => type)
+  const events = all.filter((one) => counts(one) && months.includes(findMonth(one.firstSeenAt)))
+  const types = findMost(events.map(({ eventType }) => eventType)).map(([type]) => type)
   const named = types.slice(0, shownTypes)
   const shown = types.length > named.length ? [...named, otherTypes] : named
-  const byMonth = Map.groupBy(events, ({ firstSeenAt }) => monthOf(firstSeenAt))
-  const hits = mostOf(
+  const byMonth = Map.groupBy(events, ({ firstSeenAt }) => findMonth(firstSeenAt))
+  const hits = findMost(
     events.flatMap(({ fleet, vms }) => vms.map((vm) => JSON.stringify([fleet, vm]))),
   )
   return {
@@ -62,18 +62,18 @@ export function insightsSince(now: number): number {
 }
 
 function statistics(month: string, events: EventSummary[], types: string[]): Month {
-  const typeOf = ({ eventType }: EventSummary) =>
+  const chooseType = ({ eventType }: EventSummary) =>
     types.includes(eventType) ? eventType : otherTypes
   const counts = types.map((type): [string, number] => [
     type,
-    events.filter((event) => typeOf(event) === type).length,
+    events.filter((event) => chooseType(event) === type).length,
   ])
   const inTime = events.filter(wasDecidedInTime)
   const rules = inTime.filter(({ decidedHow }) => decidedHow === 'policy')
   const tokens = inTime.filter(({ decidedHow }) => decidedHow === 'token')
   const people = inTime.filter((one) => !rules.includes(one) && !tokens.includes(one))
   const over = events.filter((one) => one.startedAt !== undefined || one.endedAt !== undefined)
-  const noticeMs = median(events.flatMap(noticeOf))
+  const noticeMs = median(events.flatMap(measureNotice))
   const decidedMs = median(people.map((one) => one.decidedAt! - one.firstSeenAt))
   return {
     month,
@@ -92,7 +92,7 @@ function wasDecidedInTime({ decidedAt, startedAt = Number.POSITIVE_INFINITY }: E
 }
 
 /** From the first sight to when Azure would start it. None is 0. */
-function noticeOf({ firstSeenAt, notBeforeAt, startedAt }: EventSummary): number[] {
+function measureNotice({ firstSeenAt, notBeforeAt, startedAt }: EventSummary): number[] {
   const due = notBeforeAt ?? startedAt
   return due === undefined ? [] : [Math.max(0, due - firstSeenAt)]
 }
@@ -103,7 +103,7 @@ function median(values: number[]): number | undefined {
 }
 
 /** The most frequent first. */
-function mostOf(values: string[]): [value: string, count: number][] {
+function findMost(values: string[]): [value: string, count: number][] {
   const groups = [...Map.groupBy(values, (value) => value)]
   return groups
     .map(([value, all]): [string, number] => [value, all.length])
@@ -114,10 +114,10 @@ function mostOf(values: string[]): [value: string, count: number][] {
 function monthsUntil(now: number): string[] {
   const date = new Date(now)
   return Array.from({ length: shownMonths }, (_, back) =>
-    monthOf(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - back, 1)),
+    findMonth(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - back, 1)),
   )
 }
 
-function monthOf(at: number): string {
+function findMonth(at: number): string {
   return new Date(at).toISOString().slice(0, 7)
 }

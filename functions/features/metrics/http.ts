@@ -2,7 +2,7 @@
 // https://prometheus.io/docs/instrumenting/exposition_formats/
 
 import * as z from 'zod'
-import { accessOf } from '../../http/api/access.ts'
+import { readAccess } from '../../http/api/access.ts'
 import { route } from '../../http/route.ts'
 import { type Measured, metrics } from './rule.ts'
 import { createMetricsReader } from './use.ts'
@@ -19,7 +19,7 @@ export const metricsRoute = route({
   handler({ relay, reports }) {
     const read = createMetricsReader(relay)
     return async (c) => {
-      const source = { ...(await read(accessOf(c))), reports: reports.read() }
+      const source = { ...(await read(readAccess(c))), reports: reports.read() }
       return c.body(metricsText(source), 200, { 'content-type': metricsType })
     }
   },

@@ -122,7 +122,7 @@ export const metrics: readonly Metric[] = [
     samples: ({ channels, troubled }) =>
       channels.flatMap((channel) => {
         const state = troubled[channel] ?? 'ok'
-        return oneOf(channelStates, state).map((each) => ({
+        return writeSample(channelStates, state).map((each) => ({
           labels: { channel, state: each.state },
           value: each.value,
         }))
@@ -244,11 +244,11 @@ function latencySamples(source: Measured): Sample[] {
     const own = counts.filter((count) => count.fleet === fleet)
     const upTo = (limit: number) => {
       const isWithin = ({ name }: Count) => name !== longer && Number(name) <= limit
-      return sumOf(own.filter(isWithin))
+      return addUp(own.filter(isWithin))
     }
     const buckets = latencySeconds.map((le) => bucket(fleet, String(le), upTo(le)))
-    const all = sumOf(own)
-    const tookMs = sumOf(sums.filter((count) => count.fleet === fleet))
+    const all = addUp(own)
+    const tookMs = addUp(sums.filter((count) => count.fleet === fleet))
     return [
       ...buckets,
       bucket(fleet, '+Inf', all),
@@ -262,7 +262,7 @@ function bucket(fleet: string, le: string, value: number): Sample {
   return { suffix: '_bucket', labels: { fleet, le }, value }
 }
 
-function oneOf<State extends string>(states: readonly State[], is: State) {
+function writeSample<State extends string>(states: readonly State[], is: State) {
   return states.map((state) => ({ state, value: state === is ? 1 : 0 }))
 }
 
@@ -270,7 +270,7 @@ function within(name: string, known: readonly string[]): string {
   return known.includes(name) ? name : other
 }
 
-function sumOf(counts: Count[]): number {
+function addUp(counts: Count[]): number {
   return counts.reduce((sum, { n }) => sum + n, 0)
 }
 

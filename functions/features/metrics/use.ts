@@ -1,7 +1,7 @@
 // Gathers what metrics show. All readers share what the store returned, so that frequent scrapes
 // do not load it.
 
-import { type Access, fleetsOf, isBound } from '../../core/rules/access.ts'
+import { type Access, isBound, listFleets } from '../../core/rules/access.ts'
 import { channelsRouted } from '../../core/rules/routes.ts'
 import { subscriptionRows } from '../../store/small-rows.ts'
 import { channelsInTrouble } from '../../use-cases/channel-health.ts'
@@ -30,7 +30,7 @@ export function createMetricsReader(relay: Relay) {
   return async (access: Access): Promise<Omit<Measured, 'reports'>> => {
     const stored = await read()
     const { config, listeningSince } = relay
-    const fleets = fleetsOf(access, Object.keys(config.fleets))
+    const fleets = listFleets(access, Object.keys(config.fleets))
     const channels = isBound(access)
       ? channelsRouted(config.routes, config.channels, fleets)
       : Object.keys(config.channels)

@@ -3,7 +3,7 @@ import type { Context } from 'hono'
 import * as z from 'zod'
 import { may } from '../../core/rules/access.ts'
 import { tokenFor } from '../../http/api/console-form.ts'
-import { answerPage, baseOf, wrongAddress } from '../../http/console/answer.ts'
+import { answerPage, buildBase, wrongAddress } from '../../http/console/answer.ts'
 import type { ConsolePart } from '../../http/console/part.ts'
 import { sendBy } from '../../http/console/send.ts'
 import type { ReadPart, Snapshots } from '../../http/console/snapshot.ts'
@@ -45,7 +45,7 @@ async function showMutes(relay: Relay, c: Context, visitor: Visitor): Promise<Re
   const { access, fleets } = visitor
   const { said } = read.query
   const page = {
-    base: baseOf(relay),
+    base: buildBase(relay),
     mutes: await mutesFor(relay, access),
     fleets,
     ...(may(access, 'manage') && { send: await tokenFor(relay, c, 'send') }),

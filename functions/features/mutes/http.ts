@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/json.ts'
 import { maxReasonLength } from '../../core/limits.ts'
-import { accessOf, fleetsFor } from '../../http/api/access.ts'
+import { fleetsFor, readAccess } from '../../http/api/access.ts'
 import { fleetUnknown, named, problem } from '../../http/problem.ts'
 import { type Route, route } from '../../http/route.ts'
 import { object, textBy, time } from '../../schema/checks.ts'
@@ -20,7 +20,7 @@ const maxMuteMinutes = maxMuteMs / minuteMs
 const minutesRule = `write a whole number of minutes from 1 to ${maxMuteMinutes}`
 const fromRule = 'write a time such as "2026-11-21T22:00:00Z", at most 30 days ahead'
 const nameRule = 'write a text of 1 to 256 characters'
-const vmsOf = (what: string) =>
+const readVms = (what: string) =>
   textBy(nameRule).min(1, nameRule).max(256, nameRule).optional().describe(what)
 
 const aMute = z
@@ -53,13 +53,13 @@ const listMutes = route({
   handler:
     ({ relay }) =>
     async (c) =>
-      c.json({ mutes: (await mutesFor(relay, accessOf(c))).map(publicMute) }),
+      c.json({ mutes: (await mutesFor(relay, readAccess(c))).map(publicMute) }),
 })
 
 export const muteWish = object({
   fleet: z.string(),
-  scaleSet: vmsOf('Only events that affect only VMs of this scale set.'),
-  tag: vmsOf('Only events that affect only VMs with this tag: `name` or `name=value`.'),
+  scaleSet: readVms('Only events that affect only VMs of this scale set.'),
+  tag: readVms('Only events that affect only VMs with this tag: `name` or `name=value`.'),
   minutes: z.int(minutesRule).min(1, minutesRule).max(maxMuteMinutes, minutesRule),
   from: z.iso
     .datetime({ offset: true, error: fromRule })
@@ -90,7 +90,7 @@ const postMute = route({
     async (c, { body: { minutes, from, ...wish } }) => {
       const times = timesOfMute(minutes, from, relay.now())
       if (times === undefined) return problem(c, 422, 'mute_too_far_ahead', `from: ${fromRule}`)
-      const added = await addMute(relay, accessOf(c), { ...wish, ...times })
+      const added = await addMute(relay, readAccess(c), { ...wish, ...times })
       if (added.outcome === 'added') return c.json(publicMute(added.mute), 201)
       if (added.outcome === 'fleet_unknown') {
         return fleetUnknown(c, added.fleet, fleetsFor(relay, c))
@@ -113,7 +113,7 @@ const deleteMute = route({
   handler:
     ({ relay }) =>
     async (c, { params: { id } }) => {
-      if ((await endMute(relay, accessOf(c), id)) === 'ended') return c.body(null, 204)
+      if ((await endMute(relay, readAccess(c), id)) === 'ended') return c.body(null, 204)
       const detail = `there is no mute with the id ${named(id)}; GET /v1/mutes lists all`
       return problem(c, 404, 'mute_unknown', detail)
     },

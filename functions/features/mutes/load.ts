@@ -1,9 +1,9 @@
 // The mutes in the store, in one row: few, and read with every step that people are told of.
-import { rowsOf } from '../../store/small-rows.ts'
+import { createRows } from '../../store/small-rows.ts'
 import type { SmallRowStore } from '../../store/store.ts'
 import type { Mute } from './rule.ts'
 
-export const mutesRow = rowsOf<{ all: Mute[] }>('mutes', {
+export const mutesRow = createRows<{ all: Mute[] }>('mutes', {
   ...{ 'all.*.id': 'string', 'all.*.until': 'number', 'all.*.fleet': 'string' },
   ...{ 'all.*.from?': 'number', 'all.*.createdAt': 'number', 'all.*.by.who': 'string' },
 })

@@ -43,7 +43,7 @@ function table(base: string, mutes: Mute[], send: string | undefined, now: numbe
 <thead><tr><th scope="col">Events of</th><th scope="col">Time</th><th scope="col">Muted by</th><th scope="col">Reason</th>${send === undefined ? '' : html`<th scope="col"></th>`}</tr></thead>
 <tbody>${mutes.map(
     (mute) => html`<tr data-key="${mute.id}"><th scope="row">${plain(mutedVms(mute))}</th>
-<td data-label="Time">${whole(timeOf(mute, now))}</td>
+<td data-label="Time">${whole(describeTime(mute, now))}</td>
 <td data-label="Muted by">${plain(describeDecider(mute.by))}</td>
 <td data-label="Reason">${plain(mute.reason ?? '')}</td>
 ${send === undefined ? '' : html`<td>${sendForm(`${base}/end-mute`, send, { id: mute.id, back: '/mutes' }, 'End mute')}</td>`}</tr>`,
@@ -51,7 +51,7 @@ ${send === undefined ? '' : html`<td>${sendForm(`${base}/end-mute`, send, { id: 
 }
 
 /** `until 22:00 UTC`, or `from 20:00 UTC until 22:00 UTC` */
-function timeOf({ from = 0, until }: Mute, now: number): string {
+function describeTime({ from = 0, until }: Mute, now: number): string {
   const begins = from > now ? `from ${utcOn(from, now)} ` : ''
   return `${begins}until ${utcOn(until, now)}`
 }
@@ -84,7 +84,7 @@ function durationWords(minutes: string): string {
 export function mutedPart(base: string, mutes: Mute[], asked: number, now: number): Html {
   if (mutes.length === 0 && asked === 0) return ''
   const shown = mutes.map(
-    (mute) => html`<b>${plain(mutedVms(mute))}</b> ${whole(timeOf(mute, now))}`,
+    (mute) => html`<b>${plain(mutedVms(mute))}</b> ${whole(describeTime(mute, now))}`,
   )
   const events = asked === 1 ? '1 muted event waits' : `${asked} muted events wait`
   const hidden =

@@ -1,5 +1,11 @@
 // Makes, lists and ends mutes. When one ends early, open events that it hid are looked at again.
-import { type Access, deciderOf, fleetsOf, nameOf, seesFleet } from '../../core/rules/access.ts'
+import {
+  type Access,
+  describeAccess,
+  listFleets,
+  seesFleet,
+  toDecider,
+} from '../../core/rules/access.ts'
 import { commitEvent } from '../../use-cases/commit-event.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { randomHex } from '../../use-cases/tokens.ts'
@@ -18,9 +24,9 @@ type Added =
   | { outcome: 'no_room'; most: number }
 
 export async function addMute(relay: Relay, access: Access, wish: MuteWish): Promise<Added> {
-  const fleets = fleetsOf(access, Object.keys(relay.config.fleets))
+  const fleets = listFleets(access, Object.keys(relay.config.fleets))
   if (!fleets.includes(wish.fleet)) return { outcome: 'fleet_unknown', fleet: wish.fleet }
-  const mute = { id: randomHex(idBytes), ...wish, createdAt: relay.now(), by: deciderOf(access) }
+  const mute = { id: randomHex(idBytes), ...wish, createdAt: relay.now(), by: toDecider(access) }
   const isAdded = await change(relay, (all) => {
     const own = all.filter(({ fleet }) => fleet === wish.fleet)
     return all.length < maxMutes && own.length < maxMutesOfFleet ? [...all, mute] : undefined
@@ -30,7 +36,7 @@ export async function addMute(relay: Relay, access: Access, wish: MuteWish): Pro
   relay.log.info('mute_added', {
     id,
     fleet,
-    by: nameOf(access),
+    by: describeAccess(access),
     until: new Date(mute.until).toISOString(),
   })
   return { outcome: 'added', mute }
@@ -51,7 +57,7 @@ export async function endMute(
   const mute = (await mutesFor(relay, access)).find((one) => one.id === id)
   if (mute === undefined) return 'unknown'
   await change(relay, (all) => all.filter((one) => one.id !== id))
-  relay.log.info('mute_ended', { id, fleet: mute.fleet, by: nameOf(access) })
+  relay.log.info('mute_ended', { id, fleet: mute.fleet, by: describeAccess(access) })
   for (const { fleet, eventId, muted } of await relay.store.listOpen([mute.fleet], maxEvents)) {
     if (muted?.id !== id) continue
     await commitEvent(

@@ -3,7 +3,7 @@ import type { Context } from 'hono'
 import * as z from 'zod'
 import { maxReasonLength } from '../../core/limits.ts'
 import { seesFleet } from '../../core/rules/access.ts'
-import { accessOf } from '../../http/api/access.ts'
+import { readAccess } from '../../http/api/access.ts'
 import { named, problem } from '../../http/problem.ts'
 import { type Route, route } from '../../http/route.ts'
 import { object } from '../../schema/checks.ts'
@@ -61,7 +61,7 @@ async function write(
   text: string,
 ): Promise<Response> {
   const key = { fleet, eventId: id.toLowerCase() }
-  const access = accessOf(c)
+  const access = readAccess(c)
   const known = seesFleet(access, fleet) ? await relay.store.readEvent(key) : undefined
   if (known === undefined) {
     const detail = `fleet ${named(fleet)} has no event ${named(id)}; GET /v1/events lists all`

@@ -1,4 +1,4 @@
-import { type Access, deciderOf, nameOf } from '../../core/rules/access.ts'
+import { type Access, describeAccess, toDecider } from '../../core/rules/access.ts'
 import type { EventKey } from '../../store/store.ts'
 import { commitEvent } from '../../use-cases/commit-event.ts'
 import type { Relay } from '../../use-cases/relay.ts'
@@ -11,7 +11,7 @@ export async function noteEvent(
   key: EventKey,
   text: string,
 ): Promise<'noted' | 'busy'> {
-  const by = deciderOf(access)
+  const by = toDecider(access)
   const { outcome } = await commitEvent(relay, key, {
     decide: (record, now) => ({
       record: record && withOwnerNote(record, text, by, now),
@@ -19,6 +19,6 @@ export async function noteEvent(
     }),
   })
   if (outcome === 'busy') return 'busy'
-  relay.log.info('owner_note_written', { ...key, by: nameOf(access) })
+  relay.log.info('owner_note_written', { ...key, by: describeAccess(access) })
   return 'noted'
 }

@@ -1,8 +1,8 @@
 // The problems of one kind in one fleet, in one row.
-import { rowsOf } from '../../store/small-rows.ts'
+import { createRows } from '../../store/small-rows.ts'
 import type { ProblemKind, ProblemRow } from './rule.ts'
 
-export const problemRows = rowsOf<{ row: ProblemRow }, { fleet: string; kind: ProblemKind }>(
+export const problemRows = createRows<{ row: ProblemRow }, { fleet: string; kind: ProblemKind }>(
   'problem',
   { 'row.kind': 'string', 'row.since': 'number', 'row.problems.*.id': 'string' },
   ({ fleet, kind }) => ({ name: [fleet, kind] }),

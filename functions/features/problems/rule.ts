@@ -187,7 +187,7 @@ function ofBegun(before: ProblemRow, now: number): { row: ProblemRow; about: Sai
   const row = { ...before, problems: left, notifiedAt: now, sent, begunBy }
   const reasons = fresh.flatMap(({ reason }) => (reason === undefined ? [] : [reason]))
   const about = {
-    ...aboutOf(row, fresh),
+    ...describeAbout(row, fresh),
     reasons: [...new Set(reasons)].slice(0, maxReasons),
     news: {
       form: 'begun' as const,
@@ -207,7 +207,7 @@ function ofOver(before: ProblemRow, now: number): { row: ProblemRow; about: Said
   const row = { ...before, problems, overNotifiedAt: now, sent: before.sent + 1 }
   const gone = over.filter((one) => one.over?.left)
   const about = {
-    ...aboutOf(
+    ...describeAbout(
       row,
       over.filter((one) => !one.over?.left),
     ),
@@ -228,7 +228,10 @@ function remainingIn(problems: NotedProblem[]): number {
   return problems.filter(({ over }) => over === undefined).length
 }
 
-function aboutOf({ kind, episode, sent, sentBefore, since }: ProblemRow, named: NotedProblem[]) {
+function describeAbout(
+  { kind, episode, sent, sentBefore, since }: ProblemRow,
+  named: NotedProblem[],
+) {
   const names = named.map(({ name }) => name).sort(byName)
   const message = sent - sentBefore
   return { alert: kind, episode, message, since, names: names.slice(0, maxNames) }

@@ -6,7 +6,7 @@ import type { Fields } from '../../../shared/log.ts'
 import { alertId, alertsTo, reachedBy } from '../../core/delivery/alert.ts'
 import type { FleetAlert } from '../../core/delivery/alert-kind.ts'
 import { noFleet } from '../../core/delivery/delivery.ts'
-import { ownersOf } from '../../core/rules/owners.ts'
+import { listOwners } from '../../core/rules/owners.ts'
 import { channelsInTrouble } from '../../use-cases/channel-health.ts'
 import type { Hearer, Trouble } from '../../use-cases/hearer.ts'
 import { channelNamed, ownersNow, type Relay } from '../../use-cases/relay.ts'
@@ -214,7 +214,7 @@ export async function checkItself(relay: Relay): Promise<void> {
 async function checkChannels(relay: Relay): Promise<void> {
   const { channels } = relay.config
   await checkFor(relay, 'channels_in_trouble', async (known) => {
-    const owners = ownersOf(relay.config, noFleet)
+    const owners = listOwners(relay.config, noFleet)
     return channelProblems(await channelsInTrouble(relay), channels, owners, known, relay.now())
   })
 }

@@ -1,6 +1,6 @@
 // `npm run reload`: a running relay on Node reads its configuration again.
 import { command, exitCodes } from '../../cli/command.ts'
-import { adminKeyOf, askRelay, localRelayUrl, refusalOf } from '../../cli/relay.ts'
+import { askRelay, describeRefusal, localRelayUrl, readAdminKey } from '../../cli/relay.ts'
 
 const requestMs = 15_000
 
@@ -19,10 +19,10 @@ Example:
   npm run reload`,
   async run({ io }) {
     const url = localRelayUrl(io.environment)
-    const credential = adminKeyOf(io.environment.FOGHORN_ADMIN_KEY)
+    const credential = readAdminKey(io.environment.FOGHORN_ADMIN_KEY)
     const signal = AbortSignal.timeout(requestMs)
     const answer = await askRelay(url, '/v1/reload', { credential, body: {}, signal })
-    if (answer.status !== 202) throw await refusalOf(url, answer)
+    if (answer.status !== 202) throw await describeRefusal(url, answer)
     io.print(io.paint('ok', 'The relay takes the new configuration.'))
     return exitCodes.fine
   },

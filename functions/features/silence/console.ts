@@ -8,10 +8,10 @@ export const readSilence: ReadAbsent = async (relay, fleet, wants) => {
     wants.silent ? readOpenProblems(relay, fleet, 'beacons_silent') : nothing,
     wants.missing ? readOpenProblems(relay, fleet, 'beacons_missing') : nothing,
   ])
-  const namesOf = ({ problems }: typeof nothing) => problems.map(({ name }) => name)
+  const joinNames = ({ problems }: typeof nothing) => problems.map(({ name }) => name)
   return {
-    silent: namesOf(silent),
-    missing: namesOf(missing),
+    silent: joinNames(silent),
+    missing: joinNames(missing),
     ...(missing.of === undefined ? {} : { expected: missing.of }),
   }
 }

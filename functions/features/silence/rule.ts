@@ -66,7 +66,7 @@ function explainsUntil(event: EventRecord, now: number): number {
 }
 
 /** VMs with the same key may be one VM. Without a subscription, its names are not unique. */
-export function vmOf({ vm, resourceGroup }: Pick<Beacon, 'vm' | 'resourceGroup'>): string {
+export function describeVm({ vm, resourceGroup }: Pick<Beacon, 'vm' | 'resourceGroup'>): string {
   return JSON.stringify([resourceGroup.toLowerCase(), vm.toLowerCase()])
 }
 

@@ -25,7 +25,7 @@ async function checkMissing(relay: Relay, name: string, fleet: Fleet): Promise<v
   const listed = fleet.expectedBeacons === undefined ? [] : await listFleet(relay, name)
   const missing = missingIn(fleet, listed) ?? { expected: 0, missing: 0, names: [] }
   const now = relay.now()
-  const ids = idsOf(missing)
+  const ids = listIds(missing)
   const isExpected = isExpectedBy(fleet)
   await noteProblems(relay, name, 'beacons_missing', (known) => {
     const gone = known.map(({ id }) => id).filter((id) => !ids.has(id))
@@ -42,7 +42,7 @@ async function checkMissing(relay: Relay, name: string, fleet: Fleet): Promise<v
  * Names of VMs by their id in the alert. If only a number is expected, the ids are places: with 38
  * of 40, the 39th and the 40th are missing.
  */
-function idsOf({ expected, missing, names }: Missing): Map<string, string> {
+function listIds({ expected, missing, names }: Missing): Map<string, string> {
   if (names.length > 0)
     return new Map(names.slice(0, maxProblems).map((name) => [name.toLowerCase(), name]))
   const places = Array.from(

@@ -11,7 +11,7 @@ import { listFleet } from '../../use-cases/beacons.ts'
 import { depart } from '../../use-cases/dismiss-beacon.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { noteProblems } from './needs.ts'
-import { isTooOld, judgeBeacon, mayShareGroup, replaces, vmOf } from './rule.ts'
+import { describeVm, isTooOld, judgeBeacon, mayShareGroup, replaces } from './rule.ts'
 
 /** How many beacons one look at the index finds, and how many looks one sweep makes. */
 const maxPerLook = 200
@@ -115,10 +115,10 @@ async function replacedIn(
   silent: Beacon[],
   listed: Awaited<ReturnType<typeof listFleet>>,
 ): Promise<Set<Beacon>> {
-  const byVm = Map.groupBy(listed, vmOf)
+  const byVm = Map.groupBy(listed, describeVm)
   const gone = new Set<Beacon>()
   for (const beacon of silent) {
-    const namesakes = byVm.get(vmOf(beacon)) ?? []
+    const namesakes = byVm.get(describeVm(beacon)) ?? []
     const later = namesakes.filter(({ heardAt }) => heardAt > beacon.heardAt)
     for (const { beacon: id } of later.slice(0, maxNamesakes)) {
       const other = await store.readBeacon(beacon.fleet, id)

@@ -19,11 +19,11 @@ export async function* serverSent(chunks: AsyncIterable<Uint8Array>): AsyncGener
     text = blocks.pop()!
     if (text.length > maxBlockLength)
       throw new Error('the answer is no stream of server-sent events')
-    for (const block of blocks) yield fieldsOf(block)
+    for (const block of blocks) yield listFields(block)
   }
 }
 
-function fieldsOf(block: string): ServerSent {
+function listFields(block: string): ServerSent {
   const values = (name: string) =>
     block
       .split(/\r?\n/)

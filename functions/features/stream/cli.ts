@@ -10,12 +10,12 @@ import { escapeUnseen, visible } from '../../../shared/presentable.ts'
 import { secretBytes, sign } from '../../../shared/signature.ts'
 import {
   command,
+  describeType,
   flag,
   type Given,
   type Io,
   text,
   texts,
-  typeOf,
   wrong,
 } from '../../cli/command.ts'
 import { askRelay, credentialIn, relayUrl } from '../../cli/relay.ts'
@@ -93,19 +93,19 @@ Example:
       io,
       json,
       ids,
-      query: queryOf(given),
-      forward: forwardOf(forward),
+      query: buildQuery(given),
+      forward: readForward(forward),
       url: relayUrl(given.config, environment),
       credential: credentialIn(environment),
       cursor: all ? '0' : undefined,
-      secret: secretOf(environment.FOGHORN_WEBHOOK_SECRET, forward, io),
+      secret: readForwardSecret(environment.FOGHORN_WEBHOOK_SECRET, forward, io),
     }
     return follow(listening)
   },
 })
 
 /** For the relay, which checks the rest. */
-export function queryOf({
+export function buildQuery({
   fleet = [],
   type = [],
   moment = [],
@@ -113,20 +113,20 @@ export function queryOf({
 }: Given<typeof options>['options']): URLSearchParams {
   const query = new URLSearchParams()
   for (const name of fleet) query.append('fleet', name)
-  for (const name of type) query.append('type', typeOf(name))
-  for (const name of moment) query.append('moment', momentOf(name))
+  for (const name of type) query.append('type', describeType(name))
+  for (const name of moment) query.append('moment', readStreamMoment(name))
   if (resource !== undefined) query.set('resource', resource)
   return query
 }
 
-function momentOf(wanted: string): string {
+function readStreamMoment(wanted: string): string {
   if (moments.some((moment) => moment === wanted)) return wanted
   const known = moments.join(', ')
   throw wrong(`--moment: there is no "${wanted}"; write ${known}${didYouMean(wanted, moments)}`)
 }
 
 /** Steps name VMs, so they leave this machine encrypted only. */
-function forwardOf(url: string | undefined): string | undefined {
+function readForward(url: string | undefined): string | undefined {
   if (url === undefined) return undefined
   if (isWebUrl(url) && (url.startsWith('https:') || isLoopback(url))) return url
   throw wrong(`--forward is "${url}"; write http://localhost:PORT/PATH, or an https:// address`)
@@ -224,7 +224,7 @@ async function refuseBad({ url }: Listening, response: Response): Promise<void> 
 
 async function show({ json, ids, forward, secret, io }: Listening, text: string): Promise<void> {
   const event = cloudEventSchema.parse(JSON.parse(text))
-  io.print(json ? escapeUnseen(text) : lineOf(event, ids))
+  io.print(json ? escapeUnseen(text) : composeStreamLine(event, ids))
   if (forward === undefined) return
   // apart from the moments, so that they can go into a pipe
   const answer = await post(forward, secret, event.id, text)
@@ -233,12 +233,17 @@ async function show({ json, ids, forward, secret, io }: Listening, text: string)
 }
 
 /** `20:22:56Z  prod        scheduled   Reboot of web_3  due 20:23:08Z` */
-function lineOf({ time, data }: z.output<typeof cloudEventSchema>, withId: boolean): string {
+function composeStreamLine(
+  { time, data }: z.output<typeof cloudEventSchema>,
+  withId: boolean,
+): string {
   const { fleet, moment, eventType, resources, notBefore, eventId, drill, phase } = data
   const what = `${drill ? 'DRILL ' : ''}${eventType} of ${resources.join(', ')}`
   const isAhead = notBefore !== undefined && phase === 'scheduled'
-  const due = isAhead ? `  due ${clockOf(notBefore, time)}` : ''
-  const head = [clockOf(time), fleet.padEnd(fleetWidth), moment.padEnd(momentWidth)].join('  ')
+  const due = isAhead ? `  due ${describeClock(notBefore, time)}` : ''
+  const head = [describeClock(time), fleet.padEnd(fleetWidth), moment.padEnd(momentWidth)].join(
+    '  ',
+  )
   // a beacon may report any name, and a terminal obeys control characters
   return visible(`${head}  ${what}${due}${withId ? `  ${eventId}` : ''}`)
 }
@@ -247,7 +252,7 @@ const fleetWidth = 10
 const momentWidth = Math.max(...moments.map(({ length }) => length))
 
 /** With the date if it is not that of `beside`. */
-function clockOf(iso: string, beside = iso): string {
+function describeClock(iso: string, beside = iso): string {
   const [date = '', time = ''] = iso.split('T')
   return `${beside.startsWith(date) ? '' : `${date} `}${time.slice(0, 8)}Z`
 }
@@ -267,7 +272,11 @@ async function post(url: string, secret: string, id: string, body: string): Prom
   }
 }
 
-function secretOf(given: string | undefined, forward: string | undefined, { note }: Io): string {
+function readForwardSecret(
+  given: string | undefined,
+  forward: string | undefined,
+  { note }: Io,
+): string {
   if (given) {
     try {
       secretBytes(given)

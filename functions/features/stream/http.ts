@@ -10,12 +10,12 @@ import type { LoggedMoment, MomentFilter } from '../../core/delivery/moment-log.
 import { moments as momentNames } from '../../core/event/moment.ts'
 import { cloudEventBody } from '../../core/message/cloud-event.ts'
 import { type Access, isBound } from '../../core/rules/access.ts'
-import { accessOf, fleetsFor } from '../../http/api/access.ts'
+import { fleetsFor, readAccess } from '../../http/api/access.ts'
 import { refuseBusy } from '../../http/door.ts'
 import { fleetUnknown, named, problem } from '../../http/problem.ts'
 import { route, type Shared } from '../../http/route.ts'
 import { eventLinks } from '../../links/link.ts'
-import { oneOf, wholeNumber } from '../../schema/checks.ts'
+import { listChoices, wholeNumber } from '../../schema/checks.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { stillHolds } from '../../use-cases/verify-token.ts'
 import { openCursor, sealCursor } from './link.ts'
@@ -51,12 +51,12 @@ interface Wish {
 const streamQuery = z.strictObject({
   fleet: z.array(text).max(maxValues, tooMany).optional().describe('Only events of these fleets.'),
   type: z
-    .array(oneOf(documentedTypes))
+    .array(listChoices(documentedTypes))
     .max(maxValues, tooMany)
     .optional()
     .describe('Only these types.'),
   moment: z
-    .array(oneOf(momentNames))
+    .array(listChoices(momentNames))
     .max(maxValues, tooMany)
     .optional()
     .describe('Only these steps.'),
@@ -115,7 +115,7 @@ async function readWish(
   const seen = fleetsFor(relay, c)
   const unknown = fleet?.find((name) => !seen.includes(name))
   if (unknown !== undefined) return fleetUnknown(c, unknown, seen)
-  const access = accessOf(c)
+  const access = readAccess(c)
   // without a filter, the log also has events of fleets that left the configuration
   const fleets = fleet ?? (isBound(access) ? access.fleets : undefined)
   const filter = { fleets, eventTypes: type, moments: moment, resource }
@@ -152,7 +152,7 @@ function readNext({ relay, door }: Needs, wish: Wish, most: number) {
     const read = await readWanted(relay, wish.filter, wish.after, most)
     wish.after = read.next
     const events = await inSlices(read.moments, relay.pause, (some) =>
-      some.map((one) => ({ position: one.position, body: bodyOf(relay, one) })),
+      some.map((one) => ({ position: one.position, body: composeStreamBody(relay, one) })),
     )
     return { events, next: read.next, more: read.more }
   })
@@ -161,7 +161,7 @@ function readNext({ relay, door }: Needs, wish: Wish, most: number) {
 /** Answers once there is a moment, or after `waitMs`. */
 async function poll(needs: Needs, c: Context, wish: Wish, waitMs: number): Promise<Response> {
   const { relay } = needs
-  const until = Math.min(relay.now() + waitMs, expiryOf(wish.access))
+  const until = Math.min(relay.now() + waitMs, findExpiry(wish.access))
   for (;;) {
     const { raised } = relay.commitSignal
     const read = await readNext(needs, wish, maxPolled)
@@ -184,7 +184,7 @@ function noLongerValid(c: Context): Response {
 }
 
 /** Epoch ms. Infinity without an end. */
-function expiryOf(access: Access): number {
+function findExpiry(access: Access): number {
   return (access.by === 'token' ? access.expiresAt : undefined) ?? Number.POSITIVE_INFINITY
 }
 
@@ -195,14 +195,14 @@ function refuseMore(c: Context, refusal: string): Response {
 
 function hold(needs: Needs, c: Context, wish: Wish, close: () => void): Response {
   const headers = { 'content-type': contentType, 'x-accel-buffering': 'no' }
-  return c.body(streamOf(needs, wish, close), 200, headers)
+  return c.body(openStream(needs, wish, close), 200, headers)
 }
 
 /** The reader asks for each chunk, so a slow one fills no memory. */
-function streamOf(needs: Needs, wish: Wish, onEnd: () => void): ReadableStream<Uint8Array> {
+function openStream(needs: Needs, wish: Wish, onEnd: () => void): ReadableStream<Uint8Array> {
   const { relay } = needs
   const encoder = new TextEncoder()
-  const endsAt = Math.min(relay.now() + maxStreamMs, expiryOf(wish.access))
+  const endsAt = Math.min(relay.now() + maxStreamMs, findExpiry(wish.access))
   let isFirst = true
   let isOver = false
   const end = () => {
@@ -255,14 +255,14 @@ async function nextChunk(
     const leftMs = beatAt - relay.now()
     const isDue = events.length > 0 || leftMs <= 0
     if (isDue && !(await stillHolds(relay, wish.access))) return undefined
-    if (events.length > 0) return chunkOf(relay, events)
+    if (events.length > 0) return composeChunk(relay, events)
     if (leftMs <= 0) return `: heartbeat\n${await idLine(relay, next)}\n`
     await relay.commitSignal.next(raised, more ? 0 : Math.min(lookEveryMs, leftMs))
   }
   return undefined
 }
 
-async function chunkOf(
+async function composeChunk(
   relay: Relay,
   events: { position: number; body: string }[],
 ): Promise<string> {
@@ -277,7 +277,7 @@ async function idLine({ linkKeys }: Relay, position: number): Promise<string> {
   return `id: ${await sealCursor(linkKeys, position)}\n`
 }
 
-function bodyOf(relay: Relay, moment: LoggedMoment): string {
+function composeStreamBody(relay: Relay, moment: LoggedMoment): string {
   const links = eventLinks(relay, moment.notification.event)
   return cloudEventBody(moment, links, relay.config)
 }

@@ -21,7 +21,11 @@ export async function sealCursor(keys: Keys, position: number): Promise<string> 
   const iv = crypto.getRandomValues(new Uint8Array(ivLength))
   const plain = new Uint8Array(positionLength)
   new DataView(plain.buffer).setBigUint64(0, BigInt(position))
-  const sealed = await crypto.subtle.encrypt({ name: algorithm, iv }, await keyOf(keys[0]!), plain)
+  const sealed = await crypto.subtle.encrypt(
+    { name: algorithm, iv },
+    await importStreamKey(keys[0]!),
+    plain,
+  )
   return toBase64Url(new Uint8Array([...iv, ...new Uint8Array(sealed)]))
 }
 
@@ -33,7 +37,7 @@ export async function openCursor(keys: Keys, cursor: string): Promise<number | u
   const [iv, sealed] = [bytes.slice(0, ivLength), bytes.slice(ivLength)]
   for (const key of keys) {
     const plain = await crypto.subtle
-      .decrypt({ name: algorithm, iv }, await keyOf(key), sealed)
+      .decrypt({ name: algorithm, iv }, await importStreamKey(key), sealed)
       .catch(() => undefined)
     if (plain !== undefined) return Number(new DataView(plain).getBigUint64(0))
   }
@@ -41,7 +45,7 @@ export async function openCursor(keys: Keys, cursor: string): Promise<number | u
 }
 
 /** A key of its own: a cursor must never pass for a link, nor a link for a cursor. */
-function keyOf(key: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
+function importStreamKey(key: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
   const known = imported.get(key) ?? derive(key)
   imported.set(key, known)
   return known

@@ -16,23 +16,23 @@ interface StreamShares {
 
 export function createStreamShares(): StreamShares {
   const open = new Set<{ access: Access }>()
-  const countOf = (counts: (access: Access) => boolean) =>
+  const countStreams = (counts: (access: Access) => boolean) =>
     [...open].filter(({ access }) => counts(access)).length
-  const refusalOf = (access: Access): string | undefined => {
+  const describeStreamRefusal = (access: Access): string | undefined => {
     if (open.size >= maxStreams) return `${maxStreams} streams are open`
     if (access.by === 'admin') return undefined
     const full = isBound(access)
-      ? access.fleets.find((fleet) => countOf((one) => isFor(one, fleet)) >= maxStreamsOfFleet)
+      ? access.fleets.find((fleet) => countStreams((one) => isFor(one, fleet)) >= maxStreamsOfFleet)
       : undefined
     if (full !== undefined) {
       return `${maxStreamsOfFleet} streams of tokens for fleet "${full}" are open`
     }
-    const isFull = countOf(({ by }) => by !== 'admin') >= maxTokenStreams
+    const isFull = countStreams(({ by }) => by !== 'admin') >= maxTokenStreams
     return isFull ? `${maxTokenStreams} streams of tokens are open` : undefined
   }
   return {
     open(access) {
-      const refusal = refusalOf(access)
+      const refusal = describeStreamRefusal(access)
       if (refusal !== undefined) return { refusal }
       const stream = { access }
       open.add(stream)

@@ -17,7 +17,7 @@ export function httpHandler(
     // answers that do not come from the app need this header, too
     const secure = isSecure(request.url) ? secureHeaders : {}
     try {
-      return answerOf(await fetch(requestOf(request, sent)), secure, sent)
+      return toAnswer(await fetch(toRequest(request, sent)), secure, sent)
     } catch (error) {
       void sent?.finish()
       log.error('request_failed', { method: request.method, error: messageOf(error) })
@@ -29,11 +29,11 @@ export function httpHandler(
 }
 
 /** The URL is the one that the client used: the host takes it from x-forwarded-host and -proto. */
-function requestOf({ url, method, headers }: HttpRequest, sent?: WatchedBody): Request {
+function toRequest({ url, method, headers }: HttpRequest, sent?: WatchedBody): Request {
   return new Request(url, { method, headers, body: sent?.body ?? null, duplex: 'half' })
 }
 
-function answerOf(
+function toAnswer(
   response: Response,
   more: Record<string, string>,
   sent?: WatchedBody,

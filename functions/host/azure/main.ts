@@ -172,7 +172,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
     pause: someTurns,
     readPlaces: 4,
     doors: {},
-    troubles: () => troublesOf(logs.log, queue),
+    troubles: () => listTroubles(logs.log, queue),
   }
   const requests: Requests = new Requests(relay, (delayMs) => queue.set(delayMs))
   const size = new FleetSize(relay)
@@ -275,7 +275,7 @@ async function onTimer(all: Parts): Promise<void> {
 }
 
 async function logTroubles(relay: Relay, queue: WakeQueue): Promise<void> {
-  for (const trouble of await troublesOf(relay.log, queue))
+  for (const trouble of await listTroubles(relay.log, queue))
     relay.log.error('host_troubled', { trouble })
 }
 
@@ -293,7 +293,7 @@ async function hourly(relay: Relay): Promise<void> {
 }
 
 /** `/healthz` shows these to anybody, so details go to the log only. */
-async function troublesOf(log: Log, queue: WakeQueue): Promise<string[]> {
+async function listTroubles(log: Log, queue: WakeQueue): Promise<string[]> {
   try {
     const poisoned = await queue.poisoned()
     const remedy = `see the log for the reason, then clear the queue "${poisonQueueName}"`

@@ -5,7 +5,7 @@ import { type Common, type Environment, readEnvironment } from '../settings.ts'
 
 /** Throws FoghornError `settings_invalid` with all mistakes, one a line. */
 export function readSettings(bindings: Record<string, unknown>, configText: string): Common {
-  const environment = textsOf(bindings)
+  const environment = readTexts(bindings)
   const file = () => ({ name: 'foghorn.config.json', text: configText })
   const settings = readEnvironment(environment, () => ({}), file)
   const mistakes = mistakesOnCloudflare(settings.config, environment)
@@ -15,7 +15,7 @@ export function readSettings(bindings: Record<string, unknown>, configText: stri
 }
 
 /** Bindings that are not text are objects and queues, for example. */
-function textsOf(bindings: Record<string, unknown>): Environment {
+function readTexts(bindings: Record<string, unknown>): Environment {
   const texts = Object.entries(bindings).filter(([, value]) => typeof value === 'string')
   return Object.fromEntries(texts) as Environment
 }

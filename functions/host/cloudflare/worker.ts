@@ -37,7 +37,7 @@ export function createWorker(configText: string, write: Write) {
         return front.fetch(request)
       },
       async scheduled(_event: unknown, bindings: Bindings): Promise<void> {
-        await stubOf(bindings).sweep()
+        await findStub(bindings).sweep()
       },
     },
   }
@@ -47,10 +47,10 @@ function openFront(bindings: Bindings, configText: string, write: Write): Front 
   const settings = readSettings(bindings, configText)
   const { level } = settings
   const log = createLog({ write, now: Date.now, level, secrets: allSecrets(settings) })
-  return createFront(commonParts(settings, log), (request) => stubOf(bindings).fetch(request))
+  return createFront(commonParts(settings, log), (request) => findStub(bindings).fetch(request))
 }
 
-function stubOf({ RELAY }: Bindings): Stub {
+function findStub({ RELAY }: Bindings): Stub {
   return RELAY.get(RELAY.idFromName('relay'))
 }
 

@@ -25,7 +25,7 @@ import { someTurns } from '../turns.ts'
 import { UnderWay } from '../under-way.ts'
 import type { ConfigTaken, NodeHost } from './door.ts'
 import { drainMs, listen } from './server.ts'
-import { diskOf, readSettings, type Settings, troublesOf } from './settings.ts'
+import { listTroubles, readDisk, readSettings, type Settings } from './settings.ts'
 
 /** A heartbeat costs nothing here, and silence is noticed after three. */
 const idlePaceMs = 5 * 60_000
@@ -41,14 +41,14 @@ interface Shared extends Pick<Relay, 'store' | 'troubles' | 'doors' | 'wake'> {
   dataDirectory: string
 }
 
-function logOf(settings: Settings, write: Write): Log {
+function openLog(settings: Settings, write: Write): Log {
   const secrets = allSecrets(settings)
   return createLog({ write, now: Date.now, level: settings.level, secrets })
 }
 
 async function start(settings: Settings, write: Write, takeConfig: NodeHost['takeConfig']) {
   const { dataDirectory, port, address } = settings
-  let log = logOf(settings, write)
+  let log = openLog(settings, write)
   makeFolder(dataDirectory)
   const path = join(resolve(dataDirectory), databaseName)
   const file = openFile(path)
@@ -79,9 +79,9 @@ async function start(settings: Settings, write: Write, takeConfig: NodeHost['tak
     doors: openDoors({
       ...{ folder: dataDirectory, takeConfig },
       copyTo: (copy) => file.copyTo(copy),
-      disk: () => diskOf(dataDirectory),
+      disk: () => readDisk(dataDirectory),
     }),
-    troubles: () => troublesOf(dataDirectory, damage),
+    troubles: () => listTroubles(dataDirectory, damage),
     wake: (messages, about) => working.loop.hint(messages, about),
   }
   let working = compose(settings, log, shared, Date.now())
@@ -104,7 +104,7 @@ async function start(settings: Settings, write: Write, takeConfig: NodeHost['tak
      */
     take(next: Settings): Promise<void> {
       const old = working
-      const own = logOf(next, write)
+      const own = openLog(next, write)
       // beacons were heard all the time
       working = compose(next, own, shared, old.relay.listeningSince)
       log = own

@@ -36,7 +36,7 @@ type Current = () => ReturnType<typeof createParts>
  */
 const refusedMs = 250
 
-async function answerOf(current: Current, request: Request): Promise<Response> {
+async function toAnswer(current: Current, request: Request): Promise<Response> {
   const response = await current().app.fetch(request)
   if (response.status === 401 || response.status === 429) await sleep(refusedMs)
   return response
@@ -50,7 +50,7 @@ export function listen(current: Current, port: number, hostname: string) {
         boundUnread(fewAtOnce(reportsFirst(current, listener))),
       )
     // `bodies.ts` and Node itself read the rest of a body
-    const fetch = (request: Request) => answerOf(current, request)
+    const fetch = (request: Request) => toAnswer(current, request)
     const options = { fetch, port, hostname, autoCleanupIncoming: false }
     const server = serve({ ...options, createServer: create as never }, (info) =>
       resolve({

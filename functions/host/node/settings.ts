@@ -21,20 +21,20 @@ export interface Settings extends Common {
 export async function readSettings(given: NodeJS.ProcessEnv): Promise<Settings> {
   const configText = await loadConfigFile(given)
   const own = (attempt: Attempt, environment: Environment) => ({
-    port: attempt(() => portOf(environment.PORT ?? '7071')),
-    address: attempt(() => addressOf(environment.HOST || usualAddress)),
+    port: attempt(() => readPort(environment.PORT ?? '7071')),
+    address: attempt(() => readListenAddress(environment.HOST || usualAddress)),
     dataDirectory: environment.FOGHORN_DATA ?? '.foghorn',
   })
   return readEnvironment(given, own, configText)
 }
 
-function portOf(text: string): number {
+function readPort(text: string): number {
   const port = Number(text)
   if (Number.isInteger(port) && port >= 0 && port < 65_536) return port
   throw new FoghornError('port_invalid', `PORT is "${text}"; write a number from 0 to 65535`)
 }
 
-function addressOf(text: string): string {
+function readListenAddress(text: string): string {
   if (isIP(text) !== 0 || text === 'localhost') return text
   throw new FoghornError(
     'address_invalid',
@@ -43,14 +43,14 @@ function addressOf(text: string): string {
   )
 }
 
-export async function diskOf(folder: string): Promise<Disk> {
+export async function readDisk(folder: string): Promise<Disk> {
   const { bavail, blocks, bsize } = await statfs(folder)
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
 }
 
 /** For `/healthz`. `damage`: what of the database cannot be read. */
-export async function troublesOf(folder: string, damage: string | undefined): Promise<string[]> {
-  const disk = await diskOf(folder)
+export async function listTroubles(folder: string, damage: string | undefined): Promise<string[]> {
+  const disk = await readDisk(folder)
   const full = `the disk of FOGHORN_DATA is nearly full: ${describeDisk(disk)}`
   return [...(damage === undefined ? [] : [damage]), ...(isNearlyFull(disk, false) ? [full] : [])]
 }

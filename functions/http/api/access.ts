@@ -1,7 +1,7 @@
 // Who may use an address of the API. `admit` finds out who sends a request, and refuses those who
-// lack a scope. A handler asks `accessOf` for the fleets that the sender may see.
+// lack a scope. A handler asks `readAccess` for the fleets that the sender may see.
 import type { Context, MiddlewareHandler } from 'hono'
-import { type Access, fleetsOf, isForAddress, may, type Scope } from '../../core/rules/access.ts'
+import { type Access, isForAddress, listFleets, may, type Scope } from '../../core/rules/access.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { problem } from '../problem.ts'
 import type { KeyGuard } from './admin-key.ts'
@@ -34,7 +34,7 @@ export function admit(relay: Relay, guard: KeyGuard, caller: 'admin' | Scope): M
 }
 
 /** Who sends the request. Only behind `admit`. */
-export function accessOf(c: Context): Access {
+export function readAccess(c: Context): Access {
   const access = c.get('access') as Access | undefined
   if (access === undefined) throw new Error(`${c.req.path} is not behind admit`)
   return access
@@ -42,7 +42,7 @@ export function accessOf(c: Context): Access {
 
 /** The configured fleets that exist for the sender. */
 export function fleetsFor({ config }: Relay, c: Context): string[] {
-  return fleetsOf(accessOf(c), Object.keys(config.fleets))
+  return listFleets(readAccess(c), Object.keys(config.fleets))
 }
 
 /** Who sends the request, or the answer if it has no valid key. */

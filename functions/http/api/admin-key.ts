@@ -1,6 +1,6 @@
 // The key of a request: the admin key or a token. The API takes it as a bearer token, and the console
 // in a form.
-import { type Access, nameOf } from '../../core/rules/access.ts'
+import { type Access, describeAccess } from '../../core/rules/access.ts'
 import { accessBy } from '../../core/rules/token.ts'
 import type { FrequentLog } from '../../use-cases/frequent-log.ts'
 import type { Relay } from '../../use-cases/relay.ts'
@@ -62,7 +62,7 @@ function note(
 ): void {
   if (found.outcome === 'expired') {
     // only its holder knows its text, so its name may be logged
-    const token = nameOf(accessBy(found.token))
+    const token = describeAccess(accessBy(found.token))
     refusals.note('token_refused', { reason: 'expired', token }, 'expired')
   } else if (given.startsWith('fht_')) {
     refusals.note('token_refused', { reason: 'unknown', where }, `unknown ${where}`)
@@ -74,10 +74,10 @@ function note(
 /** Compares digests, so that the time it takes does not reveal where the texts differ. */
 async function isAdminKey({ adminKey }: Relay, given: string): Promise<boolean> {
   if (adminKey === undefined) return false
-  const [a, b] = await Promise.all([digestOf(given), digestOf(adminKey)])
+  const [a, b] = await Promise.all([computeDigest(given), computeDigest(adminKey)])
   return a.every((byte, i) => byte === b[i])
 }
 
-export async function digestOf(text: string): Promise<Uint8Array<ArrayBuffer>> {
+export async function computeDigest(text: string): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
 }

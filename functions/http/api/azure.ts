@@ -2,11 +2,11 @@
 // schema, one by one or in batches. Before that, it shakes hands. `/v1/azure` shows what is switched on.
 import type { Context, MiddlewareHandler } from 'hono'
 import * as z from 'zod'
-import { listOf } from '../../../shared/bounded.ts'
+import { readList } from '../../../shared/bounded.ts'
 import { messageOf } from '../../../shared/errors.ts'
 import { parseJson } from '../../../shared/json.ts'
 import type { Published } from '../../core/event/published.ts'
-import { fleetOf } from '../../core/rules/config.ts'
+import { findFleet } from '../../core/rules/config.ts'
 import { readNotice } from '../../schema/azure-event.ts'
 import { createAzureCheck } from '../../use-cases/check-azure.ts'
 import { joinPublished, noteDoubt } from '../../use-cases/published.ts'
@@ -14,7 +14,7 @@ import type { Relay } from '../../use-cases/relay.ts'
 import { inTurns, refuseBusy } from '../door.ts'
 import { limit, problem } from '../problem.ts'
 import { type Route, route } from '../route.ts'
-import { accessOf, fleetsFor } from './access.ts'
+import { fleetsFor, readAccess } from './access.ts'
 
 /** Event Grid sends at most so much. */
 export const maxBatchBytes = 1_048_576
@@ -78,7 +78,7 @@ const takeEvents = route({
   caller: 'report',
   takesTurns: true,
   json: {
-    schema: z.union([entry.transform((one) => [one]), listOf(entry, maxEvents)]),
+    schema: z.union([entry.transform((one) => [one]), readList(entry, maxEvents)]),
     maxBytes: maxBatchBytes,
     code: 'azure_event_malformed',
     example,
@@ -95,7 +95,7 @@ const takeEvents = route({
     ({ relay, door }) =>
     async (c, { body }) => {
       const now = relay.now()
-      const access = accessOf(c)
+      const access = readAccess(c)
       const read = await inTurns(door, access, body, (some) =>
         some.map((one) => readNotice(one, now)),
       )
@@ -152,8 +152,8 @@ function ofFleets(
   return { placed }
 }
 
-function fleetIn(known: string[], config: Parameters<typeof fleetOf>[0], one: Published) {
-  const fleet = fleetOf(config, one.resource.subscriptionId)
+function fleetIn(known: string[], config: Parameters<typeof findFleet>[0], one: Published) {
+  const fleet = findFleet(config, one.resource.subscriptionId)
   return fleet !== undefined && known.includes(fleet) ? fleet : undefined
 }
 
@@ -204,7 +204,7 @@ const showAzure = route({
     const check = createAzureCheck(relay)
     return async (c) => {
       const subscriptions = await check(fleetsFor(relay, c))
-      const answered = await door.pass(accessOf(c), async () => c.json({ subscriptions }))
+      const answered = await door.pass(readAccess(c), async () => c.json({ subscriptions }))
       return answered === 'full' ? refuseBusy(c) : answered
     }
   },

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { iso } from '../../../shared/json.ts'
 import { shownState } from '../../core/event/beacon-state.ts'
 import { unsupported } from '../../core/rules/beacon-version.ts'
-import { oneOf, quoted, time, wholeNumber } from '../../schema/checks.ts'
+import { listChoices, quoted, time, wholeNumber } from '../../schema/checks.ts'
 import { count } from '../../schema/event.ts'
 import type { ListedBeacon } from '../../store/store.ts'
 import { listFleet, missingIn } from '../../use-cases/beacons.ts'
@@ -75,7 +75,7 @@ const listBeacons = route({
   caller: 'read',
   query: z.strictObject({
     fleet: z.string().optional().describe('Required if the configuration has several fleets.'),
-    state: oneOf(beaconStates).optional().describe('Only beacons in this state.'),
+    state: listChoices(beaconStates).optional().describe('Only beacons in this state.'),
     limit: wholeNumber(1, maxBeacons)
       .optional()
       .describe(

@@ -12,7 +12,7 @@ import { channelsInTrouble, testChannel } from '../../use-cases/channel-health.t
 import { channelNamed, type Relay } from '../../use-cases/relay.ts'
 import { named, problem } from '../problem.ts'
 import { type Route, route } from '../route.ts'
-import { accessOf } from './access.ts'
+import { readAccess } from './access.ts'
 import { deliveryAnswer } from './deliveries.ts'
 
 const channelAnswer = z
@@ -58,7 +58,7 @@ const listChannels = route({
 
 /** Those that may receive events of the sender's fleets. Undefined: all. */
 function channelsFor({ config }: Relay, c: Context): string[] | undefined {
-  const access = accessOf(c)
+  const access = readAccess(c)
   const { routes, channels } = config
   return isBound(access) ? channelsRouted(routes, channels, access.fleets) : undefined
 }
@@ -98,7 +98,7 @@ const postTest = route({
         const detail = `there is no channel ${named(name)}; GET /v1/channels lists all`
         return problem(c, 404, 'channel_unknown', detail)
       }
-      const tested = await testChannel(relay, accessOf(c), name)
+      const tested = await testChannel(relay, readAccess(c), name)
       if (tested.outcome === 'planned') {
         return c.json({ delivery: publicDelivery(tested.delivery) }, 202)
       }

@@ -6,7 +6,7 @@ import { getCookie, setCookie } from 'hono/cookie'
 import { createFormToken, type FormToken, readFormToken } from '../../links/link.ts'
 import type { EventKey } from '../../store/store.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { fieldsOf, isOwnForm } from '../form.ts'
+import { isOwnForm, parseFields } from '../form.ts'
 import { cookieNamed } from './session.ts'
 
 type ConsoleForm = 'sign-in' | 'sign-out' | 'send'
@@ -19,7 +19,7 @@ declare module 'hono' {
 
 /** For the hidden field `form`. Sets the browser's cookie if it has none. */
 export function tokenFor(relay: Relay, c: Context, form: ConsoleForm): Promise<string> {
-  return createFormToken(relay.linkKeys, boundTo(browserOf(relay, c)), form)
+  return createFormToken(relay.linkKeys, boundTo(readBrowser(relay, c)), form)
 }
 
 /** As `tokenFor`, for the form that decides one event in the state `stamp`. */
@@ -29,7 +29,7 @@ export function decisionTokenFor(
   key: EventKey,
   { stamp, countsAt }: FormToken,
 ): Promise<string> {
-  const bound = boundTo(browserOf(relay, c), key)
+  const bound = boundTo(readBrowser(relay, c), key)
   return createFormToken(relay.linkKeys, bound, stamp, countsAt)
 }
 
@@ -41,7 +41,7 @@ export async function readForm(
 ): Promise<URLSearchParams | undefined> {
   const browser = browserIn(relay, c)
   if (browser === undefined || !isOwnForm(relay, c)) return undefined
-  const fields = fieldsOf(await c.req.text())
+  const fields = parseFields(await c.req.text())
   const token = await readFormToken(relay.linkKeys, boundTo(browser), fields.get('form') ?? '')
   return token?.stamp === form ? fields : undefined
 }
@@ -53,11 +53,11 @@ export async function readDecision(
 ): Promise<{ events: { key: EventKey; seen: FormToken }[]; fields: URLSearchParams } | undefined> {
   const browser = browserIn(relay, c)
   if (browser === undefined || !isOwnForm(relay, c)) return undefined
-  const fields = fieldsOf(await c.req.text())
+  const fields = parseFields(await c.req.text())
   const [names, tokens] = [fields.getAll('event'), fields.getAll('form')]
   const events: { key: EventKey; seen: FormToken }[] = []
   for (const [i, name] of names.entries()) {
-    const key = keyOf(name)
+    const key = importKey(name)
     if (key === undefined) return undefined
     const seen = await readFormToken(relay.linkKeys, boundTo(browser, key), tokens[i] ?? '')
     if (seen === undefined) return undefined
@@ -67,12 +67,12 @@ export async function readDecision(
 }
 
 /** Names an event in a form. */
-export function nameOf({ fleet, eventId }: EventKey): string {
+export function chooseName({ fleet, eventId }: EventKey): string {
   return `${encodeURIComponent(fleet)}/${encodeURIComponent(eventId)}`
 }
 
-/** Reads what `nameOf` wrote. */
-function keyOf(name: string): EventKey | undefined {
+/** Reads what `chooseName` wrote. */
+function importKey(name: string): EventKey | undefined {
   const [fleet = '', eventId = '', ...rest] = name.split('/')
   try {
     const key = { fleet: decodeURIComponent(fleet), eventId: decodeURIComponent(eventId) }
@@ -84,8 +84,8 @@ function keyOf(name: string): EventKey | undefined {
 }
 
 /** Gives the browser a cookie if it has none. All forms of one page share it. */
-function browserOf(relay: Relay, c: Context): string {
-  const { name, options } = cookieOf(relay)
+function readBrowser(relay: Relay, c: Context): string {
+  const { name, options } = readCookie(relay)
   const kept = browserIn(relay, c) ?? (c.get('browser') as string | undefined)
   const browser = kept ?? crypto.randomUUID()
   if (kept === undefined) setCookie(c, name, browser, options)
@@ -94,17 +94,17 @@ function browserOf(relay: Relay, c: Context): string {
 }
 
 function browserIn(relay: Relay, c: Context): string | undefined {
-  const kept = getCookie(c, cookieOf(relay).name)
+  const kept = getCookie(c, readCookie(relay).name)
   return kept !== undefined && /^[\da-f-]{36}$/.test(kept) ? kept : undefined
 }
 
 /** Links contain no blank, so the token of a link's form is not valid here. */
 function boundTo(browser: string, key?: EventKey): string {
-  return key === undefined ? `console ${browser}` : `console ${browser} ${nameOf(key)}`
+  return key === undefined ? `console ${browser}` : `console ${browser} ${chooseName(key)}`
 }
 
 /** `Lax`: after a visit through a link on another site, the forms in other tabs must still work. */
-function cookieOf({ config }: Relay) {
+function readCookie({ config }: Relay) {
   const { name, secure } = cookieNamed('form', config.publicUrl)
   return { name, options: { path: '/', httpOnly: true, secure, sameSite: 'Lax' } } as const
 }

@@ -1,12 +1,12 @@
 // The console: its pages, and who gets in. Its path does not begin with /admin, which the host of
 // Azure Functions reserves.
 import { type Context, Hono } from 'hono'
-import { may, nameOf } from '../../core/rules/access.ts'
+import { describeAccess, may } from '../../core/rules/access.ts'
 import { messagePage } from '../../pages/approve.ts'
 import { signInPage } from '../../pages/console/frame.ts'
 import type { FrequentLog } from '../../use-cases/frequent-log.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { answer, baseOf } from '../console/answer.ts'
+import { answer, buildBase } from '../console/answer.ts'
 import { consoleRoutes } from '../console/routes.ts'
 import {
   endSession,
@@ -56,7 +56,7 @@ export function consolePages(relay: Relay, refusals: FrequentLog, door: Door): H
     const to = isPage ? c.req.path.replace(/^\/console/, '') : ''
     const search = c.req.method === 'GET' ? new URL(c.req.url).search : ''
     if (to === '' || to === '/')
-      return showSignIn(relay, c, { status: 200, to: startOf(c, search) })
+      return showSignIn(relay, c, { status: 200, to: chooseStart(c, search) })
     return goTo(c, relay, `?${new URLSearchParams({ to: to + search })}`)
   }
   const { gets, decisions, posts } = consoleRoutes(relay, door)
@@ -72,7 +72,7 @@ export function consolePages(relay: Relay, refusals: FrequentLog, door: Door): H
 }
 
 /** The wall and a filter of the first page stay. Without either, the page may be told where to go next. */
-function startOf(c: Context, search: string): string {
+function chooseStart(c: Context, search: string): string {
   return c.req.query('to') === undefined ? search : ''
 }
 
@@ -93,7 +93,13 @@ async function signIn(
       return showSignIn(relay, c, { status: 403, to, message })
     }
     if (access.by === 'admin') relay.log.info('admin_signed_in')
-    else refusals.note('token_signed_in', { token: nameOf(access) }, nameOf(access), 'info')
+    else
+      refusals.note(
+        'token_signed_in',
+        { token: describeAccess(access) },
+        describeAccess(access),
+        'info',
+      )
     await keepSession(relay, c, access)
     return goTo(c, relay, to)
   }
@@ -117,7 +123,7 @@ interface Asked {
 }
 
 async function showSignIn(relay: Relay, c: Context, { status, ...asked }: Asked) {
-  const base = baseOf(relay)
+  const base = buildBase(relay)
   const to = pathWithin(asked.to || (c.req.query('to') ?? ''))
   const stranger = strangerIn(relay, c)
   const content = signInPage({
@@ -151,10 +157,10 @@ function refuseForm(relay: Relay, refusals: FrequentLog, c: Context): Promise<Re
   refusals.note('forms_refused')
   const text =
     'The relay accepts this form only from its own page, in the browser that opened it. ' +
-    `Open ${baseOf(relay)} again and repeat what you did. The browser must keep cookies for that.`
+    `Open ${buildBase(relay)} again and repeat what you did. The browser must keep cookies for that.`
   return page(c, 403, messagePage('Nothing was done', text))
 }
 
 function goTo(c: Context, relay: Relay, path: string): Response {
-  return c.redirect(baseOf(relay) + path, 303)
+  return c.redirect(buildBase(relay) + path, 303)
 }

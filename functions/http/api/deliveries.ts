@@ -1,14 +1,14 @@
 // `POST /v1/deliveries/replay`: sends messages again that were refused or given up.
 
 import * as z from 'zod'
-import { channelIn, subscriptionOf } from '../../core/delivery/delivery.ts'
+import { channelIn, readSubscription } from '../../core/delivery/delivery.ts'
 import { moments } from '../../core/event/moment.ts'
 import { time } from '../../schema/checks.ts'
 import { count } from '../../schema/event.ts'
 import { replayFor } from '../../use-cases/replay.ts'
 import { problem } from '../problem.ts'
 import { route } from '../route.ts'
-import { accessOf } from './access.ts'
+import { readAccess } from './access.ts'
 
 export const deliveryAnswer = z
   .object({
@@ -62,11 +62,11 @@ export const replayRoute = route({
     ({ relay }) =>
     async (c, { body }) => {
       const channel = 'id' in body ? channelIn(body.id) : body.channel
-      if (channel !== undefined && subscriptionOf(channel) !== undefined) {
+      if (channel !== undefined && readSubscription(channel) !== undefined) {
         const detail = 'this is a subscription; use POST /v1/subscriptions/:id/replay'
         return problem(c, 400, 'replay_malformed', detail)
       }
       const which = 'id' in body ? body : { ...body, since: Date.parse(body.since) }
-      return c.json({ replayed: await replayFor(relay, accessOf(c), which) })
+      return c.json({ replayed: await replayFor(relay, readAccess(c), which) })
     },
 })

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { drillEndsBy } from '../../core/event/drill.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { publicView } from '../../core/event/public-view.ts'
-import { viewOf } from '../../core/event/view.ts'
+import { toView } from '../../core/event/view.ts'
 import { time } from '../../schema/checks.ts'
 import { publicEventSchema } from '../../schema/event.ts'
 import { drillSchema, startDrill } from '../../use-cases/run-drill.ts'
@@ -49,7 +49,7 @@ export const drillRoute = route({
         return problem(c, 503, 'busy', 'the id of the new drill is in use; send the request again')
       }
       if (begun.outcome === 'too_many') {
-        const waitMs = Math.min(...begun.open.map(endOf)) - relay.now()
+        const waitMs = Math.min(...begun.open.map(findEnd)) - relay.now()
         c.header('retry-after', String(Math.max(1, Math.ceil(waitMs / 1_000))))
         const detail =
           `fleet "${fleet}" has ${begun.open.length} open drills, which is the limit; ` +
@@ -57,11 +57,11 @@ export const drillRoute = route({
         return problem(c, 429, 'too_many_drills', detail)
       }
       const { record } = begun
-      const endsBy = new Date(endOf(record)).toISOString()
-      return c.json({ ...publicView(viewOf(record)), endsBy }, 201)
+      const endsBy = new Date(findEnd(record)).toISOString()
+      return c.json({ ...publicView(toView(record)), endsBy }, 201)
     },
 })
 
-function endOf(record: EventRecord): number {
+function findEnd(record: EventRecord): number {
   return drillEndsBy(record, record.drill!)
 }

@@ -9,18 +9,18 @@ import {
   publicHistory,
   publicView,
 } from '../../core/event/public-view.ts'
-import { viewOf } from '../../core/event/view.ts'
+import { toView } from '../../core/event/view.ts'
 import { maxReasonLength } from '../../core/limits.ts'
 import { describeDecided, whyUndecidable } from '../../core/message/phrases.ts'
-import { deciderOf, isBound, seesFleet } from '../../core/rules/access.ts'
-import { object, oneOf, time } from '../../schema/checks.ts'
+import { isBound, seesFleet, toDecider } from '../../core/rules/access.ts'
+import { listChoices, object, time } from '../../schema/checks.ts'
 import { eventDataSchema, hookRun, publicEventSchema } from '../../schema/event.ts'
 import type { EventKey } from '../../store/store.ts'
 import { type Decided, decideEvent } from '../../use-cases/decide-event.ts'
 import { pageQuery, readPage, readRecord } from '../../use-cases/list-events.ts'
 import { fleetUnknown, named, problem } from '../problem.ts'
 import { type Route, route } from '../route.ts'
-import { accessOf, fleetsFor } from './access.ts'
+import { fleetsFor, readAccess } from './access.ts'
 import { deliveryAnswer } from './deliveries.ts'
 
 const listEvents = route({
@@ -48,7 +48,7 @@ const listEvents = route({
       if (query.fleet !== undefined && !fleets.includes(query.fleet)) {
         return fleetUnknown(c, query.fleet, fleets)
       }
-      const access = accessOf(c)
+      const access = readAccess(c)
       // without a filter, the list also has events of fleets that left the configuration
       const all = isBound(access) ? access.fleets : undefined
       const { events, cursor } = await readPage(relay, query, all)
@@ -99,8 +99,8 @@ const getEvent = route({
     ({ relay }) =>
     async (c, { params }) => {
       const key = keyIn(params)
-      const whole = seesFleet(accessOf(c), key.fleet)
-        ? await readRecord(relay, key, !isBound(accessOf(c)))
+      const whole = seesFleet(readAccess(c), key.fleet)
+        ? await readRecord(relay, key, !isBound(readAccess(c)))
         : undefined
       if (whole === undefined) return unknownEvent(c, key)
       const { record, view, deliveries, seenBy } = whole
@@ -125,7 +125,7 @@ const postDecision = route({
   caller: 'decide',
   json: {
     schema: object({
-      decision: oneOf(['approve', 'not_now', 'take']).describe('`take` decides nothing.'),
+      decision: listChoices(['approve', 'not_now', 'take']).describe('`take` decides nothing.'),
       reason: z
         .string()
         .max(maxReasonLength)
@@ -145,13 +145,13 @@ const postDecision = route({
     ({ relay }) =>
     async (c, { params, body }) => {
       const key = keyIn(params)
-      const access = accessOf(c)
+      const access = readAccess(c)
       const shown = seesFleet(access, key.fleet) ? await relay.store.readEvent(key) : undefined
       if (shown === undefined) return unknownEvent(c, key)
       const { decision, ...reason } = body
-      const wish = { decision: decisions[decision], by: deciderOf(access), ...reason }
+      const wish = { decision: decisions[decision], by: toDecider(access), ...reason }
       const { outcome, record } = await decideEvent(relay, shown, wish)
-      if (outcome === 'decided') return c.json(publicView(viewOf(record)))
+      if (outcome === 'decided') return c.json(publicView(toView(record)))
       const detail = `nothing was decided: ${whyNot[outcome](record)}`
       return problem(c, outcome === 'busy' ? 503 : 409, outcome, detail)
     },

@@ -7,7 +7,7 @@ import { accessBy, isExpired, type Token } from '../../core/rules/token.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { hasSignedOut, noteSignOut } from '../../use-cases/sign-outs.ts'
 import { randomHex, tokenFor } from '../../use-cases/tokens.ts'
-import { digestOf } from './admin-key.ts'
+import { computeDigest } from './admin-key.ts'
 
 /** One shift. */
 const shiftMs = 8 * 3_600_000
@@ -32,7 +32,7 @@ export async function createSession(
   const latest = now + (onlyReads ? longestMs : shiftMs)
   const endsAt = Math.min(latest, token?.expiresAt ?? Number.POSITIVE_INFINITY)
   const session = { id: randomHex(idBytes), endsAt }
-  const mac = await relay.hmac(relay.linkKeys[0]!, await contentOf(relay, session, token))
+  const mac = await relay.hmac(relay.linkKeys[0]!, await parseContent(relay, session, token))
   const whose = token === undefined ? '' : `${token.id}.`
   return { text: `${session.id}.${endsAt}.${whose}${toBase64(mac)}`, lastsMs: endsAt - now }
 }
@@ -68,7 +68,7 @@ async function validSession(
   if (tokenId !== undefined && token === undefined) return undefined
   const access: Access = token === undefined ? { by: 'admin' } : accessBy(token)
   if (!may(access, 'read')) return undefined
-  const content = await contentOf(relay, session, token)
+  const content = await parseContent(relay, session, token)
   for (const key of relay.linkKeys) {
     if (isSame(mac, toBase64(await relay.hmac(key, content)))) return { session, access }
   }
@@ -87,12 +87,12 @@ async function storedToken(relay: Relay, id: string): Promise<Token | undefined>
 }
 
 /** The signed text of a cookie. No link's content begins with these words. */
-async function contentOf(
+async function parseContent(
   { adminKey = '' }: Relay,
   { id, endsAt }: Session,
   token: Token | undefined,
 ) {
-  const key = token === undefined ? toBase64(await digestOf(adminKey)) : token.hash
+  const key = token === undefined ? toBase64(await computeDigest(adminKey)) : token.hash
   const kind = token === undefined ? 'admin' : 'token'
   return `foghorn-${kind}.${id}.${endsAt}.${key}`
 }

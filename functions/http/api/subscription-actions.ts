@@ -5,7 +5,7 @@ import * as z from 'zod'
 import { channelIn, subscriptionChannel } from '../../core/delivery/delivery.ts'
 import type { Subscription } from '../../core/delivery/subscription.ts'
 import { moments } from '../../core/event/moment.ts'
-import { object, oneOf } from '../../schema/checks.ts'
+import { listChoices, object } from '../../schema/checks.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import {
   deliveriesTo,
@@ -18,7 +18,7 @@ import {
 } from '../../use-cases/subscriptions.ts'
 import { named, problem } from '../problem.ts'
 import { type Route, route } from '../route.ts'
-import { accessOf } from './access.ts'
+import { readAccess } from './access.ts'
 import { replayAnswer } from './deliveries.ts'
 import {
   answerWithSecret,
@@ -53,13 +53,13 @@ const listDeliveries = route({
   handler:
     ({ relay }) =>
     async (c, { params: { id }, query: { limit = usualPage, cursor: before } }) => {
-      const found = await subscriptionFor(relay, accessOf(c), id)
+      const found = await subscriptionFor(relay, readAccess(c), id)
       if (found === undefined) return unknown(c, id)
       const page = { limit, ...(before === undefined ? {} : { before }) }
       const { deliveries, next: cursor } = await deliveriesTo(relay, found, page)
       const more = cursor !== undefined
       return c.json({
-        deliveries: deliveries.map((one) => publicDeliveryTo(one, accessOf(c))),
+        deliveries: deliveries.map((one) => publicDeliveryTo(one, readAccess(c))),
         more,
         cursor,
       })
@@ -79,7 +79,7 @@ const postTest = route({
     '(`scheduled` if absent). A test is tried once. An endpoint that has not consented gets a ping, ' +
     'or the `OPTIONS` request, and nothing else.',
   json: {
-    schema: object({ moment: oneOf(moments).optional() }),
+    schema: object({ moment: listChoices(moments).optional() }),
     maxBytes: maxSubscriptionBytes,
     code: 'subscription_malformed',
     example: '{"moment": "started"}, or no body',
@@ -92,12 +92,12 @@ const postTest = route({
   handler:
     ({ relay }) =>
     async (c, { params: { id }, body: { moment = 'scheduled' } }) => {
-      const tested = await testSubscription(relay, accessOf(c), id, moment)
+      const tested = await testSubscription(relay, readAccess(c), id, moment)
       if (tested === undefined) return unknown(c, id)
       if (tested.outcome === 'disabled') {
         return notActive(c, 'disabled; resume it, which sends a ping')
       }
-      return c.json({ delivery: publicDeliveryTo(tested.delivery, accessOf(c)) }, 202)
+      return c.json({ delivery: publicDeliveryTo(tested.delivery, readAccess(c)) }, 202)
     },
 })
 
@@ -115,7 +115,7 @@ const postPause = route({
   handler:
     ({ relay }) =>
     async (c, { params: { id } }) =>
-      changedTo(relay, c, id, await pause(relay, accessOf(c), id)),
+      changedTo(relay, c, id, await pause(relay, readAccess(c), id)),
 })
 
 const postResume = route({
@@ -129,7 +129,7 @@ const postResume = route({
   handler:
     ({ relay }) =>
     async (c, { params: { id } }) =>
-      changedTo(relay, c, id, await resume(relay, accessOf(c), id)),
+      changedTo(relay, c, id, await resume(relay, readAccess(c), id)),
 })
 
 function changedTo(relay: Relay, c: Context, id: string, done: Subscription | undefined) {
@@ -146,7 +146,7 @@ const postRotation = route({
   handler:
     ({ relay }) =>
     async (c, { params: { id } }) => {
-      const done = await rotateSecret(relay, accessOf(c), id)
+      const done = await rotateSecret(relay, readAccess(c), id)
       if (done === undefined) return unknown(c, id)
       return c.json({ ...publicSubscription(done.subscription, relay.now()), secret: done.secret })
     },
@@ -177,7 +177,7 @@ const postReplay = route({
   handler:
     ({ relay }) =>
     async (c, { params: { id }, body }) => {
-      const found = await subscriptionFor(relay, accessOf(c), id)
+      const found = await subscriptionFor(relay, readAccess(c), id)
       if (found === undefined) return unknown(c, id)
       if ('id' in body && channelIn(body.id) !== subscriptionChannel(id)) {
         const detail = `this subscription has no delivery ${named(body.id)}; GET …/deliveries lists all`
@@ -187,7 +187,7 @@ const postReplay = route({
         return notActive(c, `${found.state}; it must be active for a replay`)
       }
       const which = 'id' in body ? body : { since: Date.parse(body.since) }
-      return c.json({ replayed: await replayTo(relay, accessOf(c), found, which) })
+      return c.json({ replayed: await replayTo(relay, readAccess(c), found, which) })
     },
 })
 

@@ -6,8 +6,8 @@ import { looksSecret } from '../../../shared/presentable.ts'
 import { type Delivery, isPing } from '../../core/delivery/delivery.ts'
 import type { ChannelHealth } from '../../core/delivery/health.ts'
 import {
+  buildMessageId,
   consents,
-  messageIdOf,
   oldSecretsUntil,
   type Subscription,
 } from '../../core/delivery/subscription.ts'
@@ -147,7 +147,7 @@ export function publicDeliveryTo(delivery: Delivery, access: Access) {
   const { status, text, tookMs, at } = answered ?? {}
   return defined({
     id,
-    messageId: messageIdOf(delivery),
+    messageId: buildMessageId(delivery),
     moment,
     ...(tests && { test: true }),
     ...(isBare ? {} : { fleet: notification.event.fleet, eventId: delivery.eventId }),

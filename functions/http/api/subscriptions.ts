@@ -7,19 +7,19 @@ import { looksSecret } from '../../../shared/presentable.ts'
 import type { MomentFilter } from '../../core/delivery/moment-log.ts'
 import { consents, type Subscription } from '../../core/delivery/subscription.ts'
 import { moments } from '../../core/event/moment.ts'
-import { maxListed, object, oneOf, textBy, webUrl } from '../../schema/checks.ts'
+import { listChoices, maxListed, object, textBy, webUrl } from '../../schema/checks.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import {
   changeWish,
   createSubscription,
   deleteSubscription,
-  healthOf,
+  judgeHealth,
   subscriptionFor,
   subscriptionsFor,
 } from '../../use-cases/subscriptions.ts'
 import { fleetUnknown, problem } from '../problem.ts'
 import { type Route, route } from '../route.ts'
-import { accessOf, fleetsFor } from './access.ts'
+import { fleetsFor, readAccess } from './access.ts'
 import {
   answerWithSecret,
   maxSubscriptionBytes,
@@ -49,8 +49,8 @@ const description = textBy(descriptionRule).refine(
 )
 const filters = object({
   fleets: z.array(z.string()).min(1).max(maxListed),
-  eventTypes: z.array(oneOf(documentedTypes)).min(1).max(documentedTypes.length),
-  moments: z.array(oneOf(moments)).min(1).max(moments.length),
+  eventTypes: z.array(listChoices(documentedTypes)).min(1).max(documentedTypes.length),
+  moments: z.array(listChoices(moments)).min(1).max(moments.length),
   resource: z.string().min(1).max(maxGlobLength),
 })
 
@@ -79,7 +79,7 @@ const listSubscriptions = route({
         const detail = 'cursor is not one of this list; leave it out to begin with the first page'
         return problem(c, 400, 'query_invalid', detail)
       }
-      const all = await subscriptionsFor(relay, accessOf(c))
+      const all = await subscriptionsFor(relay, readAccess(c))
       const rest = cursor === undefined ? all : all.filter((each) => isAfter(each, cursor))
       const page = rest.slice(0, limit)
       const more = rest.length > limit
@@ -111,7 +111,7 @@ const postSubscription = route({
       url,
       description: description.optional(),
       ...filters.partial().shape,
-      consent: oneOf(consents).optional(),
+      consent: listChoices(consents).optional(),
     }),
     example: 'at least {"url": "https://…"}',
   },
@@ -128,7 +128,7 @@ const postSubscription = route({
       const refused = unknownFleet(relay, c, filter.fleets)
       if (refused !== undefined) return refused
       const wish = { url, ...(description !== undefined && { description }), filter, consent }
-      const created = await createSubscription(relay, accessOf(c), wish, key)
+      const created = await createSubscription(relay, readAccess(c), wish, key)
       switch (created.outcome) {
         case 'created': {
           const { subscription, secret } = created
@@ -168,9 +168,9 @@ const getSubscription = route({
   handler:
     ({ relay }) =>
     async (c, { params: { id } }) => {
-      const found = await subscriptionFor(relay, accessOf(c), id)
+      const found = await subscriptionFor(relay, readAccess(c), id)
       if (found === undefined) return unknown(c, id)
-      const health = publicHealth(await healthOf(relay, found))
+      const health = publicHealth(await judgeHealth(relay, found))
       return c.json({ ...publicSubscription(found, relay.now()), health })
     },
 })
@@ -206,7 +206,7 @@ const patchSubscription = route({
       const filter = Object.fromEntries(
         Object.entries(conditions).map(([key, value]) => [key, value ?? undefined]),
       ) as MomentFilter
-      const done = await changeWish(relay, accessOf(c), id, {
+      const done = await changeWish(relay, readAccess(c), id, {
         ...(url !== undefined && { url }),
         ...('description' in body && { description: description ?? undefined }),
         filter,
@@ -226,7 +226,7 @@ const removeSubscription = route({
   handler:
     ({ relay }) =>
     async (c, { params: { id } }) => {
-      const outcome = await deleteSubscription(relay, accessOf(c), id)
+      const outcome = await deleteSubscription(relay, readAccess(c), id)
       return outcome === 'unknown' ? unknown(c, id) : c.body(null, 204)
     },
 })

@@ -6,11 +6,11 @@ import { iso } from '../../../shared/json.ts'
 import { looksSecret } from '../../../shared/presentable.ts'
 import { type Scope, scopes } from '../../core/rules/access.ts'
 import { maxTokenDays, type Token } from '../../core/rules/token.ts'
-import { maxListed, object, oneOf, quoted, textBy, time } from '../../schema/checks.ts'
+import { listChoices, maxListed, object, quoted, textBy, time } from '../../schema/checks.ts'
 import { createToken, revokeToken, tokenFor, tokensFor } from '../../use-cases/tokens.ts'
 import { fleetUnknown, named, problem } from '../problem.ts'
 import { type Route, route } from '../route.ts'
-import { accessOf, fleetsFor } from './access.ts'
+import { fleetsFor, readAccess } from './access.ts'
 
 const maxNameLength = 64
 const dayMs = 86_400_000
@@ -43,7 +43,7 @@ const listTokens = route({
   handler:
     ({ relay }) =>
     async (c) => {
-      const tokens = await tokensFor(relay, accessOf(c))
+      const tokens = await tokensFor(relay, readAccess(c))
       return c.json({ tokens: tokens.map(publicToken) })
     },
 })
@@ -74,7 +74,7 @@ const postToken = route({
     schema: object({
       name: textBy(nameRule).refine(isName, { error: nameRule }),
       scopes: z
-        .array(oneOf(scopes))
+        .array(listChoices(scopes))
         .min(1)
         .max(scopes.length)
         .refine((all) => !all.includes('calendar') || all.every((one) => one === 'calendar'), {
@@ -99,7 +99,7 @@ const postToken = route({
     ({ relay }) =>
     async (c, { body: { expiresInDays: days, ...rest } }) => {
       const expiresAt = days === undefined ? undefined : relay.now() + days * dayMs
-      const created = await createToken(relay, accessOf(c), { ...rest, expiresAt })
+      const created = await createToken(relay, readAccess(c), { ...rest, expiresAt })
       switch (created.outcome) {
         case 'created': {
           const { id, ...shown } = publicToken(created.token)
@@ -139,7 +139,7 @@ const getToken = route({
   handler:
     ({ relay }) =>
     async (c, { params: { id } }) => {
-      const token = await tokenFor(relay, accessOf(c), id)
+      const token = await tokenFor(relay, readAccess(c), id)
       return token === undefined ? tokenUnknown(c, id) : c.json(publicToken(token))
     },
 })
@@ -153,7 +153,7 @@ const deleteToken = route({
   handler:
     ({ relay }) =>
     async (c, { params: { id } }) => {
-      const outcome = await revokeToken(relay, accessOf(c), id)
+      const outcome = await revokeToken(relay, readAccess(c), id)
       return outcome === 'unknown' ? tokenUnknown(c, id) : c.body(null, 204)
     },
 })

@@ -11,7 +11,7 @@ import {
 import { type SignatureCheck, signatureToleranceMs, verify } from '../../../shared/signature.ts'
 import { isAzure } from '../../core/event/sight.ts'
 import { type Entra, type Fleet, isBeaconless } from '../../core/rules/config.ts'
-import { type Claims, issuerOf, judgeClaims, proves } from '../../identity/identity.ts'
+import { type Claims, judgeClaims, proves, readIssuer } from '../../identity/identity.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import type { Refusal } from '../problem.ts'
 
@@ -52,7 +52,7 @@ async function authenticateToken(
   entra: Entra,
   token: string,
 ): Promise<Sender | { refusal: Refusal }> {
-  const verified = await relay.identity.verify(token, issuerOf(entra))
+  const verified = await relay.identity.verify(token, readIssuer(entra))
   if (verified.outcome === 'invalid') return { refusal: tokenInvalid(verified.reason) }
   if (verified.outcome === 'unavailable') {
     const detail = `${verified.reason}; report again`

@@ -41,14 +41,14 @@ export function createDirectReports(
     const headers = problemHeaders(status, secure, hadToken)
     return { status, headers, body: problemText(refusal) }
   }
-  const answerOf = async (incoming: Incoming) => {
+  const toAnswer = async (incoming: Incoming) => {
     const taken = await take(incoming)
     return 'refusal' in taken
       ? refused(taken.refusal, isBearer(incoming.header('authorization')))
       : { status: 200, headers: accepted, body: JSON.stringify(taken.answer) }
   }
   const answerReport = async (incoming: Incoming) => {
-    const answered = await answerOf(incoming).catch((error: unknown) => {
+    const answered = await toAnswer(incoming).catch((error: unknown) => {
       relay.log.error('request_failed', { method: 'POST', error: messageOf(error) })
       return refused(refusalFor(error))
     })

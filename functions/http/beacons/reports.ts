@@ -23,7 +23,7 @@ import { unsupported } from '../../core/rules/beacon-version.ts'
 import type { FrequentLog } from '../../use-cases/frequent-log.ts'
 import { receiveAndHold } from '../../use-cases/receive-report.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { incomingOf, type Refusal, refuse } from '../problem.ts'
+import { type Refusal, readIncoming, refuse } from '../problem.ts'
 import { type Route, route } from '../route.ts'
 import { nameBeacon } from './authenticate.ts'
 import { type Incoming, type Refused, readRequest } from './request.ts'
@@ -51,7 +51,7 @@ const postReport = route({
   handler({ relay, refusals }) {
     const take = createTakeReport(relay, refusals)
     return async (c) => {
-      const taken = await take(await incomingOf(c))
+      const taken = await take(await readIncoming(c))
       return 'refusal' in taken ? refuse(c, taken.refusal) : c.json(taken.answer)
     }
   },
@@ -123,7 +123,7 @@ const postCheck = route({
   handler:
     ({ relay, refusals }) =>
     async (c) => {
-      const incoming = await incomingOf(c)
+      const incoming = await readIncoming(c)
       const request = await readRequest(relay, refusals, incoming, checkSchema, checkCode)
       if ('refusal' in request) return refuse(c, request.refusal)
       const { fleet, sender } = request

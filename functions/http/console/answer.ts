@@ -10,7 +10,7 @@ import {
 import type { Html } from '../../pages/event.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { tokenFor } from '../api/console-form.ts'
-import { etagOf, notModified } from '../page.ts'
+import { buildEtag, notModified } from '../page.ts'
 import { nameOfVisitor, type Visitor } from './visitor.ts'
 
 interface Shown extends Pick<Frame, 'tab' | 'refreshSeconds' | 'undecided' | 'wall'> {
@@ -23,7 +23,7 @@ interface Shown extends Pick<Frame, 'tab' | 'refreshSeconds' | 'undecided' | 'wa
 }
 
 /** Where the pages are, as browsers see it. */
-export function baseOf({ config }: Pick<Relay, 'config'>): string {
+export function buildBase({ config }: Pick<Relay, 'config'>): string {
   return new URL(`${config.publicUrl}/console`).pathname
 }
 
@@ -33,10 +33,10 @@ export async function answerPage(
   visitor: Visitor,
   { title, body, status = 200, ...shown }: Shown,
 ): Promise<Response> {
-  const frame = await frameOf(relay, c, visitor)
+  const frame = await buildFrame(relay, c, visitor)
   const text = String(await body)
   const isLive = shown.refreshSeconds !== undefined && c.req.method === 'GET'
-  const etag = isLive ? (shown.etag ?? (await etagOf(text))) : undefined
+  const etag = isLive ? (shown.etag ?? (await buildEtag(text))) : undefined
   if (etag !== undefined && etag === c.req.header('if-none-match'))
     return notModified(c, etag, relay.now())
   const whole = { ...frame, ...shown, ...(etag === undefined ? {} : { etag }) }
@@ -49,7 +49,7 @@ export async function answerMessage(
   visitor: Visitor,
   { status, title, text }: { status: number; title: string; text: string },
 ): Promise<Response> {
-  return answer(c, status, consoleMessage(await frameOf(relay, c, visitor), title, text))
+  return answer(c, status, consoleMessage(await buildFrame(relay, c, visitor), title, text))
 }
 
 export function wrongAddress(relay: Relay, c: Context, visitor: Visitor, why: string) {
@@ -88,11 +88,11 @@ export async function answer(
   })
 }
 
-async function frameOf(relay: Relay, c: Context, visitor: Visitor): Promise<Frame> {
+async function buildFrame(relay: Relay, c: Context, visitor: Visitor): Promise<Frame> {
   // people who signed in at the host must sign out there
   const isPerson = visitor.access.by === 'entra'
   return {
-    base: baseOf(relay),
+    base: buildBase(relay),
     who: nameOfVisitor(visitor),
     now: relay.now(),
     ...(isPerson ? {} : { signOut: await tokenFor(relay, c, 'sign-out') }),

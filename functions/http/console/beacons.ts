@@ -7,13 +7,13 @@ import { utc } from '../../core/event/time.ts'
 import { unsupported } from '../../core/rules/beacon-version.ts'
 import { isBeaconless } from '../../core/rules/config.ts'
 import { beaconsBody, type ShownBeacon } from '../../pages/console/beacons.ts'
-import { oneOf } from '../../schema/checks.ts'
+import { listChoices } from '../../schema/checks.ts'
 import type { ListedBeacon } from '../../store/store.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { beaconStates } from '../api/beacons.ts'
 import { readQuery } from '../query.ts'
 import { type ReadAbsent, readAbsentBy } from './absent.ts'
-import { answerPage, baseOf, wrongAddress } from './answer.ts'
+import { answerPage, buildBase, wrongAddress } from './answer.ts'
 import type { Visitor } from './visitor.ts'
 
 const refreshSeconds = 30
@@ -22,7 +22,7 @@ const text = z.string().max(400).optional()
 const beaconsQuery = z.strictObject({
   fleet: text,
   q: text,
-  state: z.union([z.literal(''), oneOf(beaconStates)]).optional(),
+  state: z.union([z.literal(''), listChoices(beaconStates)]).optional(),
   after: text,
 })
 
@@ -51,11 +51,11 @@ export async function showBeacons(
       ...(state !== '' && { state }),
       ...(after && { after }),
     }),
-    missingOf(relay, readers, fleet),
+    listMissing(relay, readers, fleet),
   ])
   const body = beaconsBody(
     {
-      base: baseOf(relay),
+      base: buildBase(relay),
       fleets: visitor.fleets,
       fleet,
       isBeaconless: isBeaconless(relay.config.fleets[fleet]!),
@@ -72,7 +72,7 @@ export async function showBeacons(
 }
 
 /** As the relay's check found last. */
-async function missingOf(relay: Relay, readers: readonly ReadAbsent[], fleet: string) {
+async function listMissing(relay: Relay, readers: readonly ReadAbsent[], fleet: string) {
   if (relay.config.fleets[fleet]?.expectedBeacons === undefined) return undefined
   const wants = { silent: false, missing: true }
   const { missing: names, expected } = await readAbsentBy(readers, relay, fleet, wants)
@@ -83,7 +83,7 @@ async function missingOf(relay: Relay, readers: readonly ReadAbsent[], fleet: st
 function shown(one: ListedBeacon, now: number): ShownBeacon {
   const { beacon, vm, resourceGroup, scaleSet, version, heardAt, paceMs, seesEvents } = one
   const reason = unsupported(version)
-  const why = whyOf(one)
+  const why = describeWhy(one)
   return {
     beacon,
     vm,
@@ -101,7 +101,7 @@ function shown(one: ListedBeacon, now: number): ShownBeacon {
   }
 }
 
-function whyOf({ left, goodbye, explainedBy }: ListedBeacon): string | undefined {
+function describeWhy({ left, goodbye, explainedBy }: ListedBeacon): string | undefined {
   if (left !== undefined) return `${left.why}, ${utc(left.at)}`
   if (goodbye !== undefined) return `goodbye: ${goodbye.reason}, ${utc(goodbye.at)}`
   return explainedBy === undefined ? undefined : 'an event explains it'

@@ -5,25 +5,25 @@ import * as z from 'zod'
 import { type Delivery, noFleet, subscriptionChannel } from '../../core/delivery/delivery.ts'
 import type { Subscription } from '../../core/delivery/subscription.ts'
 import { publicDelivery } from '../../core/event/public-view.ts'
-import { subjectOf } from '../../core/message/phrases.ts'
+import { describeSubject } from '../../core/message/phrases.ts'
 import { type Access, isBound, may, seesFleet } from '../../core/rules/access.ts'
 import { channelBody, channelsBody, type ShownChannel } from '../../pages/console/channels.ts'
-import { serviceOf } from '../../pages/console/parts.ts'
+import { nameService } from '../../pages/console/parts.ts'
 import { utcOn } from '../../pages/times.ts'
 import type { ChannelActivity } from '../../store/store.ts'
 import { channelsInTrouble, lastTest } from '../../use-cases/channel-health.ts'
-import { channelNamed, type Relay, rateOf } from '../../use-cases/relay.ts'
+import { channelNamed, findRate, type Relay } from '../../use-cases/relay.ts'
 import { failedIn } from '../../use-cases/replay.ts'
 import {
   deliveriesTo,
-  healthOf,
+  judgeHealth,
   subscriptionFor,
   subscriptionsFor,
 } from '../../use-cases/subscriptions.ts'
 import { tokenFor } from '../api/console-form.ts'
 import { publicSubscription } from '../api/subscription-answers.ts'
 import { readQuery } from '../query.ts'
-import { answerMessage, answerPage, baseOf, wrongAddress } from './answer.ts'
+import { answerMessage, answerPage, buildBase, wrongAddress } from './answer.ts'
 import { seesChannel } from './now.ts'
 import type { Visitor } from './visitor.ts'
 
@@ -100,8 +100,8 @@ function shownChannel(
   const otherwise = worked ? 'ok' : counts.failed > 0 ? 'failing' : 'untried'
   return {
     name,
-    kind: serviceOf(configured),
-    path: `${baseOf(relay)}/channels/${encodeURIComponent(name)}`,
+    kind: nameService(configured),
+    path: `${buildBase(relay)}/channels/${encodeURIComponent(name)}`,
     state: trouble?.state ?? otherwise,
     rate: describeRate(relay, name),
     ...counts,
@@ -124,14 +124,14 @@ function shownSubscription(
       ? { state: 'failing', since: pendingSince, note: `since ${utcOn(pendingSince, relay.now())}` }
       : { state, since, note: reason }),
     ...(description === undefined ? {} : { label: description }),
-    path: `${baseOf(relay)}/subscriptions/${id}`,
+    path: `${buildBase(relay)}/subscriptions/${id}`,
     rate: describeRate(relay, channel),
     ...counts,
   }
 }
 
 function describeRate(relay: Relay, channel: string): string {
-  const { everyMs, together, atOnce } = rateOf(relay, channel)
+  const { everyMs, together, atOnce } = findRate(relay, channel)
   const list = together > 1 ? `, up to ${together} messages in each` : ''
   if (everyMs === 0) return `${atOnce === 1 ? '1 request' : `${atOnce} requests`} at a time${list}`
   if (everyMs < 1_000) return `${Math.round(60_000 / everyMs)} requests a minute${list}`
@@ -161,7 +161,7 @@ export async function showChannel(relay: Relay, c: Context, visitor: Visitor): P
     facts,
     lists: 'failed',
     tests: true,
-    ...(await resendOf(relay, visitor, resend && name)),
+    ...(await describeResend(relay, visitor, resend && name)),
     ...failed,
     ...(tested && { tested: publicDelivery(tested) }),
     ...(after && { after }),
@@ -187,7 +187,7 @@ export async function showSubscription(
   const since = relay.now() - dayMs
   const [[activity], health, list] = await Promise.all([
     activityFor(relay, access, [subscriptionChannel(found.id)], { since }),
-    healthOf(relay, found),
+    judgeHealth(relay, found),
     deliveriesTo(relay, found, page),
   ])
   // the facts have the reason of its state
@@ -195,10 +195,10 @@ export async function showSubscription(
   const trouble = health === undefined || health.state === 'ok' ? {} : { note: health.note }
   return show(relay, c, visitor, {
     channel: { ...shown, ...trouble },
-    facts: factsOf(found, relay.now()),
+    facts: describeChannel(found, relay.now()),
     lists: 'all',
     tests: found.state !== 'disabled',
-    ...(await resendOf(relay, visitor, resend && subscriptionChannel(found.id))),
+    ...(await describeResend(relay, visitor, resend && subscriptionChannel(found.id))),
     ...list,
     ...(after && { after }),
     ...(said && { notice: said }),
@@ -206,12 +206,12 @@ export async function showSubscription(
 }
 
 /** What a replay would send, once the visitor asks for one. */
-async function resendOf(relay: Relay, { access }: Visitor, channel: string | undefined) {
+async function describeResend(relay: Relay, { access }: Visitor, channel: string | undefined) {
   if (channel === undefined || !may(access, 'manage')) return {}
   return { resend: await failedIn(relay, access, channel) }
 }
 
-function factsOf(one: Subscription, now: number): [name: string, value: string][] {
+function describeChannel(one: Subscription, now: number): [name: string, value: string][] {
   const shown = publicSubscription(one, now) as Record<string, string | string[] | undefined>
   const named: [string, string][] = [
     ['Address', 'url'],
@@ -240,7 +240,7 @@ async function show(relay: Relay, c: Context, visitor: Visitor, page: Page): Pro
   const body = channelBody(
     {
       ...page,
-      base: baseOf(relay),
+      base: buildBase(relay),
       deliveries,
       ...(sends ? { send: await tokenFor(relay, c, 'send') } : {}),
     },
@@ -251,7 +251,7 @@ async function show(relay: Relay, c: Context, visitor: Visitor, page: Page): Pro
 }
 
 function ofEvent({ fleet, eventId, notification: { event } }: Delivery) {
-  return { fleet, eventId, subject: subjectOf(event) }
+  return { fleet, eventId, subject: describeSubject(event) }
 }
 
 /** A ping or a test belongs to no fleet. */

@@ -1,17 +1,17 @@
 // Deciding in the console: by the admin key or a token with `decide`, or by a person who may decide on
 // the page behind a link, too. A token that only reads decides nothing.
 import type { Context } from 'hono'
-import { stampOf } from '../../core/event/approval.ts'
+import { makeStamp } from '../../core/event/approval.ts'
 import type { EventRecord } from '../../core/event/event.ts'
-import { deciderOf, may, seesFleet } from '../../core/rules/access.ts'
+import { may, seesFleet, toDecider } from '../../core/rules/access.ts'
 import type { Seen, Viewer } from '../../pages/event.ts'
 import { isDecidable } from '../../pages/state.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { decisionTokenFor, nameOf, readDecision } from '../api/console-form.ts'
-import { decideByPress, decisions, type Pressed, reasonOf } from '../decision-answers.ts'
+import { chooseName, decisionTokenFor, readDecision } from '../api/console-form.ts'
+import { decideByPress, decisions, describeReason, type Pressed } from '../decision-answers.ts'
 import { isSurelyOwn } from '../form.ts'
 import { pressGuardMs } from '../people/seen.ts'
-import { hasApprovers, personOf } from '../people/viewer.ts'
+import { findPerson, hasApprovers } from '../people/viewer.ts'
 import type { Visitor } from './visitor.ts'
 
 /** Whether this visitor ever decides. A person may for some events. */
@@ -30,15 +30,15 @@ export async function seenIn(
   const countsAt = pressed ? relay.now() + pressGuardMs : 0
   const isOpen = isDecidable(record) && mayDecide(visitor)
   const form = isOpen
-    ? await decisionTokenFor(relay, c, record, { stamp: stampOf(record), countsAt })
+    ? await decisionTokenFor(relay, c, record, { stamp: makeStamp(record), countsAt })
     : ''
   const viewer = await viewerIn(relay, visitor, record)
-  return { record, viewer, form, name: nameOf(record), listed: false }
+  return { record, viewer, form, name: chooseName(record), listed: false }
 }
 
 async function viewerIn(relay: Relay, { access }: Visitor, record: EventRecord): Promise<Viewer> {
   return access.by === 'entra'
-    ? personOf(relay, record, deciderOf(access), access.name)
+    ? findPerson(relay, record, toDecider(access), access.name)
     : { permission: 'allowed', ways: [] }
 }
 
@@ -46,7 +46,7 @@ async function viewerIn(relay: Relay, { access }: Visitor, record: EventRecord):
  * Whether the list of open events can tell what this visitor may. For a person it may take facts of
  * the VMs, which only the event's own page reads.
  */
-export function choicesOf({ config }: Relay, visitor: Visitor, record: EventRecord) {
+export function readChoices({ config }: Relay, visitor: Visitor, record: EventRecord) {
   if (!isDecidable(record) || !mayDecide(visitor)) return 'none'
   return visitor.access.by === 'entra' && hasApprovers(config) ? 'elsewhere' : 'here'
 }
@@ -65,7 +65,7 @@ export async function decideByForm(relay: Relay, c: Context, visitor: Visitor): 
   const decision = decisions.get(form.fields.get('decision') ?? '')
   if (decision === undefined) return { outcome: 'not_ours' }
   if (!mayDecide(visitor)) return { outcome: 'not_allowed' }
-  const wish = { decision, by: deciderOf(access), ...reasonOf(form.fields) }
+  const wish = { decision, by: toDecider(access), ...describeReason(form.fields) }
   const pressed: Pressed[] = []
   for (const { key, seen } of form.events) {
     const before = seesFleet(access, key.fleet) ? await relay.store.readEvent(key) : undefined

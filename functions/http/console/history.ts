@@ -8,18 +8,18 @@ import type { EventRecord } from '../../core/event/event.ts'
 import { publicDelivery } from '../../core/event/public-view.ts'
 import { type EventSummary, steps } from '../../core/event/summary.ts'
 import { drillMark } from '../../core/message/message.ts'
-import { subjectOf } from '../../core/message/phrases.ts'
+import { describeSubject } from '../../core/message/phrases.ts'
 import { isBound, may, seesFleet } from '../../core/rules/access.ts'
 import { eventBody } from '../../pages/console/event.ts'
 import { type HistoryFilter, historyBody } from '../../pages/console/history.ts'
-import { oneOf } from '../../schema/checks.ts'
+import { listChoices } from '../../schema/checks.ts'
 import type { EventSearch } from '../../store/store.ts'
 import { readRecord } from '../../use-cases/list-events.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { tokenFor } from '../api/console-form.ts'
 import type { Pressed } from '../decision-answers.ts'
 import { readQuery } from '../query.ts'
-import { answerMessage, answerPage, baseOf, refuse, wrongAddress } from './answer.ts'
+import { answerMessage, answerPage, buildBase, refuse, wrongAddress } from './answer.ts'
 import { decideByForm, mayDecide, seenIn } from './decide.ts'
 import type { Snapshots } from './snapshot.ts'
 import type { Visitor } from './visitor.ts'
@@ -35,7 +35,7 @@ const historyQuery = z.strictObject({
   fleet: text,
   q: text,
   type: text,
-  step: z.union([z.literal(''), oneOf(steps)]).optional(),
+  step: z.union([z.literal(''), listChoices(steps)]).optional(),
   since: day,
   until: day,
   after: text,
@@ -78,7 +78,7 @@ export async function showHistory(relay: Relay, c: Context, visitor: Visitor): P
   if ('refusal' in found) return wrongAddress(relay, c, visitor, found.refusal)
   const { after, next, ...rest } = found
   const body = historyBody({
-    base: baseOf(relay),
+    base: buildBase(relay),
     fleets: visitor.fleets,
     ...rest,
     ...(after === undefined ? {} : { after }),
@@ -96,13 +96,13 @@ export async function download(
 ): Promise<Response> {
   const found = await find(relay, c, visitor)
   if ('refusal' in found) return wrongAddress(relay, c, visitor, found.refusal)
-  const rows = found.events.map(rowOf)
+  const rows = found.events.map(toRow)
   const headers = {
     'content-disposition': `attachment; filename="foghorn-events.${kind}"`,
     'content-type': kind === 'csv' ? 'text/csv; charset=utf-8' : 'application/json',
   }
   const json = { events: rows, ...(found.next === undefined ? {} : { next: found.next }) }
-  return c.body(kind === 'csv' ? csvOf(rows) : JSON.stringify(json), 200, headers)
+  return c.body(kind === 'csv' ? composeCsv(rows) : JSON.stringify(json), 200, headers)
 }
 
 type Row = Record<(typeof columns)[number], string | number | string[]>
@@ -124,7 +124,7 @@ const columns = [
   'decidedBy',
 ] as const
 
-function rowOf(event: EventSummary): Row {
+function toRow(event: EventSummary): Row {
   const { fleet, eventId, eventType, step, vms, vmCount } = event
   return {
     fleet,
@@ -144,7 +144,7 @@ function rowOf(event: EventSummary): Row {
   }
 }
 
-function csvOf(rows: Row[]): string {
+function composeCsv(rows: Row[]): string {
   const lines = rows.map((row) => columns.map((name) => cell(row[name])).join(','))
   return `${[columns.join(','), ...lines].join('\r\n')}\r\n`
 }
@@ -198,7 +198,7 @@ async function show(
   const notice = c.req.query('said')
   const body = eventBody(
     {
-      base: baseOf(relay),
+      base: buildBase(relay),
       seen: { ...seen, ...pressed?.answer },
       deliveries: whole.deliveries.map(publicDelivery),
       seenBy,
@@ -208,7 +208,7 @@ async function show(
     },
     relay.now(),
   )
-  const title = drillMark(record) + subjectOf(record)
+  const title = drillMark(record) + describeSubject(record)
   const isOpen = record.ended === undefined
   const live = isOpen ? { refreshSeconds } : {}
   const tab = isOpen ? 'now' : 'history'

@@ -4,22 +4,22 @@ import * as z from 'zod'
 import type { Delivery } from '../../core/delivery/delivery.ts'
 import type { RemovedChannel, Troubled } from '../../core/delivery/health.ts'
 import type { EventRecord } from '../../core/event/event.ts'
-import { byNeed, needOf } from '../../core/event/is-over.ts'
+import { byNeed, countNeeded } from '../../core/event/is-over.ts'
 import { reasonIn } from '../../core/message/reason.ts'
 import { isBound, may } from '../../core/rules/access.ts'
 import { channelsRouted } from '../../core/rules/routes.ts'
 import type { Health, Trouble } from '../../pages/console/health.ts'
-import { type Card, groupOf, nowBody } from '../../pages/console/now.ts'
-import { serviceOf } from '../../pages/console/parts.ts'
+import { type Card, chooseGroup, nowBody } from '../../pages/console/now.ts'
+import { nameService } from '../../pages/console/parts.ts'
 import { channelNamed, type Relay } from '../../use-cases/relay.ts'
 import { describeRemoved } from '../../use-cases/reroute.ts'
-import { nameOf } from '../api/console-form.ts'
+import { chooseName } from '../api/console-form.ts'
 import type { Pressed } from '../decision-answers.ts'
 import { type Door, refuseBusy } from '../door.ts'
 import { notModified } from '../page.ts'
 import { readQuery } from '../query.ts'
-import { answerPage, baseOf, refuse, wrongAddress } from './answer.ts'
-import { choicesOf, decideByForm, mayDecide, seenIn } from './decide.ts'
+import { answerPage, buildBase, refuse, wrongAddress } from './answer.ts'
+import { decideByForm, mayDecide, readChoices, seenIn } from './decide.ts'
 import { type Chosen, chosenBy, openQuery } from './open-filter.ts'
 import type { Snapshot, Snapshots } from './snapshot.ts'
 import type { Visitor } from './visitor.ts'
@@ -96,15 +96,15 @@ async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Pro
   const { snapshot, pressed = [], filter, fleets: _, wall, ...rest } = view
   const now = relay.now()
   const pressOn = (record: EventRecord) =>
-    pressed.find((one) => nameOf(one.record) === nameOf(record))
-  const cardOf = async (record: EventRecord, deliveries?: Delivery[]): Promise<Card> => {
+    pressed.find((one) => chooseName(one.record) === chooseName(record))
+  const composeCard = async (record: EventRecord, deliveries?: Delivery[]): Promise<Card> => {
     const press = pressOn(record)
     const seen = await seenIn(relay, c, visitor, record, pressed.length > 0)
     const own = { ...seen, ...press?.answer }
-    const path = `${baseOf(relay)}/events/${nameOf(record)}`
-    const choices = wall ? 'none' : choicesOf(relay, visitor, record)
+    const path = `${buildBase(relay)}/events/${chooseName(record)}`
+    const choices = wall ? 'none' : readChoices(relay, visitor, record)
     // what was decided stays where it was, with its answer, until the page is read anew
-    const group = groupOf(press?.before ?? record, now)
+    const group = chooseGroup(press?.before ?? record, now)
     const place = { path, choices, group } as const
     return { seen: own, ...place, ...(deliveries === undefined ? {} : { deliveries }) }
   }
@@ -112,27 +112,29 @@ async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Pro
   const cards = await Promise.all(
     snapshot.records
       .map((record, i) => ({ record, deliveries: snapshot.deliveries[i] }))
-      .sort((a, b) => byNeed(needOf(before(a.record)), needOf(before(b.record))))
-      .map(({ record, deliveries }) => cardOf(record, deliveries)),
+      .sort((a, b) => byNeed(countNeeded(before(a.record)), countNeeded(before(b.record))))
+      .map(({ record, deliveries }) => composeCard(record, deliveries)),
   )
   // the page that was open may be old
   const isElsewhere = (one: Pressed) =>
-    snapshot.records.every((record) => nameOf(record) !== nameOf(one.record))
-  const answered = await Promise.all(pressed.filter(isElsewhere).map((one) => cardOf(one.record)))
-  const shown = cards.filter(({ seen }) => groupOf(seen.record, now) === 'ask').length
+    snapshot.records.every((record) => chooseName(record) !== chooseName(one.record))
+  const answered = await Promise.all(
+    pressed.filter(isElsewhere).map((one) => composeCard(one.record)),
+  )
+  const shown = cards.filter(({ seen }) => chooseGroup(seen.record, now) === 'ask').length
   // the counts may be a minute old, so what the page shows is the least
   const undecided = snapshot.more ? Math.max(shown, snapshot.overview.undecided) : shown
   const channels = channelsSeen(relay, visitor)
   const troubled = snapshot.troubles.filter(({ channel }) => channels.includes(channel))
   const troubles = [
-    ...troubled.map((one) => troubleOf(relay, one)),
-    ...(isBound(visitor.access) ? [] : snapshot.removed.map(removedOf)),
+    ...troubled.map((one) => describeTrouble(relay, one)),
+    ...(isBound(visitor.access) ? [] : snapshot.removed.map(listRemoved)),
   ]
   const readOnly = mayDecide(visitor) ? {} : { readOnly: 'This token can read, but not decide.' }
-  const base = baseOf(relay)
+  const base = buildBase(relay)
   const seenNow = {
     ...{ base, fleets: visitor.fleets, records: cards.map(({ seen }) => seen.record), at: now },
-    asks: (record: EventRecord) => groupOf(record, now) === 'ask',
+    asks: (record: EventRecord) => chooseGroup(record, now) === 'ask',
   }
   const body = nowBody(
     {
@@ -140,14 +142,14 @@ async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Pro
       cards,
       asked: undecided,
       more: snapshot.more,
-      health: healthOf(relay, visitor, snapshot),
+      health: describeHealth(relay, visitor, snapshot),
       troubles,
       lines: snapshot.parts.map((part) => part.line(seenNow)),
       links: snapshot.parts.map((part) => part.link(base)),
       answered,
       filter: { ...filter, fleets: visitor.fleets },
       wall,
-      ...(pressed.length > 1 ? { said: saidOf(pressed) } : {}),
+      ...(pressed.length > 1 ? { said: readSaid(pressed) } : {}),
       ...readOnly,
     },
     now,
@@ -165,7 +167,7 @@ async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Pro
 }
 
 /** What became of a group. */
-function saidOf(pressed: Pressed[]): string {
+function readSaid(pressed: Pressed[]): string {
   const done = pressed.filter(({ answer }) => answer.done).length
   const left = pressed.length - done
   const rest = left === 0 ? '' : ` ${left} were not decided: their rows say why.`
@@ -173,7 +175,11 @@ function saidOf(pressed: Pressed[]): string {
 }
 
 /** Whether Foghorn sees the VMs and reaches people, as far as the visitor sees that. */
-export function healthOf(relay: Relay, visitor: Visitor, { overview, troubles }: Snapshot): Health {
+export function describeHealth(
+  relay: Relay,
+  visitor: Visitor,
+  { overview, troubles }: Snapshot,
+): Health {
   const channels = channelsSeen(relay, visitor)
   const isTroubled = (name: string) => troubles.some(({ channel }) => channel === name)
   const fine = channels.filter((name) => !isTroubled(name))
@@ -183,19 +189,19 @@ export function healthOf(relay: Relay, visitor: Visitor, { overview, troubles }:
   return { ...overview, channels: { works: works.length, untried, of: channels.length } }
 }
 
-function troubleOf(relay: Relay, { channel, since, note }: Troubled): Trouble {
+function describeTrouble(relay: Relay, { channel, since, note }: Troubled): Trouble {
   const configured = channelNamed(relay, channel)!
   const { fallback } = configured
   return {
-    name: `${channel} (${serviceOf(configured)})`,
-    path: `${baseOf(relay)}/channels/${encodeURIComponent(channel)}`,
+    name: `${channel} (${nameService(configured)})`,
+    path: `${buildBase(relay)}/channels/${encodeURIComponent(channel)}`,
     why: reasonIn(note),
     since,
     ...(fallback === undefined ? {} : { fallback }),
   }
 }
 
-function removedOf(one: RemovedChannel): Trouble {
+function listRemoved(one: RemovedChannel): Trouble {
   return { name: one.channel, why: describeRemoved(one), since: one.at }
 }
 

@@ -1,6 +1,6 @@
 // Whether Foghorn sees the VMs and reaches people: beacons that report, and channels that work.
 import { noFleet } from '../../core/delivery/delivery.ts'
-import { fleetOf } from '../../core/rules/config.ts'
+import { findFleet } from '../../core/rules/config.ts'
 import { countAll } from '../../use-cases/count.ts'
 import { listReadAt } from '../../use-cases/published.ts'
 import type { Relay } from '../../use-cases/relay.ts'
@@ -80,7 +80,7 @@ export async function readOverview(
 
 async function readAzureSight(relay: Relay, fleets: string[]): Promise<AzureSight | undefined> {
   const { azure, config, now } = relay
-  const isUsed = azure?.subscriptions.some((id) => fleets.includes(fleetOf(config, id) ?? ''))
+  const isUsed = azure?.subscriptions.some((id) => fleets.includes(findFleet(config, id) ?? ''))
   if (!isUsed) return undefined
   const readAt = await listReadAt(relay)
   if (readAt === undefined) return { isFresh: false }

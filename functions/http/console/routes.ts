@@ -3,18 +3,18 @@
 
 import type { Context } from 'hono'
 import * as z from 'zod'
-import { lanesOf } from '../../core/event/upcoming.ts'
+import { buildLanes } from '../../core/event/upcoming.ts'
 import { absentReaders, consoleParts, nowParts } from '../../features/faces.ts'
 import { reaches, reachFor, upcomingBody } from '../../pages/console/upcoming.ts'
-import { oneOf } from '../../schema/checks.ts'
+import { listChoices } from '../../schema/checks.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import type { Door } from '../door.ts'
 import { readQuery } from '../query.ts'
-import { answerPage, baseOf, wrongAddress } from './answer.ts'
+import { answerPage, buildBase, wrongAddress } from './answer.ts'
 import { showBeacons } from './beacons.ts'
 import { showChannel, showChannels, showSubscription } from './channels.ts'
 import { decideEventPage, download, showEvent, showHistory } from './history.ts'
-import { decideNow, healthOf, showNow } from './now.ts'
+import { decideNow, describeHealth, showNow } from './now.ts'
 import { chosenBy, openQuery } from './open-filter.ts'
 import type { Show } from './part.ts'
 import { replay, replayAll, sendTest } from './send.ts'
@@ -63,7 +63,7 @@ const refreshSeconds = 15
 
 const upcomingQuery = z.strictObject({
   ...openQuery,
-  hours: oneOf(['1', '6', '24', '72', '168']).optional(),
+  hours: listChoices(['1', '6', '24', '72', '168']).optional(),
 })
 
 async function showUpcoming(
@@ -80,13 +80,13 @@ async function showUpcoming(
   const snapshot = await snapshots.read(fleets, filter)
   const { records, deliveries, more } = snapshot
   const now = relay.now()
-  const lanes = lanesOf(records, deliveries.flat(), now)
+  const lanes = buildLanes(records, deliveries.flat(), now)
   const asked = reaches.find((hours) => String(hours) === read.query.hours)
   const view = {
-    base: baseOf(relay),
+    base: buildBase(relay),
     lanes,
     more,
-    health: healthOf(relay, visitor, snapshot),
+    health: describeHealth(relay, visitor, snapshot),
     filter: { ...filter, fleets: visitor.fleets },
     reach: asked ?? reachFor(lanes, now),
     ...(asked === undefined ? {} : { asked }),

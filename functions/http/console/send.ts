@@ -1,7 +1,7 @@
 // Forms of the console that send something: a failed message again, or a test. They need the scope
 // `manage`, lead back to their page, and say there what happened.
 import type { Context } from 'hono'
-import { channelIn, subscriptionChannel, subscriptionOf } from '../../core/delivery/delivery.ts'
+import { channelIn, readSubscription, subscriptionChannel } from '../../core/delivery/delivery.ts'
 import { may } from '../../core/rules/access.ts'
 import type { Notice } from '../../pages/console/parts.ts'
 import { testChannel } from '../../use-cases/channel-health.ts'
@@ -9,7 +9,7 @@ import { channelNamed, type Relay } from '../../use-cases/relay.ts'
 import { replayFor, replayOpen } from '../../use-cases/replay.ts'
 import { subscriptionFor, testSubscription } from '../../use-cases/subscriptions.ts'
 import { readForm } from '../api/console-form.ts'
-import { answerMessage, baseOf } from './answer.ts'
+import { answerMessage, buildBase } from './answer.ts'
 import { seesChannel } from './now.ts'
 import type { Visitor } from './visitor.ts'
 
@@ -38,13 +38,13 @@ export async function sendBy<Said extends string = Notice | `replayed_${number}`
   const said = await send(fields)
   const back = fields.get('back') ?? ''
   const path = /^\/[\w\-./%:]{1,500}$/.test(back) && !back.includes('//') ? back : ''
-  return c.redirect(`${baseOf(relay)}${path}?said=${said}`, 303)
+  return c.redirect(`${buildBase(relay)}${path}?said=${said}`, 303)
 }
 
 export function replay(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
   return sendBy(relay, c, visitor, async (fields) => {
     const id = fields.get('id') ?? ''
-    const subscription = subscriptionOf(channelIn(id))
+    const subscription = readSubscription(channelIn(id))
     const mayReplay = subscription === undefined || (await isActive(relay, visitor, subscription))
     const replayed = mayReplay ? await replayFor(relay, visitor.access, { id }) : 0
     return replayed > 0 ? 'replayed' : 'not_replayed'

@@ -9,7 +9,7 @@ import { channelsInTrouble } from '../../use-cases/channel-health.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { removedChannels } from '../../use-cases/reroute.ts'
 import { createShortCache } from '../../use-cases/short-cache.ts'
-import { etagOf } from '../page.ts'
+import { buildEtag } from '../page.ts'
 import type { ReadAbsent } from './absent.ts'
 import { type Overview, readOverview } from './overview.ts'
 
@@ -116,7 +116,7 @@ async function readOpen(
     overview,
     parts.map(({ content }) => content),
   ]
-  const version = await etagOf(JSON.stringify(content))
+  const version = await buildEtag(JSON.stringify(content))
   return {
     records,
     more: wanted.length > maxShown || (isFiltered && found.length === maxFiltered),

@@ -2,7 +2,7 @@
 // a person whom the host signed in and `viewers` lists.
 import type { Context } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
-import { type Access, accessOfPerson, fleetsOf, hasViewers } from '../../core/rules/access.ts'
+import { type Access, accessOfPerson, hasViewers, listFleets } from '../../core/rules/access.ts'
 import { principalHeader, readPrincipal } from '../../identity/principal.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { cookieNamed, createSession, readSession, signOut } from '../api/session.ts'
@@ -16,9 +16,9 @@ export interface Visitor {
 /** Undefined if nobody signed in who may see the console. */
 export async function visitorIn(relay: Relay, c: Context): Promise<Visitor | undefined> {
   const access =
-    (await readSession(relay, getCookie(c, cookieOf(relay).name))) ?? personIn(relay, c)
+    (await readSession(relay, getCookie(c, readCookie(relay).name))) ?? personIn(relay, c)
   if (access === undefined) return undefined
-  return { access, fleets: fleetsOf(access, Object.keys(relay.config.fleets)) }
+  return { access, fleets: listFleets(access, Object.keys(relay.config.fleets)) }
 }
 
 function personIn({ config }: Relay, c: Context): Access | undefined {
@@ -45,17 +45,17 @@ export function nameOfVisitor({ access }: Visitor): string {
 }
 
 export async function keepSession(relay: Relay, c: Context, access: Access): Promise<void> {
-  const { name, options } = cookieOf(relay)
+  const { name, options } = readCookie(relay)
   const { text, lastsMs } = await createSession(relay, access)
   setCookie(c, name, text, { ...options, maxAge: Math.floor(lastsMs / 1_000) })
 }
 
 export async function endSession(relay: Relay, c: Context): Promise<void> {
-  await signOut(relay, getCookie(c, cookieOf(relay).name))
-  deleteCookie(c, cookieOf(relay).name, cookieOf(relay).options)
+  await signOut(relay, getCookie(c, readCookie(relay).name))
+  deleteCookie(c, readCookie(relay).name, readCookie(relay).options)
 }
 
-function cookieOf({ config }: Relay) {
+function readCookie({ config }: Relay) {
   const { name, secure } = cookieNamed('admin', config.publicUrl)
   return { name, options: { path: '/', httpOnly: true, secure, sameSite: 'Strict' } } as const
 }

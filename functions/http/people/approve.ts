@@ -5,20 +5,20 @@ import * as z from 'zod'
 import type { EventRecord } from '../../core/event/event.ts'
 import { principalHeader } from '../../identity/principal.ts'
 import type { LinkGuard } from '../../links/guard.ts'
-import { type FormToken, oneOf, readFormToken } from '../../links/link.ts'
+import { type FormToken, readFormToken, readOne } from '../../links/link.ts'
 import { eventPage, messagePage } from '../../pages/approve.ts'
 import type { Seen } from '../../pages/event.ts'
 import { listPage } from '../../pages/list.ts'
-import { contentOf } from '../../pages/state.ts'
+import { composeContent } from '../../pages/state.ts'
 import { noteOpened } from '../../use-cases/opened.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { decideByPress, decisions, reasonOf } from '../decision-answers.ts'
-import { fieldsOf, isOwnForm, isPrefetch, isSurelyOwn } from '../form.ts'
-import { etagOf, notModified, type Page, page } from '../page.ts'
+import { decideByPress, decisions, describeReason } from '../decision-answers.ts'
+import { isOwnForm, isPrefetch, isSurelyOwn, parseFields } from '../form.ts'
+import { buildEtag, notModified, type Page, page } from '../page.ts'
 import { type Route, route } from '../route.ts'
 import { charge, type Found, find, type Link, pathIn, readLink, signedInAs } from './entry.ts'
-import { listOf, placeIn, recordsOf, seenBy, type Visitor } from './seen.ts'
-import { viewerOf } from './viewer.ts'
+import { composeList, placeIn, readRecords, seenBy, type Visitor } from './seen.ts'
+import { findViewer } from './viewer.ts'
 
 const link = {
   path: '/approve/{token}',
@@ -87,8 +87,9 @@ async function getPage(relay: Relay, guard: LinkGuard, c: Context): Promise<Resp
   if (busy !== undefined) return busy
   const opened = await find(relay, c, link.token)
   if (opened instanceof Response) return opened
-  const records = opened.outcome === 'open' ? [opened.record] : await recordsOf(relay, opened.token)
-  const live = await liveOf(relay, c, records)
+  const records =
+    opened.outcome === 'open' ? [opened.record] : await readRecords(relay, opened.token)
+  const live = await buildLive(relay, c, records)
   if (have === live.etag) return notModified(c, live.etag, live.now)
   c.header('etag', live.etag)
   // HEAD requests and prefetches come from machines
@@ -97,20 +98,20 @@ async function getPage(relay: Relay, guard: LinkGuard, c: Context): Promise<Resp
   }
   const visitor = visitorIn(relay, c)
   if (opened.outcome === 'list') {
-    const listed = await listOf(relay, link.shownBy, opened.token, records, visitor)
+    const listed = await composeList(relay, link.shownBy, opened.token, records, visitor)
     return page(c, 200, listPage(listed, live))
   }
   const seen = await seenBy(relay, opened.record, link.shownBy, opened.token, visitor)
   return page(c, 200, eventPage(seen, live))
 }
 
-async function liveOf(relay: Relay, c: Context, records: (EventRecord | undefined)[]) {
+async function buildLive(relay: Relay, c: Context, records: (EventRecord | undefined)[]) {
   const now = relay.now()
-  const content = records.map((record) => record && contentOf(record, now))
+  const content = records.map((record) => record && composeContent(record, now))
   const isOver = records.every((record) => record === undefined || record.ended !== undefined)
   return {
     now,
-    etag: await etagOf(JSON.stringify([signedInAs(relay, c), content])),
+    etag: await buildEtag(JSON.stringify([signedInAs(relay, c), content])),
     refreshSeconds: isOver ? 0 : refreshSeconds,
   }
 }
@@ -137,14 +138,14 @@ async function postDecision(relay: Relay, guard: LinkGuard, c: Context): Promise
   if (form === undefined) return page(c, 403, notFromHere(relay))
   if (opened.outcome === 'open') return decide(relay, c, form, opened)
   const { token: list } = opened
-  const one = await find(relay, c, oneOf(list, form.place))
+  const one = await find(relay, c, readOne(list, form.place))
   if (one instanceof Response) return one
   if (one.outcome === 'list') return page(c, 403, notFromHere(relay))
   return decide(relay, c, form, one, async (shown) => {
     const place = Number(form.place)
-    const records = (await recordsOf(relay, list)).with(place, shown.record)
-    const listed = await listOf(relay, link.shownBy, list, records, visitorIn(relay, c))
-    return listPage(listed.with(place, shown), await liveOf(relay, c, records))
+    const records = (await readRecords(relay, list)).with(place, shown.record)
+    const listed = await composeList(relay, link.shownBy, list, records, visitorIn(relay, c))
+    return listPage(listed.with(place, shown), await buildLive(relay, c, records))
   })
 }
 
@@ -157,7 +158,7 @@ async function formIn(
   if (!isOwnForm(relay, c)) return undefined
   // The browser may send the sign-in cookie with forms of other sites, too.
   if (signedInAs(relay, c) !== undefined && !isSurelyOwn(relay, c)) return undefined
-  const fields = fieldsOf(await c.req.text())
+  const fields = parseFields(await c.req.text())
   const place = fields.get('event') ?? ''
   const bound = token !== undefined && 'events' in token ? placeIn(shownBy, place) : shownBy
   const seen = await readFormToken(relay.linkKeys, bound, fields.get('form') ?? '')
@@ -171,7 +172,7 @@ async function decide(
   { shownBy, seen, fields }: Form,
   opened: Extract<Found, { outcome: 'open' }>,
   show = async (shown: Seen): Promise<Page> =>
-    eventPage(shown, await liveOf(relay, c, [shown.record])),
+    eventPage(shown, await buildLive(relay, c, [shown.record])),
 ): Promise<Response> {
   const decision = decisions.get(fields.get('decision') ?? '')
   if (decision === undefined) {
@@ -179,10 +180,10 @@ async function decide(
     return page(c, 400, messagePage('Nothing was decided', message))
   }
   const visitor = visitorIn(relay, c)
-  const { by } = await viewerOf(relay, opened.record, { ...visitor, ...opened.token })
+  const { by } = await findViewer(relay, opened.record, { ...visitor, ...opened.token })
   const pressed = await decideByPress(relay, opened.record, {
     ...{ decision, by, seen },
-    ...reasonOf(fields),
+    ...describeReason(fields),
   })
   const { record, status, answer } = pressed
   const shown = await seenBy(relay, record, shownBy, opened.token, visitor)

@@ -3,7 +3,7 @@
 import type { Context } from 'hono'
 import { principalHeader, readPrincipal } from '../../identity/principal.ts'
 import type { Admission, LinkGuard, Use } from '../../links/guard.ts'
-import { type LinkToken, type ListToken, oneOf, readToken } from '../../links/link.ts'
+import { type LinkToken, type ListToken, readOne, readToken } from '../../links/link.ts'
 import { messagePage } from '../../pages/approve.ts'
 import { type Opened, openToken } from '../../use-cases/decide-event.ts'
 import type { Relay } from '../../use-cases/relay.ts'
@@ -38,7 +38,7 @@ export async function readLink(
   const place = c.req.query('event')
   if (!('events' in token) || place === undefined) return { name, shownBy: text, token }
   // One event of a list, on its own page.
-  return { name, shownBy: placeIn(text, place), token: oneOf(token, place) }
+  return { name, shownBy: placeIn(text, place), token: readOne(token, place) }
 }
 
 /** The answer if the link was used too often in the last seconds. */

@@ -1,14 +1,14 @@
 // Collects what the page of a link shows: the event or the events of a list, what the viewer may do
 // (see viewer.ts), and the token of each form.
 
-import { stampOf } from '../../core/event/approval.ts'
+import { makeStamp } from '../../core/event/approval.ts'
 import type { EventRecord } from '../../core/event/event.ts'
-import { createFormToken, type LinkToken, type ListToken, oneOf } from '../../links/link.ts'
+import { createFormToken, type LinkToken, type ListToken, readOne } from '../../links/link.ts'
 import type { Seen } from '../../pages/event.ts'
 import type { Listed } from '../../pages/list.ts'
 import { openToken } from '../../use-cases/decide-event.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { type Visit, viewerOf } from './viewer.ts'
+import { findViewer, type Visit } from './viewer.ts'
 
 /** A page that answers a press ignores presses for this long: it may be a double tap. */
 export const pressGuardMs = 1_500
@@ -27,9 +27,9 @@ export async function seenBy(
   { channel }: LinkToken,
   visitor: Visitor,
 ): Promise<Seen> {
-  const viewer = await viewerOf(relay, record, { ...visitor, channel })
+  const viewer = await findViewer(relay, record, { ...visitor, channel })
   const countsAt = visitor.pressed ? relay.now() + pressGuardMs : 0
-  const form = await createFormToken(relay.linkKeys, shownBy, stampOf(record), countsAt)
+  const form = await createFormToken(relay.linkKeys, shownBy, makeStamp(record), countsAt)
   return { record, viewer, form, listed: shownBy.includes(placeMark) }
 }
 
@@ -42,17 +42,17 @@ export function placeIn(link: string, place: string | number): string {
 }
 
 /** Undefined: the relay has removed the event, or it ended long ago. */
-export function recordsOf(relay: Relay, list: ListToken): Promise<(EventRecord | undefined)[]> {
+export function readRecords(relay: Relay, list: ListToken): Promise<(EventRecord | undefined)[]> {
   return Promise.all(
     list.events.map(async (_, place) => {
-      const opened = await openToken(relay, oneOf(list, String(place))!)
+      const opened = await openToken(relay, readOne(list, String(place))!)
       return opened.outcome === 'open' ? opened.record : undefined
     }),
   )
 }
 
 /** These events as the page of the list shows them. */
-export function listOf(
+export function composeList(
   relay: Relay,
   link: string,
   list: ListToken,
@@ -61,7 +61,7 @@ export function listOf(
 ): Promise<Listed[]> {
   return Promise.all(
     records.map(async (record, place) => {
-      const own = oneOf(list, String(place))!
+      const own = readOne(list, String(place))!
       return record && seenBy(relay, record, placeIn(link, place), own, visitor)
     }),
   )

@@ -3,10 +3,10 @@
 
 import { knownVms } from '../../core/event/drill.ts'
 import type { Decider, EventRecord } from '../../core/event/event.ts'
-import { decidersOf, permissionOf } from '../../core/rules/permission.ts'
+import { judgePermission, listDeciders } from '../../core/rules/permission.ts'
 import { readPrincipal } from '../../identity/principal.ts'
 import type { Viewer, Way } from '../../pages/event.ts'
-import { buttonSupportOf, placesOf } from '../../use-cases/decision-buttons.ts'
+import { listPlaces, readButtonSupport } from '../../use-cases/decision-buttons.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 
 /** The viewer of the page, with the name that a decision would be recorded under. */
@@ -22,7 +22,7 @@ export interface Visit {
   path: string
 }
 
-export async function viewerOf(
+export async function findViewer(
   relay: Relay,
   record: EventRecord,
   { header, channel, path }: Visit,
@@ -32,24 +32,24 @@ export async function viewerOf(
   if (read.outcome === 'signed_in') {
     const { tenant, user, name } = read.principal
     const by: Decider = { how: 'entra', who: `${tenant}/${user}`, ...(name && { name }) }
-    return { by, ...(await personOf(relay, record, by, name)) }
+    return { by, ...(await findPerson(relay, record, by, name)) }
   }
   const known = knownVms(record)
   const by: Decider = { how: 'link', who: channel }
-  const permission = permissionOf(config.routes, record, known, by)
-  const ways = waysOf(relay, record, decidersOf(config.routes, record, known))
+  const permission = judgePermission(config.routes, record, known, by)
+  const ways = listWays(relay, record, listDeciders(config.routes, record, known))
   const helps = config.signIn !== undefined && ways.includes('sign_in')
   return { by, permission, ways, ...(helps ? { signInUrl: signInUrl(path) } : {}) }
 }
 
 /** A person who signed in. Other ways would not help them. */
-export async function personOf(
+export async function findPerson(
   relay: Relay,
   record: EventRecord,
   by: Decider,
   name: string | undefined,
 ): Promise<Viewer> {
-  const permission = permissionOf(relay.config.routes, record, knownVms(record), by)
+  const permission = judgePermission(relay.config.routes, record, knownVms(record), by)
   return { permission, ways: [], ...(name === undefined ? {} : { name }) }
 }
 
@@ -57,11 +57,15 @@ export function hasApprovers({ routes }: Relay['config']): boolean {
   return routes.some(({ approvers }) => approvers !== undefined)
 }
 
-function waysOf(relay: Relay, record: EventRecord, deciders: ReturnType<typeof decidersOf>): Way[] {
+function listWays(
+  relay: Relay,
+  record: EventRecord,
+  deciders: ReturnType<typeof listDeciders>,
+): Way[] {
   if (deciders === 'anybody') return []
   const has = (how: string) => deciders.some((one) => one.startsWith(how))
   const channelsIn = (service: string) =>
-    placesOf(relay, record).filter((name) => buttonSupportOf(relay, name)?.service === service)
+    listPlaces(relay, record).filter((name) => readButtonSupport(relay, name)?.service === service)
   const inTeams = has('entra:') ? channelsIn('Teams') : []
   const signsIn = has('entra:') && (relay.config.signIn !== undefined || inTeams.length === 0)
   return [

@@ -3,9 +3,9 @@
 import { parseJson } from '../../../shared/json.ts'
 import type { SendOutcome } from '../../core/delivery/attempt.ts'
 import { byUrgency } from '../../core/message/message.ts'
-import { addressOf } from '../../core/rules/address.ts'
+import { readAddress } from '../../core/rules/address.ts'
 import { addressBelow } from '../../core/rules/path.ts'
-import { type Step, sendSteps, stepsOf } from '../incidents.ts'
+import { listSteps, type Step, sendSteps } from '../incidents.ts'
 import type { Kind } from '../kind.ts'
 import {
   type Answer,
@@ -53,8 +53,8 @@ const incidents: Notifier<HttpIncidents> = {
   rate: { everyMs: 667, burst: 30, together: 1, atOnce: 4 },
   buttons: undefined,
   notify(outgoing, channel, send) {
-    const requests = requestsOf(channel)
-    const steps = stepsOf(outgoing).filter(({ action }) => requests[action] !== undefined)
+    const requests = composeRequests(channel)
+    const steps = listSteps(outgoing).filter(({ action }) => requests[action] !== undefined)
     return sendSteps(steps, (step) => {
       return sendRequest(outgoing, channel, requests[step.action]!, send, step)
     })
@@ -72,13 +72,13 @@ export const http: Kind<typeof httpSchema> = {
 }
 
 /** The request of each action. An action without one is not sent. */
-export function requestsOf(channel: HttpIncidents) {
+export function composeRequests(channel: HttpIncidents) {
   const { acknowledge, resolve } = channel
   return { trigger: channel, ...(acknowledge && { acknowledge }), resolve }
 }
 
 /** The request for one message, or for one step of an incident. It contains secrets. */
-export function requestOf(
+export function composeRequest(
   outgoing: Outgoing,
   channel: Template,
   { path = '', query, body }: Request,
@@ -87,7 +87,7 @@ export function requestOf(
   const filling = { outgoing, dialect: channel, key: step?.key }
   const filled = (text: string) => String(fill(text, filling) ?? '')
   // as text: a URL would write the address in another way, so that masks would not match
-  const [place = '', search = ''] = addressOf(channel).split(/\?(.*)/s, 2)
+  const [place = '', search = ''] = readAddress(channel).split(/\?(.*)/s, 2)
   const added = Object.entries(query).map(
     ([name, text]) => `${encodeURIComponent(name)}=${encodeURIComponent(filled(text))}`,
   )
@@ -109,7 +109,7 @@ async function sendRequest(
   step?: Step,
 ): Promise<SendOutcome> {
   try {
-    const { url, headers, body } = requestOf(outgoing, channel, request, step)
+    const { url, headers, body } = composeRequest(outgoing, channel, request, step)
     const answer = await post(send, url, body, headers, outgoing.signal)
     if (isAccepted(answer, channel)) {
       return { outcome: 'delivered', note: step?.action ?? `HTTP ${answer.status}` }

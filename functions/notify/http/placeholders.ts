@@ -4,9 +4,9 @@ import { iso } from '../../../shared/json.ts'
 import { noFleet } from '../../core/delivery/delivery.ts'
 import { type PublicEvent, publicView } from '../../core/event/public-view.ts'
 import { listText } from '../../core/message/list.ts'
-import { buttonOf, composeList, listButtonOf } from '../../core/message/message.ts'
+import { composeButton, composeList, composeListButton } from '../../core/message/message.ts'
 import { plain } from '../../core/message/phrases.ts'
-import { fitting, severityIn, storyKeyOf } from '../incidents.ts'
+import { buildStoryKey, fitting, severityIn } from '../incidents.ts'
 import type { Outgoing, Part } from '../notifier.ts'
 import { bytesIn } from './bytes.ts'
 
@@ -25,7 +25,7 @@ export const placeholders: Record<string, Placeholder> = {
   title: {
     about: 'The message in one line. Of an incident: with absolute times, as services keep it.',
     isText: true,
-    of: (outgoing, key) => (key === undefined ? headOf(outgoing) : outgoing.message.lastingTitle),
+    of: (outgoing, key) => (key === undefined ? readHead(outgoing) : outgoing.message.lastingTitle),
   },
   lines: {
     about:
@@ -71,8 +71,8 @@ export const placeholders: Record<string, Placeholder> = {
     about: 'The label of a button to that page, such as *Decide*.',
     of: (outgoing) =>
       outgoing.listUrl === undefined
-        ? buttonOf(outgoing.message)
-        : listButtonOf(partsIn(outgoing).map(({ message }) => message)),
+        ? composeButton(outgoing.message)
+        : composeListButton(partsIn(outgoing).map(({ message }) => message)),
   },
   severity: {
     about:
@@ -83,7 +83,7 @@ export const placeholders: Record<string, Placeholder> = {
     about: 'The key of the incident. Without `resolve`: the same for all messages about an event.',
     // part of a path at some services, whose gateways may refuse a slash
     of: ({ delivery }, key) =>
-      fitting(key ?? storyKeyOf(delivery.notification)).replaceAll('/', ':'),
+      fitting(key ?? buildStoryKey(delivery.notification)).replaceAll('/', ':'),
   },
   moment: {
     about: 'Such as `scheduled`, or `alert`.',
@@ -123,7 +123,7 @@ function partsIn({ also, ...first }: Outgoing): Part[] {
   return [first, ...also]
 }
 
-function headOf(outgoing: Outgoing): string {
+function readHead(outgoing: Outgoing): string {
   const messages = partsIn(outgoing).map(({ message }) => message)
   const { sign, title } = messages.length === 1 ? messages[0]! : composeList(messages)
   return `${sign} ${title}`

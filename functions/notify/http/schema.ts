@@ -2,15 +2,15 @@
 // one of two kinds, as messages and incidents have different rates.
 import * as z from 'zod'
 import { defined } from '../../../shared/json.ts'
-import { isWebUrl, object, oneOf, quoted, webRule, webUrl } from '../../schema/checks.ts'
+import { isWebUrl, listChoices, object, quoted, webRule, webUrl } from '../../schema/checks.ts'
 import { didYouMean } from '../../schema/suggest.ts'
 import { entry } from '../kind.ts'
 import { type Preset, presets } from './presets.ts'
 import {
   type Dialect,
-  fieldOf,
   type Json,
   namesIn,
+  readField,
   settingsIn,
   textsIn,
   whyUnknown,
@@ -64,7 +64,7 @@ const severityRule = 'write the word of the service, a text or a number'
 const severityWord = z.union([z.string().min(1).max(64), z.number()], severityRule)
 
 const parts = entry('http', {
-  preset: oneOf(Object.keys(presets) as [string, ...string[]])
+  preset: listChoices(Object.keys(presets) as [string, ...string[]])
     .optional()
     .describe(
       'A service for which Foghorn knows the other keys. Those that you write replace them.',
@@ -203,14 +203,14 @@ export const httpSchema = parts
 
 /** What the owner wrote, and what the preset adds. */
 function withPreset(value: Written): Written {
-  const { name: _, settings: __, ...added } = presetOf(value) ?? { name: '' }
+  const { name: _, settings: __, ...added } = findPreset(value) ?? { name: '' }
   const written = Object.entries(value.headers ?? {})
   const own = Object.fromEntries(written.map(([name, text]) => [name.toLowerCase(), text]))
   const headers = { ...added.headers, ...own }
   return { ...added, ...(defined(value) as Written), headers }
 }
 
-function presetOf({ preset }: Written): Preset | undefined {
+function findPreset({ preset }: Written): Preset | undefined {
   return preset === undefined ? undefined : presets[preset]
 }
 
@@ -245,7 +245,7 @@ function checkSettings(whole: Written, say: Say): void {
   const all = textsIn({ url, headers, query, body, acknowledge, resolve })
   const needed = [...new Set(all.flatMap(([, text]) => settingsIn(text)))]
   for (const name of needed.filter((one) => settings[one] === undefined)) {
-    const own = presetOf(whole)?.settings?.[name]
+    const own = findPreset(whole)?.settings?.[name]
     const what = own === undefined ? `the template has {{settings.${name}}}` : `write ${own}`
     say(['settings'], `"${name}" is missing; ${what}`)
   }
@@ -258,7 +258,9 @@ function checkSettings(whole: Written, say: Say): void {
 
 function checkLimits({ limits = {} }: Written, { body, ...whole }: Written, say: Say): void {
   const bodies = [body, whole.acknowledge?.body, whole.resolve?.body]
-  const fields = bodies.flatMap((one) => textsIn(one)).map(([path, text]) => [fieldOf(path), text])
+  const fields = bodies
+    .flatMap((one) => textsIn(one))
+    .map(([path, text]) => [readField(path), text])
   const known = [...new Set(fields.map(([name]) => name!))]
   for (const [name = '', text] of fields) {
     if (!text!.includes('{{page}}') || (limits[name] ?? linkLength) >= linkLength) continue

@@ -87,14 +87,14 @@ export function textsIn(template: unknown, path: PropertyKey[] = []): [PropertyK
 }
 
 /** `records.description`: without the places in lists. */
-export function fieldOf(path: PropertyKey[]): string {
+export function readField(path: PropertyKey[]): string {
   return path.filter((part) => typeof part === 'string').join('.')
 }
 
 /** In bytes: the longest link that fits each field of a body that has one. */
 export function roomForLink(body: Json, limits: Dialect['limits']): number {
   const fields = textsIn(body).filter(([, text]) => namesIn(text).includes('page'))
-  return Math.min(...fields.map(([path]) => limits[fieldOf(path)] ?? usualLength))
+  return Math.min(...fields.map(([path]) => limits[readField(path)] ?? usualLength))
 }
 
 export function namesIn(text: string): string[] {

@@ -17,7 +17,7 @@ import {
   request,
   type Send,
 } from '../notifier.ts'
-import { idOfMail, mailOf } from './compose.ts'
+import { composeMail, idOfMail } from './compose.ts'
 import type { AzureMail } from './schema.ts'
 
 const apiVersion = '2023-03-31'
@@ -34,7 +34,7 @@ export const byAzure: Notifier<AzureMail> = {
   // https://learn.microsoft.com/azure/communication-services/concepts/service-limits#email
   rate: { everyMs: 600_000, burst: 5, together: 20, atOnce: 4 },
   async notify(outgoing, { from, to, ...azure }, send) {
-    const { subject, text, html, headers } = mailOf(outgoing)
+    const { subject, text, html, headers } = composeMail(outgoing)
     // Azure sets its own id
     const { 'Message-ID': _, ...kept } = headers
     const mail = {
@@ -43,7 +43,7 @@ export const byAzure: Notifier<AzureMail> = {
       content: { subject, plainText: text, html },
       headers: kept,
     }
-    const id = uuidOf(idOfMail(outgoing))
+    const id = toUuid(idOfMail(outgoing))
     try {
       const answer = await ask(outgoing, azure, send, 'POST', '/emails:send', {
         ...{ body: JSON.stringify(mail), headers: { 'operation-id': id } },
@@ -103,13 +103,13 @@ async function ask(
   { body, headers = {} }: { body?: string; headers?: Record<string, string> } = {},
 ): Promise<Answer> {
   const url = `${endpoint}${path}?api-version=${apiVersion}`
-  const signed = await signatureOf(method, url, body ?? '', accessKey, { now, hmac })
+  const signed = await computeSignature(method, url, body ?? '', accessKey, { now, hmac })
   const json = body === undefined ? {} : { 'content-type': 'application/json' }
   const all = { ...json, ...headers, ...signed }
   return request(send, method, url, { ...(body !== undefined && { body }), headers: all, signal })
 }
 
-async function signatureOf(
+async function computeSignature(
   method: Method,
   url: string,
   body: string,
@@ -118,7 +118,7 @@ async function signatureOf(
 ): Promise<Record<string, string>> {
   const { host, pathname, search } = new URL(url)
   const date = new Date(now).toUTCString()
-  const digest = toBase64(bytesOf(hash(body)))
+  const digest = toBase64(toBytes(hash(body)))
   const content = `${method}\n${pathname}${search}\n${date};${host};${digest}`
   const signature = toBase64(await hmac(fromBase64(accessKey)!, content))
   return {
@@ -128,11 +128,11 @@ async function signatureOf(
   }
 }
 
-function bytesOf(hex: string): Uint8Array {
+function toBytes(hex: string): Uint8Array {
   return Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16))
 }
 
 /** Names the mail to Azure. */
-function uuidOf(hex: string): string {
+function toUuid(hex: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')
 }

@@ -3,13 +3,13 @@ import { linkless } from '../../../shared/presentable.ts'
 import { hash } from '../../core/hash.ts'
 import { listedLines } from '../../core/message/list.ts'
 import {
-  buttonOf,
   byUrgency,
+  chooseTopic,
+  composeButton,
   composeList,
-  listButtonOf,
-  topicOf,
+  composeListButton,
 } from '../../core/message/message.ts'
-import { storyKeyOf } from '../incidents.ts'
+import { buildStoryKey } from '../incidents.ts'
 import type { Outgoing, Part } from '../notifier.ts'
 
 interface Mail {
@@ -21,15 +21,15 @@ interface Mail {
 
 const maxSubject = 200
 
-export function mailOf(outgoing: Outgoing): Mail {
+export function composeMail(outgoing: Outgoing): Mail {
   const { also, listUrl, ...first } = outgoing
   const parts = byUrgency([first, ...also], ({ message }) => message)
   const messages = parts.map(({ message }) => message)
   const subject = messages.length === 1 ? topicIn(parts[0]!) : composeList(messages).title
-  const all = listUrl === undefined ? [] : [{ label: listButtonOf(messages), url: listUrl }]
-  const bodies = [...Map.groupBy(parts, setOf)].flatMap(([set, own], _, sets) => [
-    ...(sets.length > 1 ? [headingOf(set)] : []),
-    ...own.map((part) => bodyOf(part, parts.length > 1)),
+  const all = listUrl === undefined ? [] : [{ label: composeListButton(messages), url: listUrl }]
+  const bodies = [...Map.groupBy(parts, nameSet)].flatMap(([set, own], _, sets) => [
+    ...(sets.length > 1 ? [composeHeading(set)] : []),
+    ...own.map((part) => composeBody(part, parts.length > 1)),
   ])
   const text = [
     ...bodies.map((one) => one.text),
@@ -40,34 +40,34 @@ export function mailOf(outgoing: Outgoing): Mail {
     subject: linkless([...subject].slice(0, maxSubject).join('')),
     text: text.join('\n\n---\n\n'),
     html: `<div style="font-family: sans-serif; max-width: 40em">${html.join('<hr>')}</div>`,
-    headers: headersOf(outgoing),
+    headers: composeHeaders(outgoing),
   }
 }
 
 /** As the first mail said it: the event may have changed since then. */
 function topicIn({ mayHaveHeard, delivery, message }: Part): string {
   const told = [...mayHaveHeard, delivery.notification].find((one) => one.moment !== 'alert')
-  return told === undefined ? message.title : topicOf(told)
+  return told === undefined ? message.title : chooseTopic(told)
 }
 
 /** The scale set of an event's VMs. Empty if none is known. */
-function setOf({ delivery }: Part): string {
+function nameSet({ delivery }: Part): string {
   const { vms = [] } = delivery.notification.event
   return vms.find(({ scaleSet }) => scaleSet)?.scaleSet ?? ''
 }
 
-function headingOf(set: string): Pick<Mail, 'text' | 'html'> {
+function composeHeading(set: string): Pick<Mail, 'text' | 'html'> {
   const text = set === '' ? 'Other VMs' : `Scale set ${linkless(set)}`
   return { text, html: `<h3>${escapeHtml(text)}</h3>` }
 }
 
 /** The first line is the news: a subject does not change. Of several events, each has no facts. */
-function bodyOf({ message, pageUrl }: Part, isListed: boolean): Pick<Mail, 'text' | 'html'> {
+function composeBody({ message, pageUrl }: Part, isListed: boolean): Pick<Mail, 'text' | 'html'> {
   const { sign, title, reference } = message
   const said = isListed ? listedLines(message) : message.lines
   const lines = [`${sign} ${title}`, ...said].map(linkless)
   const facts = isListed ? [] : message.facts.map(({ name, value }) => [name, linkless(value)])
-  const page = pageUrl === undefined ? [] : [{ label: buttonOf(message), url: pageUrl }]
+  const page = pageUrl === undefined ? [] : [{ label: composeButton(message), url: pageUrl }]
   const links = [...page, ...(isListed ? [] : (message.links ?? []))]
   const text = [
     lines.join('\n'),
@@ -101,13 +101,13 @@ export function idOfMail({ delivery, also }: Outgoing): string {
  * All mails about one event are one thread: each refers to the same id, which no mail has. Programs that
  * answer mails leave these alone (RFC 3834).
  */
-function headersOf(outgoing: Outgoing): Record<string, string> {
+function composeHeaders(outgoing: Outgoing): Record<string, string> {
   const { delivery, publicUrl } = outgoing
   const { hostname } = new URL(publicUrl)
-  const idOf = (text: string) => `<${hash(text).slice(0, 32)}@${hostname}>`
-  const thread = idOf(storyKeyOf(delivery.notification))
+  const buildId = (text: string) => `<${hash(text).slice(0, 32)}@${hostname}>`
+  const thread = buildId(buildStoryKey(delivery.notification))
   return {
-    'Message-ID': idOf(idOfMail(outgoing)),
+    'Message-ID': buildId(idOfMail(outgoing)),
     'In-Reply-To': thread,
     References: thread,
     'Auto-Submitted': 'auto-generated',

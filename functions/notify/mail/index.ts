@@ -3,7 +3,7 @@ import { toBase64 } from '../../../shared/signature.ts'
 import type { Kind } from '../kind.ts'
 import { fromError, fromStatus, isSuccess, isWebPage, type Notifier, post } from '../notifier.ts'
 import { byAzure } from './azure.ts'
-import { mailOf } from './compose.ts'
+import { composeMail } from './compose.ts'
 import { mailSchema, type Smtp } from './schema.ts'
 
 const bySmtp: Notifier<Smtp> = {
@@ -16,7 +16,7 @@ const bySmtp: Notifier<Smtp> = {
     const { hostname } = new URL(outgoing.publicUrl)
     // an address would need brackets (RFC 5321, 4.1.3)
     const name = /\.[a-z]/i.test(hostname) ? { name: hostname } : {}
-    const body = JSON.stringify({ ...mailOf(outgoing), from, to, login, tls, ...name })
+    const body = JSON.stringify({ ...composeMail(outgoing), from, to, login, tls, ...name })
     const headers = { 'content-type': 'application/json' }
     try {
       const answer = await post(send, endpoint, body, headers, outgoing.signal)

@@ -2,7 +2,7 @@
 // two kinds, as they have different rates.
 import * as z from 'zod'
 import { fromBase64 } from '../../../shared/signature.ts'
-import { list, oneOf, textBy, webRule, webUrl } from '../../schema/checks.ts'
+import { list, listChoices, textBy, webRule, webUrl } from '../../schema/checks.ts'
 import { entry } from '../kind.ts'
 
 const addressRule = 'write an address such as "ops@example.com", without a name'
@@ -19,12 +19,14 @@ const parts = entry('mail', {
   server: z
     .string(serverRule)
     .regex(/^([a-z0-9.-]{1,253}|\[[0-9a-f:.]+\])(:\d{1,5})?$/i, serverRule)
-    .refine((server) => portOf(server) >= 1 && portOf(server) <= 65_535, { error: portRule })
+    .refine((server) => choosePort(server) >= 1 && choosePort(server) <= 65_535, {
+      error: portRule,
+    })
     .optional()
     .describe('An SMTP server. The port is 587 if left out; on port 465, TLS begins at once.'),
   user: z.string().min(1).max(256).optional().describe('With `server`: who signs in there.'),
   password: z.string().min(1).max(1_024).optional().describe('With `user`. It is the secret.'),
-  tls: oneOf(['required', 'none'])
+  tls: listChoices(['required', 'none'])
     .optional()
     .describe('With `server`: `none` only for a server within allowNetworks. Default: required.'),
   endpoint: webUrl
@@ -88,7 +90,7 @@ export const mailSchema = parts
         const base = endpoint!.replace(/\/+$/, '')
         return { ...rest, kind: 'mail_azure', endpoint: base, accessKey: accessKey! }
       }
-      const port = portOf(server)
+      const port = choosePort(server)
       const host = server.replace(/:\d+$/, '')
       const scheme = port === securePort ? 'smtps' : 'smtp'
       return {
@@ -102,6 +104,6 @@ export const mailSchema = parts
     },
   )
 
-function portOf(server: string): number {
+function choosePort(server: string): number {
   return Number(/:(\d+)$/.exec(server)?.[1] ?? usualPort)
 }

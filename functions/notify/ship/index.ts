@@ -2,11 +2,12 @@
 // add a kind, write its `Kind`, export it, and give it a row in `test/notify/kinds.ts`.
 import * as z from 'zod'
 import type { SendOutcome } from '../../core/delivery/attempt.ts'
-import { messageIdOf } from '../../core/delivery/subscription.ts'
+import { buildMessageId } from '../../core/delivery/subscription.ts'
 import { isPublicUrl, object, textBy, webUrl } from '../../schema/checks.ts'
 import type { Kind } from '../kind.ts'
 import {
   type Answer,
+  describeChain,
   fromError,
   fromStatus,
   isSuccess,
@@ -14,10 +15,9 @@ import {
   type Notifier,
   type Outgoing,
   post,
-  wordsOf,
 } from '../notifier.ts'
-import { bodyOf } from '../webhook.ts'
-import { rowOf } from './row.ts'
+import { composeBody } from '../webhook.ts'
+import { toRow } from './row.ts'
 
 /** The services accept 1 MB in a request. A body has at most 20 kB; a row repeats some of it. */
 const mostTogether = 25
@@ -69,7 +69,7 @@ async function attempt<Channel>(
     const proof = key ?? { authorization: `Bearer ${await azureTokens.read(resource)}` }
     const bodies = [outgoing, ...outgoing.also].map((part) => {
       const one = { ...outgoing, ...part }
-      return bodyOf(messageIdOf(part.delivery), one)
+      return composeBody(buildMessageId(part.delivery), one)
     })
     const { url, contentType, body } = service.requestOf(channel, bodies)
     const answer = await post(send, url, body, { 'content-type': contentType, ...proof }, signal)
@@ -103,7 +103,7 @@ function whyForbidden<Channel>(
   const command =
     `az role assignment create --assignee ${clientId} --role ${role} ` +
     `--scope $(${scope(channel)} -o tsv)`
-  const said = wordsOf(answer)
+  const said = describeChain(answer)
   return `HTTP ${answer.status}, a role may be missing: ${command}${said && `; Azure says${said}`}`
 }
 
@@ -158,7 +158,7 @@ export const eventHubs: Kind<typeof eventHubsSchema> = {
         url: `${endpoint}/messages?api-version=2014-01`,
         contentType: 'application/vnd.microsoft.servicebus.json',
         body: JSON.stringify(
-          bodies.map((body) => ({ Body: body, UserProperties: propertiesOf(body) })),
+          bodies.map((body) => ({ Body: body, UserProperties: listProperties(body) })),
         ),
       }),
       resource: () => 'https://eventhubs.azure.net',
@@ -176,7 +176,7 @@ function nameIn(endpoint: string): string {
 }
 
 /** A consumer can filter by them without reading the body. */
-function propertiesOf(body: string) {
+function listProperties(body: string) {
   const { id, type, source } = JSON.parse(body) as Record<string, string>
   return { id, type, source }
 }
@@ -200,7 +200,7 @@ export const logs: Kind<typeof logsSchema> = {
       requestOf: ({ endpoint, rule }, bodies) => ({
         url: `${endpoint}/dataCollectionRules/${rule}/streams/Custom-FoghornEvents?api-version=2023-01-01`,
         contentType: 'application/json',
-        body: JSON.stringify(bodies.map(rowOf)),
+        body: JSON.stringify(bodies.map(toRow)),
       }),
       // other clouds have another one
       resource: ({ endpoint }) =>

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { parseJson } from '../../../shared/json.ts'
 import type { SendOutcome } from '../../core/delivery/attempt.ts'
 import {
+  describeChain,
   fromError,
   fromStatus,
   type Outgoing,
@@ -12,7 +13,6 @@ import {
   type Answer as Said,
   type Send,
   type Undelivered,
-  wordsOf,
 } from '../notifier.ts'
 import type { Bot } from './schema.ts'
 
@@ -107,7 +107,7 @@ function judge(answer: Said, now: number): Answer {
   if (answer.status !== 200) return coded(fromStatus(answer, now))
   const parsed = said.safeParse(parseJson(answer.text))
   if (!parsed.success) {
-    const note = `HTTP 200, but the answer is not from Slack${wordsOf(answer)}`
+    const note = `HTTP 200, but the answer is not from Slack${describeChain(answer)}`
     return coded({ ...fromStatus(answer, now), note })
   }
   if (parsed.data.ok) return { outcome: 'done', channel: parsed.data.channel, ts: parsed.data.ts }

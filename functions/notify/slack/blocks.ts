@@ -8,15 +8,15 @@ import { utc } from '../../core/event/time.ts'
 import { listedLines } from '../../core/message/list.ts'
 import {
   asksByLink,
-  buttonOf,
   byUrgency,
+  composeButton,
   composeList,
+  composeListButton,
   drillLine,
-  listButtonOf,
 } from '../../core/message/message.ts'
 import type { Message } from '../../core/message/shape.ts'
 import type { ButtonSupport, Buttons, Outgoing, Part } from '../notifier.ts'
-import { decidedLine, type Question, questionOf } from '../press-texts.ts'
+import { composeQuestion, decidedLine, type Question } from '../press-texts.ts'
 import type { Shown } from '../presses.ts'
 import { deaden, escaped, escapeText, withName } from './text.ts'
 
@@ -86,7 +86,7 @@ export function single(shown: Shown, wayIn: WayIn = 'button') {
 
 /** If the message itself can decide, the button to the page is not the main one. */
 function actions({ message, pageUrl, buttons, notification }: Shown, withPage: boolean) {
-  const decide = buttons === undefined ? [] : deciding(buttons, questionOf(notification.event))
+  const decide = buttons === undefined ? [] : deciding(buttons, composeQuestion(notification.event))
   const rank = buttons === undefined ? message : { asks: false, declined: false }
   const look = pageUrl === undefined || !withPage ? [] : [buttonTo(pageUrl, rank)]
   const further = (message.links ?? []).map(({ label, url }) => button(url, label, false, label))
@@ -126,7 +126,7 @@ function facts({ message, notification }: Shown) {
   const texts = (some: Message['facts']) =>
     some.map(
       ({ name, value, at }) =>
-        `*${name}*\n${said(notification, value, limit.field - name.length - 3)}${hereOf(at)}`,
+        `*${name}*\n${said(notification, value, limit.field - name.length - 3)}${composeHere(at)}`,
     )
   const fields = texts(all.filter(isShort).slice(0, limit.fields))
   const across = texts(all.filter((fact) => !isShort(fact)).slice(0, limit.fields))
@@ -138,7 +138,7 @@ function facts({ message, notification }: Shown) {
 }
 
 /** The time by the reader's own clock. Slack shows the text behind the bar where it cannot. */
-function hereOf(at: number | undefined): string {
+function composeHere(at: number | undefined): string {
   if (at === undefined) return ''
   return ` (<!date^${Math.floor(at / 1000)}^{time} for you|${utc(at).slice(11, 16)} UTC>)`
 }
@@ -189,7 +189,10 @@ function list(parts: Part[], listUrl: string | undefined): IncomingWebhookSendAr
       ...(listUrl === undefined
         ? []
         : [
-            { type: 'actions' as const, elements: [button(listUrl, listButtonOf(messages), asks)] },
+            {
+              type: 'actions' as const,
+              elements: [button(listUrl, composeListButton(messages), asks)],
+            },
           ]),
       ...ordered.map(item),
     ],
@@ -230,11 +233,11 @@ function context(text: string) {
 
 /** Slack does not unfurl it: edits never unfurl, and posts say so. */
 function linkTo(url: string, message: Message): string {
-  return `<${escapeText(url)}|${buttonOf(message)}>`
+  return `<${escapeText(url)}|${composeButton(message)}>`
 }
 
-function buttonTo(url: string, message: Parameters<typeof buttonOf>[0]) {
-  return button(url, buttonOf(message), asksByLink(message))
+function buttonTo(url: string, message: Parameters<typeof composeButton>[0]) {
+  return button(url, composeButton(message), asksByLink(message))
 }
 
 /** `id`: another one for each button of a message. */

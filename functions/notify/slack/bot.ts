@@ -34,11 +34,11 @@ export const slackBot: Notifier<Bot> = {
     placeOf: ({ channel }) => channel,
     create: async (attempt) => {
       const { channel } = attempt.channel
-      const body = { ...bodyOf(attempt.outgoing), channel }
+      const body = { ...composeBody(attempt.outgoing), channel }
       return createdIn(await call(attempt, 'chat.postMessage', body))
     },
     edit: async (attempt, { place: channel, message: ts }) => {
-      const { text, blocks } = bodyOf(attempt.outgoing)
+      const { text, blocks } = composeBody(attempt.outgoing)
       // Without `blocks`, Slack would keep or remove the old ones.
       const body = { channel, ts, text, blocks, parse: 'none' }
       return editedIn(await call(attempt, 'chat.update', body), cannotBeEdited)
@@ -54,7 +54,7 @@ export const slackBot: Notifier<Bot> = {
 }
 
 /** A button would still seem to ask after the decision. A link does not. */
-function bodyOf(outgoing: Outgoing) {
+function composeBody(outgoing: Outgoing) {
   return slackBlocks(outgoing, 'button_to_decide')
 }
 

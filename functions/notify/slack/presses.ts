@@ -10,7 +10,7 @@ import { type Hmac, isSame } from '../../../shared/signature.ts'
 import { within } from '../../../shared/within.ts'
 import type { SendOutcome } from '../../core/delivery/attempt.ts'
 import { fromError, fromStatus, post, type Send } from '../notifier.ts'
-import { deadPresses, refusalOf } from '../press-texts.ts'
+import { composeRefusal, deadPresses } from '../press-texts.ts'
 import type { Press, Reading, Reply, SlackPress, SlackPresses } from '../presses.ts'
 import { actionIds, single, slackLine } from './blocks.ts'
 import { escapeText, withName } from './text.ts'
@@ -27,7 +27,7 @@ export function createSlackPresses(hmac: Hmac, maxSeen = usualSeen): SlackPresse
   /** Signatures with the times they came, the oldest first. */
   const seen = new Map<string, number>()
   const keys = new Map<string, Uint8Array<ArrayBuffer>>()
-  const keyOf = (secret: string) => {
+  const buildKey = (secret: string) => {
     const key = keys.get(secret) ?? new TextEncoder().encode(secret)
     keys.set(secret, key)
     return key
@@ -50,7 +50,7 @@ export function createSlackPresses(hmac: Hmac, maxSeen = usualSeen): SlackPresse
       const signed = /^v0=[0-9a-f]{64}$/.test(signature) && /^\d{1,12}$/.test(timestamp)
       if (!signed) return refused(401, 'signature_missing', missing)
       const macs = await Promise.all(
-        secrets.map((secret) => hmac(keyOf(secret), `v0:${timestamp}:${body}`)),
+        secrets.map((secret) => hmac(buildKey(secret), `v0:${timestamp}:${body}`)),
       )
       const matches = macs.filter((mac) => isSame(signature, `v0=${toHex(mac)}`))
       if (matches.length === 0) return refused(401, 'signature_invalid', invalid)
@@ -159,7 +159,7 @@ async function replyWith(
   if (!mayReply(replyUrl, own)) {
     return { outcome: 'refused', note: 'its response_url is not an address of Slack' }
   }
-  const body = JSON.stringify(bodyOf(reply, now))
+  const body = JSON.stringify(readBody(reply, now))
   const headers = { 'content-type': 'application/json; charset=utf-8' }
   let outcome: SendOutcome = { outcome: 'retry', note: 'not sent' }
   for (let attempt = 0; attempt < maxReplyAttempts && outcome.outcome === 'retry'; attempt++) {
@@ -177,7 +177,7 @@ async function replyWith(
   return { ...outcome, note: maskOf([replyUrl, new URL(replyUrl).pathname])(outcome.note) }
 }
 
-function bodyOf(reply: Reply, now: number): object {
+function readBody(reply: Reply, now: number): object {
   if ('shown' in reply) return { replace_original: true, ...single(reply.shown) }
   if ('decided' in reply) {
     return { replace_original: true, ...slackLine(reply.decided, reply.pageUrl, now) }
@@ -191,5 +191,5 @@ function privateWords(
 ) {
   if ('dead' in reply) return escapeText(deadPresses[reply.dead])
   const { refused, record, by } = reply
-  return withName(escapeText(linkless(refusalOf(refused, record, by, now))), record)
+  return withName(escapeText(linkless(composeRefusal(refused, record, by, now))), record)
 }

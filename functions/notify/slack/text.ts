@@ -2,14 +2,14 @@
 // escape other marks, so they become letters that look the same.
 import { cut } from '../../../shared/document.ts'
 import type { EventView } from '../../core/event/view.ts'
-import { userOf } from '../../core/message/phrases.ts'
+import { describeUser } from '../../core/message/phrases.ts'
 
 /** Replaces the words for the person who decided in Slack by a mention, which shows their name. */
 export function withName(harmless: string, { decided }: Pick<EventView, 'decided'>): string {
   if (decided?.how !== 'slack') return harmless
   const [, id = ''] = decided.who.split('/')
   const isId = /^[UW][A-Z0-9]{2,30}$/.test(id)
-  return isId ? harmless.replaceAll(userOf(decided), `<@${id}>`) : harmless
+  return isId ? harmless.replaceAll(describeUser(decided), `<@${id}>`) : harmless
 }
 
 /** Text from outside as harmless mrkdwn of at most this length. All such text must go through it. */

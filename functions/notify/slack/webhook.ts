@@ -12,12 +12,12 @@ import { parseJson } from '../../../shared/json.ts'
 import type { SendOutcome } from '../../core/delivery/attempt.ts'
 import {
   type Answer,
+  describeChain,
   fromError,
   fromStatus,
   isSuccess,
   type Notifier,
   post,
-  wordsOf,
 } from '../notifier.ts'
 import { buttonSupport, slackBlocks } from './blocks.ts'
 import type { Incoming } from './schema.ts'
@@ -54,7 +54,7 @@ export const slackWebhook: Notifier<Incoming> = {
     let answer: Answer | undefined
     const fetch: FetchFunction = async (to, { body, headers = {} } = {}) => {
       answer = await post(send, String(to), String(body), headers, signal)
-      return responseOf(answer)
+      return judgeResponse(answer)
     }
     try {
       const { text } = await new IncomingWebhook(url, { fetch }).send(slackBlocks(outgoing))
@@ -76,7 +76,7 @@ export const slackWebhook: Notifier<Incoming> = {
  * What the library reads. A real `Response` cannot have a status above 599, which some servers
  * send.
  */
-function responseOf({ status, text }: Answer) {
+function judgeResponse({ status, text }: Answer) {
   const ok = isSuccess(status)
   return { ok, status, statusText: '', text: async () => text } as Response
 }
@@ -86,7 +86,7 @@ function judge(answer: Answer, now: number): SendOutcome {
   if (status === 200 && isSent(answer)) return { outcome: 'delivered', note: success }
   const code = codeIn(answer.text)
   const judged = fromStatus(limited.includes(code) ? { ...answer, status: 429 } : answer, now)
-  const note = `HTTP ${status}${status === 200 ? `, but not "${success}"` : ''}${wordsOf(answer)}`
+  const note = `HTTP ${status}${status === 200 ? `, but not "${success}"` : ''}${describeChain(answer)}`
   return broken.includes(code) ? { outcome: 'refused', note, broken: true } : { ...judged, note }
 }
 

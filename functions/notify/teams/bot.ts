@@ -7,15 +7,15 @@ import { addressBelow } from '../../core/rules/path.ts'
 import { type Attempt, type Created, type Edited, notifyByEditing } from '../edited.ts'
 import {
   type Answer,
+  describeChain,
   fromError,
   fromStatus,
   isSuccess,
   type Notifier,
   request,
   type Undelivered,
-  wordsOf,
 } from '../notifier.ts'
-import { fittingBody, replyOf } from './card.ts'
+import { composeReply, fittingBody } from './card.ts'
 import type { Bot } from './schema.ts'
 
 /** What the bot's token is for. */
@@ -55,7 +55,7 @@ export const teamsBot: Notifier<Bot> = {
       )
     },
     reply(attempt, { place }) {
-      return call(attempt, 'POST', [place, 'activities'], editedIn, replyOf(attempt.outgoing))
+      return call(attempt, 'POST', [place, 'activities'], editedIn, composeReply(attempt.outgoing))
     },
     remove(attempt, { place, message }) {
       return call(attempt, 'DELETE', [place, 'activities', message], editedIn)
@@ -96,22 +96,24 @@ function createdIn(answer: Answer, now: number): Created {
   const read = created.safeParse(parseJson(answer.text))
   if (read.success) return { outcome: 'done', place: read.data.id, message: read.data.activityId }
   // the message may have been posted, and every further attempt might post it again
-  const said = `HTTP ${answer.status}, but the answer is not from the Bot Connector${wordsOf(answer)}`
+  const said = `HTTP ${answer.status}, but the answer is not from the Bot Connector${describeChain(answer)}`
   return { ...fromStatus(answer, now), note: said }
 }
 
 function editedIn(answer: Answer, now: number): Edited {
   if (isSuccess(answer.status)) return { outcome: 'done' }
-  return answer.status === 404 ? { outcome: 'gone', note: noteOf(answer) } : failureIn(answer, now)
+  return answer.status === 404
+    ? { outcome: 'gone', note: describeAnswer(answer) }
+    : failureIn(answer, now)
 }
 
 function failureIn(answer: Answer, now: number): Undelivered {
   // a token that was refused is renewed, and 412 means that another request changes the conversation
   return [401, 412].includes(answer.status)
-    ? { outcome: 'retry', note: noteOf(answer) }
+    ? { outcome: 'retry', note: describeAnswer(answer) }
     : fromStatus(answer, now)
 }
 
-function noteOf(answer: Answer): string {
-  return `HTTP ${answer.status}${wordsOf(answer)}`
+function describeAnswer(answer: Answer): string {
+  return `HTTP ${answer.status}${describeChain(answer)}`
 }

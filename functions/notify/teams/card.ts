@@ -4,15 +4,15 @@ import { linkless } from '../../../shared/presentable.ts'
 import { listedLines } from '../../core/message/list.ts'
 import {
   asksByLink,
-  buttonOf,
   byUrgency,
+  composeButton,
   composeList,
+  composeListButton,
   drillLine,
-  listButtonOf,
 } from '../../core/message/message.ts'
 import type { Message, Tone } from '../../core/message/shape.ts'
 import type { Buttons, Outgoing, Part } from '../notifier.ts'
-import { type Question, questionOf } from '../press-texts.ts'
+import { composeQuestion, type Question } from '../press-texts.ts'
 import type { Shown } from '../presses.ts'
 
 /** Teams accepts about 21 KB in practice. */
@@ -29,7 +29,7 @@ export function fittingBody({ also, listUrl, ...first }: Outgoing): string {
   const layOut = (length: number, all: string | undefined) =>
     also.length === 0
       ? envelope(single(shownIn(first), length), first.message.title)
-      : envelope(list([first, ...also], length, all), titleOf([first, ...also]))
+      : envelope(list([first, ...also], length, all), composeTitleBlock([first, ...also]))
   for (let length = maxTextLength; length > minTextLength; length = Math.floor(length / 2)) {
     const body = JSON.stringify(layOut(length, listUrl))
     if (new TextEncoder().encode(body).length <= maxBodyBytes) return body
@@ -62,19 +62,21 @@ function single({ message, pageUrl, buttons, notification }: Shown, length: numb
     body: [
       heading(`${message.sign} ${message.title}`, message.tone, length),
       ...message.lines.map((line) => paragraph(line, length)),
-      ...hereOf(message),
+      ...composeHere(message),
       ...(facts.length === 0 ? [] : [{ type: 'FactSet', facts }]),
       smallPrint(message.reference, length),
     ],
     actions: [
-      ...(buttons === undefined ? [] : deciding(buttons, questionOf(notification.event), length)),
+      ...(buttons === undefined
+        ? []
+        : deciding(buttons, composeQuestion(notification.event), length)),
       // if the message itself can decide, the button to the page is not the main one
       ...(pageUrl === undefined
         ? []
         : [
             buttons === undefined
               ? open(pageUrl, message)
-              : openTo(pageUrl, buttonOf({ asks: false, declined: false }), false),
+              : openTo(pageUrl, composeButton({ asks: false, declined: false }), false),
           ]),
       ...(message.links ?? []).map(({ label, url }) => openTo(url, label, false)),
     ],
@@ -85,7 +87,7 @@ function single({ message, pageUrl, buttons, notification }: Shown, length: numb
  * When it is due by the reader's own clock. learn.microsoft.com/adaptive-cards/authoring-cards/text-features:
  * cards format times in a TextBlock.
  */
-function hereOf({ facts }: Message) {
+function composeHere({ facts }: Message) {
   const due = facts.find(({ name, at }) => name === 'When' && at !== undefined)
   if (due === undefined) return []
   const iso = `${new Date(due.at!).toISOString().slice(0, 19)}Z`
@@ -115,7 +117,7 @@ function list(parts: Part[], length: number, listUrl: string | undefined): Card 
     ],
   }))
   const asks = messages.some(({ asks, lookOnly }) => asks && !lookOnly)
-  const all = listUrl === undefined ? [] : [openTo(listUrl, listButtonOf(messages), asks)]
+  const all = listUrl === undefined ? [] : [openTo(listUrl, composeListButton(messages), asks)]
   return { body: [heading(`${sign} ${title}`, tone, length), ...items], actions: all }
 }
 
@@ -136,7 +138,7 @@ function heading(text: string, tone: Tone, length: number) {
 }
 
 function open(url: string, message: Message) {
-  return openTo(url, buttonOf(message), asksByLink(message))
+  return openTo(url, composeButton(message), asksByLink(message))
 }
 
 function openTo(url: string, title: string, asks: boolean) {
@@ -144,7 +146,7 @@ function openTo(url: string, title: string, asks: boolean) {
   return { type: 'Action.OpenUrl', title, url, ...style }
 }
 
-function titleOf(parts: Part[]): string {
+function composeTitleBlock(parts: Part[]): string {
   return composeList(parts.map(({ message }) => message)).title
 }
 
@@ -171,18 +173,18 @@ function deciding({ value, notNow }: Buttons, question: Question, length: number
 }
 
 /** What replaces a card after a press. */
-export function cardOf(shown: Shown): object {
-  return contentOf(single(shown, maxTextLength))
+export function composeCard(shown: Shown): object {
+  return composeContent(single(shown, maxTextLength))
 }
 
 /** The same, if the decision has its own message. */
-export function lineOf(text: string, pageUrl: string): object {
-  const actions = [openTo(pageUrl, buttonOf({ asks: false, declined: false }), false)]
-  return contentOf({ body: [paragraph(text, maxTextLength)], actions })
+export function composeLine(text: string, pageUrl: string): object {
+  const actions = [openTo(pageUrl, composeButton({ asks: false, declined: false }), false)]
+  return composeContent({ body: [paragraph(text, maxTextLength)], actions })
 }
 
 /** One step of the event, for the thread of its message. */
-export function replyOf({ message }: Part): string {
+export function composeReply({ message }: Part): string {
   const step = message.lines.find((line) => line !== drillLine) ?? ''
   const body = [
     {
@@ -199,13 +201,13 @@ function envelope(card: Card, summary: string) {
   return {
     type: 'message',
     summary: linkless(cut(summary, maxTextLength)),
-    attachments: [{ contentType: cardType, contentUrl: null, content: contentOf(card) }],
+    attachments: [{ contentType: cardType, contentUrl: null, content: composeContent(card) }],
   }
 }
 
 export const cardType = 'application/vnd.microsoft.card.adaptive'
 
-function contentOf(card: Card): object {
+function composeContent(card: Card): object {
   return {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
     type: 'AdaptiveCard',

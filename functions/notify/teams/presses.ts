@@ -3,9 +3,9 @@
 // https://learn.microsoft.com/microsoftteams/platform/task-modules-and-cards/cards/universal-actions-for-adaptive-cards/work-with-universal-actions-for-adaptive-cards
 import * as z from 'zod'
 import { linkless } from '../../../shared/presentable.ts'
-import { deadPresses, decidedLine, refusalOf } from '../press-texts.ts'
+import { composeRefusal, deadPresses, decidedLine } from '../press-texts.ts'
 import type { Press, Reading, Reply, TeamsPresses } from '../presses.ts'
-import { cardOf, cardType, lineOf, type Verb } from './card.ts'
+import { cardType, composeCard, composeLine, type Verb } from './card.ts'
 
 const id = z.guid().transform((text) => text.toLowerCase())
 const verbs: Verb[] = ['approved', 'declined']
@@ -57,8 +57,8 @@ export const teamsPresses: TeamsPresses = {
     if (reply === 'late') {
       return text('The relay has not answered yet. Look at this message again, or open its page.')
     }
-    if ('shown' in reply) return card(cardOf(reply.shown))
-    if ('decided' in reply) return card(lineOf(decidedLine(reply.decided, now), reply.pageUrl))
+    if ('shown' in reply) return card(composeCard(reply.shown))
+    if ('decided' in reply) return card(composeLine(decidedLine(reply.decided, now), reply.pageUrl))
     return text(privateWords(reply, now))
   },
 }
@@ -83,5 +83,5 @@ function privateWords(
   now: number,
 ): string {
   if ('dead' in reply) return deadPresses[reply.dead]
-  return linkless(refusalOf(reply.refused, reply.record, reply.by, now))
+  return linkless(composeRefusal(reply.refused, reply.record, reply.by, now))
 }

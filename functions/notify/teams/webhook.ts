@@ -1,13 +1,13 @@
 // Teams by workflow webhook. 202 means that the flow queued the message. If the flow ends with a "Response"
 // action, its owner chose the status and the text.
 import {
+  describeChain,
   fromError,
   fromStatus,
   isSuccess,
   isWebPage,
   type Notifier,
   post,
-  wordsOf,
 } from '../notifier.ts'
 import { fittingBody } from './card.ts'
 import type { Workflow } from './schema.ts'
@@ -30,7 +30,7 @@ export const teamsWebhook: Notifier<Workflow> = {
       if (status === undefined) {
         return { outcome: 'delivered', note: answer.status === 202 ? 'queued' : 'ok' }
       }
-      const note = `HTTP ${answer.status}${wordsOf(answer)}`
+      const note = `HTTP ${answer.status}${describeChain(answer)}`
       return { ...fromStatus({ ...answer, status }, now), note }
     } catch (error) {
       return fromError(error, outgoing)

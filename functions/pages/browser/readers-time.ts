@@ -18,8 +18,8 @@ const instant = /^(?:(\S{10}) )?(\d\d:\d\d)(:\d\d)? UTC$/
 export function readersTime(text: string, now: number): string {
   const found = read(text, now)
   if (found === undefined || found.at.getTimezoneOffset() === 0) return ''
-  const local = dayOf(found.at)
-  return `(${local === found.day ? '' : `${local} `}${clockOf(found.at, found.seconds)} here)`
+  const local = formatDay(found.at)
+  return `(${local === found.day ? '' : `${local} `}${formatClock(found.at, found.seconds)} here)`
 }
 
 const weekMs = 6 * 86_400_000
@@ -32,12 +32,12 @@ export function readersOnly(text: string, now: number): string {
   const found = read(text, now)
   if (found === undefined) return ''
   const { at, seconds } = found
-  const [clock, today] = [clockOf(at, seconds), new Date(now)]
-  if (dayOf(at) === dayOf(today)) return clock
+  const [clock, today] = [formatClock(at, seconds), new Date(now)]
+  if (formatDay(at) === formatDay(today)) return clock
   const name = (options: Intl.DateTimeFormatOptions) => at.toLocaleDateString('en-GB', options)
   if (Math.abs(at.getTime() - now) < weekMs) return `${name({ weekday: 'short' })} ${clock}`
   const isThisYear = at.getFullYear() === today.getFullYear()
-  return `${isThisYear ? name({ day: 'numeric', month: 'short' }) : dayOf(at)} ${clock}`
+  return `${isThisYear ? name({ day: 'numeric', month: 'short' }) : formatDay(at)} ${clock}`
 }
 
 export function isUtcHere(now: number): boolean {
@@ -46,14 +46,14 @@ export function isUtcHere(now: number): boolean {
 
 /** With seconds. */
 export function localClock(now: number): string {
-  return clockOf(new Date(now), true)
+  return formatClock(new Date(now), true)
 }
 
-function dayOf(at: Date): string {
+function formatDay(at: Date): string {
   return [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join('-')
 }
 
-function clockOf(at: Date, seconds: boolean): string {
+function formatClock(at: Date, seconds: boolean): string {
   return [at.getHours(), at.getMinutes(), ...(seconds ? [at.getSeconds()] : [])].map(two).join(':')
 }
 

@@ -88,13 +88,13 @@ function table(label: string, channels: ShownChannel[], now: number): Html {
 function row(one: ShownChannel, now: number): Html {
   const { name, label = name, kind, path, note, pending, pendingSince, failed } = one
   return html`<tr data-key="${name}"><th scope="row"><a href="${path}">${plain(label)}</a> ${kind === 'subscription' ? '' : chip(kind)}</th>
-<td data-label="Health">${stateOf(one)}${note === undefined ? '' : html`<br><span class="note">${whole(plain(note))}</span>`}</td>
-<td data-label="Last success">${successOf(one, now)}</td>
-<td data-label="Pending" class="number">${countOf(pending)}${pendingSince === undefined ? '' : html`<br><span class="note">oldest ${span(Math.max(0, now - pendingSince))}</span>`}</td>
-<td data-label="Failed" class="number">${failed === 0 ? '0' : html`<a href="${path}#failed">${countOf(failed)}</a>`}</td></tr>`
+<td data-label="Health">${describeState(one)}${note === undefined ? '' : html`<br><span class="note">${whole(plain(note))}</span>`}</td>
+<td data-label="Last success">${describeSuccess(one, now)}</td>
+<td data-label="Pending" class="number">${describeCount(pending)}${pendingSince === undefined ? '' : html`<br><span class="note">oldest ${span(Math.max(0, now - pendingSince))}</span>`}</td>
+<td data-label="Failed" class="number">${failed === 0 ? '0' : html`<a href="${path}#failed">${describeCount(failed)}</a>`}</td></tr>`
 }
 
-function stateOf({ state }: ShownChannel): Html {
+function describeState({ state }: ShownChannel): Html {
   const [tone, words] = tones[state]
   return html`<span class="badge ${tone}">${words}</span>`
 }
@@ -102,11 +102,11 @@ function stateOf({ state }: ShownChannel): Html {
 /** Counting stops there. */
 const most = 1_000
 
-function countOf(count: number): string {
+function describeCount(count: number): string {
   return count >= most ? `${most} or more` : String(count)
 }
 
-function successOf({ deliveredAt: at, hidesSuccess }: ShownChannel, now: number): Html {
+function describeSuccess({ deliveredAt: at, hidesSuccess }: ShownChannel, now: number): Html {
   if (at === undefined)
     return html`<span class="note">${hidesSuccess ? 'unknown' : 'none yet'}</span>`
   return html`${whole(utcOn(at, now))} <span class="note">${span(Math.max(0, now - at))} ago</span>`
@@ -158,8 +158,8 @@ export function channelBody(one: OneChannel, now: number): Html {
   return html`<p><a href="${base}/channels">All channels</a></p>
 <h1>${plain(channel.label ?? channel.name)} ${chip(channel.kind)}</h1>
 ${noticePart(notice)}
-<dl>${rowsOf(one, now).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
-${buttonsOf(one, isKept, back, now)}
+<dl>${composeRows(one, now).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
+${composeButtons(one, isKept, back, now)}
 ${isKept ? html`<p class="note">The relay keeps its messages. To send them, first make the subscription active through the API.</p>` : ''}
 <h2 id="failed">${lists === 'all' ? 'Messages' : 'Failed messages'}</h2>
 ${deliveries.length === 0 ? html`<p class="empty">${lists === 'all' ? 'No messages yet.' : 'No message failed.'}</p>` : failures(isKept ? readOnly : one, back, now)}
@@ -167,12 +167,12 @@ ${deliveries.length === 0 ? html`<p class="empty">${lists === 'all' ? 'No messag
 ${next === undefined ? '' : html`<a href="${channel.path}?${new URLSearchParams({ after: next }).toString()}" rel="next">Older</a>`}</div>`
 }
 
-function buttonsOf(one: OneChannel, isKept: boolean, back: string, now: number): Html {
+function composeButtons(one: OneChannel, isKept: boolean, back: string, now: number): Html {
   const { base, channel, send, tests, resend } = one
   if (send === undefined) return ''
   const fields = { name: channel.name, back }
   return html`<div class="pager">${tests ? sendForm(`${base}/test`, send, fields, 'Send a test message') : ''}
-${channel.failed === 0 || isKept || resend ? '' : html`<a class="button quiet slim" href="${channel.path}?resend=1">Resend ${countOf(channel.failed)} failed…</a>`}</div>
+${channel.failed === 0 || isKept || resend ? '' : html`<a class="button quiet slim" href="${channel.path}?resend=1">Resend ${describeCount(channel.failed)} failed…</a>`}</div>
 ${resend === undefined || isKept ? '' : resendPart(one, send, resend, now)}`
 }
 
@@ -187,44 +187,47 @@ function resendPart(
   if (oldestAt === undefined || newestAt === undefined) return ''
   const back = channel.path.slice(base.length)
   const fields = { name: channel.name, back }
-  const [from, to] = [dayOf(oldestAt, now), dayOf(newestAt, now)]
+  const [from, to] = [composeDay(oldestAt, now), composeDay(newestAt, now)]
   const when = from !== to ? `from ${from} to ${to}` : from === 'today' ? from : `on ${from}`
-  const messages = `${countOf(count)} message${count === 1 ? '' : 's'}`
+  const messages = `${describeCount(count)} message${count === 1 ? '' : 's'}`
   return html`<div class="moved" data-said><p>${messages} failed ${when}. ${open.length === 0 ? 'None' : open.length} of them ${open.length > 1 ? 'concern events' : 'concerns an event'} that ${open.length > 1 ? 'are' : 'is'} still open.</p>
 ${fails.includes(channel.state) ? html`<p>${plain(channel.label ?? channel.name)} fails now, so they may fail again. Send a test message first.</p>` : ''}
 <div class="pager">${open.length === 0 || open.length === count ? '' : sendForm(`${base}/replay-all`, form, { ...fields, which: 'open' }, `Resend the ${open.length}`)}
-${sendForm(`${base}/replay-all`, form, fields, open.length === 0 ? `Resend ${messages}` : `Resend all ${countOf(count)}`)}
+${sendForm(`${base}/replay-all`, form, fields, open.length === 0 ? `Resend ${messages}` : `Resend all ${describeCount(count)}`)}
 <a href="${channel.path}">Cancel</a></div></div>`
 }
 
-function dayOf(at: number, now: number): string {
+function composeDay(at: number, now: number): string {
   const [day, today] = [utc(at).slice(0, 10), utc(now).slice(0, 10)]
   return day === today ? 'today' : day
 }
 
-function rowsOf({ channel, facts, tested }: OneChannel, now: number): [string, Html][] {
+function composeRows({ channel, facts, tested }: OneChannel, now: number): [string, Html][] {
   const { note, since, pendingSince, recent } = channel
   const rows: [string, Html | undefined][] = [
-    ['Health', stateOf(channel)],
+    ['Health', describeState(channel)],
     ['Answer', note],
     ['Since', since === undefined ? since : whole(minuteUtc(utc(since)))],
-    ['Last success', successOf(channel, now)],
-    ['Pending', countOf(channel.pending)],
+    ['Last success', describeSuccess(channel, now)],
+    ['Pending', describeCount(channel.pending)],
     ['Oldest pending', pendingSince === undefined ? pendingSince : whole(utcOn(pendingSince, now))],
-    ['Failed', countOf(channel.failed)],
-    ['Last test', tested && fateOf(tested, now)],
-    ['Last 24 hours', recent && recentOf(recent)],
+    ['Failed', describeCount(channel.failed)],
+    ['Last test', tested && describeFate(tested, now)],
+    ['Last 24 hours', recent && composeRecent(recent)],
     ['Rate', channel.rate],
     ...facts.map(([name, value]): [string, Html] => [name, whole(plain(value))]),
   ]
   return rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
 }
 
-function recentOf({ planned, failed }: NonNullable<ShownChannel['recent']>): string {
-  return `${countOf(planned)} messages, ${countOf(failed)} of them failed`
+function composeRecent({ planned, failed }: NonNullable<ShownChannel['recent']>): string {
+  return `${describeCount(planned)} messages, ${describeCount(failed)} of them failed`
 }
 
-function fateOf({ state, plannedAt, note }: NonNullable<OneChannel['tested']>, now: number): Html {
+function describeFate(
+  { state, plannedAt, note }: NonNullable<OneChannel['tested']>,
+  now: number,
+): Html {
   const [tone, mark] = deliveryTones[state]
   const at = Date.parse(plannedAt!)
   return html`<span class="mark ${tone}" aria-hidden="true">${mark}</span> ${state.replaceAll('_', ' ')}, sent at ${whole(utcOn(at, now))}${note === '' ? '' : html` <span class="note">${whole(plain(note))}</span>`}`

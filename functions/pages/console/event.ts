@@ -5,24 +5,24 @@ import { html } from 'hono/html'
 import { type EventRecord, listDecisions, type StartKind } from '../../core/event/event.ts'
 import type { PublicSighting, publicDelivery } from '../../core/event/public-view.ts'
 import { publishers } from '../../core/event/published.ts'
-import { stepOf } from '../../core/event/summary.ts'
+import { chooseStep } from '../../core/event/summary.ts'
 import { minuteUtc, utc } from '../../core/event/time.ts'
-import { viewOf } from '../../core/event/view.ts'
+import { toView } from '../../core/event/view.ts'
 import { drillLine, drillMark } from '../../core/message/message.ts'
 import {
   askedBy,
   describeDecided,
   describeDuration,
+  describeImpact,
   describeInference,
   describeNodes,
   describeOthers,
+  describeSubject,
   describeWorkloads,
-  impactOf,
   plain,
-  subjectOf,
 } from '../../core/message/phrases.ts'
 import { choicePart, type Html, linksPart, liveAttributes, type Seen, statePart } from '../event.ts'
-import { allNames, knownVmsOf } from '../facts.ts'
+import { allNames, listKnownVms } from '../facts.ts'
 import { placed } from '../timeline.ts'
 import { utcOn, whole } from '../times.ts'
 import { chip, deliveryTones, noticePart, sendForm, stepWords } from './parts.ts'
@@ -45,32 +45,32 @@ interface Shown {
 export function eventBody(shown: Shown, now: number): Html {
   const { base, seen, deliveries, seenBy, decides, notice } = shown
   const { record } = seen
-  const view = viewOf(record)
+  const view = toView(record)
   return html`<p><a href="${base}/events">All events</a></p>
 <article ${liveAttributes(seen)}>
-<h1 id="h0">${drillMark(view)}${subjectOf(view)}</h1>
+<h1 id="h0">${drillMark(view)}${describeSubject(view)}</h1>
 ${record.drill ? html`<p class="drill">${drillLine}</p>` : ''}
-<p class="lead">${chip(record.fleet)} ${impactOf(view)}</p>
+<p class="lead">${chip(record.fleet)} ${describeImpact(view)}</p>
 ${noticePart(notice)}
 <div class="columns"><div>
 ${statePart(seen, now)}
 ${decides ? html`<div class="decide">${choicePart(seen, now, 0, 'console')}</div>` : ''}
 <h2 id="timeline">Timeline</h2>
-${daysOf(linesOf(record, deliveries)).map(
+${groupDays(composeLines(record, deliveries)).map(
   ({ day, lines }) => html`<h3 id="d${day}">${day}</h3>
 <ol class="record" reversed aria-labelledby="timeline d${day}">${lines.map(
     ({ at, shown }) => html`<li><time
- datetime="${new Date(at).toISOString()}"><span class="t" data-at="${utc(at)}">${timeOf(at)} UTC</span></time>: ${shown}</li>`,
+ datetime="${new Date(at).toISOString()}"><span class="t" data-at="${utc(at)}">${formatTime(at)} UTC</span></time>: ${shown}</li>`,
   )}</ol>`,
 )}
 </div><div>
 <h2>Details</h2>
-<dl>${rowsOf(record).map(([name, value]) => html`<dt>${name}</dt><dd>${name === affected ? vmLinks(base, record) : whole(plain(value))}</dd>`)}</dl>
+<dl>${composeRows(record).map(([name, value]) => html`<dt>${name}</dt><dd>${name === affected ? vmLinks(base, record) : whole(plain(value))}</dd>`)}</dl>
 ${linksPart(record)}
 <h2 id="seen">Seen by</h2>
 ${seenBy.length === 0 ? html`<p>${record.drill ? 'No VM sees a drill.' : 'No beacon that saw this event has reported in the last 7 days.'}</p>` : ''}
 <ul class="record" aria-labelledby="seen">${seenBy.map(
-    (one) => html`<li>${seerOf(base, record.fleet, one.vm)} ${spanOf(one)}</li>`,
+    (one) => html`<li>${describeSeer(base, record.fleet, one.vm)} ${describeSpan(one)}</li>`,
   )}</ul>
 </div></div>
 <h2 id="deliveries">Messages <span class="count">${deliveries.length}</span></h2>
@@ -117,7 +117,7 @@ const affected = 'Affected VMs'
 const maxLinks = 20
 
 /** To the beacon of the VM. */
-function seerOf(base: string, fleet: string, vm: string): Html {
+function describeSeer(base: string, fleet: string, vm: string): Html {
   const isVm = !publishers.some((one) => one === vm)
   return isVm ? vmLink(base, fleet, vm) : html`<b>${vm}</b>`
 }
@@ -135,7 +135,8 @@ function vmLinks(base: string, record: EventRecord): Html {
 function stateIn(record: EventRecord): string {
   const { inferred } = record.ended ?? {}
   return (
-    stepWords[stepOf(record)] + (inferred === undefined ? '' : ` (${describeInference(inferred)})`)
+    stepWords[chooseStep(record)] +
+    (inferred === undefined ? '' : ` (${describeInference(inferred)})`)
   )
 }
 
@@ -146,7 +147,7 @@ const startKinds: Record<StartKind, string> = {
   reported_late: 'reported late; it had been scheduled',
 }
 
-function rowsOf(record: EventRecord): [name: string, value: string][] {
+function composeRows(record: EventRecord): [name: string, value: string][] {
   const { facts, policy, started, ended } = record
   const rows: [name: string, value: string | undefined][] = [
     ['Fleet', record.fleet],
@@ -163,17 +164,17 @@ function rowsOf(record: EventRecord): [name: string, value: string][] {
     ],
     [affected, allNames(record) || 'unknown'],
     ['Only Azure names', describeOthers(record)],
-    ['Nodes', describeNodes(knownVmsOf(record))],
-    ['Runs', describeWorkloads(knownVmsOf(record))],
+    ['Nodes', describeNodes(listKnownVms(record))],
+    ['Runs', describeWorkloads(listKnownVms(record))],
     ['Notice', started?.kind && startKinds[started.kind]],
     ['Requested by', askedBy(record)],
     ['Why', facts.description],
-    ...decisionsOf(record),
+    ...composeDecisions(record),
   ].map(([name, value]) => [name, value || undefined] as [string, string | undefined])
   return rows.filter((row): row is [string, string] => row[1] !== undefined)
 }
 
-function decisionsOf(record: EventRecord): [string, string][] {
+function composeDecisions(record: EventRecord): [string, string][] {
   const { accepted } = record.azure
   return [
     ...listDecisions(record).map((one): [string, string] => [
@@ -198,7 +199,7 @@ interface Line {
 }
 
 /** What happened and what was sent, the newest first. A moment has one line, at its planned time. */
-function linesOf(record: EventRecord, deliveries: Shown['deliveries']): Line[] {
+function composeLines(record: EventRecord, deliveries: Shown['deliveries']): Line[] {
   const happened = folded(placed(record)).map(({ text, ...line }) => ({
     ...line,
     shown: whole(plain(text)),
@@ -210,7 +211,7 @@ function linesOf(record: EventRecord, deliveries: Shown['deliveries']): Line[] {
   const lines = [...messages.values()].map((all) => {
     const at = Date.parse(all[0]!.plannedAt)
     const moment = all[0]!.moment.replaceAll('_', ' ')
-    const shown = html`Message <b>${moment}</b> → ${all.map((one) => fateOf(one))}`
+    const shown = html`Message <b>${moment}</b> → ${all.map((one) => describeFate(one))}`
     return { at, place: at, shown }
   })
   return [...happened, ...lines].sort((one, other) => one.place - other.place).reverse()
@@ -223,28 +224,30 @@ function folded(lines: Placed): Placed {
   return [...Map.groupBy(lines, ({ text }) => text).values()].flatMap((all) => {
     if (all.length < 3) return all
     const last = all.at(-1)!
-    return [{ ...last, text: `${last.text} (${all.length} times since ${timeOf(all[0]!.at)} UTC)` }]
+    return [
+      { ...last, text: `${last.text} (${all.length} times since ${formatTime(all[0]!.at)} UTC)` },
+    ]
   })
 }
 
-function fateOf({ channel, state }: Delivered): Html {
+function describeFate({ channel, state }: Delivered): Html {
   const [tone, mark] = deliveryTones[state]
   return html`<span class="reached ${tone}"><span aria-hidden="true">${mark}</span> ${plain(channel)}<span class="away"> ${state.replaceAll('_', ' ')}</span></span> `
 }
 
 type Delivered = Shown['deliveries'][number]
 
-function daysOf(lines: Line[]): { day: string; lines: Line[] }[] {
+function groupDays(lines: Line[]): { day: string; lines: Line[] }[] {
   const days = Map.groupBy(lines, ({ at }) => utc(at).slice(0, 10))
   return [...days].map(([day, all]) => ({ day, lines: all }))
 }
 
-function timeOf(at: number): string {
+function formatTime(at: number): string {
   return utc(at).slice(11, 19)
 }
 
 /** `affected, 12:00:00 to 12:14:58, gone at 12:15:02` */
-function spanOf({ hit, firstSeenAt, lastSeenAt, goneAt }: PublicSighting): Html {
+function describeSpan({ hit, firstSeenAt, lastSeenAt, goneAt }: PublicSighting): Html {
   const clock = (iso: string) => `${utc(Date.parse(iso)).slice(11)}`
   const gone = goneAt === undefined ? '' : `, gone at ${clock(goneAt)}`
   return whole(`${hit ? 'affected, ' : ''}${clock(firstSeenAt)} to ${clock(lastSeenAt)}${gone}`)

@@ -3,7 +3,15 @@ import { html, raw } from 'hono/html'
 import { utc } from '../../core/event/time.ts'
 import { tabs as ofFeatures } from '../../features/rules.ts'
 import type { Html } from '../event.ts'
-import { bars, brand, iconOf, type Live, liveAttributesOf, liveEnd, pagePolicy } from '../layout.ts'
+import {
+  bars,
+  brand,
+  buildLiveAttributes,
+  chooseIcon,
+  type Live,
+  liveEnd,
+  pagePolicy,
+} from '../layout.ts'
 import { consoleStyle } from './style.ts'
 
 const tabs = {
@@ -51,8 +59,8 @@ export function consoleLayout(frame: Frame, title: string, body: Html) {
 ${bars}
 <header class="top"><a class="brand" href="${base}">${brand}</a>
 <nav class="tabs" aria-label="Console">${links}</nav>
-<div class="whom"><button class="link" type="button" data-zone hidden></button><span>${frame.who}</span>${signOutOf(frame)}</div></header>
-<main id="content" tabindex="-1" data-page ${liveAttributesOf({ ...frame, refreshSeconds }, pageGone)}>${body}</main>
+<div class="whom"><button class="link" type="button" data-zone hidden></button><span>${frame.who}</span>${composeSignOut(frame)}</div></header>
+<main id="content" tabindex="-1" data-page ${buildLiveAttributes({ ...frame, refreshSeconds }, pageGone)}>${body}</main>
 ${liveEnd}`,
     { waits: undecided > 0 },
   )
@@ -67,7 +75,7 @@ function wallLayout({ base, ...frame }: Frame, title: string, body: Html) {
 <header class="top"><span class="brand">${brand}</span><p class="live"><b data-clock>${utc(frame.now).slice(11)}</b></p>
 <p class="below" data-below></p>
 <a class="note" href="${base}">Leave the wall screen</a></header>
-<main id="content" tabindex="-1" data-page ${liveAttributesOf({ ...frame, refreshSeconds }, pageGone)}>${body}</main>
+<main id="content" tabindex="-1" data-page ${buildLiveAttributes({ ...frame, refreshSeconds }, pageGone)}>${body}</main>
 ${liveEnd}`,
     { kind: 'wall', waits: (frame.undecided ?? 0) > 0 },
   )
@@ -75,7 +83,7 @@ ${liveEnd}`,
 
 const pageGone = 'You are signed out, or this is no longer available. Reload the page.'
 
-function signOutOf({ base, signOut }: Frame): Html {
+function composeSignOut({ base, signOut }: Frame): Html {
   if (signOut === undefined) return html`<a href="/.auth/logout">Sign out</a>`
   return html`<form method="post" action="${base}/sign-out">
 <input type="hidden" name="form" value="${signOut}"><button class="link">Sign out</button></form>`
@@ -90,7 +98,7 @@ function bare(title: string, body: Html, { kind = '', waits = false } = {}) {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
 ${kind === 'wall' ? html`<noscript><meta http-equiv="refresh" content="15"></noscript>` : ''}
-${iconOf(waits ? '#bf8700' : '#1a7f37')}
+${chooseIcon(waits ? '#bf8700' : '#1a7f37')}
 <style>${raw(consoleStyle)}</style>
 </head>
 <body class="console ${kind}">${body}</body>

@@ -28,7 +28,7 @@ const namesShown = 3
 
 export function healthPart(base: string, health: Health, now: number): Html {
   const { reporting, silent, missing, azure, channels } = health
-  const absent = countOf(silent) + countOf(missing)
+  const absent = describeCount(silent) + describeCount(missing)
   const known = reporting + absent
   const beacons =
     known === 0
@@ -72,7 +72,7 @@ function channelText({ works, untried, of }: Health['channels']): string {
   return `${works} of ${of} ${of === 1 ? 'channel works' : 'channels work'}${fresh}`
 }
 
-function countOf(all: Absent[]): number {
+function describeCount(all: Absent[]): number {
   return all.reduce((sum, { count }) => sum + count, 0)
 }
 
@@ -101,7 +101,7 @@ export function emptyPart({ reporting, silent, missing, azure, channels }: Healt
   if (reporting === 0 && azure?.isFresh !== true) {
     return html`<p class="empty ask"><b>Foghorn sees no VM.</b> ${whySeesNothing(silent, azure)}</p>`
   }
-  if (countOf(silent) + countOf(missing) > 0) {
+  if (describeCount(silent) + describeCount(missing) > 0) {
     return html`<p class="empty ask"><b>No maintenance for the VMs whose beacons report.</b> Of the other VMs, Foghorn knows nothing.</p>`
   }
   const quiet = 'Azure has announced no maintenance for these VMs.'
@@ -115,6 +115,6 @@ function whySeesNothing(silent: Absent[], azure: Health['azure']): string {
   if (azure !== undefined) {
     return 'The relay cannot read Azure’s list of events: its log says why, and so does npm run azure -- check. Nobody is told of maintenance but by Event Grid.'
   }
-  const which = countOf(silent) === 0 ? 'No beacon has reported.' : 'All beacons are silent.'
+  const which = describeCount(silent) === 0 ? 'No beacon has reported.' : 'All beacons are silent.'
   return `${which} Until one reports, nobody is told of maintenance. The guide "Install a beacon" shows how to install one.`
 }

@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import type { EventStep, EventSummary } from '../../core/event/summary.ts'
 import { span, utc } from '../../core/event/time.ts'
 import { drillMark } from '../../core/message/message.ts'
-import { plain, subjectOf } from '../../core/message/phrases.ts'
+import { describeSubject, plain } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
 import { whole } from '../times.ts'
 import { badge, chip, fleetField, select, stepWords, typeField } from './parts.ts'
@@ -76,21 +76,21 @@ function table(base: string, events: EventSummary[]): Html {
 function row(base: string, event: EventSummary): Html {
   const { fleet, eventId, startedAt, endedAt } = event
   const path = `${base}/events/${encodeURIComponent(fleet)}/${encodeURIComponent(eventId)}`
-  return html`<tr data-key="${fleet}/${eventId}"><th scope="row"><a href="${path}">${titleOf(event)}</a></th>
+  return html`<tr data-key="${fleet}/${eventId}"><th scope="row"><a href="${path}">${composePageTitle(event)}</a></th>
 <td data-label="State">${badge(event, event.step, event.inferred)}</td><td data-label="Fleet">${chip(fleet)}</td>
 <td data-label="When">${time(shownAt(event))}</td>
-<td data-label="Took">${startedAt === undefined || endedAt === undefined ? '' : span(Math.max(0, endedAt - startedAt))}</td><td data-label="${event.decidedHow === undefined ? 'Nobody' : 'Decided'}">${decisionOf(event)}</td></tr>`
+<td data-label="Took">${startedAt === undefined || endedAt === undefined ? '' : span(Math.max(0, endedAt - startedAt))}</td><td data-label="${event.decidedHow === undefined ? 'Nobody' : 'Decided'}">${describeDecision(event)}</td></tr>`
 }
 
 function shownAt({ startedAt, notBeforeAt, firstSeenAt }: EventSummary): number {
   return startedAt ?? notBeforeAt ?? firstSeenAt
 }
 
-function titleOf(event: EventSummary): string {
+function composePageTitle(event: EventSummary): string {
   const { eventType, vms, vmCount, drill } = event
   const hidden = Array.from({ length: Math.max(0, vmCount - vms.length) }, () => '')
   const facts = { eventType, resources: [...vms, ...hidden] }
-  return drillMark({ drill }) + subjectOf({ facts } as Parameters<typeof subjectOf>[0])
+  return drillMark({ drill }) + describeSubject({ facts } as Parameters<typeof describeSubject>[0])
 }
 
 /** To the minute. */
@@ -107,7 +107,7 @@ const ways = {
   policy: 'rule',
 }
 
-function decisionOf({ decidedAt, decidedHow, firstSeenAt }: EventSummary): Html {
+function describeDecision({ decidedAt, decidedHow, firstSeenAt }: EventSummary): Html {
   if (decidedAt === undefined || decidedHow === undefined) return 'nobody'
   const minutes = Math.max(0, Math.round((decidedAt - firstSeenAt) / 60_000))
   return plain(`${ways[decidedHow]}, ${minutes < 1 ? '< 1' : minutes} min`)

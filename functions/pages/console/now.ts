@@ -6,12 +6,12 @@ import type { Delivery } from '../../core/delivery/delivery.ts'
 import { knownVms } from '../../core/event/drill.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 
-import { stepOf } from '../../core/event/summary.ts'
+import { chooseStep } from '../../core/event/summary.ts'
 import { lastingClock, remaining, span } from '../../core/event/time.ts'
-import { viewOf } from '../../core/event/view.ts'
+import { toView } from '../../core/event/view.ts'
 import { maxReasonLength } from '../../core/limits.ts'
 import { drillMark } from '../../core/message/message.ts'
-import { plain, subjectOf, typeIn, verbOf, vmsIn } from '../../core/message/phrases.ts'
+import { chooseVerb, describeSubject, plain, typeIn, vmsIn } from '../../core/message/phrases.ts'
 import { approvesUnready } from '../../core/message/readiness.ts'
 import { asksFor } from '../../core/message/step.ts'
 import { displays } from '../../features/rules.ts'
@@ -26,7 +26,7 @@ import {
   takenPart,
 } from '../event.ts'
 import { readinessWords } from '../facts.ts'
-import { briefOf, isDecidable, stateOf, type Tone } from '../state.ts'
+import { describeBriefly, describeState, isDecidable, type Tone } from '../state.ts'
 import { whole } from '../times.ts'
 import { emptyPart, type Health, healthPart, type Trouble, troublePart } from './health.ts'
 import { filterForm, isFiltered, type ShownFilter } from './open-filter.ts'
@@ -81,11 +81,11 @@ const titles: Record<Group, string> = {
   waiting: 'Waiting for Azure',
 }
 
-export function groupOf(record: EventRecord, now: number): Group {
-  const step = stepOf(record)
+export function chooseGroup(record: EventRecord, now: number): Group {
+  const step = chooseStep(record)
   if (step === 'started') return 'running'
   if (step === 'stuck') return 'stuck'
-  return step === 'open' && asksFor(viewOf(record), now) ? 'ask' : 'waiting'
+  return step === 'open' && asksFor(toView(record), now) ? 'ask' : 'waiting'
 }
 
 export function nowBody(
@@ -110,10 +110,10 @@ export function nowBody(
   const placed = cards.map((card, place) => ({ ...card, place }))
   const all = Map.groupBy(placed, ({ group }) => group)
   // what was just decided stays in its place, and counts as what it is now
-  const real = Map.groupBy(cards, ({ seen }) => groupOf(seen.record, now))
+  const real = Map.groupBy(cards, ({ seen }) => chooseGroup(seen.record, now))
   const count = (group: Group) => real.get(group)?.length ?? 0
   const next = placed
-    .filter(({ seen }) => groupOf(seen.record, now) === 'ask')
+    .filter(({ seen }) => chooseGroup(seen.record, now) === 'ask')
     .sort((a, b) => dueAt(a) - dueAt(b))[0]
   const tiles: [tone: string, value: number, words: string, more: Html][] = [
     ['ask', asked, 'to decide', ''],
@@ -131,7 +131,7 @@ export function nowBody(
     ),
   )
   return html`<h1 class="tabbed">Now</h1>
-${next === undefined || cards.length < 3 ? '' : html`<p class="next"><a href="#e${next.place}">Next: ${subjectOf(viewOf(next.seen.record))}, in ${leftPart(next, now)}</a></p>`}
+${next === undefined || cards.length < 3 ? '' : html`<p class="next"><a href="#e${next.place}">Next: ${describeSubject(toView(next.seen.record))}, in ${leftPart(next, now)}</a></p>`}
 ${healthPart(base, health, now)}
 ${troubles.map((one) => troublePart(one, now))}
 ${lines}
@@ -189,7 +189,7 @@ function section(
   if (cards.length === 0) return ''
   return html`<section aria-labelledby="g-${group}">
 <h2 id="g-${group}">${titles[group]} <span class="count">${count}</span></h2>
-<div class="rows ${tones[group]}">${clustersOf(cards).map((cluster) =>
+<div class="rows ${tones[group]}">${listClusters(cards).map((cluster) =>
     cluster.length > 1
       ? clusterPart(cluster, foldFrom, now)
       : cluster.map((card) => rowPart(card, now)),
@@ -200,9 +200,9 @@ function section(
 const togetherMs = 30 * 60_000
 
 /** Undecided events of one type and scale set are together, at the place of the most urgent. */
-function clustersOf(cards: Placed[]): Placed[][] {
+function listClusters(cards: Placed[]): Placed[][] {
   const clusters: Placed[][] = []
-  const sets = new Map(cards.map(({ seen: { record } }) => [record, setOf(record)]))
+  const sets = new Map(cards.map(({ seen: { record } }) => [record, findSet(record)]))
   for (const card of cards) {
     const { record } = card.seen
     const isNear = ([first]: Placed[]) =>
@@ -227,7 +227,7 @@ function belongTogether(one: EventRecord, other: EventRecord): boolean {
 }
 
 /** The scale set of its VMs, as far as they are known. Undefined if it is not one. */
-function setOf(record: EventRecord): string | undefined {
+function findSet(record: EventRecord): string | undefined {
   const names = new Set(record.facts.resources.map((name) => name.toLowerCase()))
   const affected = knownVms(record).filter(({ vm }) => names.has(vm.toLowerCase()))
   const sets = affected.map(({ scaleSet }) => scaleSet)
@@ -239,8 +239,8 @@ function setOf(record: EventRecord): string | undefined {
 function clusterPart(cards: Placed[], foldFrom: number, now: number): Html {
   const [{ seen, place }] = cards as [Placed]
   const { record } = seen
-  const view = viewOf(record)
-  const name = `${typeIn(view)} of ${cards.length} in ${plain(setOf(record)!)}`
+  const view = toView(record)
+  const name = `${typeIn(view)} of ${cards.length} in ${plain(findSet(record)!)}`
   const ours = cards.filter(
     ({ choices, seen: one }) => choices === 'here' && isDecidable(one.record),
   )
@@ -263,7 +263,7 @@ ${rows}</details>`
 
 function clusterId(what: string, record: EventRecord): string {
   const { fleet, facts } = record
-  return `${what}-${encodeURIComponent(`${fleet}/${setOf(record)}/${facts.eventType}`)}`
+  return `${what}-${encodeURIComponent(`${fleet}/${findSet(record)}/${facts.eventType}`)}`
 }
 
 /** The second step names each event, as the buttons decide about all of them. */
@@ -278,9 +278,9 @@ function bulkPart(cards: Placed[], now: number): Html {
       ({ seen: one }) =>
         html`<input type="hidden" name="event" value="${one.name}"><input type="hidden" name="form" value="${one.form}">`,
     )
-  const verb = verbOf(record)
+  const verb = chooseVerb(record)
   return html`<details class="after bulk" id="${clusterId('bulk', record)}"><summary class="button">Decide ${all}…</summary>
-<div><ul>${cards.map(({ seen: one }) => html`<li>${vmsIn(viewOf(one.record))} <span class="note">${whole(dueOf(one.record, now))}${approvesUnready(one.record) === '' ? '' : ', not ready'}</span></li>`)}</ul>
+<div><ul>${cards.map(({ seen: one }) => html`<li>${vmsIn(toView(one.record))} <span class="note">${whole(describeDue(one.record, now))}${approvesUnready(one.record) === '' ? '' : ', not ready'}</span></li>`)}</ul>
 ${isUnready ? html`<p class="unready">Not every VM is ready. If you approve, Azure does not wait.</p>` : ''}
 <form method="post">${noDefault}${fields(cards)}
 <label class="why" for="rc${place}">Reason, if others should know it
@@ -292,8 +292,8 @@ ${undecided.length === cards.length ? html`<button name="decision" value="not_no
 /** What a reader needs to find and decide an event. Its page has the sentences. */
 function rowPart({ seen, path, deliveries, choices, place }: Placed, now: number): Html {
   const { record } = seen
-  const view = viewOf(record)
-  const { headline, until } = stateOf(record, now)
+  const view = toView(record)
+  const { headline, until } = describeState(record, now)
   const choice =
     choices === 'here'
       ? choicePart(seen, now, place, 'row')
@@ -301,35 +301,38 @@ function rowPart({ seen, path, deliveries, choices, place }: Placed, now: number
         ? html`<a class="button slim" href="${path}">Open to decide</a>`
         : ''
   const left = until === undefined ? '' : remaining(until - now)
-  const brief = briefOf(record, now)
+  const brief = describeBriefly(record, now)
   return html`<article class="row" id="e${place}" ${liveAttributes(seen)}>${saidPart(seen)}
-<p class="when"><b data-left="${until ?? ''}">${until === undefined ? durationOf(record, now) : left}</b><small>${whole(dueOf(record, now))}</small></p>
+<p class="when"><b data-left="${until ?? ''}">${until === undefined ? describeDuration(record, now) : left}</b><small>${whole(describeDue(record, now))}</small></p>
 <div class="what"><h3 id="h${place}"><a href="${path}">${drillMark(view)}${vmsIn(view)}</a></h3>
-${brief === '' ? '' : html`<p class="note">${whole(brief)}</p>`}${takenPart(record, now)}<span class="away" data-headline>${subjectOf(view)}: ${headline}</span></div>
-<p class="fleet">${chip(record.fleet)}${badgesOf(record).map((badge) => chip(badge, 'ask'))}</p>
-<p class="type">${typeIn(view)}${pauseOf(record)}</p>
+${brief === '' ? '' : html`<p class="note">${whole(brief)}</p>`}${takenPart(record, now)}<span class="away" data-headline>${describeSubject(view)}: ${headline}</span></div>
+<p class="fleet">${chip(record.fleet)}${composeBadges(record).map((badge) => chip(badge, 'ask'))}</p>
+<p class="type">${typeIn(view)}${describePause(record)}</p>
 <div class="news"><p class="ready">${readinessPart(record)}</p>
 <p class="told">${deliveries === undefined ? html`<a href="${path}">who was told</a>` : reachedPart(deliveries, record.epoch)}</p></div>
 <div class="act">${choice}</div></article>`
 }
 
-function badgesOf(record: EventRecord): string[] {
+function composeBadges(record: EventRecord): string[] {
   return displays.map((display) => display.badge(record)).filter(Boolean)
 }
 
 /** Of a Freeze, ` ~30 s`. */
-function pauseOf({ facts: { eventType, durationSeconds = -1 } }: EventRecord): string {
+function describePause({ facts: { eventType, durationSeconds = -1 } }: EventRecord): string {
   return eventType === 'Freeze' && durationSeconds > 0 ? ` ~${durationSeconds}\u00a0s` : ''
 }
 
 /** How long it has been in its state, if no time is left. */
-function durationOf({ started, decided, facts }: EventRecord, now: number): string {
+function describeDuration({ started, decided, facts }: EventRecord, now: number): string {
   if (started !== undefined) return span(Math.max(0, now - started.at))
   if (decided?.decision === 'approved') return span(Math.max(0, now - decided.at))
   return facts.notBeforeAt === undefined ? 'no time given' : 'due'
 }
 
-function dueOf({ started, decided, facts: { notBeforeAt } }: EventRecord, now: number): string {
+function describeDue(
+  { started, decided, facts: { notBeforeAt } }: EventRecord,
+  now: number,
+): string {
   if (started !== undefined) return `since ${lastingClock(started.at, now)}`
   if (decided?.decision === 'approved') return `approved ${lastingClock(decided.at, now)}`
   return notBeforeAt === undefined ? '' : lastingClock(notBeforeAt, now)

@@ -13,7 +13,7 @@ export function chip(text: string, tone?: Tone): Html {
 }
 
 /** What people call the service of a channel. */
-export function serviceOf(channel: Channel): string {
+export function nameService(channel: Channel): string {
   const kind = writtenKind(channel)
   return channel.service ?? brands.get(kind) ?? kind
 }

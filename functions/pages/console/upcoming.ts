@@ -1,11 +1,11 @@
 // The page "Upcoming": a picture of the next days, one line for each scale set, and the same in words.
 import { html } from 'hono/html'
-import { stepOf } from '../../core/event/summary.ts'
+import { chooseStep } from '../../core/event/summary.ts'
 import { minuteUtc, relative, span, utc } from '../../core/event/time.ts'
 import type { Lane, Slot } from '../../core/event/upcoming.ts'
-import { viewOf } from '../../core/event/view.ts'
+import { toView } from '../../core/event/view.ts'
 import { drillMark } from '../../core/message/message.ts'
-import { plain, subjectOf } from '../../core/message/phrases.ts'
+import { describeSubject, plain } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
 import { utcOn, whole } from '../times.ts'
 import { emptyPart, type Health } from './health.ts'
@@ -61,7 +61,7 @@ interface Scale {
   now: number
 }
 
-function scaleOf(reach: Reach, now: number): Scale {
+function buildScale(reach: Reach, now: number): Scale {
   const step = steps[reach] * hourMs
   const marks = Math.round(reach / steps[reach]) + 1
   return { from: now - (now % step), span: marks * step, marks, now }
@@ -72,7 +72,7 @@ export function upcomingBody(view: Upcoming, now: number): Html {
   const choices = reaches.map((hours) =>
     hours === reach
       ? html`<strong aria-current="true">${words[hours]}</strong> `
-      : html`<a href="${base}/upcoming?${addressOf(hours, filter)}">${words[hours]}</a> `,
+      : html`<a href="${base}/upcoming?${buildAddress(hours, filter)}">${words[hours]}</a> `,
   )
   const count = lanes.reduce((sum, { slots }) => sum + slots.length, 0)
   const clashing = lanes.filter(({ slots }) => slots.some(({ clashes }) => clashes))
@@ -82,11 +82,11 @@ ${filterForm(`${base}/upcoming`, filter, count, asked && { hours: String(asked) 
 ${lanes.length > 0 ? '' : isFiltered(filter) ? html`<p class="empty">No open event matches.</p>` : emptyPart(health)}
 ${clashing.length === 0 ? '' : html`<div class="state bad"><p class="headline">Several events of one scale set come close together</p>${clashing.slice(0, maxClashes).map((lane) => html`<p>${clashText(lane)}</p>`)}${clashing.length > maxClashes ? html`<p>${clashing.length - maxClashes} more scale sets are marked below.</p>` : ''}</div>`}
 ${lanes.length === 0 ? '' : picture(base, lanes, reach, now)}
-${lanes.length === 0 ? '' : listOf(base, lanes, now)}
+${lanes.length === 0 ? '' : composeList(base, lanes, now)}
 ${more ? html`<p class="note">More events are open. The page prefers undecided ones, so others may be missing.</p>` : ''}`
 }
 
-function addressOf(hours: Reach, { fleets: _, ...filter }: ShownFilter): URLSearchParams {
+function buildAddress(hours: Reach, { fleets: _, ...filter }: ShownFilter): URLSearchParams {
   const chosen = Object.entries(filter).filter(([, value]) => value !== '')
   return new URLSearchParams([...chosen, ['hours', String(hours)]])
 }
@@ -106,13 +106,13 @@ function clashText({ fleet, set, slots }: Lane): Html {
 const shownSteps = ['open', 'declined', 'approved', 'started', 'stuck'] as const
 
 function picture(base: string, lanes: Lane[], reach: Reach, now: number): Html {
-  const scale = scaleOf(reach, now)
+  const scale = buildScale(reach, now)
   const { from, span, marks } = scale
   const ticks = Array.from({ length: marks }, (_, i) => from + (i * span) / marks)
   const axis = ticks.map(
     (at) => html`<span class="t" data-at="${minuteUtc(utc(at))}">${axisText(at, reach)}</span>`,
   )
-  const known = new Set(lanes.flatMap(({ slots }) => slots.map(({ record }) => stepOf(record))))
+  const known = new Set(lanes.flatMap(({ slots }) => slots.map(({ record }) => chooseStep(record))))
   const legend = shownSteps
     .filter((step) => known.has(step))
     .map((step) => html`<li><i class="${stepTones[step]}"></i>${stepWords[step]}</li>`)
@@ -138,7 +138,7 @@ function laneRow(base: string, lane: Lane, { from: left, span: reach, marks, now
     .map((slot) => {
       const from = Math.min(x(slot.from), width - leastBar)
       const bar = Math.max(leastBar, x(slot.to) - from)
-      return html`<a href="${pathOf(base, slot)}" aria-label="${slotText(slot, now)}, ${stepWords[stepOf(slot.record)].toLowerCase()}${slot.clashes ? ', close to another' : ''}"><rect class="${stepTones[stepOf(slot.record)]}" x="${from}" y="5" width="${Math.min(bar, width - from)}" height="${height - 10}" rx="3"><title>${slotText(slot, now)}</title></rect></a>`
+      return html`<a href="${buildPath(base, slot)}" aria-label="${slotText(slot, now)}, ${stepWords[chooseStep(slot.record)].toLowerCase()}${slot.clashes ? ', close to another' : ''}"><rect class="${stepTones[chooseStep(slot.record)]}" x="${from}" y="5" width="${Math.min(bar, width - from)}" height="${height - 10}" rx="3"><title>${slotText(slot, now)}</title></rect></a>`
     })
   const later = lane.slots.length - bars.length
   const clashes = lane.slots.some((slot) => slot.clashes)
@@ -147,27 +147,27 @@ function laneRow(base: string, lane: Lane, { from: left, span: reach, marks, now
 <span class="note">${later === 0 ? '' : `${later} later →`}</span></div>`
 }
 
-function pathOf(base: string, { record: { fleet, eventId } }: Slot): string {
+function buildPath(base: string, { record: { fleet, eventId } }: Slot): string {
   return `${base}/events/${encodeURIComponent(fleet)}/${encodeURIComponent(eventId)}`
 }
 
 function slotText({ record, from }: Slot, now: number): string {
-  const what = plain(subjectOf(viewOf(record)))
+  const what = plain(describeSubject(toView(record)))
   return record.started === undefined ? `${what} ${relative(from, now)}` : `${what}, running`
 }
 
 /** In the order of time. */
-function listOf(base: string, lanes: Lane[], now: number): Html {
+function composeList(base: string, lanes: Lane[], now: number): Html {
   const all = lanes
     .flatMap(({ fleet, set, slots }) => slots.map((slot) => ({ fleet, set, slot })))
     .sort((a, b) => a.slot.from - b.slot.from)
   const rows = all.map(({ fleet, set, slot }) => {
     const { record, from, clashes } = slot
-    const path = pathOf(base, slot)
-    const view = viewOf(record)
+    const path = buildPath(base, slot)
+    const view = toView(record)
     const when = record.started === undefined ? minuteUtc(utc(from)) : `since ${utcOn(from, now)}`
     return html`<tr data-key="${fleet}/${set}/${record.eventId}"><td data-label="In">${record.started === undefined ? relative(from, now) : span(now - from)}</td><td data-label="When">${whole(when)}</td>
-<th scope="row"><a href="${path}">${drillMark(view)}${subjectOf(view)}</a></th><td data-label="State">${badge(record.facts, stepOf(record))}</td><td data-label="Fleet">${chip(fleet)}</td>
+<th scope="row"><a href="${path}">${drillMark(view)}${describeSubject(view)}</a></th><td data-label="State">${badge(record.facts, chooseStep(record))}</td><td data-label="Fleet">${chip(fleet)}</td>
 <td data-label="Scale set">${plain(set)}${clashes ? html` ${chip('close to another', 'bad')}` : ''}</td></tr>`
   })
   return html`<div class="scroll" role="region" aria-label="Events" tabindex="0"><table class="stack brief">

@@ -4,6 +4,7 @@
 // entry has a name of its own, so that removing it never removes another worker's.
 import { FoghornError } from '../../../shared/errors.ts'
 import {
+  buildRow,
   type Change,
   checkSizes,
   type Found,
@@ -12,7 +13,6 @@ import {
   Positions,
   type Row,
   type Rows,
-  rowOf,
 } from '../rows.ts'
 import type { Entity, EntityChange, Table } from './table.ts'
 
@@ -110,7 +110,7 @@ export class AzureRows implements Rows {
       await this.#add(partition, plan.added)
       const moved = later()
       if (moved === undefined) break
-      passed.push(...plan.added.map(({ key }) => entryOf(key)))
+      passed.push(...plan.added.map(({ key }) => toEntry(key)))
       if (moves === maxMoves) {
         await this.#drop(passed)
         throw slow()
@@ -125,7 +125,7 @@ export class AzureRows implements Rows {
     // if an answer was lost, the client writes again and conflicts with its own row
     const etags = outcome === 'conflict' ? await this.#etagsOfOwn(partition, writes) : outcome
     if (etags === undefined) {
-      await this.#drop([...passed, ...added.map(({ key }) => entryOf(key))])
+      await this.#drop([...passed, ...added.map(({ key }) => toEntry(key))])
       return 'conflict'
     }
     const dropped = writes.flatMap((write) => write.dropped)
@@ -133,7 +133,7 @@ export class AzureRows implements Rows {
     return plan.changes.map((change, i) => {
       if (change.kind === 'remove') return change.was
       const { keys } = writes[i]!
-      return { partition, row: rowOf(change), body: change.body, keys, version: etags[i]! }
+      return { partition, row: buildRow(change), body: change.body, keys, version: etags[i]! }
     })
   }
 
@@ -158,10 +158,10 @@ export class AzureRows implements Rows {
       // in a transaction, a removal cannot have a condition
       const etag = count === 1 ? { etag: version } : {}
       const removal = { kind: 'remove' as const, row, ...etag }
-      return { change: removal, id, keys: [], added: [], dropped: entriesOf(change.was) }
+      return { change: removal, id, keys: [], added: [], dropped: listEntries(change.was) }
     }
     const { kind, body } = change
-    const row = rowOf(change)
+    const row = buildRow(change)
     if (kind === 'put') {
       return { change: { kind, row, text: `\n${body}` }, id, keys: [], added: [], dropped: [] }
     }
@@ -172,7 +172,7 @@ export class AzureRows implements Rows {
       // an entry is never replaced: if this write loses, the winner's entry must be as it was
       return { ...one, name: old !== undefined && old.summary === one.summary ? old.name : id }
     })
-    const names = new Set(keys.map(entryOf))
+    const names = new Set(keys.map(toEntry))
     const text = `${JSON.stringify({ id, keys })}\n${body}`
     return {
       change:
@@ -180,7 +180,7 @@ export class AzureRows implements Rows {
       id,
       keys,
       added: keys.filter(({ name }) => name === id),
-      dropped: before.map(entryOf).filter((entry) => !names.has(entry)),
+      dropped: before.map(toEntry).filter((entry) => !names.has(entry)),
     }
   }
 
@@ -196,7 +196,7 @@ export class AzureRows implements Rows {
     const writtenAt = this.#now()
     return added.map(({ key, row }) => {
       const body: EntryBody = { partition, row, summary: key.summary, writtenAt }
-      return { kind: 'put', row: entryOf(key), text: JSON.stringify(body) }
+      return { kind: 'put', row: toEntry(key), text: JSON.stringify(body) }
     })
   }
 
@@ -274,11 +274,11 @@ interface Write {
   dropped: string[]
 }
 
-function entriesOf({ keys }: Row): string[] {
-  return (keys as Entry[]).map(entryOf)
+function listEntries({ keys }: Row): string[] {
+  return (keys as Entry[]).map(toEntry)
 }
 
-function entryOf({ index, key, name }: Entry): string {
+function toEntry({ index, key, name }: Entry): string {
   return `${index}|${key}|${name}`
 }
 

@@ -72,7 +72,7 @@ export class AzureTable implements Table {
       try {
         return toEntity(await this.#client.getEntity<Stored>(partition, row, { abortSignal }))
       } catch (error) {
-        if (missing.includes(codeOf(error) ?? '')) return undefined
+        if (missing.includes(readCode(error) ?? '')) return undefined
         throw error
       }
     })
@@ -96,7 +96,7 @@ export class AzureTable implements Table {
 
   async change(partition: string, changes: EntityChange[]): Promise<string[] | 'conflict'> {
     if (changes.length === 0) return []
-    const actions = changes.map((change) => actionOf(partition, change))
+    const actions = changes.map((change) => toAction(partition, change))
     guardTransaction(partition, changes)
     return this.#call(async (abortSignal) => {
       try {
@@ -112,7 +112,7 @@ export class AzureTable implements Table {
         const { subResponses } = await this.#client.submitTransaction(actions, { abortSignal })
         return changes.map((_, i) => subResponses[i]?.etag ?? '')
       } catch (error) {
-        if (conflicts.includes(codeOf(error) ?? '')) return 'conflict'
+        if (conflicts.includes(readCode(error) ?? '')) return 'conflict'
         throw error
       }
     })
@@ -124,7 +124,7 @@ export class AzureTable implements Table {
       try {
         return await run(AbortSignal.timeout(this.#limitMs))
       } catch (error) {
-        if (codeOf(error) !== 'TableNotFound') throw error
+        if (readCode(error) !== 'TableNotFound') throw error
         await this.#create()
         return await run(AbortSignal.timeout(this.#limitMs))
       }
@@ -151,7 +151,7 @@ export class AzureTable implements Table {
 const missing = ['EntityNotFound', 'ResourceNotFound']
 const conflicts = ['UpdateConditionNotSatisfied', 'EntityAlreadyExists', ...missing]
 
-function codeOf(error: unknown): string | undefined {
+function readCode(error: unknown): string | undefined {
   if (!(error instanceof RestError)) return undefined
   // errors of calls outside a transaction have their code in `details`
   const details = error.details as { odataError?: { code?: string } } | undefined
@@ -169,12 +169,12 @@ export function explain(error: unknown, resource: string, limitMs: number): Erro
     const remedy =
       'give the identity of the relay the roles "Storage Table Data Contributor" and "Storage Queue ' +
       'Data Contributor" on the storage account; a new role takes up to 10 minutes'
-    const what = `Azure Storage refused access to "${resource}" (${codeOf(error)})`
+    const what = `Azure Storage refused access to "${resource}" (${readCode(error)})`
     return new FoghornError('storage_forbidden', `${what}; ${remedy}`)
   }
   if (error instanceof RestError) {
     const what = `Azure Storage answered ${error.statusCode ?? 'nothing'} for "${resource}"`
-    const code = codeOf(error) ?? 'no code'
+    const code = readCode(error) ?? 'no code'
     return new FoghornError('storage_unavailable', `${what}: ${code}; ${waitAndSee}`)
   }
   if (error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError')) {
@@ -189,7 +189,7 @@ function toEntity(entity: TableEntityResult<Stored>): Entity {
   return { row: entity.rowKey!, text: parts.join(''), etag: entity.etag }
 }
 
-function actionOf(partition: string, change: EntityChange): TransactionAction {
+function toAction(partition: string, change: EntityChange): TransactionAction {
   const key = { partitionKey: partition, rowKey: change.row }
   if (change.kind === 'remove') return ['delete', key]
   const entity = { ...key, ...toStored(partition, change) }

@@ -38,7 +38,7 @@ export function makeDeb(cpu: keyof typeof architectures) {
       chmodSync(stage, 0o755)
       writeContents(stage, executable)
       const changelog = join(stage, documentsFolder, 'changelog.gz')
-      writeFileSync(changelog, zipped(changelogOf(linuxVersion(version))))
+      writeFileSync(changelog, zipped(composeChangelog(linuxVersion(version))))
       const kilobytes = Math.ceil(statSync(executable).size / kilobyte)
       mkdirSync(join(stage, 'DEBIAN'), { mode: 0o755 })
       const control = controlFile(linuxVersion(version), architectures[cpu], kilobytes)
@@ -60,7 +60,7 @@ export function makeDeb(cpu: keyof typeof architectures) {
 }
 
 /** As https://www.debian.org/doc/debian-policy/ch-source.html#debian-changelog-debian-changelog wants it. */
-function changelogOf(version: string): string {
+function composeChangelog(version: string): string {
   const day = new Date(buildTime() * 1_000).toUTCString().replace('GMT', '+0000')
   return `foghorn-beacon (${version}) stable; urgency=medium
 

@@ -2,11 +2,11 @@
 import { chmodSync, chownSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { findHook, trustOf } from '../../../beacon/hooks/inspect.ts'
+import { findHook, judgeOwner } from '../../../beacon/hooks/inspect.ts'
 import { hookFolder } from './folder.ts'
 
 const isRoot = process.getuid?.() === 0
-const own = trustOf(process)
+const own = judgeOwner(process)
 
 function stateOf(folder: string, trust = own) {
   return findHook(folder, 'prepare', trust).presence

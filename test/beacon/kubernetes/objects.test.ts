@@ -1,6 +1,6 @@
 // Which VM a node is: IMDS and the cloud provider of Kubernetes name it differently. What others may have written on it.
 import { expect, test } from 'vitest'
-import { type Node, recordedWorkloads, vmNameOf } from '../../../beacon/kubernetes/objects.ts'
+import { type Node, readVmName, recordedWorkloads } from '../../../beacon/kubernetes/objects.ts'
 
 const group = 'azure:///subscriptions/8d10da13/resourceGroups'
 const provider = 'providers/Microsoft.Compute'
@@ -31,7 +31,7 @@ test.each<[string, string | undefined, string | undefined]>([
 ])('%s', (_, providerID, expected) => {
   const metadata = { name: 'node', resourceVersion: '1' }
   const node: Node = { metadata, spec: providerID === undefined ? {} : { providerID } }
-  expect(vmNameOf(node)).toBe(expected)
+  expect(readVmName(node)).toBe(expected)
 })
 
 test('an annotation with more or longer names than a report takes is cut', () => {

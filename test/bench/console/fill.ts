@@ -1,6 +1,6 @@
 // Fills a SQLite file with a large company: 100,000 events, 100,000 beacons and 1,000,000 deliveries,
 // through the store itself, without waiting for the disk.
-import { viewOf } from '../../../functions/core/event/view.ts'
+import { toView } from '../../../functions/core/event/view.ts'
 import { RelayStore } from '../../../functions/store/relay-store.ts'
 import { SqlRows } from '../../../functions/store/sqlite.ts'
 import { openFile } from '../../../functions/store/sqlite-file.ts'
@@ -64,7 +64,7 @@ function eventAt(i: number) {
       nextAt: firstSeenAt,
       attempts: 1,
       state,
-      notification: notification({ event: viewOf(event) }),
+      notification: notification({ event: toView(event) }),
     })
   })
   return commitOf({ record: event, deliveries, now: firstSeenAt })

@@ -6,13 +6,13 @@ import {
   activated,
   changed,
   disabled,
-  fleetOf,
   idFor,
   maxFailingMs,
   newSubscription,
   paused,
   pinged,
   planForSubscriptions,
+  readFleet,
   resumed,
   roomReached,
   rotated,
@@ -87,7 +87,7 @@ test.each<[string, string[] | undefined, string[] | undefined, string]>([
   ['of the configuration, if its filter knows none of them', undefined, ['gone'], 'prod'],
 ])('what is about the subscription itself belongs to a fleet %s', (_, bound, fleets, expected) => {
   const one = { ...fresh, bound, filter: { fleets } }
-  expect(fleetOf(one, ['prod', 'lab', 'test'])).toBe(expected)
+  expect(readFleet(one, ['prod', 'lab', 'test'])).toBe(expected)
 })
 
 test('consent counts for the address that was asked, once', () => {

@@ -1,7 +1,7 @@
 // Decisions and directives: every combination of an event, its decision and the new decision.
 import { describe, expect, test } from 'vitest'
 import { decide, decideByPolicy } from '../../../functions/core/event/approval.ts'
-import { leaseOf, withLease, withStartResult } from '../../../functions/core/event/directive.ts'
+import { judgeLease, withLease, withStartResult } from '../../../functions/core/event/directive.ts'
 import type { Decided, EventRecord, Phase } from '../../../functions/core/event/event.ts'
 import { directiveLeaseMs, type Start } from '../../../shared/report.ts'
 import { at, openRecord, record, scope, sight } from '../../support/records.ts'
@@ -69,17 +69,17 @@ describe('leaseOf', () => {
   ] as const)('a document that is %d ms old: %s', (ageMs, lease) => {
     const approvedEvent = record({ decided: approved })
     const beacon = { ...fresh('a'), polledAt: at - ageMs }
-    expect(leaseOf(approvedEvent, event(), beacon, at)).toBe(lease)
+    expect(judgeLease(approvedEvent, event(), beacon, at)).toBe(lease)
   })
 
   test('an approval that does not say what it covers starts nothing', () => {
     const { scope: _, ...bare } = approved
-    expect(leaseOf(record({ decided: bare }), event(), fresh('a'), at)).toBe('not_due')
+    expect(judgeLease(record({ decided: bare }), event(), fresh('a'), at)).toBe('not_due')
   })
 
   test.each(states)('$phase, over: $over, $decided.decision', (row) => {
     const due = row.phase === 'scheduled' && !row.over && row.decided === approved
-    expect(leaseOf(made(row), event(), fresh('a'), at)).toBe(due ? 'granted' : 'not_due')
+    expect(judgeLease(made(row), event(), fresh('a'), at)).toBe(due ? 'granted' : 'not_due')
   })
 
   const held = (changes = {}) => ({
@@ -122,9 +122,9 @@ describe('leaseOf', () => {
     ],
   ] as const)('%s', (_, directive, beacon, lease) => {
     const open = record({ decided: approved, ...(directive && { azure: { directive } }) })
-    expect(leaseOf(open, event(), fresh(beacon), at)).toBe(lease)
+    expect(judgeLease(open, event(), fresh(beacon), at)).toBe(lease)
     const done = { ...open, azure: { ...open.azure, accepted: { vm: 'A', at } } }
-    expect(leaseOf(done, event(), fresh(beacon), at)).toBe('not_due')
+    expect(judgeLease(done, event(), fresh(beacon), at)).toBe('not_due')
   })
 
   test.each([
@@ -135,12 +135,12 @@ describe('leaseOf', () => {
     const accepted = { vm: 'web_0', beacon: 'liar', at }
     const done = record({ decided: approved, azure: { accepted } })
     const own = { ...fresh(beacon), vm: 'web_0', polledAt: at + ms }
-    expect(leaseOf(done, event({ resources: ['web_0'] }), own, at + ms)).toBe(lease)
+    expect(judgeLease(done, event({ resources: ['web_0'] }), own, at + ms)).toBe(lease)
     const told = { ...done, azure: { accepted: { ...accepted, beacon } } }
-    expect(leaseOf(told, event({ resources: ['web_0'] }), own, at + ms)).toBe('not_due')
+    expect(judgeLease(told, event({ resources: ['web_0'] }), own, at + ms)).toBe('not_due')
     const through = { ...accepted, through: 'resource_manager' as const }
     const byArm = { ...done, azure: { accepted: through } }
-    expect(leaseOf(byArm, event({ resources: ['web_0'] }), own, at + ms)).toBe('not_due')
+    expect(judgeLease(byArm, event({ resources: ['web_0'] }), own, at + ms)).toBe('not_due')
   })
 
   test('an onlooker has the lease: the own beacon of an affected VM gets it 5 s after the approval', () => {
@@ -149,7 +149,7 @@ describe('leaseOf', () => {
     const open = record({ decided: approved, azure: { directive } })
     const affected = facts.resources[0]!
     const lease = (vm: string, holder = 'an-onlooker', ms = 5_000) =>
-      leaseOf(
+      judgeLease(
         {
           ...open,
           sights: [sight(holder, { beacon: directive.beacon })],
@@ -166,7 +166,7 @@ describe('leaseOf', () => {
     // only what the event is known to hit counts, not what a document of the VM itself adds
     const named = { ...event(), resources: [...facts.resources, 'liar'] }
     const liar = { ...fresh('b'), vm: 'liar' }
-    expect(leaseOf(open, named, liar, at)).toBe('not_due')
+    expect(judgeLease(open, named, liar, at)).toBe('not_due')
   })
 
   test('another boot says with the id of a beacon that Azure accepted: its own boot tells Azure, too', () => {
@@ -176,10 +176,10 @@ describe('leaseOf', () => {
       return record({ decided: approved, azure: { accepted } })
     }
     const shown = event({ resources: ['web_0'] })
-    expect(leaseOf(saidBy('other'), shown, own, at + 5_000)).toBe('granted')
-    expect(leaseOf(saidBy('boot'), shown, own, at + 5_000)).toBe('not_due')
+    expect(judgeLease(saidBy('other'), shown, own, at + 5_000)).toBe('granted')
+    expect(judgeLease(saidBy('boot'), shown, own, at + 5_000)).toBe('not_due')
     // as it was stored before boots were
-    expect(leaseOf(saidBy(), shown, own, at + 5_000)).toBe('not_due')
+    expect(judgeLease(saidBy(), shown, own, at + 5_000)).toBe('not_due')
   })
 
   test('a lease lasts 5 s', () => {

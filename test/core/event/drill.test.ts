@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { decide } from '../../../functions/core/event/approval.ts'
 import { decideDrill, decideTime, withDueAt } from '../../../functions/core/event/decide.ts'
-import { leaseOf } from '../../../functions/core/event/directive.ts'
+import { judgeLease } from '../../../functions/core/event/directive.ts'
 import {
   type DrillWish,
   drillEndsBy,
@@ -14,7 +14,7 @@ import type { Decided, EventRecord, OpenRecord } from '../../../functions/core/e
 import { lostMs } from '../../../functions/core/event/is-over.ts'
 import { publicView } from '../../../functions/core/event/public-view.ts'
 import { stuckMs } from '../../../functions/core/event/stuck.ts'
-import { viewOf } from '../../../functions/core/event/view.ts'
+import { toView } from '../../../functions/core/event/view.ts'
 import { compose, composeList } from '../../../functions/core/message/message.ts'
 import { at, record, scope } from '../../support/records.ts'
 import { event } from '../../support/world.ts'
@@ -163,17 +163,17 @@ describe('no beacon gets a directive', () => {
     for (const how of ['link', 'policy'] as const) {
       const decided: Decided = { decision: 'approved', how, who: 'x', at, scope }
       const approved = { ...begin(), decided }
-      expect(leaseOf(approved, event(), observer, at + 1)).toBe('not_due')
+      expect(judgeLease(approved, event(), observer, at + 1)).toBe('not_due')
       // the same of a real event would be given
-      expect(leaseOf(record({ decided }), event(), observer, at + 1)).toBe('granted')
+      expect(judgeLease(record({ decided }), event(), observer, at + 1)).toBe('granted')
     }
   })
 })
 
 describe('it is marked', () => {
   test('a list of drills is marked, a list with a real event in it is not', () => {
-    const drill = compose({ moment: 'scheduled', at, event: viewOf(begin()) }, at)
-    const real = compose({ moment: 'scheduled', at, event: viewOf(record()) }, at)
+    const drill = compose({ moment: 'scheduled', at, event: toView(begin()) }, at)
+    const real = compose({ moment: 'scheduled', at, event: toView(record()) }, at)
     expect(composeList([drill, drill]).title).toMatch(
       /^DRILL: prod: Reboot of .*, and 1 more to decide$/,
     )
@@ -181,7 +181,7 @@ describe('it is marked', () => {
   })
 
   test('systems get a flag, but not the plan', () => {
-    expect(publicView(viewOf(begin()))).toMatchObject({ drill: true, eventId: 'drill-one' })
-    expect(publicView(viewOf(record()))).not.toHaveProperty('drill')
+    expect(publicView(toView(begin()))).toMatchObject({ drill: true, eventId: 'drill-one' })
+    expect(publicView(toView(record()))).not.toHaveProperty('drill')
   })
 })

@@ -1,10 +1,10 @@
 // Where an event's VMs are: Azure puts no VM of another resource group into it.
 import { expect, test } from 'vitest'
 import { knownVms } from '../../../functions/core/event/drill.ts'
-import { readinessOf } from '../../../functions/core/event/readiness.ts'
+import { judgeReadiness } from '../../../functions/core/event/readiness.ts'
 import { isCovered } from '../../../functions/core/event/rule-approves.ts'
-import { scopeOf } from '../../../functions/core/event/scope.ts'
-import { homeOf, isElsewhere } from '../../../functions/core/event/sight.ts'
+import { toScope } from '../../../functions/core/event/scope.ts'
+import { isElsewhere, readHome } from '../../../functions/core/event/sight.ts'
 import { at, facts, record, sight } from '../../support/records.ts'
 
 const vm = (resourceGroup: string, subscriptionId?: string) => ({
@@ -31,9 +31,9 @@ test.each([
 })
 
 test('the word of Azure and a VM without a group say nothing of a place', () => {
-  expect(homeOf({ beacon: 'azure', resourceGroup: 'rg' })).toBeUndefined()
-  expect(homeOf(vm(''))).toBeUndefined()
-  expect(homeOf(vm('rg', 's'))).toEqual({ resourceGroup: 'rg', subscriptionId: 's' })
+  expect(readHome({ beacon: 'azure', resourceGroup: 'rg' })).toBeUndefined()
+  expect(readHome(vm(''))).toBeUndefined()
+  expect(readHome(vm('rg', 's'))).toEqual({ resourceGroup: 'rg', subscriptionId: 's' })
 })
 
 test('a namesake in another group says nothing of the event: not to rules, of readiness, or against an approval', () => {
@@ -44,8 +44,8 @@ test('a namesake in another group says nothing of the event: not to rules, of re
   const rules = [{ name: 'dev', match: { tag: ['env=dev'] }, decide: 'approve' as const }]
   const seen = record({ facts: facts({ home: { resourceGroup: 'rg' } }), sights: [own, namesake] })
   expect(knownVms(seen)).toEqual([own])
-  expect(readinessOf(seen, { now: at, listeningSince: 0 })).toMatchObject([{ state: 'ready' }])
-  const scope = scopeOf(seen, [])
+  expect(judgeReadiness(seen, { now: at, listeningSince: 0 })).toMatchObject([{ state: 'ready' }])
+  const scope = toScope(seen, [])
   const policy = { decide: 'approve' as const, rule: 'dev', whenReady: true as const }
   const approved = { decision: 'approved', how: 'policy', who: 'dev', at, scope } as const
   expect(isCovered({ ...seen, policy, decided: approved }, rules)).toBe(true)

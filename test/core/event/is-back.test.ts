@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Ended, EndedRecord } from '../../../functions/core/event/event.ts'
 import { endedAnew, isBack, reopened } from '../../../functions/core/event/is-back.ts'
 import type { EventNews } from '../../../functions/core/event/news.ts'
-import { scopeOf } from '../../../functions/core/event/scope.ts'
+import { toScope } from '../../../functions/core/event/scope.ts'
 import { eventGrid, type Reporter, resourceGraph } from '../../../functions/core/event/sight.ts'
 import { at, type Fields, record, sight } from '../../support/records.ts'
 import { event, eventId } from '../../support/world.ts'
@@ -79,7 +79,7 @@ describe('what it keeps', () => {
     how: 'link',
     who: 'x',
     at,
-    scope: scopeOf(record()),
+    scope: toScope(record()),
   } as const
   const declined = { decision: 'declined', how: 'link', who: 'x', at } as const
   const told = { vm: 'web_0', at }

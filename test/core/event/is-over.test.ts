@@ -1,7 +1,7 @@
 // Laws 4 to 6 at their edges: each number and each comparison of is-over.ts, a millisecond before and after.
 import { describe, expect, test } from 'vitest'
 import type { OpenRecord, StartedRecord } from '../../../functions/core/event/event.ts'
-import { endOf, nextEndAt, seemsOver } from '../../../functions/core/event/is-over.ts'
+import { findEnd, nextEndAt, seemsOver } from '../../../functions/core/event/is-over.ts'
 import type { Sight } from '../../../functions/core/event/sight.ts'
 import { at, facts, openRecord, sight } from '../../support/records.ts'
 
@@ -43,7 +43,7 @@ const missingSince = (firstAt: number) => ({
   missing: { firstAt, lastSeenAt: firstAt - second },
 })
 const listening = { now, listeningSince: 0 }
-const outcomeOf = (one: Case) => endOf(made(one), listening)?.outcome
+const outcomeOf = (one: Case) => findEnd(made(one), listening)?.outcome
 
 describe('by documents', () => {
   test.each<[string, Case, string | undefined]>([
@@ -160,14 +160,14 @@ describe('by documents', () => {
       'start_not_seen_vm_rebooted',
     ],
   ])('why, if nobody saw it start: %s', (_, one, inferred) => {
-    expect(endOf(made(one), listening)!.inferred).toBe(inferred)
+    expect(findEnd(made(one), listening)!.inferred).toBe(inferred)
   })
 
   test.each<[string, Case, number]>([
     ['of the last VM that showed it', { lacks: [5 * minute, minute] }, minute],
     ['of the affected VMs alone', { lacks: [2 * minute, minute], affected: ['web_0'] }, 2 * minute],
   ])('when it disappeared: by the documents %s', (_, one, msAgo) => {
-    expect(endOf(made(one), listening)!.at).toBe(now - msAgo)
+    expect(findEnd(made(one), listening)!.at).toBe(now - msAgo)
   })
 
   test('a document of the moment of the start counts for the half rule, an older one does not', () => {
@@ -181,9 +181,9 @@ describe('by documents', () => {
 
   test('an end is when it disappeared, and not before its start', () => {
     const seen = { lacks: [5 * minute], startedMsAgo: minute }
-    expect(endOf(made(seen), listening)).toEqual({ at: now - minute, outcome: 'completed' })
+    expect(findEnd(made(seen), listening)).toEqual({ at: now - minute, outcome: 'completed' })
     const late = { lacks: [minute], startedMsAgo: 5 * minute }
-    expect(endOf(made(late), listening)).toEqual({ at: now - minute, outcome: 'completed' })
+    expect(findEnd(made(late), listening)).toEqual({ at: now - minute, outcome: 'completed' })
   })
 })
 

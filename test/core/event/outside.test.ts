@@ -14,15 +14,15 @@ import {
   withInventory,
   withResource,
 } from '../../../functions/core/event/published.ts'
-import { scopeOf } from '../../../functions/core/event/scope.ts'
+import { toScope } from '../../../functions/core/event/scope.ts'
 import {
   eventGrid,
+  findOnlyBeacon,
   isOlder,
-  onlyBeaconOf,
+  listSpeakers,
   type Reporter,
   resourceGraph,
   type Sight,
-  speakersOf,
 } from '../../../functions/core/event/sight.ts'
 import { withValues } from '../../../functions/core/event/values.ts'
 import { at, facts, openRecord, record, sight } from '../../support/records.ts'
@@ -79,7 +79,7 @@ describe('the relay tries again to tell Azure', () => {
     ['not, if NotBefore comes first', fails(60 * second), 40, Infinity],
   ])('%s', (_, failure, leftSeconds, seconds) => {
     const notBeforeAt = at + leftSeconds * second
-    const own = { scope: scopeOf({ facts: facts({ notBeforeAt }) }), ...decided }
+    const own = { scope: toScope({ facts: facts({ notBeforeAt }) }), ...decided }
     const known = record({
       ...{ facts: facts({ notBeforeAt }), decided: own },
       ...{ sights: [sight('web_0')], azure: { arm: { at, ...failure } } },
@@ -125,7 +125,7 @@ describe("Azure's list confirms an approval", () => {
     how: 'link',
     who: 'x',
     at,
-    scope: scopeOf(record()),
+    scope: toScope(record()),
   } as const
   const confirmed = (own: object, ...listed: Partial<Published>[]) =>
     confirmedBy(
@@ -337,7 +337,7 @@ test('Event Grid speaks only if nobody else does, and outweighs no value', () =>
   const grid = sight('grid', { beacon: eventGrid })
   const onlooker = sight('web_9')
   const speakers = (...sights: Sight[]) =>
-    speakersOf({ facts: facts(), sights }, listening).flatMap(({ sights: own }) =>
+    listSpeakers({ facts: facts(), sights }, listening).flatMap(({ sights: own }) =>
       own.map(({ vm }) => vm),
     )
   expect(speakers(grid)).toEqual(['grid'])
@@ -352,7 +352,7 @@ test('Event Grid speaks only if nobody else does, and outweighs no value', () =>
 
 test('beside the list, Event Grid counts no more', () => {
   const both = [sight('grid', { beacon: eventGrid }), sight('list', { beacon: resourceGraph })]
-  expect(onlyBeaconOf({ sights: both })).toBe(resourceGraph)
-  expect(onlyBeaconOf({ sights: both.slice(0, 1) })).toBe(eventGrid)
-  expect(onlyBeaconOf({ sights: [...both, sight('web_0')] })).toBeUndefined()
+  expect(findOnlyBeacon({ sights: both })).toBe(resourceGraph)
+  expect(findOnlyBeacon({ sights: both.slice(0, 1) })).toBe(eventGrid)
+  expect(findOnlyBeacon({ sights: [...both, sight('web_0')] })).toBeUndefined()
 })

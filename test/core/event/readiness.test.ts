@@ -1,7 +1,7 @@
 // How far VMs are prepared: each row is what their beacons reported, and the state that follows.
 import { describe, expect, test } from 'vitest'
 import type { HookState, HookStates } from '../../../functions/core/event/hook-state.ts'
-import { readinessOf, withReadiness } from '../../../functions/core/event/readiness.ts'
+import { judgeReadiness, withReadiness } from '../../../functions/core/event/readiness.ts'
 import type { Sight } from '../../../functions/core/event/sight.ts'
 import { at, type Fields, facts, record, sight } from '../../support/records.ts'
 
@@ -14,7 +14,7 @@ const web0 = (hooks?: HookStates, changes: Partial<Sight> = {}) =>
   sight('web_0', { heardAt: now, ...changes, ...(hooks && { hooks }) })
 
 const stateOf = (sights: Sight[], changes: Fields = {}, listeningSince = 0) =>
-  readinessOf(record({ ...changes, sights }), { now, listeningSince })
+  judgeReadiness(record({ ...changes, sights }), { now, listeningSince })
 
 /** Its own document does not name it. */
 const without = ({ isHit: _, ...rest }: Sight): Sight => rest
@@ -111,7 +111,7 @@ describe('the summary', () => {
   const listening = { now, listeningSince: 0 }
   const summaryOf = (sights: Sight[], of = many) => {
     const known = { ...of, sights }
-    return withReadiness(known, readinessOf(known, listening)).wait.readiness
+    return withReadiness(known, judgeReadiness(known, listening)).wait.readiness
   }
 
   test('counts all VMs, and names few of them, the failed ones first', () => {
@@ -143,10 +143,10 @@ describe('the summary', () => {
   test('an unchanged record is the same object', () => {
     const of = (sights: Sight[], known = record()) => {
       const seen = { ...known, sights }
-      return withReadiness(seen, readinessOf(seen, listening))
+      return withReadiness(seen, judgeReadiness(seen, listening))
     }
     const once = of([web0({ prepare: run('planned') })])
-    expect(withReadiness(once, readinessOf(once, listening))).toBe(once)
+    expect(withReadiness(once, judgeReadiness(once, listening))).toBe(once)
     expect(of([web0()], once)).not.toHaveProperty('readiness')
   })
 

@@ -6,7 +6,7 @@ import {
   isWithin,
   lastAccepted,
   mayExpire,
-  scopeOf,
+  toScope,
 } from '../../../functions/core/event/scope.ts'
 import { at, facts, openRecord, record, scope } from '../../support/records.ts'
 import { event } from '../../support/world.ts'
@@ -18,19 +18,19 @@ describe('scopeOf', () => {
   const one = { facts: facts({ resources: ['Web_1', 'web_0'], durationSeconds: 9 }) }
 
   test('of a person: type, source and names, in lower case and sorted', () => {
-    expect(scopeOf(one)).toEqual({
+    expect(toScope(one)).toEqual({
       ...{ eventType: 'Reboot', source: 'Platform', resources: ['web_0', 'web_1'] },
     })
     const { source: _, ...bare } = one.facts
-    expect(scopeOf({ facts: bare })).not.toHaveProperty('source')
+    expect(toScope({ facts: bare })).not.toHaveProperty('source')
   })
 
   test('of a rule: also the duration, and what it read of VMs', () => {
     const read = [{ name: 'web_0', scaleSet: 'web' }]
-    expect(scopeOf(one, read)).toMatchObject({ durationSeconds: 9, vms: read })
-    expect(scopeOf(one, [])).not.toHaveProperty('vms')
+    expect(toScope(one, read)).toMatchObject({ durationSeconds: 9, vms: read })
+    expect(toScope(one, [])).not.toHaveProperty('vms')
     const { durationSeconds: _, ...bare } = one.facts
-    expect(scopeOf({ facts: bare }, read)).not.toHaveProperty('durationSeconds')
+    expect(toScope({ facts: bare }, read)).not.toHaveProperty('durationSeconds')
   })
 })
 

@@ -1,6 +1,6 @@
 // How many changes of an event people hear of.
 import { describe, expect, test } from 'vitest'
-import { changeOf } from '../../../functions/core/delivery/delivery.ts'
+import { hashChange } from '../../../functions/core/delivery/delivery.ts'
 import type { Decided, OpenRecord } from '../../../functions/core/event/event.ts'
 import type { Conclusion } from '../../../functions/core/event/stage.ts'
 import { told } from '../../../functions/core/event/told.ts'
@@ -27,7 +27,7 @@ function step(record: OpenRecord, now = at, from: OpenRecord = record) {
 test('a change is told, and how many there were is noted', () => {
   const { record, moments } = step({ ...before, changed: { at, ...changed } })
   expect(moments).toEqual(['changed'])
-  expect(record.notified).toEqual({ epoch: 1, count: 1, last: changeOf(record) })
+  expect(record.notified).toEqual({ epoch: 1, count: 1, last: hashChange(record) })
 })
 
 describe('after fifty changes', () => {
@@ -40,7 +40,7 @@ describe('after fifty changes', () => {
     const { record, moments } = step(many, at + 10 * minute)
     expect(moments).toEqual(['changed'])
     expect(record.notified).toMatchObject({ count: 51, at: at + 10 * minute })
-    const back = { ...many, notified: notified(50, { at, last: changeOf(many) }) }
+    const back = { ...many, notified: notified(50, { at, last: hashChange(many) }) }
     expect(told.nextAt(back, times)).toBe(Number.POSITIVE_INFINITY)
     expect(step(back, at + 10 * minute).moments).toEqual([])
   })

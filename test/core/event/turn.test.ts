@@ -6,7 +6,7 @@ import {
   type Holder,
   isOver,
   isTooMuch,
-  rivalsOf,
+  listRivals,
   slotRequestId,
   slotsNeeded,
   takeSlot,
@@ -71,7 +71,7 @@ describe('whether there is room', () => {
     const full = Array.from({ length: 39 }, (_, i) => holder(`x${i}`, groups(50, `x${i}-`)))
     const holders = [...full, holder('own', groups(50))]
     expect(takeSlot(holders, own, wish({ g0: 1 }), []).isHeld).toBe(true)
-    expect(rivalsOf(holders, own, wish({ other: 1 }))).toHaveLength(39)
+    expect(listRivals(holders, own, wish({ other: 1 }))).toHaveLength(39)
     const less = [...full, holder('y', groups(30, 'y')), holder('own', groups(20))]
     expect(takeSlot(less, own, wish({ other: 1 }), []).isHeld).toBe(false)
   })
@@ -86,8 +86,8 @@ describe('whether there is room', () => {
   test('the row has a limit, and then all its holders are looked at', () => {
     const many = [...Array(2_000).keys()].map((i) => holder(`x${i}`, { [`g${i}`]: 1 }))
     expect(takeSlot(many, own, wish({ a: 1 }), []).isHeld).toBe(false)
-    expect(rivalsOf(many, own, wish({ a: 1 }))).toHaveLength(2_000)
-    expect(rivalsOf(many.slice(0, 10), own, wish({ g3: 1 }))).toEqual([many[3]])
+    expect(listRivals(many, own, wish({ a: 1 }))).toHaveLength(2_000)
+    expect(listRivals(many.slice(0, 10), own, wish({ g3: 1 }))).toEqual([many[3]])
     expect(takeSlot(many, own, wish({ a: 1 }), many.slice(5)).isHeld).toBe(true)
   })
 })

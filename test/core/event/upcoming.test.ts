@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { lanesOf } from '../../../functions/core/event/upcoming.ts'
-import { viewOf } from '../../../functions/core/event/view.ts'
+import { buildLanes } from '../../../functions/core/event/upcoming.ts'
+import { toView } from '../../../functions/core/event/view.ts'
 import { at, delivery, facts, notification, record } from '../../support/records.ts'
 
 const minute = 60_000
 const of = (eventId: string, resources: string[], minutes: number, more: object = {}) =>
   record({ eventId, facts: facts({ resources, notBeforeAt: at + minutes * minute, ...more }) })
 
-const named = (lanes: ReturnType<typeof lanesOf>) =>
+const named = (lanes: ReturnType<typeof buildLanes>) =>
   lanes.map(({ set, slots }) => [
     set,
     slots.map(({ record: { eventId }, clashes }) => (clashes ? `${eventId}!` : eventId)),
@@ -15,7 +15,7 @@ const named = (lanes: ReturnType<typeof lanesOf>) =>
 
 test('one lane for each scale set, the next event first', () => {
   const records = [of('a', ['db_1'], 90), of('b', ['web_1', 'web_2'], 10), of('c', ['web_7'], 300)]
-  expect(named(lanesOf(records, [], at))).toEqual([
+  expect(named(buildLanes(records, [], at))).toEqual([
     ['web', ['b', 'c']],
     ['db', ['a']],
   ])
@@ -26,19 +26,19 @@ test.each([
   [50, ['a', 'b']],
 ])('two events of one set, the second %i min after the first one begins', (minutes, slots) => {
   const records = [of('a', ['web_1'], 0), of('b', ['web_2'], minutes)]
-  expect(named(lanesOf(records, [], at))).toEqual([['web', slots]])
+  expect(named(buildLanes(records, [], at))).toEqual([['web', slots]])
 })
 
 test('advice has no time, so it has no place, and clashes with nothing', () => {
   const advice = { eventType: 'SpotRebalanceRecommendation', notBeforeAt: undefined }
   const records = [of('a', ['web_1'], 0, advice), of('b', ['web_2'], 5)]
-  expect(named(lanesOf(records, [], at))).toEqual([['web', ['b']]])
+  expect(named(buildLanes(records, [], at))).toEqual([['web', ['b']]])
 })
 
 test('short pauses interrupt nobody, however close', () => {
   const freeze = { eventType: 'Freeze', durationSeconds: 9 }
   const records = [of('a', ['web_1'], 0, freeze), of('b', ['web_2'], 5)]
-  expect(named(lanesOf(records, [], at))).toEqual([['web', ['a', 'b']]])
+  expect(named(buildLanes(records, [], at))).toEqual([['web', ['a', 'b']]])
 })
 
 test('a long event reaches the next one; other fleets and sets do not', () => {
@@ -48,7 +48,7 @@ test('a long event reaches the next one; other fleets and sets do not', () => {
     of('c', ['db_1'], 0),
     { ...of('d', ['web_1'], 0), fleet: 'test' },
   ]
-  const lanes = lanesOf(records, [], at)
+  const lanes = buildLanes(records, [], at)
   expect(lanes.map(({ fleet, set }) => `${fleet}/${set}`).sort()).toEqual([
     ...['prod/db', 'prod/web', 'test/web'],
   ])
@@ -58,9 +58,9 @@ test('a long event reaches the next one; other fleets and sets do not', () => {
 test('the scale set that a message named, also for VMs with such names', () => {
   const one = of('a', ['fe1a2b_3'], 0)
   const vms = [{ name: 'fe1a2b_3', scaleSet: 'frontend' }]
-  const told = delivery('x', { notification: notification({ event: { ...viewOf(one), vms } }) })
+  const told = delivery('x', { notification: notification({ event: { ...toView(one), vms } }) })
   const records = [one, of('b', ['fe1a2b_4'], 5), of('c', ['other'], 0)]
-  expect(named(lanesOf(records, [told], at))).toEqual([
+  expect(named(buildLanes(records, [told], at))).toEqual([
     ['frontend', ['a!', 'b!']],
     ['other', ['c']],
   ])

@@ -3,15 +3,15 @@ import { describe, expect, test } from 'vitest'
 import { type Decide, type Decided, decisions } from '../../../functions/core/event/event.ts'
 import { moments } from '../../../functions/core/event/moment.ts'
 import type { EventView } from '../../../functions/core/event/view.ts'
-import { viewOf } from '../../../functions/core/event/view.ts'
-import { type Askers, askersOf } from '../../../functions/core/message/askers.ts'
+import { toView } from '../../../functions/core/event/view.ts'
+import { type Askers, listAskers } from '../../../functions/core/message/askers.ts'
 import {
   asksByLink,
   compose,
-  listButtonOf,
+  composeListButton,
   wantsDecision,
 } from '../../../functions/core/message/message.ts'
-import { plain, subjectOf } from '../../../functions/core/message/phrases.ts'
+import { describeSubject, plain } from '../../../functions/core/message/phrases.ts'
 import type { Message } from '../../../functions/core/message/shape.ts'
 import { eventTypes } from '../../../shared/document.ts'
 import { at, type Fields, facts, record } from '../../support/records.ts'
@@ -20,7 +20,7 @@ const approved: Decided = { decision: 'approved', how: 'link', who: 'ops', at }
 const declined: Decided = { decision: 'declined', how: 'link', who: 'ops', at }
 const byPolicy: Decided = { decision: 'approved', how: 'policy', who: 'short freeze', at }
 
-const view = (changes: Fields = {}): EventView => viewOf(record(changes))
+const view = (changes: Fields = {}): EventView => toView(record(changes))
 
 function textOf({ title, lines, facts }: Message): string {
   return [title, ...lines, ...facts.map(({ name, value }) => `${name}: ${value}`)].join('\n')
@@ -70,17 +70,17 @@ test.each([
   [['\u200b', ' '], 'Reboot of (blank), (blank)'],
   [['x'.repeat(256)], `Reboot of ${'x'.repeat(63)}…`],
 ])('%j is %s', (resources, subject) => {
-  expect(subjectOf(view({ facts: facts({ resources }) }))).toBe(subject)
+  expect(describeSubject(view({ facts: facts({ resources }) }))).toBe(subject)
 })
 
 test('the button of a list asks if the readers of one message may decide by its link', () => {
   const say = (askers: Askers) =>
     compose({ moment: 'scheduled', at, event: view() }, at, [], askers)
-  const inSlack = say(askersOf(['slack:T0HOME/U0ADA'], { slack: 'Slack' }, true))
+  const inSlack = say(listAskers(['slack:T0HOME/U0ADA'], { slack: 'Slack' }, true))
   expect([asksByLink(inSlack), wantsDecision(inSlack)]).toEqual([false, true])
-  expect(listButtonOf([inSlack])).toBe('Show all')
-  expect(listButtonOf([say('readers'), inSlack])).toBe('Open all to decide')
-  expect(askersOf(['slack:T0HOME/U0ADA'], {}, true)).toEqual({ services: [], signedIn: false })
+  expect(composeListButton([inSlack])).toBe('Show all')
+  expect(composeListButton([say('readers'), inSlack])).toBe('Open all to decide')
+  expect(listAskers(['slack:T0HOME/U0ADA'], {}, true)).toEqual({ services: [], signedIn: false })
 })
 
 test('marks that turn or break lines are removed, and half a character becomes a mark', () => {

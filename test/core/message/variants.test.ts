@@ -10,11 +10,11 @@ import type {
 } from '../../../functions/core/event/event.ts'
 import type { Facts } from '../../../functions/core/event/facts.ts'
 import type { Moment } from '../../../functions/core/event/moment.ts'
-import { shownOf } from '../../../functions/core/event/sight.ts'
+import { toShown } from '../../../functions/core/event/sight.ts'
 import { withValues } from '../../../functions/core/event/values.ts'
-import { type EventView, viewOf } from '../../../functions/core/event/view.ts'
-import { type Askers, askersOf } from '../../../functions/core/message/askers.ts'
-import { buttonOf, compose } from '../../../functions/core/message/message.ts'
+import { type EventView, toView } from '../../../functions/core/event/view.ts'
+import { type Askers, listAskers } from '../../../functions/core/message/askers.ts'
+import { compose, composeButton } from '../../../functions/core/message/message.ts'
 import { goldenTexts } from '../../support/golden.ts'
 import { aDrill, at, type Fields, facts, record, sight } from '../../support/records.ts'
 
@@ -46,17 +46,17 @@ function add(
   setting: Setting = {},
 ): void {
   const { now = at, plannedAt = now, view = {}, askers } = setting
-  const event = { ...viewOf(record(course as Fields)), ...view }
+  const event = { ...toView(record(course as Fields)), ...view }
   const message = compose({ moment, at: plannedAt, event }, now, [], askers)
   const own = message.facts.map((fact) => `- ${fact.name}: ${fact.value}`)
   texts[name] = [
-    `# ${message.title} [${buttonOf(message)}]`,
+    `# ${message.title} [${composeButton(message)}]`,
     ...message.lines,
     ...own.filter((line) => !usual.includes(line)),
   ].join('\n')
 }
 
-const usual = compose({ moment: 'scheduled', at, event: viewOf(record()) }, at).facts.map(
+const usual = compose({ moment: 'scheduled', at, event: toView(record()) }, at).facts.map(
   ({ name, value }) => `- ${name}: ${value}`,
 )
 
@@ -65,7 +65,7 @@ function change(name: string, steps: Partial<Facts>[], before: Facts = known): v
   const now = at + minute
   let moved = record({ facts: before })
   for (const changes of steps) {
-    const shows = shownOf({ ...moved.facts, status: 'Scheduled' })
+    const shows = toShown({ ...moved.facts, status: 'Scheduled' })
     const own = sight('web_0', { shows, polledAt: now })
     const shown = { ...moved.facts, ...changes, status: 'Scheduled' as const }
     const old = { ...(moved as OpenRecord), sights: [own] }
@@ -225,10 +225,10 @@ change('only the newest is described', [{ notBeforeAt: at + 60 * minute }, { dur
 
 const services = { slack: 'Slack' }
 const people: [string, Askers][] = [
-  ['in Slack', askersOf(['slack:T0HOME/U0ADA'], services, true)],
-  ['on the page', askersOf(['entra:t/o', 'entra:t/p'], services, true)],
-  ['in Slack or on the page', askersOf(['slack:T0HOME/U0ADA', 'entra:t/o'], services, true)],
-  ['by nobody on a list', askersOf([], services, true)],
+  ['in Slack', listAskers(['slack:T0HOME/U0ADA'], services, true)],
+  ['on the page', listAskers(['entra:t/o', 'entra:t/p'], services, true)],
+  ['in Slack or on the page', listAskers(['slack:T0HOME/U0ADA', 'entra:t/o'], services, true)],
+  ['by nobody on a list', listAskers([], services, true)],
   ['with buttons in the message', 'pressers'],
 ]
 for (const [how, askers] of people) {

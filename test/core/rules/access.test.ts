@@ -2,16 +2,16 @@
 import { describe, expect, test } from 'vitest'
 import {
   type Access,
-  deciderOf,
-  fleetsOf,
+  describeAccess,
   type Grant,
   grantTo,
+  listFleets,
   may,
-  nameOf,
   type Scope,
   scopes,
   seesFleet,
   seesToken,
+  toDecider,
 } from '../../../functions/core/rules/access.ts'
 
 const admin: Access = { by: 'admin' }
@@ -43,7 +43,7 @@ describe('fleets', () => {
     ['a token for one that was removed', token(['read'], { fleets: ['old'] }), []],
     ['a token for none', token(['manage'], { fleets: [] }), []],
   ])('%s', (_, access, seen) => {
-    expect(fleetsOf(access, configured)).toEqual(seen)
+    expect(listFleets(access, configured)).toEqual(seen)
     for (const fleet of configured) expect(seesFleet(access, fleet)).toBe(seen.includes(fleet))
   })
 
@@ -146,7 +146,10 @@ describe('a new token', () => {
 })
 
 test('the record of a decision names the token by id and name', () => {
-  expect(deciderOf(admin)).toEqual({ how: 'admin', who: 'admin' })
-  expect(deciderOf(token(['decide']))).toEqual({ how: 'token', who: '4f0c/robot' })
-  expect([nameOf(admin), nameOf(token(['decide']))]).toEqual(['admin', 'token:4f0c/robot'])
+  expect(toDecider(admin)).toEqual({ how: 'admin', who: 'admin' })
+  expect(toDecider(token(['decide']))).toEqual({ how: 'token', who: '4f0c/robot' })
+  expect([describeAccess(admin), describeAccess(token(['decide']))]).toEqual([
+    'admin',
+    'token:4f0c/robot',
+  ])
 })

@@ -7,10 +7,10 @@ import type { Facts } from '../../../functions/core/event/facts.ts'
 import type { KnownVm } from '../../../functions/core/event/sight.ts'
 import { type Match, matchVm } from '../../../functions/core/rules/match.ts'
 import {
-  decidersOf,
   decidesInMessage,
   isListed,
-  permissionOf,
+  judgePermission,
+  listDeciders,
 } from '../../../functions/core/rules/permission.ts'
 import type { Route } from '../../../functions/core/rules/routes.ts'
 import { facts, record, sight } from '../../support/records.ts'
@@ -40,7 +40,7 @@ const known = [tagged('db_0', 'db'), tagged('web_0', 'web')]
 function mayDecide(routes: Route[], changes: Partial<Facts>, observers: KnownVm[] = known) {
   const event = record({ facts: facts({ resources: ['db_0'], ...changes }) })
   return Object.keys(people)
-    .filter((who) => permissionOf(routes, event, observers, people[who]!) === 'allowed')
+    .filter((who) => judgePermission(routes, event, observers, people[who]!) === 'allowed')
     .join(' ')
 }
 
@@ -172,16 +172,16 @@ describe('the reason of a refusal', () => {
     ['a token of the API', [by('ann')], { how: 'token', who: '4f0c/robot' }, 'allowed'],
     ['a rule', [by('ann')], { how: 'policy', who: 'policy[0]' }, 'allowed'],
   ])('%s', (_, routes, decider, permission) => {
-    expect(permissionOf(routes, event, known, decider)).toBe(permission)
+    expect(judgePermission(routes, event, known, decider)).toBe(permission)
   })
 
   test('names all approvers, or anybody', () => {
-    expect(decidersOf([by('')], event, known)).toBe('anybody')
-    expect(decidersOf([by('ann bea'), by('cid', web)], event, [tagged('web_0', 'db')])).toEqual([
+    expect(listDeciders([by('')], event, known)).toBe('anybody')
+    expect(listDeciders([by('ann bea'), by('cid', web)], event, [tagged('web_0', 'db')])).toEqual([
       nameOf('ann'),
       nameOf('bea'),
     ])
-    expect(decidersOf([by('ann', db), by('bea', web)], event, [])).toEqual([])
+    expect(listDeciders([by('ann', db), by('bea', web)], event, [])).toEqual([])
   })
 })
 

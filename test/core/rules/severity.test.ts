@@ -1,14 +1,18 @@
 // The table of severities, and the severity of each step.
 import { describe, expect, test } from 'vitest'
 import { type Moment, moments } from '../../../functions/core/event/moment.ts'
-import { viewOf } from '../../../functions/core/event/view.ts'
-import { type Severity, severities, severityOf } from '../../../functions/core/rules/severity.ts'
+import { toView } from '../../../functions/core/event/view.ts'
+import {
+  chooseSeverity,
+  type Severity,
+  severities,
+} from '../../../functions/core/rules/severity.ts'
 import { type Fields, facts, record } from '../../support/records.ts'
 
 const loud: Severity[] = ['critical', 'error']
 
 function of(changes: Fields, moment: Moment = 'scheduled'): Severity {
-  return severityOf({ moment, event: viewOf(record(changes)) })
+  return chooseSeverity({ moment, event: toView(record(changes)) })
 }
 
 const typed = (eventType: string, durationSeconds?: number) => {

@@ -7,7 +7,7 @@ import {
   expiredKeptMs,
   isExpired,
   isOutdated,
-  isTextOf,
+  isTokenText,
   limitReached,
   tokenIdIn,
   tokenText,
@@ -30,9 +30,9 @@ describe('the text', () => {
   )
 
   test('matches its own hash only', () => {
-    expect(isTextOf(token, text)).toBe(true)
-    expect(isTextOf(token, tokenText(id, 'ac'.repeat(32)))).toBe(false)
-    expect(isTextOf({ ...token, hash: text }, text)).toBe(false)
+    expect(isTokenText(token, text)).toBe(true)
+    expect(isTokenText(token, tokenText(id, 'ac'.repeat(32)))).toBe(false)
+    expect(isTokenText({ ...token, hash: text }, text)).toBe(false)
   })
 })
 

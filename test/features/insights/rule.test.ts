@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { EventSummary } from '../../../functions/core/event/summary.ts'
-import { insightsOf, insightsSince } from '../../../functions/features/insights/rule.ts'
+import { computeInsights, insightsSince } from '../../../functions/features/insights/rule.ts'
 
 const now = Date.UTC(2026, 10, 21, 12)
 const minute = 60_000
@@ -12,11 +12,11 @@ function summary(changes: Partial<EventSummary> = {}): EventSummary {
   return { ...what, vms: ['web_0'], vmCount: 1, ...times, ...changes }
 }
 
-const thisMonth = (events: EventSummary[]) => insightsOf(events, now).months[0]!
+const thisMonth = (events: EventSummary[]) => computeInsights(events, now).months[0]!
 
 test('six months, the newest first, each event in the month of its first sight', () => {
   const may = Date.UTC(2026, 4, 31, 23)
-  const { months } = insightsOf([summary(), summary({ firstSeenAt: may })], now)
+  const { months } = computeInsights([summary(), summary({ firstSeenAt: may })], now)
   expect(months.map(({ month }) => month)).toEqual([
     ...['2026-11', '2026-10', '2026-09', '2026-08', '2026-07', '2026-06'],
   ])
@@ -27,7 +27,7 @@ test('six months, the newest first, each event in the month of its first sight',
 test('types by frequency; the rarest together; drills do not count', () => {
   const types = ['A', 'A', 'B', 'B', 'C', 'C', 'D', 'D', 'E', 'E', 'F', 'G']
   const events = types.map((eventType) => summary({ eventType }))
-  const { types: shown } = insightsOf([...events, summary({ drill: true })], now)
+  const { types: shown } = computeInsights([...events, summary({ drill: true })], now)
   expect(shown).toEqual(['A', 'B', 'C', 'D', 'E', 'other'])
   expect(thisMonth(events).types.at(-1)).toEqual(['other', 2])
 })
@@ -69,7 +69,7 @@ test('the VMs that were hit most, each in its fleet', () => {
     summary({ vms: ['web_1'] }),
     summary({ vms: ['web_1'], fleet: 'test' }),
   ]
-  expect(insightsOf(events, now).vms).toEqual([
+  expect(computeInsights(events, now).vms).toEqual([
     { fleet: 'prod', vm: 'web_1', count: 2 },
     { fleet: 'prod', vm: 'web_2', count: 1 },
     { fleet: 'test', vm: 'web_1', count: 1 },

@@ -1,7 +1,7 @@
 // Messages about problems of Foghorn itself.
 import { alertId, alertsTo } from '../../../functions/core/delivery/alert.ts'
 import { noFleet } from '../../../functions/core/delivery/delivery.ts'
-import { maxOpenOfBeacon, refusalOf } from '../../../functions/core/limits.ts'
+import { describeLimit, maxOpenOfBeacon } from '../../../functions/core/limits.ts'
 import {
   type NotedProblem,
   type ProblemKind,
@@ -15,7 +15,7 @@ import { at } from '../../support/records.ts'
 const minute = 60_000
 
 function overLimits(): Outgoing {
-  const reason = refusalOf({ ofBeacon: maxOpenOfBeacon, ofFleet: 0 })!
+  const reason = describeLimit({ ofBeacon: maxOpenOfBeacon, ofFleet: 0 })!
   return problem('over_limits', ['web_0'], { reasons: [reason] })
 }
 

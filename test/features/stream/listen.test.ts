@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { serve } from '@hono/node-server'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { listenToEvents as command, queryOf } from '../../../functions/features/stream/cli.ts'
+import { buildQuery, listenToEvents as command } from '../../../functions/features/stream/cli.ts'
 import { serverSent } from '../../../functions/features/stream/cli-events.ts'
 import { refusalOf } from '../../support/command.ts'
 import { Program } from '../../support/process.ts'
@@ -149,7 +149,7 @@ test.each([
 
 describe('arguments', () => {
   test('become a query', () => {
-    const query = queryOf({ fleet: ['a', 'b'], type: ['reboot'], resource: 'web_*' })
+    const query = buildQuery({ fleet: ['a', 'b'], type: ['reboot'], resource: 'web_*' })
     expect(String(query)).toBe('fleet=a&fleet=b&type=Reboot&resource=web_*')
   })
 

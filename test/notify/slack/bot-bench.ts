@@ -1,7 +1,7 @@
 // A bot of Slack, the channel that it posts to, and the steps of one event.
 import type { Notification } from '../../../functions/core/delivery/delivery.ts'
 import type { Moment } from '../../../functions/core/event/moment.ts'
-import { viewOf } from '../../../functions/core/event/view.ts'
+import { toView } from '../../../functions/core/event/view.ts'
 import { compose } from '../../../functions/core/message/message.ts'
 import type { Outgoing, Send } from '../../../functions/notify/notifier.ts'
 import { type ChannelOf, notifiers } from '../../../functions/notify/registry.ts'
@@ -19,7 +19,7 @@ export function createBotBench() {
     posts: memoryPosts(),
     /** The next step of the event. */
     step(moment: Moment, seq: number, changes: Fields = {}): Outgoing {
-      const notification: Notification = { moment, at, event: viewOf(record(changes)) }
+      const notification: Notification = { moment, at, event: toView(record(changes)) }
       const delivery = claimed(`d-${seq}`, { notification, seq, lease: `lease-${seq}` })
       return outgoing({ delivery, message: compose(notification, at), posts: bench.posts })
     },

@@ -2,7 +2,7 @@
 // thread.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Moment } from '../../../functions/core/event/moment.ts'
-import { viewOf } from '../../../functions/core/event/view.ts'
+import { toView } from '../../../functions/core/event/view.ts'
 import { compose } from '../../../functions/core/message/message.ts'
 import type { Send } from '../../../functions/notify/notifier.ts'
 import { notifiers } from '../../../functions/notify/registry.ts'
@@ -91,7 +91,7 @@ describe('one message for an event', () => {
     await bot.notify(bot.step('scheduled', 64))
     const kept = bot.posts.kept
     const about = { channel: 'team', moment: 'scheduled' as const, state: 'refused', reason: 'x' }
-    const notification = { moment: 'alert' as const, at, event: viewOf(record()), about }
+    const notification = { moment: 'alert' as const, at, event: toView(record()), about }
     const delivery = claimed('n', { notification, seq: 2 ** 40 })
     const what = outgoing({ delivery, message: compose(notification, at), posts: bot.posts })
     expect((await bot.notify(what)).outcome).toBe('delivered')

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { readAnswer, readNews, waitMs } from '../../../functions/pages/browser/answers.ts'
 import { countdown } from '../../../functions/pages/browser/clock.ts'
 import { readersTime } from '../../../functions/pages/browser/readers-time.ts'
-import { piecesOf } from '../../../functions/pages/times.ts'
+import { splitTime } from '../../../functions/pages/times.ts'
 
 const [minuteMs, hourMs] = [60_000, 3_600_000]
 
@@ -69,7 +69,7 @@ describe('an answer to a form', () => {
 })
 
 test('times and short quoted names are not split', () => {
-  const pieces = piecesOf('At 2026-11-21 12:15:00 UTC "web team" or "chat", 9:00')
+  const pieces = splitTime('At 2026-11-21 12:15:00 UTC "web team" or "chat", 9:00')
   expect(pieces).toEqual([
     { text: 'At ', isWhole: false },
     { text: '2026-11-21 12:15:00 UTC', isWhole: true },

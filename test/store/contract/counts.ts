@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Settlement } from '../../../functions/core/delivery/attempt.ts'
 import { subscriptionChannel } from '../../../functions/core/delivery/delivery.ts'
-import { viewOf } from '../../../functions/core/event/view.ts'
+import { toView } from '../../../functions/core/event/view.ts'
 import { countsMs } from '../../../functions/store/store.ts'
 import { claim } from '../../support/claims.ts'
 import {
@@ -146,7 +146,7 @@ export function countPromises(bench: Bench): void {
       const firstSeenAt = at - 3_000
       const commit = (eventId: string, changes: Fields, more: object = {}) => {
         const own = record({ eventId, firstSeenAt, ...changes })
-        const about = { eventId, notification: notification({ event: viewOf(own) }) }
+        const about = { eventId, notification: notification({ event: toView(own) }) }
         const deliveries = [
           delivery(`${eventId}1`, about),
           delivery(`${eventId}2`, { ...about, channel: 'team', ...more }),

@@ -5,14 +5,14 @@ import {
   type DeliveryState,
   subscriptionChannel,
 } from '../../../functions/core/delivery/delivery.ts'
-import { viewOf } from '../../../functions/core/event/view.ts'
+import { toView } from '../../../functions/core/event/view.ts'
 import { claim, free, freeBut } from '../../support/claims.ts'
 import { at, delivery, key, notification, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
 const channel = subscriptionChannel('s1')
 const answered: Answered = { status: 503, text: 'come back later', tookMs: 41, at }
-const event = viewOf(record())
+const event = toView(record())
 
 function toSubscription(id: string, changes: Partial<Delivery> = {}): Delivery {
   return delivery(id, { channel, notification: notification({ event }), ...changes })

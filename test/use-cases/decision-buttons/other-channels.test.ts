@@ -1,7 +1,7 @@
 // If the readers of a channel cannot decide by its link, its messages name the approvers and do not
 // ask. If anybody can decide, nothing changes.
 import { expect, test } from 'vitest'
-import { buttonOf } from '../../../functions/core/message/message.ts'
+import { composeButton } from '../../../functions/core/message/message.ts'
 import { sentTo } from '../../support/deliveries.ts'
 import { startWithEvent, world } from '../../support/relay.ts'
 import { slackDecides } from '../../support/slack-press.ts'
@@ -16,7 +16,7 @@ async function asksIn(routes: object[]) {
   return {
     // the style of a button that asks
     team: team!.body.includes('"positive"'),
-    pager: pager!.json.links[0].text === buttonOf({ asks: true, declined: false }),
+    pager: pager!.json.links[0].text === composeButton({ asks: true, declined: false }),
     chat: chat!.body.includes('"action_id":"approve"'),
   }
 }
