@@ -25,7 +25,7 @@ import { spoolFileName } from './spool.ts'
 /** With less free space SQLite cannot write a journal. */
 const leastFreeBytes = 64 * 1024
 
-/** For the parts that log. Their failures are findings. */
+/** Parts that log get this log: their failures are findings. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** Prints each finding as soon as it is known. Whether all is well. */
@@ -118,7 +118,7 @@ const ok = (about: string, text: string): Finding => ({ result: 'ok', about, tex
 const fix = (about: string, text: string): Finding => ({ result: 'fix', about, text })
 const skip = (about: string, text: string): Finding => ({ result: 'skip', about, text })
 
-/** As often as a beacon polls. */
+/** The check polls IMDS as often as a running beacon does. */
 const pollMs = 1_000
 /** Enough to fall back through all api-versions. */
 const maxPolls = 50
@@ -203,7 +203,7 @@ async function checkRelay(
   return relayFindings(posted, settings.relayUrl, clock.now())
 }
 
-/** In the order of the output. */
+/** The check prints these findings in this order. */
 const askedOfRelay = ['relay', 'certificate', 'credential', 'clock', 'heard']
 
 /** `now` is when the answer arrived, by this VM's clock. */
@@ -216,7 +216,7 @@ export function relayFindings(posted: Posted, url: string, now: number): Finding
   )
 }
 
-/** Only what the answer tells. */
+/** The findings that the answer alone tells. */
 function foundIn(posted: Posted, url: string, now: number): Finding[] {
   if (posted.kind === 'unready') return [fix('credential', posted.reason)]
   if (posted.kind === 'unanswered') {
@@ -258,7 +258,7 @@ function unreachable(url: string, reason: string): string {
   return `${url}: ${reason}; check FOGHORN_RELAY_URL, HTTPS_PROXY, NO_PROXY and firewalls`
 }
 
-/** For the reason of a failed TLS handshake, which begins with the code of the error. */
+/** The remedy for a failed TLS handshake, whose reason begins with the code of the error. */
 function certificateRemedy(reason: string): string | undefined {
   const code = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)\w*/.exec(
     reason,

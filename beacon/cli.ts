@@ -5,7 +5,7 @@ import { drainVariables } from './kubernetes/settings.ts'
 import { type Variable, variables } from './variables.ts'
 
 export interface Command {
-  /** As typed after `foghorn-beacon`; empty for no word. */
+  /** What a user types after `foghorn-beacon`. Empty if the command has no word. */
   words: string
   about: string
   /** Returns the exit code. */
@@ -85,7 +85,7 @@ const descriptors: Record<Stream, number> = { stdout: 1, stderr: 2 }
 /** A Windows console needs text in place of bytes, which only the streams write. */
 const streaming = new Set<Stream>(process.platform === 'win32' ? ['stdout', 'stderr'] : [])
 
-/** Both get one line without its end. */
+/** `out` and `error` each get one line without its end. */
 export const terminal = {
   out: (line: string) => print('stdout', line),
   error: (line: string) => print('stderr', line),

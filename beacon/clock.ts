@@ -29,7 +29,7 @@ export const systemClock: Clock = {
 export interface Instant {
   /** Epoch ms. */
   wall: number
-  /** Of this process only. */
+  /** A monotonic time counts only in the process that read it. */
   monotonic?: number
 }
 
@@ -38,7 +38,7 @@ export function toInstant(clock: Clock, monotonic = clock.monotonic()): Instant 
   return { monotonic, wall: clock.now() - (clock.monotonic() - monotonic) }
 }
 
-/** At least 0 ms: the wall clock may have been set back between two processes. */
+/** The age is at least 0 ms: the wall clock may have been set back between two processes. */
 export function measureAgeMs(clock: Clock, { wall, monotonic }: Instant): number {
   if (monotonic !== undefined) return clock.monotonic() - monotonic
   return Math.max(0, clock.now() - wall)

@@ -53,7 +53,7 @@ export function renewAfterMs(leftMs: number): number {
 
 interface TokenParts {
   source: TokenSource
-  /** The same as `entra.audience` of the relay's configuration. */
+  /** The audience equals `entra.audience` in the relay's configuration. */
   audience: string
   /** Picks one of several identities; undefined: the VM's own, or its only one. */
   clientId: string | undefined

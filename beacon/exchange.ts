@@ -4,9 +4,9 @@ export interface Exchange {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   headers: Record<string, string>
   body?: string
-  /** For the whole exchange. */
+  /** The limit of the whole exchange. */
   timeoutMs: number
-  /** For the connection alone, if shorter. */
+  /** The limit of the connection alone, if that is shorter. */
   connectTimeoutMs?: number
   maxBytes: number
   signal: AbortSignal

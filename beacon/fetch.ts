@@ -81,7 +81,7 @@ async function readText(
   return new TextDecoder().decode(Buffer.concat(chunks))
 }
 
-/** Such an answer needs no stream, which costs time and memory. A compressed one may be longer. */
+/** If an answer names its length, it needs no costly stream. A compressed answer may be longer. */
 function isWithin(maxBytes: number, { headers }: Response): boolean {
   const length = headers.get('content-length')
   return length !== null && Number(length) <= maxBytes && !headers.has('content-encoding')

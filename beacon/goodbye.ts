@@ -4,11 +4,11 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Goodbye, goodbyes } from '../shared/report.ts'
 
-/** In the state directory. Contains one word of `goodbyes`. */
+/** The file is in the state directory. It contains one word of `goodbyes`. */
 const fileName = 'stopping'
 /** systemd answers within some milliseconds. The last report must not wait longer for it. */
 const askMs = 500
-/** It exists if systemd runs this system: see sd_booted(3). */
+/** This folder exists if systemd runs the system: see sd_booted(3). */
 const systemdFolder = '/run/systemd/system'
 
 interface Stopping {

@@ -15,7 +15,7 @@ import {
 
 /** Azure's NAT drops a connection that was idle for 4 min, and notifies neither side. */
 const idleSocketMs = 90_000
-/** More than the requests that run at once, so a request within the rate limit never waits here. */
+/** There are more sockets than requests at once, so a request within the rate limit never waits here. */
 const maxSockets = 8
 
 /** Loads the modules only if it is called: the executable does not need them. */

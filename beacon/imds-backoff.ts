@@ -12,7 +12,7 @@ const longestRetryAfterMs = 60_000
 /** The failures of one class in a row, the newest included. */
 interface Streak {
   attempt: number
-  /** Since the first of them. */
+  /** Time since the first of these failures. */
   lastingMs: number
 }
 

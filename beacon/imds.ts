@@ -85,7 +85,7 @@ interface Answered {
 }
 
 export function createImds(options: {
-  /** Such as `http://169.254.169.254`. */
+  /** The address of IMDS, such as `http://169.254.169.254`. */
   origin: string
   clock: Clock
   log: Log

@@ -82,7 +82,7 @@ const answer = z.object({
   ),
 })
 
-/** Of `/metadata/identity/oauth2/token`: the token, or a sentence that says why there is none. */
+/** Reads an answer of `/metadata/identity/oauth2/token`: the token, or a sentence that says why not. */
 export function parseAccessToken(body: string): AccessToken | string {
   const json = parseJson(body)
   if (json === undefined) return 'the token answer is not JSON'

@@ -23,7 +23,7 @@ import { openSpool } from './spool.ts'
 
 /** Exit after this time even if something hangs. Longer than the last report may take. */
 const stopWithinMs = 2_800
-/** Without node:crypto, which the executable would have to load. */
+/** Ids are made without node:crypto, which the executable would have to load. */
 const newId = () => crypto.randomUUID()
 
 const commands: Command[] = [

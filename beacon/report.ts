@@ -39,7 +39,7 @@ export interface BuiltReport {
   leftOut: number
 }
 
-/** With the document, but without changes and starts. */
+/** A report with its document, but without changes and starts. */
 type Head = Omit<Report, 'changes' | 'starts'>
 
 interface Item extends Pending {
@@ -140,7 +140,7 @@ function countBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value))
 }
 
-/** With its comma. */
+/** Bytes of an item with its comma. */
 function itemBytes(text: string): number {
   return Buffer.byteLength(text) + 1
 }

@@ -8,14 +8,14 @@ import type { Sent } from './relay-client.ts'
 import { type BuiltReport, buildReport, type Facts } from './report.ts'
 import type { Parts, State } from './state.ts'
 
-/** Between two reports, whatever the relay answers. */
+/** Two reports are at least this far apart, whatever the relay answers. */
 const shortestGapMs = 200
 /** While an event is open, minutes count. */
 const openBackoff: Backoff = { baseMs: 1_000, capMs: 10_000 }
 const idleBackoff: Backoff = { baseMs: 1_000, capMs: 60_000 }
 /** If the relay rejects the content of this many reports, the oldest item is given up. */
 const maxContentRefusals = 3
-/** For the last report, with its reason. The relay usually answers within some milliseconds. */
+/** The last report may take this long. The relay usually answers within some milliseconds. */
 const goodbyeMs = 2_000
 
 /**
@@ -75,7 +75,7 @@ async function sayGoodbye(
   over.abort()
 }
 
-/** As reports show it: new at each start, and after the relay retired it. */
+/** The boot that reports name. It is new at each start, and after the relay retired the old one. */
 interface Boot {
   id: string
   counter: number
@@ -94,7 +94,7 @@ class Reporter {
   #boot: Boot
   /** The report that was built last. */
   #built: BuiltReport | undefined
-  /** In a row, without success. */
+  /** Attempts in a row without success. */
   #attempts = 0
   #contentRefusals = 0
   #lastKind: Sent['kind'] = 'accepted'

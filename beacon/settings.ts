@@ -68,7 +68,7 @@ export function readEnvironment(environment: Environment): Settings | { problems
   }
 }
 
-/** For the runner of hooks alone, which needs no setting. */
+/** Reads the settings of the runner of hooks alone, which requires no setting. */
 export function readRunnerSettings(
   environment: Environment,
 ): { folder: string; socket: string; logLevel: Level } | { problems: string[] } {
@@ -87,7 +87,7 @@ function isAboutCredential(problem: string): boolean {
   return /^FOGHORN_(FLEET_KEY|AUDIENCE|IDENTITY_CLIENT_ID) /.test(problem)
 }
 
-/** Not both: a key that is not needed should not be on the VM. */
+/** A VM needs a key or an audience, not both: a key that is not needed should not be on the VM. */
 function credentialProblems(
   key: string | undefined,
   audience: string | undefined,

@@ -10,7 +10,7 @@ import { changeSchema, maxChanges, type Start, startSchema } from '../shared/rep
 import { type Clock, type Instant, measureAgeMs, toInstant } from './clock.ts'
 import type { Step } from './watch.ts'
 
-/** Not imported: an old Node without it would exit before it prints which version it needs. */
+/** The module is not imported: an old Node without it would exit before it prints which version it needs. */
 const sqlite = process.getBuiltinModule('node:sqlite')
 
 export const spoolFileName = 'spool.db'

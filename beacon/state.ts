@@ -18,15 +18,15 @@ export interface Parts {
   relay: Relay
   spool: Spool
   clock: Clock
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   random: () => number
-  /** Unique, for boot ids. */
+  /** Makes unique ids for boots. */
   newId: () => string
-  /** Since the operating system started. */
+  /** Time since the operating system started. */
   uptimeMs: () => number
   log: Log
   pollMs: number
-  /** Of the beacon's software. */
+  /** The version of the beacon's software. */
   version: string
   /** Further fields of the log line `beacon_started`. */
   about: Fields
@@ -34,7 +34,7 @@ export interface Parts {
   takeOver: TakeOver
   /** Why the beacon stops, for its last report. Asked once, when it stops on purpose. */
   whyStopping: () => Promise<Goodbye>
-  /** Left out, the beacon runs no hooks. */
+  /** If this is left out, the beacon runs no hooks. */
   hooks?: HookParts
 }
 
@@ -60,7 +60,7 @@ export interface Hooks {
   forget(): void
   /** There is a new document. */
   documentSeen(): void
-  /** For the report that is built now. Undefined while no runner answers. */
+  /** The hooks for the report that is built now. Undefined while no runner answers. */
   report(): Report['hooks']
   /** The relay has answered the report that was built last. */
   answered(preparations: Answer['preparations']): void

@@ -9,7 +9,7 @@ import { secretBytes } from '../shared/signature.ts'
 export type Environment = Record<string, string | undefined>
 
 const defaultImdsUrl = 'http://169.254.169.254'
-/** In the working directory, for any user. The service on a VM sets /var/lib/foghorn. */
+/** A folder in the working directory works for any user. The service on a VM sets /var/lib/foghorn. */
 const defaultStateDirectory = '.foghorn-beacon'
 /** At most 4 requests go out in 1.05 s; see imds-request.ts. */
 const pollSeconds = { least: 0.3, most: 60, usual: 1 }
@@ -30,7 +30,7 @@ const hookPlaces = isWindows
 /** What a variable is for (the documentation shows this), and what it may be. */
 export interface Variable<T> {
   about: string
-  /** For the documentation. */
+  /** The usual value, for the documentation. */
   usual: string
   schema: z.ZodMiniType<T, string | undefined>
 }
@@ -181,7 +181,7 @@ const table = {
   NO_PROXY: variable('Hosts that the beacon reaches without the proxy.', z.optional(z.string())),
 }
 
-/** For the documentation, by name. */
+/** The variables by name, for the documentation. */
 export const variables: Record<string, Pick<Variable<unknown>, 'about' | 'usual'>> = table
 
 type Name = keyof typeof table

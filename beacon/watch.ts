@@ -24,12 +24,12 @@ export interface Shown {
 export interface Snapshot extends Shown {
   /** Events that the document lacks but may hide. */
   kept: readonly Kept[]
-  /** By the ids of `events` and `kept`: each value as last shown by any document. */
+  /** Each event's values as any document last showed them, by the ids of `events` and `kept`. */
   known: ReadonlyMap<string, ScheduledEvent>
 }
 
 interface Kept {
-  /** As in the last document that showed it. */
+  /** The event as the last document that contained it showed it. */
   event: ScheduledEvent
   /** When that document arrived, and its unreadable entries. */
   lastSeenAt: number
@@ -47,13 +47,13 @@ export interface Step {
   lastSeenAt?: number
   /** For `appeared`: no document of the last seconds could have shown it. */
   firstPoll: boolean
-  /** As the newer document has it; for `gone`, as the older had it. */
+  /** The event in the newer document. For `gone`: in the older one. */
   event: ScheduledEvent
 }
 
 interface Watched {
   snapshot: Snapshot
-  /** In the order of the documents, `gone` last. */
+  /** The steps are in the order of the documents, `gone` last. */
   steps: Step[]
   /** Events with a value that the previous api-version did not show. These are no steps. */
   learned: ScheduledEvent[]
@@ -161,7 +161,7 @@ function merged(before: ScheduledEvent | undefined, event: ScheduledEvent): Sche
   }
 }
 
-/** For each new value: `changed` if it replaces another one, `visible` if none was known. */
+/** Says of each new value whether it replaces another one (`changed`), or none was known (`visible`). */
 function newsIn(before: ScheduledEvent, after: ScheduledEvent): ('changed' | 'visible')[] {
   const pairs: [unknown, unknown][] = [
     [before.status, after.status],

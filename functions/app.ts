@@ -28,7 +28,7 @@ interface Parts extends DirectReports {
   noteBrokenOff: NoteBrokenOff
 }
 
-/** For a host that takes reports from its own server. */
+/** Makes the parts for a host that takes reports from its own server. */
 export function createParts(relay: Relay): Parts {
   const app = new Hono()
   const refusals = createFrequentLog({ now: () => relay.now(), log: relay.log })
@@ -63,10 +63,10 @@ export function createParts(relay: Relay): Parts {
   return { app, ...createDirectReports(relay, take, reports), noteBrokenOff }
 }
 
-/** Large, and for everybody. */
+/** The documents are large, and for everybody. */
 const documents: ReadonlySet<unknown> = new Set(documentRoutes)
 
-/** Not a decision. */
+/** A decision is never heavy. */
 function isHeavy({ caller, takesTurns }: Route): boolean {
   return !takesTurns && ['read', 'manage', 'admin', 'report', 'calendar'].includes(caller)
 }

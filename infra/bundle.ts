@@ -66,7 +66,7 @@ function removeOld(dist: string): void {
 export type Inputs = Record<'beacon' | 'azure' | 'node' | 'cloudflare', string[]>
 
 interface Bundle {
-  /** What it wrote; a folder ends with a slash. */
+  /** The paths that were written; a folder ends with a slash. */
   paths: string[]
   inputs: Inputs
 }

@@ -12,7 +12,7 @@ import { filledDocuments } from './reference.ts'
 export const root = join(import.meta.dirname, '..')
 
 interface Generated {
-  /** From the top of the repository, with slashes. */
+  /** The path from the top of the repository, with slashes. */
   path: string
   content: () => string
 }

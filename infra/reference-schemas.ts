@@ -24,7 +24,7 @@ export function exampleBody(): string {
   return `{\n${packed(envelope, '  ')},\n  "data": {\n${inner}\n  }\n}`
 }
 
-/** As many fields on a line as fit. */
+/** Writes as many fields on a line as fit. */
 function packed(value: object, indent: string): string {
   const lines: string[] = []
   for (const [name, part] of Object.entries(value)) {

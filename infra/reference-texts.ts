@@ -4,12 +4,12 @@ import type { Moment } from '../functions/core/event/moment.ts'
 import { errorCodes, logEvents } from '../functions/features/texts.ts'
 
 interface Setting {
-  /** Shown as code, unless empty. */
+  /** The documentation shows this as code, unless it is empty. */
   usual: string
   about: string
 }
 
-/** Of the relay, read in functions/host and functions/config/hosts.ts. */
+/** Settings of the relay. They are read in functions/host and functions/config/hosts.ts. */
 export const relaySettings: Record<string, Setting> = {
   PORT: {
     usual: '7071',
@@ -85,7 +85,7 @@ export const momentTexts: Record<Moment, string> = {
   lost: 'No VM that saw the event has reported for 10 min after the event was due.',
 }
 
-/** Of the relay, by the name in `event`. */
+/** Log events of the relay, by the name in `event`. */
 export const relayEvents: Record<string, string> = {
   admin_key_wrong: 'A request had a wrong admin key, to the API or to the console (`where`).',
   admin_signed_in: 'An owner opened the console with the admin key.',
@@ -221,7 +221,7 @@ export const relayEvents: Record<string, string> = {
   woken: 'Azure Functions only. A wake-up arrived.',
 }
 
-/** Of the beacon. */
+/** Log events of the beacon, by the name in `event`. */
 export const beaconEvents: Record<string, string> = {
   beacon_failed: 'The beacon failed, and exits with code 1.',
   beacon_started: 'IMDS has identified the VM.',

@@ -201,7 +201,7 @@ interface Key {
   schema: Json
 }
 
-/** Every key of the file, except those of kinds and `match`, which have separate tables. */
+/** Lists every key of the file, except those of kinds and `match`, which have separate tables. */
 function listKeys({ properties = {}, required = [] }: Json, prefix = ''): Key[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     const path = `${prefix}${name}`

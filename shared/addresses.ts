@@ -7,7 +7,7 @@
  */
 const addressMs = 2_000
 
-/** For all connections of this process. It loads `node:net`. */
+/** Sets the time for all connections of this process. Loads `node:net`. */
 export function giveAddressesTime(): void {
   process.getBuiltinModule('node:net').setDefaultAutoSelectFamilyAttemptTimeout(addressMs)
 }

@@ -21,9 +21,9 @@ export const checkAnswerSchema = z.object({
   time: z.number(),
   /** The name under which the relay keeps this VM's beacon. Absent if the request had no VM. */
   beacon: z.optional(z.string()),
-  /** When it was heard last, by the relay's clock. Absent if it never was. */
+  /** When the beacon was heard last, by the relay's clock. Absent if it never was. */
   heardAt: z.optional(z.number()),
-  /** Absent if it never was heard. `left`: it said goodbye. */
+  /** Absent if the beacon never was heard. `left`: it said goodbye. */
   state: z.optional(z.enum(['heard', 'silent', 'left'])),
   /** How far the relay's clock is ahead of most VMs', in ms. Absent if they do not agree so. */
   relayAheadMs: z.optional(z.number()),

@@ -100,7 +100,7 @@ export const eventIdSchema = z.string().check(
   z.refine((id) => !dotSegments.includes(id)),
 )
 
-/** For JSON Schema only: ids of the relay's own are refused by a check of the whole report. */
+/** Only for JSON Schema. A check of the whole report refuses ids of the relay's own. */
 const notOurs = `^(?!${ownPrefixes.map(inEitherCase).join('|')})`
 
 function inEitherCase(text: string): string {
@@ -224,7 +224,7 @@ export function hits(event: Pick<ScheduledEvent, 'resources'>, vmName: string): 
   return event.resources.some((resource) => resource.toLowerCase() === wanted)
 }
 
-/** Those that hit the VM, then the others. */
+/** Sorts the events: those that hit the VM come first, then the others. */
 export function hitsFirst(events: readonly ScheduledEvent[], vmName: string): ScheduledEvent[] {
   const isHit = (event: ScheduledEvent) => hits(event, vmName)
   return [...events.filter(isHit), ...events.filter((event) => !isHit(event))]
@@ -264,7 +264,7 @@ function joined(one: ScheduledEvent | undefined, other: ScheduledEvent): Schedul
   }
 }
 
-/** As many events as a report holds. If there are more, those that hit the VM come first. */
+/** Keeps as many events as a report holds. If there are more, those that hit the VM come first. */
 function first(
   events: ScheduledEvent[],
   vmName: string | undefined,

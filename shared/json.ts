@@ -34,7 +34,7 @@ export function iso(at: number | undefined): string | undefined {
   return at === undefined ? undefined : new Date(at).toISOString()
 }
 
-/** Without the keys whose value is undefined. */
+/** Leaves out the keys whose value is undefined. */
 export function defined(value: object): object {
   return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined))
 }

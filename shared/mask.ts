@@ -72,7 +72,7 @@ function maskOfForms(secrets: string[]): (text: string) => string {
   return (text) => withoutSpans(text, inEachLayer(text, spansIn), '[secret]')
 }
 
-/** From the first character to the one behind the last. */
+/** A span reaches from its first character to the one behind its last. */
 type Span = [from: number, to: number]
 
 function withoutSpans(text: string, spans: Span[], shown: string): string {
@@ -110,7 +110,7 @@ function longestBeginning(piece: string, secrets: string[]): number {
   return Math.max(0, ...lengths)
 }
 
-/** As a text is without escapes. `at`: where each character begins in the text, and where the last one ends. */
+/** A text without its escapes. `at`: where each character begins in the text, and where the last one ends. */
 interface Layer {
   plain: string
   at: Int32Array
@@ -133,7 +133,7 @@ function listLayers(text: string): Layer[] {
 }
 
 const escapes = /[\\%&=]/
-/** In addresses, in mails and in HTML. Each language escapes other characters. */
+/** Escapes in addresses, in mails and in HTML. Each language escapes other characters. */
 const inMarkup =
   /%[0-7][\da-f]|%[c-f][\da-f](?:%[89ab][\da-f])+|=(?<quoted>[2-7][\da-f])|&#x(?<hex>[\da-f]{1,6});|&#(?<decimal>\d{1,7});|%u(?<old>[\da-f]{4})|&(?<name>amp|lt|gt|quot|apos|sol|plus|equals|comma|period|colon|semi|excl|num|dollar|percnt|ast|lpar|rpar|quest|commat|lbrack|lsqb|rbrack|rsqb|lbrace|lcub|rbrace|rcub|bsol|lowbar|underbar|grave|verbar|vert|hat|nbsp);|=\r?\n/gi
 /** And in JSON and JavaScript: there, a backslash stands for none. */
@@ -189,7 +189,7 @@ function meantBy({ 0: whole, groups = {} }: RegExpExecArray): string {
   return code > 0x10ffff ? whole : String.fromCodePoint(code)
 }
 
-/** As it is, in a form, in hex and in base64 of both alphabets. Escapes: `listLayers`. */
+/** The secret as it is, in a form, in hex and in base64 of both alphabets. Escapes: `listLayers`. */
 function listForms(secret: string): string[] {
   const text = secret.toWellFormed()
   const bytes = [...new TextEncoder().encode(text)]
@@ -222,7 +222,7 @@ export function secretsInUrl(url = ''): string[] {
   return [`${username}:${password}`, pair, password, decoded(password)]
 }
 
-/** As it is if a `%` begins no escape. */
+/** If a `%` begins no escape, the value stays as it is. */
 function decoded(value: string): string {
   try {
     return decodeURIComponent(value)

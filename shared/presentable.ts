@@ -24,13 +24,13 @@ const marks = [
 /** From `length` on, a run of letters and digits may be random. From `certain` on, it is. */
 const suspicious = { length: 16, switchesEach: 4, certain: 32 }
 
-/** Whether it looks like a key, a token, or an address that is a secret. */
+/** Whether the text looks like a key, a token, or an address that is a secret. */
 export function looksSecret(text: string): boolean {
   const runs = text.match(/[A-Za-z0-9]+/g) ?? []
   return runs.some(isRandom) || marks.some((mark) => mark.test(text))
 }
 
-/** Whether it is the address of a service whose addresses are secrets. */
+/** Whether this is the address of a service whose addresses are secrets. */
 export function isSecretAddress(url: string): boolean {
   return services.some((service) => service.test(url))
 }
@@ -42,7 +42,7 @@ function isRandom(run: string): boolean {
   return run.length >= suspicious.certain || switches * suspicious.switchesEach >= run.length
 }
 
-/** Whether it looks like a name, even one that is not allowed, such as `my chat`. */
+/** Whether the text looks like a name, even one that is not allowed, such as `my chat`. */
 export function isPresentable(name: string): boolean {
   return /^[\p{L}\p{N}_$ .-]{0,64}$/u.test(name) && !looksSecret(name)
 }
@@ -107,8 +107,8 @@ const host = new RegExp(
 )
 
 /**
- * For clients that turn plain text into links: writes `https[:]//evil[.]example`, as security tools
- * do. Names such as `web-1.prod` stay as they are.
+ * Writes `https[:]//evil[.]example`, as security tools do, for clients that turn plain text into links.
+ * Names such as `web-1.prod` stay as they are.
  */
 export function linkless(text: string): string {
   return text.replace(host, (found) => found.replace(dots, '[.]')).replace(colon, '[:]')

@@ -127,12 +127,12 @@ export const hookRunSchema = z.object({
    * than 0, or was killed at its limit. `refused`: the runner does not run this file.
    */
   state: z.enum(['planned', 'running', 'succeeded', 'failed', 'refused']),
-  /** Since the state began. */
+  /** Time since the state began. */
   ageMs,
-  /** Only of `failed`, and absent if the hook was killed. */
+  /** Only for `failed`, and absent if the hook was killed. */
   exitCode: z.optional(z.int()),
   note: z.optional(z.string().check(z.maxLength(maxHookNote))),
-  /** Of the event, when the hook last began. Absent before that. */
+  /** The type of the event when the hook last began. Absent if the hook has not begun. */
   eventType: z.optional(name),
 })
 export type HookRun = z.infer<typeof hookRunSchema>
@@ -169,7 +169,7 @@ export const reportSchema = z
       bootId: z.string().check(z.minLength(8), z.maxLength(64)),
       /** Grows with every report of this boot. */
       counter: z.int().check(z.minimum(1)),
-      /** Since the VM's operating system started. */
+      /** Time since the VM's operating system started. */
       uptimeMs: ageMs,
       /** What the VM's clock showed when the report was made, epoch ms. */
       clock: z.optional(z.number().check(z.minimum(0))),
@@ -179,9 +179,9 @@ export const reportSchema = z
      * document.
      */
     document: z.nullable(documentSchema),
-    /** Since the last accepted report, oldest first. */
+    /** Changes since the last accepted report, oldest first. */
     changes: readList(changeSchema, maxChanges),
-    /** Since the last accepted report. */
+    /** Outcomes of directives since the last accepted report. */
     starts: readList(startSchema, limits.events),
     /**
      * Hooks of this VM. `runs` has those of each event in the document that hits this VM, and of
@@ -192,7 +192,7 @@ export const reportSchema = z
       z.object({
         available: z.array(hookSchema).check(z.maxLength(2)),
         runs: readList(hookRunSchema, limits.events),
-        /** Of Kubernetes. */
+        /** The name of the VM's Kubernetes node. */
         node: z.optional(name),
         workloads: z.optional(z.array(name).check(z.maxLength(maxWorkloads))),
       }),
@@ -304,15 +304,15 @@ export const answerSchema = z.object({
 export type Answer = z.infer<typeof answerSchema>
 export type Refused = Answer['refused'][number]
 
-/** With 409: a newer boot of the same VM has replaced this one. */
+/** The relay answers 409: a newer boot of the same VM has replaced this one. */
 export const retiredCode = 'boot_retired'
-/** With 401: only the clock is wrong. The problem's `time` is the relay's. */
+/** The relay answers 401: only the clock is wrong. The problem's `time` is the relay's. */
 export const clockCode = 'clock_outside_tolerance'
-/** With 401: the relay does not accept the token. A new one may be accepted. */
+/** The relay answers 401: it does not accept the token. It may accept a new one. */
 export const tokenCode = 'token_invalid'
-/** With 400. */
+/** The relay answers 400. */
 export const malformedCode = 'report_malformed'
 /** The report itself is wrong, so it must not be sent again. */
 export const contentCodes: readonly string[] = [malformedCode, 'body_too_large']
-/** With 503: the relay cannot check a token now. */
+/** The relay answers 503: it cannot check a token now. */
 export const unavailableCode = 'identity_unavailable'

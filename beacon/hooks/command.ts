@@ -86,7 +86,7 @@ export async function openLink(
   return localLink(runner, await serveIfAllowed(socket, runner, log, platform))
 }
 
-/** Only for `check`, and so that no second runner starts. Not every user may make the socket. */
+/** The socket is only for `check`, and so that no second runner starts. Not every user may make it. */
 async function serveIfAllowed(
   socket: string,
   runner: Runner,

@@ -80,7 +80,7 @@ function toText(value: string | number | undefined): string {
   return visible(String(value))
 }
 
-/** With commas: no name of a VM has one. Whole names only. */
+/** Joins names by commas: no name of a VM has one. If there is no room, whole names are left out. */
 function joinNames(names: readonly string[]): string {
   const joined = names.join(',')
   return joined.length <= maxNames ? joined : joined.slice(0, joined.lastIndexOf(',', maxNames))

@@ -8,9 +8,9 @@ import { messageOf } from '../../shared/errors.ts'
 import { maskTokens } from '../../shared/mask.ts'
 import { visible } from '../../shared/presentable.ts'
 
-/** From SIGTERM to SIGKILL, which comes at the limit: at most this, or a tenth of the limit. */
+/** SIGKILL comes at the limit. SIGTERM comes this time before, or a tenth of the limit if that is less. */
 const longestTermMs = 5_000
-/** The same when the runner itself is stopped. */
+/** If the runner itself is stopped, SIGKILL follows SIGTERM after this time. */
 const stopTermMs = 500
 /** A daemon outside the group may hold the output open for longer. */
 const drainMs = 500
@@ -150,7 +150,7 @@ function describeEnd(
   return code === null ? { kind: 'killed', signal: signal ?? 'a signal' } : { kind: 'exited', code }
 }
 
-/** Of one run. Later output is read and dropped, so that the hook never waits. */
+/** Characters of one run's output. Later output is read and dropped, so that the hook never waits. */
 export const maxOutputChars = 64 * 1024
 const maxLineChars = 1_000
 

@@ -22,7 +22,7 @@ export interface Phase extends PlannedPhase {
 }
 
 export interface HookedEvent {
-  /** As seen last. */
+  /** The event as the last document showed it. */
   event: ScheduledEvent
   firstSeen: Instant
   wish?: 'now' | 'hold'
@@ -45,7 +45,7 @@ export function remembered(event: ScheduledEvent, at: Instant): HookedEvent {
   return { event, firstSeen: at, isAnswered: false, prepare }
 }
 
-/** With the relay's answer to a report that showed the event. */
+/** Adds the relay's answer to a report that showed the event. */
 export function withAnswer(hooked: HookedEvent, wish: HookedEvent['wish']): HookedEvent {
   if (hooked.isAnswered && hooked.wish === wish) return hooked
   const { wish: _, ...rest } = hooked
@@ -63,7 +63,7 @@ export function seenAgain(hooked: HookedEvent, event: ScheduledEvent, at: Instan
   return rest
 }
 
-/** With the phase that the plan means. */
+/** Adds the phase that the plan means. */
 export function planned(hooked: HookedEvent, plan: Plan, at: Instant): HookedEvent {
   const { hook, kind, reason } = plan
   if (kind === 'nothing') return withoutPlan(hooked, hook)
@@ -72,7 +72,7 @@ export function planned(hooked: HookedEvent, plan: Plan, at: Instant): HookedEve
   return inState(hooked, hook, { state: 'planned' }, at)
 }
 
-/** With the phase in its new state. The same object if nothing is new. */
+/** Adds the phase in its new state. Returns the same object if nothing is new. */
 export function inState(
   hooked: HookedEvent,
   hook: Hook,
@@ -96,7 +96,7 @@ export function inState(
   return { ...hooked, [hook]: phase }
 }
 
-/** Without a plan for a hook that never ran. */
+/** Removes a plan for a hook that never ran. */
 function withoutPlan(hooked: HookedEvent, hook: Hook): HookedEvent {
   const phase = hooked[hook]
   if (phase === undefined || phase.starts > 0 || phase.state === 'running') return hooked
@@ -153,7 +153,7 @@ export function isWorthKeeping({ prepare }: HookedEvent): boolean {
   return prepare !== undefined
 }
 
-/** For the report. */
+/** The runs of the event's hooks, for the report. */
 export function listRuns(hooked: HookedEvent, ageMs: (since: Instant) => number): HookRun[] {
   return hooks.flatMap((hook) => {
     const phase = hooked[hook]

@@ -29,7 +29,7 @@ import type { Status } from './protocol.ts'
 const maxEvents = 50
 /** While another hook runs, plans are looked at this often. */
 const busyLookMs = 1_000
-/** By then, events whose hooks are done are removed. */
+/** Within this time, events whose hooks are done are removed. */
 const idleLookMs = 3_600_000
 
 /** What hooks need of their beacon. */
@@ -149,7 +149,7 @@ export class EventHooks implements Hooks {
   #begin(event: ScheduledEvent): void {
     if (this.#events.size >= maxEvents) {
       const oldest = [...this.#events.values()].find((hooked) => hooked.ended !== undefined)
-      // Then the report shows no hook for the event.
+      // The report then shows no hook for the event.
       if (oldest === undefined) return
       this.#drop(oldest)
     }
@@ -247,7 +247,7 @@ export class EventHooks implements Hooks {
     log.info('hook_due', { eventId, hook, reason, limitSeconds: Math.round(limitMs / 1000) })
     const running = { state: 'running' as const, run, starts, eventType: event.eventType }
     this.#set(inState(hooked, hook, running, toInstant(clock)))
-    // Before it runs: after a crash we still have to restore.
+    // The state is saved before the hook runs: after a crash we still have to restore.
     this.#save()
     const order = { run, hook, limitMs, vm, event, firstSeenAt: firstSeen.wall }
     this.#hooks.link.ask({

@@ -89,13 +89,13 @@ function ownerFault(path: string, folder: string, { users }: Trust): string | un
   if (!users.includes(uid)) {
     return `${path} belongs to user ${uid}, who could change the hook: run chown root ${path}`
   }
-  // Above the folder: in a sticky one such as /tmp nobody can replace what belongs to another.
+  // If a folder above is sticky, such as /tmp, nobody can replace what belongs to another.
   const isGuarded = folder.startsWith(path) && path !== folder && (mode & sticky) !== 0
   if ((mode & othersMayWrite) === 0 || isGuarded) return undefined
   return `others may write to ${path}: run chmod go-w ${path}`
 }
 
-/** As `readFirstLine` reads it. */
+/** `readFirstLine` reads a byte order mark as these characters. */
 const byteOrderMark = '\xef\xbb\xbf'
 
 /** The system says only that the file does not exist, if the interpreter does not. */

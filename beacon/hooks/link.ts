@@ -36,7 +36,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-/** For a beacon that has no runner. */
+/** The link of a beacon that has no runner. */
 export const noLink: RunnerLink = {
   status: () => undefined,
   isCurrent: () => false,
@@ -125,7 +125,7 @@ export class SocketLink implements RunnerLink {
     }
   }
 
-  /** Until either side ends the connection. */
+  /** Talks to the runner until either side ends the connection. */
   async #converse(socket: Socket, onChange: () => void, stop: AbortSignal): Promise<void> {
     const over = new AbortController()
     const end = () => socket.destroy()

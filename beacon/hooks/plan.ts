@@ -56,11 +56,11 @@ export type Plan = { hook: Hook; reason: string } & (
   | { kind: 'run'; limitMs: number }
   /** Look again after `forMs`, or when something else changes. */
   | { kind: 'wait'; forMs: number }
-  /** The runner refuses it as it is now. */
+  /** The runner refuses the hook as it is now. */
   | { kind: 'refused' }
-  /** It is too late. */
+  /** It is too late for the hook. */
   | { kind: 'missed' }
-  /** It runs, is done, or there is no such hook. */
+  /** The hook runs or is done, or there is no such hook. */
   | { kind: 'nothing' }
 )
 
@@ -152,7 +152,7 @@ function planRestore(situation: Situation, endedAt: number): Plan {
   if (presences === undefined) return wait('no runner answers')
   if (presences.restore.state === 'refused') return because('refused', presences.restore.note)
   if (prepare.state === 'running') return wait('prepare still runs')
-  // It would undo what the other event needs.
+  // `restore` would undo what the other event needs.
   if (situation.isPreparedForAnother) return wait('another event is not over')
   return { hook: 'restore', kind: 'run', limitMs: restoreLimitMs, reason: 'the event is over' }
 }

@@ -22,14 +22,14 @@ const note = z.string().check(z.maxLength(maxHookNote))
 const runId = z.string().check(z.minLength(1), z.maxLength(64))
 
 const orderSchema = z.object({
-  /** Unique: the same order twice is one run. */
+  /** The id is unique: the same order twice is one run. */
   run: runId,
   hook: hookSchema,
   limitMs: z.number().check(z.minimum(1), z.maximum(longestRunMs)),
   vm: z.string().check(z.minLength(1), z.maxLength(limits.name)),
   event: scheduledEventSchema,
   firstSeenAt: epochMs,
-  /** Only of `restore`. */
+  /** Only for `restore`: when the event ended. */
   endedAt: z.optional(epochMs),
 })
 export type Order = z.infer<typeof orderSchema>
@@ -68,7 +68,7 @@ const statusSchema = z.object({
   held: z.optional(note),
   /** The newest last. */
   ended: z.array(endedSchema).check(z.maxLength(maxEnded)),
-  /** Of Kubernetes. */
+  /** The name of this VM's Kubernetes node. */
   node: z.optional(z.string()),
   /** What the node runs, or ran before it was drained. */
   workloads: z.optional(z.array(z.string()).check(z.maxLength(maxWorkloads))),

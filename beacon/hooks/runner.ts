@@ -18,7 +18,7 @@ export interface Work {
    * because `stop` aborted, or because `over` did and nobody needs it any more.
    */
   run(order: Order, stop: AbortSignal, over: AbortSignal, say: Say): Promise<Outcome | undefined>
-  /** What it knows beside: also of runs before a restart. */
+  /** What the work knows beside: also of runs before a restart. */
   about(): Pick<Status, 'node' | 'workloads' | 'prepared'>
 }
 
@@ -130,7 +130,7 @@ export class HookRunner implements Runner {
   }
 }
 
-/** For each log line about a run. */
+/** The fields of each log line about a run. */
 export function listFields({ hook, event, run }: Order): Fields {
   return { hook, eventId: event.eventId, run }
 }

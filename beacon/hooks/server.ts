@@ -13,7 +13,7 @@ import type { Runner } from './runner.ts'
 const maxConnections = 8
 const folderMode = 0o750
 const socketMode = 0o660
-/** Of answers that a client does not read. */
+/** If a client leaves more of the answers unread, the runner closes the connection. */
 const maxUnreadBytes = 1024 * 1024
 
 /**
@@ -51,7 +51,7 @@ async function assertFree(path: string): Promise<void> {
   )
 }
 
-/** Of two that start at the same moment, the system lets one listen. */
+/** If two runners start at the same moment, the system lets only one of them listen. */
 async function listening(server: Server, path: string): Promise<void> {
   const isPipe = process.platform === 'win32'
   try {

@@ -18,18 +18,18 @@ import {
   statusSchema,
 } from './objects.ts'
 
-/** Of one answer. A list that is longer is asked for in smaller pages. */
+/** One answer of the API server has at most this many bytes. A longer list is asked for in smaller pages. */
 const maxBytes = 4 * 1024 * 1024
-/** Of one pod. Its 1.5 MiB of storage may be six times as long as JSON. */
+/** An answer with one pod may be longer: a pod's 1.5 MiB of storage may be six times as long as JSON. */
 const maxPodBytes = 16 * 1024 * 1024
 const timeoutMs = 10_000
 const podsAtOnce = 25
-/** From the API server's memory. */
+/** If a list has no limit, the API server answers from its memory. */
 const allAtOnce = 0
 /** A node has 250 at most. Pages that are too long are asked for again. */
 const maxPods = 1_000
 const maxPages = 2 * maxPods
-/** Of one pod that does not end. A note has several. */
+/** Characters of the reason why one pod does not end. A note has several reasons. */
 const maxReason = 120
 
 /**
@@ -43,7 +43,7 @@ export interface KubernetesApi {
   patchNode(patch: object): Promise<'done' | 'conflict'>
   patchStatus(patch: object): Promise<void>
   writeEvent(event: object): Promise<void>
-  /** Of the node. `recent` may lag some seconds behind, and costs the API server little. */
+  /** Lists the node's pods. A `recent` list may lag some seconds behind, and costs the API server little. */
   pods(selector: string, freshness: 'exact' | 'recent'): Promise<Pod[]>
   /** Undefined if the pod ends. Otherwise why it does not, in some words. */
   evict(pod: Pod, graceSeconds: number | undefined): Promise<string | undefined>
@@ -51,7 +51,7 @@ export interface KubernetesApi {
 }
 
 interface ApiParts {
-  /** Such as `https://10.0.0.1:443`. */
+  /** The address of the API server, such as `https://10.0.0.1:443`. */
   origin: string
   /** Has the file `token`, which Kubernetes replaces before it expires. */
   accountFolder: string

@@ -20,18 +20,18 @@ import {
 } from './passes.ts'
 
 const passMs = 2_000
-/** Before the limit, so that the runner can say how it ended. */
+/** The drain ends this long before its limit, so that the runner can say how it ended. */
 const marginMs = 1_000
-/** Of a node that nothing happens to: at a random time of the second half. */
+/** The drain looks at an idle node again at a random time in the second half of this interval. */
 const lookMs = 5 * 60_000
-/** While the API server refuses or does not answer. */
+/** While the API server refuses or does not answer, the drain looks again after this time. */
 const retryMs = 15_000
 
 interface DrainParts {
   api: KubernetesApi
   settings: DrainSettings
   clock: Clock
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   random: () => number
   log: Log
 }
@@ -43,7 +43,7 @@ export class NodeDrain implements Work {
   #prepared: ScheduledEvent | undefined
   #workloads: string[] | undefined
   #looks = 0
-  /** One after another. */
+  /** Notes are written one after another. */
   #notes: Promise<unknown> = Promise.resolve()
 
   constructor(parts: DrainParts) {
@@ -126,7 +126,7 @@ export class NodeDrain implements Work {
     return undefined
   }
 
-  /** For the reports that follow. */
+  /** Looks at the node, for the reports that follow. */
   async #recorded(order: Order): Promise<void> {
     // if it fails, the watch says so
     await this.#look().catch(() => {})
@@ -158,7 +158,7 @@ export class NodeDrain implements Work {
   }
 }
 
-/** Of the condition and the events of the node. */
+/** The reasons in the condition and in the events of the node. */
 const endReasons = {
   prepare: { succeeded: 'Drained', failed: 'NotDrained' },
   restore: { succeeded: 'Restored', failed: 'NotRestored' },

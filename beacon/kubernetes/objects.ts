@@ -5,11 +5,11 @@ import { cut, limits, type ScheduledEvent, scheduledEventSchema } from '../../sh
 import { parseJson } from '../../shared/json.ts'
 import { maxWorkloads } from '../../shared/report.ts'
 
-/** On a node that Foghorn cordoned: the EventId. Only such a node is uncordoned. */
+/** The annotation of a node that Foghorn cordoned: the EventId. Only such a node is uncordoned. */
 const cordonedBy = 'foghorn/cordoned-by'
 /** The API server records which manager set a field last. */
 export const fieldManager = 'foghorn'
-/** On a node that is prepared: the event, as JSON. It outlives the pods of Foghorn. */
+/** The annotation of a prepared node: the event, as JSON. It outlives the pods of Foghorn. */
 const preparedFor = 'foghorn/event'
 /** What the node ran before, by commas. */
 const ranBefore = 'foghorn/workloads'
@@ -17,7 +17,7 @@ const taintKey = 'foghorn/maintenance'
 const conditionType = 'FoghornMaintenance'
 /** The kubelet makes such a pod from a file, and the API server cannot evict it. */
 const mirror = 'kubernetes.io/config.mirror'
-/** In the name of a Deployment's ReplicaSet. */
+/** The value of this label is part of the name of a Deployment's ReplicaSet. */
 const templateHash = 'pod-template-hash'
 const finished = ['Succeeded', 'Failed']
 
@@ -53,7 +53,7 @@ export const nodeSchema = z.object({
 })
 export type Node = z.infer<typeof nodeSchema>
 
-/** Of a pod with much text, only what is read is kept. */
+/** A pod may have much text, so only the fields that are read are kept. */
 const podSchema = z.object({
   metadata: z.object({
     name: z.string(),
@@ -117,7 +117,7 @@ export function isUncordoned(node: Node): boolean {
   return !isCordoned(node) && (node.spec.taints ?? []).some(({ key }) => key === taintKey)
 }
 
-/** Not if somebody uncordoned and cordoned the node since, which leaves our annotation. */
+/** Whether the cordon is ours. If somebody cordoned the node anew, only our annotation is left. */
 export function isCordonedByUs({ metadata }: Node): boolean {
   const { annotations, managedFields = [] } = metadata
   const setters = managedFields.filter(({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:unschedulable'])
@@ -159,7 +159,7 @@ export function uncordonPatch(node: Node): object {
   }
 }
 
-/** For a node that somebody uncordoned. If somebody cordons it later, that is not our cordon. */
+/** The patch for a node that somebody uncordoned. If somebody cordons it later, that is not our cordon. */
 export function untaintPatch(node: Node): object {
   const { resourceVersion } = node.metadata
   return {

@@ -23,19 +23,19 @@ import {
 } from './objects.ts'
 
 const evictionsAtOnce = 10
-/** Of the pods that are named in a note. */
+/** Characters of the pods' names in one note. */
 const maxNamed = 200
 
 export interface DrainSettings {
   /** A shorter Freeze moves no pod. */
   freezeMs: number
-  /** Only these pods. Empty: all. */
+  /** The drain moves only these pods. Empty: all. */
   selector: string
-  /** In place of each pod's own. */
+  /** The grace period of every pod. Undefined: each pod has its own. */
   graceSeconds: number | undefined
   /** `delete` asks no disruption budget. */
   by: 'evict' | 'delete'
-  /** Also pods that no controller would start again elsewhere. */
+  /** Whether the drain also moves pods that no controller would start again elsewhere. */
   movesBare: boolean
   /** `KEY` or `KEY=VALUE`. While the node has it, nothing is done. */
   pauseLabel: string
@@ -62,7 +62,7 @@ export function failedPass({ hook }: Order, error: unknown): Pass {
   return { kind, note: `not done: ${chooseReason(error)}` }
 }
 
-/** For people, without the code. */
+/** The reason for people, without the code. */
 export function chooseReason(error: unknown): string {
   return error instanceof FoghornError ? error.message : messageOf(error)
 }
@@ -141,7 +141,7 @@ export async function restoreOnce(api: KubernetesApi): Promise<Pass> {
   return { ...done, note: 'still cordoned, as somebody else had cordoned the node' }
 }
 
-/** Of a drained node, those that it ran before. */
+/** Lists the workloads of the node. If the node is drained, lists the workloads that it ran before. */
 export async function workloadsOn(
   api: KubernetesApi,
   { selector }: DrainSettings,

@@ -89,7 +89,7 @@ const table = {
   ),
 }
 
-/** For the documentation, by name. */
+/** The variables by name, for the documentation. */
 export const drainVariables = table
 
 export interface KubernetesSettings {

@@ -17,9 +17,9 @@ const lagMs = 2 * 60_000
 const keptMs = { approvals: 1_000, rules: 10_000, people: 60_000 }
 /** A failure is shared, too. */
 const failedMs = 5_000
-/** Of queries for people, and of those for rules. */
+/** The relay sends at most one query for people and one query for rules in this time. */
 const everyMs = 1_000
-/** Longer than Azure's own window of 5 s, so what an answer asks for beyond that is no quota. */
+/** This is longer than Azure's own window of 5 s, so what an answer asks for beyond it is no quota. */
 const longestWaitMs = 10_000
 
 const machinesQuery =

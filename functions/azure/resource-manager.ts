@@ -9,7 +9,7 @@ import { type Answer, type ArmRequest, isFine } from './request.ts'
 
 const dayMs = 86_400_000
 const maxReason = 300
-/** In this order. The one that worked is kept. Production refused some of them at times. */
+/** The relay tries them in this order, and keeps the one that worked. Production refused some at times. */
 export const armVersions = [
   '2025-11-01',
   '2026-02-01-preview',
@@ -27,7 +27,7 @@ interface Options {
   now: () => number
 }
 
-/** It never rejects. */
+/** `acknowledge` never rejects. */
 export function createResourceManager({ access, request, now }: Options): ResourceManager {
   let version = 0
   /** Resource groups whose region cannot do it, and until when nobody asks again. */

@@ -22,7 +22,7 @@ const metadata = 'http://169.254.169.254/metadata/identity/oauth2/token'
 
 const maxAnswerBytes = 64 * 1_024
 
-/** As a header can have it: the error of a runtime about another one would repeat it. */
+/** A token must be valid in a header: a runtime's error about an invalid header would repeat the token. */
 const tokenSchema = z.object({
   access_token: z.string().regex(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/),
   // managed identities write numbers as texts

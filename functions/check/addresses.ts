@@ -72,7 +72,7 @@ export function onAddress(at: string, channel: Channel): string[] {
 /** Services that refuse a message whose button leads to a host without a dot, by their presets. */
 const dotted = ['telegram', 'discord']
 
-/** Of an intranet, a name such as `https://foghorn` is usual. */
+/** On an intranet, names such as `https://foghorn` are usual, so only these services get a warning. */
 export function adviseOnPublicUrl({ publicUrl, channels }: Config): string[] {
   const { hostname } = new URL(publicUrl)
   const names = Object.entries(channels).flatMap(([name, channel]) =>

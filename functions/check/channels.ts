@@ -43,7 +43,7 @@ function ownersIn({ owners = [], fleets }: Config): string[] {
   return [...owners, ...Object.values(fleets).flatMap((fleet) => fleet.owners ?? [])]
 }
 
-/** Two channels of routes with the same address. */
+/** Warns of two channels of routes that have the same address. */
 function onTwins({ channels, routes }: Config): string[] {
   const routed = Object.keys(channels).filter((name) =>
     routes.some((route) => route.channels.includes(name)),

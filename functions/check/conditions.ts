@@ -68,7 +68,7 @@ function remedyFor(key: keyof typeof strange, value: string): string {
   return 'write its name as Azure shows it'
 }
 
-/** In quotes, with invisible characters and those that change the direction of text as numbers. */
+/** Quotes a value. Numbers replace invisible characters and those that change the direction of text. */
 function shown(value: string): string {
   if (looksSecret(value)) return notShown
   const numbered = (one: string) => `\\u{${one.codePointAt(0)!.toString(16)}}`

@@ -31,16 +31,16 @@ export interface Case {
   event: ScheduledEvent
   /** VMs whose beacon reports. Of other VMs only the name is known. */
   vms: KnownVm[]
-  /** From first sight to NotBefore. */
+  /** Time from the first sight to NotBefore. */
   noticeSeconds: number
-  /** When it happens, epoch ms: rules and routes may depend on it. */
+  /** When the event happens, epoch ms: rules and routes may depend on it. */
   at: number
 }
 
 export interface Rule {
   /** `policy[0]`, with its own name where it has one. */
   rule: string
-  /** Undefined if it matches. */
+  /** Undefined if the rule matches. */
   whyNot: string | undefined
 }
 
@@ -65,7 +65,7 @@ export interface Outcome {
 export interface Notified {
   moment: string
   channels: string[]
-  /** Those that are notified only after another moment that may not come, such as a reminder. */
+  /** The channels that are notified only after another moment that may not come, such as a reminder. */
   onlyAfter?: string[]
 }
 
@@ -286,7 +286,7 @@ function buildRecord({ fleet, event, vms, noticeSeconds }: Case): OpenRecord {
   }
 }
 
-/** Of a VM whose beacon reports the event. */
+/** What the relay stores of a VM whose beacon reports the event. */
 function assumedSight(event: ScheduledEvent, vm: KnownVm): Sight {
   const times = { heardAt: 0, polledAt: 0, bootedAt: 0, firstSeenAt: 0 }
   return { ...vm, ...times, beacon: vm.vm, bootId: '', counter: 0, shows: toShown(event) }

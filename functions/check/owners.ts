@@ -28,7 +28,7 @@ export function adviseOnSignIn({ signIn, publicUrl }: Config): string[] {
   return [`signIn: ${what}; remove it, or host the relay there`]
 }
 
-/** At most this many places are named. */
+/** A sentence names at most this many places. */
 const maxNamed = 3
 
 /** Secrets that stand in the text of the configuration itself. */

@@ -7,7 +7,7 @@ import { withoutLineBreaks } from '../config/environment.ts'
 import { didYouMean, nearest } from '../schema/suggest.ts'
 import { wrap } from './layout.ts'
 
-/** Of every command. `wrong`: the user must change the input. */
+/** Every command exits with one of these codes. `wrong`: the user must change the input. */
 export const exitCodes = { fine: 0, broken: 1, wrong: 2 }
 
 type Options = NonNullable<ParseArgsConfig['options']>
@@ -15,7 +15,7 @@ type Values<Known extends Options> = ReturnType<typeof parseArgs<{ options: Know
 
 export interface Given<Known extends Options> {
   options: Values<Known>
-  /** Those that belong to no option. */
+  /** The words that belong to no option. */
   words: string[]
   io: Io
 }
@@ -23,7 +23,7 @@ export interface Given<Known extends Options> {
 interface TypedCommand<Known extends Options> {
   /** What follows the name: `FILE [--fleet NAME]`. */
   usage: string
-  /** What it does, its options and examples. */
+  /** What the command does, its options and examples. */
   about: string
   options?: Known
   /** How many words it takes beside its options. Default: none. */
@@ -48,15 +48,15 @@ export interface Io {
   /** What a user writes before the name of a command. Default: `npm run`. */
   call?: string
   environment: NodeJS.ProcessEnv
-  /** The result, on standard output. */
+  /** Prints the result on standard output. */
   print(text: string): void
-  /** Beside the result, on standard error. */
+  /** Prints a text beside the result, on standard error. */
   note(text: string): void
   /** How far long work is: one line of a terminal, which the next one replaces. */
   progress(text: string): void
-  /** In colour if standard output is a terminal. */
+  /** Colours the text if standard output is a terminal. */
   paint(as: keyof typeof colors, text: string): string
-  /** In colour if standard error is a terminal. */
+  /** Colours the text if standard error is a terminal. */
   paintNote(as: keyof typeof colors, text: string): string
 }
 
@@ -130,7 +130,7 @@ export async function runCommand(
   }
 }
 
-/** In a release there is no npm. */
+/** A release has no npm, so texts name its own command. */
 function asCalled(text: string, { call }: Io): string {
   return call === undefined ? text : text.replaceAll(/npm run ([a-z:-]+)(?: --)?/g, `${call} $1`)
 }

@@ -10,7 +10,7 @@ const pageSize = 200
 /** Requests at once. */
 const atOnce = 8
 const requestMs = 30_000
-/** Of one request. The waits between them double: 16 s in all. */
+/** Attempts of one request. The waits between the attempts double: 16 s in all. */
 const maxAttempts = 6
 const retryMs = 500
 

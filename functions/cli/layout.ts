@@ -4,7 +4,7 @@ import type { Case, Notified, Outcome, Rule } from '../check/dry-run.ts'
 import { list } from '../check/policy.ts'
 import { defaultRule } from '../core/event/event.ts'
 
-/** Of a narrower terminal, its width. Some terminals say 0. */
+/** If the terminal is narrower, lines have its width. Some terminals report 0. */
 const columns = Math.min(process.stdout.columns || 100, 100)
 
 /** Lines of at most 100 columns. Lines after the first begin with `rest`. */

@@ -14,7 +14,7 @@ const atOnce = 8
 interface Listed {
   fleet: string
   eventId: string
-  /** How it ended. */
+  /** How the event ended. */
   outcome?: string
 }
 
@@ -47,7 +47,7 @@ export async function missingChannels(config: Config, io: Io): Promise<string[]>
   })
 }
 
-/** By channel: how many open events had a message for it. */
+/** Counts for each channel how many open events had a message for it. */
 async function countReached(
   ask: <Answer>(path: string) => Promise<Answer>,
   now: number,

@@ -8,7 +8,7 @@ import { type Command, exitCodes, processIo, runCommand } from './command.ts'
 export type Entry = [summary: string, load: () => Promise<Command>]
 
 interface Program {
-  /** Under the title of each group: its commands. */
+  /** The commands of each group, under its title. */
   groups: Record<string, Record<string, Entry>>
   /** What a user writes before the name of a command. Default: `npm run`. */
   call?: string

@@ -27,7 +27,7 @@ import { actAsOwner, isLocked } from './owner-rights.ts'
 
 /** Only the relay's own user may read events, names of VMs and decisions. */
 const ownerOnly = 0o600
-/** With what SQLite may have left beside it. */
+/** Ends of the names of the database's file, and of what SQLite may have left beside it. */
 const parts = ['', '-wal', '-shm', '-journal']
 const copiedBytes = 1_048_576
 
@@ -93,7 +93,7 @@ function findPlace(wished: string): { folder: string; real: string; named: strin
   return { folder: join(folder, basename(wished)), ...existing }
 }
 
-/** Its descriptor: what is copied is what was opened. */
+/** The descriptor of the backup: what is copied is what was opened. */
 function openBackup(file: string): number {
   if (!existsSync(file)) throw wrong(`there is no file "${file}"`)
   if (existsSync(`${file}-wal`) && statSync(`${file}-wal`).size > 0) {
@@ -189,7 +189,7 @@ function copyWhole(source: number, to: string, folder: string): void {
   }
 }
 
-/** Its name now. Undefined if there was none. */
+/** Returns the new name of the database. Undefined if there was none. */
 function moveAside(path: string): string | undefined {
   if (!existsSync(path)) return undefined
   const old = `${path}.${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}Z`

@@ -17,7 +17,7 @@ const origin = (usual: string) =>
     .transform((url) => new URL(url).origin)
     .default(usual)
 
-/** In lower case. */
+/** The ids are in lower case. */
 export const subscriptionIds = list(guid(subscriptionRule), subscriptionRule).transform((ids) =>
   ids.map((id) => id.toLowerCase()),
 )

@@ -7,7 +7,7 @@ type Json = z.core.JSONSchema.JSONSchema
 
 const fromEnvironment = { type: 'string', pattern: '^env:[A-Za-z_]' } as const
 
-/** As JSON Schema draft 7, which editors support best. */
+/** Returns the schema of the configuration as JSON Schema draft 7, which editors support best. */
 export function editorSchema(): Json {
   const schema = z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7' })
   const { $schema, ...rest } = loosened(schema)

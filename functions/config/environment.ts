@@ -30,7 +30,7 @@ const url = (name: string) => `https://env.invalid/${name}`
 const secret = (name: string) =>
   `whsec_${toBase64(new TextEncoder().encode(name.padEnd(24, '.').slice(0, 64)))}`
 
-/** By key. The same name gives the same value, so that checks still find equal addresses. */
+/** Placeholders by key. The same name gives the same value, so that checks still find equal addresses. */
 const placeholders: Record<string, (name: string) => string> = {
   publicUrl: url,
   url,

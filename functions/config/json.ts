@@ -83,7 +83,7 @@ function mistakesInKeys(text: string, value: unknown): string[] {
   return mistakes
 }
 
-/** To the next key or entry. */
+/** Moves on to the next key or entry. */
 function moveOn(level: Level | undefined): void {
   if (level !== undefined) level.at = typeof level.at === 'number' ? level.at + 1 : undefined
 }

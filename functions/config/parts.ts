@@ -28,9 +28,9 @@ export interface Parts {
   channels: Record<string, KnownChannel>
   ship: Record<string, KnownChannel>
   fleets: string[]
-  /** Of each fleet: the subscriptions whose events it takes. */
+  /** The Azure subscriptions whose events each fleet takes. */
   subscriptions: { at: string; ids: string[] }[]
-  /** Those of `azure`. Absent if it is missing or invalid. */
+  /** The ids in `azure.subscriptions`. Absent if `azure` is missing or invalid. */
   azureSubscriptions?: string[] | undefined
   /** The lists of owners, top-level and of each fleet: the path and the names. */
   owners: { at: string; names: string[] }[]

@@ -34,7 +34,7 @@ import {
 } from './people.ts'
 import { timeSchema } from './time.ts'
 
-/** That an event can reach by routes. A commit has up to three moments. */
+/** Channels that an event can reach by routes. A commit has up to three moments. */
 export const maxReached = 20
 const maxChannels = 200
 const maxShip = 5

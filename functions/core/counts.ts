@@ -12,15 +12,15 @@ export const other = 'other'
 
 /** What is counted, and the two names of each count. */
 export type Counted =
-  /** Its type, and its step: `countedStep`. */
+  /** An event: its type, and its step (`countedStep`). */
   | 'event'
   /** A message about an event to a configured channel: its channel and state. */
   | 'delivery'
-  /** Its version and state. */
+  /** A beacon: its version and state. */
   | 'beacon'
   /** The first message about an event: how long it took, as `chooseBucket`. */
   | 'first_message'
-  /** How long all of them took together, in ms. */
+  /** How long all first messages took together, in ms. */
   | 'first_message_ms'
 
 export interface Count {
@@ -47,7 +47,7 @@ export interface Oldest {
 }
 
 export interface Counts {
-  /** When it was counted, epoch ms. */
+  /** When the counting was done, epoch ms. */
   at: number
   counts: Count[]
   undecided: Undecided[]
@@ -113,7 +113,7 @@ export function withFewVersions(counts: Count[]): Count[] {
   return total(counts.map((one) => (named.has(one.name) ? one : { ...one, name: other })))
 }
 
-/** By its row alone. `silent` begins when an alert to the owners is collected. */
+/** Counts a beacon by its row alone. `silent` begins when an alert to the owners is collected. */
 export function beaconCount({ fleet, version, ...rest }: Beacon): Count {
   const { left, silence } = rest
   const isSilent = silence !== undefined && !isHeardAgain(rest)

@@ -1,6 +1,6 @@
 /** A disk is nearly full if less than the smaller of these two is free. */
 const nearlyFull = { share: 0.1, bytes: 2_000_000_000 }
-/** It has space again once this many times that limit is free. */
+/** The disk has space again once this many times that limit is free. */
 const spaceAgain = 1.2
 
 export interface Disk {

@@ -16,9 +16,9 @@ export const maxReasonLength = 200
 /** Open events that no other beacon has reported. */
 export const maxOpenOfBeacon = 100
 export const maxOpenOfFleet = 500
-/** Of a fleet, those that no beacon has reported, but Azure from outside the VMs. Beacons have the rest. */
+/** Open events of a fleet that only Azure has reported, from outside the VMs. The rest is for beacons. */
 const maxOpenOfAzure = 400
-/** Per fleet. A drill wakes people, so there must not be many. */
+/** Open drills of a fleet. A drill wakes people, so there must not be many. */
 export const maxOpenDrills = 3
 /**
  * Stored beacons. The relay forgets a VM that was deleted after 7 days, so a fleet of 5,000 VMs that

@@ -6,7 +6,7 @@ import { withoutLineBreaks } from '../config/environment.ts'
 import type { ConfigText, Environment } from './settings.ts'
 import { readSmallFile } from './small-file.ts'
 
-/** For a host that reads it once, with the code. Throws FoghornError `config_missing`. */
+/** Reads the file for a host that reads it once, with the code. Throws FoghornError `config_missing`. */
 export function readConfigFile(environment: Environment, folder: string): ConfigText {
   const path = pathIn(environment, folder)
   if (existsSync(path)) return { name: path, text: readFileSync(path, 'utf8') }
@@ -14,8 +14,8 @@ export function readConfigFile(environment: Environment, folder: string): Config
 }
 
 /**
- * For a relay that answers meanwhile. What it returns throws FoghornError `config_missing` or
- * `config_unreadable`.
+ * Reads the file for a relay that answers meanwhile. What it returns throws FoghornError `config_missing`
+ * or `config_unreadable`.
  */
 export async function loadConfigFile(environment: Environment): Promise<() => ConfigText> {
   const path = pathIn(environment, '.')

@@ -15,7 +15,7 @@ import type { Relay } from '../use-cases/relay.ts'
 import type { Common } from './settings.ts'
 import { readSmallFile } from './small-file.ts'
 
-/** Of each channel: hundreds of messages may wait for one that is dead. */
+/** Retries of one channel are logged at most this often: hundreds of messages may wait for a dead channel. */
 const retryLogMs = 60_000
 
 type Fetch = Parameters<typeof createEntra>[0]['fetch']

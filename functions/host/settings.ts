@@ -18,7 +18,7 @@ const minAdminKeyLength = 32
 export type Environment = Record<string, string | undefined>
 
 export interface ConfigText {
-  /** For errors. */
+  /** The name that errors show. */
   name: string
   text: string
 }
@@ -28,7 +28,7 @@ export interface Common {
   linkKeys: Uint8Array<ArrayBuffer>[]
   adminKey: string | undefined
   level: Level
-  /** Only on Node and Azure Functions. */
+  /** The proxy is only for Node and Azure Functions. */
   proxy: ForwardProxy | undefined
   asWritten: string[]
   /** App Service gives tokens of the app's managed identity there. */
@@ -76,7 +76,7 @@ export function allSecrets({ config, linkKeys, adminKey, proxy, asWritten }: Com
   return [...listSecrets(config), ...keys, ...secretsInUrl(proxy?.url), ...asWritten]
 }
 
-/** In the form that the owner wrote: base64 has several, and a connection string contains a key. */
+/** Secrets in the form that the owner wrote: base64 has several, and a connection string contains a key. */
 function secretsAsWritten({
   FOGHORN_LINK_KEY = '',
   AzureWebJobsStorage = '',

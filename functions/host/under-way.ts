@@ -9,7 +9,7 @@ import type { Relay } from '../use-cases/relay.ts'
 
 /** An endpoint that answers within this time gets several requests at once. */
 const quickMs = 2_000
-/** As many as there may be subscriptions. Beyond it, all begin again. */
+/** More than there may be subscriptions at once. Beyond it, all endpoints begin again. */
 const maxQuick = 1_000
 
 /** How many requests there may be at once. */

@@ -10,7 +10,7 @@ import type { Seen } from '../pages/event.ts'
 import { type Decided, decideEvent } from '../use-cases/decide-event.ts'
 import type { Relay } from '../use-cases/relay.ts'
 
-/** By the value of the form field `decision`. */
+/** Decisions by the value of the form field `decision`. */
 export const decisions = new Map<string, Wish['decision']>([
   ['approve', 'approved'],
   ['not_now', 'declined'],
@@ -25,11 +25,11 @@ export function describeReason(fields: URLSearchParams): { reason?: string } {
 }
 
 export interface Pressed {
-  /** As it was before. */
+  /** The event as it was before the press. */
   before: EventRecord
   record: EventRecord
   status: number
-  /** For the page of the event. */
+  /** The answer for the page of the event. */
   answer: Pick<Seen, 'said' | 'done'>
 }
 

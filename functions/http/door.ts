@@ -8,7 +8,7 @@ import type { Relay } from '../use-cases/relay.ts'
 import { readAccess } from './api/access.ts'
 import { problem } from './problem.ts'
 
-/** Of one asker: fifty people may have the console open with one key. */
+/** Waiting requests of one asker: fifty people may have the console open with one key. */
 const maxWaiting = 100
 
 /** Strangers are one asker. */
@@ -20,7 +20,7 @@ export interface Door {
 }
 
 export function createDoor({ pause, readPlaces }: Pick<Relay, 'pause' | 'readPlaces'>): Door {
-  /** By asker. The first one is next. */
+  /** Requests that wait, by asker. The first asker is next. */
   const waiting = new Map<string, (() => void)[]>()
   let taken = 0
 

@@ -34,10 +34,10 @@ export function isPrefetch(c: Context): boolean {
   return names.some((name) => /prefetch|preview|prerender/i.test(c.req.header(name) ?? ''))
 }
 
-/** More than any form of ours has. Each costs time before it is known whether the form is ours. */
+/** No form of ours has as many. Each field costs time before it is known whether the form is ours. */
 const maxFields = 2_000
 
-/** None if there are too many. */
+/** If there are too many fields, returns none. */
 export function parseFields(body: string): URLSearchParams {
   let fields = 1
   for (let at = body.indexOf('&'); at !== -1; at = body.indexOf('&', at + 1)) fields += 1

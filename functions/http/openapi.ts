@@ -10,7 +10,7 @@ import { eventDataSchema } from '../schema/event.ts'
 import { type JsonSchema, toJsonSchema, type Use } from '../schema/published.ts'
 import { type Caller, type Groups, openapiPath, type Route } from './route.ts'
 
-/** Of the API. A change that could break a client raises the first number. */
+/** The version of the API. A change that could break a client raises the first number. */
 const version = '1.0.0'
 
 type Json = Record<string, unknown>

@@ -26,7 +26,7 @@ export async function buildEtag(text: string): Promise<string> {
   return `"${hex.join('')}"`
 }
 
-/** To an open page that shows this content. Its machine may have slept, so it gets the time again. */
+/** Answers an open page that shows this content. Its machine may have slept, so it gets the time again. */
 export function notModified(c: Context, etag: string, now: number): Response {
   return c.body(null, 304, { etag, [timeHeader]: String(now) })
 }

@@ -27,7 +27,10 @@ export function problemText({ code, status, detail, time }: Refusal): string {
   return JSON.stringify(body)
 }
 
-/** After a 503. Most such faults last a moment, and an approval may have only seconds left. */
+/**
+ * Clients wait this long after a 503. Most such faults last a moment, and an approval may have only
+ * seconds left.
+ */
 const retryAfterSeconds = 2
 
 /** The headers of every answer, wherever it is made. `hadToken`: the request had one. */
@@ -50,7 +53,7 @@ export function isBearer(authorization = ''): boolean {
   return /^bearer /i.test(authorization)
 }
 
-/** The same for a problem that a host answers itself. */
+/** The headers of a problem that a host answers itself. */
 export function problemHeaders(
   status: number,
   isSecure: boolean,

@@ -15,7 +15,7 @@ export type RateName = keyof typeof rates
 
 /** Middleware behind `admit`, for all routes of one rate. */
 export function limitRates(now: () => number): (name: RateName) => MiddlewareHandler {
-  /** By rate and asker: when each was taken, the oldest first. A relay has few askers. */
+  /** When each request was taken, by rate and asker, the oldest first. A relay has few askers. */
   const taken = new Map<string, { at: number }[]>()
   return (name) => async (c, next) => {
     const { most, ms } = rates[name]

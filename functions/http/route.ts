@@ -61,23 +61,23 @@ export interface Groups extends FeatureGroups {
 
 interface Description {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete' | 'options'
-  /** With `{name}` where the path has a parameter. `{+name}` may contain slashes. */
+  /** The path has `{name}` where it has a parameter. `{+name}` may contain slashes. */
   path: string
   /** The name of the function in a generated client. */
   name: string
   /** One line. */
   summary: string
-  /** More, in Markdown. */
+  /** More about the route, in Markdown. */
   about?: string
   group: keyof Groups
   caller: Caller
   /** How often one asker may use it. */
   rate?: RateName
-  /** Its handler asks for its turns at the door itself: it waits on purpose, or works in parts. */
+  /** The handler asks for its turns at the door itself: it waits on purpose, or works in parts. */
   takesTurns?: true
   /** What the parameters in the path are. */
   params?: Record<string, string>
-  /** By status. Errors are in `problems`. */
+  /** Answers by status. Errors are in `problems`. */
   answers: Record<number, Answer>
   /** Statuses of errors, besides those that follow from the caller, the query and the body. */
   problems?: readonly number[]

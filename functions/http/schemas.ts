@@ -57,7 +57,7 @@ export const documentRoutes: Route<Published>[] = [
   }),
 ]
 
-/** Made at the first request: most processes are never asked. */
+/** The text is made at the first request: most processes are never asked. */
 function once(make: () => string): () => Uint8Array<ArrayBuffer> {
   let made: Uint8Array<ArrayBuffer> | undefined
   return () => {

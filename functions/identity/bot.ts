@@ -3,13 +3,13 @@
 import * as z from 'zod'
 import type { Issuer, Verified } from './identity.ts'
 
-/** In Azure's public cloud. */
+/** The Bot Connector of Azure's public cloud. */
 export const botConnector: Issuer = {
   keysUrl: 'https://login.botframework.com/v1/.well-known/keys',
   name: 'the Bot Connector',
 }
 const issuer = 'https://api.botframework.com'
-/** Between its clock and the relay's. */
+/** The Bot Connector's clock and the relay's may differ by this much. */
 const toleranceMs = 5 * 60_000
 
 const claimsSchema = z.object({

@@ -12,7 +12,7 @@ import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import type { Identity, Issuer, Verified } from './identity.ts'
 
-/** For one request of the keys: the beacon waits 10 s for the relay's whole answer. */
+/** Time for one request of the keys: the beacon waits 10 s for the relay's whole answer. */
 const timeoutMs = 5_000
 /** Least time between two requests for unknown keys, because anybody can forge such a token. */
 const cooldownMs = 30_000
@@ -149,7 +149,7 @@ function invalid(reason: string): Verified {
   return { outcome: 'invalid', reason }
 }
 
-/** Not the library's messages: a later version might quote the token. */
+/** The library's messages are not used: a later version might quote the token. */
 function describeRefusal(error: errors.JOSEError, { name }: Issuer): string {
   const sentences: Record<string, string> = {
     ERR_JOSE_ALG_NOT_ALLOWED: 'its header "alg" is not "RS256"',

@@ -16,9 +16,9 @@ export interface Identity {
 }
 
 export interface Issuer {
-  /** Where it publishes its keys. */
+  /** Where the issuer publishes its keys. */
   keysUrl: string
-  /** For sentences. */
+  /** The issuer's name for sentences. */
   name: string
 }
 
@@ -33,7 +33,7 @@ export type Verified =
   /** The issuer's keys can't be read, so the token can't be checked. */
   | { outcome: 'unavailable'; reason: string }
 
-/** Between the clocks of Entra and the relay. The beacon's clock does not matter. */
+/** The clocks of Entra and the relay may differ by this much. The beacon's clock does not matter. */
 const toleranceMs = 60_000
 const maxShown = 200
 
@@ -139,7 +139,7 @@ interface Resource {
   subscriptionId: string
   resourceGroup: string
   name?: string
-  /** Instead of a name: a uniform scale set. The id does not tell which of its instances. */
+  /** The uniform scale set, instead of a name. The id does not tell which of its instances it is. */
   scaleSet?: string
 }
 

@@ -19,7 +19,7 @@ interface Principal {
   user: string
   /** Ids of groups, if the application's tokens have them. */
   groups: string[]
-  /** Only to show: a name may later belong to another person. */
+  /** The name is only shown: it may later belong to another person. */
   name?: string
 }
 

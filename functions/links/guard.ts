@@ -6,9 +6,9 @@ import type { Fields } from '../../shared/log.ts'
 import { afterSlots, freeAt, type Rate, slotsAt, unlimited } from '../core/delivery/rate.ts'
 import { setNewest } from '../core/newest.ts'
 
-/** For all requests with an invalid token together. Beyond it they get 429. */
+/** The rate of all requests with an invalid token together. Beyond it they get 429. */
 export const wrongRate: Rate = { ...unlimited, everyMs: 50, burst: 20 }
-/** For each use, and each link or signed-in person. */
+/** The rate for each use, and each link or signed-in person. */
 export const rightRate: Rate = { ...unlimited, everyMs: 100, burst: 60 }
 /** Beyond this, the budget that was unused longest is dropped: it is full again by then. */
 const maxKnown = 2_000

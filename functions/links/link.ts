@@ -11,11 +11,11 @@ import type { EventKey } from '../store/store.ts'
 const maxTokenMs = 9 * 86_400_000
 /** The page shows the result for this long after the event's end. */
 const tokenAfterEndMs = 86_400_000
-/** At least the largest `together` of the notifiers: the events of one message. */
+/** Events of one message: at least the largest `together` of the notifiers. */
 const maxListed = 20
 /** Slack accepts 3,000 characters in a button, and a whole card in Teams 20 KB. */
 export const maxLinkLength = 2_400
-/** Longer than any valid token: such texts are rejected at once. */
+/** Every valid token is shorter. Longer texts are rejected at once. */
 const maxTokenLength = 64_000
 /** The first element of a list's content. In the token of one event it is the fleet's name. */
 const listVersion = 2
@@ -30,7 +30,7 @@ type LinkKeys = Uint8Array<ArrayBuffer>[]
 interface Linking {
   linkKeys: LinkKeys
   config: { publicUrl: string }
-  /** Of the host. WebCrypto leaves the thread for each message. */
+  /** The HMAC of the host. WebCrypto leaves the thread for each message. */
   hmac: Hmac
 }
 
@@ -66,9 +66,9 @@ export async function pageLink(
 
 /** The addresses of an event that decide nothing. */
 interface EventLinks {
-  /** In the console. Absent if the console is off. */
+  /** The event's page in the console. Absent if the console is off. */
   page?: string
-  /** In the API. */
+  /** The event in the API. */
   api: string
 }
 
@@ -148,7 +148,7 @@ export async function readToken(
   return undefined
 }
 
-/** Not checked: only `createToken` and `createListToken` write signed content. */
+/** The content is not checked: only `createToken` and `createListToken` write signed content. */
 function parseContent(
   content: [string, string, string, number] | ListContent,
 ): LinkToken | ListToken {
@@ -170,7 +170,7 @@ export interface FormToken {
   countsAt: number
 }
 
-/** For a hidden field of the form. Invalid once the link expires or the event's state changes. */
+/** Makes a token for a hidden field. It is invalid once the link expires or the event's state changes. */
 export async function createFormToken(
   keys: LinkKeys,
   link: string,

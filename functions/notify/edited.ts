@@ -29,7 +29,7 @@ export type Created = ({ outcome: 'done' } & Where) | Undelivered
 /** `gone`: the message was deleted or cannot be changed any more, so a new one is posted. */
 export type Edited = { outcome: 'done' } | { outcome: 'gone'; note: string } | Undelivered
 
-/** For the removal of a message after the lease has ended. */
+/** Time to remove a message after the lease has ended. */
 const removeMs = 5_000
 
 const loud: Delivery['notification']['moment'][] = [

@@ -19,7 +19,7 @@ import { hash } from '../core/hash.ts'
 import { chooseSeverity, type Severity } from '../core/rules/severity.ts'
 import type { Outgoing } from './notifier.ts'
 
-/** Of a key: developer.pagerduty.com/docs/events-api-v2. The other services allow more. */
+/** PagerDuty limits keys to this length: developer.pagerduty.com/docs/events-api-v2. Others allow more. */
 const maxKeyLength = 255
 
 /** A message of an alert resolves this many earlier incidents. Each of those resolved the ones before. */
@@ -127,9 +127,9 @@ function inOrder<One extends Delivery['notification']>(notifications: One[]): On
 }
 
 /**
- * The same for every action on one incident. If a rule waited in vain, people get an incident of
- * their own: the first one asked nobody to act. So does each trouble of a channel, as nobody may have
- * resolved the last one.
+ * Every action on one incident has the same key. If a rule waited in vain, people get an incident of
+ * their own: the first one asked nobody to act. Each trouble of a channel gets an incident of its own,
+ * too, because nobody may have resolved the last one.
  */
 function buildKey(notification: Delivery['notification']): string {
   if (isAlertAbout(notification)) {
@@ -168,7 +168,7 @@ export function fitting(key: string): string {
   return `${cut(key, maxKeyLength - 65)}/${hash(key)}`
 }
 
-/** The same for all messages about one event, or one alert. */
+/** All messages about one event, or one alert, have the same key. */
 export function buildStoryKey(notification: Delivery['notification']): string {
   return notification.moment === 'alert' ? buildKey(notification) : buildEventKey(notification)
 }

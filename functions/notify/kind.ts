@@ -14,8 +14,8 @@ export interface Kind<Schema extends z.ZodType<{ kind: string }>> {
   /** What requests make of several secrets, as they carry it: a server may repeat it. */
   joined?(channel: z.output<Schema>): string[]
   /**
-   * By key: makes a valid text from a variable's name, so that a check needs no environment. `url`,
-   * `endpoint` and `secret` have one already.
+   * Functions by key: each makes a valid text from a variable's name, so that a check needs no
+   * environment. `url`, `endpoint` and `secret` have one already.
    */
   placeholders?: Record<string, (name: string) => string>
   /** One for each kind in the schema's output, which may split a service into several. */

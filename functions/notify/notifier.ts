@@ -61,7 +61,7 @@ export interface ButtonSupport {
   how: Proof
   /** The name of the service, for people. */
   service: string
-  /** In characters. */
+  /** The longest value of a button, in characters. */
   maxValueLength: number
   /** The event's next message edits the one with the buttons. If false, a press replaces it. */
   isEdited: boolean
@@ -76,9 +76,12 @@ export interface PostAccess {
 
 /** Tokens of the identity that the relay has in Azure. */
 export interface AzureTokens {
-  /** Of that identity, if the configuration names it. */
+  /** The client id of that identity, if the configuration names it. */
   clientId?: string
-  /** For a service, such as `https://management.azure.com`. Throws FoghornError `azure_token_missing`. */
+  /**
+   * Reads a token for a service, such as `https://management.azure.com`. Throws FoghornError
+   * `azure_token_missing`.
+   */
   read(resource: string): Promise<string>
   /** The last token was refused: the next read asks for another one. */
   drop(resource: string): void
@@ -89,11 +92,11 @@ export interface Outgoing extends Part {
   also: Part[]
   /** One page for all events of this message. Absent for a single event, or if it is too long. */
   listUrl?: string
-  /** For the event of the message itself. Those in `also` have none. */
+  /** Posts about the event of the message itself. Events in `also` have none. */
   posts: PostAccess
   /** Where outsiders reach the relay. */
   publicUrl: string
-  /** Signs. */
+  /** Signs webhooks, and requests to Azure's mail service. */
   hmac: Hmac
   azureTokens: AzureTokens
   now: number
@@ -146,7 +149,7 @@ export function post(
   return request(send, 'POST', url, { body, headers, signal }, maxBytes)
 }
 
-/** The same with another method. */
+/** Sends a request with any method. Otherwise it works like `post`. */
 export async function request(
   send: Send,
   method: Init['method'],
@@ -184,11 +187,11 @@ export function fromStatus(answer: Answer, now: number): Undelivered {
   return { outcome: 'retry', note, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 
-/** Of `AzureTokens`. Its sentence has no secret. */
+/** `AzureTokens` throws this code. The sentence of the error has no secret. */
 const tokenMissing = 'azure_token_missing'
-/** Of a mail server. */
+/** The code of the error if a mail server's certificate is invalid. */
 export const certificateInvalid = 'certificate_invalid'
-/** Of `addressBelow`: a name in this message cannot be part of an address. */
+/** `addressBelow` throws this code if a name in the message cannot be part of an address. */
 const pathInvalid = 'path_invalid'
 /** A person has to change the address. */
 const forbidden = ['address_forbidden', 'port_blocked']
@@ -236,7 +239,7 @@ export function isRedirect(status: number): boolean {
   return status >= 300 && status < 400
 }
 
-/** Not the service's answer: a proxy asks for a sign-in, for example. */
+/** Whether the answer is a web page, and so not the service's: a proxy asks for a sign-in, for example. */
 export function isWebPage({ status, text }: Answer): boolean {
   return isSuccess(status) && /^\s*</.test(text) && pageTags.test(text)
 }

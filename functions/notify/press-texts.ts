@@ -17,7 +17,7 @@ import {
 } from '../core/message/phrases.ts'
 import type { DeadPress, PressOutcome } from './presses.ts'
 
-/** In characters: those of a dialog in Slack, which are the shortest. */
+/** Limits in characters: those of a dialog in Slack, which are the shortest. */
 const limit = { title: 100, text: 300, names: 120, fewNames: 80, eventType: 24 }
 
 export interface Question {
@@ -46,7 +46,7 @@ export function composeQuestion(event: EventView): Question {
   }
 }
 
-/** From the event as the message shows it. The page has newer facts. */
+/** Says how many VMs are not ready, from the event as the message shows it. The page has newer facts. */
 function unreadyIn({ wait: { readiness }, facts: { resources } }: EventView): string[] {
   const count = resources.length - (readiness?.counts.ready ?? 0)
   if (readiness === undefined || count <= 0) return []

@@ -11,7 +11,7 @@ import type { Part, Send } from './notifier.ts'
 export interface Press {
   /** The person, as the service signed it. */
   by: Decider
-  /** Their workspace, or their organisation if the service sends that instead. */
+  /** The person's workspace, or their organisation if the service sends that instead. */
   team: string
   decision: Decided['decision']
   /** The value of the pressed button, not verified. */

@@ -15,7 +15,7 @@ type RoutedSchema = (typeof index)[keyof typeof index]['schema']
 type ShipSchema = (typeof ship)[keyof typeof ship]['schema']
 type Schema = RoutedSchema | ShipSchema
 
-/** As configured: secrets in clear. */
+/** A channel as the owner configured it: secrets are in clear. */
 export type Channel = z.output<RoutedSchema> | (z.output<ShipSchema> & { fallback?: undefined })
 export type ChannelOf<Name extends Channel['kind']> = Extract<Channel, { kind: Name }>
 export type Notifiers = { [Name in Channel['kind']]: Notifier<ChannelOf<Name>> }
@@ -24,7 +24,7 @@ type Described = Pick<Kind<never>, 'open' | 'ids' | 'placeholders' | 'joined'>
 
 const kinds = [...Object.values(index), ...Object.values(ship)]
 
-/** As an owner writes them. */
+/** The kinds as an owner writes them. */
 export const kindNames = Object.keys(index)
 
 /** An entry of `channels`. */
@@ -51,7 +51,7 @@ function readKind<Some extends Schema>(schemas: [Some, ...Some[]], names: string
   })
 }
 
-/** By key; see `Kind`. */
+/** Placeholders by key; see `Kind`. */
 export const placeholders: NonNullable<Described['placeholders']> = Object.assign(
   {},
   ...kinds.map((kind: Described) => kind.placeholders),

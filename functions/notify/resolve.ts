@@ -13,7 +13,7 @@ export type Resolve = (
 
 type NameServers = Pick<promises.Resolver, 'resolve4' | 'resolve6'>
 
-/** For each name server, until the next one is asked. */
+/** Time for each name server, until the next one is asked. */
 const serverMs = 1_500
 /** A name waits this long for its turn, as undici does for a connection. The next attempt asks anew. */
 const maxTurnMs = 10_000
@@ -31,7 +31,7 @@ export function createResolve(
       system(hostname, options, (error, addresses) => (error ? reject(error) : resolve(addresses)))
     })
 
-  /** After the other silent ones. */
+  /** Asks for a name after the other silent ones. */
   const inTurn = (hostname: string, options: LookupAllOptions) => {
     const until = now() + maxTurnMs
     const own = lastSilent.then(() => {

@@ -29,14 +29,14 @@ interface Refusal {
 
 /** Bytes that a server sends for one mail: its certificate, and a few lines. Each empty line costs time. */
 const maxAnswerBytes = 64 * 1024
-/** Of them, before TLS. */
+/** Lines that a server sends before TLS. */
 const maxLines = 200
 const lookMs = 10
 
 /** Throws FoghornError if the relay must not connect to this address. */
 type Judge = (address: string, plain: boolean) => void
 
-/** Guarded as requests over HTTP are. Certificates must be valid. */
+/** Sends mails, guarded as requests over HTTP are. Certificates must be valid. */
 export function createSmtpSend(judge: Judge, lookupFor: (plain: boolean) => LookupFunction): Send {
   return async (url, { body, signal }) => {
     const { protocol, hostname, port } = new URL(url)
@@ -150,7 +150,7 @@ function connected(
   })
 }
 
-/** Of the server's reply (RFC 5321, 4954): temporary, wrong credentials, or a refusal. */
+/** Turns a server's reply (RFC 5321, 4954) into a status: temporary, wrong credentials, or a refusal. */
 function statusFor(code: number): number {
   if (code < 500) return 503
   return [530, 534, 535, 538].includes(code) ? 401 : 400

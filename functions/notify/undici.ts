@@ -13,7 +13,7 @@ import type { Send } from './notifier.ts'
 import { createResolve, type Resolve } from './resolve.ts'
 import { createSmtpSend } from './smtp.ts'
 
-/** As many as a relay sends at once. With fewer, a channel would wait for others of its origin. */
+/** A relay sends this many requests at once. With fewer, a channel would wait for others of its origin. */
 const connectionsPerOrigin = 2_048
 
 /** The way out of a network without another one. For https only: plain http is for allowed networks. */
@@ -25,7 +25,7 @@ export interface ForwardProxy {
 
 export interface Outbound {
   send: Send
-  /** For addresses that only the owner chooses: nothing is checked. */
+  /** Fetches from addresses that only the owner chooses: nothing is checked. */
   fetch(url: string, init: RequestInit): Promise<Response>
   close(): Promise<void>
 }
@@ -104,12 +104,12 @@ function received({ statusCode: status, headers, body }: Dispatcher.ResponseData
 
 type Unpack = (packed: Buffer) => Buffer
 
-/** More takes a millisecond of the thread, and hundreds of answers may come at once. */
+/** A longer output takes a millisecond of the thread, and hundreds of answers may come at once. */
 const maxOutputLength = 128 * 1024
 const ofDeflate = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength }
 /**
- * By content-encoding: some services compress although nobody asked, and some send deflate without its head. Brotli
- * is not here, as 172 bytes of it may take 8 ms of the thread.
+ * Unpackers by content-encoding: some services compress although nobody asked, and some send deflate
+ * without its head. Brotli is not here, as 172 bytes of it may take 8 ms of the thread.
  */
 const unpackers: Partial<Record<string, Unpack>> = {
   gzip: (packed) => gunzipSync(packed, ofDeflate),
@@ -118,7 +118,7 @@ const unpackers: Partial<Record<string, Unpack>> = {
     (packed[0]! & 0x0f) === 8 ? inflateSync(packed, ofDeflate) : inflateRawSync(packed, ofDeflate),
 }
 
-/** In one step: each piece by itself would cost a turn. What cannot be unpacked is no text. */
+/** Unpacks a body in one step: each piece by itself would cost a turn. What cannot be unpacked is no text. */
 async function* unpacked(
   body: AsyncIterable<Uint8Array>,
   unpack: Unpack,
@@ -131,7 +131,7 @@ async function* unpacked(
 
 const ownHeaders = { accept: '*/*', 'user-agent': 'foghorn' }
 
-/** As many as there may be subscriptions, and some channels. */
+/** Addresses that are remembered: enough for all subscriptions, and for many channels. */
 const maxTargets = 1_100
 
 interface Target {
@@ -198,7 +198,7 @@ function agentFor(judge: Judge, plain: boolean, resolve: Resolve, proxy?: Forwar
 
 /** Bytes of one answer, also what no reader of the body sees. Beside that, a service may repeat the message twice. */
 const maxAnswerBytes = 64 * 1024
-/** Of Azure's own answers, by `fetch`. */
+/** Bytes of an answer of Azure itself, which the relay reads by `fetch`. */
 const maxFetchedBytes = 17 * 1024 * 1024
 const byFetch = /^user-agent: (node|undici)\r$/m
 let isWatching = false

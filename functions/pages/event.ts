@@ -25,7 +25,7 @@ import { whole } from './times.ts'
 export type Html = ReturnType<typeof html> | string
 
 /** How a listed approver can prove who they are. */
-/** By messages with buttons in these channels of a service, or here after signing in. */
+/** Messages with buttons in these channels of a service, or signing in here. */
 export type Way = { service: string; channels: string[] } | 'sign_in'
 
 export interface Viewer {
@@ -42,7 +42,7 @@ export interface Viewer {
 export interface Seen {
   record: EventRecord
   viewer: Viewer
-  /** For the hidden field of the form. */
+  /** The token for the hidden field of the form. */
   form: string
   /** Names the event in a form of a list. Default: its place in the list. */
   name?: string
@@ -87,7 +87,7 @@ function describeStarts({ drill }: EventRecord): string {
   return drill ? 'the drill starts' : 'Azure starts it'
 }
 
-/** Read by the program in the browser. */
+/** The program in the browser reads these attributes. */
 export function liveAttributes({ record }: Seen): Html {
   return html`data-event data-key="${record.fleet}/${record.eventId}" data-seen="${describeSeen(record)}"
  data-step="${chooseStep(record)}"`
@@ -169,7 +169,7 @@ function chooseLook(record: EventRecord, look: string): string {
   return approvesUnready(record) === '' ? look : 'risky'
 }
 
-/** So that a list of all buttons tells them apart. */
+/** Names the event, so that a list of all buttons tells them apart. */
 function awayPart(record: EventRecord): Html {
   return html`<span class="away">: ${describeSubject(record)}</span>`
 }
@@ -229,7 +229,7 @@ export function takenPart({ taken, ended }: EventRecord, now: number): Html {
   return html`<p class="taken">${whole(plain(text))}</p>`
 }
 
-/** To the VM in Azure's portal, and to the runbook of the rule. */
+/** Links to the VM in Azure's portal, and to the runbook of the rule. */
 export function linksPart({ facts, sights, policy }: EventRecord): Html {
   const affected = sights.filter((sight) => isAffected(facts, sight))
   const vms = affected.map(({ vm, ...known }) => ({ ...known, name: vm }))

@@ -41,7 +41,7 @@ export function isSecure(url: string): boolean {
   return /^https:/i.test(url)
 }
 
-/** For a page that shows events, and asks for news while it is open. */
+/** What a page needs that shows events, and asks for news while it is open. */
 export interface Live {
   /** Epoch ms, by the relay's clock. */
   now: number

@@ -8,7 +8,7 @@ import { count } from './event.ts'
 /** Grows with every change that could break a receiver. New fields do not. */
 const version = 1
 export const alertSchemaPath = '/schemas/alert.json'
-/** Under the relay's public address: `$id` of the schema, and `dataschema` of webhooks. */
+/** An address under the relay's public one: `$id` of the schema, and `dataschema` of webhooks. */
 export const alertSchemaAddress = `${alertSchemaPath}?version=${version}`
 
 export const alertDataSchema = z.object({

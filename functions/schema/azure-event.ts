@@ -19,7 +19,7 @@ const endings = new Map<string, Published['ending']>([
 ])
 
 const noticeSchema = z.object({
-  /** Of CloudEvents, and of the schema of Event Grid. */
+  /** A CloudEvent has `time`, the schema of Event Grid has `eventTime`. */
   time: z.string().optional(),
   eventTime: z.string().optional(),
   data: z.object({

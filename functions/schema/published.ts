@@ -12,8 +12,8 @@ export type JsonSchema = z.core.JSONSchema.JSONSchema
 export type Use = 'accepted' | 'parsed' | 'sent'
 
 /**
- * As JSON Schema 2020-12. `parsed`: a parameter of an address, as the type that it is read as. For
- * what is `sent`, the form of times is left out, as `format` names it.
+ * Returns JSON Schema 2020-12. With `parsed`, a parameter of an address has the type that it is read as.
+ * With `sent`, the form of times is left out, because `format` names it.
  */
 export function toJsonSchema(schema: z.core.$ZodType, use: Use): JsonSchema {
   return z.toJSONSchema(schema, {

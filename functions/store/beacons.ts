@@ -30,7 +30,7 @@ const heardIndex = 'heard'
 /** Version and state of a beacon, as metrics count it. */
 type CountedAs = [version: string, state: string]
 const isCounted = having({ 0: 'string', 1: 'string' })
-/** Of an entry that is damaged. */
+/** An entry that is damaged counts as this. */
 const unknown: CountedAs = ['', 'heard']
 
 export class Beacons {
@@ -124,7 +124,7 @@ export class Beacons {
     return inOrder.slice(0, limit)
   }
 
-  /** Sorted by id. */
+  /** Lists beacons, sorted by id. */
   async list(fleet: string, { after, limit }: BeaconPage): Promise<ListedBeacon[]> {
     const listed: ListedBeacon[] = []
     let from = after === undefined ? findStart('beacon') : justAfter(buildRow(after))
@@ -144,7 +144,7 @@ export class Beacons {
     return listed
   }
 
-  /** By the beginning of the VM's name, sorted by it. */
+  /** Finds beacons by the beginning of the VM's name, sorted by that name. */
   async find({
     fleet,
     prefix = '',
@@ -176,7 +176,7 @@ export class Beacons {
     return { beacons: shown.map(({ beacon }) => beacon), ...(next !== undefined && { next }) }
   }
 
-  /** Without entries that no row names. */
+  /** Reads the beacons of these entries. Leaves out entries that no row names. */
   async #listedAt(entries: Found[]): Promise<{ beacon: ListedBeacon; key: string }[]> {
     const read = await readMany(this.#parts, entries)
     return entries.flatMap((entry, i) => {
@@ -248,13 +248,16 @@ export class Beacons {
     return unlessDamaged(rows, () => rows.read(choosePartition(fleet), buildRow(beacon)))
   }
 
-  /** One that is damaged counts as missing, and is written anew. */
+  /** A beacon that is damaged counts as missing, and is written anew. */
   #beaconIn(row: Row): Beacon | undefined {
     return whole(this.#parts.rows, () => toBeacon(row))
   }
 }
 
-/** Of the state when the beacon was counted. One that was heard then may have another state now. */
+/**
+ * Whether a beacon may have this state. An entry has the state when the beacon was counted. If the beacon
+ * was heard then, it may have another state now.
+ */
 function mayBe(state: BeaconSearch['state'], entry: Found): boolean {
   const [, counted] = summaryIn<CountedAs>(entry, undefined, isCounted) ?? unknown
   return state === undefined || state === counted || state === 'heard'

@@ -50,14 +50,14 @@ export interface BeaconsFound {
 
 export interface ChannelActivity {
   channel: string
-  /** When it last accepted a message, at most a minute too early. Absent: never. */
+  /** When the channel last accepted a message, at most a minute too early. Absent: never. */
   deliveredAt?: number
   /** When the oldest pending delivery was planned. Absent: none is pending. */
   pendingSince?: number
   /** How many are pending, and how many were refused or given up. Counting stops at `maxCounted`. */
   pending: number
   failed: number
-  /** Only of a subscription, if the question has `since`. */
+  /** Only for a subscription, if the question has `since`. */
   recent?: Recent
 }
 

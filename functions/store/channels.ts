@@ -11,7 +11,7 @@ const maxAttempts = 20
 
 export interface ChannelState {
   channel: string
-  /** Until then, the requests that its rate allows are spent. */
+  /** Until this time, the requests that the channel's rate allows are spent. */
   spentUntil: number
   /** `spentUntil` as the last pause of the channel made it, which a slot that is given back does not shorten. */
   pausedUntil?: number | undefined
@@ -28,7 +28,7 @@ export class Channels {
     this.#parts = parts
   }
 
-  /** By channel. */
+  /** The rows by channel. */
   async list(): Promise<Map<string, Row>> {
     const rows = await this.#parts.rows.list(partition, '', '~')
     const named = (row: Row): [string, Row] => [toState(row).channel, row]
@@ -104,7 +104,7 @@ export class Channels {
     throw new FoghornError('storage_busy', `${what}; the delivery is retried`)
   }
 
-  /** One that is damaged is written anew. */
+  /** A row that is damaged is written anew. */
   #read(channel: string): Promise<Row | undefined> {
     const { rows } = this.#parts
     return unlessDamaged(rows, () => rows.read(partition, buildKey(channel)))

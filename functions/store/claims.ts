@@ -45,11 +45,11 @@ const channelsAtOnce = 32
 interface Choice {
   waiting: Waiting
   groups: Pending[][]
-  /** Until then, the rate of the channel holds them up, and they are only judged. */
+  /** Until this time, the rate of the channel holds these deliveries up, and they are only judged. */
   heldUntil?: number
 }
 
-/** Its slots are taken. */
+/** The choice's slots are taken. */
 interface Booked extends Choice {
   /** When the rate of the channel allows the next request. */
   freeAt: number

@@ -157,7 +157,7 @@ const isStored = having({
 })
 const areCounts = having({ '*.n': 'number', '*.what': 'string', '*.fleet': 'string' })
 
-/** Not if the clock was set back. */
+/** If the clock was set back, nothing is young. */
 function isYoung(at: number, now: number, mostMs: number): boolean {
   return now >= at && now - at < mostMs
 }

@@ -117,7 +117,7 @@ export class Deliveries {
     }
   }
 
-  /** With their events. One whose event was forgotten is left out. */
+  /** Adds their events to deliveries. A delivery whose event was forgotten is left out. */
   async toDeliveries(held: HeldDelivery[], partition?: HeldPartition): Promise<Delivery[]> {
     const known = held.map(({ one }) => one.event ?? partition?.viewOf(one))
     const views = await this.#viewsOf(held.filter((_, i) => known[i] === undefined))
@@ -332,7 +332,7 @@ export class Deliveries {
   }
 }
 
-/** By people, or by a program that routes name. */
+/** Whether people read the message, or a program that routes name. */
 function isRead({ channel, state }: StoredDelivery): boolean {
   return state === 'delivered' && !hearsByItself(channel)
 }

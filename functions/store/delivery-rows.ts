@@ -24,7 +24,7 @@ export type PendingSummary = [
   subscriptions?: string[],
 ]
 
-/** Whether it is one: flipped bits may leave another list. */
+/** Whether the list is a summary: flipped bits may leave another list. */
 export const isPending = having({
   ...{ 0: 'string', 1: 'string', 2: 'number', 3: 'string', '4?': 'list' },
 })
@@ -73,7 +73,7 @@ function rangeOfChunk(chunk: string): [from: string, to: string] {
   return [findStart('subscribed', chunk), findEnd('subscribed', chunk)]
 }
 
-/** The same for the name of a row. */
+/** The range of `findRange` that contains this row. */
 export function rangeAround(row: string): [from: string, to: string] {
   const [kind, chunk = ''] = row.split('|')
   return kind === 'subscribed' ? rangeOfChunk(chunk) : findRange('')

@@ -51,9 +51,9 @@ export class Edits {
   readonly #stepAside: () => Promise<void>
   readonly #wait: Wait
   readonly #gather: Gather | undefined
-  /** By row. It has an entry while the row is being edited. */
+  /** Edits that wait, by row. A row has an entry while it is being edited. */
   readonly #queues = new Map<string, Edit[]>()
-  /** By row that waits for more edits: ends the wait. */
+  /** Functions that end the wait for more edits, by row. */
   readonly #hurry = new Map<string, () => void>()
 
   constructor(rows: Rows, stepAside: () => Promise<void>, wait: Wait = inProcess, gather?: Gather) {
@@ -87,7 +87,7 @@ export class Edits {
     return edit.ended!.result as Result
   }
 
-  /** Until some time has passed, or an edit comes that is in a hurry. */
+  /** Waits until some time has passed, or an edit comes that is in a hurry. */
   async #gathered(name: string): Promise<void> {
     const hurried = new Promise<void>((resolve) => {
       this.#hurry.set(name, resolve)

@@ -42,7 +42,7 @@ const maxCommitMs = 30_000
 export const eventRow = 'event'
 const dueIndex = 'due'
 const logIndex = 'log'
-/** Of all fleets, also those that left the configuration. */
+/** The index of events of all fleets, also of those that left the configuration. */
 const allEvents = 'all-events'
 
 interface StoredEvent {
@@ -165,7 +165,7 @@ export class Events {
       .map(({ key }) => key)
   }
 
-  /** Not later than the first event is due; Infinity if none is. */
+  /** A time not later than the first event is due; Infinity if none is. */
   async nextDueAt(): Promise<number> {
     const [first] = await this.#parts.rows.find(dueIndex, '', end, 1)
     return first === undefined ? Number.POSITIVE_INFINITY : Number(first.key.split('|')[0])
@@ -256,7 +256,7 @@ export class Events {
     return record
   }
 
-  /** Behind the one that the event used before. */
+  /** The next position is behind the one that the event used before. */
   nextPosition(now: number, before: number | undefined): number {
     return this.#parts.rows.positions.next(now, this.#tag, before)
   }
@@ -314,7 +314,7 @@ export function momentRow(sequence: number): string {
   return buildKey('moment', timeKey(sequence))
 }
 
-/** Of an alert, there is no event. */
+/** The moments of an alert have no event. */
 function areMoments(content: unknown): boolean {
   if (!isObject(content)) return false
   const { event } = content as Partial<StoredMoments>

@@ -35,7 +35,7 @@ export function timeKey(at: number): string {
   return String(Math.min(Math.max(0, Math.floor(at)), maxTime)).padStart(timeDigits, '0')
 }
 
-/** As `timeKey`, but the latest time sorts first. */
+/** Writes a time as `timeKey` does, but the latest time sorts first. */
 export function newestFirst(at: number): string {
   return timeKey(maxTime - Math.max(0, Math.floor(at)))
 }

@@ -11,7 +11,7 @@ export interface Parts {
   newId: () => string
   /** Ms of a clock that never jumps. */
   elapsed: () => number
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   random: () => number
   /** Lets what came in meanwhile go first. */
   pause: () => Promise<void>

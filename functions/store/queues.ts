@@ -39,18 +39,18 @@ export interface Waiting {
 export interface FleetQueue {
   channel: string
   fleet: string
-  /** By time. If they fill a page, there may be more. */
+  /** The entries are sorted by time. If they fill a page, there may be more. */
   entries: Found[]
 }
 
 /** A pending delivery. No earlier one of its event and channel is pending. */
 export interface Pending extends HeldDelivery {
   partition: HeldPartition
-  /** When it can be sent. */
+  /** When the delivery can be sent. */
   at: number
 }
 
-/** One that this worker has under way: it can be sent again when its lease ends. */
+/** A delivery that this worker has under way: it can be sent again when its lease ends. */
 interface UnderWay {
   at: number
   one?: undefined
@@ -96,7 +96,7 @@ export class Queues {
     return { waiting, healthOf: readHealth }
   }
 
-  /** By the first entry that is not damaged. */
+  /** Names a queue by its first entry that is not damaged. */
   #nameOf(entries: Found[]): Pick<FleetQueue, 'channel' | 'fleet'> | undefined {
     for (const entry of entries) {
       const [channel, fleet] = summaryIn<PendingSummary>(entry, this.#parts.rows, isPending) ?? []
@@ -105,7 +105,7 @@ export class Queues {
     return undefined
   }
 
-  /** For each channel and fleet: all entries, or one full page of them. */
+  /** Finds all entries of each channel and fleet, or one full page of them. */
   async #scan(): Promise<Found[]> {
     const found: Found[] = []
     let from = ''
@@ -150,7 +150,7 @@ export class Queues {
     }
   }
 
-  /** As many at once as may be read together. */
+  /** Yields as many entries at once as may be read together. */
   async *#entriesOf({ channel, fleet, entries }: FleetQueue): AsyncGenerator<Found[]> {
     let page = entries
     for (let pages = 1; pages <= maxQueuePages; pages++) {

@@ -29,7 +29,7 @@ interface StoreOptions {
   rows: Rows
   /** Returns a new name for a lease at each call. */
   newId: () => string
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   random: () => number
   /** Absent: a writer that was not the first tries again at once. */
   wait?: (ms: number) => Promise<void>

@@ -45,7 +45,7 @@ export interface Found {
 export class Positions {
   #lastMs = 0
 
-  /** Behind all that it gave before, and behind `before`. `tag`: 0 to 999. */
+  /** The next position is behind all that it gave before, and behind `before`. `tag`: 0 to 999. */
   next(now: number, tag: number, before = 0): number {
     this.#lastMs = Math.max(now, this.#lastMs + 1, Math.floor(before / 1_000) + 1)
     return this.#lastMs * 1_000 + tag

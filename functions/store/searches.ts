@@ -165,7 +165,7 @@ export class Searches {
     }
   }
 
-  /** Of its newest deliveries. */
+  /** Counts the newest deliveries of a subscription. */
   async #ofSubscription(
     subscription: string,
     isOwn: (fleet: string) => boolean,

@@ -24,7 +24,7 @@ function holds(value: unknown, [name, ...rest]: string[], type: string): boolean
   return (inner === undefined && name.endsWith('?')) || holds(inner, rest, type)
 }
 
-/** Of a `Date`. No number of ours is larger. */
+/** The latest time that a `Date` can hold. No number of ours is larger. */
 const maxTime = 8.64e15
 
 function isShape(type: string, value: unknown): boolean {

@@ -29,11 +29,11 @@ export function createRows<Fields extends object, Key = void>(
     async list(store: SmallRowStore): Promise<Stored[]> {
       return (await store.listSmallRows(kind, needs)) as Stored[]
     },
-    /** As `writeSmallRow`. */
+    /** See `SmallRowStore.writeSmallRow`. */
     write(store: SmallRowStore, fields: Fields, basedOn: number, key: Key) {
       return store.writeSmallRow(keyFor(key), fields, basedOn)
     },
-    /** As `removeSmallRow`. */
+    /** See `SmallRowStore.removeSmallRow`. */
     remove(store: SmallRowStore, key: Key): Promise<void> {
       return store.removeSmallRow(keyFor(key))
     },

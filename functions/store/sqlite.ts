@@ -66,7 +66,7 @@ export interface Database {
   explain(error: unknown): unknown
   /** Tells the host that a part cannot be read. `what`: such as `row "event" of "event|prod|…"`. */
   damaged(what: string): FoghornError
-  /** The same in a whole sentence. */
+  /** Tells the host in a whole sentence that a part cannot be read. */
   tellDamaged(sentence: string): void
 }
 
@@ -225,7 +225,7 @@ function chooseName({ index, key }: Key): string {
   return `${index} ${key}`
 }
 
-/** Undefined if it is damaged. */
+/** Undefined if the row is damaged. */
 function toRow(partition: string, { row, version, keys, body, isWhole }: Columns): Row | undefined {
   if (isWhole !== 1) return undefined
   const known: unknown = keys === '' ? [] : JSON.parse(String(keys))

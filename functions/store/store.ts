@@ -259,7 +259,7 @@ export interface SmallRowStore {
 
 export interface CountsRequest {
   now: number
-  /** Other fleets may be left out. */
+  /** Counts of other fleets may be left out. */
   fleets: readonly string[]
   /** How old the counts may be. A host with a timer asks for younger ones to prepare them. */
   maxAgeMs?: number

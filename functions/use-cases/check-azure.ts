@@ -20,14 +20,14 @@ interface Lists {
   silent: string[]
   /** VMs of which no beacon is known. Of a uniform scale set: the set, if it has none at all. */
   withoutBeacon: string[]
-  /** Of those: nobody sees their events, as Azure does not publish them. */
+  /** The VMs in `withoutBeacon` whose events nobody sees, because Azure does not publish them. */
   blind: string[]
 }
 
-/** As long as the inventory that people look at is kept. */
+/** The lists are kept as long as the inventory that people look at. */
 const keptMs = 60_000
 
-/** Those who look at the same subscription share what was found. */
+/** People who look at the same subscription share what was found. */
 export function createAzureCheck(relay: Relay): (fleets: string[]) => Promise<AzureState[]> {
   const lists = createShortCache(relay, keptMs, ([subscriptionId, ...fleets]) =>
     readLists(relay, subscriptionId!, fleets),
@@ -89,7 +89,7 @@ function buildKey(type: Machine['type'], resourceGroup: string, name: string): s
   return `${type}/${resourceGroup}/${name}`.toLowerCase()
 }
 
-/** Of the set that a VM is in. No set has that of a VM that is in none. */
+/** The key of the set that a VM is in. If a VM is in none, no set has its key. */
 function keyOfSet({ scaleSet, availabilitySet, resourceGroup }: Machine): string {
   const type = scaleSet === '' ? 'availabilitySets' : 'virtualMachineScaleSets'
   return buildKey(type, resourceGroup, scaleSet || availabilitySet)

@@ -4,7 +4,7 @@
 import type { Log } from '../../shared/log.ts'
 import { span } from '../core/event/time.ts'
 
-/** Of a fleet: those that were heard last. */
+/** The beacons of a fleet that were heard last. */
 const maxBeacons = 100
 /** Fewer clocks prove nothing. */
 const leastBeacons = 3
@@ -15,7 +15,7 @@ const alikeMs = 30_000
 const recentMs = 15 * 60_000
 
 interface Noted {
-  /** By the relay's clock. */
+  /** When the relay received the report, by its own clock. */
   at: number
   /** The relay's clock minus the VM's. */
   aheadMs: number
@@ -69,7 +69,7 @@ export class ClockWatch {
     return agreed.length > 0 && agreed.every((aheadMs) => Math.abs(aheadMs) < leastDifferenceMs)
   }
 
-  /** For `/healthz`. */
+  /** The troubles for `/healthz`. */
   troubles(): string[] {
     return [...this.#fleets.keys()].flatMap((fleet) => {
       const wrongMs = this.wrongMs(fleet)

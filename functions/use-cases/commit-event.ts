@@ -61,7 +61,7 @@ export async function commitEvent<D extends Decision, Loaded = undefined>(
 
 async function work(relay: Parts, key: EventKey, queue: Job[]): Promise<void> {
   const { store } = relay
-  /** As this loop read or wrote it last. */
+  /** The event as this loop last read or wrote it. */
   let stored: EventRecord | undefined = queue[0]!.change.known
   for (let conflicts = 0; queue.length > 0; ) {
     const jobs = queue.splice(0)
@@ -82,7 +82,7 @@ async function work(relay: Parts, key: EventKey, queue: Job[]): Promise<void> {
   }
 }
 
-/** Those that have not ended yet. */
+/** Ends the jobs that have not ended yet. */
 function endAll(jobs: Job[], ended: NonNullable<Job['ended']>): void {
   for (const job of jobs) if (job.ended === undefined) end(job, ended)
 }
@@ -159,7 +159,7 @@ function decideEach(
   return { decided, record }
 }
 
-/** By the event before the first job. One after the other, as few need to read anything. */
+/** Loads what each job needs, by the event before the first job. In sequence, as few read anything. */
 async function loadAll(
   jobs: Job[],
   before: EventRecord | undefined,

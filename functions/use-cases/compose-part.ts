@@ -58,7 +58,7 @@ export async function composePart(
   }
 }
 
-/** With the runbook of the channel's route, if that has one. */
+/** Adds the runbook of the channel's route, if that has one. */
 function withRunbook(
   { config }: Relay,
   { channel, notification }: Claimed,
@@ -93,7 +93,7 @@ function composeConsolePart(notification: Claimed['notification']): string | und
   return channelTroubleIn(notification) && '/channels'
 }
 
-/** The same link at every attempt, so that a body stays the same. A late replay gets a new one. */
+/** Every attempt has the same link, so that a body stays the same. A late replay gets a new one. */
 function issuedAt({ at }: Claimed['notification'], now: number): number {
   return now - at <= giveUpMs ? at : now
 }

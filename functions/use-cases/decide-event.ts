@@ -26,7 +26,7 @@ export async function open(relay: Relay, text: string): Promise<Opened> {
   return openToken(relay, token)
 }
 
-/** As `open`, for a token whose signature was checked. */
+/** Finds the event or the list that a token names. The token's signature was checked. */
 export async function openToken(
   relay: Relay,
   token: LinkToken | ListToken,

@@ -93,7 +93,7 @@ export function goesAlone({ buttons, delivery }: Part): boolean {
   return buttons !== undefined || delivery.notification.moment === 'alert'
 }
 
-/** Those that go into the next request, of what is due together. */
+/** The parts that go into the next request, of all that are due together. */
 export function partsTogether(parts: Part[]): Part[] {
   const [first] = parts
   return first !== undefined && goesAlone(first)

@@ -4,7 +4,7 @@ import type { Relay } from './relay.ts'
 
 export interface Trouble {
   kind: 'over_limits' | 'azure_refuses' | 'subscription_disabled'
-  /** Of a VM, an Azure subscription or a subscription. */
+  /** The name of a VM, an Azure subscription or a subscription. */
   name: string
   /** One sentence, without its full stop. */
   reason: string
@@ -17,7 +17,7 @@ export interface Hearer {
   healthChanged(relay: Relay): Promise<void>
 }
 
-/** Of problems with these ids: those that are over, and those whose cause has left. */
+/** Checks the problems with these ids. `back`: they are over. `left`: their cause has left. */
 type Recheck = (
   relay: Relay,
   fleet: string,

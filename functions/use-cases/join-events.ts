@@ -72,7 +72,10 @@ export async function joinEvents(
 /** A record may have 400 kB, which takes milliseconds to read. */
 const eventsPerTurn = 5
 
-/** By the code of an error that a repetition would not end. Anyone with the fleet's key can cause the first. */
+/**
+ * Reasons by the code of an error that a repetition would not end. Anyone with the fleet's key can cause
+ * the first.
+ */
 const lasting: Record<string, string> = {
   row_too_large: 'the event is too large to store',
   data_damaged: 'what the relay stored of the event is damaged',

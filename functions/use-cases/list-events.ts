@@ -16,7 +16,7 @@ import type { Relay } from './relay.ts'
 
 const maxPage = 200
 const usualPage = 50
-/** Of the events of one page, as JSON. One event may have 40 kB of names. */
+/** Bytes of the events of one page, as JSON. One event may have 40 kB of names. */
 const maxPageBytes = 2_000_000
 /** Records that are read at once: a record may have 400 kB. The store adds all others of the last one's time. */
 const maxRead = 25
@@ -61,7 +61,7 @@ type Place = Pick<EventRecord, 'firstSeenAt' | 'fleet' | 'eventId'>
 interface EventPage {
   /** Each as JSON. */
   events: string[]
-  /** For the next page, if there is one. */
+  /** The cursor of the next page, if there is one. */
   cursor?: string
 }
 
@@ -126,7 +126,7 @@ interface Range {
   count: number
 }
 
-/** In the order of the list, at least `count` if there are that many. */
+/** Reads records in the order of the list, at least `count` if there are that many. */
 async function* readRecords(
   relay: Relay,
   fleets: string[] | undefined,
@@ -171,7 +171,7 @@ function placeIn(cursor: string): Place | undefined {
 
 interface WholeRecord {
   record: EventRecord
-  /** With the extent of the event. */
+  /** The event with its extent. */
   view: EventView
   deliveries: Delivery[]
   seenBy: PublicSighting[]

@@ -10,14 +10,14 @@ const sharers: Partial<Record<string, Sharer>> = {
 }
 /** The beacons of a fleet are counted this often, because many new ones may report at once. */
 const countMs = 10_000
-/** Of a fleet: ends of unknown events, of which Azure tells out of order. */
+/** Traces of a fleet: ends of unknown events, because Azure reports them out of order. */
 const maxTraces = 100
 const tracesMs = 10 * 60_000
 
 export class OpenLimits {
-  /** By fleet. Each process counts for itself, so the limit is soft. */
+  /** Beacons by fleet. Each process counts for itself, so the limit is soft. */
   readonly #beacons = new Map<string, { at: number; count: number }>()
-  /** By fleet: the traces since `from`. */
+  /** Traces since `from`, by fleet. */
   readonly #traces = new Map<string, { from: number; count: number }>()
   readonly #store: Pick<Store, 'countBeacons' | 'countOpen'>
 

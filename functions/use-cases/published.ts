@@ -132,7 +132,7 @@ export async function noteDoubt(relay: Relay, now: number): Promise<void> {
   if (written === 'written') relay.doubtAt = now
 }
 
-/** When it was last read. */
+/** When Azure's list was last read. */
 export async function listReadAt({ store }: Pick<Relay, 'store'>): Promise<number | undefined> {
   return (await outsideRow.read(store))?.at
 }

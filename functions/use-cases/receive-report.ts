@@ -157,7 +157,7 @@ function isWorthNoting(known: Beacon | undefined, beacon: Beacon): boolean {
   return !same || beacon.heardAt - known.heardAt >= beacon.paceMs * punctual
 }
 
-/** Without the fields that differ in each report. */
+/** Leaves out the fields that differ in each report. */
 function lasting({ counter: _c, heardAt: _h, polledAt, bootedAt: _b, ...others }: Beacon) {
   const { silentAt: _s, ...rest } = others
   return { ...rest, polled: polledAt !== undefined }
@@ -179,9 +179,10 @@ export function raiseOverLimits(
 }
 
 /**
- * As `receive`, for a beacon that may wait: holds the answer while people may be deciding, so that an
- * approval reaches a beacon at once. The report is stored before the wait. A held answer never has a
- * directive: it only makes the beacon report again, so a connection that broke meanwhile loses nothing.
+ * Receives a report from a beacon that may wait. The relay holds the answer while people may be deciding,
+ * so that an approval reaches a beacon at once. The report is stored before the wait. A held answer never
+ * has a directive: it only makes the beacon report again, so a connection that broke meanwhile loses
+ * nothing.
  */
 export async function receiveAndHold(
   relay: Relay,

@@ -24,27 +24,27 @@ import type { FrequentLog } from './frequent-log.ts'
 import type { OpenLimits } from './open-limits.ts'
 
 export interface Relay {
-  /** Where it runs. */
+  /** Where the relay runs. */
   host: HostName
   config: Config
   store: Store
-  /** By channel kind. */
+  /** Notifiers by channel kind. */
   notifiers: Record<string, Notifier<never>>
   /** Makes one request, with the host's guard against addresses that a channel must not reach. */
   send: Send
-  /** The same for subscriptions of tokens that are bound to fleets. */
+  /** Makes one request for a subscription whose token is bound to fleets, with the guard for such tokens. */
   sendForBound: Send
   /** Reads and answers the presses of buttons in Slack. */
   slackPresses: SlackPresses
-  /** The same in Teams. */
+  /** Reads and answers the presses of buttons in Teams. */
   teamsPresses: TeamsPresses
   /** Checks the signatures of reports, and signs webhooks. */
   hmac: Hmac
   /** Checks the tokens of reports. */
   identity: Identity
-  /** Sign and check links. The first key signs, all keys are valid. */
+  /** The keys sign and check links. The first key signs, all keys are valid. */
   linkKeys: Uint8Array<ArrayBuffer>[]
-  /** For channels that are services of Azure. */
+  /** Tokens for channels that are services of Azure. */
   azureTokens: AzureTokens
   /** Reads Azure, and tells it, from outside the VMs. Absent: only beacons do. */
   azure?: AzureDoors
@@ -57,7 +57,7 @@ export interface Relay {
   adminKey: string | undefined
   /** Epoch ms. */
   now(): number
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   random(): number
   /** Resolves after this time. For moments: what waits longer has a due time in the store. */
   wait(ms: number): Promise<void>
@@ -107,7 +107,7 @@ export interface Doors {}
 export interface AzureDoors {
   manager: ResourceManager
   graph: ResourceGraph
-  /** In lower case. */
+  /** The ids are in lower case. */
   subscriptions: string[]
 }
 
@@ -131,9 +131,12 @@ export type Asker = 'people' | 'rules'
 export interface ResourceGraph {
   /** The events as they were two minutes ago at the latest. */
   listEvents(subscriptions: string[]): Promise<Published[]>
-  /** Those of the subscriptions that the identity may read. Azure leaves the others out of each list silently. */
+  /**
+   * Lists the subscriptions that the identity may read. Azure leaves the others out of each list
+   * silently.
+   */
   listReadable(subscriptions: string[]): Promise<string[]>
-  /** As they were a minute ago at the latest; for rules, 10 s. Each query waits at most 10 s. */
+  /** The inventory as it was a minute ago at the latest; for rules, 10 s. Each query waits at most 10 s. */
   listMachines(subscriptions: string[], asker: Asker): Promise<Machine[]>
 }
 
@@ -145,7 +148,7 @@ export interface ResourceManager {
 /** An event with new deliveries, or with a new due time. */
 export interface Planned {
   event: EventKey
-  /** To configured channels. */
+  /** How many deliveries to configured channels were planned. */
   deliveries: number
   dueAt?: number | undefined
 }
@@ -162,7 +165,7 @@ export interface CommitSignal {
   next(seen: number, ms: number): Promise<void>
 }
 
-/** Only a hint: a beacon whose answer is not held reports every 2 s. */
+/** Holding an answer is only a hint: a beacon whose answer is not held reports every 2 s. */
 export interface Holds {
   /** Whether `take` would give this beacon a place. */
   hasRoom(fleet: string, beacon: string): boolean

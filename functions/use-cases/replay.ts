@@ -10,7 +10,7 @@ const maxOpen = 10_000
 /** One message, or those since a time. */
 type Which = { id: string } | { since: number; channel?: string; fleets?: string[] }
 
-/** Those of events that this user may see. Returns how many. */
+/** Replays messages about events that this user may see. Returns how many. */
 export function replayFor(relay: Relay, access: Access, which: Which): Promise<number> {
   const own = isBound(access) ? { ...which, fleets: access.fleets } : which
   return replay(relay, access, own)
@@ -26,7 +26,7 @@ export async function replay(relay: Relay, access: Access, which: Which): Promis
 }
 
 interface Failed {
-  /** At most `maxReplayed`. */
+  /** The count is at most `maxReplayed`. */
   count: number
   /** Epoch ms. Absent if there is none. */
   oldestAt?: number

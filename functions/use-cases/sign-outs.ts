@@ -6,7 +6,7 @@ export async function hasSignedOut(store: SmallRowStore, id: string): Promise<bo
   return (await signOutRows.read(store, id)) !== undefined
 }
 
-/** Also removes those whose sessions are over. */
+/** Notes that a session was ended. Removes the notes of sessions that are over. */
 export async function noteSignOut(
   store: SmallRowStore,
   { id, endsAt }: { id: string; endsAt: number },

@@ -23,7 +23,7 @@ import { noteTrouble } from './trouble.ts'
 const maxAttempts = 20
 
 export interface Target {
-  /** Undefined if it does not exist any more. */
+  /** Undefined if the channel does not exist any more. */
   channel: Channel | undefined
   subscription?: Subscription
   /** Why the message is not sent but kept, if it is. */

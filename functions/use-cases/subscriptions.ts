@@ -213,7 +213,7 @@ async function change(
   return subscription
 }
 
-/** Its deliveries that are not sent yet are refused. */
+/** If a subscription is deleted, its deliveries that are not sent yet are refused. */
 export async function deleteSubscription(
   relay: Relay,
   access: Access,

@@ -18,7 +18,7 @@ import { slotRows } from '../store/small-rows.ts'
 import type { EventStore, SmallRowStore } from '../store/store.ts'
 import { buildContext, type Relay } from './relay.ts'
 
-/** Other workers were faster each time. The event asks again some seconds later. */
+/** If other workers were faster each time, the event asks again some seconds later. */
 const maxAttempts = 10
 
 type SlotStore = SmallRowStore & Pick<EventStore, 'readEvent'>

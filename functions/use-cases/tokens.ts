@@ -87,7 +87,7 @@ async function keptTokens(relay: Relay): Promise<Token[]> {
   return tokens.filter((token) => !isOutdated(token, at))
 }
 
-/** Two hexadecimal digits a byte. */
+/** Each byte becomes two hexadecimal digits. */
 export function randomHex(bytes: number): string {
   const random = crypto.getRandomValues(new Uint8Array(bytes))
   return [...random].map((byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -8,7 +8,7 @@ import { readSettings } from '../../functions/host/node/settings.ts'
 import { messageOf } from '../../shared/errors.ts'
 import { bundleWorker } from './bundle.ts'
 
-/** As in wrangler.jsonc. Only Cloudflare itself runs cron triggers. */
+/** The interval in wrangler.jsonc. Only Cloudflare itself runs cron triggers. */
 const cronMs = 60_000
 
 Object.assign(process.env, {

@@ -24,7 +24,7 @@ interface Image {
   about: string
   config: object
   runtime(cpu: Cpu): { name: string; version: string }
-  /** Of the bundle. */
+  /** The program of the bundle that the image contains. */
   program: 'beacon' | 'node'
   write(cpu: Cpu, contents: string, bundle: string): Promise<void>
 }

@@ -13,7 +13,7 @@ export const systemTools: Tool[] = [
   { command: 'dpkg-deb', debian: 'dpkg' },
 ]
 
-/** As Debian calls them. */
+/** The names that Debian uses. */
 const machines = {
   x64: { debian: 'amd64', triple: 'x86_64-linux-gnu', loader: 'lib64/ld-linux-x86-64.so.2' },
   arm64: { debian: 'arm64', triple: 'aarch64-linux-gnu', loader: 'lib/ld-linux-aarch64.so.1' },
@@ -31,7 +31,7 @@ const libraries: Record<string, string[]> = {
   'libgcc-s1': ['libgcc_s.so.1'],
   'libstdc++6': ['libstdc++.so.6'],
 }
-/** As other images without a shell call and number it. */
+/** Other images without a shell use the same name and number. */
 export const user = { name: 'nonroot', id: 65_532 }
 
 /** Writes the files of the system into `contents`. Returns the packages that they come from. */
@@ -58,7 +58,7 @@ export function writeSystem(cpu: Cpu, contents: string): Part[] {
   }
 }
 
-/** With a state of apt of their own, so that this machine stays as it is. Returns the names of the files. */
+/** Fetches packages, and returns the files' names. A separate state of apt keeps this machine as it is. */
 function fetchPackages(cpu: Cpu, stage: string): string[] {
   const { debian } = machines[cpu]
   for (const folder of ['state/lists/partial', 'cache/archives/partial']) {

@@ -94,7 +94,7 @@ function partsIn(words: string[]): readonly Part[] {
   throw wrong(`there is no part "${unknown}"; write one of ${parts.join(', ')}${meant}`)
 }
 
-/** Of a whole release, whichever parts of it are made now. */
+/** Lists the contents of a whole release, whichever parts of it are made now. */
 function listContents(inputs: Inputs): Parameters<typeof billOfMaterials>[1] {
   const programs = [nodeFor('x64'), nodeFor('arm64'), ...targets.map((one) => runtimes[one])]
   return { inputs: Object.values(inputs).flat(), parts: programs.map(describePart) }

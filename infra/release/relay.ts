@@ -12,7 +12,7 @@ type Cpu = 'x64' | 'arm64'
 
 const program = 0o755
 
-/** Also works behind a link, as in /usr/local/bin. */
+/** The launcher also works behind a link, as in /usr/local/bin. */
 const launcher = `#!/bin/sh
 here=$(dirname "$(readlink -f "$0")")
 exec "$here/node" --disable-warning=ExperimentalWarning --max-semi-space-size=16 --max-old-space-size=512 \\

@@ -14,12 +14,12 @@ export const targets = ['linux-x64', 'linux-arm64', 'windows-x64'] as const
 export type Target = (typeof targets)[number]
 
 interface Runtime {
-  /** On npm. */
+  /** The name of the package on npm. */
   name: string
   version: string
   /** SHA-512 of the packed package, as the lock file writes it. */
   integrity: string
-  /** Of the runtime in the package. */
+  /** The path of the runtime in the package. */
   path: string
 }
 
@@ -29,7 +29,7 @@ const run = promisify(execFile)
 const fetchTimeoutMs = 10 * 60_000
 const version = packageJson.optionalDependencies['@oven/bun-linux-x64']
 
-/** Of the executables. If the version changes, write what `npm view NAME@VERSION dist.integrity` answers. */
+/** If the version changes, write what `npm view NAME@VERSION dist.integrity` answers. */
 export const runtimes: Record<Target, Runtime> = {
   'linux-x64': {
     name: '@oven/bun-linux-x64',
@@ -54,7 +54,7 @@ export const runtimes: Record<Target, Runtime> = {
   },
 }
 
-/** Of the relay: the lock file has them for all platforms. */
+/** Finds the runtime of the relay. The lock file has its version and integrity for all platforms. */
 export function nodeFor(cpu: 'x64' | 'arm64'): Runtime {
   const name = `node-linux-${cpu}`
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {

@@ -68,6 +68,6 @@ export interface AlertNews {
   left: string[]
   /** Beacons in the fleet, as counted last. */
   of?: number
-  /** Of `over`: the number of the last message about new problems. */
+  /** Only for `over`: the number of the last message about new problems. */
   begunBy?: number
 }

@@ -56,7 +56,7 @@ export function alertsTo(
 /** A channel gets no more than one test in this time. */
 export const testEveryMs = 10_000
 
-/** Under which the tests of a channel of one day are stored. */
+/** The id under which the tests of a channel of one day are stored. */
 export function testId(channel: string, now: number): string {
   const day = new Date(now).toISOString().slice(0, 10)
   return `${alertId('channel_test')}-${day}-${channel}`

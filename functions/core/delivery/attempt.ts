@@ -12,7 +12,7 @@ const freshMs = 2_000
 export const giveUpMs = 24 * 3_600_000
 export const maxAttempts = 1_000
 
-/** Of attempts before the deadline. */
+/** The waits between attempts before the deadline. */
 const dense = { baseMs: 1_000, capMs: 15_000 }
 const sparse = { baseMs: 60_000, capMs: 3_600_000 }
 /** Far ahead of the deadline, attempts may be rare: this many in the time that is left. */
@@ -26,9 +26,9 @@ export type SendOutcome = (
    * read its answer, and another attempt might repeat the message.
    */
   | { outcome: 'refused'; note: string; broken?: true; mayHaveArrived?: true }
-  /** Not sent, as it came too late. */
+  /** The message was not sent, because it came too late. */
   | { outcome: 'superseded'; note: string }
-  /** Not sent, but kept: an owner can replay it. */
+  /** The message was not sent, but is kept: an owner can replay it. */
   | { outcome: 'given_up'; note: string }
 ) & { answered?: Answered }
 
@@ -36,7 +36,7 @@ interface Retry {
   outcome: 'retry'
   note: string
   retryAfterMs?: number
-  /** Not tried, so it counts as no attempt. */
+  /** The message was not tried, so this counts as no attempt. */
   unsent?: true
   /** There was no connection. */
   unreached?: true

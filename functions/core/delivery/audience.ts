@@ -15,7 +15,7 @@ export interface ChannelFacts {
   /** Undefined if the configuration no longer has the channel. */
   takes(channel: string): Takes | undefined
   fallbackOf(channel: string): string | undefined
-  /** Those that get every event. */
+  /** The channels that get every event. */
   shipped: string[]
 }
 
@@ -33,7 +33,7 @@ interface Step {
 interface Audience {
   /** The channels that get a moment of this step. */
   of(moment: Moment): string[]
-  /** Those that routes name only now, and that have heard nothing: they get the newest moment. */
+  /** Channels that routes name only now and that have heard nothing. They get the newest moment. */
   joining(): string[]
 }
 

@@ -6,14 +6,14 @@ import { type Delivery, isSameStory } from './delivery.ts'
 import type { ChannelHealth, Doubtful, Recovered, Troubled } from './health.ts'
 import { holdsUp } from './rate.ts'
 
-/** So many refusals in a row: it is no longer the message's fault. */
+/** After so many refusals in a row, it is no longer the message's fault. */
 const maxRefusals = 5
 /** If the same trouble comes back within this time, its alert is the same. */
 const sameTroubleMs = 3_600_000
 
 export interface Answer {
   channel: string
-  /** Of the first delivery in the request. */
+  /** When the lease of the first delivery in the request ends. */
   leaseUntil: number
   of: string
   sent: SendOutcome
@@ -101,7 +101,7 @@ function isUnreachable(
   return known.since < overdueSince || known.since > now
 }
 
-/** It has accepted a message, so earlier refusals were those messages' fault. */
+/** The channel has accepted a message, so earlier refusals were those messages' fault. */
 function trusted(known: Well): Well {
   if (known?.refused === undefined) return known
   if (known.was === undefined) return undefined
@@ -152,7 +152,7 @@ export function isOverdue(delivery: Tried, siblings: Delivery[], now: number): b
   return attempts > 1 && nextTryAt(delivery, now) >= overdueAt(delivery, waiting)
 }
 
-/** Of a message that waits: whether the channel's pause or its rate is longer than it waits for its channel. */
+/** Whether the pause or the rate of the channel is longer than a waiting message waits for its channel. */
 export function isPutOff(
   delivery: Tried,
   siblings: Delivery[],

@@ -38,9 +38,9 @@ export interface Commit {
    * becomes due at once, as the new one waits for it.
    */
   deliveries: Delivery[]
-  /** For the log of moments. */
+  /** Entries for the log of moments. */
   moments: MomentEntry[]
-  /** When it is written, which is its place in the log. */
+  /** When the plan is written, which is its place in the log. */
   now: number
 }
 

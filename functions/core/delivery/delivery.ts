@@ -66,7 +66,7 @@ export interface Delivery {
   channel: string
   /** Order within the event: a later message of a channel waits for an earlier one. */
   seq: number
-  /** When it was planned or replayed. Attempts go on for a day. */
+  /** When the delivery was planned or replayed. Attempts go on for a day. */
   plannedAt: number
   urgentUntil: number
   notification: Notification | AlertNotification
@@ -75,7 +75,7 @@ export interface Delivery {
   nextAt: number
   /** The result of the last attempt, without any secret. */
   note: string
-  /** Of its last attempt; only for subscriptions. */
+  /** The answer to the last attempt. Only for subscriptions. */
   answered?: Answered
 }
 
@@ -92,7 +92,7 @@ export interface Answered {
 export interface Claimed extends Delivery {
   /** Needed to settle it. Another claim makes it invalid. */
   lease: string
-  /** From then on, another worker may claim it. */
+  /** From this time on, another worker may claim the delivery. */
   leaseUntil: number
   /** When the rate of its channel allows the next request, epoch ms. */
   freeAt?: number
@@ -100,7 +100,7 @@ export interface Claimed extends Delivery {
   isHeldUp?: true
   /** The health of its channel, as the claim has read it. */
   health?: ChannelHealth | undefined
-  /** Its event and all deliveries of it, if the claim has read them. */
+  /** The delivery's event, and all deliveries of that event, if the claim has read them. */
   known?: { record: EventRecord | undefined; siblings: Delivery[] }
 }
 
@@ -128,7 +128,7 @@ export function isShipChannel(channel: string): boolean {
   return channel.startsWith(shipPrefix)
 }
 
-/** It gets every step of every event, and no route names it: a subscription, or where events are shipped. */
+/** Whether a channel gets every step without a route: a subscription, or where events are shipped. */
 export function hearsByItself(channel: string): boolean {
   return isShipChannel(channel) || readSubscription(channel) !== undefined
 }
@@ -179,7 +179,7 @@ export function plan(
   }))
 }
 
-/** For another channel. It leaves out what a claim adds: the lease, and the event as it was then. */
+/** The delivery for another channel, without what a claim adds: the lease, and the event as it was then. */
 export function unsentFor(
   { fleet, eventId, seq }: Pick<Delivery, 'fleet' | 'eventId' | 'seq'>,
   channel: string,
@@ -203,12 +203,12 @@ export function isAlertAbout(
   return notification.moment === 'alert' && 'alert' in notification.about
 }
 
-/** Whether it says that problems are over. */
+/** Whether the message says that problems are over. */
 export function isAlertOver(notification: Notification | AlertNotification): boolean {
   return isAlertAbout(notification) && notification.about.news?.form === 'over'
 }
 
-/** Whether it says that the last problem is over. */
+/** Whether the message says that the last problem is over. */
 export function endsAlert(notification: Notification | AlertNotification): boolean {
   return (
     isAlertOver(notification) &&
@@ -237,7 +237,7 @@ export function channelIn(id: string): string {
   return (id.split('/')[4] ?? '').replace('%3A', ':')
 }
 
-/** The same for all channels. */
+/** The id of a moment of the event. It is the same for all channels. */
 export function momentId(record: EventView, moment: Moment): string {
   return buildId(record, moment, [])
 }
@@ -259,7 +259,7 @@ function describeWhich(record: EventView, moment: Moment): string[] {
   return moment === 'changed' ? [hashChange(record), String(record.notified?.count ?? 0)] : []
 }
 
-/** After an approval expired, messages may be sent again. */
+/** After an approval expired, messages get new ids, so that they may be sent again. */
 function describeAgain(event: EventView): string[] {
   const expiredAt = lastExpiry(event)
   if (expiredAt === undefined) return []
@@ -268,7 +268,7 @@ function describeAgain(event: EventView): string[] {
   return [shortHash(together === 1 ? expiredAt : [expiredAt, together])]
 }
 
-/** The same for the same values. */
+/** Equal values have equal hashes. */
 export function hashChange(record: EventView): string {
   const { notBeforeAt, resources, eventType, source, durationSeconds, description } = record.facts
   const names = resources.map((name) => name.toLowerCase()).sort()

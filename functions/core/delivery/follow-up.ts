@@ -198,7 +198,7 @@ function isBehind(claimed: Claimed): (other: Delivery) => boolean {
     copyId(other.notification, other.channel) !== undefined
 }
 
-/** The same message for another channel, with the id that a route to that channel would give it. */
+/** Plans the same message for another channel, with the id that a route to that channel would give it. */
 export function divert(failed: Delivery, to: string, now: number): Delivery {
   const { notification, urgentUntil } = failed
   const id = copyId(notification, to)

@@ -5,7 +5,7 @@ interface Known {
   /** Fingerprint of the channel's configuration. After a change, the channel starts as ok. */
   of: string
   since: number
-  /** Its answer when the trouble began, without any secret. */
+  /** The channel's answer when the trouble began, without any secret. */
   note: string
   /** The alert to the fallback has this time in its id, so it is sent once: when the trouble began. */
   alert: number
@@ -19,7 +19,7 @@ export interface Troubled extends Known {
   state: 'refusing' | 'unreachable'
 }
 
-/** It accepted a message again at `since`. If the same trouble returns soon, nobody is notified. */
+/** The channel accepted a message again at `since`. If the same trouble returns soon, nobody is notified. */
 export interface Recovered extends Known {
   state: 'ok'
   was: Troubled['state']
@@ -27,7 +27,7 @@ export interface Recovered extends Known {
   refused?: number
 }
 
-/** It was never in trouble, and has refused the last messages. */
+/** The channel was never in trouble, and has refused the last messages. */
 export interface Doubtful extends Known {
   state: 'ok'
   was?: never

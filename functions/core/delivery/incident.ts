@@ -20,7 +20,7 @@ export function chooseAction({
   return moment === 'started' && isExpected ? 'acknowledge' : actions[traits[moment].incident]
 }
 
-/** Whether it ends the separate incident of a stuck approval. */
+/** Whether the moment ends the separate incident of a stuck approval. */
 export function unsticks({ moment }: Delivery['notification']): boolean {
   return moment === 'started' || (moment !== 'alert' && isEnd(moment))
 }

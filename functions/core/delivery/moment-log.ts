@@ -15,7 +15,7 @@ export interface MomentEntry {
 }
 
 export interface LoggedMoment extends MomentEntry {
-  /** From 1. A moment that appears later has a higher position. There may be gaps. */
+  /** Positions begin with 1. A moment that appears later has a higher position. There may be gaps. */
   position: number
 }
 

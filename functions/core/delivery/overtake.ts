@@ -191,7 +191,7 @@ export interface Known {
   inTrouble: string[]
 }
 
-/** Why it is not sent, as the outcome of an attempt that was refused: nothing arrived. Undefined: send it. */
+/** Why a message is not sent, as the outcome of a refused attempt: nothing arrived. Undefined: send it. */
 export function judgeDelivery(claimed: Claimed, known: Known): SendOutcome | undefined {
   const { record, siblings, takes, kept } = known
   if (kept !== undefined) return { outcome: 'given_up', note: kept }

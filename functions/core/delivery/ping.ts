@@ -35,7 +35,7 @@ export function planTest(one: Subscription, moment: Moment, fleet: string, now: 
   return planToEndpoint(one, event, { ping: one.id, tests: moment, once: true }, now)
 }
 
-/** Its endpoint gets nothing else before it has consented by the handshake. */
+/** Until the subscription has consented by the handshake, its endpoint gets nothing else. */
 function mustShakeHands({ consent, consented }: Subscription): boolean {
   return consent === 'options' && !consented
 }

@@ -38,7 +38,7 @@ interface Secret {
   until?: number
 }
 
-/** As it is stored. Times are epoch ms. */
+/** A subscription as the relay stores it. Times are epoch ms. */
 export interface Subscription {
   id: string
   url: string
@@ -57,7 +57,7 @@ export interface Subscription {
   secrets: Secret[]
   /** How many pings were planned. */
   pings: number
-  /** It hears the moments from this time on. Absent: its endpoint never consented. */
+  /** The subscription hears the moments from this time on. Absent: its endpoint never consented. */
   hearsSince?: number | undefined
   createdAt: number
   /** `describeAccess` its maker. */
@@ -74,7 +74,7 @@ export const secretShownMs = 24 * 3_600_000
 const maxSecrets = 4
 /** An endpoint that accepts nothing for this long is disabled. */
 export const maxFailingMs = 5 * 24 * 3_600_000
-/** It must have failed one message for this long. */
+/** An endpoint is disabled only if it has failed one message for this long. */
 const minFailingMs = 3_600_000
 export const subscriptionRate: Rate = { ...unlimited, atOnce: 5 }
 
@@ -158,7 +158,7 @@ function secretsIn({ secrets }: Subscription, now: number): Secret[] {
   return secrets.filter(({ until }) => until === undefined || until > now)
 }
 
-/** Those that sign now, the current one first. */
+/** The secrets that sign now, the current one first. */
 export function secretsAt(subscription: Subscription, now: number): string[] {
   return secretsIn(subscription, now).map(({ text }) => text)
 }
@@ -182,7 +182,7 @@ export function readFleet({ bound, filter }: Subscription, configured: readonly 
   return heard.find((name) => configured.includes(name)) ?? seen[0]!
 }
 
-/** Whether it hears this moment, by its filter and by the fleets of its maker. */
+/** Whether a subscription hears this moment, by its filter and by the fleets of its maker. */
 function hears(one: Subscription, notification: Notification): boolean {
   if (!isHearing(one)) return false
   return (one.bound?.includes(notification.event.fleet) ?? true) && passes(one.filter, notification)
@@ -202,7 +202,7 @@ export function planForSubscriptions(
   })
 }
 
-/** Its delivery of a moment. If it is not active, the message is kept for a replay. */
+/** Plans the subscription's delivery of a moment. If it is not active, the message is kept for a replay. */
 function planFor(
   one: Subscription,
   notification: Notification,
@@ -276,7 +276,7 @@ export function roomReached(maker: Access, all: Pick<Subscription, 'bound'>[]): 
   return isFull ? maxSubscriptionsOfBound : undefined
 }
 
-/** The same for each request of one maker with the same Idempotency-Key. */
+/** If one maker repeats a request with the same Idempotency-Key, the id is the same. */
 export function idFor(maker: string, idempotencyKey: string): string {
   return hash(JSON.stringify([maker, idempotencyKey])).slice(0, 2 * subscriptionIdBytes)
 }

@@ -13,7 +13,7 @@ import { isAzure, isElsewhere, isSeeing, type Listening, type Sight } from './si
 const patienceMs = 30_000
 const soonMs = 1_000
 const againMs = 60_000
-/** Between two tries shortly before NotBefore. */
+/** Two tries shortly before NotBefore are at least this far apart. */
 const leastMs = 5_000
 /** A longer pause is cut. */
 const longestMs = 10 * 60_000
@@ -60,7 +60,10 @@ function armDueAt(record: EventRecord, listening: Listening): number {
   return at < notBeforeAt ? at : never
 }
 
-/** After the pause that Azure asks for, or a minute. If less than two are left, after half of what is left. */
+/**
+ * The next attempt comes after the pause that Azure asks for, or a minute. If less than two minutes are
+ * left, it comes after half of what is left.
+ */
 function againAt({ at, failure }: Arm, notBeforeAt: number): number {
   const { retryAfterMs } = failure ?? {}
   if (retryAfterMs !== undefined) return at + Math.min(Math.max(retryAfterMs, soonMs), longestMs)
@@ -142,7 +145,7 @@ export type ArmResult =
   /** `retryAfterMs`: the pause that Azure asks for. */
   | { outcome: 'failed'; reason: string; status?: number; isFinal: boolean; retryAfterMs?: number }
 
-/** Undefined if it changes nothing. */
+/** Undefined if the result changes nothing. */
 export function withArmResult(
   record: EventRecord,
   result: ArmResult,

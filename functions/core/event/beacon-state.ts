@@ -18,7 +18,7 @@ const goodbyeMs = 15 * 60_000
 /** How long before a silence the sweep looks at the beacon. An alert is collected for this time. */
 export const silenceLeadMs = 60_000
 
-/** When it is silent, unless an event explains that. */
+/** When the beacon is silent, unless an event explains that. */
 export function silentFrom(
   { heardAt, paceMs, goodbye }: Pick<Beacon, 'heardAt' | 'paceMs' | 'goodbye'>,
   listeningSince = 0,
@@ -47,7 +47,7 @@ function withSilence(beacon: Beacon, known: Beacon | undefined): Beacon {
   return { ...beacon, silence: known.silence, silentAt: beacon.heardAt }
 }
 
-/** Whether it has reported since it was found silent. */
+/** Whether the beacon has reported since it was found silent. */
 export function isHeardAgain({ heardAt, silence }: Pick<Beacon, 'heardAt' | 'silence'>): boolean {
   return silence !== undefined && heardAt > silence.since
 }

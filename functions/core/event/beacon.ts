@@ -7,13 +7,13 @@ import type { Goodbye, Hook } from '../../../shared/report.ts'
  */
 export type Departure = 'removed' | 'terminated' | 'replaced' | 'owner'
 
-/** For people. */
+/** The state of a beacon, for people. */
 export type BeaconState = 'heard' | 'silent' | 'left'
 
 /** One beacon, with what decisions about events need. */
 export interface Beacon {
   fleet: string
-  /** Its key, in lower case. */
+  /** The beacon's key, in lower case. */
   beacon: string
   vm: string
   resourceGroup: string
@@ -38,20 +38,21 @@ export interface Beacon {
   bootedAt: number
   /** Ids of the events in its last document. */
   sees: string[]
-  /** Of its software. */
+  /** The version of the beacon's software. */
   version: string
-  /** Its last report was signed by a key of the fleet that is about to be replaced. */
+  /** The beacon's last report was signed by a key of the fleet that is about to be replaced. */
   oldKey?: true
   /** Hooks that its VM has. Absent if none are set up. */
   hooks?: Hook[]
-  /** Its last report said that it stops. */
+  /** The beacon's last report said that it stops. */
   goodbye?: { reason: Goodbye; at: number }
   /** When the relay looks whether it is silent. Absent once that is decided. */
   silentAt?: number
   /** The event that explains why it is not heard. */
   explainedBy?: string
   /**
-   * Not heard since `since`, and silent from `from` on. Stays for a moment after it is heard again.
+   * The beacon was not heard since `since`, and is silent from `from` on. This stays for a moment after
+   * it is heard again.
    */
   silence?: { since: number; from: number }
   left?: { why: Departure; at: number }

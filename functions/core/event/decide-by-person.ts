@@ -13,7 +13,7 @@ import type { Listening } from './sight.ts'
 export interface Wish {
   decision: Decided['decision'] | 'prepare' | 'take'
   by: Decider
-  /** Of a decision, at most `maxReasonLength`. */
+  /** The reason for the decision. At most `maxReasonLength` characters. */
   reason?: string
   /** `makeStamp` what the person saw. Absent if the person named the event itself. */
   seen?: string

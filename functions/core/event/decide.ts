@@ -195,8 +195,9 @@ function closed(record: EventRecord, { outcome }: Ended): Decision {
 }
 
 /**
- * With the earliest time when time alone may change the event. It may be too early, and lies in the future. But
- * where `before` is due, it stays due: a report does not do all that a look at the event does.
+ * Adds the earliest time when time alone may change the event. It may be too early, and lies in the
+ * future. But where `before` is due, it stays due: a report does not do all that a look at the event
+ * does.
  */
 export function withDueAt<State extends OpenRecord>(
   record: State,

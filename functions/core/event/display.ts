@@ -6,9 +6,9 @@ import type { EventRecord } from './event.ts'
 export interface FeatureView {}
 
 export interface Display {
-  /** For the API, webhooks and streams. */
+  /** What the API, webhooks and streams show. */
   shows(event: Omit<EventRecord, 'sights' | 'history' | 'dueAt'>): FeatureView
-  /** In the event's row of the console, one word. Empty: none. */
+  /** One word in the event's row of the console. Empty: none. */
   badge(record: EventRecord): string
 }
 

@@ -26,7 +26,7 @@ export const drillNote = 'a drill'
 export interface DrillWish {
   fleet: string
   facts: Omit<Facts, 'notBeforeAt'>
-  /** From now to NotBefore. 0: it starts at once, without notice. */
+  /** Time from now to NotBefore. 0: the event starts at once, without notice. */
   noticeSeconds: number
   impactSeconds: number
   changeAfterSeconds?: number | undefined

@@ -40,7 +40,7 @@ interface Started {
   at: number
   /** Only if the relay first heard of the event when it had started. */
   kind?: StartKind
-  /** Only this one said so, and others may show otherwise: Event Grid, or a VM that is not affected. */
+  /** Only this one said that the event started, and others may show otherwise: Event Grid, or an onlooker. */
   by?: 'azure' | 'onlooker'
   /** The affected VM that said so. One that had only named itself may turn out not to be affected. */
   vm?: string
@@ -66,7 +66,7 @@ export interface Decider {
    */
   how: Proof
   /**
-   * In this order: the channel of the link, `team/user`, `tenant/object id`, `admin`, `id/name`,
+   * In the order of `how`: the channel of the link, `team/user`, `tenant/object id`, `admin`, `id/name`,
    * the rule.
    */
   who: string
@@ -77,7 +77,7 @@ export interface Decider {
 /** What an approval covers, see scope.ts. */
 export interface Scope {
   eventType: string
-  /** In lower case, sorted. */
+  /** Names in lower case, sorted. */
   resources: string[]
   /** Absent if the requester was unknown. */
   source?: string
@@ -107,7 +107,7 @@ export interface Decided extends Decider {
 interface Accepted {
   /** The VM that told Azure, or the resource that the relay named to Resource Manager. */
   vm: string
-  /** Its beacon, and the boot that says so: another machine may use the beacon's id. */
+  /** The VM's beacon, and the boot that says so: another machine may use the beacon's id. */
   beacon?: string
   bootId?: string
   at: number
@@ -142,7 +142,7 @@ export interface StartFailure {
 /** The relay's own last try to tell Azure, through Resource Manager. */
 interface ArmTry {
   at: number
-  /** Why it failed. `isFinal`: a further try would fail in the same way. */
+  /** Why the try failed. `isFinal`: a further try would fail in the same way. */
   failure?: { reason: string; status?: number; isFinal?: true; retryAfterMs?: number }
 }
 
@@ -224,13 +224,13 @@ export interface HistoryEntry {
   what: OwnStep | keyof FeatureSteps
   /** A VM, a channel, a rule or a sentence. */
   note?: string
-  /** Of a decision. */
+  /** The person's reason, if the step is a decision. */
   reason?: string
 }
 
 /** What happens in a drill, instead of Azure and the VMs. */
 export interface DrillPlan {
-  /** From its start to its end. */
+  /** Time from the event's start to its end. */
   impactSeconds: number
   /** When NotBefore moves. Absent if it does not, or already did. */
   changesAt?: number
@@ -245,23 +245,23 @@ interface Kept extends FeatureFields {
   /** Grows when an event that ended is back, and when a lost event gets a known end. */
   epoch: number
   facts: Facts
-  /** In the first epoch. */
+  /** When the event was first seen, in its first epoch. */
   firstSeenAt: number
-  /** When the relay heard of it. Absent if that was soon after `firstSeenAt`. */
+  /** When the relay heard of the event. Absent if that was soon after `firstSeenAt`. */
   firstHeardAt?: number
   /** Only in an event of the relay's own, which never reaches a beacon. */
   drill?: DrillPlan
-  /** What its VMs last showed of it. Of the VMs that it does not affect, at most four. */
+  /** What VMs last showed of the event. Of the VMs that it does not affect, at most four are here. */
   sights: Sight[]
   /** The newest change: when a document showed it, which values, and what they were, if known. */
   changed?: { at: number; names: (keyof Values)[]; from: Partial<Values> }
-  /** Azure said that it is over before anybody knew of it. Nobody was told, and no list shows it. */
+  /** Azure said that the event is over before anybody knew of it. Nobody was told, and no list shows it. */
   trace?: true
-  /** It is back because one alone told of a start that was none. */
+  /** The event is back because only one reporter told of a start, and there was none. */
   wrongStart?: true
   /** If the event is back: poll time of the document that showed it again. */
   backAt?: number
-  /** `rule`: its name, or `default` if none matches. With `whenReady` or `maxConcurrent`, it waits. */
+  /** `rule`: its name, or `default` if none matches. With `whenReady` or `maxConcurrent`, the rule waits. */
   policy: {
     decide: Decide
     rule: string
@@ -274,7 +274,7 @@ interface Kept extends FeatureFields {
   wait: Wait
   /** The decision that counts now. Nobody can take an approval back, but it may expire (scope.ts). */
   decided?: Decided
-  /** Those that no longer count, at most 10: a *not now* that was replaced, approvals that expired. */
+  /** Decisions that no longer count, at most 10: a *not now* that was replaced, approvals that expired. */
   overruled: Decided[]
   /** Who said last that they look at the event. Nothing depends on it. */
   taken?: Decider & { at: number }
@@ -290,7 +290,7 @@ interface Kept extends FeatureFields {
   sequence: number
 }
 
-/** In place of a rule's name, if none matches. */
+/** If no rule matches, this replaces the rule's name. */
 export const defaultRule = 'default'
 
 /** How an event begins: no rule has judged it, nobody has decided, and nothing waits. */
@@ -346,7 +346,7 @@ export function withStarted(record: OpenRecord, started: Started): StartedRecord
   return { ...record, phase: 'started', started }
 }
 
-/** So that the row of an event keeps its size. */
+/** This limit keeps the size of an event's row. */
 const maxOverruled = 10
 
 export function withOverruled<R extends EventRecord>(record: R, earlier: Decided): R {

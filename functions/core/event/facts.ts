@@ -17,11 +17,11 @@ export type Ruled = (typeof ruled)[number]
 /** The event in Azure, as its speakers show it. An unknown value never replaces a known one. */
 export type Facts = Omit<ShownEvent, 'eventId' | 'status'> & {
   /**
-   * In lower case: VMs that named themselves while an affected VM showed the event without them. Until one of
-   * those, or Azure's list, names them, they add their name and are onlookers.
+   * VMs that named themselves while an affected VM showed the event without them, in lower case. Until
+   * one of those, or Azure's list, names them, they add their name and are onlookers.
    */
   selfNamed?: string[]
-  /** All that ever named themselves so. */
+  /** All VMs that ever named themselves so. */
   namedOnce?: string[]
   home?: Home
 }

@@ -5,13 +5,13 @@ import { hash } from '../hash.ts'
 
 /** How the idle beacons of a relay report. */
 export interface Heartbeats {
-  /** Between two heartbeats of a beacon. After three of them it is silent. */
+  /** Time between two heartbeats of a beacon. After three of them without a report, the beacon is silent. */
   paceMs: number
-  /** Left out: each beacon reports a pace after its last report, whenever that was. */
+  /** If there is no window, each beacon reports a pace after its last report, whenever that was. */
   window?: Window
 }
 
-/** It begins at `startMs` after each full pace of the epoch. */
+/** The window begins at `startMs` after each full pace of the epoch. */
 interface Window {
   startMs: number
   lengthMs: number
@@ -43,7 +43,7 @@ const longestPaceMs = 60 * 60_000
 /** A beacon's clock may be fast. If it comes this part of a pace early, this was its heartbeat. */
 const earlyShare = 0.01
 
-/** For a host that bills time. Relays with different addresses have different windows. */
+/** Heartbeats for a host that bills time. Relays with different addresses have different windows. */
 export function alignedHeartbeats(publicUrl: string, beacons: number): Heartbeats {
   const paceMs = beacons <= fewBeacons ? shortPaceMs : longPaceFor(beacons)
   const neededMs = rampMs / 2 + (beacons / arrivalsPerSecond) * 1_000
@@ -56,7 +56,7 @@ function longPaceFor(beacons: number): number {
   return longPacesMs.find(hasRoom) ?? longestPaceMs
 }
 
-/** Until the next heartbeat of a beacon that reports now. At most a hundredth more than a pace. */
+/** Time until the next heartbeat of a beacon that reports now. It is at most a hundredth more than a pace. */
 export function untilHeartbeat(
   { paceMs, window }: Heartbeats,
   fleet: string,
@@ -75,7 +75,7 @@ function placeIn({ lengthMs }: Window, share: number): number {
   return evenMs < rampMs / 2 ? Math.sqrt(2 * rampMs * evenMs) : rampMs / 2 + evenMs
 }
 
-/** In [0, 1), the same for the same text. */
+/** A number in [0, 1). Equal texts give the same number. */
 function computeShare(text: string): number {
   return Number.parseInt(hash(text).slice(0, 12), 16) / 2 ** 48
 }

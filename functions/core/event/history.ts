@@ -52,7 +52,7 @@ export function eventLength(event: EventRecord): number {
   return JSON.stringify(event).length
 }
 
-/** Without the largest sights, if there is no room for them. Their VMs are asked again. */
+/** If there is no room for all sights, removes the largest. Their VMs are asked again. */
 export function fitEvent(record: EventRecord): EventRecord {
   let over = eventLength(record) - maxEventLength
   if (over <= 0) return record

@@ -9,9 +9,9 @@ import type { VmState } from './hook-state.ts'
 import { byName, judgeReadiness } from './readiness.ts'
 import { type Inventory, isAffected, isAzure, type KnownVm, type Listening } from './sight.ts'
 
-/** As JSON, in a message. The body of a webhook has 20 kB for everything. */
+/** Bytes of all VMs in one message, as JSON. The body of a webhook has 20 kB for everything. */
 export const maxMessageVmBytes = 8_000
-/** As JSON, in the API's answer for one event. */
+/** Bytes of all VMs in the API's answer for one event, as JSON. */
 export const maxAnswerVmBytes = 500_000
 
 /** Unknown fields are absent. */
@@ -25,7 +25,7 @@ export interface HitVm {
   zone?: string
   /** Empty if the VM has none. Absent if they are unknown or were cut. */
   tags?: Record<string, string>
-  /** Of Kubernetes. */
+  /** The name of the VM's Kubernetes node. */
   node?: string
   /** What the node ran. Absent if unknown or cut. */
   workloads?: string[]
@@ -87,7 +87,7 @@ function withExtras(found: Found[], bytes: number): HitVm[] {
   })
 }
 
-/** Of a drill, its plan describes the VMs. */
+/** If the event is a drill, the drill's plan describes the VMs. */
 function assumed(record: EventRecord): Map<string, Known[]> {
   return Map.groupBy(knownVms(record), ({ vm }) => vm.toLowerCase())
 }
@@ -132,7 +132,7 @@ function listExtras(beacons: Known[]): Extra[] {
   ]
 }
 
-/** With the comma. */
+/** Bytes of a value with its comma. */
 function countBytes(value: object): number {
   return new TextEncoder().encode(JSON.stringify(value)).length + 1
 }
@@ -156,7 +156,7 @@ function sparedBy(record: EventRecord, now: number): number | undefined {
   return new Set(names).size
 }
 
-/** For messages and the API. `maxVmBytes` limits the facts about affected VMs. */
+/** Describes the extent of an event for messages and the API. `maxVmBytes` limits its facts about VMs. */
 export function describeExtent(
   record: EventRecord,
   listening: Listening,

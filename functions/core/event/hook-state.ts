@@ -5,11 +5,11 @@ import type { Ruled } from './facts.ts'
 /** The latest run of one hook on one VM. */
 export interface HookState {
   state: HookRun['state']
-  /** By the relay's clock: receipt minus reported age. */
+  /** When the state began, by the relay's clock: receipt minus reported age. */
   since: number
   exitCode?: number
   note?: string
-  /** Of the event, when the hook last began. Absent before that. */
+  /** The type of the event when the hook last began. Absent if the hook has not begun. */
   eventType?: string
 }
 
@@ -76,7 +76,7 @@ export interface NotReady {
   /** The rule that waited. */
   rule: string
   why: (typeof waitFailures)[number]
-  /** Of `vms_disagree`: the values. */
+  /** Only for `vms_disagree`: the values that the VMs disagree about. */
   values?: Ruled[]
 }
 

@@ -95,7 +95,7 @@ function unbroken(
   }
 }
 
-/** Its VMs may be prepared. It asks for its slot again, as another event may have it by now. */
+/** The event's VMs may be prepared. The event asks for its slot again, as another one may have it by now. */
 function keepSlot(
   { wait: { slot } }: Pick<EndedRecord, 'wait'>,
   status: ShownEvent['status'],

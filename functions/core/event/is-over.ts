@@ -62,7 +62,7 @@ export function byNeed([one, at]: Need, [other, otherAt]: Need): number {
   return one - other || at - otherAt
 }
 
-/** How it ended. Undefined while the event goes on. */
+/** How the event ended. Undefined while it goes on. */
 export function findEnd(record: OpenRecord, listening: Listening): Ended | undefined {
   const { now } = listening
   if (goneProvenAt(record, listening) <= now) return endedByDocuments(record, listening)
@@ -138,14 +138,14 @@ function isShownByAffected({ facts, sights }: OpenRecord, listening: Listening):
   return seeing.length > 0 && seeing.every(({ lacksSince }) => lacksSince === undefined)
 }
 
-/** Of the affected VMs that lack it, else of the onlookers. */
+/** Reads when affected VMs lost the event. If no affected VM lacks it, the onlookers count. */
 function missingIn({ facts, sights }: EventRecord): Missing[] {
   const lacking = sights.filter(({ missing }) => missing !== undefined)
   const affected = lacking.filter((one) => isAffected(facts, one))
   return (affected.length > 0 ? affected : lacking).map(({ missing }) => missing!)
 }
 
-/** When it disappeared: the first poll without it, after the last one with it. */
+/** When the event disappeared: the first poll without it, after the last one with it. */
 export function goneAt(missing: Missing[]): number {
   const lastSeenAt = Math.max(...missing.map((one) => one.lastSeenAt))
   const after = missing.map(({ firstAt }) => firstAt).filter((at) => at >= lastSeenAt)

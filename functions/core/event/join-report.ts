@@ -66,7 +66,10 @@ function isMoved({ facts }: EventRecord, { isListed, shown, resource }: EventNew
   return isElsewhere(facts, { beacon: '', ...resource })
 }
 
-/** As the list shows it, in a new epoch: what was told and decided was about other VMs. The list is two minutes old. */
+/**
+ * Begins a new epoch with the event as Azure's list shows it: earlier messages and decisions were about
+ * other VMs. The list is two minutes old.
+ */
 function anew(record: EventRecord, reporter: Reporter, shown: ShownEvent): OpenRecord {
   const { fleet, eventId, firstSeenAt, sequence } = record
   const { eventId: _, status: _s, ...facts } = shown

@@ -1,6 +1,6 @@
 // The steps of an event that lead to messages, and what each of them means to channels.
 
-/** In the order of an event's life. */
+/** The moments are in the order of an event's life. */
 export const moments = [
   'scheduled',
   'changed',
@@ -23,7 +23,7 @@ export type Moment = (typeof moments)[number]
 export type Fallbacks = 'none' | 'reached' | 'possibly_reached'
 
 interface Traits {
-  /** What it does to an incident, on channels that have incidents. */
+  /** What the moment does to an incident, on channels that have incidents. */
   incident: 'opens' | 'acknowledges' | 'resolves'
   /** Whether people can act before NotBefore. Until then, its message is urgent. */
   asks: boolean

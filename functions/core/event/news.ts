@@ -12,9 +12,9 @@ interface Past {
   kind: 'seen' | 'gone'
   at: number
   event: ShownEvent
-  /** This beacon had polled shortly before, without it. */
+  /** The beacon had polled shortly before, and did not see the event then. */
   appeared: boolean
-  /** Of `gone`: the last poll with it. */
+  /** Only for `gone`: the last poll that showed the event. */
   lastSeenAt: number
 }
 
@@ -32,7 +32,7 @@ export interface EventNews {
   runs: HookRun[]
   /** Azure itself says how it ended, and what it belongs to. */
   over?: { at: number; outcome: Exclude<Ended['outcome'], 'lost'> }
-  /** With `over`: its last values, which stay if nobody knows the event. */
+  /** Only with `over`: the event's last values, which stay if nobody knows the event. */
   trace?: ShownEvent
   resource?: AzureResource
   /** The relay read it in Azure's own list. */

@@ -11,7 +11,7 @@ export const resourceTypes = [
 
 /** What the event belongs to in Azure: a scale set, an availability set, or a VM that is in none. */
 export interface AzureResource {
-  /** In lower case. */
+  /** The id is in lower case. */
   subscriptionId: string
   resourceGroup: string
   type: (typeof resourceTypes)[number]
@@ -28,7 +28,7 @@ export function isSameResource(one: AzureResource, other: AzureResource): boolea
 /** What is known of an event from outside the VMs. */
 export interface Outside {
   resource: AzureResource
-  /** By Azure's own list, so Event Grid, in whose name others may send, changes it no more. */
+  /** Azure's own list named it, so Event Grid, in whose name others may send, changes it no more. */
   listed?: true
   /** The VMs that it named last. */
   names?: string[]

@@ -42,7 +42,7 @@ export interface PublicEvent extends FeatureView {
   policy: EventView['policy']
   /** Absent if no affected VM has a hook, and no rule waits for one. */
   readiness?: PublicReadiness
-  /** Under a rule with `maxConcurrent`: `held`, `waits` or `unknown`. */
+  /** Only under a rule with `maxConcurrent`: `held`, `waits` or `unknown`. */
   slot?: Slot['state']
   /** A rule waited in vain, so people were asked, and no rule approves the event. */
   notReady?: { at: string; rule: string; why: NotReady['why']; values?: NotReady['values'] }
@@ -52,7 +52,7 @@ export interface PublicEvent extends FeatureView {
   taken?: Decider & { at: string }
   firstSeenAt: string
   startedAt?: string
-  /** Why it was first seen as Started: `none` (no notice), `already_running` or `reported_late`. */
+  /** Why the event was first seen as Started: `none` (no notice), `already_running` or `reported_late`. */
   startKind?: StartKind
   endedAt?: string
   outcome?: Ended['outcome']

@@ -37,7 +37,10 @@ export interface Published {
 /** Event Grid sends an event again for a day. What is older than that has a wrong time. */
 const oldestMs = 7 * 86_400_000
 
-/** As a report about one event. Nothing lies in the future: it would make void all that comes later. */
+/**
+ * Turns what Azure published into a report about one event. A time in the future becomes now, because it
+ * would make void all that comes later.
+ */
 export function readPublished(
   fleet: string,
   { by, resource, event, ending, at }: Published,
@@ -70,7 +73,7 @@ export function readPublished(
   return { reporter, news }
 }
 
-/** With what the event belongs to, if the report says that. What the list says of it counts. */
+/** Adds what the event belongs to, if the report says that. What Azure's list says of it counts. */
 export function withResource<R extends EventRecord>(
   record: R,
   { resource, isListed, shown }: EventNews,

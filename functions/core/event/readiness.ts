@@ -142,7 +142,7 @@ function summarizeRestores(
   return { counts: countStates(order, restores), failed: failed.slice(0, maxListed) }
 }
 
-/** In the order of `all`, so that equal counts are equal text. */
+/** Counts states in the order of `all`, so that equal counts are equal text. */
 function countStates<State extends string>(
   all: readonly State[],
   counted: { state: State }[],

@@ -77,7 +77,7 @@ export function lastAccepted({ azure }: EventRecord): EventRecord['azure']['acce
   return azure.accepted ?? azure.acceptedBefore
 }
 
-/** In lower case and sorted, as in approvals. */
+/** The names in lower case and sorted, as in approvals. */
 function namesIn({ resources }: Pick<Covered, 'resources'>): string[] {
   return resources.map((name) => name.toLowerCase()).sort()
 }

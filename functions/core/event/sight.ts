@@ -15,22 +15,22 @@ export interface KnownVm {
   tags: Record<string, string>
 }
 
-/** For inventories only. Absent if unknown or empty. */
+/** These fields are for inventories only. They are absent if unknown or empty. */
 export interface Inventory {
   vmId?: string
   subscriptionId?: string
   placementGroup?: string
   zone?: string
-  /** Its runner would run the hook `restore`. */
+  /** The VM's runner would run the hook `restore`. */
   restores?: true
-  /** Its node of Kubernetes, and what that ran before it was drained. */
+  /** The VM's Kubernetes node, and what the node ran before it was drained. */
   node?: string
   workloads?: string[]
 }
 
 /** The beacon that sees, and its last report. */
 export interface Reporter extends KnownVm, Inventory {
-  /** Its key, in lower case. */
+  /** The beacon's key, in lower case. */
   beacon: string
   bootId: string
   counter: number
@@ -67,7 +67,7 @@ export interface Missing {
 }
 
 export interface Sight extends Reporter {
-  /** First poll that showed it. */
+  /** The first poll that showed the event. */
   firstSeenAt: number
   shows: Shown
   /** The beacon's own document names its VM. */
@@ -107,7 +107,7 @@ type Named = Pick<Facts, 'resources' | 'selfNamed' | 'home'>
 
 type Place = Pick<Reporter, 'beacon' | 'resourceGroup' | 'subscriptionId'>
 
-/** Undefined if it says nothing of a VM's place. */
+/** Undefined if a report says nothing of a VM's place. */
 export function readHome(one: Place): Home | undefined {
   const { resourceGroup, subscriptionId } = one
   if (isAzure(one) || resourceGroup === '') return undefined
@@ -130,7 +130,7 @@ export function isOfNamed(one: Place & Pick<Reporter, 'vm'>, ...named: Named[]):
   return !isAzure(one) && !named.some((facts) => isElsewhere(facts, one)) && named.some(names)
 }
 
-/** Its own document names it, and it is where the event's VMs are. */
+/** The reporter's own document names its VM, and the VM is where the event's VMs are. */
 export function namesItself(facts: Named, one: Reporter, shown: Named): boolean {
   return isOfNamed(one, shown) && !isElsewhere(facts, one)
 }
@@ -139,7 +139,7 @@ export function isAffected(facts: Named, sight: Sight): boolean {
   return isOfNamed(sight, facts)
 }
 
-/** Its name is that of a VM of the event, and it is no namesake in another place. It may be the only one to say so. */
+/** The VM has the name of an event's VM, and is in no other place. It may be the only one to say so. */
 export function mayBeHit(facts: Named, one: Place & Pick<Reporter, 'vm'>): boolean {
   return !isAzure(one) && hits(facts, one.vm) && !isElsewhere(facts, one)
 }
@@ -156,7 +156,7 @@ export function isHeard(sight: Sight, listening: Listening): boolean {
   return listening.now <= heardAt(sight, listening) + chooseSilentMs(sight)
 }
 
-/** It is heard, and its document is recent: a beacon whose polls fail sees nothing. */
+/** The reporter is heard, and its document is recent: a beacon whose polls fail sees nothing. */
 export function isSeeing(sight: Sight, listening: Listening): boolean {
   const polledAt = Math.max(sight.polledAt, listening.listeningSince)
   return isHeard(sight, listening) && listening.now <= polledAt + chooseSilentMs(sight)
@@ -180,8 +180,8 @@ export function seeingVms(sights: Sight[], listening: Listening): SeeingVm[] {
 }
 
 /**
- * Those that say what the event is: the affected VMs that see it, else the onlookers. Others may send in the
- * name of Event Grid, so it speaks only if nobody else does.
+ * Lists the speakers, who say what the event is: the affected VMs that see it, else the onlookers. Others
+ * may send in the name of Event Grid, so Event Grid speaks only if nobody else does.
  */
 export function listSpeakers({ facts, sights }: Seen, listening: Listening): SeeingVm[] {
   const affected = sights.filter((one) => isAffected(facts, one))
@@ -215,7 +215,7 @@ export function shownBy(record: Seen, listening: Listening): Sight[] {
     .filter(({ beacon, missing }) => beacon !== eventGrid && missing === undefined)
 }
 
-/** Of a start: who says so. `by`: others may show otherwise. */
+/** Says who reported the start of the event. If `by` is set, others may show otherwise. */
 export function saidBy(
   reporter: Reporter,
   facts: Named,

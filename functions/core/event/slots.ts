@@ -147,7 +147,7 @@ export function isOver({ epoch }: Holder, stored: EventRecord | undefined, now: 
   return stored.epoch !== epoch && !keepsIt
 }
 
-/** Its end is a word alone: until one who knows lacks it, or the word stood for a while. */
+/** The event's end is a word alone, until one who knows lacks the event, or the word stood for a while. */
 function isDoubtful({ ended, facts, sights }: EventRecord, now: number): boolean {
   const lacks = sights.filter(({ missing }) => missing !== undefined)
   const isShown = lacks.some(
@@ -185,7 +185,7 @@ export function asGrown(holder: Holder, record: EventRecord): Holder {
   return { ...holder, groups: Object.fromEntries(groups) }
 }
 
-/** Also of an earlier epoch: an event is no rival of itself. */
+/** Another epoch is the same event, too: an event is no rival of itself. */
 function isSame(one: Own, other: Own): boolean {
   return one.eventId === other.eventId
 }

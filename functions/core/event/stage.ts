@@ -57,11 +57,11 @@ interface Notice {
 
 /** Each function is pure and total. An unchanged record or life is the same object. */
 export interface Stage {
-  /** At each conclusion about an open event. */
+  /** Called at each conclusion about an open event. */
   step(life: Life, at: Conclusion): Life
   /** When time alone may change something for this stage, epoch ms. */
   nextAt(record: OpenRecord, at: Times): number
-  /** At a commit that is news, with what the store has. */
+  /** Called at a commit that is news, with what the store has. */
   settle(
     record: EventRecord,
     before: EventRecord | undefined,

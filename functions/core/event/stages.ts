@@ -46,7 +46,7 @@ const reminder: Stage = {
 /** The relay tells Azure itself, see arm.ts. */
 const arm: Stage = { ...inert, nextAt: (record, { listening }) => armLookAt(record, listening) }
 
-/** Of an event that Azure publishes, the list and the inventory are read. */
+/** If Azure publishes the event, the relay reads Azure's list of events and the inventory of VMs. */
 const inventory: Stage = { ...inert, nextAt: inventoryDueAt }
 
 export const stages: readonly Stage[] = [

@@ -53,7 +53,7 @@ export function chooseStep({
     : (decided?.decision ?? 'open')
 }
 
-/** Until Azure is told. Then it starts the event in a minute, or is told again. */
+/** An event is stuck until Azure is told. Then Azure starts the event in a minute, or is told again. */
 function isStuck({ stuckAt, accepted, directive }: EventRecord['azure']): boolean {
   return stuckAt !== undefined && !(accepted && accepted.at > stuckAt && !directive?.again)
 }

@@ -8,7 +8,7 @@ import { type EventView, toView } from './view.ts'
 const second = 1_000
 const minute = 60 * second
 
-/** From the first sight of the event to NotBefore. */
+/** Time from the first sight of the event to NotBefore. */
 const noticeMs = 15 * minute
 const startsMs = 2 * minute
 /** No VM has this name, so a receiver that overlooks `test` finds nothing to drain. */

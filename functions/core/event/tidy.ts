@@ -5,9 +5,9 @@ import type { Report } from '../../../shared/report.ts'
 import { maxVms } from '../limits.ts'
 import type { ShownEvent } from './facts.ts'
 
-/** Of the names of an event's VMs, as JSON. Azure's names have at most 64 characters, and a number. */
+/** Characters of an event's names, as JSON. Azure's names have at most 64 characters, and a number. */
 const maxNamesLength = 40_000
-/** Of the workloads of one VM, as JSON. */
+/** Characters of the workloads of one VM, as JSON. */
 const maxWorkloadsLength = 1_000
 
 export function tidyReport(report: Report): Report {
@@ -74,14 +74,14 @@ export function tidyEvent(event: ScheduledEvent): ShownEvent {
   }
 }
 
-/** As many as there is room for in the row of an event. */
+/** Keeps the first workloads, as many as there is room for in the row of an event. */
 function firstTexts(workloads: string[]): string[] {
   const tidy = workloads.map((one) => one.toWellFormed())
   while (measureLength(tidy) > maxWorkloadsLength) tidy.pop()
   return tidy
 }
 
-/** Sorted before they are cut, as documents may list the same VMs in another order. */
+/** Names are sorted before they are cut, as documents may list the same VMs in another order. */
 export function firstVms(names: string[]): Pick<ShownEvent, 'resources' | 'vmCount'> {
   if (names.length <= maxVms && measureLength(names) <= maxNamesLength) return { resources: names }
   const first = names.toSorted().slice(0, maxVms)
@@ -93,7 +93,7 @@ function measureLength(names: string[]): number {
   return JSON.stringify(names).length
 }
 
-/** The same repair, as names of VMs are compared with those in events. */
+/** Repairs a VM's name as it repairs the names in events, because the relay compares them. */
 function tidyVm(vm: Report['vm']): Report['vm'] {
   const tags = Object.entries(vm.tags).map(([name, value]) => [
     name.toWellFormed(),

@@ -11,10 +11,10 @@ export function minuteUtc(text: string): string {
 
 /** A time farther away than this needs its date. */
 const sameDayMs = 12 * 3_600_000
-/** Below this, texts show seconds. */
+/** A time nearer than this is shown with seconds. */
 const secondsMatterMs = 5 * 60_000
 
-/** As short as is clear: `12:15 UTC`, `12:00:30 UTC`, `2026-11-27 12:00 UTC`. */
+/** Writes a time as short as is clear: `12:15 UTC`, `12:00:30 UTC`, `2026-11-27 12:00 UTC`. */
 export function clock(at: number, now: number): string {
   const [date, time = ''] = new Date(at).toISOString().split('T')
   const apart = Math.abs(at - now)
@@ -23,7 +23,7 @@ export function clock(at: number, now: number): string {
   return `${time.slice(0, showsSeconds ? 8 : 5)} UTC`
 }
 
-/** For texts that are also read later: with the date, unless it is today's. */
+/** Writes a time for texts that are also read later: with the date, unless it is today's. */
 export function lastingClock(at: number, now: number): string {
   const [date, today] = [utc(at).slice(0, 10), utc(now).slice(0, 10)]
   const text = clock(at, now)

@@ -10,7 +10,7 @@ import { inert, never, type Stage } from './stage.ts'
 const maxChangesSent = 50
 const seldomMs = 10 * 60_000
 
-/** At most one moment: the step from what people know to what is known now. */
+/** Adds at most one moment: the step from what people know to what is known now. */
 export const told: Stage = {
   ...inert,
   step(life, { before, from, isShown, listening }) {

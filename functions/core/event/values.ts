@@ -141,7 +141,7 @@ function mayFill(record: EventRecord, reporter: Reporter, listening: Listening):
   return seenBeside(record, reporter, listening).affected.length === 0
 }
 
-/** Its first document that names it. */
+/** Whether this is the reporter's first document that names it. */
 function addsItself(
   { facts, sights, changed, firstSeenAt }: EventRecord,
   reporter: Reporter,
@@ -188,7 +188,7 @@ function keepsVms(
   )
 }
 
-/** Those that named themselves, without those that one who knows names now. */
+/** The VMs that named themselves. If a reporter knows the event's VMs, the VMs that it names are left out. */
 function selfNamedAfter(
   record: EventRecord,
   reporter: Reporter,
@@ -223,13 +223,13 @@ function withSelfNamed(facts: Facts, names: string[]): Facts {
   }
 }
 
-/** With one more VM, in the limits of one event's names. Which others there are, their own documents say. */
+/** Adds one more VM, in the limits of one event's names. Which others there are, their own documents say. */
 function withName({ resources, vmCount }: Facts, vm: string): Pick<Facts, 'resources' | 'vmCount'> {
   const one = firstVms([...resources, vm])
   return vmCount === undefined ? one : { ...one, vmCount: Math.max(vmCount, one.vmCount ?? 0) }
 }
 
-/** With values that were unknown. Keys keep their order, so that equal facts are equal text. */
+/** Adds values that were unknown. Keys keep their order, so that equal facts are equal text. */
 function filled(known: Facts, shown: Facts): Facts {
   const unknown = valueNames.filter((name) => known[name] === undefined && name in shown)
   return {

@@ -126,7 +126,7 @@ export function growthLines(event: EventView, now: number): string[] {
   return [`${told} to ${action}.`, nobody]
 }
 
-/** As `describeDecided`, with the VMs if the decision is not for all of them. */
+/** Adds the VMs to `describeDecided` if the decision is not for all of them. */
 export function describeDecision(event: EventView): string | undefined {
   const { decided, facts } = event
   if (decided === undefined) return undefined
@@ -143,7 +143,7 @@ export function listUnapproved({ facts, decided }: EventView): string[] {
   return namesBeyond(facts.resources, decided.scope?.resources)
 }
 
-/** None if the approval lists no VM: then nobody knows which VMs were added. */
+/** If the approval lists no VM, returns none: then nobody knows which VMs were added. */
 function namesBeyond(names: string[], scope: string[] = []): string[] {
   return scope.length === 0 ? [] : names.filter((name) => !scope.includes(name.toLowerCase()))
 }

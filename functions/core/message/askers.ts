@@ -13,7 +13,7 @@ type Readers = 'readers' | 'pressers'
 interface Listed {
   /** Names of services whose messages have buttons for them. */
   services: string[]
-  /** They can sign in on the page. */
+  /** The askers can sign in on the page. */
   signedIn: boolean
 }
 

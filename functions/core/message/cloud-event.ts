@@ -4,19 +4,19 @@ import type { AlertNotification, ChannelTrouble, Notification } from '../deliver
 import type { Readiness } from '../event/hook-state.ts'
 import { type PublicEvent, publicView } from '../event/public-view.ts'
 
-/** Of the schema of `data`. Grows with every change that could break a receiver. */
+/** The version of the schema of `data`. It grows with every change that could break a receiver. */
 export const eventSchemaVersion = 1
 export const eventSchemaPath = '/schemas/event.json'
-/** Under the relay's public address: `$id` of the schema, and `dataschema`. */
+/** An address under the relay's public one: `$id` of the schema, and `dataschema`. */
 export const eventSchemaAddress = `${eventSchemaPath}?version=${eventSchemaVersion}`
 
 /** Standard Webhooks advises to stay below 20 kB, as receivers may refuse more. */
 const maxBodyBytes = 19_999
 
 export interface EventLinks {
-  /** In the console. Absent if the console is off. */
+  /** The event's page in the console. Absent if the console is off. */
   page?: string
-  /** In the API. */
+  /** The event in the API. */
   api: string
   /** The page that decides. */
   decide?: string
@@ -63,7 +63,7 @@ interface Kept {
 
 const cutOrder = ['bareVms', 'names', 'listed', 'vms', 'length'] as const
 
-/** The same bytes at every attempt: nothing depends on the time of sending. */
+/** Every attempt has the same bytes, because nothing depends on the time of sending. */
 export function cloudEventBody(sent: Sent, links: EventLinks, place: Place): string {
   const { event } = sent.notification
   const written = (kept: Kept) =>

@@ -54,7 +54,7 @@ export function compose(
   }
 }
 
-/** For a channel that gets data and no text. */
+/** The message for a channel that gets data and no text. */
 export const noText: Message = {
   title: '',
   lastingTitle: '',
@@ -67,7 +67,7 @@ export const noText: Message = {
   declined: false,
 }
 
-/** What it announces, without the news: mailboxes join mails of one subject. */
+/** What a message announces, without the news: mailboxes join mails of one subject. */
 export function chooseTopic({ event }: Notification): string {
   return plain(`${drillMark(event)}${event.fleet}: ${whatIn(event)}`)
 }

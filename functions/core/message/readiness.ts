@@ -28,7 +28,7 @@ export function readinessLines(event: EventView): string[] {
   return [...count, ...failureLines(event), ...(isBefore ? otherLines(event) : [])]
 }
 
-/** Before the button that approves. Empty if every VM is ready, or none has a hook. */
+/** The warning before the button that approves. Empty if every VM is ready, or none has a hook. */
 export function approvesUnready({ wait: { readiness }, facts: { resources } }: EventView): string {
   if (readiness === undefined) return ''
   const { ready = 0 } = readiness.counts
@@ -43,7 +43,7 @@ export function approvesUnready({ wait: { readiness }, facts: { resources } }: E
 
 type Other = Exclude<VmState, 'failed' | 'refused' | 'ready'>
 
-/** Of one VM, and of several. */
+/** What the message says about one VM, and about several. */
 const others: Record<Other, [one: string, several: string]> = {
   silent: ['does not report', 'do not report'],
   no_hook: ['has no hook', 'have no hooks'],
@@ -96,7 +96,7 @@ function describeFailure(
   return `${what} failed with exit code ${exitCode}${output}`
 }
 
-/** On how many VMs the hook `restore` succeeded after the event, and where it failed. */
+/** Says on how many VMs the hook `restore` succeeded after the event, and where it failed. */
 export function restoreLines({ wait: { readiness } }: EventView): string[] {
   const { restore } = readiness ?? {}
   if (restore === undefined) return []

@@ -13,7 +13,7 @@ export function reasonIn(note: string): string {
   return `${cut(wordsIn(answer) ?? answer, maxReason)} (${status})`
 }
 
-/** Of the fields in which PagerDuty, Teams and most others explain themselves. */
+/** PagerDuty, Teams and most other services explain themselves in these fields. */
 function wordsIn(answer: string): string | undefined {
   try {
     const { errors, error, message } = JSON.parse(answer) as Record<string, unknown>

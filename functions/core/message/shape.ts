@@ -22,7 +22,7 @@ export interface Message {
   asks: boolean
   /** NotBefore of its event, epoch ms; `Infinity` if Azure gave none. Absent: it is about no event. */
   dueAt?: number
-  /** It was left to Azure. An approval is still possible. */
+  /** The event was left to Azure. An approval is still possible. */
   declined: boolean
   /** Where the reader may go besides the page. */
   links?: { label: string; url: string }[]

@@ -73,7 +73,7 @@ function describeStart(event: EventView): string {
   return event.started?.kind === 'none' ? 'Started without notice' : 'Started'
 }
 
-/** By why the rule waited in vain. */
+/** Titles by the reason why the rule waited in vain. */
 const inVain: Record<NotReady['why'], string> = {
   cannot_be_ready: 'Not ready',
   not_ready_in_time: 'Not ready',

@@ -30,7 +30,7 @@ interface PersonAccess {
   by: 'entra'
   /** `tenant/object id` */
   who: string
-  /** Only to show. */
+  /** The name is only shown. */
   name?: string | undefined
   /** Absent: all fleets. */
   fleets?: string[] | undefined
@@ -54,7 +54,7 @@ export function may(access: Access, scope: Scope): boolean {
   return access.by === 'admin' || access.scopes.some((own) => implied[own].includes(scope))
 }
 
-/** Whether it is a token for a feed and nothing else, which may be part of an address. */
+/** Whether the user has a token for a feed and nothing else, which may be part of an address. */
 export function isForAddress(access: Access): boolean {
   return access.by === 'token' && access.scopes.every((scope) => scope === 'calendar')
 }
@@ -85,7 +85,7 @@ export function readsAnswers(access: Access): boolean {
   return access.by === 'admin'
 }
 
-/** Those of the configured fleets that exist for this user. */
+/** The configured fleets that exist for this user. */
 export function listFleets(access: Access, configured: readonly string[]): string[] {
   return configured.filter((fleet) => seesFleet(access, fleet))
 }

@@ -6,7 +6,7 @@ const { IPv4, IPv6 } = ipaddr
 type IPv4 = ipaddr.IPv4
 type IPv6 = ipaddr.IPv6
 
-/** Not public either, though ipaddr.js does not say so of them. */
+/** These networks are not public either, though ipaddr.js does not say so of them. */
 const otherSpecial = [
   // Azure serves each VM at this public address: DNS, health probes, guest agent
   '168.63.129.16/32',

@@ -13,7 +13,7 @@ export interface Entra {
 }
 
 export interface Fleet {
-  /** Several while an owner replaces one. */
+  /** There are several keys while an owner replaces one. */
   key?: string[] | undefined
   entra?: Entra | undefined
   /** Channels that receive alerts about this fleet. */
@@ -33,21 +33,21 @@ export interface Channel {
   /** A kind has one of these two. The address may be a secret. That of SMTP begins with `smtp`. */
   url?: string | undefined
   endpoint?: string | undefined
-  /** Only of kind `http`: the preset, and the name of its service. */
+  /** Only for kind `http`: the preset, and the name of its service. */
   preset?: string | undefined
   service?: string | undefined
-  /** Only of a bot in Teams: the tenant of its people. */
+  /** Only for a bot in Teams: the tenant of its people. */
   tenantId?: string | undefined
 }
 
-/** As an owner writes it: inside the relay, some kinds are several, such as `slack_bot`. */
+/** The kind as an owner writes it. Inside the relay, one such kind may be several, such as `slack_bot`. */
 export function writtenKind({ kind }: Pick<Channel, 'kind'>): string {
   return kind.split('_', 1)[0]!
 }
 
 /** The Slack app whose buttons decide. */
 interface SlackApp {
-  /** Several while an owner replaces one. */
+  /** There are several secrets while an owner replaces one. */
   signingSecret: string[]
   /** Workspaces whose users may press a button. */
   team: string[]
@@ -60,11 +60,11 @@ interface SignIn {
 
 /** What the relay may do in Azure itself. */
 export interface AzureAccess {
-  /** In lower case. */
+  /** The ids are in lower case. */
   subscriptions: string[]
-  /** Of an app registration. Without it, the host's managed identity counts. */
+  /** The tenant of an app registration. Without it, the host's managed identity counts. */
   tenantId?: string | undefined
-  /** Of the app registration, or of one of several managed identities. */
+  /** The client id of the app registration, or of one of several managed identities. */
   clientId?: string | undefined
   clientSecret?: string | undefined
   federatedTokenFile?: string | undefined

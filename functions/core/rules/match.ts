@@ -37,7 +37,7 @@ export type Grip = 'holds' | 'unknown' | 'fails'
 
 const unnamedVm = ''
 
-/** For `matchVm`. An event that names no VM hits one about which nothing is known. */
+/** The names for `matchVm`. An event that names no VM hits one about which nothing is known. */
 export function hitNames({ resources }: Pick<Facts, 'resources'>): string[] {
   return resources.length === 0 ? [unnamedVm] : resources
 }

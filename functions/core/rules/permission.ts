@@ -62,7 +62,7 @@ interface Turn {
   stops: boolean
 }
 
-/** For each hit VM, the routes that match or may match it, in their order. */
+/** Lists for each hit VM the routes that match or may match it, in their order. */
 function listWalks(routes: Route[], record: Subject, vms: KnownVm[]): Turn[][] {
   return hitNames(record.facts).map((vm) =>
     routes.flatMap((route) => {

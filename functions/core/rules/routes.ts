@@ -24,7 +24,7 @@ export interface Route {
   approvers?: string[] | undefined
   /** Absent: on the page alone. */
   approveIn?: 'page' | ApproveIn | undefined
-  /** As that of a rule, for the channels of this route. */
+  /** An address for people, as a rule may have one. Only for the channels of this route. */
   runbook?: string | undefined
 }
 

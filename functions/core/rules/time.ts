@@ -7,13 +7,13 @@ export interface TimeInterval {
   /** Minutes of the day. Equal: the whole day. `to` is not included. */
   from: number
   to: number
-  /** Of the IANA database. */
+  /** A time zone of the IANA database. */
   zone: string
-  /** As the owner wrote it. */
+  /** The interval as the owner wrote it. */
   text: string
 }
 
-/** Several: one is enough. Absent: always. */
+/** If there are several intervals, one is enough. Absent: always. */
 export type Time = TimeInterval[] | undefined
 
 const minuteMs = 60_000

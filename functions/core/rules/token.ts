@@ -12,9 +12,9 @@ export interface Token extends Grant {
   createdAt: number
   /** `describeAccess` its maker. */
   createdBy: string
-  /** To `useNotedMs`. Absent: never used. */
+  /** When the token was last used, to `useNotedMs`. Absent: never. */
   lastUsedAt?: number | undefined
-  /** Of the whole text. */
+  /** The hash of the token's whole text. */
   hash: string
 }
 
@@ -32,7 +32,7 @@ export function tokenText(id: string, secret: string): string {
   return `fht_${id}_${secret}`
 }
 
-/** Undefined if it is no text of a token. */
+/** Undefined if the text is no token. */
 export function tokenIdIn(text: string): string | undefined {
   return form.exec(text)?.[1]
 }
@@ -46,7 +46,7 @@ export function isExpired({ expiresAt }: Pick<Token, 'expiresAt'>, now: number):
   return expiresAt !== undefined && expiresAt <= now
 }
 
-/** Whether it expired so long ago that it is removed. */
+/** Whether the token expired so long ago that it is removed. */
 export function isOutdated({ expiresAt }: Pick<Token, 'expiresAt'>, now: number): boolean {
   return expiresAt !== undefined && expiresAt + expiredKeptMs <= now
 }

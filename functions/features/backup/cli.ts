@@ -6,7 +6,7 @@ import { askRelay, describeRefusal, localRelayUrl, readAdminKey } from '../../cl
 import { writeWhole } from '../../cli/whole-file.ts'
 import { checkBackup } from '../../store/sqlite-file.ts'
 
-/** For the copy, and to receive all of it. */
+/** Time for the relay's copy, and to receive all of it. */
 const backupMs = 60 * 60_000
 
 export const backupFile = command({

@@ -39,7 +39,7 @@ export function createBackup({
   }
 }
 
-/** Those of a process that was killed. */
+/** Removes the copies that a killed process left behind. */
 function removeCopies(folder: string): void {
   for (const name of readdirSync(folder).filter((one) => copies.test(one))) {
     rmSync(join(folder, name), { force: true })

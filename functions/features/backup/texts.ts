@@ -1,4 +1,4 @@
-// For the reference in docs/.
+// Texts of this feature for the reference in docs/.
 export const backupEvents = {
   backup_made: 'An owner made a copy of the database, by `npm run backup` or the API.',
 }

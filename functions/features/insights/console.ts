@@ -26,7 +26,7 @@ export const insightsConsole: ConsolePart = (relay) => {
   }
 }
 
-/** The same for all visitors of the same fleets, until they are a minute old. */
+/** All visitors of the same fleets get the same counts, until these are a minute old. */
 function createCharts(relay: Relay): ShortCache<Counted> {
   return createShortCache(relay, keptMs, (fleets) => count(relay, fleets))
 }

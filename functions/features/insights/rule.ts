@@ -12,14 +12,14 @@ export interface Month {
   /** Events by type, the most frequent type of all months first. */
   types: [type: string, count: number][]
   people: number
-  /** Other systems, by a token of the API. */
+  /** Events that other systems decided, by a token of the API. */
   tokens: number
   rules: number
   /** Events that ran or ended without a decision. */
   undecided: number
   /** Absent if there is no such event. */
   noticeMs?: number
-  /** From the first sight to the decision of a person. */
+  /** Time from the first sight to the decision of a person. */
   decidedMs?: number
 }
 
@@ -91,7 +91,7 @@ function wasDecidedInTime({ decidedAt, startedAt = Number.POSITIVE_INFINITY }: E
   return decidedAt !== undefined && decidedAt <= startedAt
 }
 
-/** From the first sight to when Azure would start it. None is 0. */
+/** Time from the first sight to when Azure would start the event. No notice is 0. */
 function measureNotice({ firstSeenAt, notBeforeAt, startedAt }: EventSummary): number[] {
   const due = notBeforeAt ?? startedAt
   return due === undefined ? [] : [Math.max(0, due - firstSeenAt)]

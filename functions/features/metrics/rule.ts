@@ -16,7 +16,7 @@ import { unsupported } from '../../core/rules/beacon-version.ts'
 type Labels = Record<string, string>
 
 interface Sample {
-  /** Behind the name of the metric: `_bucket`, `_sum` or `_count` of a histogram. */
+  /** The end of the metric's name: `_bucket`, `_sum` or `_count` of a histogram. */
   suffix?: string
   labels: Labels
   value: number
@@ -27,7 +27,7 @@ interface Metric {
   type: 'gauge' | 'counter' | 'histogram'
   /** Explains it, in `/metrics` and in docs/monitor.md. */
   help: string
-  /** Their names, for docs/monitor.md. */
+  /** The names of the labels, for docs/monitor.md. */
   labels: readonly string[]
   samples(source: Measured): Sample[]
 }
@@ -40,13 +40,13 @@ export interface Measured {
   channels: readonly string[]
   /** Whether the reader also sees what is no longer in the configuration, as `other`. */
   isUnbound: boolean
-  /** Of each channel in trouble. */
+  /** The state of each channel that is in trouble. */
   troubled: Record<string, 'refusing' | 'unreachable'>
   /** How many subscriptions have each state. */
   subscriptions: Record<string, number>
   /** Beacons that the configuration expects, by fleet. */
   expected: Record<string, number>
-  /** Of this process. */
+  /** Reports that this process has counted. */
   reports: ReportsCounted
   listeningSince: number
 }

@@ -10,7 +10,7 @@ import type { Mute } from './rule.ts'
 interface Mutes {
   base: string
   mutes: Mute[]
-  /** Those that the visitor sees. */
+  /** The fleets that the visitor sees. */
   fleets: string[]
   /** The token of the forms. Absent: the visitor may not mute. */
   send?: string
@@ -26,7 +26,7 @@ const notices = {
 }
 export type MuteNotice = keyof typeof notices
 
-/** In minutes. */
+/** The times that the form offers, in minutes. */
 const muteTimes = [30, 60, 120, 240, 480, 1_440, 2_880, 10_080].map(String)
 
 export function mutesBody({ base, mutes, fleets, send, notice }: Mutes, now: number): Html {

@@ -18,7 +18,7 @@ interface Muted {
   until: number
   /** When to look whether it still counts. */
   lookAt: number
-  /** Not all beacons of affected VMs have reported, so it may turn out not to count. */
+  /** Not all beacons of affected VMs have reported, so the mute may turn out not to count. */
   early?: true
 }
 
@@ -41,22 +41,22 @@ declare module '../../core/event/display.ts' {
 
 declare module '../../core/event/stage.ts' {
   interface Loaded {
-    /** Of all fleets. Absent: the record's own mute still counts. */
+    /** The mutes of all fleets. If they are absent, the record's own mute still counts. */
     mutes?: Mute[]
   }
 }
 
 export interface MuteWish {
   fleet: string
-  /** Only VMs of this scale set. */
+  /** Mutes only VMs of this scale set. */
   scaleSet?: string | undefined
-  /** Only VMs with this tag: `name` or `name=value`. */
+  /** Mutes only VMs with this tag: `name` or `name=value`. */
   tag?: string | undefined
   /** Epoch ms. Absent: it counts from the time when it was made. */
   from?: number | undefined
   /** Epoch ms. */
   until: number
-  /** For people. */
+  /** The reason for the mute, for people. */
   reason?: string | undefined
 }
 
@@ -75,7 +75,7 @@ const lookMs = 5 * 60_000
 /** The longest mute, and how far ahead it may begin. */
 export const maxMuteMs = 30 * 86_400_000
 
-/** Undefined if it would begin too far ahead. */
+/** Undefined if the mute would begin too far ahead. */
 export function timesOfMute(
   minutes: number,
   from: string | undefined,
@@ -115,7 +115,7 @@ export function mutedBy(
 
 export const mutes: Stage = {
   ...inert,
-  /** Without a mute that may be over. If it is not, the commit puts it back. */
+  /** Removes a mute that may be over. If it is not, the commit puts it back. */
   step(life, { listening }) {
     const { muted, ...heard } = life.record
     if (muted === undefined || muted.lookAt > listening.now) return life

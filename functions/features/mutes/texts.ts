@@ -1,4 +1,4 @@
-// For the reference in docs/.
+// Texts of this feature for the reference in docs/.
 export const muteEvents = {
   mute_added: 'Somebody muted events of a fleet. `by` says who, `until` until when.',
   mute_ended: 'Somebody ended a mute before its time. `by` says who.',

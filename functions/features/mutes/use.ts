@@ -13,7 +13,7 @@ import { loadMutes, mutesRow } from './load.ts'
 import { type Mute, type MuteWish, maxMutes, maxMutesOfFleet } from './rule.ts'
 
 const idBytes = 6
-/** Other workers were faster each time. */
+/** After so many attempts, the relay gives up: other workers were faster each time. */
 const maxAttempts = 10
 /** More open events hear of the end with their next step. */
 const maxEvents = 1_000
@@ -42,7 +42,7 @@ export async function addMute(relay: Relay, access: Access, wish: MuteWish): Pro
   return { outcome: 'added', mute }
 }
 
-/** Those that count, now or later, the next to end first. */
+/** The mutes that count now or later. The next one to end comes first. */
 export async function mutesFor(relay: Relay, access: Access): Promise<Mute[]> {
   const { mutes } = await loadMutes(relay.store)
   const seen = mutes.filter(({ fleet, until }) => until > relay.now() && seesFleet(access, fleet))

@@ -1,4 +1,4 @@
-// For the reference in docs/.
+// Texts of this feature for the reference in docs/.
 export const noteEvents = {
   owner_note_written: 'Somebody wrote or removed the note of an event. `by` says who.',
 }

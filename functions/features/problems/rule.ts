@@ -20,7 +20,7 @@ const renewMs = 60_000
 export type ProblemKind = Exclude<AlertKind, 'channel_test'>
 
 export interface NotedProblem {
-  /** Of a beacon that was never heard, the name of its VM. */
+  /** If the beacon was never heard, the id is the name of its VM. */
   id: string
   /** The name of its VM, subscription or channel. Empty if it needs none. */
   name: string
@@ -63,7 +63,7 @@ export interface ProblemChange {
   add?: Omit<NotedProblem, 'notified' | 'over'>[]
   /** Ids of problems that are over. */
   back?: string[]
-  /** The same, of VMs that left, or of channels that the configuration no longer has. */
+  /** Ids of problems whose VM left, or whose channel the configuration no longer has. */
   left?: string[]
   of?: number | undefined
 }

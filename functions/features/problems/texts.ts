@@ -1,4 +1,4 @@
-// For the reference in docs/.
+// Texts of this feature for the reference in docs/.
 export const problemEvents = {
   own_check_failed: 'The relay could not check itself (`kind`). It tries again.',
   problem_begun:

@@ -80,7 +80,7 @@ const missing: AlertTraits = {
 
 export const silenceAlerts = { beacons_silent: silent, beacons_missing: missing }
 
-/** For the schema of webhooks. */
+/** Examples for the schema of webhooks. */
 export const silenceExamples = [
   {
     fleet: 'prod',

@@ -1,7 +1,7 @@
 import type { ReadAbsent } from '../../http/console/absent.ts'
 import { readOpenProblems } from './needs.ts'
 
-/** As the relay's own checks have noted last. */
+/** Reads what the relay's own checks have noted last. */
 export const readSilence: ReadAbsent = async (relay, fleet, wants) => {
   const nothing: Awaited<ReturnType<typeof readOpenProblems>> = { problems: [], of: undefined }
   const [silent, missing] = await Promise.all([

@@ -172,7 +172,7 @@ class FleetEvents {
     this.#fleet = fleet
   }
 
-  /** Those of the beacon's VM. */
+  /** The events of the beacon's VM. */
   async of(beacon: Beacon): Promise<EventRecord[]> {
     const own: EventRecord[] = []
     const now = this.#relay.now()

@@ -6,7 +6,7 @@ interface ServerSent {
   data: string | undefined
 }
 
-/** More without an empty line is no stream of a relay. */
+/** If there is more without an empty line, it is no stream of a relay. */
 const maxBlockLength = 1_000_000
 
 /** Throws if a block is too long. */

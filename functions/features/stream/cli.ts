@@ -104,7 +104,7 @@ Example:
   },
 })
 
-/** For the relay, which checks the rest. */
+/** Builds the query for the relay, which checks the rest. */
 export function buildQuery({
   fleet = [],
   type = [],
@@ -140,12 +140,12 @@ interface Listening {
   ids: boolean
   url: string
   credential: string
-  /** Signs what is forwarded. */
+  /** The secret that signs what is forwarded. */
   secret: string
   cursor: string | undefined
 }
 
-/** Until the process is ended, or the relay rejects the request. */
+/** Follows until the process is ended, or the relay rejects the request. */
 async function follow(listening: Listening): Promise<never> {
   const { io, url } = listening
   io.note(`Connecting to ${url}. Ctrl+C ends it.`)
@@ -251,7 +251,7 @@ function composeStreamLine(
 const fleetWidth = 10
 const momentWidth = Math.max(...moments.map(({ length }) => length))
 
-/** With the date if it is not that of `beside`. */
+/** Writes a time, with its date if that is not the date of `beside`. */
 function describeClock(iso: string, beside = iso): string {
   const [date = '', time = ''] = iso.split('T')
   return `${beside.startsWith(date) ? '' : `${date} `}${time.slice(0, 8)}Z`

@@ -31,7 +31,7 @@ const maxStreamMs = 15 * 60_000
 const maxChunk = 20
 const maxPolled = 100
 const maxWaitSeconds = 25
-/** In a filter. */
+/** Values of one condition in a filter. */
 const maxValues = 50
 const retryMs = 2_000
 const contentType = 'text/event-stream'

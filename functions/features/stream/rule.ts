@@ -2,11 +2,11 @@
 // fleets counts for each of them, so a token with several fleets gets no additional share.
 import { type Access, isBound } from '../../core/rules/access.ts'
 
-/** In one process. */
+/** Streams in one process. */
 const maxStreams = 100
 /** Streams of tokens. The rest is reserved for the admin key. */
 const maxTokenStreams = 80
-/** Of tokens that are bound to this fleet, alone or with others. */
+/** Streams of tokens that are bound to this fleet, alone or with others. */
 const maxStreamsOfFleet = 20
 
 interface StreamShares {

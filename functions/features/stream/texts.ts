@@ -1,4 +1,4 @@
-// For the reference in docs/.
+// Texts of this feature for the reference in docs/.
 export const streamCodes = {
   cursor_unknown: {
     status: '409',

@@ -3,7 +3,7 @@ import { type LoggedMoment, type MomentFilter, passes } from '../../core/deliver
 import type { Relay } from '../../use-cases/relay.ts'
 
 const pageSize = 100
-/** Of one call. The rest comes with the next one. */
+/** Pages that one call reads. The next call reads the rest. */
 const maxPages = 20
 
 interface MomentsRead {
@@ -14,7 +14,7 @@ interface MomentsRead {
   more: boolean
 }
 
-/** At most `limit` moments after a position, at least one if the filter lets one through. */
+/** Reads at most `limit` moments after a position, at least one if the filter lets one through. */
 export async function readWanted(
   relay: Pick<Relay, 'store' | 'now' | 'pause'>,
   filter: MomentFilter,

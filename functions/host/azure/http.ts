@@ -59,7 +59,7 @@ function toAnswer(
 const restLimits = { bytes: 8 * 1024 * 1024, ms: 5_000 }
 
 interface WatchedBody {
-  /** For the handler, which may stop reading at any point. */
+  /** The body for the handler, which may stop reading at any point. */
   body: ReadableStream<Uint8Array<ArrayBuffer>>
   /** Whether the body has been read to its end. */
   ended(): boolean

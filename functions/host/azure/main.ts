@@ -54,7 +54,7 @@ const schedule = '0 * * * * *'
 const gapMs = 2 * timerMs
 /** Runs of the timer between two checks of the relay itself. */
 const checkEvery = 5
-/** Per run of the timer. */
+/** Steps in one run of the timer. */
 const maxForgetSteps = 10
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 

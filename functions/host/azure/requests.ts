@@ -13,7 +13,8 @@ import { UnderWay } from '../under-way.ts'
 /** How long a request waits for the messages that it caused. Sending goes on after that. */
 export const requestWaitMs = 3_000
 /**
- * The same for a press in Slack: Slack wants an answer within 3 s, and the app may need 2 of them.
+ * How long a press in Slack waits for its messages. Slack wants an answer within 3 s, and the app may
+ * need 2 of them.
  */
 export const pressWaitMs = 500
 /** How long a wake-up or the timer waits: long enough for one attempt. */

@@ -33,7 +33,7 @@ const places = { all: 5, claimed: 1, wide: 3, toSubscriptions: 3 }
 const idlePaceMs = 5 * 60_000
 /** After a longer gap, the relay may have missed reports, so silent beacons mean nothing. */
 const gapMs = 2 * cronMs
-/** After a commit the alarm comes at the latest then, should this process end before it sends. */
+/** After a commit, the alarm comes at the latest after this time, should this process end before it sends. */
 const backstopMs = 5_000
 /** How long an alarm waits for its messages. */
 const roundWaitMs = attemptMs + 1_000

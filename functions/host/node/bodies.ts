@@ -9,9 +9,9 @@ import { createTurns } from './large-bodies.ts'
 const mebibyte = 1024 * 1024
 
 const usualLimits = {
-  /** Of one body. */
+  /** The length of one body. */
   bytes: maxReportBytes,
-  /** Of the routes that take a longer one. */
+  /** The length of one body, for the routes that take a longer one. */
   longer: { [azureEventsPath]: maxBatchBytes } as Record<string, number>,
   /** Parts of a body that may be small. Clients send some KB at a time. */
   pieces: 1_024,
@@ -22,7 +22,7 @@ const usualLimits = {
    * it would break the next request. Beyond this, the relay closes the connection.
    */
   rest: { bytes: 8 * mebibyte, ms: 5_000 },
-  /** Of all bodies that have not ended. Beyond it, the relay gives up the one that began first. */
+  /** Bytes of all unfinished bodies. If there are more, the relay gives up the body that began first. */
   unfinishedBytes: 64 * mebibyte,
 }
 
@@ -49,7 +49,7 @@ export function bodiesFirst(
   { take, refuse, noteBrokenOff }: Bodies,
   limits = usualLimits,
 ): RequestListener {
-  /** In the order of their begin. */
+  /** The unfinished bodies, in the order of their begin. */
   const unfinished = new Set<UnfinishedBody>()
   let unfinishedBytes = 0
   const forget = (body: UnfinishedBody) => {

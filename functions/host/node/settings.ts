@@ -48,7 +48,7 @@ export async function readDisk(folder: string): Promise<Disk> {
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
 }
 
-/** For `/healthz`. `damage`: what of the database cannot be read. */
+/** The troubles for `/healthz`. `damage`: what of the database cannot be read. */
 export async function listTroubles(folder: string, damage: string | undefined): Promise<string[]> {
   const disk = await readDisk(folder)
   const full = `the disk of FOGHORN_DATA is nearly full: ${describeDisk(disk)}`

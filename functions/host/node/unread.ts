@@ -3,7 +3,7 @@
 import type { RequestListener, ServerResponse } from 'node:http'
 
 const usualLimits = {
-  /** Of all answers together. */
+  /** Unread bytes of all answers together. */
   bytes: 64 * 1024 * 1024,
   lookMs: 250,
 }

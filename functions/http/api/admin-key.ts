@@ -6,7 +6,7 @@ import type { FrequentLog } from '../../use-cases/frequent-log.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createTokenVerifier, type Verified } from '../../use-cases/verify-token.ts'
 
-/** In each minute, further wrong keys get 429. A right key always works. */
+/** After this many wrong keys in a minute, further ones get 429. A right key always works. */
 const maxWrongKeys = 10
 const wrongKeysMs = 60_000
 

@@ -23,7 +23,7 @@ const maxEvents = 5_000
 const maxNamed = 5
 export const azureEventsPath = '/v1/azure/events'
 
-/** Of a handshake: Event Grid sends one of less than 1 kB. */
+/** Bytes of a handshake. Event Grid sends one of less than 1 kB. */
 const maxHandshakeBytes = 4_096
 const validationType = 'Microsoft.EventGrid.SubscriptionValidationEvent'
 const validation = z.tuple([
@@ -59,7 +59,7 @@ export function readListAfterRefusal(relay: Relay): MiddlewareHandler {
   }
 }
 
-/** Not `z.record`, which looks at each of its fields. */
+/** This is not `z.record`, which looks at each of its fields. */
 const entry = z
   .unknown()
   .meta({ type: 'object' })
@@ -125,7 +125,10 @@ interface Placed {
   fleet: string
 }
 
-/** Those of the token's fleets. The others are named in the log, or refused if there are no more. */
+/**
+ * Finds the events of the token's fleets. The log names the subscriptions of the others. If there are
+ * only others, the request is refused.
+ */
 function ofFleets(
   relay: Relay,
   c: Context,

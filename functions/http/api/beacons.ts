@@ -14,7 +14,7 @@ import { fleetUnknown, named, problem } from '../problem.ts'
 import { type Route, route } from '../route.ts'
 import { fleetsFor } from './access.ts'
 
-/** Per answer. For a larger fleet, `cursor` leads to the next page. */
+/** Beacons in one answer. For a larger fleet, `cursor` leads to the next page. */
 const maxBeacons = 1_000
 export const beaconStates = ['heard', 'silent', 'left'] as const
 

@@ -56,7 +56,7 @@ const listChannels = route({
     },
 })
 
-/** Those that may receive events of the sender's fleets. Undefined: all. */
+/** The channels that may receive events of the sender's fleets. Undefined: all channels. */
 function channelsFor({ config }: Relay, c: Context): string[] | undefined {
   const access = readAccess(c)
   const { routes, channels } = config

@@ -17,12 +17,12 @@ declare module 'hono' {
   }
 }
 
-/** For the hidden field `form`. Sets the browser's cookie if it has none. */
+/** Makes the token for the hidden field `form`. Sets the browser's cookie if it has none. */
 export function tokenFor(relay: Relay, c: Context, form: ConsoleForm): Promise<string> {
   return createFormToken(relay.linkKeys, boundTo(readBrowser(relay, c)), form)
 }
 
-/** As `tokenFor`, for the form that decides one event in the state `stamp`. */
+/** Makes a token as `tokenFor` does, for the form that decides one event in the state `stamp`. */
 export function decisionTokenFor(
   relay: Relay,
   c: Context,
@@ -46,7 +46,7 @@ export async function readForm(
   return token?.stamp === form ? fields : undefined
 }
 
-/** As `readForm`, for a form that decides the events that it names: one, or a group. */
+/** Reads a form as `readForm` does. The form decides the events that it names: one, or a group. */
 export async function readDecision(
   relay: Relay,
   c: Context,

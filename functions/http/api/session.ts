@@ -11,7 +11,7 @@ import { computeDigest } from './admin-key.ts'
 
 /** One shift. */
 const shiftMs = 8 * 3_600_000
-/** Of who only reads, such as a screen on a wall. Browsers keep no cookie longer. */
+/** A session that only reads, such as on a wall screen, lasts this long. Browsers keep no cookie longer. */
 const longestMs = 400 * 86_400_000
 const idBytes = 8
 
@@ -75,7 +75,7 @@ async function validSession(
   return undefined
 }
 
-/** From now on the session's text is not valid. */
+/** Ends a session: from now on its text is not valid. */
 export async function signOut(relay: Relay, text: string | undefined): Promise<void> {
   const valid = await validSession(relay, text)
   if (valid !== undefined) await noteSignOut(relay.store, valid.session, relay.now())

@@ -43,7 +43,7 @@ export const subscriptionOf = {
   problems: [404],
 } as const
 
-/** It may exist, but the sender must not know. */
+/** The subscription may exist, but the sender must not know. */
 export function unknown(c: Context, id: string): Response {
   const detail = `there is no subscription ${named(id)}; GET /v1/subscriptions lists all`
   return problem(c, 404, 'subscription_unknown', detail)
@@ -101,7 +101,7 @@ export function publicSubscription(one: Subscription, now: number) {
   })
 }
 
-/** As `GET /v1/channels` shows that of a configured channel. */
+/** Shows a subscription's health as `GET /v1/channels` shows that of a configured channel. */
 export function publicHealth(health: ChannelHealth | undefined): object {
   if (health === undefined || health.state === 'ok') return { state: 'ok' }
   return { state: health.state, since: iso(health.since), note: health.note }

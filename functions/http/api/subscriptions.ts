@@ -92,7 +92,10 @@ const listSubscriptions = route({
     },
 })
 
-/** In the order of `subscriptionsFor`. The subscription of the cursor may be deleted. */
+/**
+ * Whether a subscription comes after the cursor, in the order of `subscriptionsFor`. The subscription of
+ * the cursor may be deleted.
+ */
 function isAfter({ createdAt, id }: Subscription, cursor: string): boolean {
   const [at = '', last = ''] = cursor.split('-')
   return createdAt < Number(at) || (createdAt === Number(at) && id > last)

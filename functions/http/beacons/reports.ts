@@ -110,7 +110,7 @@ const outcomes: Record<'retired' | 'busy', Refusal> = {
   },
 }
 
-/** It stores nothing and retires no boot id, so a check disturbs no beacon. */
+/** A check stores nothing and retires no boot id, so it disturbs no beacon. */
 const postCheck = route({
   method: 'post',
   path: checkPath,

@@ -2,15 +2,15 @@
 import type { Relay } from '../../use-cases/relay.ts'
 
 interface AbsentNames {
-  /** Of VMs whose beacon is silent. Empty if a VM has no name. */
+  /** Names of the VMs whose beacon is silent. The name is empty if a VM has none. */
   silent: string[]
-  /** Of VMs that are expected, and never reported. */
+  /** Names of the VMs that are expected, and never reported. */
   missing: string[]
   /** How many the fleet has to have. */
   expected?: number
 }
 
-/** Of one fleet. Only what `wants` names is read. */
+/** Reads the absent beacons of one fleet. Reads only what `wants` names. */
 export type ReadAbsent = (
   relay: Relay,
   fleet: string,

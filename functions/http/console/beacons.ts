@@ -71,7 +71,7 @@ export async function showBeacons(
   return answerPage(relay, c, visitor, { title: 'Beacons', tab: 'beacons', body, refreshSeconds })
 }
 
-/** As the relay's check found last. */
+/** The missing VMs that the relay's check found last. */
 async function listMissing(relay: Relay, readers: readonly ReadAbsent[], fleet: string) {
   if (relay.config.fleets[fleet]?.expectedBeacons === undefined) return undefined
   const wants = { silent: false, missing: true }

@@ -215,7 +215,7 @@ export function seesChannel({ config }: Relay, { access }: Visitor, channel: str
   return channelsRouted(config.routes, config.channels, access.fleets).includes(channel)
 }
 
-/** Without the form's tokens: the same browser gets the same ones. */
+/** The etag leaves out the form's tokens: the same browser gets the same ones. */
 function etagFor(relay: Relay, { version }: Snapshot, { access }: Visitor): string {
   const minute = Math.floor(relay.now() / textMs)
   const who = access.by === 'admin' ? 'admin' : access.by === 'token' ? access.id : access.who

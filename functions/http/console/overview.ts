@@ -28,15 +28,15 @@ interface AzureSight {
 /** The list is read every hour at least. */
 const freshMs = 70 * 60_000
 
-/** Of one fleet. */
+/** The absent beacons of one fleet. */
 interface Absent {
   fleet: string
   count: number
-  /** As far as they are known. */
+  /** The names that are known. */
   names: string[]
 }
 
-/** Of these fleets, as the relay's own counts and checks have it. */
+/** Reads the overview of these fleets from the relay's own counts and checks. */
 export async function readOverview(
   relay: Relay,
   readers: readonly ReadAbsent[],

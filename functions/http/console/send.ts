@@ -51,7 +51,7 @@ export function replay(relay: Relay, c: Context, visitor: Visitor): Promise<Resp
   })
 }
 
-/** It may belong to another team. One that is not active keeps its messages. */
+/** The subscription may belong to another team. One that is not active keeps its messages. */
 async function isActive(relay: Relay, { access }: Visitor, id: string): Promise<boolean> {
   return (await subscriptionFor(relay, access, id))?.state === 'active'
 }

@@ -25,18 +25,18 @@ type Troubles = Awaited<ReturnType<typeof channelsInTrouble>>
 
 /** What a feature says on "Now". */
 interface NowPart {
-  /** Of all fleets. The page changes with it. JSON. */
+  /** The content for all fleets, as JSON. If it changes, the page changes. */
   content: unknown
   /** Empty: nothing to say. */
   line(now: NowShown): Html
-  /** To its page. */
+  /** The link to the part's page. */
   link(base: string): Html
 }
 
 interface NowShown {
   base: string
   fleets: string[]
-  /** Those that the page shows. */
+  /** The events that the page shows. */
   records: EventRecord[]
   /** Whether people have to decide it. */
   asks(record: EventRecord): boolean
@@ -46,7 +46,7 @@ interface NowShown {
 export interface Snapshot {
   records: EventRecord[]
   more: boolean
-  /** Of the first events, in the order of `records`. */
+  /** The deliveries of the first events, in the order of `records`. */
   deliveries: Delivery[][]
   troubles: Troubles
   removed: RemovedChannel[]
@@ -63,7 +63,7 @@ interface OpenFilter {
   q: string
 }
 
-/** Read with the open events. */
+/** Reads a feature's part, with the open events. */
 export type ReadPart = (relay: Relay) => Promise<NowPart>
 
 const noFilter: OpenFilter = { type: '', q: '' }

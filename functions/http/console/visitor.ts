@@ -9,7 +9,7 @@ import { cookieNamed, createSession, readSession, signOut } from '../api/session
 
 export interface Visitor {
   access: Access
-  /** Those of the configured fleets that exist for the visitor. */
+  /** The configured fleets that exist for the visitor. */
   fleets: string[]
 }
 
@@ -38,7 +38,7 @@ export function letsPeopleIn({ config }: Relay): boolean {
   return config.signIn !== undefined && hasViewers(config)
 }
 
-/** For the page. */
+/** The name of the visitor, for the page. */
 export function nameOfVisitor({ access }: Visitor): string {
   if (access.by === 'admin') return 'Admin key'
   return access.by === 'token' ? `Token ${access.name}` : (access.name ?? 'Signed in')

@@ -15,7 +15,7 @@ export const pressGuardMs = 1_500
 
 /** The person who asks for a page. */
 export interface Visitor extends Pick<Visit, 'header' | 'path'> {
-  /** They come from a page of ours, so a second tap may hit this page before they have read it. */
+  /** The visitor comes from a page of ours, so a second tap may hit this page before they have read it. */
   pressed: boolean
 }
 

@@ -19,7 +19,7 @@ const maxPayloadBytes = 64 * 1024
 interface Patience {
   /** Slack shows an error after 3 s, of which the host may need a part. */
   answerMs: number
-  /** For each attempt to reply to the person. */
+  /** Time for each attempt to reply to the person. */
   replyMs: number
 }
 

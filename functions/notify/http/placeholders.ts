@@ -10,7 +10,7 @@ import { buildStoryKey, fitting, severityIn } from '../incidents.ts'
 import type { Outgoing, Part } from '../notifier.ts'
 import { bytesIn } from './bytes.ts'
 
-/** For services that need an end: later than any event without news. */
+/** Services that need an end get this one: it is later than that of any event without news. */
 const expiresMs = 24 * 3_600_000
 
 interface Placeholder {
@@ -113,7 +113,7 @@ export const placeholders: Record<string, Placeholder> = {
   },
 }
 
-/** Of the event in webhooks: `{{event.eventType}}`. */
+/** Fields of the event that a webhook may name: `{{event.eventType}}`. */
 export const eventFields = [
   ...['eventId', 'eventType', 'source', 'description', 'resources', 'phase', 'outcome'],
   ...['notBefore', 'durationSeconds', 'firstSeenAt', 'startedAt', 'endedAt', 'epoch', 'sequence'],

@@ -16,14 +16,14 @@ import telegram from './presets/telegram.json' with { type: 'json' }
 
 /** The keys of a channel as an owner would write them; but `settings` says what each is. */
 export interface Preset {
-  /** Of the service, for people. */
+  /** The name of the service, for people. */
   name: string
   settings?: Record<string, string>
   headers?: Record<string, string>
   [key: string]: unknown
 }
 
-/** By the name that an owner writes. */
+/** Presets by the name that an owner writes. */
 export const presets: Record<string, Preset> = {
   jsm,
   'incident-io': incidentIo,

@@ -23,12 +23,12 @@ const maxFieldLength = 100_000
 /** A link of one event with names of the usual length is shorter. */
 const linkLength = 512
 
-/** As in a header: no line break at the end of a secret from a file. */
+/** A text that a header can have: a secret from a file must have no line break at its end. */
 const printable = /^[\x21-\x7e]([\x20-\x7e]{0,1022}[\x21-\x7e])?$/
 const printableRule =
   'write printable ASCII characters, at most 1024, without a blank or a line break at either end'
 const texts = z.record(z.string().min(1).max(64), z.string().regex(printable, printableRule))
-/** They say how the request is sent, which is not the owner's to say (RFC 9110, 7.6.1; RFC 9112). */
+/** These headers say how the request is sent, which is not the owner's to say (RFC 9110, 7.6.1; RFC 9112). */
 const ofTheClient =
   /^(host|content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.+)$/i
 const headers = z.record(
@@ -275,7 +275,7 @@ function checkLimits({ limits = {} }: Written, { body, ...whole }: Written, say:
   }
 }
 
-/** For a part of a path. Telegram's tokens have a colon. */
+/** Encodes a part of a path. Telegram's tokens have a colon. */
 function encodePart(text: string): string {
   return encodeURIComponent(text).replaceAll('%3A', ':')
 }

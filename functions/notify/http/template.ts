@@ -23,11 +23,11 @@ export interface Dialect {
 interface Filling {
   outgoing: Outgoing
   dialect: Dialect
-  /** Of the incident, if the channel opens incidents. */
+  /** The key of the incident, if the channel opens incidents. */
   key: string | undefined
 }
 
-/** Of a field that `limits` does not name. */
+/** The limit of a field that `limits` does not name. */
 const usualLength = 4_000
 /** If a field is too long, its names and sentences are cut to this part of their length, again and again. */
 const shrink = 0.85
@@ -91,7 +91,7 @@ export function readField(path: PropertyKey[]): string {
   return path.filter((part) => typeof part === 'string').join('.')
 }
 
-/** In bytes: the longest link that fits each field of a body that has one. */
+/** Bytes of the longest link that fits each field of a body that has one. */
 export function roomForLink(body: Json, limits: Dialect['limits']): number {
   const fields = textsIn(body).filter(([, text]) => namesIn(text).includes('page'))
   return Math.min(...fields.map(([path]) => limits[readField(path)] ?? usualLength))

@@ -44,7 +44,7 @@ export function composeMail(outgoing: Outgoing): Mail {
   }
 }
 
-/** As the first mail said it: the event may have changed since then. */
+/** The topic as the first mail said it: the event may have changed since then. */
 function topicIn({ mayHaveHeard, delivery, message }: Part): string {
   const told = [...mayHaveHeard, delivery.notification].find((one) => one.moment !== 'alert')
   return told === undefined ? message.title : chooseTopic(told)
@@ -91,7 +91,7 @@ function linkIn({ label, url }: { label: string; url: string }): string {
   return `<p><a href="${escapeHtml(url)}">${escapeHtml(label)}</a></p>`
 }
 
-/** The same at every attempt to send the same messages. */
+/** Every attempt to send the same messages has the same id. */
 export function idOfMail({ delivery, also }: Outgoing): string {
   const all = [delivery, ...also.map((part) => part.delivery)]
   return hash(all.map(({ id, plannedAt }) => `${id} ${plannedAt}`).join())

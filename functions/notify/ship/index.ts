@@ -170,7 +170,7 @@ export const eventHubs: Kind<typeof eventHubsSchema> = {
   },
 }
 
-/** Of the namespace or the topic. A whole address would be made harmless in messages, and find nothing. */
+/** The name of the namespace or topic. Messages would change a whole address, which then finds nothing. */
 function nameIn(endpoint: string): string {
   return new URL(endpoint).hostname.split('.', 1)[0]!
 }

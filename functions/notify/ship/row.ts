@@ -2,7 +2,7 @@
 // has the same columns.
 import type { EventData } from '../../core/message/cloud-event.ts'
 
-/** Of a CloudEvent, what a row is made of. */
+/** The parts of a CloudEvent that a row is made of. */
 interface Body {
   id: string
   type: string

@@ -65,7 +65,7 @@ const broken = [
   'restricted_action',
 ]
 
-/** Of a code, such as `channel_not_found`, and of the scopes that it needs. */
+/** Characters of a code, such as `channel_not_found`, and of the scopes that Slack needs. */
 const maxCode = 200
 
 const said = z.discriminatedUnion('ok', [

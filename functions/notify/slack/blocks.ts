@@ -21,7 +21,7 @@ import type { Shown } from '../presses.ts'
 import { deaden, escaped, escapeText, withName } from './text.ts'
 
 /**
- * In characters; api.slack.com/reference/block-kit/blocks. Slack accepts 3 000 in a section and 2
+ * Limits in characters; api.slack.com/reference/block-kit/blocks. Slack accepts 3 000 in a section and 2
  * 000 in a field, but only about 13 000 in all blocks, so fields and items are shorter here.
  */
 const limit = {
@@ -38,7 +38,7 @@ const limit = {
   lines: 300,
 }
 
-/** For both ways to Slack. */
+/** The buttons of both ways to Slack. */
 export const buttonSupport: Omit<ButtonSupport, 'isEdited'> = {
   approveIn: 'slack',
   how: 'slack',
@@ -172,7 +172,7 @@ export function slackLine(record: EventRecord, pageUrl: string, now: number) {
   } satisfies IncomingWebhookSendArguments
 }
 
-/** Several events in one message, each with its own button, and one for all. */
+/** Lists several events in one message, each with its own button, and one for all. */
 function list(parts: Part[], listUrl: string | undefined): IncomingWebhookSendArguments {
   const ordered = byUrgency(parts, ({ message }) => message)
   const messages = ordered.map(({ message }) => message)

@@ -23,7 +23,7 @@ export function escaped(text: string, length: number): string {
   return shown
 }
 
-/** As long as the marks, but without meaning in mrkdwn. */
+/** Each replacement is as long as its mark, but has no meaning in mrkdwn. */
 const lookalikes: Record<string, string> = {
   '*': '∗',
   _: 'ˍ',

@@ -20,7 +20,7 @@ const maxBodyBytes = 20 * 1024
 /** The length of one value of a card, in characters. */
 const maxTextLength = 800
 const minTextLength = 20
-/** Of each event in a list, however long the list is. */
+/** Characters that the title of each event in a list keeps, however long the list is. */
 const titleLength = 120
 const colors = { info: 'Accent', warning: 'Warning', danger: 'Attention', good: 'Good' }
 
@@ -96,7 +96,7 @@ function composeHere({ facts }: Message) {
   ]
 }
 
-/** Several events in one message, each with its own button, and one for all. */
+/** Lists several events in one message, each with its own button, and one for all. */
 function list(parts: Part[], length: number, listUrl: string | undefined): Card {
   const ordered = byUrgency(parts, ({ message }) => message)
   const messages = ordered.map(({ message }) => message)
@@ -177,7 +177,7 @@ export function composeCard(shown: Shown): object {
   return composeContent(single(shown, maxTextLength))
 }
 
-/** The same, if the decision has its own message. */
+/** What replaces a card after a press, if the decision has its own message. */
 export function composeLine(text: string, pageUrl: string): object {
   const actions = [openTo(pageUrl, composeButton({ asks: false, declined: false }), false)]
   return composeContent({ body: [paragraph(text, maxTextLength)], actions })

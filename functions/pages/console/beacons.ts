@@ -17,13 +17,13 @@ export interface ShownBeacon {
   version: string
   /** Why this relay does not support the version. */
   unsupported?: string
-  /** It still signs by a key that is about to be replaced. */
+  /** The beacon still signs by a key that is about to be replaced. */
   oldKey?: true
   heardAt: number
   paceMs: number
   seesEvents: number
   hooks: string[]
-  /** Why it left or is not heard. */
+  /** Why the beacon left or is not heard. */
   why?: string
 }
 
@@ -108,13 +108,13 @@ function table(beacons: ShownBeacon[], now: number, history: History): Html {
 <tbody>${beacons.toSorted(byNeed).map((one) => row(one, now, history))}</tbody></table></div>`
 }
 
-/** Those that are silent first, then by name, as people count: web_2 before web_10. */
+/** Silent beacons come first. Then names are sorted as people count: web_2 before web_10. */
 function byNeed(one: ShownBeacon, other: ShownBeacon): number {
   const silent = Number(other.state === 'silent') - Number(one.state === 'silent')
   return silent || one.vm.localeCompare(other.vm, 'en', { numeric: true })
 }
 
-/** It missed a report. Until it misses three, it counts as heard. */
+/** A late beacon missed a report. Until it misses three, it counts as heard. */
 function isLate({ state, heardAt, paceMs }: ShownBeacon, now: number): boolean {
   return state === 'heard' && now - heardAt > Math.max(2 * paceMs, lateMs)
 }

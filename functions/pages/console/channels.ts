@@ -11,7 +11,7 @@ import { chip, deliveryTones, noticePart, sendForm } from './parts.ts'
 /** A configured channel or a subscription, as the pages show it. */
 export interface ShownChannel {
   name: string
-  /** Shown instead of the name. */
+  /** The label is shown instead of the name. */
   label?: string
   /** `Slack`, `webhook`, … */
   kind: string
@@ -27,7 +27,7 @@ export interface ShownChannel {
     | 'active'
     | 'paused'
     | 'disabled'
-  /** Why it is in this state. */
+  /** Why the channel is in this state. */
   note?: string
   since?: number
   deliveredAt?: number
@@ -36,7 +36,7 @@ export interface ShownChannel {
   pendingSince?: number
   pending: number
   failed: number
-  /** Of a subscription, in the last 24 hours. */
+  /** Only for a subscription: its messages in the last 24 hours. */
   recent?: { planned: number; failed: number }
   rate: string
   fallback?: string

@@ -116,7 +116,7 @@ const affected = 'Affected VMs'
 /** The events API has the others. */
 const maxLinks = 20
 
-/** To the beacon of the VM. */
+/** The link to the beacon of the VM. */
 function describeSeer(base: string, fleet: string, vm: string): Html {
   const isVm = !publishers.some((one) => one === vm)
   return isVm ? vmLink(base, fleet, vm) : html`<b>${vm}</b>`

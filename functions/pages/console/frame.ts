@@ -66,7 +66,7 @@ ${liveEnd}`,
   )
 }
 
-/** Without a script, the browser loads it again. */
+/** The page of a wall screen. Without a script, the browser loads it again. */
 function wallLayout({ base, ...frame }: Frame, title: string, body: Html) {
   const { refreshSeconds = 0 } = frame
   return bare(

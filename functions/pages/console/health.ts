@@ -80,9 +80,9 @@ function describeCount(all: Absent[]): number {
 export interface Trouble {
   /** `on-call (PagerDuty)` */
   name: string
-  /** Of its page. Absent: it is no longer configured. */
+  /** The path of the channel's page. Absent if the channel is no longer configured. */
   path?: string
-  /** Without a dot at its end. */
+  /** The reason, without a dot at its end. */
   why: string
   since: number
   /** The channel that gets its messages. */

@@ -8,7 +8,7 @@ import type { Html } from '../event.ts'
 import { whole } from '../times.ts'
 import { badge, chip, fleetField, select, stepWords, typeField } from './parts.ts'
 
-/** As the address has them. Empty: no filter. */
+/** The filter as the address has it. Empty: no filter. */
 export interface HistoryFilter {
   fleet: string
   q: string
@@ -20,7 +20,7 @@ export interface HistoryFilter {
 
 interface History {
   base: string
-  /** Those that the visitor sees. */
+  /** The fleets that the visitor sees. */
   fleets: string[]
   filter: HistoryFilter
   events: EventSummary[]
@@ -28,7 +28,7 @@ interface History {
   after?: string
   /** The cursor of the next page. */
   next?: string
-  /** Too many names begin so, so some events are missing. */
+  /** Too many names begin with the searched text, so some events are missing. */
   partial?: true
 }
 
@@ -93,7 +93,7 @@ function composePageTitle(event: EventSummary): string {
   return drillMark({ drill }) + describeSubject({ facts } as Parameters<typeof describeSubject>[0])
 }
 
-/** To the minute. */
+/** Writes a time to the minute. */
 function time(at: number | undefined): Html {
   return at === undefined ? '' : whole(utc(at).replace(/:\d\d UTC$/, ' UTC'))
 }

@@ -52,7 +52,7 @@ interface Now {
   /** What became of a group that the viewer just decided. */
   said?: string
   filter: ShownFilter
-  /** For a wall screen: nothing to press. */
+  /** The page is for a wall screen: nothing to press. */
   wall: boolean
   /** How many events people must decide, also if the page does not show them all. */
   asked: number
@@ -317,7 +317,7 @@ function composeBadges(record: EventRecord): string[] {
   return displays.map((display) => display.badge(record)).filter(Boolean)
 }
 
-/** Of a Freeze, ` ~30 s`. */
+/** Writes the duration of a Freeze, if it is known: ` ~30 s`. */
 function describePause({ facts: { eventType, durationSeconds = -1 } }: EventRecord): string {
   return eventType === 'Freeze' && durationSeconds > 0 ? ` ~${durationSeconds}\u00a0s` : ''
 }

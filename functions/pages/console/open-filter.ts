@@ -3,12 +3,12 @@ import { html } from 'hono/html'
 import type { Html } from '../event.ts'
 import { fleetField, typeField } from './parts.ts'
 
-/** As the address has it. Empty: all. */
+/** The filter as the address has it. Empty: all events. */
 export interface ShownFilter {
   fleet: string
   type: string
   q: string
-  /** Those that the visitor sees. */
+  /** The fleets that the visitor sees. */
   fleets: string[]
 }
 

@@ -38,7 +38,7 @@ export const deliveryTones: Record<State, [tone: Tone, mark: string]> = {
   superseded: ['over', '–'],
 }
 
-/** For each channel of the routes whether the last message of this epoch arrived: `✓ ops-chat ✗ on-call`. */
+/** Shows for each channel of the routes whether this epoch's last message arrived: `✓ chat ✗ on-call`. */
 export function reachedPart(deliveries: Delivery[], epoch: number): Html {
   const own = deliveries.filter(
     ({ channel, notification }) =>

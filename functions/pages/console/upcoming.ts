@@ -36,7 +36,7 @@ interface Upcoming {
   health: Health
 }
 
-/** So that one late event does not make a heap of the others. */
+/** This share of all events must fit, so that one late event does not make a heap of the others. */
 const mostOf = 0.8
 
 /** The shortest reach that shows the next event and most of all. */
@@ -50,7 +50,7 @@ const width = 1_000
 const height = 28
 const leastBar = 8
 
-/** Between two marks of the picture, in hours. */
+/** Hours between two marks of the picture. */
 const steps: Record<Reach, number> = { 1: 1 / 6, 6: 1, 24: 4, 72: 12, 168: 24 }
 
 /** The time that the picture shows: it begins and ends at a mark. Epoch ms. */
@@ -156,7 +156,7 @@ function slotText({ record, from }: Slot, now: number): string {
   return record.started === undefined ? `${what} ${relative(from, now)}` : `${what}, running`
 }
 
-/** In the order of time. */
+/** Lists the events of all lanes in the order of time. */
 function composeList(base: string, lanes: Lane[], now: number): Html {
   const all = lanes
     .flatMap(({ fleet, set, slots }) => slots.map((slot) => ({ fleet, set, slot })))

@@ -23,7 +23,7 @@ export class JoinedTable implements Table {
   readonly #table: Table
   readonly #wait: (ms: number) => Promise<void>
   readonly #reads = new Map<string, Promise<Entity | undefined>>()
-  /** By partition. It has an entry while its changes are being made. */
+  /** Changes that wait, by partition. A partition has an entry while its changes are being made. */
   readonly #queues = new Map<string, Unit[]>()
 
   constructor(table: Table, wait: (ms: number) => Promise<void>) {

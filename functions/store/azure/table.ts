@@ -29,7 +29,7 @@ export type EntityChange =
 /** What the rows on Azure need of a table. It is small, so that the simulation can replace it. */
 export interface Table {
   read(partition: string, row: string): Promise<Entity | undefined>
-  /** From `from` to before `to`, in order, at most `limit`. */
+  /** Lists rows from `from` to before `to`, in order, at most `limit`. */
   list(partition: string, from: string, to: string, limit?: number): Promise<Entity[]>
   /**
    * Makes all changes or none: at most 100, each entity once. `conflict` if an entity does not meet

@@ -61,7 +61,7 @@ export function script(...steps: string[]): string {
   return ['set -e', read('infra/vm/package/common.sh'), ...steps, ''].join('\n')
 }
 
-/** As Debian wants it: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/ */
+/** Debian defines the format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/ */
 function copyright(): string {
   const [, holder] = /^Copyright \(c\) (.+)$/m.exec(read('LICENSE'))!
   const terms = read('LICENSE').split('\n').slice(4).join('\n').trim()

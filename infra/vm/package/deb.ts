@@ -59,7 +59,10 @@ export function makeDeb(cpu: keyof typeof architectures) {
   }
 }
 
-/** As https://www.debian.org/doc/debian-policy/ch-source.html#debian-changelog-debian-changelog wants it. */
+/**
+ * Debian defines the format:
+ * https://www.debian.org/doc/debian-policy/ch-source.html#debian-changelog-debian-changelog
+ */
 function composeChangelog(version: string): string {
   const day = new Date(buildTime() * 1_000).toUTCString().replace('GMT', '+0000')
   return `foghorn-beacon (${version}) stable; urgency=medium

@@ -4,7 +4,7 @@ import { variables } from '../../../beacon/variables.ts'
 /** The service sets it, because it may write nowhere else. */
 const setByService = ['FOGHORN_STATE_DIR']
 
-/** Their defaults are paths of Linux; Windows has its own. */
+/** The defaults of these are paths of Linux; Windows has its own. */
 const ofLinux = ['FOGHORN_HOOKS', 'FOGHORN_HOOK_SOCKET']
 
 const heads = {

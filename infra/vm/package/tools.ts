@@ -14,7 +14,7 @@ export interface Tool {
 /** What one package is made of. */
 export interface Source {
   executable: string
-  /** As in package.json. */
+  /** The version in package.json. */
   version: string
   /** Where the package goes. */
   folder: string
@@ -48,7 +48,7 @@ export function runTool(command: string, words: readonly string[], cwd?: string)
 }
 
 /**
- * In seconds since 1970: that of the last commit, so that the same code makes the same packages.
+ * The time of the last commit, in seconds since 1970, so that the same code makes the same packages.
  * SOURCE_DATE_EPOCH replaces it: https://reproducible-builds.org/specs/source-date-epoch/
  */
 export function buildTime(): number {
