@@ -9,12 +9,12 @@ import {
   checkAnswerSchema,
   checkPath,
 } from '../shared/check.ts'
-import { cut } from '../shared/document.ts'
 import { messageOf } from '../shared/errors.ts'
 import { parseJson } from '../shared/json.ts'
 import type { Log } from '../shared/log.ts'
 import type { Vm } from '../shared/report.ts'
 import { signatureToleranceMs } from '../shared/signature.ts'
+import { cut } from '../shared/text.ts'
 import type { Clock } from './clock.ts'
 import { checkHooks } from './hooks/check.ts'
 import type { Failed, FailureClass, Imds } from './imds.ts'

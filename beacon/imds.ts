@@ -3,7 +3,6 @@
 import * as z from 'zod/mini'
 import {
   type ApiVersion,
-  cut,
   type EventsDocument,
   limits,
   parseDocument,
@@ -12,6 +11,7 @@ import {
 import type { Log } from '../shared/log.ts'
 import type { Vm } from '../shared/report.ts'
 import { parseRetryAfter } from '../shared/retry.ts'
+import { cut } from '../shared/text.ts'
 import type { Clock } from './clock.ts'
 import type { Exchanged, Transport } from './exchange.ts'
 import { type Asked, createImdsRequest, createRateLimit, readPauseMs } from './imds-request.ts'

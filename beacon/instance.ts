@@ -1,9 +1,10 @@
 // Reads what IMDS says besides events. `/metadata/instance` is read leniently, but it must say which VM
 // this is: a report with half an identity would be another VM's. No error shows any part of a token.
 import * as z from 'zod/mini'
-import { cut, limits } from '../shared/document.ts'
+import { limits } from '../shared/document.ts'
 import { parseJson } from '../shared/json.ts'
 import { tagLimits, type Vm } from '../shared/report.ts'
+import { cut } from '../shared/text.ts'
 
 /** Without `optional` a missing key would refuse the whole instance. */
 const text = z.pipe(

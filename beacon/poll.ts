@@ -1,12 +1,12 @@
 // The loop that polls IMDS, whatever else is slow or broken.
 import {
-  cut,
   type EventsDocument,
   hits,
   type ScheduledEvent,
   type Unreadable,
 } from '../shared/document.ts'
 import type { Fields, Log } from '../shared/log.ts'
+import { cut } from '../shared/text.ts'
 import type { Poll } from './imds.ts'
 import { createImdsBackoff } from './imds-backoff.ts'
 import { createTroubleLog } from './log-once.ts'

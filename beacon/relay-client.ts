@@ -1,7 +1,6 @@
 // Posts to the relay, authenticated. If the relay rejects the VM's clock or token, it corrects the
 // clock or renews the token, and posts once more.
 import * as z from 'zod/mini'
-import { cut } from '../shared/document.ts'
 import { parseJson } from '../shared/json.ts'
 import {
   type Answer,
@@ -13,6 +12,7 @@ import {
   tokenCode,
 } from '../shared/report.ts'
 import { parseRetryAfter } from '../shared/retry.ts'
+import { cut } from '../shared/text.ts'
 import type { Clock } from './clock.ts'
 import type { Credential, Unready } from './credential.ts'
 import type { Exchanged, ProxyEnvironment } from './exchange.ts'

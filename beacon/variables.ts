@@ -2,9 +2,10 @@
 // mistake becomes a sentence that names the variable, the value and what to write instead.
 import { posix, win32 } from 'node:path'
 import * as z from 'zod/mini'
-import { adviceType, cut, documentedTypes, knownType } from '../shared/document.ts'
+import { adviceType, documentedTypes, knownType } from '../shared/document.ts'
 import type { Level } from '../shared/log.ts'
 import { secretBytes } from '../shared/signature.ts'
+import { cut } from '../shared/text.ts'
 
 export type Environment = Record<string, string | undefined>
 

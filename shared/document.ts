@@ -3,6 +3,7 @@
 import * as z from 'zod/mini'
 import { readList } from './bounded.ts'
 import { parseNotBefore, plausible } from './not-before.ts'
+import { cut } from './text.ts'
 
 /**
  * A preview of Azure's, with events of `adviceType`. Where it is not rolled out, it answers 404, which says
@@ -335,11 +336,4 @@ function readResources(value: unknown, apiVersion: ApiVersion): string[] {
     .map((item) => (apiVersion === '2017-03-01' ? item.replace(/^_/, '') : item))
     .filter((item) => item !== '')
   return [...new Set(plain.map((item) => cut(item, limits.name)))].slice(0, limits.resources)
-}
-
-/** Cut to `length` UTF-16 units without splitting a character, with a visible `…`. */
-export function cut(text: string, length: number): string {
-  if (text.length <= length) return text
-  const end = /[\uD800-\uDBFF]/.test(text[length - 2] ?? '') ? length - 2 : length - 1
-  return `${text.slice(0, end)}…`
 }

@@ -3,10 +3,10 @@
 import type { ChildProcess } from 'node:child_process'
 import { win32 } from 'node:path'
 import type { Readable } from 'node:stream'
-import { cut } from '../../shared/document.ts'
 import { messageOf } from '../../shared/errors.ts'
 import { maskTokens } from '../../shared/mask.ts'
 import { visible } from '../../shared/presentable.ts'
+import { cut } from '../../shared/text.ts'
 
 /** SIGKILL comes at the limit. SIGTERM comes this time before, or a tenth of the limit if that is less. */
 const longestTermMs = 5_000

@@ -11,9 +11,9 @@ import {
   realpathSync,
 } from 'node:fs'
 import { join, parse, resolve, sep } from 'node:path'
-import { cut } from '../../shared/document.ts'
 import { messageOf } from '../../shared/errors.ts'
 import { type Hook, maxHookNote } from '../../shared/report.ts'
+import { cut } from '../../shared/text.ts'
 import type { Presence } from './protocol.ts'
 
 interface Trust {

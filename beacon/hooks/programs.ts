@@ -1,7 +1,8 @@
 // The owner's programs as hooks: `prepare` and `restore` in a folder.
-import { cut } from '../../shared/document.ts'
+
 import type { Log } from '../../shared/log.ts'
 import { type Hook, maxHookNote } from '../../shared/report.ts'
+import { cut } from '../../shared/text.ts'
 import type { Environment } from '../variables.ts'
 import { eventJson, listVariables } from './event.ts'
 import { createOutput, type End, execute } from './execute.ts'

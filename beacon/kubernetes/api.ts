@@ -3,11 +3,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ZodMiniType } from 'zod/mini'
-import { cut } from '../../shared/document.ts'
 import { describeIssues, FoghornError, messageOf } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
 import { maskTokens } from '../../shared/mask.ts'
 import { visible } from '../../shared/presentable.ts'
+import { cut } from '../../shared/text.ts'
 import { type Exchange, type Transport, tooLarge } from '../exchange.ts'
 import {
   fieldManager,

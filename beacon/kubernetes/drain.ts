@@ -1,8 +1,9 @@
 // Hooks of a Kubernetes node. `prepare` cordons the node and moves its pods, within their disruption
 // budgets. `restore` uncordons a node that Foghorn cordoned.
-import { cut, type ScheduledEvent } from '../../shared/document.ts'
+import type { ScheduledEvent } from '../../shared/document.ts'
 import type { Log } from '../../shared/log.ts'
 import { maxHookNote } from '../../shared/report.ts'
+import { cut } from '../../shared/text.ts'
 import type { Clock } from '../clock.ts'
 import type { Order } from '../hooks/protocol.ts'
 import type { Outcome, Say, Work } from '../hooks/runner.ts'

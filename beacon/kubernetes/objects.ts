@@ -1,9 +1,10 @@
 // What the drain reads of a node and its pods, and the patches that it writes. Pure. Shapes:
 // https://kubernetes.io/docs/reference/kubernetes-api/
 import * as z from 'zod/mini'
-import { cut, limits, type ScheduledEvent, scheduledEventSchema } from '../../shared/document.ts'
+import { limits, type ScheduledEvent, scheduledEventSchema } from '../../shared/document.ts'
 import { parseJson } from '../../shared/json.ts'
 import { maxWorkloads } from '../../shared/report.ts'
+import { cut } from '../../shared/text.ts'
 
 /** The annotation of a node that Foghorn cordoned: the EventId. Only such a node is uncordoned. */
 const cordonedBy = 'foghorn/cordoned-by'

@@ -2,11 +2,11 @@
 // read up to a limit, and its sentences are cut, made one line, and masked: logs,
 // pages and messages show them.
 import * as z from 'zod'
-import { cut } from '../../shared/document.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
 import { maskTokens } from '../../shared/mask.ts'
 import { parseRetryAfter } from '../../shared/retry.ts'
+import { cut } from '../../shared/text.ts'
 import type { AzureAccess } from '../core/rules/config.ts'
 import { addressBelow } from '../core/rules/path.ts'
 import { type AzureTokens, describeCode, oneLine, readStart } from '../notify/notifier.ts'

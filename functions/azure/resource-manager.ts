@@ -1,7 +1,8 @@
 // Tells Azure from outside the VM that an event may start: Azure Resource Manager acknowledges it. It is a
 // preview of Azure's. Which api-version works is found by trying.
-import { cut } from '../../shared/document.ts'
+
 import { messageOf } from '../../shared/errors.ts'
+import { cut } from '../../shared/text.ts'
 import type { ArmResult } from '../core/event/arm.ts'
 import type { AzureAccess } from '../core/rules/config.ts'
 import type { ResourceManager } from '../use-cases/relay.ts'

@@ -3,7 +3,7 @@
 
 import { looksSecret } from '../../shared/presentable.ts'
 import type { Channel, Config } from '../config/config.ts'
-import { isShipChannel } from '../core/delivery/delivery.ts'
+import { isSink } from '../core/delivery/delivery.ts'
 import { moments, opensIncident } from '../core/event/moment.ts'
 import { isWithin, readAddress } from '../core/rules/address.ts'
 import { isLoopback } from '../schema/checks.ts'
@@ -12,7 +12,7 @@ import { list } from './policy.ts'
 
 export function adviseOnChannels(config: Config): string[] {
   const { channels, routes } = config
-  const names = Object.keys(channels).filter((name) => !isShipChannel(name))
+  const names = Object.keys(channels).filter((name) => !isSink(name))
   const notified = new Set([...routes.flatMap((route) => route.channels), ...ownersIn(config)])
   const fallbacks = new Set(Object.values(channels).map(({ fallback }) => fallback))
   const advice = names.flatMap((name) => {
@@ -33,7 +33,7 @@ export function adviseOnChannels(config: Config): string[] {
     ]
   })
   const shipped = Object.entries(channels).flatMap(([name, channel]) =>
-    isShipChannel(name) ? onPlainHttp(name.replace(':', '.'), channel) : [],
+    isSink(name) ? onPlainHttp(name.replace(':', '.'), channel) : [],
   )
   return [...onPublicUrl(config), ...advice, ...shipped, ...onTwins(config)]
 }
@@ -79,7 +79,7 @@ function onIncidents(at: string, name: string, config: Config): string[] {
 function onFallback(at: string, name: string, channel: Channel, { channels }: Config): string[] {
   const { fallback } = channel
   if (fallback === undefined) {
-    const others = Object.keys(channels).filter((other) => other !== name && !isShipChannel(other))
+    const others = Object.keys(channels).filter((other) => other !== name && !isSink(other))
     const one = others.find(
       (other) => describeIdentity(channels[other]!) !== describeIdentity(channel),
     )
@@ -152,7 +152,7 @@ function onPublicUrl({ publicUrl, channels }: Config): string[] {
     return [`publicUrl: "${publicUrl}" ${what}; write the address of your relay`]
   }
   const elsewhere = Object.keys(channels).find(
-    (name) => !isShipChannel(name) && !isLoopback(readAddress(channels[name]!)),
+    (name) => !isSink(name) && !isLoopback(readAddress(channels[name]!)),
   )
   if (!isLoopback(publicUrl) || elsewhere === undefined) return []
   const why = `links in messages to "${elsewhere}" open on each reader's own machine`

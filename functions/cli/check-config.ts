@@ -9,7 +9,7 @@ import { adviseOnSecrets } from '../check/owners.ts'
 import { type Config, readConfigWith } from '../config/config.ts'
 import type { Environment } from '../config/environment.ts'
 import { hosts, type MistakesOn } from '../config/hosts.ts'
-import { isShipChannel } from '../core/delivery/delivery.ts'
+import { isSink } from '../core/delivery/delivery.ts'
 import { notifiers } from '../notify/registry.ts'
 import { didYouMean } from '../schema/suggest.ts'
 import { command, exitCodes, flag, type Io, text, wrong } from './command.ts'
@@ -169,7 +169,7 @@ function wrongFile(shownAs: string, mistakes: string[], more = ''): FoghornError
 function summarize(file: string, config: Config, warnings: number): string {
   const { fleets, channels, policy, routes } = config
   const names = Object.keys(channels)
-  const shipped = names.filter(isShipChannel).length
+  const shipped = names.filter(isSink).length
   const parts = [
     counted(Object.keys(fleets).length, 'fleet'),
     counted(names.length - shipped, 'channel'),

@@ -1,6 +1,6 @@
 // What happens to the events that are open now, if the relay that runs takes a new configuration.
 import type { Config } from '../config/config.ts'
-import { isShipChannel } from '../core/delivery/delivery.ts'
+import { isSink } from '../core/delivery/delivery.ts'
 import type { Io } from './command.ts'
 import { counted } from './layout.ts'
 import { askRelay, credentialIn, describeRefusal, readRelayUrl } from './relay.ts'
@@ -33,7 +33,7 @@ export async function missingChannels(config: Config, io: Io): Promise<string[]>
   const { channels } = await ask<{ channels: { name: string }[] }>('/v1/channels')
   const missing = channels
     .map(({ name }) => name)
-    .filter((name) => !(name in config.channels) && !isShipChannel(name))
+    .filter((name) => !(name in config.channels) && !isSink(name))
   if (missing.length === 0) return []
   const reached = await countReached(ask, Date.now())
   return missing.map((name) => {

@@ -1,7 +1,7 @@
 // Root acts in a folder that belongs to another user. That user may have left a link or a pipe there, so root
 // gives up its rights before it touches anything in the folder.
-import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, lstatSync, readFileSync, readlinkSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 
 const root = 0
 /** Bits of a mode. */
@@ -42,9 +42,15 @@ export function actAsOwner({
   return 'acts'
 }
 
-/** Nobody else can put anything in the place of the folder, or beside it. */
+/** Nobody else can put anything in the place of the folder, or beside it, nor of what links in its path lead to. */
 function isBelowRootAlone(folder: string): boolean {
   const above = dirname(folder)
+  if (
+    lstatSync(folder).isSymbolicLink() &&
+    !isBelowRootAlone(resolve(above, readlinkSync(folder)))
+  ) {
+    return false
+  }
   const { uid, mode } = statSync(above)
   const isOfRoot = uid === root && ((mode & othersWrite) === 0 || isKept(folder, mode))
   return isOfRoot && (above === folder || isBelowRootAlone(above))

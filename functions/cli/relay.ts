@@ -1,9 +1,9 @@
 // Where a command finds the running relay, the key that it shows there, and how it asks.
 import { readFileSync } from 'node:fs'
-import { cut } from '../../shared/document.ts'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
 import { visible } from '../../shared/presentable.ts'
+import { cut } from '../../shared/text.ts'
 import { readConfigWith } from '../config/config.ts'
 import { keyPattern } from '../core/rules/access.ts'
 import { isLoopback, isWebUrl } from '../schema/checks.ts'

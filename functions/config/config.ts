@@ -3,7 +3,6 @@
 import type { z } from 'zod'
 import { describeIssues, describePath, FoghornError } from '../../shared/errors.ts'
 import { isPresentable } from '../../shared/presentable.ts'
-import { shipChannel } from '../core/delivery/delivery.ts'
 import type * as Rules from '../core/rules/config.ts'
 import { describeRemedy } from '../schema/checks.ts'
 import { type Environment, type Filled, fillIn } from './environment.ts'
@@ -48,7 +47,7 @@ export function readConfigWith(
   }
   const { $schema: _, policy, ship = {}, ...rest } = parsed.data
   const named = policy.map((rule, i) => ({ ...rule, name: rule.name ?? `policy[${i}]` }))
-  const shipped = Object.entries(ship).map(([name, one]) => [shipChannel(name), one])
+  const shipped = Object.entries(ship).map(([name, one]) => [`ship:${name}`, one])
   const channels = { ...rest.channels, ...Object.fromEntries(shipped) }
   return { config: { ...rest, channels, policy: named }, assumed: filled.assumed }
 }

@@ -1,5 +1,5 @@
 // What a host refuses of a valid configuration, when it starts and when check-config is told the host.
-import { isShipChannel } from '../core/delivery/delivery.ts'
+import { isSink } from '../core/delivery/delivery.ts'
 import type { Config } from './config.ts'
 import type { Environment } from './environment.ts'
 
@@ -29,9 +29,7 @@ export function mistakesOfSignIn(
 /** What a Worker cannot do of a valid configuration. */
 export function mistakesOnCloudflare(config: Config, environment: Environment): string[] {
   const { azure, channels } = config
-  const isShipped = Object.entries(channels).some(
-    ([name, one]) => isShipChannel(name) && !('key' in one),
-  )
+  const isShipped = Object.entries(channels).some(([name, one]) => isSink(name) && !('key' in one))
   const asksAzure = azure !== undefined || isShipped
   const identity =
     'azure: a Worker has no managed identity, and no files; write "tenantId", "clientId" and "clientSecret"'

@@ -1,7 +1,7 @@
 // The schema of `match.time`: days, times and a time zone.
 import * as z from 'zod'
-import { cut } from '../../shared/document.ts'
 import { describePath } from '../../shared/errors.ts'
+import { cut } from '../../shared/text.ts'
 import { chooseFormat, type TimeInterval, weekdays } from '../core/rules/time.ts'
 import { maxListed, object } from '../schema/checks.ts'
 import { nearest } from '../schema/suggest.ts'

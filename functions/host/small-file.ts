@@ -5,14 +5,13 @@ import { within } from '../../shared/within.ts'
 const maxBytes = 1_048_576
 const limitMs = 5_000
 
-/** Files that are being read: a share that hangs keeps one of the process's few threads for files. */
-const underWay = new Set<string>()
+/** Files that are being read. All who ask meanwhile share one attempt: a share that hangs keeps one thread. */
+const underWay = new Map<string, Promise<{ text: string }>>()
 
 /** Throws an Error that says why, or the error of the system. */
 export async function readSmallFile(path: string): Promise<string> {
-  if (underWay.has(path)) throw new Error('an earlier attempt to read it has not ended')
-  underWay.add(path)
-  const reading = readText(path).finally(() => underWay.delete(path))
+  const reading = underWay.get(path) ?? readText(path).finally(() => underWay.delete(path))
+  underWay.set(path, reading)
   const read = await within(limitMs, reading)
   if (read === 'late') throw new Error(`it was not read within ${limitMs / 1_000} s`)
   return read.text

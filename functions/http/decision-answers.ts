@@ -1,5 +1,5 @@
 // A person pressed a button of a page: what that does, and what the page says then.
-import { cut } from '../../shared/document.ts'
+import { cut } from '../../shared/text.ts'
 
 import type { Wish } from '../core/event/decide-by-person.ts'
 import type { EventRecord } from '../core/event/event.ts'

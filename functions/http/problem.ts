@@ -1,9 +1,9 @@
 // Error answers as problem+json, and the middleware that reads bodies.
 import type { Context, MiddlewareHandler, Next } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import { cut } from '../../shared/document.ts'
 import { FoghornError, type Problem, problemContentType } from '../../shared/errors.ts'
 import { maskTokens } from '../../shared/mask.ts'
+import { cut } from '../../shared/text.ts'
 import { privateHeaders, secureHeaders } from '../pages/layout.ts'
 import { quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'

@@ -3,8 +3,9 @@
 // signature proves nothing without tenant, audience and resource, because one of Entra's keys signs
 // for many tenants, and every application of a tenant gets tokens.
 import * as z from 'zod'
-import { cut, isSameName } from '../../shared/document.ts'
+import { isSameName } from '../../shared/document.ts'
 import type { Vm } from '../../shared/report.ts'
+import { cut } from '../../shared/text.ts'
 import type { Entra } from '../core/rules/config.ts'
 
 export interface Identity {

@@ -2,8 +2,8 @@
 // without it accepts the same header from anybody. So the header counts only if the configuration
 // has `signIn`, and a host with `signIn` does not start if the authentication is off.
 import * as z from 'zod'
-import { cut } from '../../shared/document.ts'
 import { fromBase64 } from '../../shared/signature.ts'
+import { cut } from '../../shared/text.ts'
 
 /** App Service sets it, and removes it from outside requests. */
 export const principalHeader = 'x-ms-client-principal'

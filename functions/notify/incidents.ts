@@ -2,7 +2,7 @@
 // keys and severity. Each epoch of an event has one incident: triggered, acknowledged by a decision,
 // resolved at the end. A trigger on an acknowledged incident notifies nobody, so a stuck approval and
 // the question after an expired approval are separate incidents.
-import { cut } from '../../shared/document.ts'
+import { cut } from '../../shared/text.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import {
   type AlertNotification,

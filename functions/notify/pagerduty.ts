@@ -1,8 +1,8 @@
 // PagerDuty Events API v2: the channel's configuration, its requests and their content.
 import * as z from 'zod'
-import { cut } from '../../shared/document.ts'
 import { parseJson } from '../../shared/json.ts'
 import { linkless } from '../../shared/presentable.ts'
+import { cut } from '../../shared/text.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import { type Delivery, isAlertAbout, noFleet } from '../core/delivery/delivery.ts'
 import { composeButton } from '../core/message/message.ts'

@@ -1,5 +1,5 @@
 // The texts around a button that decides: the question before a press counts, and the reply to the person.
-import { cut } from '../../shared/document.ts'
+import { cut } from '../../shared/text.ts'
 import type { Decider, EventRecord } from '../core/event/event.ts'
 import { clock } from '../core/event/time.ts'
 import { type EventView, toView } from '../core/event/view.ts'

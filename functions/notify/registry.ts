@@ -1,9 +1,9 @@
 // Everything that is built from the list of kinds: schema, notifiers, masks of secrets.
 import * as z from 'zod'
-import { cut } from '../../shared/document.ts'
 import { maskOf, maskTokens } from '../../shared/mask.ts'
 import { looksSecret } from '../../shared/presentable.ts'
 import { fromBase64 } from '../../shared/signature.ts'
+import { cut } from '../../shared/text.ts'
 import { isWebUrl, quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
 import * as index from './index.ts'

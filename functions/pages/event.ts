@@ -60,13 +60,13 @@ export function saidPart({ said, done }: Seen): Html {
 
 export function statePart(seen: Seen, now: number): Html {
   const { record } = seen
-  const { tone, headline, lines, until } = describeState(record, now)
+  const { tone, headline, first, lines, until } = describeState(record, now)
   const left = until === undefined ? '' : remaining(until - now)
   return html`${saidPart(seen)}
 <div class="state ${tone}">
 <p class="left" role="timer" data-timer ${until === undefined ? html`hidden` : ''}><b
  data-left="${until ?? ''}">${left}</b> <span>until ${describeStarts(record)}</span></p>
-<p class="headline${tone === 'ask' && until !== undefined ? ' away' : ''}" data-headline>${headline}</p><p class="lines">${whole(lines.join('\n'))}</p>
+<p class="headline${tone === 'ask' && until !== undefined ? ' away' : ''}" data-headline>${headline}</p>${first === undefined ? '' : html`<p class="first">${whole(first)}</p>`}<p class="lines">${whole(lines.join('\n'))}</p>
 ${takenPart(record, now)}${stepsPart(record)}</div>`
 }
 
@@ -161,12 +161,14 @@ function approveButton(record: EventRecord, place: number, look: string): Html {
 }
 
 function chooseLabel(record: EventRecord): string {
-  return `${chooseVerb(record)} ${approvesUnready(record) === '' ? 'now' : 'anyway'}`
+  const isUsual = approvesUnready(record) === '' && record.unheard === undefined
+  return `${chooseVerb(record)} ${isUsual ? 'now' : 'anyway'}`
 }
 
-/** What Azure does not wait for has the colour of what is wrong. */
+/** What Azure does not wait for has the colour of what is wrong. What nobody can pass on has none. */
 function chooseLook(record: EventRecord, look: string): string {
-  return approvesUnready(record) === '' ? look : 'risky'
+  if (approvesUnready(record) !== '') return 'risky'
+  return record.unheard === undefined ? look : 'quiet'
 }
 
 /** Names the event, so that a list of all buttons tells them apart. */
@@ -185,6 +187,8 @@ function hintPart(record: EventRecord, place: number, where: Place): Html {
 
 function describeHint(record: EventRecord, isLong: boolean): string {
   if (record.drill) return 'This starts the drill. Azure is not involved.'
+  if (record.unheard !== undefined)
+    return 'Azure is told as soon as a VM that sees the event reports.'
   const soon = isLong ? ', usually within seconds' : ''
   return `Azure starts it for ${describeCount(record)}${soon}. You cannot undo this.`
 }

@@ -15,6 +15,7 @@ import {
   growthLines,
   stuckLines,
   tellerIn,
+  unheardLines,
 } from '../core/message/approval.ts'
 import { lostLines } from '../core/message/ending.ts'
 import {
@@ -46,6 +47,8 @@ export type Tone = 'ask' | 'wait' | 'bad' | 'good' | 'over'
 interface State {
   tone: Tone
   headline: string
+  /** What must be read before the other lines. */
+  first?: string
   lines: string[]
   /** While people can decide: when Azure may start it, epoch ms. */
   until?: number
@@ -86,7 +89,14 @@ export function composeContent(record: EventRecord, now: number): unknown[] {
 /** The lines contain names from outside. */
 export function describeState(record: EventRecord, now: number): State {
   const state = chooseState(record, now)
-  return { ...state, lines: state.lines.map(plain) }
+  const first = isUnheard(record) ? { first: plain(unheardLines(record, now).join(' ')) } : {}
+  return { ...state, ...first, lines: state.lines.map(plain) }
+}
+
+/** Somebody has decided or may decide, and nobody can tell Azure. */
+function isUnheard(record: EventRecord): boolean {
+  const isStuck = chooseStep(record) === 'stuck'
+  return record.unheard !== undefined && record.ended === undefined && !isStuck
 }
 
 function chooseState(record: EventRecord, now: number): State {
@@ -169,6 +179,8 @@ function approvedState(record: EventRecord, now: number): State {
     const state = good(...why, ...armLines(azure.arm), 'Foghorn keeps trying.')
     return { ...state, tone: 'ask', headline: 'Approved, but Azure has not taken it yet' }
   }
+  if (record.unheard !== undefined)
+    return { ...good(), tone: 'ask', headline: 'Approved, and it waits' }
   return good('Foghorn is sending the approval to Azure.')
 }
 

@@ -42,6 +42,7 @@ h2 { font-size: 1.125rem; line-height: 1.3; margin: 1.75rem 0 .5rem }
 .state .left { display: flex; flex-wrap: wrap; gap: 0 .5rem; align-items: baseline; margin-bottom: .375rem }
 .left b { font-size: 1.875rem; line-height: 1.2; font-variant-numeric: tabular-nums }
 .lines { white-space: pre-line }
+.first { font-weight: 700 }
 .headline { font-weight: 700; font-size: 1.1875rem }
 form { margin: 1rem 0 }
 button, .button { display: block; width: 100%; min-height: 3.25rem; font: inherit; font-weight: 600;

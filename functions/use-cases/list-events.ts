@@ -3,10 +3,10 @@
 import * as z from 'zod'
 import { documentedTypes } from '../../shared/document.ts'
 import { parseJson } from '../../shared/json.ts'
-import { type Delivery, isShipChannel } from '../core/delivery/delivery.ts'
+import { type Delivery, isSink } from '../core/delivery/delivery.ts'
 import { type EventRecord, phases } from '../core/event/event.ts'
 import { describeExtent, maxAnswerVmBytes } from '../core/event/hit-vms.ts'
-import { type PublicSighting, publicSightings, publicView } from '../core/event/public-view.ts'
+import { listPublicSights, type PublicSight, publicView } from '../core/event/public-view.ts'
 import { type EventView, toView } from '../core/event/view.ts'
 import { matchEvent } from '../core/rules/match.ts'
 import { fromBase64Url, toBase64Url } from '../links/link.ts'
@@ -174,7 +174,7 @@ interface WholeRecord {
   /** The event with its extent. */
   view: EventView
   deliveries: Delivery[]
-  seenBy: PublicSighting[]
+  seenBy: PublicSight[]
 }
 
 /** Undefined if there is no such event. Ids are stored in lower case. `isWhole`: with where it was shipped. */
@@ -187,9 +187,9 @@ export async function readRecord(
   const record = await relay.store.readEvent(key)
   if (record === undefined) return undefined
   const all = await relay.store.readDeliveries(key)
-  const deliveries = isWhole ? all : all.filter(({ channel }) => !isShipChannel(channel))
+  const deliveries = isWhole ? all : all.filter(({ channel }) => !isSink(channel))
   const listening = { now: relay.now(), listeningSince: relay.listeningSince }
   const { vms = [], ...spared } = describeExtent(record, listening, maxAnswerVmBytes)
   const view = { ...toView(record), ...spared, vms }
-  return { record, view, deliveries, seenBy: publicSightings(record) }
+  return { record, view, deliveries, seenBy: listPublicSights(record) }
 }

@@ -2,7 +2,7 @@
 import type { Log } from '../../shared/log.ts'
 import type { Hmac } from '../../shared/signature.ts'
 import type { ChannelFacts } from '../core/delivery/audience.ts'
-import { isShipChannel, readSubscription } from '../core/delivery/delivery.ts'
+import { isSink, readSubscription } from '../core/delivery/delivery.ts'
 import type { RemovedChannel } from '../core/delivery/health.ts'
 import { type Rate, unlimited } from '../core/delivery/rate.ts'
 import { subscriptionRate } from '../core/delivery/subscription.ts'
@@ -203,7 +203,7 @@ export function channelFacts(relay: RelayParts): ChannelFacts {
   return {
     takes: (name) => notifierNamed(relay, name)?.takes,
     fallbackOf: (name) => channelNamed(relay, name)?.fallback,
-    shipped: Object.keys(relay.config.channels).filter(isShipChannel),
+    sinks: Object.keys(relay.config.channels).filter(isSink),
   }
 }
 

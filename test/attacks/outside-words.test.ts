@@ -586,24 +586,84 @@ test("an onlooker's old steps: VMs are awaited, and a start is when its VM shows
   await liar.sees([later], { changes: [step('appeared', day)] })
   await world.drain()
   expect(moments()).not.toContain('not_ready')
-  const { firstSeenAt } = (await world.store.readEvent({ fleet: 'prod', eventId }))!
-  expect(world.clock.now - firstSeenAt).toBeLessThanOrEqual(15 * minute)
-  await liar.sees([started()], { changes: [step('changed', day, started())] })
+  await liar.sees([started()], { changes: [step('changed', hour, started())] })
   await world.pass(second)
+  beacon.uptimeMs = 2 * hour
   await beacon.sees([started()])
   const record = await world.store.readEvent({ fleet: 'prod', eventId })
   expect(record?.started).toMatchObject({ at: world.clock.now, vm: 'web_0' })
+})
+
+test('a VM that restarted since an onlooker told of the start does not move it', async () => {
+  await beacon.sees([later])
+  const onlooker = new FakeBeacon(world, 'an_onlooker')
+  await onlooker.sees([started()])
+  const at = world.clock.now
+  await world.pass(90 * second)
+  const restarted = new FakeBeacon(world, 'web_0')
+  restarted.uptimeMs = 20 * second
+  await restarted.sees([started()])
+  const record = await world.store.readEvent({ fleet: 'prod', eventId })
+  expect(record?.started).toMatchObject({ at })
+})
+
+test('after an outage, the steps of an onlooker are when they were', async () => {
+  const onlooker = new FakeBeacon(world, 'an_onlooker')
+  await onlooker.sees([later], { changes: [step('appeared', hour)] })
+  const record = await world.store.readEvent({ fleet: 'prod', eventId })
+  expect(world.clock.now - record!.firstSeenAt).toBe(hour)
+})
+
+test('what an older api-version does not show, an onlooker may say', async () => {
+  const onlooker = new FakeBeacon(world, 'an_onlooker')
+  await onlooker.sees([{ ...later, source: 'User' }])
+  const { source: _s, durationSeconds: _d, ...bare } = later
+  await beacon.sees([bare])
+  const { facts } = (await world.store.readEvent({ fleet: 'prod', eventId }))!
+  expect(facts.source).toBe('User')
 })
 
 test('what only outsiders said of an event is gone once its VM shows it', async () => {
   await publish({ notBeforeAt: later.notBeforeAt! })
   const liar = new FakeBeacon(world, 'an_onlooker')
   await liar.sees([{ ...later, source: 'User', durationSeconds: 1, description: 'Approve this' }])
-  const { source: _s, durationSeconds: _d, description: _t, ...bare } = later
+  const { source: _s, description: _t, ...bare } = later
   await beacon.sees([bare])
   const { facts } = (await world.store.readEvent({ fleet: 'prod', eventId }))!
   expect(facts).toMatchObject({ notBeforeAt: later.notBeforeAt, eventType: 'Reboot' })
   expect(facts).not.toHaveProperty('source')
-  expect(facts).not.toHaveProperty('durationSeconds')
+  expect(facts.durationSeconds).toBe(later.durationSeconds)
   expect(facts).not.toHaveProperty('description')
+})
+
+describe('a VM that only itself names, while the VM that showed the event says nothing of it for a moment', () => {
+  const liar = () => new FakeBeacon(world, 'liar')
+  const own = { resources: ['liar'] }
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['its document is empty once', () => beacon.sees([])],
+    ['it is silent for three minutes', () => world.pass(200 * second)],
+    ['Event Grid says Canceled', () => publish({ status: 'Canceled' })],
+  ])('%s: the event stays that of its VM', async (_, happens) => {
+    const one = liar()
+    await beacon.sees([later])
+    await world.drain()
+    world.clock.now += second
+    await happens()
+    world.clock.now += second
+    await one.sees([{ ...later, ...own }])
+    await one.sees([started(own)])
+    await pass(3 * minute)
+    const { facts } = (await world.store.readEvent({ fleet: 'prod', eventId }))!
+    expect(facts.resources).toContain('web_0')
+    expect((await outcome()).phase).toBe('scheduled')
+  })
+
+  test('a first claim does not last: its VM speaks for the event once the liar is silent for ten minutes', async () => {
+    await liar().sees([{ ...later, ...own }])
+    await pass(11 * minute)
+    const { facts } = (await world.store.readEvent({ fleet: 'prod', eventId }))!
+    expect(facts.resources).toContain('web_0')
+    expect(facts.selfNamed ?? []).not.toContain('web_0')
+  })
 })

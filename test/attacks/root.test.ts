@@ -111,6 +111,24 @@ test.runIf(isRoot)(
   },
 )
 
+test.runIf(isRoot)(
+  "a link of root's into the folder of another user, who left a link there to root's",
+  () => {
+    chmodSync(place, 0o755)
+    const own = join(place, 'root')
+    mkdirSync(own, { mode: 0o700 })
+    symlinkSync(own, join(data, 'foghorn'))
+    const link = join(place, 'link')
+    symlinkSync(join(data, 'foghorn'), link)
+    data = link
+    expect(restore()).toMatchObject({
+      code: 2,
+      text: expect.stringContaining('others may write in'),
+    })
+    expect(readdirSync(own)).toEqual([])
+  },
+)
+
 describe.runIf(isRoot).each([
   ['in a folder that its owner reaches', 0o755],
   ['in a folder below one of root alone', 0o700],

@@ -465,10 +465,11 @@ export const secretParts = new RegExp(
 
 /** The HTML without its own tags. In plain text, a bracket is a bracket. */
 function mailTexts(subject: string, text: string, html: string): string[] {
-  const plain = [subject, text].map((one) => one.replace(/https:\/\/foghorn\.example\S*/g, ''))
+  const without = (one: string) => one.replace(/https:\/\/foghorn\.example[^\s<]*/g, '')
+  const plain = [subject, text].map(without)
   const own =
-    /<\/?(?:div|p|b|h3|hr|a|table|tr|td|small)(?: (?:href|style|cellpadding)="[^"<>]*")?>/g
-  return [...plain.map((one) => one.replace(/[<>]/g, '')), html.replace(own, ' ').trim()]
+    /<!doctype html>|<style>[^<]*<\/style>|<\/?(?:html|head|meta|title|body|div|p|b|h1|h2|span|a|table|tr|td)(?: [a-z-]+="[^"<>]*")*>|&nbsp;/g
+  return [...plain.map((one) => one.replace(/[<>]/g, '')), without(html.replace(own, ' ')).trim()]
 }
 
 /** Removes bold from titles in Slack, the link to the page and the reader's own time. */

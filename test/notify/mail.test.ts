@@ -125,5 +125,27 @@ test('events that wait are one mail, by scale set, the most urgent set first', a
   const places = order.map((part) => text.indexOf(part))
   expect(places).toEqual(places.toSorted((a, b) => a - b))
   expect(places).not.toContain(-1)
-  expect(request!.json.html).toContain('<h3>Scale set web</h3>')
+  const { html } = request!.json
+  expect(html.indexOf('>Scale set web<')).toBeLessThan(html.indexOf('>Scale set db<'))
+})
+
+test('the button, and what happens if nobody acts, come before the facts; a list begins with the button for all', async () => {
+  const { request } = await capture('mail', about({}))
+  const { html, text } = request!.json
+  const order = [
+    'display:none',
+    'If you do nothing',
+    '</h1>',
+    '<b>If you do nothing',
+    'Open to decide',
+    'Why',
+  ]
+  const places = order.map((part) => html.indexOf(part))
+  expect(places.slice(1)).toEqual(places.slice(1).toSorted((a, b) => a - b))
+  expect(text.indexOf('Open to decide')).toBeLessThan(text.indexOf('Why:'))
+  const listUrl = 'https://foghorn.example/approve/list'
+  const listed = await capture('mail', { ...about({}), also: [about({})], listUrl })
+  const all = listed.request!.json
+  expect(all.text).toMatch(/^Open all to decide: https/)
+  expect(all.html.indexOf('Open all to decide')).toBeLessThan(all.html.indexOf('<h2'))
 })

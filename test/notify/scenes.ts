@@ -151,6 +151,16 @@ const settings: Record<string, Setting> = {
       ended: { at: at + 90 * minute, outcome: 'cancelled', inferred: 'drill_overdue' },
     },
   },
+  'a reminder, and its VM is silent': {
+    moment: 'reminder',
+    afterMs: 10 * minute,
+    course: { unheard: { since: at + 4 * minute, vms: ['web_3'], count: 1 } },
+  },
+  'stuck, its VM is silent': {
+    moment: 'stuck',
+    afterMs: 90 * second,
+    course: { decided: approved, unheard: { since: at, vms: ['web_3'], count: 1 } },
+  },
   'stuck, Azure was told': {
     moment: 'stuck',
     afterMs: 12 * minute,

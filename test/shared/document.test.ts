@@ -4,13 +4,13 @@ import { describe, expect, test } from 'vitest'
 import {
   type ApiVersion,
   apiVersions,
-  cut,
   type EventsDocument,
   limits,
   parseDocument,
   scheduledEventSchema,
 } from '../../shared/document.ts'
 import { parseNotBefore } from '../../shared/not-before.ts'
+import { cut } from '../../shared/text.ts'
 
 // The same values in every run; a failure prints what is needed to see it again.
 fc.configureGlobal({ seed: 1 })

@@ -5,7 +5,7 @@ import {
   type Claimed,
   type Delivery,
   isSameStep,
-  isShipChannel,
+  isSink,
 } from '../../functions/core/delivery/delivery.ts'
 import { lastExpiry } from '../../functions/core/event/event.ts'
 import type { Part } from '../../functions/notify/notifier.ts'
@@ -132,7 +132,7 @@ export class MessageBook {
     for (const group of requests) {
       const { channel } = group[0]!
       const rate = rates[channel]
-      if ((rate === undefined && !isShipChannel(channel)) || channel === 'pager') {
+      if ((rate === undefined && !isSink(channel)) || channel === 'pager') {
         if (group.length > 1) this.#docket.broke('merging', `${channel} gets a list`)
       }
       // what its rate holds up is judged, and not sent

@@ -1,5 +1,5 @@
 // The book of what is shipped: every step of every event, also of those that people never hear of.
-import { type Delivery, isShipChannel, momentId } from '../../functions/core/delivery/delivery.ts'
+import { type Delivery, isSink, momentId } from '../../functions/core/delivery/delivery.ts'
 import type { MomentEntry } from '../../functions/core/delivery/moment-log.ts'
 import type { EventRecord } from '../../functions/core/event/event.ts'
 import type { Docket } from './docket.ts'
@@ -13,7 +13,7 @@ export class ShipBook {
 
   constructor(docket: Docket) {
     this.#docket = docket
-    this.#channels = Object.keys(docket.parts.plan.config.channels).filter(isShipChannel)
+    this.#channels = Object.keys(docket.parts.plan.config.channels).filter(isSink)
   }
 
   committed(key: string, moments: MomentEntry[]): void {
@@ -23,8 +23,7 @@ export class ShipBook {
   }
 
   sent(channel: string, count: number): void {
-    if (isShipChannel(channel) && count > 1)
-      this.#docket.met.add('several steps are shipped at once')
+    if (isSink(channel) && count > 1) this.#docket.met.add('several steps are shipped at once')
   }
 
   checkEnd(record: EventRecord, rows: Delivery[]): void {

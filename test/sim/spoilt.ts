@@ -4,11 +4,7 @@
 
 import type { Config } from '../../functions/config/config.ts'
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
-import {
-  type Claimed,
-  type Delivery,
-  isShipChannel,
-} from '../../functions/core/delivery/delivery.ts'
+import { type Claimed, type Delivery, isSink } from '../../functions/core/delivery/delivery.ts'
 import type { EntityChange, Table } from '../../functions/store/azure/table.ts'
 import type { Commit, Store } from '../../functions/store/store.ts'
 import { simFeatures } from '../features/sim.ts'
@@ -225,7 +221,7 @@ export const spoiltConfigs: Record<string, (config: Config) => Config> = {
     return { ...rest, policy: policy.map(always) }
   },
   'nothing is shipped': ({ channels, ...rest }) => {
-    const routed = Object.entries(channels).filter(([name]) => !isShipChannel(name))
+    const routed = Object.entries(channels).filter(([name]) => !isSink(name))
     return { ...rest, channels: Object.fromEntries(routed) }
   },
   'approvers ignored': ({ routes, ...rest }) => {

@@ -15,8 +15,8 @@ export interface ChannelFacts {
   /** Undefined if the configuration no longer has the channel. */
   takes(channel: string): Takes | undefined
   fallbackOf(channel: string): string | undefined
-  /** The channels that get every event. */
-  shipped: string[]
+  /** The channels of the configuration that get every event. */
+  sinks: string[]
 }
 
 interface Step {

@@ -76,7 +76,7 @@ export function commitPlan(
   const planned = [
     ...plan(record, own, audience.of, now, event),
     ...plan(record, [newest], () => joining, now, event),
-    ...plan(record, moments, () => channels.shipped, now, event),
+    ...plan(record, moments, () => channels.sinks, now, event),
   ]
   const fresh = planned.filter((one) => existing.every(({ id }) => id !== one.id))
   const entries = entriesFor(record, moments, event, now)

@@ -117,20 +117,14 @@ export function readSubscription(channel: string): string | undefined {
   return isOwn ? channel.slice(subscriptionPrefix.length) : undefined
 }
 
-/** Channels of `ship` in the configuration. */
-const shipPrefix = 'ship:'
-
-export function shipChannel(name: string): string {
-  return shipPrefix + name
-}
-
-export function isShipChannel(channel: string): boolean {
-  return channel.startsWith(shipPrefix)
-}
-
-/** Whether a channel gets every step without a route: a subscription, or where events are shipped. */
+/** Whether a channel gets every step without a route: a subscription, or a sink. A name in a route has no colon. */
 export function hearsByItself(channel: string): boolean {
-  return isShipChannel(channel) || readSubscription(channel) !== undefined
+  return channel.includes(':')
+}
+
+/** A sink is a channel of the configuration that hears by itself: a machine keeps what it gets, nobody reads it at once. */
+export function isSink(channel: string): boolean {
+  return hearsByItself(channel) && readSubscription(channel) === undefined
 }
 
 const seqPerCommit = 64

@@ -238,6 +238,15 @@ export interface DrillPlan {
   vms: KnownVm[]
 }
 
+/** All beacons that show the event are silent. */
+export interface Unheard {
+  /** When the last of them was heard, epoch ms. */
+  since: number
+  /** The first VMs that show the event, and how many there are. */
+  vms: string[]
+  count: number
+}
+
 /** Fields of an event in every state. */
 interface Kept extends FeatureFields {
   fleet: string
@@ -272,6 +281,8 @@ interface Kept extends FeatureFields {
     runbook?: string
   }
   wait: Wait
+  /** No beacon that shows the event is heard, so nobody can tell Azure. */
+  unheard?: Unheard
   /** The decision that counts now. Nobody can take an approval back, but it may expire (scope.ts). */
   decided?: Decided
   /** Decisions that no longer count, at most 10: a *not now* that was replaced, approvals that expired. */
@@ -336,7 +347,7 @@ export function isOpen(record: EventRecord): record is OpenRecord {
 
 /** Removes the fields that are needed only until the end. */
 export function withEnd(record: EventRecord, ended: Ended): EndedRecord {
-  const { dueAt: _d, ...kept } = record
+  const { dueAt: _d, unheard: _u, ...kept } = record
   const { directive: _l, ...azure } = record.azure
   const phase = ended.outcome === 'lost' ? record.phase : ended.outcome
   return { ...kept, azure, phase, ended }

@@ -1,5 +1,5 @@
 // Keeps an event small enough for its row: what the history takes, and what is cut if it is full.
-import { cut } from '../../../shared/document.ts'
+import { cut } from '../../../shared/text.ts'
 import { maxEventLength } from '../limits.ts'
 import type { Decider, EventRecord, HistoryEntry } from './event.ts'
 

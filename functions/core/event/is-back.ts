@@ -61,7 +61,11 @@ export function reopened(
   const { fleet, eventId, facts, firstSeenAt, sights, sequence } = record
   const { vm, polledAt } = reporter
   const { eventId: _, status, ...values } = shown
-  const now = withVms({ ...facts, ...values }, values.resources.length === 0 ? facts : values)
+  // one that only itself names changes nothing that a VM has shown as its own
+  const knows = isOfNamed(reporter, facts) || !sights.some((one) => isOfNamed(one, facts))
+  const now = knows
+    ? withVms({ ...facts, ...values }, values.resources.length === 0 ? facts : values)
+    : facts
   const { history } = addHistory(record as EndedRecord, {
     at: polledAt,
     what: 'reopened',

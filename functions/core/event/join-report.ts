@@ -13,7 +13,7 @@ import {
   withEnd,
   withStarted,
 } from './event.ts'
-import type { Facts, ShownEvent } from './facts.ts'
+import type { ShownEvent } from './facts.ts'
 import { addHistory } from './history.ts'
 import { withRuns } from './hook-state.ts'
 import { isBack, reopened } from './is-back.ts'
@@ -112,7 +112,7 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
   const facts = { ...values, ...(home && { home }) }
   // Azure's list is two minutes old, and says nothing of when the event was new
   const readAt = news.isListed ? reporter.heardAt : reporter.polledAt
-  const firstSeenAt = seen[0] === undefined ? readAt : believedAt(seen[0].at, reporter, facts)
+  const firstSeenAt = seen[0]?.at ?? readAt
   const statuses = [...seen.map(({ event }) => event.status), ...(shown ? [shown.status] : [])]
   const wasScheduled = statuses[0] !== 'Started'
   const kept = {
@@ -128,8 +128,7 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
     ],
   }
   if (!statuses.includes('Started')) return { ...kept, phase: 'scheduled' }
-  const startStep = seen.find(({ event }) => event.status === 'Started')
-  const startedAt = startStep ? believedAt(startStep.at, reporter, facts) : reporter.polledAt
+  const startedAt = seen.find(({ event }) => event.status === 'Started')?.at ?? reporter.polledAt
   const startKind: StartKind = wasScheduled
     ? 'reported_late'
     : seen[0]?.appeared
@@ -147,14 +146,6 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
 
 /** A relay that heard of an event later was not reached for a while. */
 const lateMs = 60_000
-/** How old the steps may be that one says who is not affected: affected VMs may not have reported yet. */
-const onlookerAgeMs = 15 * 60_000
-
-/** When a step was, as far as this reporter is believed. */
-function believedAt(at: number, reporter: Reporter, facts: Facts): number {
-  return isOfNamed(reporter, facts) ? at : Math.max(at, reporter.heardAt - onlookerAgeMs)
-}
-
 /** Where the event's VMs are, as the first of them says. Azure's list may say otherwise later. */
 function withHome(record: OpenRecord, reporter: Reporter): OpenRecord {
   const { facts } = record
@@ -174,7 +165,7 @@ function joinedTo(
   const isSeen = shown?.status === 'Started'
   const earlier = past.find(({ kind, event }) => kind === 'seen' && event.status === 'Started')
   if (!isSeen && earlier === undefined) return valued
-  const at = earlier ? believedAt(earlier.at, reporter, valued.facts) : reporter.polledAt
+  const at = earlier?.at ?? reporter.polledAt
   if (valued.phase === 'started') return confirmed(valued, reporter, at)
   const { by } = saidBy(reporter, valued.facts)
   if (by !== undefined && isTooEarly(valued, by, reporter, listening)) return valued
@@ -188,7 +179,9 @@ function confirmed(record: StartedRecord, reporter: Reporter, at: number): Start
   const said = saidBy(reporter, record.facts)
   const isKnown = before === undefined && (vm === undefined || hits(record.facts, vm))
   if (isKnown || said.by === 'azure' || said.by === before) return record
-  const knownAt = said.vm !== undefined && before === 'onlooker' ? at : started.at
+  // one that has restarted since then shows when it was back
+  const wasThere = said.vm !== undefined && reporter.bootedAt <= started.at
+  const knownAt = wasThere && before === 'onlooker' ? at : started.at
   return { ...record, started: { ...started, at: knownAt, ...said } }
 }
 

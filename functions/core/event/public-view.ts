@@ -146,7 +146,7 @@ function publicDecision(decided: Decided): PublicDecision {
   return { decision, how, who, ...(name && { name }), ...times, ...(reason && { reason }) }
 }
 
-export interface PublicSighting {
+export interface PublicSight {
   vm: string
   /** The event affects this VM. */
   hit: boolean
@@ -161,7 +161,7 @@ export interface PublicSighting {
 }
 
 /** Which VMs see the event, and from when to when. Of those that are not affected, at most four. */
-export function publicSightings(record: EventRecord): PublicSighting[] {
+export function listPublicSights(record: EventRecord): PublicSight[] {
   return record.sights
     .map((sight) => ({
       vm: sight.vm,
@@ -173,10 +173,10 @@ export function publicSightings(record: EventRecord): PublicSighting[] {
       hooks: sight.hooks && publicHooks(sight.hooks),
     }))
     .sort((a, b) => Number(b.hit) - Number(a.hit) || a.at - b.at || (a.vm < b.vm ? -1 : 1))
-    .map(({ at: _, ...shown }) => defined(shown) as PublicSighting)
+    .map(({ at: _, ...shown }) => defined(shown) as PublicSight)
 }
 
-function publicHooks(hooks: HookStates): NonNullable<PublicSighting['hooks']> {
+function publicHooks(hooks: HookStates): NonNullable<PublicSight['hooks']> {
   return Object.fromEntries(Object.entries(hooks).map(([hook, run]) => [hook, timed(run)]))
 }
 

@@ -156,6 +156,11 @@ export function isHeard(sight: Sight, listening: Listening): boolean {
   return listening.now <= heardAt(sight, listening) + chooseSilentMs(sight)
 }
 
+/** When it falls silent, unless it is heard again. */
+export function silentFrom(sight: Sight, listening: Listening): number {
+  return heardAt(sight, listening) + chooseSilentMs(sight) + 1
+}
+
 /** The reporter is heard, and its document is recent: a beacon whose polls fail sees nothing. */
 export function isSeeing(sight: Sight, listening: Listening): boolean {
   const polledAt = Math.max(sight.polledAt, listening.listeningSince)

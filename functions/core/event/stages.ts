@@ -9,6 +9,7 @@ import { expire, mayExpire } from './scope.ts'
 import { inert, never, type Stage } from './stage.ts'
 import { stuck } from './stuck.ts'
 import { told } from './told.ts'
+import { unheard } from './unheard.ts'
 
 /** Law 10: an approval that no longer covers the event expires, and people must decide again. */
 const scope: Stage = {
@@ -51,6 +52,8 @@ const inventory: Stage = { ...inert, nextAt: inventoryDueAt }
 
 export const stages: readonly Stage[] = [
   ...ofFeatures,
+  // messages of this step say it
+  unheard,
   // people hear of a change that voids their approval, and a rule may approve what has become of the event
   scope,
   // the moment of the event's own life is before those of its approval

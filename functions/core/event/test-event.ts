@@ -64,7 +64,7 @@ function ageMs(moment: Moment): number {
 function eventAfter(record: EventRecord, moment: Moment, now: number): EventRecord {
   const approved = byTest('approved', record.firstSeenAt + minute)
   const startedAt = record.firstSeenAt + startsMs
-  const azure = { accepted: { vm: 'foghorn-test-observer', at: startedAt - 5 * second } }
+  const azure = { accepted: { vm: 'foghorn-test-onlooker', at: startedAt - 5 * second } }
   const started = {
     ...record,
     decided: approved,

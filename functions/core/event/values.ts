@@ -8,6 +8,7 @@ import { addHistory } from './history.ts'
 import {
   differs,
   eventGrid,
+  heardAt,
   isAffected,
   isOfNamed,
   isSeeing,
@@ -65,21 +66,30 @@ export function withValues(
 const optional = ['source', 'durationSeconds', 'notBeforeAt', 'description'] as const
 
 /**
- * The facts without what only outsiders said, once the first affected VM shows the event without it. Azure's list
- * is no outsider.
+ * The facts without what only outsiders said, once an affected VM's document lacks it. Azure's list is no outsider. A
+ * document without a duration is of an older api-version, which shows less.
  */
 function knownBeside(
   { facts, sights }: EventRecord,
   reporter: Reporter,
   shown: Facts & Pick<Sight['shows'], 'status'>,
 ): Facts {
-  const isFirst =
+  const knows =
     shown.status === 'Scheduled' &&
-    isOfNamed(reporter, facts) &&
-    !sights.some((one) => isAffected(facts, one))
-  if (!isFirst) return facts
-  const listed = sights.find(({ beacon }) => beacon === resourceGraph)?.shows ?? {}
-  const unsaid = optional.filter((name) => !(name in shown) && !(name in listed))
+    shown.durationSeconds !== undefined &&
+    isOfNamed(reporter, facts)
+  if (!knows) return facts
+  const known = toShown({ ...facts, status: shown.status })
+  const knowing = sights.filter(
+    (one) =>
+      one.beacon !== reporter.beacon && (one.beacon === resourceGraph || isAffected(facts, one)),
+  )
+  const unsaid = optional.filter(
+    (name) =>
+      !(name in shown) &&
+      !knowing.some(({ shows }) => name in shows && !differs(name, known, shows)),
+  )
+  if (unsaid.every((name) => facts[name] === undefined)) return facts
   const kept = Object.entries(facts).filter(([name]) => !(unsaid as string[]).includes(name))
   return Object.fromEntries(kept) as Facts
 }
@@ -101,14 +111,17 @@ function takenFrom(
   const { others, affected } = seenBeside({ facts, sights }, reporter, listening)
   // one that is not known as affected adds its name, and changes nothing that an affected VM shows
   const isOfAffected =
-    isOfNamed(reporter, facts) || (affected.length === 0 && namesItself(facts, reporter, shown))
-  if (!isOfAffected && affected.length > 0) return isAdded ? ['resources'] : []
+    isOfNamed(reporter, facts) ||
+    (!hasSpoken(record, reporter, listening) && namesItself(facts, reporter, shown))
+  if (!isOfAffected && (affected.length > 0 || isAdded)) return isAdded ? ['resources'] : []
   const speakers = isOfAffected ? affected : others
   const before = sights.find((one) => one.beacon === beacon)?.shows
   const [known, own] = [toShown({ ...facts, status: shown.status }), toShown(shown)]
   return valueNames.filter((name) => {
     if (!differs(name, known, own)) return false
     if (name === 'resources' && isAdded) return true
+    if (name === 'resources' && !isOfAffected && dropsSpeakers(record, reporter, shown))
+      return false
     if (name === 'resources' && keepsVms(record, reporter, shown, listening)) return false
     // one that is not known as affected, and changes its word, does not outweigh those that keep theirs
     const isKnown = isOfNamed(reporter, facts)
@@ -139,6 +152,33 @@ function seenBeside(
 function mayFill(record: EventRecord, reporter: Reporter, listening: Listening): boolean {
   if (reporter.beacon === resourceGraph || isOfNamed(reporter, record.facts)) return true
   return seenBeside(record, reporter, listening).affected.length === 0
+}
+
+/** A VM that was the first to claim an event, and then fell silent, keeps others from it for this long. */
+const claimMs = 10 * 60_000
+
+/** Whether another affected VM has shown the event: also if it lacks it now, or is silent for a while. */
+function hasSpoken(
+  { facts, sights }: EventRecord,
+  { beacon }: Reporter,
+  listening: Listening,
+): boolean {
+  return sights.some(
+    (one) =>
+      one.beacon !== beacon &&
+      isAffected(facts, one) &&
+      listening.now <= heardAt(one, listening) + claimMs,
+  )
+}
+
+/** An onlooker, other than Azure's list, leaves out a VM that has shown the event as its own. */
+function dropsSpeakers(
+  { facts, sights }: EventRecord,
+  { beacon }: Reporter,
+  shown: Facts,
+): boolean {
+  const spoken = sights.filter((one) => one.beacon !== beacon && isAffected(facts, one))
+  return beacon !== resourceGraph && !spoken.every(({ vm }) => hits(shown, vm))
 }
 
 /** Whether this is the reporter's first document that names it. */
@@ -197,12 +237,15 @@ function selfNamedAfter(
   listening: Listening,
 ): string[] {
   const before = record.facts.selfNamed ?? []
-  const { affected } = seenBeside(record, reporter, listening)
-  if (isAdded && affected.length > 0) return [...before, reporter.vm.toLowerCase()]
+  if (isAdded && hasSpoken(record, reporter, listening))
+    return [...before, reporter.vm.toLowerCase()]
   if (isListOfVms(record, reporter, shown)) {
     return record.facts.resources.filter((name) => !hits(shown, name)).map((n) => n.toLowerCase())
   }
-  const knows = reporter.beacon === resourceGraph || isOfNamed(reporter, record.facts)
+  const knows =
+    reporter.beacon === resourceGraph ||
+    isOfNamed(reporter, record.facts) ||
+    (!hasSpoken(record, reporter, listening) && namesItself(record.facts, reporter, shown))
   return knows ? before.filter((name) => !hits(shown, name)) : before
 }
 

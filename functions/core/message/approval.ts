@@ -1,7 +1,8 @@
 // Texts about an approval: Azure was told, could not be told, or changed the event afterwards.
 
 import type { StartFailure } from '../event/event.ts'
-import { relative, span } from '../event/time.ts'
+import { undecidable } from '../event/facts.ts'
+import { lastingClock, relative, span } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { affectedVms, azureStarts, describeAction, describeDecided, inSentence } from './phrases.ts'
 
@@ -23,10 +24,24 @@ export function stuckLines(event: EventView, at: number, now: number): string[] 
   const mayLackBeacons = event.azure.outside !== undefined
   const isForBeacons = failure === undefined && !mayLackBeacons
   const otherwise = isForBeacons ? 'If no beacon can' : 'If nothing helps'
-  return [...whyNotTold(event, at), ...byItself(otherwise, event, now)]
+  return [...whyNotTold(event, at, now), ...byItself(otherwise, event, now)]
 }
 
-function whyNotTold({ azure, decided, facts }: EventView, at: number): string[] {
+/** What whoever decides must know first: nobody can tell Azure. Empty if somebody can. */
+export function unheardLines({ unheard, azure, facts }: EventView, now: number): string[] {
+  if (unheard === undefined || azure.accepted !== undefined) return []
+  if (undecidable(facts) !== undefined) return []
+  const { vms, count } = unheard
+  const who =
+    count === 1
+      ? `${vms[0]}, the only VM that sees this, has`
+      : `${inSentence(vms, count)}, the only VMs that see this, have`
+  const waits = `An approval waits until ${count === 1 ? 'it reports' : 'one of them reports'}.`
+  return [`${who} been silent since ${lastingClock(unheard.since, now)}.`, waits]
+}
+
+function whyNotTold(event: EventView, at: number, now: number): string[] {
+  const { azure, decided, facts, unheard } = event
   const { failure, arm, outside } = azure
   const ago = decided === undefined ? '' : ` ${span(at - decided.at)} ago`
   // Azure itself reported it, so there may be no beacon
@@ -36,6 +51,8 @@ function whyNotTold({ azure, decided, facts }: EventView, at: number): string[] 
       ...armLines(arm),
     ]
   }
+  if (unheard !== undefined)
+    return [`Approved${ago}.`, ...unheardLines(event, now), ...armLines(arm)]
   if (failure === undefined) {
     const { resources } = facts
     const on = resources.length === 0 ? '' : ` on ${inSentence(resources)}`

@@ -1,5 +1,5 @@
 // A moment for other systems, as a CloudEvent 1.0 in structured JSON: webhooks and streams send it.
-import { cut } from '../../../shared/document.ts'
+import { cut } from '../../../shared/text.ts'
 import type { AlertNotification, ChannelTrouble, Notification } from '../delivery/delivery.ts'
 import type { Readiness } from '../event/hook-state.ts'
 import { type PublicEvent, publicView } from '../event/public-view.ts'

@@ -17,7 +17,7 @@ import { chooseSign, chooseTone } from './look.ts'
 import { describeSubject, plain } from './phrases.ts'
 import { reasonIn } from './reason.ts'
 import type { Message, Tone } from './shape.ts'
-import { asksFor, composeFacts, composeLines } from './step.ts'
+import { asksFor, composeBrief, composeFacts, composeLines } from './step.ts'
 import { composeLastingTitle, composeTitle, whatIn } from './title.ts'
 
 /** A message that is sent this long after its moment says so. */
@@ -33,7 +33,7 @@ export function compose(
   skipped: Moment[] = [],
   askers: Askers = 'readers',
 ): Message {
-  const message =
+  const message: Draft =
     notification.moment === 'alert'
       ? composeAlert(notification)
       : composeStep(notification, now, askers)
@@ -49,6 +49,7 @@ export function compose(
     title: plain(drillMark(notification.event) + message.title),
     lastingTitle: plain(drillMark(notification.event) + message.lastingTitle),
     lines: lines.map(plain),
+    brief: (message.brief ?? message.lines.slice(0, 1)).map(plain),
     facts: message.facts.map((fact) => ({ ...fact, value: plain(fact.value) })),
     reference: plain(message.reference),
   }
@@ -60,6 +61,7 @@ export const noText: Message = {
   lastingTitle: '',
   sign: '',
   lines: [],
+  brief: [],
   facts: [],
   reference: '',
   tone: 'info',
@@ -139,12 +141,17 @@ export function composeListButton(messages: Pick<Message, 'asks' | 'lookOnly'>[]
     : 'Show all'
 }
 
-function composeStep(notification: Notification, now: number, askers: Askers): Message {
+/** Without its own `brief`, a message has its first line there. */
+type Draft = Omit<Message, 'brief'> & Partial<Pick<Message, 'brief'>>
+
+function composeStep(notification: Notification, now: number, askers: Askers): Draft {
   const { event } = notification
+  const lines = composeLines(notification, now, askers)
   return {
     title: `${event.fleet}: ${composeTitle(notification, now)}`,
     lastingTitle: `${event.fleet}: ${composeLastingTitle(notification, now)}`,
-    lines: composeLines(notification, now, askers),
+    lines,
+    brief: composeBrief(notification, lines, now, askers),
     sign: chooseSign(notification, now),
     facts: composeFacts(notification),
     reference: composeReference(event),
@@ -157,7 +164,7 @@ function composeStep(notification: Notification, now: number, askers: Askers): M
   }
 }
 
-function composeAlert({ at, event, about }: AlertNotification): Message {
+function composeAlert({ at, event, about }: AlertNotification): Draft {
   if ('alert' in about) return composeFleetAlert(event.fleet, about, at)
   if ('ping' in about) return composePing(about.ping)
   if (about.health !== undefined) return composeChannelAlert(event, about)
@@ -179,13 +186,13 @@ function called(title: string): Pick<Message, 'title' | 'lastingTitle'> {
   return { title, lastingTitle: title }
 }
 
-function composePing(id: string): Message {
+function composePing(id: string): Draft {
   const title = `Test of subscription ${id}`
   const calm = { tone: 'info', sign: signs.info, asks: false, declined: false } as const
   return { ...calm, ...called(title), lines: [], facts: [], reference: '' }
 }
 
-function composeFleetAlert(fleet: string, about: FleetAlert, at: number): Message {
+function composeFleetAlert(fleet: string, about: FleetAlert, at: number): Draft {
   const { title, lines } = alertText(fleet, about, at)
   const facts = alertTraits(about).facts?.(about) ?? []
   const reference = fleet === noFleet ? 'About Foghorn itself.' : `Fleet ${fleet}.`
@@ -201,7 +208,7 @@ function composeFleetAlert(fleet: string, about: FleetAlert, at: number): Messag
 }
 
 /** The channel itself is in trouble, not only its message about this event. */
-function composeChannelAlert(event: EventView, about: ChannelTrouble): Message {
+function composeChannelAlert(event: EventView, about: ChannelTrouble): Draft {
   const { channel, reason, health, moment } = about
   const refuses = health === 'refusing'
   const title = `Channel "${channel}" gets no messages: ${reasonIn(reason)}`

@@ -1,6 +1,7 @@
 // Phrases that messages and pages share: which VMs, the impact, who decided, why we believe it.
-import { adviceType, cut, isAdvice } from '../../../shared/document.ts'
+import { adviceType, isAdvice } from '../../../shared/document.ts'
 import { visible } from '../../../shared/presentable.ts'
+import { cut } from '../../../shared/text.ts'
 import type { Decided, Decider, Ended, Inference } from '../event/event.ts'
 import { countVms, type Undecidable } from '../event/facts.ts'
 import { namedOnlyOutside } from '../event/outside.ts'

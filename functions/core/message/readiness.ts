@@ -1,7 +1,7 @@
 // Texts about hooks: how many of the affected VMs are ready, which are not, and why.
 
-import { cut } from '../../../shared/document.ts'
 import type { Hook } from '../../../shared/report.ts'
+import { cut } from '../../../shared/text.ts'
 import type { Ruled } from '../event/facts.ts'
 import type { NotReady, Unrestored, VmReadiness, VmState } from '../event/hook-state.ts'
 import type { EventView } from '../event/view.ts'

@@ -1,5 +1,5 @@
 // Why a channel does not accept messages, in words.
-import { cut } from '../../../shared/document.ts'
+import { cut } from '../../../shared/text.ts'
 
 const maxReason = 160
 

@@ -8,6 +8,8 @@ export interface Message {
   lastingTitle: string
   /** Whole sentences: what happens, what to do, and what happens if nobody acts. */
   lines: string[]
+  /** One or two sentences for a place that has no room for more: what is new, and what happens if nobody acts. */
+  brief: string[]
   /** A small picture whose shape says what it is about, before the title. */
   sign: string
   /**

@@ -6,7 +6,14 @@ import { isUnannounced } from '../event/event.ts'
 import { undecidable } from '../event/facts.ts'
 import { lastingClock, minuteUtc, utc } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
-import { byItself, describeDecision, expiryLines, growthLines, stuckLines } from './approval.ts'
+import {
+  byItself,
+  describeDecision,
+  expiryLines,
+  growthLines,
+  stuckLines,
+  unheardLines,
+} from './approval.ts'
 import { type Askers, areReaders, whoDecides } from './askers.ts'
 import { describeChange } from './change.ts'
 import { cancelledLines, completedLines, lostLines } from './ending.ts'
@@ -69,10 +76,12 @@ export function composeLines(
       const who = event.decided === undefined ? 'approved' : describeDecided(event.decided)
       const next = event.drill
         ? ['The drill starts in a moment.']
-        : [
-            `Foghorn tells Azure to ${describeAction(event)} now, which usually takes seconds.`,
-            ...byItself('If that fails', event, now),
-          ]
+        : event.unheard !== undefined
+          ? unheardLines(event, now)
+          : [
+              `Foghorn tells Azure to ${describeAction(event)} now, which usually takes seconds.`,
+              ...byItself('If that fails', event, now),
+            ]
       return [`${capital(who)}.`, ...next, describeImpact(event), ...readinessLines(event)]
     }
     case 'declined': {
@@ -104,11 +113,28 @@ export function composeLines(
   }
 }
 
+/** What is new in this step, and what happens if nobody acts. */
+export function composeBrief(
+  { moment, event, at }: Notification,
+  lines: string[],
+  now: number,
+  askers: Askers,
+): string[] {
+  const first = lines.slice(0, 1)
+  if (moment === 'stuck') return [...first, ...byItself('If nothing helps', event, at)]
+  if (!asksFor(event, now) || event.decided !== undefined) return first
+  const who = areReaders(askers) ? 'you do nothing' : 'nobody decides'
+  const consequence = `If ${who}, ${azureStarts(event, now)}.`
+  const isNews = event.unheard !== undefined || !['scheduled', 'reminder'].includes(moment)
+  return isNews ? [...first, consequence] : [consequence]
+}
+
 /** What will happen, and what the reader can do. */
 function ahead(event: EventView, now: number, askers: Askers): string[] {
   const advice = hardwareAdvice(event)
   const next = whatNext(event, advice.length > 0, now, askers)
   return [
+    ...unheardLines(event, now),
     ...inVainLines(event),
     describeImpact(event),
     ...describeReach(event),

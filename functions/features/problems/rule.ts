@@ -1,6 +1,6 @@
 // Problems of Foghorn itself: silent beacons, channels that fail, a fleet over its limits. A row for
 // each fleet and kind lists them. Owners get one message about what is new and one about what is over.
-import { cut } from '../../../shared/document.ts'
+import { cut } from '../../../shared/text.ts'
 import type { AlertKind, AlertNews, FleetAlert } from '../../core/delivery/alert-kind.ts'
 import { maxProblems } from '../../core/limits.ts'
 import { alertKinds } from '../../core/message/alert.ts'

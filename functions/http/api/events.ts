@@ -4,7 +4,7 @@ import type { Context } from 'hono'
 import * as z from 'zod'
 import type { EventRecord } from '../../core/event/event.ts'
 import {
-  type PublicSighting,
+  type PublicSight,
   publicDelivery,
   publicHistory,
   publicView,
@@ -58,7 +58,7 @@ const listEvents = route({
     },
 })
 
-const sighting = z.object({
+const publicSight = z.object({
   vm: z.string(),
   hit: z.boolean().describe('The event affects this VM.'),
   firstSeenAt: time,
@@ -67,7 +67,7 @@ const sighting = z.object({
   hooks: z
     .object({ prepare: hookRun.exactOptional(), restore: hookRun.exactOptional() })
     .exactOptional(),
-}) satisfies z.ZodType<PublicSighting>
+}) satisfies z.ZodType<PublicSight>
 
 const historyEntry = z.object({
   at: time,
@@ -82,7 +82,7 @@ const wholeEvent = z
     vms: eventDataSchema.shape.vms,
     history: z.array(historyEntry).describe('At most 200 entries. The first one always stays.'),
     deliveries: z.array(deliveryAnswer),
-    seenBy: z.array(sighting).describe('Affected VMs come first. Of the others, at most four.'),
+    seenBy: z.array(publicSight).describe('Affected VMs come first. Of the others, at most four.'),
   })
   .meta({ id: 'WholeEvent' })
 

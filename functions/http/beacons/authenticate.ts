@@ -67,7 +67,7 @@ async function authenticateToken(
  * The name under which the relay stores the beacon. With the fleet's key the report gives it. With
  * a token the token gives it, never the vmId: a VM could claim another's vmId, retire that VM's
  * boot id and answer its directives. So a VM that switches from the key to a token becomes a new
- * beacon, and the old one falls silent. If both report, they are two observers of one VM.
+ * beacon, and the old one falls silent. If both report, they are two beacons of one VM.
  */
 export function nameBeacon(
   sender: Sender,

@@ -7,7 +7,6 @@ import {
   checkSchema,
   maxCheckBytes,
 } from '../../../shared/check.ts'
-import { cut } from '../../../shared/document.ts'
 import {
   type Answer,
   answerSchema,
@@ -18,6 +17,7 @@ import {
   reportSchema,
   retiredCode,
 } from '../../../shared/report.ts'
+import { cut } from '../../../shared/text.ts'
 import { shownState } from '../../core/event/beacon-state.ts'
 import { unsupported } from '../../core/rules/beacon-version.ts'
 import type { FrequentLog } from '../../use-cases/frequent-log.ts'

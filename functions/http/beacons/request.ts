@@ -1,11 +1,11 @@
 // Reads a request of a beacon: authenticates the sender, then checks the body by its schema. A
 // refusal is logged and counted.
 import * as z from 'zod'
-import { cut } from '../../../shared/document.ts'
 import { describeIssues } from '../../../shared/errors.ts'
 import { parseJson } from '../../../shared/json.ts'
 import { shownName } from '../../../shared/presentable.ts'
 import { fleetHeader } from '../../../shared/report.ts'
+import { cut } from '../../../shared/text.ts'
 import type { FrequentLog } from '../../use-cases/frequent-log.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import type { Refusal } from '../problem.ts'

@@ -1,8 +1,9 @@
-// The text of a mail: plain, and as simple HTML. Mail programs turn text into links, so names get none.
+// The text of a mail, plain and as HTML (html.ts). Mail programs turn text into links, so names get none.
 import { linkless } from '../../../shared/presentable.ts'
 import { hash } from '../../core/hash.ts'
 import { listedLines } from '../../core/message/list.ts'
 import {
+  asksByLink,
   byUrgency,
   chooseTopic,
   composeButton,
@@ -11,6 +12,7 @@ import {
 } from '../../core/message/message.ts'
 import { buildStoryKey } from '../incidents.ts'
 import type { Outgoing, Part } from '../notifier.ts'
+import { type Block, type Link, layOut } from './html.ts'
 
 interface Mail {
   subject: string
@@ -25,26 +27,58 @@ export function composeMail(outgoing: Outgoing): Mail {
   const { also, listUrl, ...first } = outgoing
   const parts = byUrgency([first, ...also], ({ message }) => message)
   const messages = parts.map(({ message }) => message)
-  const subject = messages.length === 1 ? topicIn(parts[0]!) : composeList(messages).title
-  const all = listUrl === undefined ? [] : [{ label: composeListButton(messages), url: listUrl }]
-  const bodies = [...Map.groupBy(parts, nameSet)].flatMap(([set, own], _, sets) => [
-    ...(sets.length > 1 ? [composeHeading(set)] : []),
-    ...own.map((part) => composeBody(part, parts.length > 1)),
-  ])
-  const text = [
-    ...bodies.map((one) => one.text),
-    ...all.map(({ label, url }) => `${label}: ${url}`),
-  ]
-  const html = [...bodies.map((one) => one.html), ...all.map(linkIn)]
+  const isListed = parts.length > 1
+  const head = isListed ? composeList(messages) : messages[0]!
+  const subject = linkless(isListed ? head.title : topicIn(parts[0]!))
+  const all =
+    listUrl === undefined ? undefined : { label: composeListButton(messages), url: listUrl }
+  const groups = [...Map.groupBy(parts, nameSet)].map(([set, own]) => ({
+    heading: composeHeading(set),
+    blocks: own.map((part) => composeBlock(part, isListed)),
+  }))
+  const isAsking = messages.some(asksByLink)
   return {
-    subject: linkless([...subject].slice(0, maxSubject).join('')),
-    text: text.join('\n\n---\n\n'),
-    html: `<div style="font-family: sans-serif; max-width: 40em">${html.join('<hr>')}</div>`,
+    subject: [...subject].slice(0, maxSubject).join(''),
+    text: composeText(all, groups),
+    html: layOut({
+      title: linkless(head.title),
+      preheader: linkless(messages[0]!.brief.at(-1) ?? head.title),
+      ...(all && { all: { ...all, isAsking } }),
+      groups,
+    }),
     headers: composeHeaders(outgoing),
   }
 }
 
-/** The topic as the first mail said it: the event may have changed since then. */
+/** The way to act comes first. */
+function composeText(
+  all: Link | undefined,
+  groups: { heading: string; blocks: Block[] }[],
+): string {
+  const bodies = groups.flatMap(({ heading, blocks }) => [
+    ...(groups.length > 1 ? [heading] : []),
+    ...blocks.map(blockText),
+  ])
+  return [...(all === undefined ? [] : [linkText(all)]), ...bodies].join('\n\n---\n\n')
+}
+
+function blockText({ sign, fleet, heading, ...rest }: Block): string {
+  const { first, lines, page, facts, links, reference } = rest
+  const text = [
+    [`${sign} ${fleet === '' ? '' : `${fleet}: `}${heading}`, ...first, ...lines].join('\n'),
+    page === undefined ? '' : linkText(page),
+    facts.map(([name, value]) => `${name}: ${value}`).join('\n'),
+    links.map(linkText).join('\n'),
+    reference,
+  ]
+  return text.filter(Boolean).join('\n\n')
+}
+
+function linkText({ label, url }: Link): string {
+  return `${label}: ${url}`
+}
+
+/** As the first mail said it: the event may have changed since then. */
 function topicIn({ mayHaveHeard, delivery, message }: Part): string {
   const told = [...mayHaveHeard, delivery.notification].find((one) => one.moment !== 'alert')
   return told === undefined ? message.title : chooseTopic(told)
@@ -56,39 +90,40 @@ function nameSet({ delivery }: Part): string {
   return vms.find(({ scaleSet }) => scaleSet)?.scaleSet ?? ''
 }
 
-function composeHeading(set: string): Pick<Mail, 'text' | 'html'> {
-  const text = set === '' ? 'Other VMs' : `Scale set ${linkless(set)}`
-  return { text, html: `<h3>${escapeHtml(text)}</h3>` }
+function composeHeading(set: string): string {
+  return set === '' ? 'Other VMs' : `Scale set ${linkless(set)}`
 }
 
-/** The first line is the news: a subject does not change. Of several events, each has no facts. */
-function composeBody({ message, pageUrl }: Part, isListed: boolean): Pick<Mail, 'text' | 'html'> {
-  const { sign, title, reference } = message
+/** The heading is the news: a subject does not change. Of several events, each has no facts. */
+function composeBlock({ message, pageUrl, delivery }: Part, isListed: boolean): Block {
+  const { sign, title, reference, brief, tone } = message
+  const { fleet } = delivery.notification.event
+  const named = title.startsWith(`${fleet}: `)
   const said = isListed ? listedLines(message) : message.lines
-  const lines = [`${sign} ${title}`, ...said].map(linkless)
-  const facts = isListed ? [] : message.facts.map(({ name, value }) => [name, linkless(value)])
-  const page = pageUrl === undefined ? [] : [{ label: composeButton(message), url: pageUrl }]
-  const links = [...page, ...(isListed ? [] : (message.links ?? []))]
-  const text = [
-    lines.join('\n'),
-    facts.map(([name, value]) => `${name}: ${value}`).join('\n'),
-    links.map(({ label, url }) => `${label}: ${url}`).join('\n'),
-    linkless(reference),
-  ]
-  const rows = facts.map(([name, value]) => {
-    return `<tr><td><b>${escapeHtml(name!)}</b></td><td>${escapeHtml(value!)}</td></tr>`
-  })
-  const html = [
-    ...lines.map((line) => `<p>${escapeHtml(line)}</p>`),
-    ...(rows.length === 0 ? [] : [`<table cellpadding="4">${rows.join('')}</table>`]),
-    ...links.map(linkIn),
-    `<p><small>${escapeHtml(linkless(reference))}</small></p>`,
-  ]
-  return { text: text.filter(Boolean).join('\n\n'), html: html.join('') }
+  const first = isListed ? brief.slice(-1) : brief
+  return {
+    tone,
+    fleet: named ? linkless(fleet) : '',
+    sign,
+    heading: linkless(named ? title.slice(fleet.length + 2) : title),
+    first: first.map(linkless),
+    lines: said
+      .map((line) => withoutStart(line, first))
+      .filter(Boolean)
+      .map(linkless),
+    ...(pageUrl !== undefined && {
+      page: { label: composeButton(message), url: pageUrl, isAsking: asksByLink(message) },
+    }),
+    facts: isListed ? [] : message.facts.map(({ name, value }) => [name, linkless(value)]),
+    links: isListed ? [] : (message.links ?? []),
+    reference: linkless(reference),
+  }
 }
 
-function linkIn({ label, url }: { label: string; url: string }): string {
-  return `<p><a href="${escapeHtml(url)}">${escapeHtml(label)}</a></p>`
+/** The rest of a line that begins with a sentence that stands above it. */
+function withoutStart(line: string, above: string[]): string {
+  const start = above.find((one) => line.startsWith(one))
+  return start === undefined ? line : line.slice(start.length).trim()
 }
 
 /** Every attempt to send the same messages has the same id. */
@@ -113,12 +148,4 @@ function composeHeaders(outgoing: Outgoing): Record<string, string> {
     'Auto-Submitted': 'auto-generated',
     'X-Auto-Response-Suppress': 'All',
   }
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
 }

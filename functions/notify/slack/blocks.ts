@@ -1,7 +1,7 @@
 // The body of a message in Slack, for webhooks and bots: `slackBlocks`. Text from outside goes through
 // text.ts, which escapes it.
 import type { IncomingWebhookSendArguments } from '@slack/webhook'
-import { cut } from '../../../shared/document.ts'
+import { cut } from '../../../shared/text.ts'
 import type { Claimed } from '../../core/delivery/delivery.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { utc } from '../../core/event/time.ts'
@@ -12,7 +12,7 @@ import {
   composeButton,
   composeList,
   composeListButton,
-  drillLine,
+  wantsDecision,
 } from '../../core/message/message.ts'
 import type { Message } from '../../core/message/shape.ts'
 import type { ButtonSupport, Buttons, Outgoing, Part } from '../notifier.ts'
@@ -143,22 +143,31 @@ function composeHere(at: number | undefined): string {
   return ` (<!date^${Math.floor(at / 1000)}^{time} for you|${utc(at).slice(11, 16)} UTC>)`
 }
 
-/** One step of the event, for the thread of its message. */
-export function slackReply({ message, delivery }: Part): IncomingWebhookSendArguments {
+/** One step of the event, for the thread of its message. If people are asked to act, it leads to the page. */
+export function slackReply(part: Part, isLoud: boolean): IncomingWebhookSendArguments {
+  const { message, delivery, pageUrl, buttons } = part
   const { notification } = delivery
   const heading = `${message.sign} ${message.title}`
-  const text = titled(message, notification, stepIn(message), limit.reply)
+  const brief = message.brief.join('\n')
+  const at = wantsDecision(message) ? message.dueAt : undefined
+  const here = composeHere(finite(at))
+  const text = titled(message, notification, brief, limit.reply - here.length) + here
+  // where the message itself decides, its page is the second way
+  const rank = buttons === undefined ? message : { asks: false, declined: false }
+  const look = isLoud && pageUrl !== undefined ? [buttonTo(pageUrl, rank)] : []
   return {
-    text: said(notification, [heading, stepIn(message)].filter(Boolean).join('\n'), limit.text),
+    text: said(notification, [heading, brief].filter(Boolean).join('\n'), limit.text),
     unfurl_links: false,
     unfurl_media: false,
-    blocks: [{ type: 'section', text: { ...mrkdwn, text } }],
+    blocks: [
+      { type: 'section', text: { ...mrkdwn, text } },
+      ...(look.length === 0 ? [] : [{ type: 'actions' as const, elements: look }]),
+    ],
   }
 }
 
-/** The one sentence that says what is new. The edited message has all of them. */
-function stepIn({ lines }: Message): string {
-  return lines.find((line) => line !== drillLine) ?? ''
+function finite(at: number | undefined): number | undefined {
+  return at === Number.POSITIVE_INFINITY ? undefined : at
 }
 
 /** Replaces a message that asked, if the decision has its own message. */

@@ -44,7 +44,12 @@ export const slackBot: Notifier<Bot> = {
       return editedIn(await call(attempt, 'chat.update', body), cannotBeEdited)
     },
     reply: async (attempt, { place: channel, message: thread_ts }, isLoud) => {
-      const body = { ...slackReply(attempt.outgoing), channel, thread_ts, reply_broadcast: isLoud }
+      const body = {
+        ...slackReply(attempt.outgoing, isLoud),
+        channel,
+        thread_ts,
+        reply_broadcast: isLoud,
+      }
       return editedIn(await call(attempt, 'chat.postMessage', body), cannotBeRepliedTo)
     },
     remove: (attempt, { place: channel, message: ts }) => {

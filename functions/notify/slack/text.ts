@@ -1,6 +1,6 @@
 // Texts for Slack's mrkdwn, with names from outside. `&`, `<` and `>` are escaped. Slack cannot
 // escape other marks, so they become letters that look the same.
-import { cut } from '../../../shared/document.ts'
+import { cut } from '../../../shared/text.ts'
 import type { EventView } from '../../core/event/view.ts'
 import { describeUser } from '../../core/message/phrases.ts'
 

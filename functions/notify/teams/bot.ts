@@ -54,8 +54,9 @@ export const teamsBot: Notifier<Bot> = {
         fittingBody(attempt.outgoing),
       )
     },
-    reply(attempt, { place }) {
-      return call(attempt, 'POST', [place, 'activities'], editedIn, composeReply(attempt.outgoing))
+    reply(attempt, { place }, isLoud) {
+      const body = composeReply(attempt.outgoing, isLoud)
+      return call(attempt, 'POST', [place, 'activities'], editedIn, body)
     },
     remove(attempt, { place, message }) {
       return call(attempt, 'DELETE', [place, 'activities', message], editedIn)

@@ -1,6 +1,7 @@
 // A message as an Adaptive Card 1.4, for both ways to Teams.
-import { cut } from '../../../shared/document.ts'
+
 import { linkless } from '../../../shared/presentable.ts'
+import { cut } from '../../../shared/text.ts'
 import { listedLines } from '../../core/message/list.ts'
 import {
   asksByLink,
@@ -8,7 +9,7 @@ import {
   composeButton,
   composeList,
   composeListButton,
-  drillLine,
+  wantsDecision,
 } from '../../core/message/message.ts'
 import type { Message, Tone } from '../../core/message/shape.ts'
 import type { Buttons, Outgoing, Part } from '../notifier.ts'
@@ -183,17 +184,20 @@ export function composeLine(text: string, pageUrl: string): object {
   return composeContent({ body: [paragraph(text, maxTextLength)], actions })
 }
 
-/** One step of the event, for the thread of its message. */
-export function composeReply({ message }: Part): string {
-  const step = message.lines.find((line) => line !== drillLine) ?? ''
+/** One step of the event, for the thread of its message. If people are asked to act, it leads to the page. */
+export function composeReply({ message, pageUrl, buttons }: Part, isLoud: boolean): string {
   const body = [
     {
       ...paragraph(`${message.sign} ${message.title}`, maxTextLength),
       weight: 'Bolder',
     },
-    paragraph(step, maxTextLength),
+    ...message.brief.map((line) => paragraph(line, maxTextLength)),
+    ...(wantsDecision(message) ? composeHere(message) : []),
   ]
-  return JSON.stringify(envelope({ body, actions: [] }, message.title))
+  // where the message itself decides, its page is the second way
+  const rank = buttons === undefined ? message : { ...message, asks: false, declined: false }
+  const actions = isLoud && pageUrl !== undefined ? [open(pageUrl, rank)] : []
+  return JSON.stringify(envelope({ body, actions }, message.title))
 }
 
 /** `summary`: what phones and watches show of the message. */

@@ -3,7 +3,7 @@
 
 import { html } from 'hono/html'
 import { type EventRecord, listDecisions, type StartKind } from '../../core/event/event.ts'
-import type { PublicSighting, publicDelivery } from '../../core/event/public-view.ts'
+import type { PublicSight, publicDelivery } from '../../core/event/public-view.ts'
 import { publishers } from '../../core/event/published.ts'
 import { chooseStep } from '../../core/event/summary.ts'
 import { minuteUtc, utc } from '../../core/event/time.ts'
@@ -34,7 +34,7 @@ interface Shown {
   base: string
   seen: Seen
   deliveries: ReturnType<typeof publicDelivery>[]
-  seenBy: PublicSighting[]
+  seenBy: PublicSight[]
   /** Whether the visitor may decide some events. */
   decides: boolean
   /** The token of the forms that send again. Absent if the visitor may not. */
@@ -184,7 +184,7 @@ function composeDecisions(record: EventRecord): [string, string][] {
     ...(accepted
       ? [
           [
-            'Passed on',
+            'Azure accepted',
             `by ${accepted.through === undefined ? accepted.vm : 'the relay'}, ${utc(accepted.at)}`,
           ] as [string, string],
         ]
@@ -247,7 +247,7 @@ function formatTime(at: number): string {
 }
 
 /** `affected, 12:00:00 to 12:14:58, gone at 12:15:02` */
-function describeSpan({ hit, firstSeenAt, lastSeenAt, goneAt }: PublicSighting): Html {
+function describeSpan({ hit, firstSeenAt, lastSeenAt, goneAt }: PublicSight): Html {
   const clock = (iso: string) => `${utc(Date.parse(iso)).slice(11)}`
   const gone = goneAt === undefined ? '' : `, gone at ${clock(goneAt)}`
   return whole(`${hit ? 'affected, ' : ''}${clock(firstSeenAt)} to ${clock(lastSeenAt)}${gone}`)

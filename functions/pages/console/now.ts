@@ -306,11 +306,18 @@ function rowPart({ seen, path, deliveries, choices, place }: Placed, now: number
 <p class="when"><b data-left="${until ?? ''}">${until === undefined ? describeDuration(record, now) : left}</b><small>${whole(describeDue(record, now))}</small></p>
 <div class="what"><h3 id="h${place}"><a href="${path}">${drillMark(view)}${vmsIn(view)}</a></h3>
 ${brief === '' ? '' : html`<p class="note">${whole(brief)}</p>`}${takenPart(record, now)}<span class="away" data-headline>${describeSubject(view)}: ${headline}</span></div>
-<p class="fleet">${chip(record.fleet)}${composeBadges(record).map((badge) => chip(badge, 'ask'))}</p>
+<p class="fleet">${chip(record.fleet)}${composeBadges(record).map((badge) => chip(badge, 'ask'))}${unheardChip(record, now)}</p>
 <p class="type">${typeIn(view)}${describePause(record)}</p>
 <div class="news"><p class="ready">${readinessPart(record)}</p>
 <p class="told">${deliveries === undefined ? html`<a href="${path}">who was told</a>` : reachedPart(deliveries, record.epoch)}</p></div>
 <div class="act">${choice}</div></article>`
+}
+
+/** Nobody can tell Azure about an approval. */
+function unheardChip({ unheard }: EventRecord, now: number): Html {
+  if (unheard === undefined) return ''
+  const who = unheard.count === 1 ? plain(unheard.vms[0]!) : `all ${unheard.count} VMs`
+  return html`<span class="chip bad">${who} silent since ${whole(lastingClock(unheard.since, now))}</span> `
 }
 
 function composeBadges(record: EventRecord): string[] {

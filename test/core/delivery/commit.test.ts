@@ -18,7 +18,7 @@ const channels: ChannelFacts = {
     return name.includes('pager') ? 'incident' : name === 'hook' ? 'every' : 'newest'
   },
   fallbackOf: (name) => ({ chat: 'mail', mail: 'pager' })[name],
-  shipped: [],
+  sinks: [],
 }
 
 const heard = (channel: string, changes: Partial<Delivery> = {}) =>

@@ -18,6 +18,9 @@ beforeEach(() => {
   bot = createBotBench()
 })
 
+const labelsOf = (message: Parameters<typeof buttonsOf>[0]): string[] =>
+  buttonsOf(message).map(({ text }) => text.text)
+
 describe('one message for an event', () => {
   test('is posted with text, blocks and a button, and expands no link', async () => {
     expect(await bot.notify(bot.step('scheduled', 64))).toEqual({
@@ -69,11 +72,20 @@ describe('one message for an event', () => {
       expect.stringContaining('Started: Reboot'),
       expect.stringContaining('Completed: Reboot'),
     ])
-    for (const reply of bot.slack.replies()) {
+    for (const [i, reply] of bot.slack.replies().entries()) {
       expect(reply.thread_ts).toBe(message!.ts)
-      expect(buttonsOf(reply)).toEqual([])
+      // only a reply that rings leads to the page
+      expect(labelsOf(reply)).toEqual(i === 0 ? ['Show event'] : [])
     }
     expect(bot.slack.calls.every(({ valid }) => valid === true)).toBe(true)
+  })
+
+  test('a reminder has the button, and says what happens if nobody acts', async () => {
+    await bot.notify(bot.step('scheduled', 64))
+    await bot.notify(bot.step('reminder', 128))
+    const [reply] = bot.slack.replies()
+    expect(labelsOf(reply!)).toEqual(['Open to decide'])
+    expect(JSON.stringify(reply)).toContain('If you do nothing, Azure')
   })
 
   test('a reply that asks people to act is also shown in the channel', async () => {

@@ -19,7 +19,8 @@ const inList = (changes: Partial<Message>): string => {
   const { blocks }: Json = slackBlocks({ ...saying({}), also: [saying(changes)] })
   return blocks.at(-1).text.text
 }
-const reply = (changes: Partial<Message>): Json => slackReply(saying(changes))
+const reply = (changes: Partial<Message>): Json =>
+  slackReply(saying({ brief: [], ...changes }), false)
 const page = 'https://foghorn.example/approve/token'
 const line = (length: number): Json => {
   const decided = { decision: 'approved', how: 'link', who: x(length), at } as const
@@ -51,7 +52,12 @@ test.each<[part: string, most: number, sent: (length: number) => string, around?
     (n) => inList({ lines: [x(100)], reference: x(n) }),
     mark + '**\n'.length + 101,
   ],
-  ['a reply', 1_000, (n) => reply({ lines: [x(n)] }).blocks[0].text.text, mark + '**\n'.length],
+  [
+    'a reply',
+    1_000,
+    (n) => reply({ brief: [x(n)], asks: false }).blocks[0].text.text,
+    mark + '**\n'.length,
+  ],
   ['the text of a reply', 3_000, (n) => reply({ title: x(n) }).text, mark],
   ['a line', 500, (n) => line(n).text, line(0).text.length],
   [

@@ -1,0 +1,43 @@
+// One word for one thing: words that were given up do not come back. docs/how-it-works.md has those that stay.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+
+const root = join(import.meta.dirname, '../..')
+const folders = ['beacon', 'functions', 'shared', 'docs']
+
+/** What each is called now. A word that the API has in public stays as it is there. */
+const gone: [string, RegExp, string][] = [
+  ['memo', /\bmemos?\b/i, 'chat message'],
+  ['tally', /\btall(y|ies)\b/i, 'counts'],
+  [
+    'witness, observer, sighting',
+    /\bwitness|\bobserver(?!s\b)|sightings?\b/i,
+    'onlooker, or sight',
+  ],
+  ['verdict', /\bverdicts?\b/i, 'decision'],
+  ['lapse', /\blapse[sd]?\b/i, 'an approval expires'],
+  ['passed on', /\bpassed on\b/i, 'Azure accepted'],
+  ['held back', /\bheld back\b/i, 'due, or muted'],
+  ['pump, rounds', /\bpumps?\b|\brounds\b/i, 'the loop'],
+  ['desk', /\bdesks?\b/i, 'presses'],
+  ['bell', /\bbells?\b/i, 'signal'],
+]
+
+const files = folders
+  .flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
+      join(folder, name),
+    ),
+  )
+  .filter((path) => /\.(ts|md)$/.test(path))
+  .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+
+test.each(gone)('no file has the word %s', (_, word, now) => {
+  const found = files.flatMap(({ path, text }) =>
+    text
+      .split('\n')
+      .flatMap((line, i) => (word.test(line) ? [`${path}:${i + 1} ${line.trim()}`] : [])),
+  )
+  expect(found, `write: ${now}`).toEqual([])
+})
