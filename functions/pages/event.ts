@@ -94,14 +94,15 @@ export function liveAttributes({ record }: Seen): Html {
 }
 
 /** Where the choices are. In the console, approving takes a second step: a page has many buttons. */
-type Place = 'page' | 'list' | 'console' | 'row'
+type Place = 'page' | 'list' | 'console' | 'row' | 'next_row'
 
 /** In a list and in the console, the form names the event, and its answer scrolls there. */
-export function choicePart(seen: Seen, now: number, place: number, where: Place = 'page'): Html {
+export function choicePart(seen: Seen, now: number, place: number, at: Place = 'page'): Html {
   const { record, viewer } = seen
+  const where = at === 'next_row' ? 'row' : at
   const shown = isDecidable(record)
     ? viewer.permission === 'allowed'
-      ? choices(seen, now, place, where)
+      ? choices(seen, now, place, where, at === 'row' ? 'plain' : 'go')
       : refusal(seen)
     : ''
   const advised = where === 'row' ? '' : advice(record)
@@ -116,7 +117,13 @@ function advice(record: EventRecord): Html {
  * After it was left to Azure, approving takes one more step and has no colour: a second tap at the place
  * of the first button must not be final.
  */
-function choices(seen: Seen, now: number, place: number, where: Place): Html {
+function choices(
+  seen: Seen,
+  now: number,
+  place: number,
+  where: Place,
+  color: 'go' | 'plain',
+): Html {
   const { record, form, name = place } = seen
   const target = where === 'page' ? '' : html` action="#e${place}"`
   const which = where === 'page' ? '' : html`<input type="hidden" name="event" value="${name}">`
@@ -124,7 +131,7 @@ function choices(seen: Seen, now: number, place: number, where: Place): Html {
   const isFirst = record.decided === undefined
   const inSteps = !isFirst || where === 'console' || where === 'row'
   const approve = inSteps
-    ? secondStep(record, place, isFirst, where)
+    ? secondStep(record, place, isFirst, where, color)
     : html`${unreadyPart(record, place)}\n${approveButton(record, place, 'go')}\n${hintPart(record, place, where)}`
   const leave = isFirst ? leavePart(record, now, place, where) : ''
   const prepare = isPreparable(record) ? preparePart(place, where) : ''
@@ -136,9 +143,16 @@ function choices(seen: Seen, now: number, place: number, where: Place): Html {
   return html`<form method="post"${target} data-choices>${where === 'list' ? '' : noDefault}${fields}\n${all.map((part) => html`${part}\n`)}</form>`
 }
 
-function secondStep(record: EventRecord, place: number, isFirst: boolean, where: Place): Html {
+function secondStep(
+  record: EventRecord,
+  place: number,
+  isFirst: boolean,
+  where: Place,
+  color: 'go' | 'plain',
+): Html {
   const label = isFirst ? chooseLabel(record) : `${chooseVerb(record)} it after all`
-  const look = isFirst ? chooseLook(record, 'go') : 'quiet'
+  // of many rows, only the most urgent one has a coloured button; the second step has it always
+  const look = color === 'plain' ? color : isFirst ? chooseLook(record, 'go') : 'quiet'
   return html`<details class="after" id="${stepId(record)}"><summary class="button ${look}">${label}…${awayPart(record)}</summary>
 <div>${where === 'row' || where === 'console' ? html`<p><b>${plain(`${chooseVerb(record)} ${affectedVms(record)} (${record.fleet})?`)}</b></p>` : ''}
 ${unreadyPart(record, place)}

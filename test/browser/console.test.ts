@@ -195,7 +195,7 @@ describe('an open page', () => {
 
   test('it decides without leaving the page, by keyboard', { timeout: patience }, async () => {
     const page = await start()
-    await page.locator('summary').focus()
+    await page.locator('.act summary').focus()
     await page.keyboard.press('Enter')
     await page.keyboard.press('Tab')
     await page.keyboard.type('night shift')
@@ -243,16 +243,31 @@ describe('an open page', () => {
     expect((await world.getEvent(event().eventId)).body.approvals).toEqual([])
   })
 
-  test('a wall says how many rows are below its edge', { timeout: patience }, async () => {
+  test('a wall shows as many lines as fit, and the others in turn', {
+    timeout: patience,
+  }, async () => {
     const page = await start()
-    await beacon.sees([event(), second])
+    const names = [...Array(5).keys()].map((i) => `cold_${i}`)
+    await beacon.sees([
+      event(),
+      ...names.map((name) => event({ eventId: name, resources: [name] })),
+    ])
     world.clock.now += 5_000
-    await page.setViewportSize({ width: 1280, height: 200 })
+    await page.setViewportSize({ width: 1280, height: 480 })
     await page.goto(`${page.url()}?wall`)
-    await page.getByText('2 more below').waitFor()
-    await page.setViewportSize({ width: 1280, height: 900 })
+    const shown = () => page.locator('[data-pages] li:visible').allInnerTexts()
+    const seen = new Set<string>()
+    for (let turn = 0; turn < 6; turn++) {
+      await page.clock.runFor(1_000)
+      const lines = await shown()
+      expect(lines.length).toBeLessThan(6)
+      for (const line of lines) seen.add(/web_0|cold_\d/.exec(line)![0])
+      await pass(page, 15_000)
+    }
+    expect([...seen].sort()).toEqual([...names, 'web_0'])
+    await page.setViewportSize({ width: 1280, height: 1_400 })
     await page.clock.runFor(1_000)
-    expect(await page.getByText('more below').count()).toBe(0)
+    expect(await shown()).toHaveLength(6)
   })
 
   test('keys go to the filter and from row to row, and decide nothing', {

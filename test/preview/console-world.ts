@@ -2,6 +2,7 @@
 // history, channels in trouble and subscriptions. For pictures and tests of the console.
 import { fleetChecks } from '../../functions/features/jobs.ts'
 import { createSubscription } from '../../functions/use-cases/subscriptions.ts'
+import { sweep } from '../../functions/use-cases/sweep.ts'
 import { createToken } from '../../functions/use-cases/tokens.ts'
 import {
   createWorld,
@@ -204,6 +205,9 @@ export async function consoleWorld({ events = 40, further = 0 }: Options = {}): 
   await present(world, of, at)
   await crowd(world, further, at)
   for (const check of fleetChecks) await check(world.relay)
+  // what time brings, such as that nobody can tell Azure
+  await sweep(world.relay)
+  await world.drain()
   await createToken(world.relay, { by: 'admin' }, { name: 'wall screen', scopes: ['read'] })
   return world
 }
@@ -284,10 +288,11 @@ async function present(
   }
   await see('batch/spot_1', spot)
   await world.drain()
+  world.clock.now = at(-4 * minute)
+  await of('payments/gateway_0').sees([event(stuck)])
   world.clock.now = at(-3 * minute)
   await of('prod/db_2').sees([started(running)])
   await of('batch/spot_1').sees([started(spot)])
-  await of('payments/gateway_0').sees([event(stuck)])
   await world.drain()
   world.clock.now = at(-20_000)
   await of('prod/web_3').runs([event(reboot)], 'running')

@@ -115,13 +115,13 @@ export function composeLines(
 
 /** What is new in this step, and what happens if nobody acts. */
 export function composeBrief(
-  { moment, event, at }: Notification,
+  { moment, event }: Notification,
   lines: string[],
   now: number,
   askers: Askers,
 ): string[] {
   const first = lines.slice(0, 1)
-  if (moment === 'stuck') return [...first, ...byItself('If nothing helps', event, at)]
+  if (moment === 'stuck') return [...first, ...lines.slice(1).slice(-1)]
   if (!asksFor(event, now) || event.decided !== undefined) return first
   const who = areReaders(askers) ? 'you do nothing' : 'nobody decides'
   const consequence = `If ${who}, ${azureStarts(event, now)}.`

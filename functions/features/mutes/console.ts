@@ -11,7 +11,7 @@ import type { Visitor } from '../../http/console/visitor.ts'
 import { readQuery } from '../../http/query.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { muteWish } from './http.ts'
-import { type MuteNotice, mutedPart, muteLink, mutesBody } from './page.ts'
+import { type MuteNotice, muteBrief, mutedPart, muteLink, mutesBody } from './page.ts'
 import { timesOfMute } from './rule.ts'
 import { addMute, endMute, mutesFor } from './use.ts'
 
@@ -27,6 +27,7 @@ export const muteNow: ReadPart = async (relay) => {
   const mutes = await mutesFor(relay, { by: 'admin' })
   return {
     content: mutes,
+    brief: ({ fleets }) => muteBrief(mutes.filter(({ fleet }) => fleets.includes(fleet)).length),
     line({ base, fleets, records, asks, at }) {
       const own = mutes.filter(({ fleet }) => fleets.includes(fleet))
       // people have to decide it, and are not told of it

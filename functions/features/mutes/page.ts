@@ -2,6 +2,7 @@
 import { html } from 'hono/html'
 import { maxReasonLength } from '../../core/limits.ts'
 import { describeDecider, plain } from '../../core/message/phrases.ts'
+import { markPart } from '../../pages/console/health.ts'
 import { noticePart, select, sendForm } from '../../pages/console/parts.ts'
 import type { Html } from '../../pages/event.ts'
 import { utcOn, whole } from '../../pages/times.ts'
@@ -40,7 +41,7 @@ ${send === undefined ? html`<p class="note">To mute events, you need the admin k
 
 function table(base: string, mutes: Mute[], send: string | undefined, now: number): Html {
   return html`<div class="scroll" role="region" aria-label="Mutes" tabindex="0"><table class="stack">
-<thead><tr><th scope="col">Events of</th><th scope="col">Time</th><th scope="col">Muted by</th><th scope="col">Reason</th>${send === undefined ? '' : html`<th scope="col"></th>`}</tr></thead>
+<thead><tr><th scope="col">Events of</th><th scope="col">Time</th><th scope="col">Muted by</th><th scope="col">Reason</th>${send === undefined ? '' : html`<th scope="col"><span class="away">Action</span></th>`}</tr></thead>
 <tbody>${mutes.map(
     (mute) => html`<tr data-key="${mute.id}"><th scope="row">${plain(mutedVms(mute))}</th>
 <td data-label="Time">${whole(describeTime(mute, now))}</td>
@@ -90,6 +91,10 @@ export function mutedPart(base: string, mutes: Mute[], asked: number, now: numbe
   const hidden =
     asked === 0 ? '' : html` <b>${events} for a decision. Decide here: people get no message.</b>`
   return html`<p class="state ${asked > 0 ? 'ask' : 'over'} trouble"><a href="${base}/mutes">Muted</a>: ${shown.map((one, i) => html`${i === 0 ? '' : '; '}${one}`)}${shown.length === 0 ? '' : '.'}${hidden}</p>`
+}
+
+export function muteBrief(count: number): Html {
+  return count === 0 ? '' : markPart('over', count === 1 ? '1 mute' : `${count} mutes`)
 }
 
 export function muteLink(base: string): Html {

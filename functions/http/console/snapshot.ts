@@ -4,6 +4,7 @@ import type { Delivery } from '../../core/delivery/delivery.ts'
 import type { RemovedChannel } from '../../core/delivery/health.ts'
 import { knownVms } from '../../core/event/drill.ts'
 import type { EventRecord } from '../../core/event/event.ts'
+import type { EventSummary } from '../../core/event/summary.ts'
 import type { Html } from '../../pages/event.ts'
 import { channelsInTrouble } from '../../use-cases/channel-health.ts'
 import type { Relay } from '../../use-cases/relay.ts'
@@ -27,7 +28,8 @@ type Troubles = Awaited<ReturnType<typeof channelsInTrouble>>
 interface NowPart {
   /** The content for all fleets, as JSON. If it changes, the page changes. */
   content: unknown
-  /** Empty: nothing to say. */
+  /** What it says in some words, such as `1 mute`, and in full. Empty: nothing to say. */
+  brief(now: NowShown): Html
   line(now: NowShown): Html
   /** The link to the part's page. */
   link(base: string): Html
@@ -46,6 +48,8 @@ interface NowShown {
 export interface Snapshot {
   records: EventRecord[]
   more: boolean
+  /** The newest event, while none is open. */
+  last?: EventSummary | undefined
   /** The deliveries of the first events, in the order of `records`. */
   deliveries: Delivery[][]
   troubles: Troubles
@@ -108,7 +112,10 @@ async function readOpen(
     ...records.slice(0, maxNotified).map((record) => store.readDeliveries(record)),
   ])
   const removed = removedChannels(relay)
+  const newest = records.length > 0 ? undefined : await store.findEvents({ fleets, limit: 1 })
+  const last = newest?.events[0]
   const content = [
+    last?.eventId,
     records.map(({ fleet, eventId, sequence }) => [fleet, eventId, sequence]),
     deliveries.flat().map(({ id, state, attempts, nextAt }) => [id, state, attempts, nextAt]),
     troubles,
@@ -119,6 +126,7 @@ async function readOpen(
   const version = await buildEtag(JSON.stringify(content))
   return {
     records,
+    last,
     more: wanted.length > maxShown || (isFiltered && found.length === maxFiltered),
     deliveries,
     troubles,

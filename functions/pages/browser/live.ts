@@ -5,12 +5,15 @@
 import { readNews, waitMs } from './answers.ts'
 import { countdown, relayNow, setRelayTime } from './clock.ts'
 import { isTyping, press } from './keys.ts'
+import { linesInTurn } from './lines.ts'
 import { arePressesGuarded, guardPresses, keepInPlace } from './press-guard.ts'
 import { answerLimitMs, isOurs, liveIn, send } from './send.ts'
 import { addReadersTimes, clockHere, setText, showOneClock, turnZone } from './text.ts'
 
 const tickMs = 500
 const failuresShown = 2
+/** Below the lines of a screen on a wall. */
+const belowPx = 8
 /** A pointer that has not moved for this long is not used: a wall screen, or a person who left. */
 const idleMs = 20_000
 
@@ -65,7 +68,6 @@ function schedule(): void {
 
 function tick(): void {
   for (const node of document.querySelectorAll('[data-clock]')) setText(node, clockHere())
-  for (const node of document.querySelectorAll('[data-below]')) setText(node, belowText())
   for (const node of document.querySelectorAll<HTMLElement>('[data-left]')) {
     const at = Number(node.dataset.left)
     if (at === 0) continue
@@ -78,17 +80,21 @@ function tick(): void {
       })
     }
   }
+  for (const node of document.querySelectorAll('[data-below]')) setText(node, turnLines())
   if (fresh !== undefined && mayShow(fresh)) show(fresh)
 }
 
-/** A screen on a wall cannot scroll. */
-function belowText(): string {
-  const below = events().filter(isBelow)
-  return below.length === 0 ? '' : `${below.length} more below`
-}
-
-function isBelow(node: HTMLElement): boolean {
-  return node.checkVisibility() && node.getBoundingClientRect().bottom > innerHeight
+/** A screen on a wall cannot scroll: what does not fit has its turn. Says which part is shown. */
+function turnLines(): string {
+  const list = main.querySelector<HTMLElement>('[data-pages]')
+  if (list === null) return ''
+  list.classList.remove('unpaged')
+  const lines = [...list.children].filter((node) => node instanceof HTMLElement)
+  const height = lines.find((node) => !node.hidden)?.offsetHeight ?? 0
+  const room = innerHeight - list.getBoundingClientRect().top - belowPx
+  const { shown, of, from, to } = linesInTurn(lines.length, Math.floor(room / height), relayNow())
+  for (const [i, node] of lines.entries()) node.hidden = i < from || i >= to
+  return of < 2 ? '' : `${shown} of ${of}`
 }
 
 function mayShow(page: Document): boolean {

@@ -26,7 +26,7 @@ interface Absent {
 
 const namesShown = 3
 
-export function healthPart(base: string, health: Health, now: number): Html {
+function healthPart(base: string, health: Health, now: number): Html {
   const { reporting, silent, missing, azure, channels } = health
   const absent = describeCount(silent) + describeCount(missing)
   const known = reporting + absent
@@ -76,6 +76,61 @@ function describeCount(all: Absent[]): number {
   return all.reduce((sum, { count }) => sum + count, 0)
 }
 
+/** What the strip says, and the sentences behind it. */
+interface Strip {
+  base: string
+  health: Health
+  /** Channels that get no messages, and why. */
+  troubles: Trouble[]
+  /** Some words of each feature. */
+  briefs: Html[]
+  /** What each feature says in full. */
+  lines: Html[]
+}
+
+/**
+ * One line before the work: how many beacons and channels are in order. Opened, it says which are not, and why.
+ * It is open while there is no work. A screen on a wall has nothing to open.
+ */
+export function stripPart(strip: Strip, now: number, look: 'open' | 'folded' | 'wall'): Html {
+  const { base, health, troubles, briefs, lines } = strip
+  const head = html`${[beaconsMark(health), ...azureMark(health), channelsMark(health, troubles)].map((part) => html`${part} `)}${briefs}`
+  if (look === 'wall')
+    return html`<p class="strip">${head}${troubles.map(({ name }) => html` <span class="bad">${plain(name)} gets no messages</span>`)}</p>`
+  return html`<details class="strip" id="strip"${look === 'open' ? html` open` : ''}><summary>${head}</summary>
+${healthPart(base, health, now)}
+${troubles.map((one) => troublePart(one, now))}
+${lines}</details>`
+}
+
+function beaconsMark({ reporting, silent, missing, azure }: Health): Html {
+  const known = reporting + describeCount(silent) + describeCount(missing)
+  if (known === 0) return azure === undefined ? markPart('ask', 'no beacon has reported') : ''
+  return markPart(reporting === known ? 'good' : 'ask', `${reporting}/${known} beacons`)
+}
+
+function azureMark({ azure }: Health): Html[] {
+  if (azure === undefined) return []
+  return [
+    markPart(
+      azure.isFresh ? 'good' : 'ask',
+      azure.isFresh ? 'Azure’s list' : 'Azure’s list is old',
+    ),
+  ]
+}
+
+function channelsMark({ channels: { works, untried, of } }: Health, troubles: Trouble[]): Html {
+  const tone = troubles.length > 0 ? 'bad' : untried > 0 || of === 0 ? 'ask' : 'good'
+  return markPart(tone, `${works}/${of} channels`)
+}
+
+/** The shape says it, too: not everybody sees the colour. */
+const shapes = { good: '●', ask: '▲', bad: '✖', over: '◐' } as const
+
+export function markPart(tone: keyof typeof shapes, words: string): Html {
+  return html`<span class="sum ${tone}"><i aria-hidden="true">${shapes[tone]}</i> ${words}</span>`
+}
+
 /** A channel that gets no messages. */
 export interface Trouble {
   /** `on-call (PagerDuty)` */
@@ -89,7 +144,7 @@ export interface Trouble {
   fallback?: string
 }
 
-export function troublePart({ name, path, why, since, fallback }: Trouble, now: number): Html {
+function troublePart({ name, path, why, since, fallback }: Trouble, now: number): Html {
   const shown = plain(name)
   const linked = path === undefined ? shown : html`<a href="${path}">${shown}</a>`
   const instead = fallback === undefined ? '' : ` Its messages go to ${plain(fallback)}.`

@@ -2,11 +2,12 @@
 // whether they are ready, which channels were told, and the choices if the viewer may decide.
 
 import { html } from 'hono/html'
+import { isAdvice } from '../../../shared/document.ts'
 import type { Delivery } from '../../core/delivery/delivery.ts'
 import { knownVms } from '../../core/event/drill.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 
-import { chooseStep } from '../../core/event/summary.ts'
+import { chooseStep, type EventSummary } from '../../core/event/summary.ts'
 import { lastingClock, remaining, span } from '../../core/event/time.ts'
 import { toView } from '../../core/event/view.ts'
 import { maxReasonLength } from '../../core/limits.ts'
@@ -28,9 +29,10 @@ import {
 import { readinessWords } from '../facts.ts'
 import { describeBriefly, describeState, isDecidable, type Tone } from '../state.ts'
 import { whole } from '../times.ts'
-import { emptyPart, type Health, healthPart, type Trouble, troublePart } from './health.ts'
+import { emptyPart, type Health, stripPart, type Trouble } from './health.ts'
 import { filterForm, isFiltered, type ShownFilter } from './open-filter.ts'
 import { chip, reachedPart } from './parts.ts'
+import { type WallLine, wallBody } from './wall.ts'
 
 export interface Card {
   seen: Seen
@@ -61,31 +63,46 @@ interface Now {
   health: Health
   /** Channels that get no messages, and why. */
   troubles: Trouble[]
-  /** What features say, and their links. */
+  /** What features say, in some words and in full, and their links. */
+  briefs: Html[]
   lines: Html[]
   links: Html[]
   /** Why the viewer decides nothing here. */
   readOnly?: string
+  /** The newest event, while none is open. */
+  last?: EventSummary
 }
 
-/** What went wrong comes first. */
-const groups = ['stuck', 'ask', 'running', 'waiting'] as const
+/** What went wrong comes first, what needs nobody last. */
+const groups = ['stuck', 'ask', 'running', 'rule', 'waiting', 'advice'] as const
 type Group = (typeof groups)[number]
 
-const tones: Record<Group, Tone> = { ask: 'ask', stuck: 'bad', running: 'wait', waiting: 'over' }
+const tones: Record<Group, Tone> = {
+  stuck: 'bad',
+  ask: 'ask',
+  running: 'wait',
+  rule: 'over',
+  waiting: 'over',
+  advice: 'over',
+}
 
 const titles: Record<Group, string> = {
-  ask: 'To decide',
   stuck: 'Stuck',
+  ask: 'To decide',
   running: 'Running',
+  rule: 'Waiting for a rule',
   waiting: 'Waiting for Azure',
+  advice: 'Advice',
 }
 
 export function chooseGroup(record: EventRecord, now: number): Group {
   const step = chooseStep(record)
   if (step === 'started') return 'running'
   if (step === 'stuck') return 'stuck'
-  return step === 'open' && asksFor(toView(record), now) ? 'ask' : 'waiting'
+  if (isAdvice(record.facts)) return 'advice'
+  if (step !== 'open') return 'waiting'
+  if (asksFor(toView(record), now)) return 'ask'
+  return record.policy.decide === 'approve' ? 'rule' : 'waiting'
 }
 
 export function nowBody(
@@ -98,58 +115,64 @@ export function nowBody(
     more,
     health,
     troubles,
+    briefs,
     lines,
     links,
     readOnly,
     filter,
     wall,
+    last,
   }: Now,
   now: number,
 ): Html {
-  const foldFrom = wall ? 2 : foldedFrom
-  const placed = cards.map((card, place) => ({ ...card, place }))
-  const all = Map.groupBy(placed, ({ group }) => group)
+  const numbered = cards.map((card, place) => ({ ...card, place }))
   // what was just decided stays in its place, and counts as what it is now
   const real = Map.groupBy(cards, ({ seen }) => chooseGroup(seen.record, now))
   const count = (group: Group) => real.get(group)?.length ?? 0
-  const next = placed
+  const next = numbered
     .filter(({ seen }) => chooseGroup(seen.record, now) === 'ask')
     .sort((a, b) => dueAt(a) - dueAt(b))[0]
-  const tiles: [tone: string, value: number, words: string, more: Html][] = [
-    ['ask', asked, 'to decide', ''],
-    ['bad', count('stuck'), 'stuck', count('stuck') > 0 ? 'approved, but not started' : ''],
-    ['wait', count('running'), 'running', ''],
-    ['over', count('waiting'), 'waiting for Azure', ''],
-  ]
+  const placed = numbered.map((card): Placed => ({ ...card, isNext: card.place === next?.place }))
+  const all = Map.groupBy(placed, ({ group }) => group)
+  const usual: Group[] = ['ask', 'stuck', 'running', 'waiting']
+  const tiles = [...usual, ...groups.filter((one) => !usual.includes(one) && count(one) > 0)]
+  const shownCount = (group: Group) => (group === 'ask' ? asked : count(group))
   // of those behind the page's end, nobody counts how many are stuck or running
-  const counted = tiles.filter(([tone, value]) => tone === 'ask' || value > 0 || !more)
-  const shown = counted.map(([tone, value, words, hint]) =>
-    tilePart(
-      tone,
-      value,
-      html`<b>${value}${more && tone !== 'ask' ? '+' : ''}</b> ${words}<small>${hint}</small>`,
-    ),
+  const shownCounts = tiles.filter((group) => group === 'ask' || shownCount(group) > 0 || !more)
+  const shown = shownCounts.map((group) =>
+    tilePart(group, shownCount(group), more && group !== 'ask'),
   )
-  return html`<h1 class="tabbed">Now</h1>
+  const isBusy = asked + count('stuck') > 0
+  if (wall) {
+    const counts = shownCounts.map((group): [Tone, string, string] => [
+      tones[group],
+      `${shownCount(group)}${more && group !== 'ask' ? '+' : ''}`,
+      groupWords(group),
+    ])
+    const lines = groups.flatMap((group) =>
+      listClusters(all.get(group) ?? []).map((cluster) => wallLine(cluster, now)),
+    )
+    const first = next && wallLine([next], now)
+    return wallBody({ base, health, troubles, briefs, counts, next: first, lines, last }, now)
+  }
+  const look = isBusy ? 'folded' : 'open'
+  return html`<div class="lead-in"><h1 class="tabbed">Now</h1>
+${stripPart({ base, health, troubles, briefs, lines }, now, look)}</div>
 ${next === undefined || cards.length < 3 ? '' : html`<p class="next"><a href="#e${next.place}">Next: ${describeSubject(toView(next.seen.record))}, in ${leftPart(next, now)}</a></p>`}
-${healthPart(base, health, now)}
-${troubles.map((one) => troublePart(one, now))}
-${lines}
 <div class="bar"><ul class="tiles">${shown}</ul>
-${wall ? '' : html`${links}${filterForm(base, filter, cards.length)}`}</div>
-${readOnly === undefined || wall ? '' : html`<p class="note">${readOnly}</p>`}
+<div class="tools">${links}${filterForm(base, filter, cards.length)}</div></div>
+${readOnly === undefined ? '' : html`<p class="note">${readOnly}</p>`}
 ${said === undefined ? '' : html`<p class="said good" role="status" data-said>${said}</p>`}
 ${answered.length === 0 ? '' : answeredPart(answered, cards.length, now)}
-${cards.length > 0 ? '' : nonePart(base, filter, health, wall)}
-${groups.map((group) => section(group, all.get(group) ?? [], count(group), foldFrom, now))}
+${cards.length > 0 ? '' : nonePart(base, filter, health)}
+${groups.map((group) => section(group, all.get(group) ?? [], count(group), now))}
 ${more ? html`<p class="note">More events are open. <a href="${base}/events?step=open">Search all open events</a></p>` : ''}`
 }
 
 /** No event is open, or none that the filter lets through. */
-function nonePart(base: string, filter: ShownFilter, health: Health, wall: boolean): Html {
+function nonePart(base: string, filter: ShownFilter, health: Health): Html {
   if (!isFiltered(filter)) return emptyPart(health)
-  const all = wall ? `${base}?wall` : base
-  return html`<p class="empty">No open event matches. <a href="${all}">Show all</a></p>`
+  return html`<p class="empty">No open event matches. <a href="${base}">Show all</a></p>`
 }
 
 function dueAt({ seen }: Card): number {
@@ -163,12 +186,32 @@ function leftPart(card: Card, now: number): Html {
   return html`<span data-left="${at}">${remaining(Math.max(0, at - now))}</span>`
 }
 
-/** Leads to its group. */
-function tilePart(tone: string, value: number, words: Html): Html {
-  const group = groups.find((one) => tones[one] === tone)
+function groupWords(group: Group): string {
+  return titles[group].replace(/^./, (letter) => letter.toLowerCase())
+}
+
+/** One event, or several of one scale set, as a screen on a wall shows them. */
+function wallLine(cards: Placed[], now: number): WallLine {
+  const [{ seen, group }] = cards as [Placed]
+  const { record } = seen
+  const view = toView(record)
+  const isGroup = cards.length > 1
+  const which = isGroup ? `${cards.length} in ${plain(findSet(record)!)}` : vmsIn(view)
+  const { until } = describeState(record, now)
+  return {
+    tone: tones[group],
+    until,
+    time: until === undefined ? describeDuration(record, now) : remaining(until - now),
+    what: html`${drillMark(view)}${typeIn(view)} of ${which} ${chip(record.fleet)}${unheardChip(record, now)}`,
+  }
+}
+
+/** A tile leads to its group. */
+function tilePart(group: Group, value: number, isMore: boolean): Html {
+  const words = html`<b>${value}${isMore ? '+' : ''}</b> ${groupWords(group)}`
   return value === 0
     ? html`<li><span>${words}</span></li>`
-    : html`<li class="${tone}"><a href="#g-${group}">${words}</a></li>`
+    : html`<li class="${tones[group]}"><a href="#g-${group}">${words}</a></li>`
 }
 
 function answeredPart(cards: Card[], from: number, now: number): Html {
@@ -177,29 +220,22 @@ function answeredPart(cards: Card[], from: number, now: number): Html {
 <div class="rows">${rows}</div></section>`
 }
 
-type Placed = Card & { place: number }
+/** `isNext`: it is the most urgent of those to decide, and its button has the colour. */
+type Placed = Card & { place: number; isNext?: boolean }
 
-function section(
-  group: Group,
-  cards: Placed[],
-  count: number,
-  foldFrom: number,
-  now: number,
-): Html {
+function section(group: Group, cards: Placed[], count: number, now: number): Html {
   if (cards.length === 0) return ''
   return html`<section aria-labelledby="g-${group}">
 <h2 id="g-${group}">${titles[group]} <span class="count">${count}</span></h2>
 <div class="rows ${tones[group]}">${listClusters(cards).map((cluster) =>
-    cluster.length > 1
-      ? clusterPart(cluster, foldFrom, now)
-      : cluster.map((card) => rowPart(card, now)),
+    cluster.length > 1 ? clusterPart(cluster, now) : cluster.map((card) => rowPart(card, now)),
   )}</div></section>`
 }
 
 /** Events of one host update come this close together. */
 const togetherMs = 30 * 60_000
 
-/** Undecided events of one type and scale set are together, at the place of the most urgent. */
+/** Undecided or stuck events of one type and scale set are together, at the place of the most urgent. */
 function listClusters(cards: Placed[]): Placed[][] {
   const clusters: Placed[][] = []
   const sets = new Map(cards.map(({ seen: { record } }) => [record, findSet(record)]))
@@ -208,8 +244,8 @@ function listClusters(cards: Placed[]): Placed[][] {
     const isNear = ([first]: Placed[]) =>
       sets.get(record) === sets.get(first!.seen.record) &&
       belongTogether(first!.seen.record, record)
-    const own =
-      card.group === 'ask' && sets.get(record) !== undefined ? clusters.find(isNear) : undefined
+    const mayJoin = ['ask', 'stuck'].includes(card.group) && sets.get(record) !== undefined
+    const own = mayJoin ? clusters.find(isNear) : undefined
     if (own === undefined) clusters.push([card])
     else own.push(card)
   }
@@ -236,7 +272,7 @@ function findSet(record: EventRecord): string | undefined {
 }
 
 /** One host update freezes many VMs of a set: one decision may be enough. */
-function clusterPart(cards: Placed[], foldFrom: number, now: number): Html {
+function clusterPart(cards: Placed[], now: number): Html {
   const [{ seen, place }] = cards as [Placed]
   const { record } = seen
   const view = toView(record)
@@ -244,21 +280,31 @@ function clusterPart(cards: Placed[], foldFrom: number, now: number): Html {
   const ours = cards.filter(
     ({ choices, seen: one }) => choices === 'here' && isDecidable(one.record),
   )
-  return html`<div class="cluster" role="group" aria-labelledby="c${place}"><div class="head"><p class="when"><b>${leftPart(cards[0]!, now)}</b><small>the first</small></p><h3 id="c${place}">${name} ${chip(record.fleet)}</h3>
-${ours.length < 2 ? '' : bulkPart(ours, now)}</div>
-${foldPart(cards, foldFrom, now)}</div>`
+  const isStuck = cards[0]!.group === 'stuck'
+  const time = isStuck ? describeDuration(record, now) : leftPart(cards[0]!, now)
+  const briefly = isStuck
+    ? html` <span class="note">${whole(describeBriefly(record, now))}</span>`
+    : ''
+  const head = html`<span class="when"><b>${time}</b></span><h3 id="c${place}">${name} ${chip(record.fleet)}${composeBadges(record).map((badge) => chip(badge, 'ask'))}</h3>${briefly}`
+  const bulk = ours.length < 2 ? '' : bulkPart(ours, now)
+  return html`<div class="cluster" role="group" aria-labelledby="c${place}">
+${foldPart(cards, head, bulk, now)}</div>`
 }
 
 /** A longer group would push what is as urgent out of sight. */
 const foldedFrom = 5
 
-function foldPart(cards: Placed[], foldFrom: number, now: number): Html {
+function foldPart(cards: Placed[], head: Html, bulk: Html, now: number): Html {
   const rows = html`${cards.map((card) => rowPart(card, now))}`
-  if (cards.length < foldFrom) return rows
+  if (cards.length < foldedFrom)
+    return html`<div class="head">${head}</div>
+${bulk}
+${rows}`
   const { record } = cards[0]!.seen
   const wasPressed = cards.some(({ seen: one }) => one.said !== undefined)
-  return html`<details class="fold" id="${clusterId('rows', record)}"${wasPressed ? html` open` : ''}><summary>Show all ${cards.length}</summary>
-${rows}</details>`
+  return html`<details class="fold" id="${clusterId('rows', record)}"${wasPressed ? html` open` : ''}><summary class="head">${head} <span class="all">Show all ${cards.length}</span></summary>
+${rows}</details>
+${bulk}`
 }
 
 function clusterId(what: string, record: EventRecord): string {
@@ -279,8 +325,10 @@ function bulkPart(cards: Placed[], now: number): Html {
         html`<input type="hidden" name="event" value="${one.name}"><input type="hidden" name="form" value="${one.form}">`,
     )
   const verb = chooseVerb(record)
-  return html`<details class="after bulk" id="${clusterId('bulk', record)}"><summary class="button">Decide ${all}…</summary>
-<div><ul>${cards.map(({ seen: one }) => html`<li>${vmsIn(toView(one.record))} <span class="note">${whole(describeDue(one.record, now))}${approvesUnready(one.record) === '' ? '' : ', not ready'}</span></li>`)}</ul>
+  const question = `${verb} ${all} in ${findSet(record)!} (${record.fleet})?`
+  return html`<details class="after bulk" id="${clusterId('bulk', record)}"><summary class="button${cards.some(({ isNext }) => isNext) ? '' : ' plain'}">Decide ${all}…</summary>
+<div><p><b>${plain(question)}</b> You cannot undo an approval.</p>
+<ul>${cards.map(({ seen: one }) => html`<li>${vmsIn(toView(one.record))} <span class="note">${whole(describeDue(one.record, now))}${approvesUnready(one.record) === '' ? '' : ', not ready'}</span></li>`)}</ul>
 ${isUnready ? html`<p class="unready">Not every VM is ready. If you approve, Azure does not wait.</p>` : ''}
 <form method="post">${noDefault}${fields(cards)}
 <label class="why" for="rc${place}">Reason, if others should know it
@@ -290,13 +338,13 @@ ${undecided.length === cards.length ? html`<button name="decision" value="not_no
 }
 
 /** What a reader needs to find and decide an event. Its page has the sentences. */
-function rowPart({ seen, path, deliveries, choices, place }: Placed, now: number): Html {
+function rowPart({ seen, path, deliveries, choices, place, isNext }: Placed, now: number): Html {
   const { record } = seen
   const view = toView(record)
   const { headline, until } = describeState(record, now)
   const choice =
     choices === 'here'
-      ? choicePart(seen, now, place, 'row')
+      ? choicePart(seen, now, place, isNext ? 'next_row' : 'row')
       : choices === 'elsewhere'
         ? html`<a class="button slim" href="${path}">Open to decide</a>`
         : ''
@@ -309,7 +357,7 @@ ${brief === '' ? '' : html`<p class="note">${whole(brief)}</p>`}${takenPart(reco
 <p class="fleet">${chip(record.fleet)}${composeBadges(record).map((badge) => chip(badge, 'ask'))}${unheardChip(record, now)}</p>
 <p class="type">${typeIn(view)}${describePause(record)}</p>
 <div class="news"><p class="ready">${readinessPart(record)}</p>
-<p class="told">${deliveries === undefined ? html`<a href="${path}">who was told</a>` : reachedPart(deliveries, record.epoch)}</p></div>
+<p class="told">${deliveries?.some(({ state }) => state !== 'delivered' && state !== 'superseded') ? reachedPart(deliveries, record.epoch) : ''}</p></div>
 <div class="act">${choice}</div></article>`
 }
 

@@ -31,9 +31,15 @@ export const consoleStyle = `${style}
   background: var(--tone-ground) }
 .health a { display: inline-block; color: var(--ink); padding: .375rem 0; text-underline-offset: .2em }
 .trouble { margin: .375rem 0; padding: .375rem .875rem }
+.lead-in { display: flex; flex-wrap: wrap; gap: 0 1.25rem; align-items: center }
+.strip { flex: 0 1 auto; margin: 0 } .strip[open] { flex-basis: 100% } .console .strip > summary, p.strip { min-height: 2.5rem; padding: .375rem 0; display: flex; flex-wrap: wrap; gap: 0 1rem; align-items: center; font-size: .9375rem; list-style: none }
+.strip > summary::-webkit-details-marker { display: none } .strip > summary::after { content: '▸'; color: var(--soft) } .strip[open] > summary::after { content: '▾' }
+.sum { white-space: nowrap } .sum i { color: var(--tone); font-style: normal } p.strip .bad { color: var(--bad); font-weight: 600 }
+.tools { display: flex; flex-wrap: wrap; gap: 0 1.25rem; align-items: center; margin-left: auto } .tools > .fold[open] { flex-basis: 100% }
+button.plain, .button.plain { background: var(--stay); border: 1px solid var(--edge); color: var(--ink) }
 .next { margin: 0 0 .375rem; font-weight: 700; font-size: 1.125rem; border-left: .375rem solid var(--ask); padding-left: .625rem }
 /* there, the time is how long it has lasted */
-.rows.bad .when b, .rows.wait .when b { font-weight: 400 } .next span { white-space: nowrap } .next a { color: var(--ink); padding: .375rem 0 } .wall .next { font-size: 1.4em } .wall h1 { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden }
+.rows.bad .when b, .rows.wait .when b { font-weight: 400 } .next span { white-space: nowrap } .next a { color: var(--ink); padding: .375rem 0 }
 .trouble a { color: var(--ink) }
 .empty.ask, .empty.good { border-color: var(--tone); background: var(--tone-ground); color: var(--ink) }
 .bar { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: center; justify-content: space-between; margin: .5rem 0 0 }
@@ -61,10 +67,10 @@ export const consoleStyle = `${style}
 .reached { white-space: nowrap; color: var(--tone); margin-right: .375rem }
 .act form { display: flex; flex-wrap: wrap; gap: .5rem; justify-content: flex-end; margin: 0 }
 .act button, .act .button { width: auto; min-height: 2.75rem; padding: .375rem .875rem; font-size: .9375rem; line-height: 1.5; white-space: nowrap }
-.act, .cluster .head { position: relative }
+.act { position: relative }
 .act .after > div, .bulk > div { position: absolute; right: 0; top: calc(100% + .25rem); z-index: 2; width: min(30rem, 100%); margin: 0;
-  display: grid; gap: .375rem; box-shadow: 0 .25rem 1rem #0004 }
-.bulk > div { right: .875rem; width: min(46rem, calc(100% - 1.75rem)) }
+  display: grid; gap: .375rem; box-shadow: 0 .25rem 1rem #0004, 0 0 0 100vmax #0003 }
+.bulk > div { right: .875rem; top: 3.25rem; width: min(46rem, calc(100% - 1.75rem)) } .bulk > div > p { margin: 0 }
 .act .after > div > * { margin: 0 }
 .row .taken { font-weight: 600 }
 .act .take, .act .prepare { padding: .375rem .625rem; font-weight: 400 }
@@ -73,11 +79,11 @@ export const consoleStyle = `${style}
 .why input { display: block; width: 100%; min-height: 2.75rem; font: inherit; color: var(--ink); background: var(--ground);
   border: 1px solid var(--edge); border-radius: .375rem; padding: .375rem .625rem; margin-top: .125rem }
 .cluster { border-top: 1px solid var(--line); box-shadow: inset .375rem 0 0 color-mix(in srgb, var(--tone) 45%, transparent) }
-.cluster .row .when { padding-left: .625rem } .cluster .head .when { margin: 0; min-width: 9rem; line-height: 1.25 } .cluster .fold summary { font-size: .9375rem } .cluster .head > :nth-child(2) { margin-right: auto }
+.cluster .row .when { padding-left: .625rem } .cluster .head .when { min-width: 9rem }
 .cluster:first-child { border-top: 0 }
-.cluster .head { display: flex; flex-wrap: wrap; gap: .25rem 1rem; justify-content: space-between; align-items: center; padding: .25rem .875rem }
+.cluster { position: relative } .cluster .head { display: flex; flex-wrap: wrap; gap: 0 1rem; align-items: center; min-height: 3rem; padding: .125rem 10.5rem .125rem .875rem; color: var(--ink); text-decoration: none }
+.cluster > .bulk > summary { position: absolute; right: .875rem; top: .125rem; z-index: 1 } .cluster .head .all { color: var(--link); text-decoration: underline; text-underline-offset: .2em; font-size: .9375rem; white-space: nowrap }
 .cluster .head h3 { margin: 0; font-size: 1rem; color: var(--ink) }
-.cluster .fold summary { padding: .25rem 1.5rem .5rem }
 .bulk summary { width: auto; min-height: 2.75rem; padding: .375rem .875rem; font-size: .9375rem; line-height: 1.5 }
 .bulk ul { margin: .25rem 0 .5rem; padding-left: 1.25rem; columns: 18rem auto }
 .bulk form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; margin: 0 }
@@ -154,16 +160,18 @@ td[data-label=''] { text-align: right; padding-top: .25rem; padding-bottom: .25r
 svg .grid { stroke: var(--line) }
 svg .now { stroke: var(--ink); stroke-width: 2 }
 .wall { font-size: 1.25rem } .wall .live { margin: 0 auto 0 0; font-variant-numeric: tabular-nums }
-.below { margin: 0; font-weight: 700 } .wall .top { align-items: center } .wall .row p, .wall .row h3, .wall .cluster h3, .wall .brand { font-size: 1em }
-.wall .when b { font-size: 1.25em } .wall .cluster .head .when { min-width: 7em } .wall small, .wall .chip, .wall .note { font-size: .8em } .wall h2 { font-size: 1em } .wall main a { text-decoration: none }
-@media (min-width: 100rem) { .wall .row { grid-template-columns: 7.5em minmax(12rem, 3fr) 5em 7em minmax(16rem, 3fr) } } .wall .row .act, .wall .cluster .fold summary { display: none }
+.below { margin: 0; font-weight: 700 } .wall .top { align-items: center } .wall main { padding-top: .5vh; padding-bottom: 0 }
+.hero { margin: 0; color: var(--ink); line-height: 1; display: flex; flex-wrap: wrap; gap: 0 3vw; align-items: baseline } .hero b { font-size: 12vw; color: var(--tone); font-variant-numeric: tabular-nums; white-space: nowrap } .hero span { font-size: 3.4vw }
+.counts { list-style: none; display: flex; flex-wrap: wrap; gap: 0 4vw; margin: .5vh 0; padding: 0; font-size: 2vw } .counts b { font-size: 6vw; line-height: 1.1; color: var(--tone); font-variant-numeric: tabular-nums } .wall .chip { font-size: .75em }
+.lines { list-style: none; margin: .5vh 0 0; padding: 0 } .lines li { display: flex; gap: 2vw; align-items: baseline; font-size: 2.2vw; line-height: 1.5; border-top: 1px solid var(--line); border-left: .5vw solid var(--tone); padding-left: 1vw; white-space: nowrap; overflow: hidden } .lines b { min-width: 8em; font-variant-numeric: tabular-nums } .unpaged li:nth-child(n+9) { display: none }
+.quiet { text-align: center; padding: 12vh 0; line-height: 1.1 } .quiet p { margin: 0 0 2vh; font-size: 2.4vw } .quiet b { font-size: 10vw; color: var(--tone) } .wall p.strip { font-size: 1.6vw }
+@media (max-width: 45rem) { .hero span, .lines li { font-size: 5vw; white-space: normal } .counts { font-size: 4vw } .hero b { font-size: 16vw } .quiet p, .wall p.strip { font-size: 4.5vw } .lines b { min-width: 5em } }
 .stale main { opacity: .55 }
 @media (max-width: 60rem) { .columns { grid-template-columns: minmax(0, 1fr) } }
 @media (max-width: 100rem) { .row { grid-template-columns: 7rem minmax(10rem, 1fr) 7rem 32rem; grid-template-rows: auto 1fr; align-items: start }
   .row .fleet { padding-top: .25rem } .cluster .head .when { min-width: 7rem }
   .row .when, .row .act { grid-row: 1 / span 2 } .row .act { grid-column: 4 }
   .row .what { grid-area: 1 / 2 } .row .news { grid-area: 2 / 2 } .row .fleet { grid-area: 1 / 3 } .row .type { grid-area: 2 / 3 } }
-@media (min-width: 45.01rem) and (max-width: 100rem) { .wall .row { grid-template-columns: 7.5rem minmax(10rem, 1fr) 8rem } }
 @media (max-width: 75rem) { .row { grid-template-columns: 7rem minmax(9rem, 1fr) 7rem 25rem } .act .take { display: none } .act button[value=not_now] { min-width: 12.5rem } }
 @media screen and (max-width: 45rem) {
   .console .top, .console main { padding-left: .875rem; padding-right: .875rem }
@@ -174,6 +182,7 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
   .row .what { grid-area: 2 / 1 / 3 / -1 } .row .news { grid-area: 3 / 1 / 4 / -1 } .row .act { grid-area: 4 / 1 / 5 / -1 }
   .act form { display: grid; grid-template-columns: 1fr 1fr; margin: .25rem 0 .375rem } .act button, .act .button { width: 100%; min-width: 0; height: 100%; padding: .375rem .25rem; font-size: .875rem; white-space: normal }
   .act .after summary { min-width: 0; height: 100% }
+  .act .after > div, .bulk > div { position: fixed; inset: auto 0 0; width: auto; max-height: 80vh; overflow: auto; border-radius: .75rem .75rem 0 0; padding: 1rem }
   .tabbed { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
   .trouble span:not(.t) { display: none } .health { line-height: 1.75 } .health a { display: inline; padding: 0 }
   .filter .all { display: block } .filter:has(.all input:not(:checked)) .rest { display: none }

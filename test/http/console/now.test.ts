@@ -76,7 +76,7 @@ describe('what it shows', () => {
     }
     const visit = await asAdmin(world)
     const { html, text } = await shownTo(visit)
-    expect(text).toMatch(/the first Reboot of 6 in edge .* Show all 6/)
+    expect(text).toMatch(/15 min Reboot of 6 in edge prod Show all 6/)
     const isOpen = (page: string) => /<details class="fold" id="rows-[^"]*" open>/.test(page)
     expect(isOpen(html)).toBe(false)
     const [form] = formsOf(html).filter((one) => one.event === 'prod/edge_3')
@@ -345,7 +345,7 @@ describe('a group of events of one scale set', () => {
   test('is decided at once, after a step that names each', async () => {
     const visit = await asAdmin(world)
     expect((await shownTo(visit)).text).toMatch(
-      /Freeze of 3 in edge prod Decide all 3… edge_0 .* edge_1 .* edge_2 .* Let Azure pause all 3 Pause all 3 now/,
+      /Freeze of 3 in edge prod Decide all 3… Pause all 3 in edge \(prod\)\? You cannot undo an approval. edge_0 .* edge_1 .* edge_2 .* Let Azure pause all 3 Pause all 3 now/,
     )
     const fields = await formOf(visit)
     fields.set('decision', 'not_now')
