@@ -33,6 +33,18 @@ links. FOGHORN_ADMIN_KEY opens the API and the console. FOGHORN_LOG_LEVEL is inf
     'shows what Azure publishes outside the VMs',
     async () => (await import('../functions/cli/azure.ts')).azure,
   ],
+  events: [
+    'lists the open events',
+    async () => (await import('../functions/cli/events.ts')).events,
+  ],
+  approve: [
+    'approves an event: Azure starts it now',
+    async () => (await import('../functions/cli/events.ts')).approve,
+  ],
+  leave: [
+    'leaves an event to Azure',
+    async () => (await import('../functions/cli/events.ts')).leave,
+  ],
   drill: [
     'sends a test event through the real channels',
     async () => (await import('../functions/cli/drill.ts')).drill,

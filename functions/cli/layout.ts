@@ -1,5 +1,6 @@
 // Output for a terminal of 100 columns: wrapped sentences, and the channels of each moment as a
 // table.
+import { stripVTControlCharacters } from 'node:util'
 import type { Case, Notified, Outcome, Rule } from '../check/dry-run.ts'
 import { list } from '../check/policy.ts'
 import { defaultRule } from '../core/event/event.ts'
@@ -157,4 +158,21 @@ export function table(notified: Notified[], channels: string[]): string[] {
 function centred(text: string, width: number): string {
   const left = Math.floor((width - text.length) / 2)
   return `${' '.repeat(Math.max(0, left))}${text}`.padEnd(width)
+}
+
+/** Columns as wide as their longest cell. The last one is not padded. Colours have no width. */
+export function textTable(heads: string[], rows: string[][]): string[] {
+  const all = [heads, ...rows]
+  const widths = heads.map((_, i) => Math.max(...all.map((row) => measureWidth(row[i] ?? ''))))
+  return all.map((row) =>
+    row
+      .map((cell, i) =>
+        i === row.length - 1 ? cell : cell + ' '.repeat(widths[i]! - measureWidth(cell)),
+      )
+      .join('  '),
+  )
+}
+
+function measureWidth(cell: string): number {
+  return stripVTControlCharacters(cell).length
 }

@@ -71,6 +71,7 @@ interface Asked {
   credential: string
   /** Sent as JSON. Without it, the request is a GET. */
   body?: object
+  method?: 'DELETE'
   accept?: string
   signal: AbortSignal
 }
@@ -79,7 +80,7 @@ interface Asked {
 export function askRelay(
   url: string,
   path: string,
-  { credential, body, accept, signal }: Asked,
+  { credential, body, method, accept, signal }: Asked,
 ): Promise<Response> {
   const headers = {
     authorization: `Bearer ${credential}`,
@@ -87,7 +88,13 @@ export function askRelay(
     ...(body && { 'content-type': 'application/json' }),
   }
   const sent = body && { method: 'POST', body: JSON.stringify(body) }
-  return fetch(`${url}${path}`, { ...sent, headers, redirect: 'manual', signal }).catch((error) => {
+  return fetch(`${url}${path}`, {
+    ...(method && { method }),
+    ...sent,
+    headers,
+    redirect: 'manual',
+    signal,
+  }).catch((error) => {
     const { code } = (error.cause ?? {}) as { code?: unknown }
     if (code !== 'ECONNREFUSED') throw error
     throw new Error(

@@ -16,6 +16,7 @@ export const decisions = new Map<string, Wish['decision']>([
   ['not_now', 'declined'],
   ['prepare', 'prepare'],
   ['take', 'take'],
+  ['give_back', 'give_back'],
 ])
 
 /** What a person wrote beside the buttons, as one line. */
@@ -53,7 +54,8 @@ export async function decideByPress(
 const stored: Record<Wish['decision'], string> = {
   approved: 'You approved it.',
   declined: 'You left it to Azure. No more reminders come.',
-  take: 'You have it, and others see that. The event is not decided.',
+  take: 'Others see that you look at it. The event is not decided.',
+  give_back: 'Others see that nobody looks at it any more. The event is not decided.',
   prepare: 'Your request to prepare was stored. The event is not decided.',
 }
 

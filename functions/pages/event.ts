@@ -135,11 +135,11 @@ function choices(
     : html`${unreadyPart(record, place)}\n${approveButton(record, place, 'go')}\n${hintPart(record, place, where)}`
   const leave = isFirst ? leavePart(record, now, place, where) : ''
   const prepare = isPreparable(record) ? preparePart(place, where) : ''
-  const take = where === 'list' ? '' : takePart(record, place)
+  const take = where === 'list' ? '' : takePart(record, place, where)
   const all =
     where === 'row'
       ? [take, prepare, leave, approve]
-      : [approve, leave, prepare, where === 'list' ? '' : reasonPart(place), take]
+      : [where === 'list' ? '' : foldedReason(place), approve, leave, prepare, take]
   return html`<form method="post"${target} data-choices>${where === 'list' ? '' : noDefault}${fields}\n${all.map((part) => html`${part}\n`)}</form>`
 }
 
@@ -227,13 +227,24 @@ ${where === 'row' ? '' : hint}`
 }
 
 /** Says to others who looks at it. */
-function takePart(record: EventRecord, place: number): Html {
-  return html`<button class="take" name="decision" value="take"
- aria-describedby="h${place}">I have it${awayPart(record)}</button>`
+function takePart(record: EventRecord, place: number, where: Place): Html {
+  const isTaken = record.taken !== undefined
+  const [value, label] = isTaken
+    ? ['give_back', 'Give it back']
+    : ['take', where === 'row' ? 'I look at it' : 'I am looking at it']
+  const hint = html`<p class="hint" id="t${place}">${isTaken ? 'Then nobody is shown as looking at it.' : 'Others see that.'} It decides nothing.</p>`
+  return html`<button class="take" name="decision" value="${value}"
+ aria-describedby="h${place}${where === 'row' ? '' : ` t${place}`}">${label}${awayPart(record)}</button>
+${where === 'row' ? '' : hint}`
 }
 
 /** Enter in a text field presses the first button of its form, and no key may decide. */
 export const noDefault = html`<button disabled hidden></button>`
+
+/** Before the buttons, as a press ends the chance to write it. */
+function foldedReason(place: number): Html {
+  return html`<details class="reason" id="reason-${place}"><summary>Add a reason</summary>${reasonPart(place)}</details>`
+}
 
 function reasonPart(place: number): Html {
   return html`<label class="why" for="r${place}">Reason, if others should know it

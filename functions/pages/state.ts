@@ -105,7 +105,7 @@ function chooseState(record: EventRecord, now: number): State {
   if (started !== undefined) {
     const who = record.drill ? 'The drill' : 'Azure'
     const notice = started.kind === 'none' && !isReopened(record) ? [`${who} gave no notice.`] : []
-    const when = relative(started.at, now)
+    const when = ago(started.at, now)
     const isFirstSight = started.kind === 'already_running'
     const headline = isFirstSight ? `First seen ${when}, already running.` : `It started ${when}.`
     const decision = [...decidedLines(record, now), ...growthLines(record, now)]
@@ -193,7 +193,7 @@ function endedState(record: EventRecord, now: number): State {
   const headline =
     outcome === 'lost'
       ? `Outcome unknown since ${lastingClock(at, now)}.`
-      : `${said} ${relative(at, now)}.`
+      : `${said} ${ago(at, now)}.`
   const tone = outcome === 'lost' ? 'bad' : 'over'
   const decision = [...whyEnded(record), ...decidedLines(record, now)]
   return { tone, headline, lines: [...decision, ...restoreLines(record)] }
@@ -211,6 +211,12 @@ const endings = {
   completed: 'It was completed',
   cancelled: 'It was cancelled',
   lost: 'Outcome unknown',
+}
+
+/** `relative`, but for what has just been. */
+function ago(at: number, now: number): string {
+  const text = relative(at, now)
+  return text === 'now' ? 'just now' : text
 }
 
 function decidedLines(record: EventRecord, now: number): string[] {

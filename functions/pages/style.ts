@@ -64,7 +64,7 @@ a { color: var(--link) }
 p > a { display: inline-block; padding: .625rem 0 }
 .lost { position: sticky; top: 0; z-index: 1; margin: -1rem -1rem 1rem; padding: .625rem 1rem;
   background: var(--bad-ground); color: var(--ink); border-bottom: 2px solid var(--bad); text-align: center }
-.t { display: inline-block; max-width: 100% }
+.t { display: inline-block; max-width: 100% } .nb { white-space: nowrap }
 .id { font-size: .8125rem }
 .away { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
 .waiting { position: fixed; left: 0; right: 0; bottom: 0; z-index: 2; padding: .5rem 1.25rem; text-align: center;
@@ -103,6 +103,7 @@ label { display: block; margin: .5rem 0 }
 .steps .done { color: var(--ink); font-weight: 600 }
 .taken { font-weight: 600; margin: .25rem 0 0 }
 .further a { display: inline-block; padding: .625rem .75rem .625rem 0 }
+.take { background: none; font-weight: 400; min-height: 2.75rem; padding: .5rem 1rem } .reason summary { color: var(--link); text-decoration: underline; text-underline-offset: .2em; display: inline-block } .reason .why { margin: 0 0 .75rem }
 .after + .take { margin-top: .5rem }
 .why { color: var(--soft); font-size: .9375rem }
 .why input { display: block; width: 100%; min-height: 2.75rem; font: inherit; padding: .5rem .75rem; margin-top: .25rem;

@@ -2,9 +2,13 @@
 import { html } from 'hono/html'
 import { utc } from '../core/event/time.ts'
 
-/** Keeps each time and name of the text on one line. */
+/** Keeps each time and name of the text on one line, a time with the mark behind it. */
 export function whole(text: string) {
-  return html`${splitTime(text).map((piece) => (piece.isWhole ? html`<span class="t">${piece.text}</span>` : piece.text))}`
+  return html`${splitTime(text).map(({ text, isWhole, mark }) => {
+    if (!isWhole) return text
+    const own = html`<span class="t">${text}</span>`
+    return mark === '' ? own : html`<span class="nb">${own}${mark}</span>`
+  })}`
 }
 
 /** `12:02 UTC`, with the date if it is not that of `now`. */
@@ -16,14 +20,22 @@ export function utcOn(at: number, now: number): string {
 interface Piece {
   text: string
   /** A time or a quoted name: it stays on one line. */
+  /** It is a time or a quoted name: it stays on one line. */
   isWhole: boolean
+  /** The mark behind it, which begins no line. */
+  mark: string
 }
 
-const unbroken = /((?:\d{4}-\d\d-\d\d )?\d\d:\d\d(?::\d\d)? UTC|"[^"\s]{1,40}")/
+const unbroken = /((?:\d{4}-\d\d-\d\d )?\d\d:\d\d(?::\d\d)? UTC|"[^"\s]{1,40}")([,.;:)]*)/
 
 /** Splits a text so that a time or a quoted name is never broken across two lines. */
 export function splitTime(text: string): Piece[] {
-  // `split` puts the captured parts at the odd places.
-  const pieces = text.split(unbroken).map((part, i) => ({ text: part, isWhole: i % 2 === 1 }))
+  // `split` puts what was captured between the parts: a piece and its mark
+  const parts = text.split(unbroken)
+  const pieces = parts.flatMap((part, i): Piece[] => {
+    if (i % 3 === 2) return []
+    const isWhole = i % 3 === 1
+    return [{ text: part, isWhole, mark: isWhole ? parts[i + 1]! : '' }]
+  })
   return pieces.filter((piece) => piece.text !== '')
 }

@@ -35,10 +35,10 @@ const approve = (page: Page) => page.getByRole('button', { name: 'Restart now' }
 
 describe('with the keyboard alone', () => {
   test.each([
-    ['approves with the first key stops', 1, 'Enter', 'approved', 'You approved it.'],
+    ['approves with the first key stops', 2, 'Enter', 'approved', 'You approved it.'],
     [
       'declines one stop later',
-      2,
+      3,
       'Space',
       'declined',
       'You left it to Azure. No more reminders come.',

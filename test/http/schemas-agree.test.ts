@@ -71,7 +71,8 @@ const cases: Record<string, Case> = {
     path: '/v1/events/{fleet}/{eventId}/decision',
     address: `/v1/events/prod/${eventId}/decision`,
     headers: byAdmin,
-    also: ({ decision, reason }) => decision !== 'take' || reason === undefined,
+    also: ({ decision, reason }) =>
+      !['take', 'give_back'].includes(decision as string) || reason === undefined,
   },
   replay: { path: '/v1/deliveries/replay', headers: byAdmin },
   drill: {

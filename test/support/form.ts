@@ -15,11 +15,11 @@ export function fieldsOf(html: string): Record<string, string> {
   return formsOf(html)[0] ?? {}
 }
 
-/** What the page's buttons decide. *I have it* decides nothing. */
+/** What the page's buttons decide. *I am looking at it* decides nothing. */
 export function buttonsOf(html: string): string[] {
   return [...html.matchAll(/<button([^>]*name="decision"[^>]*)>/g)]
     .map(([, of]) => /value="(\w+)"/.exec(of!)?.[1] ?? '')
-    .filter((wish) => wish !== 'take')
+    .filter((wish) => wish !== 'take' && wish !== 'give_back')
 }
 
 export const formType = 'application/x-www-form-urlencoded'

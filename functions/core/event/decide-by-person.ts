@@ -5,13 +5,13 @@ import type { Route } from '../rules/routes.ts'
 import { type DecideOutcome, decide, makeStamp } from './approval.ts'
 import { type Decision, withDueAt } from './decide.ts'
 import { knownVms } from './drill.ts'
-import { type Decided, type Decider, type EventRecord, isOpen } from './event.ts'
+import { type Decided, type Decider, type EventRecord, isOpen, type OpenRecord } from './event.ts'
 import { addHistory, decisionNote } from './history.ts'
 import { prepareNow } from './preparation.ts'
 import type { Listening } from './sight.ts'
 
 export interface Wish {
-  decision: Decided['decision'] | 'prepare' | 'take'
+  decision: Decided['decision'] | 'prepare' | 'take' | 'give_back'
   by: Decider
   /** The reason for the decision. At most `maxReasonLength` characters. */
   reason?: string
@@ -61,7 +61,11 @@ function judge(before: EventRecord, { decision, by, reason }: Wish, now: number)
   if (isDecision(decision)) return decide(before, { decision, ...who, ...(reason && { reason }) })
   if (decision === 'prepare') return prepareNow(before, by, now)
   if (!isOpen(before)) return { outcome: 'ended' as const }
-  const entry = { at: now, what: 'taken' as const, note: decisionNote(by) }
-  const record = addHistory({ ...before, taken: who }, entry)
+  const { taken: _, ...free } = before
+  const isTaken = decision === 'take'
+  const what = isTaken ? ('taken' as const) : ('given_back' as const)
+  const record = addHistory(isTaken ? { ...before, taken: who } : (free as OpenRecord), {
+    ...{ at: now, what, note: decisionNote(by) },
+  })
   return { outcome: 'decided' as const, record, moments: [] }
 }

@@ -197,6 +197,7 @@ export type OwnStep =
   | 'expired'
   | 'prepare_now'
   | 'taken'
+  | 'given_back'
   | 'not_ready'
   | 'stuck'
   | 'reminder'

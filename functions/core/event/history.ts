@@ -13,6 +13,7 @@ const repetitive: HistoryEntry['what'][] = [
   'gone',
   'seen_again',
   'taken',
+  'given_back',
 ]
 const decisive: HistoryEntry['what'][] = ['approved', 'declined', 'expired', 'azure_accepted']
 const byRule = 'policy: '

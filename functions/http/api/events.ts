@@ -113,26 +113,36 @@ const getEvent = route({
     },
 })
 
-const decisions = { approve: 'approved', not_now: 'declined', take: 'take' } as const
+const decisions = {
+  approve: 'approved',
+  not_now: 'declined',
+  take: 'take',
+  give_back: 'give_back',
+} as const
+/** With these, nothing is decided. */
+const undecided = ['take', 'give_back']
 
 const postDecision = route({
   method: 'post',
   path: '/v1/events/{fleet}/{eventId}/decision',
   name: 'decideEvent',
-  summary: 'Decides an event: approve or not now. Or takes it: others see who looks at it.',
+  summary:
+    'Decides an event: approve or not now. Or takes it or gives it back: others see who looks at it.',
   about: 'The history records `admin`, or the token.',
   group: 'Events',
   caller: 'decide',
   json: {
     schema: object({
-      decision: listChoices(['approve', 'not_now', 'take']).describe('`take` decides nothing.'),
+      decision: listChoices(['approve', 'not_now', 'take', 'give_back']).describe(
+        '`take` and `give_back` decide nothing.',
+      ),
       reason: z
         .string()
         .max(maxReasonLength)
         .exactOptional()
-        .describe('Stays with the decision, and people read it. Not with `take`.'),
-    }).refine(({ decision, reason }) => decision !== 'take' || reason === undefined, {
-      error: '"take" decides nothing; send it without a reason',
+        .describe('Stays with the decision, and people read it. Only with a decision.'),
+    }).refine(({ decision, reason }) => !undecided.includes(decision) || reason === undefined, {
+      error: 'this decides nothing; send it without a reason',
       path: ['reason'],
     }),
     maxBytes: 4_096,

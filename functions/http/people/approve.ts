@@ -49,7 +49,7 @@ const submitPage = route({
   summary: 'The form of that page, which decides.',
   body: {
     schema: z.object({
-      decision: z.enum(['approve', 'not_now', 'prepare', 'take']),
+      decision: z.enum(['approve', 'not_now', 'prepare', 'take', 'give_back']),
       reason: z.string().optional().describe('Stays with the decision.'),
       form: z.string().describe('As the page has it.'),
       event: z.string().optional().describe('In a list: the place of the event.'),
@@ -176,7 +176,8 @@ async function decide(
 ): Promise<Response> {
   const decision = decisions.get(fields.get('decision') ?? '')
   if (decision === undefined) {
-    const message = 'The form field "decision" must be "approve", "not_now", "prepare" or "take".'
+    const message =
+      'The form field "decision" must be "approve", "not_now", "prepare", "take" or "give_back".'
     return page(c, 400, messagePage('Nothing was decided', message))
   }
   const visitor = visitorIn(relay, c)

@@ -12,14 +12,14 @@ function read(text: string, now: number): { at: Date; seconds: boolean; day: str
 const instant = /^(?:(\S{10}) )?(\d\d:\d\d)(:\d\d)? UTC$/
 
 /**
- * `(14:15 here)` for `12:15 UTC`, with the date only if it differs. Empty if the text is not a
- * time, or if the reader's zone is UTC. A time without a date is on the day of `now`, epoch ms.
+ * Returns `14:15` for `12:15 UTC`, with the date if it is not today's. Empty if the text is not a time, or if the
+ * reader's zone is UTC. A time without a date is on the day of `now`, epoch ms.
  */
 export function readersTime(text: string, now: number): string {
   const found = read(text, now)
   if (found === undefined || found.at.getTimezoneOffset() === 0) return ''
-  const local = formatDay(found.at)
-  return `(${local === found.day ? '' : `${local} `}${formatClock(found.at, found.seconds)} here)`
+  const day = formatDay(found.at)
+  return `${day === formatDay(new Date(now)) ? '' : `${day} `}${formatClock(found.at, found.seconds)}`
 }
 
 const weekMs = 6 * 86_400_000

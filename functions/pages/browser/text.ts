@@ -7,11 +7,15 @@ export function setText(node: Element, text: string): void {
   if (node.textContent !== text) node.textContent = text
 }
 
-/** The relay marks times, so that each stays on one line. */
+/** The relay marks times, so that each stays on one line. The reader's own clock comes first. */
 export function addReadersTimes(main: Element): void {
   for (const node of main.querySelectorAll('.t')) {
-    const local = readersTime(node.textContent ?? '', relayNow())
-    if (local !== '') node.after(' ', onOneLine(local))
+    const inUtc = node.textContent ?? ''
+    const local = readersTime(inUtc, relayNow())
+    if (local === '') continue
+    setText(node, local)
+    // the date is that of the reader's own clock
+    node.after(' ', onOneLine(`(${inUtc.replace(/^\d{4}-\S+ /, '')})`))
   }
 }
 
@@ -52,7 +56,7 @@ function wantsUtc(): boolean {
 }
 
 function onOneLine(text: string): HTMLElement {
-  const node = document.createElement('span')
+  const node = document.createElement('small')
   node.className = 't'
   node.textContent = text
   return node

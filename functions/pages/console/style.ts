@@ -119,7 +119,6 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 .decide form > * { grid-column: 1 / -1 }
 .decide form > button { grid-column: auto; order: 1 }
 .decide form > .hint { order: 2; margin: 0 }
-.decide form > .why { order: 4 }
 .console main > p:first-child { margin: 0 }
 .decide form > .prepare { order: 3; grid-column: 1 / -1 }
 .console .record li { margin: 0; padding: .375rem 0 }
@@ -180,7 +179,7 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
   .tiles { gap: .375rem } .tiles li { flex: 1 1 4rem; font-size: .875rem } .tiles a, .tiles li > span { padding: .25rem .5rem } .tiles b { display: block } .tiles small { display: none }
   .row { grid-template-columns: 1fr auto auto; grid-template-rows: none; gap: 0 .75rem } .row .when { grid-area: 1 / 1 } .row .fleet { grid-area: 1 / 2 } .row .type { grid-area: 1 / 3 }
   .row .what { grid-area: 2 / 1 / 3 / -1 } .row .news { grid-area: 3 / 1 / 4 / -1 } .row .act { grid-area: 4 / 1 / 5 / -1 }
-  .act form { display: grid; grid-template-columns: 1fr 1fr; margin: .25rem 0 .375rem } .act button, .act .button { width: 100%; min-width: 0; height: 100%; padding: .375rem .25rem; font-size: .875rem; white-space: normal }
+  .act .take { display: block; grid-column: 1 / -1; background: none; border: 0; color: var(--link); font-weight: 400; min-height: 2.75rem } .act form { display: grid; grid-template-columns: 1fr 1fr; margin: .25rem 0 .375rem } .act button, .act .button { width: 100%; min-width: 0; height: 100%; padding: .375rem .25rem; font-size: .875rem; white-space: normal }
   .act .after summary { min-width: 0; height: 100% }
   .act .after > div, .bulk > div { position: fixed; inset: auto 0 0; width: auto; max-height: 80vh; overflow: auto; border-radius: .75rem .75rem 0 0; padding: 1rem }
   .tabbed { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }

@@ -196,7 +196,7 @@ test('each event has its own state: decided, started, over, of another fleet, un
   const events = places.map(([fleet, i]) => ({ fleet, eventId: idOf(i) }))
   const { html, forms } = await itemsOf(await forgeList({ events }))
   expect(html).toContain('4 events, 2 to decide')
-  expect(html).toContain('It started now.')
+  expect(html).toContain('It started just now.')
   expect(html).toContain('Reboot of db_0')
   expect(html).toContain('This event ended long ago')
   expect(forms.map(({ event }) => event)).toEqual(['1', '2'])

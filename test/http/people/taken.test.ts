@@ -1,4 +1,4 @@
-// *I have it*, and the reason of a decision: what others see of them, on pages, in messages and in the API.
+// *I am looking at it*, and the reason of a decision: what others see of them, on pages, in messages and in the API.
 import { expect, test } from 'vitest'
 import { fieldsOf } from '../../support/form.ts'
 import { linkOf, press, submit, textOf } from '../../support/people.ts'
@@ -19,7 +19,7 @@ const decide = (body: object) =>
 
 test('others see who has it, nothing is decided and nobody is told', async () => {
   const answer = await press(world, linkOf(world), 'take')
-  expect(await textOf(answer)).toContain('You have it, and others see that.')
+  expect(await textOf(answer)).toContain('Others see that you look at it.')
   await world.drain()
   expect(moments()).toEqual(['scheduled'])
   const { taken, approvals } = await eventNow()
@@ -28,6 +28,16 @@ test('others see who has it, nothing is decided and nobody is told', async () =>
   expect(await page()).toMatch(
     /Taken through the link sent to "chat" , 12:00 UTC .*Let Azure restart it/,
   )
+})
+
+test('who gives it back is no longer shown, and the history has both', async () => {
+  await press(world, linkOf(world), 'take')
+  expect(await page()).toContain('Give it back')
+  await press(world, linkOf(world), 'give_back')
+  const { taken, history } = await eventNow()
+  expect(taken).toBeUndefined()
+  expect(history.map(({ what }: { what: string }) => what)).toEqual(['seen', 'taken', 'given_back'])
+  expect(await page()).toContain('I am looking at it')
 })
 
 test('the last one counts, and after the end nobody has it any more', async () => {

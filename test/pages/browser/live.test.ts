@@ -71,11 +71,12 @@ describe('an answer to a form', () => {
 test('times and short quoted names are not split', () => {
   const pieces = splitTime('At 2026-11-21 12:15:00 UTC "web team" or "chat", 9:00')
   expect(pieces).toEqual([
-    { text: 'At ', isWhole: false },
-    { text: '2026-11-21 12:15:00 UTC', isWhole: true },
-    { text: ' "web team" or ', isWhole: false },
-    { text: '"chat"', isWhole: true },
-    { text: ', 9:00', isWhole: false },
+    { text: 'At ', isWhole: false, mark: '' },
+    { text: '2026-11-21 12:15:00 UTC', isWhole: true, mark: '' },
+    { text: ' "web team" or ', isWhole: false, mark: '' },
+    // a line must not begin with a comma
+    { text: '"chat"', isWhole: true, mark: ',' },
+    { text: ' 9:00', isWhole: false, mark: '' },
   ])
 })
 
@@ -88,11 +89,11 @@ describe("the reader's time", () => {
   const now = Date.parse('2026-11-21T11:00:00Z')
 
   test.each([
-    ['Europe/Berlin', '12:15 UTC', '(13:15 here)'],
-    ['Europe/Berlin', '12:15:07 UTC', '(13:15:07 here)'],
-    ['Europe/Berlin', '23:30 UTC', '(2026-11-22 00:30 here)'],
-    ['Europe/Berlin', '2026-07-01 12:15:00 UTC', '(14:15:00 here)'],
-    ['America/New_York', '2026-11-21 02:00 UTC', '(2026-11-20 21:00 here)'],
+    ['Europe/Berlin', '12:15 UTC', '13:15'],
+    ['Europe/Berlin', '12:15:07 UTC', '13:15:07'],
+    ['Europe/Berlin', '23:30 UTC', '2026-11-22 00:30'],
+    ['Europe/Berlin', '2026-07-01 12:15:00 UTC', '2026-07-01 14:15:00'],
+    ['America/New_York', '2026-11-21 02:00 UTC', '2026-11-20 21:00'],
     ['UTC', '12:15 UTC', ''],
     ['Europe/Berlin', '"chat"', ''],
   ])('in %s, %s: %s', (TZ, text, local) => {

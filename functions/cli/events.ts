@@ -1,0 +1,200 @@
+// `foghorn events`: the open events of a relay as a table, or the last ones. `foghorn approve` and `foghorn leave`
+// decide one of them, as the buttons of its page do.
+import { createInterface } from 'node:readline/promises'
+import { visible } from '../../shared/presentable.ts'
+import { cut } from '../../shared/text.ts'
+import type { PublicEvent } from '../core/event/public-view.ts'
+import { remaining, span } from '../core/event/time.ts'
+import { command, exitCodes, flag, type Io, text, wrong } from './command.ts'
+import { textTable } from './layout.ts'
+import { askRelay, credentialIn, describeRefusal, localRelayUrl } from './relay.ts'
+
+const requestMs = 30_000
+/** The relay lists the newest first. Older open events than these are rare. */
+const pageSize = 200
+const maxPages = 10
+const usualPast = 20
+const maxNames = 40
+
+const where = `
+Environment: FOGHORN_TOKEN is a token with the scope "SCOPE", or FOGHORN_ADMIN_KEY the admin key;
+FOGHORN_URL is the address of the relay. Without it, it is the relay of this machine on PORT (7071).`
+
+export const events = command({
+  usage: '[--fleet NAME] [--past] [--json]',
+  about: `
+Lists the open events of a relay, the most urgent first: the time left, what Azure does to which
+VMs, the state, and the id that approve and leave take.
+
+  --fleet NAME     only events of this fleet
+  --past           the last ${usualPast} events that are over, the newest first
+  --json           print each event as one line of JSON, as the API shows it
+${where.replace('SCOPE', 'read')}
+
+Exit codes: 0 if the relay answered, 2 if an option or a setting is wrong, otherwise 1.`,
+  options: { fleet: text, past: flag, json: flag },
+  async run({ options: { fleet, past, json }, io }) {
+    const found = await listEvents(io, fleet)
+    const open = found.filter(isOpen).sort((a, b) => dueAt(a) - dueAt(b))
+    const shown = past ? found.filter((one) => !isOpen(one)).slice(0, usualPast) : open
+    if (json) for (const one of shown) io.print(JSON.stringify(one))
+    else if (shown.length === 0) io.print(past ? 'No event is over.' : 'No event is open.')
+    else
+      for (const line of textTable(
+        heads,
+        shown.map((one) => toRow(one, io)),
+      ))
+        io.print(line)
+  },
+})
+
+export const approve = decider({
+  decision: 'approve',
+  about: `
+Approves an event: Azure starts it now, for all its VMs. Nobody can undo this.`,
+  question: (event) => `Start the ${describeEvent(event)} now? You cannot undo this.`,
+  done: 'Approved. A beacon tells Azure, usually within seconds.',
+})
+
+export const leave = decider({
+  decision: 'not_now',
+  about: `
+Leaves an event to Azure: no more reminders come, and Azure starts it at its time. You can still
+approve it until then.`,
+  question: (event) => `Leave the ${describeEvent(event)} to Azure?`,
+  done: 'Left to Azure. No more reminders come.',
+})
+
+interface Deciding {
+  decision: 'approve' | 'not_now'
+  about: string
+  question(event: PublicEvent): string
+  done: string
+}
+
+function decider({ decision, about, question, done }: Deciding) {
+  return command({
+    usage: 'EVENT [--reason TEXT] [--fleet NAME] [--yes]',
+    about: `${about}
+
+EVENT is the id of an open event or its beginning, or the name of an affected VM: "events" lists
+them.
+
+  --reason TEXT    people read it with the decision
+  --fleet NAME     the fleet of the event, if several have such an event
+  --yes            do not ask again
+${where.replace('SCOPE', 'decide')}
+
+Exit codes: 0 if it is decided, 2 if a word or a setting is wrong, otherwise 1.`,
+    options: { reason: text, fleet: text, yes: flag },
+    words: { least: 1, most: 1 },
+    async run({ options: { reason, fleet, yes }, words: [name = ''], io }) {
+      const event = chosenBy(name, (await listEvents(io, fleet)).filter(isOpen))
+      if (!yes && !(await isConfirmed(question(event)))) {
+        io.print('Nothing was decided.')
+        return exitCodes.broken
+      }
+      const path = `/v1/events/${encodeURIComponent(event.fleet)}/${encodeURIComponent(event.eventId)}`
+      const body = { decision, ...(reason && { reason }) }
+      const answer = await ask(io, `${path}/decision`, body)
+      if (answer.status !== 200) throw await describeRefusal(localRelayUrl(io.environment), answer)
+      io.print(io.paint('ok', `${visible(describeEvent(event))}: ${done}`))
+      return exitCodes.fine
+    },
+  })
+}
+
+/** Only a person at a terminal is asked. */
+async function isConfirmed(question: string): Promise<boolean> {
+  if (!process.stdin.isTTY) throw wrong('nobody can be asked here; write --yes to decide at once')
+  const asking = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await asking.question(`${visible(question)} [y/N] `)).trim())
+  } finally {
+    asking.close()
+  }
+}
+
+/** The one event that the word means. */
+export function chosenBy(name: string, open: PublicEvent[]): PublicEvent {
+  const wanted = name.toLowerCase()
+  const found = open.filter(
+    ({ eventId, resources }) =>
+      eventId.startsWith(wanted) || resources.some((vm) => vm.toLowerCase() === wanted),
+  )
+  const [event] = found
+  if (event === undefined) throw wrong(`no open event is called "${name}"; "events" lists all`)
+  if (found.length === 1) return event
+  const all = found.map((one) => `${one.fleet} ${one.eventId}`).join(', ')
+  throw wrong(`"${name}" may be ${all}; write the whole id, or --fleet`)
+}
+
+async function listEvents(io: Io, fleet: string | undefined): Promise<PublicEvent[]> {
+  const found: PublicEvent[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < maxPages; page++) {
+    const query = new URLSearchParams({
+      limit: String(pageSize),
+      ...(fleet !== undefined && { fleet }),
+      ...(cursor !== undefined && { cursor }),
+    })
+    const answer = await ask(io, `/v1/events?${query}`)
+    if (answer.status !== 200) throw await describeRefusal(localRelayUrl(io.environment), answer)
+    const read = (await answer.json()) as { events: PublicEvent[]; cursor?: string }
+    found.push(...read.events)
+    cursor = read.cursor
+    // a page of events that are over: what is open is newer
+    if (cursor === undefined || !read.events.some(isOpen)) break
+  }
+  return found
+}
+
+function ask({ environment }: Io, path: string, body?: object): Promise<Response> {
+  const credential = credentialIn(environment)
+  const signal = AbortSignal.timeout(requestMs)
+  return askRelay(localRelayUrl(environment), path, { credential, ...(body && { body }), signal })
+}
+
+function isOpen({ endedAt }: PublicEvent): boolean {
+  return endedAt === undefined
+}
+
+function dueAt({ notBefore, startedAt }: PublicEvent): number {
+  return startedAt !== undefined || notBefore === undefined
+    ? Number.MAX_SAFE_INTEGER
+    : Date.parse(notBefore)
+}
+
+const heads = ['TIME', 'FLEET', 'EVENT', 'STATE', 'ID']
+
+function toRow(event: PublicEvent, io: Io): string[] {
+  const { fleet, eventId } = event
+  const state = describeState(event)
+  const cells = [describeTime(event), fleet, describeEvent(event), state, eventId].map(visible)
+  return cells.with(3, state === 'to decide' ? io.paint('warning', state) : state)
+}
+
+function describeEvent({ drill, eventType, resources, resourcesTotal }: PublicEvent): string {
+  const count = resourcesTotal ?? resources.length
+  const more = count > 1 ? ` and ${count - 1} more` : ''
+  return `${drill ? 'DRILL: ' : ''}${eventType} of ${cut(resources[0] ?? 'unnamed VMs', maxNames)}${more}`
+}
+
+function describeTime({ notBefore, startedAt, endedAt }: PublicEvent): string {
+  const now = Date.now()
+  const since = endedAt ?? startedAt
+  if (since !== undefined) return `${span(Math.max(0, now - Date.parse(since)))} ago`
+  if (notBefore === undefined) return 'no time given'
+  const leftMs = Date.parse(notBefore) - now
+  return leftMs > 0 ? `in ${remaining(leftMs)}` : 'due'
+}
+
+function describeState({ outcome, phase, approvals, policy, azureAccepted }: PublicEvent): string {
+  if (outcome !== undefined) return outcome
+  if (phase === 'started') return 'running'
+  const last = approvals.findLast(({ expiredAt }) => expiredAt === undefined)
+  if (last?.decision === 'approved') return azureAccepted ? 'approved, Azure told' : 'approved'
+  if (last?.decision === 'declined') return 'left to Azure'
+  if (policy.decide === 'ask') return 'to decide'
+  return policy.decide === 'approve' ? 'waits for a rule' : 'waits for Azure'
+}

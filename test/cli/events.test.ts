@@ -1,0 +1,97 @@
+// `foghorn events`, `approve`, `leave` and `mute`, beside a relay.
+import { serve } from '@hono/node-server'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Command } from '../../functions/cli/command.ts'
+import { approve, chosenBy, events, leave } from '../../functions/cli/events.ts'
+import type { PublicEvent } from '../../functions/core/event/public-view.ts'
+import { playCommand } from '../support/command.ts'
+import { beacon, eventNow, minute, startRelay, world } from '../support/relay.ts'
+import { adminKey, event, eventId } from '../support/world.ts'
+
+let server: ReturnType<typeof serve>
+let port: number
+
+beforeEach(async () => {
+  await startRelay()
+  await new Promise<void>((resolve) => {
+    server = serve({ fetch: world.app.fetch, port: 0, hostname: '127.0.0.1' }, (address) => {
+      port = address.port
+      resolve()
+    })
+  })
+})
+afterEach(() => {
+  server.close()
+  world.store.close()
+})
+
+const play = (name: string, command: Command, words: string[] = []) => {
+  const environment = { FOGHORN_URL: `http://127.0.0.1:${port}`, FOGHORN_ADMIN_KEY: adminKey }
+  return playCommand(name, command, words, environment)
+}
+
+describe('events', () => {
+  test('none, then the open ones with the most urgent first', async () => {
+    expect((await play('events', events)).out).toBe('No event is open.\n')
+    const soon = event({
+      eventId: 'soon',
+      resources: ['web_1'],
+      notBeforeAt: world.clock.now + minute,
+    })
+    await beacon.sees([event(), soon])
+    const { code, out } = await play('events', events)
+    expect(code).toBe(0)
+    const [head, ...rows] = out.trimEnd().split('\n')
+    expect(head).toMatch(/^TIME +FLEET +EVENT +STATE +ID$/)
+    expect(rows.map((row) => row.split(/ {2,}/).slice(1))).toEqual([
+      ['prod', 'Reboot of web_1', 'to decide', 'soon'],
+      ['prod', 'Reboot of web_0', 'to decide', eventId],
+    ])
+  })
+
+  test('as JSON, of a fleet, and those that are over', async () => {
+    await beacon.sees([event()])
+    const { out } = await play('events', events, ['--json', '--fleet', 'prod'])
+    expect(JSON.parse(out)).toMatchObject({ eventId, phase: 'scheduled' })
+    expect((await play('events', events, ['--fleet', 'nowhere'])).code).toBe(1)
+    await beacon.sees([])
+    await world.pass(minute)
+    await beacon.sees([])
+    expect((await play('events', events, ['--past'])).out).toContain('cancelled')
+  })
+})
+
+describe('a decision', () => {
+  beforeEach(() => beacon.sees([event()]))
+
+  test.each<[string, Command, string, string]>([
+    ['approve', approve, eventId.slice(0, 8), 'approved'],
+    ['leave', leave, 'WEB_0', 'declined'],
+  ])('%s: by the beginning of an id, or by a VM', async (name, command, which, decision) => {
+    const { code } = await play(name, command, [which, '--yes', '--reason', 'the backup runs'])
+    expect(code).toBe(0)
+    const { approvals } = await eventNow()
+    expect(approvals).toMatchObject([{ decision, how: 'admin', reason: 'the backup runs' }])
+  })
+
+  test('without a terminal and without --yes nothing is decided', async () => {
+    const { code, err } = await play('approve', approve, [eventId])
+    expect([code, err]).toEqual([2, expect.stringContaining('write --yes')])
+    expect((await eventNow()).approvals).toEqual([])
+  })
+
+  test('what is not decided is said, as the relay says it', async () => {
+    await play('approve', approve, [eventId, '--yes'])
+    const { code, err } = await play('leave', leave, [eventId, '--yes'])
+    expect([code, err]).toEqual([1, expect.stringContaining('nothing was decided')])
+  })
+})
+
+test('a word must mean one open event', () => {
+  const one = (id: string, vm: string) =>
+    ({ fleet: 'prod', eventId: id, resources: [vm] }) as PublicEvent
+  const open = [one('aa11', 'web_0'), one('aa22', 'web_1')]
+  expect(chosenBy('AA2', open).eventId).toBe('aa22')
+  expect(() => chosenBy('aa', open)).toThrow('"aa" may be prod aa11, prod aa22')
+  expect(() => chosenBy('db_0', open)).toThrow('no open event is called "db_0"')
+})
