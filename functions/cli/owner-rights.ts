@@ -1,6 +1,6 @@
 // Root acts in a folder that belongs to another user. That user may have left a link or a pipe there, so root
 // gives up its rights before it touches anything in the folder.
-import { existsSync, lstatSync, readFileSync, readlinkSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 const root = 0
@@ -47,7 +47,7 @@ function isBelowRootAlone(folder: string): boolean {
   const above = dirname(folder)
   if (
     lstatSync(folder).isSymbolicLink() &&
-    !isBelowRootAlone(resolve(above, readlinkSync(folder)))
+    !isBelowRootAlone(resolve(realpathSync(above), readlinkSync(folder)))
   ) {
     return false
   }

@@ -246,6 +246,8 @@ export interface Unheard {
   /** The first VMs that show the event, and how many there are. */
   vms: string[]
   count: number
+  /** Some are heard, but cannot read Azure's document. */
+  isBlind?: true
 }
 
 /** Fields of an event in every state. */

@@ -62,7 +62,12 @@ export function reopened(
   const { vm, polledAt } = reporter
   const { eventId: _, status, ...values } = shown
   // one that only itself names changes nothing that a VM has shown as its own
-  const knows = isOfNamed(reporter, facts) || !sights.some((one) => isOfNamed(one, facts))
+  const affected = sights.filter((one) => isOfNamed(one, facts))
+  const knows =
+    isOfNamed(reporter, facts) ||
+    ended.outcome === 'lost' ||
+    ended.inferred === 'vm_gone' ||
+    affected.every(({ missing }) => missing !== undefined)
   const now = knows
     ? withVms({ ...facts, ...values }, values.resources.length === 0 ? facts : values)
     : facts

@@ -119,7 +119,10 @@ function isOnlookersWord({ facts, sights }: OpenRecord): boolean {
 function endedByDocuments(record: OpenRecord, listening: Listening): Ended {
   const missing = missingIn(record)
   const at = goneAt(missing)
-  const isDoubtful = isShownByAffected(record, listening) || isOnlookersWord(record)
+  const isDoubtful =
+    isShownByAffected(record, listening) ||
+    isOnlookersWord(record) ||
+    isShownBySelfNamed(record, listening)
   const doubt = isDoubtful ? { by: 'doubt' as const } : {}
   if (record.phase === 'started') {
     return { at: Math.max(at, record.started.at), outcome: 'completed', ...doubt }
@@ -136,6 +139,14 @@ function isShownByAffected({ facts, sights }: OpenRecord, listening: Listening):
   const affected = sights.filter((one) => isAffected(facts, one))
   const seeing = seeingVms(affected, listening)
   return seeing.length > 0 && seeing.every(({ lacksSince }) => lacksSince === undefined)
+}
+
+/** Whether a VM that only itself names goes on showing the event, which may have become that VM's. */
+function isShownBySelfNamed({ facts, sights }: OpenRecord, listening: Listening): boolean {
+  const own = sights.filter(
+    ({ vm, isHit }) => isHit === true && facts.selfNamed?.includes(vm.toLowerCase()),
+  )
+  return own.some((one) => one.missing === undefined && isSeeing(one, listening))
 }
 
 /** Reads when affected VMs lost the event. If no affected VM lacks it, the onlookers count. */

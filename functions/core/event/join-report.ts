@@ -13,7 +13,7 @@ import {
   withEnd,
   withStarted,
 } from './event.ts'
-import type { ShownEvent } from './facts.ts'
+import type { Facts, ShownEvent } from './facts.ts'
 import { addHistory } from './history.ts'
 import { withRuns } from './hook-state.ts'
 import { isBack, reopened } from './is-back.ts'
@@ -112,7 +112,7 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
   const facts = { ...values, ...(home && { home }) }
   // Azure's list is two minutes old, and says nothing of when the event was new
   const readAt = news.isListed ? reporter.heardAt : reporter.polledAt
-  const firstSeenAt = seen[0]?.at ?? readAt
+  const firstSeenAt = Math.max(seen[0]?.at ?? readAt, oldestBelieved(reporter, facts))
   const statuses = [...seen.map(({ event }) => event.status), ...(shown ? [shown.status] : [])]
   const wasScheduled = statuses[0] !== 'Started'
   const kept = {
@@ -146,6 +146,13 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
 
 /** A relay that heard of an event later was not reached for a while. */
 const lateMs = 60_000
+/** How long ago an onlooker may have seen an event first. Affected VMs may say more. */
+const onlookerAgeMs = 2 * 3_600_000
+
+function oldestBelieved(reporter: Reporter, facts: Facts): number {
+  const isKnowing = isAzure(reporter) || isOfNamed(reporter, facts)
+  return isKnowing ? 0 : reporter.heardAt - onlookerAgeMs
+}
 /** Where the event's VMs are, as the first of them says. Azure's list may say otherwise later. */
 function withHome(record: OpenRecord, reporter: Reporter): OpenRecord {
   const { facts } = record
@@ -165,12 +172,20 @@ function joinedTo(
   const isSeen = shown?.status === 'Started'
   const earlier = past.find(({ kind, event }) => kind === 'seen' && event.status === 'Started')
   if (!isSeen && earlier === undefined) return valued
-  const at = earlier?.at ?? reporter.polledAt
+  const at = Math.max(earlier?.at ?? reporter.polledAt, waitedUntil(valued, reporter))
   if (valued.phase === 'started') return confirmed(valued, reporter, at)
   const { by } = saidBy(reporter, valued.facts)
   if (by !== undefined && isTooEarly(valued, by, reporter, listening)) return valued
   const started = withStarted(valued, { at, ...saidBy(reporter, valued.facts) })
   return addHistory(started, { at, what: 'started', note: reporter.vm })
+}
+
+/** When another affected VM last showed that the event waits. A start was later, whoever tells of it. */
+function waitedUntil({ facts, sights }: OpenRecord, { beacon }: Reporter): number {
+  const waiting = sights.filter(
+    (one) => one.beacon !== beacon && isAffected(facts, one) && one.shows.status === 'Scheduled',
+  )
+  return Math.max(0, ...waiting.map(({ missing, polledAt }) => missing?.lastSeenAt ?? polledAt))
 }
 
 /** A start that one who knows shows, too. An affected VM knows when it was. */
@@ -245,6 +260,10 @@ function firstIn(past: EventNews['past'], trace: ShownEvent | undefined): ShownE
   return past.findLast(({ kind }) => kind === 'seen')?.event ?? trace
 }
 
+function namedItself(known: Sight | undefined, { heardAt }: Reporter) {
+  return { isHit: true as const, firstHeardAt: known?.firstHeardAt ?? heardAt }
+}
+
 /** Undefined if this beacon never saw the event. */
 function sightAfter(
   record: EventRecord,
@@ -274,7 +293,7 @@ function sightAfter(
     ...ofRunner(known, reporter, shown !== undefined),
     firstSeenAt: record.epoch > 1 && known === undefined ? reporter.polledAt : firstSeenAt,
     shows,
-    ...(isOwn && { isHit: true as const }),
+    ...(isOwn && namedItself(known, reporter)),
     ...(missing && { missing }),
     ...(hooks && { hooks }),
   }

@@ -72,6 +72,8 @@ export interface Sight extends Reporter {
   shows: Shown
   /** The beacon's own document names its VM. */
   isHit?: true
+  /** When the relay first heard that from this beacon. Absent in rows of before. */
+  firstHeardAt?: number
   /** Set while the beacon's document lacks the event. */
   missing?: Missing
   /** Runs of its VM's hooks for the event. Absent if there are none. */

@@ -110,7 +110,9 @@ function takenFrom(
   const { beacon } = reporter
   const { others, affected } = seenBeside({ facts, sights }, reporter, listening)
   // one that is not known as affected adds its name, and changes nothing that an affected VM shows
+  const isOlder = isElder(record, reporter, shown)
   const isOfAffected =
+    isOlder ||
     isOfNamed(reporter, facts) ||
     (!hasSpoken(record, reporter, listening) && namesItself(facts, reporter, shown))
   if (!isOfAffected && (affected.length > 0 || isAdded)) return isAdded ? ['resources'] : []
@@ -120,8 +122,9 @@ function takenFrom(
   return valueNames.filter((name) => {
     if (!differs(name, known, own)) return false
     if (name === 'resources' && isAdded) return true
-    if (name === 'resources' && !isOfAffected && dropsSpeakers(record, reporter, shown))
+    if (name === 'resources' && !isOfAffected && dropsSpeakers(record, reporter, shown, listening))
       return false
+    if (isOlder) return true
     if (name === 'resources' && keepsVms(record, reporter, shown, listening)) return false
     // one that is not known as affected, and changes its word, does not outweigh those that keep theirs
     const isKnown = isOfNamed(reporter, facts)
@@ -154,31 +157,48 @@ function mayFill(record: EventRecord, reporter: Reporter, listening: Listening):
   return seenBeside(record, reporter, listening).affected.length === 0
 }
 
-/** A VM that was the first to claim an event, and then fell silent, keeps others from it for this long. */
-const claimMs = 10 * 60_000
-
-/** Whether another affected VM has shown the event: also if it lacks it now, or is silent for a while. */
-function hasSpoken(
-  { facts, sights }: EventRecord,
-  { beacon }: Reporter,
-  listening: Listening,
-): boolean {
-  return sights.some(
-    (one) =>
-      one.beacon !== beacon &&
-      isAffected(facts, one) &&
-      listening.now <= heardAt(one, listening) + claimMs,
+/** Whether the reporter named itself before all that count as affected now: they took the event while it was silent. */
+function isElder({ facts, sights }: EventRecord, reporter: Reporter, shown: Facts): boolean {
+  const own = sights.find((one) => one.beacon === reporter.beacon)
+  const affected = sights.filter((one) => one !== own && isAffected(facts, one))
+  const heardFirst = ({ firstHeardAt = 0 }: Sight) => firstHeardAt
+  return (
+    own?.isHit === true &&
+    affected.length > 0 &&
+    namesItself(facts, reporter, shown) &&
+    affected.every((one) => heardFirst(one) > heardFirst(own))
   )
 }
 
-/** An onlooker, other than Azure's list, leaves out a VM that has shown the event as its own. */
+/** A VM that was the first to claim an event, and then fell silent, keeps others from it for this long. */
+const claimMs = 10 * 60_000
+
+/** An affected VM has a claim to the event: also if it has just lost it from sight, or is silent for a while. */
+function hasClaim(
+  { facts }: Pick<EventRecord, 'facts'>,
+  one: Sight,
+  listening: Listening,
+): boolean {
+  const lacksLong = one.missing !== undefined && listening.now > one.missing.firstAt + lagMs
+  return isAffected(facts, one) && !lacksLong && listening.now <= heardAt(one, listening) + claimMs
+}
+
+/** Whether another VM has a claim to the event. */
+function hasSpoken(record: EventRecord, { beacon }: Reporter, listening: Listening): boolean {
+  return record.sights.some((one) => one.beacon !== beacon && hasClaim(record, one, listening))
+}
+
+/** Whether an onlooker, other than Azure's list, leaves out a VM that has a claim to the event. */
 function dropsSpeakers(
-  { facts, sights }: EventRecord,
+  record: EventRecord,
   { beacon }: Reporter,
   shown: Facts,
+  listening: Listening,
 ): boolean {
-  const spoken = sights.filter((one) => one.beacon !== beacon && isAffected(facts, one))
-  return beacon !== resourceGraph && !spoken.every(({ vm }) => hits(shown, vm))
+  const claiming = record.sights.filter(
+    (one) => one.beacon !== beacon && hasClaim(record, one, listening),
+  )
+  return beacon !== resourceGraph && !claiming.every(({ vm }) => hits(shown, vm))
 }
 
 /** Whether this is the reporter's first document that names it. */
@@ -245,6 +265,7 @@ function selfNamedAfter(
   const knows =
     reporter.beacon === resourceGraph ||
     isOfNamed(reporter, record.facts) ||
+    isElder(record, reporter, shown) ||
     (!hasSpoken(record, reporter, listening) && namesItself(record.facts, reporter, shown))
   return knows ? before.filter((name) => !hits(shown, name)) : before
 }

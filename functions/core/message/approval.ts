@@ -31,13 +31,14 @@ export function stuckLines(event: EventView, at: number, now: number): string[] 
 export function unheardLines({ unheard, azure, facts }: EventView, now: number): string[] {
   if (unheard === undefined || azure.accepted !== undefined) return []
   if (undecidable(facts) !== undefined) return []
-  const { vms, count } = unheard
+  const { vms, count, isBlind } = unheard
+  const how = isBlind ? 'not been able to read the event' : 'been silent'
   const who =
     count === 1
       ? `${vms[0]}, the only VM that sees this, has`
       : `${inSentence(vms, count)}, the only VMs that see this, have`
   const waits = `An approval waits until ${count === 1 ? 'it reports' : 'one of them reports'}.`
-  return [`${who} been silent since ${lastingClock(unheard.since, now)}.`, waits]
+  return [`${who} ${how} since ${lastingClock(unheard.since, now)}.`, waits]
 }
 
 function whyNotTold(event: EventView, at: number, now: number): string[] {

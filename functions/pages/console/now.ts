@@ -365,7 +365,7 @@ ${brief === '' ? '' : html`<p class="note">${whole(brief)}</p>`}${takenPart(reco
 function unheardChip({ unheard }: EventRecord, now: number): Html {
   if (unheard === undefined) return ''
   const who = unheard.count === 1 ? plain(unheard.vms[0]!) : `all ${unheard.count} VMs`
-  return html`<span class="chip bad">${who} silent since ${whole(lastingClock(unheard.since, now))}</span> `
+  return html`<span class="chip bad">${who} ${unheard.isBlind ? 'blind' : 'silent'} since ${whole(lastingClock(unheard.since, now))}</span> `
 }
 
 function composeBadges(record: EventRecord): string[] {
