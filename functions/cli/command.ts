@@ -113,7 +113,8 @@ export async function runCommand(
       io.print(`${call}\n\n${called(about.trim())}`)
       return exitCodes.fine
     }
-    if (positionals.length < least) throw wrong(`a word is missing; write ${call}`)
+    if (positionals.length < least)
+      throw wrong(`${usage.split(' ')[positionals.length] ?? 'a word'} is missing; write ${call}`)
     if (positionals.length > most) {
       throw wrong(`"${positionals[most]}" is one word too many; write ${call}`)
     }

@@ -29,6 +29,7 @@ export function beginning(event: PublicEvent, url: string): string[] {
     `Drill ${eventId} started on ${url}`,
     `${eventType} of ${resources.join(', ')} in fleet "${fleet}", ${due}`,
     `Policy: ${policy.decide}, ${rule}. ${deciding[policy.decide]}`,
+    `Console: ${url}/console/events/${encodeURIComponent(fleet)}/${eventId}`,
   ].map(plain)
 }
 

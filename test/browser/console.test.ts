@@ -368,3 +368,35 @@ test('without a script: sign in, decide, sign out', { timeout: patience }, async
   expect(await kept('foghorn-admin')).toEqual([])
   world.store.close()
 })
+
+test('under load, the first decision stands in the first screen, and no button is below another', {
+  timeout: 2 * patience,
+}, async () => {
+  const url = await open(await consoleWorld({ events: 12, further: 50 }))
+  const page = await browser.newPage()
+  await page.setViewportSize({ width: 1024, height: 768 })
+  await signIn(page, url)
+  for (const [width, height] of [
+    [390, 844],
+    [1024, 768],
+    [1920, 1080],
+  ] as const) {
+    await page.setViewportSize({ width, height })
+    await page.goto(url)
+    const first = page
+      .locator('#g-ask ~ .rows')
+      .getByText(/Decide all|now…|anyway…/)
+      .first()
+    const { y, height: tall } = (await first.boundingBox())!
+    expect([width, y + tall <= height]).toEqual([width, true])
+    const covered = await page.evaluate(`[...document.querySelectorAll('button, summary, .button')]
+      .filter((node) => node.checkVisibility() && node.offsetHeight > 0)
+      .flatMap((node) => {
+        node.scrollIntoView({ block: 'center' })
+        const { left, top, width, height } = node.getBoundingClientRect()
+        const hit = document.elementFromPoint(left + width / 2, top + height / 2)
+        return hit !== null && (node === hit || node.contains(hit) || hit.contains(node)) ? [] : [node.textContent]
+      })`)
+    expect([width, covered]).toEqual([width, []])
+  }
+})

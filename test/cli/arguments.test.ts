@@ -137,7 +137,7 @@ describe('wrong words', () => {
   })
 
   test('no file', async () => {
-    expect(await refusalOf(checkConfig, [])).toContain('a word is missing; write npm run')
+    expect(await refusalOf(checkConfig, [])).toContain('FILE is missing; write npm run')
   })
 
   test.each<[string[], string, unknown?]>([

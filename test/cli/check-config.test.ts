@@ -300,7 +300,7 @@ describe('a dry run', () => {
 
 describe('wrong words end it with code 2 and what to write', () => {
   test.each<[string[], ...string[]]>([
-    [[], 'a word is missing; write npm run check-config -- FILE'],
+    [[], 'FILE is missing; write npm run check-config -- FILE'],
     [['nowhere.json'], 'there is no file "nowhere.json"', 'write a path relative to'],
     [['infra'], `cannot read "infra"`],
     [[example, '--typ', 'Reboot'], 'unknown option --typ; did you mean --type?'],

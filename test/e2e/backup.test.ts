@@ -115,7 +115,7 @@ test('what goes wrong leaves no file, and says what to do', { timeout: 60_000 },
   const file = join(stage.directory, 'copy.sqlite')
   writeFileSync(file, 'an older backup')
   const wrongs: [string[], object, number, string][] = [
-    [[], {}, 2, 'a word is missing'],
+    [[], {}, 2, 'FILE is missing'],
     [[file, file], {}, 2, 'is one word too many'],
     [[file], { FOGHORN_ADMIN_KEY: '' }, 2, 'FOGHORN_ADMIN_KEY is not set'],
     [[file], { FOGHORN_ADMIN_KEY: 'wrong' }, 1, 'neither a valid token nor the admin key'],

@@ -10,6 +10,7 @@ import { asksFor } from './step.ts'
 export function chooseSign({ moment, event }: Notification, now: number): string {
   if (moment === 'lost' || isGuess(event.ended)) return '❔'
   if (moment === 'stuck') return '🛑'
+  if (event.ended?.inferred === 'drill_overdue') return 'ℹ️'
   if (moment === 'completed' || moment === 'cancelled') return '✅'
   if (moment === 'approved' || moment === 'started') return '▶️'
   const isAsked = asksFor(event, now) && event.decided === undefined

@@ -168,7 +168,8 @@ function composeAlert({ at, event, about }: AlertNotification): Draft {
   if ('alert' in about) return composeFleetAlert(event.fleet, about, at)
   if ('ping' in about) return composePing(about.ping)
   if (about.health !== undefined) return composeChannelAlert(event, about)
-  const title = `Channel "${about.channel}" refused "${about.moment}" for ${describeSubject(event)}`
+  const which = about.moment === 'alert' ? 'an alert' : earlierWords[about.moment]
+  const title = `Channel "${about.channel}" refused a message about ${describeSubject(event)}: ${which}`
   return {
     ...trouble,
     ...called(title),
@@ -253,8 +254,25 @@ function insteadLines(notification: Notification | AlertNotification): string[] 
 
 function skippedLines(skipped: Moment[]): string[] {
   if (skipped.length === 0) return []
-  const names = skipped.map((moment) => `"${moment}"`).join(', ')
-  return [`This channel missed earlier messages: ${names}.`]
+  const names = [...new Set(skipped.map((moment) => earlierWords[moment]))]
+  const all =
+    names.length === 1 ? names[0]! : `${names.slice(0, -1).join(', ')} and ${names.at(-1)!}`
+  return [`This channel missed earlier messages: ${all}.`]
+}
+
+/** What people call a message that they did not get. */
+const earlierWords: Record<Moment, string> = {
+  scheduled: 'the first one',
+  changed: 'a change',
+  not_ready: 'that a rule could not approve',
+  reminder: 'a reminder',
+  approved: 'the approval',
+  declined: 'that it was left to Azure',
+  stuck: 'that Azure had not started it',
+  started: 'the start',
+  completed: 'the end',
+  cancelled: 'the end',
+  lost: 'that its outcome is unknown',
 }
 
 function lateLines({ at }: Notification | AlertNotification, now: number): string[] {

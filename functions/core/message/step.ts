@@ -137,10 +137,10 @@ function ahead(event: EventView, now: number, askers: Askers): string[] {
     ...unheardLines(event, now),
     ...inVainLines(event),
     describeImpact(event),
-    ...describeReach(event),
     ...readinessLines(event),
     ...advice,
     next,
+    ...describeReach(event),
   ]
 }
 

@@ -210,6 +210,12 @@ function fail(what: string): (error: unknown) => void {
 }
 
 /** Starts the relay. A signal ends the process. */
+function greeting({ config, adminKey }: Settings): string {
+  const console =
+    adminKey === undefined ? 'off: set FOGHORN_ADMIN_KEY' : `${config.publicUrl}/console`
+  return `The relay runs. Console: ${console}. Ctrl+C stops it.`
+}
+
 export async function run(): Promise<void> {
   const write = (line: string) => void process.stdout.write(`${line}\n`)
   // if the reader of the log is gone, the relay goes on
@@ -220,6 +226,8 @@ export async function run(): Promise<void> {
   try {
     const settings = await readSettings(process.env)
     const relay = await start(settings, write, oneAtATime(takeConfig))
+    // a person looks on
+    if (process.stdout.isTTY) write(greeting(settings))
     /** Old configurations that end what they have begun. */
     let ending: Promise<unknown> = Promise.resolve()
     async function takeConfig(): Promise<ConfigTaken> {

@@ -188,7 +188,13 @@ export function describeHealth(
   const works = fine.filter((name) => overview.accepted.includes(name))
   const tried = [...works, ...overview.failed]
   const untried = fine.filter((name) => !tried.includes(name)).length
-  return { ...overview, channels: { works: works.length, untried, of: channels.length } }
+  const [fleet] = visitor.fleets
+  return {
+    ...overview,
+    channels: { works: works.length, untried, of: channels.length },
+    address: relay.config.publicUrl,
+    ...(fleet !== undefined && { fleet }),
+  }
 }
 
 function describeTrouble(relay: Relay, { channel, since, note }: Troubled): Trouble {

@@ -46,6 +46,7 @@ export function eventBody(shown: Shown, now: number): Html {
   const { base, seen, deliveries, seenBy, decides, notice } = shown
   const { record } = seen
   const view = toView(record)
+  const failed = deliveries.filter(({ state }) => ['refused', 'given_up'].includes(state)).length
   return html`<p><a href="${base}/events">All events</a></p>
 <article ${liveAttributes(seen)}>
 <h1 id="h0">${drillMark(view)}${describeSubject(view)}</h1>
@@ -54,6 +55,7 @@ ${record.drill ? html`<p class="drill">${drillLine}</p>` : ''}
 ${noticePart(notice)}
 <div class="columns"><div>
 ${statePart(seen, now)}
+${unheardPart(base, record)}
 ${decides ? html`<div class="decide">${choicePart(seen, now, 0, 'console')}</div>` : ''}
 <h2 id="timeline">Timeline</h2>
 ${groupDays(composeLines(record, deliveries)).map(
@@ -74,9 +76,15 @@ ${seenBy.length === 0 ? html`<p>${record.drill ? 'No VM sees a drill.' : 'No bea
   )}</ul>
 </div></div>
 <h2 id="deliveries">Messages <span class="count">${deliveries.length}</span></h2>
-${deliveryTable(shown, now)}
+${deliveries.length === 0 ? deliveryTable(shown, now) : html`<details id="messages"${failed > 0 ? html` open` : ''}><summary>${failed === 0 ? 'Each with its attempts' : `${failed} failed`}</summary>${deliveryTable(shown, now)}</details>`}
 ${deliveries.length > maxDeliveries ? html`<p>The events API also has the older messages.</p>` : ''}
 </article>`
+}
+
+/** To the beacons that must report before Azure is told. */
+function unheardPart(base: string, { fleet, unheard }: EventRecord): Html {
+  if (unheard === undefined) return ''
+  return html`<p class="further">${unheard.vms.map((vm) => html`<a href="${base}/beacons?${new URLSearchParams({ fleet, q: vm })}">Show the beacon of ${plain(vm)}</a> `)}</p>`
 }
 
 /** The latest first. */

@@ -15,6 +15,9 @@ export interface Health {
   /** Azure itself sends events, too. `readAt`: when the relay last read Azure's list. */
   azure?: { readAt?: number; isFresh: boolean }
   channels: { works: number; untried: number; of: number }
+  /** The relay's address, and a fleet of the visitor, for the first steps. */
+  address: string
+  fleet?: string
 }
 
 /** Beacons of one fleet. */
@@ -152,9 +155,13 @@ function troublePart({ name, path, why, since, fallback }: Trouble, now: number)
 }
 
 /** Shown while no event is open: only beacons that report, or Azure's list, can say that there is none. */
-export function emptyPart({ reporting, silent, missing, azure, channels }: Health): Html {
+export function emptyPart(health: Health, base: string): Html {
+  const { reporting, silent, missing, azure, channels } = health
+  if (reporting === 0 && azure === undefined && describeCount(silent) === 0) {
+    return firstSteps(health, base)
+  }
   if (reporting === 0 && azure?.isFresh !== true) {
-    return html`<p class="empty ask"><b>Foghorn sees no VM.</b> ${whySeesNothing(silent, azure)}</p>`
+    return html`<p class="empty ask"><b>Foghorn sees no VM.</b> ${whySeesNothing(azure)}</p>`
   }
   if (describeCount(silent) + describeCount(missing) > 0) {
     return html`<p class="empty ask"><b>No maintenance for the VMs whose beacons report.</b> Of the other VMs, Foghorn knows nothing.</p>`
@@ -166,10 +173,31 @@ export function emptyPart({ reporting, silent, missing, azure, channels }: Healt
   return html`<p class="empty good"><b>All quiet.</b> ${quiet}</p>`
 }
 
-function whySeesNothing(silent: Absent[], azure: Health['azure']): string {
+/** What is left to do on a fresh relay, each with its command. */
+function firstSteps({ channels, address, fleet = 'NAME' }: Health, base: string): Html {
+  const name = plain(fleet)
+  const steps: [isDone: boolean, what: Html][] = [
+    [true, html`The relay runs: ${address}`],
+    [
+      channels.works > 0,
+      html`A channel accepts a message: <a href="${base}/channels">send a test</a>`,
+    ],
+    [
+      false,
+      html`A beacon reports. On a VM: <code>FOGHORN_RELAY_URL=${address} FOGHORN_FLEET=${name} FOGHORN_FLEET_KEY=… foghorn-beacon</code>`,
+    ],
+    [
+      false,
+      html`A drill takes the whole way: <code>FOGHORN_URL=${address} foghorn drill --fleet ${name} --type Reboot</code>`,
+    ],
+  ]
+  return html`<div class="empty ask first"><p><b>Foghorn sees no VM.</b> No beacon has reported. Until one reports, nobody is told of maintenance.</p>
+<ol>${steps.map(([isDone, what]) => html`<li>${markPart(isDone ? 'good' : 'over', isDone ? 'done' : 'next')} ${what}</li>`)}</ol></div>`
+}
+
+function whySeesNothing(azure: Health['azure']): string {
   if (azure !== undefined) {
     return 'The relay cannot read Azure’s list of events: its log says why, and so does npm run azure -- check. Nobody is told of maintenance but by Event Grid.'
   }
-  const which = describeCount(silent) === 0 ? 'No beacon has reported.' : 'All beacons are silent.'
-  return `${which} Until one reports, nobody is told of maintenance. The guide "Install a beacon" shows how to install one.`
+  return 'All beacons are silent. Until one reports, nobody is told of maintenance.'
 }

@@ -171,7 +171,7 @@ ${more ? html`<p class="note">More events are open. <a href="${base}/events?step
 
 /** No event is open, or none that the filter lets through. */
 function nonePart(base: string, filter: ShownFilter, health: Health): Html {
-  if (!isFiltered(filter)) return emptyPart(health)
+  if (!isFiltered(filter)) return emptyPart(health, base)
   return html`<p class="empty">No open event matches. <a href="${base}">Show all</a></p>`
 }
 

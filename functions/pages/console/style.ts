@@ -94,6 +94,7 @@ button.plain, .button.plain { background: var(--stay); border: 1px solid var(--e
 .mark { font-weight: 700; color: var(--tone) }
 .empty { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: 1.25rem;
   color: var(--soft); text-align: center }
+.first { text-align: left } .first ol { margin: .5rem 0 0; padding-left: 1.25rem } .first li { margin: .375rem 0 } code { background: var(--over-ground); border-radius: .25rem; padding: 0 .25rem; overflow-wrap: anywhere }
 .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: .5rem; background: var(--card) }
 table { border-collapse: collapse; width: 100%; font-size: .9375rem; line-height: 1.4 }
 th, td { text-align: left; padding: .5rem .75rem; vertical-align: top; border-top: 1px solid var(--line) }
@@ -131,7 +132,7 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 .lane.axis { border-top: 0; color: var(--soft); font-size: .8125rem }
 .lane.axis div { display: flex }
 .lane.axis span { flex: 1 1 0; font-variant-numeric: tabular-nums }
-.lane.clash { background: var(--bad-ground); box-shadow: -.25rem 0 0 var(--bad) }
+.lane.clash { background: var(--ask-ground); box-shadow: -.25rem 0 0 var(--ask) }
 .console .record a { padding: .25rem 0 }
 tbody th { min-width: 7rem }
 .charts { columns: 30rem auto; column-gap: .875rem }
@@ -163,9 +164,10 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
 .hero { margin: 0; color: var(--ink); line-height: 1; display: flex; flex-wrap: wrap; gap: 0 3vw; align-items: baseline } .hero b { font-size: 12vw; color: var(--tone); font-variant-numeric: tabular-nums; white-space: nowrap } .hero span { font-size: 3.4vw }
 .counts { list-style: none; display: flex; flex-wrap: wrap; gap: 0 4vw; margin: .5vh 0; padding: 0; font-size: 2vw } .counts b { font-size: 6vw; line-height: 1.1; color: var(--tone); font-variant-numeric: tabular-nums } .wall .chip { font-size: .75em }
 .lines { list-style: none; margin: .5vh 0 0; padding: 0 } .lines li { display: flex; gap: 2vw; align-items: baseline; font-size: 2.2vw; line-height: 1.5; border-top: 1px solid var(--line); border-left: .5vw solid var(--tone); padding-left: 1vw; white-space: nowrap; overflow: hidden } .lines b { min-width: 8em; font-variant-numeric: tabular-nums } .unpaged li:nth-child(n+9) { display: none }
-.quiet { text-align: center; padding: 12vh 0; line-height: 1.1 } .quiet p { margin: 0 0 2vh; font-size: 2.4vw } .quiet b { font-size: 10vw; color: var(--tone) } .wall p.strip { font-size: 1.6vw }
-@media (max-width: 45rem) { .hero span, .lines li { font-size: 5vw; white-space: normal } .counts { font-size: 4vw } .hero b { font-size: 16vw } .quiet p, .wall p.strip { font-size: 4.5vw } .lines b { min-width: 5em } }
-.stale main { opacity: .55 }
+.calm { text-align: center; padding: 12vh 0; line-height: 1.1 } .calm p { margin: 0 0 2vh; font-size: 2.4vw } .calm b { font-size: 10vw; color: var(--tone) } .wall p.strip { font-size: 1.6vw }
+@media (max-width: 45rem) { .hero span, .lines li { font-size: 5vw; white-space: normal } .counts { font-size: 4vw } .hero b { font-size: 16vw } .calm p, .wall p.strip { font-size: 4.5vw } .lines b { min-width: 5em } }
+/* what is old fades, the warnings about it do not */
+.stale .row > :not(.act), .stale .tiles, .stale .lines, .stale .hero, .stale table { opacity: .55 }
 @media (max-width: 60rem) { .columns { grid-template-columns: minmax(0, 1fr) } }
 @media (max-width: 100rem) { .row { grid-template-columns: 7rem minmax(10rem, 1fr) 7rem 32rem; grid-template-rows: auto 1fr; align-items: start }
   .row .fleet { padding-top: .25rem } .cluster .head .when { min-width: 7rem }

@@ -79,8 +79,8 @@ export function upcomingBody(view: Upcoming, now: number): Html {
   return html`<h1>Upcoming</h1>
 <div class="bar"><nav aria-label="How far ahead">${choices}</nav>
 ${filterForm(`${base}/upcoming`, filter, count, asked && { hours: String(asked) })}</div>
-${lanes.length > 0 ? '' : isFiltered(filter) ? html`<p class="empty">No open event matches.</p>` : emptyPart(health)}
-${clashing.length === 0 ? '' : html`<div class="state bad"><p class="headline">Several events of one scale set come close together</p>${clashing.slice(0, maxClashes).map((lane) => html`<p>${clashText(lane)}</p>`)}${clashing.length > maxClashes ? html`<p>${clashing.length - maxClashes} more scale sets are marked below.</p>` : ''}</div>`}
+${lanes.length > 0 ? '' : isFiltered(filter) ? html`<p class="empty">No open event matches.</p>` : emptyPart(health, base)}
+${clashing.length === 0 ? '' : html`<div class="state ask"><p class="headline">Several events of one scale set come close together</p>${clashing.slice(0, maxClashes).map((lane) => html`<p>${clashText(lane)}</p>`)}${clashing.length > maxClashes ? html`<p>${clashing.length - maxClashes} more scale sets are marked below.</p>` : ''}</div>`}
 ${lanes.length === 0 ? '' : picture(base, lanes, reach, now)}
 ${lanes.length === 0 ? '' : composeList(base, lanes, now)}
 ${more ? html`<p class="note">More events are open. The page prefers undecided ones, so others may be missing.</p>` : ''}`
@@ -166,9 +166,9 @@ function composeList(base: string, lanes: Lane[], now: number): Html {
     const path = buildPath(base, slot)
     const view = toView(record)
     const when = record.started === undefined ? minuteUtc(utc(from)) : `since ${utcOn(from, now)}`
-    return html`<tr data-key="${fleet}/${set}/${record.eventId}"><td data-label="In">${record.started === undefined ? relative(from, now) : span(now - from)}</td><td data-label="When">${whole(when)}</td>
+    return html`<tr data-key="${fleet}/${set}/${record.eventId}"><td data-label="In">${record.started === undefined ? relative(from, now) : `running ${span(now - from)}`}</td><td data-label="When">${whole(when)}</td>
 <th scope="row"><a href="${path}">${drillMark(view)}${describeSubject(view)}</a></th><td data-label="State">${badge(record.facts, chooseStep(record))}</td><td data-label="Fleet">${chip(fleet)}</td>
-<td data-label="Scale set">${plain(set)}${clashes ? html` ${chip('close to another', 'bad')}` : ''}</td></tr>`
+<td data-label="Scale set">${plain(set)}${clashes ? html` ${chip('close to another', 'ask')}` : ''}</td></tr>`
   })
   return html`<div class="scroll" role="region" aria-label="Events" tabindex="0"><table class="stack brief">
 <thead><tr><th scope="col">In</th><th scope="col">When</th><th scope="col">Event</th><th scope="col">State</th><th scope="col">Fleet</th><th scope="col">Scale set</th></tr></thead>

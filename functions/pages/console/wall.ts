@@ -51,5 +51,5 @@ function quietPart({ health, last }: Wall, now: number): Html {
     last === undefined
       ? 'No event has been seen yet.'
       : `The last event: ${last.eventType} of ${last.vms[0] ?? 'unnamed VMs'}, ${relative(last.firstSeenAt, now)}.`
-  return html`<div class="quiet ${sees ? 'good' : 'ask'}"><p><b>${words}</b></p><p>${before}</p></div>`
+  return html`<div class="calm ${sees ? 'good' : 'ask'}"><p><b>${words}</b></p><p>${before}</p></div>`
 }
