@@ -353,8 +353,8 @@ function rowPart({ seen, path, deliveries, choices, place, isNext }: Placed, now
   return html`<article class="row" id="e${place}" ${liveAttributes(seen)}>${saidPart(seen)}
 <p class="when"><b data-left="${until ?? ''}">${until === undefined ? describeDuration(record, now) : left}</b><small>${whole(describeDue(record, now))}</small></p>
 <div class="what"><h3 id="h${place}"><a href="${path}">${drillMark(view)}${vmsIn(view)}</a></h3>
-${brief === '' ? '' : html`<p class="note">${whole(brief)}</p>`}${takenPart(record, now)}<span class="away" data-headline>${describeSubject(view)}: ${headline}</span></div>
-<p class="fleet">${chip(record.fleet)}${composeBadges(record).map((badge) => chip(badge, 'ask'))}${unheardChip(record, now)}</p>
+${brief === '' ? '' : html`<p class="note">${whole(brief)}</p>`}${record.unheard === undefined ? '' : html`<p>${unheardChip(record, now)}</p>`}${takenPart(record, now)}<span class="away" data-headline>${describeSubject(view)}: ${headline}</span></div>
+<p class="fleet">${chip(record.fleet)}${composeBadges(record).map((badge) => chip(badge, 'ask'))}</p>
 <p class="type">${typeIn(view)}${describePause(record)}</p>
 <div class="news"><p class="ready">${readinessPart(record)}</p>
 <p class="told">${deliveries?.some(({ state }) => state !== 'delivered' && state !== 'superseded') ? reachedPart(deliveries, record.epoch) : ''}</p></div>
