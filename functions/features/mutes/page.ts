@@ -41,11 +41,11 @@ ${send === undefined ? html`<p class="note">To mute events, you need the admin k
 
 function table(base: string, mutes: Mute[], send: string | undefined, now: number): Html {
   return html`<div class="scroll" role="region" aria-label="Mutes" tabindex="0"><table class="stack">
-<thead><tr><th scope="col">Events of</th><th scope="col">Time</th><th scope="col">Muted by</th><th scope="col">Reason</th>${send === undefined ? '' : html`<th scope="col"><span class="away">Action</span></th>`}</tr></thead>
+<thead><tr><th scope="col">Events of</th><th scope="col">Time</th><th scope="col">Muted</th><th scope="col">Reason</th>${send === undefined ? '' : html`<th scope="col"><span class="away">Action</span></th>`}</tr></thead>
 <tbody>${mutes.map(
     (mute) => html`<tr data-key="${mute.id}"><th scope="row">${plain(mutedVms(mute))}</th>
 <td data-label="Time">${whole(describeTime(mute, now))}</td>
-<td data-label="Muted by">${plain(describeDecider(mute.by))}</td>
+<td data-label="Muted">${plain(describeDecider(mute.by))}</td>
 <td data-label="Reason">${plain(mute.reason ?? '')}</td>
 ${send === undefined ? '' : html`<td>${sendForm(`${base}/end-mute`, send, { id: mute.id, back: '/mutes' }, 'End mute')}</td>`}</tr>`,
   )}</tbody></table></div>`

@@ -221,7 +221,8 @@ function composeRows({ channel, facts, tested }: OneChannel, now: number): [stri
 }
 
 function composeRecent({ planned, failed }: NonNullable<ShownChannel['recent']>): string {
-  return `${describeCount(planned)} messages, ${describeCount(failed)} of them failed`
+  const messages = planned === 1 ? 'message' : 'messages'
+  return `${describeCount(planned)} ${messages}, ${failed === 0 ? 'none' : describeCount(failed)} failed`
 }
 
 function describeFate(

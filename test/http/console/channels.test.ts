@@ -99,7 +99,7 @@ test('a subscription: its messages and a test, for those who may manage', async 
   )
   await world.drain()
   expect(await textFor(visit, path)).not.toContain('Answer then')
-  expect(await textFor(visit, path)).toContain('Last 24 hours 2 messages, 0 of them failed')
+  expect(await textFor(visit, path)).toContain('Last 24 hours 2 messages, none failed')
   expect(pings()).toBe(before + 1)
   const reader = await asToken(world, ['read'])
   expect(await textFor(reader, '/console/channels')).not.toContain('Inventory')
