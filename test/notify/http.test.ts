@@ -273,3 +273,21 @@ test('every preset names only settings that its template uses', () => {
     }
   }
 })
+
+/** What a push on a phone shows, by the service's documentation. */
+const pushed: Partial<Record<string, (body: Json) => string>> = {
+  discord: ({ content }) => content,
+  'google-chat': ({ text }) => text,
+  mattermost: ({ attachments: [{ fallback }] }) => fallback,
+  telegram: ({ text }) => text.split('\n')[0],
+  pushover: ({ title }) => title,
+  ntfy: ({ title }) => title,
+  apprise: ({ title }) => title,
+}
+
+test.each(Object.entries(pushed))('a push of %s has the VM and the time', async (preset, read) => {
+  const { requests } = await sendBy(httpChannel(preset as never))
+  const shown = read!(requests[0]!.json).replaceAll('\\', '')
+  expect(shown).toContain('web_0')
+  expect(shown).toContain('12:15 UTC')
+})

@@ -16,7 +16,13 @@ export const textsFile = `${folder}/texts.json`
 export const shownScene = 'reminder'
 export const shownPage = 'open'
 /** By the name of the picture: the path below that of the console. */
-export const shownTabs = { 'console-now': '', 'console-upcoming': '/upcoming' }
+export const shownTabs = {
+  'console-now': '',
+  'console-upcoming': '/upcoming',
+  'console-beacons': '/beacons',
+  'console-channels': '/channels',
+  'console-wall': '?wall',
+}
 
 /** A digest of the text of each picture. */
 export async function pictureTexts(): Promise<Record<string, string>> {

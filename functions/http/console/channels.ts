@@ -7,6 +7,7 @@ import type { Subscription } from '../../core/delivery/subscription.ts'
 import { publicDelivery } from '../../core/event/public-view.ts'
 import { describeSubject } from '../../core/message/phrases.ts'
 import { type Access, isBound, may, seesFleet } from '../../core/rules/access.ts'
+import type { Match } from '../../core/rules/match.ts'
 import { channelBody, channelsBody, type ShownChannel } from '../../pages/console/channels.ts'
 import { nameService } from '../../pages/console/parts.ts'
 import { utcOn } from '../../pages/times.ts'
@@ -138,6 +139,13 @@ function describeRate(relay: Relay, channel: string): string {
   return `a request each ${everyMs / 1_000} s${list}`
 }
 
+/** What a route asks for: ` (fleet prod, resource db_*)`. Empty if it takes every event. */
+function describeMatch({ time: _, ...match }: Match): string {
+  const asked = Object.entries(match).filter(([, value]) => value !== undefined)
+  if (asked.length === 0) return ''
+  return ` (${asked.map(([key, value]) => `${key} ${[value].flat().join(' or ')}`).join(', ')})`
+}
+
 export async function showChannel(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
   const read = readQuery(c, pageQuery)
   if ('refusal' in read) return wrongAddress(relay, c, visitor, read.refusal)
@@ -154,8 +162,16 @@ export async function showChannel(relay: Relay, c: Context, visitor: Visitor): P
     lastTest(relay, name),
   ])
   const shown = shownChannel(relay, access, activity!, troubles)
-  const facts: [string, string][] =
-    shown.fallback === undefined ? [] : [['Fallback', shown.fallback]]
+  const named = relay.config.routes.flatMap(({ channels, match }, i) =>
+    channels.includes(name) ? [`routes[${i}]${describeMatch(match)}`] : [],
+  )
+  const facts: [string, string][] = [
+    [
+      'Routes',
+      named.length > 0 ? named.join('; ') : 'none: it gets only what it is the fallback for',
+    ],
+    ...(shown.fallback === undefined ? [] : [['Fallback', shown.fallback] as [string, string]]),
+  ]
   return show(relay, c, visitor, {
     channel: shown,
     facts,

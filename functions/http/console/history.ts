@@ -105,7 +105,8 @@ export async function download(
   return c.body(kind === 'csv' ? composeCsv(rows) : JSON.stringify(json), 200, headers)
 }
 
-type Row = Record<(typeof columns)[number], string | number | string[]>
+type Cell = string | number | boolean | string[] | null
+type Row = Record<(typeof columns)[number], Cell>
 
 const columns = [
   'fleet',
@@ -131,16 +132,16 @@ function toRow(event: EventSummary): Row {
     eventId,
     eventType,
     state: step,
-    inferred: event.inferred ? 'yes' : 'no',
-    drill: event.drill ? 'yes' : 'no',
+    inferred: event.inferred === true,
+    drill: event.drill === true,
     vmCount,
     vms,
     firstSeenAt: iso(event.firstSeenAt),
-    notBefore: iso(event.notBeforeAt) ?? '',
-    startedAt: iso(event.startedAt) ?? '',
-    endedAt: iso(event.endedAt) ?? '',
-    decidedAt: iso(event.decidedAt) ?? '',
-    decidedBy: event.decidedHow ?? '',
+    notBefore: iso(event.notBeforeAt) ?? null,
+    startedAt: iso(event.startedAt) ?? null,
+    endedAt: iso(event.endedAt) ?? null,
+    decidedAt: iso(event.decidedAt) ?? null,
+    decidedBy: event.decidedHow ?? null,
   }
 }
 
@@ -153,10 +154,16 @@ function composeCsv(rows: Row[]): string {
  * A spreadsheet would run a text that begins like a formula, also after what it takes for a separator or
  * a quote, and with the signs of full width.
  */
-function cell(value: string | number | string[]): string {
-  const whole = visible(Array.isArray(value) ? value.join(' ') : String(value))
+function cell(value: Cell): string {
+  const whole = visible(inWords(value))
   const safe = whole.replace(/(^|[;,|\t"])(?=\s*[=+\-@＝＋－＠])/g, "$1'")
   return `"${safe.replaceAll('"', '""')}"`
+}
+
+function inWords(value: Cell): string {
+  if (Array.isArray(value)) return value.join(' ')
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  return String(value ?? '')
 }
 
 export function showEvent(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {

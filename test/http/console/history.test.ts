@@ -94,8 +94,8 @@ describe('downloads', () => {
     const json = await (await visit.get('/console/events.json?q=web_0')).json()
     expect((json as { events: object[] }).events).toEqual([
       {
-        ...{ fleet: 'prod', eventId, eventType: 'Reboot', state: 'completed', inferred: 'no' },
-        ...{ drill: 'no', vmCount: 1, vms: ['web_0'], firstSeenAt: at(0), notBefore: at(900) },
+        ...{ fleet: 'prod', eventId, eventType: 'Reboot', state: 'completed', inferred: false },
+        ...{ drill: false, vmCount: 1, vms: ['web_0'], firstSeenAt: at(0), notBefore: at(900) },
         ...{ startedAt: at(30), endedAt: at(60), decidedAt: at(0), decidedBy: 'link' },
       },
     ])

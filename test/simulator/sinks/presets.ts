@@ -159,6 +159,7 @@ const services = {
           z.strictObject({
             cardId: z.string(),
             card: z.strictObject({
+              header: z.strictObject({ title: text(200) }),
               sections: z.array(
                 z.strictObject({
                   widgets: z.array(
@@ -191,6 +192,7 @@ const services = {
     query: { wait: 'true' },
     takes: {
       '': z.strictObject({
+        content: text(2_000),
         embeds: z
           .array(
             z.strictObject({
