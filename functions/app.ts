@@ -36,7 +36,7 @@ export function createParts(relay: Relay): Parts {
   const reports = createReportCounts(relay)
   const keyGuard = createKeyGuard(relay, refusals, 'api')
   const linkGuard = createLinkGuard({ now: () => relay.now(), refusals })
-  const door = createDoor(relay)
+  const door = createDoor(relay.host)
   const limited = limitRates(() => relay.now())
   const shared: Shared = { relay, keyGuard, linkGuard, refusals, reports, routes, door }
   app.use('*', keepPrivate(relay))

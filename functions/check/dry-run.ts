@@ -23,7 +23,7 @@ import { openBefore, type PolicyRule } from '../core/rules/policy.ts'
 import { listReminders } from '../core/rules/routes.ts'
 import { activeAt, isWithinTime, nextChange } from '../core/rules/time.ts'
 import { decidesHere } from '../use-cases/decision-buttons.ts'
-import { channelFacts, type Relay } from '../use-cases/relay.ts'
+import { type ChannelParts, channelFacts } from '../use-cases/relay.ts'
 import { whyNoMatch, whyNotDecided } from './explain.ts'
 
 export interface Case {
@@ -69,9 +69,7 @@ export interface Notified {
   onlyAfter?: string[]
 }
 
-type Parts = Pick<Relay, 'config' | 'notifiers'>
-
-export function dryRun(relay: Parts, one: Case): Outcome {
+export function dryRun(relay: ChannelParts, one: Case): Outcome {
   const { config } = relay
   const { vms } = one
   const record = withPolicy(activeAt(config.policy, one.at), buildRecord(one))
@@ -102,7 +100,7 @@ export function dryRun(relay: Parts, one: Case): Outcome {
 }
 
 /** Undefined if no rule and no route begins or ends within a week. */
-function changeAfter({ config }: Parts, one: Case): Outcome['change'] {
+function changeAfter({ config }: ChannelParts, one: Case): Outcome['change'] {
   const rules = config.policy.map((rule, i) => ({
     name: describeCase(rule, i),
     time: rule.match.time,
@@ -157,7 +155,7 @@ function rulesTried(rules: PolicyRule[], record: EventRecord, vms: KnownVm[], no
 
 /** The outcome if another VM's beacon reports the event first. Undefined if it is the same. */
 function beforeKnown(
-  relay: Parts,
+  relay: ChannelParts,
   one: Case,
   known: EventRecord,
   notified: Notified[],
@@ -174,7 +172,7 @@ function beforeKnown(
 }
 
 /** The channels of each moment that may come, in the order of an event's life. */
-function listNotified(relay: Parts, record: OpenRecord, now: number): Notified[] {
+function listNotified(relay: ChannelParts, record: OpenRecord, now: number): Notified[] {
   const notified: Notified[] = []
   const sure: Delivery[] = []
   /** Deliveries of moments that may not come. */

@@ -132,7 +132,7 @@ export function tryEvent(
   const event = options.event === undefined ? undefined : readText(options.event, '--event: ')
   const fleets = Object.keys(config.fleets)
   const { case: one, doubts, notes } = readCase(options, event, fleets, Date.now())
-  const outcome = dryRun({ config, notifiers }, one)
+  const outcome = dryRun({ config, sending: { notifiers } }, one)
   const lines = [
     // first, because the outcome depends on it
     ...(doubts.length === 0 ? [] : ['', ...doubts.flatMap((doubt) => wrap(doubt, '', '  '))]),

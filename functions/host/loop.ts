@@ -226,7 +226,7 @@ export class Loop {
       this.#checkAt = 0
       this.#forgetAt = 0
       this.#restsUntil = 0
-      delete this.#relay.outsideLookAt
+      delete this.#relay.outside.lookAt
       this.#relay.listeningSince = Math.min(this.#relay.listeningSince, now)
     }
     this.#tickedAt = now

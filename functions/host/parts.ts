@@ -7,6 +7,7 @@ import { createAzureDoors } from '../azure/doors.ts'
 import { createTokens } from '../azure/tokens.ts'
 import { azureSchema } from '../config/azure.ts'
 import { createEntra } from '../identity/entra.ts'
+import { notifiers } from '../notify/registry.ts'
 import { createSlackPresses } from '../notify/slack/presses.ts'
 import { teamsPresses } from '../notify/teams/presses.ts'
 import { ClockWatch } from '../use-cases/clock-watch.ts'
@@ -29,18 +30,13 @@ export function commonParts(
 ) {
   for (const entry of unreadExceptions(proxy?.except ?? ''))
     log.warn('proxy_entry_ignored', { entry })
+  const identity = createEntra({ fetch: fetchAzure, now: Date.now, log })
   return {
     config,
-    linkKeys,
-    adminKey,
     log,
-    slackPresses: createSlackPresses(nodeHmac),
-    teamsPresses,
-    hmac: nodeHmac,
-    ...openAzure(config, hostIdentity, fetchAzure),
-    identity: createEntra({ fetch: fetchAzure, now: Date.now, log }),
-    retryLog: createFrequentLog({ now: Date.now, log }, retryLogMs),
-    removedChannels: [],
+    credentials: { linkKeys, adminKey, hmac: nodeHmac, identity },
+    presses: { slack: createSlackPresses(nodeHmac), teams: teamsPresses },
+    outside: openAzure(config, hostIdentity, fetchAzure),
     clockWatch: new ClockWatch(log, Date.now),
     now: Date.now,
     random: Math.random,
@@ -48,17 +44,25 @@ export function commonParts(
   }
 }
 
+export function openSending(
+  log: Log,
+  sends: Pick<Relay['sending'], 'send' | 'sendForBound'>,
+): Relay['sending'] {
+  const retryLog = createFrequentLog({ now: Date.now, log }, retryLogMs)
+  return { ...sends, notifiers, retryLog, removedChannels: [] }
+}
+
 function openAzure(
   { azure }: Common['config'],
   host: Common['hostIdentity'],
   fetch: Fetch,
-): Pick<Relay, 'azure' | 'azureTokens'> {
+): Relay['outside'] {
   const access = azure ?? azureSchema.parse({})
   const readText = readSmallFile
-  const azureTokens = createTokens({ access, host, fetch, readText, now: Date.now })
-  if (access.subscriptions.length === 0) return { azureTokens }
-  const options = { access, tokens: azureTokens, fetch, now: Date.now }
-  return { azureTokens, azure: createAzureDoors(options) }
+  const tokens = createTokens({ access, host, fetch, readText, now: Date.now })
+  if (access.subscriptions.length === 0) return { tokens }
+  const options = { access, tokens, fetch, now: Date.now }
+  return { tokens, doors: createAzureDoors(options) }
 }
 
 const keys = new WeakMap<Uint8Array, KeyObject>()

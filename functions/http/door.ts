@@ -19,7 +19,10 @@ export interface Door {
   pass<Answer>(asker: Asker, answer: () => Promise<Answer>): Promise<Answer | 'full'>
 }
 
-export function createDoor({ pause, readPlaces }: Pick<Relay, 'pause' | 'readPlaces'>): Door {
+export function createDoor({
+  pause,
+  readPlaces,
+}: Pick<Relay['host'], 'pause' | 'readPlaces'>): Door {
   /** Requests that wait, by asker. The first asker is next. */
   const waiting = new Map<string, (() => void)[]>()
   let taken = 0

@@ -20,11 +20,7 @@ import { routes } from './routes.ts'
 import { documentRoutes } from './schemas.ts'
 import { answerThrown, createNoteBrokenOff } from './thrown.ts'
 
-type FrontParts = Pick<
-  Relay,
-  | ('config' | 'adminKey' | 'linkKeys' | 'hmac' | 'identity')
-  | ('slackPresses' | 'teamsPresses' | 'now' | 'log')
->
+type FrontParts = Pick<Relay, 'config' | 'credentials' | 'presses' | 'now' | 'log'>
 
 const signing: Caller[] = ['beacon', 'slack', 'teams']
 
@@ -83,7 +79,7 @@ function listChecks(relay: FrontParts, refusals: FrequentLog): Record<Caller, Mi
     slack: async (c, next) => (await refusePress(relay, refusals, c)) ?? next(),
     teams: async (c, next) => (await refuseActivity(relay, refusals, c)) ?? next(),
     async link(c, next) {
-      const token = await readToken(relay.linkKeys, c.req.param('token') ?? '')
+      const token = await readToken(relay.credentials.linkKeys, c.req.param('token') ?? '')
       return token === undefined ? deadEnd(c, 'forged') : next()
     },
   }

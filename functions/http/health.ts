@@ -56,7 +56,7 @@ export const healthRoute = route({
 async function readHealth(relay: Relay): Promise<Health> {
   try {
     await nextDueAt(relay)
-    const troubles = [...relay.clockWatch.troubles(), ...(await relay.troubles())]
+    const troubles = [...relay.clockWatch.troubles(), ...(await relay.host.troubles())]
     troubles.push(...(await channelTroubles(relay)))
     return { status: troubles.length === 0 ? 'ok' : 'troubled', troubles }
   } catch (error) {

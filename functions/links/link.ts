@@ -28,10 +28,9 @@ const firstOfCompressed = 0x78
 type LinkKeys = Uint8Array<ArrayBuffer>[]
 
 interface Linking {
-  linkKeys: LinkKeys
   config: { publicUrl: string }
-  /** The HMAC of the host. WebCrypto leaves the thread for each message. */
-  hmac: Hmac
+  /** The HMAC of the host: WebCrypto leaves the thread for each message. */
+  credentials: { linkKeys: LinkKeys; hmac: Hmac }
 }
 
 export interface LinkToken extends EventKey {
@@ -54,14 +53,14 @@ export function readOne(
 }
 
 export async function pageLink(
-  relay: Linking,
+  { config, credentials: { linkKeys, hmac } }: Linking,
   delivery: Pick<Delivery, 'fleet' | 'eventId' | 'channel'>,
   now: number,
 ): Promise<string> {
   const { fleet, eventId, channel } = delivery
   const named = { fleet, eventId, channel, issuedAt: now }
-  const token = await createToken(relay.linkKeys, named, relay.hmac)
-  return `${relay.config.publicUrl}/approve/${token}`
+  const token = await createToken(linkKeys, named, hmac)
+  return `${config.publicUrl}/approve/${token}`
 }
 
 /** The addresses of an event that decide nothing. */
@@ -73,7 +72,10 @@ interface EventLinks {
 }
 
 export function eventLinks(
-  { config: { publicUrl }, adminKey }: Pick<Linking, 'config'> & { adminKey: string | undefined },
+  {
+    config: { publicUrl },
+    credentials: { adminKey },
+  }: Pick<Linking, 'config'> & { credentials: { adminKey: string | undefined } },
   { fleet, eventId }: EventKey,
 ): EventLinks {
   const path = `events/${encodeURIComponent(fleet)}/${encodeURIComponent(eventId)}`
@@ -83,7 +85,7 @@ export function eventLinks(
 
 /** One link for all events of a message. Undefined for one event, or if it would be too long. */
 export async function listLink(
-  relay: Linking,
+  { config, credentials: { linkKeys, hmac } }: Linking,
   deliveries: Delivery[],
   now: number,
 ): Promise<string | undefined> {
@@ -91,7 +93,7 @@ export async function listLink(
   const events = [...new Map(named.map((key) => [JSON.stringify(key), key])).values()]
   if (events.length < 2 || events.length > maxListed) return undefined
   const list = { channel: deliveries[0]!.channel, issuedAt: now, events }
-  const link = `${relay.config.publicUrl}/approve/${await createListToken(relay.linkKeys, list, relay.hmac)}`
+  const link = `${config.publicUrl}/approve/${await createListToken(linkKeys, list, hmac)}`
   return link.length > maxLinkLength ? undefined : link
 }
 

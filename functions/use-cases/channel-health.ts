@@ -81,7 +81,7 @@ async function alertFallback(
   if (fallback === undefined) return
   const alert = planTroubleAlert(first, fallback, health, relay.now())
   if ((await relay.store.addDeliveries([alert])) === 'known') return
-  relay.wake(1, { event: alert, deliveries: 1 })
+  relay.work.wake(1, { event: alert, deliveries: 1 })
 }
 
 /** Channels of the configuration that are refusing or unreachable. */
@@ -105,7 +105,7 @@ export async function testChannel(relay: Relay, access: Access, channel: string)
   const delivery = planChannelTest(existing, noFleet, { channel, by }, relay.now())
   if (delivery === undefined) return { outcome: 'too_soon', waitMs: testEveryMs }
   await store.addDeliveries([delivery])
-  relay.wake(1, { event: key, deliveries: 1 })
+  relay.work.wake(1, { event: key, deliveries: 1 })
   log.info('channel_tested', { channel, by })
   return { outcome: 'planned', delivery }
 }

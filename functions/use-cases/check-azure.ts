@@ -34,7 +34,7 @@ export function createAzureCheck(relay: Relay): (fleets: string[]) => Promise<Az
   )
   return async (fleets) => {
     const states: AzureState[] = []
-    for (const subscriptionId of relay.azure?.subscriptions ?? []) {
+    for (const subscriptionId of relay.outside.doors?.subscriptions ?? []) {
       const fleet = findFleet(relay.config, subscriptionId)
       if (fleet !== undefined && !fleets.includes(fleet)) continue
       const own = { subscriptionId, ...(fleet !== undefined && { fleet }) }
@@ -52,7 +52,7 @@ const nothing: Lists = { publishing: [], silent: [], withoutBeacon: [], blind: [
 
 /** `fleets`: the one that the subscription belongs to, if any. */
 async function readLists(relay: Relay, subscriptionId: string, fleets: string[]): Promise<Lists> {
-  const machines = await relay.azure!.graph.listMachines([subscriptionId], 'people')
+  const machines = await relay.outside.doors!.graph.listMachines([subscriptionId], 'people')
   const listed = await Promise.all(fleets.map((fleet) => listFleet(relay, fleet)))
   const known = new Set(
     listed

@@ -16,8 +16,8 @@ const maxAttempts = 100
 
 type Parts = Pick<
   Relay,
-  | ('store' | 'config' | 'notifiers' | 'wake' | 'commitSignal' | 'log' | 'now')
-  | ('listeningSince' | 'holds' | 'changes')
+  | ('store' | 'config' | 'sending' | 'work' | 'work' | 'log' | 'now')
+  | ('listeningSince' | 'work' | 'work')
 >
 
 interface Change<D extends Decision, Loaded> {
@@ -54,7 +54,7 @@ export async function commitEvent<D extends Decision, Loaded = undefined>(
 ): Promise<Committed<D>> {
   const name = JSON.stringify([key.fleet, key.eventId])
   const job: Job = { change: change as unknown as Job['change'] }
-  await relay.changes.make(name, job, (queue) => work(relay, key, queue as Job[]))
+  await relay.work.changes.make(name, job, (queue) => work(relay, key, queue as Job[]))
   if ('error' in job.ended!) throw job.ended.error
   return job.ended!.result as Committed<D>
 }
@@ -181,9 +181,9 @@ function announce(
 ): void {
   const { deliveries, record, moments } = commit
   const about = { event: key, deliveries: deliveries.length, dueAt: record.dueAt }
-  relay.wake(deliveries.length, about)
-  if (moments.length > 0) relay.commitSignal.raise()
-  if (concernsBeacons(before, record)) relay.holds.wake(key)
+  relay.work.wake(deliveries.length, about)
+  if (moments.length > 0) relay.work.commitSignal.raise()
+  if (concernsBeacons(before, record)) relay.work.holds.wake(key)
 }
 
 async function plan(

@@ -82,8 +82,8 @@ async function chooseMaker(
   if (part === undefined) {
     return { pageUrl: await pageLink(relay, claimed, issuedAt(notification, now)) }
   }
-  const { adminKey, config } = relay
-  if (adminKey === undefined && config.signIn === undefined) return {}
+  const { credentials, config } = relay
+  if (credentials.adminKey === undefined && config.signIn === undefined) return {}
   return { pageUrl: `${config.publicUrl}/console${part}` }
 }
 

@@ -21,7 +21,7 @@ export type Opened =
 
 /** Finds the event or the list that a link names. */
 export async function open(relay: Relay, text: string): Promise<Opened> {
-  const token = await readToken(relay.linkKeys, text)
+  const token = await readToken(relay.credentials.linkKeys, text)
   if (token === undefined) return { outcome: 'forged' }
   return openToken(relay, token)
 }

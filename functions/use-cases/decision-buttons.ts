@@ -9,21 +9,19 @@ import { type Askers, listAskers } from '../core/message/askers.ts'
 import { decidesInMessage, listDeciders } from '../core/rules/permission.ts'
 import { createToken } from '../links/link.ts'
 import type { ButtonSupport, Buttons, Part } from '../notify/notifier.ts'
-import { channelNamed, findNotifier, type Relay } from './relay.ts'
+import { type ChannelParts, channelNamed, findNotifier, type Relay } from './relay.ts'
 
 /** Tokens (base64url and dots) and stamps do not contain it. */
 const separator = ':'
 
-type RelayParts = Pick<Relay, 'config' | 'notifiers'>
-
 /** Undefined if messages in this channel cannot have such buttons. */
-export function readButtonSupport(relay: RelayParts, channel: string): ButtonSupport | undefined {
+export function readButtonSupport(relay: ChannelParts, channel: string): ButtonSupport | undefined {
   const configured = channelNamed(relay, channel)
   return configured && findNotifier(relay, configured).buttons
 }
 
 /** Whether the current configuration lets people decide this event in this channel. */
-export function decidesHere(relay: RelayParts, record: EventRecord, channel: string): boolean {
+export function decidesHere(relay: ChannelParts, record: EventRecord, channel: string): boolean {
   const support = readButtonSupport(relay, channel)
   if (support === undefined) return false
   const { routes } = relay.config
@@ -61,12 +59,12 @@ export async function waysToDecide(
 }
 
 /** The channels whose messages about this event have such buttons. */
-export function listPlaces(relay: RelayParts, record: EventRecord): string[] {
+export function listPlaces(relay: ChannelParts, record: EventRecord): string[] {
   return Object.keys(relay.config.channels).filter((name) => decidesHere(relay, record, name))
 }
 
 /** The services of these channels, by the identity that a press proves. */
-function listServices(relay: RelayParts, record: EventRecord): Record<string, string> {
+function listServices(relay: ChannelParts, record: EventRecord): Record<string, string> {
   const supports = listPlaces(relay, record).flatMap((name) => readButtonSupport(relay, name) ?? [])
   return Object.fromEntries(supports.map(({ how, service }) => [how, service]))
 }
@@ -80,7 +78,7 @@ async function buttonsFor(
 ): Promise<Buttons | undefined> {
   const { fleet, eventId } = record
   const content = { fleet, eventId, channel, issuedAt: relay.now() }
-  const token = await createToken(relay.linkKeys, content)
+  const token = await createToken(relay.credentials.linkKeys, content)
   const value = `${token}${separator}${makeStamp(shown)}`
   // with a longer value the service would reject the whole message
   if (value.length > maxValueLength) return undefined

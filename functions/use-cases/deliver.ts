@@ -195,16 +195,15 @@ async function send(
   const posts = listPosts(relay, first.delivery)
   const listUrl = await listLink(relay, listedIn(parts), now)
   const list = listUrl === undefined ? {} : { listUrl }
-  const { hmac, config, azureTokens, wait } = relay
-  const { publicUrl } = config
+  const { wait } = relay
   const outgoing: Outgoing = {
     ...first,
     also,
     ...list,
     posts,
-    publicUrl,
-    hmac,
-    azureTokens,
+    publicUrl: relay.config.publicUrl,
+    hmac: relay.credentials.hmac,
+    azureTokens: relay.outside.tokens,
     now,
     wait,
     signal,
@@ -213,7 +212,7 @@ async function send(
     const { reply, ...sent } = await findNotifier(relay, channel).notify(
       outgoing,
       channel as never,
-      subscription?.bound === undefined ? relay.send : relay.sendForBound,
+      subscription?.bound === undefined ? relay.sending.send : relay.sending.sendForBound,
     )
     if (readSubscription(first.delivery.channel) === undefined) return sent
     const at = relay.now()

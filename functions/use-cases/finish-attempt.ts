@@ -33,7 +33,7 @@ export async function settle(
   logAttempt(relay, claimed, settlement, settled)
   if (settled === 'lost') return 'open'
   const deliveries = followUps.length
-  if (deliveries > 0) relay.wake(deliveries, { event: claimed, deliveries })
+  if (deliveries > 0) relay.work.wake(deliveries, { event: claimed, deliveries })
   return settlement.state === 'pending' ? 'open' : 'ended'
 }
 
@@ -52,6 +52,6 @@ function logAttempt(
   else if (state === 'superseded') relay.log.info('delivery_superseded', fields)
   else if (state === 'pending') {
     const again = { ...fields, nextAt: new Date(nextAt).toISOString() }
-    relay.retryLog.note('delivery_retried', again, channel)
+    relay.sending.retryLog.note('delivery_retried', again, channel)
   } else relay.log.error('delivery_failed', fields)
 }

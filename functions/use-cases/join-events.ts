@@ -42,11 +42,11 @@ export async function joinEvents(
   let full: string | undefined
   const refusal = async () => {
     const { fleet, beacon } = reading.beacon
-    full ??= await relay.openLimits.forEvent(fleet, beacon)
+    full ??= await relay.work.openLimits.forEvent(fleet, beacon)
     return full
   }
   for (const [i, news] of reading.news.entries()) {
-    if (i > 0 && i % eventsPerTurn === 0) await relay.pause()
+    if (i > 0 && i % eventsPerTurn === 0) await relay.host.pause()
     try {
       const outcome = await joinOne(relay, reading.reporter, news, now, refusal)
       if (outcome === 'busy') isBusy = true

@@ -36,8 +36,8 @@ async function listed(relay: Relay, key: EventKey, known: EventRecord): Promise<
   return (await relay.store.readEvent(key)) ?? known
 }
 
-function mayAsk({ azure }: Relay, { subscriptionId }: AzureResource): boolean {
-  return azure?.subscriptions.includes(subscriptionId) === true
+function mayAsk({ outside }: Relay, { subscriptionId }: AzureResource): boolean {
+  return outside.doors?.subscriptions.includes(subscriptionId) === true
 }
 
 /** Undefined if the inventory could not be read, or the list does not name the event. */
@@ -48,7 +48,10 @@ async function readVms(
   const { resource, listed } = azure.outside!
   if (!listed || !mayAsk(relay, resource)) return undefined
   try {
-    const machines = await relay.azure!.graph.listMachines([resource.subscriptionId], 'rules')
+    const machines = await relay.outside.doors!.graph.listMachines(
+      [resource.subscriptionId],
+      'rules',
+    )
     return facts.resources.flatMap((vm) => knownIn(machines, resource, vm))
   } catch (error) {
     relay.log.warn('azure_inventory_failed', { error: messageOf(error) })

@@ -136,7 +136,7 @@ async function* readRecords(
   let to = after === undefined ? until : Math.min(until, after.firstSeenAt + 1)
   for (let left = count; left > 0; ) {
     const page = { fleets, before: to, limit: Math.min(maxRead, left) }
-    if (left < count) await relay.pause()
+    if (left < count) await relay.host.pause()
     const records = await relay.store.listEvents(page)
     for (const record of records.sort(inOrder)) {
       if (record.firstSeenAt < since) return

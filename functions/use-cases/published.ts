@@ -30,7 +30,7 @@ export async function joinPublished(
   published: Published,
 ): Promise<'joined' | 'busy'> {
   const now = relay.now()
-  const { openLimits } = relay
+  const { openLimits } = relay.work
   const { reporter, news } = readPublished(fleet, published, now)
   if (!openLimits.hasRoomForTrace(fleet, now)) delete news.trace
   const refusal = () => openLimits.forEvent(fleet, reporter.beacon)
@@ -51,13 +51,13 @@ export async function joinListed(relay: Relay, listed: Published[]): Promise<voi
 
 /** Reads the list if it is time to, once for all workers. After a failure, it waits five minutes. */
 export async function reconcile(relay: Relay): Promise<void> {
-  const { azure, config, store } = relay
+  const { outside, config, store } = relay
   const subscriptions =
-    azure?.subscriptions.filter((id) => findFleet(config, id) !== undefined) ?? []
+    outside.doors?.subscriptions.filter((id) => findFleet(config, id) !== undefined) ?? []
   const now = relay.now()
-  if (subscriptions.length === 0 || now < (relay.outsideLookAt ?? 0)) return
-  const isFirst = relay.outsideLookAt === undefined
-  relay.outsideLookAt = now + lookEveryMs
+  if (subscriptions.length === 0 || now < (outside.lookAt ?? 0)) return
+  const isFirst = outside.lookAt === undefined
+  outside.lookAt = now + lookEveryMs
   const known = await outsideRow.read(store)
   const { at = 0, doubtAt = 0 } = known ?? {}
   const sinceMs = now - at
@@ -65,7 +65,7 @@ export async function reconcile(relay: Relay): Promise<void> {
   const everyMs = isFirst || isDoubted ? minuteMs : await choosePace(relay, subscriptions)
   if (sinceMs < everyMs && sinceMs >= 0) return
   if (!(await readList(relay))) {
-    relay.outsideLookAt = now + (isDoubted ? lookEveryMs : openEveryMs)
+    outside.lookAt = now + (isDoubted ? lookEveryMs : openEveryMs)
     return
   }
   await noteUnreadable(relay, subscriptions)
@@ -76,18 +76,19 @@ export async function reconcile(relay: Relay): Promise<void> {
 /** Whether the list could be read, now or a moment ago. */
 export async function readList(relay: Relay): Promise<boolean> {
   const now = relay.now()
-  const { listed } = relay
+  const { listed } = relay.outside
   if (listed !== undefined && Math.abs(now - listed.at) < listEveryMs) return listed.isRead
   const isRead = readNow(relay)
-  relay.listed = { at: now, isRead }
+  relay.outside.listed = { at: now, isRead }
   return isRead
 }
 
 async function readNow(relay: Relay): Promise<boolean> {
-  const { azure, config } = relay
-  const subscriptions = azure!.subscriptions.filter((id) => findFleet(config, id) !== undefined)
+  const { outside, config } = relay
+  const { subscriptions: all, graph } = outside.doors!
+  const subscriptions = all.filter((id) => findFleet(config, id) !== undefined)
   try {
-    await joinListed(relay, await azure!.graph.listEvents(subscriptions))
+    await joinListed(relay, await graph.listEvents(subscriptions))
     return true
   } catch (error) {
     const code = error instanceof FoghornError ? error.code : 'unexpected'
@@ -100,12 +101,14 @@ async function readNow(relay: Relay): Promise<boolean> {
 
 /** Azure lists what it may, and says nothing of a subscription that it may not. Never throws. */
 async function noteUnreadable(relay: Relay, subscriptions: string[]): Promise<void> {
-  const readable = await relay.azure!.graph.listReadable(subscriptions).catch((error: unknown) => {
-    relay.log.warn('azure_list_failed', { error: messageOf(error) })
-    return subscriptions
-  })
+  const readable = await relay.outside
+    .doors!.graph.listReadable(subscriptions)
+    .catch((error: unknown) => {
+      relay.log.warn('azure_list_failed', { error: messageOf(error) })
+      return subscriptions
+    })
   for (const id of subscriptions.filter((one) => !readable.includes(one.toLowerCase()))) {
-    const assignee = relay.azureTokens.clientId ?? 'CLIENT_ID'
+    const assignee = relay.outside.tokens.clientId ?? 'CLIENT_ID'
     const command = `az role assignment create --assignee ${assignee} --role Reader --scope /subscriptions/${id}`
     const what = `Azure shows nothing of subscription ${id}; give the identity the role: ${command}`
     await noteForbidden(relay, findFleet(relay.config, id)!, new FoghornError(forbidden, what))
@@ -124,12 +127,13 @@ export async function noteForbidden(relay: Relay, fleet: string, error: unknown)
  * the list is read soon. Noted at most once a minute.
  */
 export async function noteDoubt(relay: Relay, now: number): Promise<void> {
-  const { azure, store, doubtAt = 0 } = relay
-  if (azure === undefined || Math.abs(now - doubtAt) < minuteMs) return
+  const { outside, store } = relay
+  const { doors, doubtAt = 0 } = outside
+  if (doors === undefined || Math.abs(now - doubtAt) < minuteMs) return
   const known = await outsideRow.read(store)
   const written = await outsideRow.write(store, { ...known, doubtAt: now }, known?.version ?? 0)
   // in a conflict, another worker has noted a word or a reading; the next word notes it again
-  if (written === 'written') relay.doubtAt = now
+  if (written === 'written') outside.doubtAt = now
 }
 
 /** When Azure's list was last read. */

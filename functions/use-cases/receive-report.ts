@@ -61,7 +61,7 @@ async function handle(
   if (freshness === 'retired') return { outcome: 'retired' }
   if (freshness === 'repeated') return { outcome: 'answered', answer: repeat(relay, known!) }
   if (known === undefined) {
-    const reason = await relay.openLimits.forBeacon(fleet, now)
+    const reason = await relay.work.openLimits.forBeacon(fleet, now)
     if (reason !== undefined) {
       await raiseOverLimits(relay, fleet, report.vm.name, reason)
       return { outcome: 'full', reason }
@@ -114,14 +114,15 @@ function rowAndPace(
   now: number,
 ): { beacon: Beacon; pace: Pick<Answer, 'paceMs' | 'waitMs'> } {
   // read once: a host may replace it meanwhile, and row and answer must agree
-  const { heartbeats } = relay
+  const { heartbeats } = relay.host
   const { fleet, beacon: key, sees } = beacon
   const usualMs = paceFor(seen, heartbeats.paceMs)
   // the relay refused an event, unreadable entries may hide one, or the beacon lacks an open one
   const isSoon = refused.length + hidden.length + lacking.length > 0
   const paceMs = isSoon ? Math.min(usualMs, openPaceMs) : usualMs
   const mayHold = preparations.length === 0
-  const waitMs = mayHold && relay.holds.hasRoom(fleet, key) ? holdFor(seen, usualMs) : undefined
+  const waitMs =
+    mayHold && relay.work.holds.hasRoom(fleet, key) ? holdFor(seen, usualMs) : undefined
   const isHeld = waitMs !== undefined && report.waitMs !== undefined
   const refusedIds = new Set(refused.map(({ eventId }) => eventId))
   const stored = [...sees, ...lacking].filter((id) => !refusedIds.has(id))
@@ -193,7 +194,7 @@ export async function receiveAndHold(
 ): Promise<Received> {
   if (report.waitMs === undefined) return receive(relay, fleet, key, report, hasOldKey)
   // take it before the events are read: a decision after that ends the wait
-  const place = relay.holds.take(fleet, key, idsIn(report))
+  const place = relay.work.holds.take(fleet, key, idsIn(report))
   try {
     const received = await receive(relay, fleet, key, report, hasOldKey)
     if (place === undefined || received.outcome !== 'answered') return received

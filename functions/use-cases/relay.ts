@@ -24,52 +24,78 @@ import type { FrequentLog } from './frequent-log.ts'
 import type { OpenLimits } from './open-limits.ts'
 
 export interface Relay {
-  /** Where the relay runs. */
-  host: HostName
   config: Config
   store: Store
-  /** Notifiers by channel kind. */
-  notifiers: Record<string, Notifier<never>>
-  /** Makes one request, with the host's guard against addresses that a channel must not reach. */
-  send: Send
-  /** Makes one request for a subscription whose token is bound to fleets, with the guard for such tokens. */
-  sendForBound: Send
-  /** Reads and answers the presses of buttons in Slack. */
-  slackPresses: SlackPresses
-  /** Reads and answers the presses of buttons in Teams. */
-  teamsPresses: TeamsPresses
-  /** Checks the signatures of reports, and signs webhooks. */
-  hmac: Hmac
-  /** Checks the tokens of reports. */
-  identity: Identity
-  /** The keys sign and check links. The first key signs, all keys are valid. */
-  linkKeys: Uint8Array<ArrayBuffer>[]
-  /** Tokens for channels that are services of Azure. */
-  azureTokens: AzureTokens
-  /** Reads Azure, and tells it, from outside the VMs. Absent: only beacons do. */
-  azure?: AzureDoors
-  /** When to look whether to read Azure's list of events, see published.ts. */
-  outsideLookAt?: number
-  /** When this worker last tried to read it, and when it last noted that Event Grid said something. Epoch ms. */
-  listed?: { at: number; isRead: Promise<boolean> }
-  doubtAt?: number
-  /** Opens the API and the console. If it is undefined, the API is off. */
-  adminKey: string | undefined
+  log: Log
   /** Epoch ms. */
   now(): number
   /** Returns a number in [0, 1). */
   random(): number
   /** Resolves after this time. For moments: what waits longer has a due time in the store. */
   wait(ms: number): Promise<void>
+  /** Epoch ms. Before this time the relay may have missed reports. */
+  listeningSince: number
+  host: Host
+  credentials: Credentials
+  presses: Presses
+  sending: Sending
+  work: Work
+  outside: Outside
+  /** Whether this relay's clock is wrong. */
+  clockWatch: ClockWatch
+}
+
+/** What differs from host to host. */
+interface Host {
+  name: HostName
+  /** When beacons that see no event report. It decides what an idle fleet costs. */
+  heartbeats: Heartbeats
+  /** Whether the host can keep an answer open for minutes. */
+  holdsConnections: boolean
   /** Lets what came in meanwhile go first: also a request on a new connection, up to its answer. */
   pause(): Promise<void>
   /** Reads in work at a time. One, unless the storage is far away: then some wait for it meanwhile. */
   readPlaces: number
-  log: Log
-  /** Epoch ms. Before this time the relay may have missed reports. */
-  listeningSince: number
-  /** When beacons that see no event report. It decides what an idle fleet costs. */
-  heartbeats: Heartbeats
+  /** What the host does for features. */
+  doors: Doors
+  /** Problems of the host that an owner should look at: sentences for `/healthz`. */
+  troubles(): Promise<string[]>
+}
+
+/** What proves who sends a report, opens a link or asks the API. */
+interface Credentials {
+  /** Checks the signatures of reports, and signs webhooks. */
+  hmac: Hmac
+  /** Checks the tokens of reports. */
+  identity: Identity
+  /** The keys sign and check links. The first key signs, all keys are valid. */
+  linkKeys: Uint8Array<ArrayBuffer>[]
+  /** Opens the API and the console. If it is undefined, the API is off. */
+  adminKey: string | undefined
+}
+
+/** Read and answer the presses of buttons, by service. */
+interface Presses {
+  slack: SlackPresses
+  teams: TeamsPresses
+}
+
+/** How messages leave the relay. */
+interface Sending {
+  /** Notifiers by channel kind. */
+  notifiers: Record<string, Notifier<never>>
+  /** Makes one request, with the host's guard against addresses that a channel must not reach. */
+  send: Send
+  /** Makes one request for a subscription whose token is bound to fleets, with the guard for such tokens. */
+  sendForBound: Send
+  /** Lines about attempts that failed. */
+  retryLog: FrequentLog
+  /** See reroute.ts. */
+  removedChannels: RemovedChannel[]
+}
+
+/** What this process is doing now. */
+interface Work {
   /**
    * A hint after every commit: this many messages are pending, and the event may be due later.
    * `about`: the event that was committed; if it is absent, it can be anything. A lost hint costs
@@ -82,20 +108,21 @@ export interface Relay {
   holds: Holds
   /** Changes of events that this process is writing. */
   changes: Changes
-  /** Lines about attempts that failed. */
-  retryLog: FrequentLog
-  /** See reroute.ts. */
-  removedChannels: RemovedChannel[]
-  /** Whether this relay's clock is wrong. */
-  clockWatch: ClockWatch
   /** Whether a fleet has room for more events and beacons. */
   openLimits: OpenLimits
-  /** Whether the host can keep an answer open for minutes. */
-  holdsConnections: boolean
-  /** What the host does for features. */
-  doors: Doors
-  /** Problems of the host that an owner should look at: sentences for `/healthz`. */
-  troubles(): Promise<string[]>
+}
+
+/** Azure, outside the VMs. */
+interface Outside {
+  /** Tokens for channels that are services of Azure. */
+  tokens: AzureTokens
+  /** Reads Azure, and tells it. Absent: only beacons do. */
+  doors?: AzureDoors
+  /** When to look whether to read Azure's list of events, see published.ts. */
+  lookAt?: number
+  /** When this worker last tried to read it, and when it last noted that Event Grid said something. Epoch ms. */
+  listed?: { at: number; isRead: Promise<boolean> }
+  doubtAt?: number
 }
 
 export type HostName = 'node' | 'azure' | 'cloudflare'
@@ -186,7 +213,10 @@ export interface Place {
   leave(): void
 }
 
-type RelayParts = Pick<Relay, 'config' | 'notifiers'>
+/** What is known of channels without sending anything. */
+export interface ChannelParts extends Pick<Relay, 'config'> {
+  sending: Pick<Sending, 'notifiers'>
+}
 
 /** Undefined if the configuration no longer has the channel. */
 export function channelNamed({ config }: Pick<Relay, 'config'>, name: string): Channel | undefined {
@@ -194,12 +224,12 @@ export function channelNamed({ config }: Pick<Relay, 'config'>, name: string): C
 }
 
 /** A removed channel has no rate: nothing is sent to it. */
-export function findRate(relay: RelayParts, name: string): Rate {
+export function findRate(relay: ChannelParts, name: string): Rate {
   if (readSubscription(name) !== undefined) return subscriptionRate
   return notifierNamed(relay, name)?.rate ?? unlimited
 }
 
-export function channelFacts(relay: RelayParts): ChannelFacts {
+export function channelFacts(relay: ChannelParts): ChannelFacts {
   return {
     takes: (name) => notifierNamed(relay, name)?.takes,
     fallbackOf: (name) => channelNamed(relay, name)?.fallback,
@@ -208,11 +238,11 @@ export function channelFacts(relay: RelayParts): ChannelFacts {
 }
 
 /** The configuration accepts only kinds that have a notifier. */
-export function findNotifier({ notifiers }: Pick<Relay, 'notifiers'>, { kind }: Channel) {
-  return notifiers[kind]!
+export function findNotifier({ sending }: Pick<ChannelParts, 'sending'>, { kind }: Channel) {
+  return sending.notifiers[kind]!
 }
 
-function notifierNamed(relay: RelayParts, name: string): Notifier<never> | undefined {
+function notifierNamed(relay: ChannelParts, name: string): Notifier<never> | undefined {
   const channel = channelNamed(relay, name)
   return channel && findNotifier(relay, channel)
 }

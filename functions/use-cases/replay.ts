@@ -21,7 +21,7 @@ export async function replay(relay: Relay, access: Access, which: Which): Promis
   const replayed = await relay.store.replay(which, relay.now(), maxReplayed)
   if (replayed === 0) return 0
   relay.log.info('replayed', { deliveries: replayed, by: describeAccess(access) })
-  relay.wake(replayed)
+  relay.work.wake(replayed)
   return replayed
 }
 

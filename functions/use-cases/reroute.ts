@@ -22,7 +22,7 @@ export async function rerouteOpen(relay: Relay): Promise<void> {
   const channels = Object.keys(config.channels).filter((name) => !hearsByItself(name))
   const of = hash(JSON.stringify([config.routes, channels.toSorted()]))
   const last = await routingRow.read(store)
-  relay.removedChannels = last?.removed ?? []
+  relay.sending.removedChannels = last?.removed ?? []
   if (last?.of === of) return
   const gone = (last?.channels ?? []).filter((name) => !channels.includes(name))
   const lost = new Map<string, number>()
@@ -38,7 +38,7 @@ export async function rerouteOpen(relay: Relay): Promise<void> {
   }
   for (const [channel, events] of lost) {
     log.warn('channel_removed', { channel, events })
-    relay.removedChannels.push({ channel, at: relay.now(), events })
+    relay.sending.removedChannels.push({ channel, at: relay.now(), events })
   }
   const removed = removedChannels(relay)
   // in a conflict, another worker did the same
@@ -59,8 +59,8 @@ async function reroute(relay: Relay, { fleet, eventId }: EventRecord): Promise<v
 }
 
 /** Channels that were removed within the last day, while open events had messages there. */
-export function removedChannels({ removedChannels, config, now }: Relay): RemovedChannel[] {
-  return removedChannels.filter(
+export function removedChannels({ sending, config, now }: Relay): RemovedChannel[] {
+  return sending.removedChannels.filter(
     ({ channel, at }) => !Object.hasOwn(config.channels, channel) && at + shownMs > now(),
   )
 }

@@ -102,7 +102,7 @@ function ping(relay: Relay, subscription: Subscription, isOnce = false): Promise
 
 async function planned(relay: Relay, planned: Delivery): Promise<Delivery> {
   await relay.store.addDeliveries([planned])
-  relay.wake(1)
+  relay.work.wake(1)
   return planned
 }
 

@@ -26,8 +26,8 @@ const forbidden = 403
 
 /** Whether the relay may tell Azure about the event, and should now. */
 export function mustTellAzure(relay: Relay, record: EventRecord, now: number): boolean {
-  const { azure, config, listeningSince } = relay
-  const isOwn = azure !== undefined && listSubscriptions(config, record.fleet).length > 0
+  const { outside, config, listeningSince } = relay
+  const isOwn = outside.doors !== undefined && listSubscriptions(config, record.fleet).length > 0
   return isOwn && isCovered(record, config.policy) && mayTry(record, { now, listeningSince })
 }
 
@@ -83,7 +83,10 @@ async function contradictionIn(
   const read = decided?.scope?.vms ?? []
   if (read.length === 0) return undefined
   try {
-    const machines = await relay.azure!.graph.listMachines([resource.subscriptionId], 'rules')
+    const machines = await relay.outside.doors!.graph.listMachines(
+      [resource.subscriptionId],
+      'rules',
+    )
     const other = read.find(
       (vm) => !knownIn(machines, resource, vm.name).some((is) => isAsRead(vm, is)),
     )
@@ -96,7 +99,7 @@ async function contradictionIn(
 /** Nothing is told to Azure that Azure does not say itself. */
 async function tell(relay: Relay, record: EventRecord): Promise<Told> {
   const { fleet, eventId, decided } = record
-  const { graph, manager } = relay.azure!
+  const { graph, manager } = relay.outside.doors!
   const failed = (reason: string, listed?: Published[]): Told => {
     return { result: { outcome: 'failed', reason, isFinal: false }, ...(listed && { listed }) }
   }

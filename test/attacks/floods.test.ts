@@ -146,7 +146,7 @@ describe('the door of Event Grid', () => {
 
   test('a batch is decided in parts, and others go first between them', async () => {
     let pauses = 0
-    world.relay.pause = async () => {
+    world.relay.host.pause = async () => {
       pauses += 1
     }
     world.app = createApp(world.relay)
@@ -207,7 +207,7 @@ describe('those who wait on purpose', () => {
     const key = (await makeToken(world, {})).token
     await new FakeBeacon(world, 'web_0').sees([event()])
     const reads = vi.spyOn(world.store, 'readMoments')
-    world.relay.pause = () => closed
+    world.relay.host.pause = () => closed
     world.app = createApp(world.relay)
     const polls = Array.from({ length: 60 }, () =>
       askApi(world, key, '/v1/events/stream?after=0&wait=1'),
@@ -238,7 +238,7 @@ describe('those who wait on purpose', () => {
   })
 
   test('a form of the console that sends waits its turn, one that decides does not', () => {
-    const { decisions, posts } = consoleRoutes(world.relay, createDoor(world.relay))
+    const { decisions, posts } = consoleRoutes(world.relay, createDoor(world.relay.host))
     expect(Object.keys(decisions)).toEqual(['/', '/events/:fleet/:eventId'])
     expect(Object.keys(posts)).toContain('/replay-all')
   })

@@ -231,7 +231,9 @@ test('a list: a decision returns to its place, and the others are still open', a
   await beacon.sees([event(), event({ eventId: 'second', resources: ['web_9'] })])
   const events = [eventId, 'second'].map((id) => ({ fleet: 'prod', eventId: id }))
   const list = { channel: 'chat', issuedAt: startAt, events }
-  const page = await open(`/approve/${await createListToken(world.relay.linkKeys, list)}`)
+  const page = await open(
+    `/approve/${await createListToken(world.relay.credentials.linkKeys, list)}`,
+  )
   await page.getByRole('article').nth(1).getByRole('button', { name: 'Let Azure' }).click()
   await page.getByRole('heading', { name: '2 events, 2 to decide' }).waitFor()
   const second = page.getByRole('article').nth(1)

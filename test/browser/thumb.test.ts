@@ -73,7 +73,7 @@ test.each([true, false])(
     await pages.beacon.sees([event(), event({ eventId: 'second', resources: ['web_9'] })])
     const events = [eventId, 'second'].map((id) => ({ fleet: 'prod', eventId: id }))
     const list = { channel: 'chat', issuedAt: startAt, events }
-    const token = await createListToken(pages.world.relay.linkKeys, list)
+    const token = await createListToken(pages.world.relay.credentials.linkKeys, list)
     for (const [place, id] of [eventId, 'second'].entries()) {
       const page = await pages.open(`/approve/${token}`, options)
       const item = page.getByRole('article').nth(place)
@@ -125,7 +125,7 @@ describe('after "Not now"', () => {
 
 test('a double tap on a link of our own page reaches no button of the next', async () => {
   const list = { channel: 'chat', issuedAt: startAt, events: [{ fleet: 'prod', eventId }] }
-  const token = await createListToken(pages.world.relay.linkKeys, list)
+  const token = await createListToken(pages.world.relay.credentials.linkKeys, list)
   const page = await pages.open(`/approve/${token}`, { javaScriptEnabled: false })
   await page.getByRole('link', { name: 'Show event' }).click()
   await button(page, 'Restart now').click()

@@ -22,7 +22,7 @@ function run(config: object, changes: Partial<Case> = {}) {
     at: startAt,
     ...changes,
   }
-  return dryRun({ config: read, notifiers }, one)
+  return dryRun({ config: read, sending: { notifiers } }, one)
 }
 
 const web = { vm: 'web_0', resourceGroup: '', scaleSet: '', tags: { role: 'web' } }

@@ -19,7 +19,7 @@ let witness: FakeBeacon
 
 beforeEach(async () => {
   await startRelay({ owners: ['hook'] })
-  world.relay.heartbeats = { paceMs: idleMs }
+  world.relay.host.heartbeats = { paceMs: idleMs }
   simulator = await startSimulator({ vms: [['web_0']] })
   server = await new Promise((resolve) => {
     const started: ServerType = serve(

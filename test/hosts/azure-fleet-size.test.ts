@@ -35,7 +35,7 @@ const heartbeatsOf = (vms: number) => alignedHeartbeats(world.relay.config.publi
 
 test('the beacons of all fleets count, except those that have left', async () => {
   await size.follow(minute)
-  expect(world.relay.heartbeats).toEqual(heartbeatsOf(1_000))
+  expect(world.relay.host.heartbeats).toEqual(heartbeatsOf(1_000))
   expect(ages).toEqual([minute])
 })
 
@@ -45,8 +45,8 @@ test('a request reads the last count once a minute, and waits for nothing', asyn
   size.refresh()
   world.clock.now += minute
   for (let i = 0; i < 40; i++) size.refresh()
-  expect(world.relay.heartbeats).toEqual(heartbeatsOf(1_000))
-  await expect.poll(() => world.relay.heartbeats).toEqual(heartbeatsOf(100_000))
+  expect(world.relay.host.heartbeats).toEqual(heartbeatsOf(1_000))
+  await expect.poll(() => world.relay.host.heartbeats).toEqual(heartbeatsOf(100_000))
   expect(ages).toEqual([Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY])
 })
 
@@ -56,5 +56,5 @@ test('while the storage fails, the last size holds', async () => {
   world.clock.now += minute
   size.refresh()
   await expect.poll(() => world.lines.join()).toMatch(/fleet_size_unread/)
-  expect(world.relay.heartbeats).toEqual(heartbeatsOf(1_000))
+  expect(world.relay.host.heartbeats).toEqual(heartbeatsOf(1_000))
 })

@@ -20,7 +20,7 @@ async function start() {
   world = await createWorld()
   set = []
   requests = new Requests(world.relay, async (delayMs) => void set.push(delayMs))
-  world.relay.wake = (...hint) => requests.hint(...hint)
+  world.relay.work.wake = (...hint) => requests.hint(...hint)
 }
 
 afterEach(() => requests.stop(0))

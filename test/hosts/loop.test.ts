@@ -93,7 +93,7 @@ test('what waits for the rate of a channel is sent when the rate allows it, with
   const sleeps: number[] = []
   const set = (ms: number) => sleeps.push(ms)
   const options = { places: { all: 2_048, claimed: 256 }, maxSleepMs: 30_000 }
-  const relay = { ...world.relay, notifiers }
+  const relay = { ...world.relay, sending: { ...world.relay.sending, notifiers } }
   loop = new Loop(relay, new UnderWay(relay), { set }, options)
   await loop.tick()
   await loop.settled(5_000)
@@ -196,12 +196,12 @@ test('a clock that is set back while the loop rests after a failure ends the res
     return looks
   }
   expect(await looksAfter(60_000)).toBe(1)
-  world.relay.outsideLookAt = world.clock.now + 60_000
+  world.relay.outside.lookAt = world.clock.now + 60_000
   world.relay.listeningSince = world.clock.now
   expect(await looksAfter(1_000)).toBe(1)
   expect(await looksAfter(-3_600_000)).toBe(2)
   // what Azure publishes is read again, too, and silence counts from now on
-  expect(world.relay.outsideLookAt).toBeUndefined()
+  expect(world.relay.outside.lookAt).toBeUndefined()
   expect(world.relay.listeningSince).toBe(world.clock.now)
 })
 
@@ -221,7 +221,7 @@ test('endpoints that hang take one place each, so the others get all their messa
     return new Promise<Response>(() => {})
   }
   const own = loopOf(world.relay)
-  world.relay.wake = (...about) => own.hint(...about)
+  world.relay.work.wake = (...about) => own.hint(...about)
   await happen(world, 20)
   await done.promise
   expect(Math.max(...most.values())).toBe(1)

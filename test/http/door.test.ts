@@ -66,7 +66,7 @@ describe('a relay', () => {
       open = resolve
     })
     const key = (await makeToken(world, {})).token
-    world.relay.pause = () => closed
+    world.relay.host.pause = () => closed
     world.app = createApp(world.relay)
     const reads = Array.from({ length: 104 + 1 }, () => list(key))
     // the others wait

@@ -95,7 +95,7 @@ test('a wrong key counts like any other: ten are answered, more get 429', async 
 })
 
 test('a relay without an admin key shows nobody any details', async () => {
-  world.relay.adminKey = undefined
+  world.relay.credentials.adminKey = undefined
   expect((await ask()).body).toEqual({ status: 'ok' })
   expect((await ask(`Bearer ${adminKey}`)).status).toBe(403)
 })

@@ -45,7 +45,7 @@ const send = (path: string, body: object) =>
 
 describe('the document', () => {
   test('is served without a credential', async () => {
-    world.relay.adminKey = undefined
+    world.relay.credentials.adminKey = undefined
     const response = await world.app.request('/openapi.json')
     expect(response.headers.get('content-type')).toBe('application/json')
     expect(await response.json()).toEqual(JSON.parse(JSON.stringify(document)))

@@ -23,7 +23,7 @@ const kindOf = (name: string) =>
 describe('the address', () => {
   test.each(files)('of %s needs no credential and names its version', async (name) => {
     await startRelay()
-    world.relay.adminKey = undefined
+    world.relay.credentials.adminKey = undefined
     const { pathname, search } = new URL(published[name].$id)
     for (const path of [pathname, pathname + search]) {
       const response = await world.app.request(path)

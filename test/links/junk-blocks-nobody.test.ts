@@ -127,7 +127,7 @@ test('junk for a list costs a person who decides one of its events nothing', asy
   const keys = [0, 1].map((i) => ({ fleet: 'prod', eventId: `e${i}` }))
   await new FakeBeacon(world, 'web_1').sees(keys.map(({ eventId: id }) => event({ eventId: id })))
   const list = { channel: 'chat', issuedAt: world.clock.now, events: keys }
-  path = `/approve/${await createListToken(world.relay.linkKeys, list)}`
+  path = `/approve/${await createListToken(world.relay.credentials.linkKeys, list)}`
   const form = await formOf(signedIn())
   const wrongPlace = { ...form, event: '1' }
   const statuses = await flood(() => submit(world, path, wrongPlace))

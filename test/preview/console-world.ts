@@ -150,7 +150,7 @@ async function past(world: World, beacons: Map<string, FakeBeacon>, count: numbe
 
 async function decide(world: World, fleet: string, eventId: string, decision: string) {
   const headers = {
-    authorization: `Bearer ${world.relay.adminKey}`,
+    authorization: `Bearer ${world.relay.credentials.adminKey}`,
     'content-type': 'application/json',
   }
   const body = JSON.stringify({ decision })

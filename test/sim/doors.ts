@@ -88,7 +88,7 @@ export class Replies {
     return `https://hooks.slack.com/actions/T0HOME/${++this.#count}/reply`
   }
 
-  readonly send: Relay['send'] = async (url, init) => {
+  readonly send: Relay['sending']['send'] = async (url, init) => {
     await this.#wait()
     this.#bodies.set(url, JSON.parse(String(init.body)))
     return new Response('ok')
@@ -166,7 +166,7 @@ async function borrowForm(relay: Relay, path: string): Promise<Shown | undefined
   const opened = await open(relay, link)
   if (opened.outcome !== 'open') return undefined
   const stamp = makeStamp(opened.record)
-  return { stamp, fields: { form: await createFormToken(relay.linkKeys, link, stamp) } }
+  return { stamp, fields: { form: await createFormToken(relay.credentials.linkKeys, link, stamp) } }
 }
 
 const onPage: [string, Said][] = [

@@ -104,38 +104,40 @@ export class Worker {
     this.#relay = {
       config: plan.config,
       store,
-      notifiers,
-      adminKey,
       log,
-      // an attempt has its own
-      send: replies.send,
-      sendForBound: replies.send,
-      slackPresses: createSlackPresses(nodeHmac),
-      teamsPresses,
-      hmac: nodeHmac,
-      wait: async () => {},
-      azureTokens: { read: async () => 'token', drop: () => {} },
-      identity: noIdentity,
-      linkKeys: [new Uint8Array(32).fill(7)],
       now: () => kernel.now,
       random: () => this.#random.next(),
-      pause: async () => {},
-      readPlaces: 4,
+      wait: async () => {},
       listeningSince: kernel.now,
-      heartbeats: plan.heartbeats,
-      wake: (...about) => this.#hint(...about),
-      commitSignal: createCommitSignal(),
-      holds: this.#newHolds(),
-      changes: this.#newChanges(),
-      openLimits: new OpenLimits(store),
-      holdsConnections: true,
-      host: 'node',
-      doors: {},
-      retryLog: createFrequentLog({ now: () => kernel.now, log }),
-      removedChannels: [],
+      host: {
+        ...{ name: 'node', doors: {}, troubles: async () => [], holdsConnections: true },
+        ...{ heartbeats: plan.heartbeats, pause: async () => {}, readPlaces: 4 },
+      },
+      credentials: {
+        ...{ hmac: nodeHmac, identity: noIdentity, adminKey },
+        linkKeys: [new Uint8Array(32).fill(7)],
+      },
+      presses: { slack: createSlackPresses(nodeHmac), teams: teamsPresses },
+      sending: {
+        notifiers,
+        // an attempt has its own
+        send: replies.send,
+        sendForBound: replies.send,
+        retryLog: createFrequentLog({ now: () => kernel.now, log }),
+        removedChannels: [],
+      },
+      work: {
+        wake: (...about) => this.#hint(...about),
+        commitSignal: createCommitSignal(),
+        holds: this.#newHolds(),
+        changes: this.#newChanges(),
+        openLimits: new OpenLimits(store),
+      },
+      outside: {
+        tokens: { read: async () => 'token', drop: () => {} },
+        ...(parts.outside && { doors: parts.outside.doors(this) }),
+      },
       clockWatch: new ClockWatch(log, () => kernel.now),
-      troubles: async () => [],
-      ...(parts.outside && { azure: parts.outside.doors(this) }),
     }
     this.#app = createApp(this.#relay)
     this.page = parts.http ? httpPage(this.#relay, this.#app) : directPage(this.#relay)
@@ -316,7 +318,8 @@ export class Worker {
         return this.#relay.store.settle(...args)
       },
     }
-    const relay = { ...this.#relay, notifiers: this.#watched(notifiers), store }
+    const sending = { ...this.#relay.sending, notifiers: this.#watched(notifiers) }
+    const relay = { ...this.#relay, sending, store }
     return new UnderWay(relay, {}, (work) => this.#startTask(work))
   }
 
@@ -367,7 +370,7 @@ export class Worker {
     process.kill()
     if (this.#held > 0) judge.met.add('a relay dies while it holds an answer')
     this.#held = 0
-    this.#relay.holds = this.#newHolds()
+    this.#relay.work.holds = this.#newHolds()
     judge.crashed(process)
     for (const answer of [...this.#open]) answer(undefined)
     this.#wakesAt = Number.POSITIVE_INFINITY
@@ -378,11 +381,12 @@ export class Worker {
     if (this.process.alive || kernel.now < this.#downUntil) return
     this.process.revive(kernel.now)
     this.#relay.listeningSince = kernel.now
-    delete this.#relay.outsideLookAt
+    const { lookAt: _l, listed: _r, doubtAt: _d, ...outside } = this.#relay.outside
+    this.#relay.outside = outside
     // what a store keeps in memory ends with its process
     this.#relay.store = this.#parts.store(this)
-    this.#relay.changes = this.#newChanges()
-    this.#relay.openLimits = new OpenLimits(this.#relay.store)
+    this.#relay.work.changes = this.#newChanges()
+    this.#relay.work.openLimits = new OpenLimits(this.#relay.store)
     this.#loop = this.#newLoop()
     for (const book of this.#parts.judge.books.values()) book.restarted?.()
     this.#sleep(0)

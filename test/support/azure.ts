@@ -26,7 +26,7 @@ export async function startWithAzure(
   const access = relay.config.azure!
   const readText = async () => ''
   const tokens = createTokens({ access, host: undefined, readText, fetch, now: relay.now })
-  relay.azure = createAzureDoors({ access, tokens, fetch, now: relay.now })
+  relay.outside.doors = createAzureDoors({ access, tokens, fetch, now: relay.now })
   token = (await makeToken(world, { name: 'grid', scopes: ['report'] })).token
 }
 

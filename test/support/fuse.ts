@@ -44,7 +44,7 @@ export function withFuse({ relay, store }: Pick<World, 'relay' | 'store'>, fuse:
     change: burning(fuse, rows.change.bind(rows)),
     tidy: (...unnamed) => rows.tidy(...unnamed),
   })
-  relay.send = burning(fuse, relay.send)
+  relay.sending.send = burning(fuse, relay.sending.send)
 }
 
 interface Played {

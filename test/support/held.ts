@@ -20,7 +20,7 @@ export function controlWaits(places?: Options['places']): Waits {
   const begun: number[] = []
   const ends: (() => void)[] = []
   let changed = () => {}
-  world.relay.holds = createHolds({
+  world.relay.work.holds = createHolds({
     ...(places && { places }),
     wait: (ms, register) =>
       new Promise((resolve) => {

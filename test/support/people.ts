@@ -21,7 +21,7 @@ export function linkOf(world: World): string {
 export async function forge(
   world: World,
   changes: Partial<LinkToken> = {},
-  keys = world.relay.linkKeys,
+  keys = world.relay.credentials.linkKeys,
 ) {
   const token = { fleet: 'prod', eventId, channel: 'chat', issuedAt: world.clock.now, ...changes }
   return `/approve/${await createToken(keys, token)}`
@@ -59,7 +59,8 @@ export function submit(
 }
 
 async function keptForm(world: World, path: string): Promise<Record<string, string>> {
-  const { linkKeys, store } = world.relay
+  const { store } = world.relay
+  const { linkKeys } = world.relay.credentials
   const link = path.slice('/approve/'.length)
   const token = await readToken(linkKeys, link)
   const record = token && 'eventId' in token ? await store.readEvent(token) : undefined

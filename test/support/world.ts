@@ -75,46 +75,47 @@ export async function createWorld(
     level: 'debug',
     secrets: listSecrets(config),
   })
+  const send: Relay['sending']['send'] = async (url, init) => {
+    const { method = 'GET', body: sentBody } = init
+    const body = typeof sentBody === 'string' ? sentBody : ''
+    const headers = Object.fromEntries(new Headers(init.headers))
+    const request = { method, url, headers, body, json: body === '' ? {} : JSON.parse(body) }
+    sent.push(request)
+    return channels.answer(request)
+  }
   const relay: Relay = {
     config,
     store,
-    notifiers: options.paced ? notifiers : patient,
-    async send(url, init) {
-      const { method = 'GET', body: sentBody } = init
-      const body = typeof sentBody === 'string' ? sentBody : ''
-      const headers = Object.fromEntries(new Headers(init.headers))
-      const request = { method, url, headers, body, json: body === '' ? {} : JSON.parse(body) }
-      sent.push(request)
-      return channels.answer(request)
-    },
-    sendForBound: (url, init) => relay.send(url, init),
-    slackPresses: createSlackPresses(webHmac),
-    teamsPresses,
-    hmac: webHmac,
-    wait: async () => {},
-    azureTokens: { read: async () => 'token-s3cret', drop: () => {} },
-    identity: options.identity ?? noIdentity,
-    linkKeys: [new Uint8Array(32).fill(7), new Uint8Array(32).fill(8)],
-    adminKey,
+    log,
     now: () => clock.now,
     random: () => 0.5,
-    pause: async () => {},
-    readPlaces: 4,
-    log,
+    wait: async () => {},
     listeningSince: 0,
-    heartbeats: { paceMs: 15 * 60_000 },
-    wake: () => {},
-    commitSignal: createCommitSignal(),
-    holds: createHolds(),
-    changes: new Changes(),
-    openLimits: new OpenLimits(store),
-    holdsConnections: true,
-    host: 'node',
-    doors: {},
-    retryLog: createFrequentLog({ now: () => clock.now, log }, 60_000),
-    removedChannels: [],
+    host: {
+      ...{ name: 'node', doors: {}, troubles: async () => [], holdsConnections: true },
+      ...{ heartbeats: { paceMs: 15 * 60_000 }, pause: async () => {}, readPlaces: 4 },
+    },
+    credentials: {
+      ...{ hmac: webHmac, identity: options.identity ?? noIdentity, adminKey },
+      linkKeys: [new Uint8Array(32).fill(7), new Uint8Array(32).fill(8)],
+    },
+    presses: { slack: createSlackPresses(webHmac), teams: teamsPresses },
+    sending: {
+      notifiers: options.paced ? notifiers : patient,
+      send,
+      sendForBound: (url, init) => relay.sending.send(url, init),
+      retryLog: createFrequentLog({ now: () => clock.now, log }, 60_000),
+      removedChannels: [],
+    },
+    work: {
+      wake: () => {},
+      commitSignal: createCommitSignal(),
+      holds: createHolds(),
+      changes: new Changes(),
+      openLimits: new OpenLimits(store),
+    },
+    outside: { tokens: { read: async () => 'token-s3cret', drop: () => {} } },
     clockWatch: new ClockWatch(log, () => clock.now),
-    troubles: async () => [],
   }
   const app = createApp(relay)
 

@@ -127,7 +127,7 @@ test('after a day it is given up, and a replay sends it', async () => {
 
 test.runIf(has('problems'))('if the relay gets no token, owners learn why', async () => {
   await start({ owners: ['team'] })
-  world.relay.azureTokens.read = async () => {
+  world.relay.outside.tokens.read = async () => {
     throw new FoghornError('azure_token_missing', 'there is no token of the host')
   }
   await sees(event())

@@ -40,8 +40,9 @@ export const backupRoute = route({
     ({ relay }) =>
     async (c) => {
       try {
-        const backup = await relay.doors.copyDatabase?.()
-        if (backup === undefined) return problem(c, 501, 'backup_unsupported', instead[relay.host])
+        const backup = await relay.host.doors.copyDatabase?.()
+        if (backup === undefined)
+          return problem(c, 501, 'backup_unsupported', instead[relay.host.name])
         if (backup.outcome === 'busy') {
           c.header('retry-after', '10')
           const detail = 'another backup is being made; try again when it is done'

@@ -26,7 +26,7 @@ async function compose(relay: Relay, fleets: string[]): Promise<string> {
   const now = relay.now()
   const shown = events.filter((one) => isInCalendar(one, now)).sort(byBegin)
   const { publicUrl } = relay.config
-  const entries = await inSlices(shown, relay.pause, (some) =>
+  const entries = await inSlices(shown, relay.host.pause, (some) =>
     some.map((one) => calendarEntry(one, publicUrl, now)),
   )
   return calendarText(entries)

@@ -49,7 +49,7 @@ export async function noteProblems(
 
 function wakeAt(relay: Relay, { fleet, kind }: ProblemRow, dueAt: number): void {
   if (dueAt === Infinity) return
-  relay.wake(0, { event: { fleet, eventId: alertId(kind) }, deliveries: 0, dueAt })
+  relay.work.wake(0, { event: { fleet, eventId: alertId(kind) }, deliveries: 0, dueAt })
 }
 
 /** What is wrong now, as noted last. */
@@ -97,7 +97,7 @@ async function change(
       }
     },
   }
-  await relay.changes.make(JSON.stringify([fleet, alertId(kind)]), job, async (queue) => {
+  await relay.work.changes.make(JSON.stringify([fleet, alertId(kind)]), job, async (queue) => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       await (next as Job).run()
       next.resume?.()
@@ -163,7 +163,7 @@ async function send(relay: Relay, { fleet, kind }: ProblemRow): Promise<void> {
     kind,
     async (before) => before && withoutMessage(before, row),
   )
-  relay.wake(deliveries.length, { event: key, deliveries: deliveries.length })
+  relay.work.wake(deliveries.length, { event: key, deliveries: deliveries.length })
   if (after !== undefined) wakeAt(relay, after, nextMessageAt(after))
   logMessage(relay, fleet, about)
 }
@@ -202,7 +202,7 @@ function logMessage(
 
 /** Logs failures: the next check tries again. */
 export async function checkItself(relay: Relay): Promise<void> {
-  const { disk } = relay.doors
+  const { disk } = relay.host.doors
   if (disk) {
     const find = async (known: NotedProblem[]) => diskProblem(await disk(), known, relay.now())
     await checkFor(relay, 'disk_nearly_full', find)

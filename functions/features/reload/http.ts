@@ -26,8 +26,9 @@ export const reloadRoute = route({
   handler:
     ({ relay }) =>
     async (c) => {
-      const taken = await relay.doors.readConfigAgain?.()
-      if (taken === undefined) return problem(c, 501, 'reload_unsupported', instead[relay.host])
+      const taken = await relay.host.doors.readConfigAgain?.()
+      if (taken === undefined)
+        return problem(c, 501, 'reload_unsupported', instead[relay.host.name])
       return taken.outcome === 'accepted'
         ? c.body(null, 202)
         : problem(c, 409, 'config_refused', taken.mistakes)

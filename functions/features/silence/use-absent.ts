@@ -10,7 +10,8 @@ import { noLongerSilent } from './recheck.ts'
 
 /** Logs failures, and tries again. */
 export async function checkAbsences(relay: Relay): Promise<void> {
-  const listensLong = relay.now() - relay.listeningSince >= silentPaces * relay.heartbeats.paceMs
+  const listensLong =
+    relay.now() - relay.listeningSince >= silentPaces * relay.host.heartbeats.paceMs
   for (const [name, fleet] of Object.entries(relay.config.fleets)) {
     try {
       await checkSilent(relay, name)

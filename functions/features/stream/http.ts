@@ -96,7 +96,7 @@ export const streamRoute = route({
     return async (c, { query }) => {
       const wish = await readWish(relay, c, query)
       if (wish instanceof Response) return wish
-      if (wish.waitMs === undefined && !relay.holdsConnections) return unsupported(c)
+      if (wish.waitMs === undefined && !relay.host.holdsConnections) return unsupported(c)
       const opened = shares.open(wish.access)
       if ('refusal' in opened) return refuseMore(c, opened.refusal)
       return wish.waitMs === undefined
@@ -121,7 +121,7 @@ async function readWish(
   const filter = { fleets, eventTypes: type, moments: moment, resource }
   const last = positionNow(relay)
   const given = c.req.header('last-event-id') || after
-  const from = given === undefined ? last : await openCursor(relay.linkKeys, given)
+  const from = given === undefined ? last : await openCursor(relay.credentials.linkKeys, given)
   if (from === undefined || from > last) return cursorUnknown(c, given)
   return { access, filter, after: from, waitMs: wait && wait * 1_000 }
 }
@@ -151,7 +151,7 @@ function readNext({ relay, door }: Needs, wish: Wish, most: number) {
   return door.pass(wish.access, async () => {
     const read = await readWanted(relay, wish.filter, wish.after, most)
     wish.after = read.next
-    const events = await inSlices(read.moments, relay.pause, (some) =>
+    const events = await inSlices(read.moments, relay.host.pause, (some) =>
       some.map((one) => ({ position: one.position, body: composeStreamBody(relay, one) })),
     )
     return { events, next: read.next, more: read.more }
@@ -163,18 +163,18 @@ async function poll(needs: Needs, c: Context, wish: Wish, waitMs: number): Promi
   const { relay } = needs
   const until = Math.min(relay.now() + waitMs, findExpiry(wish.access))
   for (;;) {
-    const { raised } = relay.commitSignal
+    const { raised } = relay.work.commitSignal
     const read = await readNext(needs, wish, maxPolled)
     if (read === 'full') return refuseBusy(c)
     const leftMs = until - relay.now()
-    if (read.events.length > 0 || leftMs <= 0 || relay.commitSignal.isClosed) {
+    if (read.events.length > 0 || leftMs <= 0 || relay.work.commitSignal.isClosed) {
       if (!(await stillHolds(relay, wish.access))) return noLongerValid(c)
-      const next = await sealCursor(relay.linkKeys, read.next)
+      const next = await sealCursor(relay.credentials.linkKeys, read.next)
       const bodies = read.events.map(({ body }) => body).join(',')
       const text = `{"events":[${bodies}],"next":"${next}","more":${read.more}}`
       return c.body(text, 200, { 'content-type': 'application/json' })
     }
-    await relay.commitSignal.next(raised, read.more ? 0 : Math.min(lookEveryMs, leftMs))
+    await relay.work.commitSignal.next(raised, read.more ? 0 : Math.min(lookEveryMs, leftMs))
   }
 }
 
@@ -247,8 +247,8 @@ async function nextChunk(
 ): Promise<string | undefined> {
   const { relay } = needs
   const beatAt = Math.min(relay.now() + heartbeatMs, endsAt)
-  while (!isOver() && !relay.commitSignal.isClosed && relay.now() < endsAt) {
-    const { raised } = relay.commitSignal
+  while (!isOver() && !relay.work.commitSignal.isClosed && relay.now() < endsAt) {
+    const { raised } = relay.work.commitSignal
     const read = await readNext(needs, wish, maxChunk)
     if (read === 'full') return undefined
     const { events, next, more } = read
@@ -257,7 +257,7 @@ async function nextChunk(
     if (isDue && !(await stillHolds(relay, wish.access))) return undefined
     if (events.length > 0) return composeChunk(relay, events)
     if (leftMs <= 0) return `: heartbeat\n${await idLine(relay, next)}\n`
-    await relay.commitSignal.next(raised, more ? 0 : Math.min(lookEveryMs, leftMs))
+    await relay.work.commitSignal.next(raised, more ? 0 : Math.min(lookEveryMs, leftMs))
   }
   return undefined
 }
@@ -273,8 +273,8 @@ async function composeChunk(
 }
 
 /** A client remembers it also without data, so a filter does not make it read everything again. */
-async function idLine({ linkKeys }: Relay, position: number): Promise<string> {
-  return `id: ${await sealCursor(linkKeys, position)}\n`
+async function idLine({ credentials }: Relay, position: number): Promise<string> {
+  return `id: ${await sealCursor(credentials.linkKeys, position)}\n`
 }
 
 function composeStreamBody(relay: Relay, moment: LoggedMoment): string {

@@ -16,14 +16,14 @@ interface MomentsRead {
 
 /** Reads at most `limit` moments after a position, at least one if the filter lets one through. */
 export async function readWanted(
-  relay: Pick<Relay, 'store' | 'now' | 'pause'>,
+  relay: Pick<Relay, 'store' | 'now' | 'host'>,
   filter: MomentFilter,
   after: number,
   limit: number,
 ): Promise<MomentsRead> {
   let next = after
   for (let page = 0; page < maxPages; page++) {
-    if (page > 0) await relay.pause()
+    if (page > 0) await relay.host.pause()
     const read = await relay.store.readMoments(next, pageSize, relay.now())
     const wanted = read.filter(({ notification }) => passes(filter, notification))
     const moments = wanted.slice(0, limit)

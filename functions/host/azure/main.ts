@@ -12,7 +12,6 @@ import { alignedHeartbeats } from '../../core/event/heartbeat.ts'
 import { checks, fleetChecks } from '../../features/jobs.ts'
 import { interactionsPath } from '../../http/people/slack.ts'
 import { activitiesPath } from '../../http/people/teams.ts'
-import { notifiers } from '../../notify/registry.ts'
 import type { ForwardProxy, Outbound } from '../../notify/undici.ts'
 import { isSecure } from '../../pages/layout.ts'
 import { JoinedTable } from '../../store/azure/joined.ts'
@@ -28,7 +27,7 @@ import { createCommitSignal } from '../commit-signal.ts'
 import { readConfigFile } from '../config-file.ts'
 import { createHolds } from '../holds.ts'
 import { misconfigured } from '../misconfigured.ts'
-import { commonParts } from '../parts.ts'
+import { commonParts, openSending } from '../parts.ts'
 import { type Attempt, allSecrets, type Environment, readEnvironment } from '../settings.ts'
 import { someTurns } from '../turns.ts'
 import { httpHandler } from './http.ts'
@@ -152,27 +151,29 @@ function compose(environment: Environment, write: (line: string) => void, folder
   const outbound = createLater(config.allowNetworks, settings.proxy)
   const forBound = createLater(config.tokenNetworks, settings.proxy)
   const relay: Relay = {
-    host: 'azure',
     ...commonParts(settings, logs.log, outbound.fetch),
+    sending: openSending(logs.log, { send: outbound.send, sendForBound: forBound.send }),
     store,
-    notifiers,
-    send: outbound.send,
-    sendForBound: forBound.send,
     listeningSince: Date.now(),
-    // until the first count
-    heartbeats: alignedHeartbeats(config.publicUrl, 0),
-    wake: (messages, about) => requests.hint(messages, about),
-    commitSignal: createCommitSignal(),
-    // Azure bills a request that waits
-    holds: createHolds({ places: { all: 0, ofFleet: 0 } }),
-    changes: new Changes(),
-    openLimits: new OpenLimits(store),
-    // each read and write of the storage gives way
-    holdsConnections: false,
-    pause: someTurns,
-    readPlaces: 4,
-    doors: {},
-    troubles: () => listTroubles(logs.log, queue),
+    host: {
+      name: 'azure',
+      // until the first count
+      heartbeats: alignedHeartbeats(config.publicUrl, 0),
+      holdsConnections: false,
+      pause: someTurns,
+      // each read and write of the storage gives way
+      readPlaces: 4,
+      doors: {},
+      troubles: () => listTroubles(logs.log, queue),
+    },
+    work: {
+      wake: (messages, about) => requests.hint(messages, about),
+      commitSignal: createCommitSignal(),
+      // Azure bills a request that waits
+      holds: createHolds({ places: { all: 0, ofFleet: 0 } }),
+      changes: new Changes(),
+      openLimits: new OpenLimits(store),
+    },
   }
   const requests: Requests = new Requests(relay, (delayMs) => queue.set(delayMs))
   const size = new FleetSize(relay)

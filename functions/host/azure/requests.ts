@@ -122,7 +122,7 @@ export class FleetSize {
     const relay = this.#relay
     this.#readAt = relay.now()
     const beacons = beaconsIn(await countAll(relay, maxAgeMs))
-    relay.heartbeats = alignedHeartbeats(relay.config.publicUrl, beacons)
+    relay.host.heartbeats = alignedHeartbeats(relay.config.publicUrl, beacons)
   }
 
   /** Reads the last count once a minute at most. No request waits for it. */

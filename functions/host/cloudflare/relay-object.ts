@@ -6,7 +6,6 @@ import { createLog } from '../../../shared/log.ts'
 import { createApp } from '../../app.ts'
 import { attemptMs } from '../../core/delivery/attempt.ts'
 import { createGuardedFetch } from '../../notify/fetch.ts'
-import { notifiers } from '../../notify/registry.ts'
 import { openStorage } from '../../store/durable-object.ts'
 import { RelayStore } from '../../store/relay-store.ts'
 import { noteListening } from '../../store/small-rows.ts'
@@ -18,7 +17,7 @@ import { createCommitSignal } from '../commit-signal.ts'
 import { createHolds } from '../holds.ts'
 import { Loop } from '../loop.ts'
 import { misconfigured } from '../misconfigured.ts'
-import { commonParts } from '../parts.ts'
+import { commonParts, openSending } from '../parts.ts'
 import { allSecrets } from '../settings.ts'
 import { UnderWay } from '../under-way.ts'
 import { createAlarm, cronMs } from './alarm.ts'
@@ -114,29 +113,33 @@ async function compose(
   await store.freeLeases(Date.now())
   const setAlarm = (at: number) => storage.setAlarm(at)
   const alarm = createAlarm({ setAlarm, now: Date.now, log })
+  const send = createGuardedFetch(config.allowNetworks)
+  const sendForBound = createGuardedFetch(config.tokenNetworks)
   const relay: Relay = {
-    host: 'cloudflare',
     ...commonParts(settings, log),
+    sending: openSending(log, { send, sendForBound }),
     store,
-    notifiers,
-    send: createGuardedFetch(config.allowNetworks),
-    sendForBound: createGuardedFetch(config.tokenNetworks),
     listeningSince: await noteListening(store, Date.now(), gapMs),
-    heartbeats: { paceMs: idlePaceMs },
-    wake(messages, about) {
-      alarm.set(backstopMs)
-      loop.hint(messages, about)
+    host: {
+      name: 'cloudflare',
+      heartbeats: { paceMs: idlePaceMs },
+      holdsConnections: true,
+      // its clock stands still while it works, so nobody knows for how long it has worked
+      pause,
+      readPlaces: 1,
+      doors: {},
+      troubles: async () => [],
     },
-    commitSignal: createCommitSignal(),
-    holds: createHolds(),
-    changes: new Changes(),
-    openLimits: new OpenLimits(store),
-    // its clock stands still while it works, so nobody knows for how long it has worked
-    holdsConnections: true,
-    pause,
-    readPlaces: 1,
-    troubles: async () => [],
-    doors: {},
+    work: {
+      wake(messages, about) {
+        alarm.set(backstopMs)
+        loop.hint(messages, about)
+      },
+      commitSignal: createCommitSignal(),
+      holds: createHolds(),
+      changes: new Changes(),
+      openLimits: new OpenLimits(store),
+    },
   }
   const options = { places, maxSleepMs: cronMs, keepsHouse: true }
   const loop: Loop = new Loop(relay, new UnderWay(relay, places), alarm, options)

@@ -7,7 +7,6 @@ import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import { createLog, type Log } from '../../../shared/log.ts'
 import { createParts } from '../../app.ts'
 import { nodeDoors } from '../../features/node.ts'
-import { notifiers } from '../../notify/registry.ts'
 import { createOutbound } from '../../notify/undici.ts'
 import { RelayStore } from '../../store/relay-store.ts'
 import { SqlRows } from '../../store/sqlite.ts'
@@ -19,7 +18,7 @@ import { createCommitSignal } from '../commit-signal.ts'
 import { createHolds } from '../holds.ts'
 import { Loop } from '../loop.ts'
 import { oneAtATime } from '../one-at-a-time.ts'
-import { commonParts } from '../parts.ts'
+import { commonParts, openSending } from '../parts.ts'
 import { allSecrets } from '../settings.ts'
 import { someTurns } from '../turns.ts'
 import { UnderWay } from '../under-way.ts'
@@ -37,8 +36,10 @@ const maxSleepMs = 30_000
 type Write = (line: string) => void
 
 /** What a new configuration takes over: it changes no variable, so the database and the port stay. */
-interface Shared extends Pick<Relay, 'store' | 'troubles' | 'doors' | 'wake'> {
+interface Shared extends Pick<Relay, 'store'> {
   dataDirectory: string
+  host: Pick<Relay['host'], 'doors' | 'troubles'>
+  wake: Relay['work']['wake']
 }
 
 function openLog(settings: Settings, write: Write): Log {
@@ -76,12 +77,14 @@ async function start(settings: Settings, write: Write, takeConfig: NodeHost['tak
   const shared: Shared = {
     store,
     dataDirectory,
-    doors: openDoors({
-      ...{ folder: dataDirectory, takeConfig },
-      copyTo: (copy) => file.copyTo(copy),
-      disk: () => readDisk(dataDirectory),
-    }),
-    troubles: () => listTroubles(dataDirectory, damage),
+    host: {
+      doors: openDoors({
+        ...{ folder: dataDirectory, takeConfig },
+        copyTo: (copy) => file.copyTo(copy),
+        disk: () => readDisk(dataDirectory),
+      }),
+      troubles: () => listTroubles(dataDirectory, damage),
+    },
     wake: (messages, about) => working.loop.hint(messages, about),
   }
   let working = compose(settings, log, shared, Date.now())
@@ -126,25 +129,23 @@ async function start(settings: Settings, write: Write, takeConfig: NodeHost['tak
 /** The relay with this configuration. */
 function compose(settings: Settings, log: Log, shared: Shared, listeningSince: number) {
   const { config, proxy } = settings
-  const { dataDirectory: _, ...own } = shared
+  const { store, host, wake } = shared
   const outbound = createOutbound(config.allowNetworks, { proxy })
   const forBound = createOutbound(config.tokenNetworks, { proxy })
   const relay: Relay = {
-    host: 'node',
     ...commonParts(settings, log, outbound.fetch),
-    ...own,
-    notifiers,
-    send: outbound.send,
-    sendForBound: forBound.send,
+    sending: openSending(log, { send: outbound.send, sendForBound: forBound.send }),
+    store,
     listeningSince,
-    heartbeats: { paceMs: idlePaceMs },
-    pause: someTurns,
-    readPlaces: 1,
-    commitSignal: createCommitSignal(),
-    holds: createHolds(),
-    changes: new Changes(),
-    openLimits: new OpenLimits(shared.store),
-    holdsConnections: true,
+    host: {
+      ...host,
+      ...{ name: 'node', holdsConnections: true },
+      ...{ heartbeats: { paceMs: idlePaceMs }, pause: someTurns, readPlaces: 1 },
+    },
+    work: {
+      ...{ wake, commitSignal: createCommitSignal(), holds: createHolds() },
+      ...{ changes: new Changes(), openLimits: new OpenLimits(store) },
+    },
   }
   let timer: NodeJS.Timeout | undefined
   const set = (ms: number) => {
@@ -163,8 +164,8 @@ function compose(settings: Settings, log: Log, shared: Shared, listeningSince: n
      * news for the readers of `next`.
      */
     hangUp(next?: Relay): void {
-      relay.commitSignal.close(next?.commitSignal)
-      relay.holds.close(next?.holds)
+      relay.work.commitSignal.close(next?.work.commitSignal)
+      relay.work.holds.close(next?.work.holds)
     },
     async end(): Promise<void> {
       clearTimeout(timer)

@@ -83,12 +83,12 @@ const usualRemedy = 'send "Authorization: Bearer …" with a token or FOGHORN_AD
 
 /** The answer to a request without a key. Such a request is not a failed attempt. */
 export function refuseKeyless(
-  { adminKey }: Pick<Relay, 'adminKey'>,
+  { credentials }: Pick<Relay, 'credentials'>,
   c: Context,
   given = authorizationIn(c),
   remedy = usualRemedy,
 ): Response | undefined {
-  if (adminKey === undefined) {
+  if (credentials.adminKey === undefined) {
     const detail =
       'the API is off because the relay was started without FOGHORN_ADMIN_KEY; set it and restart'
     return problem(c, 403, 'api_off', detail)

@@ -72,7 +72,8 @@ function note(
 }
 
 /** Compares digests, so that the time it takes does not reveal where the texts differ. */
-async function isAdminKey({ adminKey }: Relay, given: string): Promise<boolean> {
+async function isAdminKey({ credentials }: Relay, given: string): Promise<boolean> {
+  const { adminKey } = credentials
   if (adminKey === undefined) return false
   const [a, b] = await Promise.all([computeDigest(given), computeDigest(adminKey)])
   return a.every((byte, i) => byte === b[i])

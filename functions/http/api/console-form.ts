@@ -19,7 +19,7 @@ declare module 'hono' {
 
 /** Makes the token for the hidden field `form`. Sets the browser's cookie if it has none. */
 export function tokenFor(relay: Relay, c: Context, form: ConsoleForm): Promise<string> {
-  return createFormToken(relay.linkKeys, boundTo(readBrowser(relay, c)), form)
+  return createFormToken(relay.credentials.linkKeys, boundTo(readBrowser(relay, c)), form)
 }
 
 /** Makes a token as `tokenFor` does, for the form that decides one event in the state `stamp`. */
@@ -30,7 +30,7 @@ export function decisionTokenFor(
   { stamp, countsAt }: FormToken,
 ): Promise<string> {
   const bound = boundTo(readBrowser(relay, c), key)
-  return createFormToken(relay.linkKeys, bound, stamp, countsAt)
+  return createFormToken(relay.credentials.linkKeys, bound, stamp, countsAt)
 }
 
 /** The fields of a form that our page showed this browser. Undefined for any other form. */
@@ -42,7 +42,11 @@ export async function readForm(
   const browser = browserIn(relay, c)
   if (browser === undefined || !isOwnForm(relay, c)) return undefined
   const fields = parseFields(await c.req.text())
-  const token = await readFormToken(relay.linkKeys, boundTo(browser), fields.get('form') ?? '')
+  const token = await readFormToken(
+    relay.credentials.linkKeys,
+    boundTo(browser),
+    fields.get('form') ?? '',
+  )
   return token?.stamp === form ? fields : undefined
 }
 
@@ -59,7 +63,11 @@ export async function readDecision(
   for (const [i, name] of names.entries()) {
     const key = importKey(name)
     if (key === undefined) return undefined
-    const seen = await readFormToken(relay.linkKeys, boundTo(browser, key), tokens[i] ?? '')
+    const seen = await readFormToken(
+      relay.credentials.linkKeys,
+      boundTo(browser, key),
+      tokens[i] ?? '',
+    )
     if (seen === undefined) return undefined
     events.push({ key, seen })
   }

@@ -32,7 +32,7 @@ export function consolePages(relay: Relay, refusals: FrequentLog, door: Door): H
   const pages = new Hono()
   const guard = createKeyGuard(relay, refusals, 'page')
   pages.use('*', async (c, next) => {
-    if (relay.adminKey !== undefined || letsPeopleIn(relay)) return next()
+    if (relay.credentials.adminKey !== undefined || letsPeopleIn(relay)) return next()
     const text = 'The relay was started without FOGHORN_ADMIN_KEY. Set it and restart the relay.'
     return page(c, 403, messagePage('The console is off', text))
   })
@@ -130,7 +130,9 @@ async function showSignIn(relay: Relay, c: Context, { status, ...asked }: Asked)
     ...asked,
     base,
     to,
-    ...(relay.adminKey === undefined ? {} : { form: await tokenFor(relay, c, 'sign-in') }),
+    ...(relay.credentials.adminKey === undefined
+      ? {}
+      : { form: await tokenFor(relay, c, 'sign-in') }),
     ...(letsPeopleIn(relay) ? { signInUrl: signInUrl(base + to) } : {}),
     ...(stranger === undefined ? {} : { stranger }),
   })

@@ -32,7 +32,10 @@ export async function createSession(
   const latest = now + (onlyReads ? longestMs : shiftMs)
   const endsAt = Math.min(latest, token?.expiresAt ?? Number.POSITIVE_INFINITY)
   const session = { id: randomHex(idBytes), endsAt }
-  const mac = await relay.hmac(relay.linkKeys[0]!, await parseContent(relay, session, token))
+  const mac = await relay.credentials.hmac(
+    relay.credentials.linkKeys[0]!,
+    await parseContent(relay, session, token),
+  )
   const whose = token === undefined ? '' : `${token.id}.`
   return { text: `${session.id}.${endsAt}.${whose}${toBase64(mac)}`, lastsMs: endsAt - now }
 }
@@ -60,7 +63,7 @@ async function validSession(
   text: string | undefined,
 ): Promise<{ session: Session; access: Access } | undefined> {
   const [, id, end, tokenId, mac = ''] = form.exec(text ?? '') ?? []
-  if (relay.adminKey === undefined || id === undefined) return undefined
+  if (relay.credentials.adminKey === undefined || id === undefined) return undefined
   const session = { id, endsAt: Number(end) }
   if (session.endsAt <= relay.now()) return undefined
   const token = tokenId === undefined ? undefined : await storedToken(relay, tokenId)
@@ -69,8 +72,9 @@ async function validSession(
   const access: Access = token === undefined ? { by: 'admin' } : accessBy(token)
   if (!may(access, 'read')) return undefined
   const content = await parseContent(relay, session, token)
-  for (const key of relay.linkKeys) {
-    if (isSame(mac, toBase64(await relay.hmac(key, content)))) return { session, access }
+  for (const key of relay.credentials.linkKeys) {
+    if (isSame(mac, toBase64(await relay.credentials.hmac(key, content))))
+      return { session, access }
   }
   return undefined
 }
@@ -88,7 +92,7 @@ async function storedToken(relay: Relay, id: string): Promise<Token | undefined>
 
 /** The signed text of a cookie. No link's content begins with these words. */
 async function parseContent(
-  { adminKey = '' }: Relay,
+  { credentials: { adminKey = '' } }: Relay,
   { id, endsAt }: Session,
   token: Token | undefined,
 ) {

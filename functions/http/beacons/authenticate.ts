@@ -22,7 +22,7 @@ type Header = (name: string) => string | undefined
 
 /** Checks the credential before anything parses the body. */
 export async function authenticate(
-  relay: Pick<Relay, 'identity' | 'hmac' | 'now'>,
+  relay: Pick<Relay, 'credentials' | 'now'>,
   fleet: Fleet,
   header: Header,
   body: string,
@@ -37,10 +37,11 @@ export async function authenticate(
   if (isBeaconless(fleet)) return { refusal: beaconless }
   if (key === undefined) return { refusal: keyless(isSigned) }
   const now = relay.now()
-  const check = await verify(key, header, now, body, relay.hmac)
+  const check = await verify(key, header, now, body, relay.credentials.hmac)
   if (check === 'valid') {
     const isNew =
-      key.length === 1 || (await verify([key[0]!], header, now, body, relay.hmac)) === check
+      key.length === 1 ||
+      (await verify([key[0]!], header, now, body, relay.credentials.hmac)) === check
     return { by: 'key', ...(!isNew && { isOld: true as const }) }
   }
   const rest = isSigned ? '' : otherWay(fleet, token)
@@ -48,11 +49,11 @@ export async function authenticate(
 }
 
 async function authenticateToken(
-  relay: Pick<Relay, 'identity' | 'now'>,
+  relay: Pick<Relay, 'credentials' | 'now'>,
   entra: Entra,
   token: string,
 ): Promise<Sender | { refusal: Refusal }> {
-  const verified = await relay.identity.verify(token, readIssuer(entra))
+  const verified = await relay.credentials.identity.verify(token, readIssuer(entra))
   if (verified.outcome === 'invalid') return { refusal: tokenInvalid(verified.reason) }
   if (verified.outcome === 'unavailable') {
     const detail = `${verified.reason}; report again`

@@ -38,7 +38,7 @@ interface SignedRequest {
 
 /** Authenticates the sender. */
 export async function readSigned(
-  relay: Pick<Relay, 'config' | 'identity' | 'hmac' | 'now'>,
+  relay: Pick<Relay, 'config' | 'credentials' | 'now'>,
   refusals: FrequentLog,
   { header, text }: Incoming,
 ): Promise<SignedRequest | Refused> {

@@ -79,8 +79,10 @@ export async function readOverview(
 }
 
 async function readAzureSight(relay: Relay, fleets: string[]): Promise<AzureSight | undefined> {
-  const { azure, config, now } = relay
-  const isUsed = azure?.subscriptions.some((id) => fleets.includes(findFleet(config, id) ?? ''))
+  const { outside, config, now } = relay
+  const isUsed = outside.doors?.subscriptions.some((id) =>
+    fleets.includes(findFleet(config, id) ?? ''),
+  )
   if (!isUsed) return undefined
   const readAt = await listReadAt(relay)
   if (readAt === undefined) return { isFresh: false }

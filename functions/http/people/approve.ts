@@ -161,7 +161,7 @@ async function formIn(
   const fields = parseFields(await c.req.text())
   const place = fields.get('event') ?? ''
   const bound = token !== undefined && 'events' in token ? placeIn(shownBy, place) : shownBy
-  const seen = await readFormToken(relay.linkKeys, bound, fields.get('form') ?? '')
+  const seen = await readFormToken(relay.credentials.linkKeys, bound, fields.get('form') ?? '')
   return seen && { shownBy: bound, seen, fields, place }
 }
 

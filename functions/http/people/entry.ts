@@ -29,7 +29,7 @@ export async function readLink(
   c: Context,
 ): Promise<Link | Response> {
   const text = c.req.param('token') ?? ''
-  const token = await readToken(relay.linkKeys, text)
+  const token = await readToken(relay.credentials.linkKeys, text)
   if (token === undefined) {
     const admission = guard.wrong()
     return admission.outcome === 'busy' ? tooMany(c, admission) : deadEnd(c, 'forged')

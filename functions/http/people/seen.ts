@@ -29,7 +29,12 @@ export async function seenBy(
 ): Promise<Seen> {
   const viewer = await findViewer(relay, record, { ...visitor, channel })
   const countsAt = visitor.pressed ? relay.now() + pressGuardMs : 0
-  const form = await createFormToken(relay.linkKeys, shownBy, makeStamp(record), countsAt)
+  const form = await createFormToken(
+    relay.credentials.linkKeys,
+    shownBy,
+    makeStamp(record),
+    countsAt,
+  )
   return { record, viewer, form, listed: shownBy.includes(placeMark) }
 }
 

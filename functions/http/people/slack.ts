@@ -61,7 +61,7 @@ export async function answerPress(
   return c.body(null, 200)
 }
 
-type PressParts = Pick<Relay, 'config' | 'slackPresses' | 'now'>
+type PressParts = Pick<Relay, 'config' | 'presses' | 'now'>
 
 /** What Slack sent, or the answer if the relay refuses it. */
 async function readPress(relay: PressParts, refusals: FrequentLog, c: Context) {
@@ -72,7 +72,7 @@ async function readPress(relay: PressParts, refusals: FrequentLog, c: Context) {
   }
   const body = await c.req.text()
   const header = (name: string) => c.req.header(name)
-  const read = await relay.slackPresses.read(header, body, slackApp.signingSecret, relay.now())
+  const read = await relay.presses.slack.read(header, body, slackApp.signingSecret, relay.now())
   if (read.outcome !== 'refused') return read
   const { status, code, detail } = read
   refusals.note('slack_refused', { status, code, detail }, code)
@@ -93,7 +93,7 @@ async function serve(relay: Relay, press: SlackPress, { replyMs }: Patience): Pr
     const configured = channel === undefined ? undefined : channelNamed(relay, channel)
     const to = { replyUrl: press.replyUrl, own: configured?.url ?? configured?.endpoint }
     const times = { now: relay.now(), attemptMs: replyMs }
-    const { outcome, note } = await relay.slackPresses.reply(relay.send, to, reply, times)
+    const { outcome, note } = await relay.presses.slack.reply(relay.sending.send, to, reply, times)
     if (outcome !== 'delivered') relay.log.warn('slack_reply_failed', { note })
   } catch (error) {
     relay.log.error('slack_reply_failed', { error: messageOf(error) })

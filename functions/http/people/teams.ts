@@ -50,15 +50,15 @@ export const activityRoute = route({
       }
       const decided = await within(answerMs, decidePress(relay, read.press))
       const reply = decided === 'late' ? decided : (decided.reply ?? 'edited')
-      return c.json(relay.teamsPresses.answerTo(reply, relay.now()))
+      return c.json(relay.presses.teams.answerTo(reply, relay.now()))
     },
 })
 
-type ActivityParts = Pick<Relay, 'config' | 'teamsPresses' | 'identity' | 'now'>
+type ActivityParts = Pick<Relay, 'config' | 'presses' | 'credentials' | 'now'>
 
 /** What the Bot Connector sent, or the answer if the relay refuses it. */
 async function readActivity(relay: ActivityParts, refusals: FrequentLog, c: Context) {
-  const { config, identity, teamsPresses, now } = relay
+  const { config, credentials, presses, now } = relay
   const appId = config.azure?.clientId
   if (appId === undefined || tenantsIn(config).length === 0) {
     const detail = 'no channel is a bot in Teams; docs/channels.md says how to add one'
@@ -72,14 +72,14 @@ async function readActivity(relay: ActivityParts, refusals: FrequentLog, c: Cont
   if (token === undefined) {
     return refuse(401, 'token_invalid', 'there is no bearer token; only the Bot Connector sends it')
   }
-  const verified = await identity.verify(token, botConnector)
+  const verified = await credentials.identity.verify(token, botConnector)
   if (verified.outcome === 'unavailable') return refuse(503, unavailableCode, verified.reason)
   if (verified.outcome === 'invalid') return refuse(401, 'token_invalid', verified.reason)
   const activity = parseJson(await c.req.text())
   const said = saidSchema.safeParse(activity).data ?? { channelId: '', serviceUrl: '' }
   const why = whyNotTeams(verified, said, appId, now())
   if (why !== undefined) return refuse(401, 'token_invalid', why)
-  const read: Reading<Press> = teamsPresses.read(activity)
+  const read: Reading<Press> = presses.teams.read(activity)
   return read.outcome === 'refused' ? refuse(read.status, read.code, read.detail) : read
 }
 

@@ -58,7 +58,8 @@ async function createMeter(channels: string[], more: object = {}) {
     committed = calls.length
     requests.hint(...args)
   }
-  Object.assign(world.relay, { store, wake })
+  world.relay.store = store
+  world.relay.work.wake = wake
   /** `sending`: calls after the last commit, except those of the beacon's own row. */
   const count = async (act: () => Promise<unknown>) => {
     calls.length = 0
@@ -110,8 +111,8 @@ async function azuresDoor(): Promise<Record<string, string[]>> {
   const listReadable = async (subscriptions: string[]) => subscriptions
   const graph = { listEvents: async () => [], listMachines: async () => [], listReadable }
   const manager = { acknowledge: async () => ({ outcome: 'failed', reason: '', isFinal: false }) }
-  const azure = { graph, manager, subscriptions: [subscription] }
-  Object.assign(world.relay, { azure })
+  const doors = { graph, manager, subscriptions: [subscription] }
+  Object.assign(world.relay.outside, { doors })
   const { token } = await makeToken(world, { scopes: ['report'] })
   const send = (status: 'Scheduled' | 'Started', eventId: string) =>
     world.app.request('/v1/azure/events', {

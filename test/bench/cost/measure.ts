@@ -73,7 +73,8 @@ async function createMeter() {
   const wake = (owed: number) => {
     hints.owed += owed
   }
-  Object.assign(world.relay, { store, wake })
+  world.relay.store = store
+  world.relay.work.wake = wake
   const actions = new Map<string, Action>()
   const count = async <T>(name: string, act: () => Promise<T>): Promise<T> => {
     const before = counted.operations
@@ -164,7 +165,7 @@ export async function measureEvent(vms: number, approveAfterMs?: number): Promis
 
 async function approve({ world, acting }: Meter): Promise<void> {
   const token = { fleet: 'prod', eventId, channel: 'hook', issuedAt: world.clock.now }
-  const path = `/approve/${await createToken(world.relay.linkKeys, token)}`
+  const path = `/approve/${await createToken(world.relay.credentials.linkKeys, token)}`
   const request = async (url: string, init?: RequestInit) => world.app.request(url, init)
   const response = await acting('page and approval', () => decideByForm(request, path))
   if (!response.ok) throw new Error(`not approved: ${response.status} ${await response.text()}`)

@@ -15,7 +15,7 @@ relayForEach(() =>
 
 /** The messages of an alert, by host. */
 async function alerted(): Promise<Record<string, string>> {
-  world.relay.doors.disk = async () => ({ freeBytes: 1, totalBytes: 1e12 })
+  world.relay.host.doors.disk = async () => ({ freeBytes: 1, totalBytes: 1e12 })
   await checkItself(world.relay)
   await world.pass(10 * minute)
   const byHost = ({ url, body }: Sent) => [new URL(url).hostname, body]
@@ -36,6 +36,6 @@ test('in chats and PagerDuty, and never as a link that decides', async () => {
 })
 
 test('not where the console is off', async () => {
-  world.relay.adminKey = undefined
+  world.relay.credentials.adminKey = undefined
   for (const body of Object.values(await alerted())) expect(body).not.toContain('/console')
 })

@@ -13,7 +13,7 @@ let vms: FakeBeacon[]
 async function start(channels: object, owners: string[]): Promise<void> {
   const routes = [{ match: {}, channels: ['hook'] }]
   await startRelay({ channels: { ...channels, hook } as never, routes, owners })
-  world.relay.heartbeats = { paceMs: minute }
+  world.relay.host.heartbeats = { paceMs: minute }
   vms = ['web_0', 'web_1', 'web_2'].map((vm) => new FakeBeacon(world, vm))
   for (const one of vms) await one.sees([])
 }

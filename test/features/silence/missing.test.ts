@@ -11,7 +11,7 @@ async function start(expectedBeacons?: number | string[]): Promise<void> {
   const { prod, test: other } = baseConfig.fleets as Record<string, object>
   const fleets = { prod: { ...prod, ...(expectedBeacons && { expectedBeacons }) }, test: other }
   await startRelay({ fleets, owners: ['hook'] })
-  world.relay.heartbeats = { paceMs: idleMs }
+  world.relay.host.heartbeats = { paceMs: idleMs }
   world.relay.listeningSince = world.clock.now
 }
 afterEach(() => world.store.close())

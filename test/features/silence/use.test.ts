@@ -20,7 +20,7 @@ const idleMs = 5 * minute
 
 beforeEach(async () => {
   await startRelay({ owners: ['hook'] })
-  world.relay.heartbeats = { paceMs: idleMs }
+  world.relay.host.heartbeats = { paceMs: idleMs }
 })
 afterEach(() => world.store.close())
 
@@ -190,7 +190,7 @@ describe('the alert', () => {
 test('a VM that is back after a crash between message and row is told, in one message', async () => {
   world.store.close()
   await startRelay({ owners: ['hook', 'pager'] })
-  world.relay.heartbeats = { paceMs: idleMs }
+  world.relay.host.heartbeats = { paceMs: idleMs }
   const web = new FakeBeacon(world, 'web_0')
   await web.sees([])
   await pass(3 * idleMs - second)
@@ -223,7 +223,7 @@ test('what occurs often at once is all noted, and told in one message', async ()
 test('an alert whose messages were forgotten meanwhile still ends, and so does its incident', async () => {
   world.store.close()
   await startRelay({ owners: ['hook', 'pager'], retentionDays: 10 })
-  world.relay.heartbeats = { paceMs: idleMs }
+  world.relay.host.heartbeats = { paceMs: idleMs }
   const web = new FakeBeacon(world, 'web_0')
   const other = new FakeBeacon(world, 'web_1')
   await web.sees([])

@@ -35,7 +35,7 @@ async function bearer(wish: object) {
 
 /** A poll that found nothing yet. */
 async function waitingPoll(headers: Record<string, string>) {
-  const waits = vi.spyOn(world.relay.commitSignal, 'next')
+  const waits = vi.spyOn(world.relay.work.commitSignal, 'next')
   const answer = get('?wait=25', headers)
   await vi.waitFor(() => expect(waits).toHaveBeenCalled())
   return { answer }
@@ -119,7 +119,7 @@ describe('a poll', () => {
     })
     for (; !isOver; await new Promise(setImmediate)) {
       world.clock.now += 1_000
-      world.relay.commitSignal.raise()
+      world.relay.work.commitSignal.raise()
     }
     expect(await (await waiting).json()).toMatchObject({ events: [], more: false })
   })
@@ -139,13 +139,13 @@ describe('a poll', () => {
     world.clock.now += 86_400_000 - 5_000
     const waiting = await waitingPoll(key)
     world.clock.now += 5_000
-    world.relay.commitSignal.raise()
+    world.relay.work.commitSignal.raise()
     expect((await waiting.answer).status).toBe(401)
   })
 
   test('ends when the relay stops', async () => {
     const waiting = get('?wait=25&after=0')
-    world.relay.commitSignal.close()
+    world.relay.work.commitSignal.close()
     expect((await waiting).status).toBe(200)
   })
 
@@ -185,10 +185,10 @@ describe('a poll', () => {
   test('goes on with a cursor of an older link key, and not with one of another relay', async () => {
     await live()
     const { next } = await poll('&after=0&moment=scheduled')
-    const [own, older] = world.relay.linkKeys
-    world.relay.linkKeys = [older!, own!]
+    const [own, older] = world.relay.credentials.linkKeys
+    world.relay.credentials.linkKeys = [older!, own!]
     expect((await poll(`&after=${next}`)).moments).toEqual([])
-    world.relay.linkKeys = [older!]
+    world.relay.credentials.linkKeys = [older!]
     expect((await get(`?wait=0&after=${next}`)).status).toBe(409)
   })
 
@@ -260,7 +260,7 @@ describe('a stream', () => {
     await stream.next()
     const waiting = stream.next()
     world.clock.now += 15_000
-    world.relay.commitSignal.raise()
+    world.relay.work.commitSignal.raise()
     const [, cursor] = /^: heartbeat\nid: (.*)\n\n$/.exec((await waiting)!)!
     await stream.cancel()
     expect((await poll(`&after=${cursor}`)).moments).toEqual([])
@@ -270,9 +270,9 @@ describe('a stream', () => {
     const [first, second] = [await open(), await open()]
     for (const stream of [first, second]) await stream.next()
     world.clock.now += 15 * 60_000
-    world.relay.commitSignal.raise()
+    world.relay.work.commitSignal.raise()
     expect(await first.next()).toBeUndefined()
-    world.relay.commitSignal.close()
+    world.relay.work.commitSignal.close()
     expect(await second.next()).toBeUndefined()
   })
 
@@ -371,7 +371,7 @@ describe('a stream', () => {
     const waiting = streams.map((stream) => stream.next())
     await revoke(id)
     world.clock.now += 15_000
-    world.relay.commitSignal.raise()
+    world.relay.work.commitSignal.raise()
     expect(new Set(await Promise.all(waiting))).toEqual(new Set([undefined]))
     await (await open('', await bearer({ fleets: ['prod'] }))).cancel()
   })
@@ -383,12 +383,12 @@ describe('a stream', () => {
     await stream.next()
     const waiting = stream.next()
     world.clock.now += 5_000
-    world.relay.commitSignal.raise()
+    world.relay.work.commitSignal.raise()
     expect(await waiting).toBeUndefined()
   })
 
   test('is refused by a host that cannot hold it, and polls still work', async () => {
-    world.relay.holdsConnections = false
+    world.relay.host.holdsConnections = false
     const response = await get('')
     expect(response.status).toBe(406)
     expect(await response.json()).toMatchObject({ detail: expect.stringContaining('wait=25') })
@@ -403,7 +403,7 @@ test('counts long polls as it counts streams', async () => {
   // the others wait
   const refused = await Promise.race(all)
   expect([refused.status, await refused.json()]).toMatchObject([429, { code: 'too_many_streams' }])
-  world.relay.commitSignal.close()
+  world.relay.work.commitSignal.close()
   const statuses = (await Promise.all(all)).map(({ status }) => status)
   expect(statuses.filter((status) => status === 200)).toHaveLength(20)
 })

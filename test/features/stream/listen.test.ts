@@ -112,7 +112,7 @@ test('misses nothing while the relay is away', async () => {
 })
 
 test('polls a host that cannot hold a connection', async () => {
-  world.relay.holdsConnections = false
+  world.relay.host.holdsConnections = false
   await steps(new FakeBeacon(world, 'web_0'))
   const program = listen(['--json', '--all', '--moment', 'started'])
   expect(await got(program, 1)).toEqual(['foghorn.event.started'])

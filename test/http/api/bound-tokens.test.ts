@@ -31,8 +31,8 @@ test('its subscriptions reach public addresses only, unless tokenNetworks says o
 
 test('its subscriptions are sent by the way that checks each connection by these networks', async () => {
   const urls: string[] = []
-  const { send } = world.relay
-  world.relay.sendForBound = (url, init) => {
+  const { send } = world.relay.sending
+  world.relay.sending.sendForBound = (url, init) => {
     urls.push(url)
     return send(url, init)
   }

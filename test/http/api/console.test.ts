@@ -81,13 +81,13 @@ describe('who gets in', () => {
 
   test('a session ends with the admin key, and with the link key that signed it', async () => {
     const mine = await cookie()
-    world.relay.adminKey = `${adminKey}-new`
+    world.relay.credentials.adminKey = `${adminKey}-new`
     expect((await get('/console/events', mine)).status).toBe(303)
-    world.relay.adminKey = adminKey
-    const [first, second] = world.relay.linkKeys
-    world.relay.linkKeys = [second!, first!]
+    world.relay.credentials.adminKey = adminKey
+    const [first, second] = world.relay.credentials.linkKeys
+    world.relay.credentials.linkKeys = [second!, first!]
     expect((await get('/console/events', mine)).status).toBe(200)
-    world.relay.linkKeys = [second!]
+    world.relay.credentials.linkKeys = [second!]
     expect((await get('/console/events', mine)).status).toBe(303)
   })
 
@@ -101,7 +101,7 @@ describe('who gets in', () => {
 
   test('nobody, if the relay has no admin key', async () => {
     const mine = await cookie()
-    world.relay.adminKey = undefined
+    world.relay.credentials.adminKey = undefined
     for (const path of ['/console', ...paths]) expect((await get(path, mine)).status).toBe(403)
     expect((await signIn('')).status).toBe(403)
   })
@@ -216,7 +216,7 @@ describe('signing in and out', () => {
     const first = await openForm(world, '/console')
     const second = await openForm(world, '/console', first.cookie)
     expect(second.cookie).toBe(first.cookie)
-    world.relay.linkKeys = world.relay.linkKeys.toReversed()
+    world.relay.credentials.linkKeys = world.relay.credentials.linkKeys.toReversed()
     for (const { fields } of [first, second]) {
       const opened = { fields: { ...fields, key: adminKey }, cookie: first.cookie }
       expect((await sendForm(world, '/console/sign-in', opened)).status).toBe(303)

@@ -51,7 +51,7 @@ describe('what an admin can send', () => {
 
   test('not without the key', async () => {
     expect((await post(wish, 'wrong')).status).toBe(401)
-    world.relay.adminKey = undefined
+    world.relay.credentials.adminKey = undefined
     expect((await post(wish)).status).toBe(403)
   })
 

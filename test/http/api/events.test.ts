@@ -34,7 +34,7 @@ describe('who can read', () => {
   })
 
   test('nobody, if the relay has no admin key', async () => {
-    world.relay.adminKey = undefined
+    world.relay.credentials.adminKey = undefined
     const response = await get('/v1/events', 'Bearer ')
     expect(response.status).toBe(403)
     expect(await response.json()).toMatchObject({ code: 'api_off' })

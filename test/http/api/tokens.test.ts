@@ -303,7 +303,7 @@ test('the console takes a token while it is valid, and no other text', async () 
 
 test('without an admin key the API is off, for tokens too', async () => {
   const { token } = await makeToken(world, { scopes: ['manage'] })
-  world.relay.adminKey = undefined
+  world.relay.credentials.adminKey = undefined
   const response = await askApi(world, token, '/v1/events')
   expect([response.status, (await read(response)).code]).toEqual([403, 'api_off'])
 })
@@ -313,7 +313,7 @@ test('`/healthz` has details for a token for all fleets, and for no other', asyn
     const { token } = await makeToken(world, wish)
     return read(await askApi(world, token, '/healthz'))
   }
-  world.relay.troubles = async () => ['the queue fails']
+  world.relay.host.troubles = async () => ['the queue fails']
   const details = { status: 'troubled', troubles: ['the queue fails'] }
   expect(await health({})).toMatchObject(details)
   expect(await health({ fleets: ['prod', 'test'] })).toEqual({ status: 'troubled' })

@@ -107,7 +107,7 @@ describe('a VM with a token of its own', () => {
   test("can't retire the boot of another by its vmId, nor answer for its directive", async () => {
     const approve = { policy: [{ match: {}, decide: 'approve' }] }
     world.store.close()
-    const { identity } = world.relay
+    const { identity } = world.relay.credentials
     await startRelay({ fleets, ...approve }, { identity })
     const victim = beaconOf('web_1', { vm: { vmId: 'the-same' } })
     const thief = beaconOf('web_0', { vm: { vmId: 'the-same' } })

@@ -118,7 +118,7 @@ describe('a decision is about the state that the page showed', () => {
   test('the form of a page that was opened before the keys changed still works', async () => {
     const path = linkOf(world)
     const form = await formAt(path)
-    world.relay.linkKeys = world.relay.linkKeys.toReversed()
+    world.relay.credentials.linkKeys = world.relay.credentials.linkKeys.toReversed()
     expect((await submit(world, path, { decision: 'approve', form })).status).toBe(200)
   })
 

@@ -22,7 +22,7 @@ test('what is to come first, by time; what runs or is gone comes last, and a dec
   await decideEvent(world.relay, shown, { decision: 'approved', by })
   const names = ['gone', ...Object.keys(due)].map((eventId) => ({ fleet: 'prod', eventId }))
   const list = { channel: 'chat', issuedAt: startAt, events: names }
-  const path = `/approve/${await createListToken(world.relay.linkKeys, list)}`
+  const path = `/approve/${await createListToken(world.relay.credentials.linkKeys, list)}`
   const html = await (await world.app.request(path)).text()
   const places = [...html.matchAll(/<article class="item" id="e(\d)"/g)].map(([, place]) => place)
   expect(places).toEqual(['3', '4', '2', '1', '0'])

@@ -42,7 +42,7 @@ const pathOf = (host: string) => new URL(allIn(host)[0]!.url).pathname
 async function forgeList(changes: Partial<ListToken> = {}) {
   const events = [1, 2].map((i) => ({ fleet: 'prod', eventId: idOf(i) }))
   const list = { channel: 'chat', issuedAt: world.clock.now, events, ...changes }
-  return `/approve/${await createListToken(world.relay.linkKeys, list)}`
+  return `/approve/${await createListToken(world.relay.credentials.linkKeys, list)}`
 }
 
 async function itemsOf(path: string) {

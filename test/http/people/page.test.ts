@@ -104,7 +104,7 @@ describe('links that lead nowhere', () => {
     const list = { channel: 'old', issuedAt: world.clock.now, events: [key, key] }
     const paths = [
       await forge(world, { channel: 'old' }),
-      `/approve/${await createListToken(world.relay.linkKeys, list)}`,
+      `/approve/${await createListToken(world.relay.credentials.linkKeys, list)}`,
       await forge(world, { channel: 'constructor' }),
     ]
     const before = world.store.contents()
@@ -139,11 +139,11 @@ describe('links that lead nowhere', () => {
 
   test('after a change of keys, links of the second key still work; of none they do not', async () => {
     const path = linkOf(world)
-    const [first, second] = world.relay.linkKeys
-    world.relay.linkKeys = [second!, first!]
+    const [first, second] = world.relay.credentials.linkKeys
+    world.relay.credentials.linkKeys = [second!, first!]
     expect((await show(path)).status).toBe(200)
     expect((await press(world, path, 'approve')).status).toBe(200)
-    world.relay.linkKeys = [second!]
+    world.relay.credentials.linkKeys = [second!]
     expect((await show(path)).status).toBe(403)
   })
 })

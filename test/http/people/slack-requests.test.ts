@@ -117,7 +117,7 @@ describe('the same again', () => {
 
   test('a process that did not see it finds the event decided', async () => {
     const { again } = await postSigned(world, form())
-    world.relay.slackPresses = createSlackPresses(webHmac)
+    world.relay.presses.slack = createSlackPresses(webHmac)
     await again()
     expect(await approvalsOf(world, eventId)).toHaveLength(1)
     expect(toldInPrivate(world)).toContain('already decided')

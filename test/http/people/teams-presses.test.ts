@@ -51,8 +51,12 @@ async function start(config: object = {}) {
   sink = teamsBotSink()
   world.channels.answer = answer
   const fetch = async () => Response.json(keysOf(['msteams', 'skype']))
-  world.relay.identity = createEntra({ fetch, now: () => world.clock.now, log: world.relay.log })
-  world.relay.azureTokens.read = async (resource) => `token of ${resource}`
+  world.relay.credentials.identity = createEntra({
+    fetch,
+    now: () => world.clock.now,
+    log: world.relay.log,
+  })
+  world.relay.outside.tokens.read = async (resource) => `token of ${resource}`
   beacon = new FakeBeacon(world, 'web_0')
   await beacon.sees([event()])
   await world.drain()
@@ -246,7 +250,11 @@ describe('a request', () => {
     const activity = activityOf('approved', valueNow(), { channelId: 'directline' })
     expect((await send(activity)).status).toBe(401)
     const fetch = async () => Response.json(keysOf(['directline']))
-    world.relay.identity = createEntra({ fetch, now: () => world.clock.now, log: world.relay.log })
+    world.relay.credentials.identity = createEntra({
+      fetch,
+      now: () => world.clock.now,
+      log: world.relay.log,
+    })
     expect((await send(activityOf('approved', valueNow()))).status).toBe(401)
     expect(await approvals()).toEqual([])
   })
@@ -259,7 +267,11 @@ describe('a request', () => {
 
   test('while the keys cannot be read, is to be sent again', async () => {
     const fetch = async () => new Response('', { status: 500 })
-    world.relay.identity = createEntra({ fetch, now: () => world.clock.now, log: world.relay.log })
+    world.relay.credentials.identity = createEntra({
+      fetch,
+      now: () => world.clock.now,
+      log: world.relay.log,
+    })
     expect((await send(activityOf('approved', valueNow()))).status).toBe(503)
   })
 

@@ -80,7 +80,7 @@ describe('nothing starts', () => {
   })
 
   test('with a token that was revoked or has expired', async () => {
-    await askApi(world, world.relay.adminKey!, `/v1/tokens/${id}`, { method: 'DELETE' })
+    await askApi(world, world.relay.credentials.adminKey!, `/v1/tokens/${id}`, { method: 'DELETE' })
     expect((await decide('approve')).status).toBe(401)
     await makeRobot({ expiresInDays: 1 })
     world.clock.now += 86_400_000

@@ -163,7 +163,7 @@ describe('which VMs are affected', () => {
 
   test('a drill is decided by the approvers of the real event', async () => {
     await begin({ signIn, routes: listing(ann) })
-    const headers = { authorization: `Bearer ${world.relay.adminKey}` }
+    const headers = { authorization: `Bearer ${world.relay.credentials.adminKey}` }
     const body = JSON.stringify({ fleet: 'prod', type: 'Reboot' })
     const answer = await world.app.request('/v1/drills', { method: 'POST', headers, body })
     const drill = (await answer.json()) as { eventId: string }

@@ -105,7 +105,7 @@ describe('an attempt', () => {
     await startRelay({ channels: { chat }, routes: [{ match: {}, channels: ['chat'] }] })
     const time = new AbortController()
     const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(time.signal)
-    world.relay.send = (_url, { signal }) =>
+    world.relay.sending.send = (_url, { signal }) =>
       new Promise((_, reject) => {
         signal!.addEventListener('abort', () => reject(signal!.reason))
         time.abort(new DOMException('late', 'TimeoutError'))
@@ -181,7 +181,7 @@ describe('order', () => {
     const arrived = sentTo(world, 'slack', from).map(({ json }) => json.text as string)
     expect(arrived).toHaveLength(1)
     expect(arrived[0]).toContain('Changed')
-    expect(arrived[0]).toContain('missed earlier messages: "scheduled"')
+    expect(arrived[0]).toContain('missed earlier messages: the first one')
     expect(await rowsOf(world, 'chat')).toMatchObject([
       { moment: 'scheduled', state: 'superseded', note: 'overtaken by "changed"' },
       { moment: 'changed', state: 'delivered' },

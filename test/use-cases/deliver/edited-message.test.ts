@@ -103,7 +103,8 @@ test('a relay that dies at any call: one message, unless it died between the pos
         if (after) await call()
         throw new Error('dead')
       }
-      const { store, send } = world.relay
+      const { store } = world.relay
+      const { send } = world.relay.sending
       await beacon.sees([event()])
       world.relay.store = around(store, (name, args, call) => {
         const { state } = (name === 'writeSmallRow' ? args[1] : {}) as { state?: PostState }
@@ -112,11 +113,12 @@ test('a relay that dies at any call: one message, unless it died between the pos
           call as () => Promise<never>,
         ) as Promise<never>
       })
-      world.relay.send = (url, init) => dying('send', () => send(url, init))
+      world.relay.sending.send = (url, init) => dying('send', () => send(url, init))
       await world.drain().catch(() => undefined)
       await beacon.sees([started()]).catch(() => undefined)
       await world.drain().catch(() => undefined)
-      Object.assign(world.relay, { store, send })
+      world.relay.store = store
+      world.relay.sending.send = send
       world.store.freeLeases(world.clock.now)
       await beacon.sees([started()])
       await passInSteps(world, minute, 1_000)

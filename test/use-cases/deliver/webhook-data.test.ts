@@ -93,7 +93,7 @@ describe('links', () => {
     const form = await world.app.request(pathname)
     const to = encodeURIComponent(pathname.replace('/console', ''))
     expect([form.status, form.headers.get('location')]).toEqual([303, `/console?to=${to}`])
-    world.relay.adminKey = undefined
+    world.relay.credentials.adminKey = undefined
     await report(event({ durationSeconds: 9 }))
     expect(dataOf().links).toEqual({ api: `https://foghorn.example${dataLink()}` })
   })

@@ -20,7 +20,7 @@ test('a directive never names a VM that was added by the same write', async () =
     await slow.promise
     return commit(...given)
   }
-  const { changes } = world.relay
+  const { changes } = world.relay.work
   const make = changes.make.bind(changes)
   let waiting = 0
   changes.make = (...given) => {

@@ -14,7 +14,7 @@ let heartbeats: Heartbeats
 beforeEach(async () => {
   world = await createWorld()
   heartbeats = alignedHeartbeats(world.relay.config.publicUrl, 1_000)
-  world.relay.heartbeats = heartbeats
+  world.relay.host.heartbeats = heartbeats
 })
 
 const isInWindow = (time: number) =>
@@ -55,7 +55,7 @@ test('a beacon is back in its slot after an event, and its row has the usual pac
 test('if the relay learns its size while it writes the row, row and answer agree', async () => {
   const { writeBeacon } = world.store
   world.relay.store.writeBeacon = (beacon, known) => {
-    world.relay.heartbeats = alignedHeartbeats(world.relay.config.publicUrl, 100_000)
+    world.relay.host.heartbeats = alignedHeartbeats(world.relay.config.publicUrl, 100_000)
     return writeBeacon.call(world.store, beacon, known)
   }
   const beacon = new FakeBeacon(world, 'web_0')

@@ -75,7 +75,7 @@ test('a decision while the report is stored is not missed', async () => {
   world.store.readBeacon = async (...key) => {
     if (isFirst) {
       isFirst = false
-      world.relay.holds.wake({ fleet: 'prod', eventId })
+      world.relay.work.holds.wake({ fleet: 'prod', eventId })
     }
     return readBeacon.apply(world.store, key)
   }
@@ -158,7 +158,7 @@ describe('an answer is not held', () => {
   })
 
   test('on a host where waiting costs money', async () => {
-    world.relay.holds = createHolds({ places: { all: 0, ofFleet: 0 } })
+    world.relay.work.holds = createHolds({ places: { all: 0, ofFleet: 0 } })
     expect((await first.sees([event()])).waitMs).toBeUndefined()
     expect(await answersAtOnce()).toBeUndefined()
   })
@@ -191,13 +191,13 @@ describe('an answer is released without an offer', () => {
     await waits.until(2)
     waits.passAll()
     expect((await newer).waitMs).toBe(holdMs)
-    expect(world.relay.holds.hasRoom('prod', 'another')).toBe(true)
+    expect(world.relay.work.holds.hasRoom('prod', 'another')).toBe(true)
   })
 
   test('when the relay stops, and no other is held then', async () => {
     const held = first.waits([event()])
     await waits.until(1)
-    world.relay.holds.close()
+    world.relay.work.holds.close()
     expect((await held).waitMs).toBeUndefined()
     expect((await first.waits([event()])).waitMs).toBeUndefined()
     expect(waits.begun).toHaveLength(1)

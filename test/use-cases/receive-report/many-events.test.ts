@@ -7,7 +7,7 @@ relayForEach(() => startRelay())
 
 test('one of 20 events, and one that lacks them: every few events', async () => {
   let pauses = 0
-  world.relay.pause = async () => {
+  world.relay.host.pause = async () => {
     pauses += 1
   }
   const events = Array.from({ length: 20 }, (_, i) =>
