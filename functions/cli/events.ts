@@ -15,6 +15,8 @@ const pageSize = 200
 const maxPages = 10
 const usualPast = 20
 const maxNames = 40
+/** A shorter beginning of an id may be that of another event tomorrow. */
+const leastOfId = 6
 
 const where = `
 Environment: FOGHORN_TOKEN is a token with the scope "SCOPE", or FOGHORN_ADMIN_KEY the admin key;
@@ -52,7 +54,8 @@ export const approve = decider({
   decision: 'approve',
   about: `
 Approves an event: Azure starts it now, for all its VMs. Nobody can undo this.`,
-  question: (event) => `Start the ${describeEvent(event)} now? You cannot undo this.`,
+  question: (event) =>
+    `${describeDoubts(event)}Start the ${describeEvent(event)} now? You cannot undo this.`,
   done: 'Approved. A beacon tells Azure, usually within seconds.',
 })
 
@@ -77,8 +80,8 @@ function decider({ decision, about, question, done }: Deciding) {
     usage: 'EVENT [--reason TEXT] [--fleet NAME] [--yes]',
     about: `${about}
 
-EVENT is the id of an open event or its beginning, or the name of an affected VM: "events" lists
-them.
+EVENT is the id of an open event, at least ${leastOfId} characters of its beginning, or the name of
+an affected VM: "events" lists them.
 
   --reason TEXT    people read it with the decision
   --fleet NAME     the fleet of the event, if several have such an event
@@ -115,12 +118,23 @@ async function isConfirmed(question: string): Promise<boolean> {
   }
 }
 
+/** What whoever approves must know first. */
+export function describeDoubts({ unheard, readiness }: PublicEvent): string {
+  const isUnready = Object.entries(readiness?.counts ?? {}).some(
+    ([state, count]) => state !== 'ready' && count > 0,
+  )
+  const silence = `No VM that sees it has reported since ${unheard?.since}: Azure is told once one does. `
+  return `${isUnready ? 'Not every VM is ready. ' : ''}${unheard === undefined ? '' : silence}`
+}
+
 /** The one event that the word means. */
 export function chosenBy(name: string, open: PublicEvent[]): PublicEvent {
   const wanted = name.toLowerCase()
   const found = open.filter(
     ({ eventId, resources }) =>
-      eventId.startsWith(wanted) || resources.some((vm) => vm.toLowerCase() === wanted),
+      eventId === wanted ||
+      (wanted.length >= leastOfId && eventId.startsWith(wanted)) ||
+      resources.some((vm) => vm.toLowerCase() === wanted),
   )
   const [event] = found
   if (event === undefined) throw wrong(`no open event is called "${name}"; "events" lists all`)
@@ -167,11 +181,13 @@ function dueAt({ notBefore, startedAt }: PublicEvent): number {
 
 const heads = ['TIME', 'FLEET', 'EVENT', 'STATE', 'ID']
 
+const needsPeople = new Set(['to decide', 'to decide, silent', 'stuck', 'stuck, silent'])
+
 function toRow(event: PublicEvent, io: Io): string[] {
   const { fleet, eventId } = event
   const state = describeState(event)
   const cells = [describeTime(event), fleet, describeEvent(event), state, eventId].map(visible)
-  return cells.with(3, state === 'to decide' ? io.paint('warning', state) : state)
+  return cells.with(3, needsPeople.has(state) ? io.paint('warning', state) : state)
 }
 
 function describeEvent({ drill, eventType, resources, resourcesTotal }: PublicEvent): string {
@@ -189,12 +205,15 @@ function describeTime({ notBefore, startedAt, endedAt }: PublicEvent): string {
   return leftMs > 0 ? `in ${remaining(leftMs)}` : 'due'
 }
 
-function describeState({ outcome, phase, approvals, policy, azureAccepted }: PublicEvent): string {
+function describeState(event: PublicEvent): string {
+  const { outcome, phase, approvals, policy, azureAccepted, stuckSince, unheard } = event
   if (outcome !== undefined) return outcome
   if (phase === 'started') return 'running'
+  const silent = unheard === undefined ? '' : ', silent'
+  if (stuckSince !== undefined) return `stuck${silent}`
   const last = approvals.findLast(({ expiredAt }) => expiredAt === undefined)
   if (last?.decision === 'approved') return azureAccepted ? 'approved, Azure told' : 'approved'
   if (last?.decision === 'declined') return 'left to Azure'
-  if (policy.decide === 'ask') return 'to decide'
+  if (policy.decide === 'ask') return `to decide${silent}`
   return policy.decide === 'approve' ? 'waits for a rule' : 'waits for Azure'
 }

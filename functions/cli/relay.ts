@@ -58,7 +58,7 @@ export function readAdminKey(given: string | undefined): string {
 /** A token, or else the admin key. */
 export function credentialIn({ FOGHORN_TOKEN, FOGHORN_ADMIN_KEY }: NodeJS.ProcessEnv): string {
   if (FOGHORN_ADMIN_KEY && !FOGHORN_TOKEN) return readAdminKey(FOGHORN_ADMIN_KEY)
-  return keyIn(FOGHORN_TOKEN, 'FOGHORN_TOKEN', 'a token with the scope "read"')
+  return keyIn(FOGHORN_TOKEN, 'FOGHORN_TOKEN', 'a token, or set FOGHORN_ADMIN_KEY to the admin key')
 }
 
 function keyIn(given: string | undefined, name: string, what: string): string {

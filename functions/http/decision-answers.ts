@@ -54,7 +54,7 @@ export async function decideByPress(
 const stored: Record<Wish['decision'], string> = {
   approved: 'You approved it.',
   declined: 'You left it to Azure. No more reminders come.',
-  take: 'Others see that you look at it. The event is not decided.',
+  take: 'Others see that you are looking at it. It is still to decide.',
   give_back: 'Others see that nobody looks at it any more. The event is not decided.',
   prepare: 'Your request to prepare was stored. The event is not decided.',
 }

@@ -202,7 +202,7 @@ function hintPart(record: EventRecord, place: number, where: Place): Html {
 function describeHint(record: EventRecord, isLong: boolean): string {
   if (record.drill) return 'This starts the drill. Azure is not involved.'
   if (record.unheard !== undefined)
-    return 'Azure is told as soon as a VM that sees the event reports.'
+    return 'Azure is told as soon as a VM that sees the event reports. You cannot undo this.'
   const soon = isLong ? ', usually within seconds' : ''
   return `Azure starts it for ${describeCount(record)}${soon}. You cannot undo this.`
 }
@@ -229,10 +229,8 @@ ${where === 'row' ? '' : hint}`
 /** Says to others who looks at it. */
 function takePart(record: EventRecord, place: number, where: Place): Html {
   const isTaken = record.taken !== undefined
-  const [value, label] = isTaken
-    ? ['give_back', 'Give it back']
-    : ['take', where === 'row' ? 'I look at it' : 'I am looking at it']
-  const hint = html`<p class="hint" id="t${place}">${isTaken ? 'Then nobody is shown as looking at it.' : 'Others see that.'} It decides nothing.</p>`
+  const [value, label] = isTaken ? ['give_back', 'Give it back'] : ['take', html`I'm on it`]
+  const hint = html`<p class="hint" id="t${place}">${isTaken ? 'Then nobody is shown as looking at it.' : 'Others see that you are looking at it. It decides nothing.'}</p>`
   return html`<button class="take" name="decision" value="${value}"
  aria-describedby="h${place}${where === 'row' ? '' : ` t${place}`}">${label}${awayPart(record)}</button>
 ${where === 'row' ? '' : hint}`

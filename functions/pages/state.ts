@@ -89,14 +89,10 @@ export function composeContent(record: EventRecord, now: number): unknown[] {
 /** The lines contain names from outside. */
 export function describeState(record: EventRecord, now: number): State {
   const state = chooseState(record, now)
-  const first = isUnheard(record) ? { first: plain(unheardLines(record, now).join(' ')) } : {}
-  return { ...state, ...first, lines: state.lines.map(plain) }
-}
-
-/** Somebody has decided or may decide, and nobody can tell Azure. */
-function isUnheard(record: EventRecord): boolean {
-  const isStuck = chooseStep(record) === 'stuck'
-  return record.unheard !== undefined && record.ended === undefined && !isStuck
+  const silence = record.ended === undefined ? unheardLines(record, now) : []
+  const first = silence.length === 0 ? {} : { first: plain(silence.join(' ')) }
+  const lines = state.lines.filter((line) => !silence.includes(line))
+  return { ...state, ...first, lines: lines.map(plain) }
 }
 
 function chooseState(record: EventRecord, now: number): State {
@@ -142,7 +138,9 @@ function chooseState(record: EventRecord, now: number): State {
 /** The one sentence that a row has room for. Empty if there is nothing unusual. */
 export function describeBriefly(record: EventRecord, now: number): string {
   const { decided, facts } = record
-  if (chooseStep(record) === 'stuck') return plain(stuckLines(record, now, now)[0]!)
+  const isStuck = chooseStep(record) === 'stuck'
+  // beside it, the row says which VM is silent
+  if (isStuck && record.unheard === undefined) return plain(stuckLines(record, now, now)[0]!)
   const nobody = undecidable(facts)
   if (nobody !== undefined) return nobody === 'too_many_vms' ? 'Azure decides' : 'nothing to decide'
   const why = [...backLines(record), ...expiryLines(record, false), ...inVainLines(record)][0]
@@ -170,9 +168,8 @@ function approvedState(record: EventRecord, now: number): State {
   }
   if (accepted !== undefined) {
     const grown = growthLines(record, now)
-    const by = accepted.through === undefined ? `The beacon on ${accepted.vm}` : tellerIn(accepted)
-    const passed = `${by} told Azure ${relative(accepted.at, now)}.`
-    return good(...(grown.length > 0 ? grown : [passed]), 'It may start at any moment.')
+    const state = good(...acceptedLines(accepted, grown, now))
+    return grown.length > 0 ? { ...state, tone: 'ask' } : state
   }
   if (failure !== undefined || azure.arm?.failure !== undefined) {
     const why = failure === undefined ? [] : [`${capital(describeFailure(failure))}.`]
@@ -182,6 +179,15 @@ function approvedState(record: EventRecord, now: number): State {
   if (record.unheard !== undefined)
     return { ...good(), tone: 'ask', headline: 'Approved, and it waits' }
   return good('Foghorn is sending the approval to Azure.')
+}
+
+type Accepted = NonNullable<EventRecord['azure']['accepted']>
+
+/** `grown`: Azure has added VMs since, which nobody approved. */
+function acceptedLines(accepted: Accepted, grown: string[], now: number): string[] {
+  const by = accepted.through === undefined ? `The beacon on ${accepted.vm}` : tellerIn(accepted)
+  const told = grown.length > 0 ? grown : [`${by} told Azure ${relative(accepted.at, now)}.`]
+  return [...told, 'It may start at any moment.']
 }
 
 function endedState(record: EventRecord, now: number): State {

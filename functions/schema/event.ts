@@ -153,6 +153,13 @@ export const publicEventSchema = z
       .object({ ...decider, at: time })
       .exactOptional()
       .describe('Who said last that they look at it. Nobody has decided by that.'),
+    stuckSince: time.exactOptional().describe('Approved, and Azure has not acted on it since.'),
+    unheard: z
+      .object({ since: time, vms: z.array(z.string()), count })
+      .exactOptional()
+      .describe(
+        'Nobody can tell Azure now: none of the VMs that see the event has reported since.',
+      ),
     ...eventFields,
     firstSeenAt: time.describe("By the relay's clock, as all times but `notBefore`."),
     startedAt: time.exactOptional().describe('When Azure started it.'),

@@ -243,6 +243,24 @@ describe('an open page', () => {
     expect((await world.getEvent(event().eventId)).body.approvals).toEqual([])
   })
 
+  test.each(['Escape', 'a press beside it'])(
+    '%s folds the second step, and does nothing else',
+    {
+      timeout: patience,
+    },
+    async (way) => {
+      const page = await start()
+      await page.locator('.act summary').click()
+      const step = page.getByText('Restart web_0 (prod)?')
+      await step.waitFor()
+      if (way === 'Escape') await page.keyboard.press('Escape')
+      // the button that leaves it to Azure is under the shadow
+      else await page.locator('.act button[value=not_now]').click()
+      await step.waitFor({ state: 'hidden' })
+      expect((await world.getEvent(event().eventId)).body.approvals).toEqual([])
+    },
+  )
+
   test('a wall shows as many lines as fit, and the others in turn', {
     timeout: patience,
   }, async () => {

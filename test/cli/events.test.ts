@@ -2,7 +2,7 @@
 import { serve } from '@hono/node-server'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Command } from '../../functions/cli/command.ts'
-import { approve, chosenBy, events, leave } from '../../functions/cli/events.ts'
+import { approve, chosenBy, describeDoubts, events, leave } from '../../functions/cli/events.ts'
 import type { PublicEvent } from '../../functions/core/event/public-view.ts'
 import { playCommand } from '../support/command.ts'
 import { beacon, eventNow, minute, startRelay, world } from '../support/relay.ts'
@@ -61,6 +61,17 @@ describe('events', () => {
   })
 })
 
+test('a silent VM is said in the list, and before an approval', async () => {
+  await beacon.sees([event()])
+  await world.pass(5 * minute)
+  expect((await play('events', events)).out).toContain('to decide, silent')
+  const shown: PublicEvent = await eventNow()
+  expect(describeDoubts(shown)).toMatch(/^No VM that sees it has reported since 20\S+Z: /)
+  await play('approve', approve, [eventId, '--yes'])
+  await world.pass(minute)
+  expect((await play('events', events)).out).toContain('stuck, silent')
+})
+
 describe('a decision', () => {
   beforeEach(() => beacon.sees([event()]))
 
@@ -90,8 +101,10 @@ describe('a decision', () => {
 test('a word must mean one open event', () => {
   const one = (id: string, vm: string) =>
     ({ fleet: 'prod', eventId: id, resources: [vm] }) as PublicEvent
-  const open = [one('aa11', 'web_0'), one('aa22', 'web_1')]
-  expect(chosenBy('AA2', open).eventId).toBe('aa22')
-  expect(() => chosenBy('aa', open)).toThrow('"aa" may be prod aa11, prod aa22')
+  const open = [one('aaaaaa11', 'web_0'), one('aaaaaa22', 'web_1')]
+  expect(chosenBy('AAAAAA2', open).eventId).toBe('aaaaaa22')
+  expect(() => chosenBy('aaaaaa', open)).toThrow('"aaaaaa" may be prod aaaaaa11, prod aaaaaa22')
+  // one that comes tomorrow may begin like this
+  expect(() => chosenBy('aaaaa', open)).toThrow('no open event is called "aaaaa"')
   expect(() => chosenBy('db_0', open)).toThrow('no open event is called "db_0"')
 })

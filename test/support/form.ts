@@ -15,7 +15,7 @@ export function fieldsOf(html: string): Record<string, string> {
   return formsOf(html)[0] ?? {}
 }
 
-/** What the page's buttons decide. *I am looking at it* decides nothing. */
+/** What the page's buttons decide. *I'm on it* decides nothing. */
 export function buttonsOf(html: string): string[] {
   return [...html.matchAll(/<button([^>]*name="decision"[^>]*)>/g)]
     .map(([, of]) => /value="(\w+)"/.exec(of!)?.[1] ?? '')

@@ -11,10 +11,12 @@ import {
   type Inference,
   listDecisions,
   type StartKind,
+  type Unheard,
 } from './event.ts'
 import type { HitVm } from './hit-vms.ts'
 import type { HookState, HookStates, NotReady, Readiness, Slot } from './hook-state.ts'
 import { isAffected } from './sight.ts'
+import { chooseStep } from './summary.ts'
 import type { EventView } from './view.ts'
 
 export interface PublicEvent extends FeatureView {
@@ -50,6 +52,10 @@ export interface PublicEvent extends FeatureView {
   prepareNow?: Decider & { at: string }
   /** Who said last that they look at it. Nobody has decided by that. */
   taken?: Decider & { at: string }
+  /** Approved, and Azure has not acted on it since. */
+  stuckSince?: string
+  /** Nobody can tell Azure: no beacon that sees the event has reported since. */
+  unheard?: { since: string; vms: string[]; count: number }
   firstSeenAt: string
   startedAt?: string
   /** Why the event was first seen as Started: `none` (no notice), `already_running` or `reported_late`. */
@@ -91,6 +97,8 @@ export function publicView(event: EventView): PublicEvent {
     prepareNow: prepareNow && { ...prepareNow, at: iso(prepareNow.at) },
     taken: event.taken && { ...event.taken, at: iso(event.taken.at) },
     ...Object.assign({}, ...displays.map((display) => display.shows(event))),
+    stuckSince: chooseStep(event) === 'stuck' ? iso(azure.stuckAt) : undefined,
+    unheard: event.unheard && publicUnheard(event.unheard),
     firstSeenAt: iso(event.firstSeenAt),
     startedAt: iso(started?.at),
     startKind: started?.kind,
@@ -100,6 +108,10 @@ export function publicView(event: EventView): PublicEvent {
     approvals: listDecisions(event).map(publicDecision),
     azureAccepted: azure.accepted && acceptedView(azure.accepted),
   }) as PublicEvent
+}
+
+function publicUnheard({ since, vms, count }: Unheard) {
+  return { since: iso(since), vms, count }
 }
 
 /** Affected VMs of which only the name is known, or of which there was no room for more. */

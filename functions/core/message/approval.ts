@@ -23,12 +23,19 @@ export function stuckLines(event: EventView, at: number, now: number): string[] 
   }
   const mayLackBeacons = event.azure.outside !== undefined
   const isForBeacons = failure === undefined && !mayLackBeacons
-  const otherwise = isForBeacons ? 'If no beacon can' : 'If nothing helps'
+  const otherwise =
+    isForBeacons && event.unheard !== undefined
+      ? event.unheard.count === 1
+        ? 'If it does not'
+        : 'If none does'
+      : isForBeacons
+        ? 'If no beacon can'
+        : 'If nothing helps'
   return [...whyNotTold(event, at, now), ...byItself(otherwise, event, now)]
 }
 
 /** What whoever decides must know first: nobody can tell Azure. Empty if somebody can. */
-export function unheardLines({ unheard, azure, facts }: EventView, now: number): string[] {
+export function unheardLines({ unheard, azure, facts, decided }: EventView, now: number): string[] {
   if (unheard === undefined || azure.accepted !== undefined) return []
   if (undecidable(facts) !== undefined) return []
   const { vms, count, isBlind } = unheard
@@ -37,7 +44,8 @@ export function unheardLines({ unheard, azure, facts }: EventView, now: number):
     count === 1
       ? `${vms[0]}, the only VM that sees this, has`
       : `${inSentence(vms, count)}, the only VMs that see this, have`
-  const waits = `An approval waits until ${count === 1 ? 'it reports' : 'one of them reports'}.`
+  const approval = decided?.decision === 'approved' ? 'The approval' : 'An approval'
+  const waits = `${approval} waits until ${count === 1 ? 'it reports' : 'one of them reports'}.`
   return [`${who} ${how} since ${lastingClock(unheard.since, now)}.`, waits]
 }
 
@@ -52,8 +60,7 @@ function whyNotTold(event: EventView, at: number, now: number): string[] {
       ...armLines(arm),
     ]
   }
-  if (unheard !== undefined)
-    return [`Approved${ago}.`, ...unheardLines(event, now), ...armLines(arm)]
+  if (unheard !== undefined) return [...unheardLines(event, now), ...armLines(arm)]
   if (failure === undefined) {
     const { resources } = facts
     const on = resources.length === 0 ? '' : ` on ${inSentence(resources)}`

@@ -120,8 +120,9 @@ export function composeBrief(
   now: number,
   askers: Askers,
 ): string[] {
-  const first = lines.slice(0, 1)
-  if (moment === 'stuck') return [...first, ...lines.slice(1).slice(-1)]
+  const silence = unheardLines(event, now)
+  const first = silence.length > 0 ? silence : lines.slice(0, 1)
+  if (moment === 'stuck') return [...first, ...lines.slice(first.length).slice(-1)]
   if (!asksFor(event, now) || event.decided !== undefined) return first
   const who = areReaders(askers) ? 'you do nothing' : 'nobody decides'
   const consequence = `If ${who}, ${azureStarts(event, now)}.`

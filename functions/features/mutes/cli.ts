@@ -58,7 +58,7 @@ Example:
     const minutes = parseMinutes(options.for)
     const wish = { fleet, minutes, scaleSet: options['scale-set'], tag, reason }
     const added = (await (await ask(io, '/v1/mutes', { body: wish })).json()) as Listed
-    const said = `Events of ${describeMute(added)} are muted until ${added.until}. To end it: --end ${added.id}`
+    const said = `Events of ${describeMute(added)} are muted until ${shown(added.until)}. To end it: npm run mute -- --end ${added.id}`
     io.print(json ? JSON.stringify(added) : io.paint('ok', visible(said)))
   },
 })
@@ -73,9 +73,14 @@ export function parseMinutes(given: string | undefined): number {
 function listMutes(mutes: Listed[]): string[] {
   if (mutes.length === 0) return ['Nothing is muted.']
   const rows = mutes.map((one) => {
-    return [describeMute(one), one.until, one.by, one.reason ?? '', one.id].map(visible)
+    return [describeMute(one), shown(one.until), one.by, one.reason ?? '', one.id].map(visible)
   })
   return textTable(['EVENTS OF', 'UNTIL', 'BY', 'REASON', 'ID'], rows)
+}
+
+/** `2026-11-29 14:00 UTC` */
+function shown(until: string): string {
+  return `${until.slice(0, 16).replace('T', ' ')} UTC`
 }
 
 function describeMute({ fleet, scaleSet, tag }: Listed): string {

@@ -263,14 +263,32 @@ addEventListener('keydown', (event) => {
   if (!isTyping(event) && press(event.key, main)) event.preventDefault()
 })
 
-addEventListener('click', (event) => {
-  const cancel = event.target instanceof Element ? event.target.closest('[data-cancel]') : null
-  const step = cancel?.closest('details')
-  if (step === null || step === undefined) return
-  event.preventDefault()
+// in the console, a second step lies over the list: a press beside it closes it, and does nothing else
+addEventListener(
+  'click',
+  (event) => {
+    const target = event.target instanceof Element ? event.target : document.body
+    const cancel = target.closest('[data-cancel]')?.closest('details')
+    const sheet = main.querySelector('.act .after[open], .bulk[open]')
+    const isBeside = sheet !== null && !sheet.contains(target)
+    const step = isBeside ? sheet : cancel
+    if (step === null || step === undefined) return
+    event.preventDefault()
+    event.stopPropagation()
+    closeStep(step)
+  },
+  { capture: true },
+)
+
+addEventListener('keydown', ({ key }) => {
+  const step = key === 'Escape' ? main.querySelector('.after[open]') : null
+  if (step !== null) closeStep(step)
+})
+
+function closeStep(step: Element): void {
   step.removeAttribute('open')
   step.querySelector('summary')?.focus()
-})
+}
 
 waiting.querySelector('button')?.addEventListener('click', () => {
   if (fresh !== undefined && !isSending) show(fresh)

@@ -78,9 +78,18 @@ export function beaconsBody(shown: Beacons, now: number): Html {
 <label>State <select name="state"><option value="">All states</option>${options}</select></label>
 <button class="slim go">Search</button></form>
 ${missing === undefined ? '' : missingPart(missing)}
+${state === 'silent' ? '' : silentPart(beacons, address({ state: 'silent' }))}
 ${beacons.length === 0 ? html`<p class="empty">${none}</p>` : table(beacons, now, (q) => `${base}/events?${new URLSearchParams({ fleet, q })}`)}
 <div class="pager">${after === undefined ? '' : html`<a href="${address()}">First page</a>`}
 ${next === undefined ? '' : html`<a href="${address({ after: next })}" rel="next">Next page</a>`}</div>`
+}
+
+/** Silent beacons of this page, before the many that report. */
+function silentPart(beacons: ShownBeacon[], address: string): Html {
+  const silent = beacons.filter((one) => one.state === 'silent')
+  if (silent.length === 0) return ''
+  const names = silent.slice(0, namesShown).map(({ vm }) => plain(vm))
+  return html`<p class="state bad trouble"><b><a href="${address}">${silent.length} silent</a></b><span>: ${names.join(', ')}${silent.length > namesShown ? ', …' : ''}</span></p>`
 }
 
 /** More names than this are folded away. */
@@ -96,7 +105,7 @@ function missingPart({ count, of, names }: NonNullable<Beacons['missing']>): Htm
         ? html`<p>${list}</p>`
         : html`<details id="missing"><summary>${known.length} names</summary><p>${list}</p></details>`
   const whole = of === undefined ? '' : ` of ${of}`
-  return html`<div class="state ask"><p class="headline">${count}${whole} expected ${count === 1 && of === undefined ? 'beacon has' : 'beacons have'} never reported</p>${all}</div>`
+  return html`<div class="state ask"><p class="headline">${count}${whole} expected ${(of ?? count) === 1 ? 'beacon' : 'beacons'} ${count === 1 ? 'has' : 'have'} never reported</p>${all}</div>`
 }
 
 type History = (vm: string) => string

@@ -188,7 +188,7 @@ function firstSteps({ channels, address, fleet = 'NAME' }: Health, base: string)
     ],
     [
       false,
-      html`A drill takes the whole way: <code>FOGHORN_URL=${address} foghorn drill --fleet ${name} --type Reboot</code>`,
+      html`A drill takes the whole way: <code>FOGHORN_URL=${address} FOGHORN_ADMIN_KEY=… npm run drill -- --fleet ${name} --type Reboot</code>`,
     ],
   ]
   return html`<div class="empty ask first"><p><b>Foghorn sees no VM.</b> No beacon has reported. Until one reports, nobody is told of maintenance.</p>
@@ -197,7 +197,7 @@ function firstSteps({ channels, address, fleet = 'NAME' }: Health, base: string)
 
 function whySeesNothing(azure: Health['azure']): string {
   if (azure !== undefined) {
-    return 'The relay cannot read Azure’s list of events: its log says why, and so does npm run azure -- check. Nobody is told of maintenance but by Event Grid.'
+    return 'The relay cannot read Azure’s list of events: its log says why, and so does npm run azure -- check. Until then, only Event Grid tells people of maintenance.'
   }
   return 'All beacons are silent. Until one reports, nobody is told of maintenance.'
 }

@@ -134,6 +134,8 @@ export function nowBody(
     .sort((a, b) => dueAt(a) - dueAt(b))[0]
   const placed = numbered.map((card): Placed => ({ ...card, isNext: card.place === next?.place }))
   const all = Map.groupBy(placed, ({ group }) => group)
+  const clustersIn = (group: Group) => listClusters(all.get(group) ?? [])
+  const nextCluster = groups.flatMap(clustersIn).find((cards) => cards.some(({ isNext }) => isNext))
   const usual: Group[] = ['ask', 'stuck', 'running', 'waiting']
   const tiles = [...usual, ...groups.filter((one) => !usual.includes(one) && count(one) > 0)]
   const shownCount = (group: Group) => (group === 'ask' ? asked : count(group))
@@ -150,15 +152,15 @@ export function nowBody(
       groupWords(group),
     ])
     const lines = groups.flatMap((group) =>
-      listClusters(all.get(group) ?? []).map((cluster) => wallLine(cluster, now)),
+      clustersIn(group).map((cluster) => wallLine(cluster, now)),
     )
-    const first = next && wallLine([next], now)
+    const first = nextCluster && wallLine(nextCluster, now)
     return wallBody({ base, health, troubles, briefs, counts, next: first, lines, last }, now)
   }
   const look = isBusy ? 'folded' : 'open'
   return html`<div class="lead-in"><h1 class="tabbed">Now</h1>
 ${stripPart({ base, health, troubles, briefs, lines }, now, look)}</div>
-${next === undefined || cards.length < 3 ? '' : html`<p class="next"><a href="#e${next.place}">Next: ${describeSubject(toView(next.seen.record))}, in ${leftPart(next, now)}</a></p>`}
+${next === undefined || nextCluster === undefined || cards.length < 3 ? '' : html`<p class="next"><a href="#${nextCluster.length > 1 ? 'c' : 'e'}${nextCluster.length > 1 ? nextCluster[0]!.place : next.place}">Next: ${describeCluster(nextCluster)}, in ${leftPart(next, now)}</a></p>`}
 <div class="bar"><ul class="tiles">${shown}</ul>
 <div class="tools">${links}${filterForm(base, filter, cards.length)}</div></div>
 ${readOnly === undefined ? '' : html`<p class="note">${readOnly}</p>`}
@@ -190,20 +192,38 @@ function groupWords(group: Group): string {
   return titles[group].replace(/^./, (letter) => letter.toLowerCase())
 }
 
+/** `Reboot of web_3`, or `Freeze of 6 in edge`. */
+function describeCluster(cards: Placed[]): string {
+  const { record } = cards[0]!.seen
+  if (cards.length === 1) return `${drillMark(toView(record))}${describeSubject(record)}`
+  return `${typeIn(record)} of ${cards.length} in ${plain(findSet(record)!)}`
+}
+
 /** One event, or several of one scale set, as a screen on a wall shows them. */
 function wallLine(cards: Placed[], now: number): WallLine {
   const [{ seen, group }] = cards as [Placed]
   const { record } = seen
-  const view = toView(record)
-  const isGroup = cards.length > 1
-  const which = isGroup ? `${cards.length} in ${plain(findSet(record)!)}` : vmsIn(view)
   const { until } = describeState(record, now)
   return {
     tone: tones[group],
     until,
-    time: until === undefined ? describeDuration(record, now) : remaining(until - now),
-    what: html`${drillMark(view)}${typeIn(view)} of ${which} ${chip(record.fleet)}${unheardChip(record, now)}`,
+    time: until === undefined ? wallDuration(record, now) : remaining(until - now),
+    what: html`${describeCluster(cards)} ${chip(record.fleet)}${silencePart(cards, now)}`,
   }
+}
+
+/** On a wall, no small print says whether a time is left or has passed. */
+function wallDuration(record: EventRecord, now: number): string {
+  const text = describeDuration(record, now)
+  return /^\d/.test(text) ? `for ${text}` : text
+}
+
+/** Nobody can tell Azure about an approval of these. */
+function silencePart(cards: Placed[], now: number): Html {
+  const unheard = cards.flatMap(({ seen }) => seen.record.unheard ?? [])
+  if (cards.length === 1 || unheard.length === 0) return unheardChip(cards[0]!.seen.record, now)
+  const since = Math.max(...unheard.map((one) => one.since))
+  return html`<span class="chip bad">${unheard.length} of ${cards.length} silent since ${whole(lastingClock(since, now))}</span> `
 }
 
 /** A tile leads to its group. */
@@ -275,8 +295,6 @@ function findSet(record: EventRecord): string | undefined {
 function clusterPart(cards: Placed[], now: number): Html {
   const [{ seen, place }] = cards as [Placed]
   const { record } = seen
-  const view = toView(record)
-  const name = `${typeIn(view)} of ${cards.length} in ${plain(findSet(record)!)}`
   const ours = cards.filter(
     ({ choices, seen: one }) => choices === 'here' && isDecidable(one.record),
   )
@@ -285,7 +303,8 @@ function clusterPart(cards: Placed[], now: number): Html {
   const briefly = isStuck
     ? html` <span class="note">${whole(describeBriefly(record, now))}</span>`
     : ''
-  const head = html`<span class="when"><b>${time}</b></span><h3 id="c${place}">${name} ${chip(record.fleet)}${composeBadges(record).map((badge) => chip(badge, 'ask'))}</h3>${briefly}`
+  const badges = [...new Set(cards.flatMap((card) => composeBadges(card.seen.record)))]
+  const head = html`<span class="when"><b>${time}</b></span><h3 id="c${place}">${describeCluster(cards)} ${chip(record.fleet)}${badges.map((badge) => chip(badge, 'ask'))}${silencePart(cards, now)}</h3>${briefly}`
   const bulk = ours.length < 2 ? '' : bulkPart(ours, now)
   return html`<div class="cluster" role="group" aria-labelledby="c${place}">
 ${foldPart(cards, head, bulk, now)}</div>`
@@ -295,7 +314,9 @@ ${foldPart(cards, head, bulk, now)}</div>`
 const foldedFrom = 5
 
 function foldPart(cards: Placed[], head: Html, bulk: Html, now: number): Html {
-  const rows = html`${cards.map((card) => rowPart(card, now))}`
+  // where one press decides all, that button has the colour
+  const colored = ({ isNext = false }: Placed) => bulk === '' && isNext
+  const rows = html`${cards.map((card) => rowPart({ ...card, isNext: colored(card) }, now))}`
   if (cards.length < foldedFrom)
     return html`<div class="head">${head}</div>
 ${bulk}
@@ -318,6 +339,9 @@ function bulkPart(cards: Placed[], now: number): Html {
   const { record } = seen
   const all = `all ${cards.length}`
   const isUnready = cards.some(({ seen: one }) => approvesUnready(one.record) !== '')
+  const unheard = cards.filter(({ seen: one }) => one.record.unheard !== undefined).length
+  const [look, when] =
+    isUnready || unheard > 0 ? [isUnready ? 'risky' : 'quiet', 'anyway'] : ['go', 'now']
   const undecided = cards.filter(({ seen: one }) => one.record.decided === undefined)
   const fields = (some: Placed[]) =>
     some.map(
@@ -328,13 +352,14 @@ function bulkPart(cards: Placed[], now: number): Html {
   const question = `${verb} ${all} in ${findSet(record)!} (${record.fleet})?`
   return html`<details class="after bulk" id="${clusterId('bulk', record)}"><summary class="button${cards.some(({ isNext }) => isNext) ? '' : ' plain'}">Decide ${all}…</summary>
 <div><p><b>${plain(question)}</b> You cannot undo an approval.</p>
-<ul>${cards.map(({ seen: one }) => html`<li>${vmsIn(toView(one.record))} <span class="note">${whole(describeDue(one.record, now))}${approvesUnready(one.record) === '' ? '' : ', not ready'}</span></li>`)}</ul>
+<ul>${cards.map(({ seen: one }) => html`<li>${vmsIn(toView(one.record))} <span class="note">${whole(describeDue(one.record, now))}${approvesUnready(one.record) === '' ? '' : ', not ready'}${one.record.unheard === undefined ? '' : ', silent'}</span></li>`)}</ul>
+${unheard === 0 ? '' : html`<p class="unready">Nobody can tell Azure about ${unheard} of these now, as no VM that sees ${unheard === 1 ? 'it' : 'them'} reports. Such an approval waits until a VM reports.</p>`}
 ${isUnready ? html`<p class="unready">Not every VM is ready. If you approve, Azure does not wait.</p>` : ''}
 <form method="post">${noDefault}${fields(cards)}
 <label class="why" for="rc${place}">Reason, if others should know it
 <input id="rc${place}" name="reason" maxlength="${maxReasonLength}" autocomplete="off"></label>
 ${undecided.length === cards.length ? html`<button name="decision" value="not_now">Let Azure ${verb.toLowerCase()} ${all}</button>` : ''}
-<button class="${isUnready ? 'risky' : 'go'}" name="decision" value="approve">${verb} ${all} ${isUnready ? 'anyway' : 'now'}</button>${cancelPart}</form></div></details>`
+<button class="${look}" name="decision" value="approve">${verb} ${all} ${when}</button>${cancelPart}</form></div></details>`
 }
 
 /** What a reader needs to find and decide an event. Its page has the sentences. */

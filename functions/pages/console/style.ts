@@ -54,7 +54,7 @@ button.plain, .button.plain { background: var(--stay); border: 1px solid var(--e
 .tiles small { color: var(--soft); font-size: .875rem; margin-left: .375rem }
 .rows { background: var(--card); border: 1px solid var(--line); border-left: .25rem solid var(--tone); border-radius: .5rem }
 .row { display: grid; gap: 0 1rem; align-items: center; padding: .25rem .875rem; border-top: 1px solid var(--line);
-  scroll-margin-top: 1rem; grid-template-columns: 9rem minmax(12rem, 1fr) 6rem 7rem minmax(16rem, 1fr) 32rem }
+  scroll-margin-top: 1rem; grid-template-columns: 9rem minmax(12rem, 1fr) 6rem 7rem minmax(14rem, 1fr) 36rem }
 .news { display: flex; flex-wrap: wrap; gap: .25rem .75rem }
 .news p:empty { display: none }
 .row:first-child { border-top: 0 }
@@ -94,7 +94,7 @@ button.plain, .button.plain { background: var(--stay); border: 1px solid var(--e
 .mark { font-weight: 700; color: var(--tone) }
 .empty { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: 1.25rem;
   color: var(--soft); text-align: center }
-.first { text-align: left } .first ol { margin: .5rem 0 0; padding-left: 1.25rem } .first li { margin: .375rem 0 } code { background: var(--over-ground); border-radius: .25rem; padding: 0 .25rem; overflow-wrap: anywhere }
+.first { text-align: left } .first p { margin: 0 } .first ol { margin: .5rem 0 0; padding-left: 1.25rem } .first li { margin: .375rem 0 } code { background: var(--over-ground); border-radius: .25rem; padding: 0 .25rem; overflow-wrap: anywhere }
 .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: .5rem; background: var(--card) }
 table { border-collapse: collapse; width: 100%; font-size: .9375rem; line-height: 1.4 }
 th, td { text-align: left; padding: .5rem .75rem; vertical-align: top; border-top: 1px solid var(--line) }
@@ -161,19 +161,19 @@ svg .grid { stroke: var(--line) }
 svg .now { stroke: var(--ink); stroke-width: 2 }
 .wall { font-size: 1.25rem } .wall .live { margin: 0 auto 0 0; font-variant-numeric: tabular-nums }
 .below { margin: 0; font-weight: 700 } .wall .top { align-items: center } .wall main { padding-top: .5vh; padding-bottom: 0 }
-.hero { margin: 0; color: var(--ink); line-height: 1; display: flex; flex-wrap: wrap; gap: 0 3vw; align-items: baseline } .hero b { font-size: 12vw; color: var(--tone); font-variant-numeric: tabular-nums; white-space: nowrap } .hero span { font-size: 3.4vw }
+.hero { margin: 0; color: var(--ink); line-height: 1; display: flex; flex-wrap: wrap; gap: 0 3vw; align-items: baseline } .hero b { font-size: 12vw; color: var(--tone); font-variant-numeric: tabular-nums; white-space: nowrap } .hero > span { font-size: 3.4vw }
 .counts { list-style: none; display: flex; flex-wrap: wrap; gap: 0 4vw; margin: .5vh 0; padding: 0; font-size: 2vw } .counts b { font-size: 6vw; line-height: 1.1; color: var(--tone); font-variant-numeric: tabular-nums } .wall .chip { font-size: .75em }
-.lines { list-style: none; margin: .5vh 0 0; padding: 0 } .lines li { display: flex; gap: 2vw; align-items: baseline; font-size: 2.2vw; line-height: 1.5; border-top: 1px solid var(--line); border-left: .5vw solid var(--tone); padding-left: 1vw; white-space: nowrap; overflow: hidden } .lines b { min-width: 8em; font-variant-numeric: tabular-nums } .unpaged li:nth-child(n+9) { display: none }
-.calm { text-align: center; padding: 12vh 0; line-height: 1.1 } .calm p { margin: 0 0 2vh; font-size: 2.4vw } .calm b { font-size: 10vw; color: var(--tone) } .wall p.strip { font-size: 1.6vw }
-@media (max-width: 45rem) { .hero span, .lines li { font-size: 5vw; white-space: normal } .counts { font-size: 4vw } .hero b { font-size: 16vw } .calm p, .wall p.strip { font-size: 4.5vw } .lines b { min-width: 5em } }
+.lines { list-style: none; margin: .5vh 0 0; padding: 0 } .lines li { display: flex; gap: 2vw; align-items: baseline; font-size: 2.2vw; line-height: 1.5; border-top: 1px solid var(--line); border-left: .5vw solid var(--tone); padding-left: 1vw; white-space: nowrap; overflow: hidden } .lines b { white-space: nowrap; min-width: 6.5em; font-variant-numeric: tabular-nums } .unpaged li:nth-child(n+9) { display: none }
+.calm { text-align: center; padding: 12vh 0; line-height: 1.1 } .calm p { margin: 0 0 2vh; font-size: 2.4vw } .calm b { font-size: 10vw; color: var(--tone) } .wall p.strip { font-size: 1.6vw } .wall p.strip .bad { white-space: nowrap }
+@media (max-width: 45rem) { .hero > span, .lines li { font-size: 5vw; white-space: normal } .counts { font-size: 4vw } .hero b { font-size: 16vw } .calm p, .wall p.strip { font-size: 4.5vw } .lines b { min-width: 5em } }
 /* what is old fades, the warnings about it do not */
 .stale .row > :not(.act), .stale .tiles, .stale .lines, .stale .hero, .stale table { opacity: .55 }
 @media (max-width: 60rem) { .columns { grid-template-columns: minmax(0, 1fr) } }
-@media (max-width: 100rem) { .row { grid-template-columns: 7rem minmax(10rem, 1fr) 7rem 32rem; grid-template-rows: auto 1fr; align-items: start }
+@media (max-width: 100rem) { .row { grid-template-columns: 7rem minmax(10rem, 1fr) 7rem 33rem; grid-template-rows: auto 1fr; align-items: start }
   .row .fleet { padding-top: .25rem } .cluster .head .when { min-width: 7rem }
   .row .when, .row .act { grid-row: 1 / span 2 } .row .act { grid-column: 4 }
   .row .what { grid-area: 1 / 2 } .row .news { grid-area: 2 / 2 } .row .fleet { grid-area: 1 / 3 } .row .type { grid-area: 2 / 3 } }
-@media (max-width: 75rem) { .row { grid-template-columns: 7rem minmax(9rem, 1fr) 7rem 25rem } .act .take { display: none } .act button[value=not_now] { min-width: 12.5rem } }
+@media (max-width: 75rem) { .row { grid-template-columns: 7rem minmax(9rem, 1fr) 7rem 27rem } .act .take { display: none } }
 @media screen and (max-width: 45rem) {
   .console .top, .console main { padding-left: .875rem; padding-right: .875rem }
   .tabs { order: 3; flex-wrap: nowrap; overflow-x: auto; flex-basis: 100%; margin: 0 -.875rem; padding: 0 .25rem }
@@ -182,10 +182,11 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
   .row { grid-template-columns: 1fr auto auto; grid-template-rows: none; gap: 0 .75rem } .row .when { grid-area: 1 / 1 } .row .fleet { grid-area: 1 / 2 } .row .type { grid-area: 1 / 3 }
   .row .what { grid-area: 2 / 1 / 3 / -1 } .row .news { grid-area: 3 / 1 / 4 / -1 } .row .act { grid-area: 4 / 1 / 5 / -1 }
   .act .take { display: block; grid-column: 1 / -1; background: none; border: 0; color: var(--link); font-weight: 400; min-height: 2.75rem } .act form { display: grid; grid-template-columns: 1fr 1fr; margin: .25rem 0 .375rem } .act button, .act .button { width: 100%; min-width: 0; height: 100%; padding: .375rem .25rem; font-size: .875rem; white-space: normal }
-  .act .after summary { min-width: 0; height: 100% }
+  .act .after summary, .act button[value=not_now] { min-width: 0; height: 100% }
   .act .after > div, .bulk > div { position: fixed; inset: auto 0 0; width: auto; max-height: 80vh; overflow: auto; border-radius: .75rem .75rem 0 0; padding: 1rem }
+  .bulk form { flex-direction: column; align-items: stretch } .bulk form > button { width: 100% } .bulk [value=approve] { order: 1 } .bulk [value=not_now] { order: 2 } .bulk .cancel { order: 3; align-self: center }
   .tabbed { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
-  .trouble span:not(.t) { display: none } .health { line-height: 1.75 } .health a { display: inline; padding: 0 }
+  .health { line-height: 1.75 } .health a { display: inline; padding: 0 }
   .filter .all { display: block } .filter:has(.all input:not(:checked)) .rest { display: none }
   .lane { grid-template-columns: 1fr auto; gap: 0 } .lane svg, .lane.axis div { grid-area: 2 / 1 / 3 / -1 }
   .bars li { grid-template-columns: 6rem 1fr; gap: .125rem .75rem }

@@ -37,7 +37,7 @@ test.runIf(has('silence'))('the expected beacons that never reported', async () 
   await world.pass(2 * hour)
   for (const check of fleetChecks) await check(world.relay)
   expect(await shown(await asAdmin(world))).toMatch(
-    /1 of 2 expected beacons have never reported web_9/,
+    /1 of 2 expected beacons has never reported web_9/,
   )
 })
 

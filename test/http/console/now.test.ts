@@ -342,6 +342,18 @@ describe('a group of events of one scale set', () => {
     visit.post('/console', fields as unknown as Record<string, string>)
   const approvalsOf = async (name: string) => (await world.getEvent(idOf(name))).body.approvals
 
+  test('while its VMs are silent, its line, its second step and a wall say so', async () => {
+    await world.pass(5 * 60_000)
+    const visit = await asAdmin(world)
+    const { text } = await shownTo(visit)
+    expect(text).toMatch(/Next: Freeze of 3 in edge, in/)
+    expect(text).toMatch(/Freeze of 3 in edge prod 3 of 3 silent since/)
+    expect(text).toContain('Nobody can tell Azure about 3 of these now')
+    expect(text).toContain('Pause all 3 anyway')
+    const wall = (await shownTo(visit, '/console?wall')).text
+    expect(wall.match(/Freeze of 3 in edge prod 3 of 3 silent since/g)).toHaveLength(2)
+  })
+
   test('is decided at once, after a step that names each', async () => {
     const visit = await asAdmin(world)
     expect((await shownTo(visit)).text).toMatch(

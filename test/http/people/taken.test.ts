@@ -1,4 +1,4 @@
-// *I am looking at it*, and the reason of a decision: what others see of them, on pages, in messages and in the API.
+// *I'm on it*, and the reason of a decision: what others see of them, on pages, in messages and in the API.
 import { expect, test } from 'vitest'
 import { fieldsOf } from '../../support/form.ts'
 import { linkOf, press, submit, textOf } from '../../support/people.ts'
@@ -19,7 +19,7 @@ const decide = (body: object) =>
 
 test('others see who has it, nothing is decided and nobody is told', async () => {
   const answer = await press(world, linkOf(world), 'take')
-  expect(await textOf(answer)).toContain('Others see that you look at it.')
+  expect(await textOf(answer)).toContain('Others see that you are looking at it.')
   await world.drain()
   expect(moments()).toEqual(['scheduled'])
   const { taken, approvals } = await eventNow()
@@ -37,7 +37,7 @@ test('who gives it back is no longer shown, and the history has both', async () 
   const { taken, history } = await eventNow()
   expect(taken).toBeUndefined()
   expect(history.map(({ what }: { what: string }) => what)).toEqual(['seen', 'taken', 'given_back'])
-  expect(await page()).toContain('I am looking at it')
+  expect(await page()).toContain("I'm on it")
 })
 
 test('the last one counts, and after the end nobody has it any more', async () => {
