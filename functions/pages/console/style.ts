@@ -164,7 +164,7 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
 .hero { margin: 0; color: var(--ink); line-height: 1; display: flex; flex-wrap: wrap; gap: 0 3vw; align-items: baseline } .hero b { font-size: 12vw; color: var(--tone); font-variant-numeric: tabular-nums; white-space: nowrap } .hero > span { font-size: 3.4vw }
 .counts { list-style: none; display: flex; flex-wrap: wrap; gap: 0 4vw; margin: .5vh 0; padding: 0; font-size: 2vw } .counts b { font-size: 6vw; line-height: 1.1; color: var(--tone); font-variant-numeric: tabular-nums } .wall .chip { font-size: .75em }
 .lines { list-style: none; margin: .5vh 0 0; padding: 0 } .lines li { display: flex; gap: 2vw; align-items: baseline; font-size: 2.2vw; line-height: 1.5; border-top: 1px solid var(--line); border-left: .5vw solid var(--tone); padding-left: 1vw; white-space: nowrap; overflow: hidden } .lines b { white-space: nowrap; min-width: 6.5em; font-variant-numeric: tabular-nums } .unpaged li:nth-child(n+9) { display: none }
-.calm { text-align: center; padding: 12vh 0; line-height: 1.1 } .calm p { margin: 0 0 2vh; font-size: 2.4vw } .calm b { font-size: 10vw; color: var(--tone) } .wall p.strip { font-size: 1.6vw } .wall p.strip .bad { white-space: nowrap }
+.calm { text-align: center; padding: 12vh 0; line-height: 1.1 } .calm p { margin: 0 0 2vh; font-size: 2.4vw } .calm b { font-size: 10vw; color: var(--tone) } .wall p.strip { font-size: 1.6vw }
 @media (max-width: 45rem) { .hero > span, .lines li { font-size: 5vw; white-space: normal } .counts { font-size: 4vw } .hero b { font-size: 16vw } .calm p, .wall p.strip { font-size: 4.5vw } .lines b { min-width: 5em } }
 /* what is old fades, the warnings about it do not */
 .stale .row > :not(.act), .stale .tiles, .stale .lines, .stale .hero, .stale table { opacity: .55 }
@@ -204,6 +204,7 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
   .brief td[data-label=Decided]::before { content: 'decided: ' !important; position: static } .brief td[data-label=Nobody], .brief td[data-label=Version], .brief td[data-label=Seen], .brief td[data-label=Group] { display: none }
   .brief th a { display: inline-block; padding: .375rem 0 } .brief th a::after { content: ''; position: absolute; inset: 0 }
 }
+@media (min-width: 60rem) { .wall p.strip .bad { white-space: nowrap } }
 @media (min-width: 110rem) { .console { font-size: 1.125rem } .console main { padding-left: 2rem; padding-right: 2rem }
   .console.wall { font-size: 1.5rem }
 }
