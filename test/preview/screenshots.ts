@@ -41,26 +41,29 @@ of the README and the docs, light and dark, and a recording of the demo.`,
     mkdirSync(folder, { recursive: true })
     const scenes = await pageScenes()
     const browser = await startBrowser()
-    for (const colorScheme of themes) {
-      for (const [screen, viewport] of Object.entries(screens)) {
-        // scripts would count down from the time of the scene
-        const page = await browser.newPage({ colorScheme, viewport, javaScriptEnabled: false })
-        for (const [name, html] of Object.entries(scenes)) {
-          if (wanted.length > 0 && !wanted.includes(name)) continue
-          await page.setContent(html)
-          const file = `${name.replace(/\W+/g, '-')}-${screen}-${colorScheme}`
-          await page.screenshot({ path: `dist/pages/${file}.png`, fullPage: true })
+    try {
+      for (const colorScheme of themes) {
+        for (const [screen, viewport] of Object.entries(screens)) {
+          // scripts would count down from the time of the scene
+          const page = await browser.newPage({ colorScheme, viewport, javaScriptEnabled: false })
+          for (const [name, html] of Object.entries(scenes)) {
+            if (wanted.length > 0 && !wanted.includes(name)) continue
+            await page.setContent(html)
+            const file = `${name.replace(/\W+/g, '-')}-${screen}-${colorScheme}`
+            await page.screenshot({ path: `dist/pages/${file}.png`, fullPage: true })
+          }
+          await page.close()
         }
-        await page.close()
       }
+      if (wanted.length === 0 || wanted.includes('console')) await consolePictures(browser)
+      if (wanted.length === 0) {
+        for (const colorScheme of themes) await takeShown(browser, scenes[shownPage]!, colorScheme)
+        writeFileSync(`${folder}/demo.svg`, await recordDemo())
+        writeFileSync(textsFile, `${JSON.stringify(await pictureTexts(), null, 2)}\n`)
+      }
+    } finally {
+      await browser.close()
     }
-    if (wanted.length === 0 || wanted.includes('console')) await consolePictures(browser)
-    if (wanted.length === 0) {
-      for (const colorScheme of themes) await takeShown(browser, scenes[shownPage]!, colorScheme)
-      writeFileSync(`${folder}/demo.svg`, await recordDemo())
-      writeFileSync(textsFile, `${JSON.stringify(await pictureTexts(), null, 2)}\n`)
-    }
-    await browser.close()
   },
 })
 
