@@ -20,6 +20,8 @@ import { createTransport } from './transport.ts'
 
 const timeoutMs = 10_000
 const maxAnswerBytes = 256 * 1024
+/** Of what an answer says. The relay's own sentences are shorter. */
+const maxSaid = 1_000
 
 export interface RelayOptions {
   /** Where the relay is, without a path of its API. */
@@ -104,11 +106,11 @@ export function problemIn(text: string): z.infer<typeof problemSchema> | undefin
 export function reasonIn({ status, headers, text }: Exchanged & { kind: 'answered' }): string {
   if (status >= 300 && status < 400) {
     const remedy = "set FOGHORN_RELAY_URL to the relay's own address"
-    return `the relay answered ${status}, a redirect; ${remedy}, perhaps ${headers.location}`
+    return `the relay answered ${status}, a redirect; ${remedy}, perhaps ${cut(String(headers.location), maxSaid)}`
   }
   const problem = problemIn(text)
   const said = problem?.detail || problem?.title || cut(text.trim(), 200) || '(empty body)'
-  return `the relay answered ${status}: ${said}`
+  return `the relay answered ${status}: ${cut(said.replace(/\s+/g, ' '), maxSaid)}`
 }
 
 /** The problem of a 401, which another attempt may solve. `time` is the relay's clock. */

@@ -10,6 +10,9 @@ import { tidyEvent } from '../core/event/tidy.ts'
 const pathPattern =
   /^\/subscriptions\/([^/]+)\/resourcegroups\/([^/]+)\/providers\/microsoft\.compute\/([^/]+)\/([^/]+)\/providers\/microsoft\.maintenance\/scheduledevents\/[^/]+$/i
 
+/** Azure allows names of 80 and 90 characters, so its longest path has about 400. The parts of a path are kept with the event. */
+const maxPathLength = 1_024
+
 const statusSchema = z.object({ EventStatus: z.string() })
 
 const endings = new Map<string, Published['ending']>([
@@ -62,6 +65,7 @@ export function toPublished(
 }
 
 function resourceIn(id: string): AzureResource | undefined {
+  if (id.length > maxPathLength) return undefined
   const [, subscription = '', resourceGroup = '', kind = '', name = ''] = pathPattern.exec(id) ?? []
   const type = resourceTypes.find((one) => one.toLowerCase() === kind.toLowerCase())
   const isSegment = (text: string) => text !== '.' && text !== '..'

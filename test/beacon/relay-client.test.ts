@@ -110,6 +110,11 @@ describe('an answer', () => {
       { kind: 'failed', status: 503, reason: expect.stringMatching(/later/) },
     ],
     [
+      'a refusal of 100 KB and many lines',
+      { ...problem(503, 'busy'), body: { code: 'busy', detail: 'x\n'.repeat(50_000) } },
+      { kind: 'failed', reason: expect.stringMatching(/^[^\n]{900,1100}$/) },
+    ],
+    [
       'a redirect',
       { status: 302, headers: { location: 'https://elsewhere/' } },
       {

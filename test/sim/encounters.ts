@@ -11,7 +11,7 @@ const all = {
   'a listed person decides': [],
   'an unlisted person is refused': [],
   'a form of the page decides': [],
-  'a press in Slack decides': [],
+  'a press in Slack decides': ['wake_lost'],
   'a press for what has changed is refused': ['imds_lags', 'event_revised'],
   'a relay dies between decision and directive': ['relay_crashes'],
   'a beacon dies with a directive': [],

@@ -5,7 +5,10 @@ import { type Conclusion, inert, type Life, type Stage } from '../../functions/c
 import { stages } from '../../functions/core/event/stages.ts'
 import { runWorld } from './world.ts'
 
-const names = ['mutes', 'scope', 'told', 'weighing', 'stuck', 'reminder', 'arm', 'inventory']
+const names = [
+  ...['mutes', 'unheard', 'scope', 'told', 'weighing'],
+  ...['stuck', 'reminder', 'arm', 'inventory'],
+]
 /** In which all pairs below have met. */
 const worlds = 60
 /** Of each pair, why the first comes first. */

@@ -63,6 +63,15 @@ test('what cannot be read is refused, so that Azure keeps it as a dead letter', 
   expect(await answer.json()).toMatchObject({ code: 'azure_event_malformed' })
 })
 
+test.each([
+  ['subscription', { subscription: 'a'.repeat(100_000) }],
+  ['name', { resource: `virtualMachineScaleSets/${'a'.repeat(400_000)}` }],
+])('a path whose %s is longer than any of Azure is no path', async (_, more) => {
+  const answer = await send(cloudEvent(publication(more)))
+  expect(await answer.json()).toMatchObject({ status: 400, code: 'azure_event_malformed' })
+  expect(world.lines.join('').length).toBeLessThan(10_000)
+})
+
 test('a token without the scope, and a subscription that is not configured', async () => {
   const { token } = await makeToken(world, { scopes: ['manage'] })
   const unable = await send(cloudEvent(publication()), { authorization: `Bearer ${token}` })
