@@ -118,13 +118,17 @@ async function isConfirmed(question: string): Promise<boolean> {
   }
 }
 
-/** What whoever approves must know first. */
+/** People must read this before they approve. Empty if nothing is unusual. */
 export function describeDoubts({ unheard, readiness }: PublicEvent): string {
-  const isUnready = Object.entries(readiness?.counts ?? {}).some(
-    ([state, count]) => state !== 'ready' && count > 0,
-  )
-  const silence = `No VM that sees it has reported since ${unheard?.since}: Azure is told once one does. `
-  return `${isUnready ? 'Not every VM is ready. ' : ''}${unheard === undefined ? '' : silence}`
+  const counts = Object.entries(readiness?.counts ?? {})
+  const isUnready = counts.some(([state, count]) => state !== 'ready' && count > 0)
+  const doubts = [
+    ...(isUnready ? ['Not every VM is ready.'] : []),
+    ...(unheard === undefined
+      ? []
+      : [`No VM that sees it has reported since ${unheard.since}: Azure is told once one does.`]),
+  ]
+  return doubts.map((doubt) => `${doubt} `).join('')
 }
 
 /** The one event that the word means. */

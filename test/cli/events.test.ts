@@ -1,34 +1,13 @@
 // `foghorn events`, `approve`, `leave` and `mute`, beside a relay.
-import { serve } from '@hono/node-server'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { Command } from '../../functions/cli/command.ts'
 import { approve, chosenBy, describeDoubts, events, leave } from '../../functions/cli/events.ts'
 import type { PublicEvent } from '../../functions/core/event/public-view.ts'
-import { playCommand } from '../support/command.ts'
-import { beacon, eventNow, minute, startRelay, world } from '../support/relay.ts'
-import { adminKey, event, eventId } from '../support/world.ts'
+import { beacon, eventNow, minute, world } from '../support/relay.ts'
+import { servedForEach } from '../support/served.ts'
+import { event, eventId } from '../support/world.ts'
 
-let server: ReturnType<typeof serve>
-let port: number
-
-beforeEach(async () => {
-  await startRelay()
-  await new Promise<void>((resolve) => {
-    server = serve({ fetch: world.app.fetch, port: 0, hostname: '127.0.0.1' }, (address) => {
-      port = address.port
-      resolve()
-    })
-  })
-})
-afterEach(() => {
-  server.close()
-  world.store.close()
-})
-
-const play = (name: string, command: Command, words: string[] = []) => {
-  const environment = { FOGHORN_URL: `http://127.0.0.1:${port}`, FOGHORN_ADMIN_KEY: adminKey }
-  return playCommand(name, command, words, environment)
-}
+const play = servedForEach()
 
 describe('events', () => {
   test('none, then the open ones with the most urgent first', async () => {

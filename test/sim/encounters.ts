@@ -2,7 +2,7 @@
 import { simFeatures } from '../features/sim.ts'
 import type { FaultKind } from './faults.ts'
 
-/** Enough worlds must bring each about. For a rare one: the faults that bring it about. */
+/** Enough worlds must bring each about. For a rare one: the faults that bring it about, or one that leaves the rest calm. */
 const all = {
   'two people decide at once': [],
   'Resource Manager starts an event': ['azure_publishes'],

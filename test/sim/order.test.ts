@@ -6,8 +6,15 @@ import { stages } from '../../functions/core/event/stages.ts'
 import { runWorld } from './world.ts'
 
 const names = [
-  ...['mutes', 'unheard', 'scope', 'told', 'weighing'],
-  ...['stuck', 'reminder', 'arm', 'inventory'],
+  'mutes',
+  'unheard',
+  'scope',
+  'told',
+  'weighing',
+  'stuck',
+  'reminder',
+  'arm',
+  'inventory',
 ]
 /** In which all pairs below have met. */
 const worlds = 60

@@ -180,7 +180,7 @@ function joinedTo(
   return addHistory(started, { at, what: 'started', note: reporter.vm })
 }
 
-/** When another affected VM last showed that the event waits. A start was later, whoever tells of it. */
+/** When another affected VM last showed that the event waits. Anybody's start counts only after that. */
 function waitedUntil({ facts, sights }: OpenRecord, { beacon }: Reporter): number {
   const waiting = sights.filter(
     (one) => one.beacon !== beacon && isAffected(facts, one) && one.shows.status === 'Scheduled',

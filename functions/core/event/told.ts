@@ -29,7 +29,7 @@ export const told: Stage = {
     // if no document shows the event now, it may be over already, so people are not asked
     if (notified?.epoch !== epoch) return isShown || drill ? withMoment('scheduled', 0) : life
     const isExpiry = record.overruled !== from.overruled
-    // whoever approved hears that it no longer counts; between rules, it may go on and on
+    // a person hears that their approval no longer counts; rules may approve again and again
     const isOfPerson = isExpiry && lastExpired(record)?.how !== 'policy'
     const isChanged = record.changed?.at !== before?.changed?.at && notified.last !== last
     const isDue = isSeldom(record) ? seldomAt(record) <= listening.now : isChanged || isExpiry

@@ -1,5 +1,5 @@
 // Whether anybody can pass an approval on: a beacon that shows the event, or the relay itself through Azure. If all
-// beacons that show it are silent, whoever decides must know that first.
+// beacons that show it are silent, people must know that before they decide.
 import type { EventRecord, Unheard } from './event.ts'
 import {
   heardAt,

@@ -23,18 +23,17 @@ export function stuckLines(event: EventView, at: number, now: number): string[] 
   }
   const mayLackBeacons = event.azure.outside !== undefined
   const isForBeacons = failure === undefined && !mayLackBeacons
-  const otherwise =
-    isForBeacons && event.unheard !== undefined
-      ? event.unheard.count === 1
-        ? 'If it does not'
-        : 'If none does'
-      : isForBeacons
-        ? 'If no beacon can'
-        : 'If nothing helps'
+  const otherwise = isForBeacons ? ifNoBeacon(event) : 'If nothing helps'
   return [...whyNotTold(event, at, now), ...byItself(otherwise, event, now)]
 }
 
-/** What whoever decides must know first: nobody can tell Azure. Empty if somebody can. */
+/** After sentences that say who must report, or that a beacon must run. */
+function ifNoBeacon({ unheard }: EventView): string {
+  if (unheard === undefined) return 'If no beacon can'
+  return unheard.count === 1 ? 'If it does not' : 'If none does'
+}
+
+/** Nobody can tell Azure: people must read this before they decide. Empty if somebody can. */
 export function unheardLines({ unheard, azure, facts, decided }: EventView, now: number): string[] {
   if (unheard === undefined || azure.accepted !== undefined) return []
   if (undecidable(facts) !== undefined) return []

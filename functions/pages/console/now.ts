@@ -160,7 +160,7 @@ export function nowBody(
   const look = isBusy ? 'folded' : 'open'
   return html`<div class="lead-in"><h1 class="tabbed">Now</h1>
 ${stripPart({ base, health, troubles, briefs, lines }, now, look)}</div>
-${next === undefined || nextCluster === undefined || cards.length < 3 ? '' : html`<p class="next"><a href="#${nextCluster.length > 1 ? 'c' : 'e'}${nextCluster.length > 1 ? nextCluster[0]!.place : next.place}">Next: ${describeCluster(nextCluster)}, in ${leftPart(next, now)}</a></p>`}
+${next === undefined || nextCluster === undefined || cards.length < 3 ? '' : html`<p class="next"><a href="#${nextCluster.length > 1 ? `c${nextCluster[0]!.place}` : `e${next.place}`}">Next: ${describeCluster(nextCluster)}, in ${leftPart(next, now)}</a></p>`}
 <div class="bar"><ul class="tiles">${shown}</ul>
 <div class="tools">${links}${filterForm(base, filter, cards.length)}</div></div>
 ${readOnly === undefined ? '' : html`<p class="note">${readOnly}</p>`}

@@ -1,32 +1,10 @@
 // `foghorn mute`, beside a relay.
-import { serve } from '@hono/node-server'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { mute, parseMinutes } from '../../../functions/features/mutes/cli.ts'
-import { playCommand } from '../../support/command.ts'
-import { startRelay, world } from '../../support/relay.ts'
-import { adminKey } from '../../support/world.ts'
+import { servedForEach } from '../../support/served.ts'
 
-let server: ReturnType<typeof serve>
-let port: number
-
-beforeEach(async () => {
-  await startRelay()
-  await new Promise<void>((resolve) => {
-    server = serve({ fetch: world.app.fetch, port: 0, hostname: '127.0.0.1' }, (address) => {
-      port = address.port
-      resolve()
-    })
-  })
-})
-afterEach(() => {
-  server.close()
-  world.store.close()
-})
-
-const play = (...words: string[]) => {
-  const environment = { FOGHORN_URL: `http://127.0.0.1:${port}`, FOGHORN_ADMIN_KEY: adminKey }
-  return playCommand('mute', mute, words, environment)
-}
+const served = servedForEach()
+const play = (...words: string[]) => served('mute', mute, words)
 
 test('a mute is added, listed and ended', async () => {
   expect((await play()).out).toBe('Nothing is muted.\n')
