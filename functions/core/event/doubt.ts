@@ -3,19 +3,24 @@
 // minute later one who knows shows that the event waits, the event ends as that word had it. The next report
 // opens it again (is-back.ts), so that people are asked anew.
 import { hits } from '../../../shared/document.ts'
-import { type Ended, type EventRecord, isOpen } from './event.ts'
+import { type Ended, type EventRecord, isOpen, type OpenRecord, type Started } from './event.ts'
+import type { Facts } from './facts.ts'
 import type { Moment } from './moment.ts'
 import type { EventNews } from './news.ts'
+import { openPaceMs } from './pace.ts'
 import { endedAt } from './published.ts'
 import { lastAccepted } from './scope.ts'
 import {
   eventGrid,
+  isAffected,
   isOfNamed,
   isSpeaker,
   type Listening,
   lagMs,
   type Reporter,
   resourceGraph,
+  type Sight,
+  shownBy,
 } from './sight.ts'
 
 const never = Number.POSITIVE_INFINITY
@@ -23,6 +28,41 @@ const never = Number.POSITIVE_INFINITY
 /** Nobody told Azure, and NotBefore lies ahead. */
 export function cannotHaveStarted(record: EventRecord, now: number): boolean {
   return lastAccepted(record) === undefined && !isDue(record, now)
+}
+
+/** One alone told of the start, who is none of the affected VMs. */
+export function isDoubtful({ by, vm }: Started, facts: Facts): boolean {
+  return by !== undefined || (vm !== undefined && !hits(facts, vm))
+}
+
+/** A pace, and some time for the way. */
+const recentMs = openPaceMs + 15_000
+
+/**
+ * A speaker shows that it waits. Azure's list is up to two minutes behind, so it speaks of this only once such a
+ * word was wrong.
+ */
+export function isTooEarly(
+  record: OpenRecord,
+  by: Started['by'],
+  { polledAt }: Reporter,
+  listening: Listening,
+): boolean {
+  if (by === undefined) return false
+  const wasWrong = record.backAt !== undefined
+  const waits = shownBy(record, listening).filter(
+    ({ beacon, shows }) => shows.status === 'Scheduled' && (beacon !== resourceGraph || wasWrong),
+  )
+  if ((record.facts.notBeforeAt ?? Number.POSITIVE_INFINITY) <= listening.now) return false
+  // one that fell silent may be restarting, as others say
+  const isRecent = (one: Sight) => one.polledAt + recentMs >= polledAt
+  const { facts, wrongStart } = record
+  if (wrongStart && waits.some((one) => isAffected(facts, one) && isRecent(one))) return true
+  const isDenied =
+    by === 'azure'
+      ? waits.length > 0
+      : wrongStart && waits.some(({ beacon }) => beacon === resourceGraph)
+  return isDenied === true && cannotHaveStarted(record, listening.now)
 }
 
 /** Undefined if the report casts no doubt. */
@@ -34,9 +74,7 @@ export function endedByDoubt(
 ): { record: EventRecord; moments: Moment[] } | undefined {
   const { started } = record
   if (!isOpen(record) || started === undefined || shown?.status !== 'Scheduled') return undefined
-  const { by, vm } = started
-  const isDoubtful = by !== undefined || (vm !== undefined && !hits(record.facts, vm))
-  if (!isDoubtful) return undefined
+  if (!isDoubtful(started, record.facts)) return undefined
   const isSoon = reporter.polledAt < started.at + lagMs
   const { now } = listening
   if (isSoon || isDue(record, now) || !knows(record, reporter, shown, listening)) return undefined

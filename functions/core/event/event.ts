@@ -36,7 +36,7 @@ export const inferences = [
 ] as const
 export type Inference = (typeof inferences)[number]
 
-interface Started {
+export interface Started {
   at: number
   /** Only if the relay first heard of the event when it had started. */
   kind?: StartKind

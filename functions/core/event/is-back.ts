@@ -1,8 +1,9 @@
 // Whether an event that ended is back: law 7. After an end by silence, the first document of a VM that
 // saw the event decides.
 import { keptFields } from '../../features/rules.ts'
+import { isDoubtful, isTooEarly } from './doubt.ts'
 import { type Ended, type EndedRecord, fresh, type OpenRecord, withEnd } from './event.ts'
-import { type ShownEvent, withVms } from './facts.ts'
+import { type Facts, type ShownEvent, withVms } from './facts.ts'
 import { addHistory } from './history.ts'
 import { goneAt, whyCompleted } from './is-over.ts'
 import type { EventNews } from './news.ts'
@@ -57,17 +58,19 @@ export function reopened(
   { phase: _p, ended, started: before, ...record }: EndedRecord,
   reporter: Reporter,
   shown: ShownEvent,
+  listening: Listening,
 ): OpenRecord {
   const { fleet, eventId, facts, firstSeenAt, sights, sequence } = record
   const { vm, polledAt } = reporter
   const { eventId: _, status, ...values } = shown
   // one that only itself names changes nothing that a VM has shown as its own
   const affected = sights.filter((one) => isOfNamed(one, facts))
+  const isWrongStart = isOfStart(ended, before, facts)
   const knows =
     isOfNamed(reporter, facts) ||
     ended.outcome === 'lost' ||
     ended.inferred === 'vm_gone' ||
-    affected.every(({ missing }) => missing !== undefined)
+    (!isWrongStart && affected.every(({ missing }) => missing !== undefined))
   const now = knows
     ? withVms({ ...facts, ...values }, values.resources.length === 0 ? facts : values)
     : facts
@@ -80,13 +83,15 @@ export function reopened(
     ...fresh,
     ...{ fleet, eventId, epoch: record.epoch + 1, facts: now, firstSeenAt, sights, sequence },
     ...{ history, backAt: polledAt },
-    ...(isOfStart(ended, before) && { wrongStart: true as const }),
+    ...(isWrongStart && { wrongStart: true as const }),
     ...stillValid(record, ended, now),
     ...(ended.by !== undefined && unbroken(record, status)),
   }
-  if (status !== 'Started') return { ...kept, phase: 'scheduled' }
+  const waits: OpenRecord = { ...kept, phase: 'scheduled' }
+  const said = saidBy(reporter, now)
+  if (status !== 'Started' || isTooEarly(waits, said.by, reporter, listening)) return waits
   const { by: _b, ...known } = before ?? {}
-  const started = { ...known, at: polledAt, ...saidBy(reporter, now) }
+  const started = { ...known, at: polledAt, ...said }
   return { ...kept, phase: 'started', started }
 }
 
@@ -114,8 +119,8 @@ function keepSlot(
 }
 
 /** A start that one alone told of was wrong. */
-function isOfStart({ by }: Ended, started: EndedRecord['started']): boolean {
-  return by === 'doubt' && started?.by !== undefined
+function isOfStart({ by }: Ended, started: EndedRecord['started'], facts: Facts): boolean {
+  return by === 'doubt' && started !== undefined && isDoubtful(started, facts)
 }
 
 /**

@@ -2,7 +2,7 @@
 // the beacon, and what Azure answered. decide.ts concludes.
 import { hits } from '../../../shared/document.ts'
 import { withStartResult } from './directive.ts'
-import { cannotHaveStarted } from './doubt.ts'
+import { isTooEarly } from './doubt.ts'
 import {
   type EventRecord,
   fresh,
@@ -19,7 +19,6 @@ import { withRuns } from './hook-state.ts'
 import { isBack, reopened } from './is-back.ts'
 import { seemsOver } from './is-over.ts'
 import type { EventNews } from './news.ts'
-import { openPaceMs } from './pace.ts'
 import {
   isAffected,
   isAzure,
@@ -31,10 +30,8 @@ import {
   namesItself,
   type Reporter,
   readHome,
-  resourceGraph,
   type Sight,
   saidBy,
-  shownBy,
   toShown,
   withSight,
 } from './sight.ts'
@@ -175,7 +172,7 @@ function joinedTo(
   const at = Math.max(earlier?.at ?? reporter.polledAt, waitedUntil(valued, reporter))
   if (valued.phase === 'started') return confirmed(valued, reporter, at)
   const { by } = saidBy(reporter, valued.facts)
-  if (by !== undefined && isTooEarly(valued, by, reporter, listening)) return valued
+  if (isTooEarly(valued, by, reporter, listening)) return valued
   const started = withStarted(valued, { at, ...saidBy(reporter, valued.facts) })
   return addHistory(started, { at, what: 'started', note: reporter.vm })
 }
@@ -200,31 +197,6 @@ function confirmed(record: StartedRecord, reporter: Reporter, at: number): Start
   return { ...record, started: { ...started, at: knownAt, ...said } }
 }
 
-/** A pace, and some time for the way. */
-const recentMs = openPaceMs + 15_000
-
-/**
- * A speaker shows that it waits. Azure's list is up to two minutes behind, so it speaks of this only once such a
- * word was wrong.
- */
-function isTooEarly(
-  record: OpenRecord,
-  by: 'azure' | 'onlooker',
-  { polledAt }: Reporter,
-  listening: Listening,
-): boolean {
-  const wasWrong = record.backAt !== undefined
-  const waits = shownBy(record, listening).filter(
-    ({ beacon, shows }) => shows.status === 'Scheduled' && (beacon !== resourceGraph || wasWrong),
-  )
-  if ((record.facts.notBeforeAt ?? Number.POSITIVE_INFINITY) <= listening.now) return false
-  // one that fell silent may be restarting, as others say
-  const isRecent = (one: Sight) => one.polledAt + recentMs >= polledAt
-  const { facts, wrongStart } = record
-  if (wrongStart && waits.some((one) => isAffected(facts, one) && isRecent(one))) return true
-  return by === 'azure' && waits.length > 0 && cannotHaveStarted(record, listening.now)
-}
-
 /** Law 7. */
 function afterEnd(
   before: Exclude<EventRecord, OpenRecord>,
@@ -234,7 +206,7 @@ function afterEnd(
   listening: Listening,
 ): EventRecord {
   const isAgain = isBack(before, known, reporter, news, listening)
-  return isAgain ? reopened(before, reporter, news.shown!) : before
+  return isAgain ? reopened(before, reporter, news.shown!, listening) : before
 }
 
 /** The record with the sight of this beacon, if the report says more than that it is heard. */

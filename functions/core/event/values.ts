@@ -10,10 +10,12 @@ import {
   eventGrid,
   heardAt,
   isAffected,
+  isAzure,
   isOfNamed,
   isSeeing,
   type Listening,
   lagMs,
+  namesDigest,
   namesItself,
   type Reporter,
   resourceGraph,
@@ -110,11 +112,8 @@ function takenFrom(
   const { beacon } = reporter
   const { others, affected } = seenBeside({ facts, sights }, reporter, listening)
   // one that is not known as affected adds its name, and changes nothing that an affected VM shows
-  const isOlder = isElder(record, reporter, shown)
-  const isOfAffected =
-    isOlder ||
-    isOfNamed(reporter, facts) ||
-    (!hasSpoken(record, reporter, listening) && namesItself(facts, reporter, shown))
+  const isWeightier = outweighs(record, reporter, shown, listening)
+  const isOfAffected = isWeightier || speaksForIt(record, reporter, shown, listening)
   if (!isOfAffected && (affected.length > 0 || isAdded)) return isAdded ? ['resources'] : []
   const speakers = isOfAffected ? affected : others
   const before = sights.find((one) => one.beacon === beacon)?.shows
@@ -124,7 +123,7 @@ function takenFrom(
     if (name === 'resources' && isAdded) return true
     if (name === 'resources' && !isOfAffected && dropsSpeakers(record, reporter, shown, listening))
       return false
-    if (isOlder) return true
+    if (isWeightier) return true
     if (name === 'resources' && keepsVms(record, reporter, shown, listening)) return false
     // one that is not known as affected, and changes its word, does not outweigh those that keep theirs
     const isKnown = isOfNamed(reporter, facts)
@@ -157,17 +156,60 @@ function mayFill(record: EventRecord, reporter: Reporter, listening: Listening):
   return seenBeside(record, reporter, listening).affected.length === 0
 }
 
-/** Whether the reporter named itself before all that count as affected now: they took the event while it was silent. */
-function isElder({ facts, sights }: EventRecord, reporter: Reporter, shown: Facts): boolean {
+/**
+ * Whether this document counts more than those of all that count as affected now. Azure's list does, if it lacks them
+ * and a VM shows the same names. A VM that names itself does, if Azure's list names that VM and none of them, or if
+ * more VMs show its names than theirs, or, of equally many, if that VM came first.
+ */
+function outweighs(
+  record: EventRecord,
+  reporter: Reporter,
+  shown: Facts,
+  listening: Listening,
+): boolean {
+  const { facts, sights } = record
   const own = sights.find((one) => one.beacon === reporter.beacon)
   const affected = sights.filter((one) => one !== own && isAffected(facts, one))
-  const heardFirst = ({ firstHeardAt = 0 }: Sight) => firstHeardAt
-  return (
-    own?.isHit === true &&
-    affected.length > 0 &&
-    namesItself(facts, reporter, shown) &&
-    affected.every((one) => heardFirst(one) > heardFirst(own))
+  if (affected.length === 0 || isOfNamed(reporter, facts)) return false
+  const names = namesDigest(shown.resources, shown.vmCount)
+  const isListed = (vm: string) => listedVms(record, listening).includes(vm.toLowerCase())
+  const shownByVms = (list: string | undefined) => {
+    const agreeing = sights.filter(
+      (one) =>
+        one !== own &&
+        !isAzure(one) &&
+        one.missing === undefined &&
+        one.shows.names === list &&
+        isSeeing(one, listening),
+    )
+    return new Set(agreeing.map(({ vm }) => vm.toLowerCase())).size
+  }
+  if (reporter.beacon === resourceGraph)
+    return shownByVms(names) > 0 && !affected.some(({ vm }) => hits(shown, vm))
+  if (own?.isHit !== true || !namesItself(facts, reporter, shown)) return false
+  const heardFirst = ({ firstHeardAt = 0 }: Sight) => -firstHeardAt
+  const weigh = (one: Sight, votes: number) => [Number(isListed(one.vm)), votes, heardFirst(one)]
+  const weight = weigh(own, 1 + shownByVms(names))
+  return affected.every((one) => {
+    const other = weigh(one, shownByVms(one.shows.names))
+    const i = weight.findIndex((value, at) => value !== other[at])
+    return i !== -1 && weight[i]! > other[i]!
+  })
+}
+
+/**
+ * The VMs that Azure's list shows now, in lower case. Empty if it names no VM as VMs do: then it may call all of them
+ * otherwise.
+ */
+function listedVms({ sights, azure }: EventRecord, listening: Listening): string[] {
+  const list = sights.find(({ beacon }) => beacon === resourceGraph)
+  const { listed, names = [] } = azure.outside ?? {}
+  if (!listed || list === undefined || list.missing || !isSeeing(list, listening)) return []
+  const isNamed = (one: Sight) => one.isHit === true && hits({ resources: names }, one.vm)
+  const isKnown = sights.some(
+    (one) => !isAzure(one) && (isNamed(one) || one.shows.names === list.shows.names),
   )
+  return isKnown ? names.map((name) => name.toLowerCase()) : []
 }
 
 /** A VM that was the first to claim an event, and then fell silent, keeps others from it for this long. */
@@ -186,6 +228,23 @@ function hasClaim(
 /** Whether another VM has a claim to the event. */
 function hasSpoken(record: EventRecord, { beacon }: Reporter, listening: Listening): boolean {
   return record.sights.some((one) => one.beacon !== beacon && hasClaim(record, one, listening))
+}
+
+/** An affected VM, or one that names itself while no other VM has a claim and Azure's list names none. */
+function speaksForIt(
+  record: EventRecord,
+  reporter: Reporter,
+  shown: Facts,
+  listening: Listening,
+): boolean {
+  if (isOfNamed(reporter, record.facts)) return true
+  const listed = listedVms(record, listening)
+  const isUnlisted = listed.length > 0 && !listed.includes(reporter.vm.toLowerCase())
+  return (
+    !isUnlisted &&
+    !hasSpoken(record, reporter, listening) &&
+    namesItself(record.facts, reporter, shown)
+  )
 }
 
 /** Whether an onlooker, other than Azure's list, leaves out a VM that has a claim to the event. */
@@ -264,9 +323,8 @@ function selfNamedAfter(
   }
   const knows =
     reporter.beacon === resourceGraph ||
-    isOfNamed(reporter, record.facts) ||
-    isElder(record, reporter, shown) ||
-    (!hasSpoken(record, reporter, listening) && namesItself(record.facts, reporter, shown))
+    outweighs(record, reporter, shown, listening) ||
+    speaksForIt(record, reporter, shown, listening)
   return knows ? before.filter((name) => !hits(shown, name)) : before
 }
 

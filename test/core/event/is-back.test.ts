@@ -84,7 +84,7 @@ describe('what it keeps', () => {
   const declined = { decision: 'declined', how: 'link', who: 'x', at } as const
   const told = { vm: 'web_0', at }
   const back = (how: Partial<Ended>, more: Fields, shown = event()) =>
-    reopened(ended(how, more), reporter('web_0', at + minute), shown)
+    reopened(ended(how, more), reporter('web_0', at + minute), shown, listening)
 
   test.each([
     ['an approval, if the end was only a word', { by: 'azure' }, { decided: approved }, approved],
@@ -145,6 +145,11 @@ test.each([
   const by = { how: 'link', who: 'chat', at } as const
   const wait = { prepareNow: by }
   const record = ended(how, { taken: by, wait })
-  const { taken, wait: waits } = reopened(record, reporter('web_0', at + minute), event())
+  const { taken, wait: waits } = reopened(
+    record,
+    reporter('web_0', at + minute),
+    event(),
+    listening,
+  )
   expect([taken, waits.prepareNow]).toEqual(isKept ? [by, by] : [undefined, undefined])
 })

@@ -18,5 +18,6 @@ test.each([
 ])('after an end by %s', (_, how, expected) => {
   const ownerNote = { text: 'Call us', at, by: { how: 'admin', who: 'admin' } as const }
   const ended = record({ ended: { at, outcome: 'cancelled', ...how }, ownerNote }) as EndedRecord
-  expect(reopened(ended, reporter, event()).ownerNote?.text).toBe(expected)
+  const listening = { now: polledAt, listeningSince: 0 }
+  expect(reopened(ended, reporter, event(), listening).ownerNote?.text).toBe(expected)
 })
