@@ -3,6 +3,7 @@
 // because names come from outside.
 import { maskOf, maskTokens } from './mask.ts'
 import { escapeUnseen } from './presentable.ts'
+import { cut } from './text.ts'
 
 export type Level = 'debug' | 'info' | 'warn' | 'error'
 export type Fields = Record<string, string | number | boolean | null | undefined | string[]>
@@ -15,6 +16,19 @@ export interface Log {
 }
 
 const ranks: Record<Level, number> = { debug: 0, info: 1, warn: 2, error: 3 }
+
+/** Characters of a text. What a service or a VM says has no end of its own. */
+const maxFieldLength = 4_096
+
+function shortened(fields: Fields): Fields {
+  const short = (value: Fields[string]) =>
+    typeof value === 'string'
+      ? cut(value, maxFieldLength)
+      : Array.isArray(value)
+        ? value.map((one) => cut(one, maxFieldLength))
+        : value
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, short(value)]))
+}
 
 /** `write` gets one line without its end, and its level; entries below `level` are dropped. */
 export function createLog(options: {
@@ -29,7 +43,7 @@ export function createLog(options: {
     (event: string, fields: Fields = {}): void => {
       if (ranks[level] < ranks[options.level]) return
       const time = new Date(options.now()).toISOString()
-      const entry = { time, level, event, ...fields }
+      const entry = { time, level, event, ...shortened(fields) }
       const plain = JSON.stringify(entry)
       // in a line, the escapes in a text are doubled, so each text is masked by itself first
       const clean = (_: string, value: unknown) => (typeof value === 'string' ? mask(value) : value)

@@ -91,8 +91,9 @@ const cutMark = '…'
 /** Beginnings of secrets in front of a cut. */
 function beginningsIn(text: string, secrets: string[]): Span[] {
   const spans: Span[] = []
+  const longest = Math.max(...secrets.map(({ length }) => length))
   for (let to = text.indexOf(cutMark); to !== -1; to = text.indexOf(cutMark, to + 1)) {
-    const length = longestBeginning(text.slice(0, to), secrets)
+    const length = longestBeginning(text.slice(Math.max(0, to - longest), to), secrets)
     if (length > 0) spans.push([to - length, to])
   }
   return spans
@@ -189,19 +190,29 @@ function meantBy({ 0: whole, groups = {} }: RegExpExecArray): string {
   return code > 0x10ffff ? whole : String.fromCodePoint(code)
 }
 
-/** The secret as it is, in a form, in hex and in base64 of both alphabets. Escapes: `listLayers`. */
+/**
+ * The secret as it is, in a form, in hex and in base64 of both alphabets. Of escapes, only those of JSON and HTML: in
+ * those, a secret may look like another escape. For the others, see `listLayers`.
+ */
 function listForms(secret: string): string[] {
   const text = secret.toWellFormed()
   const bytes = [...new TextEncoder().encode(text)]
   const alone = btoa(String.fromCharCode(...bytes)).replace(/=+$/, '')
   const hex = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
+  const inJson = JSON.stringify(text).slice(1, -1)
   return [
     ...[secret, text.replaceAll(' ', '+'), hex, hex.toUpperCase()],
+    ...[inJson, inJson.replaceAll('/', '\\/'), inHtml(text)],
     ...[...[0, 1, 2].map((before) => base64Within(bytes, before)), alone].flatMap((one) => [
       one,
       one.replaceAll('+', '-').replaceAll('/', '_'),
     ]),
   ]
+}
+
+function inHtml(text: string): string {
+  const named = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+  return text.replace(/[&<>"']/g, (one) => named[one as keyof typeof named])
 }
 
 /** What is the same of the base64 of every text that has these bytes behind `before` others. */

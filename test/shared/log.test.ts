@@ -55,6 +55,22 @@ describe('secrets', () => {
     expect(JSON.parse(lines[0] ?? '').text).toBe('it is [secret]')
   })
 
+  test.each([
+    ['JSON', 'to\\\\ken%41zz'],
+    ['HTML', 'to\\ken%41&amp;zz'],
+  ])('that look like an escape are masked in %s', (_, said) => {
+    const { log, lines } = linesOf('info', ['to\\ken%41zz', 'to\\ken%41&zz'])
+    log.info('x', { text: `no: "${said}"` })
+    expect(JSON.parse(lines[0] ?? '').text).toBe('no: "[secret]"')
+  })
+
+  test('a text has 4,096 characters, and no part of a secret at its end', () => {
+    const { log, lines } = linesOf('info', ['secret-secret'])
+    log.info('x', { text: `${'x'.repeat(4_085)}secret-secret`, names: ['y'.repeat(5_000)] })
+    const { text, names } = JSON.parse(lines[0] ?? '')
+    expect([text, names[0].length]).toEqual([`${'x'.repeat(4_085)}[secret]…`, 4_096])
+  })
+
   test('tokens are masked by their look, also where a text was cut', () => {
     const { log, lines } = linesOf('info')
     const jwt = 'eyJ0eXAiOiJKV1QifQ.eyJhdWQiOiJhcGkifQ.c2lnbmF0dXJl_-0'

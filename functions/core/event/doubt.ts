@@ -26,7 +26,7 @@ import {
 const never = Number.POSITIVE_INFINITY
 
 /** Nobody told Azure, and NotBefore lies ahead. */
-export function cannotHaveStarted(record: EventRecord, now: number): boolean {
+function cannotHaveStarted(record: EventRecord, now: number): boolean {
   return lastAccepted(record) === undefined && !isDue(record, now)
 }
 

@@ -2,6 +2,7 @@
 import { cut } from '../../../shared/text.ts'
 import { maxEventLength } from '../limits.ts'
 import type { Decider, EventRecord, HistoryEntry } from './event.ts'
+import { isAffected } from './sight.ts'
 
 const maxHistory = 50
 /** Characters. Long lists of VMs are in the facts. */
@@ -53,13 +54,20 @@ export function eventLength(event: EventRecord): number {
   return JSON.stringify(event).length
 }
 
-/** If there is no room for all sights, removes the largest. Their VMs are asked again. */
+/** If there is no room for all sights, removes the largest, onlookers first. Their VMs are asked again. */
 export function fitEvent(record: EventRecord): EventRecord {
   let over = eventLength(record) - maxEventLength
   if (over <= 0) return record
-  const sized = record.sights.map((sight) => ({ sight, length: JSON.stringify(sight).length + 1 }))
+  const sized = record.sights.map((sight) => ({
+    sight,
+    length: JSON.stringify(sight).length + 1,
+    isNeeded: isAffected(record.facts, sight),
+  }))
+  const byNeed = sized.sort(
+    (a, b) => Number(a.isNeeded) - Number(b.isNeeded) || b.length - a.length,
+  )
   const cut = new Set<EventRecord['sights'][number]>()
-  for (const { sight, length } of sized.sort((a, b) => b.length - a.length)) {
+  for (const { sight, length } of byNeed) {
     if (over <= 0) break
     cut.add(sight)
     over -= length

@@ -22,6 +22,13 @@ test('if VMs say too much of themselves, the largest sights have no place', () =
   expect(fitted.sights.length).toBeGreaterThan(100)
 })
 
+test('sights of onlookers leave before those of affected VMs', () => {
+  const tags = Object.fromEntries([...Array(50).keys()].map((i) => [`${i}`, 'x'.repeat(256)]))
+  const sights = [...bigNames(), 'onlooker'].map((vm, i) => sight(vm, i % 2 === 1 ? { tags } : {}))
+  const fitted = fitEvent(bigRecord({ sights }))
+  expect(fitted.sights.map(({ vm }) => vm)).not.toContain('onlooker')
+})
+
 test.each([
   ['200 names of 196 characters', 200, 196, 200],
   ['one name more', 201, 10, 200],
