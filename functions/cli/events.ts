@@ -1,10 +1,12 @@
 // `foghorn events`: the open events of a relay as a table, or the last ones. `foghorn approve` and `foghorn leave`
 // decide one of them, as the buttons of its page do.
 import { createInterface } from 'node:readline/promises'
+import { isAdvice } from '../../shared/document.ts'
 import { visible } from '../../shared/presentable.ts'
 import { cut } from '../../shared/text.ts'
 import type { PublicEvent } from '../core/event/public-view.ts'
 import { remaining, span } from '../core/event/time.ts'
+import { stateWords } from '../core/event/words.ts'
 import { command, exitCodes, flag, type Io, text, wrong } from './command.ts'
 import { textTable } from './layout.ts'
 import { askRelay, credentialIn, describeRefusal, localRelayUrl } from './relay.ts'
@@ -185,13 +187,11 @@ function dueAt({ notBefore, startedAt }: PublicEvent): number {
 
 const heads = ['TIME', 'FLEET', 'EVENT', 'STATE', 'ID']
 
-const needsPeople = new Set(['to decide', 'to decide, silent', 'stuck', 'stuck, silent'])
-
 function toRow(event: PublicEvent, io: Io): string[] {
   const { fleet, eventId } = event
   const state = describeState(event)
   const cells = [describeTime(event), fleet, describeEvent(event), state, eventId].map(visible)
-  return cells.with(3, needsPeople.has(state) ? io.paint('warning', state) : state)
+  return cells.with(3, isForPeople(chooseState(event)) ? io.paint('warning', state) : state)
 }
 
 function describeEvent({ drill, eventType, resources, resourcesTotal }: PublicEvent): string {
@@ -210,14 +210,22 @@ function describeTime({ notBefore, startedAt, endedAt }: PublicEvent): string {
 }
 
 function describeState(event: PublicEvent): string {
-  const { outcome, phase, approvals, policy, azureAccepted, stuckSince, unheard } = event
+  const state = chooseState(event)
+  const word = stateWords[state].word.toLowerCase()
+  if (state === 'approved' && event.azureAccepted) return `${word}, Azure told`
+  return isForPeople(state) && event.unheard !== undefined ? `${word}, silent` : word
+}
+
+const isForPeople = (state: keyof typeof stateWords) => state === 'ask' || state === 'stuck'
+
+function chooseState(event: PublicEvent) {
+  const { outcome, phase, approvals, policy, stuckSince } = event
   if (outcome !== undefined) return outcome
-  if (phase === 'started') return 'running'
-  const silent = unheard === undefined ? '' : ', silent'
-  if (stuckSince !== undefined) return `stuck${silent}`
+  if (phase === 'started') return phase
+  if (stuckSince !== undefined) return 'stuck'
   const last = approvals.findLast(({ expiredAt }) => expiredAt === undefined)
-  if (last?.decision === 'approved') return azureAccepted ? 'approved, Azure told' : 'approved'
-  if (last?.decision === 'declined') return 'left to Azure'
-  if (policy.decide === 'ask') return `to decide${silent}`
-  return policy.decide === 'approve' ? 'waits for a rule' : 'waits for Azure'
+  if (last !== undefined) return last.decision
+  if (isAdvice(event)) return 'advice'
+  if (policy.decide === 'ask') return 'ask'
+  return policy.decide === 'approve' ? 'rule' : 'azure'
 }

@@ -7,6 +7,7 @@ import { undecidable } from '../core/event/facts.ts'
 import { canPrepareNow } from '../core/event/preparation.ts'
 import { chooseStep } from '../core/event/summary.ts'
 import { lastingClock, relative } from '../core/event/time.ts'
+import { stateWords, type Tone } from '../core/event/words.ts'
 import {
   armLines,
   describeDecision,
@@ -40,9 +41,6 @@ import {
 import { listFacts } from './facts.ts'
 import { composeTimeline } from './timeline.ts'
 import { utcOn } from './times.ts'
-
-/** `ask`: people have to decide. `wait`: nothing to do. `bad`: something is wrong. */
-export type Tone = 'ask' | 'wait' | 'bad' | 'good' | 'over'
 
 interface State {
   tone: Tone
@@ -127,12 +125,12 @@ function chooseState(record: EventRecord, now: number): State {
     const why = [...backLines(record), ...expiryLines(record, false), ...inVainLines(record)]
     const hooks = [...readinessLines(record), ...waitLines(record)]
     const lines = [...why, ...hooks, describeDue(record, now)]
-    return { tone: 'ask', headline: 'Not decided.', lines, ...until }
+    return { tone: 'ask', headline: `${stateWords.open.word}.`, lines, ...until }
   }
   const still = 'You can still start it until then.'
   const ready = readinessLines(record)
   const lines = [said(record, now), ...backLines(record), ...ready, describeDue(record, now), still]
-  return { tone: 'over', headline: 'Left to Azure', lines, ...until }
+  return { tone: 'over', headline: stateWords.declined.word, lines, ...until }
 }
 
 /** The one sentence that a row has room for. Empty if there is nothing unusual. */
@@ -153,7 +151,7 @@ export function describeBriefly(record: EventRecord, now: number): string {
 function approvedState(record: EventRecord, now: number): State {
   const { drill, azure } = record
   const { accepted, failure } = azure
-  const headline = 'Approved'
+  const headline = stateWords.approved.word
   const decision = said(record, now)
   const good = (...lines: string[]): State => {
     const ready = readinessLines(record)
@@ -198,7 +196,7 @@ function endedState(record: EventRecord, now: number): State {
   const said = isDoubtful ? what.replace('It was', 'It was probably') : what
   const headline =
     outcome === 'lost'
-      ? `Outcome unknown since ${lastingClock(at, now)}.`
+      ? `${stateWords.lost.word} since ${lastingClock(at, now)}.`
       : `${said} ${ago(at, now)}.`
   const tone = outcome === 'lost' ? 'bad' : 'over'
   const decision = [...whyEnded(record), ...decidedLines(record, now)]
@@ -216,7 +214,7 @@ function whyEnded(record: EventRecord): string[] {
 const endings = {
   completed: 'It was completed',
   cancelled: 'It was cancelled',
-  lost: 'Outcome unknown',
+  lost: stateWords.lost.word,
 }
 
 /** `relative`, but for what has just been. */

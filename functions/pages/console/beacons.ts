@@ -3,9 +3,9 @@
 import { html } from 'hono/html'
 import type { BeaconState } from '../../core/event/beacon.ts'
 import { span, utc } from '../../core/event/time.ts'
+import type { Tone } from '../../core/event/words.ts'
 import { plain } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
-import type { Tone } from '../state.ts'
 import { whole } from '../times.ts'
 
 export interface ShownBeacon {

@@ -2,9 +2,9 @@
 import { html } from 'hono/html'
 import type { publicDelivery } from '../../core/event/public-view.ts'
 import { minuteUtc, span, utc } from '../../core/event/time.ts'
+import type { Tone } from '../../core/event/words.ts'
 import { plain } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
-import type { Tone } from '../state.ts'
 import { utcOn, whole } from '../times.ts'
 import { chip, deliveryTones, noticePart, sendForm } from './parts.ts'
 

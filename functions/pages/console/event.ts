@@ -8,6 +8,7 @@ import { publishers } from '../../core/event/published.ts'
 import { chooseStep } from '../../core/event/summary.ts'
 import { minuteUtc, utc } from '../../core/event/time.ts'
 import { toView } from '../../core/event/view.ts'
+import { stateWords } from '../../core/event/words.ts'
 import { drillLine, drillMark } from '../../core/message/message.ts'
 import {
   askedBy,
@@ -25,7 +26,7 @@ import { choicePart, type Html, linksPart, liveAttributes, type Seen, statePart 
 import { allNames, listKnownVms } from '../facts.ts'
 import { placed } from '../timeline.ts'
 import { utcOn, whole } from '../times.ts'
-import { chip, deliveryTones, noticePart, sendForm, stepWords } from './parts.ts'
+import { chip, deliveryTones, noticePart, sendForm } from './parts.ts'
 
 /** The page shows the newest. The API has the others. */
 const maxDeliveries = 1_000
@@ -143,7 +144,7 @@ function vmLinks(base: string, record: EventRecord): Html {
 function stateIn(record: EventRecord): string {
   const { inferred } = record.ended ?? {}
   return (
-    stepWords[chooseStep(record)] +
+    stateWords[chooseStep(record)].word +
     (inferred === undefined ? '' : ` (${describeInference(inferred)})`)
   )
 }

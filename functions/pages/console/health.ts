@@ -1,9 +1,9 @@
 // The first line of "Now": whether Foghorn sees the VMs and reaches people. Without it, a relay that sees
 // nothing would look like one that has nothing to show.
 import { html } from 'hono/html'
+import type { Tone } from '../../core/event/words.ts'
 import { plain } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
-import type { Tone } from '../state.ts'
 import { utcOn, whole } from '../times.ts'
 
 export interface Health {

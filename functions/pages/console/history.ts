@@ -1,12 +1,13 @@
 // The page "History": a search of all events, one line each.
 import { html } from 'hono/html'
-import type { EventStep, EventSummary } from '../../core/event/summary.ts'
+import { type EventStep, type EventSummary, steps } from '../../core/event/summary.ts'
 import { span, utc } from '../../core/event/time.ts'
+import { stateWords } from '../../core/event/words.ts'
 import { drillMark } from '../../core/message/message.ts'
 import { describeSubject, plain } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
 import { whole } from '../times.ts'
-import { badge, chip, fleetField, select, stepWords, typeField } from './parts.ts'
+import { badge, chip, fleetField, select, typeField } from './parts.ts'
 
 /** The filter as the address has it. Empty: no filter. */
 export interface HistoryFilter {
@@ -60,7 +61,7 @@ function filterForm(base: string, fleets: string[], filter: HistoryFilter): Html
 <label class="all"><input type="checkbox"${isFew ? '' : html` checked`}>All filters</label>
 <div class="rest">${fleetField(fleet, fleets)}
 ${typeField(type)}
-<label>State ${select('step', step, Object.keys(stepWords), 'All states', (one) => stepWords[one as EventStep])}</label>
+<label>State ${select('step', step, steps, 'All states', (one) => stateWords[one as EventStep].word)}</label>
 <div class="pair"><label>First seen from <input type="date" name="since" value="${since}"></label>
 <label>to <input type="date" name="until" value="${until}"></label></div></div>
 <button class="slim go">Search</button>

@@ -10,6 +10,7 @@ import type { EventRecord } from '../../core/event/event.ts'
 import { chooseStep, type EventSummary } from '../../core/event/summary.ts'
 import { lastingClock, remaining, span } from '../../core/event/time.ts'
 import { toView } from '../../core/event/view.ts'
+import { stateWords, type Tone } from '../../core/event/words.ts'
 import { maxReasonLength } from '../../core/limits.ts'
 import { drillMark } from '../../core/message/message.ts'
 import { chooseVerb, describeSubject, plain, typeIn, vmsIn } from '../../core/message/phrases.ts'
@@ -27,7 +28,7 @@ import {
   takenPart,
 } from '../event.ts'
 import { readinessWords } from '../facts.ts'
-import { describeBriefly, describeState, isDecidable, type Tone } from '../state.ts'
+import { describeBriefly, describeState, isDecidable } from '../state.ts'
 import { whole } from '../times.ts'
 import { emptyPart, type Health, stripPart, type Trouble } from './health.ts'
 import { filterForm, isFiltered, type ShownFilter } from './open-filter.ts'
@@ -74,35 +75,16 @@ interface Now {
 }
 
 /** What went wrong comes first, what needs nobody last. */
-const groups = ['stuck', 'ask', 'running', 'rule', 'waiting', 'advice'] as const
+const groups = ['stuck', 'ask', 'started', 'rule', 'azure', 'advice'] as const
 type Group = (typeof groups)[number]
-
-const tones: Record<Group, Tone> = {
-  stuck: 'bad',
-  ask: 'ask',
-  running: 'wait',
-  rule: 'over',
-  waiting: 'over',
-  advice: 'over',
-}
-
-const titles: Record<Group, string> = {
-  stuck: 'Stuck',
-  ask: 'To decide',
-  running: 'Running',
-  rule: 'Waiting for a rule',
-  waiting: 'Waiting for Azure',
-  advice: 'Advice',
-}
 
 export function chooseGroup(record: EventRecord, now: number): Group {
   const step = chooseStep(record)
-  if (step === 'started') return 'running'
-  if (step === 'stuck') return 'stuck'
+  if (step === 'started' || step === 'stuck') return step
   if (isAdvice(record.facts)) return 'advice'
-  if (step !== 'open') return 'waiting'
+  if (step !== 'open') return 'azure'
   if (asksFor(toView(record), now)) return 'ask'
-  return record.policy.decide === 'approve' ? 'rule' : 'waiting'
+  return record.policy.decide === 'approve' ? 'rule' : 'azure'
 }
 
 export function nowBody(
@@ -136,7 +118,7 @@ export function nowBody(
   const all = Map.groupBy(placed, ({ group }) => group)
   const clustersIn = (group: Group) => listClusters(all.get(group) ?? [])
   const nextCluster = groups.flatMap(clustersIn).find((cards) => cards.some(({ isNext }) => isNext))
-  const usual: Group[] = ['ask', 'stuck', 'running', 'waiting']
+  const usual: Group[] = ['ask', 'stuck', 'started', 'azure']
   const tiles = [...usual, ...groups.filter((one) => !usual.includes(one) && count(one) > 0)]
   const shownCount = (group: Group) => (group === 'ask' ? asked : count(group))
   // of those behind the page's end, nobody counts how many are stuck or running
@@ -147,7 +129,7 @@ export function nowBody(
   const isBusy = asked + count('stuck') > 0
   if (wall) {
     const counts = shownCounts.map((group): [Tone, string, string] => [
-      tones[group],
+      stateWords[group].tone,
       `${shownCount(group)}${more && group !== 'ask' ? '+' : ''}`,
       groupWords(group),
     ])
@@ -189,7 +171,7 @@ function leftPart(card: Card, now: number): Html {
 }
 
 function groupWords(group: Group): string {
-  return titles[group].replace(/^./, (letter) => letter.toLowerCase())
+  return stateWords[group].word.replace(/^./, (letter) => letter.toLowerCase())
 }
 
 /** `Reboot of web_3`, or `Freeze of 6 in edge`. */
@@ -205,7 +187,7 @@ function wallLine(cards: Placed[], now: number): WallLine {
   const { record } = seen
   const { until } = describeState(record, now)
   return {
-    tone: tones[group],
+    tone: stateWords[group].tone,
     until,
     time: until === undefined ? wallDuration(record, now) : remaining(until - now),
     what: html`${describeCluster(cards)} ${chip(record.fleet)}${silencePart(cards, now)}`,
@@ -231,7 +213,7 @@ function tilePart(group: Group, value: number, isMore: boolean): Html {
   const words = html`<b>${value}${isMore ? '+' : ''}</b> ${groupWords(group)}`
   return value === 0
     ? html`<li><span>${words}</span></li>`
-    : html`<li class="${tones[group]}"><a href="#g-${group}">${words}</a></li>`
+    : html`<li class="${stateWords[group].tone}"><a href="#g-${group}">${words}</a></li>`
 }
 
 function answeredPart(cards: Card[], from: number, now: number): Html {
@@ -246,8 +228,8 @@ type Placed = Card & { place: number; isNext?: boolean }
 function section(group: Group, cards: Placed[], count: number, now: number): Html {
   if (cards.length === 0) return ''
   return html`<section aria-labelledby="g-${group}">
-<h2 id="g-${group}">${titles[group]} <span class="count">${count}</span></h2>
-<div class="rows ${tones[group]}">${listClusters(cards).map((cluster) =>
+<h2 id="g-${group}">${stateWords[group].word} <span class="count">${count}</span></h2>
+<div class="rows ${stateWords[group].tone}">${listClusters(cards).map((cluster) =>
     cluster.length > 1 ? clusterPart(cluster, now) : cluster.map((card) => rowPart(card, now)),
   )}</div></section>`
 }

@@ -3,10 +3,10 @@ import { html } from 'hono/html'
 import { documentedTypes, isAdvice } from '../../../shared/document.ts'
 import { type Delivery, isSink } from '../../core/delivery/delivery.ts'
 import type { EventStep, EventSummary } from '../../core/event/summary.ts'
+import { stateWords, type Tone } from '../../core/event/words.ts'
 import { plain } from '../../core/message/phrases.ts'
 import { type Channel, writtenKind } from '../../core/rules/config.ts'
 import type { Html } from '../event.ts'
-import type { Tone } from '../state.ts'
 
 export function chip(text: string, tone?: Tone): Html {
   return html`<span class="chip${tone === undefined ? '' : ` ${tone}`}">${plain(text)}</span> `
@@ -53,41 +53,15 @@ export function reachedPart(deliveries: Delivery[], epoch: number): Html {
   })}`
 }
 
-export const stepWords: Record<EventStep, string> = {
-  open: 'Not decided',
-  declined: 'Left to Azure',
-  approved: 'Approved',
-  stuck: 'Stuck',
-  started: 'Started',
-  completed: 'Completed',
-  cancelled: 'Cancelled',
-  lost: 'Lost',
-}
-
-/** The one table of colours: what a state looks like on every page. */
-export const stepTones: Record<EventStep, Tone> = {
-  open: 'ask',
-  declined: 'over',
-  approved: 'good',
-  stuck: 'bad',
-  started: 'wait',
-  completed: 'over',
-  cancelled: 'over',
-  lost: 'bad',
-}
-
 /** `inferred`: no beacon saw it end like this. */
 export function badge(
   { eventType }: Pick<EventSummary, 'eventType'>,
   step: EventStep,
   inferred?: boolean,
 ): Html {
-  // there is nothing to decide
-  if (step === 'open' && isAdvice({ eventType }))
-    return html`<span class="badge wait">Advice</span>`
-  const word = stepWords[step]
+  const { word, tone } = stateWords[step === 'open' && isAdvice({ eventType }) ? 'advice' : step]
   const shown = inferred && step !== 'lost' ? `Probably ${word.toLowerCase()}` : word
-  return html`<span class="badge ${stepTones[step]}">${shown}</span>`
+  return html`<span class="badge ${tone}">${shown}</span>`
 }
 
 /** What the form of a page has just done. */

@@ -4,13 +4,14 @@ import { chooseStep } from '../../core/event/summary.ts'
 import { minuteUtc, relative, span, utc } from '../../core/event/time.ts'
 import type { Lane, Slot } from '../../core/event/upcoming.ts'
 import { toView } from '../../core/event/view.ts'
+import { stateWords } from '../../core/event/words.ts'
 import { drillMark } from '../../core/message/message.ts'
 import { describeSubject, plain } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
 import { utcOn, whole } from '../times.ts'
 import { emptyPart, type Health } from './health.ts'
 import { filterForm, isFiltered, type ShownFilter } from './open-filter.ts'
-import { badge, chip, stepTones, stepWords } from './parts.ts'
+import { badge, chip } from './parts.ts'
 
 const hourMs = 3_600_000
 /** How far the picture may reach, in hours. */
@@ -115,7 +116,7 @@ function picture(base: string, lanes: Lane[], reach: Reach, now: number): Html {
   const known = new Set(lanes.flatMap(({ slots }) => slots.map(({ record }) => chooseStep(record))))
   const legend = shownSteps
     .filter((step) => known.has(step))
-    .map((step) => html`<li><i class="${stepTones[step]}"></i>${stepWords[step]}</li>`)
+    .map((step) => html`<li><i class="${stateWords[step].tone}"></i>${stateWords[step].word}</li>`)
   return html`<figure class="lanes"><ul class="legend" aria-hidden="true">${legend}</ul><div class="lane axis" aria-hidden="true"><b data-zone-label>UTC</b><div>${axis}</div></div>
 ${lanes.map((lane) => laneRow(base, lane, scale))}
 <figcaption class="note">Each line is a scale set. The thick line is now. Each bar leads to its event, and the list below says the same in words.</figcaption></figure>`
@@ -138,7 +139,7 @@ function laneRow(base: string, lane: Lane, { from: left, span: reach, marks, now
     .map((slot) => {
       const from = Math.min(x(slot.from), width - leastBar)
       const bar = Math.max(leastBar, x(slot.to) - from)
-      return html`<a href="${buildPath(base, slot)}" aria-label="${slotText(slot, now)}, ${stepWords[chooseStep(slot.record)].toLowerCase()}${slot.clashes ? ', close to another' : ''}"><rect class="${stepTones[chooseStep(slot.record)]}" x="${from}" y="5" width="${Math.min(bar, width - from)}" height="${height - 10}" rx="3"><title>${slotText(slot, now)}</title></rect></a>`
+      return html`<a href="${buildPath(base, slot)}" aria-label="${slotText(slot, now)}, ${stateWords[chooseStep(slot.record)].word.toLowerCase()}${slot.clashes ? ', close to another' : ''}"><rect class="${stateWords[chooseStep(slot.record)].tone}" x="${from}" y="5" width="${Math.min(bar, width - from)}" height="${height - 10}" rx="3"><title>${slotText(slot, now)}</title></rect></a>`
     })
   const later = lane.slots.length - bars.length
   const clashes = lane.slots.some((slot) => slot.clashes)

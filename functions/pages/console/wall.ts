@@ -3,8 +3,8 @@
 import { html } from 'hono/html'
 import type { EventSummary } from '../../core/event/summary.ts'
 import { relative } from '../../core/event/time.ts'
+import type { Tone } from '../../core/event/words.ts'
 import type { Html } from '../event.ts'
-import type { Tone } from '../state.ts'
 import { type Health, stripPart, type Trouble } from './health.ts'
 
 /** One event, or several of one scale set. */

@@ -368,7 +368,7 @@ describe('what it shows', () => {
     expect(sudden).toContain('Why Host &lt;b&gt;failing&lt;/b&gt;.')
     expect(sudden).toContain('Expected duration about 30 s')
     expect(sudden).toContain('Notice already running when first seen')
-    expect(sudden).toContain('State Started')
+    expect(sudden).toContain('State Running')
     const usual = await textOf(await get(`/console/events/prod/${eventId}`, mine))
     expect(usual).not.toContain('Expected duration')
     expect(usual).not.toContain('Notice ')

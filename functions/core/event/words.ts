@@ -1,0 +1,24 @@
+// The words and colours for where an event is, on each page, in searches and in a terminal.
+import type { EventStep } from './summary.ts'
+
+/** `ask`: people have to decide. `wait`: nothing to do. `bad`: something is wrong. */
+export type Tone = 'ask' | 'wait' | 'bad' | 'good' | 'over'
+
+/** What an undecided event waits for. */
+type Wait = 'ask' | 'rule' | 'azure' | 'advice'
+
+/** `open` is any undecided event, where a list does not tell them apart. */
+export const stateWords: Record<EventStep | Wait, { word: string; tone: Tone }> = {
+  stuck: { word: 'Stuck', tone: 'bad' },
+  ask: { word: 'To decide', tone: 'ask' },
+  rule: { word: 'Waiting for a rule', tone: 'over' },
+  azure: { word: 'Waiting for Azure', tone: 'over' },
+  advice: { word: 'Advice', tone: 'wait' },
+  open: { word: 'Not decided', tone: 'ask' },
+  declined: { word: 'Left to Azure', tone: 'over' },
+  approved: { word: 'Approved', tone: 'good' },
+  started: { word: 'Running', tone: 'wait' },
+  completed: { word: 'Completed', tone: 'over' },
+  cancelled: { word: 'Cancelled', tone: 'over' },
+  lost: { word: 'Outcome unknown', tone: 'bad' },
+}
